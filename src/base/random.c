@@ -1,0 +1,46 @@
+#include "base/random.h"
+
+#include <math.h>
+
+#include <Random123/philox.h>
+
+static philox4x64_ctr_t block(random_stream s, uint64_t i)
+{
+    philox4x64_ctr_t counter = {{i, s.sub, 0, 0}};
+    philox4x64_key_t key = {{s.seed, s.use}};
+    return philox4x64(counter, key);
+}
+
+static double open_unit(uint64_t bits) { return ((double)(bits >> 12) + 0.5) * 0x1p-52; }
+
+uint64_t random_bits(random_stream s, uint64_t i) { return block(s, i).v[0]; }
+double random_uniform(random_stream s, uint64_t i) { return open_unit(random_bits(s, i)); }
+
+/* Box and Muller, one number a counter: indexing stays trivial. */
+double random_normal(random_stream s, uint64_t i)
+{
+    philox4x64_ctr_t b = block(s, i);
+    return sqrt(-2 * log(open_unit(b.v[0]))) * cos(6.283185307179586477 * open_unit(b.v[1]));
+}
+
+int64_t random_below(random_stream s, uint64_t i, int64_t n)
+{
+    return (int64_t)(((unsigned __int128)random_bits(s, i) * (unsigned __int128)n) >> 64);
+}
+
+void random_permutation(random_stream s, int64_t n, int64_t *order)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t j = random_below(s, (uint64_t)i, i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+}
+
+/* Selection sampling: row i is taken with probability (still wanted)/(still to come). */
+void random_subset(random_stream s, int64_t n, int64_t k, int64_t *chosen)
+{
+    int64_t taken = 0;
+    for (int64_t i = 0; i < n && taken < k; i++)
+        if (random_uniform(s, (uint64_t)i) * (double)(n - i) < (double)(k - taken)) chosen[taken++] = i;
+}

@@ -1,0 +1,23 @@
+#define _GNU_SOURCE
+#include "base/threads.h"
+
+#include <omp.h>
+#include <sched.h>
+
+int threads_max(void) { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
+int threads_id(void) { return omp_get_thread_num(); }
+bool threads_inside(void) { return omp_in_parallel(); }
+
+int threads_available(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+    return n > 0 ? n : 1;
+}
+
+int threads_enter(int count)
+{
+    int former = omp_get_max_threads();
+    omp_set_num_threads(count > 0 ? count : threads_available());
+    return former;
+}

@@ -1,0 +1,107 @@
+/* The only file that sees cblas.h and the Fortran interface of LAPACK. */
+#include "linalg/linalg.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <limits.h>
+#include <math.h>
+
+/* LAPACK by its Fortran names: LAPACKE's wrappers would add nothing but an optional NaN scan. */
+void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
+void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
+void dsyev_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
+            const int *lwork, int *info, size_t, size_t);
+
+/* Present in OpenBLAS only; any other BLAS leaves them NULL. */
+extern void openblas_set_num_threads(int) __attribute__((weak));
+
+static int narrow(int64_t n)
+{
+    assert(n >= 0 && n <= INT_MAX);
+    return (int)n;
+}
+
+/* BLAS wants a leading dimension of at least 1 even for empty matrices. */
+static int leading(int64_t ld) { return ld > 0 ? narrow(ld) : 1; }
+
+static CBLAS_TRANSPOSE trans(la_op op) { return op == LA_T ? CblasTrans : CblasNoTrans; }
+static CBLAS_SIDE lr(la_side s) { return s == LA_LEFT ? CblasLeft : CblasRight; }
+
+void la_use_threads(int count)
+{
+    if (openblas_set_num_threads) openblas_set_num_threads(count);
+}
+
+double la_dot(int64_t n, const double *x, const double *y) { return cblas_ddot(narrow(n), x, 1, y, 1); }
+double la_norm(int64_t n, const double *x) { return cblas_dnrm2(narrow(n), x, 1); }
+void la_axpy(int64_t n, double alpha, const double *x, double *y) { cblas_daxpy(narrow(n), alpha, x, 1, y, 1); }
+void la_scale(int64_t n, double alpha, double *x) { cblas_dscal(narrow(n), alpha, x, 1); }
+
+void la_gemv(la_op op, int64_t m, int64_t n, double alpha, const double *A, int64_t lda, const double *x, double beta,
+             double *y)
+{
+    cblas_dgemv(CblasColMajor, trans(op), narrow(m), narrow(n), alpha, A, leading(lda), x, 1, beta, y, 1);
+}
+
+void la_gemm(la_op opa, la_op opb, int64_t m, int64_t n, int64_t k, double alpha, const double *A, int64_t lda,
+             const double *B, int64_t ldb, double beta, double *C, int64_t ldc)
+{
+    cblas_dgemm(CblasColMajor, trans(opa), trans(opb), narrow(m), narrow(n), narrow(k), alpha, A, leading(lda), B,
+                leading(ldb), beta, C, leading(ldc));
+}
+
+void la_syrk(la_op op, int64_t n, int64_t k, double alpha, const double *A, int64_t lda, double beta, double *C,
+             int64_t ldc)
+{
+    cblas_dsyrk(CblasColMajor, CblasLower, trans(op), narrow(n), narrow(k), alpha, A, leading(lda), beta, C,
+                leading(ldc));
+}
+
+void la_symm(la_side side, int64_t m, int64_t n, double alpha, const double *A, int64_t lda, const double *B,
+             int64_t ldb, double beta, double *C, int64_t ldc)
+{
+    cblas_dsymm(CblasColMajor, lr(side), CblasLower, narrow(m), narrow(n), alpha, A, leading(lda), B, leading(ldb),
+                beta, C, leading(ldc));
+}
+
+void la_trsm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const double *L, int64_t ldl, double *B,
+             int64_t ldb)
+{
+    cblas_dtrsm(CblasColMajor, lr(side), CblasLower, trans(op), CblasNonUnit, narrow(m), narrow(n), alpha, L,
+                leading(ldl), B, leading(ldb));
+}
+
+void la_trmm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const double *L, int64_t ldl, double *B,
+             int64_t ldb)
+{
+    cblas_dtrmm(CblasColMajor, lr(side), CblasLower, trans(op), CblasNonUnit, narrow(m), narrow(n), alpha, L,
+                leading(ldl), B, leading(ldb));
+}
+
+void la_trsv(la_op op, int64_t n, const double *L, int64_t ldl, double *x)
+{
+    cblas_dtrsv(CblasColMajor, CblasLower, trans(op), CblasNonUnit, narrow(n), L, leading(ldl), x, 1);
+}
+
+int64_t la_potrf(int64_t n, double *A, int64_t lda)
+{
+    int size = narrow(n), ld = leading(lda), info = 0;
+    if (n > 0) dpotrf_("L", &size, A, &ld, &info, 1);
+    return info;
+}
+
+int64_t la_potri(int64_t n, double *L, int64_t ldl)
+{
+    int size = narrow(n), ld = leading(ldl), info = 0;
+    if (n > 0) dpotri_("L", &size, L, &ld, &info, 1);
+    return info;
+}
+
+int64_t la_eigh_work(int64_t n) { return 34 * (n > 0 ? n : 1); }
+
+int64_t la_eigh(int64_t n, double *A, int64_t lda, double *w, double *work)
+{
+    int size = narrow(n), ld = leading(lda), lwork = narrow(la_eigh_work(n)), info = 0;
+    if (n > 0) dsyev_("V", "L", &size, A, &ld, w, work, &lwork, &info, 1, 1);
+    return info;
+}

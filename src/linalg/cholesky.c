@@ -1,0 +1,63 @@
+/* Cholesky with the jitter policy of docs/numerics.md, and small helpers on triangles. */
+#include "linalg/linalg.h"
+
+#include <math.h>
+
+enum { BLOCK = 64 }; /* columns and rows of a transposed block: two of them fit the first cache */
+
+/* upper(i,j) = lower(j,i), block by block so that both sides stay in cache */
+void la_mirror(int64_t n, double *A, int64_t lda)
+{
+#pragma omp parallel for schedule(dynamic) if (n > 512)
+    for (int64_t jb = 0; jb < n; jb += BLOCK)
+        for (int64_t ib = jb; ib < n; ib += BLOCK)
+            for (int64_t j = jb; j < jb + BLOCK && j < n; j++)
+                for (int64_t i = ib > j ? ib : j + 1; i < ib + BLOCK && i < n; i++) A[j + i * lda] = A[i + j * lda];
+}
+
+static void restore_lower(int64_t n, double *A, int64_t lda, const double *diag)
+{
+    for (int64_t jb = 0; jb < n; jb += BLOCK)
+        for (int64_t ib = jb; ib < n; ib += BLOCK)
+            for (int64_t j = jb; j < jb + BLOCK && j < n; j++)
+                for (int64_t i = ib > j ? ib : j + 1; i < ib + BLOCK && i < n; i++) A[i + j * lda] = A[j + i * lda];
+    for (int64_t j = 0; j < n; j++) A[j + j * lda] = diag[j];
+}
+
+void la_zero_upper(int64_t n, double *A, int64_t lda)
+{
+    for (int64_t j = 1; j < n; j++)
+        for (int64_t i = 0; i < j; i++) A[i + j * lda] = 0;
+}
+
+double la_logdet(int64_t n, const double *L, int64_t ldl)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s += log(L[i + i * ldl]);
+    return 2 * s;
+}
+
+/* dpotrf of some BLAS lets NaN through: a factor counts only if its diagonal is finite and positive. */
+static bool factored(int64_t n, double *A, int64_t lda)
+{
+    if (la_potrf(n, A, lda) != 0) return false;
+    for (int64_t i = 0; i < n; i++)
+        if (!(A[i + i * lda] > 0 && isfinite(A[i + i * lda]))) return false;
+    return true;
+}
+
+bool la_cholesky(int64_t n, double *A, int64_t lda, double relative, double *diag, double *jitter)
+{
+    double mean = 0;
+    for (int64_t i = 0; i < n; i++) diag[i] = A[i + i * lda], mean += diag[i] / (double)n;
+    *jitter = relative * mean;
+    if (n > 0 && !(isfinite(mean) && mean > 0)) return false;
+    la_mirror(n, A, lda);
+    for (double r = relative;; r = r > 0 ? 10 * r : 1e-10) {
+        *jitter = r * mean;
+        for (int64_t i = 0; i < n; i++) A[i + i * lda] += *jitter;
+        if (factored(n, A, lda)) return true;
+        if (r > 1e-3) return false;
+        restore_lower(n, A, lda, diag);
+    }
+}

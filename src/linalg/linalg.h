@@ -1,0 +1,61 @@
+/* Dense linear algebra: the only door to BLAS and LAPACK.
+   Matrices are column-major with an explicit leading dimension; sizes are int64_t and narrowed here, checked.
+   Triangular factors are lower.  No function allocates. */
+#ifndef LINALG_LINALG_H
+#define LINALG_LINALG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum la_op { LA_N, LA_T } la_op;
+typedef enum la_side { LA_LEFT, LA_RIGHT } la_side;
+
+double la_dot(int64_t n, const double *x, const double *y);
+double la_norm(int64_t n, const double *x);
+void la_axpy(int64_t n, double alpha, const double *x, double *y); /* y += alpha x */
+void la_scale(int64_t n, double alpha, double *x);
+
+/* y = alpha op(A) x + beta y,  A[m,n] */
+void la_gemv(la_op op, int64_t m, int64_t n, double alpha, const double *A, int64_t lda, const double *x, double beta,
+             double *y);
+/* C[m,n] = alpha op(A) op(B) + beta C */
+void la_gemm(la_op opa, la_op opb, int64_t m, int64_t n, int64_t k, double alpha, const double *A, int64_t lda,
+             const double *B, int64_t ldb, double beta, double *C, int64_t ldc);
+/* lower triangle of C[n,n] = alpha op(A) op(A)' + beta C;  op(A)[n,k] */
+void la_syrk(la_op op, int64_t n, int64_t k, double alpha, const double *A, int64_t lda, double beta, double *C,
+             int64_t ldc);
+/* C[m,n] = alpha A B + beta C (left) or alpha B A + beta C (right), A symmetric, its lower triangle read */
+void la_symm(la_side side, int64_t m, int64_t n, double alpha, const double *A, int64_t lda, const double *B,
+             int64_t ldb, double beta, double *C, int64_t ldc);
+/* B[m,n] = alpha op(L)^-1 B (left) or alpha B op(L)^-1 (right) */
+void la_trsm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const double *L, int64_t ldl, double *B,
+             int64_t ldb);
+/* B[m,n] = alpha op(L) B (left) or alpha B op(L) (right) */
+void la_trmm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const double *L, int64_t ldl, double *B,
+             int64_t ldb);
+void la_trsv(la_op op, int64_t n, const double *L, int64_t ldl, double *x);
+
+/* A (lower triangle) = L L', in place.  0, or k > 0: the leading minor of order k is not positive definite. */
+int64_t la_potrf(int64_t n, double *A, int64_t lda);
+/* From the factor L in place to the lower triangle of (L L')^-1. */
+int64_t la_potri(int64_t n, double *L, int64_t ldl);
+/* A = V diag(w) V', ascending; A's lower triangle is read and replaced by V.  work: la_eigh_work(n) doubles. */
+int64_t la_eigh_work(int64_t n);
+int64_t la_eigh(int64_t n, double *A, int64_t lda, double *w, double *work);
+
+void la_mirror(int64_t n, double *A, int64_t lda);     /* lower triangle onto the upper */
+void la_zero_upper(int64_t n, double *A, int64_t lda); /* zeros strictly above the diagonal */
+
+/* Cholesky that answers failure: factors A + j I where j starts at `relative` times the mean diagonal (0: without)
+   and grows in decades from 1e-10 (or `relative`) of it on failure.  The strict upper triangle is used as the copy of A
+   and is overwritten; diag[n] is workspace.  *jitter gets the absolute amount added.  False when A has a number
+   that is not finite, or is not near a positive definite matrix (jitter would exceed 1e-2 of the mean diagonal). */
+bool la_cholesky(int64_t n, double *A, int64_t lda, double relative, double *diag, double *jitter);
+
+/* 2 sum log L_ii */
+double la_logdet(int64_t n, const double *L, int64_t ldl);
+
+/* Threads of BLAS follow the calling thread's OpenMP setting; see base/threads.h. */
+void la_use_threads(int count);
+
+#endif

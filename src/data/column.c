@@ -1,0 +1,99 @@
+/* Columns by name or number, with help when there is no such column. */
+#include "data/reader.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+
+void columns_free(column *columns, int64_t n)
+{
+    for (int64_t j = 0; columns && j < n; j++) {
+        for (int64_t k = 0; k < columns[j].levels; k++) free(columns[j].level[k]);
+        free(columns[j].level);
+        free(columns[j].name);
+    }
+    free(columns);
+}
+
+enum { NAME_MOST = 64, LIST_BYTES = 240 };
+
+static int smallest(int a, int b, int c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
+
+/* Edit distance, letter case aside; names longer than NAME_MOST are never close. */
+static int distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    int row[NAME_MOST + 1];
+    if (n > NAME_MOST || m > NAME_MOST) return NAME_MOST;
+    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
+    for (size_t i = 1; i <= n; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            int change = diagonal + (strncasecmp(a + i - 1, b + j - 1, 1) != 0);
+            diagonal = row[j];
+            row[j] = smallest(change, row[j] + 1, row[j - 1] + 1);
+        }
+    }
+    return row[m];
+}
+
+static const char *closest(const column *columns, int64_t n, const char *spec)
+{
+    const char *best = NULL;
+    int least = (int)strlen(spec) / 2 + 1;
+    for (int64_t j = 0; j < n; j++) {
+        if (!columns[j].name) continue;
+        int d = distance(columns[j].name, spec);
+        if (d < least) least = d, best = columns[j].name;
+    }
+    return best;
+}
+
+/* "a, b, c" or "a, b, ... (100000 in all)". */
+static void list_names(const column *columns, int64_t n, char *to)
+{
+    int used = 0;
+    for (int64_t j = 0; j < n; j++) {
+        char number[24];
+        snprintf(number, sizeof number, "%lld", (long long)j);
+        const char *name = columns[j].name ? columns[j].name : number;
+        if (used + (int)strlen(name) + 2 > LIST_BYTES - 40) {
+            snprintf(to + used, (size_t)(LIST_BYTES - used), "%s... (%lld in all)", j ? ", " : "", (long long)n);
+            return;
+        }
+        used += snprintf(to + used, (size_t)(LIST_BYTES - used), "%s%s", j ? ", " : "", name);
+    }
+}
+
+static bool parse_index(const char *spec, int64_t n, int64_t *index)
+{
+    char *end;
+    errno = 0;
+    long long k = strtoll(spec, &end, 10);
+    if (errno || end == spec || *end) return false;
+    *index = k < 0 ? k + n : k;
+    return true;
+}
+
+anygp_status column_find(const column *columns, int64_t n, const char *spec, int64_t *index, anygp_error *e)
+{
+    for (int64_t j = 0; j < n; j++)
+        if (columns[j].name && !strcmp(columns[j].name, spec)) return *index = j, ANYGP_OK;
+    if (parse_index(spec, n, index)) {
+        if (*index >= 0 && *index < n) return ANYGP_OK;
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "there is no column %.40s; the %lld columns are numbered from 0, or from -1 at the end", spec,
+                         (long long)n);
+    }
+    char names[LIST_BYTES] = "";
+    const char *guess = closest(columns, n, spec);
+    list_names(columns, n, names);
+    return fail_with(e, ANYGP_ERR_DATA, "there is no column '%.60s'%s%s%s The columns are: %s", spec,
+                     guess ? "; did you mean '" : ".", guess ? guess : "", guess ? "'?" : "", names);
+}

@@ -1,0 +1,42 @@
+/* Bytes from a plain file, a gzip file, a pipe, memory, or a slice of another input: one interface.
+   Gzip is recognised by its first bytes, whatever the name, and unpacked on the way; members that follow each
+   other are joined.  A plain file is read with large read() calls and never mapped: mapped pages count as resident. */
+#ifndef DATA_INPUT_H
+#define DATA_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "anygp/anygp.h"
+
+typedef struct input input;
+
+anygp_status input_open(const char *path, input **out, anygp_error *e); /* "-": standard input */
+anygp_status input_memory(const void *bytes, size_t size, const char *name, input **out, anygp_error *e);
+
+/* Bytes offset .. offset+size-1 of `base` (random access, outlives the slice), unpacked if `deflated`. */
+anygp_status input_slice(input *base, int64_t offset, int64_t size, bool deflated, input **out, anygp_error *e);
+
+void input_close(input *in); /* accepts NULL */
+
+const char *input_name(const input *in); /* for sentences */
+const char *input_path(const input *in); /* what was opened, if it is a plain regular file, else NULL */
+int64_t input_size(const input *in);     /* in bytes; -1 where only reading to the end would tell */
+
+/* The next bytes without taking them: up to `want`, fewer only at the end. */
+anygp_status input_peek(input *in, size_t want, const unsigned char **head, size_t *have, anygp_error *e);
+
+/* Takes the next n bytes; *got < n only at the end.  input_read_all: fewer than n is an error. */
+anygp_status input_read(input *in, void *to, size_t n, size_t *got, anygp_error *e);
+anygp_status input_read_all(input *in, void *to, size_t n, anygp_error *e);
+
+/* n bytes at an offset, after input_make_random(); the place of input_read does not move. */
+anygp_status input_read_at(input *in, int64_t offset, void *to, size_t n, anygp_error *e);
+
+/* Ask before the first input_read.  What cannot go back by itself (a pipe) is kept in memory. */
+anygp_status input_make_rewindable(input *in, anygp_error *e);
+anygp_status input_make_random(input *in, anygp_error *e); /* implies rewindable; unpacks gzip into memory */
+anygp_status input_rewind(input *in, anygp_error *e);
+
+#endif

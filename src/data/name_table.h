@@ -1,0 +1,20 @@
+/* Different texts, numbered in the order of their first appearance; lookup by hashing. */
+#ifndef DATA_NAME_TABLE_H
+#define DATA_NAME_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct name_table {
+    char **names; /* count of them, each ended by a zero byte */
+    int64_t count, room;
+    int64_t *slots; /* 1 + index of a name, 0 where empty; a power of two of them, at most half taken */
+    int64_t nslots;
+} name_table;
+
+int64_t name_find(const name_table *t, const char *s, size_t n); /* its number, or -1; safe from many threads */
+int64_t name_add(name_table *t, const char *s, size_t n);        /* of a text not in the table; -1: out of memory */
+void name_table_free(name_table *t);                             /* forgets the names as well */
+
+#endif

@@ -1,0 +1,75 @@
+#include "data/text_buffer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { FIRST_ROOM = 1 << 22, SPARE = 1 }; /* one spare byte for the end of the last line */
+static const size_t most_room = (size_t)1 << 30;
+
+static anygp_status make_room(text_buffer *b, anygp_error *e)
+{
+    if (b->begin) memmove(b->bytes, b->bytes + b->begin, b->end - b->begin);
+    b->end -= b->begin;
+    b->begin = 0;
+    if (b->end < b->room) return ANYGP_OK;
+    if (b->room >= most_room)
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "%s, line %lld: the line does not end within 1 GiB; is this a text table, and is every quote "
+                         "closed?",
+                         input_name(b->in), (long long)b->line + 1);
+    size_t room = b->room ? 2 * b->room : FIRST_ROOM;
+    char *grown = realloc(b->bytes, room + SPARE);
+    if (!grown) return fail_memory(e, "a chunk of text", (double)room);
+    b->bytes = grown;
+    b->room = room;
+    return ANYGP_OK;
+}
+
+static void start(text_buffer *b)
+{
+    b->started = true;
+    if (b->end >= 3 && !memcmp(b->bytes, "\xef\xbb\xbf", 3)) b->begin = 3;
+    bool newline = memchr(b->bytes, '\n', b->end) != NULL;
+    b->eol = !newline && memchr(b->bytes, '\r', b->end) ? '\r' : '\n';
+}
+
+anygp_status text_fill(text_buffer *b, anygp_error *e)
+{
+    size_t got;
+    TRY(make_room(b, e));
+    TRY(input_read(b->in, b->bytes + b->end, b->room - b->end, &got, e));
+    b->end += got;
+    b->finished = b->end < b->room;
+    if (!b->started) start(b);
+    if (b->finished && b->end > b->begin && b->bytes[b->end - 1] != b->eol) b->bytes[b->end++] = b->eol;
+    return ANYGP_OK;
+}
+
+void text_advance(text_buffer *b, const char *p, int64_t lines)
+{
+    b->begin = (size_t)(p - b->bytes);
+    b->line += lines;
+}
+
+anygp_status text_rewind(text_buffer *b, anygp_error *e)
+{
+    b->begin = b->end = 0;
+    b->line = 0;
+    b->started = b->finished = false;
+    return input_rewind(b->in, e);
+}
+
+void text_free(text_buffer *b)
+{
+    free(b->bytes);
+    b->bytes = NULL;
+}
+
+int64_t text_count(const char *p, const char *end, char c)
+{
+    int64_t n = 0;
+    for (; p < end; p++) n += *p == c;
+    return n;
+}

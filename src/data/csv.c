@@ -25,6 +25,7 @@ typedef struct csv_state {
     double bytes_per_row;
     csv_piece pieces[PIECES_MOST];
     int npieces;
+    bool quotes; /* in the pieces at hand: records may then hold several lines */
 } csv_state;
 
 /* ------------------------------------------------------------------------------------------ sentences */
@@ -235,8 +236,9 @@ static void advance(csv_state *c)
     const char *begin = c->text.bytes + c->text.begin, *end = c->pieces[c->npieces - 1].end;
     int64_t lines = 0, records = 0;
     for (int i = 0; i < c->npieces; i++) {
-        lines += text_count(c->pieces[i].begin, c->pieces[i].end, c->text.eol);
-        records += c->pieces[i].rows;
+        const csv_piece *w = &c->pieces[i];
+        lines += c->quotes ? text_count(w->begin, w->end, c->text.eol) : w->lines;
+        records += w->rows;
     }
     if (records > 0) c->bytes_per_row = (double)(end - begin) / (double)records;
     text_advance(&c->text, end, lines);

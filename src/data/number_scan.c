@@ -53,7 +53,7 @@ static bool extended_product(uint64_t w, long e10, double *x)
 }
 #endif
 
-bool decimal_to_double(unsigned long long w, long e10, double *x)
+static inline bool quick_value(uint64_t w, long e10, double *x)
 {
     if (w <= (uint64_t)1 << 53 && e10 >= -22 && e10 <= 22) {
         *x = e10 < 0 ? (double)w / exact_power[-e10] : (double)w * exact_power[e10];
@@ -62,6 +62,8 @@ bool decimal_to_double(unsigned long long w, long e10, double *x)
     if (w == 0) return *x = 0, true;
     return extended_product(w, e10, x);
 }
+
+bool decimal_to_double(unsigned long long w, long e10, double *x) { return quick_value(w, e10, x); }
 
 /* ----------------------------------------------------------------------------------------- digits */
 
@@ -194,22 +196,46 @@ static double slow_value(const decimal *d, const char *end)
 static double decimal_value(const decimal *d, const char *end)
 {
     double x, above;
-    bool known = decimal_to_double(d->w, d->e10, &x);
-    if (known && d->more) known = decimal_to_double(d->w + 1, d->e10, &above) && above == x;
+    bool known = quick_value(d->w, d->e10, &x);
+    if (known && d->more) known = quick_value(d->w + 1, d->e10, &above) && above == x;
     return known ? x : slow_value(d, end);
+}
+
+/* Any number: leading zeros and digits beyond the 19 are told apart. */
+static const char *scan_careful(const char *s, const char *end, double *x)
+{
+    decimal d = {0};
+    const char *stop = scan_mantissa(s, end, &d);
+    if (!stop) return NULL;
+    stop = scan_exponent(stop, end, &d.e10);
+    *x = decimal_value(&d, end);
+    return stop;
+}
+
+/* Numbers of at most 19 digits, zeros counted; NULL where there are more, or none, or the quick ways cannot tell. */
+static const char *scan_short(const char *s, const char *end, double *x)
+{
+    decimal d = {0};
+    while (s < end && is_digit(*s) && d.kept < DIGITS_KEPT) d.w = d.w * 10 + (uint64_t)(*s++ - '0'), d.kept++;
+    if (s < end && *s == '.') {
+        const char *after = ++s;
+        s = take_words(s, end, &d);
+        while (s < end && is_digit(*s) && d.kept < DIGITS_KEPT) d.w = d.w * 10 + (uint64_t)(*s++ - '0'), d.kept++;
+        d.e10 = after - s;
+    }
+    if (d.kept == 0 || (s < end && is_digit(*s))) return NULL;
+    s = scan_exponent(s, end, &d.e10);
+    return quick_value(d.w, d.e10, x) ? s : NULL;
 }
 
 const char *number_scan(const char *s, const char *end, double *x)
 {
     if (s == end) return NULL;
     bool negative = *s == '-';
-    if (negative || *s == '+') s++;
-    decimal d = {0};
-    const char *stop = scan_mantissa(s, end, &d);
-    if (!stop) return NULL;
-    stop = scan_exponent(stop, end, &d.e10);
-    double value = decimal_value(&d, end);
-    *x = negative ? -value : value;
+    s += negative | (*s == '+');
+    const char *stop = scan_short(s, end, x);
+    if (!stop && !(stop = scan_careful(s, end, x))) return NULL;
+    *x = copysign(*x, negative ? -1.0 : 1.0); /* without a branch: signs are hard to foresee */
     return stop;
 }
 

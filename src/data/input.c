@@ -91,12 +91,13 @@ done:
     return status;
 }
 
-anygp_status input_slice(input *base, int64_t offset, int64_t size, bool deflated, input **out, anygp_error *e)
+anygp_status input_slice(input *base, const char *name, int64_t offset, int64_t size, bool deflated, input **out,
+                         anygp_error *e)
 {
     input *in = NULL;
     anygp_status status;
     *out = NULL;
-    TRY(input_new(base->name, &in, e));
+    TRY(input_new(name, &in, e));
     TRY_DONE(slice_attach(in, base, offset, size, e));
     if (deflated) TRY_DONE(unpack(&in, false, e));
     *out = in;
@@ -213,4 +214,13 @@ static anygp_status spool(input *in, anygp_error *e)
 }
 
 anygp_status input_make_rewindable(input *in, anygp_error *e) { return in->source->rewind ? ANYGP_OK : spool(in, e); }
+bool input_is_random(const input *in) { return in->source->read_at != NULL; }
 anygp_status input_make_random(input *in, anygp_error *e) { return in->source->read_at ? ANYGP_OK : spool(in, e); }
+
+anygp_status input_bytes(input *in, const void **bytes, size_t *size, anygp_error *e)
+{
+    if (in->source != &source_memory) TRY(spool(in, e));
+    *bytes = memory_bytes(in);
+    *size = (size_t)in->size;
+    return ANYGP_OK;
+}

@@ -16,7 +16,8 @@ anygp_status input_open(const char *path, input **out, anygp_error *e); /* "-": 
 anygp_status input_memory(const void *bytes, size_t size, const char *name, input **out, anygp_error *e);
 
 /* Bytes offset .. offset+size-1 of `base` (random access, outlives the slice), unpacked if `deflated`. */
-anygp_status input_slice(input *base, int64_t offset, int64_t size, bool deflated, input **out, anygp_error *e);
+anygp_status input_slice(input *base, const char *name, int64_t offset, int64_t size, bool deflated, input **out,
+                         anygp_error *e);
 
 void input_close(input *in); /* accepts NULL */
 
@@ -34,9 +35,13 @@ anygp_status input_read_all(input *in, void *to, size_t n, anygp_error *e);
 /* n bytes at an offset, after input_make_random(); the place of input_read does not move. */
 anygp_status input_read_at(input *in, int64_t offset, void *to, size_t n, anygp_error *e);
 
-/* Ask before the first input_read.  What cannot go back by itself (a pipe) is kept in memory. */
+/* What cannot go back by itself (a pipe) is kept in memory, from where it stands: ask before the first input_read. */
 anygp_status input_make_rewindable(input *in, anygp_error *e);
+bool input_is_random(const input *in);
 anygp_status input_make_random(input *in, anygp_error *e); /* implies rewindable; unpacks gzip into memory */
 anygp_status input_rewind(input *in, anygp_error *e);
+
+/* All bytes of an input not yet read from, kept in memory until it is closed. */
+anygp_status input_bytes(input *in, const void **bytes, size_t *size, anygp_error *e);
 
 #endif

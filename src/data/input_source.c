@@ -67,6 +67,8 @@ anygp_status memory_attach(input *in, const void *bytes, size_t size, void *owne
     return ANYGP_OK;
 }
 
+const void *memory_bytes(const input *in) { return ((const memory_state *)in->state)->bytes; }
+
 /* --------------------------------------------------------------------------------------------- slice */
 
 typedef struct slice_state {

@@ -30,6 +30,7 @@ extern const input_source source_file, source_memory, source_slice, source_infla
 anygp_status file_attach(input *in, const char *path, anygp_error *e);
 const char *file_path(const input *in);
 anygp_status memory_attach(input *in, const void *bytes, size_t size, void *owned, anygp_error *e);
+const void *memory_bytes(const input *in);
 anygp_status slice_attach(input *in, input *base, int64_t offset, int64_t size, anygp_error *e);
 anygp_status inflate_attach(input *in, input *packed, bool gzip, anygp_error *e); /* owns `packed`, even on failure */
 

@@ -10,7 +10,8 @@
 #include "data/format.h"
 
 /* In the order of sniffing; the last one takes everything. */
-static const format *const formats[] = {&format_csv};
+static const format *const formats[] = {&format_npy, &format_npz,    &format_hdf5,
+                                        &format_idx, &format_libsvm, &format_csv};
 enum { NFORMATS = sizeof formats / sizeof *formats, SNIFF_BYTES = 4096 };
 
 static bool ends_with(const char *name, size_t n, const char *ending)

@@ -1,0 +1,269 @@
+/* HDF5: the numeric datasets of one or two dimensions in the root group, chosen as members.h says; a list of strings
+   in the attribute "columns", of a dataset or of the root group, names the columns.  Blocks of rows are read as hyperslabs
+   and turned into doubles by the library, straight into their places in the caller's rows.
+   Every function below open, next and close runs inside the lock. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "data/format.h"
+#include "data/hdf5_lock.h"
+#include "data/members.h"
+
+enum { NAME_MOST = 256, DATASETS_MOST = 4096 };
+
+typedef struct dataset {
+    hid_t id;
+    char name[NAME_MOST];
+    int dims;
+    int64_t rows, cols;
+} dataset;
+
+typedef struct hdf5_state {
+    hid_t file;
+    dataset *sets; /* as they stand in the table */
+    int64_t count, place;
+} hdf5_state;
+
+/* ------------------------------------------------------------------------------------------- datasets */
+
+static bool is_numeric(hid_t id)
+{
+    hid_t type = H5Dget_type(id);
+    H5T_class_t c = H5Tget_class(type);
+    H5Tclose(type);
+    return c == H5T_FLOAT || c == H5T_INTEGER;
+}
+
+static bool take_shape(dataset *d)
+{
+    hsize_t shape[2] = {0, 1};
+    hid_t space = H5Dget_space(d->id);
+    d->dims = H5Sget_simple_extent_ndims(space);
+    bool usable = d->dims == 1 || d->dims == 2;
+    if (usable) H5Sget_simple_extent_dims(space, shape, NULL);
+    H5Sclose(space);
+    d->rows = (int64_t)shape[0];
+    d->cols = (int64_t)shape[1];
+    return usable && shape[0] <= INT64_MAX / 16 && shape[1] >= 1 && shape[1] <= INT32_MAX;
+}
+
+/* The i-th object of the root group, if it is a dataset we can use; else d->id stays invalid. */
+static void open_dataset(hid_t file, hsize_t i, dataset *d)
+{
+    d->id = H5I_INVALID_HID;
+    ssize_t n = H5Lget_name_by_idx(file, "/", H5_INDEX_NAME, H5_ITER_INC, i, d->name, NAME_MOST, H5P_DEFAULT);
+    if (n < 0 || n >= NAME_MOST) return;
+    hid_t id = H5Oopen(file, d->name, H5P_DEFAULT);
+    if (id < 0) return;
+    d->id = id;
+    if (H5Iget_type(id) == H5I_DATASET && is_numeric(id) && take_shape(d)) return;
+    H5Oclose(id);
+    d->id = H5I_INVALID_HID;
+}
+
+static anygp_status list_datasets(reader *r, anygp_error *e)
+{
+    hdf5_state *h = r->state;
+    H5G_info_t info;
+    if (H5Gget_info(h->file, &info) < 0 || info.nlinks > DATASETS_MOST)
+        return fail_with(e, ANYGP_ERR_DATA, "the root group of %s cannot be listed", input_name(r->in));
+    h->sets = mem_zeroed((int64_t)info.nlinks, sizeof *h->sets);
+    if (!h->sets) return fail_memory(e, "the datasets of a file", (double)info.nlinks);
+    for (hsize_t i = 0; i < info.nlinks; i++) {
+        open_dataset(h->file, i, &h->sets[h->count]);
+        h->count += h->sets[h->count].id >= 0;
+    }
+    if (h->count > 0) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_DATA, "%s has no numeric dataset of one or two dimensions in its root group",
+                     input_name(r->in));
+}
+
+/* Keeps X and y only, where there are both. */
+static members choose_datasets(hdf5_state *h)
+{
+    const char *names[DATASETS_MOST];
+    for (int64_t k = 0; k < h->count; k++) names[k] = h->sets[k].name;
+    members m = members_choose(names, h->count);
+    if (m.count != 2) return m;
+    dataset x = h->sets[m.order[0]], y = h->sets[m.order[1]];
+    for (int64_t k = 0; k < h->count; k++)
+        if (k != m.order[0] && k != m.order[1]) H5Dclose(h->sets[k].id);
+    h->sets[0] = x;
+    h->sets[1] = y;
+    h->count = 2;
+    return m;
+}
+
+/* ----------------------------------------------------------------------------------------- the names */
+
+static anygp_status set_name(column *c, const char *text, size_t n, anygp_error *e)
+{
+    char *name = malloc(n + 1);
+    if (!name) return fail_memory(e, "column names", (double)n);
+    memcpy(name, text, n);
+    name[n] = 0;
+    free(c->name);
+    c->name = name;
+    return ANYGP_OK;
+}
+
+/* Strings of any length are pointers the library allocates, the others lie one after the other. */
+static anygp_status take_strings(column *columns, int64_t n, hid_t attribute, hid_t type, anygp_error *e)
+{
+    bool variable = H5Tis_variable_str(type) > 0;
+    size_t size = variable ? sizeof(char *) : H5Tget_size(type);
+    hid_t space = H5Aget_space(attribute);
+    char *bytes = mem_zeroed(n, size);
+    anygp_status status = bytes ? ANYGP_OK : fail_memory(e, "column names", (double)n * (double)size);
+    bool read = bytes && H5Aread(attribute, type, bytes) >= 0;
+    for (int64_t j = 0; read && j < n && !ANYGP_FAILED(status); j++) {
+        const char *text = bytes + (size_t)j * size;
+        if (variable) memcpy(&text, bytes + (size_t)j * size, sizeof text);
+        if (text) status = set_name(&columns[j], text, variable ? strlen(text) : strnlen(text, size), e);
+    }
+    if (read && variable) H5Dvlen_reclaim(type, space, H5P_DEFAULT, bytes);
+    H5Sclose(space);
+    free(bytes);
+    return status;
+}
+
+/* The attribute "columns" of an object, if it is as many strings as there are columns. */
+static anygp_status take_names(column *columns, int64_t n, hid_t object, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    if (H5Aexists(object, "columns") <= 0) return status;
+    hid_t attribute = H5Aopen(object, "columns", H5P_DEFAULT);
+    if (attribute < 0) return status;
+    hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    if (H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == n)
+        status = take_strings(columns, n, attribute, type, e);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    return status;
+}
+
+static anygp_status name_columns(reader *r, const members *m, anygp_error *e)
+{
+    hdf5_state *h = r->state;
+    int64_t first = 0;
+    for (int64_t k = 0; k < h->count; k++) {
+        const dataset *d = &h->sets[k];
+        bool plain = m->count == 2 && k == 0;
+        if (h->count > 1) TRY(members_name(r, first, d->cols, d->name, plain, e));
+        TRY(take_names(r->columns + first, d->cols, d->id, e));
+        first += d->cols;
+    }
+    return take_names(r->columns, r->cols, h->file, e);
+}
+
+/* --------------------------------------------------------------------------------------------- reader */
+
+static hid_t open_image(reader *r, anygp_error *e)
+{
+    const void *bytes;
+    size_t size;
+    if (ANYGP_FAILED(input_bytes(r->in, &bytes, &size, e))) return H5I_INVALID_HID;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fapl_core(access, (size_t)1 << 16, 0);
+    H5Pset_file_image(access, (void *)(uintptr_t)bytes, size);
+    hid_t file = H5Fopen("image", H5F_ACC_RDONLY, access);
+    H5Pclose(access);
+    return file;
+}
+
+static anygp_status measure(reader *r, anygp_error *e)
+{
+    const hdf5_state *h = r->state;
+    int64_t cols = 0;
+    for (int64_t k = 0; k < h->count; k++) {
+        cols += h->sets[k].cols;
+        if (h->sets[k].rows != h->sets[0].rows)
+            return fail_with(e, ANYGP_ERR_DATA,
+                             "%.200s: dataset %.60s has %lld rows and %.60s %lld; all must have as many",
+                             input_name(r->in), h->sets[0].name, (long long)h->sets[0].rows, h->sets[k].name,
+                             (long long)h->sets[k].rows);
+    }
+    r->rows = h->sets[0].rows;
+    r->likely_rows = input_size(r->in) > 0 && r->rows / 8 <= input_size(r->in) ? r->rows : 0;
+    return reader_make_columns(r, cols, e);
+}
+
+static anygp_status open_locked(reader *r, anygp_error *e)
+{
+    hdf5_state *h = r->state;
+    const char *path = input_path(r->in);
+    h->file = path ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : open_image(r, e);
+    if (h->file < 0)
+        return fail_with(e, ANYGP_ERR_DATA, "%s is not an HDF5 file, or it is damaged or open elsewhere",
+                         input_name(r->in));
+    TRY(list_datasets(r, e));
+    members m = choose_datasets(h);
+    TRY(measure(r, e));
+    if (m.target) r->target = r->cols - 1;
+    return name_columns(r, &m, e);
+}
+
+static anygp_status hdf5_open(reader *r, const read_options *o, anygp_error *e)
+{
+    (void)o;
+    hdf5_state *h = r->state = calloc(1, sizeof *h);
+    if (!h) return fail_memory(e, "a reader", sizeof *h);
+    h->file = H5I_INVALID_HID;
+    hdf5_guard g = hdf5_enter();
+    anygp_status status = open_locked(r, e);
+    hdf5_leave(g);
+    return status;
+}
+
+/* n rows of one dataset into columns col .. of the rows. */
+static bool read_block(const dataset *d, int64_t place, int64_t n, double *rows, int64_t ld, int64_t col)
+{
+    hsize_t from[2] = {(hsize_t)place, 0}, count[2] = {(hsize_t)n, (hsize_t)d->cols};
+    hsize_t shape[2] = {(hsize_t)n, (hsize_t)ld}, to[2] = {0, (hsize_t)col};
+    hid_t file = H5Dget_space(d->id), memory = H5Screate_simple(2, shape, NULL);
+    bool done = H5Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, count, NULL) >= 0 &&
+                H5Sselect_hyperslab(memory, H5S_SELECT_SET, to, NULL, count, NULL) >= 0 &&
+                H5Dread(d->id, H5T_NATIVE_DOUBLE, memory, file, H5P_DEFAULT, rows) >= 0;
+    H5Sclose(memory);
+    H5Sclose(file);
+    return done;
+}
+
+static anygp_status hdf5_next(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e)
+{
+    hdf5_state *h = r->state;
+    int64_t left = r->rows - h->place, n = max_rows < left ? max_rows : left, col = 0;
+    bool done = true;
+    *got = n;
+    if (n == 0) return ANYGP_OK;
+    hdf5_guard g = hdf5_enter();
+    for (int64_t k = 0; done && k < h->count; k++) {
+        done = read_block(&h->sets[k], h->place, n, rows, r->cols, col);
+        col += h->sets[k].cols;
+    }
+    hdf5_leave(g);
+    h->place += n;
+    if (done) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_DATA, "rows %lld to %lld of %s cannot be read; the file is damaged",
+                     (long long)(h->place - n + 1), (long long)h->place, input_name(r->in));
+}
+
+static void hdf5_close(reader *r)
+{
+    hdf5_state *h = r->state;
+    if (!h) return;
+    hdf5_guard g = hdf5_enter();
+    for (int64_t k = 0; k < h->count; k++) H5Dclose(h->sets[k].id);
+    if (h->file >= 0) H5Fclose(h->file);
+    hdf5_leave(g);
+    free(h->sets);
+    free(h);
+}
+
+static bool hdf5_sniff(const unsigned char *head, size_t n) { return n >= 8 && !memcmp(head, "\x89HDF\r\n\x1a\n", 8); }
+
+static const char *const endings[] = {".h5", ".hdf5", ".hdf", NULL};
+const format format_hdf5 = {"hdf5", endings, hdf5_sniff, hdf5_open, hdf5_next, hdf5_close, true};

@@ -5,7 +5,7 @@
 #include "kernel/vector.h"
 
 /* R[rows,cols] += the part of one slice, four dims at a time so that R is not reread for each. */
-VECTORISED static void add_slice(const tile *t, int64_t count, double *R, int64_t ldr)
+VECTORISED void slice_add_sqdist(const tile *t, int64_t count, double *R, int64_t ldr)
 {
     const int64_t n = t->rows;
     for (int64_t j = 0; j < t->cols; j++)
@@ -29,6 +29,6 @@ void tile_sqdist(const leaf *l, const tile *t, double *R, int64_t ldr)
         int64_t count = slice_length(l->n_dims, first);
         for (int64_t d = 0; d < count; d++) inverse[d] = 1 / leaf_value(l, RADIAL_LENGTH, first + d);
         slice_pack(l, t, first, count, inverse, LIMIT_DISTANCE);
-        add_slice(t, count, R, ldr);
+        slice_add_sqdist(t, count, R, ldr);
     }
 }

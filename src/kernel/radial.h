@@ -19,6 +19,8 @@ typedef struct radial_profile {
 void radial_tile(const leaf *l, const tile *t, double *K, int64_t ldk);
 void radial_reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, tile_gradient *g);
 
+/* R[rows,cols] += sum_d (x_id - z_jd)^2 over the packed slice. */
+void slice_add_sqdist(const tile *t, int64_t count, double *R, int64_t ldr);
 /* R[rows,cols] = r^2 of the tile. */
 void tile_sqdist(const leaf *l, const tile *t, double *R, int64_t ldr);
 

@@ -19,14 +19,12 @@ static double clamp(double v, double limit) { return at_least(at_most(v, limit),
 
 static void pack_rows(const tile *t, const int64_t *dims, int64_t count, const double *scale, double limit)
 {
-    for (int64_t d = 0; d < slice_padded(count); d++) {
-        double *to = t->x + d * TILE_ROWS, s = d < count ? scale[d] : 0;
-        const double *from = t->X + (d < count ? dims[d] : 0);
-        if (s == 0)
-            memset(to, 0, (size_t)t->rows * sizeof *to);
-        else
-            for (int64_t i = 0; i < t->rows; i++) to[i] = clamp(s * from[i * t->ldx], limit);
+    for (int64_t d = 0; d < count; d++) {
+        const double *from = t->X + dims[d], s = scale ? scale[d] : 1;
+        double *to = t->x + d * TILE_ROWS;
+        for (int64_t i = 0; i < t->rows; i++) to[i] = clamp(s * from[i * t->ldx], limit);
     }
+    memset(t->x + count * TILE_ROWS, 0, (size_t)((slice_padded(count) - count) * TILE_ROWS) * sizeof *t->x);
 }
 
 static void pack_cols(const tile *t, const int64_t *dims, int64_t count, const double *scale, double limit)
@@ -34,7 +32,7 @@ static void pack_cols(const tile *t, const int64_t *dims, int64_t count, const d
     for (int64_t j = 0; j < t->cols; j++) {
         const double *from = t->Z + j * t->ldz;
         double *to = t->z + j * TILE_SLICE;
-        for (int64_t d = 0; d < count; d++) to[d] = clamp(scale[d] * from[dims[d]], limit);
+        for (int64_t d = 0; d < count; d++) to[d] = clamp((scale ? scale[d] : 1) * from[dims[d]], limit);
         for (int64_t d = count; d < slice_padded(count); d++) to[d] = 0;
     }
 }

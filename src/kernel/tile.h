@@ -33,7 +33,7 @@ static inline int64_t slice_length(int64_t n_dims, int64_t first)
 
 static inline int64_t slice_padded(int64_t count) { return (count + 3) / 4 * 4; }
 
-/* Packs dims first .. first+count-1 scaled by scale[count], clamped to +-limit, so that squares and products
+/* Packs dims first .. first+count-1 scaled by scale[count] (NULL: 1), clamped to +-limit, so that squares and products
    of the largest inputs stay finite. */
 void slice_pack(const leaf *l, const tile *t, int64_t first, int64_t count, const double *scale, double limit);
 /* Zeroes the gradient slices; adds factor[d] times them to gX and, with this sign, to gZ. */

@@ -13,6 +13,9 @@ __attribute__((simd("notinbranch"))) double exp(double);
 __attribute__((simd("notinbranch"))) double log(double);
 __attribute__((simd("notinbranch"))) double sin(double);
 __attribute__((simd("notinbranch"))) double cos(double);
+#if __GLIBC_PREREQ(2, 35)
+__attribute__((simd("notinbranch"))) double atan(double);
+#endif
 #if !defined(__SANITIZE_ADDRESS__) /* ifunc resolvers run before the sanitizer is ready */
 #define VECTORISED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif

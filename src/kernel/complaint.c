@@ -1,0 +1,81 @@
+#include "kernel/parser.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EXCERPT = 80, MESSAGE = 200, LONGEST_WORD = 32 };
+
+static bool continues_character(char c) { return ((unsigned char)c & 0xC0) == 0x80; }
+
+/* Characters up to and with the one at byte `at`, counted from 1. */
+static int64_t character(const char *text, int64_t at)
+{
+    int64_t n = 1;
+    for (int64_t i = 0; i < at; i++)
+        if (!continues_character(text[i + 1])) n++;
+    return n;
+}
+
+/* The text around byte `at`, in one line. */
+static void excerpt(const parser *p, int64_t at, char out[EXCERPT + 8])
+{
+    int64_t first = p->length <= EXCERPT || at < EXCERPT / 2 ? 0 : at - EXCERPT / 2;
+    while (first > 0 && continues_character(p->text[first])) first--;
+    int64_t last = first + EXCERPT - 4 < p->length && p->length > EXCERPT ? first + EXCERPT - 4 : p->length;
+    while (last > first && last < p->length && continues_character(p->text[last])) last--;
+    int n = snprintf(out, EXCERPT + 8, "%s%.*s%s", first ? "..." : "", (int)(last - first), p->text + first,
+                     last < p->length ? "..." : "");
+    for (int i = 0; i < n && i < EXCERPT + 7; i++)
+        if ((unsigned char)out[i] < ' ' || out[i] == 127) out[i] = ' ';
+}
+
+anygp_status complain(parser *p, int64_t at, const char *hint, const char *format, ...)
+{
+    char shown[EXCERPT + 8], message[MESSAGE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    excerpt(p, at, shown);
+    return fail_with(p->e, ANYGP_ERR_ARGUMENT, "kernel '%s': %s at character %lld%s%s", shown, message,
+                     (long long)character(p->text, at), hint ? "; " : "", hint ? hint : "");
+}
+
+anygp_status complain_memory(parser *p) { return fail_memory(p->e, "the kernel expression", (double)p->length); }
+
+static int64_t smallest(int64_t a, int64_t b, int64_t c)
+{
+    int64_t s = a < b ? a : b;
+    return s < c ? s : c;
+}
+
+/* Edit distance (Levenshtein), one row of the table at a time. */
+static int64_t edits(const char *a, int64_t na, const char *b, int64_t nb)
+{
+    int64_t row[LONGEST_WORD + 1];
+    for (int64_t j = 0; j <= nb; j++) row[j] = j;
+    for (int64_t i = 1; i <= na; i++) {
+        int64_t corner = row[0];
+        row[0] = i;
+        for (int64_t j = 1; j <= nb; j++) {
+            int64_t above = row[j];
+            row[j] = smallest(above + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1]));
+            corner = above;
+        }
+    }
+    return row[nb];
+}
+
+nearest nearest_to(const char *word, int64_t length)
+{
+    return (nearest){.word = word, .length = length, .distance = length / 3 + 2};
+}
+
+void nearest_offer(nearest *n, const char *candidate)
+{
+    int64_t length = (int64_t)strlen(candidate);
+    if (n->length > LONGEST_WORD || length > LONGEST_WORD) return;
+    int64_t distance = edits(n->word, n->length, candidate, length);
+    if (distance < n->distance && distance < length) n->best = candidate, n->distance = distance;
+}

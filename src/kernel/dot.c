@@ -1,0 +1,88 @@
+/* s_ij = sum_d w_d x_id z_jd,  H = dF/dS:
+       dF/dw_d = sum_ij H_ij x_id z_jd     dF/dx_id = w_d sum_j H_ij z_jd     dF/dz_jd = w_d sum_i H_ij x_id */
+#include "kernel/dot.h"
+
+#include "kernel/vector.h"
+
+static double clamp(double v) { return at_least(at_most(v, LIMIT_DOT), -LIMIT_DOT); }
+
+double dot_define(const leaf *l, int spec, const double *x, const double *z)
+{
+    double s = 0;
+    for (int64_t d = 0; d < l->n_dims; d++) s += leaf_value(l, spec, d) * x[l->dims[d]] * z[l->dims[d]];
+    return s;
+}
+
+VECTORISED static void add_dim(int64_t n, const double *x, double wz, double *s)
+{
+    SIMD for (int64_t i = 0; i < n; i++) s[i] += x[i] * wz;
+}
+
+void dot_tile(const leaf *l, int spec, const tile *t, double start, double *S, int64_t lds)
+{
+    for (int64_t j = 0; j < t->cols; j++)
+        for (int64_t i = 0; i < t->rows; i++) S[i + j * lds] = start;
+    for (int64_t first = 0; first < l->n_dims; first += TILE_SLICE) {
+        int64_t count = slice_length(l->n_dims, first);
+        slice_pack(l, t, first, count, NULL, LIMIT_DOT);
+        for (int64_t j = 0; j < t->cols; j++)
+            for (int64_t d = 0; d < count; d++)
+                add_dim(t->rows, t->x + d * TILE_ROWS, leaf_value(l, spec, first + d) * t->z[j * TILE_SLICE + d],
+                        S + j * lds);
+    }
+}
+
+/* gx[n] += h z; returns sum h x. */
+VECTORISED static double pull(int64_t n, const double *h, const double *x, double z, double *gx)
+{
+    double hx = 0;
+    SIMD_SUM(hx) for (int64_t i = 0; i < n; i++)
+    {
+        hx += h[i] * x[i];
+        gx[i] += h[i] * z;
+    }
+    return hx;
+}
+
+void dot_reverse(const leaf *l, int spec, const tile *t, const double *H, tile_gradient *g)
+{
+    double weight[TILE_SLICE];
+    for (int64_t first = 0; first < l->n_dims; first += TILE_SLICE) {
+        int64_t count = slice_length(l->n_dims, first);
+        slice_pack(l, t, first, count, NULL, LIMIT_DOT);
+        slice_clear(t, count);
+        for (int64_t d = 0; d < count; d++) {
+            double gw = 0;
+            weight[d] = leaf_value(l, spec, first + d);
+            for (int64_t j = 0; j < t->cols; j++) {
+                double z = t->z[j * TILE_SLICE + d], *gz = &t->gz[j * TILE_SLICE + d];
+                *gz = pull(t->rows, H + j * t->rows, t->x + d * TILE_ROWS, z, t->gx + d * TILE_ROWS);
+                gw += *gz * z;
+            }
+            if (g->gp) g->gp[l->offset[spec] + (first + d) * l->stride[spec]] += gw;
+        }
+        slice_unpack(l, t, first, count, weight, 1, g);
+    }
+}
+
+void dot_diag(const leaf *l, int spec, int64_t n, const double *X, int64_t ldx, double start, double *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = start;
+        for (int64_t d = 0; d < l->n_dims; d++) {
+            double x = clamp(X[i * ldx + l->dims[d]]);
+            out[i] += leaf_value(l, spec, d) * x * x;
+        }
+    }
+}
+
+void dot_diag_reverse(const leaf *l, int spec, int64_t n, const double *X, int64_t ldx, const double *h, double *gp,
+                      double *gX, int64_t ldgx)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t d = 0; d < l->n_dims; d++) {
+            double x = clamp(X[i * ldx + l->dims[d]]);
+            if (gp) gp[l->offset[spec] + d * l->stride[spec]] += h[i] * x * x;
+            if (gX) gX[i * ldgx + l->dims[d]] += 2 * h[i] * leaf_value(l, spec, d) * x;
+        }
+}

@@ -1,0 +1,104 @@
+/* Gram matrices, tile by tile.  Threads take tiles; in a tile each leaf of the expression is evaluated into the stack
+   of tiles (slot 0 is the place in K itself) and combined element by element, so everything between the inputs and
+   K stays in cache.  Cost: n m times (3 flops a dim and one exponential a leaf); workspace: one stack a thread. */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "kernel/vector.h"
+#include "kernel/walk.h"
+
+bool walk_tile(const walk *w, int64_t index, tile *t, int64_t *i0, int64_t *j0)
+{
+    int64_t down = (w->n + TILE_ROWS - 1) / TILE_ROWS;
+    *i0 = index % down * TILE_ROWS, *j0 = index / down * TILE_COLS;
+    t->rows = w->n - *i0 < TILE_ROWS ? w->n - *i0 : TILE_ROWS;
+    t->cols = w->m - *j0 < TILE_COLS ? w->m - *j0 : TILE_COLS;
+    t->X = w->X + *i0 * w->ldx, t->ldx = w->ldx;
+    t->Z = w->Z + *j0 * w->ldz, t->ldz = w->ldz;
+    t->symmetric = w->symmetric;
+    t->diagonal = *i0 - *j0;
+    return !w->symmetric || *i0 + t->rows > *j0;
+}
+
+VECTORISED void tile_add(const tile *t, const double *B, int64_t ldb, const double *C, int64_t ldc, double *A,
+                         int64_t lda)
+{
+    for (int64_t j = 0; j < t->cols; j++) {
+        const double *b = B + j * ldb, *c = C + j * ldc;
+        double *a = A + j * lda;
+        SIMD for (int64_t i = 0; i < t->rows; i++) a[i] = b[i] + c[i];
+    }
+}
+
+/* Clamped, so that two factors that grow without bound make no infinity that a third turns into NaN. */
+VECTORISED void tile_multiply(const tile *t, const double *B, int64_t ldb, const double *C, int64_t ldc, double *A,
+                              int64_t lda)
+{
+    for (int64_t j = 0; j < t->cols; j++) {
+        const double *b = B + j * ldb, *c = C + j * ldc;
+        double *a = A + j * lda;
+        SIMD for (int64_t i = 0; i < t->rows; i++) a[i] = at_least(at_most(b[i] * c[i], LIMIT_VALUE), -LIMIT_VALUE);
+    }
+}
+
+typedef struct target {
+    double *K;
+    int64_t ld;
+} target;
+
+static target slot_of(const tile *t, const node *n, double *K, int64_t ldk, double *slots)
+{
+    if (n->slot == 0) return (target){K, ldk};
+    return (target){slots + (n->slot - 1) * t->rows * t->cols, t->rows};
+}
+
+static void evaluate(const kernel *k, const tile *t, double *K, int64_t ldk, double *slots)
+{
+    for (int64_t i = 0; i < k->n_nodes; i++) {
+        const node *n = &k->nodes[i];
+        target out = slot_of(t, n, K, ldk, slots);
+        if (n->op == NODE_LEAF) {
+            const leaf *l = &k->leaves[n->leaf];
+            l->kind->tile(l, t, out.K, out.ld);
+            continue;
+        }
+        target right = slot_of(t, &k->nodes[n->right], K, ldk, slots);
+        (n->op == NODE_SUM ? tile_add : tile_multiply)(t, out.K, out.ld, right.K, right.ld, out.K, out.ld);
+    }
+}
+
+static bool gram(const walk *w, double *K, int64_t ldk)
+{
+    int64_t rows = walk_rows(w), cols = walk_cols(w), tiles = walk_tiles(w);
+    int64_t leaf_work = tile_work(rows, cols), work = leaf_work + (w->k->n_slots - 1) * rows * cols;
+    int threads = tiles < threads_max() ? (int)tiles : threads_max();
+    double *scratch = mem_alloc(threads * work, sizeof *scratch);
+    if (!scratch) return false;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        int64_t i0, j0;
+        double *mine = scratch + (threads > 1 ? threads_id() : 0) * work;
+        tile t;
+        tile_place(&t, rows, cols, mine);
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t index = 0; index < tiles; index++)
+            if (walk_tile(w, index, &t, &i0, &j0)) evaluate(w->k, &t, K + i0 + j0 * ldk, ldk, mine + leaf_work);
+    }
+    free(scratch);
+    return true;
+}
+
+bool kernel_gram(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z, int64_t ldz,
+                 double *K, int64_t ldk)
+{
+    if (n == 0 || m == 0) return true;
+    return gram(&(walk){.k = k, .n = n, .X = X, .ldx = ldx, .m = m, .Z = Z, .ldz = ldz}, K, ldk);
+}
+
+bool kernel_gram_sym(const kernel *k, int64_t n, const double *X, int64_t ldx, double *K, int64_t ldk)
+{
+    if (n == 0) return true;
+    walk w = {.k = k, .n = n, .X = X, .ldx = ldx, .m = n, .Z = X, .ldz = ldx, .symmetric = true};
+    return gram(&w, K, ldk);
+}

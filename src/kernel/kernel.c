@@ -1,0 +1,138 @@
+#include "kernel/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernel/kind.h"
+
+void link_leaves(kernel *k)
+{
+    for (int64_t i = 0; i < k->n_leaves; i++) {
+        leaf *l = &k->leaves[i];
+        l->dims = k->dims + l->dims_at;
+        l->p = k->values + l->first;
+    }
+}
+
+void kernel_free(kernel *k)
+{
+    if (!k) return;
+    free(k->leaves);
+    free(k->nodes);
+    free(k->params);
+    free(k->values);
+    free(k->dims);
+    free(k->dims_text);
+    free(k);
+}
+
+static void *duplicate(const void *from, int64_t count, size_t size)
+{
+    void *to = mem_alloc(count, size);
+    if (to && count) memcpy(to, from, (size_t)count * size);
+    return to;
+}
+
+kernel *kernel_copy(const kernel *k)
+{
+    kernel *c = malloc(sizeof *c);
+    if (!c) return NULL;
+    *c = *k;
+    c->leaves = duplicate(k->leaves, k->n_leaves, sizeof *k->leaves);
+    c->nodes = duplicate(k->nodes, k->n_nodes, sizeof *k->nodes);
+    c->params = duplicate(k->params, k->n_params, sizeof *k->params);
+    c->values = duplicate(k->values, k->n_params, sizeof *k->values);
+    c->dims = duplicate(k->dims, k->n_dims, sizeof *k->dims);
+    c->dims_text = duplicate(k->dims_text, k->n_text, 1);
+    if (!c->leaves || !c->nodes || !c->params || !c->values || !c->dims || !c->dims_text) {
+        kernel_free(c);
+        return NULL;
+    }
+    link_leaves(c);
+    return c;
+}
+
+int64_t kernel_count(const kernel *k) { return k->n_params; }
+int64_t kernel_inputs(const kernel *k) { return k->D; }
+const kernel_param *kernel_param_at(const kernel *k, int64_t i) { return &k->params[i]; }
+double *kernel_values(kernel *k) { return k->values; }
+
+bool kernel_leaf_is_scale(const leaf *l) { return l->kind == &kind_scale; }
+bool kernel_leaf_is_white(const leaf *l) { return l->kind == &kind_white; }
+
+int64_t leaf_specs(const kernel_kind *kind)
+{
+    int64_t n = 0;
+    while (n < LEAF_SPECS && kind->specs[n].name) n++;
+    return n;
+}
+
+bool kernel_has_white(const kernel *k)
+{
+    for (int64_t i = 0; i < k->n_leaves; i++)
+        if (kernel_leaf_is_white(&k->leaves[i])) return true;
+    return false;
+}
+
+bool kernel_stationary(const kernel *k)
+{
+    for (int64_t i = 0; i < k->n_leaves; i++)
+        if (k->leaves[i].kind->nonstationary) return false;
+    return true;
+}
+
+/* The expression of numbers: white terms only.  The parser has seen to it that white is multiplied by numbers only, so
+   a sum that holds no white counts 0 and a product is of numbers and at most one term with white. */
+double kernel_white(const kernel *k)
+{
+    double value[MAX_NODES];
+    for (int64_t i = 0; i < k->n_nodes; i++) {
+        const node *n = &k->nodes[i];
+        const leaf *l = n->op == NODE_LEAF ? &k->leaves[n->leaf] : NULL;
+        if (l)
+            value[i] = kernel_leaf_is_white(l) || kernel_leaf_is_scale(l) ? leaf_value(l, 0, 0) : 0;
+        else if (n->op == NODE_SUM)
+            value[i] = value[n->left] + value[n->right];
+        else
+            value[i] = value[n->left] * value[n->right];
+    }
+    return kernel_has_white(k) ? value[k->n_nodes - 1] : 0;
+}
+
+/* ------------------------------------------------------------------------------------------- groups */
+
+static int64_t find(int64_t *group, int64_t i)
+{
+    while (group[i] != i) i = group[i] = group[group[i]];
+    return i;
+}
+
+/* The smaller column becomes the head, so heads are the smallest of their group. */
+static void unite(int64_t *group, int64_t a, int64_t b)
+{
+    int64_t i = find(group, a), j = find(group, b);
+    if (i < j)
+        group[j] = i;
+    else
+        group[i] = j;
+}
+
+static bool ties_inputs(const leaf *l, int64_t s)
+{
+    const param_spec *p = &l->kind->specs[s];
+    bool of_dims = p->extent == PER_DIM || p->extent == PER_COMPONENT_DIM;
+    bool has_unit = p->role == ROLE_LENGTH || p->role == ROLE_PERIOD || p->role == ROLE_FREQUENCY;
+    return of_dims && has_unit && l->stride[s] == 0;
+}
+
+void kernel_groups(const kernel *k, int64_t *group)
+{
+    for (int64_t d = 0; d < k->D; d++) group[d] = d;
+    for (int64_t i = 0; i < k->n_leaves; i++) {
+        const leaf *l = &k->leaves[i];
+        for (int64_t s = 0; s < leaf_specs(l->kind); s++)
+            for (int64_t d = 1; ties_inputs(l, s) && d < l->n_dims; d++) unite(group, l->dims[0], l->dims[d]);
+    }
+    for (int64_t d = 0; d < k->D; d++) group[d] = find(group, d);
+}

@@ -1,0 +1,110 @@
+/* Covariance functions: expressions such as `rbf(ard) + periodic(period=1)*linear`, their matrices and derivatives.
+
+   A kernel is a parsed expression with the current values of its parameters, in model units.  Shapes:
+       X[n,D], Z[m,D]   inputs, row-major, ldx doubles from one row to the next
+       K[n,m], G[n,m]   column-major with leading dimension; G = dF/dK of some scalar F
+       gX[n,D], gZ[m,D] row-major like X; gp[kernel_count(k)] in natural parameters
+   Gradients accumulate: the caller zeroes them.  Functions returning bool fail only for want of memory.
+   Same inputs and same thread count give the same bits.
+
+   `white` acts on the identity of rows: it is on the diagonal of kernel_gram_sym and nowhere else. */
+#ifndef KERNEL_KERNEL_H
+#define KERNEL_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/random.h"
+
+/* The columns an expression may refer to.  Constant columns are not in X: position -1. */
+typedef enum input_kind { INPUT_NUMBER, INPUT_TEXT, INPUT_CONSTANT } input_kind;
+
+typedef struct kernel_input {
+    const char *name; /* may be NULL */
+    int64_t number;   /* column number in the file, as a user writes it */
+    input_kind kind;
+    int64_t position; /* column of X, or -1 */
+} kernel_input;
+
+/* What a parameter means, and so how the caller converts it between data units and model units:
+       VARIANCE  unit of y^2 if unit_variance, else none      LENGTH, PERIOD  unit of the column
+       FREQUENCY 1 over the unit of the column                SHAPE, WEIGHT   stay in model units        */
+typedef enum param_role { ROLE_VARIANCE, ROLE_LENGTH, ROLE_PERIOD, ROLE_FREQUENCY, ROLE_SHAPE, ROLE_WEIGHT } param_role;
+
+/* One scalar parameter. */
+typedef struct kernel_param {
+    const char *name;  /* "lengthscale" */
+    int64_t leaf;      /* which leaf of the expression, left to right; number literals count */
+    int64_t component; /* of a spectral mixture; 0 elsewhere */
+    param_role role;
+    int64_t dim;                 /* column of X it belongs to; -1: not of one column (shared or none) */
+    bool unit_variance;          /* ROLE_VARIANCE only: carries the unit of y^2 (one such factor in a product) */
+    bool given;                  /* the expression gave a value */
+    bool fixed;                  /* never learned: it could be absorbed by another parameter */
+    double lower;                /* positive floor of the transform: p = lower + exp(u) */
+    double prior_mean, prior_sd; /* weak prior: log p ~ N(mean, sd^2), model units */
+} kernel_param;
+
+typedef struct kernel kernel;
+
+/* Parses `text` over the inputs in[n_in], of which D columns are in X.  A mistake is answered with one sentence that
+   names the character (counted from 1), and where it helps, what was probably meant. */
+anygp_status kernel_parse(const char *text, const kernel_input *in, int64_t n_in, int64_t D, kernel **out,
+                          anygp_error *e);
+kernel *kernel_copy(const kernel *k); /* NULL: out of memory */
+void kernel_free(kernel *k);          /* accepts NULL */
+
+int64_t kernel_count(const kernel *k);  /* parameters */
+int64_t kernel_inputs(const kernel *k); /* D */
+const kernel_param *kernel_param_at(const kernel *k, int64_t i);
+double *kernel_values(kernel *k); /* natural values, model units; the caller may write positive numbers */
+
+/* group[D]: inputs tied by a shared length-scale, period or frequency in any leaf get the same id (the smallest column
+   of the group); the others their own. */
+void kernel_groups(const kernel *k, int64_t *group);
+
+/* The expression with these values; parses back (over the same inputs) to the same kernel, bit by bit at 17 digits.
+   *text is freed by free(). */
+anygp_status kernel_format(const kernel *k, const double *values, int digits, char **text, anygp_error *e);
+
+bool kernel_has_white(const kernel *k);
+double kernel_white(const kernel *k);    /* total variance of the white terms */
+bool kernel_stationary(const kernel *k); /* depends on x - x' only */
+
+/* ---------------------------------------------------------------------------------------- matrices */
+
+/* K[n,m] = k(X, Z), without white.  K = v exactly where rows are equal and the kernel is stationary. */
+bool kernel_gram(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z, int64_t ldz,
+                 double *K, int64_t ldk);
+/* The lower triangle of k(X, X), white on the diagonal.  The strict upper triangle is workspace: partly written. */
+bool kernel_gram_sym(const kernel *k, int64_t n, const double *X, int64_t ldx, double *K, int64_t ldk);
+/* diag[n] = k(x_i, x_i), without white. */
+void kernel_diag(const kernel *k, int64_t n, const double *X, int64_t ldx, double *diag);
+
+/* Reverses.  Any of gp, gX, gZ may be NULL. */
+bool kernel_gram_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z,
+                         int64_t ldz, const double *G, int64_t ldg, double *gp, double *gX, int64_t ldgx, double *gZ,
+                         int64_t ldgz);
+/* G: lower triangle of the symmetric adjoint, dF = sum_ij G_ij dK_ij over ALL i, j.  The upper one is not read. */
+bool kernel_gram_sym_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, const double *G, int64_t ldg,
+                             double *gp, double *gX, int64_t ldgx);
+/* g[n] = dF/d diag. */
+void kernel_diag_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, const double *g, double *gp,
+                         double *gX, int64_t ldgx);
+
+/* --------------------------------------------------------------------------------------- the others */
+
+/* Draw `index` of a frequency vector w[D] with k(x,x') = variance E[cos w'(x-x')], white left out.  Factors of a
+   product add their frequencies; a sum chooses a term in proportion to its variance.  False if some leaf has no
+   spectral density here; w is then not to be used. */
+bool kernel_spectral(const kernel *k, random_stream s, uint64_t index, double *w);
+
+/* k(x, z) straight from the definition, in plain scalar code: the test of the fast one.  same_row: white counts. */
+double kernel_reference(const kernel *k, const double *x, const double *z, bool same_row);
+
+/* The table, for conformance tests and docs. */
+int64_t kernel_kinds(void);
+const char *kernel_kind_name(int64_t i);
+
+#endif

@@ -1,0 +1,143 @@
+/* Matern kernels of half-integer order, a = sqrt(2 nu) r:
+
+       nu = 1/2   k = v exp(-a)                        dk/dr2 = -v exp(-a) / (2 r)
+       nu = 3/2   k = v (1 + a) exp(-a)                dk/dr2 = -(3/2) v exp(-a)
+       nu = 5/2   k = v (1 + a + a^2/3) exp(-a)        dk/dr2 = -(5/6) v (1 + a) exp(-a)
+
+   At r = 0 the first has a kink in x but none in l: its slope is taken as 0 there, which gives 0 for both.
+   Spectral density: Student t with 2 nu degrees of freedom, scale 1/l. */
+#include "kernel/draws.h"
+#include "kernel/radial.h"
+#include "kernel/vector.h"
+
+#define ROOT3 1.7320508075688772935
+#define ROOT5 2.2360679774997896964
+
+static double define12(const leaf *l, const double *x, const double *z, bool same_row)
+{
+    (void)same_row;
+    return leaf_value(l, RADIAL_VARIANCE, 0) * exp(-sqrt(radial_distance2(l, x, z)));
+}
+
+static double define32(const leaf *l, const double *x, const double *z, bool same_row)
+{
+    (void)same_row;
+    double a = sqrt(3 * radial_distance2(l, x, z));
+    return leaf_value(l, RADIAL_VARIANCE, 0) * (1 + a) * exp(-a);
+}
+
+static double define52(const leaf *l, const double *x, const double *z, bool same_row)
+{
+    (void)same_row;
+    double a = sqrt(5 * radial_distance2(l, x, z));
+    return leaf_value(l, RADIAL_VARIANCE, 0) * (1 + a + a * a / 3) * exp(-a);
+}
+
+VECTORISED static void value12(const double *c, double v, int64_t n, double *r2)
+{
+    (void)c;
+    SIMD for (int64_t i = 0; i < n; i++) r2[i] = v * exp_minus(sqrt(r2[i]));
+}
+
+VECTORISED static void value32(const double *c, double v, int64_t n, double *r2)
+{
+    (void)c;
+    SIMD for (int64_t i = 0; i < n; i++)
+    {
+        double a = ROOT3 * sqrt(r2[i]);
+        r2[i] = v * (1 + a) * exp_minus(a);
+    }
+}
+
+VECTORISED static void value52(const double *c, double v, int64_t n, double *r2)
+{
+    (void)c;
+    SIMD for (int64_t i = 0; i < n; i++)
+    {
+        double a = ROOT5 * sqrt(r2[i]);
+        r2[i] = v * (1 + a + a * a * (1.0 / 3)) * exp_minus(a);
+    }
+}
+
+VECTORISED static void slope12(const double *c, double v, int64_t n, const double *g, double *r2, double *sum)
+{
+    (void)c;
+    double gk = 0;
+    SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
+    {
+        double r = sqrt(r2[i]), k = g[i] * exp_minus(r), safe = r > 0 ? r : 1;
+        double w = -0.5 * v * k / safe;
+        gk += k;
+        r2[i] = r > 0 ? w : 0;
+    }
+    sum[0] += gk;
+}
+
+VECTORISED static void slope32(const double *c, double v, int64_t n, const double *g, double *r2, double *sum)
+{
+    (void)c;
+    double gk = 0;
+    SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
+    {
+        double a = ROOT3 * sqrt(r2[i]), e = g[i] * exp_minus(a);
+        gk += (1 + a) * e;
+        r2[i] = -1.5 * v * e;
+    }
+    sum[0] += gk;
+}
+
+VECTORISED static void slope52(const double *c, double v, int64_t n, const double *g, double *r2, double *sum)
+{
+    (void)c;
+    double gk = 0;
+    SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
+    {
+        double a = ROOT5 * sqrt(r2[i]), e = g[i] * exp_minus(a);
+        gk += (1 + a + a * a * (1.0 / 3)) * e;
+        r2[i] = -(5.0 / 6) * v * (1 + a) * e;
+    }
+    sum[0] += gk;
+}
+
+/* A normal over the root of an independent chi-square over its degrees of freedom. */
+static void frequency(const leaf *l, draws *r, int freedom, double *w)
+{
+    double chi2 = 0;
+    for (int i = 0; i < freedom; i++) {
+        double z = draw_normal(r);
+        chi2 += z * z;
+    }
+    radial_normal_frequency(l, r, sqrt(freedom / chi2), w);
+}
+
+static void frequency12(const leaf *l, draws *r, double *w) { frequency(l, r, 1, w); }
+static void frequency32(const leaf *l, draws *r, double *w) { frequency(l, r, 3, w); }
+static void frequency52(const leaf *l, draws *r, double *w) { frequency(l, r, 5, w); }
+
+static const radial_profile profile12 = {.value = value12, .slope = slope12};
+static const radial_profile profile32 = {.value = value32, .slope = slope32};
+static const radial_profile profile52 = {.value = value52, .slope = slope52};
+
+const kernel_kind kind_matern12 = {.name = "matern12",
+                                   .specs = {RADIAL_SPECS},
+                                   .define = define12,
+                                   .tile = radial_tile,
+                                   .reverse = radial_reverse,
+                                   .frequency = frequency12,
+                                   .profile = &profile12};
+
+const kernel_kind kind_matern32 = {.name = "matern32",
+                                   .specs = {RADIAL_SPECS},
+                                   .define = define32,
+                                   .tile = radial_tile,
+                                   .reverse = radial_reverse,
+                                   .frequency = frequency32,
+                                   .profile = &profile32};
+
+const kernel_kind kind_matern52 = {.name = "matern52",
+                                   .specs = {RADIAL_SPECS},
+                                   .define = define52,
+                                   .tile = radial_tile,
+                                   .reverse = radial_reverse,
+                                   .frequency = frequency52,
+                                   .profile = &profile52};

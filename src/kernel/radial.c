@@ -1,0 +1,96 @@
+/* r2_ij = sum_d (x_id - z_jd)^2 / l_d^2,  K = v k(r2),  W = G .* v k'(r2):
+
+       dF/dv   = sum_ij G_ij k_ij
+       dF/dl_d = -2/l_d sum_ij W_ij u_ijd^2,         u_ijd = (x_id - z_jd)/l_d
+       dF/dx_i = 2 sum_j W_ij u_ijd / l_d,           dF/dz_j = -2 sum_i W_ij u_ijd / l_d
+
+   All of it from differences, which are exact for repeated rows; distance.c finds r2.
+   Cost: 3 flops a dim forward, 6 reverse, and one profile an element. */
+#include "kernel/radial.h"
+
+#include "kernel/draws.h"
+#include "kernel/vector.h"
+
+void radial_tile(const leaf *l, const tile *t, double *K, int64_t ldk)
+{
+    double c[RADIAL_CONSTANTS], v = leaf_value(l, RADIAL_VARIANCE, 0);
+    if (l->kind->profile->prepare) l->kind->profile->prepare(l, c);
+    tile_sqdist(l, t, K, ldk);
+    for (int64_t j = 0; j < t->cols; j++) l->kind->profile->value(c, v, t->rows, K + j * ldk);
+}
+
+/* For one dim and one column: gx[n] += W u, *gz += sum W u (less its sign); returns sum W u^2. */
+VECTORISED static double pull(int64_t n, const double *W, const double *x, double z, double *gx, double *gz)
+{
+    double second = 0, first = 0;
+    SIMD_SUM(second, first) for (int64_t i = 0; i < n; i++)
+    {
+        double u = x[i] - z, w = W[i] * u;
+        second += w * u;
+        first += w;
+        gx[i] += w;
+    }
+    *gz += first;
+    return second;
+}
+
+/* The same when only the sum is wanted. */
+VECTORISED static double pull_sum(int64_t n, const double *W, const double *x, double z)
+{
+    double second = 0;
+    SIMD_SUM(second) for (int64_t i = 0; i < n; i++)
+    {
+        double u = x[i] - z;
+        second += W[i] * u * u;
+    }
+    return second;
+}
+
+/* Pushes W to the inputs and length-scales of one slice. */
+static void pull_slice(const leaf *l, const tile *t, const double *W, int64_t first, int64_t count, tile_gradient *g)
+{
+    double inverse[TILE_SLICE], second[TILE_SLICE] = {0}, factor[TILE_SLICE];
+    bool inputs = g->gX || g->gZ;
+    for (int64_t d = 0; d < count; d++) inverse[d] = 1 / leaf_value(l, RADIAL_LENGTH, first + d);
+    slice_pack(l, t, first, count, inverse, LIMIT_DISTANCE);
+    if (inputs) slice_clear(t, count);
+    for (int64_t j = 0; j < t->cols; j++)
+        for (int64_t d = 0; d < count; d++) {
+            const double *w = W + j * t->rows, *x = t->x + d * TILE_ROWS, *z = t->z + j * TILE_SLICE + d;
+            second[d] += inputs ? pull(t->rows, w, x, *z, t->gx + d * TILE_ROWS, t->gz + j * TILE_SLICE + d)
+                                : pull_sum(t->rows, w, x, *z);
+        }
+    for (int64_t d = 0; g->gp && d < count; d++)
+        g->gp[l->offset[RADIAL_LENGTH] + (first + d) * l->stride[RADIAL_LENGTH]] -= 2 * inverse[d] * second[d];
+    if (!inputs) return;
+    for (int64_t d = 0; d < count; d++) factor[d] = 2 * inverse[d];
+    slice_unpack(l, t, first, count, factor, -1, g);
+}
+
+void radial_reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, tile_gradient *g)
+{
+    double c[RADIAL_CONSTANTS], sum[2] = {0, 0}, v = leaf_value(l, RADIAL_VARIANCE, 0);
+    double *W = t->work[0];
+    if (l->kind->profile->prepare) l->kind->profile->prepare(l, c);
+    tile_sqdist(l, t, W, t->rows);
+    for (int64_t j = 0; j < t->cols; j++) l->kind->profile->slope(c, v, t->rows, G + j * ldg, W + j * t->rows, sum);
+    if (g->gp) g->gp[l->offset[RADIAL_VARIANCE]] += sum[0];
+    if (g->gp && l->kind->specs[RADIAL_SHAPE].name) g->gp[l->offset[RADIAL_SHAPE]] += sum[1];
+    for (int64_t first = 0; first < l->n_dims; first += TILE_SLICE)
+        pull_slice(l, t, W, first, slice_length(l->n_dims, first), g);
+}
+
+double radial_distance2(const leaf *l, const double *x, const double *z)
+{
+    double r2 = 0;
+    for (int64_t d = 0; d < l->n_dims; d++) {
+        double u = (x[l->dims[d]] - z[l->dims[d]]) / leaf_value(l, RADIAL_LENGTH, d);
+        r2 += u * u;
+    }
+    return r2;
+}
+
+void radial_normal_frequency(const leaf *l, draws *r, double scale, double *w)
+{
+    for (int64_t d = 0; d < l->n_dims; d++) w[l->dims[d]] += scale * draw_normal(r) / leaf_value(l, RADIAL_LENGTH, d);
+}

@@ -1,0 +1,38 @@
+/* Kernels that are functions of r^2 = sum_d (x_d - z_d)^2 / l_d^2: parameters are variance, lengthscale and at most one
+   shape.  A profile gives the function and its slope over a run of n numbers; radial.c does everything else. */
+#ifndef KERNEL_RADIAL_H
+#define KERNEL_RADIAL_H
+
+#include "kernel/tile.h"
+
+enum { RADIAL_VARIANCE, RADIAL_LENGTH, RADIAL_SHAPE, RADIAL_CONSTANTS = 8 };
+
+typedef struct radial_profile {
+    /* Constants of the formula from the leaf; NULL: none. */
+    void (*prepare)(const leaf *l, double *c);
+    /* r2[n] becomes v k(r2). */
+    void (*value)(const double *c, double v, int64_t n, double *r2);
+    /* r2[n] becomes v g k'(r2), the derivative being in r2; sum[0] += g'k, sum[1] += v g' dk/dshape. */
+    void (*slope)(const double *c, double v, int64_t n, const double *g, double *r2, double *sum);
+} radial_profile;
+
+void radial_tile(const leaf *l, const tile *t, double *K, int64_t ldk);
+void radial_reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, tile_gradient *g);
+
+/* R[rows,cols] += sum_d (x_id - z_jd)^2 over the packed slice. */
+void slice_add_sqdist(const tile *t, int64_t count, double *R, int64_t ldr);
+/* R[rows,cols] = r^2 of the tile. */
+void tile_sqdist(const leaf *l, const tile *t, double *R, int64_t ldr);
+
+/* sum_d ((x_d - z_d)/l_d)^2, for the definitions. */
+double radial_distance2(const leaf *l, const double *x, const double *z);
+
+/* w += scale N(0, I)/l */
+void radial_normal_frequency(const leaf *l, draws *r, double scale, double *w);
+
+#define RADIAL_SPECS                                                                                                   \
+    {"variance", ROLE_VARIANCE, PER_LEAF, 1, GROWS_NOT, false},                                                        \
+    {                                                                                                                  \
+        "lengthscale", ROLE_LENGTH, PER_DIM, 1, GROWS_ROOT, false                                                      \
+    }
+#endif

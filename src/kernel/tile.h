@@ -1,0 +1,48 @@
+/* One tile of a Gram matrix: its inputs, its workspace, and the packing of inputs in slices.
+
+   A slice holds up to TILE_SLICE of a leaf's active dims, transposed for X so that loops run along rows of X:
+       x[d*TILE_ROWS + i] = scale_d X[i, dims[first+d]]       z[j*TILE_SLICE + d] = scale_d Z[j, dims[first+d]]
+   so 10^5 inputs need no more workspace than 16.  Both are padded with zeros to a multiple of 4 dims. */
+#ifndef KERNEL_TILE_H
+#define KERNEL_TILE_H
+
+#include "kernel/kind.h"
+
+struct tile {
+    int64_t rows, cols;
+    const double *X, *Z; /* first row of each */
+    int64_t ldx, ldz;
+    int64_t diagonal; /* row i of X is row i + diagonal of Z in the matrix of one set of rows */
+    bool symmetric;   /* the matrix is of one set of rows: white acts */
+    double *work[LEAF_TILES];
+    double *x, *z, *gx, *gz; /* slices of the inputs and of their gradients */
+};
+
+struct tile_gradient {
+    double *gp;      /* of the leaf's own parameters; NULL: not wanted */
+    double *gX, *gZ; /* first row of the tile; NULL: not wanted */
+    int64_t ldgx, ldgz;
+};
+
+int64_t tile_work(int64_t rows, int64_t cols);                      /* doubles of workspace */
+void tile_place(tile *t, int64_t rows, int64_t cols, double *work); /* slices it */
+static inline int64_t slice_length(int64_t n_dims, int64_t first)
+{
+    return n_dims - first < TILE_SLICE ? n_dims - first : TILE_SLICE;
+}
+
+static inline int64_t slice_padded(int64_t count) { return (count + 3) / 4 * 4; }
+
+/* Packs dims first .. first+count-1 scaled by scale[count] (NULL: 1), clamped to +-limit, so that squares and products
+   of the largest inputs stay finite. */
+void slice_pack(const leaf *l, const tile *t, int64_t first, int64_t count, const double *scale, double limit);
+/* Zeroes the gradient slices; adds factor[d] times them to gX and, with this sign, to gZ. */
+void slice_clear(const tile *t, int64_t count);
+void slice_unpack(const leaf *l, const tile *t, int64_t first, int64_t count, const double *factor, double sign_z,
+                  const tile_gradient *g);
+
+#define LIMIT_DISTANCE 1e140 /* squares of differences are finite in any number of dims */
+#define LIMIT_DOT 1e70       /* so are fourth powers */
+#define LIMIT_VALUE 1e300    /* of a kernel that grows without bound */
+
+#endif

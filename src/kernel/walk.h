@@ -1,0 +1,28 @@
+/* Evaluating an expression on one tile; shared by gram.c and reverse.c. */
+#ifndef KERNEL_WALK_H
+#define KERNEL_WALK_H
+
+#include "kernel/tile.h"
+
+/* The matrix k(X, Z), or k(X, X) if symmetric, cut into tiles. */
+typedef struct walk {
+    const kernel *k;
+    int64_t n, m, ldx, ldz;
+    const double *X, *Z;
+    bool symmetric;
+} walk;
+
+static inline int64_t walk_rows(const walk *w) { return w->n < TILE_ROWS ? w->n : TILE_ROWS; }
+static inline int64_t walk_cols(const walk *w) { return w->m < TILE_COLS ? w->m : TILE_COLS; }
+static inline int64_t walk_tiles(const walk *w)
+{
+    return (w->n + TILE_ROWS - 1) / TILE_ROWS * ((w->m + TILE_COLS - 1) / TILE_COLS);
+}
+/* Points t at tile number `index` and gives its corner; false: wholly above the diagonal of a symmetric matrix. */
+bool walk_tile(const walk *w, int64_t index, tile *t, int64_t *i0, int64_t *j0);
+
+/* A[rows,cols] = B + C and B .* C; A may be B. */
+void tile_add(const tile *t, const double *B, int64_t ldb, const double *C, int64_t ldc, double *A, int64_t lda);
+void tile_multiply(const tile *t, const double *B, int64_t ldb, const double *C, int64_t ldc, double *A, int64_t lda);
+
+#endif

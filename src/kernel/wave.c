@@ -1,0 +1,23 @@
+#include "kernel/wave.h"
+
+#include "kernel/vector.h"
+
+static inline double not_zero(double c) { return c == 0 ? 1e-300 : c; }
+
+VECTORISED void wave_multiply(int64_t n, const double *x, double z, double f, double *C)
+{
+    SIMD for (int64_t i = 0; i < n; i++) C[i] *= not_zero(cos(2 * PI * phase((x[i] - z) * f)));
+}
+
+VECTORISED void wave_pull(int64_t n, const double *B, const double *x, double z, double f, double *gx, wave_sums *s)
+{
+    double moment = 0, slope = 0;
+    SIMD_SUM(moment, slope) for (int64_t i = 0; i < n; i++)
+    {
+        double u = x[i] - z, a = 2 * PI * phase(u * f), b = -2 * PI * B[i] / not_zero(cos(a)) * sin(a);
+        moment += b * u;
+        slope += b;
+        gx[i] += f * b;
+    }
+    s->moment += moment, s->slope += slope;
+}

@@ -117,7 +117,7 @@ static int evaluate(lbfgs *s, const lbfgs_problem *p, double *f)
     if (stop) return stop;
     s->evaluations++;
     if (!isfinite(*f) || !all_finite(s->n, s->gt)) *f = INFINITY;
-    if (*f < s->state[BEST_VALUE]) {
+    if (*f <= s->state[BEST_VALUE]) {
         s->state[BEST_VALUE] = *f;
         copy(s->n, s->xt, s->best);
     }

@@ -7,7 +7,7 @@
 
 static const double C1 = 1e-4, C2 = 0.9;
 static const double ROUNDING = 1e-12; /* relative error granted to f: a sum over n terms through a factorisation */
-enum { MAX_TRIALS = 60, ENOUGH_TRIALS = 12 }; /* the second once some decrease is in hand */
+enum { MAX_TRIALS = 40, ENOUGH_TRIALS = 12 }; /* the second once some decrease is in hand */
 
 void line_begin(line_search *s, double f, double slope, double first, double cap)
 {
@@ -61,7 +61,8 @@ static bool decreases_enough(const line_search *s, line_point p)
     return p.f <= s->start.f + s->noise && p.slope <= (2 * C1 - 1) * s->start.slope;
 }
 
-static line_result give_up(const line_search *s) { return s->low.a > 0 ? LINE_DECREASE : LINE_FAILED; }
+/* A step that is not a Wolfe point must at least decrease f beyond doubt, or a run would creep on for ever. */
+static line_result give_up(const line_search *s) { return s->low.f < s->start.f ? LINE_DECREASE : LINE_FAILED; }
 
 /* The next trial, unless the bracket has closed or patience has run out. */
 static line_result next_trial(line_search *s, double a)
@@ -88,5 +89,5 @@ line_result line_tell(line_search *s, double f, double slope)
     if (slope * ahead >= 0) s->high = s->low, s->bracketed = true, s->walled = false;
     s->low = p;
     if (s->bracketed) return next_trial(s, trial_inside(s));
-    return p.a >= s->cap ? LINE_DECREASE : next_trial(s, trial_outside(s, before));
+    return p.a >= s->cap ? give_up(s) : next_trial(s, trial_outside(s, before));
 }

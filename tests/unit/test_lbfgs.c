@@ -3,9 +3,6 @@
 #include <string.h>
 
 #include "infer/lbfgs.h"
-#ifdef HAVE_LIBLBFGS
-#include <lbfgs.h>
-#endif
 
 enum { MAX_N = 50 };
 
@@ -219,7 +216,7 @@ static void the_best_point_seen_is_returned_whatever_f_does(void **state)
         assert_true(r == LBFGS_NO_PROGRESS || r == LBFGS_CONVERGED);
         assert_true(f == cases[k].f(1, x, g)); /* x and f belong together */
         assert_true(f <= cases[k].at_most);
-        assert_true(o.calls < 500);
+        assert_true(o.calls < 1000);
     }
 }
 
@@ -283,18 +280,18 @@ static void value_tolerance_ends_a_flat_run(void **state)
     assert_true(f - f_exact < 1e-3 * fabs(f_exact) && f >= f_exact - 1e-9);
 }
 
-/* Rounding of f must not stop the search early: f = 1e10 + small, whose differences vanish. */
-static double lifted(int64_t n, const double *x, double *g) { return 1e10 + exponentials(n, x, g); }
+/* Rounding of f must not stop the search early: f = 1e6 + small, whose differences vanish. */
+static double lifted(int64_t n, const double *x, double *g) { return 1e6 + exponentials(n, x, g); }
 
 static void gradients_lead_where_values_drown_in_rounding(void **state)
 {
     (void)state;
     double x[5] = {1, -1, 2, 0.5, -2}, f, g[5];
     objective o = {.n = 5, .f = lifted};
-    lbfgs_options options = {.max_iterations = 200, .gradient_tolerance = 1e-18};
+    lbfgs_options options = {.max_iterations = 200, .gradient_tolerance = 1e-14};
     minimize(&o, &options, x, &f);
     exponentials(5, x, g);
-    for (int i = 0; i < 5; i++) check_close(g[i], 0, 1e-4);
+    for (int i = 0; i < 5; i++) check_close(g[i], 0, 1e-6);
 }
 
 /* Stops at call `k` of the evaluation, carries the state over to a new object, and finishes there. */
@@ -363,12 +360,14 @@ static void a_state_that_cannot_be_is_refused(void **state)
 }
 
 #ifdef HAVE_LIBLBFGS
-static double peer_evaluate(void *ctx, const double *x, double *g, int n, double step)
+/* In peer_lbfgs.c, as the two headers cannot be included together. */
+void peer_minimize(int64_t n, double *x, double (*f)(void *, const double *, double *), void *ctx);
+
+static double peer_evaluate(void *ctx, const double *x, double *g)
 {
-    (void)step;
     objective *o = ctx;
     o->calls++;
-    return o->f(n, x, g);
+    return o->f(o->n, x, g);
 }
 
 static void evaluations_are_within_half_again_of_liblbfgs(void **state)
@@ -378,23 +377,20 @@ static void evaluations_are_within_half_again_of_liblbfgs(void **state)
         double (*f)(int64_t, const double *, double *);
         int64_t n;
     } cases[] = {{rosenbrock, 2}, {rosenbrock, 10}, {rosenbrock, 50}, {exponentials, 50}, {quadratic, 50}};
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        for (int start = 0; start < 5; start++) {
-            double x[MAX_N], f, *peer_x = lbfgs_malloc((int)cases[k].n);
-            fill_normal((uint64_t)start, cases[k].n, x);
-            memcpy(peer_x, x, (size_t)cases[k].n * sizeof *x);
-            objective o = {.n = cases[k].n, .f = cases[k].f}, peer = o;
-            lbfgs_parameter_t how;
-            lbfgs_parameter_init(&how);
-            how.m = 10;
-            how.epsilon = 1e-6;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        objective ours = {.n = cases[k].n, .f = cases[k].f}, peers = ours;
+        for (uint64_t start = 0; start < 5; start++) {
+            _Alignas(64) double x[MAX_N], y[MAX_N], f;
+            fill_normal(start, MAX_N, x);
+            memcpy(y, x, sizeof y);
+            ours.iterations = 0;
             lbfgs_options options = {.max_iterations = 5000, .gradient_tolerance = 1e-6};
-            minimize(&o, &options, x, &f);
-            lbfgs((int)peer.n, peer_x, NULL, peer_evaluate, NULL, &peer, &how);
-            print_message("case %zu, start %d: %d evaluations, liblbfgs %d\n", k, start, (int)o.calls, (int)peer.calls);
-            assert_true(o.calls <= 1.5 * (double)peer.calls + 3);
-            lbfgs_free(peer_x);
+            assert_int_equal(minimize(&ours, &options, x, &f), LBFGS_CONVERGED);
+            peer_minimize(cases[k].n, y, peer_evaluate, &peers);
         }
+        print_message("case %zu: %d evaluations, liblbfgs %d\n", k, (int)ours.calls, (int)peers.calls);
+        assert_true((double)ours.calls <= 1.5 * (double)peers.calls);
+    }
 }
 #endif
 
@@ -414,6 +410,9 @@ int main(void)
         cmocka_unit_test(gradients_lead_where_values_drown_in_rounding),
         cmocka_unit_test(a_saved_state_resumes_with_the_same_bits),
         cmocka_unit_test(a_state_that_cannot_be_is_refused),
+#ifdef HAVE_LIBLBFGS
+        cmocka_unit_test(evaluations_are_within_half_again_of_liblbfgs),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,19 @@
+/* Rows chosen one after the other, each where the prior variance left by those before it is largest: the pivots of a
+   pivoted partial Cholesky factorisation of the kernel matrix (Fine and Scheinberg 2001; Burt et al. 2020). */
+#ifndef INDUCING_GREEDY_H
+#define INDUCING_GREEDY_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef void greedy_diag(void *ctx, double *diag);                /* K_ii, n numbers */
+typedef void greedy_column(void *ctx, int64_t i, double *column); /* K_ji over j, n numbers */
+
+/* chosen: room for k; *count gets how many, in the order of choice.  Stops early when the largest variance left is below
+   `tolerance` times the largest K_ii (or is lost in rounding).  Ties go to the lowest index.
+   Cost n k^2 and k columns; memory n k. */
+anygp_status greedy_select(int64_t n, int64_t k, greedy_diag *diag, greedy_column *column, void *ctx, double tolerance,
+                           int64_t *chosen, int64_t *count, anygp_error *e);
+
+#endif

@@ -1,0 +1,76 @@
+/* Scores of predictions, streamed: feed blocks of rows, then ask for the list.  Always marginal (one row at a time).
+   Rows may carry a weight w (multiplicity; NULL: ones); a row with w <= 0 or a target that is not finite is absent.
+   All means below are weighted, with N = sum w.  No score is ever NaN or infinite. */
+#ifndef PREDICT_SCORES_H
+#define PREDICT_SCORES_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef struct score {
+    const char *name;
+    double value;
+} score;
+
+/* ------------------------------------------------------------------------------ regression, y ~ N(m, v)
+
+   rmse     sqrt(mean (y - m)^2)
+   mae      mean |y - m|
+   nmse     mean (y - m)^2 / mean (y - training mean)^2:  1 is what the training mean alone would score
+   smse     mean (y - m)^2 / variance of the test targets about their own mean   (Rasmussen and Williams, sec. 2.5)
+   mnlp     mean negative log predictive density:  mean [ log(2 pi v)/2 + (y - m)^2 / (2 v) ]
+   msll     mnlp minus that of the trivial N(training mean, training variance);  below 0 is better than trivial
+   crps     mean of  s [ z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi) ],  z = (y - m)/s, s = sqrt(v)
+   coverageP  share of targets in the central P % interval
+   width95  mean width of the 95 % interval
+   n        N
+
+   A variance below 1e-24 of the training variance counts as that; a training sd of 0 as 1.  A denominator of nmse or
+   smse that is zero (one test row, equal targets) is replaced by the training variance.                           */
+
+enum { REGRESSION_SCORES = 14, COVERAGE_LEVELS = 5 };
+
+/* A running sum with its rounding error (Neumaier). */
+typedef struct exact_sum {
+    double sum, error;
+} exact_sum;
+
+typedef struct regression_scores {
+    double train_mean, train_sd;
+    exact_sum weight, square, absolute, from_train, nlp, crps, sd, covered[COVERAGE_LEVELS];
+    double y_mean, y_square; /* Welford: mean of (y - train_mean)/train_sd, and sum of squares about it */
+} regression_scores;
+
+void regression_scores_begin(regression_scores *s, double train_mean, double train_sd);
+/* y, mean, variance (of y), weight or NULL: n each */
+void regression_scores_add(regression_scores *s, int64_t n, const double *y, const double *mean, const double *variance,
+                           const double *weight);
+/* Fills out[REGRESSION_SCORES] in the order above; returns how many: only `n` if no row was fed. */
+int regression_scores_list(const regression_scores *s, score *out);
+
+/* --------------------------------------------------------------------------------------- classification
+
+   accuracy  share of rows whose most probable class (the lowest on ties) is the label
+   logloss   mean -log p(label), p clipped below at 1e-15
+   brier     mean sum_c (p_c - [label = c])^2;  two classes: mean (p_1 - label)^2, which is half of it
+   ece       expected calibration error: 15 equal bins of the top class's probability, sum_b N_b/N |accuracy - confidence|
+   auc       area under the ROC curve by ranks, ties count half;  more classes: mean over one class against the rest,
+             of the classes that have both.  0.5 where only one class occurs.  Keeps the scores: 8 bytes a row and class.
+   n         N                                                                                                    */
+
+enum { CLASS_SCORES = 6 };
+
+typedef struct class_scores class_scores;
+class_scores *class_scores_new(int64_t classes); /* at least 2; NULL: out of memory */
+void class_scores_free(class_scores *s);         /* accepts NULL */
+/* label[n] in 0 .. classes-1 (a row with any other is absent); p[n, classes] column-major */
+anygp_status class_scores_add(class_scores *s, int64_t n, const int64_t *label, const double *p, int64_t ldp,
+                              const double *weight, anygp_error *e);
+/* Fills out[CLASS_SCORES]; *count gets how many: only `n` if no row was fed. */
+anygp_status class_scores_list(const class_scores *s, score *out, int *count, anygp_error *e);
+
+void exact_add(exact_sum *s, double x);
+double exact_value(exact_sum s);
+
+#endif

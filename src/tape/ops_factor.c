@@ -1,0 +1,150 @@
+/* Cholesky factors and what is done with them.  Level-3 reverses (Giles 2008; Murray 2016, arXiv:1602.07527). */
+#include "tape/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ L L' = A + j I, j = r mean(diag A)
+
+   Reverse, with Phi(X) the lower triangle of X, its diagonal halved, and P = Phi(L' dL):
+       S = 1/2 L^-T (P + P') L^-1,        dA += S + (r/n) trace(S) I,
+   the last term because the jitter follows the diagonal.  O(n^3). */
+
+static double mean_diagonal(int64_t n, const double *A)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += A[i * (n + 1)] / (double)n;
+    return sum;
+}
+
+static void cholesky_forward(tape *t, node *n)
+{
+    int64_t m = n->rows;
+    double *diag = tape_doubles(t, m, 1), jitter;
+    if (!diag) return;
+    memcpy(n->value, n->inputs[0]->value, (size_t)node_size(n) * sizeof(double));
+    if (!la_cholesky(m, n->value, m, t->relative, diag, &jitter)) {
+        tape_fail(t, ANYGP_ERR_NUMERIC, "a %lld x %lld covariance matrix is not positive definite", (long long)m,
+                  (long long)m);
+        return;
+    }
+    la_zero_upper(m, n->value, m);
+    n->scalar = jitter > 0 ? jitter / mean_diagonal(m, n->inputs[0]->value) : 0;
+    t->jitter = fmax(t->jitter, jitter);
+}
+
+static void cholesky_reverse(tape *t, node *n)
+{
+    int64_t m = n->rows;
+    const double *L = n->value;
+    double *dA = tape_grad(t, n->inputs[0]), *S = dA ? tape_doubles(t, m, m) : NULL;
+    if (!S) return;
+    memcpy(S, n->adjoint, (size_t)node_size(n) * sizeof *S);
+    la_zero_upper(m, S, m);
+    la_trmm(LA_LEFT, LA_T, m, m, 1, L, m, S, m);
+    la_mirror(m, S, m); /* P + P': twice a halved diagonal is the diagonal */
+    la_trsm(LA_LEFT, LA_T, m, m, 0.5, L, m, S, m);
+    la_trsm(LA_RIGHT, LA_N, m, m, 1, L, m, S, m);
+    double through_jitter = n->scalar * mean_diagonal(m, S);
+    la_axpy(m * m, 1, S, dA);
+    for (int64_t i = 0; i < m; i++) dA[i * (m + 1)] += through_jitter;
+}
+
+/* ------------------------------- X = op(L)^-1 B;  G = op(L)^-T dX;  dB += G;  dL -= lower(G X' or X G') */
+
+static void solve_lower_forward(tape *t, node *n)
+{
+    (void)t;
+    const node *L = n->inputs[0];
+    memcpy(n->value, n->inputs[1]->value, (size_t)node_size(n) * sizeof(double));
+    la_trsm(LA_LEFT, n->trans[0], n->rows, n->cols, 1, L->value, L->rows, n->value, n->rows);
+}
+
+static void solve_lower_reverse(tape *t, node *n)
+{
+    node *L = n->inputs[0];
+    int64_t m = n->rows, c = n->cols;
+    double *dL = tape_grad(t, L), *dB = tape_grad(t, n->inputs[1]);
+    double *G = tape_doubles(t, m, c), *outer = dL ? tape_doubles(t, m, m) : NULL;
+    if (!G || (dL && !outer)) return;
+    memcpy(G, n->adjoint, (size_t)node_size(n) * sizeof *G);
+    la_trsm(LA_LEFT, n->trans[0] == LA_N ? LA_T : LA_N, m, c, 1, L->value, m, G, m);
+    if (dB) la_axpy(m * c, 1, G, dB);
+    if (!dL) return;
+    const double *left = n->trans[0] == LA_N ? G : n->value, *right = n->trans[0] == LA_N ? n->value : G;
+    la_gemm(LA_N, LA_T, m, m, c, 1, left, m, right, m, 0, outer, m);
+    add_lower(m, -1, outer, dL);
+}
+
+/* -------------------------------------------------------------- 2 sum log L_ii;  dL_ii += 2 ds / L_ii */
+
+static void logdet_forward(tape *t, node *n)
+{
+    (void)t;
+    const node *L = n->inputs[0];
+    n->value[0] = la_logdet(L->rows, L->value, L->rows);
+}
+
+static void logdet_reverse(tape *t, node *n)
+{
+    node *L = n->inputs[0];
+    double *dL = tape_grad(t, L), ds = n->adjoint[0];
+    for (int64_t i = 0, step = L->rows + 1; dL && i < L->rows; i++) dL[i * step] += 2 * ds / L->value[i * step];
+}
+
+/* ----------------------------------------- A + diag(d);  dA += dC;  dd_i += dC_ii, summed where d is a scalar */
+
+static void add_diagonal_forward(tape *t, node *n)
+{
+    (void)t;
+    const node *d = n->inputs[1];
+    memcpy(n->value, n->inputs[0]->value, (size_t)node_size(n) * sizeof(double));
+    for (int64_t i = 0; i < n->rows; i++) n->value[i * (n->rows + 1)] += d->value[node_is_scalar(d) ? 0 : i];
+}
+
+static void add_diagonal_reverse(tape *t, node *n)
+{
+    node *d = n->inputs[1];
+    double *dA = tape_grad(t, n->inputs[0]), *dd = tape_grad(t, d);
+    if (dA) la_axpy(node_size(n), 1, n->adjoint, dA);
+    for (int64_t i = 0; dd && i < n->rows; i++) dd[node_is_scalar(d) ? 0 : i] += n->adjoint[i * (n->rows + 1)];
+}
+
+/* -------------------------------------------------------------------------------------------- the table */
+
+enum { CHOLESKY, SOLVE_LOWER, LOGDET, ADD_DIAGONAL };
+
+static const tape_op OPS[] = {
+    [CHOLESKY] = {"cholesky", cholesky_forward, cholesky_reverse},
+    [SOLVE_LOWER] = {"solve_lower", solve_lower_forward, solve_lower_reverse},
+    [LOGDET] = {"logdet", logdet_forward, logdet_reverse},
+    [ADD_DIAGONAL] = {"add_diagonal", add_diagonal_forward, add_diagonal_reverse},
+};
+
+const tape_op_list tape_ops_factor = {OPS, sizeof OPS / sizeof *OPS};
+
+static bool square(const node *A) { return A->rows == A->cols; }
+
+node *tape_cholesky(tape *t, node *A)
+{
+    return tape_finish(t, tape_begin(t, &OPS[CHOLESKY], square(A), A->rows, A->cols, 1, &A));
+}
+
+static node *solve_lower(tape *t, la_op op, node *L, node *B)
+{
+    bool fit = square(L) && L->rows == B->rows;
+    node *n = tape_begin(t, &OPS[SOLVE_LOWER], fit, B->rows, B->cols, 2, (node *[]){L, B});
+    n->trans[0] = op;
+    return tape_finish(t, n);
+}
+
+node *tape_solve_lower(tape *t, node *L, node *B) { return solve_lower(t, LA_N, L, B); }
+node *tape_solve_lower_t(tape *t, node *L, node *B) { return solve_lower(t, LA_T, L, B); }
+
+node *tape_logdet(tape *t, node *L) { return tape_finish(t, tape_begin(t, &OPS[LOGDET], square(L), 1, 1, 1, &L)); }
+
+node *tape_add_diagonal(tape *t, node *A, node *d)
+{
+    bool fit = square(A) && (node_is_scalar(d) || node_size(d) == A->rows);
+    return tape_finish(t, tape_begin(t, &OPS[ADD_DIAGONAL], fit, A->rows, A->cols, 2, (node *[]){A, d}));
+}

@@ -71,6 +71,112 @@ typedef struct anygp_error {
 ANYGP_API const char *anygp_status_text(anygp_status status);
 ANYGP_API const char *anygp_version(void); /* "0.1.0" */
 
+/* ------------------------------------------------------------------------------------- settings */
+
+/* Settings are set by name, as text, and checked at once: anygp_set(s, "kernel", "matern32 + linear", &e).
+   The names are those of the command line's options; docs/settings.md lists them. */
+typedef struct anygp_settings anygp_settings;
+
+ANYGP_API anygp_settings *anygp_settings_new(void); /* defaults; NULL: out of memory */
+ANYGP_API void anygp_settings_free(anygp_settings *s);
+ANYGP_API anygp_status anygp_set(anygp_settings *s, const char *name, const char *value, anygp_error *e);
+ANYGP_API const char *anygp_get(const anygp_settings *s, const char *name); /* NULL: no such setting; "" = not set */
+
+/* The table itself.  field: name, type, default, lower, upper, choices, argument, commands, help. */
+ANYGP_API int64_t anygp_setting_count(void);
+ANYGP_API const char *anygp_setting_field(int64_t i, const char *field);
+
+ANYGP_API const char *anygp_setting_nearest(const char *name); /* the setting probably meant, or NULL */
+
+/* Notes and warnings, one sentence each; without a callback they are dropped. */
+typedef enum anygp_log_level { ANYGP_NOTE = 0, ANYGP_WARNING = 1 } anygp_log_level;
+typedef void (*anygp_log_fn)(void *ctx, anygp_log_level level, const char *text);
+ANYGP_API void anygp_on_log(anygp_settings *s, anygp_log_fn fn, void *ctx);
+
+/* Called while training; a nonzero result stops it with the best model so far.  Later versions may add fields at
+   the end. */
+typedef struct anygp_progress {
+    const char *stage;             /* "starting point", "learning" */
+    int64_t iteration, iterations; /* done, and at most */
+    int64_t restart, restarts;
+    double objective;           /* log evidence or bound of the model's y */
+    double seconds, time_limit; /* NaN: no limit */
+    double rmse, mnlp;          /* leave-one-out, data units; NaN: not known */
+} anygp_progress;
+typedef int (*anygp_progress_fn)(void *ctx, const anygp_progress *p);
+ANYGP_API void anygp_on_progress(anygp_settings *s, anygp_progress_fn fn, void *ctx);
+
+/* ----------------------------------------------------------------------------------------- data */
+
+typedef struct anygp_data anygp_data;
+
+/* .csv .tsv (plain or .gz), .npy, .npz, .h5, .libsvm, idx; "-" is standard input. */
+ANYGP_API anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_data **out, anygp_error *e);
+/* Copies X[n,d] (row-major, ldx doubles a row), y[n] and, if not NULL, weights[n].  NaN is a missing value. */
+ANYGP_API anygp_status anygp_data_new(int64_t n, int64_t d, const double *X, int64_t ldx, const double *y,
+                                      const double *weights, anygp_data **out, anygp_error *e);
+ANYGP_API int64_t anygp_data_rows(const anygp_data *data);
+ANYGP_API int64_t anygp_data_columns(const anygp_data *data);
+ANYGP_API void anygp_data_free(anygp_data *data);
+
+/* --------------------------------------------------------------------------- fit, predict, free */
+
+typedef struct anygp_model anygp_model;
+
+/* ANYGP_OK, ANYGP_TIME_LIMIT and ANYGP_INTERRUPTED all leave a valid model. */
+ANYGP_API anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_model **out, anygp_error *e);
+
+/* Mean and variance at each of n rows.  X has the training inputs in their order (constant ones too, without target
+   and weights), in the data's units; a text column is given by the index of its category.
+   flags: 0 for the distribution of y, ANYGP_LATENT for that of f.  variance may be NULL. */
+#define ANYGP_LATENT 1u
+ANYGP_API anygp_status anygp_predict(const anygp_model *m, int64_t n, const double *X, int64_t ldx, unsigned flags,
+                                     double *mean, double *variance, anygp_error *e);
+ANYGP_API void anygp_model_free(anygp_model *m);
+
+ANYGP_API anygp_status anygp_save(const anygp_model *m, const char *path, anygp_error *e);
+ANYGP_API anygp_status anygp_load(const char *path, anygp_model **out, anygp_error *e);
+
+/* ------------------------------------------------------------------------------------- advanced */
+
+/* A model of several targets holds one Gaussian process each; `target` counts from 0. */
+ANYGP_API int64_t anygp_model_targets(const anygp_model *m);
+ANYGP_API const char *anygp_model_target_name(const anygp_model *m, int64_t target); /* "" without a header */
+ANYGP_API int64_t anygp_model_inputs(const anygp_model *m);                          /* columns of X */
+
+ANYGP_API anygp_status anygp_predict_target(const anygp_model *m, int64_t target, int64_t n, const double *X,
+                                            int64_t ldx, unsigned flags, double *mean, double *variance,
+                                            anygp_error *e);
+/* Joint distribution: mean[n], covariance[n,n]. */
+ANYGP_API anygp_status anygp_predict_joint(const anygp_model *m, int64_t target, int64_t n, const double *X,
+                                           int64_t ldx, unsigned flags, double *mean, double *covariance,
+                                           anygp_error *e);
+/* S joint draws at n rows: draws[n,S]. */
+ANYGP_API anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                    unsigned flags, uint64_t seed, int64_t S, double *draws, anygp_error *e);
+
+/* Files in, files out, in flat memory whatever their length.  out = NULL or "-" is standard output. */
+ANYGP_API anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, const char *in,
+                                          const char *out, anygp_error *e);
+ANYGP_API anygp_status anygp_simulate_file(const anygp_settings *s, const char *out, anygp_error *e);
+
+/* Scores on labelled data: a list of names and values, in the data's units. */
+typedef struct anygp_scores anygp_scores;
+ANYGP_API anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, const char *in,
+                                       anygp_scores **out, anygp_error *e);
+/* What a fit found: kind "leave_one_out" or "valid"; count 0 where there is none. */
+ANYGP_API anygp_status anygp_model_scores(const anygp_model *m, const char *kind, anygp_scores **out, anygp_error *e);
+ANYGP_API int64_t anygp_scores_count(const anygp_scores *s, int64_t target);
+ANYGP_API const char *anygp_scores_name(const anygp_scores *s, int64_t target, int64_t i);
+ANYGP_API double anygp_scores_value(const anygp_scores *s, int64_t target, int64_t i);
+ANYGP_API void anygp_scores_free(anygp_scores *s);
+
+/* What is in a model, for people (a page of text) and for programs (a JSON object); freed by anygp_text_free. */
+ANYGP_API anygp_status anygp_info(const anygp_model *m, int json, char **text, anygp_error *e);
+ANYGP_API void anygp_text_free(char *text);
+/* The trace of training as a table (.csv or .jsonl). */
+ANYGP_API anygp_status anygp_save_trace(const anygp_model *m, const char *path, anygp_error *e);
+
 #ifdef __cplusplus
 }
 #endif

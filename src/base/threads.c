@@ -8,6 +8,9 @@ int threads_max(void) { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 int threads_id(void) { return omp_get_thread_num(); }
 bool threads_inside(void) { return omp_in_parallel(); }
 
+/* Waking a pool costs some 10 us when the machine is quiet and far more when it is not. */
+int threads_for(double work) { return work < 5e7 ? 1 : threads_max(); }
+
 int threads_available(void)
 {
     cpu_set_t set;

@@ -347,14 +347,22 @@ static anygp_status take_header(reader *r, anygp_error *e)
     return ANYGP_OK;
 }
 
-static anygp_status set_kinds(reader *r, const read_options *o, const csv_sample *s, anygp_error *e)
+static anygp_status set_kinds(reader *r, const csv_sample *s, anygp_error *e)
 {
     csv_state *c = r->state;
-    for (int64_t j = 0; j < r->cols; j++) r->columns[j].kind = o->kinds && j < o->nkinds ? o->kinds[j] : s->kinds[j];
+    for (int64_t j = 0; j < r->cols; j++) r->columns[j].kind = s->kinds[j];
     c->layout.cols = r->cols;
     c->layout.columns = r->columns;
     c->layout.categories = mem_zeroed(r->cols, sizeof *c->layout.categories);
     return c->layout.categories ? ANYGP_OK : fail_memory(e, "the columns of a file", (double)r->cols);
+}
+
+static void force_kinds(reader *r, const read_options *o)
+{
+    for (int64_t j = 0; o->kind && j < r->cols; j++) {
+        int forced = o->kind(o->kind_ctx, r->columns[j].name, j);
+        if (forced >= 0) r->columns[j].kind = (column_kind)forced;
+    }
 }
 
 static anygp_status csv_open(reader *r, const read_options *o, anygp_error *e)
@@ -366,8 +374,9 @@ static anygp_status csv_open(reader *r, const read_options *o, anygp_error *e)
     c->text.in = r->in;
     TRY_DONE(look(r, o, &s, e));
     TRY_DONE(reader_make_columns(r, s.cols, e));
-    TRY_DONE(set_kinds(r, o, &s, e));
+    TRY_DONE(set_kinds(r, &s, e));
     if (s.header) TRY_DONE(take_header(r, e));
+    force_kinds(r, o);
     r->target = r->cols - 1;
     c->bytes_per_row = s.bytes_per_row;
     if (input_size(r->in) > 0) r->likely_rows = (int64_t)((double)input_size(r->in) / s.bytes_per_row * 1.02) + 16;

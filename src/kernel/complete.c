@@ -93,6 +93,7 @@ static kernel_param describe(const leaf *l, int64_t which, int64_t s, int64_t i,
     kernel_param p = {.name = spec->name, .leaf = which, .role = spec->role, .given = l->given[s]};
     p.component = of_components ? i / per_component : 0;
     p.dim = of_dims && l->stride[s] ? l->dims[i % per_component] : -1;
+    p.column = p.dim >= 0 ? p.dim : of_dims && l->n_dims ? l->dims[0] : -1;
     p.unit_variance = spec->role == ROLE_VARIANCE && state == SCALE_UNIT;
     p.fixed = spec->optional && !p.given;
     if (spec->role == ROLE_VARIANCE && state == SCALE_FIXED && i == 0) p.fixed = !p.given || l->count[s] > 1;

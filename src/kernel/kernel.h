@@ -39,6 +39,7 @@ typedef struct kernel_param {
     int64_t component; /* of a spectral mixture; 0 elsewhere */
     param_role role;
     int64_t dim;                 /* column of X it belongs to; -1: not of one column (shared or none) */
+    int64_t column;              /* the column whose unit it has: dim, or the first of those that share it; -1: none */
     bool unit_variance;          /* ROLE_VARIANCE only: carries the unit of y^2 (one such factor in a product) */
     bool given;                  /* the expression gave a value */
     bool fixed;                  /* never learned: it could be absorbed by another parameter */

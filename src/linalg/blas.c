@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <math.h>
 
+#include "base/threads.h"
+
 /* LAPACK by its Fortran names: LAPACKE's wrappers would add nothing but an optional NaN scan. */
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
 void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
@@ -27,9 +29,11 @@ static int leading(int64_t ld) { return ld > 0 ? narrow(ld) : 1; }
 static CBLAS_TRANSPOSE trans(la_op op) { return op == LA_T ? CblasTrans : CblasNoTrans; }
 static CBLAS_SIDE lr(la_side s) { return s == LA_LEFT ? CblasLeft : CblasRight; }
 
-void la_use_threads(int count)
+int la_threads(int count)
 {
-    if (openblas_set_num_threads) openblas_set_num_threads(count);
+    int former = threads_enter(count);
+    if (openblas_set_num_threads) openblas_set_num_threads(threads_max());
+    return former;
 }
 
 double la_dot(int64_t n, const double *x, const double *y) { return cblas_ddot(narrow(n), x, 1, y, 1); }

@@ -38,7 +38,7 @@ double la_logdet(int64_t n, const double *L, int64_t ldl)
 }
 
 /* dpotrf of some BLAS lets NaN through: a factor counts only if its diagonal is finite and positive. */
-static bool factored(int64_t n, double *A, int64_t lda)
+bool la_factor(int64_t n, double *A, int64_t lda)
 {
     if (la_potrf(n, A, lda) != 0) return false;
     for (int64_t i = 0; i < n; i++)
@@ -56,7 +56,7 @@ bool la_cholesky(int64_t n, double *A, int64_t lda, double relative, double *dia
     for (double r = relative;; r = r > 0 ? 10 * r : 1e-10) {
         *jitter = r * mean;
         for (int64_t i = 0; i < n; i++) A[i + i * lda] += *jitter;
-        if (factored(n, A, lda)) return true;
+        if (la_factor(n, A, lda)) return true;
         if (r > 1e-3) return false;
         restore_lower(n, A, lda, diag);
     }

@@ -37,6 +37,8 @@ void la_trsv(la_op op, int64_t n, const double *L, int64_t ldl, double *x);
 
 /* A (lower triangle) = L L', in place.  0, or k > 0: the leading minor of order k is not positive definite. */
 int64_t la_potrf(int64_t n, double *A, int64_t lda);
+/* The same, and true only if every diagonal element of the factor is finite and positive. */
+bool la_factor(int64_t n, double *A, int64_t lda);
 /* From the factor L in place to the lower triangle of (L L')^-1. */
 int64_t la_potri(int64_t n, double *L, int64_t ldl);
 /* A = V diag(w) V', ascending; A's lower triangle is read and replaced by V.  work: la_eigh_work(n) doubles. */
@@ -55,7 +57,7 @@ bool la_cholesky(int64_t n, double *A, int64_t lda, double relative, double *dia
 /* 2 sum log L_ii */
 double la_logdet(int64_t n, const double *L, int64_t ldl);
 
-/* Threads of BLAS follow the calling thread's OpenMP setting; see base/threads.h. */
-void la_use_threads(int count);
+/* Our parallel regions and BLAS alike use `count` threads from here on (0: all processors); returns the former. */
+int la_threads(int count);
 
 #endif

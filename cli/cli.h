@@ -1,0 +1,54 @@
+/* The command-line program.  It uses the public header only; options come from the library's settings table.
+       main.c      statuses and dispatch
+       options.c   words of the command line -> settings, paths, switches
+       commands.c  one function a command
+       progress.c  the progress line, Ctrl-C
+       help.c      --help of the program and of each command; the same table makes the man page */
+#ifndef CLI_H
+#define CLI_H
+
+#include <anygp/anygp.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct options {
+    anygp_settings *settings;
+    const char *path[2]; /* the command's arguments */
+    int paths;
+    const char *output; /* -o */
+    bool json, quiet, help;
+} options;
+
+typedef struct command {
+    const char *name;
+    char letter; /* in the settings table's `commands` */
+    const char *usage;
+    const char *summary;
+    int least, most; /* arguments */
+    bool writes;     /* takes -o */
+    bool json;       /* takes --json */
+    anygp_status (*run)(const options *o, anygp_error *e);
+} command;
+
+extern const command commands[];
+extern const int command_count;
+const command *command_find(const char *name);
+
+anygp_status options_parse(const command *c, int argc, char **argv, options *o, anygp_error *e);
+void options_free(options *o);
+
+void help_program(FILE *f);
+void help_command(FILE *f, const command *c);
+void help_man(FILE *f);      /* the man page */
+void help_settings(FILE *f); /* docs/settings.md */
+
+/* Notes and warnings on standard error. */
+void notes_attach(anygp_settings *s, bool quiet);
+/* The same, with a progress line; Ctrl-C then ends training with the best model so far. */
+void progress_attach(anygp_settings *s, bool quiet);
+void progress_end(void); /* clears the line */
+
+anygp_status complain(anygp_error *e, anygp_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,242 @@
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        anygp_status try_status_ = (call);                                                                             \
+        if (ANYGP_FAILED(try_status_)) return try_status_;                                                             \
+    } while (0)
+
+/* ---------------------------------------------------------------------------------------- paths */
+
+static bool is_file(const char *path) { return path && *path && strcmp(path, "-") != 0; }
+
+/* Whether two names are one file, existing or not. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat sa, sb;
+    if (!is_file(a) || !is_file(b)) return false;
+    if (!strcmp(a, b)) return true;
+    return !stat(a, &sa) && !stat(b, &sb) && S_ISREG(sa.st_mode) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+static anygp_status distinct(const char *const *paths, int inputs, int count, anygp_error *e)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = i + 1 > inputs ? i + 1 : inputs; j < count; j++)
+            if (same_file(paths[i], paths[j]))
+                return complain(e, ANYGP_ERR_ARGUMENT, "%.200s would be %s; give the outputs names of their own",
+                                paths[j], i < inputs ? "both read and written" : "written twice");
+    return ANYGP_OK;
+}
+
+/* Before an hour of training: can the result be written there? */
+static anygp_status check_writable(const char *path, anygp_error *e)
+{
+    struct stat st;
+    char probe[4096];
+    if (!is_file(path) || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) return ANYGP_OK;
+    if (!stat(path, &st) && S_ISDIR(st.st_mode))
+        return complain(e, ANYGP_ERR_FILE, "%.200s is a directory; give a file name", path);
+    if (snprintf(probe, sizeof probe, "%s.XXXXXX", path) >= (int)sizeof probe)
+        return complain(e, ANYGP_ERR_ARGUMENT, "the file name is too long");
+    int fd = mkstemp(probe);
+    if (fd < 0)
+        return complain(e, ANYGP_ERR_FILE, "%.200s cannot be written: the directory is missing or read-only", path);
+    close(fd);
+    unlink(probe);
+    return ANYGP_OK;
+}
+
+/* -------------------------------------------------------------------------------------- output */
+
+static double score_named(const anygp_scores *s, int64_t target, const char *name)
+{
+    for (int64_t i = 0; i < anygp_scores_count(s, target); i++)
+        if (!strcmp(anygp_scores_name(s, target, i), name)) return anygp_scores_value(s, target, i);
+    return NAN;
+}
+
+static void print_json_number(double x)
+{
+    if (isfinite(x))
+        printf("%.17g", x);
+    else
+        printf("null");
+}
+
+static void print_scores_json(const anygp_scores *s, int64_t target)
+{
+    printf("{");
+    for (int64_t i = 0; i < anygp_scores_count(s, target); i++) {
+        printf("%s\"%s\": ", i ? ", " : "", anygp_scores_name(s, target, i));
+        print_json_number(anygp_scores_value(s, target, i));
+    }
+    printf("}");
+}
+
+/* Quotes, backslashes and control characters as JSON wants them. */
+static void print_json_text(const char *s)
+{
+    putchar('"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            printf("\\%c", *s);
+        else if ((unsigned char)*s < 32)
+            printf("\\u%04x", (unsigned)*s);
+        else
+            putchar(*s);
+    }
+    putchar('"');
+}
+
+static anygp_status print_info(const anygp_model *m, bool json, anygp_error *e)
+{
+    char *text;
+    TRY(anygp_info(m, json, &text, e));
+    fputs(text, stdout);
+    if (json) putchar('\n');
+    anygp_text_free(text);
+    return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ fit */
+
+static void print_fit_line(const anygp_model *m, const char *kind, const anygp_scores *s)
+{
+    for (int64_t t = 0; t < anygp_model_targets(m); t++) {
+        if (anygp_scores_count(s, t) < 2) continue;
+        printf("%s%s%s: rmse %.5g, mnlp %.5g, 95 %% intervals cover %.1f %%\n", anygp_model_target_name(m, t),
+               *anygp_model_target_name(m, t) ? ", " : "", kind, score_named(s, t, "rmse"), score_named(s, t, "mnlp"),
+               100 * score_named(s, t, "coverage95"));
+    }
+}
+
+static anygp_status report_fit(const options *o, const anygp_model *m, anygp_status how, anygp_error *e)
+{
+    anygp_scores *loo = NULL, *valid = NULL;
+    if (o->json) return print_info(m, true, e);
+    TRY(anygp_model_scores(m, "leave_one_out", &loo, e));
+    anygp_status status = anygp_model_scores(m, "valid", &valid, e);
+    if (!ANYGP_FAILED(status)) {
+        print_fit_line(m, "leave-one-out", loo);
+        print_fit_line(m, "validation", valid);
+        printf("%s%s\n",
+               how == ANYGP_OK           ? "wrote "
+               : how == ANYGP_TIME_LIMIT ? "time limit reached; wrote the best model so far to "
+                                         : "stopped; wrote the best model so far to ",
+               o->output);
+    }
+    anygp_scores_free(loo);
+    anygp_scores_free(valid);
+    return status;
+}
+
+static anygp_status fit(const options *o, anygp_error *e)
+{
+    const char *trace = anygp_get(o->settings, "trace");
+    const char *const files[] = {o->path[0], o->output, trace};
+    if (!o->output) return complain(e, ANYGP_ERR_ARGUMENT, "where should the model go? Add -o MODEL");
+    TRY(distinct(files, 1, 3, e));
+    TRY(check_writable(o->output, e));
+    TRY(check_writable(trace, e));
+    anygp_data *data = NULL;
+    anygp_model *m = NULL;
+    progress_attach(o->settings, o->quiet);
+    anygp_status status = anygp_data_read(o->path[0], o->settings, &data, e), how = ANYGP_OK;
+    if (!ANYGP_FAILED(status)) status = how = anygp_fit(o->settings, data, &m, e);
+    progress_end();
+    anygp_data_free(data);
+    if (!ANYGP_FAILED(status)) status = anygp_save(m, o->output, e);
+    if (!ANYGP_FAILED(status) && is_file(trace)) status = anygp_save_trace(m, trace, e);
+    if (!ANYGP_FAILED(status)) status = report_fit(o, m, how, e);
+    anygp_model_free(m);
+    return status;
+}
+
+/* -------------------------------------------------------------------------------- predict, eval */
+
+static anygp_status predict(const options *o, anygp_error *e)
+{
+    const char *const files[] = {o->path[0], o->path[1], o->output};
+    anygp_model *m = NULL;
+    TRY(distinct(files, 2, 3, e));
+    TRY(check_writable(o->output, e));
+    notes_attach(o->settings, o->quiet);
+    anygp_status status = anygp_load(o->path[0], &m, e);
+    if (!ANYGP_FAILED(status)) status = anygp_predict_file(m, o->settings, o->path[1], o->output, e);
+    anygp_model_free(m);
+    return status;
+}
+
+static void print_scores(const options *o, const anygp_model *m, const anygp_scores *s)
+{
+    int64_t T = anygp_model_targets(m);
+    if (o->json && T > 1) printf("{\"targets\": {");
+    for (int64_t t = 0; t < T; t++) {
+        const char *name = anygp_model_target_name(m, t);
+        if (o->json) {
+            if (T > 1) printf("%s", t ? ", " : ""), print_json_text(name), printf(": ");
+            print_scores_json(s, t);
+            continue;
+        }
+        if (T > 1) printf("%s\n", name);
+        for (int64_t i = 0; i < anygp_scores_count(s, t); i++)
+            printf("%s%-11s %.6g\n", T > 1 ? "  " : "", anygp_scores_name(s, t, i), anygp_scores_value(s, t, i));
+    }
+    if (o->json) printf("%s\n", T > 1 ? "}}" : "");
+}
+
+static anygp_status eval(const options *o, anygp_error *e)
+{
+    anygp_model *m = NULL;
+    anygp_scores *s = NULL;
+    notes_attach(o->settings, o->quiet);
+    anygp_status status = anygp_load(o->path[0], &m, e);
+    if (!ANYGP_FAILED(status)) status = anygp_eval_file(m, o->settings, o->path[1], &s, e);
+    if (!ANYGP_FAILED(status)) print_scores(o, m, s);
+    anygp_scores_free(s);
+    anygp_model_free(m);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------- info, simulate */
+
+static anygp_status info(const options *o, anygp_error *e)
+{
+    anygp_model *m = NULL;
+    anygp_status status = anygp_load(o->path[0], &m, e);
+    if (!ANYGP_FAILED(status)) status = print_info(m, o->json, e);
+    anygp_model_free(m);
+    return status;
+}
+
+static anygp_status simulate(const options *o, anygp_error *e)
+{
+    TRY(check_writable(o->output, e));
+    return anygp_simulate_file(o->settings, o->output, e);
+}
+
+const command commands[] = {
+    {"fit", 'f', "fit DATA -o MODEL [options]", "train a model on a table and write it to a file", 1, 1, true, true,
+     fit},
+    {"predict", 'p', "predict MODEL DATA [-o CSV] [options]", "mean, variance and 95 % interval for every row", 2, 2,
+     true, false, predict},
+    {"eval", 'e', "eval MODEL DATA [--json] [options]", "scores on labelled data", 2, 2, false, true, eval},
+    {"info", 'i', "info MODEL [--json]", "what is in a model file", 1, 1, false, true, info},
+    {"simulate", 's', "simulate [-o CSV] [options]", "draw data from a known Gaussian process, any size", 0, 0, true,
+     false, simulate},
+};
+const int command_count = (int)(sizeof commands / sizeof *commands);
+
+const command *command_find(const char *name)
+{
+    for (int i = 0; i < command_count; i++)
+        if (!strcmp(commands[i].name, name)) return &commands[i];
+    return NULL;
+}

@@ -1,0 +1,47 @@
+#include "cli.h"
+
+#include <string.h>
+
+/* 0 done, 1 the input or the options are wrong, 2 internal. */
+static int exit_status(anygp_status status) { return !ANYGP_FAILED(status) ? 0 : status == ANYGP_ERR_INTERNAL ? 2 : 1; }
+
+static anygp_status run(const command *c, int argc, char **argv, anygp_error *e)
+{
+    options o = {0};
+    anygp_status status = options_parse(c, argc, argv, &o, e);
+    if (!ANYGP_FAILED(status)) {
+        if (o.help)
+            help_command(stdout, c);
+        else
+            status = c->run(&o, e);
+    }
+    options_free(&o);
+    return status;
+}
+
+static anygp_status unknown(const char *word, anygp_error *e)
+{
+    if (word[0] == '-') return complain(e, ANYGP_ERR_ARGUMENT, "unknown option %.80s; see anygp --help", word);
+    return complain(e, ANYGP_ERR_ARGUMENT,
+                    "unknown command '%.80s'; the commands are fit, predict, eval, info and simulate", word);
+}
+
+int main(int argc, char **argv)
+{
+    anygp_error e = {0};
+    const char *word = argc > 1 ? argv[1] : "--help";
+    anygp_status status = ANYGP_OK;
+    if (!strcmp(word, "--version") || !strcmp(word, "-V"))
+        printf("anygp %s\n", anygp_version());
+    else if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
+        help_program(stdout);
+    else {
+        const command *c = command_find(word);
+        status = c ? run(c, argc - 2, argv + 2, &e) : unknown(word, &e);
+    }
+    progress_end();
+    if (!ANYGP_FAILED(status) && (fflush(stdout) || ferror(stdout)))
+        status = complain(&e, ANYGP_ERR_FILE, "standard output cannot be written; is the disk full?");
+    if (ANYGP_FAILED(status)) fprintf(stderr, "anygp: %s\n", e.text);
+    return exit_status(status);
+}

@@ -1,0 +1,365 @@
+/* The public entry points: argument checks and threads, nothing else. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "gp/gp.h"
+#include "io/describe.h"
+#include "io/model_file.h"
+#include "linalg/linalg.h"
+#include "io/trace.h"
+
+struct anygp_data {
+    table *table;
+    bool weighted; /* made from arrays with weights: they are the last column */
+};
+
+struct anygp_scores {
+    int64_t targets;
+    gp_scores *list;
+};
+
+static anygp_status missing(anygp_error *e, const char *what)
+{
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "the argument %s must not be NULL", what);
+}
+#define NEED(argument)                                                                                                 \
+    if (!(argument)) return missing(e, #argument)
+
+/* ------------------------------------------------------------------------------------- threads */
+
+/* Our regions and BLAS use the threads of the settings within a call, and what they had before after it. */
+static int threads_begin(const settings *s) { return la_threads((int)settings_integer(s, SET_THREADS)); }
+
+static anygp_status threads_end(int former, anygp_status status)
+{
+    la_threads(former);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------ settings */
+
+anygp_settings *anygp_settings_new(void) { return settings_new(); }
+void anygp_settings_free(anygp_settings *s) { settings_free(s); }
+
+anygp_status anygp_set(anygp_settings *s, const char *name, const char *value, anygp_error *e)
+{
+    NEED(s);
+    NEED(name);
+    NEED(value);
+    return settings_set(s, name, value, e);
+}
+
+const char *anygp_get(const anygp_settings *s, const char *name)
+{
+    for (setting_id i = 0; s && name && i < SETTING_COUNT; i++)
+        if (!strcmp(setting_at(i)->name, name)) return settings_text(s, i);
+    return NULL;
+}
+
+int64_t anygp_setting_count(void) { return SETTING_COUNT; }
+
+const char *anygp_setting_field(int64_t i, const char *field)
+{
+    static _Thread_local char bound[32];
+    if (i < 0 || i >= SETTING_COUNT || !field) return NULL;
+    const setting_info *t = setting_at((setting_id)i);
+    const struct {
+        const char *field, *value;
+    } fields[] = {{"name", t->name},         {"type", setting_type_name(t->type)},
+                  {"default", t->preset},    {"choices", t->choices},
+                  {"argument", t->argument}, {"commands", t->commands},
+                  {"help", t->help}};
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+        if (!strcmp(fields[k].field, field)) return fields[k].value;
+    if (strcmp(field, "lower") && strcmp(field, "upper")) return NULL;
+    snprintf(bound, sizeof bound, "%.17g", strcmp(field, "lower") ? t->upper : t->lower);
+    return bound;
+}
+
+const char *anygp_setting_nearest(const char *name) { return name ? setting_nearest(name) : NULL; }
+
+void anygp_on_log(anygp_settings *s, anygp_log_fn fn, void *ctx)
+{
+    if (s) settings_on_log(s, fn, ctx);
+}
+
+void anygp_on_progress(anygp_settings *s, anygp_progress_fn fn, void *ctx)
+{
+    if (s) settings_on_progress(s, fn, ctx);
+}
+
+/* ---------------------------------------------------------------------------------------- data */
+
+anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_data **out, anygp_error *e)
+{
+    NEED(path);
+    NEED(out);
+    anygp_data *d = calloc(1, sizeof *d);
+    if (!d) return fail_memory(e, "the data", sizeof *d);
+    read_options o = READ_DEFAULTS;
+    o.header = settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
+    int former = threads_begin(s);
+    anygp_status status = threads_end(former, table_read(path, &o, &d->table, e));
+    if (ANYGP_FAILED(status))
+        free(d);
+    else
+        *out = d;
+    return status;
+}
+
+static anygp_status check_finite(int64_t n, int64_t d, const double *X, int64_t ldx, const double *y, anygp_error *e)
+{
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < d; j++)
+            if (isinf(X[i * ldx + j]))
+                return fail_with(e, ANYGP_ERR_DATA, "X[%lld][%lld] is infinite", (long long)i, (long long)j);
+        if (isinf(y[i])) return fail_with(e, ANYGP_ERR_DATA, "y[%lld] is infinite", (long long)i);
+    }
+    return ANYGP_OK;
+}
+
+anygp_status anygp_data_new(int64_t n, int64_t d, const double *X, int64_t ldx, const double *y, const double *weights,
+                            anygp_data **out, anygp_error *e)
+{
+    NEED(y);
+    NEED(out);
+    if (d > 0) NEED(X);
+    if (n < 1 || d < 0 || ldx < d)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "the shape n = %lld, d = %lld, ldx = %lld is not possible",
+                         (long long)n, (long long)d, (long long)ldx);
+    TRY(check_finite(n, d, X, ldx, y, e));
+    int64_t cols = d + 1 + (weights != NULL);
+    size_t count;
+    anygp_data *data = calloc(1, sizeof *data);
+    table *t = data ? data->table = calloc(1, sizeof *t) : NULL;
+    bool ok = t && size_mul(n, cols, &count) && (t->values = mem_alloc((int64_t)count, sizeof(double))) &&
+              (t->columns = mem_zeroed(cols, sizeof *t->columns));
+    if (!ok) return anygp_data_free(data), fail_memory(e, "the data", 8.0 * (double)n * (double)cols);
+    t->rows = n, t->cols = cols, t->target = d;
+    data->weighted = weights != NULL;
+    for (int64_t i = 0; i < n; i++) {
+        double *row = t->values + i * cols;
+        for (int64_t j = 0; j < d; j++) row[j] = X[i * ldx + j];
+        row[d] = y[i];
+        if (weights) row[d + 1] = weights[i];
+    }
+    *out = data;
+    return ANYGP_OK;
+}
+
+int64_t anygp_data_rows(const anygp_data *d) { return d && d->table ? d->table->rows : 0; }
+int64_t anygp_data_columns(const anygp_data *d) { return d && d->table ? d->table->cols : 0; }
+
+void anygp_data_free(anygp_data *d)
+{
+    if (!d) return;
+    table_free(d->table);
+    free(d);
+}
+
+/* ------------------------------------------------------------------------------------- fitting */
+
+anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_model **out, anygp_error *e)
+{
+    NEED(data);
+    NEED(out);
+    settings *mine = s ? settings_copy(s) : settings_new();
+    if (!mine) return fail_memory(e, "the settings", 0);
+    char last[24];
+    snprintf(last, sizeof last, "%lld", (long long)data->table->cols - 1);
+    anygp_status status = data->weighted ? settings_set(mine, "weights", last, e) : ANYGP_OK;
+    int former = threads_begin(mine);
+    if (!ANYGP_FAILED(status)) status = gp_fit(data->table, mine, out, e);
+    settings_free(mine);
+    return threads_end(former, status);
+}
+
+void anygp_model_free(anygp_model *m) { gp_set_free(m); }
+
+anygp_status anygp_save(const anygp_model *m, const char *path, anygp_error *e)
+{
+    NEED(m);
+    NEED(path);
+    return model_file_write(m, path, e);
+}
+
+anygp_status anygp_load(const char *path, anygp_model **out, anygp_error *e)
+{
+    NEED(path);
+    NEED(out);
+    return model_file_read(path, out, e);
+}
+
+int64_t anygp_model_targets(const anygp_model *m) { return m ? m->targets : 0; }
+int64_t anygp_model_inputs(const anygp_model *m) { return m ? m->gp[0]->schema.inputs : 0; }
+
+const char *anygp_model_target_name(const anygp_model *m, int64_t target)
+{
+    const char *name = m && target >= 0 && target < m->targets ? m->gp[target]->schema.target : NULL;
+    return name ? name : "";
+}
+
+/* ----------------------------------------------------------------------------------- prediction */
+
+static anygp_status check_rows(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                               unsigned flags, anygp_error *e)
+{
+    NEED(m);
+    if (target < 0 || target >= m->targets)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "there is no target %lld; the model has %lld", (long long)target,
+                         (long long)m->targets);
+    if (n < 0 || ldx < m->gp[target]->schema.inputs)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "n = %lld rows with ldx = %lld do not fit a model of %lld inputs",
+                         (long long)n, (long long)ldx, (long long)m->gp[target]->schema.inputs);
+    if (flags & ~ANYGP_LATENT) return fail_with(e, ANYGP_ERR_ARGUMENT, "flags %#x are not known", flags);
+    if (m->gp[target]->schema.inputs > 0 && n > 0) NEED(X);
+    return ANYGP_OK;
+}
+
+anygp_status anygp_predict_target(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                  unsigned flags, double *mean, double *variance, anygp_error *e)
+{
+    TRY(check_rows(m, target, n, X, ldx, flags, e));
+    NEED(mean);
+    const gp *g = m->gp[target];
+    predictor *p = NULL;
+    int64_t rows = n < 2048 ? n : 2048;
+    double bytes = 8.0 * (double)rows * (double)(g->posterior->ops->work_doubles(g->posterior, 1) + g->schema.D + 1);
+    int former = threads_begin(m->settings);
+    anygp_status status = predictor_new(g, fmin(bytes, 256e6), &p, e);
+    if (!ANYGP_FAILED(status))
+        status = predictor_run(p, n, X, ldx, &(row_numbers){0, NULL}, flags & ANYGP_LATENT, mean, variance, e);
+    predictor_free(p);
+    return threads_end(former, status);
+}
+
+anygp_status anygp_predict(const anygp_model *m, int64_t n, const double *X, int64_t ldx, unsigned flags, double *mean,
+                           double *variance, anygp_error *e)
+{
+    return anygp_predict_target(m, 0, n, X, ldx, flags, mean, variance, e);
+}
+
+anygp_status anygp_predict_joint(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                 unsigned flags, double *mean, double *covariance, anygp_error *e)
+{
+    TRY(check_rows(m, target, n, X, ldx, flags, e));
+    NEED(mean);
+    NEED(covariance);
+    int former = threads_begin(m->settings);
+    return threads_end(former, gp_joint(m->gp[target], n, X, ldx, flags & ANYGP_LATENT, mean, covariance, e));
+}
+
+anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx, unsigned flags,
+                          uint64_t seed, int64_t S, double *draws, anygp_error *e)
+{
+    TRY(check_rows(m, target, n, X, ldx, flags, e));
+    NEED(draws);
+    if (S < 0) return fail_with(e, ANYGP_ERR_ARGUMENT, "S = %lld draws are not possible", (long long)S);
+    int former = threads_begin(m->settings);
+    return threads_end(former, gp_sample(m->gp[target], n, X, ldx, flags & ANYGP_LATENT, seed, S, draws, e));
+}
+
+/* ---------------------------------------------------------------------------------------- files */
+
+anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, const char *in, const char *out,
+                                anygp_error *e)
+{
+    NEED(m);
+    NEED(in);
+    int former = threads_begin(s);
+    return threads_end(former, gp_predict_file(m, s, in, out, e));
+}
+
+anygp_status anygp_simulate_file(const anygp_settings *s, const char *out, anygp_error *e)
+{
+    int former = threads_begin(s);
+    return threads_end(former, gp_simulate_file(s, out, e));
+}
+
+/* --------------------------------------------------------------------------------------- scores */
+
+static anygp_scores *scores_new(int64_t targets)
+{
+    anygp_scores *s = calloc(1, sizeof *s);
+    if (!s || !(s->list = mem_zeroed(targets, sizeof *s->list))) return free(s), NULL;
+    s->targets = targets;
+    return s;
+}
+
+void anygp_scores_free(anygp_scores *s)
+{
+    if (!s) return;
+    free(s->list);
+    free(s);
+}
+
+anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, const char *in, anygp_scores **out,
+                             anygp_error *e)
+{
+    NEED(m);
+    NEED(in);
+    NEED(out);
+    anygp_scores *r = scores_new(m->targets);
+    if (!r) return fail_memory(e, "scores", 0);
+    int former = threads_begin(s);
+    anygp_status status = threads_end(former, gp_eval_file(m, s, in, r->list, e));
+    if (ANYGP_FAILED(status))
+        anygp_scores_free(r);
+    else
+        *out = r;
+    return status;
+}
+
+anygp_status anygp_model_scores(const anygp_model *m, const char *kind, anygp_scores **out, anygp_error *e)
+{
+    NEED(m);
+    NEED(kind);
+    NEED(out);
+    bool loo = !strcmp(kind, "leave_one_out");
+    if (!loo && strcmp(kind, "valid"))
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "kind: '%.40s' is not one of: leave_one_out, valid", kind);
+    if (!(*out = scores_new(m->targets))) return fail_memory(e, "scores", 0);
+    for (int64_t t = 0; t < m->targets; t++) (*out)->list[t] = loo ? m->gp[t]->loo : m->gp[t]->valid;
+    return ANYGP_OK;
+}
+
+static const gp_scores *scores_of(const anygp_scores *s, int64_t target)
+{
+    return s && target >= 0 && target < s->targets ? &s->list[target] : NULL;
+}
+
+int64_t anygp_scores_count(const anygp_scores *s, int64_t target)
+{
+    return scores_of(s, target) ? scores_of(s, target)->count : 0;
+}
+
+const char *anygp_scores_name(const anygp_scores *s, int64_t target, int64_t i)
+{
+    return i >= 0 && i < anygp_scores_count(s, target) ? scores_of(s, target)->list[i].name : NULL;
+}
+
+double anygp_scores_value(const anygp_scores *s, int64_t target, int64_t i)
+{
+    return i >= 0 && i < anygp_scores_count(s, target) ? scores_of(s, target)->list[i].value : 0;
+}
+
+/* ------------------------------------------------------------------------------------------ info */
+
+anygp_status anygp_info(const anygp_model *m, int json, char **text, anygp_error *e)
+{
+    NEED(m);
+    NEED(text);
+    return json ? describe_json(m, text, e) : describe_text(m, text, e);
+}
+
+void anygp_text_free(char *text) { free(text); }
+
+anygp_status anygp_save_trace(const anygp_model *m, const char *path, anygp_error *e)
+{
+    NEED(m);
+    NEED(path);
+    return trace_write(m, path, e);
+}

@@ -1,0 +1,50 @@
+/* What a model knows of the file it was trained on: columns, categories, scales.
+       model input  = (x - shift) / scale        for number columns; a text column enters as its level's index
+       model target = (y - shift) / scale
+   Constant columns stay in the list (so that numbers and names still match) but have no position in X. */
+#ifndef DATA_SCHEMA_H
+#define DATA_SCHEMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef struct input_spec {
+    char *name;       /* NULL where the file has no header */
+    int64_t number;   /* column in the training file, from 0 */
+    int64_t position; /* column of X, or -1: constant, not in the model */
+    bool text;
+    double shift, scale; /* number columns; text: 0, 1 */
+    double fill;         /* the column's mean in data units, for --missing mean */
+    int64_t levels;      /* text: categories, in the order of their indices */
+    char **level;
+} input_spec;
+
+typedef struct schema {
+    int64_t inputs; /* columns in the file that are inputs, constant ones too */
+    int64_t D;      /* columns of X */
+    input_spec *input;
+    char *target; /* name, or NULL */
+    int64_t target_number;
+    double y_shift, y_scale;
+    double y_mean, y_sd; /* of the training targets, data units; 1 for an sd of 0 */
+    int64_t columns;     /* of the training file */
+    bool fill_missing;
+} schema;
+
+void schema_clear(schema *s); /* frees what it holds; accepts a half-built one */
+
+/* The input that is column j of X. */
+const input_spec *schema_at(const schema *s, int64_t j);
+
+/* "'age'" or "2" where there is no name: for sentences.  buffer: at least 96 bytes. */
+const char *schema_label(const input_spec *c, char *buffer);
+
+/* One number cell of data to model units; exact also for columns near the ends of the number range. */
+static inline double schema_scale(double x, double shift, double scale)
+{
+    return (double)(((long double)x - (long double)shift) / (long double)scale);
+}
+
+#endif

@@ -1,0 +1,203 @@
+/* Matching a file's columns to the inputs a model was trained on.
+   - Both have a header: by name, in any order; other columns (the target, too) are ignored.
+   - Otherwise by position: a file as wide as the training file, or one that has the inputs alone.
+   Categories are matched by their text; one that the model has not seen becomes a new level, with one warning. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "gp/gp.h"
+
+struct binding {
+    const gp_set *m;
+    const schema *schema; /* the inputs are those of every target */
+    const settings *s;
+    reader *reader;
+    int64_t *column; /* inputs: column of the file */
+    double **level;  /* inputs: text: level of the file -> level of the model; NULL for numbers */
+    int64_t *levels; /* inputs: how many are mapped so far */
+    int64_t *unseen; /* inputs: categories the model has not seen */
+    bool warned, by_name;
+    double *cells;
+    int64_t capacity;
+};
+
+void binding_close(binding *b)
+{
+    if (!b) return;
+    for (int64_t j = 0; b->level && j < b->schema->inputs; j++) free(b->level[j]);
+    free(b->level);
+    free(b->levels);
+    free(b->unseen);
+    free(b->column);
+    free(b->cells);
+    reader_close(b->reader);
+    free(b);
+}
+
+/* The kind a column of the file must have: that of the model's input of the same name or place. */
+static int forced_kind(const void *ctx, const char *name, int64_t j)
+{
+    const schema *s = ctx;
+    for (int64_t i = 0; i < s->inputs; i++) {
+        const input_spec *c = &s->input[i];
+        bool same = name && c->name ? !strcmp(name, c->name) : c->number == j;
+        if (same) return c->text ? COLUMN_TEXT : COLUMN_NUMBER;
+    }
+    return -1;
+}
+
+static int64_t column_named(const reader *r, const char *name)
+{
+    for (int64_t j = 0; name && j < reader_columns(r); j++) {
+        const char *has = reader_column(r, j)->name;
+        if (has && !strcmp(has, name)) return j;
+    }
+    return -1;
+}
+
+static bool has_names(const reader *r) { return reader_columns(r) > 0 && reader_column(r, 0)->name; }
+
+static anygp_status match_by_name(binding *b, anygp_error *e)
+{
+    const schema *s = b->schema;
+    b->by_name = true;
+    for (int64_t i = 0; i < s->inputs; i++) {
+        b->column[i] = column_named(b->reader, s->input[i].name);
+        if (b->column[i] < 0 && s->input[i].position >= 0)
+            return fail_with(e, ANYGP_ERR_DATA, "%s has no column '%.80s', which the model was trained on",
+                             reader_name(b->reader), s->input[i].name);
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status match_by_position(binding *b, anygp_error *e)
+{
+    const schema *s = b->schema;
+    int64_t wide = reader_columns(b->reader);
+    for (int64_t i = 0; i < s->inputs; i++) b->column[i] = wide == s->columns ? s->input[i].number : i;
+    if (wide == s->columns || wide == s->inputs) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_DATA,
+                     "%s has %lld columns; the model needs its %lld inputs, or the %lld columns it was trained on",
+                     reader_name(b->reader), (long long)wide, (long long)s->inputs, (long long)s->columns);
+}
+
+static anygp_status check_kinds(const binding *b, anygp_error *e)
+{
+    char label[96];
+    for (int64_t i = 0; i < b->schema->inputs; i++) {
+        const input_spec *c = &b->schema->input[i];
+        if (c->position < 0 || b->column[i] < 0) continue;
+        bool text = reader_column(b->reader, b->column[i])->kind == COLUMN_TEXT;
+        if (text != c->text)
+            return fail_with(e, ANYGP_ERR_DATA, "%s: column %s has %s, but the model was trained on %s",
+                             reader_name(b->reader), schema_label(c, label), text ? "text" : "numbers",
+                             c->text ? "text" : "numbers");
+    }
+    return ANYGP_OK;
+}
+
+anygp_status binding_open(const gp_set *m, const char *path, const settings *s, binding **out, anygp_error *e)
+{
+    const schema *c = &m->gp[0]->schema;
+    binding *b = calloc(1, sizeof *b);
+    anygp_status status = ANYGP_OK;
+    if (!b) return fail_memory(e, "the columns", sizeof *b);
+    b->m = m, b->schema = c, b->s = s;
+    b->column = mem_alloc(c->inputs, sizeof *b->column);
+    b->level = mem_zeroed(c->inputs, sizeof *b->level);
+    b->levels = mem_zeroed(c->inputs, sizeof *b->levels);
+    b->unseen = mem_zeroed(c->inputs, sizeof *b->unseen);
+    if (!b->column || !b->level || !b->levels || !b->unseen) {
+        status = fail_memory(e, "the columns", 32.0 * (double)c->inputs);
+        goto done;
+    }
+    read_options o = READ_DEFAULTS;
+    o.header = settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
+    o.width = c->inputs;
+    o.kind = forced_kind;
+    o.kind_ctx = c;
+    TRY_DONE(reader_open(path, &o, &b->reader, e));
+    bool named = has_names(b->reader) && c->inputs > 0 && c->input[0].name;
+    TRY_DONE(named ? match_by_name(b, e) : match_by_position(b, e));
+    TRY_DONE(check_kinds(b, e));
+done:
+    if (ANYGP_FAILED(status))
+        binding_close(b);
+    else
+        *out = b;
+    return status;
+}
+
+/* Extends the map of levels to all the file has shown so far. */
+static anygp_status map_levels(binding *b, int64_t i, anygp_error *e)
+{
+    const column *from = reader_column(b->reader, b->column[i]);
+    const input_spec *to = &b->schema->input[i];
+    if (from->levels == b->levels[i]) return ANYGP_OK;
+    double *grown = realloc(b->level[i], (size_t)from->levels * sizeof *grown);
+    if (!grown) return fail_memory(e, "category names", 8.0 * (double)from->levels);
+    b->level[i] = grown;
+    for (int64_t l = b->levels[i]; l < from->levels; l++) {
+        int64_t k = 0;
+        while (k < to->levels && strcmp(to->level[k], from->level[l]) != 0) k++;
+        if (k == to->levels) k += b->unseen[i]++;
+        grown[l] = (double)k;
+    }
+    b->levels[i] = from->levels;
+    if (b->unseen[i] && !b->warned) {
+        char label[96];
+        settings_log(b->s, ANYGP_WARNING, "column %s has categories the model has not seen; each counts as a new level",
+                     schema_label(to, label));
+        b->warned = true;
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status pick(binding *b, int64_t n, double *rows, anygp_error *e)
+{
+    int64_t wide = reader_columns(b->reader), inputs = b->schema->inputs;
+    for (int64_t i = 0; i < inputs; i++) {
+        bool text = b->schema->input[i].text && b->schema->input[i].position >= 0;
+        if (text) TRY(map_levels(b, i, e));
+        for (int64_t r = 0; r < n; r++) {
+            double x = b->column[i] < 0 ? 0 : b->cells[r * wide + b->column[i]];
+            rows[r * inputs + i] = text && !isnan(x) ? b->level[i][(int64_t)x] : x;
+        }
+    }
+    return ANYGP_OK;
+}
+
+anygp_status binding_next(binding *b, int64_t max_rows, double *rows, const double **cells, int64_t *got,
+                          anygp_error *e)
+{
+    if (max_rows > b->capacity) {
+        free(b->cells);
+        size_t count;
+        b->capacity = 0;
+        b->cells =
+            size_mul(max_rows, reader_columns(b->reader), &count) ? mem_alloc((int64_t)count, sizeof(double)) : NULL;
+        if (!b->cells)
+            return fail_memory(e, "a block of rows", 8.0 * (double)max_rows * (double)reader_columns(b->reader));
+        b->capacity = max_rows;
+    }
+    TRY(reader_next(b->reader, max_rows, b->cells, got, e));
+    if (cells) *cells = b->cells;
+    return pick(b, *got, rows, e);
+}
+
+int64_t binding_row_number(const binding *b) { return reader_row_number(b->reader); }
+int64_t binding_columns(const binding *b) { return reader_columns(b->reader); }
+
+int64_t binding_target(const binding *b, int64_t target)
+{
+    const schema *s = &b->m->gp[target]->schema;
+    if (b->by_name && s->target) return column_named(b->reader, s->target);
+    return reader_columns(b->reader) == s->columns ? s->target_number : -1;
+}
+
+anygp_status binding_column(const binding *b, const char *spec, int64_t *column_index, anygp_error *e)
+{
+    return column_find(reader_column(b->reader, 0), reader_columns(b->reader), spec, column_index, e);
+}

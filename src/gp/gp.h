@@ -1,0 +1,112 @@
+/* A fitted Gaussian process for one target: the data's description, the posterior, and what is to be told about it.
+   This is where model units and data units meet: everything below works in model units, everything above in data
+   units.
+       fit.c      table + settings -> gp
+       predict.c  gp + rows in data units -> predictions in data units
+       bind.c     columns of a file -> inputs of a gp
+       score.c    labelled rows -> scores
+       stream.c   file -> predictions file or scores, in flat memory
+       simulate.c draws from a known prior */
+#ifndef GP_GP_H
+#define GP_GP_H
+
+#include "base/settings.h"
+#include "data/dataset.h"
+#include "infer/train.h"
+#include "model/model.h"
+#include "predict/scores.h"
+
+typedef struct gp_scores {
+    int count; /* 0: not computed */
+    score list[REGRESSION_SCORES];
+} gp_scores;
+
+typedef struct gp {
+    schema schema;
+    const model_ops *model;
+    posterior *posterior;
+    double objective, objective_rows, log_prior, jitter, rows, seconds;
+    int64_t inducing; /* rows the posterior rests on */
+    int64_t iterations, evaluations;
+    anygp_status status; /* OK, TIME_LIMIT or INTERRUPTED */
+    gp_scores loo, valid;
+    int64_t steps; /* of the trace */
+    train_step *trace;
+} gp;
+
+/* The fitted models of one file: one a target. */
+struct anygp_model {
+    int64_t targets;
+    gp **gp;
+    settings *settings;
+};
+typedef struct anygp_model gp_set;
+
+void gp_free(gp *g);
+void gp_set_free(gp_set *m);
+
+anygp_status gp_fit(const table *t, const settings *s, gp_set **out, anygp_error *e);
+
+/* Parameter i of the kernel in data units = model units * this. */
+double gp_unit(const schema *s, const kernel_param *p);
+/* The kernel as an expression with values in data units (digits significant ones); freed by free(). */
+anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e);
+double gp_noise(const gp *g); /* data units */
+
+/* Parses against the inputs of s. */
+anygp_status gp_parse_kernel(const char *text, const schema *s, kernel **out, anygp_error *e);
+
+/* ----------------------------------------------------------------------------------- prediction */
+
+/* Where rows come from, for sentences: row i is number[i] where that is not NULL, else first + i; from 0. */
+typedef struct row_numbers {
+    int64_t first;
+    const int64_t *number;
+} row_numbers;
+
+/* Rows of all inputs (schema order, data units, text as level index) to columns of X in model units. */
+anygp_status gp_scale_rows(const gp *g, int64_t n, const double *rows, int64_t ld, const row_numbers *number, double *X,
+                           anygp_error *e);
+
+typedef struct predictor predictor; /* workspace for blocks of rows, under a byte budget */
+anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_error *e);
+void predictor_free(predictor *p);
+int64_t predictor_block(const predictor *p); /* rows at a time that run best */
+/* Marginals in data units; latent: of f instead of y. */
+anygp_status predictor_run(predictor *p, int64_t n, const double *rows, int64_t ld, const row_numbers *number,
+                           bool latent, double *mean, double *variance, anygp_error *e);
+
+/* Predicts labelled rows block by block and scores them; rows without a target do not count. */
+typedef struct scorer scorer;
+anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, anygp_error *e);
+void scorer_free(scorer *r);
+anygp_status scorer_add(scorer *r, const double *row, double y, double weight, int64_t row_number, anygp_error *e);
+anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e);
+
+/* Joint mean[n] and covariance[n,n] (full, column-major) in data units. */
+anygp_status gp_joint(const gp *g, int64_t n, const double *rows, int64_t ld, bool latent, double *mean,
+                      double *covariance, anygp_error *e);
+/* S joint draws: out[n,S] column-major. */
+anygp_status gp_sample(const gp *g, int64_t n, const double *rows, int64_t ld, bool latent, uint64_t seed, int64_t S,
+                       double *out, anygp_error *e);
+
+/* ---------------------------------------------------------------------------------------- files */
+
+/* How the columns of a file become the inputs of a model; see bind.c. */
+typedef struct binding binding;
+anygp_status binding_open(const gp_set *m, const char *path, const settings *s, binding **out, anygp_error *e);
+/* The next rows[got, inputs] in data units and, if it is not NULL, the cells[got, columns] as they were read. */
+anygp_status binding_next(binding *b, int64_t max_rows, double *rows, const double **cells, int64_t *got,
+                          anygp_error *e);
+int64_t binding_row_number(const binding *b);             /* rows delivered so far */
+int64_t binding_columns(const binding *b);                /* of the file */
+int64_t binding_target(const binding *b, int64_t target); /* column of the file, or -1 */
+anygp_status binding_column(const binding *b, const char *spec, int64_t *column, anygp_error *e);
+void binding_close(binding *b);
+
+anygp_status gp_predict_file(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e);
+/* scores[targets] */
+anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, gp_scores *scores, anygp_error *e);
+anygp_status gp_simulate_file(const settings *s, const char *out, anygp_error *e);
+
+#endif

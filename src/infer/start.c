@@ -1,0 +1,123 @@
+#include "infer/start.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+
+enum { SCAN_ROWS = 300, CYCLES_MOST = 100 };
+
+anygp_status start_subset(const problem *p, int64_t size, merged *out, anygp_error *e)
+{
+    int64_t k = size < p->rows->n ? size : p->rows->n, *chosen = mem_alloc(k, sizeof *chosen);
+    if (!chosen) return fail_memory(e, "a subset", 8.0 * (double)k);
+    random_subset((random_stream){p->seed, RANDOM_SUBSET, 1}, p->rows->n, k, chosen);
+    anygp_status status = merged_select(p->rows, k, chosen, out, e);
+    free(chosen);
+    return status;
+}
+
+void start_perturb(hyper *h, uint64_t seed, int64_t restart)
+{
+    random_stream s = {seed, RANDOM_RESTART, (uint64_t)restart};
+    for (int64_t i = 0; i < h->count; i++) {
+        const hyper_param *p = &h->param[i];
+        if (p->free) hyper_set(h, i, p->lower + (hyper_get(h, i) - p->lower) * exp(random_normal(s, (uint64_t)i)));
+    }
+}
+
+/* --------------------------------------------------------------------------------------- scans */
+
+typedef struct scan {
+    void *state; /* the exact model on the subset */
+    hyper *h;
+    double best;
+    double *best_value; /* natural parameters at the best */
+    double *first;      /* natural parameters the scan started from */
+} scan;
+
+static bool movable(const hyper *h, int64_t i) { return h->param[i].free && !h->param[i].given; }
+
+static void try_here(scan *s)
+{
+    double jitter = 0, value;
+    if (!model_exact.evaluate(s->state, s->h, true, &jitter, &value, NULL)) return;
+    value += hyper_log_prior(s->h, NULL);
+    if (!(value > s->best)) return;
+    s->best = value;
+    hyper_natural(s->h, s->best_value);
+}
+
+static void set_all(hyper *h, const double *values)
+{
+    for (int64_t i = 0; i < h->count; i++) hyper_set(h, i, values[i]);
+}
+
+static void scan_lengths_and_noise(scan *s)
+{
+    static const double lengths[] = {1, 0.2, 0.5, 2.5}, noises[] = {1, 0.1, 0.01, 5};
+    int64_t P = s->h->count - 1;
+    for (int a = 0; a < 4; a++)
+        for (int b = 0; b < 4; b++) {
+            set_all(s->h, s->first);
+            for (int64_t i = 0; i < P; i++)
+                if (movable(s->h, i) && kernel_param_at(s->h->kernel, i)->role == ROLE_LENGTH)
+                    hyper_set(s->h, i, s->first[i] * lengths[a]);
+            if (movable(s->h, P)) hyper_set(s->h, P, s->first[P] * noises[b]);
+            try_here(s);
+        }
+    set_all(s->h, s->best_value);
+}
+
+/* Extent of the column a period belongs to, or of the widest one. */
+static double extent(const merged *m, int64_t dim)
+{
+    double widest = 0;
+    for (int64_t j = dim < 0 ? 0 : dim; j < (dim < 0 ? m->D : dim + 1); j++) {
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t i = 0; i < m->n; i++) low = fmin(low, m->X[i * m->D + j]), high = fmax(high, m->X[i * m->D + j]);
+        widest = fmax(widest, high - low);
+    }
+    return widest;
+}
+
+/* The evidence has a narrow ridge at each number of cycles over the data, so every half cycle is tried. */
+static void scan_period(scan *s, const merged *m, int64_t i)
+{
+    double range = extent(m, kernel_param_at(s->h->kernel, i)->dim);
+    if (!(range > 0)) return;
+    for (double cycles = 0.5; cycles <= fmin(CYCLES_MOST, 0.5 * (double)m->n); cycles += 0.5) {
+        hyper_set(s->h, i, range / cycles);
+        try_here(s);
+    }
+    set_all(s->h, s->best_value);
+}
+
+anygp_status start_from_data(const problem *p, hyper *h, anygp_error *e)
+{
+    merged few = {0};
+    scan s = {.h = h, .best = -INFINITY};
+    anygp_status status = ANYGP_OK;
+    TRY_DONE(start_subset(p, SCAN_ROWS, &few, e));
+    problem small = *p;
+    small.rows = &few;
+    TRY_DONE(model_exact.open(&small, h, &s.state, e));
+    s.best_value = mem_alloc(h->count, sizeof(double));
+    s.first = mem_alloc(h->count, sizeof(double));
+    if (!s.best_value || !s.first) {
+        status = fail_memory(e, "a scan", 16.0 * (double)h->count);
+        goto done;
+    }
+    hyper_natural(h, s.first);
+    hyper_natural(h, s.best_value);
+    scan_lengths_and_noise(&s);
+    for (int64_t i = 0; i < h->count - 1; i++)
+        if (movable(h, i) && kernel_param_at(h->kernel, i)->role == ROLE_PERIOD) scan_period(&s, &few, i);
+done:
+    model_exact.close(s.state);
+    merged_clear(&few);
+    free(s.best_value);
+    free(s.first);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* Starting points from the data: a scan of length-scales and noise, then of periods, on a few hundred rows. */
+#ifndef INFER_START_H
+#define INFER_START_H
+
+#include "model/model.h"
+
+/* Improves the free parameters of h that the user did not give. */
+anygp_status start_from_data(const problem *p, hyper *h, anygp_error *e);
+
+/* Random move of the free parameters for restart k > 0: u += N(0, 1), a function of (seed, k). */
+void start_perturb(hyper *h, uint64_t seed, int64_t restart);
+
+/* At most `size` of the rows, at random. */
+anygp_status start_subset(const problem *p, int64_t size, merged *out, anygp_error *e);
+
+#endif

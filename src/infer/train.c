@@ -1,0 +1,250 @@
+#include "infer/train.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "infer/lbfgs.h"
+#include "infer/start.h"
+
+enum { WARM_ROWS = 800, WARM_ABOVE = 1600, WARM_ITERATIONS = 40 };
+
+/* What the optimiser's callbacks share.  `best` survives restarts. */
+typedef struct run {
+    const model_ops *model;
+    void *state;
+    hyper *h;
+    const train_options *o;
+    bool quiet; /* the warm-up does not report */
+    int64_t restart;
+    int64_t evaluations; /* of all runs */
+    int64_t iterations;
+    double jitter;  /* relative, fixed within a run */
+    bool refused;   /* a Cholesky failed at this jitter */
+    bool first;     /* the run's first evaluation may raise the jitter */
+    double longest; /* seconds an evaluation takes */
+    double *gp;     /* h->count */
+    double best;    /* log objective + log prior */
+    double *best_u;
+    train_result *r;
+    anygp_status status;
+} run;
+
+/* ------------------------------------------------------------------------------ leave-one-out */
+
+static void loo_errors(const leave_one_out *l, double *rmse, double *mnlp)
+{
+    static const double LOG_2PI = 1.83787706640934548356;
+    double squares = 0, log_density = 0, weight = 0;
+    for (int64_t i = 0; i < l->n; i++) {
+        double d = l->y[i] - l->mean[i];
+        squares += l->weight[i] * d * d;
+        log_density -= 0.5 * l->weight[i] * (LOG_2PI + log(l->variance[i]) + d * d / l->variance[i]);
+        weight += l->weight[i];
+    }
+    *rmse = sqrt(squares / weight);
+    *mnlp = -log_density / weight;
+}
+
+static void loo_keep(leave_one_out *to, const leave_one_out *from)
+{
+    size_t bytes = (size_t)from->n * sizeof(double);
+    memcpy(to->y, from->y, bytes);
+    memcpy(to->mean, from->mean, bytes);
+    memcpy(to->variance, from->variance, bytes);
+    memcpy(to->weight, from->weight, bytes);
+    to->n = from->n;
+}
+
+static bool loo_allocate(leave_one_out *l, int64_t n)
+{
+    l->y = mem_alloc(n, sizeof(double));
+    l->mean = mem_alloc(n, sizeof(double));
+    l->variance = mem_alloc(n, sizeof(double));
+    l->weight = mem_alloc(n, sizeof(double));
+    return l->y && l->mean && l->variance && l->weight;
+}
+
+void train_result_clear(train_result *r)
+{
+    free(r->loo.y);
+    free(r->loo.mean);
+    free(r->loo.variance);
+    free(r->loo.weight);
+    *r = (train_result){0};
+}
+
+/* ---------------------------------------------------------------------------------- callbacks */
+
+/* Room must be left for one more evaluation and the posterior. */
+static bool out_of_time(const run *q) { return clock_seconds() - q->o->began + 1.5 * q->longest > q->o->time_limit; }
+
+static void keep_best(run *q, const double *u, double objective, double log_prior)
+{
+    q->best = objective + log_prior;
+    memcpy(q->best_u, u, (size_t)q->h->free * sizeof(double));
+    q->r->objective = objective;
+    q->r->log_prior = log_prior;
+    q->r->jitter = q->jitter;
+    if (q->quiet || !q->model->loo) return;
+    loo_keep(&q->r->loo, q->model->loo(q->state, q->h));
+}
+
+/* Minus (objective + log prior) in the free parameters. */
+static int evaluate(void *ctx, const double *u, double *f, double *g)
+{
+    run *q = ctx;
+    double began = clock_seconds(), value;
+    *f = INFINITY;
+    hyper_unpack(q->h, u);
+    q->evaluations++;
+    bool ok = q->model->evaluate(q->state, q->h, q->first, &q->jitter, &value, q->gp);
+    q->first = false;
+    q->longest = fmax(q->longest, clock_seconds() - began);
+    if (!ok) return q->refused = true, 0;
+    hyper_chain(q->h, q->gp, g);
+    double log_prior = hyper_log_prior(q->h, g);
+    for (int64_t i = 0; i < q->h->free; i++) {
+        g[i] = -g[i];
+        if (!isfinite(g[i])) return 0;
+    }
+    *f = -(value + log_prior);
+    if (value + log_prior > q->best) keep_best(q, u, value, log_prior);
+    if (!out_of_time(q)) return 0;
+    return q->status = ANYGP_TIME_LIMIT, 1;
+}
+
+static int iteration(void *ctx, int64_t iter, int64_t evaluations, double f, double gnorm)
+{
+    run *q = ctx;
+    (void)evaluations, (void)f, (void)gnorm;
+    train_step step = {.stage = q->quiet ? TRAIN_WARM_UP : TRAIN_MAIN,
+                       .iteration = iter,
+                       .evaluations = q->evaluations,
+                       .restart = q->restart,
+                       .seconds = clock_seconds() - q->o->began,
+                       .objective = q->r->objective,
+                       .rmse = NAN,
+                       .mnlp = NAN};
+    if (q->r->loo.n) loo_errors(&q->r->loo, &step.rmse, &step.mnlp);
+    q->iterations++;
+    if (!q->o->report || !q->o->report(q->o->ctx, &step)) return 0;
+    return q->status = ANYGP_INTERRUPTED, 1;
+}
+
+/* ---------------------------------------------------------------------------------------- runs */
+
+static anygp_status run_open(run *q, const model_ops *model, const problem *p, hyper *h, const train_options *o,
+                             anygp_error *e)
+{
+    *q = (run){.model = model, .h = h, .o = o, .best = -INFINITY, .jitter = o->jitter, .r = q->r, .quiet = q->quiet};
+    q->gp = mem_alloc(h->count, sizeof(double));
+    q->best_u = mem_alloc(h->free, sizeof(double));
+    if (!q->gp || !q->best_u) return fail_memory(e, "the gradient", 16.0 * (double)h->count);
+    return model->open(p, h, &q->state, e);
+}
+
+static void run_close(run *q)
+{
+    if (q->state) q->model->close(q->state);
+    free(q->gp);
+    free(q->best_u);
+}
+
+/* One L-BFGS from the values in h.  When a Cholesky stopped it, it goes on from the best point with ten times the
+   jitter: within a line search the objective stays one function. */
+static anygp_status climb(run *q, int64_t iterations, anygp_error *e)
+{
+    double *u = mem_alloc(q->h->free, sizeof(double)), f;
+    lbfgs_options lo = {
+        .memory = 10, .max_iterations = iterations, .gradient_tolerance = 1e-5, .value_tolerance = 1e-9};
+    lbfgs_problem lp = {.n = q->h->free, .evaluate = evaluate, .iteration = iteration, .ctx = q};
+    anygp_status status = u ? ANYGP_OK : fail_memory(e, "the optimiser", 8.0 * (double)q->h->free);
+    hyper_pack(q->h, u);
+    q->first = true;
+    for (bool again = !ANYGP_FAILED(status); again;) {
+        lbfgs *s = lbfgs_new(q->h->free, &lo);
+        if (!s) {
+            status = fail_memory(e, "the optimiser", 160.0 * (double)q->h->free);
+            break;
+        }
+        q->refused = false;
+        lbfgs_result result = lbfgs_minimize(s, &lp, u, &f);
+        lo.max_iterations -= lbfgs_iterations(s);
+        lbfgs_free(s);
+        again = result == LBFGS_NO_PROGRESS && q->refused && q->jitter < 1e-3 && lo.max_iterations > 0;
+        if (again) q->jitter = q->jitter > 0 ? 10 * q->jitter : 1e-10;
+    }
+    free(u);
+    return status;
+}
+
+/* A short run on a subset moves the starting point close to the optimum at a fraction of the cost. */
+static anygp_status warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, anygp_error *e)
+{
+    merged few = {0};
+    train_result unused = {0};
+    run q = {.r = &unused, .quiet = true};
+    anygp_status status = ANYGP_OK;
+    TRY_DONE(start_subset(p, WARM_ROWS, &few, e));
+    problem small = *p;
+    small.rows = &few;
+    TRY_DONE(run_open(&q, &model_exact, &small, h, o, e));
+    TRY_DONE(climb(&q, WARM_ITERATIONS, e));
+    if (isfinite(q.best)) hyper_unpack(h, q.best_u);
+    *stopped = q.status;
+done:
+    run_close(&q);
+    merged_clear(&few);
+    return status;
+}
+
+/* Restart k starts from the first start moved at random; the best over all runs is what counts. */
+static anygp_status climb_all(run *q, const problem *p, const double *start, anygp_error *e)
+{
+    for (int64_t k = 0; k == 0 || (k <= q->o->restarts && q->status == ANYGP_OK); k++) {
+        q->restart = k;
+        hyper_unpack(q->h, start);
+        if (k > 0) start_perturb(q->h, p->seed, k);
+        TRY(climb(q, q->status == ANYGP_OK ? q->o->iterations : 0, e));
+    }
+    return ANYGP_OK;
+}
+
+anygp_status train(const model_ops *model, const problem *p, hyper *h, const train_options *o, train_result *r,
+                   posterior **out, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK, stopped = ANYGP_OK;
+    double *start = mem_alloc(h->free, sizeof(double));
+    run q = {.r = r};
+    *r = (train_result){0};
+    *out = NULL;
+    if (!start || !loo_allocate(&r->loo, model->loo ? p->rows->data->n : 0)) {
+        status = fail_memory(e, "leave-one-out", 32.0 * (double)p->rows->data->n);
+        goto done;
+    }
+    if (h->free && o->iterations > 0) TRY_DONE(start_from_data(p, h, e));
+    if (h->free && o->iterations > 0 && p->rows->n > WARM_ABOVE) TRY_DONE(warm_up(p, h, o, &stopped, e));
+    hyper_pack(h, start);
+    TRY_DONE(run_open(&q, model, p, h, o, e));
+    q.status = stopped;
+    TRY_DONE(climb_all(&q, p, start, e));
+    hyper_unpack(h, isfinite(q.best) ? q.best_u : start);
+    r->status = q.status;
+    r->iterations = q.iterations;
+    r->evaluations = q.evaluations;
+    r->rows = model->rows(q.state);
+    if (isfinite(q.best)) q.jitter = r->jitter;
+    TRY_DONE(model->posterior(q.state, h, &q.jitter, out, e));
+    r->jitter = q.jitter;
+done:
+    run_close(&q);
+    free(start);
+    if (ANYGP_FAILED(status)) {
+        if (*out) (*out)->ops->free(*out), *out = NULL;
+        train_result_clear(r);
+    }
+    return status;
+}

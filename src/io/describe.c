@@ -1,0 +1,305 @@
+#include "io/describe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* --------------------------------------------------------------------------------- gp to JSON */
+
+static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+
+static json_t *text(const char *s) { return s ? json_string(s) : json_null(); }
+
+static json_t *scores_json(const gp_scores *s)
+{
+    json_t *o = json_object();
+    for (int i = 0; i < s->count; i++) json_object_set_new(o, s->list[i].name, number(s->list[i].value));
+    return o;
+}
+
+static json_t *input_json(const input_spec *c)
+{
+    json_t *o = json_pack("{s:o, s:I, s:b, s:b, s:o, s:o, s:o}", "name", text(c->name), "number", (json_int_t)c->number,
+                          "used", c->position >= 0, "text", c->text, "shift", number(c->shift), "scale",
+                          number(c->scale), "fill", number(c->fill));
+    if (!o || !c->text) return o;
+    json_t *levels = json_array();
+    for (int64_t l = 0; l < c->levels; l++) json_array_append_new(levels, json_string(c->level[l]));
+    json_object_set_new(o, "levels", levels);
+    return o;
+}
+
+static json_t *schema_json(const schema *s)
+{
+    json_t *inputs = json_array();
+    for (int64_t i = 0; i < s->inputs; i++) json_array_append_new(inputs, input_json(&s->input[i]));
+    return json_pack("{s:I, s:b, s:o, s:{s:o, s:I, s:f, s:f, s:f, s:f}}", "columns", (json_int_t)s->columns,
+                     "fill_missing", s->fill_missing, "inputs", inputs, "target", "name", text(s->target), "number",
+                     (json_int_t)s->target_number, "shift", s->y_shift, "scale", s->y_scale, "mean", s->y_mean, "sd",
+                     s->y_sd);
+}
+
+static json_t *trace_json(const gp *g)
+{
+    static const char *const names[] = {"iteration", "seconds", "objective", "rmse", "mnlp"};
+    json_t *o = json_object();
+    for (int c = 0; c < 5; c++) {
+        json_t *cells = json_array();
+        for (int64_t i = 0; i < g->steps; i++) {
+            const train_step *t = &g->trace[i];
+            const double values[] = {(double)t->iteration, t->seconds, t->objective, t->rmse, t->mnlp};
+            json_array_append_new(cells, c ? number(values[c]) : json_integer((json_int_t)t->iteration));
+        }
+        json_object_set_new(o, names[c], cells);
+    }
+    return o;
+}
+
+static const char *const mean_names[] = {"zero", "constant", "linear"};
+static const char *const status_names[] = {"converged or done", "time limit", "interrupted"};
+
+static json_t *rounded(double x) { return x == floor(x) && fabs(x) < 1e15 ? json_integer((json_int_t)x) : number(x); }
+
+json_t *describe_gp(const gp *g, const settings *s)
+{
+    char *units = NULL, *model_units = NULL;
+    const posterior *p = g->posterior;
+    json_t *o = NULL;
+    if (!gp_kernel_text(g, 10, &units, NULL) &&
+        !kernel_format(p->kernel, kernel_values(p->kernel), 17, &model_units, NULL))
+        o = json_pack("{s:s, s:s, s:f, s:s, s:{s:s, s:f, s:o, s:b}, s:f, s:I, s:f, s:I, s:o, s:f, s:I, s:I, s:s, s:o, "
+                      "s:{s:o, s:o}, "
+                      "s:o, s:{s:s, s:f, s:f}}",
+                      "model", g->model->name, "kernel", units, "noise", gp_noise(g), "mean", mean_names[p->mean.kind],
+                      "objective", "name", g->model->objective, "value", g->objective, "n", rounded(g->objective_rows),
+                      "exact", 1, "log_prior", g->log_prior, "inducing", (json_int_t)g->inducing, "jitter", g->jitter,
+                      "seed", (json_int_t)settings_integer(s, SET_SEED), "rows", rounded(g->rows), "seconds",
+                      g->seconds, "iterations", (json_int_t)g->iterations, "evaluations", (json_int_t)g->evaluations,
+                      "status", status_names[g->status], "data", schema_json(&g->schema), "scores", "leave_one_out",
+                      scores_json(&g->loo), "valid", scores_json(&g->valid), "trace", trace_json(g), "internal",
+                      "kernel", model_units, "noise", p->noise, "mean_variance", p->mean.B);
+    free(units);
+    free(model_units);
+    return o;
+}
+
+json_t *describe_settings(const settings *s)
+{
+    json_t *o = json_object();
+    for (setting_id i = 0; i < SETTING_COUNT; i++)
+        if (settings_changed(s, i)) json_object_set_new(o, setting_at(i)->name, text(settings_text(s, i)));
+    return o;
+}
+
+/* --------------------------------------------------------------------------------- JSON to gp */
+
+static anygp_status bad(anygp_error *e, const char *what)
+{
+    return fail_with(e, ANYGP_ERR_FILE, "the model file's header has no valid '%s'; it is damaged or of another kind",
+                     what);
+}
+
+static bool get_number(const json_t *o, const char *key, double *x)
+{
+    const json_t *v = json_object_get(o, key);
+    *x = json_number_value(v);
+    return json_is_number(v) && isfinite(*x);
+}
+
+static bool get_count(const json_t *o, const char *key, int64_t most, int64_t *x)
+{
+    const json_t *v = json_object_get(o, key);
+    *x = json_integer_value(v);
+    return json_is_integer(v) && *x >= 0 && *x <= most;
+}
+
+/* A text or null. */
+static bool get_text(const json_t *o, const char *key, char **out)
+{
+    const json_t *v = json_object_get(o, key);
+    if (json_is_null(v)) return true;
+    return json_is_string(v) && (*out = mem_strdup(json_string_value(v)));
+}
+
+static const char *get_word(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+enum { COUNT_MOST = 1 << 30 };
+
+static bool parse_levels(const json_t *list, input_spec *c)
+{
+    if (!json_is_array(list)) return false;
+    int64_t count = (int64_t)json_array_size(list);
+    if (!(c->level = mem_zeroed(count, sizeof *c->level))) return false;
+    for (c->levels = 0; c->levels < count; c->levels++) {
+        const char *s = json_string_value(json_array_get(list, (size_t)c->levels));
+        if (!s || !(c->level[c->levels] = mem_strdup(s))) return false;
+    }
+    return true;
+}
+
+static bool parse_input(const json_t *o, schema *s, input_spec *c)
+{
+    *c = (input_spec){.position = -1};
+    if (!get_text(o, "name", &c->name) || !get_count(o, "number", COUNT_MOST, &c->number)) return false;
+    if (!get_number(o, "shift", &c->shift) || !get_number(o, "scale", &c->scale) || !(c->scale > 0)) return false;
+    if (!get_number(o, "fill", &c->fill)) return false;
+    if (json_is_true(json_object_get(o, "used"))) c->position = s->D++;
+    c->text = json_is_true(json_object_get(o, "text"));
+    return !c->text || parse_levels(json_object_get(o, "levels"), c);
+}
+
+static anygp_status parse_schema(const json_t *o, schema *s, anygp_error *e)
+{
+    const json_t *list = json_object_get(o, "inputs"), *y = json_object_get(o, "target");
+    if (!json_is_array(list)) return bad(e, "inputs");
+    int64_t count = (int64_t)json_array_size(list);
+    if (!(s->input = mem_zeroed(count, sizeof *s->input)))
+        return fail_memory(e, "the columns", (double)count * sizeof *s->input);
+    for (int64_t i = 0; i < count; i++) {
+        s->inputs = i + 1; /* so that a half-read one is freed */
+        if (!parse_input(json_array_get(list, (size_t)i), s, &s->input[i])) return bad(e, "inputs");
+    }
+    s->fill_missing = json_is_true(json_object_get(o, "fill_missing"));
+    bool ok = get_count(o, "columns", COUNT_MOST, &s->columns) && get_text(y, "name", &s->target) &&
+              get_count(y, "number", COUNT_MOST, &s->target_number) && get_number(y, "shift", &s->y_shift) &&
+              get_number(y, "scale", &s->y_scale) && s->y_scale > 0 && get_number(y, "mean", &s->y_mean) &&
+              get_number(y, "sd", &s->y_sd) && s->y_sd > 0;
+    for (int64_t i = 0; i < s->inputs; i++) ok = ok && s->input[i].number < s->columns;
+    return ok && s->target_number < s->columns ? ANYGP_OK : bad(e, "target");
+}
+
+/* Score names are those of the list in scores.h: an empty accumulator knows them. */
+static void parse_scores(const json_t *o, gp_scores *s)
+{
+    regression_scores names;
+    gp_scores all = {0};
+    double zero = 0, one = 1;
+    regression_scores_begin(&names, 0, 1);
+    regression_scores_add(&names, 1, &zero, &zero, &one, NULL);
+    all.count = regression_scores_list(&names, all.list);
+    for (int i = 0; i < all.count; i++) {
+        s->list[s->count].name = all.list[i].name;
+        if (get_number(o, all.list[i].name, &s->list[s->count].value)) s->count++;
+    }
+}
+
+static anygp_status parse_trace(const json_t *o, gp *g, anygp_error *e)
+{
+    static const char *const names[] = {"iteration", "seconds", "objective", "rmse", "mnlp"};
+    size_t n = json_array_size(json_object_get(o, names[0]));
+    for (int c = 0; c < 5; c++)
+        if (json_array_size(json_object_get(o, names[c])) != n) return bad(e, "trace");
+    if (!(g->trace = mem_zeroed((int64_t)n, sizeof *g->trace)))
+        return fail_memory(e, "the trace", (double)n * sizeof *g->trace);
+    g->steps = (int64_t)n;
+    for (size_t i = 0; i < n; i++) {
+        double v[5];
+        for (int c = 0; c < 5; c++) {
+            const json_t *cell = json_array_get(json_object_get(o, names[c]), i);
+            v[c] = json_is_number(cell) ? json_number_value(cell) : NAN;
+        }
+        g->trace[i] = (train_step){.stage = TRAIN_MAIN,
+                                   .iteration = v[0] >= 0 && v[0] < 1e15 ? (int64_t)v[0] : 0,
+                                   .seconds = v[1],
+                                   .objective = v[2],
+                                   .rmse = v[3],
+                                   .mnlp = v[4]};
+    }
+    return ANYGP_OK;
+}
+
+static int index_of(const char *word, const char *const *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(list[i], word)) return i;
+    return -1;
+}
+
+static anygp_status parse_summary(const json_t *j, gp *g, anygp_error *e)
+{
+    const json_t *objective = json_object_get(j, "objective"), *scores = json_object_get(j, "scores");
+    int status = index_of(get_word(j, "status"), status_names, 3);
+    g->model = model_find(get_word(j, "model"));
+    if (!g->model)
+        return fail_with(e, ANYGP_ERR_FILE, "the model file holds a '%.40s' model, which this version does not know",
+                         get_word(j, "model"));
+    if (status < 0) return bad(e, "status");
+    g->status = (anygp_status)status;
+    if (!get_number(objective, "value", &g->objective) || !get_number(objective, "n", &g->objective_rows))
+        return bad(e, "objective");
+    if (!get_number(j, "log_prior", &g->log_prior) || !get_number(j, "jitter", &g->jitter)) return bad(e, "jitter");
+    if (!get_number(j, "rows", &g->rows) || !get_number(j, "seconds", &g->seconds)) return bad(e, "rows");
+    if (!get_count(j, "inducing", COUNT_MOST, &g->inducing) || !get_count(j, "iterations", INT64_MAX, &g->iterations) ||
+        !get_count(j, "evaluations", INT64_MAX, &g->evaluations))
+        return bad(e, "iterations");
+    parse_scores(json_object_get(scores, "leave_one_out"), &g->loo);
+    parse_scores(json_object_get(scores, "valid"), &g->valid);
+    return parse_trace(json_object_get(j, "trace"), g, e);
+}
+
+void described_clear(described *d)
+{
+    gp_free(d->g);
+    kernel_free(d->kernel);
+    basis_clear(&d->mean);
+    *d = (described){0};
+}
+
+anygp_status describe_parse(const json_t *j, described *d, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    const json_t *internal = json_object_get(j, "internal");
+    double B = 0;
+    int mean = index_of(get_word(j, "mean"), mean_names, 3);
+    *d = (described){0};
+    if (!(d->g = calloc(1, sizeof *d->g))) return fail_memory(e, "the model", sizeof *d->g);
+    TRY_DONE(parse_schema(json_object_get(j, "data"), &d->g->schema, e));
+    TRY_DONE(parse_summary(j, d->g, e));
+    if (mean < 0 || !get_number(internal, "noise", &d->noise) || d->noise < 0 ||
+        !get_number(internal, "mean_variance", &B) || B < 0) {
+        status = bad(e, "internal");
+        goto done;
+    }
+    TRY_DONE(gp_parse_kernel(get_word(internal, "kernel"), &d->g->schema, &d->kernel, e));
+    TRY_DONE(basis_init(&d->mean, (mean_kind)mean, &d->g->schema, B, e));
+done:
+    if (ANYGP_FAILED(status)) described_clear(d);
+    return status;
+}
+
+/* A list is set item by item. */
+static anygp_status set_items(settings *s, const char *name, const char *value, anygp_error *e)
+{
+    char item[512];
+    for (const char *at = value;; at++) {
+        size_t n = strcspn(at, "\n");
+        if (n >= sizeof item) return bad(e, "settings");
+        memcpy(item, at, n);
+        item[n] = 0;
+        TRY(settings_set(s, name, item, e));
+        if (!at[n]) return ANYGP_OK;
+        at += n;
+    }
+}
+
+anygp_status describe_parse_settings(const json_t *j, settings **out, anygp_error *e)
+{
+    const char *name;
+    json_t *value;
+    settings *s = settings_new();
+    if (!s) return fail_memory(e, "the settings", 0);
+    json_object_foreach((json_t *)j, name, value)
+    {
+        anygp_status status =
+            json_is_string(value) ? set_items(s, name, json_string_value(value), e) : bad(e, "settings");
+        if (ANYGP_FAILED(status)) return settings_free(s), status;
+    }
+    *out = s;
+    return ANYGP_OK;
+}

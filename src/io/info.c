@@ -1,0 +1,110 @@
+/* What `anygp info` shows: a page for people, a JSON object for programs. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/describe.h"
+
+/* Text that grows. */
+typedef struct page {
+    FILE *stream;
+    char *text;
+    size_t size;
+} page;
+
+static void line(page *p, const char *label, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void line(page *p, const char *label, const char *format, ...)
+{
+    va_list args;
+    fprintf(p->stream, "  %-14s ", label);
+    va_start(args, format);
+    vfprintf(p->stream, format, args);
+    va_end(args);
+    fputc('\n', p->stream);
+}
+
+static double score_named(const gp_scores *s, const char *name)
+{
+    for (int i = 0; i < s->count; i++)
+        if (!strcmp(s->list[i].name, name)) return s->list[i].value;
+    return NAN;
+}
+
+static void scores_line(page *p, const char *label, const gp_scores *s)
+{
+    if (s->count < REGRESSION_SCORES) return;
+    line(p, label, "rmse %.4g, mnlp %.4g, msll %.4g, 95 %% intervals cover %.1f %%", score_named(s, "rmse"),
+         score_named(s, "mnlp"), score_named(s, "msll"), 100 * score_named(s, "coverage95"));
+}
+
+static void inputs_line(page *p, const schema *s)
+{
+    int64_t texts = 0, constants = 0;
+    for (int64_t i = 0; i < s->inputs; i++) {
+        if (s->input[i].position < 0)
+            constants++;
+        else
+            texts += s->input[i].text;
+    }
+    line(p, "inputs", "%lld (%lld numbers, %lld categories, %lld constant and left out)", (long long)s->inputs,
+         (long long)(s->D - texts), (long long)texts, (long long)constants);
+}
+
+static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error *e)
+{
+    char *kernel_text;
+    TRY(gp_kernel_text(g, 4, &kernel_text, e));
+    fprintf(p->stream, "target %s%s%s\n", g->schema.target ? "'" : "column ", g->schema.target ? g->schema.target : "",
+            g->schema.target ? "'" : "");
+    line(p, "model", "%s, %lld rows in the posterior", g->model->name, (long long)g->inducing);
+    line(p, "rows", "%.15g", g->rows);
+    inputs_line(p, &g->schema);
+    line(p, "kernel", "%s", kernel_text);
+    line(p, "noise", "variance %.4g (sd %.4g)", gp_noise(g), sqrt(gp_noise(g)));
+    line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it; log prior %.4g", g->model->objective,
+         g->objective, g->objective_rows, g->log_prior);
+    scores_line(p, "leave-one-out", &g->loo);
+    scores_line(p, "validation", &g->valid);
+    line(p, "training", "%lld iterations, %lld evaluations, %.3g s, seed %lld%s%s", (long long)g->iterations,
+         (long long)g->evaluations, g->seconds, (long long)settings_integer(s, SET_SEED),
+         g->status ? ", ended by " : "",
+         g->status == ANYGP_TIME_LIMIT ? "the time limit"
+         : g->status                   ? "interruption"
+                                       : "");
+    if (g->jitter > 0) line(p, "jitter", "%.1g of the mean diagonal", g->jitter);
+    free(kernel_text);
+    return ANYGP_OK;
+}
+
+anygp_status describe_text(const gp_set *m, char **text, anygp_error *e)
+{
+    page p = {0};
+    if (!(p.stream = open_memstream(&p.text, &p.size))) return fail_memory(e, "the text", 0);
+    anygp_status status = ANYGP_OK;
+    for (int64_t t = 0; t < m->targets && !ANYGP_FAILED(status); t++) status = gp_page(&p, m->gp[t], m->settings, e);
+    fclose(p.stream);
+    if (ANYGP_FAILED(status))
+        free(p.text);
+    else
+        *text = p.text;
+    return status;
+}
+
+/* One target: its fields on the top level; several: a list of such objects, with the first one's on the top level. */
+anygp_status describe_json(const gp_set *m, char **text, anygp_error *e)
+{
+    json_t *top = describe_gp(m->gp[0], m->settings);
+    if (!top) return fail_memory(e, "the text", 0);
+    json_object_set_new(top, "version", json_string(anygp_version()));
+    json_object_set_new(top, "settings", describe_settings(m->settings));
+    if (m->targets > 1) {
+        json_t *list = json_array();
+        for (int64_t t = 0; t < m->targets; t++) json_array_append_new(list, describe_gp(m->gp[t], m->settings));
+        json_object_set_new(top, "targets", list);
+    }
+    *text = json_dumps(top, JSON_INDENT(2));
+    json_decref(top);
+    return *text ? ANYGP_OK : fail_memory(e, "the text", 0);
+}

@@ -1,0 +1,126 @@
+#include "model/hyper.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static const double NOISE_FLOOR = 1e-8, NOISE_START = 0.1, NOISE_PRIOR_MEAN = -3, NOISE_PRIOR_SD = 2.5;
+
+anygp_status hyper_init(hyper *h, kernel *k, double noise, bool fix_kernel, bool fix_noise, bool prior, anygp_error *e)
+{
+    int64_t P = kernel_count(k);
+    *h = (hyper){.kernel = k, .count = P + 1, .prior = prior, .noise = isnan(noise) ? NOISE_START : noise};
+    if (!(h->param = mem_zeroed(h->count, sizeof *h->param))) {
+        hyper_clear(h);
+        return fail_memory(e, "the hyperparameters", (double)P * sizeof *h->param);
+    }
+    for (int64_t i = 0; i < P; i++) {
+        const kernel_param *p = kernel_param_at(k, i);
+        h->param[i] = (hyper_param){p->lower, p->prior_mean, p->prior_sd, 1, !fix_kernel && !p->fixed, p->given};
+    }
+    h->param[P] = (hyper_param){NOISE_FLOOR, NOISE_PRIOR_MEAN, NOISE_PRIOR_SD, 1, !fix_noise, !isnan(noise)};
+    for (int64_t i = 0; i < h->count; i++) h->free += h->param[i].free;
+    return ANYGP_OK;
+}
+
+anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e)
+{
+    *to = *from;
+    to->kernel = kernel_copy(from->kernel);
+    to->param = mem_alloc(from->count, sizeof *to->param);
+    if (!to->kernel || !to->param) {
+        hyper_clear(to);
+        return fail_memory(e, "the hyperparameters", (double)from->count * sizeof *to->param);
+    }
+    memcpy(to->param, from->param, (size_t)from->count * sizeof *to->param);
+    return ANYGP_OK;
+}
+
+void hyper_clear(hyper *h)
+{
+    kernel_free(h->kernel);
+    free(h->param);
+    *h = (hyper){0};
+}
+
+double hyper_get(const hyper *h, int64_t i) { return i < h->count - 1 ? kernel_values(h->kernel)[i] : h->noise; }
+
+void hyper_set(hyper *h, int64_t i, double value)
+{
+    if (i < h->count - 1)
+        kernel_values(h->kernel)[i] = value;
+    else
+        h->noise = value;
+}
+
+/* The unit of a parameter in the model's units, where those are not standardised. */
+static double unit_of(const kernel_param *p, const double *sd_x, double sd_y)
+{
+    double x = p->column >= 0 ? sd_x[p->column] : 1;
+    switch (p->role) {
+    case ROLE_VARIANCE: return p->unit_variance ? sd_y * sd_y : 1;
+    case ROLE_LENGTH:
+    case ROLE_PERIOD: return x;
+    case ROLE_FREQUENCY: return 1 / x;
+    default: return 1;
+    }
+}
+
+void hyper_defaults(hyper *h, const double *sd_x, double sd_y)
+{
+    int64_t P = h->count - 1;
+    for (int64_t i = 0; i < h->count; i++) {
+        hyper_param *p = &h->param[i];
+        p->scale = i < P ? unit_of(kernel_param_at(h->kernel, i), sd_x, sd_y) : sd_y * sd_y;
+        p->lower *= p->scale;
+        p->prior_mean += log(p->scale);
+        if (!p->given) hyper_set(h, i, hyper_get(h, i) * p->scale);
+        double floor = p->lower * 1.01;
+        if (p->free && hyper_get(h, i) < floor) hyper_set(h, i, floor);
+    }
+}
+
+void hyper_pack(const hyper *h, double *u)
+{
+    int64_t f = 0;
+    for (int64_t i = 0; i < h->count; i++)
+        if (h->param[i].free) u[f++] = log(hyper_get(h, i) - h->param[i].lower);
+}
+
+void hyper_unpack(hyper *h, const double *u)
+{
+    int64_t f = 0;
+    for (int64_t i = 0; i < h->count; i++)
+        if (h->param[i].free) hyper_set(h, i, h->param[i].lower + exp(u[f++]));
+}
+
+void hyper_natural(const hyper *h, double *p)
+{
+    for (int64_t i = 0; i < h->count; i++) p[i] = hyper_get(h, i);
+}
+
+/* dp/du = exp(u) = p - lower */
+void hyper_chain(const hyper *h, const double *gp, double *gu)
+{
+    int64_t f = 0;
+    for (int64_t i = 0; i < h->count; i++)
+        if (h->param[i].free) gu[f++] = gp[i] * (hyper_get(h, i) - h->param[i].lower);
+}
+
+double hyper_log_prior(const hyper *h, double *gu)
+{
+    static const double HALF_LOG_2PI = 0.918938533204672741780;
+    double sum = 0;
+    int64_t f = 0;
+    for (int64_t i = 0; h->prior && i < h->count; i++) {
+        const hyper_param *q = &h->param[i];
+        if (!q->free) continue;
+        double p = hyper_get(h, i), z = (log(p) - q->prior_mean) / q->prior_sd;
+        sum -= 0.5 * z * z + log(q->prior_sd) + HALF_LOG_2PI;
+        if (gu) gu[f] -= z / q->prior_sd * (p - q->lower) / p;
+        f++;
+    }
+    return sum;
+}

@@ -1,0 +1,50 @@
+/* Hyperparameters: those of the kernel, then the noise variance, as one vector.
+   Natural values p (model units) live in the kernel and in `noise`; the optimiser sees the free ones as u with
+       p = lower + exp(u)
+   so that p stays positive and smooth.  The weak prior is log p ~ N(mean, sd^2) for each learned p.
+   `scale` is the size of a parameter's natural unit: 1 for standardised data, else taken from the data, so that
+   floors, priors and starting points do not depend on the units (docs/exact.md). */
+#ifndef MODEL_HYPER_H
+#define MODEL_HYPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+typedef struct hyper_param {
+    double lower, prior_mean, prior_sd;
+    double scale;
+    bool free;
+    bool given; /* the user gave its value */
+} hyper_param;
+
+typedef struct hyper {
+    kernel *kernel;
+    double noise;
+    int64_t count; /* kernel parameters + 1 */
+    int64_t free;
+    bool prior; /* whether the weak prior counts */
+    hyper_param *param;
+} hyper;
+
+/* Takes the kernel over.  noise: NaN = not given. */
+anygp_status hyper_init(hyper *h, kernel *k, double noise, bool fix_kernel, bool fix_noise, bool prior, anygp_error *e);
+anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e);
+void hyper_clear(hyper *h);
+
+/* Sets the scales from the sd of each column of X and of y (model units), and what was not given to its default. */
+void hyper_defaults(hyper *h, const double *sd_x, double sd_y);
+
+double hyper_get(const hyper *h, int64_t i);
+void hyper_set(hyper *h, int64_t i, double value);
+void hyper_pack(const hyper *h, double *u);                     /* free parameters to u */
+void hyper_unpack(hyper *h, const double *u);                   /* and back */
+void hyper_natural(const hyper *h, double *p);                  /* all `count` natural values */
+void hyper_chain(const hyper *h, const double *gp, double *gu); /* gu[free] = dp/du * gp[count] */
+
+/* sum of log N(log p; mean, sd^2) over the free parameters; adds its gradient in u if gu is not NULL.  0 without priors. */
+double hyper_log_prior(const hyper *h, double *gu);
+
+#endif

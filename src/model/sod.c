@@ -1,0 +1,81 @@
+/* Subset of data: the exact model on M of the n rows (003, section III-A), chosen at random, as the rows nearest to
+   k-means centres, or greedily by the largest conditional variance under the starting kernel.
+   Cost: M^3 a step whatever n is; choosing costs n M D (k-means) or n M^2 (greedy) once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "data/select.h"
+#include "inducing/greedy.h"
+#include "model/exact.h"
+
+static int64_t subset_size(const problem *p) { return p->subset < p->rows->n ? p->subset : p->rows->n; }
+
+static double sod_bytes(const problem *p)
+{
+    double greedy = strcmp(p->select, "greedy") ? 0 : 8.0 * (double)subset_size(p) * (double)p->rows->n;
+    double model = exact_bytes_for(subset_size(p), p->rows->D);
+    return greedy > model ? greedy : model;
+}
+
+typedef struct covariance {
+    const merged *rows;
+    const kernel *kernel;
+    bool failed; /* a column could not be made for want of memory */
+} covariance;
+
+static void prior_variances(void *ctx, double *diag)
+{
+    covariance *c = ctx;
+    kernel_diag(c->kernel, c->rows->n, c->rows->X, c->rows->D, diag);
+}
+
+static void prior_column(void *ctx, int64_t j, double *out)
+{
+    covariance *c = ctx;
+    const merged *m = c->rows;
+    c->failed |= !kernel_gram(c->kernel, m->n, m->X, m->D, 1, m->X + j * m->D, m->D, out, m->n);
+}
+
+static anygp_status choose(const problem *p, const hyper *h, int64_t *k, int64_t *chosen, anygp_error *e)
+{
+    const merged *m = p->rows;
+    if (*k == m->n) {
+        for (int64_t i = 0; i < *k; i++) chosen[i] = i;
+        return ANYGP_OK;
+    }
+    if (!strcmp(p->select, "kmeans")) return select_kmeans(m->n, m->D, m->X, m->D, *k, p->seed, chosen, k, e);
+    if (!strcmp(p->select, "greedy")) {
+        covariance c = {m, h->kernel, false};
+        TRY(greedy_select(m->n, *k, prior_variances, prior_column, &c, 0, chosen, k, e));
+        return c.failed ? fail_memory(e, "kernel tiles", 0) : ANYGP_OK;
+    }
+    *k = select_random(m->n, *k, p->seed, chosen);
+    return ANYGP_OK;
+}
+
+static anygp_status sod_open(const problem *p, const hyper *h, void **state, anygp_error *e)
+{
+    int64_t k = subset_size(p), *chosen = mem_alloc(k, sizeof *chosen);
+    if (!chosen) return fail_memory(e, "the subset", 8.0 * (double)k);
+    merged subset;
+    anygp_status status = choose(p, h, &k, chosen, e);
+    if (!ANYGP_FAILED(status)) status = merged_select(p->rows, k, chosen, &subset, e);
+    free(chosen);
+    return ANYGP_FAILED(status) ? status : exact_open_rows(NULL, &subset, p->mean, state, e);
+}
+
+const model_ops model_sod = {
+    .name = "sod",
+    .summary = "exact Gaussian process on a subset of the rows",
+    .objective = "log evidence of the subset",
+    .bytes = sod_bytes,
+    .open = sod_open,
+    .evaluate = exact_evaluate,
+    .loo = exact_loo,
+    .posterior = exact_to_posterior,
+    .rows = exact_rows,
+    .close = exact_close,
+    .load = exact_load,
+};

@@ -1,0 +1,23 @@
+/* The list of models.  A new one is one file, one line here and one page in docs/. */
+#include <string.h>
+
+#include "model/model.h"
+
+static const model_ops *const models[] = {&model_exact, &model_sod};
+
+int64_t model_count(void) { return (int64_t)(sizeof models / sizeof *models); }
+const model_ops *model_at(int64_t i) { return i >= 0 && i < model_count() ? models[i] : NULL; }
+
+const model_ops *model_find(const char *name)
+{
+    for (int64_t i = 0; i < model_count(); i++)
+        if (!strcmp(models[i]->name, name)) return models[i];
+    return NULL;
+}
+
+const named_array *named_array_find(const named_array *list, int64_t count, const char *name)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!strcmp(list[i].name, name)) return &list[i];
+    return NULL;
+}

@@ -59,6 +59,21 @@ static void repeated_rows_still_give_k_different_ones(void **state)
     }
 }
 
+/* In many dimensions rows lie on a shell and means inside it, so a row at the origin is nearest to several centres. */
+static void centres_that_share_their_nearest_row_find_another(void **state)
+{
+    (void)state;
+    enum { ROWS = 200, MANY = 20 };
+    double X[ROWS * MANY];
+    fill_normal(6, ROWS * MANY, X);
+    for (int j = 0; j < MANY; j++) X[17 * MANY + j] *= 0.1;
+    int64_t chosen[5] = {-1, -1, -1, -1, -1}, count, shared = 0;
+    assert_int_equal(select_kmeans(ROWS, MANY, X, MANY, 5, 1, chosen, &count, NULL), ANYGP_OK);
+    check_increasing(chosen, 5, ROWS);
+    for (int i = 0; i < 5; i++) shared += chosen[i] == 17;
+    assert_int_equal(shared, 1);
+}
+
 /* ---------------------------------------------------------------------------------------------- greedy */
 
 typedef struct dense {
@@ -139,6 +154,7 @@ int main(void)
         cmocka_unit_test(random_choice_has_different_rows_in_order),
         cmocka_unit_test(kmeans_choice_takes_one_row_a_cluster),
         cmocka_unit_test(repeated_rows_still_give_k_different_ones),
+        cmocka_unit_test(centres_that_share_their_nearest_row_find_another),
         cmocka_unit_test(greedy_takes_the_largest_conditional_variance),
         cmocka_unit_test(greedy_stops_when_nothing_is_left),
     };

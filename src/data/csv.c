@@ -130,18 +130,15 @@ static size_t budget(const csv_state *c, int64_t max_rows)
 /* Ends the pieces behind the first max_rows lines. */
 static void limit_lines(csv_state *c, int64_t max_rows)
 {
-    for (int i = 0; i < c->npieces; i++) {
-        csv_piece *w = &c->pieces[i];
-        if (w->lines <= max_rows) {
-            max_rows -= w->lines;
-            continue;
-        }
-        const char *p = w->begin;
-        for (int64_t k = 0; k < max_rows; k++) p = (char *)memchr(p, c->text.eol, (size_t)(w->end - p)) + 1;
-        w->end = p;
-        w->lines = max_rows;
-        max_rows = 0;
-    }
+    int i = 0;
+    for (; i < c->npieces && c->pieces[i].lines <= max_rows; i++) max_rows -= c->pieces[i].lines;
+    if (i == c->npieces) return;
+    csv_piece *w = &c->pieces[i];
+    const char *p = w->begin;
+    for (int64_t k = 0; k < max_rows; k++) p = (char *)memchr(p, c->text.eol, (size_t)(w->end - p)) + 1;
+    w->end = p;
+    w->lines = max_rows;
+    c->npieces = max_rows > 0 ? i + 1 : i;
 }
 
 /* Whole lines of a region without quotes, cut into pieces; none if no line ends in it. */

@@ -4,6 +4,7 @@
 
 #include "support.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 

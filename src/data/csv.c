@@ -289,7 +289,9 @@ static anygp_status look(reader *r, const read_options *o, csv_sample *s, anygp_
         const char *begin = b->bytes + b->begin, *end = b->bytes + b->end;
         csv_dialect_set(&c->layout.dialect, csv_dialect_guess(begin, end, b->eol, tsv ? '\t' : 0), b->eol);
         TRY(csv_look(&c->layout.dialect, begin, end, o->header, s, e));
-    } while (s->records < 2 && !b->finished);
+    } while (s->cols >= 0 && s->records < 2 && !b->finished);
+    if (s->cols < 0)
+        return fail_with(e, ANYGP_ERR_DATA, "%s: a quote in the first record is not closed, or text follows it", name);
     if (s->records > 0) return ANYGP_OK;
     if (b->end > b->begin && memchr(b->bytes + b->begin, '"', b->end - b->begin)) return unclosed(r, e);
     return fail_with(e, ANYGP_ERR_DATA, "%s is empty; a table needs at least one row", name);

@@ -155,6 +155,8 @@ static void mistakes_are_named_with_their_place(void **state)
     check_refused(t, "line 3: a quote opened in this record is never closed");
     t = csv("a,b\n1,2\n\"3\"x,4\n5,6\n");
     check_refused(t, "the quote is not closed, or text follows it");
+    t = csv("\"\"b\",2\n1,2\n");
+    check_refused(t, "a quote in the first record");
     t = csv("a\n\"x\ny\"\n\"z\"\n\"w\nw\"w\n");
     check_refused(t, "line 5");
 }

@@ -130,18 +130,15 @@ static size_t budget(const csv_state *c, int64_t max_rows)
 /* Ends the pieces behind the first max_rows lines. */
 static void limit_lines(csv_state *c, int64_t max_rows)
 {
-    for (int i = 0; i < c->npieces; i++) {
-        csv_piece *w = &c->pieces[i];
-        if (w->lines <= max_rows) {
-            max_rows -= w->lines;
-            continue;
-        }
-        const char *p = w->begin;
-        for (int64_t k = 0; k < max_rows; k++) p = (char *)memchr(p, c->text.eol, (size_t)(w->end - p)) + 1;
-        w->end = p;
-        w->lines = max_rows;
-        max_rows = 0;
-    }
+    int i = 0;
+    for (; i < c->npieces && c->pieces[i].lines <= max_rows; i++) max_rows -= c->pieces[i].lines;
+    if (i == c->npieces) return;
+    csv_piece *w = &c->pieces[i];
+    const char *p = w->begin;
+    for (int64_t k = 0; k < max_rows; k++) p = (char *)memchr(p, c->text.eol, (size_t)(w->end - p)) + 1;
+    w->end = p;
+    w->lines = max_rows;
+    c->npieces = max_rows > 0 ? i + 1 : i;
 }
 
 /* Whole lines of a region without quotes, cut into pieces; none if no line ends in it. */
@@ -292,7 +289,9 @@ static anygp_status look(reader *r, const read_options *o, csv_sample *s, anygp_
         const char *begin = b->bytes + b->begin, *end = b->bytes + b->end;
         csv_dialect_set(&c->layout.dialect, csv_dialect_guess(begin, end, b->eol, tsv ? '\t' : 0), b->eol);
         TRY(csv_look(&c->layout.dialect, begin, end, o->header, s, e));
-    } while (s->records < 2 && !b->finished);
+    } while (s->cols >= 0 && s->records < 2 && !b->finished);
+    if (s->cols < 0)
+        return fail_with(e, ANYGP_ERR_DATA, "%s: a quote in the first record is not closed, or text follows it", name);
     if (s->records > 0) return ANYGP_OK;
     if (b->end > b->begin && memchr(b->bytes + b->begin, '"', b->end - b->begin)) return unclosed(r, e);
     return fail_with(e, ANYGP_ERR_DATA, "%s is empty; a table needs at least one row", name);

@@ -28,11 +28,11 @@ void csv_dialect_set(csv_dialect *d, char delimiter, char eol);
    it splits that one at all. */
 char csv_dialect_guess(const char *p, const char *end, char eol, char wanted);
 
-/* Is the first record a line of names?  kinds[cols] of what follows; *columns = cells of the first record. */
+/* What the first records tell: is the very first a line of names, and what kind is each column? */
 typedef struct csv_sample {
     bool header;
     int64_t records; /* looked at, the first one included; 0: nothing but blank lines */
-    int64_t cols;
+    int64_t cols;    /* of the first record; -1 if its quotes are wrong, and then nothing else is known */
     double bytes_per_row;
     column_kind *kinds; /* cols; the caller frees */
 } csv_sample;
@@ -58,7 +58,8 @@ const char *csv_next_cell(const csv_dialect *d, const char *p);
 /* The line end of the record that begins at p; NULL if it lies at or behind `end`. */
 const char *csv_record_end(const csv_dialect *d, const char *p, const char *end);
 
-int64_t csv_count_cells(const csv_dialect *d, const char *p, const char *end); /* of the record at p */
+/* Of the record at p; -1 if its quotes are wrong. */
+int64_t csv_count_cells(const csv_dialect *d, const char *p, const char *end);
 
 /* Copies the cell with doubled quotes made single; returns the length.  `to` has room for the cell as it stands. */
 size_t csv_cell_text(const csv_cell *c, char *to);

@@ -78,7 +78,7 @@ int64_t csv_count_cells(const csv_dialect *d, const char *p, const char *end)
     csv_cell c;
     int64_t n = 0;
     for (p = csv_line_start(d, p); p; p = csv_next_cell(d, p), n++)
-        if (!(p = csv_cell_at(d, p, end, &c))) break;
+        if (!(p = csv_cell_at(d, p, end, &c))) return -1;
     return n;
 }
 

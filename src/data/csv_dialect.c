@@ -111,34 +111,44 @@ static void settle_kinds(csv_sample *s, const tally *t)
     }
 }
 
+static anygp_status make_sample(csv_sample *s, tally **t, anygp_error *e)
+{
+    *t = mem_zeroed(s->cols, sizeof **t);
+    s->kinds = mem_alloc(s->cols, sizeof *s->kinds);
+    return *t && s->kinds ? ANYGP_OK : fail_memory(e, "the columns of a file", (double)s->cols * sizeof **t);
+}
+
+/* Passes over blank lines, whole ones only. */
+static const char *first_record(const csv_dialect *d, const char *p, const char *end)
+{
+    while (p < end && memchr(p, d->eol, (size_t)(end - p)) && is_blank_line(d, p)) p = csv_line_start(d, p) + 1;
+    return p;
+}
+
+static bool enough(const csv_sample *s, int64_t bytes)
+{
+    return s->records == LOOK_RECORDS || (s->records >= LOOK_LEAST && bytes >= LOOK_BYTES);
+}
+
 anygp_status csv_look(const csv_dialect *d, const char *p, const char *end, int header, csv_sample *s, anygp_error *e)
 {
     tally *t = NULL;
-    const char *stop, *start = p, *first = p;
+    const char *stop, *first = first_record(d, p, end), *next = first;
     *s = (csv_sample){0};
-    while (s->records < LOOK_RECORDS && (s->records < LOOK_LEAST || p - start < LOOK_BYTES) && p < end &&
-           (stop = csv_record_end(d, p, end))) {
-        if (!is_blank_line(d, p)) {
-            if (s->records == 0) {
-                first = p;
-                s->cols = csv_count_cells(d, p, end);
-                t = mem_zeroed(s->cols, sizeof *t);
-                s->kinds = mem_alloc(s->cols, sizeof *s->kinds);
-                if (!t || !s->kinds) goto memory;
-            }
-            tally_record(d, p, end, s->records++ == 0, t, s->cols);
-        }
-        p = stop + 1;
+    if (first == end || !csv_record_end(d, first, end)) return ANYGP_OK;
+    s->cols = csv_count_cells(d, first, end);
+    s->records = s->cols < 0;
+    if (s->cols < 0) return ANYGP_OK;
+    anygp_status status = make_sample(s, &t, e);
+    while (!ANYGP_FAILED(status) && !enough(s, next - first) && next < end && (stop = csv_record_end(d, next, end))) {
+        if (!is_blank_line(d, next)) tally_record(d, next, end, s->records++ == 0, t, s->cols);
+        next = stop + 1;
     }
-    if (s->records == 0) return ANYGP_OK;
-    s->header = header >= 0 ? header > 0 : looks_like_names(d, first, end, t, s->cols);
-    s->bytes_per_row = (double)(p - start) / (double)s->records;
-    settle_kinds(s, t);
+    if (!ANYGP_FAILED(status)) {
+        s->header = header >= 0 ? header > 0 : looks_like_names(d, first, end, t, s->cols);
+        s->bytes_per_row = (double)(next - first) / (double)s->records;
+        settle_kinds(s, t);
+    }
     free(t);
-    return ANYGP_OK;
-memory:
-    free(t);
-    free(s->kinds);
-    s->kinds = NULL;
-    return fail_memory(e, "the columns of a file", (double)s->cols * sizeof *t);
+    return status;
 }

@@ -77,8 +77,10 @@ static const char *text_cell(const csv_layout *l, csv_piece *w, const char *p, i
 
 static const char *ragged(const csv_layout *l, csv_piece *w, const char *start)
 {
+    int64_t found = csv_count_cells(&l->dialect, start, w->end);
+    if (found < 0) return wrong_quotes(w, start, 0);
     fault(w, FAULT_RAGGED, start, start, 0);
-    w->fault.found = csv_count_cells(&l->dialect, start, w->end);
+    w->fault.found = found;
     return NULL;
 }
 

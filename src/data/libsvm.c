@@ -110,15 +110,12 @@ static libsvm_line scan_line(const char *p, const char *end, double *row)
 static anygp_status next_line(text_buffer *b, const char **p, const char **end, anygp_error *e)
 {
     for (;;) {
-        const char *begin = b->bytes + b->begin;
-        const char *stop = b->end > b->begin ? memchr(begin, b->eol, b->end - b->begin) : NULL;
-        if (stop) {
-            *p = begin;
-            *end = stop;
-            text_advance(b, stop + 1, 1);
+        *p = b->end > b->begin ? b->bytes + b->begin : NULL;
+        *end = *p ? memchr(*p, b->eol, b->end - b->begin) : NULL;
+        if (*end) {
+            text_advance(b, *end + 1, 1);
             return ANYGP_OK;
         }
-        *p = NULL;
         if (b->finished) return ANYGP_OK;
         TRY(text_fill(b, e));
     }

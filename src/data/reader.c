@@ -12,7 +12,7 @@
 /* In the order of sniffing; the last one takes everything. */
 static const format *const formats[] = {&format_npy, &format_npz,    &format_hdf5,
                                         &format_idx, &format_libsvm, &format_csv};
-enum { NFORMATS = sizeof formats / sizeof *formats, SNIFF_BYTES = 4096 };
+enum { NFORMATS = sizeof formats / sizeof *formats, SNIFF_BYTES = 4096, COLUMNS_MOST = 1 << 22 };
 
 static bool ends_with(const char *name, size_t n, const char *ending)
 {
@@ -98,6 +98,9 @@ const char *reader_name(const reader *r) { return input_name(r->in); }
 
 anygp_status reader_make_columns(reader *r, int64_t n, anygp_error *e)
 {
+    if (n < 1 || n > COLUMNS_MOST)
+        return fail_with(e, ANYGP_ERR_DATA, "%s has %lld columns; a table has between 1 and %d", input_name(r->in),
+                         (long long)n, COLUMNS_MOST);
     r->columns = mem_zeroed(n, sizeof *r->columns);
     if (!r->columns) return fail_memory(e, "the columns of a file", (double)n * sizeof *r->columns);
     r->cols = n;

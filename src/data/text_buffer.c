@@ -8,6 +8,13 @@
 enum { FIRST_ROOM = 1 << 22, SPARE = 1 }; /* one spare byte for the end of the last line */
 static const size_t most_room = (size_t)1 << 30;
 
+/* One byte more than a small file has, so that its end is seen by the first read. */
+static size_t first_room(const input *in)
+{
+    int64_t size = input_size(in);
+    return size >= 0 && size < FIRST_ROOM ? (size_t)size + 1 : FIRST_ROOM;
+}
+
 static anygp_status make_room(text_buffer *b, anygp_error *e)
 {
     if (b->begin) memmove(b->bytes, b->bytes + b->begin, b->end - b->begin);
@@ -19,7 +26,7 @@ static anygp_status make_room(text_buffer *b, anygp_error *e)
                          "%s, line %lld: the line does not end within 1 GiB; is this a text table, and is every quote "
                          "closed?",
                          input_name(b->in), (long long)b->line + 1);
-    size_t room = b->room ? 2 * b->room : FIRST_ROOM;
+    size_t room = b->room ? 2 * b->room : first_room(b->in);
     char *grown = realloc(b->bytes, room + SPARE);
     if (!grown) return fail_memory(e, "a chunk of text", (double)room);
     b->bytes = grown;

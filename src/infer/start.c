@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 
-enum { SCAN_ROWS = 300, CYCLES_MOST = 100 };
+enum { SCAN_ROWS = 300, CYCLES_MOST = 100, CYCLES_SCANNED = 8 };
 
 anygp_status start_subset(const problem *p, int64_t size, merged *out, anygp_error *e)
 {
@@ -54,23 +54,29 @@ static void set_all(hyper *h, const double *values)
     for (int64_t i = 0; i < h->count; i++) hyper_set(h, i, values[i]);
 }
 
+static const double length_factors[] = {1, 2.5, 0.5, 0.2}, noise_factors[] = {1, 0.1, 0.01, 5};
+
+/* Lengths and noise at the start's times these factors; the rest stays as it is. */
+static void set_lengths_and_noise(scan *s, double length, double noise)
+{
+    int64_t P = s->h->count - 1;
+    for (int64_t i = 0; i < P; i++)
+        if (movable(s->h, i) && kernel_param_at(s->h->kernel, i)->role == ROLE_LENGTH)
+            hyper_set(s->h, i, s->first[i] * length);
+    if (movable(s->h, P)) hyper_set(s->h, P, s->first[P] * noise);
+}
+
 static void scan_lengths_and_noise(scan *s)
 {
-    static const double lengths[] = {1, 0.2, 0.5, 2.5}, noises[] = {1, 0.1, 0.01, 5};
-    int64_t P = s->h->count - 1;
     for (int a = 0; a < 4; a++)
         for (int b = 0; b < 4; b++) {
-            set_all(s->h, s->first);
-            for (int64_t i = 0; i < P; i++)
-                if (movable(s->h, i) && kernel_param_at(s->h->kernel, i)->role == ROLE_LENGTH)
-                    hyper_set(s->h, i, s->first[i] * lengths[a]);
-            if (movable(s->h, P)) hyper_set(s->h, P, s->first[P] * noises[b]);
+            set_lengths_and_noise(s, length_factors[a], noise_factors[b]);
             try_here(s);
         }
     set_all(s->h, s->best_value);
 }
 
-/* Extent of the column a period belongs to, or of the widest one. */
+/* Extent of a column, or of the widest one (-1). */
 static double extent(const merged *m, int64_t dim)
 {
     double widest = 0;
@@ -82,16 +88,60 @@ static double extent(const merged *m, int64_t dim)
     return widest;
 }
 
-/* The evidence has a narrow ridge at each number of cycles over the data, so every half cycle is tried. */
-static void scan_period(scan *s, const merged *m, int64_t i)
+/* The evidence has a narrow ridge at each number of cycles over the data, so every half cycle is tried; and where
+   a short length-scale explains the cycles instead, only longer ones let them show. */
+static void scan_cycles(scan *s, const merged *m, int64_t i, int lengths, int noises)
 {
-    double range = extent(m, kernel_param_at(s->h->kernel, i)->dim);
+    const kernel_param *p = kernel_param_at(s->h->kernel, i);
+    double range = extent(m, p->column);
     if (!(range > 0)) return;
-    for (double cycles = 0.5; cycles <= fmin(CYCLES_MOST, 0.5 * (double)m->n); cycles += 0.5) {
-        hyper_set(s->h, i, range / cycles);
-        try_here(s);
-    }
+    for (int a = 0; a < lengths; a++)
+        for (int b = 0; b < noises; b++) {
+            set_lengths_and_noise(s, length_factors[a], noise_factors[b]);
+            for (double cycles = 0.5; cycles <= fmin(CYCLES_MOST, 0.5 * (double)m->n); cycles += 0.5) {
+                hyper_set(s->h, i, p->role == ROLE_PERIOD ? range / cycles : cycles / range);
+                try_here(s);
+            }
+        }
     set_all(s->h, s->best_value);
+}
+
+/* A smooth cycle also shows at twice or three times its period, with a shape of the same roughness: try the shorter
+   ones with a smoother shape. */
+static void scan_harmonics(scan *s, int64_t i)
+{
+    double period = hyper_get(s->h, i);
+    int64_t leaf = kernel_param_at(s->h->kernel, i)->leaf;
+    for (int divide = 1; divide <= 3; divide++)
+        for (int smooth = 1; smooth <= 4; smooth *= 2) {
+            set_all(s->h, s->best_value);
+            hyper_set(s->h, i, period / divide);
+            for (int64_t j = 0; j < s->h->count - 1; j++) {
+                const kernel_param *p = kernel_param_at(s->h->kernel, j);
+                if (p->leaf == leaf && p->role == ROLE_SHAPE && movable(s->h, j))
+                    hyper_set(s->h, j, s->first[j] * smooth);
+            }
+            try_here(s);
+        }
+    set_all(s->h, s->best_value);
+}
+
+static bool is_cycle(const hyper *h, int64_t i)
+{
+    param_role role = kernel_param_at(h->kernel, i)->role;
+    return movable(h, i) && (role == ROLE_PERIOD || role == ROLE_FREQUENCY);
+}
+
+static void scan_all_cycles(scan *s, const merged *m)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < s->h->count - 1; i++) count += is_cycle(s->h, i);
+    if (count > CYCLES_SCANNED) return;
+    for (int64_t i = 0; i < s->h->count - 1; i++)
+        if (is_cycle(s->h, i)) {
+            scan_cycles(s, m, i, 2, count == 1 ? 3 : 1);
+            if (kernel_param_at(s->h->kernel, i)->role == ROLE_PERIOD) scan_harmonics(s, i);
+        }
 }
 
 anygp_status start_from_data(const problem *p, hyper *h, anygp_error *e)
@@ -112,8 +162,7 @@ anygp_status start_from_data(const problem *p, hyper *h, anygp_error *e)
     hyper_natural(h, s.first);
     hyper_natural(h, s.best_value);
     scan_lengths_and_noise(&s);
-    for (int64_t i = 0; i < h->count - 1; i++)
-        if (movable(h, i) && kernel_param_at(h->kernel, i)->role == ROLE_PERIOD) scan_period(&s, &few, i);
+    scan_all_cycles(&s, &few);
 done:
     model_exact.close(s.state);
     merged_clear(&few);

@@ -98,7 +98,7 @@ void kernel_diag_reverse(const kernel *k, int64_t n, const double *X, int64_t ld
 
 /* Draw `index` of a frequency vector w[D] with k(x,x') = variance E[cos w'(x-x')], white left out.  Factors of a
    product add their frequencies; a sum chooses a term in proportion to its variance.  False if some leaf has no
-   spectral density here; w is then not to be used. */
+   spectral density here, or there is nothing but white; w is then not to be used. */
 bool kernel_spectral(const kernel *k, random_stream s, uint64_t index, double *w);
 
 /* k(x, z) straight from the definition, in plain scalar code: the test of the fast one.  same_row: white counts. */

@@ -61,7 +61,7 @@ VECTORISED static void pull_dim(int64_t n, const double *B, const double *x, dou
     double per = 1 / p, sine2 = 0, slope_u = 0, slope = 0;
     SIMD_SUM(sine2, slope_u, slope) for (int64_t i = 0; i < n; i++)
     {
-        double u = x[i] - z, f = PI * phase(u * per), s = sin(f), bsc = B[i] * s * cos(f);
+        double u = x[i] - z, f = PI * phase(u * per), s = sin(f), bsc = 0.5 * B[i] * sin(2 * f);
         sine2 += B[i] * s * s;
         slope_u += bsc * u;
         slope += bsc;

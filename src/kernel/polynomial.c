@@ -12,12 +12,12 @@ static double define(const leaf *l, const double *x, const double *z, bool same_
     return leaf_value(l, VARIANCE, 0) * pow(s, (double)l->integer);
 }
 
-/* s^p, held in +-LIMIT_VALUE. */
+/* s^p, held within bounds that keep its gradient, a product with two more inputs, finite. */
 static double power(double s, int64_t p)
 {
     double r = 1;
     for (int64_t i = 0; i < p; i++) r *= s;
-    return at_least(at_most(r, LIMIT_VALUE), -LIMIT_VALUE);
+    return at_least(at_most(r, LIMIT_POWER), -LIMIT_POWER);
 }
 
 static void evaluate(const leaf *l, const tile *t, double *K, int64_t ldk)

@@ -8,15 +8,69 @@
    Cost: 3 flops a dim forward, 6 reverse, and one profile an element. */
 #include "kernel/radial.h"
 
+#include <string.h>
+
 #include "kernel/draws.h"
 #include "kernel/vector.h"
 
+static void pack_scaled(const leaf *l, const tile *t, int64_t first, int64_t count, double *inverse)
+{
+    for (int64_t d = 0; d < count; d++) inverse[d] = 1 / leaf_value(l, RADIAL_LENGTH, first + d);
+    slice_pack(l, t, first, count, inverse, LIMIT_DISTANCE);
+}
+
+/* What becomes of a finished column of r2. */
+typedef void column_use(const void *context, int64_t j, double *r2);
+
+/* R[rows,cols] = r^2, each column handed on as soon as it is complete and still in the first cache. */
+static void distances(const leaf *l, const tile *t, double *R, int64_t ldr, column_use *use, const void *context)
+{
+    double inverse[TILE_SLICE];
+    int64_t first = 0;
+    do {
+        int64_t count = slice_length(l->n_dims, first);
+        pack_scaled(l, t, first, count, inverse);
+        for (int64_t j = 0; j < t->cols; j++) {
+            if (first == 0) memset(R + j * ldr, 0, (size_t)t->rows * sizeof *R);
+            slice_add_sqdist(t, count, j, R + j * ldr);
+            if (first + count == l->n_dims) use(context, j, R + j * ldr);
+        }
+        first += count;
+    } while (first < l->n_dims);
+}
+
+typedef struct evaluation {
+    const radial_profile *profile;
+    double c[RADIAL_CONSTANTS], v;
+    int64_t rows, ldg;
+    const double *G;
+    double *sum;
+} evaluation;
+
+static evaluation prepare(const leaf *l, const tile *t)
+{
+    evaluation e = {.profile = l->kind->profile, .v = leaf_value(l, RADIAL_VARIANCE, 0), .rows = t->rows};
+    if (e.profile->prepare) e.profile->prepare(l, e.c);
+    return e;
+}
+
+static void use_value(const void *context, int64_t j, double *r2)
+{
+    const evaluation *e = context;
+    (void)j;
+    e->profile->value(e->c, e->v, e->rows, r2);
+}
+
+static void use_slope(const void *context, int64_t j, double *r2)
+{
+    const evaluation *e = context;
+    e->profile->slope(e->c, e->v, e->rows, e->G + j * e->ldg, r2, e->sum);
+}
+
 void radial_tile(const leaf *l, const tile *t, double *K, int64_t ldk)
 {
-    double c[RADIAL_CONSTANTS], v = leaf_value(l, RADIAL_VARIANCE, 0);
-    if (l->kind->profile->prepare) l->kind->profile->prepare(l, c);
-    tile_sqdist(l, t, K, ldk);
-    for (int64_t j = 0; j < t->cols; j++) l->kind->profile->value(c, v, t->rows, K + j * ldk);
+    evaluation e = prepare(l, t);
+    distances(l, t, K, ldk, use_value, &e);
 }
 
 /* For one dim and one column: gx[n] += W u, *gz += sum W u (less its sign); returns sum W u^2. */
@@ -51,8 +105,7 @@ static void pull_slice(const leaf *l, const tile *t, const double *W, int64_t fi
 {
     double inverse[TILE_SLICE], second[TILE_SLICE] = {0}, factor[TILE_SLICE];
     bool inputs = g->gX || g->gZ;
-    for (int64_t d = 0; d < count; d++) inverse[d] = 1 / leaf_value(l, RADIAL_LENGTH, first + d);
-    slice_pack(l, t, first, count, inverse, LIMIT_DISTANCE);
+    pack_scaled(l, t, first, count, inverse);
     if (inputs) slice_clear(t, count);
     for (int64_t j = 0; j < t->cols; j++)
         for (int64_t d = 0; d < count; d++) {
@@ -69,11 +122,10 @@ static void pull_slice(const leaf *l, const tile *t, const double *W, int64_t fi
 
 void radial_reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, tile_gradient *g)
 {
-    double c[RADIAL_CONSTANTS], sum[2] = {0, 0}, v = leaf_value(l, RADIAL_VARIANCE, 0);
-    double *W = t->work[0];
-    if (l->kind->profile->prepare) l->kind->profile->prepare(l, c);
-    tile_sqdist(l, t, W, t->rows);
-    for (int64_t j = 0; j < t->cols; j++) l->kind->profile->slope(c, v, t->rows, G + j * ldg, W + j * t->rows, sum);
+    double sum[2] = {0, 0}, *W = t->work[0];
+    evaluation e = prepare(l, t);
+    e.G = G, e.ldg = ldg, e.sum = sum;
+    distances(l, t, W, t->rows, use_slope, &e);
     if (g->gp) g->gp[l->offset[RADIAL_VARIANCE]] += sum[0];
     if (g->gp && l->kind->specs[RADIAL_SHAPE].name) g->gp[l->offset[RADIAL_SHAPE]] += sum[1];
     for (int64_t first = 0; first < l->n_dims; first += TILE_SLICE)

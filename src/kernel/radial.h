@@ -19,10 +19,8 @@ typedef struct radial_profile {
 void radial_tile(const leaf *l, const tile *t, double *K, int64_t ldk);
 void radial_reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, tile_gradient *g);
 
-/* R[rows,cols] += sum_d (x_id - z_jd)^2 over the packed slice. */
-void slice_add_sqdist(const tile *t, int64_t count, double *R, int64_t ldr);
-/* R[rows,cols] = r^2 of the tile. */
-void tile_sqdist(const leaf *l, const tile *t, double *R, int64_t ldr);
+/* r[rows] += sum_d (x_id - z_jd)^2 over the packed slice, for column j of the tile. */
+void slice_add_sqdist(const tile *t, int64_t count, int64_t j, double *r);
 
 /* sum_d ((x_d - z_d)/l_d)^2, for the definitions. */
 double radial_distance2(const leaf *l, const double *x, const double *z);

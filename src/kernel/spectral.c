@@ -61,7 +61,7 @@ bool kernel_spectral(const kernel *k, random_stream s, uint64_t index, double *w
     double v[MAX_NODES];
     bool chosen[MAX_NODES] = {false};
     draws r = {s, index * STRETCH * (uint64_t)(k->n_nodes + k->n_dims)};
-    if (!variances(k, v)) return false;
+    if (!variances(k, v) || !(v[k->n_nodes - 1] > 0)) return false;
     for (int64_t d = 0; d < k->D; d++) w[d] = 0;
     chosen[k->n_nodes - 1] = true;
     for (int64_t i = k->n_nodes - 1; i >= 0; i--) {

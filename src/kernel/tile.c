@@ -15,9 +15,9 @@ void tile_place(tile *t, int64_t rows, int64_t cols, double *work)
     for (int i = 0; i < LEAF_TILES; i++) t->work[i] = t->gz + SLICE_Z + i * rows * cols;
 }
 
-static double clamp(double v, double limit) { return at_least(at_most(v, limit), -limit); }
+static inline double clamp(double v, double limit) { return at_least(at_most(v, limit), -limit); }
 
-static void pack_rows(const tile *t, const int64_t *dims, int64_t count, const double *scale, double limit)
+VECTORISED static void pack_rows(const tile *t, const int64_t *dims, int64_t count, const double *scale, double limit)
 {
     for (int64_t d = 0; d < count; d++) {
         const double *from = t->X + dims[d], s = scale ? scale[d] : 1;
@@ -27,7 +27,7 @@ static void pack_rows(const tile *t, const int64_t *dims, int64_t count, const d
     memset(t->x + count * TILE_ROWS, 0, (size_t)((slice_padded(count) - count) * TILE_ROWS) * sizeof *t->x);
 }
 
-static void pack_cols(const tile *t, const int64_t *dims, int64_t count, const double *scale, double limit)
+VECTORISED static void pack_cols(const tile *t, const int64_t *dims, int64_t count, const double *scale, double limit)
 {
     for (int64_t j = 0; j < t->cols; j++) {
         const double *from = t->Z + j * t->ldz;

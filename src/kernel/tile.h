@@ -43,6 +43,7 @@ void slice_unpack(const leaf *l, const tile *t, int64_t first, int64_t count, co
 
 #define LIMIT_DISTANCE 1e140 /* squares of differences are finite in any number of dims */
 #define LIMIT_DOT 1e70       /* so are fourth powers */
-#define LIMIT_VALUE 1e300    /* of a kernel that grows without bound */
+#define LIMIT_POWER 1e150    /* of a polynomial */
+#define LIMIT_VALUE 1e300    /* of a product of kernels */
 
 #endif

@@ -12,7 +12,7 @@ typedef struct wave_sums {
     double moment, slope; /* sum_i b u and sum_i b, where b = -2 pi B tan(2 pi f u), u = x - z */
 } wave_sums;
 
-/* gx[n] += f b, and adds to the sums. */
+/* gx[n] += f b, and adds to the sums; n <= TILE_ROWS. */
 void wave_pull(int64_t n, const double *B, const double *x, double z, double f, double *gx, wave_sums *s);
 
 #endif

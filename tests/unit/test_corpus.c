@@ -16,6 +16,9 @@
 #define FUZZ_ENTRY fuzz_idx
 #include "../../fuzz/fuzz_idx.c"
 #undef FUZZ_ENTRY
+#define FUZZ_ENTRY fuzz_model
+#include "../../fuzz/fuzz_model.c"
+#undef FUZZ_ENTRY
 
 enum { FILE_MOST = 1 << 20 };
 
@@ -54,14 +57,13 @@ static void corpus_of_csv(void **state) { (void)state, run_corpus("csv", fuzz_cs
 static void corpus_of_npy(void **state) { (void)state, run_corpus("npy", fuzz_npy); }
 static void corpus_of_libsvm(void **state) { (void)state, run_corpus("libsvm", fuzz_libsvm); }
 static void corpus_of_idx(void **state) { (void)state, run_corpus("idx", fuzz_idx); }
+static void corpus_of_model(void **state) { (void)state, run_corpus("model", fuzz_model); }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(corpus_of_csv),
-        cmocka_unit_test(corpus_of_npy),
-        cmocka_unit_test(corpus_of_libsvm),
-        cmocka_unit_test(corpus_of_idx),
+        cmocka_unit_test(corpus_of_csv), cmocka_unit_test(corpus_of_npy),   cmocka_unit_test(corpus_of_libsvm),
+        cmocka_unit_test(corpus_of_idx), cmocka_unit_test(corpus_of_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

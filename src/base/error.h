@@ -6,7 +6,8 @@
 #include "anygp/anygp.h"
 
 /* Writes the sentence (truncated to fit) into e if it is not NULL, and returns `status`. */
-anygp_status fail_with(anygp_error *e, anygp_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+anygp_status fail_with(anygp_error *e, anygp_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The common one: "not enough memory for WHAT (N bytes)". */
 anygp_status fail_memory(anygp_error *e, const char *what, double bytes);

@@ -75,8 +75,10 @@ static chunk *arena_advance(arena *a, size_t bytes)
     chunk *fresh = chunk_new(bytes > grow ? bytes : grow);
     if (!fresh) return NULL;
     fresh->next = c;
-    if (a->current) a->current->next = fresh;
-    else a->first = fresh;
+    if (a->current)
+        a->current->next = fresh;
+    else
+        a->first = fresh;
     return fresh;
 }
 

@@ -2,6 +2,7 @@
    Python arguments all come from here.
    X(ID, name, type, default, lower, upper, choices, argument, commands, help)
    `commands` lists which commands take it: f(it) p(redict) e(val) s(imulate).  An empty default means "not set". */
+/* clang-format off */
 X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod (exact on a subset), or auto: exact up to 4000 distinct rows, else sod")
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance, e.g. 'rbf', 'matern32(iso) + linear'; default matern52, one length-scale per input")
 X(LIKELIHOOD, "likelihood", CHOICE, "gaussian", 0, 0, "gaussian", "NAME", "f", "distribution of the target around the function")

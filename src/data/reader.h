@@ -27,8 +27,8 @@ typedef struct column {
 } column;
 
 typedef struct read_options {
-    int header;               /* CSV: -1 find out, 0 the first line is data, 1 it is names */
-    int64_t width;            /* LIBSVM: at least so many inputs; 0: as many as the file has */
+    int header;    /* CSV: -1 find out, 0 the first line is data, 1 it is names */
+    int64_t width; /* LIBSVM: at least so many inputs; 0: as many as the file has */
     /* CSV: NULL, or the kind column j must have: a column_kind, or -1 to find out.  name is NULL without a header. */
     int (*kind)(const void *ctx, const char *name, int64_t j);
     const void *kind_ctx;

@@ -1,0 +1,27 @@
+# What `cmake --install` puts where: libraries, header, program, man page, and the two ways to find them.
+install(TARGETS anygp anygp_static EXPORT anygp
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS anygp_main RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES include/anygp/anygp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/anygp)
+install(FILES ${PROJECT_BINARY_DIR}/anygp.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+
+# find_package(anygp): anygp::anygp is the shared library, anygp::anygp_static the other.
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/anygp)
+install(EXPORT anygp NAMESPACE anygp:: FILE anygpTargets.cmake DESTINATION ${package_dir})
+configure_package_config_file(cmake/anygpConfig.cmake.in ${PROJECT_BINARY_DIR}/anygpConfig.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/anygpConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/anygpConfig.cmake ${PROJECT_BINARY_DIR}/anygpConfigVersion.cmake
+  DESTINATION ${package_dir})
+
+# pkg-config: `--libs` for the shared library, `--static --libs` for the other.
+get_filename_component(blas_dir ${ANYGP_BLAS} DIRECTORY)
+get_filename_component(blas_name ${ANYGP_BLAS} NAME_WE)
+string(REGEX REPLACE "^lib" "" blas_name ${blas_name})
+set(pc_libs "-L${blas_dir} -Wl,-rpath,${blas_dir} -l${blas_name} ${OpenMP_C_FLAGS}")
+if(MVEC)
+  string(APPEND pc_libs " -lmvec")
+endif()
+configure_file(cmake/anygp.pc.in ${PROJECT_BINARY_DIR}/anygp.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/anygp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

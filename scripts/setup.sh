@@ -1,0 +1,44 @@
+#!/bin/sh
+# What the build needs, from Debian; says nothing and changes nothing when all is there.
+#   setup.sh          library and program        setup.sh check   also the tests        setup.sh fuzz   also clang
+set -eu
+
+need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev libjansson-dev libxxhash-dev
+      librandom123-dev zlib1g-dev libcmocka-dev"
+case "${1:-}" in
+    check) need="$need g++ binutils clang-format" ;;
+    fuzz) need="$need clang" ;;
+esac
+
+# Elsewhere than on Debian the names differ; CMake says what it misses.
+command -v dpkg-query >/dev/null || exit 0
+
+missing=""
+there=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' $need 2>/dev/null || true)"
+for package in $need; do
+    case "$there" in
+        *" installed:$package "*) ;;
+        *) missing="$missing $package" ;;
+    esac
+done
+[ -z "$missing" ] && exit 0
+
+if [ "$(id -u)" = 0 ]; then
+    as_root=""
+elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+    as_root="sudo"
+else
+    echo "Some packages are missing. As root, run:"
+    echo "apt-get install -y --no-install-recommends$missing"
+    exit 1
+fi >&2
+
+echo "installing$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export DEBIAN_FRONTEND=noninteractive
+if ! { $as_root apt-get update && $as_root apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "The packages could not be installed; see above." >&2
+    exit 1
+fi

@@ -17,7 +17,7 @@
 #include "data/format.h"
 #include "data/text_buffer.h"
 
-enum { PIECES_MOST = 64, PIECES_PER_THREAD = 4, PIECE_LEAST = 1 << 15, EXCERPT = 40 };
+enum { PIECES_MOST = 64, PIECES_PER_THREAD = 4, PIECE_LEAST = 1 << 15 };
 
 typedef struct csv_state {
     text_buffer text;
@@ -28,68 +28,14 @@ typedef struct csv_state {
     bool quotes; /* in the pieces at hand: records may then hold several lines */
 } csv_state;
 
-/* ------------------------------------------------------------------------------------------ sentences */
-
-/* The cell as it may be shown: short, one line, printable. */
-static const char *excerpt(const char *begin, const char *end, char *to)
-{
-    size_t n = 0;
-    for (; begin < end && n < EXCERPT; begin++) to[n++] = (unsigned char)*begin < ' ' || *begin == 127 ? '?' : *begin;
-    if (begin < end) {
-        while (n > 0 && ((unsigned char)to[n - 1] & 0x80)) n--; /* never half a character */
-        memcpy(to + n, "...", 3);
-        n += 3;
-    }
-    to[n] = 0;
-    return to;
-}
-
-static void describe_column(const reader *r, int64_t col, char *to, size_t size)
-{
-    if (r->columns[col].name)
-        snprintf(to, size, "'%.60s'", r->columns[col].name);
-    else
-        snprintf(to, size, "%lld", (long long)col);
-}
-
-/* `row`: rows of this call before the record at fault. */
+/* The sentence for a fault in a record behind `row` rows of this call. */
 static anygp_status explain(const reader *r, const csv_fault *f, int64_t row, anygp_error *e)
 {
-    const csv_state *c = r->state;
-    char shown[EXCERPT + 8], name[80], place[400];
-    const char *chunk = c->text.bytes + c->text.begin;
-    long long line = c->text.line + 1 + text_count(chunk, f->begin, c->text.eol);
-    describe_column(r, f->col, name, sizeof name);
-    excerpt(f->begin, f->end, shown);
-    snprintf(place, sizeof place, "%.200s, line %lld (data row %lld)", input_name(r->in), line,
-             (long long)(r->delivered + row + 1));
-    switch (f->kind) {
-    case FAULT_RAGGED:
-        return fail_with(e, ANYGP_ERR_DATA, "%s: %lld cells where %lld are expected; every row must have as many",
-                         place, (long long)f->found, (long long)r->cols);
-    case FAULT_NOT_NUMBER:
-        return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: '%s' is not a number; correct it, or leave the cell empty if it is missing",
-                         place, name, shown);
-    case FAULT_INFINITE:
-        return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: '%s' is not a finite number; correct it, or leave the cell empty", place, name,
-                         shown);
-    case FAULT_QUOTE:
-        return fail_with(e, ANYGP_ERR_DATA, "%s, column %s: the quote is not closed, or text follows it: %s", place,
-                         name, shown);
-    case FAULT_BINARY:
-        return fail_with(e, ANYGP_ERR_DATA, "%s, column %s: a zero byte inside a text; the file is damaged or binary",
-                         place, name);
-    case FAULT_LEVELS:
-        return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: more than a million different texts; a category cannot have so many, so leave "
-                         "the column out",
-                         place, name);
-    case FAULT_MEMORY: return fail_memory(e, "the categories of a text column", 0);
-    case FAULT_NONE: break;
-    }
-    return ANYGP_OK;
+    const text_buffer *b = &((const csv_state *)r->state)->text;
+    csv_place place = {.file = input_name(r->in),
+                       .line = b->line + 1 + text_count(b->bytes + b->begin, f->begin, b->eol),
+                       .row = r->delivered + row + 1};
+    return csv_explain(f, place, r->columns, r->cols, e);
 }
 
 static anygp_status unclosed(const reader *r, anygp_error *e)

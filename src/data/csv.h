@@ -80,7 +80,8 @@ typedef enum csv_fault_kind {
 typedef struct csv_fault {
     csv_fault_kind kind;
     const char *begin, *end; /* the cell; of a ragged record, its start */
-    int64_t col, found;      /* found: cells in a ragged record */
+    int64_t row, col;        /* row: in the piece */
+    int64_t found;           /* cells in a ragged record */
 } csv_fault;
 
 typedef struct csv_place {

@@ -83,6 +83,17 @@ static void inverse_and_logdet_agree_with_eigenvalues(void **state)
     free(work);
 }
 
+extern char *openblas_get_corename(void) __attribute__((weak));
+
+static void blas_kernels_are_not_older_than_the_processor(void **state)
+{
+    (void)state;
+    __builtin_cpu_init();
+    if (!openblas_get_corename || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) skip();
+    assert_string_not_equal(openblas_get_corename(), "Prescott");
+    assert_string_not_equal(openblas_get_corename(), "Nehalem");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,6 +101,7 @@ int main(void)
         cmocka_unit_test(singular_matrix_is_answered_with_recorded_jitter),
         cmocka_unit_test(not_finite_or_indefinite_is_refused),
         cmocka_unit_test(inverse_and_logdet_agree_with_eigenvalues),
+        cmocka_unit_test(blas_kernels_are_not_older_than_the_processor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

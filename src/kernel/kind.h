@@ -9,8 +9,8 @@
 #include "kernel/kernel.h"
 
 enum {
-    TILE_ROWS = 128, /* rows of X, contiguous in K: the vectorised direction */
-    TILE_COLS = 64,  /* rows of Z */
+    TILE_ROWS = 256, /* rows of X, contiguous in K: the vectorised direction */
+    TILE_COLS = 32,  /* rows of Z */
     TILE_SLICE = 16, /* inputs packed at a time: TILE_ROWS*TILE_SLICE doubles stay in the first cache */
     LEAF_TILES = 2,  /* tile buffers a kind may use as workspace */
     LEAF_SPECS = 3,  /* parameters of a kind at most, each a scalar or an array */

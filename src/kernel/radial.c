@@ -8,8 +8,6 @@
    Cost: 3 flops a dim forward, 6 reverse, and one profile an element. */
 #include "kernel/radial.h"
 
-#include <string.h>
-
 #include "kernel/draws.h"
 #include "kernel/vector.h"
 
@@ -31,8 +29,7 @@ static void distances(const leaf *l, const tile *t, double *R, int64_t ldr, colu
         int64_t count = slice_length(l->n_dims, first);
         pack_scaled(l, t, first, count, inverse);
         for (int64_t j = 0; j < t->cols; j++) {
-            if (first == 0) memset(R + j * ldr, 0, (size_t)t->rows * sizeof *R);
-            slice_add_sqdist(t, count, j, R + j * ldr);
+            slice_sqdist(t, count, j, first > 0, R + j * ldr);
             if (first + count == l->n_dims) use(context, j, R + j * ldr);
         }
         first += count;

@@ -67,11 +67,14 @@ static void push_down(const kernel *k, const tile *t, adjoint root, double *valu
 /* The adjoint of a tile of the lower triangle, doubled below the diagonal and 0 above it. */
 static adjoint fold(const tile *t, const double *G, int64_t ldg, double *out)
 {
-    for (int64_t j = 0; j < t->cols; j++)
-        for (int64_t i = 0; i < t->rows; i++) {
-            int64_t below = i + t->diagonal - j;
-            out[i + j * t->rows] = below > 0 ? 2 * G[i + j * ldg] : below == 0 ? G[i + j * ldg] : 0;
-        }
+    for (int64_t j = 0; j < t->cols; j++) {
+        const double *g = G + j * ldg;
+        double *o = out + j * t->rows;
+        int64_t on = j - t->diagonal, i = 0; /* the row on the diagonal, which may lie outside the tile */
+        for (; i < on && i < t->rows; i++) o[i] = 0;
+        if (i == on && i < t->rows) o[i] = g[i], i++;
+        for (; i < t->rows; i++) o[i] = 2 * g[i];
+    }
     return (adjoint){out, t->rows};
 }
 

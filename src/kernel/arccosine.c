@@ -57,7 +57,7 @@ static void pack_normalised(const leaf *l, const tile *t, const norms *n, int64_
     for (int64_t d = 0; d < count; d++) root[d] = sqrt(leaf_value(l, WEIGHT, first + d));
     slice_pack(l, t, first, count, root, LIMIT_DOT);
     for (int64_t d = 0; d < count; d++)
-        for (int64_t i = 0; i < t->rows; i++) t->x[d * TILE_ROWS + i] /= sqrt(n->x[i]);
+        for (int64_t i = 0; i < t->rows; i++) t->x[d * PACK_ROWS + i] /= sqrt(n->x[i]);
     for (int64_t j = 0; j < t->cols; j++)
         for (int64_t d = 0; d < count; d++) t->z[j * TILE_SLICE + d] /= sqrt(n->z[j]);
 }

@@ -91,9 +91,9 @@ static void reverse_share(const walk *w, int id, int threads, const double *G, i
                           const gradients *g)
 {
     int64_t rows = walk_rows(w), cols = walk_cols(w), size = rows * cols, i0, j0, turn = 0;
-    double *root = work + tile_work(rows, cols), *values = root + size, *adjoints = values + w->k->n_nodes * size;
+    double *root = work + tile_work(w->k, rows, cols), *values = root + size, *adjoints = values + w->k->n_nodes * size;
     tile t;
-    tile_place(&t, rows, cols, work);
+    tile_place(&t, w->k, rows, cols, work);
     for (int64_t index = 0; index < walk_tiles(w); index++) {
         if (!walk_tile(w, index, &t, &i0, &j0) || turn++ % threads != id) continue;
         adjoint a = {G + i0 + j0 * ldg, ldg};
@@ -139,7 +139,7 @@ static void add_share(const walk *w, const gradients *from, const gradients *to)
 static bool reverse(const walk *w, const double *G, int64_t ldg, const gradients *g)
 {
     int64_t rows = walk_rows(w), cols = walk_cols(w), tiles = walk_tiles(w);
-    int64_t work = tile_work(rows, cols) + (1 + 2 * w->k->n_nodes) * rows * cols, own = shares(w, g);
+    int64_t work = tile_work(w->k, rows, cols) + (1 + 2 * w->k->n_nodes) * rows * cols, own = shares(w, g);
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
     double *scratch = mem_alloc(threads * work, sizeof *scratch);
     double *buffer = mem_zeroed(threads > 1 ? threads * own : 0, sizeof *buffer);

@@ -20,7 +20,8 @@ void schema_clear(schema *s)
 
 const input_spec *schema_at(const schema *s, int64_t j)
 {
-    for (int64_t i = 0; i < s->inputs; i++)
+    /* Constants only push inputs to the right, so none has a position beyond its own place. */
+    for (int64_t i = j; i < s->inputs; i++)
         if (s->input[i].position == j) return &s->input[i];
     return NULL;
 }

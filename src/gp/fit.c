@@ -1,5 +1,6 @@
 #include "gp/gp.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,10 @@ anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e
     int64_t P = kernel_count(k);
     double *values = mem_alloc(P, sizeof *values);
     if (!values) return fail_memory(e, "the kernel's text", 8.0 * (double)P);
-    for (int64_t i = 0; i < P; i++) values[i] = kernel_values(k)[i] * gp_unit(&g->schema, kernel_param_at(k, i));
+    for (int64_t i = 0; i < P; i++) {
+        double unit = gp_unit(&g->schema, kernel_param_at(k, i)), value = kernel_values(k)[i] * unit;
+        values[i] = fmin(fmax(value, -DBL_MAX), DBL_MAX); /* inputs of 1e308 have a length-scale beyond it */
+    }
     anygp_status status = kernel_format(k, values, digits, text, e);
     free(values);
     return status;

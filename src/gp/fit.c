@@ -415,14 +415,28 @@ static anygp_status score_held_out(gp *g, const table *t, int64_t weights, const
     return status;
 }
 
-static anygp_status score_valid_file(gp_set *m, const settings *s, anygp_error *e)
+/* A validation file that is not there is said before the training, not after it. */
+static anygp_status check_valid_file(const settings *s, const bool *held, anygp_error *e)
 {
-    gp_scores *scores = mem_zeroed(m->targets, sizeof *scores);
-    if (!scores) return fail_memory(e, "scores", 0);
-    anygp_status status = gp_eval_file(m, s, settings_text(s, SET_VALID), scores, e);
-    for (int64_t k = 0; k < m->targets && !ANYGP_FAILED(status); k++) m->gp[k]->valid = scores[k];
-    free(scores);
+    const char *path = settings_text(s, SET_VALID);
+    reader *r = NULL;
+    read_options o = READ_DEFAULTS;
+    if (!*path || held || !strcmp(path, "-")) return ANYGP_OK;
+    anygp_status status = reader_open(path, &o, &r, e);
+    reader_close(r);
     return status;
+}
+
+/* What is wrong inside the file shows only now, and is no reason to throw the model away. */
+static void score_valid_file(gp_set *m, const settings *s)
+{
+    anygp_error why;
+    gp_scores *scores = mem_zeroed(m->targets, sizeof *scores);
+    if (scores && !ANYGP_FAILED(gp_eval_file(m, s, settings_text(s, SET_VALID), scores, &why)))
+        for (int64_t k = 0; k < m->targets; k++) m->gp[k]->valid = scores[k];
+    else
+        settings_log(s, ANYGP_WARNING, "no validation scores: %s", scores ? why.text : "not enough memory");
+    free(scores);
 }
 
 anygp_status gp_fit(const table *t, const settings *s, gp_set **out, anygp_error *e)
@@ -435,6 +449,7 @@ anygp_status gp_fit(const table *t, const settings *s, gp_set **out, anygp_error
     TRY_DONE(check_fix(s, e));
     TRY_DONE(find_columns(t, s, &c, e));
     TRY_DONE(hold_out(t, s, &held, e));
+    TRY_DONE(check_valid_file(s, held, e));
     m->settings = settings_copy(s);
     m->gp = mem_zeroed(c.targets, sizeof *m->gp);
     if (!m->settings || !m->gp) {
@@ -449,7 +464,7 @@ anygp_status gp_fit(const table *t, const settings *s, gp_set **out, anygp_error
         if (m->gp[m->targets]->status > result) result = m->gp[m->targets]->status;
         if (held) TRY_DONE(score_held_out(m->gp[m->targets], t, c.weights, held, e));
     }
-    if (settings_given(s, SET_VALID) && !held) TRY_DONE(score_valid_file(m, s, e));
+    if (settings_given(s, SET_VALID) && !held) score_valid_file(m, s);
     status = result;
 done:
     columns_clear(&c);

@@ -42,6 +42,6 @@ int main(int argc, char **argv)
     progress_end();
     if (!ANYGP_FAILED(status) && (fflush(stdout) || ferror(stdout)))
         status = complain(&e, ANYGP_ERR_FILE, "standard output cannot be written; is the disk full?");
-    if (ANYGP_FAILED(status)) fprintf(stderr, "anygp: %s\n", e.text);
+    if (ANYGP_FAILED(status)) print_sentence("", e.text);
     return exit_status(status);
 }

@@ -72,7 +72,7 @@ close() {
               scale = ($i < 0 ? -$i : $i) + 1e-12; gap = $i - b[i]; if (gap < 0) gap = -gap
               if (!(gap <= tolerance * scale)) { print "line " NR ": " $0 " and " line; exit 1 }
           } }
-        END { if ((getline line < other) > 0) { print "more lines in the second"; exit 1 } }' "$1"
+        END { if (NR == 0 || (getline line < other) > 0) { print "empty, or more lines in the second"; exit 1 } }' "$1"
 }
 
 # The number after "KEY": in JSON on standard input; the first, if there are several.

@@ -42,6 +42,9 @@ void help_command(FILE *f, const command *c);
 void help_man(FILE *f);      /* the man page */
 void help_settings(FILE *f); /* docs/settings.md */
 
+/* One line on standard error.  Names from files come here too, so control characters become question marks. */
+void print_sentence(const char *kind, const char *text);
+
 /* Notes and warnings on standard error. */
 void notes_attach(anygp_settings *s, bool quiet);
 /* The same, with a progress line; Ctrl-C then ends training with the best model so far. */

@@ -16,13 +16,30 @@
 
 static bool is_file(const char *path) { return path && *path && strcmp(path, "-") != 0; }
 
-/* Whether two names are one file, existing or not. */
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The directory a path lies in; false if there is none. */
+static bool directory_of(const char *path, struct stat *st)
+{
+    char directory[4096];
+    int n = snprintf(directory, sizeof directory, "%.*s.", (int)(last_part(path) - path), path);
+    return n < (int)sizeof directory && !stat(directory, st);
+}
+
+/* Whether two names are one file: an existing one, or one to be made. */
 static bool same_file(const char *a, const char *b)
 {
     struct stat sa, sb;
     if (!is_file(a) || !is_file(b)) return false;
-    if (!strcmp(a, b)) return true;
-    return !stat(a, &sa) && !stat(b, &sb) && S_ISREG(sa.st_mode) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+    bool both_exist = !stat(a, &sa) && !stat(b, &sb);
+    if (both_exist && !S_ISREG(sa.st_mode)) return false; /* a device can be written twice */
+    if (!both_exist && (strcmp(last_part(a), last_part(b)) || !directory_of(a, &sa) || !directory_of(b, &sb)))
+        return false;
+    return sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
 static anygp_status distinct(const char *const *paths, int inputs, int count, anygp_error *e)

@@ -1,9 +1,20 @@
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* 0 done, 1 the input or the options are wrong, 2 internal. */
 static int exit_status(anygp_status status) { return !ANYGP_FAILED(status) ? 0 : status == ANYGP_ERR_INTERNAL ? 2 : 1; }
+
+/* Threads that spin while they wait win little on a quiet machine and cost several times the run on a busy one.  The
+   OpenMP run time reads that wish when it is loaded, before main, so the program starts itself again with it set; where
+   that fails it goes on as it is. */
+static void wait_asleep(char **argv)
+{
+    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
+    if (!setenv("OMP_WAIT_POLICY", "passive", 1)) execv("/proc/self/exe", argv);
+}
 
 static anygp_status run(const command *c, int argc, char **argv, anygp_error *e)
 {
@@ -37,11 +48,12 @@ int main(int argc, char **argv)
         help_program(stdout);
     else {
         const command *c = command_find(word);
+        if (c) wait_asleep(argv);
         status = c ? run(c, argc - 2, argv + 2, &e) : unknown(word, &e);
     }
     progress_end();
     if (!ANYGP_FAILED(status) && (fflush(stdout) || ferror(stdout)))
         status = complain(&e, ANYGP_ERR_FILE, "standard output cannot be written; is the disk full?");
-    if (ANYGP_FAILED(status)) fprintf(stderr, "anygp: %s\n", e.text);
+    if (ANYGP_FAILED(status)) print_sentence("", e.text);
     return exit_status(status);
 }

@@ -57,11 +57,18 @@ static int on_progress(void *ctx, const anygp_progress *p)
     return interrupted;
 }
 
+void print_sentence(const char *kind, const char *text)
+{
+    fprintf(stderr, "anygp: %s", kind);
+    for (; *text; text++) fputc((unsigned char)*text < 32 || *text == 127 ? '?' : *text, stderr);
+    fputc('\n', stderr);
+}
+
 static void on_log(void *ctx, anygp_log_level level, const char *text)
 {
     (void)ctx;
     progress_end();
-    fprintf(stderr, "anygp: %s%s\n", level == ANYGP_WARNING ? "warning: " : "", text);
+    print_sentence(level == ANYGP_WARNING ? "warning: " : "", text);
 }
 
 static void on_warning_only(void *ctx, anygp_log_level level, const char *text)

@@ -3,7 +3,6 @@
 set -eu
 cd "$(dirname "$0")/.."
 export PATH="$PWD/build/release:$PATH"
-export OMP_WAIT_POLICY=passive # the machine may be shared
 mkdir -p build/demo
 cd build/demo
 

@@ -36,21 +36,25 @@ void binding_close(binding *b)
     free(b);
 }
 
+/* The k-th place to look, starting from where the column stood in training: one step where nothing has moved. */
+static int64_t look_at(int64_t k, int64_t start, int64_t count) { return (start + k) % count; }
+
 /* The kind a column of the file must have: that of the model's input of the same name or place. */
 static int forced_kind(const void *ctx, const char *name, int64_t j)
 {
     const schema *s = ctx;
-    for (int64_t i = 0; i < s->inputs; i++) {
-        const input_spec *c = &s->input[i];
+    for (int64_t k = 0; k < s->inputs; k++) {
+        const input_spec *c = &s->input[look_at(k, j, s->inputs)];
         bool same = name && c->name ? !strcmp(name, c->name) : c->number == j;
         if (same) return c->text ? COLUMN_TEXT : COLUMN_NUMBER;
     }
     return -1;
 }
 
-static int64_t column_named(const reader *r, const char *name)
+static int64_t column_named(const reader *r, const char *name, int64_t start)
 {
-    for (int64_t j = 0; name && j < reader_columns(r); j++) {
+    for (int64_t k = 0; name && k < reader_columns(r); k++) {
+        int64_t j = look_at(k, start, reader_columns(r));
         const char *has = reader_column(r, j)->name;
         if (has && !strcmp(has, name)) return j;
     }
@@ -64,7 +68,7 @@ static anygp_status match_by_name(binding *b, anygp_error *e)
     const schema *s = b->schema;
     b->by_name = true;
     for (int64_t i = 0; i < s->inputs; i++) {
-        b->column[i] = column_named(b->reader, s->input[i].name);
+        b->column[i] = column_named(b->reader, s->input[i].name, s->input[i].number);
         if (b->column[i] < 0 && s->input[i].position >= 0)
             return fail_with(e, ANYGP_ERR_DATA, "%s has no column '%.80s', which the model was trained on",
                              reader_name(b->reader), s->input[i].name);
@@ -193,7 +197,7 @@ int64_t binding_columns(const binding *b) { return reader_columns(b->reader); }
 int64_t binding_target(const binding *b, int64_t target)
 {
     const schema *s = &b->m->gp[target]->schema;
-    if (b->by_name && s->target) return column_named(b->reader, s->target);
+    if (b->by_name && s->target) return column_named(b->reader, s->target, 0);
     return reader_columns(b->reader) == s->columns ? s->target_number : -1;
 }
 

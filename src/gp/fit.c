@@ -1,5 +1,6 @@
 #include "gp/gp.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,10 @@ anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e
     int64_t P = kernel_count(k);
     double *values = mem_alloc(P, sizeof *values);
     if (!values) return fail_memory(e, "the kernel's text", 8.0 * (double)P);
-    for (int64_t i = 0; i < P; i++) values[i] = kernel_values(k)[i] * gp_unit(&g->schema, kernel_param_at(k, i));
+    for (int64_t i = 0; i < P; i++) {
+        double unit = gp_unit(&g->schema, kernel_param_at(k, i)), value = kernel_values(k)[i] * unit;
+        values[i] = fmin(fmax(value, -DBL_MAX), DBL_MAX); /* inputs of 1e308 have a length-scale beyond it */
+    }
     anygp_status status = kernel_format(k, values, digits, text, e);
     free(values);
     return status;
@@ -410,14 +414,28 @@ static anygp_status score_held_out(gp *g, const table *t, int64_t weights, const
     return status;
 }
 
-static anygp_status score_valid_file(gp_set *m, const settings *s, anygp_error *e)
+/* A validation file that is not there is said before the training, not after it. */
+static anygp_status check_valid_file(const settings *s, const bool *held, anygp_error *e)
 {
-    gp_scores *scores = mem_zeroed(m->targets, sizeof *scores);
-    if (!scores) return fail_memory(e, "scores", 0);
-    anygp_status status = gp_eval_file(m, s, settings_text(s, SET_VALID), scores, e);
-    for (int64_t k = 0; k < m->targets && !ANYGP_FAILED(status); k++) m->gp[k]->valid = scores[k];
-    free(scores);
+    const char *path = settings_text(s, SET_VALID);
+    reader *r = NULL;
+    read_options o = READ_DEFAULTS;
+    if (!*path || held || !strcmp(path, "-")) return ANYGP_OK;
+    anygp_status status = reader_open(path, &o, &r, e);
+    reader_close(r);
     return status;
+}
+
+/* What is wrong inside the file shows only now, and is no reason to throw the model away. */
+static void score_valid_file(gp_set *m, const settings *s)
+{
+    anygp_error why;
+    gp_scores *scores = mem_zeroed(m->targets, sizeof *scores);
+    if (scores && !ANYGP_FAILED(gp_eval_file(m, s, settings_text(s, SET_VALID), scores, &why)))
+        for (int64_t k = 0; k < m->targets; k++) m->gp[k]->valid = scores[k];
+    else
+        settings_log(s, ANYGP_WARNING, "no validation scores: %s", scores ? why.text : "not enough memory");
+    free(scores);
 }
 
 anygp_status gp_fit(const table *t, const settings *s, gp_set **out, anygp_error *e)
@@ -430,6 +448,7 @@ anygp_status gp_fit(const table *t, const settings *s, gp_set **out, anygp_error
     TRY_DONE(check_fix(s, e));
     TRY_DONE(find_columns(t, s, &c, e));
     TRY_DONE(hold_out(t, s, &held, e));
+    TRY_DONE(check_valid_file(s, held, e));
     m->settings = settings_copy(s);
     m->gp = mem_zeroed(c.targets, sizeof *m->gp);
     if (!m->settings || !m->gp) {
@@ -444,7 +463,7 @@ anygp_status gp_fit(const table *t, const settings *s, gp_set **out, anygp_error
         if (m->gp[m->targets]->status > result) result = m->gp[m->targets]->status;
         if (held) TRY_DONE(score_held_out(m->gp[m->targets], t, c.weights, held, e));
     }
-    if (settings_given(s, SET_VALID) && !held) TRY_DONE(score_valid_file(m, s, e));
+    if (settings_given(s, SET_VALID) && !held) score_valid_file(m, s);
     status = result;
 done:
     columns_clear(&c);

@@ -262,7 +262,12 @@ anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, gp
                 TRY_DONE(scorer_add(r[k], rows + i * inputs, cells[i * wide + target[k]],
                                     weights < 0 ? 1 : cells[i * wide + weights], first + i, e));
     } while (got > 0);
-    for (int64_t k = 0; k < T; k++) TRY_DONE(scorer_finish(r[k], &scores[k], e));
+    for (int64_t k = 0; k < T; k++) {
+        TRY_DONE(scorer_finish(r[k], &scores[k], e));
+        if (scores[k].count > 1) continue;
+        status = fail_with(e, ANYGP_ERR_DATA, "%s has no row with a target to score", in);
+        goto done;
+    }
 done:
     for (int64_t k = 0; r && k < T; k++) scorer_free(r[k]);
     free(r);

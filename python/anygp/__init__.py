@@ -1,0 +1,5 @@
+"""anygp: Gaussian processes on large data, with scikit-learn's interface."""
+from ._library import __version__
+from ._regressor import GPRegressor
+
+__all__ = ["GPRegressor", "__version__"]

@@ -48,13 +48,15 @@ def apply(X, categories):
     unseen = [str(X.columns[j]) for j, levels in categories.items() if len(wider[j]) > len(levels)]
     if unseen:
         warnings.warn(f"categories that the model has not seen, in: {', '.join(unseen)}; each counts as a new one",
-                      UserWarning, stacklevel=4)
+                      UserWarning, stacklevel=5)
     return X
 
 
 def _replaced(X, categories):
     if not categories:
         return X
-    columns = {j: _indices(X.iloc[:, j], levels) for j, levels in categories.items()}
-    parts = {name: columns.get(j, X.iloc[:, j].to_numpy()) for j, name in enumerate(X.columns)}
-    return type(X)(parts, index=X.index)
+    coded = {j: _indices(X.iloc[:, j], levels) for j, levels in categories.items()}
+    names = X.columns  # may repeat, so the new frame is made by number
+    X = type(X)({j: coded.get(j, X.iloc[:, j]) for j in range(len(names))}, index=X.index)
+    X.columns = names
+    return X

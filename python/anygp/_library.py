@@ -2,6 +2,7 @@
 
 ctypes.CDLL releases Python's lock during every call.
 """
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -71,11 +72,25 @@ def _candidates():
     return [str(path) for path in near if path.exists()] + ["libanygp.so.0", "libanygp.so"]
 
 
+@contextlib.contextmanager
+def _sleeping_waits():
+    """OpenMP's threads spin while they wait unless its environment, read once as it is loaded, says otherwise: on a
+    machine that has other work too, that costs several times the run."""
+    given = "OMP_WAIT_POLICY" in os.environ
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    try:
+        yield
+    finally:
+        if not given:
+            del os.environ["OMP_WAIT_POLICY"]
+
+
 def _load():
     complaints = []
     for path in _candidates():
         try:
-            return ctypes.CDLL(path)
+            with _sleeping_waits():
+                return ctypes.CDLL(path)
         except OSError as why:
             complaints.append(str(why))
     raise ImportError("the library libanygp.so cannot be loaded; build it with `make`, or name it in the environment "

@@ -84,7 +84,7 @@ class _Watch:
         """Warnings, once each; notes to those who want them; interruptions that were meant as such."""
         for level, text in dict.fromkeys(self.messages):
             if level == c.WARNING:
-                warnings.warn(text, UserWarning, stacklevel=5)
+                warnings.warn(text, UserWarning, stacklevel=3)
             elif self.verbose:
                 print(text, file=sys.stderr)
         if self.stopped_by is not None:
@@ -92,7 +92,7 @@ class _Watch:
         if self.interrupts > 1:
             raise KeyboardInterrupt
         if status == c.INTERRUPTED:
-            warnings.warn(lib.anygp_status_text(status).decode(), UserWarning, stacklevel=5)
+            warnings.warn(lib.anygp_status_text(status).decode(), UserWarning, stacklevel=3)
 
 
 class Model:
@@ -149,7 +149,7 @@ class Model:
         mean = np.empty(n)
         var = np.empty(n) if variance else None
         with self._lock:
-            status = lib.anygp_predict(self._handle, n, _address(X), d or 1, c.LATENT if latent else 0,
+            status = lib.anygp_predict(self._handle, n, _address(X), d, c.LATENT if latent else 0,
                                        _address(mean), _address(var), None)
         return None if status >= c.ERROR_FIRST else (mean, var)
 

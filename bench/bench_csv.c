@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/threads.h"
 #include "data/reader.h"
+#include "data/writer.h"
 
 enum { COLS = 10, RUNS = 5 };
 
@@ -110,6 +111,33 @@ static void bench_read(const char *self, const char *format, int64_t rows)
     remove(path);
 }
 
+static void bench_write(int64_t rows)
+{
+    random_stream s = {.seed = 1, .use = RANDOM_TEST};
+    double *values = mem_alloc(rows * COLS, sizeof *values), best = 1e300;
+    char path[64];
+    anygp_error e;
+    if (!values) die("not enough memory");
+    snprintf(path, sizeof path, "bench_csv_%d.csv", (int)getpid());
+    for (int64_t k = 0; k < rows * COLS; k++) values[k] = random_normal(s, (uint64_t)k);
+    for (int k = 0; k < RUNS; k++) {
+        writer *w;
+        double start = clock_seconds();
+        if (ANYGP_FAILED(writer_open(path, COLS, NULL, &w, &e)) || ANYGP_FAILED(writer_rows(w, rows, values, &e)) ||
+            ANYGP_FAILED(writer_close(w, &e)))
+            die(e.text);
+        double seconds = clock_seconds() - start;
+        if (seconds < best) best = seconds;
+    }
+    double start = clock_seconds();
+    make_file(path, "%.17g", rows);
+    double plain = clock_seconds() - start;
+    printf("write        %8.3f s  %6.1f million numbers/s  fprintf %%.17g %.3f s, ratio %.1f\n", best,
+           1e-6 * (double)rows * COLS / best, plain, plain / best);
+    remove(path);
+    free(values);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "--table")) return measure_table(argv[2]);
@@ -117,5 +145,6 @@ int main(int argc, char **argv)
     printf("bench_csv: %lld rows x %d, %d threads\n", (long long)rows, COLS, threads_max());
     bench_read(argv[0], "%.6f", rows);
     bench_read(argv[0], "%.17g", rows);
+    bench_write(rows);
     return 0;
 }

@@ -1,10 +1,10 @@
 /* CSV and its relatives.
 
-   The text comes in chunks of some megabytes.  A chunk is cut at line ends into pieces; lines are counted piece by
-   piece, so every piece knows where in the output its first row goes, and the pieces are parsed in parallel straight
-   into the caller's rows.  Blank lines leave gaps, closed afterwards.  Where quotes occur, records are found by a
-   serial scan first, since a line end may stand inside a cell.
-   Memory: the chunk, 4 MB unless a line is longer. */
+   The text comes in chunks of some megabytes.  A chunk is cut at line ends into pieces, which the threads take one after
+   the other: whoever takes a piece counts its lines, so that the next one knows where among the caller's rows it begins,
+   and then parses it straight into place.  Blank lines leave gaps, closed afterwards.  Where quotes occur, records are
+   found by a serial scan first, since a line end may stand inside a cell.
+   Memory: the chunk, a sixteenth of the file and at most 16 MB, unless a line is longer. */
 #include "data/csv.h"
 
 #include <stdio.h>
@@ -17,79 +17,32 @@
 #include "data/format.h"
 #include "data/text_buffer.h"
 
-enum { PIECES_MOST = 64, PIECES_PER_THREAD = 4, PIECE_LEAST = 1 << 15, EXCERPT = 40 };
+enum { PIECES_MOST = 64, PIECES_PER_THREAD = 4, PIECE_LEAST = 1 << 15 };
 
 typedef struct csv_state {
     text_buffer text;
     csv_layout layout;
     double bytes_per_row;
     csv_piece pieces[PIECES_MOST];
-    int npieces;
-    bool quotes; /* in the pieces at hand: records may then hold several lines */
+    int npieces, claimed; /* pieces of the chunk at hand, and how many of them threads have taken */
+    int64_t lines;        /* in the pieces taken */
+    bool quotes;          /* in the pieces at hand: records may then hold several lines */
 } csv_state;
 
-/* ------------------------------------------------------------------------------------------ sentences */
+/* Where the rows of a call go. */
+typedef struct csv_target {
+    double *rows;
+    int64_t max_rows, cols;
+} csv_target;
 
-/* The cell as it may be shown: short, one line, printable. */
-static const char *excerpt(const char *begin, const char *end, char *to)
-{
-    size_t n = 0;
-    for (; begin < end && n < EXCERPT; begin++) to[n++] = (unsigned char)*begin < ' ' || *begin == 127 ? '?' : *begin;
-    if (begin < end) {
-        while (n > 0 && ((unsigned char)to[n - 1] & 0x80)) n--; /* never half a character */
-        memcpy(to + n, "...", 3);
-        n += 3;
-    }
-    to[n] = 0;
-    return to;
-}
-
-static void describe_column(const reader *r, int64_t col, char *to, size_t size)
-{
-    if (r->columns[col].name)
-        snprintf(to, size, "'%.60s'", r->columns[col].name);
-    else
-        snprintf(to, size, "%lld", (long long)col);
-}
-
-/* `row`: rows of this call before the record at fault. */
+/* The sentence for a fault in a record behind `row` rows of this call. */
 static anygp_status explain(const reader *r, const csv_fault *f, int64_t row, anygp_error *e)
 {
-    const csv_state *c = r->state;
-    char shown[EXCERPT + 8], name[80], place[400];
-    const char *chunk = c->text.bytes + c->text.begin;
-    long long line = c->text.line + 1 + text_count(chunk, f->begin, c->text.eol);
-    describe_column(r, f->col, name, sizeof name);
-    excerpt(f->begin, f->end, shown);
-    snprintf(place, sizeof place, "%.200s, line %lld (data row %lld)", input_name(r->in), line,
-             (long long)(r->delivered + row + 1));
-    switch (f->kind) {
-    case FAULT_RAGGED:
-        return fail_with(e, ANYGP_ERR_DATA, "%s: %lld cells where %lld are expected; every row must have as many",
-                         place, (long long)f->found, (long long)r->cols);
-    case FAULT_NOT_NUMBER:
-        return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: '%s' is not a number; correct it, or leave the cell empty if it is missing",
-                         place, name, shown);
-    case FAULT_INFINITE:
-        return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: '%s' is not a finite number; correct it, or leave the cell empty", place, name,
-                         shown);
-    case FAULT_QUOTE:
-        return fail_with(e, ANYGP_ERR_DATA, "%s, column %s: the quote is not closed, or text follows it: %s", place,
-                         name, shown);
-    case FAULT_BINARY:
-        return fail_with(e, ANYGP_ERR_DATA, "%s, column %s: a zero byte inside a text; the file is damaged or binary",
-                         place, name);
-    case FAULT_LEVELS:
-        return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: more than a million different texts; a category cannot have so many, so leave "
-                         "the column out",
-                         place, name);
-    case FAULT_MEMORY: return fail_memory(e, "the categories of a text column", 0);
-    case FAULT_NONE: break;
-    }
-    return ANYGP_OK;
+    const text_buffer *b = &((const csv_state *)r->state)->text;
+    csv_place place = {.file = input_name(r->in),
+                       .line = b->line + 1 + text_count(b->bytes + b->begin, f->begin, b->eol),
+                       .row = r->delivered + row + 1};
+    return csv_explain(f, place, r->columns, r->cols, e);
 }
 
 static anygp_status unclosed(const reader *r, anygp_error *e)
@@ -127,37 +80,15 @@ static size_t budget(const csv_state *c, int64_t max_rows)
     return bytes < (double)held ? (size_t)bytes : held;
 }
 
-/* Ends the pieces behind the first max_rows lines. */
-static void limit_lines(csv_state *c, int64_t max_rows)
-{
-    int i = 0;
-    for (; i < c->npieces && c->pieces[i].lines <= max_rows; i++) max_rows -= c->pieces[i].lines;
-    if (i == c->npieces) return;
-    csv_piece *w = &c->pieces[i];
-    const char *p = w->begin;
-    for (int64_t k = 0; k < max_rows; k++) p = (char *)memchr(p, c->text.eol, (size_t)(w->end - p)) + 1;
-    w->end = p;
-    w->lines = max_rows;
-    c->npieces = max_rows > 0 ? i + 1 : i;
-}
-
 /* Whole lines of a region without quotes, cut into pieces; none if no line ends in it. */
-static void cut_plain(csv_state *c, const char *begin, const char *end, int64_t max_rows)
+static void cut_plain(csv_state *c, const char *begin, const char *end)
 {
     size_t size = piece_size((size_t)(end - begin));
     for (const char *p = begin, *cut; p < end; p = cut) {
         cut = (size_t)(end - p) > size ? p + size : end - 1;
-        const char *stop = memchr(cut, c->text.eol, (size_t)(end - cut));
-        if (!stop) break;
-        cut = stop + 1;
+        cut = (char *)memchr(cut, c->text.eol, (size_t)(end - cut)) + 1; /* the region ends with a line */
         add_piece(c, p, cut, 0);
     }
-#pragma omp parallel for schedule(dynamic) if (c->npieces > 1)
-    for (int i = 0; i < c->npieces; i++) {
-        csv_piece *w = &c->pieces[i];
-        w->lines = text_count(w->begin, w->end, c->text.eol);
-    }
-    limit_lines(c, max_rows);
 }
 
 /* The same where quotes occur: from record to record. */
@@ -187,10 +118,48 @@ static void cut(csv_state *c, int64_t max_rows)
     const char *last = goal;
     while (last > begin && last[-1] != c->text.eol) last--;
     c->npieces = 0;
-    if (memchr(begin, '"', (size_t)(goal - begin)))
+    c->quotes = memchr(begin, '"', (size_t)(goal - begin)) != NULL;
+    if (c->quotes)
         cut_quoted(c, begin, goal, end, max_rows);
     else
-        cut_plain(c, begin, last, max_rows);
+        cut_plain(c, begin, last);
+}
+
+/* Ends a piece behind its first `lines` lines. */
+static void shorten(const csv_state *c, csv_piece *w, int64_t lines)
+{
+    const char *p = w->begin;
+    for (int64_t k = 0; k < lines; k++) p = (char *)memchr(p, c->text.eol, (size_t)(w->end - p)) + 1;
+    w->end = p;
+    w->lines = lines;
+}
+
+/* The next piece, which is told its place among the rows; NULL when none is left or the rows are full.  Counting the
+   lines is a small part of parsing them, so the threads may wait for each other here. */
+static csv_piece *claim(csv_state *c, const csv_target *t)
+{
+    if (c->claimed == c->npieces || c->lines == t->max_rows) return NULL;
+    csv_piece *w = &c->pieces[c->claimed++];
+    if (!c->quotes) w->lines = text_count(w->begin, w->end, c->text.eol);
+    if (w->lines > t->max_rows - c->lines) shorten(c, w, t->max_rows - c->lines);
+    w->out = t->rows + c->lines * t->cols;
+    c->lines += w->lines;
+    return w;
+}
+
+/* One parallel region a chunk: every further one would cost a wait on a busy machine. */
+static void parse_parallel(csv_state *c, const csv_target *t)
+{
+    c->claimed = 0;
+    c->lines = 0;
+#pragma omp parallel if (c->npieces > 1)
+    for (csv_piece *w;;) {
+#pragma omp critical(csv_claim)
+        w = claim(c, t);
+        if (!w) break;
+        csv_parse(&c->layout, w);
+    }
+    c->npieces = c->claimed;
 }
 
 /* Moves the rows of each piece up to the end of those before; returns how many there are. */
@@ -206,21 +175,15 @@ static int64_t close_gaps(const csv_state *c, int64_t cols, double *rows)
     return total;
 }
 
-static anygp_status parse_pieces(reader *r, double *rows, int64_t *got, anygp_error *e)
+static anygp_status parse_pieces(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e)
 {
     csv_state *c = r->state;
     int64_t before = 0;
-    for (int i = 0; i < c->npieces; i++) {
-        c->pieces[i].out = rows + before * r->cols;
-        before += c->pieces[i].lines;
-    }
-#pragma omp parallel for schedule(dynamic) if (c->npieces > 1)
-    for (int i = 0; i < c->npieces; i++) csv_parse(&c->layout, &c->pieces[i]);
-    before = 0;
+    parse_parallel(c, &(csv_target){.rows = rows, .max_rows = max_rows, .cols = r->cols});
     for (int i = 0; i < c->npieces; i++) {
         csv_piece *w = &c->pieces[i];
         if (w->fault.kind == FAULT_NONE) csv_settle(&c->layout, w);
-        if (w->fault.kind != FAULT_NONE) return explain(r, &w->fault, before + w->rows, e);
+        if (w->fault.kind != FAULT_NONE) return explain(r, &w->fault, before + w->fault.row, e);
         before += w->rows;
     }
     *got = close_gaps(c, r->cols, rows);
@@ -249,7 +212,7 @@ static anygp_status csv_next(reader *r, int64_t max_rows, double *rows, int64_t 
         if (c->text.begin == c->text.end && c->text.finished) return ANYGP_OK;
         cut(c, max_rows);
         if (c->npieces > 0) {
-            TRY(parse_pieces(r, rows, got, e));
+            TRY(parse_pieces(r, max_rows, rows, got, e));
             advance(c);
         } else {
             if (c->text.finished) return unclosed(r, e);

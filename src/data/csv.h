@@ -80,8 +80,17 @@ typedef enum csv_fault_kind {
 typedef struct csv_fault {
     csv_fault_kind kind;
     const char *begin, *end; /* the cell; of a ragged record, its start */
-    int64_t col, found;      /* found: cells in a ragged record */
+    int64_t row, col;        /* row: in the piece */
+    int64_t found;           /* cells in a ragged record */
 } csv_fault;
+
+typedef struct csv_place {
+    const char *file;
+    int64_t line, row; /* both from 1; of rows only those with data count */
+} csv_place;
+
+/* Fails with one sentence: where, what is wrong, what to do. */
+anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns, int64_t cols, anygp_error *e);
 
 /* A text cell that is not a known category: its number is given afterwards, in the order of the file. */
 typedef struct csv_unknown {

@@ -12,7 +12,7 @@ enum { LEVELS_MOST = 1000000 };
 
 static const char *fault(csv_piece *w, csv_fault_kind kind, const char *begin, const char *end, int64_t col)
 {
-    w->fault = (csv_fault){.kind = kind, .begin = begin, .end = end, .col = col};
+    w->fault = (csv_fault){.kind = kind, .begin = begin, .end = end, .row = w->rows, .col = col};
     return NULL;
 }
 
@@ -136,7 +136,11 @@ static int64_t category(csv_layout *l, csv_piece *w, const csv_unknown *u, char 
         kind = FAULT_LEVELS;
     else if ((k = name_add(t, text, n)) < 0)
         kind = FAULT_MEMORY;
-    if (kind != FAULT_NONE) return fault(w, kind, u->cell.begin, u->cell.end, u->col), -1;
+    if (kind != FAULT_NONE) {
+        fault(w, kind, u->cell.begin, u->cell.end, u->col);
+        w->fault.row = (u->out - w->out) / l->cols;
+        return -1;
+    }
     col->level = t->names;
     col->levels = t->count;
     return k;

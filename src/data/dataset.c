@@ -175,6 +175,7 @@ static anygp_status take_inputs(const table *t, const int64_t *rows, dataset *d,
         if (!constant) s->input[j].position = s->D++;
     }
     d->D = s->D;
+    TRY(schema_index(s, e));
     size_t count;
     if (!size_mul(d->n, d->D, &count) || !(d->X = mem_alloc((int64_t)count, sizeof *d->X)))
         return fail_memory(e, "the inputs", 8.0 * (double)d->n * (double)d->D);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 static void input_clear(input_spec *c)
 {
     free(c->name);
@@ -14,16 +16,17 @@ void schema_clear(schema *s)
 {
     for (int64_t j = 0; s->input && j < s->inputs; j++) input_clear(&s->input[j]);
     free(s->input);
+    free(s->at);
     free(s->target);
     *s = (schema){0};
 }
 
-const input_spec *schema_at(const schema *s, int64_t j)
+anygp_status schema_index(schema *s, anygp_error *e)
 {
-    /* Constants only push inputs to the right, so none has a position beyond its own place. */
-    for (int64_t i = j; i < s->inputs; i++)
-        if (s->input[i].position == j) return &s->input[i];
-    return NULL;
+    if (!(s->at = mem_alloc(s->D, sizeof *s->at))) return fail_memory(e, "the columns", 8.0 * (double)s->D);
+    for (int64_t i = 0; i < s->inputs; i++)
+        if (s->input[i].position >= 0) s->at[s->input[i].position] = i;
+    return ANYGP_OK;
 }
 
 const char *schema_label(const input_spec *c, char *buffer)

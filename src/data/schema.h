@@ -25,6 +25,7 @@ typedef struct schema {
     int64_t inputs; /* columns in the file that are inputs, constant ones too */
     int64_t D;      /* columns of X */
     input_spec *input;
+    int64_t *at; /* D: the input that is column j of X; schema_index() makes it */
     char *target; /* name, or NULL */
     int64_t target_number;
     double y_shift, y_scale;
@@ -35,8 +36,10 @@ typedef struct schema {
 
 void schema_clear(schema *s); /* frees what it holds; accepts a half-built one */
 
+/* Once the positions stand. */
+anygp_status schema_index(schema *s, anygp_error *e);
 /* The input that is column j of X. */
-const input_spec *schema_at(const schema *s, int64_t j);
+static inline const input_spec *schema_at(const schema *s, int64_t j) { return &s->input[s->at[j]]; }
 
 /* "'age'" or "2" where there is no name: for sentences.  buffer: at least 96 bytes. */
 const char *schema_label(const input_spec *c, char *buffer);

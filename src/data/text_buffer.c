@@ -5,14 +5,19 @@
 
 #include "base/error.h"
 
-enum { FIRST_ROOM = 1 << 22, SPARE = 1 }; /* one spare byte for the end of the last line */
-static const size_t most_room = (size_t)1 << 30;
+enum { CHUNKS = 16, ROOM_LEAST = 1 << 20, ROOM_UNKNOWN = 1 << 22, ROOM_MOST = 1 << 24 };
+enum { SPARE = 1 }; /* a byte for the end of the last line */
+static const size_t line_most = (size_t)1 << 30;
 
-/* One byte more than a small file has, so that its end is seen by the first read. */
+/* A file of known size comes in some sixteen chunks: few, since threads meet at the end of each, but small beside the
+   array the file becomes.  A small file has room with a byte to spare, so that its end is seen by the first read. */
 static size_t first_room(const input *in)
 {
     int64_t size = input_size(in);
-    return size >= 0 && size < FIRST_ROOM ? (size_t)size + 1 : FIRST_ROOM;
+    if (size < 0) return ROOM_UNKNOWN;
+    if (size < ROOM_LEAST) return (size_t)size + 1;
+    size /= CHUNKS;
+    return (size_t)(size < ROOM_LEAST ? ROOM_LEAST : size > ROOM_MOST ? ROOM_MOST : size);
 }
 
 static anygp_status make_room(text_buffer *b, anygp_error *e)
@@ -21,7 +26,7 @@ static anygp_status make_room(text_buffer *b, anygp_error *e)
     b->end -= b->begin;
     b->begin = 0;
     if (b->end < b->room) return ANYGP_OK;
-    if (b->room >= most_room)
+    if (b->room >= line_most)
         return fail_with(e, ANYGP_ERR_DATA,
                          "%s, line %lld: the line does not end within 1 GiB; is this a text table, and is every quote "
                          "closed?",

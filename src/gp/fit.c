@@ -33,8 +33,7 @@ void gp_set_free(gp_set *m)
 
 double gp_unit(const schema *s, const kernel_param *p)
 {
-    const input_spec *c = p->column >= 0 ? schema_at(s, p->column) : NULL;
-    double x = c ? c->scale : 1;
+    double x = p->column >= 0 ? schema_at(s, p->column)->scale : 1;
     switch (p->role) {
     case ROLE_VARIANCE: return p->unit_variance ? s->y_scale * s->y_scale : 1;
     case ROLE_LENGTH:

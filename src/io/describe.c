@@ -165,6 +165,7 @@ static anygp_status parse_schema(const json_t *o, schema *s, anygp_error *e)
         s->inputs = i + 1; /* so that a half-read one is freed */
         if (!parse_input(json_array_get(list, (size_t)i), s, &s->input[i])) return bad(e, "inputs");
     }
+    TRY(schema_index(s, e));
     s->fill_missing = json_is_true(json_object_get(o, "fill_missing"));
     bool ok = get_count(o, "columns", COUNT_MOST, &s->columns) && get_text(y, "name", &s->target) &&
               get_count(y, "number", COUNT_MOST, &s->target_number) && get_number(y, "shift", &s->y_shift) &&

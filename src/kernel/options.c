@@ -234,7 +234,7 @@ static void copy_without_constants(const parser *p, const double *from, double *
 static anygp_status fill_spec(parser *p, const options *o, const leaf *l, int64_t s)
 {
     const given_numbers *g = &o->of[s];
-    const double *from = p->numbers + g->first;
+    const double *from = g->set ? p->numbers + g->first : NULL;
     double *to = p->k->values + l->first + l->offset[s];
     int64_t n = l->count[s];
     if (g->set && g->list && g->count == n)

@@ -1,5 +1,5 @@
 /* The only file that sees cblas.h and the Fortran interface of LAPACK. */
-#include "linalg/linalg.h"
+#include "linalg/blas.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -16,6 +16,7 @@ void dsyev_(const char *jobz, const char *uplo, const int *n, double *a, const i
 
 /* Present in OpenBLAS only; any other BLAS leaves them NULL. */
 extern void openblas_set_num_threads(int) __attribute__((weak));
+extern int openblas_get_parallel(void) __attribute__((weak));
 
 static int narrow(int64_t n)
 {
@@ -34,6 +35,22 @@ int la_threads(int count)
     int former = threads_enter(count);
     if (openblas_set_num_threads) openblas_set_num_threads(threads_max());
     return former;
+}
+
+/* 2: OpenMP, which runs serially inside a region by itself. */
+static bool has_own_threads(void)
+{
+    return openblas_set_num_threads && openblas_get_parallel && openblas_get_parallel() == 1;
+}
+
+void blas_serial_begin(int threads)
+{
+    if (threads > 1 && has_own_threads()) openblas_set_num_threads(1);
+}
+
+void blas_serial_end(int threads)
+{
+    if (threads > 1 && has_own_threads()) openblas_set_num_threads(threads);
 }
 
 double la_dot(int64_t n, const double *x, const double *y) { return cblas_ddot(narrow(n), x, 1, y, 1); }
@@ -68,8 +85,8 @@ void la_symm(la_side side, int64_t m, int64_t n, double alpha, const double *A, 
                 beta, C, leading(ldc));
 }
 
-void la_trsm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const double *L, int64_t ldl, double *B,
-             int64_t ldb)
+void blas_trsm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const double *L, int64_t ldl, double *B,
+               int64_t ldb)
 {
     cblas_dtrsm(CblasColMajor, lr(side), CblasLower, trans(op), CblasNonUnit, narrow(m), narrow(n), alpha, L,
                 leading(ldl), B, leading(ldb));

@@ -1,6 +1,7 @@
 /* Dense linear algebra: the only door to BLAS and LAPACK.
    Matrices are column-major with an explicit leading dimension; sizes are int64_t and narrowed here, checked.
-   Triangular factors are lower.  No function allocates. */
+   Triangular factors are lower.  No function can fail for want of memory: those that use workspace of
+   their own do without it where there is none. */
 #ifndef LINALG_LINALG_H
 #define LINALG_LINALG_H
 

@@ -77,10 +77,10 @@ static inline void check_refused_at(const rows_read *t, anygp_status status, con
 }
 #define check_refused(t, words) check_refused_at(&(t), ANYGP_ERR_DATA, (words), __FILE__, __LINE__)
 
-/* A fresh directory, made the current one. */
+/* A fresh directory in the current one, entered. */
 static inline int enter_directory(void **state)
 {
-    static char name[] = "/tmp/anygp-test-XXXXXX";
+    static char name[] = "data-test-XXXXXX";
     *state = mkdtemp(name);
     return *state && chdir(name) == 0 ? 0 : -1;
 }
@@ -89,7 +89,7 @@ static inline int leave_directory(void **state)
 {
     char command[64];
     snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
-    return chdir("/") == 0 && system(command) == 0 ? 0 : -1;
+    return chdir("..") == 0 && system(command) == 0 ? 0 : -1;
 }
 
 static inline void put_file(const char *name, const void *bytes, size_t size)

@@ -173,6 +173,16 @@ static void mistakes_are_named_with_their_place(void **state)
     check_refused(t, "line 5");
 }
 
+static void lines_are_counted_inside_quotes_too(void **state)
+{
+    (void)state;
+    const char *text = "k,x\n\"a\nb\",1\n\n\"c\nd\",2\ne,oops\ne,3\ne,4\n";
+    for (int64_t block = 1; block < 5; block++) {
+        rows_read t = read_bytes(text, strlen(text), "t.csv", NULL, block, NULL);
+        check_refused(t, "line 7 (data row 3), column 'x': 'oops'");
+    }
+}
+
 static void files_without_rows_are_refused(void **state)
 {
     (void)state;
@@ -424,6 +434,7 @@ int main(void)
         cmocka_unit_test(kinds_can_be_forced),
         cmocka_unit_test(quoted_cells_hold_delimiters_and_line_ends),
         cmocka_unit_test(mistakes_are_named_with_their_place),
+        cmocka_unit_test(lines_are_counted_inside_quotes_too),
         cmocka_unit_test(files_without_rows_are_refused),
         cmocka_unit_test(extreme_numbers_are_kept),
         cmocka_unit_test(blocks_and_threads_do_not_change_the_rows),

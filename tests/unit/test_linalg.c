@@ -83,6 +83,47 @@ static void inverse_and_logdet_agree_with_eigenvalues(void **state)
     free(work);
 }
 
+/* L X = B and its relatives, checked by multiplying back; sizes around the block edges. */
+static void triangular_solves_multiply_back_to_the_right_hand_side(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 63, 64, 65, 130, 257}, sides[] = {1, 24, 25, 70};
+    enum { MOST = 257, WIDE = 70, PAD = 3 };
+    double *L = malloc(sizeof(double) * (MOST + PAD) * MOST), *B = malloc(sizeof(double) * (MOST + PAD) * MOST),
+           *X = malloc(sizeof(double) * (MOST + PAD) * MOST);
+    for (size_t a = 0; a < 6; a++)
+        for (size_t b = 0; b < 4; b++)
+            for (int kind = 0; kind < 4; kind++) {
+                la_side side = kind & 1 ? LA_RIGHT : LA_LEFT;
+                la_op op = kind & 2 ? LA_T : LA_N;
+                int64_t n = sizes[a], rows = kind & 1 ? sides[b] : n, cols = kind & 1 ? n : sides[b], ld = rows + PAD,
+                        ldl = n + PAD;
+                fill_normal(5, ldl * n, L);
+                for (int64_t i = 0; i < ldl * n; i++) L[i] /= sqrt((double)n);
+                for (int64_t i = 0; i < n; i++) L[i + i * ldl] = 1.5 + fabs(L[i + i * ldl]);
+                fill_normal(6, ld * cols, B);
+                memcpy(X, B, sizeof(double) * (size_t)(ld * cols));
+                la_trsm(side, op, rows, cols, 2.0, L, ldl, X, ld);
+                la_trmm(side, op, rows, cols, 0.5, L, ldl, X, ld);
+                for (int64_t j = 0; j < cols; j++)
+                    for (int64_t i = 0; i < ld; i++) check_close(X[i + j * ld], B[i + j * ld], 1e-10);
+            }
+    free(L);
+    free(B);
+    free(X);
+}
+
+extern char *openblas_get_corename(void) __attribute__((weak));
+
+static void blas_kernels_are_not_older_than_the_processor(void **state)
+{
+    (void)state;
+    __builtin_cpu_init();
+    if (!openblas_get_corename || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) skip();
+    assert_string_not_equal(openblas_get_corename(), "Prescott");
+    assert_string_not_equal(openblas_get_corename(), "Nehalem");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,6 +131,8 @@ int main(void)
         cmocka_unit_test(singular_matrix_is_answered_with_recorded_jitter),
         cmocka_unit_test(not_finite_or_indefinite_is_refused),
         cmocka_unit_test(inverse_and_logdet_agree_with_eigenvalues),
+        cmocka_unit_test(triangular_solves_multiply_back_to_the_right_hand_side),
+        cmocka_unit_test(blas_kernels_are_not_older_than_the_processor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

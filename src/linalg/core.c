@@ -1,0 +1,46 @@
+/* An OpenBLAS older than the processor does not know its model number and falls back to kernels of the SSE3 age, five times
+   slower than the processor allows.  OpenBLAS chooses its kernels when it is loaded, and again when asked: so where it chose
+   something old on a processor that has AVX2 or AVX-512, it is asked again by name, once, while this library is loaded and
+   nothing has called BLAS yet.  A user's own OPENBLAS_CORETYPE is left alone; with another BLAS nothing happens. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+extern char *openblas_get_corename(void) __attribute__((weak));
+extern void gotoblas_dynamic_init(void) __attribute__((weak));
+extern void gotoblas_dynamic_quit(void) __attribute__((weak));
+
+#if defined(__x86_64__)
+
+static const char *best_core(void)
+{
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        return "SkylakeX";
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "Haswell" : NULL;
+}
+
+static int is_old(const char *name)
+{
+    static const char *const old[] = {"Prescott",   "Core2",     "Penryn",       "Dunnington", "Nehalem", "Katmai",
+                                      "Coppermine", "Northwood", "Banias",       "Unknown",    "Generic", "Atom",
+                                      "Nano",       "Opteron",   "Opteron_SSE3", "Barcelona"};
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++)
+        if (!strcasecmp(name, old[i])) return 1;
+    return 0;
+}
+
+__attribute__((constructor)) static void choose_core(void)
+{
+    const char *best = best_core();
+    if (!openblas_get_corename || !gotoblas_dynamic_init || !gotoblas_dynamic_quit || !best) return;
+    if (getenv("OPENBLAS_CORETYPE") || !is_old(openblas_get_corename())) return;
+    if (setenv("OPENBLAS_CORETYPE", best, 1)) return;
+    gotoblas_dynamic_quit();
+    gotoblas_dynamic_init();
+    unsetenv("OPENBLAS_CORETYPE");
+}
+
+#endif

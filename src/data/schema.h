@@ -25,7 +25,7 @@ typedef struct schema {
     int64_t inputs; /* columns in the file that are inputs, constant ones too */
     int64_t D;      /* columns of X */
     input_spec *input;
-    int64_t *at; /* D: the input that is column j of X; schema_index() makes it */
+    int64_t *at;  /* D: the input that is column j of X; schema_index() makes it */
     char *target; /* name, or NULL */
     int64_t target_number;
     double y_shift, y_scale;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "linalg/blas.h"
 #include "linalg/linalg.h"
 #include "model/model.h"
 
@@ -38,8 +39,8 @@ static double lapack_seconds(const kernel *k, int64_t n, const double *X, double
     kernel_gram_sym(k, n, X, D, K, n);
     for (int64_t i = 0; i < n; i++) K[i + i * n] += 0.1;
     double began = clock_seconds();
-    la_potrf(n, K, n);
-    la_potri(n, K, n);
+    blas_potrf(n, K, n);
+    blas_potri(n, K, n);
     return clock_seconds() - began;
 }
 

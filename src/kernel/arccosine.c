@@ -57,7 +57,7 @@ static void pack_normalised(const leaf *l, const tile *t, const norms *n, int64_
     for (int64_t d = 0; d < count; d++) root[d] = sqrt(leaf_value(l, WEIGHT, first + d));
     slice_pack(l, t, first, count, root, LIMIT_DOT);
     for (int64_t d = 0; d < count; d++)
-        for (int64_t i = 0; i < t->rows; i++) t->x[d * TILE_ROWS + i] /= sqrt(n->x[i]);
+        for (int64_t i = 0; i < t->rows; i++) t->x[d * PACK_ROWS + i] /= sqrt(n->x[i]);
     for (int64_t j = 0; j < t->cols; j++)
         for (int64_t d = 0; d < count; d++) t->z[j * TILE_SLICE + d] /= sqrt(n->z[j]);
 }
@@ -77,9 +77,9 @@ static void chords(const leaf *l, const tile *t, norms *n, double *U, double *P)
     for (int64_t first = 0; first < l->n_dims; first += TILE_SLICE) {
         int64_t count = slice_length(l->n_dims, first);
         pack_normalised(l, t, n, first, count);
-        for (int64_t j = 0; j < t->cols; j++) slice_add_sqdist(t, count, j, U + j * t->rows);
+        for (int64_t j = 0; j < t->cols; j++) slice_sqdist(t, count, j, true, U + j * t->rows);
         flip_columns(t, count);
-        for (int64_t j = 0; j < t->cols; j++) slice_add_sqdist(t, count, j, P + j * t->rows);
+        for (int64_t j = 0; j < t->cols; j++) slice_sqdist(t, count, j, true, P + j * t->rows);
     }
 }
 

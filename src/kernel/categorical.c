@@ -34,7 +34,7 @@ static void evaluate(const leaf *l, const tile *t, double *K, int64_t ldk)
         slice_pack(l, t, first, count, NULL, INFINITY);
         for (int64_t j = 0; j < t->cols; j++)
             for (int64_t d = 0; d < count; d++)
-                add_dim(t->rows, t->x + d * TILE_ROWS, t->z[j * TILE_SLICE + d], 1 / leaf_value(l, LENGTH, first + d),
+                add_dim(t->rows, t->x + d * PACK_ROWS, t->z[j * TILE_SLICE + d], 1 / leaf_value(l, LENGTH, first + d),
                         K + j * ldk);
     }
     for (int64_t j = 0; j < t->cols; j++) finish(t->rows, leaf_value(l, VARIANCE, 0), K + j * ldk);
@@ -62,7 +62,7 @@ static void reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, 
         for (int64_t d = 0; d < count; d++) {
             double sum = 0, length = leaf_value(l, LENGTH, first + d);
             for (int64_t j = 0; j < t->cols; j++)
-                sum += differing(t->rows, B + j * t->rows, t->x + d * TILE_ROWS, t->z[j * TILE_SLICE + d]);
+                sum += differing(t->rows, B + j * t->rows, t->x + d * PACK_ROWS, t->z[j * TILE_SLICE + d]);
             g->gp[l->offset[LENGTH] + (first + d) * l->stride[LENGTH]] += sum / (length * length);
         }
     }

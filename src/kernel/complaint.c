@@ -17,6 +17,12 @@ static int64_t character(const char *text, int64_t at)
     return n;
 }
 
+static void one_line(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < ' ' || *s == 127) *s = ' ';
+}
+
 /* The text around byte `at`, in one line. */
 static void excerpt(const parser *p, int64_t at, char out[EXCERPT + 8])
 {
@@ -24,10 +30,9 @@ static void excerpt(const parser *p, int64_t at, char out[EXCERPT + 8])
     while (first > 0 && continues_character(p->text[first])) first--;
     int64_t last = first + EXCERPT - 4 < p->length && p->length > EXCERPT ? first + EXCERPT - 4 : p->length;
     while (last > first && last < p->length && continues_character(p->text[last])) last--;
-    int n = snprintf(out, EXCERPT + 8, "%s%.*s%s", first ? "..." : "", (int)(last - first), p->text + first,
-                     last < p->length ? "..." : "");
-    for (int i = 0; i < n && i < EXCERPT + 7; i++)
-        if ((unsigned char)out[i] < ' ' || out[i] == 127) out[i] = ' ';
+    snprintf(out, EXCERPT + 8, "%s%.*s%s", first ? "..." : "", (int)(last - first), p->text + first,
+             last < p->length ? "..." : "");
+    one_line(out);
 }
 
 anygp_status complain(parser *p, int64_t at, const char *hint, const char *format, ...)
@@ -37,6 +42,7 @@ anygp_status complain(parser *p, int64_t at, const char *hint, const char *forma
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    one_line(message);
     excerpt(p, at, shown);
     return fail_with(p->e, ANYGP_ERR_ARGUMENT, "kernel '%s': %s at character %lld%s%s", shown, message,
                      (long long)character(p->text, at), hint ? "; " : "", hint ? hint : "");

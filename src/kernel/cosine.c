@@ -25,7 +25,7 @@ static void evaluate(const leaf *l, const tile *t, double *K, int64_t ldk)
         slice_pack(l, t, first, count, NULL, LIMIT_DISTANCE);
         for (int64_t j = 0; j < t->cols; j++)
             for (int64_t d = 0; d < count; d++)
-                wave_multiply(t->rows, t->x + d * TILE_ROWS, t->z[j * TILE_SLICE + d],
+                wave_multiply(t->rows, t->x + d * PACK_ROWS, t->z[j * TILE_SLICE + d],
                               1 / leaf_value(l, PERIOD, first + d), K + j * ldk);
     }
 }
@@ -40,8 +40,8 @@ static void pull_slice(const leaf *l, const tile *t, const double *B, int64_t fi
         unit[d] = 1;
         for (int64_t j = 0; j < t->cols; j++) {
             wave_sums s = {0, 0};
-            wave_pull(t->rows, B + j * t->rows, t->x + d * TILE_ROWS, t->z[j * TILE_SLICE + d], f,
-                      t->gx + d * TILE_ROWS, &s);
+            wave_pull(t->rows, B + j * t->rows, t->x + d * PACK_ROWS, t->z[j * TILE_SLICE + d], f,
+                      t->gx + d * PACK_ROWS, &s);
             t->gz[j * TILE_SLICE + d] = f * s.slope;
             moment += s.moment;
         }

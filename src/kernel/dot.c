@@ -27,7 +27,7 @@ void dot_tile(const leaf *l, int spec, const tile *t, double start, double *S, i
         slice_pack(l, t, first, count, NULL, LIMIT_DOT);
         for (int64_t j = 0; j < t->cols; j++)
             for (int64_t d = 0; d < count; d++)
-                add_dim(t->rows, t->x + d * TILE_ROWS, leaf_value(l, spec, first + d) * t->z[j * TILE_SLICE + d],
+                add_dim(t->rows, t->x + d * PACK_ROWS, leaf_value(l, spec, first + d) * t->z[j * TILE_SLICE + d],
                         S + j * lds);
     }
 }
@@ -56,7 +56,7 @@ void dot_reverse(const leaf *l, int spec, const tile *t, const double *H, tile_g
             weight[d] = leaf_value(l, spec, first + d);
             for (int64_t j = 0; j < t->cols; j++) {
                 double z = t->z[j * TILE_SLICE + d], *gz = &t->gz[j * TILE_SLICE + d];
-                *gz = pull(t->rows, H + j * t->rows, t->x + d * TILE_ROWS, z, t->gx + d * TILE_ROWS);
+                *gz = pull(t->rows, H + j * t->rows, t->x + d * PACK_ROWS, z, t->gx + d * PACK_ROWS);
                 gw += *gz * z;
             }
             if (g->gp) g->gp[l->offset[spec] + (first + d) * l->stride[spec]] += gw;

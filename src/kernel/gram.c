@@ -71,7 +71,7 @@ static void evaluate(const kernel *k, const tile *t, double *K, int64_t ldk, dou
 static bool gram(const walk *w, double *K, int64_t ldk)
 {
     int64_t rows = walk_rows(w), cols = walk_cols(w), tiles = walk_tiles(w);
-    int64_t leaf_work = tile_work(rows, cols), work = leaf_work + (w->k->n_slots - 1) * rows * cols;
+    int64_t leaf_work = tile_work(w->k, rows, cols), work = leaf_work + (w->k->n_slots - 1) * rows * cols;
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
     double *scratch = mem_alloc(threads * work, sizeof *scratch);
     if (!scratch) return false;
@@ -80,7 +80,7 @@ static bool gram(const walk *w, double *K, int64_t ldk)
         int64_t i0, j0;
         double *mine = scratch + (threads > 1 ? threads_id() : 0) * work;
         tile t;
-        tile_place(&t, rows, cols, mine);
+        tile_place(&t, w->k, rows, cols, mine);
 #pragma omp for schedule(dynamic, 1)
         for (int64_t index = 0; index < tiles; index++)
             if (walk_tile(w, index, &t, &i0, &j0)) evaluate(w->k, &t, K + i0 + j0 * ldk, ldk, mine + leaf_work);

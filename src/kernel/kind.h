@@ -9,11 +9,12 @@
 #include "kernel/kernel.h"
 
 enum {
-    TILE_ROWS = 128, /* rows of X, contiguous in K: the vectorised direction */
-    TILE_COLS = 64,  /* rows of Z */
-    TILE_SLICE = 16, /* inputs packed at a time: TILE_ROWS*TILE_SLICE doubles stay in the first cache */
-    LEAF_TILES = 2,  /* tile buffers a kind may use as workspace */
-    LEAF_SPECS = 3,  /* parameters of a kind at most, each a scalar or an array */
+    TILE_ROWS = 256,           /* rows of X, contiguous in K: the vectorised direction */
+    TILE_COLS = 32,            /* rows of Z */
+    PACK_ROWS = TILE_ROWS + 8, /* leading dimension of packed rows; not a power of 2, which would share cache sets */
+    TILE_SLICE = 16,           /* inputs packed at a time */
+    LEAF_TILES = 2,            /* tile buffers a kind may use as workspace */
+    LEAF_SPECS = 3,            /* parameters of a kind at most, each a scalar or an array */
     MAX_LEAVES = 256,
     MAX_NODES = 2 * MAX_LEAVES,
     MAX_NESTING = 64

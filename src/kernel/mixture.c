@@ -60,7 +60,7 @@ static void component(const leaf *l, const tile *t, int64_t q, double *E, double
         slice_pack(l, t, first, count, NULL, LIMIT_DISTANCE);
         for (int64_t j = 0; j < t->cols; j++)
             for (int64_t d = 0; d < count; d++) {
-                const double *x = t->x + d * TILE_ROWS, z = t->z[j * TILE_SLICE + d];
+                const double *x = t->x + d * PACK_ROWS, z = t->z[j * TILE_SLICE + d];
                 add_square(t->rows, x, z, l->p[place(l, LENGTH, q, first + d)], E + j * t->rows);
                 wave_multiply(t->rows, x, z, l->p[place(l, FREQUENCY, q, first + d)], A + j * t->rows);
             }
@@ -103,10 +103,10 @@ static void pull_slice(const leaf *l, const tile *t, int64_t q, const double *B,
     slice_clear(t, count);
     for (int64_t d = 0; d < count; d++) {
         int64_t at_f = place(l, FREQUENCY, q, first + d), at_l = place(l, LENGTH, q, first + d);
-        double moment = 0, second = 0, *gx = t->gx + d * TILE_ROWS;
+        double moment = 0, second = 0, *gx = t->gx + d * PACK_ROWS;
         unit[d] = 1;
         for (int64_t j = 0; j < t->cols; j++) {
-            const double *b = B + j * t->rows, *x = t->x + d * TILE_ROWS, z = t->z[j * TILE_SLICE + d];
+            const double *b = B + j * t->rows, *x = t->x + d * PACK_ROWS, z = t->z[j * TILE_SLICE + d];
             wave_sums s = {0, 0};
             wave_pull(t->rows, b, x, z, l->p[at_f], gx, &s);
             t->gz[j * TILE_SLICE + d] = l->p[at_f] * s.slope + pull_square(t->rows, b, x, z, l->p[at_l], gx, &second);

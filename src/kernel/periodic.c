@@ -46,7 +46,7 @@ static void evaluate(const leaf *l, const tile *t, double *K, int64_t ldk)
         slice_pack(l, t, first, count, NULL, LIMIT_DISTANCE);
         for (int64_t j = 0; j < t->cols; j++)
             for (int64_t d = 0; d < count; d++)
-                add_dim(t->rows, t->x + d * TILE_ROWS, t->z[j * TILE_SLICE + d], leaf_value(l, PERIOD, first + d),
+                add_dim(t->rows, t->x + d * PACK_ROWS, t->z[j * TILE_SLICE + d], leaf_value(l, PERIOD, first + d),
                         leaf_value(l, LENGTH, first + d), K + j * ldk);
     }
     for (int64_t j = 0; j < t->cols; j++) finish(t->rows, leaf_value(l, VARIANCE, 0), K + j * ldk);
@@ -81,7 +81,7 @@ static void pull_slice(const leaf *l, const tile *t, const double *B, int64_t fi
         factor[d] = 4 * PI / (p * length * length);
         for (int64_t j = 0; j < t->cols; j++) {
             double before = s.slope;
-            pull_dim(t->rows, B + j * t->rows, t->x + d * TILE_ROWS, t->z[j * TILE_SLICE + d], p, t->gx + d * TILE_ROWS,
+            pull_dim(t->rows, B + j * t->rows, t->x + d * PACK_ROWS, t->z[j * TILE_SLICE + d], p, t->gx + d * PACK_ROWS,
                      &s);
             t->gz[j * TILE_SLICE + d] = before - s.slope;
         }

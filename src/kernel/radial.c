@@ -8,13 +8,12 @@
    Cost: 3 flops a dim forward, 6 reverse, and one profile an element. */
 #include "kernel/radial.h"
 
-#include <string.h>
-
 #include "kernel/draws.h"
 #include "kernel/vector.h"
 
-static void pack_scaled(const leaf *l, const tile *t, int64_t first, int64_t count, double *inverse)
+static void pack_scaled(const leaf *l, const tile *t, int64_t first, int64_t count)
 {
+    double inverse[TILE_SLICE];
     for (int64_t d = 0; d < count; d++) inverse[d] = 1 / leaf_value(l, RADIAL_LENGTH, first + d);
     slice_pack(l, t, first, count, inverse, LIMIT_DISTANCE);
 }
@@ -25,18 +24,16 @@ typedef void column_use(const void *context, int64_t j, double *r2);
 /* R[rows,cols] = r^2, each column handed on as soon as it is complete and still in the first cache. */
 static void distances(const leaf *l, const tile *t, double *R, int64_t ldr, column_use *use, const void *context)
 {
-    double inverse[TILE_SLICE];
-    int64_t first = 0;
+    int64_t first = 0, last;
     do {
-        int64_t count = slice_length(l->n_dims, first);
-        pack_scaled(l, t, first, count, inverse);
+        last = first + slice_length(l->n_dims, first);
+        pack_scaled(l, t, first, last - first);
         for (int64_t j = 0; j < t->cols; j++) {
-            if (first == 0) memset(R + j * ldr, 0, (size_t)t->rows * sizeof *R);
-            slice_add_sqdist(t, count, j, R + j * ldr);
-            if (first + count == l->n_dims) use(context, j, R + j * ldr);
+            slice_sqdist(t, last - first, j, first > 0, R + j * ldr);
+            if (last == l->n_dims) use(context, j, R + j * ldr);
         }
-        first += count;
-    } while (first < l->n_dims);
+        first = last;
+    } while (last < l->n_dims);
 }
 
 typedef struct evaluation {
@@ -103,20 +100,20 @@ VECTORISED static double pull_sum(int64_t n, const double *W, const double *x, d
 /* Pushes W to the inputs and length-scales of one slice. */
 static void pull_slice(const leaf *l, const tile *t, const double *W, int64_t first, int64_t count, tile_gradient *g)
 {
-    double inverse[TILE_SLICE], second[TILE_SLICE] = {0}, factor[TILE_SLICE];
+    double second[TILE_SLICE] = {0}, factor[TILE_SLICE];
     bool inputs = g->gX || g->gZ;
-    pack_scaled(l, t, first, count, inverse);
+    pack_scaled(l, t, first, count);
     if (inputs) slice_clear(t, count);
     for (int64_t j = 0; j < t->cols; j++)
         for (int64_t d = 0; d < count; d++) {
-            const double *w = W + j * t->rows, *x = t->x + d * TILE_ROWS, *z = t->z + j * TILE_SLICE + d;
-            second[d] += inputs ? pull(t->rows, w, x, *z, t->gx + d * TILE_ROWS, t->gz + j * TILE_SLICE + d)
+            const double *w = W + j * t->rows, *x = t->x + d * PACK_ROWS, *z = t->z + j * TILE_SLICE + d;
+            second[d] += inputs ? pull(t->rows, w, x, *z, t->gx + d * PACK_ROWS, t->gz + j * TILE_SLICE + d)
                                 : pull_sum(t->rows, w, x, *z);
         }
+    for (int64_t d = 0; d < count; d++) factor[d] = 2 / leaf_value(l, RADIAL_LENGTH, first + d);
     for (int64_t d = 0; g->gp && d < count; d++)
-        g->gp[l->offset[RADIAL_LENGTH] + (first + d) * l->stride[RADIAL_LENGTH]] -= 2 * inverse[d] * second[d];
+        g->gp[l->offset[RADIAL_LENGTH] + (first + d) * l->stride[RADIAL_LENGTH]] -= factor[d] * second[d];
     if (!inputs) return;
-    for (int64_t d = 0; d < count; d++) factor[d] = 2 * inverse[d];
     slice_unpack(l, t, first, count, factor, -1, g);
 }
 

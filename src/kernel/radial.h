@@ -19,8 +19,8 @@ typedef struct radial_profile {
 void radial_tile(const leaf *l, const tile *t, double *K, int64_t ldk);
 void radial_reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, tile_gradient *g);
 
-/* r[rows] += sum_d (x_id - z_jd)^2 over the packed slice, for column j of the tile. */
-void slice_add_sqdist(const tile *t, int64_t count, int64_t j, double *r);
+/* r[rows] (+)= sum_d (x_id - z_jd)^2 over the packed slice, for column j of the tile; keep: added to r. */
+void slice_sqdist(const tile *t, int64_t count, int64_t j, bool keep, double *r);
 
 /* sum_d ((x_d - z_d)/l_d)^2, for the definitions. */
 double radial_distance2(const leaf *l, const double *x, const double *z);

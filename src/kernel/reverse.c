@@ -67,11 +67,14 @@ static void push_down(const kernel *k, const tile *t, adjoint root, double *valu
 /* The adjoint of a tile of the lower triangle, doubled below the diagonal and 0 above it. */
 static adjoint fold(const tile *t, const double *G, int64_t ldg, double *out)
 {
-    for (int64_t j = 0; j < t->cols; j++)
-        for (int64_t i = 0; i < t->rows; i++) {
-            int64_t below = i + t->diagonal - j;
-            out[i + j * t->rows] = below > 0 ? 2 * G[i + j * ldg] : below == 0 ? G[i + j * ldg] : 0;
-        }
+    for (int64_t j = 0; j < t->cols; j++) {
+        const double *g = G + j * ldg;
+        double *o = out + j * t->rows;
+        int64_t on = j - t->diagonal, i = 0; /* the row on the diagonal, which may lie outside the tile */
+        for (; i < on && i < t->rows; i++) o[i] = 0;
+        if (i == on && i < t->rows) o[i] = g[i], i++;
+        for (; i < t->rows; i++) o[i] = 2 * g[i];
+    }
     return (adjoint){out, t->rows};
 }
 
@@ -88,9 +91,9 @@ static void reverse_share(const walk *w, int id, int threads, const double *G, i
                           const gradients *g)
 {
     int64_t rows = walk_rows(w), cols = walk_cols(w), size = rows * cols, i0, j0, turn = 0;
-    double *root = work + tile_work(rows, cols), *values = root + size, *adjoints = values + w->k->n_nodes * size;
+    double *root = work + tile_work(w->k, rows, cols), *values = root + size, *adjoints = values + w->k->n_nodes * size;
     tile t;
-    tile_place(&t, rows, cols, work);
+    tile_place(&t, w->k, rows, cols, work);
     for (int64_t index = 0; index < walk_tiles(w); index++) {
         if (!walk_tile(w, index, &t, &i0, &j0) || turn++ % threads != id) continue;
         adjoint a = {G + i0 + j0 * ldg, ldg};
@@ -136,7 +139,7 @@ static void add_share(const walk *w, const gradients *from, const gradients *to)
 static bool reverse(const walk *w, const double *G, int64_t ldg, const gradients *g)
 {
     int64_t rows = walk_rows(w), cols = walk_cols(w), tiles = walk_tiles(w);
-    int64_t work = tile_work(rows, cols) + (1 + 2 * w->k->n_nodes) * rows * cols, own = shares(w, g);
+    int64_t work = tile_work(w->k, rows, cols) + (1 + 2 * w->k->n_nodes) * rows * cols, own = shares(w, g);
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
     double *scratch = mem_alloc(threads * work, sizeof *scratch);
     double *buffer = mem_zeroed(threads > 1 ? threads * own : 0, sizeof *buffer);

@@ -1,8 +1,8 @@
 /* One tile of a Gram matrix: its inputs, its workspace, and the packing of inputs in slices.
 
    A slice holds up to TILE_SLICE of a leaf's active dims, transposed for X so that loops run along rows of X:
-       x[d*TILE_ROWS + i] = scale_d X[i, dims[first+d]]       z[j*TILE_SLICE + d] = scale_d Z[j, dims[first+d]]
-   so 10^5 inputs need no more workspace than 16.  Both are padded with zeros to a multiple of 4 dims. */
+       x[d*PACK_ROWS + i] = scale_d X[i, dims[first+d]]       z[j*TILE_SLICE + d] = scale_d Z[j, dims[first+d]]
+   so 10^5 inputs need no more workspace than 16.  Both are padded with zeros to a multiple of 4 dims, at least 4. */
 #ifndef KERNEL_TILE_H
 #define KERNEL_TILE_H
 
@@ -24,14 +24,16 @@ struct tile_gradient {
     int64_t ldgx, ldgz;
 };
 
-int64_t tile_work(int64_t rows, int64_t cols);                      /* doubles of workspace */
-void tile_place(tile *t, int64_t rows, int64_t cols, double *work); /* slices it */
+/* Doubles of workspace for tiles of at most rows x cols, and its division. */
+int64_t tile_work(const kernel *k, int64_t rows, int64_t cols);
+void tile_place(tile *t, const kernel *k, int64_t rows, int64_t cols, double *work);
+
 static inline int64_t slice_length(int64_t n_dims, int64_t first)
 {
     return n_dims - first < TILE_SLICE ? n_dims - first : TILE_SLICE;
 }
 
-static inline int64_t slice_padded(int64_t count) { return (count + 3) / 4 * 4; }
+static inline int64_t slice_padded(int64_t count) { return count ? (count + 3) / 4 * 4 : 4; }
 
 /* Packs dims first .. first+count-1 scaled by scale[count] (NULL: 1), clamped to +-limit, so that squares and products
    of the largest inputs stay finite. */

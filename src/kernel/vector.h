@@ -24,9 +24,14 @@ __attribute__((simd("notinbranch"))) double atan(double);
 #ifndef VECTORISED
 #define VECTORISED
 #endif
+#if defined(__clang__) /* warns of each loop it was asked to vectorise and did not */
+#define SIMD
+#define SIMD_SUM(...)
+#else
 #define SIMD _Pragma("omp simd")
 #define SIMD_SUM(...) _Pragma(SIMD_TEXT(omp simd reduction(+ : __VA_ARGS__)))
 #define SIMD_TEXT(...) #__VA_ARGS__
+#endif
 
 #define PI 3.14159265358979323846
 

@@ -11,6 +11,8 @@
 /* LAPACK by its Fortran names: LAPACKE's wrappers would add nothing but an optional NaN scan. */
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
 void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
+void dtrtri_(const char *uplo, const char *diag, const int *n, double *a, const int *lda, int *info, size_t, size_t);
+void dlauum_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
 void dsyev_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
             const int *lwork, int *info, size_t, size_t);
 
@@ -104,18 +106,31 @@ void la_trsv(la_op op, int64_t n, const double *L, int64_t ldl, double *x)
     cblas_dtrsv(CblasColMajor, CblasLower, trans(op), CblasNonUnit, narrow(n), L, leading(ldl), x, 1);
 }
 
-int64_t la_potrf(int64_t n, double *A, int64_t lda)
+int64_t blas_potrf(int64_t n, double *A, int64_t lda)
 {
     int size = narrow(n), ld = leading(lda), info = 0;
     if (n > 0) dpotrf_("L", &size, A, &ld, &info, 1);
     return info;
 }
 
-int64_t la_potri(int64_t n, double *L, int64_t ldl)
+int64_t blas_potri(int64_t n, double *L, int64_t ldl)
 {
     int size = narrow(n), ld = leading(ldl), info = 0;
     if (n > 0) dpotri_("L", &size, L, &ld, &info, 1);
     return info;
+}
+
+int64_t blas_trtri(int64_t n, double *L, int64_t ldl)
+{
+    int size = narrow(n), ld = leading(ldl), info = 0;
+    if (n > 0) dtrtri_("L", "N", &size, L, &ld, &info, 1, 1);
+    return info;
+}
+
+void blas_lauum(int64_t n, double *L, int64_t ldl)
+{
+    int size = narrow(n), ld = leading(ldl), info = 0;
+    if (n > 0) dlauum_("L", &size, L, &ld, &info, 1);
 }
 
 int64_t la_eigh_work(int64_t n) { return 34 * (n > 0 ? n : 1); }

@@ -106,7 +106,7 @@ static void gradients_of_the_diagonal_match_differences(void **state)
 
 /* ------------------------------------------------------------------------------------ many rows, tiles */
 
-enum { ROWS = 135, COLS = 70, PART = 27, D3 = 3 };
+enum { ROWS = 270, COLS = 70, PART = 90, D3 = 3 };
 
 /* The gradients of a matrix of many tiles are the sums over groups of rows, each less than a tile. */
 static void tiles_add_up(const char *name, kernel *k, int64_t D, bool text)

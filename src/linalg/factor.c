@@ -1,0 +1,58 @@
+/* Cholesky factor and inverse by halves, so that nearly all work is in dgemm-like products of large blocks:
+       potrf   L11 = chol(A11),   L21 = A21 L11^-T,   L22 = chol(A22 - L21 L21')
+       trtri   (L^-1)21 = -L22^-1 L21 L11^-1                           (L^-1 in place)
+       lauum   (L'L)11 = L11'L11 + L21'L21,   (L'L)21 = L22'L21        (in place)
+   potri = trtri, then lauum: (L L')^-1 = L^-T L^-1. */
+#include "linalg/blas.h"
+#include "linalg/linalg.h"
+
+enum { BASE = 256 };
+
+static int64_t half(int64_t n) { return (n / 2 + BASE - 1) / BASE * BASE; }
+
+int64_t la_potrf(int64_t n, double *A, int64_t lda)
+{
+    if (n <= BASE) return blas_potrf(n, A, lda);
+    int64_t n1 = half(n), n2 = n - n1;
+    double *A21 = A + n1, *A22 = A21 + n1 * lda;
+    int64_t info = la_potrf(n1, A, lda);
+    if (info) return info;
+    la_trsm(LA_RIGHT, LA_T, n2, n1, 1, A, lda, A21, lda);
+    la_syrk(LA_N, n2, n1, -1, A21, lda, 1, A22, lda);
+    info = la_potrf(n2, A22, lda);
+    return info ? n1 + info : 0;
+}
+
+static int64_t invert_lower(int64_t n, double *L, int64_t ldl)
+{
+    if (n <= BASE) return blas_trtri(n, L, ldl);
+    int64_t n1 = half(n), n2 = n - n1;
+    double *L21 = L + n1, *L22 = L21 + n1 * ldl;
+    int64_t info = invert_lower(n1, L, ldl);
+    if (!info) info = invert_lower(n2, L22, ldl);
+    if (info) return info;
+    la_trmm(LA_LEFT, LA_N, n2, n1, -1, L22, ldl, L21, ldl);
+    la_trmm(LA_RIGHT, LA_N, n2, n1, 1, L, ldl, L21, ldl);
+    return 0;
+}
+
+static void transpose_times_self(int64_t n, double *L, int64_t ldl)
+{
+    if (n <= BASE) {
+        blas_lauum(n, L, ldl);
+        return;
+    }
+    int64_t n1 = half(n), n2 = n - n1;
+    double *L21 = L + n1, *L22 = L21 + n1 * ldl;
+    transpose_times_self(n1, L, ldl);
+    la_syrk(LA_T, n1, n2, 1, L21, ldl, 1, L, ldl);
+    la_trmm(LA_LEFT, LA_T, n2, n1, 1, L22, ldl, L21, ldl);
+    transpose_times_self(n2, L22, ldl);
+}
+
+int64_t la_potri(int64_t n, double *L, int64_t ldl)
+{
+    int64_t info = invert_lower(n, L, ldl);
+    if (!info) transpose_times_self(n, L, ldl);
+    return info;
+}

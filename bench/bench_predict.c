@@ -1,5 +1,5 @@
 /* `anygp predict` from file to file, mean and variance, against dtrsm on the same shapes in the same run; and the time
-   to start the program.   Usage: bench_predict ANYGP [n] [test rows]      default 5000 and 50000 */
+   to start the program.   Usage: bench_predict [ANYGP] [n] [test rows]      default 5000 and 50000 */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,25 +54,34 @@ static double start_seconds(const char *program)
     return best;
 }
 
+/* The program stands one folder above the benchmarks. */
+static const char *program_beside(const char *self)
+{
+    static char path[4096];
+    const char *slash = strrchr(self, '/');
+    snprintf(path, sizeof path, "%.*s/../anygp", slash ? (int)(slash - self) : 1, slash ? self : ".");
+    return path;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 2) return fprintf(stderr, "usage: bench_predict ANYGP [n] [test rows]\n"), 1;
+    const char *program = argc > 1 ? argv[1] : program_beside(argv[0]);
     int64_t n = argc > 2 ? atoll(argv[2]) : 5000, rows = argc > 3 ? atoll(argv[3]) : 50000;
     la_threads(0);
-    run("%s simulate --inputs 8 --rows %lld --seed 1 --kernel 'rbf(lengthscale=1)' -o bench_train.npy", argv[1], n);
+    run("%s simulate --inputs 8 --rows %lld --seed 1 --kernel 'rbf(lengthscale=1)' -o bench_train.npy", program, n);
     run("%s simulate --inputs 8 --rows %lld --seed 2 --features 100 --kernel 'rbf(lengthscale=1)' -o bench_test.npy",
-        argv[1], rows);
+        program, rows);
     run("%s fit bench_train.npy --model exact --kernel 'rbf(lengthscale=1)' --noise 0.01 --fix all -q -o "
         "bench_model.agp > /dev/null",
-        argv[1], 0);
+        program, 0);
     double trsm = dtrsm_seconds(n, rows), began = clock_seconds();
-    run("%s predict bench_model.agp bench_test.npy -o bench_out.npy", argv[1], 0);
+    run("%s predict bench_model.agp bench_test.npy -o bench_out.npy", program, 0);
     double all = clock_seconds() - began, flops = (double)n * (double)n * (double)rows;
     trsm = fmin(trsm, dtrsm_seconds(n, rows));
     printf("predict n = %lld, %lld rows, files included: %.2f s; dtrsm alone %.2f s (%.1f GFLOP/s): %.0f %% of dtrsm's "
            "rate\n",
            (long long)n, (long long)rows, all, trsm, flops / trsm / 1e9, 100 * trsm / all);
-    printf("anygp --version: %.1f ms\n", 1e3 * start_seconds(argv[1]));
+    printf("anygp --version: %.1f ms\n", 1e3 * start_seconds(program));
     remove("bench_train.npy"), remove("bench_test.npy"), remove("bench_model.agp"), remove("bench_out.npy");
     return 0;
 }

@@ -18,7 +18,7 @@ check:
 	@tests/run
 
 bench: build
-	@scripts/bench.sh build/release/bench
+	@scripts/bench.sh build/release
 
 install: build
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"

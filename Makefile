@@ -26,7 +26,7 @@ python:
 	@cd python && PYTHONPATH=. OMP_WAIT_POLICY=passive $(PYTHON) -m pytest -q -p no:cacheprovider
 
 bench: build
-	@scripts/bench.sh build/release/bench
+	@scripts/bench.sh build/release
 
 install: build
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"

@@ -31,7 +31,7 @@ elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; th
     as_root="sudo"
 else
     echo "Some packages are missing. As root, run:"
-    echo "apt-get install -y --no-install-recommends$missing"
+    echo "apt-get update && apt-get install -y --no-install-recommends$missing"
     exit 1
 fi >&2
 

@@ -90,6 +90,7 @@ anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_da
     if (!d) return fail_memory(e, "the data", sizeof *d);
     read_options o = READ_DEFAULTS;
     o.header = settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
+    if (settings_given(s, SET_MEMORY)) o.memory = settings_number(s, SET_MEMORY);
     int former = threads_begin(s);
     anygp_status status = threads_end(former, table_read(path, &o, &d->table, e));
     if (ANYGP_FAILED(status))

@@ -32,6 +32,7 @@ typedef struct read_options {
     /* CSV: NULL, or the kind column j must have: a column_kind, or -1 to find out.  name is NULL without a header. */
     int (*kind)(const void *ctx, const char *name, int64_t j);
     const void *kind_ctx;
+    double memory; /* table_read: bytes the table may take; 0: what the machine has left */
 } read_options;
 
 #define READ_DEFAULTS ((read_options){.header = -1})

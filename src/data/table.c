@@ -11,32 +11,40 @@
 
 enum { FIRST_VALUES = 1 << 16 };
 
-static anygp_status too_large(const reader *r, double bytes, anygp_error *e)
+/* Bytes that more rows may take: of the limit if there is one, never more than the machine has left. */
+static double bytes_left(const table *t, double limit)
 {
-    return fail_with(e, ANYGP_ERR_MEMORY,
-                     "%s needs %.3g GB as a table of %lld columns, and %.3g GB of memory are left; use fewer rows or "
-                     "columns",
-                     reader_name(r), bytes / 1e9, (long long)r->cols, (double)memory_available() / 1e9);
+    double held = (double)t->rows * (double)t->cols * sizeof(double), left = (double)memory_available();
+    return limit > 0 && limit - held < left ? limit - held : left;
+}
+
+static anygp_status too_large(const reader *r, const table *t, double bytes, double limit, anygp_error *e)
+{
+    return fail_with(
+        e, ANYGP_ERR_MEMORY,
+        "%s needs %s%.3g GB as a table of %lld columns, and %.3g GB of memory may be used; use fewer rows or columns",
+        reader_name(r), r->rows < 0 ? "over " : "", bytes / 1e9, (long long)r->cols,
+        (limit > 0 ? limit : bytes_left(t, limit)) / 1e9);
 }
 
 /* Room for `rows` rows; the rows read so far stay. */
-static anygp_status resize(const reader *r, table *t, int64_t rows, anygp_error *e)
+static anygp_status resize(const reader *r, table *t, int64_t rows, double limit, anygp_error *e)
 {
     size_t count, bytes;
     if (!size_mul(rows, t->cols, &count) || !size_mul((int64_t)count, sizeof(double), &bytes))
-        return too_large(r, (double)rows * (double)t->cols * sizeof(double), e);
+        return too_large(r, t, (double)rows * (double)t->cols * sizeof(double), limit, e);
     double *values = realloc(t->values, bytes ? bytes : 1);
-    if (!values) return too_large(r, (double)bytes, e);
+    if (!values) return too_large(r, t, (double)bytes, limit, e);
     t->values = values;
     return ANYGP_OK;
 }
 
 /* Rows that exist for certain must fit; a guess is cut to what fits. */
-static anygp_status first_room(const reader *r, int64_t *room, anygp_error *e)
+static anygp_status first_room(const reader *r, const table *t, double limit, int64_t *room, anygp_error *e)
 {
-    double row_bytes = (double)r->cols * sizeof(double), left = (double)memory_available();
+    double row_bytes = (double)r->cols * sizeof(double), left = bytes_left(t, limit);
     if (r->rows > 0 && r->likely_rows >= r->rows && (double)r->rows * row_bytes > left)
-        return too_large(r, (double)r->rows * row_bytes, e);
+        return too_large(r, t, (double)r->rows * row_bytes, limit, e);
     *room = r->likely_rows;
     if (*room < FIRST_VALUES / r->cols + 1) *room = FIRST_VALUES / r->cols + 1;
     if (r->rows >= 0 && *room > r->rows) *room = r->rows > 0 ? r->rows : 1;
@@ -44,26 +52,27 @@ static anygp_status first_room(const reader *r, int64_t *room, anygp_error *e)
     return ANYGP_OK;
 }
 
-static anygp_status grow(const reader *r, table *t, int64_t *room, anygp_error *e)
+/* Twice the room, or what is left of it. */
+static anygp_status grow(const reader *r, table *t, int64_t *room, double limit, anygp_error *e)
 {
-    double extra = (double)*room * (double)t->cols * sizeof(double);
-    if (extra > (double)memory_available()) return too_large(r, 2 * extra, e);
-    *room *= 2;
-    return resize(r, t, *room, e);
+    double row_bytes = (double)t->cols * sizeof(double), more = bytes_left(t, limit) / row_bytes;
+    if (more < 1) return too_large(r, t, (double)*room * row_bytes, limit, e);
+    *room += more < (double)*room ? (int64_t)more : *room;
+    return resize(r, t, *room, limit, e);
 }
 
-static anygp_status read_rows(reader *r, table *t, anygp_error *e)
+static anygp_status read_rows(reader *r, table *t, double limit, anygp_error *e)
 {
     int64_t room = 0, got;
-    TRY(first_room(r, &room, e));
-    TRY(resize(r, t, room, e));
+    TRY(first_room(r, t, limit, &room, e));
+    TRY(resize(r, t, room, limit, e));
     for (;;) {
         TRY(reader_next(r, room - t->rows, t->values + t->rows * t->cols, &got, e));
         t->rows += got;
         if (t->rows < room || t->rows == r->rows) break;
-        TRY(grow(r, t, &room, e));
+        TRY(grow(r, t, &room, limit, e));
     }
-    return t->rows < room ? resize(r, t, t->rows, e) : ANYGP_OK;
+    return t->rows < room ? resize(r, t, t->rows, limit, e) : ANYGP_OK;
 }
 
 anygp_status table_read(const char *path, const read_options *o, table **out, anygp_error *e)
@@ -75,7 +84,7 @@ anygp_status table_read(const char *path, const read_options *o, table **out, an
     if (!t) return fail_memory(e, "a table", sizeof *t);
     TRY_DONE(reader_open(path, o, &r, e));
     t->cols = r->cols;
-    TRY_DONE(read_rows(r, t, e));
+    TRY_DONE(read_rows(r, t, o ? o->memory : 0, e));
     t->target = r->target;
     t->columns = r->columns;
     r->columns = NULL;

@@ -5,11 +5,18 @@ long=(--restarts 1000 --iters 100000) # hours, were it not stopped
 
 usable() { anygp info "$1" >/dev/null && anygp predict "$1" train.csv >"$said/p" && finite "$said/p" && [ "$(wc -l <"$said/p")" = 701 ]; }
 
-# Starts a long fit in the background; it has begun to learn once its temporary name or its first report shows.
+# Starts a long fit in the background, and waits until it catches SIGINT (bit 2 of the kernel's mask).
 begin() { # MODEL
+    local tries mask
     "$ANYGP" fit train.csv -o "$1" "${long[@]}" >"$said/out" 2>"$said/err" </dev/null &
     pid=$!
-    sleep 1
+    for tries in $(seq 200); do
+        mask=$(sed -n 's/^SigCgt:.*\(.\)$/\1/p' "/proc/$pid/status")
+        [[ $mask == [2367abef] ]] && sleep 0.3 && return
+        sleep 0.05
+    done
+    echo "does not catch SIGINT"
+    return 1
 }
 
 time_limit_leaves_a_model() {

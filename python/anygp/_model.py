@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 
 import numpy as np
 
@@ -95,6 +96,18 @@ class _Watch:
             warnings.warn(lib.anygp_status_text(status).decode(), UserWarning, stacklevel=3)
 
 
+_models = weakref.WeakSet()
+
+
+def _new_locks():
+    """In a forked child: whoever held a lock is not there to release it."""
+    for model in list(_models):
+        model._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_new_locks)
+
+
 class Model:
     """Owns an anygp_model. One thread at a time uses the handle; others wait without Python's lock."""
 
@@ -103,6 +116,7 @@ class Model:
         self._lock = threading.Lock()
         self._info = None
         self.status = status
+        _models.add(self)
 
     def __del__(self):
         handle, self._handle = getattr(self, "_handle", None), None

@@ -81,7 +81,8 @@ def test_a_forked_child_goes_on_with_one_thread():
     X = np.random.default_rng(1).normal(size=(900, 3))
     model = GPRegressor(iters=2, n_jobs=2).fit(X, X[:, 0])  # wakes the pool that the child will not have
     expected = model.predict(X)
-    child = os.fork()
+    with model._model._lock:  # as another thread would hold it
+        child = os.fork()
     if child == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(60)

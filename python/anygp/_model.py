@@ -21,7 +21,12 @@ def _rows(X):
     d = X.shape[1]
     inside = X.strides[1] == 8 or d <= 1
     between = X.strides[0] % 8 == 0 and X.strides[0] >= 8 * d or X.shape[0] == 1
-    return X if X.dtype == np.float64 and X.flags.aligned and inside and between else np.ascontiguousarray(X, np.float64)
+    return X if X.dtype == np.float64 and X.flags.aligned and inside and between else packed(X)
+
+
+def packed(array):
+    """The array as doubles without gaps, at an address the library can use; itself where it is so already."""
+    return np.require(array, np.float64, ["C_CONTIGUOUS", "ALIGNED"])
 
 
 def _stride(X):

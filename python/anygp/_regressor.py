@@ -9,7 +9,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _frame
-from ._model import Model
+from ._model import Model, packed
 from ._settings import parameters_of, texts_of, with_settings
 
 try:
@@ -90,14 +90,12 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         target = getattr(y, "name", None)
         X, categories = _frame.learn(X) if _frame.is_frame(X) else (X, {})
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, **self._finite(categories))
-        y = np.ascontiguousarray(y, np.float64)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, only_non_negative=True)
-            sample_weight = np.ascontiguousarray(sample_weight)
+            sample_weight = packed(_check_sample_weight(sample_weight, X, dtype=np.float64, only_non_negative=True))
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
             names = [*names, target if isinstance(target, str) and target not in names else None]
-        self._model, watch = Model.fit(settings, X, y, sample_weight, names, categories, self.verbose)
+        self._model, watch = Model.fit(settings, X, packed(y), sample_weight, names, categories, self.verbose)
         self._categories = categories
         watch.tell(self._model.status)
         return self

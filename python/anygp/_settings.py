@@ -12,14 +12,11 @@ from ._library import lib
 RENAMED = {"seed": "random_state", "threads": "n_jobs", "time": "time_budget"}
 # Settings about files; in Python the data are arrays, and the trace is an attribute.
 OF_FILES = {"target", "weights", "header", "trace"}
-# What is to be said differently in Python than on the command line.
+# What these three take is scikit-learn's convention, not the table's.
 HELP = {
     "random_state": "seed of every random choice; None is seed 0, so that fits are repeatable",
     "n_jobs": "threads; None takes OMP_NUM_THREADS if it is set, else all processors; -1 is all processors",
     "time_budget": "seconds, or a text such as '5m'; training stops then with the best model so far",
-    "valid": "hold out this share of the rows, and score on it",
-    "missing": "NaN among the inputs: an error, or filled with the column's mean",
-    "kernel": "covariance, e.g. 'rbf', 'matern32(iso) + linear'; None is matern52, one length-scale per input",
 }
 OWN = {"verbose": (0, "int", "1: progress and notes on stderr once a second; 2: every iteration")}
 PYTHON_TYPE = {"integer": int, "real": float, "flag": lambda text: text == "yes"}

@@ -81,15 +81,27 @@ def test_a_forked_child_goes_on_with_one_thread():
     X = np.random.default_rng(1).normal(size=(900, 3))
     model = GPRegressor(iters=2, n_jobs=2).fit(X, X[:, 0])  # wakes the pool that the child will not have
     expected = model.predict(X)
-    with model._model._lock:  # as another thread would hold it
-        child = os.fork()
+    stop, holds = threading.Event(), threading.Event()
+
+    def hold():
+        with model._model._lock:
+            holds.set()
+            stop.wait()
+
+    other = threading.Thread(target=hold)
+    other.start()
+    holds.wait()
+    child = os.fork()
     if child == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(60)
         same = np.allclose(model.predict(X), expected, atol=1e-8)
         again = np.allclose(GPRegressor(iters=2, n_jobs=2).fit(X, X[:, 0]).predict(X), expected, atol=1e-6)
         os._exit(0 if same and again else 3)
-    assert os.waitpid(child, 0)[1] == 0
+    status = os.waitpid(child, 0)[1]
+    stop.set()
+    other.join()
+    assert status == 0
 
 
 LEAK = """

@@ -78,7 +78,7 @@ def test_weights_count_rows(waves):
 
 
 @pytest.mark.parametrize("change", [
-    lambda X: X[::2], lambda X: np.asfortranarray(X), lambda X: np.hstack([X, X])[:, 1:3][:, ::-1], lambda X: X.tolist(),
+    lambda X: X[::2], lambda X: np.asfortranarray(X), lambda X: X[:, ::-1], lambda X: X.tolist(),
     lambda X: np.hstack([X, X])[:, :2], lambda X: X[::-1], lambda X: X.astype(np.float32), lambda X: X.astype(">f8"),
     lambda X: np.frombuffer(b"x" + X.tobytes(), dtype=np.uint8)[1:].view(np.float64).reshape(X.shape),
 ], ids=["every second row", "Fortran", "columns backwards", "lists", "columns of a wider array", "rows backwards",

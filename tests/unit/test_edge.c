@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/model_file.h"
+
 enum { N = 30 };
 
 /* ------------------------------------------------------------------------------------- helpers */
@@ -24,9 +26,10 @@ static void keep_warning(void *ctx, anygp_log_level level, const char *text)
 
 static char *path_for(const char *name)
 {
-    static char paths[4][64];
+    enum { ALIVE = 8 }; /* paths a test uses at a time, at most */
+    static char paths[ALIVE][64];
     static int next;
-    char *path = paths[next++ % 4];
+    char *path = paths[next++ % ALIVE];
     snprintf(path, 64, "test_edge_%ld_%s", (long)getpid(), name);
     return path;
 }
@@ -288,10 +291,10 @@ static void weights_that_sum_to_the_rows_keep_their_share_of_the_evidence(void *
     anygp_model *m = fit_arrays(2, 1, x, y, w, pairs);
     double a = 1 + s2 / w[0], d = 1 + s2 / w[1], b = exp(-2.0), det = a * d - b * b;
     double quadratic = (d * y[0] * y[0] - 2 * b * y[0] * y[1] + a * y[1] * y[1]) / det;
-    double merged = -0.5 * (quadratic + log(det)) - log(2 * acos(-1.0));
+    double of_means = -0.5 * (quadratic + log(det)) - log(2 * acos(-1.0));
     char *text;
     read_info(m, &text);
-    check_close(number_in(text, "value"), merged - 0.5 * (log(w[0]) + log(w[1])), 1e-9);
+    check_close(number_in(text, "value"), of_means - 0.5 * (log(w[0]) + log(w[1])), 1e-9);
     anygp_text_free(text);
     anygp_model_free(m);
 }
@@ -379,11 +382,67 @@ static void a_long_kernel_expression_survives_the_model_file(void **unused)
 {
     (void)unused;
     double x[N], y[N];
-    char kernel[2000] = "rbf";
+    char text[2000] = "rbf";
     make_data(x, y);
-    while (strlen(kernel) < 1000) strcat(kernel, " + 0.01*constant");
-    const char *pairs[] = {"kernel", kernel, "iters", "1", "target", "1", NULL};
+    while (strlen(text) < 1000) strcat(text, " + 0.01*constant");
+    const char *pairs[] = {"kernel", text, "iters", "1", "target", "1", NULL};
     anygp_model_free(reloaded(fit_arrays(N, 1, x, y, NULL, pairs)));
+}
+
+/* What loading says of the file of m after `from` became `to`, of the same length, where it stands last in the header. */
+static anygp_status load_changed(const anygp_model *m, const char *from, const char *to, anygp_error *e)
+{
+    char *path = path_for("changed.agp"), digits[17], *last = NULL;
+    static char bytes[1 << 18];
+    anygp_model *again = NULL;
+    int64_t at;
+    assert_int_equal(anygp_save(m, path, e), ANYGP_OK);
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    size_t n = fread(bytes, 1, sizeof bytes - 1, f);
+    for (size_t i = 0; i + strlen(from) <= n; i++)
+        if (!memcmp(bytes + i, from, strlen(from))) last = bytes + i;
+    assert_non_null(last);
+    memcpy(last, to, strlen(to));
+    rewind(f);
+    assert_true(fwrite(bytes, 1, n, f) == n && !fflush(f));
+    assert_true(model_file_checksum(f, digits, &at));
+    fseek(f, at, SEEK_SET);
+    fwrite(digits, 1, 16, f);
+    fclose(f);
+    anygp_status status = anygp_load(path, &again, e);
+    assert_true((again == NULL) == ANYGP_FAILED(status));
+    anygp_model_free(again);
+    unlink(path);
+    return status;
+}
+
+static void settings_of_a_newer_version_do_not_stop_a_model_from_loading(void **unused)
+{
+    (void)unused;
+    double x[N], y[N];
+    anygp_error e;
+    make_data(x, y);
+    const char *pairs[] = {"select", "kmeans", "iters", "1", NULL};
+    anygp_model *m = fit_arrays(N, 1, x, y, NULL, pairs);
+    assert_int_equal(load_changed(m, "\\\"select\\\"", "\\\"zelect\\\"", &e), ANYGP_OK);
+    assert_int_equal(load_changed(m, "kmeans", "kmeanz", &e), ANYGP_OK);
+    assert_int_equal(load_changed(m, "\\\"status\\\"", "\\\"ztatus\\\"", &e), ANYGP_ERR_FILE);
+    anygp_model_free(m);
+}
+
+static void targets_of_a_file_must_share_their_inputs(void **unused)
+{
+    (void)unused;
+    char *path = file_of("shared.csv", "left,a,b\n0,1,2\n1,2,0\n2,0,1\n3,1,1\n4,3,1\n");
+    const char *pairs[] = {"target", "a", "target", "b", "iters", "1", NULL};
+    anygp_model *m = fit_file(path, pairs, NULL);
+    anygp_error e;
+    assert_int_equal(load_changed(m, "left", "left", &e), ANYGP_OK);
+    assert_int_equal(load_changed(m, "left", "lift", &e), ANYGP_ERR_FILE);
+    assert_non_null(strstr(e.text, "different inputs"));
+    anygp_model_free(m);
+    unlink(path);
 }
 
 int main(void)
@@ -404,6 +463,8 @@ int main(void)
         cmocka_unit_test(missing_inputs_are_filled_when_prediction_is_asked_to),
         cmocka_unit_test(a_held_out_row_that_cannot_be_scored_costs_a_warning_not_the_model),
         cmocka_unit_test(a_long_kernel_expression_survives_the_model_file),
+        cmocka_unit_test(settings_of_a_newer_version_do_not_stop_a_model_from_loading),
+        cmocka_unit_test(targets_of_a_file_must_share_their_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

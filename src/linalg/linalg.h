@@ -61,7 +61,8 @@ bool la_cholesky_scaled(int64_t n, double *A, int64_t lda, double scale, double 
 /* 2 sum log L_ii */
 double la_logdet(int64_t n, const double *L, int64_t ldl);
 
-/* Our parallel regions and BLAS alike use `count` threads from here on (0: all processors); returns the former. */
+/* Our parallel regions and BLAS alike use `count` threads from here on (0: all processors); returns the former.
+   Inside a parallel region there is one thread, and this does nothing. */
 int la_threads(int count);
 
 #endif

@@ -8,12 +8,14 @@
  *     anygp_set(s, "kernel", "rbf", &e);
  *     anygp_data *d;  anygp_data_read("train.csv", s, &d, &e);
  *     anygp_model *m; anygp_fit(s, d, &m, &e);
- *     anygp_predict(m, n, X, ldx, 0, mean, variance, &e);
+ *     anygp_predict(m, n, X, ldx, 0, mean, variance, &e);      each call returns a status: see ANYGP_FAILED
+ *     anygp_model_free(m); anygp_data_free(d); anygp_settings_free(s);
  *
  * Conventions
  *   - Every call that can fail returns an anygp_status and, if `e` is not NULL, leaves one sentence in
  *     e->text that says what is wrong, where, and what to do.  The library never prints and never exits.
- *   - Handles are opaque; every *_free accepts NULL.
+ *   - Handles are opaque; every *_free accepts NULL.  A call that fails sets the handle it should have made to NULL.
+ *   - `s`, where a call takes settings, may be NULL: the defaults.
  *   - Inputs X are row-major with a stride (`ldx` doubles from one row to the next); other matrices are
  *     column-major.  Sizes are int64_t, numbers are double.
  *   - A handle may be used by one thread at a time; different handles are independent.
@@ -81,10 +83,12 @@ typedef struct anygp_settings anygp_settings;
 
 ANYGP_API anygp_settings *anygp_settings_new(void); /* defaults; NULL: out of memory */
 ANYGP_API void anygp_settings_free(anygp_settings *s);
+/* Replaces the value; of a list ("target") adds an item. */
 ANYGP_API anygp_status anygp_set(anygp_settings *s, const char *name, const char *value, anygp_error *e);
 ANYGP_API const char *anygp_get(const anygp_settings *s, const char *name); /* NULL: no such setting; "" = not set */
 
-/* The table itself.  field: name, type, default, lower, upper, choices, argument, commands, help. */
+/* The table itself.  field: name, type, default, lower, upper, choices, argument, commands, help; NULL for another.
+   The text of lower and upper lasts until the thread asks again. */
 ANYGP_API int64_t anygp_setting_count(void);
 ANYGP_API const char *anygp_setting_field(int64_t i, const char *field);
 
@@ -130,17 +134,19 @@ ANYGP_API void anygp_data_free(anygp_data *data);
 
 typedef struct anygp_model anygp_model;
 
-/* ANYGP_OK, ANYGP_TIME_LIMIT and ANYGP_INTERRUPTED all leave a valid model. */
+/* ANYGP_OK, ANYGP_TIME_LIMIT and ANYGP_INTERRUPTED all leave a valid model, which does not need `s` and `data` any more. */
 ANYGP_API anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_model **out, anygp_error *e);
 
 /* Mean and variance at each of n rows.  X has the training inputs in their order (constant ones too, without target
    and weights), in the data's units; a text column is given by the index of its category.
-   flags: 0 for the distribution of y, ANYGP_LATENT for that of f.  variance may be NULL. */
+   flags: 0 for the distribution of y, ANYGP_LATENT for that of f.  variance may be NULL.  What is written is finite, or
+   the call fails; then mean and variance hold nothing of use. */
 #define ANYGP_LATENT 1u
 ANYGP_API anygp_status anygp_predict(const anygp_model *m, int64_t n, const double *X, int64_t ldx, unsigned flags,
                                      double *mean, double *variance, anygp_error *e);
 ANYGP_API void anygp_model_free(anygp_model *m);
 
+/* One file that holds all that prediction needs (docs/model-file.md).  It appears whole or not at all. */
 ANYGP_API anygp_status anygp_save(const anygp_model *m, const char *path, anygp_error *e);
 ANYGP_API anygp_status anygp_load(const char *path, anygp_model **out, anygp_error *e);
 
@@ -159,11 +165,11 @@ ANYGP_API int64_t anygp_model_inputs(const anygp_model *m);                     
 ANYGP_API anygp_status anygp_predict_target(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                             int64_t ldx, unsigned flags, double *mean, double *variance,
                                             anygp_error *e);
-/* Joint distribution: mean[n], covariance[n,n]. */
+/* Joint distribution: mean[n], covariance[n,n], all of it. */
 ANYGP_API anygp_status anygp_predict_joint(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                            int64_t ldx, unsigned flags, double *mean, double *covariance,
                                            anygp_error *e);
-/* S joint draws at n rows: draws[n,S]. */
+/* S joint draws at n rows: draws[n,S].  Draw k is a function of (seed, k). */
 ANYGP_API anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
                                     unsigned flags, uint64_t seed, int64_t S, double *draws, anygp_error *e);
 

@@ -9,8 +9,8 @@
 #include "gp/gp.h"
 #include "io/describe.h"
 #include "io/model_file.h"
-#include "linalg/linalg.h"
 #include "io/trace.h"
+#include "linalg/linalg.h"
 
 struct anygp_scores {
     int64_t targets;
@@ -86,6 +86,7 @@ anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_da
 {
     NEED(path);
     NEED(out);
+    *out = NULL;
     anygp_data *d = calloc(1, sizeof *d);
     if (!d) return fail_memory(e, "the data", sizeof *d);
     read_options o = READ_DEFAULTS;
@@ -116,17 +117,16 @@ anygp_status anygp_data_new(int64_t n, int64_t d, const double *X, int64_t ldx, 
 {
     NEED(y);
     NEED(out);
+    *out = NULL;
     if (d > 0) NEED(X);
     if (n < 1 || d < 0 || ldx < d)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "the shape n = %lld, d = %lld, ldx = %lld is not possible",
                          (long long)n, (long long)d, (long long)ldx);
     TRY(check_finite(n, d, X, ldx, y, e));
     int64_t cols = d + 1 + (weights != NULL);
-    size_t count;
     anygp_data *data = calloc(1, sizeof *data);
     table *t = data ? data->table = calloc(1, sizeof *t) : NULL;
-    bool ok = t && size_mul(n, cols, &count) && (t->values = mem_alloc((int64_t)count, sizeof(double))) &&
-              (t->columns = mem_zeroed(cols, sizeof *t->columns));
+    bool ok = t && (t->values = mem_doubles(n, cols)) && (t->columns = mem_zeroed(cols, sizeof *t->columns));
     if (!ok) return anygp_data_free(data), fail_memory(e, "the data", 8.0 * (double)n * (double)cols);
     t->rows = n, t->cols = cols, t->target = d;
     data->weighted = weights != NULL;
@@ -156,6 +156,7 @@ anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_mo
 {
     NEED(data);
     NEED(out);
+    *out = NULL;
     settings *mine = s ? settings_copy(s) : settings_new();
     if (!mine) return fail_memory(e, "the settings", 0);
     char last[24];
@@ -180,6 +181,7 @@ anygp_status anygp_load(const char *path, anygp_model **out, anygp_error *e)
 {
     NEED(path);
     NEED(out);
+    *out = NULL;
     return model_file_read(path, out, e);
 }
 
@@ -217,9 +219,8 @@ anygp_status anygp_predict_target(const anygp_model *m, int64_t target, int64_t 
     const gp *g = m->gp[target];
     predictor *p = NULL;
     int64_t rows = n < 2048 ? n : 2048;
-    double bytes = 8.0 * (double)rows * (double)(g->posterior->ops->work_doubles(g->posterior, 1) + g->schema.D + 1);
     int former = threads_begin(m->settings);
-    anygp_status status = predictor_new(g, fmin(bytes, 256e6), &p, e);
+    anygp_status status = predictor_new(g, fmin((double)rows * predictor_row_bytes(g), 256e6), &p, e);
     if (!ANYGP_FAILED(status))
         status = predictor_run(p, n, X, ldx, &(row_numbers){0, NULL}, flags & ANYGP_LATENT, mean, variance, e);
     predictor_free(p);
@@ -292,6 +293,7 @@ anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, cons
     NEED(m);
     NEED(in);
     NEED(out);
+    *out = NULL;
     anygp_scores *r = scores_new(m->targets);
     if (!r) return fail_memory(e, "scores", 0);
     int former = threads_begin(s);
@@ -308,6 +310,7 @@ anygp_status anygp_model_scores(const anygp_model *m, const char *kind, anygp_sc
     NEED(m);
     NEED(kind);
     NEED(out);
+    *out = NULL;
     bool loo = !strcmp(kind, "leave_one_out");
     if (!loo && strcmp(kind, "valid"))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "kind: '%.40s' is not one of: leave_one_out, valid", kind);
@@ -342,6 +345,7 @@ anygp_status anygp_info(const anygp_model *m, int json, char **text, anygp_error
 {
     NEED(m);
     NEED(text);
+    *text = NULL;
     return json ? describe_json(m, text, e) : describe_text(m, text, e);
 }
 

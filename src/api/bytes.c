@@ -11,6 +11,7 @@ anygp_status anygp_save_bytes(const anygp_model *m, void **bytes, size_t *size, 
     NEED(m);
     NEED(bytes);
     NEED(size);
+    *bytes = NULL;
     FILE *f = open_memstream(&text, size);
     if (!f) return fail_memory(e, "the model's bytes", 0);
     anygp_status status = model_file_write_stream(m, f, e);
@@ -27,6 +28,7 @@ anygp_status anygp_load_bytes(const void *bytes, size_t size, anygp_model **out,
 {
     NEED(bytes);
     NEED(out);
+    *out = NULL;
     /* Opened for reading, so the bytes are not written to; no bytes at all are not a stream. */
     FILE *f = size ? fmemopen((void *)bytes, size, "rb") : NULL;
     if (!f)

@@ -1,9 +1,11 @@
 /* Names and categories of columns that came from arrays: what a file says in its header and its cells. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/handles.h"
 #include "base/memory.h"
+#include "data/utf8.h"
 
 static anygp_status find_column(const anygp_data *data, int64_t j, column **out, anygp_error *e)
 {
@@ -15,13 +17,24 @@ static anygp_status find_column(const anygp_data *data, int64_t j, column **out,
     return ANYGP_OK;
 }
 
+/* As a file's texts: UTF-8 whatever it was. */
+static char *copy_text(const char *text)
+{
+    size_t n = strlen(text);
+    char *copy = mem_alloc((int64_t)n + 1, 2);
+    if (!copy) return NULL;
+    memcpy(copy, text, n);
+    copy[utf8_from_any(copy, n)] = 0;
+    return copy;
+}
+
 anygp_status anygp_data_name(anygp_data *data, int64_t column_number, const char *name, anygp_error *e)
 {
     column *c;
     NEED(data);
     NEED(name);
     TRY(find_column(data, column_number, &c, e));
-    char *copy = mem_strdup(name);
+    char *copy = copy_text(name);
     if (!copy) return fail_memory(e, "a name", 0);
     free(c->name);
     c->name = copy;
@@ -44,7 +57,7 @@ static anygp_status copy_names(int64_t count, const char *const *names, char ***
 {
     char **copy = mem_zeroed(count, sizeof *copy);
     int64_t k = 0;
-    while (copy && k < count && names[k] && (copy[k] = mem_strdup(names[k]))) k++;
+    while (copy && k < count && names[k] && (copy[k] = copy_text(names[k]))) k++;
     if (copy && k == count) return *out = copy, ANYGP_OK;
     anygp_status status = copy && !names[k] ? fail_with(e, ANYGP_ERR_ARGUMENT, "category %lld is NULL", (long long)k)
                                             : fail_memory(e, "category names", 8.0 * (double)count);

@@ -26,6 +26,12 @@ void *mem_zeroed(int64_t count, size_t size)
     return p;
 }
 
+double *mem_doubles(int64_t rows, int64_t cols)
+{
+    size_t count;
+    return size_mul(rows, cols, &count) ? mem_alloc((int64_t)count, sizeof(double)) : NULL;
+}
+
 char *mem_strdup(const char *s)
 {
     if (!s) return NULL;

@@ -18,6 +18,7 @@ bool size_mul(int64_t a, int64_t b, size_t *out);
    Freed by free().  A request of zero bytes gives a valid pointer. */
 void *mem_alloc(int64_t count, size_t size);
 void *mem_zeroed(int64_t count, size_t size);
+double *mem_doubles(int64_t rows, int64_t cols); /* rows*cols of them; NULL also when that overflows */
 char *mem_strdup(const char *s);
 
 typedef struct arena arena;

@@ -16,6 +16,7 @@
 #include "base/threads.h"
 #include "data/format.h"
 #include "data/text_buffer.h"
+#include "data/utf8.h"
 
 enum { PIECES_MOST = 64, PIECES_PER_THREAD = 4, PIECE_LEAST = 1 << 15 };
 
@@ -277,7 +278,7 @@ static anygp_status name_columns(reader *r, const csv_dialect *d, const char *p,
     name_table names = {0};
     anygp_status status = ANYGP_OK;
     const char *stop = csv_record_end(d, p, end);
-    char *text = malloc((size_t)(stop - p) + 1);
+    char *text = malloc(2 * (size_t)(stop - p) + 1);
     csv_cell c;
     if (!text) return fail_memory(e, "column names", (double)(stop - p));
     p = csv_line_start(d, p);
@@ -287,7 +288,7 @@ static anygp_status name_columns(reader *r, const csv_dialect *d, const char *p,
                                input_name(r->in));
             break;
         }
-        size_t n = csv_cell_text(&c, text);
+        size_t n = utf8_from_any(text, csv_cell_text(&c, text));
         if (n > 0) status = distinct_name(&names, text, n, &r->columns[j].name, e);
         p = csv_next_cell(d, p);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "data/number.h"
+#include "data/utf8.h"
 
 enum { LEVELS_MOST = 1000000 };
 
@@ -126,7 +127,7 @@ static int64_t category(csv_layout *l, csv_piece *w, const csv_unknown *u, char 
 {
     name_table *t = &l->categories[u->col];
     column *col = &l->columns[u->col];
-    size_t n = csv_cell_text(&u->cell, text);
+    size_t n = utf8_from_any(text, csv_cell_text(&u->cell, text));
     int64_t k = name_find(t, text, n);
     if (k >= 0) return k;
     csv_fault_kind kind = FAULT_NONE;
@@ -153,7 +154,7 @@ void csv_settle(csv_layout *l, csv_piece *w)
         size_t n = (size_t)(w->unknown[i].cell.end - w->unknown[i].cell.begin);
         if (n > longest) longest = n;
     }
-    char *text = w->unknowns ? malloc(longest) : NULL;
+    char *text = w->unknowns ? malloc(2 * longest) : NULL; /* UTF-8 of Latin-1 is up to twice as long */
     if (w->unknowns && !text) fault(w, FAULT_MEMORY, w->begin, w->begin, w->unknown[0].col);
     for (int64_t i = 0; text && i < w->unknowns; i++) {
         int64_t k = category(l, w, &w->unknown[i], text);

@@ -8,6 +8,10 @@
 
 /* Targets outside this range cannot be squared safely: their variances would overflow or vanish. */
 static const double TARGET_LARGEST = 1e140, TARGET_SMALLEST = 1e-140;
+/* The same for inputs that are not standardised. */
+static const double INPUT_LARGEST = 1e140;
+/* What stands for a missing category where that is not a category of its own: equal to none. */
+static const double NO_LEVEL = -1;
 
 void dataset_clear(dataset *d)
 {
@@ -18,12 +22,13 @@ void dataset_clear(dataset *d)
     *d = (dataset){0};
 }
 
-/* Weighted mean and population variance in extended precision: sums of 1e308 do not overflow there. */
+/* Weighted mean and population variance in extended precision: sums of 1e308 do not overflow there.  Deviations from the
+   first value are summed, so that equal values have exactly that mean and no variance. */
 static void moments(int64_t n, const double *x, int64_t stride, const double *w, double *mean, long double *variance)
 {
-    long double sum = 0, weight = 0, squares = 0;
-    for (int64_t i = 0; i < n; i++) sum += (long double)w[i] * x[i * stride], weight += w[i];
-    long double m = sum / weight;
+    long double sum = 0, weight = 0, squares = 0, first = n > 0 ? x[0] : 0;
+    for (int64_t i = 0; i < n; i++) sum += w[i] * (x[i * stride] - first), weight += w[i];
+    long double m = first + sum / weight;
     for (int64_t i = 0; i < n; i++) squares += w[i] * (x[i * stride] - m) * (x[i * stride] - m);
     *mean = (double)m;
     *variance = squares / weight;
@@ -126,7 +131,7 @@ static anygp_status scan_input(const table *t, const dataset *d, const int64_t *
         differs |= x != first;
         sum += (long double)d->w[r] * x, weight += d->w[r];
     }
-    c->fill = weight > 0 ? (double)(sum / weight) : 0;
+    c->fill = c->text ? NO_LEVEL : weight > 0 ? (double)(sum / weight) : 0;
     *constant = c->text ? !differs && !missing : !differs;
     return ANYGP_OK;
 }
@@ -252,10 +257,30 @@ static anygp_status standardize_target(dataset *d, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* Inputs that stay as they are must be such that their squares are numbers. */
+static anygp_status check_inputs(const dataset *d, anygp_error *e)
+{
+    char label[96];
+    for (int64_t i = 0; i < d->n * d->D; i++)
+        if (fabs(d->X[i]) > INPUT_LARGEST)
+            return fail_with(e, ANYGP_ERR_DATA, "column %s has the value %g, too large to be squared; standardise it",
+                             schema_label(schema_at(&d->schema, i % d->D), label), d->X[i]);
+    return ANYGP_OK;
+}
+
+static anygp_status check_target_size(const dataset *d, anygp_error *e)
+{
+    double largest = 0;
+    for (int64_t r = 0; r < d->n; r++) largest = fmax(largest, fabs(d->y[r]));
+    if (largest == 0 || largest >= TARGET_SMALLEST) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_DATA, "the target is at most %g; rescale the target column, or standardise it",
+                     largest);
+}
+
 anygp_status dataset_standardize(dataset *d, const int64_t *group, bool inputs, bool target, anygp_error *e)
 {
-    if (inputs) TRY(standardize_inputs(d, group, e));
-    return target ? standardize_target(d, e) : ANYGP_OK;
+    TRY(inputs ? standardize_inputs(d, group, e) : check_inputs(d, e));
+    return target ? standardize_target(d, e) : check_target_size(d, e);
 }
 
 void dataset_spread(const dataset *d, double *sd_x, double *rms_y)

@@ -50,6 +50,7 @@ typedef struct merged {
     double extra;        /* sum of c - 1 */
     double log_c;        /* sum of log c */
     double SS;           /* sum of the within-group sums of squares */
+    bool plain;          /* every count is 1: the three sums before are 0 */
     const dataset *data; /* the rows behind it; must outlive this */
     int64_t *group;      /* data->n: the group of each row, or -1: not in this subset */
 } merged;

@@ -10,6 +10,7 @@
 #include "data/format.h"
 #include "data/hdf5_lock.h"
 #include "data/members.h"
+#include "data/utf8.h"
 
 enum { NAME_MOST = 256, DATASETS_MOST = 4096 };
 
@@ -100,9 +101,10 @@ static members choose_datasets(hdf5_state *h)
 
 static anygp_status set_name(column *c, const char *text, size_t n, anygp_error *e)
 {
-    char *name = malloc(n + 1);
+    char *name = malloc(2 * n + 1);
     if (!name) return fail_memory(e, "column names", (double)n);
     memcpy(name, text, n);
+    n = utf8_from_any(name, n);
     name[n] = 0;
     free(c->name);
     c->name = name;

@@ -79,7 +79,9 @@ static void accumulate(merged *m)
     }
     for (int64_t i = 0; i < d->n; i++)
         if (m->group[i] >= 0) m->SS += d->w[i] * pow(d->y[i] - m->y[m->group[i]], 2);
+    m->plain = true;
     for (int64_t g = 0; g < m->n; g++) {
+        m->plain &= m->c[g] == 1;
         m->total += m->c[g];
         m->extra += m->c[g] - 1;
         m->log_c += log(m->c[g]);

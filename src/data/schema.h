@@ -16,7 +16,7 @@ typedef struct input_spec {
     int64_t position; /* column of X, or -1: constant, not in the model */
     bool text;
     double shift, scale; /* number columns; text: 0, 1 */
-    double fill;         /* the column's mean in data units, for --missing mean */
+    double fill;         /* for --missing mean: the column's mean in data units; text: a level */
     int64_t levels;      /* text: categories, in the order of their indices */
     char **level;
 } input_spec;

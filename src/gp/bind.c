@@ -11,7 +11,7 @@
 
 struct binding {
     const gp_set *m;
-    const schema *schema; /* the inputs are those of every target */
+    const schema *schema; /* of the first target: names, numbers and kinds of the inputs are those of all */
     const settings *s;
     reader *reader;
     int64_t *column; /* inputs: column of the file */
@@ -19,6 +19,7 @@ struct binding {
     int64_t *levels; /* inputs: how many are mapped so far */
     int64_t *unseen; /* inputs: categories the model has not seen */
     bool warned, by_name;
+    bool fill; /* --missing mean, for a model that was trained without; else the model knows what to do */
     double *cells;
     int64_t capacity;
 };
@@ -63,13 +64,21 @@ static int64_t column_named(const reader *r, const char *name, int64_t start)
 
 static bool has_names(const reader *r) { return reader_columns(r) > 0 && reader_column(r, 0)->name; }
 
+/* A column may be constant, and so left out, for one target and not for another. */
+static bool is_used(const binding *b, int64_t i)
+{
+    for (int64_t t = 0; t < b->m->targets; t++)
+        if (b->m->gp[t]->schema.input[i].position >= 0) return true;
+    return false;
+}
+
 static anygp_status match_by_name(binding *b, anygp_error *e)
 {
     const schema *s = b->schema;
     b->by_name = true;
     for (int64_t i = 0; i < s->inputs; i++) {
         b->column[i] = column_named(b->reader, s->input[i].name, s->input[i].number);
-        if (b->column[i] < 0 && s->input[i].position >= 0)
+        if (b->column[i] < 0 && is_used(b, i))
             return fail_with(e, ANYGP_ERR_DATA, "%s has no column '%.80s', which the model was trained on",
                              reader_name(b->reader), s->input[i].name);
     }
@@ -92,7 +101,7 @@ static anygp_status check_kinds(const binding *b, anygp_error *e)
     char label[96];
     for (int64_t i = 0; i < b->schema->inputs; i++) {
         const input_spec *c = &b->schema->input[i];
-        if (c->position < 0 || b->column[i] < 0) continue;
+        if (!is_used(b, i) || b->column[i] < 0) continue;
         bool text = reader_column(b->reader, b->column[i])->kind == COLUMN_TEXT;
         if (text != c->text)
             return fail_with(e, ANYGP_ERR_DATA, "%s: column %s has %s, but the model was trained on %s",
@@ -109,6 +118,7 @@ anygp_status binding_open(const gp_set *m, const char *path, const settings *s, 
     anygp_status status = ANYGP_OK;
     if (!b) return fail_memory(e, "the columns", sizeof *b);
     b->m = m, b->schema = c, b->s = s;
+    b->fill = settings_is(s, SET_MISSING, "mean") && !c->fill_missing;
     b->column = mem_alloc(c->inputs, sizeof *b->column);
     b->level = mem_zeroed(c->inputs, sizeof *b->level);
     b->levels = mem_zeroed(c->inputs, sizeof *b->levels);
@@ -163,11 +173,13 @@ static anygp_status pick(binding *b, int64_t n, double *rows, anygp_error *e)
 {
     int64_t wide = reader_columns(b->reader), inputs = b->schema->inputs;
     for (int64_t i = 0; i < inputs; i++) {
-        bool text = b->schema->input[i].text && b->schema->input[i].position >= 0;
+        const input_spec *c = &b->schema->input[i];
+        bool text = c->text && is_used(b, i);
+        double missing = b->fill ? c->fill : NAN;
         if (text) TRY(map_levels(b, i, e));
         for (int64_t r = 0; r < n; r++) {
             double x = b->column[i] < 0 ? 0 : b->cells[r * wide + b->column[i]];
-            rows[r * inputs + i] = text && !isnan(x) ? b->level[i][(int64_t)x] : x;
+            rows[r * inputs + i] = isnan(x) ? missing : text ? b->level[i][(int64_t)x] : x;
         }
     }
     return ANYGP_OK;
@@ -178,10 +190,8 @@ anygp_status binding_next(binding *b, int64_t max_rows, double *rows, const doub
 {
     if (max_rows > b->capacity) {
         free(b->cells);
-        size_t count;
         b->capacity = 0;
-        b->cells =
-            size_mul(max_rows, reader_columns(b->reader), &count) ? mem_alloc((int64_t)count, sizeof(double)) : NULL;
+        b->cells = mem_doubles(max_rows, reader_columns(b->reader));
         if (!b->cells)
             return fail_memory(e, "a block of rows", 8.0 * (double)max_rows * (double)reader_columns(b->reader));
         b->capacity = max_rows;

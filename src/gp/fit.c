@@ -1,13 +1,12 @@
-#include "gp/gp.h"
+/* From a table and settings to fitted models, one a target. */
+#include "gp/fit.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/random.h"
 
 enum { EXACT_MOST = 4000 }; /* distinct rows up to which `auto` is exact: about a minute on two cores */
 
@@ -29,92 +28,36 @@ void gp_set_free(gp_set *m)
     free(m);
 }
 
-/* --------------------------------------------------------------------------------------- units */
-
-double gp_unit(const schema *s, const kernel_param *p)
-{
-    double x = p->column >= 0 ? schema_at(s, p->column)->scale : 1;
-    switch (p->role) {
-    case ROLE_VARIANCE: return p->unit_variance ? s->y_scale * s->y_scale : 1;
-    case ROLE_LENGTH:
-    case ROLE_PERIOD: return x;
-    case ROLE_FREQUENCY: return 1 / x;
-    default: return 1;
-    }
-}
-
-double gp_noise(const gp *g) { return g->posterior->noise * g->schema.y_scale * g->schema.y_scale; }
-
-anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e)
-{
-    kernel *k = g->posterior->kernel;
-    int64_t P = kernel_count(k);
-    double *values = mem_alloc(P, sizeof *values);
-    if (!values) return fail_memory(e, "the kernel's text", 8.0 * (double)P);
-    for (int64_t i = 0; i < P; i++) {
-        double unit = gp_unit(&g->schema, kernel_param_at(k, i)), value = kernel_values(k)[i] * unit;
-        values[i] = fmin(fmax(value, -DBL_MAX), DBL_MAX); /* inputs of 1e308 have a length-scale beyond it */
-    }
-    anygp_status status = kernel_format(k, values, digits, text, e);
-    free(values);
-    return status;
-}
-
-/* -------------------------------------------------------------------------------------- kernel */
-
-anygp_status gp_parse_kernel(const char *text, const schema *s, kernel **out, anygp_error *e)
-{
-    kernel_input *in = mem_alloc(s->inputs, sizeof *in);
-    if (!in) return fail_memory(e, "the kernel", (double)s->inputs * sizeof *in);
-    for (int64_t i = 0; i < s->inputs; i++) {
-        const input_spec *c = &s->input[i];
-        in[i] = (kernel_input){c->name, c->number,
-                               c->position < 0 ? INPUT_CONSTANT
-                               : c->text       ? INPUT_TEXT
-                                               : INPUT_NUMBER,
-                               c->position};
-    }
-    anygp_status status = kernel_parse(text, in, s->inputs, s->D, out, e);
-    free(in);
-    return status;
-}
-
-/* matern52 over the numbers, times a categorical factor over the texts. */
-static const char *default_kernel(const schema *s)
-{
-    int64_t numbers = 0, texts = 0;
-    for (int64_t i = 0; i < s->inputs; i++)
-        if (s->input[i].position >= 0) s->input[i].text ? texts++ : numbers++;
-    return texts == 0 ? "matern52" : numbers == 0 ? "categorical" : "matern52 * categorical";
-}
-
-/* Values the user gave are in data units. */
-static void given_to_model_units(kernel *k, const schema *s)
-{
-    for (int64_t i = 0; i < kernel_count(k); i++) {
-        const kernel_param *p = kernel_param_at(k, i);
-        if (p->given) kernel_values(k)[i] /= gp_unit(s, p);
-    }
-}
-
 /* ------------------------------------------------------------------------------------- settings */
+
+/* Whether `word` is an item of a list separated by commas. */
+static bool has_item(const char *list, const char *word)
+{
+    size_t length = strlen(word), n;
+    for (; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        if (n == length && !strncmp(list, word, n)) return true;
+    }
+    return false;
+}
 
 static bool fixes(const settings *s, const char *what)
 {
-    const char *list = settings_text(s, SET_FIX), *at = strstr(list, what);
-    return !strcmp(list, "all") || (at && (at == list || at[-1] == ','));
+    const char *list = settings_text(s, SET_FIX);
+    return has_item(list, what) || has_item(list, "all");
 }
 
 static anygp_status check_fix(const settings *s, anygp_error *e)
 {
-    static const char *const known[] = {"kernel", "noise", "inducing", "all", "none"};
-    for (const char *at = settings_text(s, SET_FIX); *at; at += *at == ',') {
-        size_t n = strcspn(at, ","), i = 0;
-        while (i < 5 && (strlen(known[i]) != n || strncmp(at, known[i], n) != 0)) i++;
-        if (i == 5)
+    static const char known[] = "kernel,noise,inducing,all,none";
+    size_t n;
+    for (const char *at = settings_text(s, SET_FIX); *at; at += n + (at[n] == ',')) {
+        char item[16] = "";
+        n = strcspn(at, ",");
+        if (n < sizeof item) memcpy(item, at, n);
+        if (!has_item(known, item))
             return fail_with(e, ANYGP_ERR_ARGUMENT, "fix: '%.*s' is not one of: kernel, noise, inducing, all, none",
                              (int)(n < 80 ? n : 80), at);
-        at += n;
     }
     return ANYGP_OK;
 }
@@ -143,16 +86,23 @@ static anygp_status choose_model(const settings *s, const merged *rows, const mo
                      near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* The largest subset that fits, to within a factor of 2. */
+static int64_t subset_that_fits(const problem *p, double bytes)
+{
+    problem q = *p;
+    for (q.subset = EXACT_MOST; q.subset > 1 && model_sod.bytes(&q) > bytes;) q.subset /= 2;
+    return q.subset;
+}
+
 static anygp_status check_memory(const settings *s, const model_ops *model, const problem *p, anygp_error *e)
 {
     bool given = settings_given(s, SET_MEMORY);
     double need = model->bytes(p), have = given ? settings_number(s, SET_MEMORY) : (double)memory_available();
     if (need <= have) return ANYGP_OK;
-    int64_t most = (int64_t)sqrt(have / 8.0 * 0.9);
     return fail_with(e, ANYGP_ERR_MEMORY,
                      "the %s model of %lld distinct rows needs %.3g GB and %s %.3g GB; use --model sod --inducing %lld",
                      model->name, (long long)p->rows->n, need / 1e9, given ? "--memory allows" : "the machine has",
-                     have / 1e9, (long long)(most < 4000 ? (most > 1 ? most : 1) : 4000));
+                     have / 1e9, (long long)subset_that_fits(p, have));
 }
 
 /* ----------------------------------------------------------------------------------------- trace */
@@ -161,26 +111,30 @@ typedef struct monitor {
     const settings *s;
     gp *g;
     int64_t capacity;
-    double y_scale;
+    double y_scale, time_limit;
 } monitor;
+
+static bool keep_step(monitor *m, const train_step *step)
+{
+    gp *g = m->g;
+    if (g->steps == m->capacity) {
+        int64_t grown = m->capacity ? 2 * m->capacity : 64;
+        train_step *moved = realloc(g->trace, (size_t)grown * sizeof *moved);
+        if (!moved) return false;
+        g->trace = moved;
+        m->capacity = grown;
+    }
+    g->trace[g->steps++] = *step;
+    return true;
+}
 
 static int on_step(void *ctx, const train_step *step)
 {
     monitor *m = ctx;
-    gp *g = m->g;
     train_step data = *step;
     data.rmse *= m->y_scale;
     data.mnlp += log(m->y_scale);
-    if (step->stage == TRAIN_MAIN) {
-        if (g->steps == m->capacity) {
-            int64_t grown = m->capacity ? 2 * m->capacity : 64;
-            train_step *moved = realloc(g->trace, (size_t)grown * sizeof *moved);
-            if (!moved) return 1;
-            g->trace = moved;
-            m->capacity = grown;
-        }
-        g->trace[g->steps++] = data;
-    }
+    if (step->stage == TRAIN_MAIN && !keep_step(m, &data)) return 1;
     anygp_progress progress = {.stage = step->stage == TRAIN_MAIN ? "learning" : "starting point",
                                .iteration = step->iteration,
                                .iterations = settings_integer(m->s, SET_ITERS),
@@ -188,7 +142,7 @@ static int on_step(void *ctx, const train_step *step)
                                .restarts = settings_integer(m->s, SET_RESTARTS),
                                .objective = step->objective,
                                .seconds = step->seconds,
-                               .time_limit = settings_number(m->s, SET_TIME),
+                               .time_limit = isinf(m->time_limit) ? NAN : m->time_limit,
                                .rmse = data.rmse,
                                .mnlp = data.mnlp};
     return settings_progress(m->s, &progress);
@@ -196,16 +150,13 @@ static int on_step(void *ctx, const train_step *step)
 
 /* ------------------------------------------------------------------------------------------ fit */
 
-/* Notes a user wants to see: what was left out. */
-static void note_what_was_left_out(const settings *s, const dataset *d)
+static void note_constants(const settings *s, const schema *c)
 {
     char label[96], list[256] = "";
     int64_t constants = 0;
-    if (d->no_target) settings_log(s, ANYGP_NOTE, "%lld rows without a target were left out", (long long)d->no_target);
-    if (d->no_weight) settings_log(s, ANYGP_NOTE, "%lld rows of weight 0 were left out", (long long)d->no_weight);
-    for (int64_t i = 0; i < d->schema.inputs; i++) {
-        if (d->schema.input[i].position >= 0) continue;
-        schema_label(&d->schema.input[i], label);
+    for (int64_t i = 0; i < c->inputs; i++) {
+        if (c->input[i].position >= 0) continue;
+        schema_label(&c->input[i], label);
         if (constants++ < 5 && strlen(list) + strlen(label) + 3 < sizeof list) {
             if (constants > 1) strcat(list, ", ");
             strcat(list, label);
@@ -214,11 +165,17 @@ static void note_what_was_left_out(const settings *s, const dataset *d)
     if (constants)
         settings_log(s, ANYGP_NOTE, "%lld constant column%s left out of the model: %s%s", (long long)constants,
                      constants == 1 ? " is" : "s are", list, constants > 5 ? ", ..." : "");
-    if (d->n > 1 && d->schema.y_sd == 1 && d->y[0] == d->schema.y_mean) {
-        bool equal = true;
-        for (int64_t i = 0; i < d->n && equal; i++) equal = d->y[i] == d->y[0];
-        if (equal) settings_log(s, ANYGP_WARNING, "all targets are equal to %g; there is nothing to learn", d->y[0]);
-    }
+}
+
+/* What a user wants to know of the data before the training. */
+static void note_what_was_left_out(const settings *s, const dataset *d)
+{
+    if (d->no_target) settings_log(s, ANYGP_NOTE, "%lld rows without a target were left out", (long long)d->no_target);
+    if (d->no_weight) settings_log(s, ANYGP_NOTE, "%lld rows of weight 0 were left out", (long long)d->no_weight);
+    note_constants(s, &d->schema);
+    bool equal = d->n > 1;
+    for (int64_t i = 1; i < d->n && equal; i++) equal = d->y[i] == d->y[0];
+    if (equal) settings_log(s, ANYGP_WARNING, "all targets are equal to %g; there is nothing to learn", d->y[0]);
 }
 
 static void score_loo(gp *g, const schema *c, const leave_one_out *l)
@@ -235,7 +192,37 @@ static void score_loo(gp *g, const schema *c, const leave_one_out *l)
     g->loo.count = regression_scores_list(&acc, g->loo.list);
 }
 
-static anygp_status learn(gp *g, dataset *d, kernel *k, const settings *s, double began, anygp_error *e)
+static anygp_status check_noise(const hyper *h, const merged *rows, anygp_error *e)
+{
+    if (h->noise > 0 || rows->plain) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "noise 0 is fixed, but without noise rows with equal inputs or with weights have no density; "
+                     "give a positive --noise");
+}
+
+static train_options options_of(const settings *s, double began, double limit, monitor *watch)
+{
+    double jitter = settings_number(s, SET_JITTER);
+    return (train_options){.iterations = settings_integer(s, SET_ITERS),
+                           .restarts = settings_integer(s, SET_RESTARTS),
+                           .jitter = isnan(jitter) ? 0 : jitter,
+                           .time_limit = limit,
+                           .began = began,
+                           .report = on_step,
+                           .ctx = watch};
+}
+
+static void keep_result(gp *g, const dataset *d, const train_result *r)
+{
+    g->objective = r->objective, g->objective_rows = r->rows, g->log_prior = r->log_prior;
+    g->jitter = r->jitter, g->rows = d->total, g->inducing = g->posterior->n;
+    g->iterations = r->iterations, g->evaluations = r->evaluations, g->status = r->status;
+    score_loo(g, &d->schema, &r->loo);
+}
+
+/* Rows and kernel in model units to a trained posterior.  Takes the kernel over. */
+static anygp_status learn(gp *g, const dataset *d, kernel *k, const settings *s, double began, double limit,
+                          anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     merged rows = {0};
@@ -249,6 +236,7 @@ static anygp_status learn(gp *g, dataset *d, kernel *k, const settings *s, doubl
     TRY_DONE(dataset_merge(d, !kernel_has_white(k), &rows, e));
     dataset_spread(d, sd_x, &rms_y);
     hyper_defaults(&h, sd_x, rms_y);
+    TRY_DONE(check_noise(&h, &rows, e));
     TRY_DONE(basis_init(&mean, mean_of(s), &d->schema, 100 * rms_y * rms_y, e));
     problem p = {&rows, &mean, (uint64_t)settings_integer(s, SET_SEED), settings_integer(s, SET_INDUCING),
                  settings_text(s, SET_SELECT)};
@@ -257,24 +245,13 @@ static anygp_status learn(gp *g, dataset *d, kernel *k, const settings *s, doubl
     if (rows.n < d->n)
         settings_log(s, ANYGP_NOTE, "%lld rows share their inputs and were merged to %lld distinct ones",
                      (long long)d->n, (long long)rows.n);
-    monitor watch = {.s = s, .g = g, .y_scale = d->schema.y_scale};
-    double limit = settings_number(s, SET_TIME), jitter = settings_number(s, SET_JITTER);
-    train_options o = {.iterations = settings_integer(s, SET_ITERS),
-                       .restarts = settings_integer(s, SET_RESTARTS),
-                       .jitter = isnan(jitter) ? 0 : jitter,
-                       .time_limit = isnan(limit) ? INFINITY : limit,
-                       .began = began,
-                       .report = on_step,
-                       .ctx = &watch};
+    monitor watch = {.s = s, .g = g, .y_scale = d->schema.y_scale, .time_limit = limit};
+    train_options o = options_of(s, began, limit, &watch);
     TRY_DONE(train(g->model, &p, &h, &o, &result, &g->posterior, e));
-    g->objective = result.objective, g->objective_rows = result.rows, g->log_prior = result.log_prior;
-    g->jitter = result.jitter, g->rows = d->total;
-    g->inducing = g->model == &model_exact ? rows.n : p.subset < rows.n ? p.subset : rows.n;
-    g->iterations = result.iterations, g->evaluations = result.evaluations, g->status = result.status;
+    keep_result(g, d, &result);
     if (g->jitter > 0)
         settings_log(s, ANYGP_NOTE, "the covariance matrix needed jitter: %.1g of its mean diagonal was added",
                      g->jitter);
-    score_loo(g, &d->schema, &result.loo);
 done:
     train_result_clear(&result);
     basis_clear(&mean);
@@ -284,45 +261,54 @@ done:
     return status;
 }
 
-/* One target. */
-static anygp_status fit_one(const table *t, const table_part *part, const settings *s, gp **out, anygp_error *e)
+/* The kernel of the settings, or the default one, over the columns of d. */
+static anygp_status parse_kernel(const table_part *part, const settings *s, const dataset *d, kernel **k,
+                                 anygp_error *e)
+{
+    TRY(gp_parse_kernel(settings_given(s, SET_KERNEL) ? settings_text(s, SET_KERNEL) : gp_default_kernel(&d->schema),
+                        &d->schema, k, e));
+    if (part->weights < 0 || !kernel_has_white(*k)) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "a white kernel tells equal rows apart, so it cannot be used with --weights; use --noise alone");
+}
+
+/* Data and the values in the kernel to model units. */
+static anygp_status standardize(dataset *d, kernel *k, const settings *s, anygp_error *e)
+{
+    bool both = settings_is(s, SET_STANDARDIZE, "both");
+    int64_t *group = mem_alloc(d->D, sizeof *group);
+    if (!group) return fail_memory(e, "column groups", 8.0 * (double)d->D);
+    kernel_groups(k, group);
+    anygp_status status = dataset_standardize(d, group, both || settings_is(s, SET_STANDARDIZE, "x"),
+                                              both || settings_is(s, SET_STANDARDIZE, "y"), e);
+    free(group);
+    gp_given_to_model_units(k, &d->schema);
+    return status;
+}
+
+/* One target, in `limit` seconds. */
+static anygp_status fit_one(const table *t, const table_part *part, const settings *s, double limit, gp **out,
+                            anygp_error *e)
 {
     double began = clock_seconds();
     anygp_status status = ANYGP_OK;
     dataset d = {0};
     kernel *k = NULL;
-    int64_t *group = NULL;
     gp *g = calloc(1, sizeof *g);
     if (!g) return fail_memory(e, "the model", sizeof *g);
     TRY_DONE(dataset_build(t, part, settings_is(s, SET_MISSING, "mean"), &d, e));
     note_what_was_left_out(s, &d);
-    TRY_DONE(gp_parse_kernel(settings_given(s, SET_KERNEL) ? settings_text(s, SET_KERNEL) : default_kernel(&d.schema),
-                             &d.schema, &k, e));
-    if (part->weights >= 0 && kernel_has_white(k)) {
-        status =
-            fail_with(e, ANYGP_ERR_ARGUMENT,
-                      "a white kernel tells equal rows apart, so it cannot be used with --weights; use --noise alone");
-        goto done;
-    }
-    if (!(group = mem_alloc(d.D, sizeof *group))) {
-        status = fail_memory(e, "column groups", 8.0 * (double)d.D);
-        goto done;
-    }
-    kernel_groups(k, group);
-    bool both = settings_is(s, SET_STANDARDIZE, "both");
-    TRY_DONE(dataset_standardize(&d, group, both || settings_is(s, SET_STANDARDIZE, "x"),
-                                 both || settings_is(s, SET_STANDARDIZE, "y"), e));
-    given_to_model_units(k, &d.schema);
+    TRY_DONE(parse_kernel(part, s, &d, &k, e));
+    TRY_DONE(standardize(&d, k, s, e));
     kernel *mine = k;
     k = NULL; /* learn() takes it over */
-    TRY_DONE(learn(g, &d, mine, s, began, e));
+    TRY_DONE(learn(g, &d, mine, s, began, limit, e));
     g->schema = d.schema;
     d.schema = (schema){0};
     g->seconds = clock_seconds() - began;
 done:
     dataset_clear(&d);
     kernel_free(k);
-    free(group);
     if (ANYGP_FAILED(status))
         gp_free(g);
     else
@@ -330,125 +316,36 @@ done:
     return status;
 }
 
-/* -------------------------------------------------------------------------------------- targets */
-
-typedef struct columns {
-    int64_t targets, *target, weights;
-    bool *skip; /* the target columns */
-} columns;
-
-static void columns_clear(columns *c)
+/* One after the other; each may take an equal share of the time that is left, and none once the caller said stop. */
+static anygp_status fit_targets(const table *t, const fit_columns *c, const bool *held, const settings *s, gp_set *m,
+                                anygp_error *e)
 {
-    free(c->target);
-    free(c->skip);
-}
-
-/* The target columns named in the settings, or the file's own. */
-static anygp_status find_columns(const table *t, const settings *s, columns *c, anygp_error *e)
-{
-    const char *list = settings_text(s, SET_TARGET);
-    c->weights = -1;
-    c->target = mem_alloc(1 + (int64_t)strlen(list), sizeof *c->target);
-    c->skip = mem_zeroed(t->cols, sizeof *c->skip);
-    if (!c->target || !c->skip) return fail_memory(e, "the columns", (double)t->cols);
-    if (settings_given(s, SET_WEIGHTS))
-        TRY(column_find(t->columns, t->cols, settings_text(s, SET_WEIGHTS), &c->weights, e));
-    if (!*list) {
-        if (t->target < 0)
-            return fail_with(e, ANYGP_ERR_DATA, "the file has inputs but no target; name one with --target");
-        c->target[c->targets++] = t->target == c->weights && t->target > 0 ? t->target - 1 : t->target;
+    double began = clock_seconds(), limit = settings_number(s, SET_TIME);
+    anygp_status worst = ANYGP_OK;
+    if (isnan(limit)) limit = INFINITY;
+    for (int64_t k = 0; k < c->targets; k++) {
+        table_part part = {c->target[k], c->weights, c->skip, held};
+        double share = (limit - (clock_seconds() - began)) / (double)(c->targets - k);
+        TRY(fit_one(t, &part, s, worst == ANYGP_INTERRUPTED ? 0 : fmax(share, 0), &m->gp[k], e));
+        m->targets++;
+        if (m->gp[k]->status > worst) worst = m->gp[k]->status;
+        if (worst == ANYGP_INTERRUPTED) m->gp[k]->status = worst;
+        if (held) valid_score_held_out(m->gp[k], t, c->weights, held, s);
     }
-    while (*list) {
-        char name[512];
-        size_t n = strcspn(list, "\n");
-        if (n >= sizeof name) return fail_with(e, ANYGP_ERR_ARGUMENT, "target: the name is too long");
-        memcpy(name, list, n);
-        name[n] = 0;
-        TRY(column_find(t->columns, t->cols, name, &c->target[c->targets++], e));
-        list += n + (list[n] == '\n');
-    }
-    for (int64_t i = 0; i < c->targets; i++) {
-        if (c->skip[c->target[i]])
-            return fail_with(e, ANYGP_ERR_ARGUMENT, "target: column %lld is named twice", (long long)c->target[i]);
-        if (c->target[i] == c->weights)
-            return fail_with(e, ANYGP_ERR_ARGUMENT, "column %lld cannot be both target and weights",
-                             (long long)c->weights);
-        c->skip[c->target[i]] = true;
-    }
-    return ANYGP_OK;
-}
-
-/* ----------------------------------------------------------------------------------- validation */
-
-/* --valid 0.1: that share of the rows, at random; NULL if --valid is not a fraction. */
-static anygp_status hold_out(const table *t, const settings *s, bool **held, anygp_error *e)
-{
-    const char *text = settings_text(s, SET_VALID);
-    char *end;
-    double share = strtod(text, &end);
-    *held = NULL;
-    if (end == text || *end) return ANYGP_OK;
-    if (!(share > 0 && share < 1))
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "valid: %.40s is not a file, nor a fraction between 0 and 1", text);
-    if (!(*held = mem_zeroed(t->rows, sizeof **held))) return fail_memory(e, "the held-out rows", (double)t->rows);
-    random_stream r = {(uint64_t)settings_integer(s, SET_SEED), RANDOM_SPLIT, 0};
-    for (int64_t i = 0; i < t->rows; i++) (*held)[i] = random_uniform(r, (uint64_t)i) < share;
-    return ANYGP_OK;
-}
-
-static anygp_status score_held_out(gp *g, const table *t, int64_t weights, const bool *held, anygp_error *e)
-{
-    const schema *c = &g->schema;
-    scorer *r = NULL;
-    double *row = mem_alloc(c->inputs, sizeof *row);
-    anygp_status status = row ? scorer_new(g, 1e8, false, &r, e) : fail_memory(e, "a row", 8.0 * (double)c->inputs);
-    for (int64_t i = 0; i < t->rows && !ANYGP_FAILED(status); i++) {
-        const double *cells = t->values + i * t->cols;
-        if (!held[i]) continue;
-        for (int64_t j = 0; j < c->inputs; j++) row[j] = cells[c->input[j].number];
-        status = scorer_add(r, row, cells[c->target_number], weights < 0 ? 1 : cells[weights], i, e);
-    }
-    if (!ANYGP_FAILED(status)) status = scorer_finish(r, &g->valid, e);
-    scorer_free(r);
-    free(row);
-    return status;
-}
-
-/* A validation file that is not there is said before the training, not after it. */
-static anygp_status check_valid_file(const settings *s, const bool *held, anygp_error *e)
-{
-    const char *path = settings_text(s, SET_VALID);
-    reader *r = NULL;
-    read_options o = READ_DEFAULTS;
-    if (!*path || held || !strcmp(path, "-")) return ANYGP_OK;
-    anygp_status status = reader_open(path, &o, &r, e);
-    reader_close(r);
-    return status;
-}
-
-/* What is wrong inside the file shows only now, and is no reason to throw the model away. */
-static void score_valid_file(gp_set *m, const settings *s)
-{
-    anygp_error why;
-    gp_scores *scores = mem_zeroed(m->targets, sizeof *scores);
-    if (scores && !ANYGP_FAILED(gp_eval_file(m, s, settings_text(s, SET_VALID), scores, &why)))
-        for (int64_t k = 0; k < m->targets; k++) m->gp[k]->valid = scores[k];
-    else
-        settings_log(s, ANYGP_WARNING, "no validation scores: %s", scores ? why.text : "not enough memory");
-    free(scores);
+    return worst;
 }
 
 anygp_status gp_fit(const table *t, const settings *s, gp_set **out, anygp_error *e)
 {
-    anygp_status status = ANYGP_OK, result = ANYGP_OK;
-    columns c = {0};
+    anygp_status status = ANYGP_OK;
+    fit_columns c = {0};
     bool *held = NULL;
     gp_set *m = calloc(1, sizeof *m);
     if (!m) return fail_memory(e, "the model", sizeof *m);
     TRY_DONE(check_fix(s, e));
-    TRY_DONE(find_columns(t, s, &c, e));
-    TRY_DONE(hold_out(t, s, &held, e));
-    TRY_DONE(check_valid_file(s, held, e));
+    TRY_DONE(fit_columns_find(t, s, &c, e));
+    TRY_DONE(valid_hold_out(t, s, &held, e));
+    TRY_DONE(valid_check_file(s, held, e));
     m->settings = settings_copy(s);
     m->gp = mem_zeroed(c.targets, sizeof *m->gp);
     if (!m->settings || !m->gp) {
@@ -457,16 +354,10 @@ anygp_status gp_fit(const table *t, const settings *s, gp_set **out, anygp_error
     }
     settings_on_log(m->settings, NULL, NULL); /* the caller's contexts do not outlive this call */
     settings_on_progress(m->settings, NULL, NULL);
-    for (; m->targets < c.targets; m->targets++) {
-        table_part part = {c.target[m->targets], c.weights, c.skip, held};
-        TRY_DONE(fit_one(t, &part, s, &m->gp[m->targets], e));
-        if (m->gp[m->targets]->status > result) result = m->gp[m->targets]->status;
-        if (held) TRY_DONE(score_held_out(m->gp[m->targets], t, c.weights, held, e));
-    }
-    if (settings_given(s, SET_VALID) && !held) score_valid_file(m, s);
-    status = result;
+    TRY_DONE(fit_targets(t, &c, held, s, m, e));
+    if (settings_given(s, SET_VALID) && !held) valid_score_file(m, s);
 done:
-    columns_clear(&c);
+    fit_columns_clear(&c);
     free(held);
     if (ANYGP_FAILED(status))
         gp_set_free(m);

@@ -1,7 +1,7 @@
 /* A fitted Gaussian process for one target: the data's description, the posterior, and what is to be told about it.
    This is where model units and data units meet: everything below works in model units, everything above in data
    units.
-       fit.c      table + settings -> gp
+       fit.c      table + settings -> gp (fit.h: columns.c, units.c, validate.c)
        predict.c  gp + rows in data units -> predictions in data units
        bind.c     columns of a file -> inputs of a gp
        score.c    labelled rows -> scores
@@ -47,8 +47,6 @@ void gp_set_free(gp_set *m);
 
 anygp_status gp_fit(const table *t, const settings *s, gp_set **out, anygp_error *e);
 
-/* Parameter i of the kernel in data units = model units * this. */
-double gp_unit(const schema *s, const kernel_param *p);
 /* The kernel as an expression with values in data units (digits significant ones); freed by free(). */
 anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e);
 double gp_noise(const gp *g); /* data units */
@@ -71,6 +69,7 @@ anygp_status gp_scale_rows(const gp *g, int64_t n, const double *rows, int64_t l
 typedef struct predictor predictor; /* workspace for blocks of rows, under a byte budget */
 anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_error *e);
 void predictor_free(predictor *p);
+double predictor_row_bytes(const gp *g);     /* of the budget, a row of a block */
 int64_t predictor_block(const predictor *p); /* rows at a time that run best */
 /* Marginals in data units; latent: of f instead of y. */
 anygp_status predictor_run(predictor *p, int64_t n, const double *rows, int64_t ld, const row_numbers *number,
@@ -83,6 +82,7 @@ void scorer_free(scorer *r);
 anygp_status scorer_add(scorer *r, const double *row, double y, double weight, int64_t row_number, anygp_error *e);
 anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e);
 
+double gp_joint_bytes(const gp *g, int64_t n); /* what the two below need */
 /* Joint mean[n] and covariance[n,n] (full, column-major) in data units. */
 anygp_status gp_joint(const gp *g, int64_t n, const double *rows, int64_t ld, bool latent, double *mean,
                       double *covariance, anygp_error *e);

@@ -1,3 +1,4 @@
+/* Rows in data units to predictions in data units: marginals block by block, joint distributions, draws. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,11 @@
 #include "linalg/linalg.h"
 
 /* -------------------------------------------------------------------------------------- scaling */
+
+static long long row_number(const row_numbers *r, int64_t i)
+{
+    return (long long)(r->number ? r->number[i] : r->first + i) + 1;
+}
 
 anygp_status gp_scale_rows(const gp *g, int64_t n, const double *rows, int64_t ld, const row_numbers *number, double *X,
                            anygp_error *e)
@@ -22,20 +28,31 @@ anygp_status gp_scale_rows(const gp *g, int64_t n, const double *rows, int64_t l
             if (isnan(x) && s->fill_missing) x = c->fill;
             if (!isfinite(x))
                 return fail_with(e, ANYGP_ERR_DATA,
-                                 "row %lld, column %s: the input is %s; fill it, or fit with --missing mean",
-                                 (long long)(number->number ? number->number[i] : number->first + i) + 1,
-                                 schema_label(c, label), isnan(x) ? "missing" : "infinite");
+                                 "row %lld, column %s: the input is %s; fill it, or use --missing mean",
+                                 row_number(number, i), schema_label(c, label), isnan(x) ? "missing" : "infinite");
             X[i * s->D + c->position] = c->text ? x : schema_scale(x, c->shift, c->scale);
         }
     }
-    /* Inputs absurdly far away are pulled in to where the posterior is the prior to every digit anyway. */
+    /* Inputs absurdly far away are pulled in to where their squares are still numbers. */
     for (int64_t i = 0; i < n * s->D; i++) X[i] = fmin(fmax(X[i], -1e150), 1e150);
     return ANYGP_OK;
 }
 
-static void mean_to_data(const schema *s, int64_t n, double *mean)
+static anygp_status too_far(const row_numbers *number, int64_t i, anygp_error *e)
 {
-    for (int64_t i = 0; i < n; i++) mean[i] = s->y_shift + s->y_scale * mean[i];
+    return fail_with(
+        e, ANYGP_ERR_NUMERIC,
+        "row %lld: the prediction is too large to be written; its inputs are far outside the training data",
+        row_number(number, i));
+}
+
+static anygp_status mean_to_data(const schema *s, int64_t n, const row_numbers *number, double *mean, anygp_error *e)
+{
+    for (int64_t i = 0; i < n; i++) {
+        mean[i] = s->y_shift + s->y_scale * mean[i];
+        if (!isfinite(mean[i])) return too_far(number, i, e);
+    }
+    return ANYGP_OK;
 }
 
 /* What y has beyond f: the noise, and white terms of the kernel. */
@@ -51,10 +68,17 @@ struct predictor {
 
 enum { BLOCK_LEAST = 16, BLOCK_MOST = 2048 };
 
+/* The caller holds the row as it was read and as it is given, besides. */
+double predictor_row_bytes(const gp *g)
+{
+    const posterior *q = g->posterior;
+    return 8.0 * (double)(q->ops->work_doubles(q, 1) + g->schema.D + 1 + 2 * g->schema.inputs);
+}
+
 anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_error *e)
 {
     const posterior *q = g->posterior;
-    double row = 8.0 * (double)(q->ops->work_doubles(q, 1) + g->schema.D + 1);
+    double row = predictor_row_bytes(g);
     predictor *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "prediction", sizeof *p);
     double fits = bytes / row;
@@ -90,64 +114,95 @@ anygp_status predictor_run(predictor *p, int64_t n, const double *rows, int64_t 
         row_numbers here = {number->first + i, number->number ? number->number + i : NULL};
         TRY(gp_scale_rows(g, m, rows + i * ld, ld, &here, p->X, e));
         TRY(q->ops->marginal(q, m, p->X, g->schema.D, p->work, mean + i, p->variance, e));
-        for (int64_t k = 0; variance && k < m; k++) variance[i + k] = y2 * (p->variance[k] + added);
+        TRY(mean_to_data(&g->schema, m, &here, mean + i, e));
+        for (int64_t k = 0; variance && k < m; k++) {
+            variance[i + k] = y2 * (p->variance[k] + added);
+            if (!isfinite(variance[i + k])) return too_far(&here, k, e);
+        }
     }
-    mean_to_data(&g->schema, n, mean);
     return ANYGP_OK;
 }
 
 /* ----------------------------------------------------------------------------------------- joint */
 
+double gp_joint_bytes(const gp *g, int64_t n)
+{
+    const posterior *q = g->posterior;
+    return 8.0 * (double)n * ((double)n + (double)q->ops->work_doubles(q, 1) + (double)g->schema.D);
+}
+
+/* Mean and the lower triangle of the covariance in model units, and the mean prior variance of f. */
+static anygp_status joint_of_f(const gp *g, int64_t n, const double *rows, int64_t ld, double *mean, double *covariance,
+                               double *prior, anygp_error *e)
+{
+    const posterior *q = g->posterior;
+    anygp_status status = ANYGP_OK;
+    double *X = mem_doubles(n, g->schema.D), *work = mem_doubles(n, q->ops->work_doubles(q, 1));
+    *prior = 0;
+    if (!X || !work) {
+        status = fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
+        goto done;
+    }
+    TRY_DONE(gp_scale_rows(g, n, rows, ld, &(row_numbers){0, NULL}, X, e));
+    kernel_diag(q->kernel, n, X, g->schema.D, mean);
+    for (int64_t i = 0; i < n; i++) *prior += mean[i] / (double)n;
+    TRY_DONE(q->ops->joint(q, n, X, g->schema.D, work, mean, covariance, n, e));
+    for (int64_t i = 0; i < n; i++) covariance[i + i * n] = fmax(covariance[i + i * n], 0);
+done:
+    free(X);
+    free(work);
+    return status;
+}
+
 anygp_status gp_joint(const gp *g, int64_t n, const double *rows, int64_t ld, bool latent, double *mean,
                       double *covariance, anygp_error *e)
 {
-    const posterior *q = g->posterior;
-    double y2 = g->schema.y_scale * g->schema.y_scale;
-    double *X = mem_alloc(n * g->schema.D, sizeof *X), *work = mem_alloc(q->ops->work_doubles(q, n), sizeof *work);
-    anygp_status status =
-        X && work ? ANYGP_OK : fail_memory(e, "the joint distribution", 8.0 * (double)q->ops->work_doubles(q, n));
-    if (!ANYGP_FAILED(status)) status = gp_scale_rows(g, n, rows, ld, &(row_numbers){0, NULL}, X, e);
-    if (!ANYGP_FAILED(status)) status = q->ops->joint(q, n, X, g->schema.D, work, mean, covariance, n, e);
-    free(X);
-    free(work);
-    if (ANYGP_FAILED(status)) return status;
-    for (int64_t i = 0; i < n; i++) {
-        if (covariance[i + i * n] < 0) covariance[i + i * n] = 0;
-        if (!latent) covariance[i + i * n] += observation_variance(g);
-    }
+    double prior, y2 = g->schema.y_scale * g->schema.y_scale, added = latent ? 0 : observation_variance(g);
+    TRY(joint_of_f(g, n, rows, ld, mean, covariance, &prior, e));
+    for (int64_t i = 0; i < n; i++) covariance[i + i * n] += added;
     la_mirror(n, covariance, n);
     for (int64_t i = 0; i < n * n; i++) covariance[i] *= y2;
-    mean_to_data(&g->schema, n, mean);
+    return mean_to_data(&g->schema, n, &(row_numbers){0, NULL}, mean, e);
+}
+
+/* The factor of the covariance in place.  That of a posterior is a difference, often singular, with rounding errors of the
+   prior's size: jitter grows from there. */
+static anygp_status factor_joint(int64_t n, double *covariance, double prior, double *diag, anygp_error *e)
+{
+    double jitter;
+    bool certain = true; /* every draw is the mean */
+    for (int64_t i = 0; i < n && certain; i++) certain = covariance[i + i * n] == 0;
+    if (certain)
+        memset(covariance, 0, (size_t)(n * n) * sizeof *covariance);
+    else if (!la_cholesky_scaled(n, covariance, n, prior, 1e-14, diag, &jitter))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the joint covariance of %lld rows has no Cholesky factor",
+                         (long long)n);
     return ANYGP_OK;
 }
 
-/* mean + chol(covariance) z; a posterior covariance is often singular, which the jitter policy answers. */
+/* mean + chol(covariance) z */
 anygp_status gp_sample(const gp *g, int64_t n, const double *rows, int64_t ld, bool latent, uint64_t seed, int64_t S,
                        double *out, anygp_error *e)
 {
-    size_t square;
-    if (!size_mul(n, n, &square)) return fail_memory(e, "the joint distribution", INFINITY);
-    double *mean = mem_alloc(n, sizeof *mean), *diag = mem_alloc(n, sizeof *diag), jitter;
-    double *covariance = mem_alloc((int64_t)square, sizeof *covariance);
-    anygp_status status =
-        mean && diag && covariance ? ANYGP_OK : fail_memory(e, "the joint distribution", 8.0 * (double)square);
-    if (!ANYGP_FAILED(status)) status = gp_joint(g, n, rows, ld, latent, mean, covariance, e);
-    if (!ANYGP_FAILED(status)) {
-        bool zero = true; /* nothing is uncertain: every draw is the mean */
-        for (int64_t i = 0; i < n && zero; i++) zero = covariance[i + i * n] == 0;
-        if (zero)
-            memset(covariance, 0, square * sizeof *covariance);
-        else if (!la_cholesky(n, covariance, n, 0, diag, &jitter))
-            status = fail_with(e, ANYGP_ERR_NUMERIC, "the joint covariance of %lld rows has no Cholesky factor",
-                               (long long)n);
+    anygp_status status = ANYGP_OK;
+    double *mean = mem_doubles(n, 1), *diag = mem_doubles(n, 1), *covariance = mem_doubles(n, n), prior;
+    double added = latent ? 0 : observation_variance(g);
+    if (!mean || !diag || !covariance) {
+        status = fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
+        goto done;
     }
-    for (int64_t k = 0; k < S && !ANYGP_FAILED(status); k++)
+    TRY_DONE(joint_of_f(g, n, rows, ld, mean, covariance, &prior, e));
+    for (int64_t i = 0; i < n; i++) covariance[i + i * n] += added;
+    TRY_DONE(factor_joint(n, covariance, prior + added, diag, e));
+    for (int64_t k = 0; k < S; k++)
         for (int64_t i = 0; i < n; i++)
             out[i + k * n] = random_normal((random_stream){seed, RANDOM_SAMPLE, (uint64_t)k}, (uint64_t)i);
-    if (!ANYGP_FAILED(status)) {
-        la_trmm(LA_LEFT, LA_N, n, S, 1, covariance, n, out, n);
-        for (int64_t k = 0; k < S; k++) la_axpy(n, 1, mean, out + k * n);
+    la_trmm(LA_LEFT, LA_N, n, S, 1, covariance, n, out, n);
+    for (int64_t k = 0; k < S; k++) {
+        la_axpy(n, 1, mean, out + k * n);
+        TRY_DONE(mean_to_data(&g->schema, n, &(row_numbers){0, NULL}, out + k * n, e));
     }
+done:
     free(mean);
     free(diag);
     free(covariance);

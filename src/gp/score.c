@@ -60,8 +60,8 @@ static anygp_status flush(scorer *r, anygp_error *e)
 anygp_status scorer_add(scorer *r, const double *row, double y, double weight, int64_t row_number, anygp_error *e)
 {
     int64_t inputs = r->g->schema.inputs;
-    if (isnan(y)) return ANYGP_OK;
-    if (!(weight >= 0))
+    if (isnan(y) || weight == 0) return ANYGP_OK;
+    if (!(weight > 0 && isfinite(weight)))
         return fail_with(e, ANYGP_ERR_DATA, "row %lld has the weight %g", (long long)row_number + 1, weight);
     r->number[r->filled] = row_number;
     if (inputs) memcpy(r->rows + r->filled * inputs, row, (size_t)inputs * sizeof(double));

@@ -10,12 +10,13 @@
 
 static const double Z95 = 1.959963984540054; /* normal quantile of 0.975 */
 
-/* Half of what may be used, and not more than helps. */
-static double block_budget(const settings *s)
+/* Half of what may be used. */
+static double half_of_memory(const settings *s)
 {
-    double have = settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available();
-    return fmin(have / 2, 256e6);
+    return (settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available()) / 2;
 }
+
+static double block_budget(const settings *s) { return fmin(half_of_memory(s), 256e6); /* more does not help */ }
 
 /* ------------------------------------------------------------------------------ names of columns */
 
@@ -93,10 +94,10 @@ static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, 
         st->block = k == 0 || block < st->block ? block : st->block;
     }
     int64_t inputs = m->gp[0]->schema.inputs;
-    st->rows = mem_alloc(st->block * inputs, sizeof(double));
+    st->rows = mem_doubles(st->block, inputs);
     st->mean = mem_alloc(st->block, sizeof(double));
     st->variance = mem_alloc(st->block, sizeof(double));
-    st->table = mem_alloc(st->block * 4 * T, sizeof(double));
+    st->table = mem_doubles(st->block, 4 * T);
     if (st->rows && st->mean && st->variance && st->table) return ANYGP_OK;
     return fail_memory(e, "a block of rows", 8.0 * (double)st->block * (double)(inputs + 2 + 4 * T));
 }
@@ -152,18 +153,19 @@ done:
 
 /* ----------------------------------------------------------------------------------------- draws */
 
-/* All rows of the file: joint draws need them together. */
-static anygp_status read_all(binding *b, int64_t inputs, double **rows, int64_t *n, double most, anygp_error *e)
+/* All rows of the file: joint draws need them together, in at most `most` bytes. */
+static anygp_status read_all(binding *b, const gp *g, double most, double **rows, int64_t *n, anygp_error *e)
 {
-    int64_t capacity = 0, got;
+    int64_t inputs = g->schema.inputs, capacity = 0, got;
     *n = 0;
     do {
-        if (8.0 * (double)*n * (double)*n > most)
+        if (gp_joint_bytes(g, *n) > most)
             return fail_with(e, ANYGP_ERR_MEMORY, "joint draws at %lld rows or more need over %.3g GB; use fewer rows",
                              (long long)*n, most / 1e9);
         if (*n + 256 > capacity) {
+            size_t cells;
             capacity = 2 * capacity + 1024;
-            double *grown = realloc(*rows, (size_t)(capacity * (inputs ? inputs : 1)) * sizeof *grown);
+            double *grown = size_mul(capacity, inputs + 1, &cells) ? realloc(*rows, cells * sizeof *grown) : NULL;
             if (!grown) return fail_memory(e, "the rows", 8.0 * (double)capacity * (double)inputs);
             *rows = grown;
         }
@@ -192,11 +194,9 @@ static anygp_status predict_draws(const gp_set *m, const settings *s, const char
     double *rows = NULL, *draws = NULL;
     binding *b = NULL;
     writer *w = NULL;
-    size_t count;
-    double have = settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available();
     TRY_DONE(binding_open(m, in, s, &b, e));
-    TRY_DONE(read_all(b, inputs, &rows, &n, have / 2, e));
-    if (!size_mul(n, T * S, &count) || !(draws = mem_alloc((int64_t)count, sizeof *draws))) {
+    TRY_DONE(read_all(b, m->gp[0], half_of_memory(s), &rows, &n, e));
+    if (!(draws = mem_doubles(n, T * S))) {
         status = fail_memory(e, "the draws", 8.0 * (double)n * (double)(T * S));
         goto done;
     }
@@ -236,14 +236,31 @@ static anygp_status find_labels(const gp_set *m, const settings *s, const bindin
     return settings_given(s, SET_WEIGHTS) ? binding_column(b, settings_text(s, SET_WEIGHTS), weights, e) : ANYGP_OK;
 }
 
+/* Rows of the file to the scorers of all targets. */
+static anygp_status score_file(const gp_set *m, binding *b, scorer **r, const int64_t *target, int64_t weights,
+                               double *rows, int64_t block, anygp_error *e)
+{
+    int64_t inputs = m->gp[0]->schema.inputs, wide = binding_columns(b), got;
+    do {
+        const double *cells;
+        int64_t first = binding_row_number(b);
+        TRY(binding_next(b, block, rows, &cells, &got, e));
+        for (int64_t i = 0; i < got; i++)
+            for (int64_t k = 0; k < m->targets; k++)
+                TRY(scorer_add(r[k], rows + i * inputs, cells[i * wide + target[k]],
+                               weights < 0 ? 1 : cells[i * wide + weights], first + i, e));
+    } while (got > 0);
+    return ANYGP_OK;
+}
+
 anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, gp_scores *scores, anygp_error *e)
 {
     enum { BLOCK = 256 };
     anygp_status status = ANYGP_OK;
-    int64_t T = m->targets, inputs = m->gp[0]->schema.inputs, weights, got;
+    int64_t T = m->targets, inputs = m->gp[0]->schema.inputs, weights;
     scorer **r = mem_zeroed(T, sizeof *r);
     int64_t *target = mem_alloc(T, sizeof *target);
-    double *rows = mem_alloc(BLOCK * inputs, sizeof *rows);
+    double *rows = mem_doubles(BLOCK, inputs);
     binding *b = NULL;
     if (!r || !target || !rows) {
         status = fail_memory(e, "a block of rows", 8.0 * BLOCK * (double)inputs);
@@ -253,19 +270,11 @@ anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, gp
     TRY_DONE(find_labels(m, s, b, target, &weights, e));
     for (int64_t k = 0; k < T; k++)
         TRY_DONE(scorer_new(m->gp[k], block_budget(s) / (double)T, settings_number(s, SET_LATENT) == 1, &r[k], e));
-    do {
-        const double *cells;
-        int64_t first = binding_row_number(b), wide = binding_columns(b);
-        TRY_DONE(binding_next(b, BLOCK, rows, &cells, &got, e));
-        for (int64_t i = 0; i < got; i++)
-            for (int64_t k = 0; k < T; k++)
-                TRY_DONE(scorer_add(r[k], rows + i * inputs, cells[i * wide + target[k]],
-                                    weights < 0 ? 1 : cells[i * wide + weights], first + i, e));
-    } while (got > 0);
+    TRY_DONE(score_file(m, b, r, target, weights, rows, BLOCK, e));
     for (int64_t k = 0; k < T; k++) {
         TRY_DONE(scorer_finish(r[k], &scores[k], e));
         if (scores[k].count > 1) continue;
-        status = fail_with(e, ANYGP_ERR_DATA, "%s has no row with a target to score", in);
+        status = fail_with(e, ANYGP_ERR_DATA, "%.200s has no row with a target to score", in);
         goto done;
     }
 done:

@@ -153,28 +153,36 @@ static void run_close(run *q)
     free(q->best_u);
 }
 
-/* One L-BFGS from the values in h.  When a Cholesky stopped it, it goes on from the best point with ten times the
-   jitter: within a line search the objective stays one function. */
+/* One L-BFGS from u, its best point coming out; *iterations: those it may make, and what is left of them. */
+static anygp_status minimize(run *q, double *u, int64_t *iterations, lbfgs_result *result, anygp_error *e)
+{
+    double f;
+    lbfgs_options lo = {
+        .memory = 10, .max_iterations = *iterations, .gradient_tolerance = 1e-5, .value_tolerance = 1e-9};
+    lbfgs_problem lp = {.n = q->h->free, .evaluate = evaluate, .iteration = iteration, .ctx = q};
+    lbfgs *s = lbfgs_new(q->h->free, &lo);
+    if (!s) return fail_memory(e, "the optimiser", 160.0 * (double)q->h->free);
+    q->refused = false;
+    *result = lbfgs_minimize(s, &lp, u, &f);
+    *iterations -= lbfgs_iterations(s);
+    lbfgs_free(s);
+    return ANYGP_OK;
+}
+
+/* A run from the values in h.  When a Cholesky stopped it, it goes on from the best point with ten times the jitter:
+   within a line search the objective stays one function. */
 static anygp_status climb(run *q, int64_t iterations, anygp_error *e)
 {
-    double *u = mem_alloc(q->h->free, sizeof(double)), f;
-    lbfgs_options lo = {
-        .memory = 10, .max_iterations = iterations, .gradient_tolerance = 1e-5, .value_tolerance = 1e-9};
-    lbfgs_problem lp = {.n = q->h->free, .evaluate = evaluate, .iteration = iteration, .ctx = q};
-    anygp_status status = u ? ANYGP_OK : fail_memory(e, "the optimiser", 8.0 * (double)q->h->free);
+    double *u = mem_alloc(q->h->free, sizeof(double));
+    if (!u) return fail_memory(e, "the optimiser", 8.0 * (double)q->h->free);
+    anygp_status status = ANYGP_OK;
     hyper_pack(q->h, u);
     q->first = true;
-    for (bool again = !ANYGP_FAILED(status); again;) {
-        lbfgs *s = lbfgs_new(q->h->free, &lo);
-        if (!s) {
-            status = fail_memory(e, "the optimiser", 160.0 * (double)q->h->free);
-            break;
-        }
-        q->refused = false;
-        lbfgs_result result = lbfgs_minimize(s, &lp, u, &f);
-        lo.max_iterations -= lbfgs_iterations(s);
-        lbfgs_free(s);
-        again = result == LBFGS_NO_PROGRESS && q->refused && q->jitter < 1e-3 && lo.max_iterations > 0;
+    q->jitter = q->o->jitter;
+    for (bool again = true; again && !ANYGP_FAILED(status);) {
+        lbfgs_result result = LBFGS_STOPPED;
+        status = minimize(q, u, &iterations, &result, e);
+        again = result == LBFGS_NO_PROGRESS && q->refused && q->jitter < 1e-3 && iterations > 0;
         if (again) q->jitter = q->jitter > 0 ? 10 * q->jitter : 1e-10;
     }
     free(u);
@@ -192,7 +200,7 @@ static anygp_status warm_up(const problem *p, hyper *h, const train_options *o, 
     problem small = *p;
     small.rows = &few;
     TRY_DONE(run_open(&q, &model_exact, &small, h, o, e));
-    TRY_DONE(climb(&q, WARM_ITERATIONS, e));
+    TRY_DONE(climb(&q, o->iterations < WARM_ITERATIONS ? o->iterations : WARM_ITERATIONS, e));
     if (isfinite(q.best)) hyper_unpack(h, q.best_u);
     *stopped = q.status;
 done:
@@ -204,7 +212,8 @@ done:
 /* Restart k starts from the first start moved at random; the best over all runs is what counts. */
 static anygp_status climb_all(run *q, const problem *p, const double *start, anygp_error *e)
 {
-    for (int64_t k = 0; k == 0 || (k <= q->o->restarts && q->status == ANYGP_OK); k++) {
+    int64_t restarts = q->h->free ? q->o->restarts : 0;
+    for (int64_t k = 0; k == 0 || (k <= restarts && q->status == ANYGP_OK); k++) {
         q->restart = k;
         hyper_unpack(q->h, start);
         if (k > 0) start_perturb(q->h, p->seed, k);
@@ -213,10 +222,26 @@ static anygp_status climb_all(run *q, const problem *p, const double *start, any
     return ANYGP_OK;
 }
 
+/* To the best point of all runs.  Where no point had an objective and a gradient, the start may still have the former. */
+static void settle(run *q, const double *start)
+{
+    train_result *r = q->r;
+    bool found = isfinite(q->best);
+    hyper_unpack(q->h, found ? q->best_u : start);
+    q->jitter = found ? r->jitter : q->o->jitter;
+    if (!found && q->model->evaluate(q->state, q->h, true, &q->jitter, &r->objective, NULL))
+        r->log_prior = hyper_log_prior(q->h, NULL);
+    r->status = q->status;
+    r->iterations = q->iterations;
+    r->evaluations = q->evaluations;
+    r->rows = q->model->rows(q->state);
+}
+
 anygp_status train(const model_ops *model, const problem *p, hyper *h, const train_options *o, train_result *r,
                    posterior **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK, stopped = ANYGP_OK;
+    bool learns = h->free > 0 && o->iterations > 0;
     double *start = mem_alloc(h->free, sizeof(double));
     run q = {.r = r};
     *r = (train_result){0};
@@ -225,18 +250,13 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
         status = fail_memory(e, "leave-one-out", 32.0 * (double)p->rows->data->n);
         goto done;
     }
-    if (h->free && o->iterations > 0) TRY_DONE(start_from_data(p, h, e));
-    if (h->free && o->iterations > 0 && p->rows->n > WARM_ABOVE) TRY_DONE(warm_up(p, h, o, &stopped, e));
+    if (learns) TRY_DONE(start_from_data(p, h, o->began + o->time_limit, e));
+    if (learns && model->size(p) > WARM_ABOVE) TRY_DONE(warm_up(p, h, o, &stopped, e));
     hyper_pack(h, start);
     TRY_DONE(run_open(&q, model, p, h, o, e));
     q.status = stopped;
     TRY_DONE(climb_all(&q, p, start, e));
-    hyper_unpack(h, isfinite(q.best) ? q.best_u : start);
-    r->status = q.status;
-    r->iterations = q.iterations;
-    r->evaluations = q.evaluations;
-    r->rows = model->rows(q.state);
-    if (isfinite(q.best)) q.jitter = r->jitter;
+    settle(&q, start);
     TRY_DONE(model->posterior(q.state, h, &q.jitter, out, e));
     r->jitter = q.jitter;
 done:

@@ -274,21 +274,8 @@ done:
     return status;
 }
 
-/* A list is set item by item. */
-static anygp_status set_items(settings *s, const char *name, const char *value, anygp_error *e)
-{
-    char item[512];
-    for (const char *at = value;; at++) {
-        size_t n = strcspn(at, "\n");
-        if (n >= sizeof item) return bad(e, "settings");
-        memcpy(item, at, n);
-        item[n] = 0;
-        TRY(settings_set(s, name, item, e));
-        if (!at[n]) return ANYGP_OK;
-        at += n;
-    }
-}
-
+/* Settings are a record of how the model came about; what they did is in the rest of the file.  So those that this version
+   does not know, by name or by value, are passed over: a newer version may have written them. */
 anygp_status describe_parse_settings(const json_t *j, settings **out, anygp_error *e)
 {
     const char *name;
@@ -298,8 +285,8 @@ anygp_status describe_parse_settings(const json_t *j, settings **out, anygp_erro
     json_object_foreach((json_t *)j, name, value)
     {
         anygp_status status =
-            json_is_string(value) ? set_items(s, name, json_string_value(value), e) : bad(e, "settings");
-        if (ANYGP_FAILED(status)) return settings_free(s), status;
+            json_is_string(value) ? settings_set(s, name, json_string_value(value), e) : bad(e, "settings");
+        if (ANYGP_FAILED(status) && status != ANYGP_ERR_ARGUMENT) return settings_free(s), status;
     }
     *out = s;
     return ANYGP_OK;

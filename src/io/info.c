@@ -56,8 +56,10 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
 {
     char *kernel_text;
     TRY(gp_kernel_text(g, 4, &kernel_text, e));
-    fprintf(p->stream, "target %s%s%s\n", g->schema.target ? "'" : "column ", g->schema.target ? g->schema.target : "",
-            g->schema.target ? "'" : "");
+    if (g->schema.target)
+        fprintf(p->stream, "target '%s'\n", g->schema.target);
+    else
+        fprintf(p->stream, "target column %lld\n", (long long)g->schema.target_number);
     line(p, "model", "%s, %lld rows in the posterior", g->model->name, (long long)g->inducing);
     line(p, "rows", "%.15g", g->rows);
     inputs_line(p, &g->schema);

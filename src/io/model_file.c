@@ -166,6 +166,13 @@ anygp_status model_file_write_stream(const gp_set *m, FILE *f, anygp_error *e)
 {
     size_t length = 0;
     char *header = header_text(m, &length);
+    if (header && length > HEADER_MOST) {
+        free(header);
+        return fail_with(e, ANYGP_ERR_FILE,
+                         "the model file's header would have %.3g MB, more than can be read again; "
+                         "are there columns of text with very many categories?",
+                         (double)length / 1e6);
+    }
     bool sealed = header && seal(m, header, length);
     if (sealed) put_model(&(sink){.file = f}, m, header, length);
     free(header);
@@ -312,6 +319,21 @@ done:
     return status;
 }
 
+/* Targets of one file share their inputs: prediction reads a row of them once. */
+static bool same_inputs(const schema *a, const schema *b)
+{
+    if (a->inputs != b->inputs || a->columns != b->columns) return false;
+    for (int64_t i = 0; i < a->inputs; i++) {
+        const input_spec *p = &a->input[i], *q = &b->input[i];
+        if (p->number != q->number || p->text != q->text || p->levels != q->levels || !p->name != !q->name)
+            return false;
+        if (p->name && strcmp(p->name, q->name) != 0) return false;
+        for (int64_t l = 0; l < p->levels; l++)
+            if (strcmp(p->level[l], q->level[l]) != 0) return false;
+    }
+    return true;
+}
+
 anygp_status model_file_read_stream(FILE *f, const char *name, gp_set **out, anygp_error *e)
 {
     json_t *header = NULL, *info = NULL;
@@ -337,9 +359,13 @@ anygp_status model_file_read_stream(FILE *f, const char *name, gp_set **out, any
         status = fail_memory(e, "the model", 8.0 * (double)count);
         goto done;
     }
-    for (; m->targets < count; m->targets++)
-        TRY_DONE(read_gp(f, name, header, json_array_get(targets, (size_t)m->targets), m->targets, data_at, data_size,
-                         &m->gp[m->targets], e));
+    for (int64_t t = 0; t < count; t++) {
+        TRY_DONE(read_gp(f, name, header, json_array_get(targets, (size_t)t), t, data_at, data_size, &m->gp[t], e));
+        m->targets++;
+        if (same_inputs(&m->gp[0]->schema, &m->gp[t]->schema)) continue;
+        status = damaged(e, name, "its targets have different inputs");
+        goto done;
+    }
 done:
     json_decref(header);
     json_decref(info);

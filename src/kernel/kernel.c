@@ -58,6 +58,17 @@ int64_t kernel_inputs(const kernel *k) { return k->D; }
 const kernel_param *kernel_param_at(const kernel *k, int64_t i) { return &k->params[i]; }
 double *kernel_values(kernel *k) { return k->values; }
 
+double kernel_param_unit(const kernel_param *p, double x, double y)
+{
+    switch (p->role) {
+    case ROLE_VARIANCE: return p->unit_variance ? y * y : 1;
+    case ROLE_LENGTH:
+    case ROLE_PERIOD: return x;
+    case ROLE_FREQUENCY: return 1 / x;
+    default: return 1;
+    }
+}
+
 bool kernel_leaf_is_scale(const leaf *l) { return l->kind == &kind_scale; }
 bool kernel_leaf_is_white(const leaf *l) { return l->kind == &kind_white; }
 

@@ -59,6 +59,8 @@ void kernel_free(kernel *k);          /* accepts NULL */
 int64_t kernel_count(const kernel *k);  /* parameters */
 int64_t kernel_inputs(const kernel *k); /* D */
 const kernel_param *kernel_param_at(const kernel *k, int64_t i);
+/* The size of the parameter's unit where lengths of its column are measured in units of x and the target in units of y. */
+double kernel_param_unit(const kernel_param *p, double x, double y);
 double *kernel_values(kernel *k); /* natural values, model units; the caller may write positive numbers */
 
 /* group[D]: inputs tied by a shared length-scale, period or frequency in any leaf get the same id (the smallest column

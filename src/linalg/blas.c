@@ -34,6 +34,7 @@ static CBLAS_SIDE lr(la_side s) { return s == LA_LEFT ? CblasLeft : CblasRight; 
 
 int la_threads(int count)
 {
+    if (threads_inside()) return threads_max(); /* one thread already, and BLAS's number is everybody's */
     int former = threads_enter(count);
     if (openblas_set_num_threads) openblas_set_num_threads(threads_max());
     return former;
@@ -127,10 +128,11 @@ int64_t blas_trtri(int64_t n, double *L, int64_t ldl)
     return info;
 }
 
-void blas_lauum(int64_t n, double *L, int64_t ldl)
+int64_t blas_lauum(int64_t n, double *L, int64_t ldl)
 {
     int size = narrow(n), ld = leading(ldl), info = 0;
     if (n > 0) dlauum_("L", &size, L, &ld, &info, 1);
+    return info;
 }
 
 int64_t la_eigh_work(int64_t n) { return 34 * (n > 0 ? n : 1); }

@@ -12,7 +12,7 @@ void blas_trsm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const
 int64_t blas_potrf(int64_t n, double *A, int64_t lda);
 int64_t blas_potri(int64_t n, double *L, int64_t ldl);
 int64_t blas_trtri(int64_t n, double *L, int64_t ldl); /* L^-1 in place */
-void blas_lauum(int64_t n, double *L, int64_t ldl);    /* L'L in place */
+int64_t blas_lauum(int64_t n, double *L, int64_t ldl); /* L'L in place */
 
 /* Around a parallel region of ours that calls BLAS inside: a BLAS with threads of its own (not OpenMP's) gets one. */
 void blas_serial_begin(int threads);

@@ -46,18 +46,25 @@ bool la_factor(int64_t n, double *A, int64_t lda)
     return true;
 }
 
-bool la_cholesky(int64_t n, double *A, int64_t lda, double relative, double *diag, double *jitter)
+bool la_cholesky_scaled(int64_t n, double *A, int64_t lda, double scale, double relative, double *diag, double *jitter)
 {
-    double mean = 0;
-    for (int64_t i = 0; i < n; i++) diag[i] = A[i + i * lda], mean += diag[i] / (double)n;
-    *jitter = relative * mean;
-    if (n > 0 && !(isfinite(mean) && mean > 0)) return false;
+    *jitter = relative * scale;
+    if (n == 0) return true;
+    if (!(isfinite(scale) && scale > 0)) return false;
+    for (int64_t i = 0; i < n; i++) diag[i] = A[i + i * lda];
     la_mirror(n, A, lda);
     for (double r = relative;; r = r > 0 ? 10 * r : 1e-10) {
-        *jitter = r * mean;
+        *jitter = r * scale;
         for (int64_t i = 0; i < n; i++) A[i + i * lda] += *jitter;
         if (la_factor(n, A, lda)) return true;
         if (r > 1e-3) return false;
         restore_lower(n, A, lda, diag);
     }
+}
+
+bool la_cholesky(int64_t n, double *A, int64_t lda, double relative, double *diag, double *jitter)
+{
+    double mean = 0;
+    for (int64_t i = 0; i < n; i++) mean += A[i + i * lda] / (double)n;
+    return la_cholesky_scaled(n, A, lda, mean, relative, diag, jitter);
 }

@@ -6,13 +6,21 @@
 #include "linalg/blas.h"
 #include "linalg/linalg.h"
 
-enum { BASE = 256 };
+enum { BASE = 256, FACTOR_BASE = 512 }; /* LAPACK's own is as fast up to here */
 
 static int64_t half(int64_t n) { return (n / 2 + BASE - 1) / BASE * BASE; }
 
-int64_t la_potrf(int64_t n, double *A, int64_t lda)
+/* A small block by one thread: waking others costs more than they bring. */
+static int64_t alone(int64_t (*routine)(int64_t, double *, int64_t), int64_t n, double *A, int64_t lda)
 {
-    if (n <= BASE) return blas_potrf(n, A, lda);
+    int former = la_threads(1);
+    int64_t info = routine(n, A, lda);
+    la_threads(former);
+    return info;
+}
+
+static int64_t factor_halves(int64_t n, double *A, int64_t lda)
+{
     int64_t n1 = half(n), n2 = n - n1;
     double *A21 = A + n1, *A22 = A21 + n1 * lda;
     int64_t info = la_potrf(n1, A, lda);
@@ -23,9 +31,14 @@ int64_t la_potrf(int64_t n, double *A, int64_t lda)
     return info ? n1 + info : 0;
 }
 
+int64_t la_potrf(int64_t n, double *A, int64_t lda)
+{
+    return n <= FACTOR_BASE ? alone(blas_potrf, n, A, lda) : factor_halves(n, A, lda);
+}
+
 static int64_t invert_lower(int64_t n, double *L, int64_t ldl)
 {
-    if (n <= BASE) return blas_trtri(n, L, ldl);
+    if (n <= BASE) return alone(blas_trtri, n, L, ldl);
     int64_t n1 = half(n), n2 = n - n1;
     double *L21 = L + n1, *L22 = L21 + n1 * ldl;
     int64_t info = invert_lower(n1, L, ldl);
@@ -39,7 +52,7 @@ static int64_t invert_lower(int64_t n, double *L, int64_t ldl)
 static void transpose_times_self(int64_t n, double *L, int64_t ldl)
 {
     if (n <= BASE) {
-        blas_lauum(n, L, ldl);
+        alone(blas_lauum, n, L, ldl);
         return;
     }
     int64_t n1 = half(n), n2 = n - n1;

@@ -54,11 +54,15 @@ void la_zero_upper(int64_t n, double *A, int64_t lda); /* zeros strictly above t
    and is overwritten; diag[n] is workspace.  *jitter gets the absolute amount added.  False when A has a number
    that is not finite, or is not near a positive definite matrix (jitter would exceed 1e-2 of the mean diagonal). */
 bool la_cholesky(int64_t n, double *A, int64_t lda, double relative, double *diag, double *jitter);
+/* The same with jitter relative to `scale`: for differences of matrices, whose rounding errors are of the size of what was
+   subtracted. */
+bool la_cholesky_scaled(int64_t n, double *A, int64_t lda, double scale, double relative, double *diag, double *jitter);
 
 /* 2 sum log L_ii */
 double la_logdet(int64_t n, const double *L, int64_t ldl);
 
-/* Our parallel regions and BLAS alike use `count` threads from here on (0: all processors); returns the former. */
+/* Our parallel regions and BLAS alike use `count` threads from here on (0: all processors); returns the former.
+   Inside a parallel region there is one thread, and this does nothing. */
 int la_threads(int count);
 
 #endif

@@ -89,6 +89,7 @@ static void solve_range(const solve *s, int64_t first, int64_t n, int64_t m, dou
 /* m right-hand sides shared out to the threads. */
 static void solve_shared(const solve *s, int64_t n, int64_t m, double *B, int64_t ldb, double *work, int threads)
 {
+    int former = threads == 1 ? la_threads(1) : 0; /* small products gain nothing from more */
     blas_serial_begin(threads);
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
@@ -96,6 +97,7 @@ static void solve_shared(const solve *s, int64_t n, int64_t m, double *B, int64_
         if (to > from) solve_range(s, 0, n, to - from, B + (s->left ? from * ldb : from), ldb, work + from * BASE);
     }
     blas_serial_end(threads);
+    if (former) la_threads(former);
 }
 
 void la_trsm(la_side side, la_op op, int64_t rows, int64_t cols, double alpha, const double *L, int64_t ldl, double *B,

@@ -8,10 +8,11 @@
    Log evidence (Rasmussen and Williams 2006, eq. 2.30 and section 2.7), plus the terms of the merged rows:
        -1/2 [ a'a - t't + log|Ky| + log|S| + p log B + n log 2 pi ] - (C-n)/2 log(2 pi s2) - log_c/2 - SS/(2 s2)
    Gradient:  dF/dKy = (alpha alpha' - Q) / 2,   Q = (Ky + B H H')^-1 = Ky^-1 - W W',  W = L^-T V R^-T.
-   Leave-one-out of one original row j in group i of count c (eq. 5.12 of the same book, for the unmerged system):
-       Q_jj = (1 - 1/c)/s2 + Q_ii/c^2,   alpha_j = (y_j - ybar_i)/s2 + alpha_i/c,
-       mean = y_j - alpha_j/Q_jj,   variance = 1/Q_jj.
-   Predictions, v = L^-1 k*:  mean = k*'alpha + B h*'H'alpha,   variance = k** - v'v + |R^-1 (h* - V'v)|^2.
+   Leave-one-out of one original row j in group i of count c (eq. 5.12 of the same book, for the system in which the part d
+   that is left out stands by itself, with noise s2/d):
+       d = min(1, weight of j),   Q_jj = d (1 - d/c)/s2 + d^2/c^2 Q_ii,   alpha_j = d (y_j - ybar_i)/s2 + d/c alpha_i,
+       mean = y_j - alpha_j/Q_jj,   variance = 1/Q_jj - s2/d + s2.
+   A weight of 3 is three rows, of which one is left out; a weight below 1 goes whole.  Predictions: exact_posterior.c.
 
    Cost: n^3/3 for the evidence, n^3 with its gradient; memory 8 n^2 bytes: one square serves K, L, Q and dF/dK. */
 #include <math.h>
@@ -24,25 +25,6 @@
 #include "model/exact.h"
 
 static const double LOG_2PI = 1.83787706640934548356;
-
-typedef struct exact {
-    const merged *rows;
-    merged subset; /* sod: its own rows; else empty */
-    const basis *mean;
-    int64_t n, p;
-    double *K;             /* n x n: K, then L, then Q, then dF/dK (lower triangles) */
-    double *diag;          /* n: workspace of the Cholesky */
-    double *a, *alpha, *q; /* n: L^-1 y, Ky^-1 y, diag(Q) */
-    double *V, *W;         /* n x p */
-    double *R, *t;         /* p x p, p */
-    leave_one_out loo;
-} exact;
-
-typedef struct exact_posterior {
-    posterior base;
-    int64_t n, p;
-    double *X, *alpha, *L, *V, *R, *beta; /* X: D x n column-major (a row of inputs after the other) */
-} exact_posterior;
 
 /* ---------------------------------------------------------------------------------- workspace */
 
@@ -59,9 +41,14 @@ void exact_close(void *state)
 
 static double square_bytes(int64_t n) { return 8.0 * (double)n * (double)n; }
 
-double exact_bytes_for(int64_t n, int64_t D) { return square_bytes(n) + 8.0 * (double)n * (double)(8 + D); }
+double exact_bytes_for(int64_t n, int64_t D, int64_t p)
+{
+    return square_bytes(n) + square_bytes(p) + 8.0 * (double)n * (double)(8 + D + 2 * p);
+}
 
-static double exact_bytes(const problem *p) { return exact_bytes_for(p->rows->n, p->rows->D); }
+static double exact_bytes(const problem *p) { return exact_bytes_for(p->rows->n, p->rows->D, p->mean->p); }
+
+static int64_t exact_size(const problem *p) { return p->rows->n; }
 
 static int64_t rows_present(const merged *m)
 {
@@ -74,10 +61,8 @@ static int64_t rows_present(const merged *m)
 static anygp_status exact_allocate(exact *s, const basis *mean, anygp_error *e)
 {
     int64_t n = s->n = s->rows->n, p = s->p = mean->p, r = rows_present(s->rows);
-    size_t square;
     s->mean = mean;
-    s->K = size_mul(n, n, &square) ? mem_alloc((int64_t)square, sizeof(double)) : NULL;
-    if (!s->K) return fail_memory(e, "the covariance matrix", square_bytes(n));
+    if (!(s->K = mem_doubles(n, n))) return fail_memory(e, "the covariance matrix", square_bytes(n));
     struct {
         double **array;
         int64_t rows, cols;
@@ -94,7 +79,7 @@ static anygp_status exact_allocate(exact *s, const basis *mean, anygp_error *e)
                         {&s->loo.variance, r, 1},
                         {&s->loo.weight, r, 1}};
     for (size_t i = 0; i < sizeof slices / sizeof *slices; i++)
-        if (!(*slices[i].array = mem_alloc(slices[i].rows * slices[i].cols, sizeof(double))))
+        if (!(*slices[i].array = mem_doubles(slices[i].rows, slices[i].cols)))
             return fail_memory(e, "the workspace", 8.0 * (double)slices[i].rows * (double)slices[i].cols);
     return ANYGP_OK;
 }
@@ -161,8 +146,19 @@ static bool project_mean(exact *s, double *correction)
     return true;
 }
 
-/* Log evidence with L, a, alpha, V, R in place. */
-static bool evidence(exact *s, const hyper *h, bool grow, double *jitter, double *value)
+/* What the rows behind the merged ones add; nothing where every count is 1, also when the noise is 0. */
+static double repeated_terms(const merged *m, double noise)
+{
+    if (m->plain) return 0;
+    return -0.5 * (m->extra * (LOG_2PI + log(noise)) + m->log_c + m->SS / noise);
+}
+
+static double repeated_slope(const merged *m, double noise)
+{
+    return m->plain ? 0 : 0.5 * (m->SS / noise - m->extra) / noise;
+}
+
+bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double *value)
 {
     int64_t n = s->n;
     const merged *m = s->rows;
@@ -174,8 +170,7 @@ static bool evidence(exact *s, const hyper *h, bool grow, double *jitter, double
     if (s->p && !project_mean(s, &mean_terms)) return false;
     la_trsv(LA_T, n, s->K, n, s->alpha);
     *value = -0.5 * (la_dot(n, s->a, s->a) + la_logdet(n, s->K, n) + mean_terms + (double)n * LOG_2PI);
-    if (m->extra != 0 || m->SS > 0)
-        *value -= 0.5 * (m->extra * (LOG_2PI + log(h->noise)) + m->log_c + m->SS / h->noise);
+    *value += repeated_terms(m, h->noise);
     return isfinite(*value);
 }
 
@@ -210,14 +205,14 @@ static void adjoint_of_jitter(exact *s, double r)
 static bool evidence_and_gradient(exact *s, const hyper *h, bool grow, double *jitter, double *value, double *gp)
 {
     const merged *m = s->rows;
-    if (!evidence(s, h, grow, jitter, value)) return false;
+    if (!exact_evidence(s, h, grow, jitter, value)) return false;
     if (!gp) return true;
     if (!adjoint(s)) return false;
     if (*jitter > 0) adjoint_of_jitter(s, *jitter);
     int64_t P = h->count - 1;
     memset(gp, 0, (size_t)h->count * sizeof(double));
     for (int64_t i = 0; i < s->n; i++) gp[P] += s->K[i + i * s->n] / m->c[i];
-    if (m->extra != 0 || m->SS > 0) gp[P] += 0.5 * (m->SS / h->noise - m->extra) / h->noise;
+    gp[P] += repeated_slope(m, h->noise);
     return kernel_gram_sym_reverse(h->kernel, s->n, m->X, m->D, s->K, s->n, gp, NULL, 0);
 }
 
@@ -230,192 +225,31 @@ bool exact_evaluate(void *state, const hyper *h, bool grow, double *jitter, doub
     return ok;
 }
 
+/* Row j, left out of its group i; see the head of this file. */
+static void leave_out(const exact *s, double noise, int64_t j, double *mean, double *variance)
+{
+    const merged *m = s->rows;
+    int64_t i = m->group[j];
+    double c = m->c[i], d = fmin(1, m->data->w[j]), y = m->data->y[j];
+    double q = d * d / (c * c) * s->q[i], alpha = d / c * s->alpha[i];
+    if (c != d) q += d * (1 - d / c) / noise, alpha += d * (y - m->y[i]) / noise;
+    *mean = y - alpha / q;
+    *variance = d == 1 ? 1 / q : noise + fmax(0, 1 / q - noise / d);
+}
+
 const leave_one_out *exact_loo(void *state, const hyper *h)
 {
     exact *s = state;
-    const merged *m = s->rows;
+    const dataset *data = s->rows->data;
     leave_one_out *l = &s->loo;
     l->n = 0;
-    for (int64_t j = 0; j < m->data->n; j++) {
-        int64_t i = m->group[j], k = l->n;
-        if (i < 0) continue;
-        double c = m->c[i], residual = m->data->y[j] - m->y[i];
-        double q = s->q[i] / (c * c), alpha = s->alpha[i] / c;
-        if (c != 1) q += (1 - 1 / c) / h->noise, alpha += residual / h->noise;
-        l->y[k] = m->data->y[j];
-        l->mean[k] = m->data->y[j] - alpha / q;
-        l->variance[k] = 1 / q;
-        l->weight[k] = m->data->w[j];
-        l->n++;
+    for (int64_t j = 0; j < data->n; j++) {
+        if (s->rows->group[j] < 0) continue;
+        leave_out(s, h->noise, j, &l->mean[l->n], &l->variance[l->n]);
+        l->y[l->n] = data->y[j];
+        l->weight[l->n++] = data->w[j];
     }
     return l;
-}
-
-/* ------------------------------------------------------------------------------ the posterior */
-
-static void exact_posterior_free(posterior *base)
-{
-    exact_posterior *p = (exact_posterior *)base;
-    if (!p) return;
-    kernel_free(base->kernel);
-    basis_clear(&base->mean);
-    double *const owned[] = {p->X, p->alpha, p->L, p->V, p->R, p->beta, false};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
-    free(p);
-}
-
-/* Rows predicted at a time: kernel columns, basis functions and V'v. */
-static int64_t exact_work(const posterior *base, int64_t n)
-{
-    const exact_posterior *p = (const exact_posterior *)base;
-    return n * (p->n + p->p);
-}
-
-/* v = L^-1 k* (n x m), g = R^-1 (h* - V'v) (p x m), and the means. */
-static anygp_status project(const exact_posterior *p, int64_t m, const double *X, int64_t ldx, double *v, double *g,
-                            double *mean, anygp_error *e)
-{
-    const posterior *b = &p->base;
-    if (!kernel_gram(b->kernel, p->n, p->X, b->D, m, X, ldx, v, p->n)) return fail_memory(e, "kernel tiles", 0);
-    la_gemv(LA_T, p->n, m, 1, v, p->n, p->alpha, 0, mean);
-    la_trsm(LA_LEFT, LA_N, p->n, m, 1, p->L, p->n, v, p->n);
-    if (p->p == 0) return ANYGP_OK;
-    basis_fill(&b->mean, m, X, ldx, g, p->p, 1);
-    la_gemv(LA_T, p->p, m, 1, g, p->p, p->beta, 1, mean);
-    la_gemm(LA_T, LA_N, p->p, m, p->n, -1, p->V, p->n, v, p->n, 1, g, p->p);
-    la_trsm(LA_LEFT, LA_N, p->p, m, 1, p->R, p->p, g, p->p);
-    return ANYGP_OK;
-}
-
-static anygp_status exact_marginal(const posterior *base, int64_t m, const double *X, int64_t ldx, double *work,
-                                   double *mean, double *variance, anygp_error *e)
-{
-    const exact_posterior *p = (const exact_posterior *)base;
-    double *v = work, *g = work + m * p->n;
-    TRY(project(p, m, X, ldx, v, g, mean, e));
-    kernel_diag(base->kernel, m, X, ldx, variance);
-#pragma omp parallel for
-    for (int64_t j = 0; j < m; j++) {
-        double s = variance[j], added = 0;
-        for (int64_t i = 0; i < p->n; i++) s -= v[i + j * p->n] * v[i + j * p->n];
-        for (int64_t k = 0; k < p->p; k++) added += g[k + j * p->p] * g[k + j * p->p];
-        variance[j] = fmax(s, 0) + added;
-    }
-    return ANYGP_OK;
-}
-
-static anygp_status exact_joint(const posterior *base, int64_t m, const double *X, int64_t ldx, double *work,
-                                double *mean, double *covariance, int64_t ldc, anygp_error *e)
-{
-    const exact_posterior *p = (const exact_posterior *)base;
-    double *v = work, *g = work + m * p->n;
-    TRY(project(p, m, X, ldx, v, g, mean, e));
-    if (!kernel_gram_sym(base->kernel, m, X, ldx, covariance, ldc)) return fail_memory(e, "kernel tiles", 0);
-    for (int64_t i = 0; i < m; i++) covariance[i + i * ldc] -= kernel_white(base->kernel);
-    la_syrk(LA_T, m, p->n, -1, v, p->n, 1, covariance, ldc);
-    if (p->p) la_syrk(LA_T, m, p->p, 1, g, p->p, 1, covariance, ldc);
-    return ANYGP_OK;
-}
-
-static int64_t exact_arrays(posterior *base, named_array *list)
-{
-    exact_posterior *p = (exact_posterior *)base;
-    int64_t k = 0;
-    list[k++] = (named_array){"X", base->D, p->n, p->X, false};
-    list[k++] = (named_array){"alpha", p->n, 1, p->alpha, false};
-    list[k++] = (named_array){"L", p->n, p->n, p->L, true};
-    if (p->p == 0) return k;
-    list[k++] = (named_array){"V", p->n, p->p, p->V, false};
-    list[k++] = (named_array){"R", p->p, p->p, p->R, true};
-    list[k++] = (named_array){"beta", p->p, 1, p->beta, false};
-    return k;
-}
-
-static const posterior_ops exact_posterior_ops = {.work_doubles = exact_work,
-                                                  .marginal = exact_marginal,
-                                                  .joint = exact_joint,
-                                                  .arrays = exact_arrays,
-                                                  .free = exact_posterior_free};
-
-static exact_posterior *posterior_new(kernel *k, double noise, int64_t D, int64_t n, int64_t p)
-{
-    exact_posterior *q = calloc(1, sizeof *q);
-    if (q) *q = (exact_posterior){.base = {&exact_posterior_ops, k, noise, {0}, D}, .n = n, .p = p};
-    return q;
-}
-
-/* L, alpha, V and R move from the state to the posterior. */
-static double *move(double **from)
-{
-    double *a = *from;
-    *from = NULL;
-    return a;
-}
-
-anygp_status exact_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
-{
-    exact *s = state;
-    double value;
-    if (!evidence(s, h, true, jitter, &value))
-        return fail_with(
-            e, ANYGP_ERR_NUMERIC,
-            "the covariance matrix is not positive definite at the final hyperparameters, even with jitter; "
-            "try a larger --noise or another kernel");
-    kernel *k = kernel_copy(h->kernel);
-    exact_posterior *q = k ? posterior_new(k, h->noise, s->rows->D, s->n, s->p) : NULL;
-    if (!q) return kernel_free(k), fail_memory(e, "the posterior", 0);
-    *out = &q->base;
-    TRY(basis_copy(s->mean, &q->base.mean, e));
-    q->X = mem_alloc(s->n * s->rows->D, sizeof(double));
-    q->beta = mem_alloc(s->p, sizeof(double));
-    if (!q->X || !q->beta) return fail_memory(e, "the posterior", 8.0 * (double)(s->n * s->rows->D));
-    memcpy(q->X, s->rows->X, (size_t)(s->n * s->rows->D) * sizeof(double));
-    la_zero_upper(s->n, s->K, s->n);
-    if (s->p) {
-        la_zero_upper(s->p, s->R, s->p);
-        basis_fill(s->mean, s->n, s->rows->X, s->rows->D, s->W, 1, s->n);
-        la_gemv(LA_T, s->n, s->p, s->mean->B, s->W, s->n, s->alpha, 0, q->beta);
-    }
-    q->L = move(&s->K);
-    q->alpha = move(&s->alpha);
-    q->V = move(&s->V);
-    q->R = move(&s->R);
-    return ANYGP_OK;
-}
-
-/* The posterior of a file: shapes are checked against each other before anything is taken. */
-anygp_status exact_load(kernel *k, double noise, basis *mean, int64_t D, named_array *list, int64_t count,
-                        posterior **out, anygp_error *e)
-{
-    static const char *const names[] = {"X", "alpha", "L", "V", "R", "beta"};
-    enum { REQUIRED = 3, ALL = 6 };
-    named_array *a[ALL];
-    int64_t n = 0, p = mean->p;
-    for (int i = 0; i < ALL; i++) {
-        a[i] = (named_array *)named_array_find(list, count, names[i]);
-        if (!a[i] && (i < REQUIRED || p > 0))
-            return fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete",
-                             names[i]);
-    }
-    n = a[0]->cols;
-    const int64_t shape[ALL][2] = {{D, n}, {n, 1}, {n, n}, {n, p}, {p, p}, {p, 1}};
-    for (int i = 0; i < ALL; i++)
-        if (a[i] && (a[i]->rows != shape[i][0] || a[i]->cols != shape[i][1]))
-            return fail_with(e, ANYGP_ERR_FILE, "the model file's array '%s' is %lld x %lld instead of %lld x %lld",
-                             names[i], (long long)a[i]->rows, (long long)a[i]->cols, (long long)shape[i][0],
-                             (long long)shape[i][1]);
-    for (int64_t i = 0; i < n; i++)
-        if (!(a[2]->values[i + i * n] > 0))
-            return fail_with(e, ANYGP_ERR_FILE, "the model file's factor L is not valid");
-    exact_posterior *q = posterior_new(k, noise, D, n, p);
-    if (!q) return fail_memory(e, "the posterior", sizeof *q);
-    q->base.mean = *mean;
-    *mean = (basis){0};
-    double **const home[ALL] = {&q->X, &q->alpha, &q->L, &q->V, &q->R, &q->beta};
-    for (int i = 0; i < ALL; i++)
-        if (a[i]) *home[i] = move(&a[i]->values);
-    *out = &q->base;
-    return ANYGP_OK;
 }
 
 const model_ops model_exact = {
@@ -423,6 +257,7 @@ const model_ops model_exact = {
     .summary = "exact Gaussian process: n^3 time, 8 n^2 bytes",
     .objective = "log evidence",
     .bytes = exact_bytes,
+    .size = exact_size,
     .open = exact_open,
     .evaluate = exact_evaluate,
     .loo = exact_loo,

@@ -1,12 +1,28 @@
-/* The parts of the exact model that models built on it (subset of data) use; see exact.c. */
+/* The parts of the exact model: exact.c (evidence, gradient, leave-one-out) and exact_posterior.c (predictions).  Models built
+   on it (subset of data) use them too. */
 #ifndef MODEL_EXACT_H
 #define MODEL_EXACT_H
 
 #include "model/model.h"
 
+typedef struct exact {
+    const merged *rows;
+    merged subset; /* sod: its own rows; else empty */
+    const basis *mean;
+    int64_t n, p;
+    double *K;             /* n x n: K, then L, then Q, then dF/dK (lower triangles) */
+    double *diag;          /* n: workspace of the Cholesky */
+    double *a, *alpha, *q; /* n: L^-1 y, Ky^-1 y, diag(Q) */
+    double *V, *W;         /* n x p */
+    double *R, *t;         /* p x p, p */
+    leave_one_out loo;
+} exact;
+
 /* Works on `rows`, or takes `owned` over if it is not NULL. */
 anygp_status exact_open_rows(const merged *rows, merged *owned, const basis *mean, void **state, anygp_error *e);
-double exact_bytes_for(int64_t n, int64_t D);
+double exact_bytes_for(int64_t n, int64_t D, int64_t p);
+/* Log evidence; leaves L, a, alpha, V and R in place. */
+bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double *value);
 
 bool exact_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
 const leave_one_out *exact_loo(void *state, const hyper *h);

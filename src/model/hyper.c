@@ -55,25 +55,13 @@ void hyper_set(hyper *h, int64_t i, double value)
         h->noise = value;
 }
 
-/* The unit of a parameter in the model's units, where those are not standardised. */
-static double unit_of(const kernel_param *p, const double *sd_x, double sd_y)
-{
-    double x = p->column >= 0 ? sd_x[p->column] : 1;
-    switch (p->role) {
-    case ROLE_VARIANCE: return p->unit_variance ? sd_y * sd_y : 1;
-    case ROLE_LENGTH:
-    case ROLE_PERIOD: return x;
-    case ROLE_FREQUENCY: return 1 / x;
-    default: return 1;
-    }
-}
-
 void hyper_defaults(hyper *h, const double *sd_x, double sd_y)
 {
     int64_t P = h->count - 1;
     for (int64_t i = 0; i < h->count; i++) {
         hyper_param *p = &h->param[i];
-        p->scale = i < P ? unit_of(kernel_param_at(h->kernel, i), sd_x, sd_y) : sd_y * sd_y;
+        const kernel_param *k = i < P ? kernel_param_at(h->kernel, i) : NULL;
+        p->scale = k ? kernel_param_unit(k, k->column < 0 ? 1 : sd_x[k->column], sd_y) : sd_y * sd_y;
         p->lower *= p->scale;
         p->prior_mean += log(p->scale);
         if (!p->given) hyper_set(h, i, hyper_get(h, i) * p->scale);

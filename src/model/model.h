@@ -59,6 +59,7 @@ struct posterior {
     double noise;
     basis mean; /* its own */
     int64_t D;
+    int64_t n; /* rows it rests on: the distinct training rows, or a subset of them */
 };
 
 typedef struct model_ops {
@@ -66,8 +67,9 @@ typedef struct model_ops {
     const char *summary;
     const char *objective; /* its name: "log evidence" */
 
-    /* Bytes the model will hold at most while training on these rows. */
+    /* Bytes the model will hold at most while training on these rows, and how many of them a step works on. */
     double (*bytes)(const problem *p);
+    int64_t (*size)(const problem *p);
     /* Workspace, sized once.  h: for choices that need a kernel; not kept. */
     anygp_status (*open)(const problem *p, const hyper *h, void **state, anygp_error *e);
     /* Objective at h and, if gp is not NULL, its gradient in the h->count natural parameters.  Jitter is `*jitter`

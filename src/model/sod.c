@@ -15,7 +15,7 @@ static int64_t subset_size(const problem *p) { return p->subset < p->rows->n ? p
 static double sod_bytes(const problem *p)
 {
     double greedy = strcmp(p->select, "greedy") ? 0 : 8.0 * (double)subset_size(p) * (double)p->rows->n;
-    double model = exact_bytes_for(subset_size(p), p->rows->D);
+    double model = exact_bytes_for(subset_size(p), p->rows->D, p->mean->p);
     return greedy > model ? greedy : model;
 }
 
@@ -71,6 +71,7 @@ const model_ops model_sod = {
     .summary = "exact Gaussian process on a subset of the rows",
     .objective = "log evidence of the subset",
     .bytes = sod_bytes,
+    .size = subset_size,
     .open = sod_open,
     .evaluate = exact_evaluate,
     .loo = exact_loo,

@@ -88,7 +88,7 @@ static void every_cut_of_the_bytes_is_refused(void **state)
 static void names_and_categories_reach_the_model(void **state)
 {
     (void)state;
-    const char *const kinds[] = {"oak", "elm", "ash"};
+    const char *const kinds[] = {"oak", "elm", "\xe9rable"}; /* Latin-1 */
     char *text = NULL;
     double weights[N];
     for (int i = 0; i < N; i++) weights[i] = 1 + i % 2;
@@ -105,6 +105,7 @@ static void names_and_categories_reach_the_model(void **state)
     assert_non_null(strstr(text, "\"tree\""));
     assert_null(strstr(text, "\"wood\""));
     assert_non_null(strstr(text, "\"elm\""));
+    assert_non_null(strstr(text, "\"\xc3\xa9rable\"")); /* UTF-8 */
     assert_non_null(strstr(text, "categorical"));
     anygp_text_free(text);
     anygp_model_free(m);

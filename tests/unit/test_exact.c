@@ -200,6 +200,36 @@ static void leave_one_out_equals_leaving_each_observation_out(void **unused)
     }
 }
 
+/* Observations of weight w have noise s2/w; a weight below 1 is left out whole. */
+static void leave_one_out_of_a_weight_below_one_equals_leaving_the_row_out(void **unused)
+{
+    (void)unused;
+    fixture f;
+    double jitter = 0, value, gp[32];
+    begin(&f, 1);
+    for (int i = 0; i < ROWS; i++) f.w[i] = 0.2 + 0.25 * (i % 4);
+    merged_clear(&f.rows);
+    assert_int_equal(dataset_merge(&f.data, true, &f.rows, NULL), ANYGP_OK);
+    assert_true(model_exact.evaluate(f.state, &f.h, true, &jitter, &value, gp));
+    const leave_one_out *l = model_exact.loo(f.state, &f.h);
+    for (int out = 0; out < ROWS; out++) {
+        enum { M = ROWS - 1 };
+        real A[M * M], k[M], y[M];
+        const double *x = f.X + out * D;
+        for (int i = 0; i < M; i++) {
+            int p = i + (i >= out);
+            y[i] = f.y[p], k[i] = prior(&f, x, f.X + p * D, false);
+            for (int j = 0; j < M; j++)
+                A[i * M + j] =
+                    prior(&f, f.X + p * D, f.X + (j + (j >= out)) * D, false) + (i == j ? (real)f.h.noise / f.w[p] : 0);
+        }
+        dense_invert(M, A);
+        check_close(l->mean[out], (double)dense_quadratic(M, A, k, y), 1e-9);
+        check_close(l->variance[out], (double)(prior(&f, x, x, false) - dense_quadratic(M, A, k, k) + f.h.noise), 1e-9);
+    }
+    teardown(&f);
+}
+
 static void predictions_equal_the_conditional_of_the_full_joint(void **unused)
 {
     (void)unused;
@@ -263,6 +293,7 @@ int main(void)
         cmocka_unit_test(evidence_equals_the_normal_density_of_all_original_rows),
         cmocka_unit_test(gradient_equals_central_differences),
         cmocka_unit_test(leave_one_out_equals_leaving_each_observation_out),
+        cmocka_unit_test(leave_one_out_of_a_weight_below_one_equals_leaving_the_row_out),
         cmocka_unit_test(predictions_equal_the_conditional_of_the_full_joint),
         cmocka_unit_test(subset_of_all_rows_is_the_exact_model),
     };

@@ -1,11 +1,10 @@
 /* The public interface from data to predictions: units, files, determinism, leaks. */
-#include "support.h"
+#include "fit_support.h"
 
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "anygp/anygp.h"
 #include "kernel/kernel.h"
 
 enum { N = 40, D = 2, NEW = 6 };
@@ -16,34 +15,6 @@ static void make_data(double *X, double *y)
     fill_normal(11, N * D, X);
     fill_normal(12, N, noise);
     for (int i = 0; i < N; i++) y[i] = sin(2 * X[i * D]) + 0.5 * X[i * D + 1] + 0.1 * noise[i];
-}
-
-static anygp_settings *settings_with(const char *const *pairs)
-{
-    anygp_settings *s = anygp_settings_new();
-    anygp_error e;
-    for (; pairs && pairs[0]; pairs += 2)
-        if (anygp_set(s, pairs[0], pairs[1], &e)) fail_msg("%s", e.text);
-    return s;
-}
-
-static anygp_model *fit_arrays(int64_t n, int64_t d, const double *X, const double *y, const double *w,
-                               const char *const *pairs)
-{
-    anygp_settings *s = settings_with(pairs);
-    anygp_data *data;
-    anygp_model *m;
-    anygp_error e;
-    if (anygp_data_new(n, d, X, d, y, w, &data, &e) || ANYGP_FAILED(anygp_fit(s, data, &m, &e))) fail_msg("%s", e.text);
-    anygp_data_free(data);
-    anygp_settings_free(s);
-    return m;
-}
-
-static void predict(const anygp_model *m, int64_t n, const double *X, double *mean, double *variance)
-{
-    anygp_error e;
-    if (anygp_predict(m, n, X, anygp_model_inputs(m), 0, mean, variance, &e)) fail_msg("%s", e.text);
 }
 
 /* An expression that uses the kind, for data of two number columns. */

@@ -1,0 +1,62 @@
+/* Which columns of a table are targets, weights and inputs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "gp/fit.h"
+
+void fit_columns_clear(fit_columns *c)
+{
+    free(c->target);
+    free(c->skip);
+    *c = (fit_columns){0};
+}
+
+/* The columns named in the list of --target, one a line. */
+static anygp_status named_targets(const table *t, const char *list, fit_columns *c, anygp_error *e)
+{
+    while (*list) {
+        char name[512];
+        size_t n = strcspn(list, "\n");
+        if (n >= sizeof name) return fail_with(e, ANYGP_ERR_ARGUMENT, "target: the name is too long");
+        memcpy(name, list, n);
+        name[n] = 0;
+        TRY(column_find(t->columns, t->cols, name, &c->target[c->targets++], e));
+        list += n + (list[n] == '\n');
+    }
+    return ANYGP_OK;
+}
+
+/* The file's own target; where that is the weights' column, the one before. */
+static anygp_status default_target(const table *t, fit_columns *c, anygp_error *e)
+{
+    if (t->target < 0) return fail_with(e, ANYGP_ERR_DATA, "the file has inputs but no target; name one with --target");
+    c->target[c->targets++] = t->target == c->weights && t->target > 0 ? t->target - 1 : t->target;
+    return ANYGP_OK;
+}
+
+static anygp_status mark_targets(fit_columns *c, anygp_error *e)
+{
+    for (int64_t i = 0; i < c->targets; i++) {
+        if (c->skip[c->target[i]])
+            return fail_with(e, ANYGP_ERR_ARGUMENT, "target: column %lld is named twice", (long long)c->target[i]);
+        if (c->target[i] == c->weights)
+            return fail_with(e, ANYGP_ERR_ARGUMENT, "column %lld cannot be both target and weights",
+                             (long long)c->weights);
+        c->skip[c->target[i]] = true;
+    }
+    return ANYGP_OK;
+}
+
+anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c, anygp_error *e)
+{
+    const char *list = settings_text(s, SET_TARGET);
+    *c = (fit_columns){.weights = -1};
+    c->target = mem_alloc(1 + (int64_t)strlen(list), sizeof *c->target);
+    c->skip = mem_zeroed(t->cols, sizeof *c->skip);
+    if (!c->target || !c->skip) return fail_memory(e, "the columns", (double)t->cols);
+    if (settings_given(s, SET_WEIGHTS))
+        TRY(column_find(t->columns, t->cols, settings_text(s, SET_WEIGHTS), &c->weights, e));
+    TRY(*list ? named_targets(t, list, c, e) : default_target(t, c, e));
+    return mark_targets(c, e);
+}

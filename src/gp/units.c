@@ -1,0 +1,63 @@
+/* Kernels between data units, in which users write and read them, and the model units of standardised data. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "gp/fit.h"
+
+/* The unit of parameter p: data units = model units times this. */
+static double unit_of(const schema *s, const kernel_param *p)
+{
+    return kernel_param_unit(p, p->column >= 0 ? schema_at(s, p->column)->scale : 1, s->y_scale);
+}
+
+double gp_noise(const gp *g) { return g->posterior->noise * g->schema.y_scale * g->schema.y_scale; }
+
+anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e)
+{
+    kernel *k = g->posterior->kernel;
+    int64_t P = kernel_count(k);
+    double *values = mem_alloc(P, sizeof *values);
+    if (!values) return fail_memory(e, "the kernel's text", 8.0 * (double)P);
+    for (int64_t i = 0; i < P; i++) {
+        double unit = unit_of(&g->schema, kernel_param_at(k, i)), value = kernel_values(k)[i] * unit;
+        values[i] = fmin(fmax(value, -DBL_MAX), DBL_MAX); /* inputs of 1e308 have a length-scale beyond it */
+    }
+    anygp_status status = kernel_format(k, values, digits, text, e);
+    free(values);
+    return status;
+}
+
+anygp_status gp_parse_kernel(const char *text, const schema *s, kernel **out, anygp_error *e)
+{
+    kernel_input *in = mem_alloc(s->inputs, sizeof *in);
+    if (!in) return fail_memory(e, "the kernel", (double)s->inputs * sizeof *in);
+    for (int64_t i = 0; i < s->inputs; i++) {
+        const input_spec *c = &s->input[i];
+        in[i] = (kernel_input){c->name, c->number,
+                               c->position < 0 ? INPUT_CONSTANT
+                               : c->text       ? INPUT_TEXT
+                                               : INPUT_NUMBER,
+                               c->position};
+    }
+    anygp_status status = kernel_parse(text, in, s->inputs, s->D, out, e);
+    free(in);
+    return status;
+}
+
+const char *gp_default_kernel(const schema *s)
+{
+    int64_t numbers = 0, texts = 0;
+    for (int64_t i = 0; i < s->inputs; i++)
+        if (s->input[i].position >= 0) s->input[i].text ? texts++ : numbers++;
+    return texts == 0 ? "matern52" : numbers == 0 ? "categorical" : "matern52 * categorical";
+}
+
+void gp_given_to_model_units(kernel *k, const schema *s)
+{
+    for (int64_t i = 0; i < kernel_count(k); i++) {
+        const kernel_param *p = kernel_param_at(k, i);
+        if (p->given) kernel_values(k)[i] /= unit_of(s, p);
+    }
+}

@@ -30,7 +30,7 @@ static char *copy_text(const char *text)
 
 anygp_status anygp_data_name(anygp_data *data, int64_t column_number, const char *name, anygp_error *e)
 {
-    column *c;
+    column *c = NULL;
     NEED(data);
     NEED(name);
     TRY(find_column(data, column_number, &c, e));
@@ -69,7 +69,7 @@ static anygp_status copy_names(int64_t count, const char *const *names, char ***
 anygp_status anygp_data_categories(anygp_data *data, int64_t column_number, int64_t count, const char *const *names,
                                    anygp_error *e)
 {
-    column *c;
+    column *c = NULL;
     NEED(data);
     NEED(names);
     TRY(find_column(data, column_number, &c, e));

@@ -2,9 +2,12 @@
 #   make            the library and the program, in build/release
 #   make demo       a first fit, from nothing
 #   make check      every test, also under the sanitizers; the last line counts them
+#   make python     the Python package's tests; PYTHON= names the interpreter
 #   make install    PREFIX=/usr/local, DESTDIR= for packagers
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
+# The default Python, or Debian's where that one has no NumPy.
+PYTHON ?= $(shell python3 -c 'import numpy, sklearn, pytest' 2>/dev/null && echo python3 || echo /usr/bin/python3)
 
 build:
 	@scripts/setup.sh
@@ -16,6 +19,11 @@ demo: build
 check:
 	@scripts/setup.sh check
 	@tests/run
+
+python:
+	@scripts/setup.sh python
+	@scripts/build.sh release
+	@cd python && PYTHONPATH=. OMP_WAIT_POLICY=passive $(PYTHON) -m pytest -q -p no:cacheprovider
 
 bench: build
 	@scripts/bench.sh build/release
@@ -38,4 +46,4 @@ fuzz:
 clean:
 	rm -rf build
 
-.PHONY: build demo check bench install format docs fuzz clean
+.PHONY: build demo check python bench install format docs fuzz clean

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the build needs, from Debian; says nothing and changes nothing when all is there.
 #   setup.sh          library and program        setup.sh check   also the tests        setup.sh fuzz   also clang
+#   setup.sh python   also Python, scikit-learn and pytest
 set -eu
 
 need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev libjansson-dev libxxhash-dev
@@ -8,6 +9,7 @@ need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev l
 case "${1:-}" in
     check) need="$need g++ binutils clang-format" ;;
     fuzz) need="$need clang" ;;
+    python) need="$need python3 python3-numpy python3-sklearn python3-pandas python3-pytest python3-pip" ;;
 esac
 
 # Elsewhere than on Debian the names differ; CMake says what it misses.

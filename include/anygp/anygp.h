@@ -19,6 +19,8 @@
  *   - Inputs X are row-major with a stride (`ldx` doubles from one row to the next); other matrices are
  *     column-major.  Sizes are int64_t, numbers are double.
  *   - A handle may be used by one thread at a time; different handles are independent.
+ *   - In a process forked from the one that loaded the library every call runs on one thread: a fork does not copy
+ *     the threads that a parallel region would wait for.
  */
 #ifndef ANYGP_H
 #define ANYGP_H
@@ -119,6 +121,11 @@ ANYGP_API anygp_status anygp_data_read(const char *path, const anygp_settings *s
 /* Copies X[n,d] (row-major, ldx doubles a row), y[n] and, if not NULL, weights[n].  NaN is a missing value. */
 ANYGP_API anygp_status anygp_data_new(int64_t n, int64_t d, const double *X, int64_t ldx, const double *y,
                                       const double *weights, anygp_data **out, anygp_error *e);
+/* What a header line would have said: the name of a column, and that a column of inputs is text: its cells are the
+   indices of these categories (NaN: missing).  Inputs are columns 0 .. d-1, the target is column d.  Copied. */
+ANYGP_API anygp_status anygp_data_name(anygp_data *data, int64_t column, const char *name, anygp_error *e);
+ANYGP_API anygp_status anygp_data_categories(anygp_data *data, int64_t column, int64_t count, const char *const *names,
+                                             anygp_error *e);
 ANYGP_API int64_t anygp_data_rows(const anygp_data *data);
 ANYGP_API int64_t anygp_data_columns(const anygp_data *data);
 ANYGP_API void anygp_data_free(anygp_data *data);
@@ -144,6 +151,11 @@ ANYGP_API anygp_status anygp_save(const anygp_model *m, const char *path, anygp_
 ANYGP_API anygp_status anygp_load(const char *path, anygp_model **out, anygp_error *e);
 
 /* ------------------------------------------------------------------------------------- advanced */
+
+/* The bytes of the model file in memory, for databases, messages and pickles; freed by anygp_bytes_free. */
+ANYGP_API anygp_status anygp_save_bytes(const anygp_model *m, void **bytes, size_t *size, anygp_error *e);
+ANYGP_API anygp_status anygp_load_bytes(const void *bytes, size_t size, anygp_model **out, anygp_error *e);
+ANYGP_API void anygp_bytes_free(void *bytes);
 
 /* A model of several targets holds one Gaussian process each; `target` counts from 0. */
 ANYGP_API int64_t anygp_model_targets(const anygp_model *m);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/handles.h"
 #include "base/memory.h"
 #include "gp/gp.h"
 #include "io/describe.h"
@@ -11,22 +12,10 @@
 #include "io/trace.h"
 #include "linalg/linalg.h"
 
-struct anygp_data {
-    table *table;
-    bool weighted; /* made from arrays with weights: they are the last column */
-};
-
 struct anygp_scores {
     int64_t targets;
     gp_scores *list;
 };
-
-static anygp_status missing(anygp_error *e, const char *what)
-{
-    return fail_with(e, ANYGP_ERR_ARGUMENT, "the argument %s must not be NULL", what);
-}
-#define NEED(argument)                                                                                                 \
-    if (!(argument)) return missing(e, #argument)
 
 /* ------------------------------------------------------------------------------------- threads */
 

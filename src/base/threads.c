@@ -3,6 +3,13 @@
 
 #include <omp.h>
 #include <sched.h>
+#include <unistd.h>
+
+/* A fork copies the memory of OpenMP's pool but not its threads, and a region of several would wait for them for ever.
+   The pool is the process's, and may have been made by others than us: what counts is where the library was loaded. */
+static pid_t home;
+__attribute__((constructor)) static void remember_home(void) { home = getpid(); }
+static bool forked(void) { return getpid() != home; }
 
 int threads_max(void) { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 int threads_id(void) { return omp_get_thread_num(); }
@@ -21,6 +28,6 @@ int threads_available(void)
 int threads_enter(int count)
 {
     int former = omp_get_max_threads();
-    omp_set_num_threads(count > 0 ? count : threads_available());
+    omp_set_num_threads(forked() ? 1 : count > 0 ? count : threads_available());
     return former;
 }

@@ -162,10 +162,9 @@ static bool seal(const gp_set *m, char *header, size_t length)
     return true;
 }
 
-anygp_status model_file_write(const gp_set *m, const char *path, anygp_error *e)
+anygp_status model_file_write_stream(const gp_set *m, FILE *f, anygp_error *e)
 {
     size_t length = 0;
-    atomic_file *file = NULL;
     char *header = header_text(m, &length);
     if (header && length > HEADER_MOST) {
         free(header);
@@ -174,15 +173,19 @@ anygp_status model_file_write(const gp_set *m, const char *path, anygp_error *e)
                          "are there columns of text with very many categories?",
                          (double)length / 1e6);
     }
-    if (!header || !seal(m, header, length))
-        return free(header), fail_memory(e, "the model file's header", (double)length);
-    anygp_status status = atomic_open(path, &file, e);
-    if (!ANYGP_FAILED(status)) {
-        sink k = {.file = atomic_stream(file)};
-        put_model(&k, m, header, length);
-        status = atomic_commit(file, e);
-    }
+    bool sealed = header && seal(m, header, length);
+    if (sealed) put_model(&(sink){.file = f}, m, header, length);
     free(header);
+    return sealed ? ANYGP_OK : fail_memory(e, "the model file's header", (double)length);
+}
+
+anygp_status model_file_write(const gp_set *m, const char *path, anygp_error *e)
+{
+    atomic_file *file = NULL;
+    TRY(atomic_open(path, &file, e));
+    anygp_status status = model_file_write_stream(m, atomic_stream(file), e);
+    if (!ANYGP_FAILED(status)) return atomic_commit(file, e);
+    atomic_abort(file);
     return status;
 }
 

@@ -13,6 +13,7 @@
 enum { MODEL_FILE_SCHEMA = 1 };
 
 anygp_status model_file_write(const gp_set *m, const char *path, anygp_error *e);
+anygp_status model_file_write_stream(const gp_set *m, FILE *f, anygp_error *e); /* the caller looks at ferror() */
 anygp_status model_file_read(const char *path, gp_set **out, anygp_error *e);
 /* The same from an open, seekable stream; `name` is for sentences. */
 anygp_status model_file_read_stream(FILE *f, const char *name, gp_set **out, anygp_error *e);

@@ -1,0 +1,6 @@
+"""anygp: Gaussian processes on large data, with scikit-learn's interface."""
+from ._library import __version__
+from . import plot
+from ._regressor import GPRegressor
+
+__all__ = ["GPRegressor", "plot", "__version__"]

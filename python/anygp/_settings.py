@@ -1,0 +1,134 @@
+"""The library's settings table as arguments of an estimator: names, defaults and documentation have one source."""
+import inspect
+import os
+import textwrap
+from typing import NamedTuple
+
+import numpy as np
+
+from ._library import lib
+
+# Names scikit-learn has for the same thing.
+RENAMED = {"seed": "random_state", "threads": "n_jobs", "time": "time_budget"}
+# Settings about files; in Python the data are arrays, and the trace is an attribute.
+OF_FILES = {"target", "weights", "header", "trace"}
+# What these three take is scikit-learn's convention, not the table's.
+HELP = {
+    "random_state": "seed of every random choice; None is seed 0, so that fits are repeatable",
+    "n_jobs": "threads; None takes OMP_NUM_THREADS if it is set, else all processors; -1 is all processors",
+    "time_budget": "seconds, or a text such as '5m'; training stops then with the best model so far",
+}
+OWN = {"verbose": (0, "int", "1: progress and notes on stderr once a second; 2: every iteration")}
+PYTHON_TYPE = {"integer": int, "real": float, "flag": lambda text: text == "yes"}
+TYPE_NAME = {"text": "str", "choice": "str", "flag": "bool", "integer": "int", "real": "float",
+             "seconds": "float or str", "bytes": "int or str"}
+
+
+class Setting(NamedTuple):
+    name: str
+    type: str
+    default: str
+    lower: str
+    upper: str
+    choices: str
+    argument: str
+    commands: str
+    help: str
+
+
+def table():
+    """Every setting of the library."""
+    def field(i, name):
+        return (lib.anygp_setting_field(i, name.encode()) or b"").decode()
+
+    return [Setting(*(field(i, name) for name in Setting._fields)) for i in range(lib.anygp_setting_count())]
+
+
+FIT = {RENAMED.get(s.name, s.name): s for s in table() if "f" in s.commands and s.name not in OF_FILES}
+
+
+def from_text(setting, text):
+    """A setting's text as a Python value; nothing is None."""
+    return PYTHON_TYPE.get(setting.type, str)(text) if text else None
+
+
+def to_text(value):
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    return str(value)
+
+
+def default_of(parameter):
+    """The table's, but None for those that scikit-learn wants so."""
+    return None if parameter in RENAMED.values() else from_text(FIT[parameter], FIT[parameter].default)
+
+
+def defaults():
+    return {**{name: default_of(name) for name in FIT}, **{name: own[0] for name, own in OWN.items()}}
+
+
+def threads_of(n_jobs):
+    """As scikit-learn counts: -1 is all processors, -2 all but one; 0 of the library is all."""
+    if n_jobs is None:
+        given = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+        return int(given) if given.isdigit() and int(given) > 0 else 0
+    if n_jobs == 0:
+        raise ValueError("n_jobs: 0 has no meaning; use None or a number of threads")
+    return n_jobs if n_jobs > 0 else max(1, len(os.sched_getaffinity(0)) + 1 + n_jobs)
+
+
+def texts_of(parameters, seed):
+    """What to give to anygp_set: the settings that are not None, by their names in the library."""
+    values = {FIT[name].name: value for name, value in parameters.items() if name in FIT and value is not None}
+    values["threads"] = threads_of(parameters["n_jobs"])
+    values["seed"] = seed
+    return {name: to_text(value) for name, value in values.items() if to_text(value) != ""}
+
+
+def parameters_of(texts):
+    """The other way round, for a model that was loaded."""
+    found = {name: from_text(s, texts[s.name]) for name, s in FIT.items() if s.name in texts}
+    if found.get("n_jobs") == 0:
+        found["n_jobs"] = None
+    return found
+
+
+def _paragraph(name, kind, default, text):
+    head = f"{name} : {kind}, default={default!r}"
+    return head + "\n" + textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="    ")
+
+
+def documentation():
+    """A numpydoc section."""
+    parts = []
+    for name, setting in FIT.items():
+        kind = ("{" + ", ".join(repr(c) for c in setting.choices.split()) + "}") if setting.choices else \
+            {"random_state": "int or RandomState"}.get(name, TYPE_NAME.get(setting.type, "str"))
+        parts.append(_paragraph(name, kind, default_of(name), HELP.get(name, setting.help)))
+    parts += [_paragraph(name, kind, default, text) for name, (default, kind, text) in OWN.items()]
+    return "Parameters\n----------\n" + "\n".join(parts)
+
+
+def with_settings(cls):
+    """Gives a class its __init__, signature and documentation from the table."""
+    known = defaults()
+
+    def __init__(self, **given):
+        for name in given:
+            if name not in known:
+                near = (lib.anygp_setting_nearest(name.encode()) or b"").decode()
+                hint = f"; did you mean '{RENAMED.get(near, near)}'?" if near else ""
+                raise TypeError(f"{cls.__name__} has no argument '{name}'{hint}")
+        for name, default in known.items():
+            setattr(self, name, given.get(name, default))
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    __init__.__signature__ = inspect.Signature(
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)] +
+        [inspect.Parameter(name, keyword, default=default) for name, default in known.items()])
+    __init__.__qualname__ = cls.__qualname__ + ".__init__"
+    cls.__init__ = __init__
+    cls.__doc__ = inspect.cleandoc(cls.__doc__).replace("{parameters}", documentation())
+    return cls

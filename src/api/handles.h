@@ -1,0 +1,18 @@
+/* What the entry points share: the handles that are theirs, and the check of pointers. */
+#ifndef API_HANDLES_H
+#define API_HANDLES_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "data/reader.h"
+
+struct anygp_data {
+    table *table;
+    bool weighted; /* made from arrays with weights: they are the last column */
+};
+
+#define NEED(argument)                                                                                                 \
+    if (!(argument)) return fail_with(e, ANYGP_ERR_ARGUMENT, "the argument %s must not be NULL", #argument)
+
+#endif

@@ -191,12 +191,21 @@ static anygp_status predict(const options *o, anygp_error *e)
     return status;
 }
 
+/* Its name or, without a header, its number among the targets. */
+static const char *target_label(const anygp_model *m, int64_t target, char number[24])
+{
+    const char *name = anygp_model_target_name(m, target);
+    snprintf(number, 24, "%lld", (long long)target);
+    return *name ? name : number;
+}
+
 static void print_scores(const options *o, const anygp_model *m, const anygp_scores *s)
 {
     int64_t T = anygp_model_targets(m);
+    char number[24];
     if (o->json && T > 1) printf("{\"targets\": {");
     for (int64_t t = 0; t < T; t++) {
-        const char *name = anygp_model_target_name(m, t);
+        const char *name = target_label(m, t, number);
         if (o->json) {
             if (T > 1) printf("%s", t ? ", " : ""), print_json_text(name), printf(": ");
             print_scores_json(s, t);

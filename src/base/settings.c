@@ -1,12 +1,12 @@
 #include "base/settings.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/memory.h"
 
 static const setting_info table[] = {
@@ -121,8 +121,9 @@ const char *setting_nearest(const char *name) { return nearest_name(name, SETTIN
 static bool parse_number(const char *text, double *value, const char **suffix)
 {
     char *end;
-    errno = 0;
+    c_locale l = c_locale_enter();
     *value = strtod(text, &end);
+    c_locale_leave(l);
     *suffix = end;
     return end != text && isfinite(*value);
 }

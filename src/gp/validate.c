@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "gp/fit.h"
@@ -10,7 +11,9 @@ anygp_status valid_hold_out(const table *t, const settings *s, bool **held, anyg
 {
     const char *text = settings_text(s, SET_VALID);
     char *end;
+    c_locale l = c_locale_enter();
     double share = strtod(text, &end);
+    c_locale_leave(l);
     int64_t left = 0;
     *held = NULL;
     if (end == text || *end) return ANYGP_OK;

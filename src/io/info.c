@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "io/describe.h"
 
 /* Text that grows. */
@@ -85,7 +86,9 @@ anygp_status describe_text(const gp_set *m, char **text, anygp_error *e)
     page p = {0};
     if (!(p.stream = open_memstream(&p.text, &p.size))) return fail_memory(e, "the text", 0);
     anygp_status status = ANYGP_OK;
+    c_locale l = c_locale_enter();
     for (int64_t t = 0; t < m->targets && !ANYGP_FAILED(status); t++) status = gp_page(&p, m->gp[t], m->settings, e);
+    c_locale_leave(l);
     fclose(p.stream);
     if (ANYGP_FAILED(status))
         free(p.text);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/atomic_file.h"
+#include "base/c_locale.h"
 
 static void cell(FILE *f, bool json, const char *name, double value, bool last)
 {
@@ -24,6 +25,7 @@ anygp_status trace_write(const gp_set *m, const char *path, anygp_error *e)
     atomic_file *file;
     TRY(atomic_open(path, &file, e));
     FILE *f = atomic_stream(file);
+    c_locale l = c_locale_enter();
     if (!json) fprintf(f, "%siteration,seconds,objective,rmse,mnlp\n", several ? "target," : "");
     for (int64_t t = 0; t < m->targets; t++)
         for (int64_t i = 0; i < m->gp[t]->steps; i++) {
@@ -33,5 +35,6 @@ anygp_status trace_write(const gp_set *m, const char *path, anygp_error *e)
             if (several) cell(f, json, "target", (double)t, false);
             for (int c = 0; c < 5; c++) cell(f, json, names[c], values[c], c == 4);
         }
+    c_locale_leave(l);
     return atomic_commit(file, e);
 }

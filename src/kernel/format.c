@@ -1,12 +1,12 @@
 /* An expression written back, with values.  Parentheses keep the shape of the tree, so that parsing it again gives the
    same sums in the same order.  A parameter that is fixed because another absorbs it is not written: written, it
    would be free. */
-#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/memory.h"
 #include "kernel/kind.h"
 
@@ -128,10 +128,9 @@ static void put_node(writer *w, int at)
 anygp_status kernel_format(const kernel *k, const double *values, int digits, char **text, anygp_error *e)
 {
     writer w = {.k = k, .values = values, .digits = digits};
-    locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    locale_t former = c ? uselocale(c) : (locale_t)0;
+    c_locale l = c_locale_enter();
     put_node(&w, (int)k->n_nodes - 1);
-    if (c) uselocale(former), freelocale(c);
+    c_locale_leave(l);
     *text = w.failed ? NULL : w.text;
     if (!w.failed) return ANYGP_OK;
     free(w.text);

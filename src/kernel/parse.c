@@ -1,11 +1,11 @@
 /* expression := term { + term }      term := factor { * factor }      factor := number | ( expression ) | kernel
    Recursive descent; nodes come out in postfix order by themselves. */
 #include <ctype.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/memory.h"
 #include "kernel/parser.h"
 
@@ -194,13 +194,11 @@ static kernel *kernel_new(int64_t D)
     return NULL;
 }
 
-/* strtod reads numbers as the C locale writes them, whatever the host program has set. */
 static anygp_status parse_in_c_locale(parser *p)
 {
-    locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    locale_t former = c ? uselocale(c) : (locale_t)0;
+    c_locale l = c_locale_enter();
     anygp_status status = parse_all(p);
-    if (c) uselocale(former), freelocale(c);
+    c_locale_leave(l);
     return status;
 }
 

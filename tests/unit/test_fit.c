@@ -268,6 +268,12 @@ static void joint_draws_have_the_joint_mean_and_covariance(void **unused)
     anygp_model_free(m);
 }
 
+#ifdef __SANITIZE_ADDRESS__ /* holds freed memory back, and finds leaks itself when the program ends */
+enum { RESIDENT_TELLS = 0 };
+#else
+enum { RESIDENT_TELLS = 1 };
+#endif
+
 static long resident_kb(void)
 {
     long pages = 0, unused_pages;
@@ -291,7 +297,7 @@ static void ten_thousand_fits_leak_nothing(void **unused)
         anygp_model_free(m);
         if (i == 1000) before = resident_kb();
     }
-    assert_true(resident_kb() - before < 2000);
+    assert_true(!RESIDENT_TELLS || resident_kb() - before < 2000);
 }
 
 int main(void)

@@ -21,7 +21,7 @@ def microseconds(call, number=50, repeat=400):
 
 
 def one_row():
-    """predict(), validation included, above the same call of the C function with everything at hand."""
+    """predict(), validation included, above the bare call of the C function through ctypes, which itself costs under 1 us."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 8))
     model = GPRegressor(iters=2, n_jobs=1).fit(X, X[:, 0])

@@ -47,7 +47,7 @@ static int on_progress(void *ctx, const anygp_progress *p)
         fprintf(stderr, "\r\033[K%s %lld/%lld", p->stage, (long long)p->iteration, (long long)p->iterations);
         if (p->restarts > 0)
             fprintf(stderr, " (run %lld of %lld)", (long long)p->restart + 1, (long long)p->restarts + 1);
-        fprintf(stderr, "  log evidence %.6g", p->objective);
+        if (!isnan(p->objective)) fprintf(stderr, "  log evidence %.6g", p->objective);
         if (!isnan(p->rmse)) fprintf(stderr, "  loo rmse %.4g", p->rmse);
         fprintf(stderr, "  %.1f s", p->seconds);
         if (!isnan(left)) fprintf(stderr, ", at most %.0f s left", left < 0 ? 0 : left);

@@ -102,7 +102,7 @@ ANYGP_API void anygp_on_log(anygp_settings *s, anygp_log_fn fn, void *ctx);
 /* Called while training; a nonzero result stops it with the best model so far.  Later versions may add fields at
    the end. */
 typedef struct anygp_progress {
-    const char *stage;             /* "starting point", "learning" */
+    const char *stage;             /* "starting point" (objective still NaN while it scans), "learning" */
     int64_t iteration, iterations; /* done, and at most */
     int64_t restart, restarts;
     double objective;           /* log evidence or bound of the model's y */

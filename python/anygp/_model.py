@@ -83,8 +83,8 @@ class _Watch:
     def _print(self, p):
         run = f" (run {p.restart} of {p.restarts + 1})" if p.restarts else ""
         rmse = "" if math.isnan(p.rmse) else f"  rmse {p.rmse:.4g}"
-        print(f"{p.stage.decode()}{run}: {p.iteration}/{p.iterations}  objective {p.objective:.6g}{rmse}  "
-              f"{p.seconds:.1f} s", file=sys.stderr, flush=True)
+        objective = "" if math.isnan(p.objective) else f"  objective {p.objective:.6g}"
+        print(f"{p.stage.decode()}{run}: {p.iteration}/{p.iterations}{objective}{rmse}  {p.seconds:.1f} s", file=sys.stderr, flush=True)
 
     def tell(self, status):
         """Warnings, once each; notes to those who want them; interruptions that were meant as such."""

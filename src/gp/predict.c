@@ -113,7 +113,7 @@ anygp_status predictor_run(predictor *p, int64_t n, const double *rows, int64_t 
         int64_t m = n - i < p->block ? n - i : p->block;
         row_numbers here = {number->first + i, number->number ? number->number + i : NULL};
         TRY(gp_scale_rows(g, m, rows + i * ld, ld, &here, p->X, e));
-        TRY(q->ops->marginal(q, m, p->X, g->schema.D, p->work, mean + i, p->variance, e));
+        TRY(q->ops->marginal(q, m, p->X, g->schema.D, p->work, mean + i, variance ? p->variance : NULL, e));
         TRY(mean_to_data(&g->schema, m, &here, mean + i, e));
         for (int64_t k = 0; variance && k < m; k++) {
             variance[i + k] = y2 * (p->variance[k] + added);

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -34,9 +33,10 @@ typedef struct scan {
     void *state; /* the exact model on the subset */
     hyper *h;
     double best;
-    double *best_value; /* natural parameters at the best */
-    double *first;      /* natural parameters the scan started from */
-    double deadline;    /* by the clock; past it nothing more is tried */
+    double *best_value;      /* natural parameters at the best */
+    double *first;           /* natural parameters the scan started from */
+    bool (*stop)(void *ctx); /* asked before each trial; then nothing more is tried */
+    void *ctx;
 } scan;
 
 static bool movable(const hyper *h, int64_t i) { return h->param[i].free && !h->param[i].given; }
@@ -44,7 +44,7 @@ static bool movable(const hyper *h, int64_t i) { return h->param[i].free && !h->
 static void try_here(scan *s)
 {
     double jitter = 0, value;
-    if (clock_seconds() > s->deadline) return;
+    if (s->stop(s->ctx)) return;
     if (!model_exact.evaluate(s->state, s->h, true, &jitter, &value, NULL)) return;
     value += hyper_log_prior(s->h, NULL);
     if (!(value > s->best)) return;
@@ -147,10 +147,10 @@ static void scan_all_cycles(scan *s, const merged *m)
         }
 }
 
-anygp_status start_from_data(const problem *p, hyper *h, double deadline, anygp_error *e)
+anygp_status start_from_data(const problem *p, hyper *h, bool (*stop)(void *ctx), void *ctx, anygp_error *e)
 {
     merged few = {0};
-    scan s = {.h = h, .best = -INFINITY, .deadline = deadline};
+    scan s = {.h = h, .best = -INFINITY, .stop = stop, .ctx = ctx};
     anygp_status status = ANYGP_OK;
     TRY_DONE(start_subset(p, SCAN_ROWS, &few, e));
     problem small = *p;

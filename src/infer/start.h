@@ -4,8 +4,8 @@
 
 #include "model/model.h"
 
-/* Improves the free parameters of h that the user did not give, until clock_seconds() is past the deadline. */
-anygp_status start_from_data(const problem *p, hyper *h, double deadline, anygp_error *e);
+/* Improves the free parameters of h that the user did not give, until stop(ctx) says it is enough. */
+anygp_status start_from_data(const problem *p, hyper *h, bool (*stop)(void *ctx), void *ctx, anygp_error *e);
 
 /* Random move of the free parameters for restart k > 0: u += N(0, 1), a function of (seed, k). */
 void start_perturb(hyper *h, uint64_t seed, int64_t restart);

@@ -237,10 +237,32 @@ static void settle(run *q, const double *start)
     r->rows = q->model->rows(q->state);
 }
 
+/* What ends the search for a starting point: the time limit, or the caller, who is asked now and then. */
+typedef struct watch {
+    const train_options *o;
+    anygp_status status;
+    double asked; /* by the clock */
+} watch;
+
+static bool enough(void *ctx)
+{
+    watch *w = ctx;
+    double now = clock_seconds();
+    if (now - w->o->began > w->o->time_limit) w->status = ANYGP_TIME_LIMIT;
+    if (w->status == ANYGP_OK && w->o->report && now - w->asked > 0.1) {
+        train_step step = {
+            .stage = TRAIN_SCAN, .seconds = now - w->o->began, .objective = NAN, .rmse = NAN, .mnlp = NAN};
+        if (w->o->report(w->o->ctx, &step)) w->status = ANYGP_INTERRUPTED;
+        w->asked = now;
+    }
+    return w->status != ANYGP_OK;
+}
+
 anygp_status train(const model_ops *model, const problem *p, hyper *h, const train_options *o, train_result *r,
                    posterior **out, anygp_error *e)
 {
-    anygp_status status = ANYGP_OK, stopped = ANYGP_OK;
+    anygp_status status = ANYGP_OK;
+    watch w = {.o = o, .asked = clock_seconds()};
     bool learns = h->free > 0 && o->iterations > 0;
     double *start = mem_alloc(h->free, sizeof(double));
     run q = {.r = r};
@@ -250,11 +272,11 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
         status = fail_memory(e, "leave-one-out", 32.0 * (double)p->rows->data->n);
         goto done;
     }
-    if (learns) TRY_DONE(start_from_data(p, h, o->began + o->time_limit, e));
-    if (learns && model->size(p) > WARM_ABOVE) TRY_DONE(warm_up(p, h, o, &stopped, e));
+    if (learns) TRY_DONE(start_from_data(p, h, enough, &w, e));
+    if (learns && !w.status && model->size(p) > WARM_ABOVE) TRY_DONE(warm_up(p, h, o, &w.status, e));
     hyper_pack(h, start);
     TRY_DONE(run_open(&q, model, p, h, o, e));
-    q.status = stopped;
+    q.status = w.status;
     TRY_DONE(climb_all(&q, p, start, e));
     settle(&q, start);
     TRY_DONE(model->posterior(q.state, h, &q.jitter, out, e));

@@ -6,7 +6,7 @@
 
 #include "model/model.h"
 
-typedef enum train_stage { TRAIN_WARM_UP, TRAIN_MAIN } train_stage;
+typedef enum train_stage { TRAIN_SCAN, TRAIN_WARM_UP, TRAIN_MAIN } train_stage;
 
 typedef struct train_step { /* one row of the trace */
     train_stage stage;

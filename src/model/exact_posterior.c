@@ -35,21 +35,28 @@ static int64_t exact_work(const posterior *base, int64_t n)
     return n * (base->n + p->p);
 }
 
-/* v = L^-1 k* (n x m), g = R^-1 (h* - V'v) (p x m), and the means. */
-static anygp_status project(const exact_posterior *p, int64_t m, const double *X, int64_t ldx, double *v, double *g,
-                            double *mean, anygp_error *e)
+/* k* (n x m), h* (p x m), and the means: all that is needed where no variance is wanted. */
+static anygp_status means(const exact_posterior *p, int64_t m, const double *X, int64_t ldx, double *k, double *h,
+                          double *mean, anygp_error *e)
 {
     const posterior *b = &p->base;
     int64_t n = b->n;
-    if (!kernel_gram(b->kernel, n, p->X, b->D, m, X, ldx, v, n)) return fail_memory(e, "kernel tiles", 0);
-    la_gemv(LA_T, n, m, 1, v, n, p->alpha, 0, mean);
-    la_trsm(LA_LEFT, LA_N, n, m, 1, p->L, n, v, n);
+    if (!kernel_gram(b->kernel, n, p->X, b->D, m, X, ldx, k, n)) return fail_memory(e, "kernel tiles", 0);
+    la_gemv(LA_T, n, m, 1, k, n, p->alpha, 0, mean);
     if (p->p == 0) return ANYGP_OK;
-    basis_fill(&b->mean, m, X, ldx, g, p->p, 1);
-    la_gemv(LA_T, p->p, m, 1, g, p->p, p->beta, 1, mean);
+    basis_fill(&b->mean, m, X, ldx, h, p->p, 1);
+    la_gemv(LA_T, p->p, m, 1, h, p->p, p->beta, 1, mean);
+    return ANYGP_OK;
+}
+
+/* From k* and h* in place: v = L^-1 k* (n x m), g = R^-1 (h* - V'v) (p x m). */
+static void project(const exact_posterior *p, int64_t m, double *v, double *g)
+{
+    int64_t n = p->base.n;
+    la_trsm(LA_LEFT, LA_N, n, m, 1, p->L, n, v, n);
+    if (p->p == 0) return;
     la_gemm(LA_T, LA_N, p->p, m, n, -1, p->V, n, v, n, 1, g, p->p);
     la_trsm(LA_LEFT, LA_N, p->p, m, 1, p->R, p->p, g, p->p);
-    return ANYGP_OK;
 }
 
 static anygp_status exact_marginal(const posterior *base, int64_t m, const double *X, int64_t ldx, double *work,
@@ -58,7 +65,9 @@ static anygp_status exact_marginal(const posterior *base, int64_t m, const doubl
     const exact_posterior *p = (const exact_posterior *)base;
     int64_t n = base->n;
     double *v = work, *g = work + m * n;
-    TRY(project(p, m, X, ldx, v, g, mean, e));
+    TRY(means(p, m, X, ldx, v, g, mean, e));
+    if (!variance) return ANYGP_OK;
+    project(p, m, v, g);
     kernel_diag(base->kernel, m, X, ldx, variance);
 #pragma omp parallel for
     for (int64_t j = 0; j < m; j++) {
@@ -76,7 +85,8 @@ static anygp_status exact_joint(const posterior *base, int64_t m, const double *
     const exact_posterior *p = (const exact_posterior *)base;
     int64_t n = base->n;
     double *v = work, *g = work + m * n;
-    TRY(project(p, m, X, ldx, v, g, mean, e));
+    TRY(means(p, m, X, ldx, v, g, mean, e));
+    project(p, m, v, g);
     if (!kernel_gram_sym(base->kernel, m, X, ldx, covariance, ldc)) return fail_memory(e, "kernel tiles", 0);
     for (int64_t i = 0; i < m; i++) covariance[i + i * ldc] -= kernel_white(base->kernel);
     la_syrk(LA_T, m, n, -1, v, n, 1, covariance, ldc);

@@ -41,7 +41,7 @@ enum { MODEL_ARRAYS_MAX = 16 };
 typedef struct posterior posterior;
 
 typedef struct posterior_ops {
-    /* Marginals of f at X[n,D]: mean[n], variance[n].  work: work_doubles(p, n). */
+    /* Marginals of f at X[n,D]: mean[n] and, unless NULL, variance[n].  work: work_doubles(p, n). */
     int64_t (*work_doubles)(const posterior *p, int64_t n);
     anygp_status (*marginal)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                              double *variance, anygp_error *e);

@@ -65,6 +65,7 @@ static void transpose_times_self(int64_t n, double *L, int64_t ldl)
 
 int64_t la_potri(int64_t n, double *L, int64_t ldl)
 {
+    if (n <= FACTOR_BASE) return blas_potri(n, L, ldl);
     int64_t info = invert_lower(n, L, ldl);
     if (!info) transpose_times_self(n, L, ldl);
     return info;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "linalg/blas.h"
 #include "linalg/linalg.h"
 
 enum { N = 37, LD = 41 };
@@ -113,6 +114,42 @@ static void triangular_solves_multiply_back_to_the_right_hand_side(void **state)
     free(X);
 }
 
+/* Sizes that are split several times: against LAPACK's own factor, and the inverse by multiplying back. */
+static void factor_and_inverse_by_halves_agree_with_lapack(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {513, 769, 1100};
+    enum { MOST = 1100, PAD = 5, COLUMNS = 3 };
+    size_t bytes = sizeof(double) * (MOST + PAD) * MOST;
+    double *A = malloc(bytes), *ours = malloc(bytes), *theirs = malloc(bytes);
+    for (size_t k = 0; k < 3; k++) {
+        int64_t n = sizes[k], ld = n + PAD;
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t i = 0; i < n; i++) A[i + j * ld] = exp(-fabs((double)(i - j)) / 20) + (i == j ? 0.1 : 0);
+        memcpy(ours, A, bytes);
+        memcpy(theirs, A, bytes);
+        assert_int_equal(la_potrf(n, ours, ld), 0);
+        assert_int_equal(blas_potrf(n, theirs, ld), 0);
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t i = j; i < n; i++) check_close(ours[i + j * ld], theirs[i + j * ld], 1e-11);
+        assert_int_equal(la_potri(n, ours, ld), 0);
+        for (int64_t c = 0; c < COLUMNS; c++) { /* column c n/3 of A^-1 A */
+            int64_t j = c * (n / 3);
+            for (int64_t i = 0; i < n; i++) {
+                double s = 0;
+                for (int64_t l = 0; l < n; l++) s += (i >= l ? ours[i + l * ld] : ours[l + i * ld]) * A[l + j * ld];
+                check_close(s, i == j, 1e-10);
+            }
+        }
+        memcpy(ours, A, bytes);
+        ours[n - 2 + (n - 2) * ld] = -1; /* the failing minor is counted from the top */
+        assert_int_equal(la_potrf(n, ours, ld), n - 1);
+    }
+    free(A);
+    free(ours);
+    free(theirs);
+}
+
 extern char *openblas_get_corename(void) __attribute__((weak));
 
 static void blas_kernels_are_not_older_than_the_processor(void **state)
@@ -132,6 +169,7 @@ int main(void)
         cmocka_unit_test(not_finite_or_indefinite_is_refused),
         cmocka_unit_test(inverse_and_logdet_agree_with_eigenvalues),
         cmocka_unit_test(triangular_solves_multiply_back_to_the_right_hand_side),
+        cmocka_unit_test(factor_and_inverse_by_halves_agree_with_lapack),
         cmocka_unit_test(blas_kernels_are_not_older_than_the_processor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

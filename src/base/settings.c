@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/c_locale.h"
+#include "base/edits.h"
 #include "base/memory.h"
 
 static const setting_info table[] = {
@@ -71,28 +72,6 @@ int settings_progress(const settings *s, const anygp_progress *p)
 
 /* ------------------------------------------------------------------------------- nearest name */
 
-static int64_t min3(int64_t a, int64_t b, int64_t c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
-
-/* Levenshtein, one row of the table at a time; long words are never near. */
-static int64_t edit_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 64 };
-    size_t n = strlen(a), m = strlen(b);
-    if (n >= LONGEST || m >= LONGEST) return LONGEST;
-    int64_t row[LONGEST];
-    for (size_t j = 0; j <= m; j++) row[j] = (int64_t)j;
-    for (size_t i = 1; i <= n; i++) {
-        int64_t diagonal = row[0];
-        row[0] = (int64_t)i;
-        for (size_t j = 1; j <= m; j++) {
-            int64_t substitute = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = min3(row[j] + 1, row[j - 1] + 1, substitute);
-        }
-    }
-    return row[m];
-}
-
 const char *nearest_name(const char *word, int64_t count, const char *(*name)(int64_t i, const void *ctx),
                          const void *ctx)
 {
@@ -100,7 +79,8 @@ const char *nearest_name(const char *word, int64_t count, const char *(*name)(in
     int64_t best_distance = 1 + (int64_t)strlen(word) / 3;
     for (int64_t i = 0; i < count; i++) {
         const char *candidate = name(i, ctx);
-        int64_t distance = candidate ? edit_distance(word, candidate) : best_distance + 1;
+        int64_t distance = candidate ? edits(word, (int64_t)strlen(word), candidate, (int64_t)strlen(candidate), false)
+                                     : best_distance + 1;
         if (distance <= best_distance && (!best || distance < best_distance))
             best = candidate, best_distance = distance;
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/edits.h"
 #include "base/error.h"
 
 void columns_free(column *columns, int64_t n)
@@ -20,36 +21,15 @@ void columns_free(column *columns, int64_t n)
     free(columns);
 }
 
-enum { NAME_MOST = 64, LIST_BYTES = 240 };
-
-static int smallest(int a, int b, int c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
-
-/* Edit distance, letter case aside; names longer than NAME_MOST are never close. */
-static int distance(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b);
-    int row[NAME_MOST + 1];
-    if (n > NAME_MOST || m > NAME_MOST) return NAME_MOST;
-    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
-    for (size_t i = 1; i <= n; i++) {
-        int diagonal = row[0];
-        row[0] = (int)i;
-        for (size_t j = 1; j <= m; j++) {
-            int change = diagonal + (strncasecmp(a + i - 1, b + j - 1, 1) != 0);
-            diagonal = row[j];
-            row[j] = smallest(change, row[j] + 1, row[j - 1] + 1);
-        }
-    }
-    return row[m];
-}
+enum { LIST_BYTES = 240 };
 
 static const char *closest(const column *columns, int64_t n, const char *spec)
 {
     const char *best = NULL;
-    int least = (int)strlen(spec) / 2 + 1;
+    int64_t least = (int64_t)strlen(spec) / 2 + 1;
     for (int64_t j = 0; j < n; j++) {
         if (!columns[j].name) continue;
-        int d = distance(columns[j].name, spec);
+        int64_t d = edits(columns[j].name, (int64_t)strlen(columns[j].name), spec, (int64_t)strlen(spec), true);
         if (d < least) least = d, best = columns[j].name;
     }
     return best;

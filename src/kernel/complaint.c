@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/edits.h"
+
 enum { EXCERPT = 80, MESSAGE = 200, LONGEST_WORD = 32 };
 
 static bool continues_character(char c) { return ((unsigned char)c & 0xC0) == 0x80; }
@@ -50,29 +52,6 @@ anygp_status complain(parser *p, int64_t at, const char *hint, const char *forma
 
 anygp_status complain_memory(parser *p) { return fail_memory(p->e, "the kernel expression", (double)p->length); }
 
-static int64_t smallest(int64_t a, int64_t b, int64_t c)
-{
-    int64_t s = a < b ? a : b;
-    return s < c ? s : c;
-}
-
-/* Edit distance (Levenshtein), one row of the table at a time. */
-static int64_t edits(const char *a, int64_t na, const char *b, int64_t nb)
-{
-    int64_t row[LONGEST_WORD + 1];
-    for (int64_t j = 0; j <= nb; j++) row[j] = j;
-    for (int64_t i = 1; i <= na; i++) {
-        int64_t corner = row[0];
-        row[0] = i;
-        for (int64_t j = 1; j <= nb; j++) {
-            int64_t above = row[j];
-            row[j] = smallest(above + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1]));
-            corner = above;
-        }
-    }
-    return row[nb];
-}
-
 nearest nearest_to(const char *word, int64_t length)
 {
     return (nearest){.word = word, .length = length, .distance = length / 3 + 2};
@@ -82,6 +61,6 @@ void nearest_offer(nearest *n, const char *candidate)
 {
     int64_t length = (int64_t)strlen(candidate);
     if (n->length > LONGEST_WORD || length > LONGEST_WORD) return;
-    int64_t distance = edits(n->word, n->length, candidate, length);
+    int64_t distance = edits(n->word, n->length, candidate, length, false);
     if (distance < n->distance && distance < length) n->best = candidate, n->distance = distance;
 }

@@ -1,0 +1,87 @@
+#include "data/blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+anygp_status blocks_get(blocks *b, int64_t i, block_buffer *buffer, block *out, anygp_error *e)
+{
+    return b->ops->get(b, i, buffer, out, e);
+}
+
+void blocks_free(blocks *b)
+{
+    if (b) b->ops->free(b);
+}
+
+anygp_status block_buffer_reserve(block_buffer *buffer, int64_t n, int64_t D, double **X, double **y, double **w,
+                                  anygp_error *e)
+{
+    size_t cells;
+    if (!size_mul(n, D + 2, &cells)) return fail_memory(e, "a block of rows", 8.0 * (double)n * (double)(D + 2));
+    if ((int64_t)cells > buffer->capacity) {
+        block_buffer_clear(buffer);
+        if (!(buffer->cells = mem_alloc((int64_t)cells, sizeof(double))))
+            return fail_memory(e, "a block of rows", 8.0 * (double)cells);
+        buffer->capacity = (int64_t)cells;
+    }
+    *X = buffer->cells, *y = *X + n * D, *w = *y + n;
+    return ANYGP_OK;
+}
+
+void block_buffer_clear(block_buffer *buffer)
+{
+    free(buffer->cells);
+    *buffer = (block_buffer){0};
+}
+
+/* ---------------------------------------------------------------------------------- over arrays */
+
+typedef struct array_blocks {
+    blocks base;
+    int64_t *start;
+    const double *X, *y, *w;
+    double *ones; /* weights where none are given: as many as the largest block has rows */
+} array_blocks;
+
+static anygp_status array_get(blocks *b, int64_t i, block_buffer *buffer, block *out, anygp_error *e)
+{
+    const array_blocks *a = (const array_blocks *)b;
+    int64_t at = a->start[i];
+    (void)buffer, (void)e;
+    *out = (block){
+        .index = i, .n = a->start[i + 1] - at, .X = a->X + at * b->D, .y = a->y + at, .w = a->w ? a->w + at : a->ones};
+    return ANYGP_OK;
+}
+
+static void array_free(blocks *b)
+{
+    array_blocks *a = (array_blocks *)b;
+    free(a->start);
+    free(a->ones);
+    free(a);
+}
+
+anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, const double *X, const double *y,
+                              const double *w, blocks **out, anygp_error *e)
+{
+    static const blocks_ops ops = {array_get, array_free};
+    array_blocks *a = calloc(1, sizeof *a);
+    if (!a) return fail_memory(e, "the blocks", sizeof *a);
+    a->base = (blocks){.ops = &ops, .count = count, .D = D};
+    a->X = X, a->y = y, a->w = w;
+    a->start = mem_alloc(count + 1, sizeof *a->start);
+    for (int64_t i = 0; i < count; i++)
+        if (start[i + 1] - start[i] > a->base.largest) a->base.largest = start[i + 1] - start[i];
+    a->ones = w ? NULL : mem_alloc(a->base.largest, sizeof *a->ones);
+    if (!a->start || (!w && !a->ones)) {
+        array_free(&a->base);
+        return fail_memory(e, "the blocks", 8.0 * (double)count);
+    }
+    memcpy(a->start, start, (size_t)(count + 1) * sizeof *start);
+    for (int64_t i = 0; !w && i < a->base.largest; i++) a->ones[i] = 1;
+    for (int64_t i = start[0]; i < start[count]; i++) a->base.total += w ? w[i] : 1;
+    *out = &a->base;
+    return ANYGP_OK;
+}

@@ -1,0 +1,54 @@
+/* The training rows in P blocks, wherever they are: in memory or in a file.  A model's `stat` adds over rows, so a block is
+   all it ever sees; which blocks, in which order, on which thread and rank is the driver's affair. */
+#ifndef DATA_BLOCKS_H
+#define DATA_BLOCKS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Valid until the next blocks_get with the same buffer. */
+typedef struct block {
+    int64_t index;
+    int64_t n;       /* rows; may be 0 */
+    const double *X; /* n x D, row-major, model units */
+    const double *y; /* n, model units */
+    const double *w; /* n: the row counts so many times; all > 0 */
+} block;
+
+/* Memory for one block, each thread its own; {0} to begin with. */
+typedef struct block_buffer {
+    double *cells;
+    int64_t capacity;
+} block_buffer;
+
+typedef struct blocks blocks;
+
+typedef struct blocks_ops {
+    anygp_status (*get)(blocks *b, int64_t i, block_buffer *buffer, block *out, anygp_error *e);
+    void (*free)(blocks *b);
+} blocks_ops;
+
+struct blocks {
+    const blocks_ops *ops;
+    int64_t count;   /* P */
+    int64_t D;       /* inputs of a row */
+    int64_t largest; /* rows a block has at most */
+    double total;    /* sum of the weights of all rows */
+};
+
+/* Block i.  Several threads may ask at once, each with a buffer of its own. */
+anygp_status blocks_get(blocks *b, int64_t i, block_buffer *buffer, block *out, anygp_error *e);
+void blocks_free(blocks *b); /* accepts NULL */
+
+/* Room for n rows of D inputs, target and weight; the places of X, y and w in it. */
+anygp_status block_buffer_reserve(block_buffer *buffer, int64_t n, int64_t D, double **X, double **y, double **w,
+                                  anygp_error *e);
+void block_buffer_clear(block_buffer *buffer);
+
+/* Over arrays that outlive it: block i is rows start[i] .. start[i+1]-1 of X[n,D], y, w; w NULL: all weights 1.
+   start is copied. */
+anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, const double *X, const double *y,
+                              const double *w, blocks **out, anygp_error *e);
+
+#endif

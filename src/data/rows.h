@@ -1,0 +1,65 @@
+/* Training rows that are reached by number: of a table in memory, or of a file (.npy, .h5) that stays on disk.
+       rows_open_table / rows_open_file
+       rows_scan      one pass: columns, constants, moments of all rows; a sample of the rows in memory
+       (the caller parses the kernel and calls dataset_standardize on the sample)
+       rows_blocks    the rows in model units, block by block
+   Memory does not grow with the number of rows of a file.  Table and file give the same numbers, on any number of ranks:
+   the sample is a function of (seed, number of rows), and every sum runs in the order of the rows up to rounding. */
+#ifndef DATA_ROWS_H
+#define DATA_ROWS_H
+
+#include "base/error.h"
+#include "comm/comm.h"
+#include "data/blocks.h"
+#include "data/dataset.h"
+#include "data/partition.h"
+#include "data/reader.h"
+
+typedef struct rows rows;
+
+/* The table must outlive it. */
+anygp_status rows_open_table(const table *t, rows **out, anygp_error *e);
+/* Only for files whose rows can be reached by number: rows_can_stay(path). */
+anygp_status rows_open_file(const char *path, const read_options *o, rows **out, anygp_error *e);
+bool rows_can_stay(const char *path);
+void rows_close(rows *r); /* accepts NULL */
+
+int64_t rows_count(const rows *r);
+int64_t rows_columns(const rows *r);
+const column *rows_column(const rows *r, int64_t j); /* the first of an array of them */
+int64_t rows_target(const rows *r);                  /* as reader_target */
+
+typedef struct rows_part {
+    int64_t target, weights; /* columns; weights -1: none */
+    const bool *skip_column; /* further columns that are not inputs; NULL: none */
+    double hold_out;         /* this share of the rows is left out: row i if rows_held(seed, i, share) */
+    uint64_t seed;
+} rows_part;
+
+bool rows_held(uint64_t seed, int64_t row, double share);
+
+/* The schema and moments of all usable rows, with `sample` of them at random (all, if there are not more) in their order.
+   Each rank reads its share; the sample is read by rank 0 and sent to the others.  d->n is the size of the sample;
+   d->total, d->no_target, d->no_weight count all rows. */
+anygp_status rows_scan(rows *r, const rows_part *part, bool fill_missing, int64_t sample, const comm *c, dataset *d,
+                       anygp_error *e);
+
+typedef enum plan_kind { PLAN_RUNS, PLAN_RANDOM, PLAN_KMEANS, PLAN_KDTREE, PLAN_GIVEN } plan_kind;
+
+typedef struct block_plan {
+    plan_kind kind;       /* RUNS: a few runs of consecutive rows from all over the file: for models that do not care */
+    int64_t blocks;       /* P wanted */
+    int64_t cap;          /* rows a block has at most (not of GIVEN) */
+    const int64_t *given; /* GIVEN: rows_count ids, any numbers */
+    uint64_t seed;
+    double keep; /* bytes of rows in model units that may be held in memory once they were read */
+} block_plan;
+
+/* The rows that rows_scan found usable, in the units of the (standardised) sample.  route: NULL, or gets the router (the
+   caller frees it; NULL for RUNS).  Blocks may be more than plan->blocks where some had to be split.  Of a file that stays on
+   disk, KMEANS, KDTREE, RANDOM and GIVEN write a scratch file in $TMPDIR, which nobody else can see and which ends with the
+   blocks. */
+anygp_status rows_blocks(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan, blocks **out,
+                         router **route, anygp_error *e);
+
+#endif

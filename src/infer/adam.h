@@ -1,0 +1,19 @@
+/* Adam (Kingma and Ba 2015), for ascent; its whole state can be saved and restored, so that a resumed run has the same
+   bits.  A coordinate whose gradient is not finite does not move in that step. */
+#ifndef INFER_ADAM_H
+#define INFER_ADAM_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef struct adam {
+    int64_t n, t;
+    double *first, *second; /* n each: running means of the gradient and of its square */
+} adam;
+
+anygp_status adam_init(adam *a, int64_t n, anygp_error *e);
+void adam_clear(adam *a);
+void adam_step(adam *a, double rate, const double *gradient, double *x);
+
+#endif

@@ -13,6 +13,8 @@ typedef enum random_use {
     RANDOM_SAMPLE,
     RANDOM_SIMULATE,
     RANDOM_SPLIT,
+    RANDOM_BLOCKS,
+    RANDOM_STEP,
     RANDOM_TEST = 1000
 } random_use;
 
@@ -25,6 +27,8 @@ double random_uniform(random_stream s, uint64_t i);           /* in (0, 1), neve
 double random_normal(random_stream s, uint64_t i);            /* standard normal */
 int64_t random_below(random_stream s, uint64_t i, int64_t n); /* 0 .. n-1 */
 void random_permutation(random_stream s, int64_t n, int64_t *order);
+/* Element i of a random bijection of 0 .. n-1 that is never stored: a Feistel network, walked until it lands below n. */
+int64_t random_shuffled(random_stream s, int64_t n, int64_t i);
 
 /* k different indices of 0 .. n-1 in increasing order. */
 void random_subset(random_stream s, int64_t n, int64_t k, int64_t *chosen);

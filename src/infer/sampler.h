@@ -1,14 +1,11 @@
 /* Which blocks a step looks at: functions of (seed, t) alone, so that every rank and a resumed run choose the same.
-   Without replacement within an epoch: epoch k goes through a random permutation of the blocks, made on the fly by a keyed
-   bijection (a Feistel network walked until it lands below P), so that memory does not grow with P. */
+   Without replacement within an epoch: epoch k goes through a random permutation of the blocks, made on the fly
+   (random_shuffled), so that memory does not grow with P. */
 #ifndef INFER_SAMPLER_H
 #define INFER_SAMPLER_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* A random bijection of 0 .. n-1, a function of (seed, key). */
-int64_t shuffled(uint64_t seed, uint64_t key, int64_t n, int64_t i);
 
 /* block[S]: those of step t = 0, 1, ...; S <= P.  A step may reach over the end of an epoch, but never has a block twice.
    replace: independent draws, as theorems 5 and 6 of 000 have them. */

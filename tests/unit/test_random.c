@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { DRAWS = 100000 };
@@ -22,6 +23,33 @@ static void a_number_depends_on_all_of_seed_use_sub_and_index(void **state)
     assert_true(base != random_bits(stream(1, 9, 3), 4));
     assert_true(base != random_bits(stream(1, 2, 9), 4));
     assert_true(base != random_bits(stream(1, 2, 3), 9));
+}
+
+static void shuffled_is_a_bijection_for_every_small_size(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n <= 70; n++) {
+        bool seen[70] = {0};
+        for (int64_t i = 0; i < n; i++) {
+            int64_t j = random_shuffled(stream(7, RANDOM_TEST, (uint64_t)n), n, i);
+            assert_true(j >= 0 && j < n && !seen[j]);
+            seen[j] = true;
+        }
+    }
+}
+
+/* Of 1000 keys, each place of 5 gets each element about 200 times: chi^2 with 4 degrees of freedom below 25. */
+static void shuffled_is_fair(void **state)
+{
+    (void)state;
+    int count[5][5] = {{0}};
+    for (uint64_t key = 0; key < 1000; key++)
+        for (int64_t i = 0; i < 5; i++) count[i][random_shuffled(stream(3, RANDOM_TEST, key), 5, i)]++;
+    for (int i = 0; i < 5; i++) {
+        double chi = 0;
+        for (int j = 0; j < 5; j++) chi += pow(count[i][j] - 200, 2) / 200;
+        assert_true(chi < 25);
+    }
 }
 
 /* Mean 1/2, variance 1/12, and no correlation between neighbours or between streams, to five standard errors. */
@@ -119,6 +147,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_are_those_of_philox),
         cmocka_unit_test(a_number_depends_on_all_of_seed_use_sub_and_index),
+        cmocka_unit_test(shuffled_is_a_bijection_for_every_small_size),
+        cmocka_unit_test(shuffled_is_fair),
         cmocka_unit_test(uniforms_have_their_moments),
         cmocka_unit_test(normals_have_their_moments_and_tails),
         cmocka_unit_test(below_covers_its_range_evenly),

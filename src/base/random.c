@@ -37,17 +37,17 @@ void random_permutation(random_stream s, int64_t n, int64_t *order)
     }
 }
 
-/* Four rounds over the halves of the smallest even number of bits that holds n: at most 4 n values, so that the walk
-   takes 4 steps at most on the average. */
+/* Six rounds over the halves of an even number of bits, at least 8: with fewer, small sizes are not fair.  From 64 on the
+   walk takes 4 steps at most on the average. */
 int64_t random_shuffled(random_stream s, int64_t n, int64_t i)
 {
-    int half = 1;
+    int half = 4;
     while (half < 32 && n > (INT64_C(1) << (2 * half))) half++;
     uint64_t mask = (UINT64_C(1) << half) - 1, x = (uint64_t)i;
     do {
         uint64_t left = x >> half, right = x & mask;
-        for (uint64_t round = 0; round < 4; round++) {
-            uint64_t mixed = left ^ (random_bits(s, right << 2 | round) & mask);
+        for (uint64_t round = 0; round < 6; round++) {
+            uint64_t mixed = left ^ (random_bits(s, right << 3 | round) & mask);
             left = right;
             right = mixed;
         }

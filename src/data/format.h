@@ -17,6 +17,8 @@ typedef struct format {
     anygp_status (*next)(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e);
     void (*close)(reader *r);
     bool may_be_infinite; /* cells are not checked by next(): the reader looks for infinities */
+    bool (*can_seek)(const reader *r); /* NULL: never */
+    void (*seek)(reader *r, int64_t row);
 } format;
 
 struct reader {

@@ -128,7 +128,8 @@ static anygp_status read_long_row(const array *a, unsigned char *bytes, int64_t 
 }
 
 /* Row by row in the file. */
-static anygp_status read_by_rows(const array *a, unsigned char *bytes, int64_t n, double *out, int64_t ld, anygp_error *e)
+static anygp_status read_by_rows(const array *a, unsigned char *bytes, int64_t n, double *out, int64_t ld,
+                                 anygp_error *e)
 {
     int64_t width = a->cols * a->type.size, block = width ? BLOCK_BYTES / width : n;
     if (is_native_double(a->type) && ld == a->cols) return take_bytes(a, 0, out, n * width, e);
@@ -142,7 +143,8 @@ static anygp_status read_by_rows(const array *a, unsigned char *bytes, int64_t n
 }
 
 /* Column by column in the file: a piece of every column, from its place. */
-static anygp_status read_by_columns(const array *a, unsigned char *bytes, int64_t n, double *out, int64_t ld, anygp_error *e)
+static anygp_status read_by_columns(const array *a, unsigned char *bytes, int64_t n, double *out, int64_t ld,
+                                    anygp_error *e)
 {
     int64_t cells = BLOCK_BYTES / a->type.size;
     for (int64_t j = 0; j < a->cols; j++)

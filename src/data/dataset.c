@@ -92,7 +92,7 @@ static void copy_column(const table *t, dataset *d, const int64_t *rows, const i
     const double *v = t->values + c->number;
     double *x = d->X + c->position;
     for (int64_t r = 0; r < d->n; r++) x[r * d->D] = intake_cell(v[rows[r] * t->cols], c->fill);
-    d->x_moments[c->position] = moments(d->n, x, d->D, d->w);
+    d->x_moments[c->position] = c->text ? (column_moments){.variance = 1} : moments(d->n, x, d->D, d->w);
 }
 
 static anygp_status take_rows(const table *t, const table_part *part, const int64_t *rows, dataset *d, anygp_error *e)

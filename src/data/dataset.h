@@ -14,7 +14,7 @@
 #include "data/reader.h"
 #include "data/schema.h"
 
-/* Of all rows, by their weights, in data units; missing cells are filled.  Text columns: of the levels' indices. */
+/* Of all rows, by their weights, in data units; missing cells are filled.  Text columns: 0 and 1. */
 typedef struct column_moments {
     double mean;
     long double variance; /* population; squares of 1e308 fit */

@@ -22,6 +22,9 @@ int64_t rows_chunk(const rows *r);
 anygp_status rows_read(rows *r, int64_t first, int64_t n, double *room, const double **at, anygp_error *e);
 double *rows_room(const rows *r, int64_t n); /* for rows_read; NULL: no memory */
 
+/* About `wanted` of the usable rows at random (all, where there are not more), raw, in their order; the caller frees. */
+anygp_status rows_sample(rows *r, const rows_part *part, int64_t wanted, int64_t *n, double **cells, anygp_error *e);
+
 /* ---------------------------------------------------------------------------------- model units */
 
 typedef struct cell_units {
@@ -45,5 +48,10 @@ void row_units_clear(row_units *u);
 /* Whether raw row `number` is one that the model learns from. */
 bool row_units_uses(const row_units *u, int64_t number, const double *row);
 void row_units_convert(const row_units *u, const double *row, double *x, double *y, double *w);
+
+/* --------------------------------------------------------------------------------------- blocks */
+
+/* The plans, without keeping.  u is taken over, also on failure. */
+anygp_status run_blocks(rows *r, row_units *u, const block_plan *plan, blocks **out, anygp_error *e);
 
 #endif

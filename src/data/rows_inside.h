@@ -53,5 +53,7 @@ void row_units_convert(const row_units *u, const double *row, double *x, double 
 
 /* The plans, without keeping.  u is taken over, also on failure. */
 anygp_status run_blocks(rows *r, row_units *u, const block_plan *plan, blocks **out, anygp_error *e);
+/* route: of KMEANS and KDTREE, and learns the blocks that were split; NULL for RANDOM and GIVEN. */
+anygp_status grouped_blocks(rows *r, row_units *u, const block_plan *plan, router *route, blocks **out, anygp_error *e);
 
 #endif

@@ -556,6 +556,190 @@ static void kept_blocks_need_no_file(void **state)
     rows_close(r);
 }
 
+/* Each row is where the router would send it.  No two rows are equal here. */
+static void check_routing(const block_plan *plan, const char *path)
+{
+    rows *r = open_rows(path);
+    dataset d = scan(r, true, 200);
+    blocks *b;
+    router *route;
+    block x;
+    block_buffer buffer = {0};
+    int64_t id[ROWS];
+    standardize(&d);
+    assert_int_equal(rows_blocks(r, &part, &d, plan, &b, &route, NULL), ANYGP_OK);
+    assert_true(b->count >= plan->blocks / 2 && b->count == router_blocks(route));
+    for (int64_t i = 0; i < b->count; i++) {
+        assert_int_equal(blocks_get(b, i, &buffer, &x, NULL), ANYGP_OK);
+        assert_int_equal(router_route(route, x.n, x.X, b->D, id, NULL), ANYGP_OK);
+        for (int64_t k = 0; k < x.n; k++) assert_int_equal(id[k], i);
+    }
+    block_buffer_clear(&buffer);
+    router_free(route);
+    blocks_free(b);
+    dataset_clear(&d);
+    rows_close(r);
+}
+
+static void partitions_cover_every_used_row_once(void **state)
+{
+    (void)state;
+    for (plan_kind kind = PLAN_RANDOM; kind <= PLAN_KDTREE; kind++) {
+        check_plan(&(block_plan){.kind = kind, .blocks = 8, .seed = 3}, true);
+        check_plan(&(block_plan){.kind = kind, .blocks = 4, .cap = 37, .seed = 3}, true);
+    }
+    check_plan(&(block_plan){.kind = PLAN_RANDOM, .blocks = 2000, .keep = 3000}, true);
+}
+
+static void routers_find_the_block_of_each_row(void **state)
+{
+    (void)state;
+    write_all(true);
+    for (plan_kind kind = PLAN_KMEANS; kind <= PLAN_KDTREE; kind++)
+        for (int64_t cap = 0; cap < 50; cap += 40) {
+            check_routing(&(block_plan){.kind = kind, .blocks = 6, .cap = cap, .seed = 1}, NULL);
+            check_routing(&(block_plan){.kind = kind, .blocks = 6, .cap = cap, .seed = 1}, "fortran.npy");
+        }
+}
+
+/* By the numbers of the rows: a block is not a run, and its size not far from that of the others. */
+static void random_blocks_are_balanced_and_mixed(void **state)
+{
+    (void)state;
+    write_all(true);
+    dataset all = all_in_model_units();
+    taken t = take_plan("rows.npy", &all, &(block_plan){.kind = PLAN_RANDOM, .blocks = 5, .seed = 9}, NULL);
+    int64_t neighbours = 0;
+    assert_int_equal(t.blocks, 5);
+    for (int64_t i = 0; i < 5; i++) assert_in_range(t.size[i], all.n / 5 - 25, all.n / 5 + 25);
+    for (int64_t k = 1; k < t.n; k++) neighbours += t.row[k] == t.row[k - 1] + 1;
+    assert_in_range(neighbours, all.n / 10, all.n / 3);
+    taken_free(&t);
+    dataset_clear(&all);
+}
+
+static void given_blocks_are_numbered_as_they_appear(void **state)
+{
+    (void)state;
+    static const int64_t wanted[4] = {INT64_MIN, 70, -3, 9};
+    int64_t given[ROWS], *ids = NULL, rank[4] = {0}, found = 0, used[ROWS], n = 0;
+    write_all(true);
+    for (int64_t i = 0; i < ROWS; i++) given[i] = wanted[(i * i) % 4 == 1 ? 1 : i % 3 == 0 ? 3 : i % 2 ? 2 : 0];
+    check_plan(&(block_plan){.kind = PLAN_GIVEN, .given = given}, true);
+    dataset all = all_in_model_units();
+    taken t = take_plan("rows.h5", &all, &(block_plan){.kind = PLAN_GIVEN, .given = given}, NULL);
+    for (int64_t i = 0; i < ROWS; i++)
+        if (!rows_held(part.seed, i, part.hold_out) && cells[i * COLS + WEIGHTS] > 0 &&
+            !isnan(cells[i * COLS + TARGET]))
+            used[n++] = i;
+    for (int64_t b = 0, k = 0; b < t.blocks; b++)
+        for (int64_t j = 0; j < t.size[b]; j++, k++) {
+            if (j == 0) rank[found++] = given[used[t.row[k]]];
+            assert_true(given[used[t.row[k]]] == rank[b]);
+            assert_true(j == 0 || t.row[k] > t.row[k - 1]);
+        }
+    rows *r = open_rows(NULL);
+    dataset d = scan(r, true, 50);
+    blocks *b;
+    assert_int_equal(
+        rows_blocks(r, &part, &d, &(block_plan){.kind = PLAN_GIVEN, .given = given, .ids = &ids}, &b, NULL, NULL), 0);
+    assert_memory_equal(ids, rank, (size_t)b->count * sizeof *ids);
+    for (int64_t k = 0, seen = 0; seen < b->count; k++) {
+        int64_t i = 0;
+        while (i < seen && ids[i] != given[used[k]]) i++;
+        if (i == seen) assert_true(ids[seen++] == given[used[k]]);
+    }
+    free(ids);
+    blocks_free(b);
+    dataset_clear(&d);
+    rows_close(r);
+    taken_free(&t);
+    dataset_clear(&all);
+}
+
+/* What cannot be put anywhere is refused by a sentence that names the directory. */
+static void a_scratch_file_needs_a_directory(void **state)
+{
+    (void)state;
+    write_all(true);
+    rows *r = open_rows("rows.npy");
+    dataset d = scan(r, true, 50);
+    blocks *b;
+    anygp_error e;
+    char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+    setenv("TMPDIR", "nowhere", 1);
+    assert_int_equal(rows_blocks(r, &part, &d, &(block_plan){.kind = PLAN_RANDOM, .blocks = 2}, &b, NULL, &e),
+                     ANYGP_ERR_FILE);
+    assert_non_null(strstr(e.text, "nowhere"));
+    assert_null(b);
+    if (before)
+        setenv("TMPDIR", before, 1);
+    else
+        unsetenv("TMPDIR");
+    free(before);
+    dataset_clear(&d);
+    rows_close(r);
+}
+
+/* Threads ask at once, each with its own buffer. */
+typedef struct asker {
+    pthread_t thread;
+    blocks *b;
+    double sum;
+} asker;
+
+static void *ask(void *ctx)
+{
+    asker *a = ctx;
+    block_buffer buffer = {0};
+    block x;
+    for (int64_t i = 0; i < 4 * a->b->count; i++) {
+        if (blocks_get(a->b, i % a->b->count, &buffer, &x, NULL)) return NULL;
+        for (int64_t k = 0; k < x.n; k++) a->sum += x.w[k];
+    }
+    block_buffer_clear(&buffer);
+    return NULL;
+}
+
+static void threads_may_ask_at_once(void **state)
+{
+    (void)state;
+    write_all(true);
+    for (plan_kind kind = PLAN_RUNS; kind <= PLAN_RANDOM; kind++) {
+        rows *r = open_rows("rows.npy");
+        dataset d = scan(r, true, 50);
+        asker a[4] = {0};
+        blocks *b;
+        block_plan plan = {.kind = kind, .blocks = 20, .keep = 20000};
+        assert_int_equal(rows_blocks(r, &part, &d, &plan, &b, NULL, NULL), ANYGP_OK);
+        for (int k = 0; k < 4; k++) {
+            a[k].b = b;
+            assert_int_equal(pthread_create(&a[k].thread, NULL, ask, &a[k]), 0);
+        }
+        for (int k = 0; k < 4; k++) {
+            pthread_join(a[k].thread, NULL);
+            assert_true(a[k].sum == 4 * d.total);
+        }
+        blocks_free(b);
+        dataset_clear(&d);
+        rows_close(r);
+    }
+}
+
+static void only_arrays_can_stay_on_disk(void **state)
+{
+    (void)state;
+    rows *r;
+    anygp_error e;
+    assert_true(rows_can_stay("a.npy") && rows_can_stay("b/a.H5") && rows_can_stay("a.hdf5"));
+    assert_false(rows_can_stay("a.npy.gz") || rows_can_stay("a.csv") || rows_can_stay("npy") || rows_can_stay("-"));
+    put_file("a.csv", "1,2\n3,4\n", 8);
+    assert_int_equal(rows_open_file("a.csv", NULL, &r, &e), ANYGP_ERR_DATA);
+    assert_non_null(strstr(e.text, "cannot be reached by number"));
+    assert_null(r);
+    rows_close(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -568,6 +752,13 @@ int main(void)
         cmocka_unit_test(a_bad_row_of_one_rank_fails_all_with_one_sentence),
         cmocka_unit_test(runs_cover_every_used_row_once),
         cmocka_unit_test(runs_see_all_parts_of_a_sorted_file),
+        cmocka_unit_test(partitions_cover_every_used_row_once),
+        cmocka_unit_test(routers_find_the_block_of_each_row),
+        cmocka_unit_test(random_blocks_are_balanced_and_mixed),
+        cmocka_unit_test(given_blocks_are_numbered_as_they_appear),
+        cmocka_unit_test(a_scratch_file_needs_a_directory),
+        cmocka_unit_test(threads_may_ask_at_once),
+        cmocka_unit_test(only_arrays_can_stay_on_disk),
         cmocka_unit_test(kept_blocks_are_the_same),
         cmocka_unit_test(kept_blocks_need_no_file),
     };

@@ -1,0 +1,216 @@
+/* Grouping rows by block.  Two passes: the first assigns a block to each used row and counts, the second puts the rows where
+   they belong; blocks that came out too large are split.  In a block rows keep their order.  Memory: buffers of a fixed size
+   in all, and the largest block that has to be split. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "data/id_table.h"
+#include "data/rows_groups.h"
+
+enum { BUFFERED_BYTES = 1 << 25, BUFFERED_ROWS = 1024, RANDOM_PLAN_STREAM = 1 };
+
+typedef struct grouping {
+    group_set *s;
+    const block_plan *plan;
+    int64_t P;     /* RANDOM: blocks */
+    router *route; /* KMEANS and KDTREE; for the others: */
+    id_table names;
+    int64_t used; /* rows */
+    scratch *ids; /* of the used rows, in their order */
+    double *room; /* a chunk of raw rows, and what was made of the used ones: */
+    int64_t n, *number, *id;
+    double *row; /* n x (D + 2): x, y, w */
+} grouping;
+
+static void grouping_clear(grouping *g)
+{
+    id_table_clear(&g->names);
+    scratch_free(g->ids);
+    free(g->room);
+    free(g->number);
+    free(g->id);
+    free(g->row);
+}
+
+/* -------------------------------------------------------------------------------- first pass */
+
+static anygp_status make_room(grouping *g, anygp_error *e)
+{
+    const group_set *s = g->s;
+    int64_t chunk = rows_chunk(s->r);
+    g->room = rows_room(s->r, chunk);
+    g->number = mem_alloc(chunk, sizeof *g->number);
+    g->id = mem_alloc(chunk, sizeof *g->id);
+    g->row = mem_doubles(chunk, group_row_width(s));
+    if (g->room && g->number && g->id && g->row)
+        return scratch_open(!s->r->table, s->r->count, sizeof *g->id, &g->ids, e);
+    return fail_memory(e, "a block of rows", 8.0 * (double)chunk * (double)(s->r->cols + group_row_width(s)));
+}
+
+/* The used ones of the chunk that begins at row `first`. */
+static anygp_status read_chunk(grouping *g, int64_t first, anygp_error *e)
+{
+    const group_set *s = g->s;
+    int64_t left = s->r->count - first, m = rows_chunk(s->r);
+    const double *at;
+    g->n = 0;
+    if (m > left) m = left;
+    TRY(rows_read(s->r, first, m, g->room, &at, e));
+    for (int64_t k = 0; k < m; k++, at += s->r->cols)
+        if (row_units_uses(&s->u, first + k, at)) {
+            group_row(s, at, g->row + g->n * group_row_width(s));
+            g->number[g->n++] = first + k;
+        }
+    return ANYGP_OK;
+}
+
+/* A random place among all rows, hence one of P blocks of nearly equal size. */
+static int64_t random_block(const grouping *g, int64_t number)
+{
+    random_stream s = {g->plan->seed, RANDOM_BLOCKS, RANDOM_PLAN_STREAM};
+    int64_t count = g->s->r->count;
+    return (int64_t)((__int128)random_shuffled(s, count, number) * g->P / count);
+}
+
+static anygp_status assign_chunk(grouping *g, anygp_error *e)
+{
+    if (g->route) return router_route(g->route, g->n, g->row, group_row_width(g->s), g->id, e);
+    for (int64_t k = 0; k < g->n; k++) {
+        int64_t i = g->number[k], name = g->plan->kind == PLAN_GIVEN ? g->plan->given[i] : random_block(g, i);
+        TRY(id_table_index(&g->names, name, &g->id[k], e));
+    }
+    return ANYGP_OK;
+}
+
+static int64_t blocks_now(const grouping *g) { return g->route ? router_blocks(g->route) : g->names.count; }
+
+static anygp_status count_rows(grouping *g, anygp_error *e)
+{
+    for (int64_t i = 0; i < g->s->r->count; i += rows_chunk(g->s->r)) {
+        TRY(read_chunk(g, i, e));
+        TRY(assign_chunk(g, e));
+        TRY(group_set_reserve(g->s, blocks_now(g), e));
+        for (int64_t k = 0; k < g->n; k++) g->s->size[g->id[k]]++;
+        TRY(scratch_write(g->ids, g->used, g->n, g->id, e));
+        g->used += g->n;
+    }
+    return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------- second pass */
+
+/* Records on their way, gathered by block so that they are written in larger pieces. */
+typedef struct feeder {
+    group_set *s;
+    int64_t each;     /* records a block gathers */
+    char *bytes;      /* blocks x each records */
+    int64_t *waiting; /* of each block: gathered */
+    int64_t *written; /* and gone */
+} feeder;
+
+static anygp_status feeder_open(feeder *f, group_set *s, anygp_error *e)
+{
+    int64_t P = s->base.count;
+    f->s = s;
+    f->each = BUFFERED_BYTES / s->width / P;
+    f->each = f->each < 1 ? 1 : f->each < BUFFERED_ROWS ? f->each : BUFFERED_ROWS;
+    f->bytes = mem_alloc(P * f->each, (size_t)s->width);
+    f->waiting = mem_zeroed(P, sizeof *f->waiting);
+    f->written = mem_zeroed(P, sizeof *f->written);
+    if (f->bytes && f->waiting && f->written) return ANYGP_OK;
+    return fail_memory(e, "the list of blocks", (double)P * (double)(f->each * s->width + 16));
+}
+
+static void feeder_close(feeder *f)
+{
+    free(f->bytes);
+    free(f->waiting);
+    free(f->written);
+}
+
+static anygp_status feeder_flush(feeder *f, int64_t b, anygp_error *e)
+{
+    const char *from = f->bytes + b * f->each * f->s->width;
+    TRY(scratch_write(f->s->records, f->s->start[b] + f->written[b], f->waiting[b], from, e));
+    f->written[b] += f->waiting[b];
+    f->waiting[b] = 0;
+    return ANYGP_OK;
+}
+
+static anygp_status feeder_put(feeder *f, int64_t b, const void *record, anygp_error *e)
+{
+    int64_t width = f->s->width;
+    memcpy(f->bytes + (b * f->each + f->waiting[b]++) * width, record, (size_t)width);
+    return f->waiting[b] == f->each ? feeder_flush(f, b, e) : ANYGP_OK;
+}
+
+static anygp_status place_rows(grouping *g, anygp_error *e)
+{
+    group_set *s = g->s;
+    feeder f = {0};
+    int64_t done = 0;
+    anygp_status status;
+    TRY_DONE(feeder_open(&f, s, e));
+    for (int64_t i = 0; i < s->r->count; i += rows_chunk(s->r)) {
+        TRY_DONE(read_chunk(g, i, e));
+        TRY_DONE(scratch_read(g->ids, done, g->n, g->id, e));
+        for (int64_t k = 0; k < g->n; k++) {
+            const void *record = s->r->table ? (const void *)&g->number[k] : g->row + k * group_row_width(s);
+            TRY_DONE(feeder_put(&f, g->id[k], record, e));
+        }
+        done += g->n;
+    }
+    for (int64_t b = 0; b < s->base.count; b++) TRY_DONE(feeder_flush(&f, b, e));
+done:
+    feeder_close(&f);
+    return status;
+}
+
+static void locate_blocks(group_set *s, int64_t count)
+{
+    int64_t at = 0;
+    s->base.count = count;
+    for (int64_t b = 0; b < count; b++) s->start[b] = at, at += s->size[b];
+}
+
+/* --------------------------------------------------------------------------------------- all */
+
+static anygp_status group_all(grouping *g, anygp_error *e)
+{
+    group_set *s = g->s;
+    TRY(make_room(g, e));
+    TRY(count_rows(g, e));
+    locate_blocks(s, blocks_now(g));
+    TRY(scratch_open(!s->r->table, g->used, s->width, &s->records, e));
+    TRY(place_rows(g, e));
+    if (g->route && g->plan->cap > 0) TRY(group_set_split(s, g->route, g->plan->cap, e));
+    for (int64_t b = 0; b < s->base.count; b++)
+        if (s->size[b] > s->base.largest) s->base.largest = s->size[b];
+    return ANYGP_OK;
+}
+
+/* The ids that were given, in the order of the blocks. */
+static void hand_over_names(grouping *g)
+{
+    if (g->plan->kind != PLAN_GIVEN || !g->plan->ids) return;
+    *g->plan->ids = g->names.id;
+    g->names.id = NULL;
+}
+
+anygp_status grouped_blocks(rows *r, row_units *u, const block_plan *plan, router *route, blocks **out, anygp_error *e)
+{
+    grouping g = {.plan = plan, .route = route, .P = plan->blocks > 1 ? plan->blocks : 1};
+    if (plan->cap > 0 && g.P < (r->count - 1) / plan->cap + 1) g.P = (r->count - 1) / plan->cap + 1;
+    TRY(group_set_new(r, u, &g.s, e));
+    anygp_status status = group_all(&g, e);
+    if (ANYGP_FAILED(status))
+        blocks_free(&g.s->base);
+    else {
+        *out = &g.s->base;
+        hand_over_names(&g);
+    }
+    grouping_clear(&g);
+    return status;
+}

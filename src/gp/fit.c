@@ -238,8 +238,11 @@ static anygp_status learn(gp *g, const dataset *d, kernel *k, const settings *s,
     hyper_defaults(&h, sd_x, rms_y);
     TRY_DONE(check_noise(&h, &rows, e));
     TRY_DONE(basis_init(&mean, mean_of(s), &d->schema, 100 * rms_y * rms_y, e));
-    problem p = {&rows, &mean, (uint64_t)settings_integer(s, SET_SEED), settings_integer(s, SET_INDUCING),
-                 settings_text(s, SET_SELECT)};
+    problem p = {.rows = &rows,
+                 .mean = &mean,
+                 .seed = (uint64_t)settings_integer(s, SET_SEED),
+                 .subset = settings_integer(s, SET_INDUCING),
+                 .select = settings_text(s, SET_SELECT)};
     TRY_DONE(choose_model(s, &rows, &g->model, e));
     TRY_DONE(check_memory(s, g->model, &p, e));
     if (rows.n < d->n)

@@ -140,10 +140,10 @@ static anygp_status run_open(run *q, const model_ops *model, const problem *p, h
                              anygp_error *e)
 {
     *q = (run){.model = model, .h = h, .o = o, .best = -INFINITY, .jitter = o->jitter, .r = q->r, .quiet = q->quiet};
-    q->gp = mem_alloc(h->count, sizeof(double));
+    q->gp = mem_alloc(hyper_size(h), sizeof(double));
     q->best_u = mem_alloc(h->free, sizeof(double));
     if (!q->gp || !q->best_u) return fail_memory(e, "the gradient", 16.0 * (double)h->count);
-    return model->open(p, h, &q->state, e);
+    return model->open(model, p, h, &q->state, e);
 }
 
 static void run_close(run *q)

@@ -55,8 +55,9 @@ static anygp_status choose(const problem *p, const hyper *h, int64_t *k, int64_t
     return ANYGP_OK;
 }
 
-static anygp_status sod_open(const problem *p, const hyper *h, void **state, anygp_error *e)
+static anygp_status sod_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
 {
+    (void)self;
     int64_t k = subset_size(p), *chosen = mem_alloc(k, sizeof *chosen);
     if (!chosen) return fail_memory(e, "the subset", 8.0 * (double)k);
     merged subset;
@@ -70,6 +71,7 @@ const model_ops model_sod = {
     .name = "sod",
     .summary = "exact Gaussian process on a subset of the rows",
     .objective = "log evidence of the subset",
+    .subset = 2000,
     .bytes = sod_bytes,
     .size = subset_size,
     .open = sod_open,

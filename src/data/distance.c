@@ -1,9 +1,12 @@
 /* |x - c|^2 = |x|^2 - 2 x'c + |c|^2 with x and c measured from the centres' mean, so that data far from the origin
    lose no digits.  Blocks of 256 rows go to the threads; a row-major X is d x n column-major, so no transposing.
-   Blocks do not depend on the thread count. */
+   Blocks do not depend on the thread count.  Products may be summed in another order at the edge of a block than inside
+   it, so centres that are equally near up to rounding are compared elementwise: a row's nearest centre depends on the
+   row alone, whichever rows come with it. */
 #include "data/distance.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +28,12 @@ double row_distance(int64_t d, const double *a, const double *b)
 typedef struct targets {
     int64_t k, d;
     double *origin, *centres, *square;
+    double longest; /* of the lengths */
 } targets;
 
 static bool targets_make(targets *g, int64_t k, int64_t d, const double *centres)
 {
-    *g = (targets){k, d, mem_zeroed(d, sizeof(double)), NULL, mem_alloc(k, sizeof(double))};
+    *g = (targets){k, d, mem_zeroed(d, sizeof(double)), NULL, mem_alloc(k, sizeof(double)), 0};
     size_t size;
     if (size_mul(k, d, &size)) g->centres = mem_alloc((int64_t)size, sizeof(double));
     if (!g->origin || !g->centres || !g->square) return false;
@@ -39,6 +43,7 @@ static bool targets_make(targets *g, int64_t k, int64_t d, const double *centres
         double *to = g->centres + c * d;
         for (int64_t j = 0; j < d; j++) to[j] = centres[c * d + j] - g->origin[j];
         g->square[c] = la_dot(d, to, to);
+        g->longest = fmax(g->longest, sqrt(g->square[c]));
     }
     return true;
 }
@@ -79,11 +84,36 @@ static int64_t block_fill(block *w, const targets *g, const row_set *s, int64_t 
     return b;
 }
 
-static int64_t smallest(int64_t n, const double *v)
+/* In lanes, so that it vectorises. */
+static double smallest(int64_t n, const double *v)
 {
+    enum { LANES = 8 };
+    double least[LANES], all = DBL_MAX;
+    for (int l = 0; l < LANES; l++) least[l] = DBL_MAX;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++) least[l] = v[i + l] < least[l] ? v[i + l] : least[l];
+    for (int l = 0; l < LANES; l++) all = least[l] < all ? least[l] : all;
+    for (; i < n; i++) all = v[i] < all ? v[i] : all;
+    return all;
+}
+
+/* The nearest centre of row i of the block, which is x.  A sum of d products is off by at most (d + 2) eps of what the
+   lengths allow, and so is the elementwise distance; `slack` is twice both. */
+static int64_t nearest_of(const block *w, const targets *g, int64_t i, const double *x, const double *centres,
+                          double *distance)
+{
+    const double *cross = w->cross + i * g->k, *from = w->rows + i * g->d;
+    double reach = sqrt(la_dot(g->d, from, from)) + g->longest;
+    double slack = 4 * (double)(g->d + 4) * DBL_EPSILON * reach * reach;
+    double bound = smallest(g->k, cross) + slack;
     int64_t best = 0;
-    for (int64_t i = 1; i < n; i++)
-        if (v[i] < v[best]) best = i;
+    *distance = INFINITY;
+    for (int64_t c = 0; c < g->k; c++) {
+        if (!(cross[c] <= bound)) continue;
+        double r = row_distance(g->d, x, centres + c * g->d);
+        if (r < *distance) *distance = r, best = c;
+    }
     return best;
 }
 
@@ -100,9 +130,9 @@ bool nearest_centres(const row_set *s, int64_t k, const double *centres, int64_t
             for (int64_t first = 0; first < s->n; first += BLOCK) {
                 int64_t b = ok ? block_fill(&w, &g, s, first) : 0;
                 for (int64_t i = 0; i < b; i++) {
-                    int64_t c = smallest(k, w.cross + i * k);
-                    nearest[first + i] = c;
-                    if (distance) distance[first + i] = row_distance(s->d, row_at(s, first + i), centres + c * s->d);
+                    double r;
+                    nearest[first + i] = nearest_of(&w, &g, i, row_at(s, first + i), centres, &r);
+                    if (distance) distance[first + i] = r;
                 }
             }
             block_free(&w);

@@ -59,7 +59,7 @@ typedef struct block_plan {
    caller frees it; NULL for RUNS).  Blocks may be more than plan->blocks where some had to be split.  Of a file that stays on
    disk, KMEANS, KDTREE, RANDOM and GIVEN write a scratch file in $TMPDIR, which nobody else can see and which ends with the
    blocks. */
-anygp_status rows_blocks(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan, blocks **out,
-                         router **route, anygp_error *e);
+anygp_status rows_blocks(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan,
+                         row_blocks **out, router **route, anygp_error *e);
 
 #endif

@@ -25,15 +25,15 @@ typedef struct block_model {
     int64_t (*work_doubles)(const void *shared, int64_t rows); /* workspace of one thread */
     int64_t (*keep_doubles)(const void *shared, int64_t rows); /* what stat may leave for reverse */
     /* keep: NULL, or where stat leaves, and reverse finds, what need not be computed twice. */
-    bool (*stat)(const void *shared, const block *b, double *work, double *keep, double *stat);
-    bool (*reverse)(const void *shared, const block *b, double *work, const double *keep, double *adjoint);
+    bool (*stat)(const void *shared, const row_block *b, double *work, double *keep, double *stat);
+    bool (*reverse)(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);
 } block_model;
 
 /* Runs a block_model over blocks. */
 typedef struct driver driver;
 
 /* keep: bytes that may be spent on what stat leaves for reverse; 0: everything is computed twice. */
-anygp_status driver_open(const block_model *m, blocks *b, const comm *c, double keep, driver **out, anygp_error *e);
+anygp_status driver_open(const block_model *m, row_blocks *b, const comm *c, double keep, driver **out, anygp_error *e);
 void driver_close(driver *d); /* accepts NULL */
 const comm *driver_comm(const driver *d);
 

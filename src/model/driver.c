@@ -22,7 +22,7 @@ typedef struct worker {
 
 struct driver {
     const block_model *model;
-    blocks *blocks;
+    row_blocks *blocks;
     const comm *comm;
     double keep_left; /* bytes */
     double **kept;    /* of each block; NULL where nothing is kept */
@@ -30,7 +30,7 @@ struct driver {
     worker *worker;
 };
 
-anygp_status driver_open(const block_model *m, blocks *b, const comm *c, double keep, driver **out, anygp_error *e)
+anygp_status driver_open(const block_model *m, row_blocks *b, const comm *c, double keep, driver **out, anygp_error *e)
 {
     driver *d = calloc(1, sizeof *d);
     if (!d) return fail_memory(e, "the driver", sizeof *d);
@@ -84,14 +84,14 @@ static bool grow(double **array, int64_t *size, int64_t wanted)
     return *array != NULL;
 }
 
-static bool apply(const pass *p, worker *w, const block *b, double *keep)
+static bool apply(const pass *p, worker *w, const row_block *b, double *keep)
 {
     const block_model *m = p->d->model;
     return p->reverse ? m->reverse(p->shared, b, w->work, keep, w->sum) : m->stat(p->shared, b, w->work, keep, w->sum);
 }
 
 /* Room to keep what the whole block leaves, once; NULL where there is none. */
-static double *keep_for(const pass *p, const block *b)
+static double *keep_for(const pass *p, const row_block *b)
 {
     driver *d = p->d;
     if (!d->kept || d->kept[b->index] || p->reverse) return d->kept ? d->kept[b->index] : NULL;
@@ -106,7 +106,7 @@ static double *keep_for(const pass *p, const block *b)
 }
 
 /* Rows first .. first + n - 1 of a block, in pieces that fit the workspace. */
-static bool run_rows(const pass *p, worker *w, const block *b, int64_t first, int64_t n, double *keep)
+static bool run_rows(const pass *p, worker *w, const row_block *b, int64_t first, int64_t n, double *keep)
 {
     const block_model *m = p->d->model;
     int64_t D = p->d->blocks->D, most = m->rows_alone && n > PIECE ? PIECE : n;
@@ -116,7 +116,7 @@ static bool run_rows(const pass *p, worker *w, const block *b, int64_t first, in
     }
     for (int64_t i = first; i < first + n; i += most) {
         int64_t k = first + n - i < most ? first + n - i : most;
-        block piece = {b->index, k, b->X + i * D, b->y + i, b->w + i};
+        row_block piece = {b->index, k, b->X + i * D, b->y + i, b->w + i};
         if (apply(p, w, &piece, keep ? keep + m->keep_doubles(p->shared, i) : NULL)) continue;
         w->status =
             fail_with(&w->error, ANYGP_ERR_NUMERIC, "the numbers of block %lld broke down", (long long)b->index);
@@ -130,7 +130,7 @@ static bool run_piece(const pass *p, worker *w, int64_t index)
 {
     driver *d = p->d;
     int64_t place = d->comm->rank + index / p->cuts * d->comm->size, cut = index % p->cuts;
-    block b;
+    row_block b;
     w->status = blocks_get(d->blocks, p->which ? p->which[place] : place, &w->buffer, &b, &w->error);
     if (ANYGP_FAILED(w->status)) return false;
     int64_t first = b.n * cut / p->cuts, end = b.n * (cut + 1) / p->cuts;

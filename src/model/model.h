@@ -23,7 +23,7 @@ typedef struct problem {
     int64_t subset;     /* sod: rows wanted */
     const char *select; /* sod: random, kmeans or greedy */
     /* Models over blocks: */
-    blocks *blocks;
+    row_blocks *blocks;
     const router *route; /* pic: the block of a row; else NULL */
     const comm *comm;
     double keep; /* bytes a batch pass may hold between its two halves */
@@ -96,7 +96,7 @@ struct model_ops {
     const char *summary;
     const char *objective; /* its name: "log evidence" */
     const void *family;    /* what tells apart the members of a family that share their functions */
-    bool inducing;         /* has inducing inputs, and works on blocks */
+    bool inducing;         /* has inducing inputs, and works on row_blocks */
     bool partition;        /* its blocks are parts of the input space */
     bool no_learning;      /* hyperparameters must be given */
     double jitter;         /* relative, to begin with */

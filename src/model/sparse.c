@@ -69,7 +69,7 @@ bool sparse_features(int64_t M, const double *Z, const double *L, const kernel *
     return true;
 }
 
-static bool features(const sparse *s, const block *b, double *A)
+static bool features(const sparse *s, const row_block *b, double *A)
 {
     return sparse_features(s->M, s->h->Z, s->L, s->h->kernel, s->mean, s->D, b->n, b->X, s->D, A);
 }
@@ -77,7 +77,7 @@ static bool features(const sparse *s, const block *b, double *A)
 /* ---------------------------------------------------------------------------------- diagonal G */
 
 /* g = noise, or k - |a|^2 + noise */
-static void diagonal_of_G(const sparse *s, const block *b, const double *A, double *g)
+static void diagonal_of_G(const sparse *s, const row_block *b, const double *A, double *g)
 {
     for (int64_t j = 0; j < b->n && s->kept == KEPT_NOTHING; j++) g[j] = s->noise;
     if (s->kept == KEPT_NOTHING) return;
@@ -88,7 +88,7 @@ static void diagonal_of_G(const sparse *s, const block *b, const double *A, doub
     }
 }
 
-bool rows_forward(const sparse *s, const block *b, rows_parts *r)
+bool rows_forward(const sparse *s, const row_block *b, rows_parts *r)
 {
     if (!features(s, b, r->A)) return false;
     diagonal_of_G(s, b, r->A, r->g);
@@ -100,7 +100,7 @@ bool rows_forward(const sparse *s, const block *b, rows_parts *r)
     return true;
 }
 
-static bool rows_stat(const void *shared, const block *b, double *work, double *keep, double *stat)
+static bool rows_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat)
 {
     const sparse *s = shared;
     rows_parts r = rows_place(s, b->n, keep ? keep : work);
@@ -117,7 +117,7 @@ static bool rows_stat(const void *shared, const block *b, double *work, double *
 /* ------------------------------------------------------------------------------------- whole G */
 
 /* The factor of G = K - A'A + noise / w in place of K. */
-static bool factor_of_G(const sparse *s, const block *b, const double *A, double *G)
+static bool factor_of_G(const sparse *s, const row_block *b, const double *A, double *G)
 {
     int64_t n = b->n;
     double white = kernel_white(s->h->kernel);
@@ -127,7 +127,7 @@ static bool factor_of_G(const sparse *s, const block *b, const double *A, double
     return la_factor(n, G, n);
 }
 
-bool whole_forward(const sparse *s, const block *b, whole_parts *w)
+bool whole_forward(const sparse *s, const row_block *b, whole_parts *w)
 {
     if (!features(s, b, w->A) || !factor_of_G(s, b, w->A, w->G)) return false;
     la_trsm(LA_RIGHT, LA_T, s->Mt, b->n, 1, w->G, b->n, w->A, s->Mt);
@@ -136,7 +136,7 @@ bool whole_forward(const sparse *s, const block *b, whole_parts *w)
     return true;
 }
 
-static bool whole_stat(const void *shared, const block *b, double *work, double *keep, double *stat)
+static bool whole_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat)
 {
     const sparse *s = shared;
     whole_parts w = whole_place(s, b->n, keep ? keep : work);

@@ -16,15 +16,15 @@ typedef struct whole_parts {
 
 rows_parts rows_place(const sparse *s, int64_t n, double *at);
 whole_parts whole_place(const sparse *s, int64_t n, double *at);
-bool rows_forward(const sparse *s, const block *b, rows_parts *r);
-bool whole_forward(const sparse *s, const block *b, whole_parts *w);
+bool rows_forward(const sparse *s, const row_block *b, rows_parts *r);
+bool whole_forward(const sparse *s, const row_block *b, whole_parts *w);
 
 int64_t rows_keep(const void *shared, int64_t n);
 int64_t whole_keep(const void *shared, int64_t n);
 int64_t rows_work(const void *shared, int64_t n);
 int64_t whole_work(const void *shared, int64_t n);
 int64_t sparse_adjoint_size(const void *shared);
-bool rows_reverse(const void *shared, const block *b, double *work, const double *keep, double *adjoint);
-bool whole_reverse(const void *shared, const block *b, double *work, const double *keep, double *adjoint);
+bool rows_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);
+bool whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);
 
 #endif

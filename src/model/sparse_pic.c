@@ -48,11 +48,11 @@ static anygp_status finish_rows(pic_rows *r, anygp_error *e)
     return r->factor ? ANYGP_OK : fail_memory(e, "the blocks", 8.0 * (double)r->blocks);
 }
 
-/* ---------------------------------------------------------------------------------- from blocks */
+/* ---------------------------------------------------------------------------------- from row_blocks */
 
-static anygp_status count_rows(blocks *b, block_buffer *buffer, pic_rows *r, anygp_error *e)
+static anygp_status count_rows(row_blocks *b, block_buffer *buffer, pic_rows *r, anygp_error *e)
 {
-    block one;
+    row_block one;
     r->start[0] = 0;
     for (int64_t i = 0; i < b->count; i++) {
         TRY(blocks_get(b, i, buffer, &one, e));
@@ -62,9 +62,9 @@ static anygp_status count_rows(blocks *b, block_buffer *buffer, pic_rows *r, any
     return ANYGP_OK;
 }
 
-static anygp_status copy_rows(blocks *b, block_buffer *buffer, pic_rows *r, anygp_error *e)
+static anygp_status copy_rows(row_blocks *b, block_buffer *buffer, pic_rows *r, anygp_error *e)
 {
-    block one;
+    row_block one;
     for (int64_t i = 0; i < b->count; i++) {
         int64_t at = start_of(r, i);
         TRY(blocks_get(b, i, buffer, &one, e));
@@ -82,7 +82,7 @@ static anygp_status copy_router(const router *from, int64_t D, router **to, anyg
     return router_from_values(rows, cols, values, D, to, e);
 }
 
-anygp_status pic_rows_new(blocks *b, const router *route, pic_rows **out, anygp_error *e)
+anygp_status pic_rows_new(row_blocks *b, const router *route, pic_rows **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     block_buffer buffer = {0};

@@ -31,7 +31,7 @@ int64_t sparse_adjoint_size(const void *shared)
 }
 
 /* From Abar (Mt x n, its first M rows) to the kernel: K_uf bar = L^-T Abar. */
-static bool kernel_of_Abar(const sparse *s, const block *b, double *Abar, const adjoint_parts *a)
+static bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a)
 {
     la_trsm(LA_LEFT, LA_T, s->M, b->n, 1, s->L, s->M, Abar, s->Mt);
     return kernel_gram_reverse(s->h->kernel, s->M, s->h->Z, s->D, b->n, b->X, s->D, Abar, s->Mt, a->gp, a->gZ, s->D,
@@ -57,7 +57,7 @@ int64_t rows_work(const void *shared, int64_t n)
 }
 
 /* gbar = (a'V a w/g + (w/g) (y - a'm)^2 - w) / (2 g); T = V A in, Abar out; A is scaled by (w/g)^1/2 throughout. */
-static void rows_adjoints(const sparse *s, const block *b, const rows_parts *r, double *T, double *gbar)
+static void rows_adjoints(const sparse *s, const row_block *b, const rows_parts *r, double *T, double *gbar)
 {
     for (int64_t j = 0; j < b->n; j++) {
         const double *a = r->A + j * s->Mt;
@@ -70,7 +70,8 @@ static void rows_adjoints(const sparse *s, const block *b, const rows_parts *r, 
 }
 
 /* C -= 2 sum gbar a a': columns of one sign after those of the other, so that two rank-k updates do it. */
-static void rows_outer(const sparse *s, const block *b, const rows_parts *r, const double *gbar, double *U, double *C)
+static void rows_outer(const sparse *s, const row_block *b, const rows_parts *r, const double *gbar, double *U,
+                       double *C)
 {
     int64_t n = b->n, M = s->M, front = 0, back = n;
     for (int64_t j = 0; j < n; j++) {
@@ -82,7 +83,7 @@ static void rows_outer(const sparse *s, const block *b, const rows_parts *r, con
     la_syrk(LA_N, M, n - front, -1, U + front * M, M, 1, C, M);
 }
 
-bool rows_reverse(const void *shared, const block *b, double *work, const double *keep, double *adjoint)
+bool rows_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint)
 {
     const sparse *s = shared;
     adjoint_parts a = adjoint_place(s, adjoint);
@@ -140,7 +141,7 @@ static bool whole_Gbar(const sparse *s, int64_t n, const whole_parts *w, const d
     return true;
 }
 
-bool whole_reverse(const void *shared, const block *b, double *work, const double *keep, double *adjoint)
+bool whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint)
 {
     const sparse *s = shared;
     int64_t n = b->n, Mt = s->Mt, M = s->M;

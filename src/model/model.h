@@ -76,19 +76,19 @@ typedef struct model_ops model_ops;
 typedef struct anytime_ops {
     int64_t (*size)(const void *state); /* of v */
     double (*prior)(const void *state); /* the prior's precision is that times I */
-    /* Statistics of the `count` blocks in `which` at h, times `scale`: S (lower triangle) and b, of the state.  Jitter is
-       relative; it may grow if `grow`. */
-    anygp_status (*stat)(void *state, const hyper *h, bool grow, double *jitter, int64_t count, const int64_t *which,
-                         double scale, const double **S, const double **b, anygp_error *e);
+    /* L at h, to be called whenever h has changed.  Jitter is relative; it grows only if allowed.  False: no factor. */
+    bool (*prepare)(void *state, const hyper *h, bool grow, double *jitter);
+    /* Statistics of the `count` blocks in `which`, times `scale`: S (lower triangle) and b, of the state. */
+    anygp_status (*stat)(void *state, int64_t count, const int64_t *which, double scale, const double **S,
+                         const double **b, anygp_error *e);
     /* From the last stat: the bound at N(m, V), both triangles of V, kl its KL to the prior; with gp also the gradient in
        the hyper_size(h) natural parameters. */
     anygp_status (*bound)(void *state, const double *m, const double *V, double kl, int64_t count, const int64_t *which,
                           double scale, double *value, double *gp, anygp_error *e);
-    /* L of the last stat, extended by the identity to size x size. */
+    /* L of the last prepare, extended by the identity to size x size. */
     void (*root)(const void *state, double *L);
-    /* The posterior at h with this mean and this factor of the precision. */
-    anygp_status (*posterior)(void *state, const hyper *h, double *jitter, const double *m, const double *factor,
-                              posterior **out, anygp_error *e);
+    /* The posterior at the last prepare with this mean and this factor of the precision. */
+    anygp_status (*posterior)(void *state, const double *m, const double *factor, posterior **out, anygp_error *e);
 } anytime_ops;
 
 struct model_ops {

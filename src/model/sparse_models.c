@@ -122,12 +122,15 @@ static double anytime_prior(const void *state)
     return 1;
 }
 
-static anygp_status anytime_stat(void *state, const hyper *h, bool grow, double *jitter, int64_t count,
-                                 const int64_t *which, double scale, const double **S, const double **b, anygp_error *e)
+static bool anytime_prepare(void *state, const hyper *h, bool grow, double *jitter)
+{
+    return sparse_prepare(&((sparse_state *)state)->s, h, grow, jitter);
+}
+
+static anygp_status anytime_stat(void *state, int64_t count, const int64_t *which, double scale, const double **S,
+                                 const double **b, anygp_error *e)
 {
     sparse_state *q = state;
-    if (!sparse_prepare(&q->s, h, grow, jitter))
-        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of the inducing inputs has no Cholesky factor");
     TRY(driver_stat(q->driver, &q->s, count, which, scale, q->stat, e));
     *S = stat_S(&q->s, q->stat), *b = stat_b(&q->s, q->stat);
     return ANYGP_OK;
@@ -152,18 +155,17 @@ static void anytime_root(const void *state, double *L)
     for (int64_t j = 0; j < s->M; j++) memcpy(L + j * s->Mt, s->L + j * s->M, (size_t)s->M * sizeof *L);
 }
 
-static anygp_status anytime_posterior(void *state, const hyper *h, double *jitter, const double *m,
-                                      const double *factor, posterior **out, anygp_error *e)
+static anygp_status anytime_posterior(void *state, const double *m, const double *factor, posterior **out,
+                                      anygp_error *e)
 {
     sparse_state *q = state;
-    if (!sparse_prepare(&q->s, h, true, jitter))
-        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of the inducing inputs has no Cholesky factor");
     const double sums[3] = {*stat_l(&q->s, q->stat), *stat_q(&q->s, q->stat), q->s.total};
     return make_posterior(q, m, factor, sums, out, e);
 }
 
 static const anytime_ops sparse_anytime = {.size = anytime_size,
                                            .prior = anytime_prior,
+                                           .prepare = anytime_prepare,
                                            .stat = anytime_stat,
                                            .bound = anytime_bound,
                                            .root = anytime_root,

@@ -47,26 +47,31 @@ static bool all_finite(int64_t n, const double *x)
 
 /* ------------------------------------------------------------------------------------- the state */
 
-static void set_identity(int64_t M, double *A)
+static void set_prior(gaussian_q *q)
 {
-    memset(A, 0, (size_t)(M * M) * sizeof *A);
-    for (int64_t i = 0; i < M; i++) A[i + i * M] = 1;
+    int64_t M = q->M;
+    size_t vector = (size_t)M * sizeof(double), matrix = (size_t)M * vector;
+    memset(q->theta1, 0, vector);
+    memset(q->m, 0, vector);
+    memset(q->Lambda, 0, matrix);
+    for (int64_t i = 0; i < M; i++) q->Lambda[i + i * M] = 1;
+    copy(M * M, q->Lambda, q->factor);
+    memset(q->work, 0, 2 * matrix + 3 * vector); /* for the zeros above the diagonal */
 }
 
 anygp_status gaussian_q_init(gaussian_q *q, int64_t M, anygp_error *e)
 {
     *q = (gaussian_q){.M = M,
-                      .theta1 = mem_zeroed(M, sizeof(double)),
+                      .theta1 = mem_doubles(M, 1),
                       .Lambda = mem_doubles(M, M),
                       .factor = mem_doubles(M, M),
-                      .m = mem_zeroed(M, sizeof(double)),
-                      .work = mem_zeroed(M, (size_t)(2 * M + 3) * sizeof(double))};
+                      .m = mem_doubles(M, 1),
+                      .work = mem_doubles(M, 2 * M + 3)};
     if (!q->theta1 || !q->Lambda || !q->factor || !q->m || !q->work) {
         gaussian_q_clear(q);
         return fail_memory(e, "the distribution of the inducing variables", 8.0 * (double)M * (4.0 * (double)M + 5));
     }
-    set_identity(M, q->Lambda);
-    set_identity(M, q->factor);
+    set_prior(q);
     return ANYGP_OK;
 }
 

@@ -209,6 +209,7 @@ static train_options options_of(const settings *s, double began, double limit, m
                            .time_limit = limit,
                            .began = began,
                            .report = on_step,
+                           .save_every = INFINITY,
                            .ctx = watch};
 }
 
@@ -242,7 +243,8 @@ static anygp_status learn(gp *g, const dataset *d, kernel *k, const settings *s,
                  .mean = &mean,
                  .seed = (uint64_t)settings_integer(s, SET_SEED),
                  .subset = settings_integer(s, SET_INDUCING),
-                 .select = settings_text(s, SET_SELECT)};
+                 .select = settings_text(s, SET_SELECT),
+                 .comm = comm_self()};
     TRY_DONE(choose_model(s, &rows, &g->model, e));
     TRY_DONE(check_memory(s, g->model, &p, e));
     if (rows.n < d->n)

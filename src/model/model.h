@@ -20,13 +20,14 @@ typedef struct problem {
     const merged *rows; /* all of them; for models over blocks, a sample to start from */
     const basis *mean;
     uint64_t seed;
-    int64_t subset;     /* sod: rows wanted */
-    const char *select; /* sod: random, kmeans or greedy */
+    int64_t subset;     /* rows of the subset, or inducing inputs, wanted */
+    const char *select; /* how they are chosen: random, kmeans or greedy */
+    const comm *comm;
+    bool learn_inducing;
     /* Models over blocks: */
     row_blocks *blocks;
     const router *route; /* pic: the block of a row; else NULL */
-    const comm *comm;
-    double keep; /* bytes a batch pass may hold between its two halves */
+    double keep;         /* bytes a batch pass may hold between its two halves */
 } problem;
 
 /* Closed-form leave-one-out predictions of y, one for each original row (model units). */

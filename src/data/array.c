@@ -108,34 +108,43 @@ static void decode_rows(const array *a, const unsigned char *bytes, int64_t n, d
         for (int64_t i = 0; i < n; i++) scalar_decode(a->type, bytes + i * width, a->cols, out + i * ld, 1);
 }
 
-/* A row that is longer than the block of bytes. */
-static anygp_status read_long_row(array *a, unsigned char *bytes, double *out, anygp_error *e)
+/* n bytes of rows, `done` bytes behind the place: from there, or of a stream just the next. */
+static anygp_status take_bytes(const array *a, int64_t done, void *to, int64_t n, anygp_error *e)
+{
+    if (!input_is_random(a->in)) return input_read_all(a->in, to, (size_t)n, e);
+    return input_read_at(a->in, a->offset + a->place * a->cols * a->type.size + done, to, (size_t)n, e);
+}
+
+/* Row `i` behind the place, longer than the block of bytes. */
+static anygp_status read_long_row(const array *a, unsigned char *bytes, int64_t i, double *out, anygp_error *e)
 {
     int64_t cells = BLOCK_BYTES / a->type.size;
     for (int64_t j = 0; j < a->cols; j += cells) {
         int64_t k = a->cols - j < cells ? a->cols - j : cells;
-        TRY(input_read_all(a->in, bytes, (size_t)(k * a->type.size), e));
+        TRY(take_bytes(a, (i * a->cols + j) * a->type.size, bytes, k * a->type.size, e));
         scalar_decode(a->type, bytes, k, out + j, 1);
     }
     return ANYGP_OK;
 }
 
-/* Row by row in the file: a stream. */
-static anygp_status read_by_rows(array *a, unsigned char *bytes, int64_t n, double *out, int64_t ld, anygp_error *e)
+/* Row by row in the file. */
+static anygp_status read_by_rows(const array *a, unsigned char *bytes, int64_t n, double *out, int64_t ld,
+                                 anygp_error *e)
 {
     int64_t width = a->cols * a->type.size, block = width ? BLOCK_BYTES / width : n;
-    if (is_native_double(a->type) && ld == a->cols) return input_read_all(a->in, out, (size_t)(n * width), e);
-    for (int64_t i = 0; i < n && block == 0; i++) TRY(read_long_row(a, bytes, out + i * ld, e));
+    if (is_native_double(a->type) && ld == a->cols) return take_bytes(a, 0, out, n * width, e);
+    for (int64_t i = 0; i < n && block == 0; i++) TRY(read_long_row(a, bytes, i, out + i * ld, e));
     for (int64_t i = 0; i < n && block > 0; i += block) {
         int64_t k = n - i < block ? n - i : block;
-        TRY(input_read_all(a->in, bytes, (size_t)(k * width), e));
+        TRY(take_bytes(a, i * width, bytes, k * width, e));
         decode_rows(a, bytes, k, out + i * ld, ld);
     }
     return ANYGP_OK;
 }
 
 /* Column by column in the file: a piece of every column, from its place. */
-static anygp_status read_by_columns(array *a, unsigned char *bytes, int64_t n, double *out, int64_t ld, anygp_error *e)
+static anygp_status read_by_columns(const array *a, unsigned char *bytes, int64_t n, double *out, int64_t ld,
+                                    anygp_error *e)
 {
     int64_t cells = BLOCK_BYTES / a->type.size;
     for (int64_t j = 0; j < a->cols; j++)
@@ -213,6 +222,20 @@ anygp_status arrays_next(reader *r, int64_t max_rows, double *rows, int64_t *got
         col += a->cols;
     }
     return ANYGP_OK;
+}
+
+bool arrays_can_seek(const reader *r)
+{
+    const array_set *s = r->state;
+    bool can = true;
+    for (int64_t k = 0; k < s->count; k++) can &= input_is_random(s->arrays[k].in);
+    return can;
+}
+
+void arrays_seek(reader *r, int64_t row)
+{
+    const array_set *s = r->state;
+    for (int64_t k = 0; k < s->count; k++) s->arrays[k].place = row;
 }
 
 void arrays_close(reader *r)

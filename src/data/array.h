@@ -21,8 +21,8 @@ typedef struct array {
     scalar type;
     int64_t rows, cols;
     bool fortran;   /* column by column */
-    int64_t offset; /* of the data in the input; for Fortran order, which needs random access */
-    int64_t place;  /* rows delivered */
+    int64_t offset; /* of the data in the input; for reading out of order */
+    int64_t place;  /* the row that comes next */
 } array;
 
 /* Checks that the numbers of the head make sense: the product of shape and size neither overflows nor exceeds the
@@ -39,6 +39,8 @@ typedef struct array_set {
 array_set *array_set_new(int64_t count);
 anygp_status arrays_ready(reader *r, anygp_error *e); /* sets cols and rows from r->state and makes the columns */
 anygp_status arrays_next(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e);
+bool arrays_can_seek(const reader *r);
+void arrays_seek(reader *r, int64_t row);
 void arrays_close(reader *r);
 
 /* Reads the head of an .npy stream at its start: type, shape, order; the input then stands at the data. */

@@ -51,4 +51,8 @@ void block_buffer_clear(block_buffer *buffer);
 anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, const double *X, const double *y,
                               const double *w, row_blocks **out, anygp_error *e);
 
+/* The same blocks, kept in memory once they were read: the first ones asked for, up to so many bytes.  Takes `inner` over,
+   also on failure. */
+anygp_status blocks_keep(blocks *inner, double bytes, blocks **out, anygp_error *e);
+
 #endif

@@ -5,13 +5,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/intake.h"
 
-/* Targets outside this range cannot be squared safely: their variances would overflow or vanish. */
-static const double TARGET_LARGEST = 1e140, TARGET_SMALLEST = 1e-140;
-/* The same for inputs that are not standardised. */
+/* Inputs that are not standardised: larger ones cannot be squared safely. */
 static const double INPUT_LARGEST = 1e140;
-/* What stands for a missing category where that is not a category of its own: equal to none. */
-static const double NO_LEVEL = -1;
 
 void dataset_clear(dataset *d)
 {
@@ -19,98 +16,59 @@ void dataset_clear(dataset *d)
     free(d->X);
     free(d->y);
     free(d->w);
+    free(d->x_moments);
     *d = (dataset){0};
 }
 
 /* Weighted mean and population variance in extended precision: sums of 1e308 do not overflow there.  Deviations from the
    first value are summed, so that equal values have exactly that mean and no variance. */
-static void moments(int64_t n, const double *x, int64_t stride, const double *w, double *mean, long double *variance)
+static column_moments moments(int64_t n, const double *x, int64_t stride, const double *w)
 {
     long double sum = 0, weight = 0, squares = 0, first = n > 0 ? x[0] : 0;
+    double largest = 0;
     for (int64_t i = 0; i < n; i++) sum += w[i] * (x[i * stride] - first), weight += w[i];
     long double m = first + sum / weight;
     for (int64_t i = 0; i < n; i++) squares += w[i] * (x[i * stride] - m) * (x[i * stride] - m);
-    *mean = (double)m;
-    *variance = squares / weight;
+    for (int64_t i = 0; i < n; i++)
+        if (fabs(x[i * stride]) > fabs(largest)) largest = x[i * stride];
+    return (column_moments){.mean = (double)m, .variance = squares / weight, .largest = largest};
 }
 
-static void target_moments(dataset *d)
+static double sd_or_one(long double variance)
 {
-    long double variance;
-    moments(d->n, d->y, 1, d->w, &d->schema.y_mean, &variance);
-    d->schema.y_sd = variance > 0 ? (double)sqrtl(variance) : 1;
+    double sd = (double)sqrtl(variance);
+    return sd > 0 && isfinite(sd) ? sd : 1;
+}
+
+void dataset_take_target(dataset *d, column_moments y)
+{
+    d->y_moments = y;
+    d->schema.y_mean = y.mean;
+    d->schema.y_sd = y.variance > 0 ? (double)sqrtl(y.variance) : 1;
 }
 
 /* -------------------------------------------------------------------------------------- build */
 
-static anygp_status copy_levels(const column *from, input_spec *to, anygp_error *e)
-{
-    to->level = mem_zeroed(from->levels, sizeof *to->level);
-    if (!to->level) return fail_memory(e, "category names", 8.0 * (double)from->levels);
-    to->levels = from->levels;
-    for (int64_t l = 0; l < from->levels; l++)
-        if (!(to->level[l] = mem_strdup(from->level[l]))) return fail_memory(e, "category names", 0);
-    return ANYGP_OK;
-}
-
-static anygp_status describe_input(const table *t, int64_t j, input_spec *c, anygp_error *e)
-{
-    const column *from = &t->columns[j];
-    *c = (input_spec){.number = j, .position = -1, .scale = 1, .text = from->kind == COLUMN_TEXT};
-    if (from->name && !(c->name = mem_strdup(from->name))) return fail_memory(e, "column names", 0);
-    return c->text ? copy_levels(from, c, e) : ANYGP_OK;
-}
-
-/* Every column that is not the target, the weights or skipped. */
-static anygp_status describe(const table *t, const table_part *part, schema *s, anygp_error *e)
-{
-    int64_t target = part->target;
-    s->input = mem_zeroed(t->cols, sizeof *s->input);
-    if (!s->input) return fail_memory(e, "the column list", (double)t->cols * sizeof *s->input);
-    for (int64_t j = 0; j < t->cols; j++)
-        if (j != target && j != part->weights && !(part->skip_column && part->skip_column[j]))
-            TRY(describe_input(t, j, &s->input[s->inputs++], e));
-    const char *name = t->columns[target].name;
-    if (name && !(s->target = mem_strdup(name))) return fail_memory(e, "column names", 0);
-    s->target_number = target;
-    s->columns = t->cols;
-    s->y_scale = 1;
-    return ANYGP_OK;
-}
-
 /* Rows with a target and a weight, as indices into the table. */
 static anygp_status usable_rows(const table *t, const table_part *part, int64_t *rows, dataset *d, anygp_error *e)
 {
-    int64_t target = part->target;
     for (int64_t i = 0; i < t->rows; i++) {
-        const double *row = t->values + i * t->cols;
-        double w = part->weights < 0 ? 1 : row[part->weights];
         if (part->skip_row && part->skip_row[i]) continue;
-        if (!(w >= 0 && w <= 1e15))
-            return fail_with(e, ANYGP_ERR_DATA, "row %lld has the weight %g; weights must be numbers from 0 to 1e15",
-                             (long long)i + 1, w);
-        if (w == 0)
-            d->no_weight++;
-        else if (isnan(row[target]))
-            d->no_target++;
-        else if (fabs(row[target]) > TARGET_LARGEST)
-            return fail_with(e, ANYGP_ERR_DATA,
-                             "row %lld: the target %g is too large (over %g); rescale the target column",
-                             (long long)i + 1, row[target], TARGET_LARGEST);
-        else
-            rows[d->n++] = i;
+        const double *row = t->values + i * t->cols;
+        row_use use = intake_row(row, part->target, part->weights);
+        TRY(intake_check(use, row, part->target, part->weights, i, e));
+        d->no_weight += use == ROW_NO_WEIGHT;
+        d->no_target += use == ROW_NO_TARGET;
+        if (use == ROW_USED) rows[d->n++] = i;
     }
-    if (d->n == 0)
-        return fail_with(e, ANYGP_ERR_DATA,
-                         "no row is left to learn from: of %lld, %lld have no target and %lld no weight",
-                         (long long)t->rows, (long long)d->no_target, (long long)d->no_weight);
-    return ANYGP_OK;
+    d->used = d->n;
+    return d->n > 0 ? ANYGP_OK : intake_nothing_left(t->rows, d->no_target, d->no_weight, e);
 }
 
-/* Mean of the present cells; whether all rows hold one and the same value.  Fails on a missing cell unless filling. */
-static anygp_status scan_input(const table *t, const dataset *d, const int64_t *rows, input_spec *c, bool *constant,
-                               anygp_error *e)
+/* Fails on a missing cell unless filling. */
+static anygp_status scan_input(const table *t, const int64_t *rows, int64_t j, dataset *d, anygp_error *e)
 {
+    const input_spec *c = &d->schema.input[j];
     const double *v = t->values + c->number;
     long double sum = 0, weight = 0;
     double first = NAN;
@@ -118,12 +76,7 @@ static anygp_status scan_input(const table *t, const dataset *d, const int64_t *
     for (int64_t r = 0; r < d->n; r++) {
         double x = v[rows[r] * t->cols];
         if (isnan(x)) {
-            char label[96];
-            if (!d->schema.fill_missing)
-                return fail_with(
-                    e, ANYGP_ERR_DATA,
-                    "row %lld, column %s: the input is missing; fill it, drop the row, or use --missing mean",
-                    (long long)rows[r] + 1, schema_label(c, label));
+            if (!d->schema.fill_missing) return intake_missing(c, rows[r], e);
             missing = true;
             continue;
         }
@@ -131,29 +84,15 @@ static anygp_status scan_input(const table *t, const dataset *d, const int64_t *
         differs |= x != first;
         sum += (long double)d->w[r] * x, weight += d->w[r];
     }
-    c->fill = c->text ? NO_LEVEL : weight > 0 ? (double)(sum / weight) : 0;
-    *constant = c->text ? !differs && !missing : !differs;
-    return ANYGP_OK;
-}
-
-/* A missing category is a category of its own when missing inputs are filled. */
-static anygp_status add_missing_level(input_spec *c, anygp_error *e)
-{
-    char **grown = realloc(c->level, (size_t)(c->levels + 1) * sizeof *grown);
-    if (!grown) return fail_memory(e, "category names", 0);
-    c->level = grown;
-    if (!(c->level[c->levels] = mem_strdup(""))) return fail_memory(e, "category names", 0);
-    c->fill = (double)c->levels++;
-    return ANYGP_OK;
+    return intake_input(&d->schema, j, weight > 0 ? (double)(sum / weight) : 0, differs, missing, e);
 }
 
 static void copy_column(const table *t, dataset *d, const int64_t *rows, const input_spec *c)
 {
     const double *v = t->values + c->number;
-    for (int64_t r = 0; r < d->n; r++) {
-        double x = v[rows[r] * t->cols];
-        d->X[r * d->D + c->position] = isnan(x) ? c->fill : x + 0.0; /* -0 becomes 0: rows merge by their bits */
-    }
+    double *x = d->X + c->position;
+    for (int64_t r = 0; r < d->n; r++) x[r * d->D] = intake_cell(v[rows[r] * t->cols], c->fill);
+    d->x_moments[c->position] = c->text ? (column_moments){.variance = 1} : moments(d->n, x, d->D, d->w);
 }
 
 static anygp_status take_rows(const table *t, const table_part *part, const int64_t *rows, dataset *d, anygp_error *e)
@@ -164,7 +103,7 @@ static anygp_status take_rows(const table *t, const table_part *part, const int6
     for (int64_t r = 0; r < d->n; r++) {
         const double *row = t->values + rows[r] * t->cols;
         d->y[r] = row[part->target];
-        d->w[r] = part->weights < 0 ? 1 : row[part->weights];
+        d->w[r] = intake_weight(row, part->weights);
         d->total += d->w[r];
     }
     return ANYGP_OK;
@@ -173,27 +112,15 @@ static anygp_status take_rows(const table *t, const table_part *part, const int6
 static anygp_status take_inputs(const table *t, const int64_t *rows, dataset *d, anygp_error *e)
 {
     schema *s = &d->schema;
-    for (int64_t j = 0; j < s->inputs; j++) {
-        bool constant = true;
-        TRY(scan_input(t, d, rows, &s->input[j], &constant, e));
-        if (s->input[j].text && s->fill_missing) TRY(add_missing_level(&s->input[j], e));
-        if (!constant) s->input[j].position = s->D++;
-    }
+    for (int64_t j = 0; j < s->inputs; j++) TRY(scan_input(t, rows, j, d, e));
     d->D = s->D;
     TRY(schema_index(s, e));
-    size_t count;
-    if (!size_mul(d->n, d->D, &count) || !(d->X = mem_alloc((int64_t)count, sizeof *d->X)))
-        return fail_memory(e, "the inputs", 8.0 * (double)d->n * (double)d->D);
+    d->X = mem_doubles(d->n, d->D);
+    d->x_moments = mem_zeroed(d->D, sizeof *d->x_moments);
+    if (!d->X || !d->x_moments) return fail_memory(e, "the inputs", 8.0 * (double)d->n * (double)d->D);
     for (int64_t j = 0; j < s->inputs; j++)
         if (s->input[j].position >= 0) copy_column(t, d, rows, &s->input[j]);
     return ANYGP_OK;
-}
-
-static anygp_status check_target(const column *c, anygp_error *e)
-{
-    if (c->kind == COLUMN_NUMBER) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_DATA, "the target column%s%.80s%s is text; a regression target must be numbers",
-                     c->name ? " '" : "", c->name ? c->name : "", c->name ? "'" : "");
 }
 
 anygp_status dataset_build(const table *t, const table_part *part, bool fill_missing, dataset *out, anygp_error *e)
@@ -202,12 +129,11 @@ anygp_status dataset_build(const table *t, const table_part *part, bool fill_mis
     *out = (dataset){.schema.fill_missing = fill_missing};
     int64_t *rows = mem_alloc(t->rows, sizeof *rows);
     if (!rows) return fail_memory(e, "the row list", 8.0 * (double)t->rows);
-    TRY_DONE(check_target(&t->columns[part->target], e));
-    TRY_DONE(describe(t, part, &out->schema, e));
+    TRY_DONE(intake_columns(t->columns, t->cols, part->target, part->weights, part->skip_column, &out->schema, e));
     TRY_DONE(usable_rows(t, part, rows, out, e));
     TRY_DONE(take_rows(t, part, rows, out, e));
     TRY_DONE(take_inputs(t, rows, out, e));
-    target_moments(out);
+    dataset_take_target(out, moments(out->n, out->y, 1, out->w));
 done:
     free(rows);
     if (ANYGP_FAILED(status)) dataset_clear(out);
@@ -228,17 +154,15 @@ static anygp_status standardize_inputs(dataset *d, const int64_t *group, anygp_e
     for (int64_t i = 0; i < d->schema.inputs; i++) {
         input_spec *c = &d->schema.input[i];
         if (c->position < 0 || c->text) continue;
-        long double variance;
-        moments(d->n, d->X + c->position, d->D, d->w, &c->shift, &variance);
-        sum[group[c->position]].variance += variance;
+        c->shift = d->x_moments[c->position].mean;
+        sum[group[c->position]].variance += d->x_moments[c->position].variance;
         sum[group[c->position]].columns++;
     }
     for (int64_t i = 0; i < d->schema.inputs; i++) {
         input_spec *c = &d->schema.input[i];
         if (c->position < 0 || c->text) continue;
         const group_sum *g = &sum[group[c->position]];
-        double sd = (double)sqrtl(g->variance / (long double)g->columns);
-        c->scale = sd > 0 && isfinite(sd) ? sd : 1;
+        c->scale = sd_or_one(g->variance / (long double)g->columns);
         double *x = d->X + c->position;
         for (int64_t r = 0; r < d->n; r++) x[r * d->D] = schema_scale(x[r * d->D], c->shift, c->scale);
     }
@@ -261,17 +185,16 @@ static anygp_status standardize_target(dataset *d, anygp_error *e)
 static anygp_status check_inputs(const dataset *d, anygp_error *e)
 {
     char label[96];
-    for (int64_t i = 0; i < d->n * d->D; i++)
-        if (fabs(d->X[i]) > INPUT_LARGEST)
+    for (int64_t j = 0; j < d->D; j++)
+        if (fabs(d->x_moments[j].largest) > INPUT_LARGEST)
             return fail_with(e, ANYGP_ERR_DATA, "column %s has the value %g, too large to be squared; standardise it",
-                             schema_label(schema_at(&d->schema, i % d->D), label), d->X[i]);
+                             schema_label(schema_at(&d->schema, j), label), d->x_moments[j].largest);
     return ANYGP_OK;
 }
 
 static anygp_status check_target_size(const dataset *d, anygp_error *e)
 {
-    double largest = 0;
-    for (int64_t r = 0; r < d->n; r++) largest = fmax(largest, fabs(d->y[r]));
+    double largest = fabs(d->y_moments.largest);
     if (largest == 0 || largest >= TARGET_SMALLEST) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_DATA, "the target is at most %g; rescale the target column, or standardise it",
                      largest);
@@ -283,19 +206,28 @@ anygp_status dataset_standardize(dataset *d, const int64_t *group, bool inputs, 
     return target ? standardize_target(d, e) : check_target_size(d, e);
 }
 
+/* In model units: of the rows themselves, or where they are a sample, from what is known of all. */
+static long double variance_now(const dataset *d, const input_spec *c)
+{
+    if (d->n >= d->used) return moments(d->n, d->X + c->position, d->D, d->w).variance;
+    return d->x_moments[c->position].variance / ((long double)c->scale * c->scale);
+}
+
+static long double mean_square_now(const dataset *d)
+{
+    const schema *s = &d->schema;
+    long double squares = 0, shift = (long double)d->y_moments.mean - s->y_shift;
+    if (d->n < d->used) return (d->y_moments.variance + shift * shift) / ((long double)s->y_scale * s->y_scale);
+    for (int64_t r = 0; r < d->n; r++) squares += (long double)d->w[r] * d->y[r] * d->y[r];
+    return squares / (long double)d->total;
+}
+
 void dataset_spread(const dataset *d, double *sd_x, double *rms_y)
 {
-    for (int64_t i = 0; i < d->schema.inputs; i++) {
-        const input_spec *c = &d->schema.input[i];
-        double mean;
-        long double variance = 1;
-        if (c->position < 0) continue;
-        if (!c->text) moments(d->n, d->X + c->position, d->D, d->w, &mean, &variance);
-        double sd = (double)sqrtl(variance);
-        sd_x[c->position] = sd > 0 && isfinite(sd) ? sd : 1;
+    for (int64_t j = 0; j < d->D; j++) {
+        const input_spec *c = schema_at(&d->schema, j);
+        sd_x[j] = c->text ? 1 : sd_or_one(variance_now(d, c));
     }
-    long double squares = 0;
-    for (int64_t r = 0; r < d->n; r++) squares += (long double)d->w[r] * d->y[r] * d->y[r];
-    double rms = (double)sqrtl(squares / (long double)d->total);
+    double rms = (double)sqrtl(mean_square_now(d));
     *rms_y = rms > 0 ? rms : 1;
 }

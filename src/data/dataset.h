@@ -14,15 +14,26 @@
 #include "data/reader.h"
 #include "data/schema.h"
 
+/* Of all rows, by their weights, in data units; missing cells are filled.  Text columns: 0 and 1. */
+typedef struct column_moments {
+    double mean;
+    long double variance; /* population; squares of 1e308 fit */
+    double largest;       /* the value of the largest size */
+} column_moments;
+
+/* The rows a model learns from, or a sample of them; the schema, the moments and the counts are those of all. */
 typedef struct dataset {
     schema schema;
     int64_t n, D;
-    double *X;         /* n x D, row-major */
-    double *y;         /* n */
-    double *w;         /* n, all > 0 */
-    double total;      /* sum of w: the original rows */
-    int64_t no_target; /* rows dropped because the target is missing */
-    int64_t no_weight; /* rows dropped because their weight is 0 */
+    int64_t used;              /* the rows there are; over n: X, y and w are a sample */
+    column_moments *x_moments; /* D */
+    column_moments y_moments;  /* the target, before it is standardised */
+    double *X;                 /* n x D, row-major */
+    double *y;                 /* n */
+    double *w;                 /* n, all > 0 */
+    double total;              /* sum of the weights of all rows */
+    int64_t no_target;         /* rows dropped because the target is missing */
+    int64_t no_weight;         /* rows dropped because their weight is 0 */
 } dataset;
 
 /* Which part of a table: columns (weights -1: none), further columns that are not inputs, rows held out; NULL: none. */
@@ -37,6 +48,8 @@ anygp_status dataset_build(const table *t, const table_part *part, bool fill_mis
 /* group[D], ids below D: number columns of one group are divided by one common sd (kernels that share a length-scale). */
 anygp_status dataset_standardize(dataset *d, const int64_t *group, bool inputs, bool target, anygp_error *e);
 void dataset_clear(dataset *d);
+/* Remembers them, here and in the schema. */
+void dataset_take_target(dataset *d, column_moments y);
 
 /* The size of things in model units: sd of each column of X (1 for text), root mean square of y; never 0. */
 void dataset_spread(const dataset *d, double *sd_x, double *rms_y);

@@ -16,7 +16,9 @@ typedef struct format {
     anygp_status (*open)(reader *r, const read_options *o, anygp_error *e);
     anygp_status (*next)(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e);
     void (*close)(reader *r);
-    bool may_be_infinite; /* cells are not checked by next(): the reader looks for infinities */
+    bool may_be_infinite;              /* cells are not checked by next(): the reader looks for infinities */
+    bool (*can_seek)(const reader *r); /* NULL: never */
+    void (*seek)(reader *r, int64_t row);
 } format;
 
 struct reader {

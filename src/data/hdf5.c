@@ -253,6 +253,14 @@ static anygp_status hdf5_next(reader *r, int64_t max_rows, double *rows, int64_t
                      (long long)(h->place - n + 1), (long long)h->place, input_name(r->in));
 }
 
+static bool hdf5_can_seek(const reader *r)
+{
+    (void)r;
+    return true;
+}
+
+static void hdf5_seek(reader *r, int64_t row) { ((hdf5_state *)r->state)->place = row; }
+
 static void hdf5_close(reader *r)
 {
     hdf5_state *h = r->state;
@@ -268,4 +276,5 @@ static void hdf5_close(reader *r)
 static bool hdf5_sniff(const unsigned char *head, size_t n) { return n >= 8 && !memcmp(head, "\x89HDF\r\n\x1a\n", 8); }
 
 static const char *const endings[] = {".h5", ".hdf5", ".hdf", NULL};
-const format format_hdf5 = {"hdf5", endings, hdf5_sniff, hdf5_open, hdf5_next, hdf5_close, true};
+const format format_hdf5 = {"hdf5",     endings, hdf5_sniff,    hdf5_open, hdf5_next,
+                            hdf5_close, true,    hdf5_can_seek, hdf5_seek};

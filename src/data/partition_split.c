@@ -5,7 +5,8 @@
                        bisecting plane is moved along its normal to the right place.  Where rounding or equal rows
                        leave one side empty: between the first row and the one farthest from it
 
-   Equal rows are cut by their place in the list, by a split that sends everything left.
+   Equal rows (for centres also those whose squared distance vanishes) are cut by their place in the list, by a split
+   that sends everything left.
    Cost: O(n D) a level (two-means: times its iterations), about log2 p levels; the smaller part is done by recursion
    and the larger in the loop, so that the stack stays short whatever the data. */
 #include "data/partition.h"
@@ -18,6 +19,8 @@
 #include "data/distance.h"
 #include "data/kmeans.h"
 #include "data/partition_tree.h"
+
+enum { TWO_MEANS_ITERATIONS = 6 }; /* the direction is soon found, and where the cut lies is a matter of the cap */
 
 typedef struct work {
     router *r;
@@ -110,7 +113,8 @@ static anygp_status two_means(const work *w, const part *p, int64_t *found, anyg
 {
     int64_t D = w->all.d;
     for (int64_t i = 0; i < p->n; i++) memcpy(w->rows + i * D, part_row(w, p, i), (size_t)D * sizeof(double));
-    return kmeans(p->n, D, w->rows, D, 2, &(kmeans_options){0}, w->pair, found, NULL, e);
+    return kmeans(p->n, D, w->rows, D, 2, &(kmeans_options){.iterations = TWO_MEANS_ITERATIONS}, w->pair, found, NULL,
+                  e);
 }
 
 /* With u = b - a, x is left where u'(x - (a + b)/2) <= 0: both centres move by v u / u'u, v the place of the cut. */

@@ -107,6 +107,19 @@ anygp_status reader_make_columns(reader *r, int64_t n, anygp_error *e)
     return ANYGP_OK;
 }
 
+bool reader_can_seek(const reader *r) { return r->format->can_seek && r->format->can_seek(r); }
+
+anygp_status reader_seek(reader *r, int64_t row, anygp_error *e)
+{
+    if (!reader_can_seek(r))
+        return fail_with(e, ANYGP_ERR_INTERNAL, "the rows of %s cannot be reached by number", input_name(r->in));
+    if (row < 0 || row > r->rows)
+        return fail_with(e, ANYGP_ERR_INTERNAL, "%s has no row %lld", input_name(r->in), (long long)row);
+    r->format->seek(r, row);
+    r->delivered = row;
+    return ANYGP_OK;
+}
+
 /* ------------------------------------------------------------------------------------------- reading */
 
 static anygp_status refuse_infinite(const reader *r, const double *rows, int64_t n, anygp_error *e)

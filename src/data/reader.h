@@ -12,6 +12,7 @@
 #ifndef DATA_READER_H
 #define DATA_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,7 +60,12 @@ int64_t reader_target(const reader *r);
    any data row is an error here. */
 anygp_status reader_next(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e);
 
-int64_t reader_row_number(const reader *r); /* rows delivered so far */
+/* Whether rows can be reached by number without reading those before, and going to row `row`, from 0: reader_next goes on
+   from there. */
+bool reader_can_seek(const reader *r);
+anygp_status reader_seek(reader *r, int64_t row, anygp_error *e);
+
+int64_t reader_row_number(const reader *r); /* the row that comes next, from 0 */
 const char *reader_name(const reader *r);   /* for sentences: the path, or "standard input" */
 void reader_close(reader *r);               /* accepts NULL */
 

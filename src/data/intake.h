@@ -1,0 +1,38 @@
+/* What becomes of the columns and rows of a table before a model sees them: which columns are inputs, which rows are used,
+   and what is said of those that cannot be.  dataset_build does so for a table at once, rows_scan row by row. */
+#ifndef DATA_INTAKE_H
+#define DATA_INTAKE_H
+
+#include <math.h>
+
+#include "base/error.h"
+#include "data/reader.h"
+#include "data/schema.h"
+
+/* Targets outside this range cannot be squared safely: their variances would overflow or vanish. */
+#define TARGET_LARGEST 1e140
+#define TARGET_SMALLEST 1e-140
+
+typedef enum row_use { ROW_USED, ROW_NO_WEIGHT, ROW_NO_TARGET, ROW_BAD_WEIGHT, ROW_LARGE_TARGET } row_use;
+
+static inline double intake_weight(const double *row, int64_t weights) { return weights < 0 ? 1 : row[weights]; }
+/* weights -1: none. */
+row_use intake_row(const double *row, int64_t target, int64_t weights);
+/* An error for rows that are neither used nor left out; `number` from 0. */
+anygp_status intake_check(row_use use, const double *row, int64_t target, int64_t weights, int64_t number,
+                          anygp_error *e);
+anygp_status intake_nothing_left(int64_t rows, int64_t no_target, int64_t no_weight, anygp_error *e);
+
+/* All that the file says of its columns: every one that is not the target, the weights or skipped is an input. */
+anygp_status intake_columns(const column *columns, int64_t cols, int64_t target, int64_t weights,
+                            const bool *skip_column, schema *s, anygp_error *e);
+
+/* What the rows say of input j: the mean of its present cells, whether they differ, whether some are missing.  Sets the
+   fill and, if it is not constant, the next position. */
+anygp_status intake_input(schema *s, int64_t j, double mean, bool differs, bool missing, anygp_error *e);
+anygp_status intake_missing(const input_spec *c, int64_t number, anygp_error *e);
+
+/* -0 becomes 0: rows merge by their bits. */
+static inline double intake_cell(double x, double fill) { return isnan(x) ? fill : x + 0.0; }
+
+#endif

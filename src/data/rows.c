@@ -1,0 +1,154 @@
+#include "data/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "data/intake.h"
+#include "data/rows_inside.h"
+
+enum { CHUNK_CELLS = 1 << 16 };
+
+/* --------------------------------------------------------------------------------- opening */
+
+static rows *rows_new(void)
+{
+    rows *r = calloc(1, sizeof *r);
+    if (r && pthread_mutex_init(&r->lock, NULL)) {
+        free(r);
+        return NULL;
+    }
+    return r;
+}
+
+anygp_status rows_open_table(const table *t, rows **out, anygp_error *e)
+{
+    rows *r = *out = rows_new();
+    if (!r) return fail_memory(e, "the row list", sizeof *r);
+    r->table = t;
+    r->count = t->rows, r->cols = t->cols, r->target = t->target;
+    r->columns = t->columns;
+    return ANYGP_OK;
+}
+
+static anygp_status attach_file(rows *r, const char *path, const read_options *o, anygp_error *e)
+{
+    TRY(reader_open(path, o, &r->file, e));
+    if (!reader_can_seek(r->file))
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "the rows of %s cannot be reached by number; unpack it, or convert it to .h5",
+                         reader_name(r->file));
+    r->count = reader_rows(r->file), r->cols = reader_columns(r->file), r->target = reader_target(r->file);
+    r->columns = reader_column(r->file, 0);
+    if (r->count > 0) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_DATA, "%s has no data rows; a table needs at least one", reader_name(r->file));
+}
+
+anygp_status rows_open_file(const char *path, const read_options *o, rows **out, anygp_error *e)
+{
+    rows *r = rows_new();
+    *out = NULL;
+    if (!r) return fail_memory(e, "the row list", sizeof *r);
+    anygp_status status = attach_file(r, path, o, e);
+    if (ANYGP_FAILED(status)) {
+        rows_close(r);
+        return status;
+    }
+    *out = r;
+    return ANYGP_OK;
+}
+
+bool rows_can_stay(const char *path)
+{
+    static const char *const endings[] = {".npy", ".h5", ".hdf5"};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t k = strlen(endings[i]);
+        if (n >= k && !strcasecmp(path + n - k, endings[i])) return true;
+    }
+    return false;
+}
+
+void rows_close(rows *r)
+{
+    if (!r) return;
+    reader_close(r->file);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+int64_t rows_count(const rows *r) { return r->count; }
+int64_t rows_columns(const rows *r) { return r->cols; }
+const column *rows_column(const rows *r, int64_t j) { return &r->columns[j]; }
+int64_t rows_target(const rows *r) { return r->target; }
+
+bool rows_held(uint64_t seed, int64_t row, double share)
+{
+    return share > 0 && random_uniform((random_stream){seed, RANDOM_SPLIT, 0}, (uint64_t)row) < share;
+}
+
+/* --------------------------------------------------------------------------------- reading */
+
+int64_t rows_chunk(const rows *r) { return CHUNK_CELLS / r->cols + 1; }
+double *rows_room(const rows *r, int64_t n) { return r->table ? mem_doubles(0, 0) : mem_doubles(n, r->cols); }
+
+static anygp_status read_locked(rows *r, int64_t first, int64_t n, double *room, anygp_error *e)
+{
+    int64_t got;
+    TRY(reader_seek(r->file, first, e));
+    TRY(reader_next(r->file, n, room, &got, e));
+    if (got == n) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_DATA, "%s ends before its contents do; it was cut short, so make or copy it again",
+                     reader_name(r->file));
+}
+
+anygp_status rows_read(rows *r, int64_t first, int64_t n, double *room, const double **at, anygp_error *e)
+{
+    *at = r->table ? r->table->values + first * r->cols : room;
+    if (r->table || n == 0) return ANYGP_OK;
+    pthread_mutex_lock(&r->lock);
+    anygp_status status = read_locked(r, first, n, room, e);
+    pthread_mutex_unlock(&r->lock);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------- model units */
+
+anygp_status row_units_make(const rows_part *part, const dataset *sample, row_units *u, anygp_error *e)
+{
+    const schema *s = &sample->schema;
+    *u = (row_units){.D = sample->D,
+                     .y = {part->target, s->y_shift, s->y_scale, 0},
+                     .weights = part->weights,
+                     .hold_out = part->hold_out,
+                     .seed = part->seed};
+    if (!(u->x = mem_alloc(u->D, sizeof *u->x))) return fail_memory(e, "column scales", 32.0 * (double)u->D);
+    for (int64_t j = 0; j < u->D; j++) {
+        const input_spec *c = schema_at(s, j);
+        u->x[j] = (cell_units){c->number, c->shift, c->scale, c->fill};
+    }
+    return ANYGP_OK;
+}
+
+void row_units_clear(row_units *u)
+{
+    free(u->x);
+    *u = (row_units){0};
+}
+
+bool row_units_uses(const row_units *u, int64_t number, const double *row)
+{
+    return intake_row(row, u->y.number, u->weights) == ROW_USED && !rows_held(u->seed, number, u->hold_out);
+}
+
+void row_units_convert(const row_units *u, const double *row, double *x, double *y, double *w)
+{
+    for (int64_t j = 0; j < u->D; j++) {
+        const cell_units *c = &u->x[j];
+        x[j] = schema_scale(intake_cell(row[c->number], c->fill), c->shift, c->scale);
+    }
+    *y = schema_scale(row[u->y.number], u->y.shift, u->y.scale);
+    *w = intake_weight(row, u->weights);
+}

@@ -1,0 +1,57 @@
+/* The inside of rows: raw rows by number, and the way of one row into model units.  Shared by rows.c, rows_scan.c and the
+   block plans. */
+#ifndef DATA_ROWS_INSIDE_H
+#define DATA_ROWS_INSIDE_H
+
+#include <pthread.h>
+
+#include "data/rows.h"
+
+struct rows {
+    const table *table; /* or NULL, and then: */
+    reader *file;
+    pthread_mutex_t lock; /* around the file */
+    int64_t count, cols, target;
+    const column *columns;
+};
+
+/* Rows of raw cells that are read at once: about half a megabyte. */
+int64_t rows_chunk(const rows *r);
+
+/* Rows first .. first+n-1, raw, row-major: *at points into the table, or to `room` (n x cols), which a file needs. */
+anygp_status rows_read(rows *r, int64_t first, int64_t n, double *room, const double **at, anygp_error *e);
+double *rows_room(const rows *r, int64_t n); /* for rows_read; NULL: no memory */
+
+/* About `wanted` of the usable rows at random (all, where there are not more), raw, in their order; the caller frees. */
+anygp_status rows_sample(rows *r, const rows_part *part, int64_t wanted, int64_t *n, double **cells, anygp_error *e);
+
+/* ---------------------------------------------------------------------------------- model units */
+
+typedef struct cell_units {
+    int64_t number; /* column of the file */
+    double shift, scale, fill;
+} cell_units;
+
+/* All that makes a row of the model from a raw one. */
+typedef struct row_units {
+    int64_t D;
+    cell_units *x; /* D */
+    cell_units y;
+    int64_t weights;
+    double hold_out;
+    uint64_t seed;
+} row_units;
+
+anygp_status row_units_make(const rows_part *part, const dataset *sample, row_units *u, anygp_error *e);
+void row_units_clear(row_units *u);
+
+/* Whether raw row `number` is one that the model learns from. */
+bool row_units_uses(const row_units *u, int64_t number, const double *row);
+void row_units_convert(const row_units *u, const double *row, double *x, double *y, double *w);
+
+/* --------------------------------------------------------------------------------------- blocks */
+
+/* The plans, without keeping.  u is taken over, also on failure. */
+anygp_status run_blocks(rows *r, row_units *u, const block_plan *plan, blocks **out, anygp_error *e);
+
+#endif

@@ -49,7 +49,7 @@ void print_sentence(const char *kind, const char *text);
 /* Notes and warnings on standard error. */
 void notes_attach(anygp_settings *s, bool quiet);
 /* The same, with a progress line; Ctrl-C then ends training with the best model so far.  Of several processes only
-   rank 0 speaks and is asked to stop; it also says so if the run is ended from outside. */
+   rank 0 speaks; it also says so if the run is ended from outside. */
 void progress_attach(anygp_settings *s, bool quiet);
 void progress_end(void);    /* clears the line */
 void signals_release(void); /* from here on SIGTERM is not worth a word */

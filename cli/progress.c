@@ -34,18 +34,17 @@ static void on_signal(int signal_number, void (*handler)(int), int flags)
 }
 
 /* The first Ctrl-C asks for an orderly end; a second one ends the program.  In a run of several processes SIGUSR1 asks,
-   which mpirun passes on to all: rank 0 hears it for the others. */
+   which mpirun passes on to all. */
 static void catch_signals(bool checkpointed)
 {
-    bool several = anygp_world_size() > 1, first = anygp_world_rank() == 0;
-    void (*asked)(int) = first ? on_interrupt : SIG_IGN;
+    bool several = anygp_world_size() > 1;
     last_words = checkpointed ? "anygp: another process of the run ended, or the run was stopped; start it again with "
                                 "--resume and it goes on from the last checkpoint\n"
                               : "anygp: another process of the run ended, or the run was stopped; no model was "
                                 "written (with --checkpoint the run could go on with --resume)\n";
-    on_signal(SIGINT, asked, (int)SA_RESETHAND);
-    if (several) on_signal(SIGUSR1, asked, (int)SA_RESETHAND);
-    if (first) on_signal(SIGTERM, several ? on_lost_run : on_interrupt, (int)SA_RESETHAND);
+    on_signal(SIGINT, on_interrupt, (int)SA_RESETHAND);
+    if (several) on_signal(SIGUSR1, on_interrupt, (int)SA_RESETHAND);
+    if (anygp_world_rank() == 0) on_signal(SIGTERM, several ? on_lost_run : on_interrupt, (int)SA_RESETHAND);
 }
 
 void signals_release(void) { on_signal(SIGTERM, SIG_DFL, 0); }

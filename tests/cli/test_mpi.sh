@@ -93,7 +93,13 @@ killed_rank_ends_the_run_with_a_sentence() {
     cat "$said/err"
     [ "$(sentences)" = 1 ] && grep -q '^anygp: another process of the run ended' "$said/err" && [ -z "$(ls k.agp* 2>/dev/null)" ]
 }
-# mpirun asks alone: to one process of one run SIGTERM is Ctrl-C, as without mpirun.
+request_ends_training_on_all_ranks() {
+    begin u.agp || return 1
+    kill -USR1 "$(ps -o ppid= -p "$rank0")"
+    wait $run || { cat "$said/err"; return 1; }
+    grep -q 'stopped; wrote the best model so far' "$said/out" && [ "$(sentences)" = 0 ] && anygp info u.agp >/dev/null
+}
+# Nobody else can have died: SIGTERM is Ctrl-C, as without mpirun.
 run_of_one_is_interrupted_in_order() {
     local tries pid=''
     ranks 1 "$ANYGP" fit long.csv -o i.agp "${long[@]}" &
@@ -120,5 +126,6 @@ check wrong_option_ends_all_with_one_sentence
 check standard_input_is_refused
 check failure_of_one_rank_ends_the_others
 check killed_rank_ends_the_run_with_a_sentence
+check request_ends_training_on_all_ranks
 check run_of_one_is_interrupted_in_order
 finish

@@ -53,6 +53,6 @@ anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, co
 
 /* The same blocks, kept in memory once they were read: the first ones asked for, up to so many bytes.  Takes `inner` over,
    also on failure. */
-anygp_status blocks_keep(blocks *inner, double bytes, blocks **out, anygp_error *e);
+anygp_status blocks_keep(row_blocks *inner, double bytes, row_blocks **out, anygp_error *e);
 
 #endif

@@ -1,10 +1,10 @@
 #include "data/rows_inside.h"
 
-anygp_status rows_blocks(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan, blocks **out,
-                         router **route, anygp_error *e)
+anygp_status rows_blocks(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan,
+                         row_blocks **out, router **route, anygp_error *e)
 {
     row_units u;
-    blocks *b = NULL;
+    row_blocks *b = NULL;
     *out = NULL;
     if (route) *route = NULL;
     TRY(row_units_make(part, sample, &u, e));

@@ -387,14 +387,14 @@ typedef struct taken {
 } taken;
 
 /* Which rows of `all` the blocks hold, found by their bits. */
-static taken take(blocks *b, const dataset *all)
+static taken take(row_blocks *b, const dataset *all)
 {
     taken t = {.row = calloc(ROWS, sizeof *t.row), .blocks = b->count};
     t.size = calloc((size_t)b->count, sizeof *t.size);
     block_buffer buffer = {0};
     double total = 0;
     for (int64_t i = 0; i < b->count; i++) {
-        block x;
+        row_block x;
         anygp_error e;
         assert_int_equal(blocks_get(b, i, &buffer, &x, &e), ANYGP_OK);
         assert_true(x.n <= b->largest && x.index == i);
@@ -439,7 +439,7 @@ static taken take_plan(const char *path, const dataset *all, const block_plan *p
 {
     rows *r = open_rows(path);
     dataset d = scan(r, true, 200);
-    blocks *b = NULL;
+    row_blocks *b = NULL;
     anygp_error e;
     standardize(&d);
     anygp_status status = rows_blocks(r, &part, &d, plan, &b, route, &e);
@@ -532,8 +532,8 @@ static void kept_blocks_need_no_file(void **state)
     write_all(true);
     rows *r = open_rows("rows.npy");
     dataset d = scan(r, true, 50);
-    blocks *b;
-    block first, again;
+    row_blocks *b;
+    row_block first, again;
     block_buffer one = {0}, other = {0};
     block_plan plan = {.kind = PLAN_RUNS, .blocks = 4, .keep = 20000};
     standardize(&d);

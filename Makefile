@@ -2,6 +2,7 @@
 #   make            the library and the program, in build/release
 #   make demo       a first fit, from nothing
 #   make check      every test, also under the sanitizers; the last line counts them
+#   make mpi        the same over several processes, in build/mpi; see docs/mpi.md
 #   make python     the Python package's tests; PYTHON= names the interpreter
 #   make install    PREFIX=/usr/local, DESTDIR= for packagers
 PREFIX ?= /usr/local
@@ -25,6 +26,10 @@ python:
 	@scripts/build.sh release
 	@cd python && PYTHONPATH=. OMP_WAIT_POLICY=passive $(PYTHON) -m pytest -q -p no:cacheprovider
 
+mpi:
+	@scripts/setup.sh mpi
+	@scripts/build.sh mpi
+
 bench: build
 	@scripts/bench.sh build/release
 
@@ -46,4 +51,4 @@ fuzz:
 clean:
 	rm -rf build
 
-.PHONY: build demo check python bench install format docs fuzz clean
+.PHONY: build demo check python mpi bench install format docs fuzz clean

@@ -54,7 +54,7 @@ static void compare(const char *text, int64_t n, double *X, double *y, double *w
     anygp_error e;
     double best = INFINITY, lapack = INFINITY, jitter = 0, value, gp[D + 2];
     if (hyper_init(&h, parse(text), 0.1, false, false, true, &e) || dataset_merge(&data, true, &rows, &e)) exit(2);
-    if (model_exact.open(&(problem){.rows = &rows, .mean = &mean}, &h, &state, &e)) exit(2);
+    if (model_exact.open(&model_exact, &(problem){.rows = &rows, .mean = &mean}, &h, &state, &e)) exit(2);
     for (int r = 0; r < REPEATS; r++) {
         lapack = fmin(lapack, lapack_seconds(h.kernel, n, X, K));
         double began = clock_seconds();

@@ -1,5 +1,5 @@
 /* The command-line program.  It uses the public header only; options come from the library's settings table.
-       main.c      statuses and dispatch
+       main.c      statuses, dispatch, several processes
        options.c   words of the command line -> settings, paths, switches
        commands.c  one function a command
        progress.c  the progress line, Ctrl-C
@@ -27,6 +27,7 @@ typedef struct command {
     int least, most; /* arguments */
     bool writes;     /* takes -o */
     bool json;       /* takes --json */
+    bool together;   /* run by every process that mpirun started; others are left to rank 0 */
     anygp_status (*run)(const options *o, anygp_error *e);
 } command;
 
@@ -47,9 +48,11 @@ void print_sentence(const char *kind, const char *text);
 
 /* Notes and warnings on standard error. */
 void notes_attach(anygp_settings *s, bool quiet);
-/* The same, with a progress line; Ctrl-C then ends training with the best model so far. */
+/* The same, with a progress line; Ctrl-C then ends training with the best model so far.  Of several processes only
+   rank 0 speaks; it also says so if the run is ended from outside. */
 void progress_attach(anygp_settings *s, bool quiet);
-void progress_end(void); /* clears the line */
+void progress_end(void);    /* clears the line */
+void signals_release(void); /* from here on SIGTERM is not worth a word */
 
 anygp_status complain(anygp_error *e, anygp_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

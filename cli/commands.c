@@ -52,7 +52,7 @@ static anygp_status distinct(const char *const *paths, int inputs, int count, an
     return ANYGP_OK;
 }
 
-/* Before an hour of training: can the result be written there? */
+/* Can the result be written there? */
 static anygp_status check_writable(const char *path, anygp_error *e)
 {
     struct stat st;
@@ -154,24 +154,42 @@ static anygp_status report_fit(const options *o, const anygp_model *m, anygp_sta
     return status;
 }
 
+/* Everything that can be known to be wrong before an hour of training.  Places to write are rank 0's affair. */
+static anygp_status check_fit(const options *o, const char *trace, anygp_error *e)
+{
+    const char *const files[] = {o->path[0], o->output, trace};
+    if (!o->output) return complain(e, ANYGP_ERR_ARGUMENT, "where should the model go? Add -o MODEL");
+    if (anygp_world_size() > 1 && !is_file(o->path[0]))
+        return complain(e, ANYGP_ERR_ARGUMENT, "standard input reaches one process of %d only; give a file",
+                        anygp_world_size());
+    TRY(distinct(files, 1, 3, e));
+    if (anygp_world_rank() > 0) return ANYGP_OK;
+    TRY(check_writable(o->output, e));
+    return check_writable(trace, e);
+}
+
+/* Every rank holds the same model; one of them writes it and reports. */
+static anygp_status finish_fit(const options *o, const anygp_model *m, const char *trace, anygp_status how,
+                               anygp_error *e)
+{
+    if (anygp_world_rank() > 0) return ANYGP_OK;
+    TRY(anygp_save(m, o->output, e));
+    if (is_file(trace)) TRY(anygp_save_trace(m, trace, e));
+    return report_fit(o, m, how, e);
+}
+
 static anygp_status fit(const options *o, anygp_error *e)
 {
     const char *trace = anygp_get(o->settings, "trace");
-    const char *const files[] = {o->path[0], o->output, trace};
-    if (!o->output) return complain(e, ANYGP_ERR_ARGUMENT, "where should the model go? Add -o MODEL");
-    TRY(distinct(files, 1, 3, e));
-    TRY(check_writable(o->output, e));
-    TRY(check_writable(trace, e));
     anygp_data *data = NULL;
     anygp_model *m = NULL;
+    TRY(check_fit(o, trace, e));
     progress_attach(o->settings, o->quiet);
     anygp_status status = anygp_data_read(o->path[0], o->settings, &data, e), how = ANYGP_OK;
     if (!ANYGP_FAILED(status)) status = how = anygp_fit(o->settings, data, &m, e);
     progress_end();
     anygp_data_free(data);
-    if (!ANYGP_FAILED(status)) status = anygp_save(m, o->output, e);
-    if (!ANYGP_FAILED(status) && is_file(trace)) status = anygp_save_trace(m, trace, e);
-    if (!ANYGP_FAILED(status)) status = report_fit(o, m, how, e);
+    if (!ANYGP_FAILED(status)) status = finish_fit(o, m, trace, how, e);
     anygp_model_free(m);
     return status;
 }
@@ -250,13 +268,13 @@ static anygp_status simulate(const options *o, anygp_error *e)
 
 const command commands[] = {
     {"fit", 'f', "fit DATA -o MODEL [options]", "train a model on a table and write it to a file", 1, 1, true, true,
-     fit},
+     true, fit},
     {"predict", 'p', "predict MODEL DATA [-o CSV] [options]", "mean, variance and 95 % interval for every row", 2, 2,
-     true, false, predict},
-    {"eval", 'e', "eval MODEL DATA [--json] [options]", "scores on labelled data", 2, 2, false, true, eval},
-    {"info", 'i', "info MODEL [--json]", "what is in a model file", 1, 1, false, true, info},
+     true, false, false, predict},
+    {"eval", 'e', "eval MODEL DATA [--json] [options]", "scores on labelled data", 2, 2, false, true, false, eval},
+    {"info", 'i', "info MODEL [--json]", "what is in a model file", 1, 1, false, true, false, info},
     {"simulate", 's', "simulate [-o CSV] [options]", "draw data from a known Gaussian process, any size", 0, 0, true,
-     false, simulate},
+     false, false, simulate},
 };
 const int command_count = (int)(sizeof commands / sizeof *commands);
 

@@ -9,7 +9,7 @@ static int exit_status(anygp_status status) { return !ANYGP_FAILED(status) ? 0 :
 
 /* Threads that spin while they wait win little on a quiet machine and cost several times the run on a busy one.  The
    OpenMP run time reads that wish when it is loaded, before main, so the program starts itself again with it set; where
-   that fails it goes on as it is. */
+   that fails it goes on as it is.  It has to come before MPI, which must not be started twice. */
 static void wait_asleep(char **argv)
 {
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
@@ -21,9 +21,9 @@ static anygp_status run(const command *c, int argc, char **argv, anygp_error *e)
     options o = {0};
     anygp_status status = options_parse(c, argc, argv, &o, e);
     if (!ANYGP_FAILED(status)) {
-        if (o.help)
+        if (o.help && anygp_world_rank() == 0)
             help_command(stdout, c);
-        else
+        else if (!o.help)
             status = c->run(&o, e);
     }
     options_free(&o);
@@ -37,23 +37,59 @@ static anygp_status unknown(const char *word, anygp_error *e)
                     "unknown command '%.80s'; the commands are fit, predict, eval, info and simulate", word);
 }
 
-int main(int argc, char **argv)
+/* Started together by a program that cannot talk to the others, each would fit alone and write over the rest. */
+static anygp_status check_together(const command *c, anygp_error *e)
 {
-    anygp_error e = {0};
+    const char *open_mpi = getenv("OMPI_COMM_WORLD_SIZE"), *other = getenv("PMI_SIZE");
+    const char *started = open_mpi ? open_mpi : other ? other : "1";
+    if (!c->together || anygp_world_size() > 1 || atoi(started) < 2) return ANYGP_OK;
+    return complain(e, ANYGP_ERR_ARGUMENT,
+                    "%.10s processes were started, but this program was built without MPI; use the one that make mpi "
+                    "builds",
+                    started);
+}
+
+static anygp_status dispatch(const command *c, int argc, char **argv, anygp_error *e)
+{
     const char *word = argc > 1 ? argv[1] : "--help";
-    anygp_status status = ANYGP_OK;
+    if (anygp_world_rank() > 0 && !(c && c->together)) return ANYGP_OK;
     if (!strcmp(word, "--version") || !strcmp(word, "-V"))
         printf("anygp %s\n", anygp_version());
     else if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
         help_program(stdout);
+    else if (!c)
+        return unknown(word, e);
     else {
-        const command *c = command_find(word);
-        if (c) wait_asleep(argv);
-        status = c ? run(c, argc - 2, argv + 2, &e) : unknown(word, &e);
+        anygp_status status = check_together(c, e);
+        return ANYGP_FAILED(status) ? status : run(c, argc - 2, argv + 2, e);
     }
+    return ANYGP_OK;
+}
+
+/* A failure ends all processes of a run: the others may be waiting for this one in a sum.  Mostly all fail alike (a
+   file that is not there), and rank 0 tells it for all: the others give it a second, in which they are ended, before
+   they say what only they can know. */
+static void tell_failure(anygp_status status, const char *text)
+{
+    char kind[32] = "";
+    int rank = anygp_world_rank();
+    if (rank > 0) snprintf(kind, sizeof kind, "rank %d: ", rank), sleep(1);
+    print_sentence(kind, text);
+    anygp_world_abort(status);
+}
+
+int main(int argc, char **argv)
+{
+    anygp_error e = {0};
+    const command *c = argc > 1 ? command_find(argv[1]) : NULL;
+    if (c) wait_asleep(argv);
+    anygp_status status = anygp_world_begin(&argc, &argv, &e);
+    if (!ANYGP_FAILED(status)) status = dispatch(c, argc, argv, &e);
     progress_end();
-    if (!ANYGP_FAILED(status) && (fflush(stdout) || ferror(stdout)))
+    signals_release();
+    if ((fflush(stdout) || ferror(stdout)) && !ANYGP_FAILED(status))
         status = complain(&e, ANYGP_ERR_FILE, "standard output cannot be written; is the disk full?");
-    if (ANYGP_FAILED(status)) print_sentence("", e.text);
+    if (ANYGP_FAILED(status)) tell_failure(status, e.text);
+    anygp_world_end();
     return exit_status(status);
 }

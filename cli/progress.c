@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
+static const char *last_words;
 static bool line_shown, terminal;
 
 static void on_interrupt(int signal_number)
@@ -14,16 +15,39 @@ static void on_interrupt(int signal_number)
     interrupted = 1;
 }
 
-/* The first Ctrl-C asks for an orderly end; a second one ends the program. */
-static void catch_interrupt(void)
+/* mpirun ends the rest of a run by SIGTERM when one process has died or aborted, and also on Ctrl-C; a second later it
+   kills, so that there is no time to finish a model.  write and _exit may be called here, little else may. */
+static void on_lost_run(int signal_number)
+{
+    (void)signal_number;
+    if (write(STDERR_FILENO, last_words, strlen(last_words)) < 0) _exit(1);
+    _exit(1);
+}
+
+static void on_signal(int signal_number, void (*handler)(int), int flags)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    action.sa_handler = on_interrupt;
-    action.sa_flags = (int)SA_RESETHAND;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    sigaction(signal_number, &action, NULL);
 }
+
+/* The first Ctrl-C asks for an orderly end; a second one ends the program.  In a run of several processes SIGUSR1 asks,
+   which mpirun passes on to all. */
+static void catch_signals(bool checkpointed)
+{
+    bool several = anygp_world_size() > 1;
+    last_words = checkpointed ? "anygp: another process of the run ended, or the run was stopped; start it again with "
+                                "--resume and it goes on from the last checkpoint\n"
+                              : "anygp: another process of the run ended, or the run was stopped; no model was "
+                                "written (with --checkpoint the run could go on with --resume)\n";
+    on_signal(SIGINT, on_interrupt, (int)SA_RESETHAND);
+    if (several) on_signal(SIGUSR1, on_interrupt, (int)SA_RESETHAND);
+    if (anygp_world_rank() == 0) on_signal(SIGTERM, several ? on_lost_run : on_interrupt, (int)SA_RESETHAND);
+}
+
+void signals_release(void) { on_signal(SIGTERM, SIG_DFL, 0); }
 
 void progress_end(void)
 {
@@ -76,12 +100,16 @@ static void on_warning_only(void *ctx, anygp_log_level level, const char *text)
     if (level == ANYGP_WARNING) on_log(ctx, level, text);
 }
 
-void notes_attach(anygp_settings *s, bool quiet) { anygp_on_log(s, quiet ? on_warning_only : on_log, NULL); }
+void notes_attach(anygp_settings *s, bool quiet)
+{
+    if (anygp_world_rank() == 0) anygp_on_log(s, quiet ? on_warning_only : on_log, NULL);
+}
 
 void progress_attach(anygp_settings *s, bool quiet)
 {
     notes_attach(s, quiet);
-    terminal = !quiet && isatty(STDERR_FILENO);
-    catch_interrupt();
+    const char *checkpoint = anygp_get(s, "checkpoint");
+    terminal = !quiet && anygp_world_rank() == 0 && isatty(STDERR_FILENO);
+    catch_signals(checkpoint && *checkpoint);
     anygp_on_progress(s, on_progress, NULL);
 }

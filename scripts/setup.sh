@@ -1,13 +1,15 @@
 #!/bin/sh
 # What the build needs, from Debian; says nothing and changes nothing when all is there.
 #   setup.sh          library and program        setup.sh check   also the tests        setup.sh fuzz   also clang
-#   setup.sh python   also Python, scikit-learn and pytest
+#   setup.sh python   also Python, scikit-learn and pytest                              setup.sh mpi    also Open MPI
 set -eu
 
 need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev libjansson-dev libxxhash-dev
       librandom123-dev zlib1g-dev libcmocka-dev"
+mpi="libopenmpi-dev openmpi-bin"
 case "${1:-}" in
-    check) need="$need g++ binutils clang-format" ;;
+    check) need="$need g++ binutils clang-format $mpi" ;;
+    mpi) need="$need $mpi" ;;
     fuzz) need="$need clang" ;;
     python) need="$need python3 python3-numpy python3-sklearn python3-pandas python3-pytest python3-pip" ;;
 esac

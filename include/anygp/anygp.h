@@ -195,6 +195,19 @@ ANYGP_API void anygp_text_free(char *text);
 /* The trace of training as a table (.csv or .jsonl). */
 ANYGP_API anygp_status anygp_save_trace(const anygp_model *m, const char *path, anygp_error *e);
 
+/* Several processes at one fit (docs/mpi.md): mpirun starts R copies of a program, each calls anygp_world_begin once,
+   then anygp_fit with the same settings and data, and gets the same model.  Between begin and end anygp_fit is a call
+   that all of them make, in the same order; what it does not say otherwise is done by each for itself.
+   Begin does nothing in a process that was started alone, and in a library built without MPI; MPI that the program has
+   started itself is used and left running.  argc and argv are those of main, or NULL. */
+ANYGP_API anygp_status anygp_world_begin(int *argc, char ***argv, anygp_error *e);
+ANYGP_API void anygp_world_end(void); /* waits until all have come here; before main returns, after no failure */
+ANYGP_API int anygp_world_rank(void); /* 0 <= rank < size; 0 of 1 in a process alone */
+ANYGP_API int anygp_world_size(void);
+/* Ends all of them, this one too, instead of leaving the others to wait for one that has failed: mpirun then returns 1,
+   or 2 for ANYGP_ERR_INTERNAL.  Comes back, and has done nothing, in a process alone. */
+ANYGP_API void anygp_world_abort(anygp_status status);
+
 #ifdef __cplusplus
 }
 #endif

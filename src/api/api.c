@@ -6,6 +6,7 @@
 
 #include "api/handles.h"
 #include "base/memory.h"
+#include "comm/comm.h"
 #include "gp/gp.h"
 #include "io/describe.h"
 #include "io/model_file.h"
@@ -19,8 +20,13 @@ struct anygp_scores {
 
 /* ------------------------------------------------------------------------------------- threads */
 
-/* Our regions and BLAS use the threads of the settings within a call, and what they had before after it. */
-static int threads_begin(const settings *s) { return la_threads((int)settings_integer(s, SET_THREADS)); }
+/* Our regions and BLAS use the threads of the settings within a call, and what they had before after it.  Without a
+   wish: all processors, or this process's share where several were started on one machine. */
+static int threads_begin(const settings *s)
+{
+    int asked = (int)settings_integer(s, SET_THREADS);
+    return la_threads(asked > 0 ? asked : comm_world()->processors);
+}
 
 static anygp_status threads_end(int former, anygp_status status)
 {

@@ -5,12 +5,12 @@
 
 #include "base/memory.h"
 
-anygp_status blocks_get(blocks *b, int64_t i, block_buffer *buffer, block *out, anygp_error *e)
+anygp_status blocks_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e)
 {
     return b->ops->get(b, i, buffer, out, e);
 }
 
-void blocks_free(blocks *b)
+void blocks_free(row_blocks *b)
 {
     if (b) b->ops->free(b);
 }
@@ -39,23 +39,23 @@ void block_buffer_clear(block_buffer *buffer)
 /* ---------------------------------------------------------------------------------- over arrays */
 
 typedef struct array_blocks {
-    blocks base;
+    row_blocks base;
     int64_t *start;
     const double *X, *y, *w;
     double *ones; /* weights where none are given: as many as the largest block has rows */
 } array_blocks;
 
-static anygp_status array_get(blocks *b, int64_t i, block_buffer *buffer, block *out, anygp_error *e)
+static anygp_status array_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e)
 {
     const array_blocks *a = (const array_blocks *)b;
     int64_t at = a->start[i];
     (void)buffer, (void)e;
-    *out = (block){
+    *out = (row_block){
         .index = i, .n = a->start[i + 1] - at, .X = a->X + at * b->D, .y = a->y + at, .w = a->w ? a->w + at : a->ones};
     return ANYGP_OK;
 }
 
-static void array_free(blocks *b)
+static void array_free(row_blocks *b)
 {
     array_blocks *a = (array_blocks *)b;
     free(a->start);
@@ -64,12 +64,12 @@ static void array_free(blocks *b)
 }
 
 anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, const double *X, const double *y,
-                              const double *w, blocks **out, anygp_error *e)
+                              const double *w, row_blocks **out, anygp_error *e)
 {
     static const blocks_ops ops = {array_get, array_free};
     array_blocks *a = calloc(1, sizeof *a);
     if (!a) return fail_memory(e, "the blocks", sizeof *a);
-    a->base = (blocks){.ops = &ops, .count = count, .D = D};
+    a->base = (row_blocks){.ops = &ops, .count = count, .D = D};
     a->X = X, a->y = y, a->w = w;
     a->start = mem_alloc(count + 1, sizeof *a->start);
     for (int64_t i = 0; i < count; i++)

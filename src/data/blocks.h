@@ -8,13 +8,13 @@
 #include "base/error.h"
 
 /* Valid until the next blocks_get with the same buffer. */
-typedef struct block {
+typedef struct row_block {
     int64_t index;
     int64_t n;       /* rows; may be 0 */
     const double *X; /* n x D, row-major, model units */
     const double *y; /* n, model units */
     const double *w; /* n: the row counts so many times; all > 0 */
-} block;
+} row_block;
 
 /* Memory for one block, each thread its own; {0} to begin with. */
 typedef struct block_buffer {
@@ -22,14 +22,14 @@ typedef struct block_buffer {
     int64_t capacity;
 } block_buffer;
 
-typedef struct blocks blocks;
+typedef struct row_blocks row_blocks;
 
 typedef struct blocks_ops {
-    anygp_status (*get)(blocks *b, int64_t i, block_buffer *buffer, block *out, anygp_error *e);
-    void (*free)(blocks *b);
+    anygp_status (*get)(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e);
+    void (*free)(row_blocks *b);
 } blocks_ops;
 
-struct blocks {
+struct row_blocks {
     const blocks_ops *ops;
     int64_t count;   /* P */
     int64_t D;       /* inputs of a row */
@@ -38,8 +38,8 @@ struct blocks {
 };
 
 /* Block i.  Several threads may ask at once, each with a buffer of its own. */
-anygp_status blocks_get(blocks *b, int64_t i, block_buffer *buffer, block *out, anygp_error *e);
-void blocks_free(blocks *b); /* accepts NULL */
+anygp_status blocks_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e);
+void blocks_free(row_blocks *b); /* accepts NULL */
 
 /* Room for n rows of D inputs, target and weight; the places of X, y and w in it. */
 anygp_status block_buffer_reserve(block_buffer *buffer, int64_t n, int64_t D, double **X, double **y, double **w,
@@ -49,10 +49,10 @@ void block_buffer_clear(block_buffer *buffer);
 /* Over arrays that outlive it: block i is rows start[i] .. start[i+1]-1 of X[n,D], y, w; w NULL: all weights 1.
    start is copied. */
 anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, const double *X, const double *y,
-                              const double *w, blocks **out, anygp_error *e);
+                              const double *w, row_blocks **out, anygp_error *e);
 
 /* The same blocks, kept in memory once they were read: the first ones asked for, up to so many bytes.  Takes `inner` over,
    also on failure. */
-anygp_status blocks_keep(blocks *inner, double bytes, blocks **out, anygp_error *e);
+anygp_status blocks_keep(row_blocks *inner, double bytes, row_blocks **out, anygp_error *e);
 
 #endif

@@ -13,17 +13,17 @@ typedef struct kept_block {
 } kept_block;
 
 typedef struct kept_blocks {
-    blocks base;
-    blocks *inner;
+    row_blocks base;
+    row_blocks *inner;
     pthread_mutex_t lock; /* around left */
     double left;          /* bytes */
     _Atomic(kept_block *) *kept;
 } kept_blocks;
 
-static void show(const kept_blocks *k, int64_t i, const kept_block *b, block *out)
+static void show(const kept_blocks *k, int64_t i, const kept_block *b, row_block *out)
 {
     const double *y = b->cells + b->n * k->base.D;
-    *out = (block){.index = i, .n = b->n, .X = b->cells, .y = y, .w = y + b->n};
+    *out = (row_block){.index = i, .n = b->n, .X = b->cells, .y = y, .w = y + b->n};
 }
 
 static bool reserve(kept_blocks *k, double bytes)
@@ -43,7 +43,7 @@ static void give_back(kept_blocks *k, double bytes)
 }
 
 /* Where memory is short the block is just not kept.  Of two threads with the same block the first wins. */
-static void keep(kept_blocks *k, int64_t i, block *b)
+static void keep(kept_blocks *k, int64_t i, row_block *b)
 {
     size_t rows = (size_t)b->n, D = (size_t)k->base.D, size = sizeof(kept_block) + rows * (D + 2) * sizeof(double);
     kept_block *copy = reserve(k, (double)size) ? malloc(size) : NULL, *none = NULL;
@@ -60,7 +60,7 @@ static void keep(kept_blocks *k, int64_t i, block *b)
     give_back(k, (double)size);
 }
 
-static anygp_status keep_get(blocks *b, int64_t i, block_buffer *buffer, block *out, anygp_error *e)
+static anygp_status keep_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e)
 {
     kept_blocks *k = (kept_blocks *)b;
     const kept_block *held = atomic_load(&k->kept[i]);
@@ -73,7 +73,7 @@ static anygp_status keep_get(blocks *b, int64_t i, block_buffer *buffer, block *
     return ANYGP_OK;
 }
 
-static void keep_free(blocks *b)
+static void keep_free(row_blocks *b)
 {
     kept_blocks *k = (kept_blocks *)b;
     for (int64_t i = 0; k->kept && i < b->count; i++) free(atomic_load(&k->kept[i]));
@@ -83,7 +83,7 @@ static void keep_free(blocks *b)
     free(k);
 }
 
-anygp_status blocks_keep(blocks *inner, double bytes, blocks **out, anygp_error *e)
+anygp_status blocks_keep(row_blocks *inner, double bytes, row_blocks **out, anygp_error *e)
 {
     static const blocks_ops ops = {keep_get, keep_free};
     kept_blocks *k = calloc(1, sizeof *k);

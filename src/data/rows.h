@@ -47,12 +47,11 @@ anygp_status rows_scan(rows *r, const rows_part *part, bool fill_missing, int64_
 typedef enum plan_kind { PLAN_RUNS, PLAN_RANDOM, PLAN_KMEANS, PLAN_KDTREE, PLAN_GIVEN } plan_kind;
 
 typedef struct block_plan {
-    plan_kind kind; /* RUNS: a few runs of consecutive rows from all over the file: for models that do not care */
-    int64_t blocks; /* P wanted */
-    int64_t cap;    /* rows a block has at most (not of GIVEN); 0: any number */
-    const int64_t
-        *given;    /* GIVEN: rows_count ids, any numbers; blocks are numbered as they first appear in used rows */
-    int64_t **ids; /* GIVEN: NULL, or gets the id of each block; the caller frees it */
+    plan_kind kind;       /* RUNS: a few runs of consecutive rows from all over the file: for models that do not care */
+    int64_t blocks;       /* P wanted */
+    int64_t cap;          /* rows a block has at most (not of GIVEN); 0: any number */
+    const int64_t *given; /* GIVEN: rows_count ids, any numbers; blocks are numbered as the used rows first name them */
+    int64_t **ids;        /* GIVEN: NULL, or gets the id of each block; the caller frees it */
     uint64_t seed;
     double keep; /* bytes of rows in model units that may be held in memory once they were read */
 } block_plan;
@@ -61,7 +60,7 @@ typedef struct block_plan {
    caller frees it; NULL for RUNS).  Blocks may be more than plan->blocks where some had to be split.  Of a file that stays on
    disk, KMEANS, KDTREE, RANDOM and GIVEN write a scratch file in $TMPDIR, which nobody else can see and which ends with the
    blocks.  The rows must outlive the blocks, the sample need not. */
-anygp_status rows_blocks(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan, blocks **out,
-                         router **route, anygp_error *e);
+anygp_status rows_blocks(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan,
+                         row_blocks **out, router **route, anygp_error *e);
 
 #endif

@@ -5,7 +5,7 @@
 #include "data/rows_inside.h"
 
 /* mean[D] of the members of a block. */
-static void mean_of(const block *b, int64_t D, double *mean)
+static void mean_of(const row_block *b, int64_t D, double *mean)
 {
     for (int64_t j = 0; j < D; j++) {
         long double sum = 0;
@@ -15,14 +15,14 @@ static void mean_of(const block *b, int64_t D, double *mean)
 }
 
 /* Random and given blocks are found again by the means of their members; none of them is empty. */
-static anygp_status route_by_means(blocks *b, router **route, anygp_error *e)
+static anygp_status route_by_means(row_blocks *b, router **route, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     block_buffer buffer = {0};
     double *means = mem_doubles(b->count, b->D);
     if (!means) return fail_memory(e, "the means of the blocks", 8.0 * (double)b->count * (double)b->D);
     for (int64_t i = 0; i < b->count; i++) {
-        block one;
+        row_block one;
         TRY_DONE(blocks_get(b, i, &buffer, &one, e));
         mean_of(&one, b->D, means + i * b->D);
     }
@@ -40,7 +40,7 @@ static anygp_status route_by_sample(const dataset *d, const block_plan *plan, ro
 }
 
 static anygp_status make(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan, router *route,
-                         blocks **b, anygp_error *e)
+                         row_blocks **b, anygp_error *e)
 {
     row_units u;
     TRY(row_units_make(part, sample, &u, e));
@@ -49,8 +49,8 @@ static anygp_status make(rows *r, const rows_part *part, const dataset *sample, 
     return plan->keep > 0 ? blocks_keep(*b, plan->keep, b, e) : ANYGP_OK;
 }
 
-anygp_status rows_blocks(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan, blocks **out,
-                         router **route, anygp_error *e)
+anygp_status rows_blocks(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan,
+                         row_blocks **out, router **route, anygp_error *e)
 {
     anygp_status status;
     router *made = NULL;

@@ -199,7 +199,8 @@ static void hand_over_names(grouping *g)
     g->names.id = NULL;
 }
 
-anygp_status grouped_blocks(rows *r, row_units *u, const block_plan *plan, router *route, blocks **out, anygp_error *e)
+anygp_status grouped_blocks(rows *r, row_units *u, const block_plan *plan, router *route, row_blocks **out,
+                            anygp_error *e)
 {
     grouping g = {.plan = plan, .route = route, .P = plan->blocks > 1 ? plan->blocks : 1};
     if (plan->cap > 0 && g.P < (r->count - 1) / plan->cap + 1) g.P = (r->count - 1) / plan->cap + 1;

@@ -9,7 +9,7 @@ enum { PIECE_ROWS = 1024 };
 
 /* ------------------------------------------------------------------------------------- blocks */
 
-static void group_free(blocks *b)
+static void group_free(row_blocks *b)
 {
     group_set *s = (group_set *)b;
     row_units_clear(&s->u);
@@ -45,14 +45,14 @@ static anygp_status get_from_scratch(const group_set *s, int64_t i, int64_t n, d
     return ANYGP_OK;
 }
 
-static anygp_status group_get(blocks *b, int64_t i, block_buffer *buffer, block *out, anygp_error *e)
+static anygp_status group_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e)
 {
     const group_set *s = (const group_set *)b;
     int64_t n = s->size[i];
     double *X, *y, *w;
     TRY(block_buffer_reserve(buffer, b->largest + (s->r->table ? 0 : PIECE_ROWS), b->D, &X, &y, &w, e));
     y = X + n * b->D, w = y + n;
-    *out = (block){.index = i, .n = n, .X = X, .y = y, .w = w};
+    *out = (row_block){.index = i, .n = n, .X = X, .y = y, .w = w};
     if (!s->r->table) return get_from_scratch(s, i, n, X, y, w, e);
     get_from_table(s, i, n, X, y, w);
     return ANYGP_OK;
@@ -66,7 +66,7 @@ anygp_status group_set_new(rows *r, row_units *u, group_set **out, anygp_error *
         row_units_clear(u);
         return fail_memory(e, "the blocks", sizeof *s);
     }
-    s->base = (blocks){.ops = &ops, .D = u->D};
+    s->base = (row_blocks){.ops = &ops, .D = u->D};
     s->r = r, s->u = *u;
     s->width = r->table ? (int64_t)sizeof(int64_t) : group_row_width(s) * (int64_t)sizeof(double);
     *u = (row_units){0};

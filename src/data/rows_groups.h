@@ -7,7 +7,7 @@
 #include "data/scratch.h"
 
 typedef struct group_set {
-    blocks base;
+    row_blocks base;
     rows *r;
     row_units u;
     int64_t width;         /* of a record, bytes */

@@ -52,8 +52,9 @@ void row_units_convert(const row_units *u, const double *row, double *x, double 
 /* --------------------------------------------------------------------------------------- blocks */
 
 /* The plans, without keeping.  u is taken over, also on failure. */
-anygp_status run_blocks(rows *r, row_units *u, const block_plan *plan, blocks **out, anygp_error *e);
+anygp_status run_blocks(rows *r, row_units *u, const block_plan *plan, row_blocks **out, anygp_error *e);
 /* route: of KMEANS and KDTREE, and learns the blocks that were split; NULL for RANDOM and GIVEN. */
-anygp_status grouped_blocks(rows *r, row_units *u, const block_plan *plan, router *route, blocks **out, anygp_error *e);
+anygp_status grouped_blocks(rows *r, row_units *u, const block_plan *plan, router *route, row_blocks **out,
+                            anygp_error *e);
 
 #endif

@@ -10,7 +10,7 @@
 enum { RUNS_A_BLOCK = 8 };
 
 typedef struct run_set {
-    blocks base;
+    row_blocks base;
     rows *r;
     row_units u;
     int64_t runs, each; /* runs in all, and a block */
@@ -21,8 +21,8 @@ typedef struct run_set {
 static int64_t run_start(const run_set *s, int64_t k) { return (int64_t)((__int128)k * s->r->count / s->runs); }
 
 /* The used rows of one run, behind the out->n that are there. */
-static anygp_status add_run(const run_set *s, int64_t run, double *room, double *X, double *y, double *w, block *out,
-                            anygp_error *e)
+static anygp_status add_run(const run_set *s, int64_t run, double *room, double *X, double *y, double *w,
+                            row_block *out, anygp_error *e)
 {
     int64_t first = run_start(s, run), n = run_start(s, run + 1) - first;
     const double *at;
@@ -36,7 +36,7 @@ static anygp_status add_run(const run_set *s, int64_t run, double *room, double 
 }
 
 /* The raw rows of a run lie in the same buffer, behind the block. */
-static anygp_status run_get(blocks *b, int64_t i, block_buffer *buffer, block *out, anygp_error *e)
+static anygp_status run_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e)
 {
     const run_set *s = (const run_set *)b;
     random_stream stream = {s->seed, RANDOM_BLOCKS, 0};
@@ -44,13 +44,13 @@ static anygp_status run_get(blocks *b, int64_t i, block_buffer *buffer, block *o
     double *X, *y, *w;
     TRY(block_buffer_reserve(buffer, b->largest + raw, b->D, &X, &y, &w, e));
     y = X + b->largest * b->D, w = y + b->largest;
-    *out = (block){.index = i, .X = X, .y = y, .w = w};
+    *out = (row_block){.index = i, .X = X, .y = y, .w = w};
     for (int64_t k = 0; k < s->each; k++)
         TRY(add_run(s, random_shuffled(stream, s->runs, s->each * i + k), w + b->largest, X, y, w, out, e));
     return ANYGP_OK;
 }
 
-static void run_free(blocks *b)
+static void run_free(row_blocks *b)
 {
     run_set *s = (run_set *)b;
     row_units_clear(&s->u);
@@ -58,7 +58,7 @@ static void run_free(blocks *b)
 }
 
 /* As many blocks as wanted, or more, so that none exceeds the cap. */
-anygp_status run_blocks(rows *r, row_units *u, const block_plan *plan, blocks **out, anygp_error *e)
+anygp_status run_blocks(rows *r, row_units *u, const block_plan *plan, row_blocks **out, anygp_error *e)
 {
     static const blocks_ops ops = {run_get, run_free};
     run_set *s = calloc(1, sizeof *s);
@@ -73,7 +73,7 @@ anygp_status run_blocks(rows *r, row_units *u, const block_plan *plan, blocks **
     if (r->count > P * s->each * most) P = (r->count - 1) / (s->each * most) + 1;
     s->runs = P * s->each;
     s->longest = (r->count - 1) / s->runs + 1;
-    s->base = (blocks){.ops = &ops, .count = P, .D = u->D, .largest = s->each * s->longest};
+    s->base = (row_blocks){.ops = &ops, .count = P, .D = u->D, .largest = s->each * s->longest};
     *u = (row_units){0};
     *out = &s->base;
     return ANYGP_OK;

@@ -209,6 +209,7 @@ static train_options options_of(const settings *s, double began, double limit, m
                            .time_limit = limit,
                            .began = began,
                            .report = on_step,
+                           .save_every = INFINITY,
                            .ctx = watch};
 }
 
@@ -238,8 +239,12 @@ static anygp_status learn(gp *g, const dataset *d, kernel *k, const settings *s,
     hyper_defaults(&h, sd_x, rms_y);
     TRY_DONE(check_noise(&h, &rows, e));
     TRY_DONE(basis_init(&mean, mean_of(s), &d->schema, 100 * rms_y * rms_y, e));
-    problem p = {&rows, &mean, (uint64_t)settings_integer(s, SET_SEED), settings_integer(s, SET_INDUCING),
-                 settings_text(s, SET_SELECT)};
+    problem p = {.rows = &rows,
+                 .mean = &mean,
+                 .seed = (uint64_t)settings_integer(s, SET_SEED),
+                 .subset = settings_integer(s, SET_INDUCING),
+                 .select = settings_text(s, SET_SELECT),
+                 .comm = comm_self()};
     TRY_DONE(choose_model(s, &rows, &g->model, e));
     TRY_DONE(check_memory(s, g->model, &p, e));
     if (rows.n < d->n)

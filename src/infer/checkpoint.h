@@ -1,10 +1,11 @@
-/* What a run needs to go on where it was: named arrays of doubles, in one file that appears whole or not at all.
-   Reading checks everything (a checkpoint may be damaged or of another run) before anything is used. */
+/* What a run needs to go on where it was: named arrays of doubles, integers and texts, in one file that appears whole or
+   not at all.  Reading checks everything (a checkpoint may be damaged or of another run) before anything is used. */
 #ifndef INFER_CHECKPOINT_H
 #define INFER_CHECKPOINT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/error.h"
 
@@ -13,13 +14,14 @@ typedef struct checkpoint checkpoint;
 checkpoint *checkpoint_new(void);    /* empty; NULL: out of memory */
 void checkpoint_free(checkpoint *c); /* accepts NULL */
 
-/* Copies; a name is at most 31 characters and given once.  Failure is sticky and shows in checkpoint_write. */
+/* Copies; a name is at most 31 characters and given once.  Failure (that of checkpoint_new too: c may be NULL) is sticky
+   and shows in checkpoint_write. */
 void checkpoint_put(checkpoint *c, const char *name, int64_t count, const double *values);
 void checkpoint_put_number(checkpoint *c, const char *name, double value);
 void checkpoint_put_integer(checkpoint *c, const char *name, int64_t value); /* exact, all 64 bits */
 void checkpoint_put_text(checkpoint *c, const char *name, const char *text);
 
-/* `count` numbers into values; false if there is no such array of that size. */
+/* `count` numbers into values; false if there is no such array of that size.  Each is read as what it was put as. */
 bool checkpoint_get(const checkpoint *c, const char *name, int64_t count, double *values);
 bool checkpoint_get_number(const checkpoint *c, const char *name, double *value);
 bool checkpoint_get_integer(const checkpoint *c, const char *name, int64_t *value);
@@ -28,5 +30,6 @@ const char *checkpoint_text(const checkpoint *c, const char *name); /* NULL: non
 
 anygp_status checkpoint_write(const checkpoint *c, const char *path, anygp_error *e); /* atomically */
 anygp_status checkpoint_read(const char *path, checkpoint **out, anygp_error *e);
+anygp_status checkpoint_read_stream(FILE *f, const char *name, checkpoint **out, anygp_error *e); /* f can seek */
 
 #endif

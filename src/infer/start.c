@@ -155,7 +155,7 @@ anygp_status start_from_data(const problem *p, hyper *h, bool (*stop)(void *ctx)
     TRY_DONE(start_subset(p, SCAN_ROWS, &few, e));
     problem small = *p;
     small.rows = &few;
-    TRY_DONE(model_exact.open(&small, h, &s.state, e));
+    TRY_DONE(model_exact.open(&model_exact, &small, h, &s.state, e));
     s.best_value = mem_alloc(h->count, sizeof(double));
     s.first = mem_alloc(h->count, sizeof(double));
     if (!s.best_value || !s.first) {

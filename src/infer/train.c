@@ -6,18 +6,25 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "infer/anytime.h"
 #include "infer/lbfgs.h"
 #include "infer/start.h"
+#include "inducing/choose.h"
 
 enum { WARM_ROWS = 800, WARM_ABOVE = 1600, WARM_ITERATIONS = 40 };
 
 /* What the optimiser's callbacks share.  `best` survives restarts. */
 typedef struct run {
     const model_ops *model;
+    const problem *p;
     void *state;
     hyper *h;
     const train_options *o;
-    bool quiet; /* the warm-up does not report */
+    lbfgs *optimiser;
+    int64_t most;  /* iterations of the run of it that is under way */
+    double *start; /* where the first run starts */
+    double saved;  /* by the clock */
+    bool quiet;    /* the warm-up does not report */
     int64_t restart;
     int64_t evaluations; /* of all runs */
     int64_t iterations;
@@ -30,6 +37,7 @@ typedef struct run {
     double *best_u;
     train_result *r;
     anygp_status status;
+    anygp_error error; /* of a status that is a failure */
 } run;
 
 /* ------------------------------------------------------------------------------ leave-one-out */
@@ -100,9 +108,12 @@ static int evaluate(void *ctx, const double *u, double *f, double *g)
     *f = INFINITY;
     hyper_unpack(q->h, u);
     q->evaluations++;
+    int flags = 0;
     bool ok = q->model->evaluate(q->state, q->h, q->first, &q->jitter, &value, q->gp);
     q->first = false;
     q->longest = fmax(q->longest, clock_seconds() - began);
+    flags = out_of_time(q);
+    if (ANYGP_FAILED(train_agree(q->p, &flags, NULL))) return q->status = ANYGP_ERR_INTERNAL, 1;
     if (!ok) return q->refused = true, 0;
     hyper_chain(q->h, q->gp, g);
     double log_prior = hyper_log_prior(q->h, g);
@@ -112,8 +123,92 @@ static int evaluate(void *ctx, const double *u, double *f, double *g)
     }
     *f = -(value + log_prior);
     if (value + log_prior > q->best) keep_best(q, u, value, log_prior);
-    if (!out_of_time(q)) return 0;
+    if (!flags) return 0;
     return q->status = ANYGP_TIME_LIMIT, 1;
+}
+
+/* ------------------------------------------------------------------------------- checkpoints */
+
+/* The posterior at the best point, where the model can make one and go on. */
+static anygp_status best_so_far(run *q, posterior **out, anygp_error *e)
+{
+    double jitter = q->r->jitter;
+    *out = NULL;
+    if (!q->model->inducing) return ANYGP_OK;
+    hyper_unpack(q->h, q->best_u);
+    return q->model->posterior(q->state, q->h, &jitter, out, e);
+}
+
+static void put_run(const run *q, checkpoint *c)
+{
+    int64_t n = q->h->free, size = lbfgs_state_size(q->optimiser);
+    double *state = mem_alloc(size, sizeof *state);
+    if (state) lbfgs_state_save(q->optimiser, state);
+    checkpoint_put_text(c, "run", "batch");
+    checkpoint_put_integer(c, "restart", q->restart);
+    checkpoint_put_integer(c, "evaluations", q->evaluations);
+    checkpoint_put_integer(c, "iterations", q->iterations);
+    checkpoint_put_integer(c, "most", q->most);
+    checkpoint_put_number(c, "jitter", q->jitter);
+    checkpoint_put_number(c, "best", q->best);
+    checkpoint_put_number(c, "objective", q->r->objective);
+    checkpoint_put_number(c, "log_prior", q->r->log_prior);
+    checkpoint_put_number(c, "best_jitter", q->r->jitter);
+    checkpoint_put(c, "best_u", n, q->best_u);
+    checkpoint_put(c, "start", n, q->start);
+    checkpoint_put(state ? c : NULL, "lbfgs", size, state);
+    free(state);
+}
+
+static anygp_status save(run *q, anygp_error *e)
+{
+    posterior *now = NULL;
+    checkpoint *c = checkpoint_new();
+    put_run(q, c);
+    anygp_status status = best_so_far(q, &now, e);
+    if (!ANYGP_FAILED(status) && q->p->comm->rank == 0)
+        status = q->o->save(q->o->ctx, c, q->h, q->r->objective, q->r->jitter, now, e);
+    else if (now)
+        now->ops->free(now);
+    checkpoint_free(c);
+    q->saved = clock_seconds();
+    return status;
+}
+
+/* Everything but the optimiser, which get_optimiser() restores once it is made. */
+static anygp_status get_run(run *q, anygp_error *e)
+{
+    const checkpoint *c = q->o->resume;
+    const char *kind = checkpoint_text(c, "run");
+    int64_t n = q->h->free;
+    bool ok = kind && !strcmp(kind, "batch") && checkpoint_get_integer(c, "restart", &q->restart) &&
+              checkpoint_get_integer(c, "evaluations", &q->evaluations) &&
+              checkpoint_get_integer(c, "iterations", &q->iterations) && checkpoint_get_integer(c, "most", &q->most) &&
+              checkpoint_get_number(c, "jitter", &q->jitter) && checkpoint_get_number(c, "best", &q->best) &&
+              checkpoint_get_number(c, "objective", &q->r->objective) &&
+              checkpoint_get_number(c, "log_prior", &q->r->log_prior) &&
+              checkpoint_get_number(c, "best_jitter", &q->r->jitter) && checkpoint_get(c, "best_u", n, q->best_u) &&
+              checkpoint_get(c, "start", n, q->start);
+    if (!ok)
+        return fail_with(e, ANYGP_ERR_FILE,
+                         "the checkpoint is of another run; start without --resume, or with the options of the run "
+                         "that wrote it");
+    if (!q->model->loo) return ANYGP_OK;
+    double value, jitter = q->r->jitter;
+    hyper_unpack(q->h, q->best_u);
+    if (q->model->evaluate(q->state, q->h, false, &jitter, &value, q->gp))
+        loo_keep(&q->r->loo, q->model->loo(q->state, q->h));
+    return ANYGP_OK;
+}
+
+static bool get_optimiser(const run *q)
+{
+    int64_t size = checkpoint_count(q->o->resume, "lbfgs");
+    double *state = size >= 0 ? mem_alloc(size, sizeof *state) : NULL;
+    bool ok =
+        state && checkpoint_get(q->o->resume, "lbfgs", size, state) && lbfgs_state_load(q->optimiser, state, size);
+    free(state);
+    return ok;
 }
 
 static int iteration(void *ctx, int64_t iter, int64_t evaluations, double f, double gnorm)
@@ -127,11 +222,16 @@ static int iteration(void *ctx, int64_t iter, int64_t evaluations, double f, dou
                        .seconds = clock_seconds() - q->o->began,
                        .objective = q->r->objective,
                        .rmse = NAN,
-                       .mnlp = NAN};
+                       .mnlp = NAN,
+                       .record = true};
     if (q->r->loo.n) loo_errors(&q->r->loo, &step.rmse, &step.mnlp);
     q->iterations++;
-    if (!q->o->report || !q->o->report(q->o->ctx, &step)) return 0;
-    return q->status = ANYGP_INTERRUPTED, 1;
+    enum { STOP = 1, SAVE = 2 };
+    int flags = q->o->report && q->p->comm->rank == 0 && q->o->report(q->o->ctx, &step) ? STOP : 0;
+    if (!q->quiet && clock_seconds() - q->saved > q->o->save_every) flags |= SAVE;
+    if (ANYGP_FAILED(train_agree(q->p, &flags, &q->error))) return q->status = q->error.status, 1;
+    if (flags & SAVE && ANYGP_FAILED(save(q, &q->error))) return q->status = q->error.status, 1;
+    return flags & STOP ? (q->status = ANYGP_INTERRUPTED, 1) : 0;
 }
 
 /* ---------------------------------------------------------------------------------------- runs */
@@ -139,11 +239,12 @@ static int iteration(void *ctx, int64_t iter, int64_t evaluations, double f, dou
 static anygp_status run_open(run *q, const model_ops *model, const problem *p, hyper *h, const train_options *o,
                              anygp_error *e)
 {
-    *q = (run){.model = model, .h = h, .o = o, .best = -INFINITY, .jitter = o->jitter, .r = q->r, .quiet = q->quiet};
-    q->gp = mem_alloc(h->count, sizeof(double));
+    *q = (run){.model = model, .p = p, .h = h, .o = o, .best = -INFINITY, .r = q->r, .quiet = q->quiet};
+    q->jitter = o->jitter, q->saved = clock_seconds();
+    q->gp = mem_alloc(hyper_size(h), sizeof(double));
     q->best_u = mem_alloc(h->free, sizeof(double));
     if (!q->gp || !q->best_u) return fail_memory(e, "the gradient", 16.0 * (double)h->count);
-    return model->open(p, h, &q->state, e);
+    return model->open(model, p, h, &q->state, e);
 }
 
 static void run_close(run *q)
@@ -154,34 +255,40 @@ static void run_close(run *q)
 }
 
 /* One L-BFGS from u, its best point coming out; *iterations: those it may make, and what is left of them. */
-static anygp_status minimize(run *q, double *u, int64_t *iterations, lbfgs_result *result, anygp_error *e)
+static anygp_status minimize(run *q, double *u, bool resume, int64_t *iterations, lbfgs_result *result, anygp_error *e)
 {
     double f;
     lbfgs_options lo = {
         .memory = 10, .max_iterations = *iterations, .gradient_tolerance = 1e-5, .value_tolerance = 1e-9};
     lbfgs_problem lp = {.n = q->h->free, .evaluate = evaluate, .iteration = iteration, .ctx = q};
-    lbfgs *s = lbfgs_new(q->h->free, &lo);
-    if (!s) return fail_memory(e, "the optimiser", 160.0 * (double)q->h->free);
+    q->optimiser = lbfgs_new(q->h->free, &lo);
+    q->most = *iterations;
+    if (!q->optimiser) return fail_memory(e, "the optimiser", 160.0 * (double)q->h->free);
     q->refused = false;
-    *result = lbfgs_minimize(s, &lp, u, &f);
-    *iterations -= lbfgs_iterations(s);
-    lbfgs_free(s);
-    return ANYGP_OK;
+    anygp_status status = ANYGP_OK;
+    if (resume && !get_optimiser(q))
+        status = fail_with(e, ANYGP_ERR_FILE, "the checkpoint is damaged, or of a run with other options");
+    if (!ANYGP_FAILED(status)) *result = lbfgs_minimize(q->optimiser, &lp, u, &f);
+    *iterations -= lbfgs_iterations(q->optimiser);
+    lbfgs_free(q->optimiser);
+    q->optimiser = NULL;
+    if (!ANYGP_FAILED(status) && ANYGP_FAILED(q->status)) return fail_with(e, q->status, "%s", q->error.text);
+    return status;
 }
 
-/* A run from the values in h.  When a Cholesky stopped it, it goes on from the best point with ten times the jitter:
-   within a line search the objective stays one function. */
-static anygp_status climb(run *q, int64_t iterations, anygp_error *e)
+/* A run from the values in h, or from the checkpoint.  When a Cholesky stopped it, it goes on from the best point with ten
+   times the jitter: within a line search the objective stays one function. */
+static anygp_status climb(run *q, int64_t iterations, bool resume, anygp_error *e)
 {
     double *u = mem_alloc(q->h->free, sizeof(double));
     if (!u) return fail_memory(e, "the optimiser", 8.0 * (double)q->h->free);
     anygp_status status = ANYGP_OK;
     hyper_pack(q->h, u);
-    q->first = true;
-    q->jitter = q->o->jitter;
-    for (bool again = true; again && !ANYGP_FAILED(status);) {
+    q->first = !resume;
+    if (!resume) q->jitter = q->o->jitter;
+    for (bool again = true; again && !ANYGP_FAILED(status); resume = false) {
         lbfgs_result result = LBFGS_STOPPED;
-        status = minimize(q, u, &iterations, &result, e);
+        status = minimize(q, u, resume, &iterations, &result, e);
         again = result == LBFGS_NO_PROGRESS && q->refused && q->jitter < 1e-3 && iterations > 0;
         if (again) q->jitter = q->jitter > 0 ? 10 * q->jitter : 1e-10;
     }
@@ -199,8 +306,9 @@ static anygp_status warm_up(const problem *p, hyper *h, const train_options *o, 
     TRY_DONE(start_subset(p, WARM_ROWS, &few, e));
     problem small = *p;
     small.rows = &few;
+    small.comm = comm_self();
     TRY_DONE(run_open(&q, &model_exact, &small, h, o, e));
-    TRY_DONE(climb(&q, o->iterations < WARM_ITERATIONS ? o->iterations : WARM_ITERATIONS, e));
+    TRY_DONE(climb(&q, o->iterations < WARM_ITERATIONS ? o->iterations : WARM_ITERATIONS, false, e));
     if (isfinite(q.best)) hyper_unpack(h, q.best_u);
     *stopped = q.status;
 done:
@@ -210,24 +318,27 @@ done:
 }
 
 /* Restart k starts from the first start moved at random; the best over all runs is what counts. */
-static anygp_status climb_all(run *q, const problem *p, const double *start, anygp_error *e)
+static anygp_status climb_all(run *q, const problem *p, anygp_error *e)
 {
     int64_t restarts = q->h->free ? q->o->restarts : 0;
-    for (int64_t k = 0; k == 0 || (k <= restarts && q->status == ANYGP_OK); k++) {
+    bool resume = q->o->resume != NULL;
+    if (resume) TRY(get_run(q, e));
+    for (int64_t k = q->restart; k == 0 || (k <= restarts && q->status == ANYGP_OK); k++) {
         q->restart = k;
-        hyper_unpack(q->h, start);
+        hyper_unpack(q->h, q->start);
         if (k > 0) start_perturb(q->h, p->seed, k);
-        TRY(climb(q, q->status == ANYGP_OK ? q->o->iterations : 0, e));
+        TRY(climb(q, q->status != ANYGP_OK ? 0 : resume ? q->most : q->o->iterations, resume, e));
+        resume = false;
     }
     return ANYGP_OK;
 }
 
 /* To the best point of all runs.  Where no point had an objective and a gradient, the start may still have the former. */
-static void settle(run *q, const double *start)
+static void settle(run *q)
 {
     train_result *r = q->r;
     bool found = isfinite(q->best);
-    hyper_unpack(q->h, found ? q->best_u : start);
+    hyper_unpack(q->h, found ? q->best_u : q->start);
     q->jitter = found ? r->jitter : q->o->jitter;
     if (!found && q->model->evaluate(q->state, q->h, true, &q->jitter, &r->objective, NULL))
         r->log_prior = hyper_log_prior(q->h, NULL);
@@ -235,6 +346,7 @@ static void settle(run *q, const double *start)
     r->iterations = q->iterations;
     r->evaluations = q->evaluations;
     r->rows = q->model->rows(q->state);
+    r->exact = true;
 }
 
 /* What ends the search for a starting point: the time limit, or the caller, who is asked now and then. */
@@ -258,29 +370,132 @@ static bool enough(void *ctx)
     return w->status != ANYGP_OK;
 }
 
+anygp_status train_agree(const problem *p, int *flags, anygp_error *e)
+{
+    return p->comm->size == 1 ? ANYGP_OK : p->comm->broadcast(p->comm->ctx, 0, sizeof *flags, flags, e);
+}
+
+/* ------------------------------------------------------------------------------------ the start */
+
+static anygp_status place_inducing(const model_ops *model, const problem *p, hyper *h, anygp_error *e)
+{
+    const merged *m = p->rows;
+    int64_t M = p->subset, count = 0;
+    if (!model->inducing || h->M > 0) return ANYGP_OK;
+    double *Z = mem_doubles(M, m->D);
+    if (!Z) return fail_memory(e, "the inducing inputs", 8.0 * (double)M * (double)m->D);
+    bool text = false;
+    for (int64_t j = 0; j < m->D; j++) text |= schema_at(&m->data->schema, j)->text;
+    anygp_status status = choose_inducing(p->select, m->n, m->D, m->X, text, h->kernel, M, p->seed, Z, &count, e);
+    if (!ANYGP_FAILED(status)) status = hyper_set_inducing(h, count, m->D, Z, p->learn_inducing, e);
+    free(Z);
+    return status;
+}
+
+/* Rank 0's hyperparameters and inducing inputs, to all. */
+static anygp_status share_start(const problem *p, hyper *h, anygp_error *e)
+{
+    const comm *c = p->comm;
+    double head[2] = {(double)h->M, (double)h->D};
+    if (c->size == 1) return ANYGP_OK;
+    double *values = mem_alloc(h->count, sizeof *values), *Z = NULL;
+    anygp_status status = values ? ANYGP_OK : fail_memory(e, "the hyperparameters", 8.0 * (double)h->count);
+    if (!values) return status;
+    hyper_natural(h, values);
+    TRY_DONE(c->broadcast(c->ctx, 0, h->count * (int64_t)sizeof *values, values, e));
+    TRY_DONE(c->broadcast(c->ctx, 0, sizeof head, head, e));
+    int64_t M = (int64_t)head[0], D = (int64_t)head[1];
+    if (!(Z = mem_doubles(M, D))) {
+        status = fail_memory(e, "the inducing inputs", 8.0 * head[0] * head[1]);
+        goto done;
+    }
+    if (c->rank == 0) memcpy(Z, h->Z, (size_t)(M * D) * sizeof *Z);
+    TRY_DONE(c->broadcast(c->ctx, 0, M * D * (int64_t)sizeof *Z, Z, e));
+    for (int64_t i = 0; i < h->count; i++) hyper_set(h, i, values[i]);
+    if (c->rank != 0) status = hyper_set_inducing(h, M, D, Z, p->learn_inducing, e);
+done:
+    free(values);
+    free(Z);
+    return status;
+}
+
+/* Starting values, on rank 0, from the rows in memory; the other ranks wait for them. */
+static anygp_status find_start(const model_ops *model, const problem *p, hyper *h, const train_options *o, watch *w,
+                               anygp_error *e)
+{
+    bool learns = h->free > 0 && !model->no_learning && (o->iterations > 0 || o->anytime.learn);
+    if (p->comm->rank == 0) {
+        if (learns) TRY(start_from_data(p, h, enough, w, e));
+        if (learns && !w->status && (model->inducing || model->size(p) > WARM_ABOVE))
+            TRY(warm_up(p, h, o, &w->status, e));
+        TRY(place_inducing(model, p, h, e));
+    }
+    TRY(share_start(p, h, e));
+    int flags = (int)w->status;
+    TRY(train_agree(p, &flags, e));
+    w->status = (anygp_status)flags;
+    return ANYGP_OK;
+}
+
+/* A checkpoint has the inducing inputs of its run: they were chosen at hyperparameters that are gone. */
+static anygp_status restore_inducing(const problem *p, hyper *h, const checkpoint *c, anygp_error *e)
+{
+    int64_t count = checkpoint_count(c, "Z"), D = p->rows->D;
+    double *Z = count > 0 ? mem_alloc(count, sizeof *Z) : NULL;
+    anygp_status status = ANYGP_OK;
+    if (!Z || D < 1 || count % D || !checkpoint_get(c, "Z", count, Z))
+        status = fail_with(e, ANYGP_ERR_FILE, "the checkpoint has no inducing inputs; it is of another run");
+    else
+        status = hyper_set_inducing(h, count / D, D, Z, p->learn_inducing, e);
+    free(Z);
+    return status;
+}
+
+static bool checkpoint_is_anytime(const checkpoint *c)
+{
+    const char *kind = c ? checkpoint_text(c, "run") : NULL;
+    return kind && !strcmp(kind, "anytime");
+}
+
+static anygp_status learn_batch(run *q, const problem *p, anygp_error *e)
+{
+    TRY(climb_all(q, p, e));
+    settle(q);
+    return ANYGP_OK;
+}
+
 anygp_status train(const model_ops *model, const problem *p, hyper *h, const train_options *o, train_result *r,
                    posterior **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     watch w = {.o = o, .asked = clock_seconds()};
-    bool learns = h->free > 0 && o->iterations > 0;
-    double *start = mem_alloc(h->free, sizeof(double));
     run q = {.r = r};
+    double *start = NULL;
     *r = (train_result){0};
     *out = NULL;
-    if (!start || !loo_allocate(&r->loo, model->loo ? p->rows->data->n : 0)) {
+    if (!loo_allocate(&r->loo, model->loo ? p->rows->data->n : 0)) {
         status = fail_memory(e, "leave-one-out", 32.0 * (double)p->rows->data->n);
         goto done;
     }
-    if (learns) TRY_DONE(start_from_data(p, h, enough, &w, e));
-    if (learns && !w.status && model->size(p) > WARM_ABOVE) TRY_DONE(warm_up(p, h, o, &w.status, e));
+    if (!o->resume)
+        TRY_DONE(find_start(model, p, h, o, &w, e));
+    else if (model->inducing)
+        TRY_DONE(restore_inducing(p, h, o->resume, e));
+    if (!(start = mem_alloc(h->free, sizeof *start))) {
+        status = fail_memory(e, "the start", 8.0 * (double)h->free);
+        goto done;
+    }
     hyper_pack(h, start);
     TRY_DONE(run_open(&q, model, p, h, o, e));
-    q.status = w.status;
-    TRY_DONE(climb_all(&q, p, start, e));
-    settle(&q, start);
-    TRY_DONE(model->posterior(q.state, h, &q.jitter, out, e));
-    r->jitter = q.jitter;
+    q.status = w.status, q.start = start;
+    bool batch = !o->anytime.on || (!o->anytime.learn && h->free > 0 && !checkpoint_is_anytime(o->resume));
+    if (batch) TRY_DONE(learn_batch(&q, p, e));
+    if (o->anytime.on) {
+        status = anytime_run(model, q.state, p, h, o, q.status, r, out, e);
+    } else {
+        TRY_DONE(model->posterior(q.state, h, &q.jitter, out, e));
+        r->jitter = q.jitter;
+    }
 done:
     run_close(&q);
     free(start);

@@ -1,9 +1,11 @@
 /* Learning: from a model's objective to hyperparameters and a posterior.
-   Starting points come from the data, L-BFGS climbs log objective + log prior, restarts can only improve on the
-   first run, and whatever stops it (convergence, --iters, --time, the caller) the best point seen is kept. */
+   Starting points come from the data.  Batch: L-BFGS climbs log objective + log prior, restarts can only improve on the
+   first run, and whatever stops it (convergence, --iters, --time, the caller) the best point seen is kept.  Anytime: see
+   anytime.h.  Over several ranks, rank 0 decides what depends on a clock or on the caller, and the others follow. */
 #ifndef INFER_TRAIN_H
 #define INFER_TRAIN_H
 
+#include "infer/checkpoint.h"
 #include "model/model.h"
 
 typedef enum train_stage { TRAIN_SCAN, TRAIN_WARM_UP, TRAIN_MAIN } train_stage;
@@ -13,8 +15,21 @@ typedef struct train_step { /* one row of the trace */
     int64_t iteration, evaluations, restart;
     double seconds;
     double objective;  /* without the prior */
-    double rmse, mnlp; /* leave-one-out, model units; NaN where the model has none */
+    double rmse, mnlp; /* leave-one-out or validation, model units; NaN where there is none */
+    bool record;       /* worth a row of the trace; else only a sign of life */
 } train_step;
+
+/* What an anytime run is told; NaN: the default. */
+typedef struct anytime_options {
+    bool on;
+    bool learn;     /* hyperparameters as well; else they stay */
+    bool plain;     /* plain instead of natural gradients */
+    bool replace;   /* independent draws */
+    int64_t sample; /* blocks a step */
+    int64_t steps;  /* 0: a few epochs */
+    double rho, tau, kappa;
+    double step; /* Adam's */
+} anytime_options;
 
 typedef struct train_options {
     int64_t iterations, restarts;
@@ -22,12 +37,22 @@ typedef struct train_options {
     double time_limit;                                /* seconds from `began`; infinite: none */
     double began;                                     /* clock_seconds() when the work began */
     int (*report)(void *ctx, const train_step *step); /* may be NULL; nonzero: stop */
+    /* May be NULL: scores of a posterior on rows held out, model units.  Its time does not count. */
+    anygp_status (*score)(void *ctx, const posterior *p, double *rmse, double *mnlp, anygp_error *e);
+    /* Every so many seconds (infinite: never), on rank 0: the state of the run, and the posterior so far (the callee's; NULL
+       for models that cannot make one on the way). */
+    double save_every;
+    anygp_status (*save)(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior *so_far,
+                         anygp_error *e);
+    const checkpoint *resume; /* NULL: from the start */
     void *ctx;
+    anytime_options anytime;
 } train_options;
 
 typedef struct train_result {
     anygp_status status; /* OK, TIME_LIMIT or INTERRUPTED */
     double objective, log_prior, rows, jitter;
+    bool exact; /* the objective is that of all rows, not a running estimate */
     int64_t iterations, evaluations;
     leave_one_out loo; /* its own copies; n = 0 where the model has none */
 } train_result;
@@ -36,5 +61,8 @@ typedef struct train_result {
 anygp_status train(const model_ops *model, const problem *p, hyper *h, const train_options *o, train_result *r,
                    posterior **out, anygp_error *e);
 void train_result_clear(train_result *r);
+
+/* What rank 0 says of these flags counts on every rank. */
+anygp_status train_agree(const problem *p, int *flags, anygp_error *e);
 
 #endif

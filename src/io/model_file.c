@@ -309,7 +309,7 @@ static anygp_status read_gp(FILE *f, const char *name, const json_t *header, con
         list[count].name = key + skip;
         TRY_DONE(read_values(f, name, data_at + offset, &list[count++], e));
     }
-    TRY_DONE(d.g->model->load(d.kernel, d.noise, &d.mean, d.g->schema.D, list, count, &d.g->posterior, e));
+    TRY_DONE(d.g->model->load(d.g->model, d.kernel, d.noise, &d.mean, d.g->schema.D, list, count, &d.g->posterior, e));
     d.kernel = NULL;
     *out = d.g;
     d.g = NULL;

@@ -46,12 +46,12 @@ static bool has_own_threads(void)
     return openblas_set_num_threads && openblas_get_parallel && openblas_get_parallel() == 1;
 }
 
-void blas_serial_begin(int threads)
+void la_serial_begin(int threads)
 {
     if (threads > 1 && has_own_threads()) openblas_set_num_threads(1);
 }
 
-void blas_serial_end(int threads)
+void la_serial_end(int threads)
 {
     if (threads > 1 && has_own_threads()) openblas_set_num_threads(threads);
 }

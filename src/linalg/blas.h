@@ -14,8 +14,4 @@ int64_t blas_potri(int64_t n, double *L, int64_t ldl);
 int64_t blas_trtri(int64_t n, double *L, int64_t ldl); /* L^-1 in place */
 int64_t blas_lauum(int64_t n, double *L, int64_t ldl); /* L'L in place */
 
-/* Around a parallel region of ours that calls BLAS inside: a BLAS with threads of its own (not OpenMP's) gets one. */
-void blas_serial_begin(int threads);
-void blas_serial_end(int threads);
-
 #endif

@@ -65,4 +65,8 @@ double la_logdet(int64_t n, const double *L, int64_t ldl);
    Inside a parallel region there is one thread, and this does nothing. */
 int la_threads(int count);
 
+/* Around a parallel region of ours that calls BLAS inside: a BLAS with threads of its own (not OpenMP's) gets one. */
+void la_serial_begin(int threads);
+void la_serial_end(int threads);
+
 #endif

@@ -90,13 +90,13 @@ static void solve_range(const solve *s, int64_t first, int64_t n, int64_t m, dou
 static void solve_shared(const solve *s, int64_t n, int64_t m, double *B, int64_t ldb, double *work, int threads)
 {
     int former = threads == 1 ? la_threads(1) : 0; /* small products gain nothing from more */
-    blas_serial_begin(threads);
+    la_serial_begin(threads);
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
         int64_t from = m * t / threads, to = m * (t + 1) / threads;
         if (to > from) solve_range(s, 0, n, to - from, B + (s->left ? from * ldb : from), ldb, work + from * BASE);
     }
-    blas_serial_end(threads);
+    la_serial_end(threads);
     if (former) la_threads(former);
 }
 

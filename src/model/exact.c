@@ -98,9 +98,9 @@ anygp_status exact_open_rows(const merged *rows, merged *owned, const basis *mea
     return status;
 }
 
-static anygp_status exact_open(const problem *p, const hyper *h, void **state, anygp_error *e)
+static anygp_status exact_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
 {
-    (void)h;
+    (void)self, (void)h;
     return exact_open_rows(p->rows, NULL, p->mean, state, e);
 }
 

@@ -29,7 +29,7 @@ const leave_one_out *exact_loo(void *state, const hyper *h);
 anygp_status exact_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
 double exact_rows(const void *state);
 void exact_close(void *state);
-anygp_status exact_load(kernel *k, double noise, basis *mean, int64_t D, named_array *list, int64_t count,
-                        posterior **out, anygp_error *e);
+anygp_status exact_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                        int64_t count, posterior **out, anygp_error *e);
 
 #endif

@@ -168,13 +168,14 @@ static bool is_factor(const named_array *a)
 }
 
 /* The posterior of a file: shapes are checked against each other before anything is taken. */
-anygp_status exact_load(kernel *k, double noise, basis *mean, int64_t D, named_array *list, int64_t count,
-                        posterior **out, anygp_error *e)
+anygp_status exact_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                        int64_t count, posterior **out, anygp_error *e)
 {
     static const char *const names[] = {"X", "alpha", "L", "V", "R", "beta"};
     enum { REQUIRED = 3, ALL = 6 };
     named_array *a[ALL];
     int64_t n = 0, p = mean->p;
+    (void)self;
     for (int i = 0; i < ALL; i++) {
         a[i] = (named_array *)named_array_find(list, count, names[i]);
         if (!a[i] && (i < REQUIRED || p > 0))

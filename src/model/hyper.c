@@ -30,18 +30,35 @@ anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e)
     *to = *from;
     to->kernel = kernel_copy(from->kernel);
     to->param = mem_alloc(from->count, sizeof *to->param);
+    to->Z = NULL;
     if (!to->kernel || !to->param) {
         hyper_clear(to);
         return fail_memory(e, "the hyperparameters", (double)from->count * sizeof *to->param);
     }
     memcpy(to->param, from->param, (size_t)from->count * sizeof *to->param);
+    to->free -= from->learn_Z ? from->M * from->D : 0;
+    to->learn_Z = false;
+    return from->Z ? hyper_set_inducing(to, from->M, from->D, from->Z, from->learn_Z, e) : ANYGP_OK;
+}
+
+anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z, bool learn, anygp_error *e)
+{
+    double *copy = mem_doubles(M, D);
+    if (!copy) return fail_memory(e, "the inducing inputs", 8.0 * (double)M * (double)D);
+    memcpy(copy, Z, (size_t)(M * D) * sizeof *copy);
+    h->free += (learn ? M * D : 0) - (h->learn_Z ? h->M * h->D : 0);
+    free(h->Z);
+    h->Z = copy, h->M = M, h->D = D, h->learn_Z = learn;
     return ANYGP_OK;
 }
+
+int64_t hyper_size(const hyper *h) { return h->count + (h->learn_Z ? h->M * h->D : 0); }
 
 void hyper_clear(hyper *h)
 {
     kernel_free(h->kernel);
     free(h->param);
+    free(h->Z);
     *h = (hyper){0};
 }
 
@@ -75,6 +92,7 @@ void hyper_pack(const hyper *h, double *u)
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
         if (h->param[i].free) u[f++] = log(hyper_get(h, i) - h->param[i].lower);
+    if (h->learn_Z) memcpy(u + f, h->Z, (size_t)(h->M * h->D) * sizeof *u);
 }
 
 void hyper_unpack(hyper *h, const double *u)
@@ -82,6 +100,7 @@ void hyper_unpack(hyper *h, const double *u)
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
         if (h->param[i].free) hyper_set(h, i, h->param[i].lower + exp(u[f++]));
+    if (h->learn_Z) memcpy(h->Z, u + f, (size_t)(h->M * h->D) * sizeof *u);
 }
 
 void hyper_natural(const hyper *h, double *p)
@@ -95,6 +114,7 @@ void hyper_chain(const hyper *h, const double *gp, double *gu)
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
         if (h->param[i].free) gu[f++] = gp[i] * (hyper_get(h, i) - h->param[i].lower);
+    if (h->learn_Z) memcpy(gu + f, gp + h->count, (size_t)(h->M * h->D) * sizeof *gu);
 }
 
 double hyper_log_prior(const hyper *h, double *gu)

@@ -1,7 +1,8 @@
-/* Hyperparameters: those of the kernel, then the noise variance, as one vector.
+/* Hyperparameters: those of the kernel, the noise variance and, for models that have them, inducing inputs, as one vector.
    Natural values p (model units) live in the kernel and in `noise`; the optimiser sees the free ones as u with
        p = lower + exp(u)
-   so that p stays positive and smooth.  The weak prior is log p ~ N(mean, sd^2) for each learned p.
+   so that p stays positive and smooth.  The weak prior is log p ~ N(mean, sd^2) for each learned p.  Inducing inputs, where
+   they are learned, stand after the free parameters of u as they are.
    `scale` is the size of a parameter's natural unit: 1 for standardised data, else taken from the data, so that
    floors, priors and starting points do not depend on the units (docs/exact.md). */
 #ifndef MODEL_HYPER_H
@@ -27,12 +28,20 @@ typedef struct hyper {
     int64_t free;
     bool prior; /* whether the weak prior counts */
     hyper_param *param;
+    int64_t M, D; /* inducing inputs; 0: none */
+    double *Z;    /* M x D, row-major, its own */
+    bool learn_Z; /* they are part of u, and of `free` */
 } hyper;
 
 /* Takes the kernel over.  noise: NaN = not given. */
 anygp_status hyper_init(hyper *h, kernel *k, double noise, bool fix_kernel, bool fix_noise, bool prior, anygp_error *e);
 anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e);
 void hyper_clear(hyper *h);
+
+/* Inducing inputs Z[M,D], copied; replaces former ones. */
+anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z, bool learn, anygp_error *e);
+/* Natural parameters a gradient has: `count`, and M D more where the inducing inputs are learned. */
+int64_t hyper_size(const hyper *h);
 
 /* Sets the scales from the sd of each column of X and of y (model units), and what was not given to its default. */
 void hyper_defaults(hyper *h, const double *sd_x, double sd_y);
@@ -42,7 +51,7 @@ void hyper_set(hyper *h, int64_t i, double value);
 void hyper_pack(const hyper *h, double *u);                     /* free parameters to u */
 void hyper_unpack(hyper *h, const double *u);                   /* and back */
 void hyper_natural(const hyper *h, double *p);                  /* all `count` natural values */
-void hyper_chain(const hyper *h, const double *gp, double *gu); /* gu[free] = dp/du * gp[count] */
+void hyper_chain(const hyper *h, const double *gp, double *gu); /* gu[free] = dp/du * gp[hyper_size] */
 
 /* sum of log N(log p; mean, sd^2) over the free parameters; adds its gradient in u if gu is not NULL.  0 without priors. */
 double hyper_log_prior(const hyper *h, double *gu);

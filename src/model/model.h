@@ -8,17 +8,26 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "comm/comm.h"
+#include "data/blocks.h"
 #include "data/dataset.h"
+#include "data/partition.h"
 #include "model/basis.h"
 #include "model/hyper.h"
 
 /* The training problem; everything outlives the model's state. */
 typedef struct problem {
-    const merged *rows;
+    const merged *rows; /* all of them; for models over blocks, a sample to start from */
     const basis *mean;
     uint64_t seed;
-    int64_t subset;     /* sod: rows wanted */
-    const char *select; /* sod: random, kmeans or greedy */
+    int64_t subset;     /* rows of the subset, or inducing inputs, wanted */
+    const char *select; /* how they are chosen: random, kmeans or greedy */
+    const comm *comm;
+    bool learn_inducing;
+    /* Models over blocks: */
+    row_blocks *blocks;
+    const router *route; /* pic: the block of a row; else NULL */
+    double keep;         /* bytes a batch pass may hold between its two halves */
 } problem;
 
 /* Closed-form leave-one-out predictions of y, one for each original row (model units). */
@@ -62,17 +71,44 @@ struct posterior {
     int64_t n; /* rows it rests on: the distinct training rows, or a subset of them */
 };
 
-typedef struct model_ops {
+typedef struct model_ops model_ops;
+
+/* A model over blocks can be run anytime: an explicit q(v) = N(m, V), improved from sampled statistics. */
+typedef struct anytime_ops {
+    int64_t (*size)(const void *state); /* of v */
+    double (*prior)(const void *state); /* the prior's precision is that times I */
+    /* L at h, to be called whenever h has changed.  Jitter is relative; it grows only if allowed.  False: no factor. */
+    bool (*prepare)(void *state, const hyper *h, bool grow, double *jitter);
+    /* Statistics of the `count` blocks in `which`, times `scale`: S (lower triangle) and b, of the state. */
+    anygp_status (*stat)(void *state, int64_t count, const int64_t *which, double scale, const double **S,
+                         const double **b, anygp_error *e);
+    /* From the last stat: the bound at N(m, V), both triangles of V, kl its KL to the prior; with gp also the gradient in
+       the hyper_size(h) natural parameters. */
+    anygp_status (*bound)(void *state, const double *m, const double *V, double kl, int64_t count, const int64_t *which,
+                          double scale, double *value, double *gp, anygp_error *e);
+    /* L of the last prepare, extended by the identity to size x size. */
+    void (*root)(const void *state, double *L);
+    /* The posterior at the last prepare with this mean and this factor of the precision. */
+    anygp_status (*posterior)(void *state, const double *m, const double *factor, posterior **out, anygp_error *e);
+} anytime_ops;
+
+struct model_ops {
     const char *name;
     const char *summary;
     const char *objective; /* its name: "log evidence" */
+    const void *family;    /* what tells apart the members of a family that share their functions */
+    bool inducing;         /* has inducing inputs, and works on row_blocks */
+    bool partition;        /* its blocks are parts of the input space */
+    bool no_learning;      /* hyperparameters must be given */
+    double jitter;         /* relative, to begin with */
+    int64_t subset;        /* inducing inputs or rows of the subset, where the user gives no number */
 
     /* Bytes the model will hold at most while training on these rows, and how many of them a step works on. */
     double (*bytes)(const problem *p);
     int64_t (*size)(const problem *p);
     /* Workspace, sized once.  h: for choices that need a kernel; not kept. */
-    anygp_status (*open)(const problem *p, const hyper *h, void **state, anygp_error *e);
-    /* Objective at h and, if gp is not NULL, its gradient in the h->count natural parameters.  Jitter is `*jitter`
+    anygp_status (*open)(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e);
+    /* Objective at h and, if gp is not NULL, its gradient in the hyper_size(h) natural parameters.  Jitter is `*jitter`
        times the mean diagonal; with `grow` it may be raised on failure.  False: not finite here. */
     bool (*evaluate)(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
     /* Leave-one-out at the last evaluate with gradient; the arrays belong to the state.  NULL: the model has none. */
@@ -84,11 +120,12 @@ typedef struct model_ops {
 
     /* From the arrays of a file back to a posterior: takes kernel, mean and the arrays' memory over (and sets them to
        NULL) on success only. */
-    anygp_status (*load)(kernel *k, double noise, basis *mean, int64_t D, named_array *list, int64_t count,
-                         posterior **out, anygp_error *e);
-} model_ops;
+    anygp_status (*load)(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                         int64_t count, posterior **out, anygp_error *e);
+    const anytime_ops *anytime; /* NULL: cannot */
+};
 
-extern const model_ops model_exact, model_sod;
+extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/select.h"
+#include "inducing/choose.h"
 #include "inducing/greedy.h"
 #include "model/exact.h"
 
@@ -19,25 +20,6 @@ static double sod_bytes(const problem *p)
     return greedy > model ? greedy : model;
 }
 
-typedef struct covariance {
-    const merged *rows;
-    const kernel *kernel;
-    bool failed; /* a column could not be made for want of memory */
-} covariance;
-
-static void prior_variances(void *ctx, double *diag)
-{
-    covariance *c = ctx;
-    kernel_diag(c->kernel, c->rows->n, c->rows->X, c->rows->D, diag);
-}
-
-static void prior_column(void *ctx, int64_t j, double *out)
-{
-    covariance *c = ctx;
-    const merged *m = c->rows;
-    c->failed |= !kernel_gram(c->kernel, m->n, m->X, m->D, 1, m->X + j * m->D, m->D, out, m->n);
-}
-
 static anygp_status choose(const problem *p, const hyper *h, int64_t *k, int64_t *chosen, anygp_error *e)
 {
     const merged *m = p->rows;
@@ -47,16 +29,17 @@ static anygp_status choose(const problem *p, const hyper *h, int64_t *k, int64_t
     }
     if (!strcmp(p->select, "kmeans")) return select_kmeans(m->n, m->D, m->X, m->D, *k, p->seed, chosen, k, e);
     if (!strcmp(p->select, "greedy")) {
-        covariance c = {m, h->kernel, false};
-        TRY(greedy_select(m->n, *k, prior_variances, prior_column, &c, 0, chosen, k, e));
-        return c.failed ? fail_memory(e, "kernel tiles", 0) : ANYGP_OK;
+        greedy_rows g = {m->n, m->D, m->X, h->kernel, false};
+        TRY(greedy_select(m->n, *k, greedy_rows_diag, greedy_rows_column, &g, 0, chosen, k, e));
+        return g.failed ? fail_memory(e, "kernel tiles", 0) : ANYGP_OK;
     }
     *k = select_random(m->n, *k, p->seed, chosen);
     return ANYGP_OK;
 }
 
-static anygp_status sod_open(const problem *p, const hyper *h, void **state, anygp_error *e)
+static anygp_status sod_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
 {
+    (void)self;
     int64_t k = subset_size(p), *chosen = mem_alloc(k, sizeof *chosen);
     if (!chosen) return fail_memory(e, "the subset", 8.0 * (double)k);
     merged subset;
@@ -70,6 +53,7 @@ const model_ops model_sod = {
     .name = "sod",
     .summary = "exact Gaussian process on a subset of the rows",
     .objective = "log evidence of the subset",
+    .subset = 2000,
     .bytes = sod_bytes,
     .size = subset_size,
     .open = sod_open,

@@ -17,8 +17,23 @@ static void one_process_sums_and_broadcasts_to_itself(void **state)
     assert_int_equal(c->broadcast(c->ctx, 1, sizeof x, x, &e), ANYGP_ERR_INTERNAL);
 }
 
+static void a_process_started_alone_joins_nobody(void **state)
+{
+    (void)state;
+    anygp_error e;
+    assert_ptr_equal(comm_world(), comm_self());
+    assert_int_equal(anygp_world_begin(NULL, NULL, &e), ANYGP_OK);
+    assert_ptr_equal(comm_world(), comm_self());
+    assert_true(anygp_world_rank() == 0 && anygp_world_size() == 1);
+    anygp_world_abort(ANYGP_ERR_DATA);
+    anygp_world_end();
+    anygp_world_end();
+    assert_ptr_equal(comm_world(), comm_self());
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_process_sums_and_broadcasts_to_itself)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_process_sums_and_broadcasts_to_itself),
+                                       cmocka_unit_test(a_process_started_alone_joins_nobody)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

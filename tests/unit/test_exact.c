@@ -42,7 +42,7 @@ static void setup(fixture *f, const char *expression, mean_kind mean, bool repea
     assert_int_equal(dataset_merge(&f->data, !kernel_has_white(k), &f->rows, &e), ANYGP_OK);
     assert_int_equal(basis_init(&f->mean, mean, &f->data.schema, 2.5, &e), ANYGP_OK);
     problem p = {.rows = &f->rows, .mean = &f->mean};
-    assert_int_equal(model_exact.open(&p, &f->h, &f->state, &e), ANYGP_OK);
+    assert_int_equal(model_exact.open(&model_exact, &p, &f->h, &f->state, &e), ANYGP_OK);
 }
 
 static void teardown(fixture *f)
@@ -273,13 +273,13 @@ static void subset_of_all_rows_is_the_exact_model(void **unused)
         void *state;
         begin(&f, 1);
         problem p = {.rows = &f.rows, .mean = &f.mean, .subset = 1000, .select = how[s]};
-        assert_int_equal(model_sod.open(&p, &f.h, &state, &e), ANYGP_OK);
+        assert_int_equal(model_sod.open(&model_sod, &p, &f.h, &state, &e), ANYGP_OK);
         assert_true(model_exact.evaluate(f.state, &f.h, true, &jitter, &exact_value, NULL));
         assert_true(model_sod.evaluate(state, &f.h, true, &jitter, &value, NULL));
         check_close(value, exact_value, 1e-12);
         model_sod.close(state);
         p.subset = 7;
-        assert_int_equal(model_sod.open(&p, &f.h, &state, &e), ANYGP_OK);
+        assert_int_equal(model_sod.open(&model_sod, &p, &f.h, &state, &e), ANYGP_OK);
         assert_true(model_sod.evaluate(state, &f.h, true, &jitter, &value, NULL));
         assert_true(model_sod.rows(state) >= 7 && model_sod.rows(state) < ROWS);
         model_sod.close(state);

@@ -387,14 +387,14 @@ typedef struct taken {
 } taken;
 
 /* Which rows of `all` the blocks hold, found by their bits. */
-static taken take(blocks *b, const dataset *all)
+static taken take(row_blocks *b, const dataset *all)
 {
     taken t = {.row = calloc(ROWS, sizeof *t.row), .blocks = b->count};
     t.size = calloc((size_t)b->count, sizeof *t.size);
     block_buffer buffer = {0};
     double total = 0;
     for (int64_t i = 0; i < b->count; i++) {
-        block x;
+        row_block x;
         anygp_error e;
         assert_int_equal(blocks_get(b, i, &buffer, &x, &e), ANYGP_OK);
         assert_true(x.n <= b->largest && x.index == i);
@@ -439,7 +439,7 @@ static taken take_plan(const char *path, const dataset *all, const block_plan *p
 {
     rows *r = open_rows(path);
     dataset d = scan(r, true, 200);
-    blocks *b = NULL;
+    row_blocks *b = NULL;
     anygp_error e;
     standardize(&d);
     anygp_status status = rows_blocks(r, &part, &d, plan, &b, route, &e);
@@ -532,8 +532,8 @@ static void kept_blocks_need_no_file(void **state)
     write_all(true);
     rows *r = open_rows("rows.npy");
     dataset d = scan(r, true, 50);
-    blocks *b;
-    block first, again;
+    row_blocks *b;
+    row_block first, again;
     block_buffer one = {0}, other = {0};
     block_plan plan = {.kind = PLAN_RUNS, .blocks = 4, .keep = 20000};
     standardize(&d);
@@ -561,9 +561,9 @@ static void check_routing(const block_plan *plan, const char *path)
 {
     rows *r = open_rows(path);
     dataset d = scan(r, true, 200);
-    blocks *b;
+    row_blocks *b;
     router *route;
-    block x;
+    row_block x;
     block_buffer buffer = {0};
     int64_t id[ROWS];
     standardize(&d);
@@ -640,7 +640,7 @@ static void given_blocks_are_numbered_as_they_appear(void **state)
         }
     rows *r = open_rows(NULL);
     dataset d = scan(r, true, 50);
-    blocks *b;
+    row_blocks *b;
     assert_int_equal(
         rows_blocks(r, &part, &d, &(block_plan){.kind = PLAN_GIVEN, .given = given, .ids = &ids}, &b, NULL, NULL), 0);
     assert_memory_equal(ids, rank, (size_t)b->count * sizeof *ids);
@@ -664,7 +664,7 @@ static void a_scratch_file_needs_a_directory(void **state)
     write_all(true);
     rows *r = open_rows("rows.npy");
     dataset d = scan(r, true, 50);
-    blocks *b;
+    row_blocks *b;
     anygp_error e;
     char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
     setenv("TMPDIR", "nowhere", 1);
@@ -684,7 +684,7 @@ static void a_scratch_file_needs_a_directory(void **state)
 /* Threads ask at once, each with its own buffer. */
 typedef struct asker {
     pthread_t thread;
-    blocks *b;
+    row_blocks *b;
     double sum;
 } asker;
 
@@ -692,7 +692,7 @@ static void *ask(void *ctx)
 {
     asker *a = ctx;
     block_buffer buffer = {0};
-    block x;
+    row_block x;
     for (int64_t i = 0; i < 4 * a->b->count; i++) {
         if (blocks_get(a->b, i % a->b->count, &buffer, &x, NULL)) return NULL;
         for (int64_t k = 0; k < x.n; k++) a->sum += x.w[k];
@@ -709,7 +709,7 @@ static void threads_may_ask_at_once(void **state)
         rows *r = open_rows("rows.npy");
         dataset d = scan(r, true, 50);
         asker a[4] = {0};
-        blocks *b;
+        row_blocks *b;
         block_plan plan = {.kind = kind, .blocks = 20, .keep = 20000};
         assert_int_equal(rows_blocks(r, &part, &d, &plan, &b, NULL, NULL), ANYGP_OK);
         for (int k = 0; k < 4; k++) {

@@ -1,0 +1,30 @@
+/* Where inducing inputs start: from a sample of the rows.
+       random   rows at random
+       kmeans   centres of k-means (k-means++ start); rows nearest to them where there are text columns
+       greedy   rows of the largest conditional variance under the kernel, one after the other */
+#ifndef INDUCING_CHOOSE_H
+#define INDUCING_CHOOSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+/* X[n,D] row-major.  Z: room for M rows of D; *count <= M different ones come out, fewer where X has fewer different
+   rows.  rows_only: never a point between rows. */
+anygp_status choose_inducing(const char *how, int64_t n, int64_t D, const double *X, bool rows_only, const kernel *k,
+                             int64_t M, uint64_t seed, double *Z, int64_t *count, anygp_error *e);
+
+/* K_ii and K_ij of rows of X for greedy_select; see inducing/greedy.h. */
+typedef struct greedy_rows {
+    int64_t n, D;
+    const double *X;
+    const kernel *kernel;
+    bool failed; /* a column could not be made for want of memory */
+} greedy_rows;
+
+void greedy_rows_diag(void *ctx, double *diag);
+void greedy_rows_column(void *ctx, int64_t j, double *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* Kingma and Ba (2015), algorithm 1, upwards:
+       first  <- b1 first  + (1 - b1) g            second <- b2 second + (1 - b2) g^2
+       x += rate (first / (1 - b1^t)) / (sqrt(second / (1 - b2^t)) + eps) */
+#include "infer/adam.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+static const double FIRST_DECAY = 0.9, SECOND_DECAY = 0.999, EPSILON = 1e-8; /* the paper's */
+
+anygp_status adam_init(adam *a, int64_t n, anygp_error *e)
+{
+    *a = (adam){.n = n, .first = mem_zeroed(n, sizeof(double)), .second = mem_zeroed(n, sizeof(double))};
+    if (a->first && a->second) return ANYGP_OK;
+    adam_clear(a);
+    return fail_memory(e, "the running means of the gradient", 16.0 * (double)n);
+}
+
+void adam_clear(adam *a)
+{
+    free(a->first);
+    free(a->second);
+    *a = (adam){0};
+}
+
+void adam_step(adam *a, double rate, const double *gradient, double *x)
+{
+    double t = (double)++a->t, first_weight = 1 - pow(FIRST_DECAY, t), second_weight = 1 - pow(SECOND_DECAY, t);
+    for (int64_t i = 0; i < a->n; i++) {
+        double g = gradient[i], square = g * g;
+        if (!isfinite(square)) continue; /* one infinity would hold this coordinate still for ever */
+        a->first[i] = FIRST_DECAY * a->first[i] + (1 - FIRST_DECAY) * g;
+        a->second[i] = SECOND_DECAY * a->second[i] + (1 - SECOND_DECAY) * square;
+        x[i] += rate * (a->first[i] / first_weight) / (sqrt(a->second[i] / second_weight) + EPSILON);
+    }
+}

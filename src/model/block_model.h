@@ -1,0 +1,48 @@
+/* A model written as a sum over blocks and a head (docs/running.md):
+       prepare   parameters to what all blocks share, such as L = chol(K_uu)
+       stat      adds a block's statistics to a flat vector                                   O(rows), touches data
+       head      objective from the summed statistics, and what the reverse needs of it       M x M things only
+       reverse   adds a block's share to a flat vector of adjoints
+       finish    reverse of prepare: from the summed adjoints to the gradient
+   `stat` and `reverse` only add over blocks, so driver.c runs them over threads, files and ranks, over all blocks or a
+   sample of them, and no model knows which. */
+#ifndef MODEL_BLOCK_MODEL_H
+#define MODEL_BLOCK_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "comm/comm.h"
+#include "data/blocks.h"
+
+/* The part of a model that the driver runs.  `shared` is read only while blocks are at work.  False: the numbers broke
+   down here (a block's Cholesky, a value that is not finite). */
+typedef struct block_model {
+    bool rows_alone; /* stat adds over rows, so that a block may be cut anywhere */
+    int64_t (*stat_size)(const void *shared);
+    int64_t (*adjoint_size)(const void *shared);
+    int64_t (*work_doubles)(const void *shared, int64_t rows); /* workspace of one thread */
+    int64_t (*keep_doubles)(const void *shared, int64_t rows); /* what stat may leave for reverse */
+    /* keep: NULL, or where stat leaves, and reverse finds, what need not be computed twice. */
+    bool (*stat)(const void *shared, const row_block *b, double *work, double *keep, double *stat);
+    bool (*reverse)(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);
+} block_model;
+
+/* Runs a block_model over blocks. */
+typedef struct driver driver;
+
+/* keep: bytes that may be spent on what stat leaves for reverse; 0: everything is computed twice. */
+anygp_status driver_open(const block_model *m, row_blocks *b, const comm *c, double keep, driver **out, anygp_error *e);
+void driver_close(driver *d); /* accepts NULL */
+const comm *driver_comm(const driver *d);
+
+/* Over the `count` blocks in `which` (NULL: over all), summed over threads and ranks in a fixed order and multiplied by
+   `scale`.  ANYGP_ERR_NUMERIC, on every rank alike: some block failed. */
+anygp_status driver_stat(driver *d, const void *shared, int64_t count, const int64_t *which, double scale, double *stat,
+                         anygp_error *e);
+/* The same for reverse, after driver_stat over the same blocks. */
+anygp_status driver_reverse(driver *d, const void *shared, int64_t count, const int64_t *which, double scale,
+                            double *adjoint, anygp_error *e);
+
+#endif

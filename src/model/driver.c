@@ -1,0 +1,215 @@
+/* Blocks over threads and ranks.  Rank r takes blocks r, r + R, ... of the list; on a rank, thread t takes pieces t, t + T,
+   ... with BLAS on one thread, and adds them to a vector of its own; vectors are added in the order of the threads, then of
+   the ranks.  So the same seed, machine and thread count give the same bits, and rank counts agree to rounding.
+   Where there are fewer blocks than threads a block is cut into pieces if the model allows it; else threads go to BLAS. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "linalg/linalg.h"
+#include "model/block_model.h"
+
+enum { PIECE = 512 }; /* rows at a time where rows stand alone: A stays in the second cache */
+
+typedef struct worker {
+    block_buffer buffer;
+    double *work, *sum;
+    int64_t work_size, sum_size;
+    anygp_status status;
+    anygp_error error;
+} worker;
+
+struct driver {
+    const block_model *model;
+    row_blocks *blocks;
+    const comm *comm;
+    double keep_left; /* bytes */
+    double **kept;    /* of each block; NULL where nothing is kept */
+    int workers;
+    worker *worker;
+};
+
+anygp_status driver_open(const block_model *m, row_blocks *b, const comm *c, double keep, driver **out, anygp_error *e)
+{
+    driver *d = calloc(1, sizeof *d);
+    if (!d) return fail_memory(e, "the driver", sizeof *d);
+    *d = (driver){.model = m, .blocks = b, .comm = c, .keep_left = keep};
+    d->workers = threads_max();
+    d->worker = calloc((size_t)d->workers, sizeof *d->worker);
+    d->kept = keep > 0 ? mem_zeroed(b->count, sizeof *d->kept) : NULL;
+    if (!d->worker || (keep > 0 && !d->kept)) {
+        driver_close(d);
+        return fail_memory(e, "the driver", 8.0 * (double)b->count);
+    }
+    *out = d;
+    return ANYGP_OK;
+}
+
+void driver_close(driver *d)
+{
+    if (!d) return;
+    for (int t = 0; d->worker && t < d->workers; t++) {
+        block_buffer_clear(&d->worker[t].buffer);
+        free(d->worker[t].work);
+        free(d->worker[t].sum);
+    }
+    for (int64_t i = 0; d->kept && i < d->blocks->count; i++) free(d->kept[i]);
+    free(d->kept);
+    free(d->worker);
+    free(d);
+}
+
+const comm *driver_comm(const driver *d) { return d->comm; }
+
+/* ------------------------------------------------------------------------------------ one pass */
+
+/* What a pass does: stat (reverse = false) or reverse, over the blocks of this rank. */
+typedef struct pass {
+    driver *d;
+    const void *shared;
+    bool reverse;
+    int64_t count;        /* blocks of the list, all ranks */
+    const int64_t *which; /* NULL: block i is i */
+    int64_t size;         /* of the vector */
+    int cuts;             /* pieces a block is cut into so that every thread has work */
+} pass;
+
+static bool grow(double **array, int64_t *size, int64_t wanted)
+{
+    if (wanted <= *size) return true;
+    free(*array);
+    *array = mem_alloc(wanted, sizeof **array);
+    *size = *array ? wanted : 0;
+    return *array != NULL;
+}
+
+static bool apply(const pass *p, worker *w, const row_block *b, double *keep)
+{
+    const block_model *m = p->d->model;
+    return p->reverse ? m->reverse(p->shared, b, w->work, keep, w->sum) : m->stat(p->shared, b, w->work, keep, w->sum);
+}
+
+/* Room to keep what the whole block leaves, once; NULL where there is none. */
+static double *keep_for(const pass *p, const row_block *b)
+{
+    driver *d = p->d;
+    if (!d->kept || d->kept[b->index] || p->reverse) return d->kept ? d->kept[b->index] : NULL;
+    double bytes = 8.0 * (double)d->model->keep_doubles(p->shared, b->n), left;
+    if (bytes <= 0) return NULL;
+#pragma omp atomic capture
+    left = d->keep_left -= bytes;
+    if (left >= 0) return d->kept[b->index] = mem_alloc((int64_t)(bytes / 8), sizeof(double));
+#pragma omp atomic
+    d->keep_left += bytes;
+    return NULL;
+}
+
+/* Rows first .. first + n - 1 of a block, in pieces that fit the workspace. */
+static bool run_rows(const pass *p, worker *w, const row_block *b, int64_t first, int64_t n, double *keep)
+{
+    const block_model *m = p->d->model;
+    int64_t D = p->d->blocks->D, most = m->rows_alone && n > PIECE ? PIECE : n;
+    if (!grow(&w->work, &w->work_size, m->work_doubles(p->shared, most))) {
+        w->status = fail_memory(&w->error, "a block's workspace", 8.0 * (double)m->work_doubles(p->shared, most));
+        return false;
+    }
+    for (int64_t i = first; i < first + n; i += most) {
+        int64_t k = first + n - i < most ? first + n - i : most;
+        row_block piece = {b->index, k, b->X + i * D, b->y + i, b->w + i};
+        if (apply(p, w, &piece, keep ? keep + m->keep_doubles(p->shared, i) : NULL)) continue;
+        w->status =
+            fail_with(&w->error, ANYGP_ERR_NUMERIC, "the numbers of block %lld broke down", (long long)b->index);
+        return false;
+    }
+    return true;
+}
+
+/* Piece `index` of those of this rank. */
+static bool run_piece(const pass *p, worker *w, int64_t index)
+{
+    driver *d = p->d;
+    int64_t place = d->comm->rank + index / p->cuts * d->comm->size, cut = index % p->cuts;
+    row_block b;
+    w->status = blocks_get(d->blocks, p->which ? p->which[place] : place, &w->buffer, &b, &w->error);
+    if (ANYGP_FAILED(w->status)) return false;
+    int64_t first = b.n * cut / p->cuts, end = b.n * (cut + 1) / p->cuts;
+    return end == first || run_rows(p, w, &b, first, end - first, p->cuts == 1 ? keep_for(p, &b) : NULL);
+}
+
+static bool worker_begin(const pass *p, worker *w)
+{
+    w->status = ANYGP_OK;
+    if (!grow(&w->sum, &w->sum_size, p->size)) {
+        w->status = fail_memory(&w->error, "a thread's sums", 8.0 * (double)p->size);
+        return false;
+    }
+    memset(w->sum, 0, (size_t)p->size * sizeof(double));
+    return true;
+}
+
+static void run_pieces(const pass *p, int64_t pieces, int threads)
+{
+    driver *d = p->d;
+    la_serial_begin(threads);
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        int t = threads > 1 ? threads_id() : 0;
+        worker *w = &d->worker[t];
+        if (worker_begin(p, w))
+            for (int64_t i = t; i < pieces && run_piece(p, w, i); i += threads) continue;
+    }
+    la_serial_end(threads);
+}
+
+/* Sums over threads into out[size], a count of failures after it; the first other error of a thread. */
+static anygp_status add_workers(const pass *p, int threads, double *out, anygp_error *e)
+{
+    anygp_status worst = ANYGP_OK;
+    memset(out, 0, (size_t)(p->size + 1) * sizeof *out);
+    for (int t = 0; t < threads; t++) {
+        const worker *w = &p->d->worker[t];
+        out[p->size] += ANYGP_FAILED(w->status);
+        if (w->status == ANYGP_OK)
+            la_axpy(p->size, 1, w->sum, out);
+        else if (w->status != ANYGP_ERR_NUMERIC && worst == ANYGP_OK) {
+            worst = w->status;
+            if (e) *e = w->error;
+        }
+    }
+    return worst;
+}
+
+static anygp_status run(pass *p, double scale, double *out, anygp_error *e)
+{
+    driver *d = p->d;
+    const comm *c = d->comm;
+    int64_t mine = (p->count - c->rank + c->size - 1) / c->size;
+    int threads = d->workers < threads_max() ? d->workers : threads_max();
+    p->cuts = d->model->rows_alone && mine < 2 * threads && threads > 1 ? threads : 1;
+    if (mine * p->cuts < threads) threads = 1; /* blocks one after the other, threads for BLAS */
+    double *sum = mem_alloc(p->size + 1, sizeof *sum);
+    if (!sum) return fail_memory(e, "the sums", 8.0 * (double)p->size);
+    run_pieces(p, mine * p->cuts, threads);
+    anygp_status status = add_workers(p, threads, sum, e);
+    if (!ANYGP_FAILED(status)) status = c->sum(c->ctx, p->size + 1, sum, e);
+    if (!ANYGP_FAILED(status) && sum[p->size] > 0)
+        status = fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of a block of rows is not positive definite");
+    for (int64_t i = 0; !ANYGP_FAILED(status) && i < p->size; i++) out[i] = scale * sum[i];
+    free(sum);
+    return status;
+}
+
+anygp_status driver_stat(driver *d, const void *shared, int64_t count, const int64_t *which, double scale, double *stat,
+                         anygp_error *e)
+{
+    pass p = {d, shared, false, which ? count : d->blocks->count, which, d->model->stat_size(shared), 1};
+    return run(&p, scale, stat, e);
+}
+
+anygp_status driver_reverse(driver *d, const void *shared, int64_t count, const int64_t *which, double scale,
+                            double *adjoint, anygp_error *e)
+{
+    pass p = {d, shared, true, which ? count : d->blocks->count, which, d->model->adjoint_size(shared), 1};
+    return run(&p, scale, adjoint, e);
+}

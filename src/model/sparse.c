@@ -1,0 +1,234 @@
+/* Statistics and heads of the sparse priors; notation and equations in sparse.h, the reverse in sparse_reverse.c. */
+#include "model/sparse.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/linalg.h"
+#include "model/sparse_parts.h"
+
+static const double LOG_2PI = 1.83787706640934548356;
+
+anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t M, int64_t D, double total,
+                         anygp_error *e)
+{
+    int64_t Mt = M + mean->p;
+    *s = (sparse){.kept = kept, .mean = mean, .M = M, .p = mean->p, .D = D, .Mt = Mt, .total = total};
+    double **const square[] = {&s->B, &s->V, &s->E, &s->work};
+    s->L = mem_doubles(M, M);
+    s->diag = mem_alloc(Mt, sizeof(double));
+    s->m = mem_alloc(Mt, sizeof(double));
+    bool ok = s->L && s->diag && s->m;
+    for (size_t i = 0; i < sizeof square / sizeof *square; i++) ok &= (*square[i] = mem_doubles(Mt, Mt)) != NULL;
+    if (ok) return ANYGP_OK;
+    sparse_clear(s);
+    return fail_memory(e, "the matrices of the inducing inputs", 40.0 * (double)Mt * (double)Mt);
+}
+
+void sparse_clear(sparse *s)
+{
+    double *const owned[] = {s->L, s->diag, s->B, s->V, s->m, s->E, s->work};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    *s = (sparse){0};
+}
+
+/* ------------------------------------------------------------------------------------- prepare */
+
+/* K_uu without the white terms: inducing inputs are not rows. */
+bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter)
+{
+    int64_t M = s->M;
+    double white = kernel_white(h->kernel), mean = 0, added;
+    s->h = h;
+    s->noise = h->noise + white;
+    if (!(s->noise > 0) || !kernel_gram_sym(h->kernel, M, h->Z, s->D, s->L, M)) return false;
+    for (int64_t i = 0; i < M; i++) mean += (s->L[i + i * M] -= white) / (double)M;
+    if (grow) {
+        if (!la_cholesky(M, s->L, M, *jitter, s->diag, &added)) return false;
+        *jitter = mean > 0 ? added / mean : 0;
+    } else {
+        for (int64_t i = 0; i < M; i++) s->L[i + i * M] += *jitter * mean;
+        if (!la_factor(M, s->L, M)) return false;
+    }
+    la_zero_upper(M, s->L, M);
+    s->jitter = *jitter;
+    return true;
+}
+
+bool sparse_features(int64_t M, const double *Z, const double *L, const kernel *k, const basis *mean, int64_t D,
+                     int64_t n, const double *X, int64_t ldx, double *A)
+{
+    int64_t p = mean->p, Mt = M + p;
+    double root = sqrt(mean->B);
+    if (!kernel_gram(k, M, Z, D, n, X, ldx, A, Mt)) return false;
+    if (p) basis_fill(mean, n, X, ldx, A + M, Mt, 1);
+    for (int64_t j = 0; p && j < n; j++) la_scale(p, root, A + M + j * Mt);
+    la_trsm(LA_LEFT, LA_N, M, n, 1, L, M, A, Mt);
+    return true;
+}
+
+static bool features(const sparse *s, const row_block *b, double *A)
+{
+    return sparse_features(s->M, s->h->Z, s->L, s->h->kernel, s->mean, s->D, b->n, b->X, s->D, A);
+}
+
+/* ---------------------------------------------------------------------------------- diagonal G */
+
+/* g = noise, or k - |a|^2 + noise */
+static void diagonal_of_G(const sparse *s, const row_block *b, const double *A, double *g)
+{
+    for (int64_t j = 0; j < b->n && s->kept == KEPT_NOTHING; j++) g[j] = s->noise;
+    if (s->kept == KEPT_NOTHING) return;
+    kernel_diag(s->h->kernel, b->n, b->X, s->D, g);
+    for (int64_t j = 0; j < b->n; j++) {
+        const double *a = A + j * s->Mt;
+        g[j] = fmax(g[j] - la_dot(s->M, a, a), 0) + s->noise;
+    }
+}
+
+bool rows_forward(const sparse *s, const row_block *b, rows_parts *r)
+{
+    if (!features(s, b, r->A)) return false;
+    diagonal_of_G(s, b, r->A, r->g);
+    for (int64_t j = 0; j < b->n; j++) {
+        double root = sqrt(b->w[j] / r->g[j]);
+        la_scale(s->Mt, root, r->A + j * s->Mt);
+        r->y[j] = root * b->y[j];
+    }
+    return true;
+}
+
+static bool rows_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat)
+{
+    const sparse *s = shared;
+    rows_parts r = rows_place(s, b->n, keep ? keep : work);
+    if (!rows_forward(s, b, &r)) return false;
+    la_syrk(LA_N, s->Mt, b->n, 1, r.A, s->Mt, 1, stat_S(s, stat), s->Mt);
+    la_gemv(LA_N, s->Mt, b->n, 1, r.A, s->Mt, r.y, 1, stat_b(s, stat));
+    double l = 0;
+    for (int64_t j = 0; j < b->n; j++) l += b->w[j] * log(r.g[j]);
+    *stat_l(s, stat) += l;
+    *stat_q(s, stat) += la_dot(b->n, r.y, r.y);
+    return isfinite(l);
+}
+
+/* ------------------------------------------------------------------------------------- whole G */
+
+/* The factor of G = K - A'A + noise / w in place of K. */
+static bool factor_of_G(const sparse *s, const row_block *b, const double *A, double *G)
+{
+    int64_t n = b->n;
+    double white = kernel_white(s->h->kernel);
+    if (!kernel_gram_sym(s->h->kernel, n, b->X, s->D, G, n)) return false;
+    for (int64_t j = 0; j < n; j++) G[j + j * n] += s->noise / b->w[j] - white;
+    la_syrk(LA_T, n, s->M, -1, A, s->Mt, 1, G, n);
+    return la_factor(n, G, n);
+}
+
+bool whole_forward(const sparse *s, const row_block *b, whole_parts *w)
+{
+    if (!features(s, b, w->A) || !factor_of_G(s, b, w->A, w->G)) return false;
+    la_trsm(LA_RIGHT, LA_T, s->Mt, b->n, 1, w->G, b->n, w->A, s->Mt);
+    memcpy(w->y, b->y, (size_t)b->n * sizeof(double));
+    la_trsv(LA_N, b->n, w->G, b->n, w->y);
+    return true;
+}
+
+static bool whole_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat)
+{
+    const sparse *s = shared;
+    whole_parts w = whole_place(s, b->n, keep ? keep : work);
+    if (!whole_forward(s, b, &w)) return false;
+    la_syrk(LA_N, s->Mt, b->n, 1, w.A, s->Mt, 1, stat_S(s, stat), s->Mt);
+    la_gemv(LA_N, s->Mt, b->n, 1, w.A, s->Mt, w.y, 1, stat_b(s, stat));
+    double l = la_logdet(b->n, w.G, b->n);
+    for (int64_t j = 0; j < b->n; j++)
+        if (b->w[j] != 1) l += (b->w[j] - 1) * log(s->noise) + log(b->w[j]);
+    *stat_l(s, stat) += l;
+    *stat_q(s, stat) += la_dot(b->n, w.y, w.y);
+    return isfinite(l);
+}
+
+/* --------------------------------------------------------------------------------------- heads */
+
+bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value)
+{
+    int64_t Mt = s->Mt;
+    double *sums = (double *)stat;
+    memcpy(s->B, stat_S(s, sums), (size_t)(Mt * Mt) * sizeof(double));
+    for (int64_t i = 0; i < Mt; i++) s->B[i + i * Mt] += 1;
+    if (!la_factor(Mt, s->B, Mt)) return false;
+    la_zero_upper(Mt, s->B, Mt);
+    memcpy(s->m, stat_b(s, sums), (size_t)Mt * sizeof(double));
+    la_trsv(LA_N, Mt, s->B, Mt, s->m);
+    double fit = la_dot(Mt, s->m, s->m);
+    la_trsv(LA_T, Mt, s->B, Mt, s->m);
+    *value = -0.5 * (s->total * LOG_2PI + *stat_l(s, sums) + la_logdet(Mt, s->B, Mt) + *stat_q(s, sums) - fit);
+    if (!isfinite(*value)) return false;
+    if (!gradient) return true;
+    memcpy(s->V, s->B, (size_t)(Mt * Mt) * sizeof(double));
+    if (la_potri(Mt, s->V, Mt) != 0) return false;
+    la_mirror(Mt, s->V, Mt);
+    for (int64_t j = 0; j < Mt; j++) /* at the maximum sum Abar A' = V - I + m m' - 2 sum A Gbar A' */
+        for (int64_t i = j; i < Mt; i++) s->E[i + j * Mt] = s->V[i + j * Mt] - (i == j) + s->m[i] * s->m[j];
+    return true;
+}
+
+/* sum_ij S_ij C_ij, S by its lower triangle, C symmetric */
+static double symmetric_dot(int64_t n, const double *S, const double *C)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < n; j++) {
+        sum += S[j + j * n] * C[j + j * n];
+        sum += 2 * la_dot(n - j - 1, S + j + 1 + j * n, C + j + 1 + j * n);
+    }
+    return sum;
+}
+
+bool sparse_bound(sparse *s, const double *stat, const double *m, const double *V, double kl, bool gradient,
+                  double *value)
+{
+    int64_t Mt = s->Mt;
+    double *sums = (double *)stat;
+    const double *S = stat_S(s, sums), *b = stat_b(s, sums);
+    double *C = s->work; /* V + m m' */
+    for (int64_t j = 0; j < Mt; j++)
+        for (int64_t i = 0; i < Mt; i++) C[i + j * Mt] = V[i + j * Mt] + m[i] * m[j];
+    *value = -0.5 * (s->total * LOG_2PI + *stat_l(s, sums) + *stat_q(s, sums) - 2 * la_dot(Mt, m, b) +
+                     symmetric_dot(Mt, S, C)) -
+             kl;
+    if (!isfinite(*value)) return false;
+    if (!gradient) return true;
+    memcpy(s->V, V, (size_t)(Mt * Mt) * sizeof(double));
+    memcpy(s->m, m, (size_t)Mt * sizeof(double));
+    for (int64_t j = 0; j < Mt; j++)
+        for (int64_t i = 0; i < Mt; i++) s->E[i + j * Mt] = m[i] * b[j];
+    la_symm(LA_RIGHT, Mt, Mt, -1, S, Mt, C, Mt, 1, s->E, Mt);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------ the tables */
+
+static int64_t stat_size(const void *shared)
+{
+    const sparse *s = shared;
+    return s->Mt * s->Mt + s->Mt + 2;
+}
+
+const block_model sparse_rows = {.rows_alone = true,
+                                 .stat_size = stat_size,
+                                 .adjoint_size = sparse_adjoint_size,
+                                 .work_doubles = rows_work,
+                                 .keep_doubles = rows_keep,
+                                 .stat = rows_stat,
+                                 .reverse = rows_reverse};
+
+const block_model sparse_whole = {.rows_alone = false,
+                                  .stat_size = stat_size,
+                                  .adjoint_size = sparse_adjoint_size,
+                                  .work_doubles = whole_work,
+                                  .keep_doubles = whole_keep,
+                                  .stat = whole_stat,
+                                  .reverse = whole_reverse};

@@ -1,0 +1,79 @@
+/* The sparse priors of the unifying view (000, section 2 and appendix D; 003, section III-C), over blocks.
+
+   u = L v, K_uu = L L', so that v ~ N(0, I); A_i = L^-1 K_ui; in block i
+       y_i | v ~ N(A_i'v, G_i),   G_i = kept part of (K - Q)_ii + noise,   Q = A'A
+       sor, dtc     nothing is kept            G = noise I
+       fitc, fic    the diagonal               G = diag(K - Q) + noise I
+       pitc, pic    the whole block            G = (K - Q)_ii + noise I
+   A prior mean h(x)'b, b ~ N(0, B I), is p further rows sqrt(B) h(x) of A; below M counts them too.
+
+   Statistics of a block, which add:  S = A G^-1 A',  b = A G^-1 y,  l = log|G|,  q = y'G^-1 y.
+   Head:  with B = I + S, beta = B^-1 b,   log evidence = -(n log 2 pi + l + log|B| + q - b'beta) / 2     (003, eq. 8)
+   and at an explicit q(v) = N(m, V) the bound
+       -(n log 2 pi + l + q - 2 m'b + m'S m + tr(S V)) / 2 - KL(q || N(0, I)),
+   affine in the statistics and equal to the evidence at its maximum m = beta, V = B^-1.  So one reverse serves both: with
+   R = G^-1 A', T = V R' and r = G^-1 y - R m,
+       Gbar = (R V R' - G^-1 + r r') / 2,      Abar = -T + m r' - 2 A Gbar  (the last where Q is taken off),
+       K_uf bar = L^-T Abar,   K_uu bar = -L^-T E L^-1 / 2,   E = lower triangle of sum Abar A', mirrored,
+   where sum Abar A' = -(V + m m') S + m b' - 2 sum A Gbar A'; no block needs a product with K_uu's adjoint.
+
+   Rows with weight w count as w equal rows: w times in the sums where G is diagonal; within a block, where equal rows share
+   their f, as one row with noise / w (data/dataset.h has the algebra).
+   Cost of a pass: n M^2 (triangular solve) + n M^2 (product); with the gradient three times that; a block of B rows adds
+   B^2 M + B^3 / 3 where it is kept whole. */
+#ifndef MODEL_SPARSE_H
+#define MODEL_SPARSE_H
+
+#include "model/block_model.h"
+#include "model/model.h"
+
+typedef enum sparse_kept { KEPT_NOTHING, KEPT_DIAGONAL, KEPT_BLOCK } sparse_kept;
+
+/* What all blocks share. */
+typedef struct sparse {
+    sparse_kept kept;
+    const basis *mean;
+    const hyper *h;  /* of the last prepare */
+    int64_t M, p, D; /* inducing inputs, basis functions, inputs */
+    int64_t Mt;      /* M + p */
+    double noise;    /* with the white terms of the kernel */
+    double jitter;   /* relative, inside L */
+    double total;    /* original rows */
+    double *L;       /* M x M */
+    double *diag;    /* Mt: workspace */
+    double *B;       /* Mt x Mt: factor of I + S */
+    double *V, *m;   /* Mt x Mt (both triangles), Mt: coefficients of the reverse */
+    double *E;       /* Mt x Mt: head's share of sum Abar A' */
+    double *work;    /* Mt x Mt */
+} sparse;
+
+anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t M, int64_t D, double total,
+                         anygp_error *e);
+void sparse_clear(sparse *s); /* accepts a half-built one */
+
+/* L at h; *jitter is relative and grows only if allowed.  False: K_uu has no factor. */
+bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter);
+
+/* Places in the vector of statistics: S (Mt x Mt, lower triangle), b (Mt), l, q. */
+static inline double *stat_S(const sparse *s, double *stat) { return (void)s, stat; }
+static inline double *stat_b(const sparse *s, double *stat) { return stat + s->Mt * s->Mt; }
+static inline double *stat_l(const sparse *s, double *stat) { return stat + s->Mt * s->Mt + s->Mt; }
+static inline double *stat_q(const sparse *s, double *stat) { return stat + s->Mt * s->Mt + s->Mt + 1; }
+
+/* rows_alone: the two with a diagonal G; whole: G a block. */
+extern const block_model sparse_rows, sparse_whole;
+
+/* Heads: the collapsed evidence, which leaves B and beta = m; and the bound at q(v) = N(m, V), V both triangles, kl its KL
+   to the prior.  With `gradient` they leave V, m and E for the reverse. */
+bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value);
+bool sparse_bound(sparse *s, const double *stat, const double *m, const double *V, double kl, bool gradient,
+                  double *value);
+
+/* From the summed adjoints to gp[hyper_size(h)]; adjoint is used up. */
+bool sparse_finish(sparse *s, double *adjoint, double *gp);
+
+/* A[Mt,n] = L^-1 K_un over sqrt(B) h(x), leading dimension Mt.  False: no memory. */
+bool sparse_features(int64_t M, const double *Z, const double *L, const kernel *k, const basis *mean, int64_t D,
+                     int64_t n, const double *X, int64_t ldx, double *A);
+
+#endif

@@ -1,0 +1,201 @@
+/* The six sparse priors as models: what G keeps in training, what the test conditional keeps (sparse.h,
+   sparse_posterior.h), and one state for all of them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "linalg/linalg.h"
+#include "model/sparse_posterior.h"
+
+typedef struct sparse_state {
+    sparse s;
+    const sparse_kind *kind;
+    const problem *problem;
+    driver *driver;
+    double *stat, *adjoint;
+    int64_t adjoint_size;
+} sparse_state;
+
+static const block_model *runs(const sparse_kind *k) { return k->kept == KEPT_BLOCK ? &sparse_whole : &sparse_rows; }
+
+/* --------------------------------------------------------------------------------------- sizes */
+
+static double sparse_bytes(const problem *p)
+{
+    double Mt = (double)(p->subset + p->mean->p), B = (double)p->blocks->largest, threads = threads_max();
+    return 8.0 * (Mt * Mt * (8 + 3 * threads) + threads * B * (3 * Mt + 2 * B));
+}
+
+static int64_t sparse_size(const problem *p) { return p->subset; }
+static double sparse_rows_behind(const void *state) { return ((const sparse_state *)state)->s.total; }
+
+/* --------------------------------------------------------------------------------------- state */
+
+static void sparse_state_close(void *state)
+{
+    sparse_state *q = state;
+    if (!q) return;
+    sparse_clear(&q->s);
+    driver_close(q->driver);
+    free(q->stat);
+    free(q->adjoint);
+    free(q);
+}
+
+static anygp_status sparse_state_open(const model_ops *self, const problem *p, const hyper *h, void **state,
+                                      anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    sparse_state *q = calloc(1, sizeof *q);
+    if (!q) return fail_memory(e, "the model", sizeof *q);
+    q->kind = self->family, q->problem = p;
+    TRY_DONE(sparse_init(&q->s, q->kind->kept, p->mean, h->M, h->D, p->blocks->total, e));
+    TRY_DONE(driver_open(runs(q->kind), p->blocks, p->comm, p->keep, &q->driver, e));
+    q->s.h = h;
+    q->adjoint_size = runs(q->kind)->adjoint_size(&q->s);
+    q->stat = mem_alloc(runs(q->kind)->stat_size(&q->s), sizeof(double));
+    q->adjoint = mem_alloc(q->adjoint_size, sizeof(double));
+    if (!q->stat || !q->adjoint) status = fail_memory(e, "the sums", 16.0 * pow((double)q->s.Mt, 2));
+done:
+    if (ANYGP_FAILED(status))
+        sparse_state_close(q);
+    else
+        *state = q;
+    return status;
+}
+
+/* Evidence at h from all blocks; leaves the factor of I + S and beta. */
+static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient, double *value,
+                             anygp_error *e)
+{
+    if (!sparse_prepare(&q->s, h, grow, jitter))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of the inducing inputs has no Cholesky factor");
+    TRY(driver_stat(q->driver, &q->s, 0, NULL, 1, q->stat, e));
+    if (!sparse_evidence(&q->s, q->stat, gradient, value))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence is not a number");
+    return ANYGP_OK;
+}
+
+static bool sparse_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp)
+{
+    sparse_state *q = state;
+    if (ANYGP_FAILED(evidence(q, h, grow, jitter, gp != NULL, value, NULL))) return false;
+    if (!gp) return true;
+    return !ANYGP_FAILED(driver_reverse(q->driver, &q->s, 0, NULL, 1, q->adjoint, NULL)) &&
+           sparse_finish(&q->s, q->adjoint, gp);
+}
+
+/* pic keeps its rows; only rank 0 predicts. */
+static anygp_status add_rows(const sparse_state *q, posterior *p, anygp_error *e)
+{
+    if (q->kind->test != TEST_BLOCK || q->problem->comm->rank != 0) return ANYGP_OK;
+    return pic_rows_new(q->problem->blocks, q->problem->route, &((sparse_posterior *)p)->rows, e);
+}
+
+static anygp_status make_posterior(sparse_state *q, const double *m, const double *B, const double sums[3],
+                                   posterior **out, anygp_error *e)
+{
+    TRY(sparse_posterior_new(q->kind, &q->s, m, B, sums, out, e));
+    anygp_status status = add_rows(q, *out, e);
+    if (ANYGP_FAILED(status)) (*out)->ops->free(*out), *out = NULL;
+    return status;
+}
+
+static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
+{
+    sparse_state *q = state;
+    double value;
+    TRY(evidence(q, h, true, jitter, false, &value, e));
+    const double sums[3] = {*stat_l(&q->s, q->stat), *stat_q(&q->s, q->stat), q->s.total};
+    return make_posterior(q, q->s.m, q->s.B, sums, out, e);
+}
+
+/* ------------------------------------------------------------------------------------- anytime */
+
+static int64_t anytime_size(const void *state) { return ((const sparse_state *)state)->s.Mt; }
+
+static double anytime_prior(const void *state)
+{
+    (void)state;
+    return 1;
+}
+
+static bool anytime_prepare(void *state, const hyper *h, bool grow, double *jitter)
+{
+    return sparse_prepare(&((sparse_state *)state)->s, h, grow, jitter);
+}
+
+static anygp_status anytime_stat(void *state, int64_t count, const int64_t *which, double scale, const double **S,
+                                 const double **b, anygp_error *e)
+{
+    sparse_state *q = state;
+    TRY(driver_stat(q->driver, &q->s, count, which, scale, q->stat, e));
+    *S = stat_S(&q->s, q->stat), *b = stat_b(&q->s, q->stat);
+    return ANYGP_OK;
+}
+
+static anygp_status anytime_bound(void *state, const double *m, const double *V, double kl, int64_t count,
+                                  const int64_t *which, double scale, double *value, double *gp, anygp_error *e)
+{
+    sparse_state *q = state;
+    if (!sparse_bound(&q->s, q->stat, m, V, kl, gp != NULL, value))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
+    if (!gp) return ANYGP_OK;
+    TRY(driver_reverse(q->driver, &q->s, count, which, scale, q->adjoint, e));
+    return sparse_finish(&q->s, q->adjoint, gp) ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+}
+
+static void anytime_root(const void *state, double *L)
+{
+    const sparse *s = &((const sparse_state *)state)->s;
+    memset(L, 0, (size_t)(s->Mt * s->Mt) * sizeof *L);
+    for (int64_t j = 0; j < s->Mt; j++) L[j + j * s->Mt] = 1;
+    for (int64_t j = 0; j < s->M; j++) memcpy(L + j * s->Mt, s->L + j * s->M, (size_t)s->M * sizeof *L);
+}
+
+static anygp_status anytime_posterior(void *state, const double *m, const double *factor, posterior **out,
+                                      anygp_error *e)
+{
+    sparse_state *q = state;
+    const double sums[3] = {*stat_l(&q->s, q->stat), *stat_q(&q->s, q->stat), q->s.total};
+    return make_posterior(q, m, factor, sums, out, e);
+}
+
+static const anytime_ops sparse_anytime = {.size = anytime_size,
+                                           .prior = anytime_prior,
+                                           .prepare = anytime_prepare,
+                                           .stat = anytime_stat,
+                                           .bound = anytime_bound,
+                                           .root = anytime_root,
+                                           .posterior = anytime_posterior};
+
+/* ---------------------------------------------------------------------------------- the models */
+
+#define SPARSE_MODEL(id, text, kept_, test_, parts)                                                                    \
+    static const sparse_kind kind_##id = {kept_, test_};                                                               \
+    const model_ops model_##id = {.name = #id,                                                                         \
+                                  .summary = text,                                                                     \
+                                  .objective = "log evidence",                                                         \
+                                  .family = &kind_##id,                                                                \
+                                  .inducing = true,                                                                    \
+                                  .partition = parts,                                                                  \
+                                  .jitter = 1e-8,                                                                      \
+                                  .subset = 512,                                                                       \
+                                  .bytes = sparse_bytes,                                                               \
+                                  .size = sparse_size,                                                                 \
+                                  .open = sparse_state_open,                                                           \
+                                  .evaluate = sparse_evaluate,                                                         \
+                                  .posterior = sparse_to_posterior,                                                    \
+                                  .rows = sparse_rows_behind,                                                          \
+                                  .close = sparse_state_close,                                                         \
+                                  .load = sparse_load,                                                                 \
+                                  .anytime = &sparse_anytime};
+
+SPARSE_MODEL(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, false)
+SPARSE_MODEL(dtc, "deterministic training conditional", KEPT_NOTHING, TEST_EXACT, false)
+SPARSE_MODEL(fitc, "fully independent training conditional", KEPT_DIAGONAL, TEST_EXACT, false)
+SPARSE_MODEL(fic, "fully independent conditional", KEPT_DIAGONAL, TEST_DIAGONAL, false)
+SPARSE_MODEL(pitc, "partially independent training conditional", KEPT_BLOCK, TEST_EXACT, true)
+SPARSE_MODEL(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, true)

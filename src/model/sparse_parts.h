@@ -1,0 +1,30 @@
+/* What the forward and reverse of the sparse priors share: places in their workspace.  Private to sparse*.c. */
+#ifndef MODEL_SPARSE_PARTS_H
+#define MODEL_SPARSE_PARTS_H
+
+#include "model/sparse.h"
+
+/* Diagonal G, n rows: A diag(w/g)^1/2 (Mt x n), g, y (w/g)^1/2. */
+typedef struct rows_parts {
+    double *A, *g, *y;
+} rows_parts;
+
+/* Whole G: A L_G^-T (Mt x n), L_G (n x n), L_G^-1 y. */
+typedef struct whole_parts {
+    double *A, *G, *y;
+} whole_parts;
+
+rows_parts rows_place(const sparse *s, int64_t n, double *at);
+whole_parts whole_place(const sparse *s, int64_t n, double *at);
+bool rows_forward(const sparse *s, const row_block *b, rows_parts *r);
+bool whole_forward(const sparse *s, const row_block *b, whole_parts *w);
+
+int64_t rows_keep(const void *shared, int64_t n);
+int64_t whole_keep(const void *shared, int64_t n);
+int64_t rows_work(const void *shared, int64_t n);
+int64_t whole_work(const void *shared, int64_t n);
+int64_t sparse_adjoint_size(const void *shared);
+bool rows_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);
+bool whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);
+
+#endif

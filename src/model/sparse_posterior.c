@@ -1,0 +1,213 @@
+#include "model/sparse_posterior.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/linalg.h"
+
+static void sparse_posterior_free(posterior *base)
+{
+    sparse_posterior *p = (sparse_posterior *)base;
+    if (!p) return;
+    kernel_free(base->kernel);
+    basis_clear(&base->mean);
+    pic_rows_free(p->rows);
+    double *const owned[] = {p->Z, p->L, p->m, p->B};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(p);
+}
+
+static int64_t sparse_work(const posterior *base, int64_t n) { return n * ((const sparse_posterior *)base)->Mt; }
+
+static anygp_status features(const sparse_posterior *p, int64_t n, const double *X, int64_t ldx, double *A,
+                             anygp_error *e)
+{
+    const posterior *b = &p->base;
+    bool ok = sparse_features(b->n, p->Z, p->L, b->kernel, &b->mean, b->D, n, X, ldx, A);
+    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+}
+
+/* The bracket of the head comment for each row. */
+static void row_variances(const sparse_posterior *p, int64_t n, const double *X, int64_t ldx, const double *A,
+                          double *variance)
+{
+    if (p->test == TEST_NOTHING) {
+        memset(variance, 0, (size_t)n * sizeof *variance);
+        return;
+    }
+    kernel_diag(p->base.kernel, n, X, ldx, variance);
+    for (int64_t j = 0; j < n; j++) {
+        const double *a = A + j * p->Mt;
+        variance[j] = fmax(variance[j] - la_dot(p->base.n, a, a), 0);
+    }
+}
+
+static anygp_status sparse_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
+                                    double *mean, double *variance, anygp_error *e)
+{
+    const sparse_posterior *p = (const sparse_posterior *)base;
+    double *A = work;
+    TRY(features(p, n, X, ldx, A, e));
+    memset(mean, 0, (size_t)n * sizeof *mean);
+    if (p->test == TEST_BLOCK)
+        TRY(pic_correct(p, n, X, ldx, A, mean, variance, NULL, 0, e));
+    else if (variance)
+        row_variances(p, n, X, ldx, A, variance);
+    la_gemv(LA_T, p->Mt, n, 1, A, p->Mt, p->m, 1, mean);
+    if (!variance) return ANYGP_OK;
+    la_trsm(LA_LEFT, LA_N, p->Mt, n, 1, p->B, p->Mt, A, p->Mt);
+    for (int64_t j = 0; j < n; j++) variance[j] += la_dot(p->Mt, A + j * p->Mt, A + j * p->Mt);
+    return ANYGP_OK;
+}
+
+/* The bracket between rows, lower triangle. */
+static anygp_status row_covariances(const sparse_posterior *p, int64_t n, const double *X, int64_t ldx, const double *A,
+                                    double *cov, int64_t ldc, anygp_error *e)
+{
+    for (int64_t j = 0; j < n; j++) memset(cov + j * ldc, 0, (size_t)n * sizeof *cov);
+    if (p->test == TEST_NOTHING) return ANYGP_OK;
+    if (p->test == TEST_DIAGONAL) {
+        double *variance = mem_alloc(n, sizeof *variance);
+        if (!variance) return fail_memory(e, "the variances", 8.0 * (double)n);
+        row_variances(p, n, X, ldx, A, variance);
+        for (int64_t j = 0; j < n; j++) cov[j + j * ldc] = variance[j];
+        free(variance);
+        return ANYGP_OK;
+    }
+    if (!kernel_gram_sym(p->base.kernel, n, X, ldx, cov, ldc)) return fail_memory(e, "kernel tiles", 0);
+    for (int64_t j = 0; j < n; j++) cov[j + j * ldc] -= kernel_white(p->base.kernel);
+    la_syrk(LA_T, n, p->base.n, -1, A, p->Mt, 1, cov, ldc);
+    return ANYGP_OK;
+}
+
+static anygp_status sparse_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
+                                 double *mean, double *covariance, int64_t ldc, anygp_error *e)
+{
+    const sparse_posterior *p = (const sparse_posterior *)base;
+    double *A = work;
+    TRY(features(p, n, X, ldx, A, e));
+    memset(mean, 0, (size_t)n * sizeof *mean);
+    if (p->test == TEST_BLOCK) {
+        for (int64_t j = 0; j < n; j++) memset(covariance + j * ldc, 0, (size_t)n * sizeof *covariance);
+        TRY(pic_correct(p, n, X, ldx, A, mean, NULL, covariance, ldc, e));
+    } else {
+        TRY(row_covariances(p, n, X, ldx, A, covariance, ldc, e));
+    }
+    la_gemv(LA_T, p->Mt, n, 1, A, p->Mt, p->m, 1, mean);
+    la_trsm(LA_LEFT, LA_N, p->Mt, n, 1, p->B, p->Mt, A, p->Mt);
+    la_syrk(LA_T, n, p->Mt, 1, A, p->Mt, 1, covariance, ldc);
+    return ANYGP_OK;
+}
+
+static int64_t sparse_arrays(posterior *base, named_array *list)
+{
+    sparse_posterior *p = (sparse_posterior *)base;
+    int64_t k = 0;
+    list[k++] = (named_array){"Z", base->D, base->n, p->Z, false};
+    list[k++] = (named_array){"L", base->n, base->n, p->L, true};
+    list[k++] = (named_array){"m", p->Mt, 1, p->m, false};
+    list[k++] = (named_array){"B", p->Mt, p->Mt, p->B, true};
+    list[k++] = (named_array){"sums", 3, 1, p->sums, false};
+    return k + (p->rows ? pic_arrays(p->rows, list + k) : 0);
+}
+
+static const posterior_ops sparse_posterior_ops = {.work_doubles = sparse_work,
+                                                   .marginal = sparse_marginal,
+                                                   .joint = sparse_joint,
+                                                   .arrays = sparse_arrays,
+                                                   .free = sparse_posterior_free};
+
+bool posterior_is_sparse(const posterior *p) { return p->ops == &sparse_posterior_ops; }
+
+static double *copied(int64_t rows, int64_t cols, const double *from)
+{
+    double *to = mem_doubles(rows, cols);
+    if (to) memcpy(to, from, (size_t)(rows * cols) * sizeof *to);
+    return to;
+}
+
+anygp_status sparse_posterior_new(const sparse_kind *kind, const sparse *s, const double *m, const double *B,
+                                  const double sums[3], posterior **out, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    sparse_posterior *p = calloc(1, sizeof *p);
+    if (!p) return fail_memory(e, "the posterior", sizeof *p);
+    p->base = (posterior){.ops = &sparse_posterior_ops, .noise = s->h->noise, .D = s->D, .n = s->M};
+    p->test = kind->test, p->Mt = s->Mt;
+    memcpy(p->sums, sums, sizeof p->sums);
+    TRY_DONE(basis_copy(s->mean, &p->base.mean, e));
+    p->base.kernel = kernel_copy(s->h->kernel);
+    p->Z = copied(s->M, s->D, s->h->Z);
+    p->L = copied(s->M, s->M, s->L);
+    p->m = copied(s->Mt, 1, m);
+    p->B = copied(s->Mt, s->Mt, B);
+    if (!p->base.kernel || !p->Z || !p->L || !p->m || !p->B)
+        status = fail_memory(e, "the posterior", 16.0 * (double)s->Mt * (double)s->Mt);
+done:
+    if (ANYGP_FAILED(status))
+        sparse_posterior_free(&p->base);
+    else
+        *out = &p->base;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------ from a file */
+
+static bool is_factor(const named_array *a)
+{
+    for (int64_t i = 0; i < a->rows; i++)
+        if (!(a->values[i + i * a->rows] > 0)) return false;
+    return true;
+}
+
+/* Shapes are checked against each other before anything is taken. */
+static anygp_status find_arrays(named_array *list, int64_t count, int64_t D, int64_t p, named_array *found[5],
+                                anygp_error *e)
+{
+    static const char *const names[] = {"Z", "L", "m", "B", "sums"};
+    for (int i = 0; i < 5; i++)
+        if (!(found[i] = (named_array *)named_array_find(list, count, names[i])))
+            return fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete",
+                             names[i]);
+    int64_t M = found[0]->cols, Mt = M + p;
+    const int64_t shape[5][2] = {{D, M}, {M, M}, {Mt, 1}, {Mt, Mt}, {3, 1}};
+    for (int i = 0; i < 5; i++)
+        if (found[i]->rows != shape[i][0] || found[i]->cols != shape[i][1])
+            return fail_with(e, ANYGP_ERR_FILE, "the model file's array '%s' is %lld x %lld instead of %lld x %lld",
+                             names[i], (long long)found[i]->rows, (long long)found[i]->cols, (long long)shape[i][0],
+                             (long long)shape[i][1]);
+    if (!is_factor(found[1]) || !is_factor(found[3]))
+        return fail_with(e, ANYGP_ERR_FILE, "the model file's Cholesky factors are not valid; it is damaged");
+    return ANYGP_OK;
+}
+
+static double *take(named_array *a)
+{
+    double *values = a->values;
+    a->values = NULL;
+    return values;
+}
+
+anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                         int64_t count, posterior **out, anygp_error *e)
+{
+    const sparse_kind *kind = self->family;
+    named_array *a[5];
+    TRY(find_arrays(list, count, D, mean->p, a, e));
+    pic_rows *rows = NULL;
+    if (kind->test == TEST_BLOCK) TRY(pic_load(D, list, count, &rows, e));
+    sparse_posterior *p = calloc(1, sizeof *p);
+    if (!p) {
+        pic_rows_free(rows);
+        return fail_memory(e, "the posterior", sizeof *p);
+    }
+    p->base = (posterior){&sparse_posterior_ops, k, noise, *mean, D, a[0]->cols};
+    *mean = (basis){0};
+    p->test = kind->test, p->Mt = a[2]->rows, p->rows = rows;
+    memcpy(p->sums, a[4]->values, sizeof p->sums);
+    p->Z = take(a[0]), p->L = take(a[1]), p->m = take(a[2]), p->B = take(a[3]);
+    *out = &p->base;
+    return ANYGP_OK;
+}

@@ -1,0 +1,206 @@
+/* The reverse of the sparse priors' statistics; equations in sparse.h.  Adjoints of a block:
+       gp      kernel parameters            noise, white   of the noise, and what the kernel's reverses count too much
+       gZ      inducing inputs, M x D       C              -2 sum A Gbar A' (M x M, lower triangle) */
+#include <math.h>
+#include <string.h>
+
+#include "linalg/linalg.h"
+#include "model/sparse_parts.h"
+
+typedef struct adjoint_parts {
+    double *gp, *noise, *white, *gZ, *C;
+} adjoint_parts;
+
+static int64_t kernel_params(const sparse *s) { return s->h->count - 1; }
+
+static adjoint_parts adjoint_place(const sparse *s, double *at)
+{
+    adjoint_parts a = {.gp = at};
+    a.noise = a.gp + kernel_params(s);
+    a.white = a.noise + 1;
+    a.gZ = a.white + 1;
+    a.C = a.gZ + (s->h->learn_Z ? s->M * s->D : 0);
+    if (!s->h->learn_Z) a.gZ = NULL;
+    return a;
+}
+
+int64_t sparse_adjoint_size(const void *shared)
+{
+    const sparse *s = shared;
+    return kernel_params(s) + 2 + (s->h->learn_Z ? s->M * s->D : 0) + (s->kept == KEPT_NOTHING ? 0 : s->M * s->M);
+}
+
+/* From Abar (Mt x n, its first M rows) to the kernel: K_uf bar = L^-T Abar. */
+static bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a)
+{
+    la_trsm(LA_LEFT, LA_T, s->M, b->n, 1, s->L, s->M, Abar, s->Mt);
+    return kernel_gram_reverse(s->h->kernel, s->M, s->h->Z, s->D, b->n, b->X, s->D, Abar, s->Mt, a->gp, a->gZ, s->D,
+                               NULL, 0);
+}
+
+/* ---------------------------------------------------------------------------------- diagonal G */
+
+rows_parts rows_place(const sparse *s, int64_t n, double *at)
+{
+    rows_parts r = {.A = at};
+    r.g = r.A + s->Mt * n;
+    r.y = r.g + n;
+    return r;
+}
+
+int64_t rows_keep(const void *shared, int64_t n) { return n * (((const sparse *)shared)->Mt + 2); }
+
+int64_t rows_work(const void *shared, int64_t n)
+{
+    const sparse *s = shared;
+    return rows_keep(shared, n) + n * (s->Mt + s->M + 1);
+}
+
+/* gbar = (a'V a w/g + (w/g) (y - a'm)^2 - w) / (2 g); T = V A in, Abar out; A is scaled by (w/g)^1/2 throughout. */
+static void rows_adjoints(const sparse *s, const row_block *b, const rows_parts *r, double *T, double *gbar)
+{
+    for (int64_t j = 0; j < b->n; j++) {
+        const double *a = r->A + j * s->Mt;
+        double *t = T + j * s->Mt, root = sqrt(b->w[j] / r->g[j]), rest = r->y[j] - la_dot(s->Mt, s->m, a);
+        gbar[j] = 0.5 * (la_dot(s->Mt, a, t) + rest * rest - b->w[j]) / r->g[j];
+        la_scale(s->Mt, -root, t);
+        la_axpy(s->Mt, root * rest, s->m, t);
+        if (s->kept == KEPT_DIAGONAL) la_axpy(s->M, -2 * gbar[j] / root, a, t);
+    }
+}
+
+/* C -= 2 sum gbar a a': columns of one sign after those of the other, so that two rank-k updates do it. */
+static void rows_outer(const sparse *s, const row_block *b, const rows_parts *r, const double *gbar, double *U,
+                       double *C)
+{
+    int64_t n = b->n, M = s->M, front = 0, back = n;
+    for (int64_t j = 0; j < n; j++) {
+        double *u = U + (gbar[j] < 0 ? front++ : --back) * M, c = sqrt(2 * fabs(gbar[j]) * r->g[j] / b->w[j]);
+        const double *a = r->A + j * s->Mt;
+        for (int64_t i = 0; i < M; i++) u[i] = c * a[i];
+    }
+    la_syrk(LA_N, M, front, 1, U, M, 1, C, M);
+    la_syrk(LA_N, M, n - front, -1, U + front * M, M, 1, C, M);
+}
+
+bool rows_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint)
+{
+    const sparse *s = shared;
+    adjoint_parts a = adjoint_place(s, adjoint);
+    rows_parts r = rows_place(s, b->n, keep ? (double *)keep : work);
+    double *T = work + rows_keep(s, b->n), *U = T + s->Mt * b->n, *gbar = U + s->M * b->n;
+    if (!keep && !rows_forward(s, b, &r)) return false;
+    la_gemm(LA_N, LA_N, s->Mt, b->n, s->Mt, 1, s->V, s->Mt, r.A, s->Mt, 0, T, s->Mt);
+    rows_adjoints(s, b, &r, T, gbar);
+    for (int64_t j = 0; j < b->n; j++) *a.noise += gbar[j];
+    if (s->kept == KEPT_DIAGONAL) {
+        rows_outer(s, b, &r, gbar, U, a.C);
+        kernel_diag_reverse(s->h->kernel, b->n, b->X, s->D, gbar, a.gp, NULL, 0);
+    }
+    return kernel_of_Abar(s, b, T, &a);
+}
+
+/* ------------------------------------------------------------------------------------- whole G */
+
+whole_parts whole_place(const sparse *s, int64_t n, double *at)
+{
+    whole_parts w = {.A = at};
+    w.G = w.A + s->Mt * n;
+    w.y = w.G + n * n;
+    return w;
+}
+
+int64_t whole_keep(const void *shared, int64_t n) { return n * (((const sparse *)shared)->Mt + n + 1); }
+
+int64_t whole_work(const void *shared, int64_t n)
+{
+    const sparse *s = shared;
+    return whole_keep(shared, n) + n * (2 * s->Mt + s->M + n + 1);
+}
+
+/* R' = A L_G^-T L_G^-1 (Mt x n), r = G^-1 y - R m, T = V R'. */
+static void whole_projections(const sparse *s, int64_t n, const whole_parts *w, double *R, double *r, double *T)
+{
+    memcpy(R, w->A, (size_t)(s->Mt * n) * sizeof(double));
+    la_trsm(LA_RIGHT, LA_N, s->Mt, n, 1, w->G, n, R, s->Mt);
+    memcpy(r, w->y, (size_t)n * sizeof(double));
+    la_trsv(LA_T, n, w->G, n, r);
+    la_gemv(LA_T, s->Mt, n, -1, R, s->Mt, s->m, 1, r);
+    la_gemm(LA_N, LA_N, s->Mt, n, s->Mt, 1, s->V, s->Mt, R, s->Mt, 0, T, s->Mt);
+}
+
+/* Gbar = (R V R' - G^-1 + r r') / 2, both triangles. */
+static bool whole_Gbar(const sparse *s, int64_t n, const whole_parts *w, const double *R, const double *r,
+                       const double *T, double *Gbar)
+{
+    memcpy(Gbar, w->G, (size_t)(n * n) * sizeof(double));
+    if (la_potri(n, Gbar, n) != 0) return false;
+    la_mirror(n, Gbar, n);
+    la_gemm(LA_T, LA_N, n, n, s->Mt, 0.5, R, s->Mt, T, s->Mt, -0.5, Gbar, n);
+    for (int64_t j = 0; j < n; j++) la_axpy(n, 0.5 * r[j], r, Gbar + j * n);
+    return true;
+}
+
+bool whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint)
+{
+    const sparse *s = shared;
+    int64_t n = b->n, Mt = s->Mt, M = s->M;
+    adjoint_parts a = adjoint_place(s, adjoint);
+    whole_parts w = whole_place(s, n, keep ? (double *)keep : work);
+    double *R = work + whole_keep(s, n), *T = R + Mt * n, *F = T + Mt * n, *Gbar = F + M * n, *r = Gbar + n * n;
+    if (!keep && !whole_forward(s, b, &w)) return false;
+    whole_projections(s, n, &w, R, r, T);
+    if (!whole_Gbar(s, n, &w, R, r, T, Gbar)) return false;
+    for (int64_t j = 0; j < n; j++) {
+        *a.noise += Gbar[j + j * n] / b->w[j] - 0.5 * (b->w[j] - 1) / s->noise;
+        *a.white -= Gbar[j + j * n];
+        la_scale(Mt, -1, T + j * Mt);
+        la_axpy(Mt, r[j], s->m, T + j * Mt);
+    }
+    double *A = R; /* R is done: A = (A L_G^-T) L_G' */
+    memcpy(A, w.A, (size_t)(Mt * n) * sizeof(double));
+    la_trmm(LA_RIGHT, LA_T, Mt, n, 1, w.G, n, A, Mt);
+    la_gemm(LA_N, LA_N, M, n, n, -2, A, Mt, Gbar, n, 0, F, M); /* -2 A Gbar */
+    la_gemm(LA_N, LA_T, M, M, n, 1, F, M, A, Mt, 1, a.C, M);
+    for (int64_t j = 0; j < n; j++) la_axpy(M, 1, F + j * M, T + j * Mt);
+    return kernel_gram_sym_reverse(s->h->kernel, n, b->X, s->D, Gbar, n, a.gp, NULL, 0) && kernel_of_Abar(s, b, T, &a);
+}
+
+/* -------------------------------------------------------------------------------------- finish */
+
+/* K_uu bar = -L^-T E L^-1 / 2 in s->work, with the share of the jitter, which is relative to the mean diagonal. */
+static double Kuu_bar(sparse *s, const double *C)
+{
+    int64_t M = s->M, Mt = s->Mt;
+    double *K = s->work, trace = 0, jitter = 0;
+    for (int64_t j = 0; j < M; j++)
+        for (int64_t i = j; i < M; i++) K[i + j * M] = -0.5 * (s->E[i + j * Mt] + (C ? C[i + j * M] : 0));
+    la_mirror(M, K, M);
+    la_trsm(LA_LEFT, LA_T, M, M, 1, s->L, M, K, M);
+    la_trsm(LA_RIGHT, LA_N, M, M, 1, s->L, M, K, M);
+    for (int64_t i = 0; i < M; i++) jitter += s->jitter * K[i + i * M] / (double)M;
+    for (int64_t i = 0; i < M; i++) trace += K[i + i * M] += jitter;
+    return trace;
+}
+
+/* White is on the diagonal of kernel_gram_sym alone: what it has there more than kernel_diag. */
+static bool white_reverse(const sparse *s, double g, double *gp)
+{
+    double minus = -g;
+    if (!kernel_has_white(s->h->kernel)) return true;
+    kernel_diag_reverse(s->h->kernel, 1, s->h->Z, s->D, &minus, gp, NULL, 0);
+    return kernel_gram_sym_reverse(s->h->kernel, 1, s->h->Z, s->D, &g, 1, gp, NULL, 0);
+}
+
+bool sparse_finish(sparse *s, double *adjoint, double *gp)
+{
+    adjoint_parts a = adjoint_place(s, adjoint);
+    int64_t P = kernel_params(s);
+    double trace = Kuu_bar(s, s->kept == KEPT_NOTHING ? NULL : a.C);
+    if (!kernel_gram_sym_reverse(s->h->kernel, s->M, s->h->Z, s->D, s->work, s->M, a.gp, a.gZ, s->D)) return false;
+    if (!white_reverse(s, *a.noise + *a.white - trace, a.gp)) return false;
+    memcpy(gp, a.gp, (size_t)P * sizeof(double));
+    gp[P] = *a.noise;
+    if (a.gZ) memcpy(gp + P + 1, a.gZ, (size_t)(s->M * s->D) * sizeof(double));
+    return true;
+}

@@ -1,0 +1,131 @@
+# One run over several processes: who speaks, who writes, how it ends.  For the MPI build; on others there is nothing.
+. "$(dirname "$0")/lib.sh"
+[ "${ANYGP_BUILD:-mpi}" = mpi ] || finish
+
+ANYGP=${ANYGP/release/mpi} # where this file is run by itself
+unset OMP_WAIT_POLICY # so that the program starts itself again, before MPI
+anygp simulate --rows 200 --inputs 2 -o train.csv
+anygp simulate --rows 700 --inputs 3 -o long.csv
+long=(--restarts 1000 --iters 100000) # hours, were it not stopped
+
+ranks() { # COUNT COMMAND...
+    mpirun --oversubscribe --allow-run-as-root --timeout 30 -n "$@" >"$said/out" 2>"$said/err" </dev/null
+}
+sentences() { grep -c '^anygp: ' "$said/err"; } # mpirun adds paragraphs of its own
+
+# All processes end with status 1 and rank 0's sentence alone, and no file is made.
+fails_once() { # PATTERN COUNT COMMAND...
+    local pattern=$1 status=0 before
+    shift
+    before=$(snapshot)
+    ranks "$@" || status=$?
+    cat "$said/err"
+    [ $status = 1 ] && [ "$(sentences)" = 1 ] && grep -q "^anygp: $pattern" "$said/err" && [ ! -s "$said/out" ] &&
+        [ "$before" = "$(snapshot)" ]
+}
+
+# Begins a long fit of two, and waits until rank 0 catches SIGTERM (bit 15 of the kernel's mask); $rank0, $rank1.
+begin() { # MODEL OPTIONS...
+    local tries pid mask
+    ranks 2 "$ANYGP" fit long.csv -o "$@" "${long[@]}" &
+    run=$!
+    rank0='' rank1=''
+    for tries in $(seq 200); do
+        for pid in $(pgrep -f "^$ANYGP fit long.csv -o $1 "); do
+            mask=$(sed -n 's/^SigCgt:.*\(....\)$/\1/p' "/proc/$pid/status")
+            case $(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p') in
+                0) [[ $mask == [4567cdef]??? ]] && rank0=$pid ;;
+                1) rank1=$pid ;;
+            esac
+        done
+        [ -n "$rank0" ] && [ -n "$rank1" ] && sleep 0.3 && return
+        sleep 0.05
+    done
+    echo "rank 0 does not catch SIGTERM"
+    return 1
+}
+
+version_is_printed_once() { ranks 2 "$ANYGP" --version && [ "$(wc -l <"$said/out")" = 1 ] && [ ! -s "$said/err" ]; }
+help_is_printed_once() { ranks 2 "$ANYGP" fit --help && [ "$(grep -c '^usage' "$said/out")" = 1 ]; }
+program_runs_alone_without_mpirun() { anygp fit train.csv -o alone.agp --iters 5 >"$said/out" && [ "$(wc -l <"$said/out")" = 2 ]; }
+
+rank_0_alone_writes_and_reports() {
+    mkdir w && ranks 3 "$ANYGP" fit train.csv -o w/m.agp --trace w/t.csv --iters 5 || return 1
+    [ "$(ls w | tr '\n' ' ')" = "m.agp t.csv " ] && [ "$(grep -c '^wrote' "$said/out")" = 1 ] && [ ! -s "$said/err" ]
+}
+model_is_that_of_one_process() {
+    local m
+    for m in w/m.agp alone.agp; do anygp predict $m train.csv >"$m.csv" || return 1; done
+    close w/m.agp.csv alone.agp.csv 1e-10
+}
+# Rank 1 works in a directory of its own, where what it writes would show.
+other_ranks_open_no_output() {
+    cat >apart.sh <<'END'
+[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec "$@"
+mkdir -p apart && cd apart && ln -sf ../train.csv . && exec "$@"
+END
+    ranks 2 bash apart.sh "$ANYGP" fit train.csv -o m.agp --trace t.csv --iters 5 && [ -e m.agp ] && [ -e t.csv ] &&
+        [ "$(ls apart)" = train.csv ]
+}
+predictions_are_written_once() {
+    ranks 2 "$ANYGP" predict w/m.agp train.csv && [ "$(wc -l <"$said/out")" = 201 ] && [ ! -s "$said/err" ]
+}
+
+missing_file_ends_all_with_one_sentence() { fails_once 'gone.csv cannot be opened' 3 "$ANYGP" fit gone.csv -o g.agp; }
+wrong_option_ends_all_with_one_sentence() { fails_once 'unknown option' 2 "$ANYGP" fit train.csv -o g.agp --iter 5; }
+standard_input_is_refused() { fails_once 'standard input reaches one process of 2' 2 "$ANYGP" fit - -o g.agp; }
+
+# A file that one machine lacks: the others are hours away from noticing.
+failure_of_one_rank_ends_the_others() {
+    local status=0
+    cat >lacks.sh <<'END'
+[ "$OMPI_COMM_WORLD_RANK" = 1 ] && mkdir -p empty && cd empty
+exec "$@"
+END
+    ranks 2 bash lacks.sh "$ANYGP" fit long.csv -o l.agp "${long[@]}" || status=$?
+    cat "$said/err"
+    [ $status = 1 ] && grep -q '^anygp: rank 1: long.csv cannot be opened' "$said/err" && [ ! -e l.agp ]
+}
+killed_rank_ends_the_run_with_a_sentence() {
+    begin k.agp || return 1
+    kill -KILL "$rank1"
+    wait $run && return 1
+    cat "$said/err"
+    [ "$(sentences)" = 1 ] && grep -q '^anygp: another process of the run ended' "$said/err" && [ -z "$(ls k.agp* 2>/dev/null)" ]
+}
+request_ends_training_on_all_ranks() {
+    begin u.agp || return 1
+    kill -USR1 "$(ps -o ppid= -p "$rank0")"
+    wait $run || { cat "$said/err"; return 1; }
+    grep -q 'stopped; wrote the best model so far' "$said/out" && [ "$(sentences)" = 0 ] && anygp info u.agp >/dev/null
+}
+# Nobody else can have died: SIGTERM is Ctrl-C, as without mpirun.
+run_of_one_is_interrupted_in_order() {
+    local tries pid=''
+    ranks 1 "$ANYGP" fit long.csv -o i.agp "${long[@]}" &
+    run=$!
+    for tries in $(seq 200); do
+        pid=$(pgrep -f "^$ANYGP fit long.csv -o i.agp ")
+        [ -n "$pid" ] && grep -q '^SigCgt:.*[4567cdef]...$' "/proc/$pid/status" && break
+        sleep 0.05
+    done
+    sleep 0.3
+    kill -TERM "$pid"
+    wait $run && grep -q 'stopped; wrote the best model so far' "$said/out" && anygp info i.agp >/dev/null
+}
+
+check version_is_printed_once
+check help_is_printed_once
+check program_runs_alone_without_mpirun
+check rank_0_alone_writes_and_reports
+check model_is_that_of_one_process
+check other_ranks_open_no_output
+check predictions_are_written_once
+check missing_file_ends_all_with_one_sentence
+check wrong_option_ends_all_with_one_sentence
+check standard_input_is_refused
+check failure_of_one_rank_ends_the_others
+check killed_rank_ends_the_run_with_a_sentence
+check request_ends_training_on_all_ranks
+check run_of_one_is_interrupted_in_order
+finish

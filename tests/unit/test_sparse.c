@@ -1,0 +1,428 @@
+/* The sparse priors against their definitions with full matrices: the joint prior of the unifying view over all original
+   rows and the rows to predict, conditioned by Gauss-Jordan in extended precision. */
+#include "dense.h"
+#include "support.h"
+
+#include "model/model.h"
+#include "model/sparse.h"
+
+enum { ROWS = 30, D = 2, BLOCKS = 4, M = 6, NEW = 7, OBSERVED = 2 * ROWS };
+
+typedef struct fixture {
+    basis mean;
+    hyper h;
+    void *state;
+    problem p;
+    row_blocks *blocks;
+    router *route;
+    double X[ROWS * D], y[ROWS], w[ROWS], Z[M * D], new[NEW * D];
+    int64_t start[BLOCKS + 1], block[ROWS];
+} fixture;
+
+static const double centres[BLOCKS * D] = {-1, -1, -1, 1, 1, -1, 1, 1};
+
+/* Rows sorted by the nearest of four centres. */
+static void place_rows(fixture *f)
+{
+    double X[ROWS * D];
+    int64_t id[ROWS], n = 0;
+    anygp_error e;
+    fill_normal(1, ROWS * D, X);
+    fill_normal(2, ROWS, f->y);
+    assert_int_equal(router_means(BLOCKS, D, centres, &f->route, &e), ANYGP_OK);
+    assert_int_equal(router_route(f->route, ROWS, X, D, id, &e), ANYGP_OK);
+    for (int64_t b = 0; b < BLOCKS; b++) {
+        f->start[b] = n;
+        for (int i = 0; i < ROWS; i++)
+            if (id[i] == b) {
+                memcpy(f->X + n * D, X + i * D, D * sizeof(double));
+                f->block[n++] = b;
+            }
+    }
+    f->start[BLOCKS] = n;
+}
+
+static void setup(fixture *f, const model_ops *model, const char *expression, mean_kind mean, bool weights,
+                  bool learn_Z)
+{
+    input_spec columns[D] = {{.number = 0, .position = 0, .scale = 1}, {.number = 1, .position = 1, .scale = 1}};
+    schema s = {.inputs = D, .D = D, .input = columns, .y_scale = 1};
+    kernel_input in[D];
+    kernel *k;
+    anygp_error e;
+    *f = (fixture){0};
+    place_rows(f);
+    fill_normal(3, M * D, f->Z);
+    fill_normal(4, NEW * D, f->new);
+    for (int i = 0; i < ROWS; i++) f->w[i] = weights ? 1 + i % 2 : 1;
+    for (int j = 0; j < D; j++) in[j] = (kernel_input){NULL, j, INPUT_NUMBER, j};
+    assert_int_equal(kernel_parse(expression, in, D, D, &k, &e), ANYGP_OK);
+    assert_int_equal(hyper_init(&f->h, k, 0.07, false, false, true, &e), ANYGP_OK);
+    assert_int_equal(hyper_set_inducing(&f->h, M, D, f->Z, learn_Z, &e), ANYGP_OK);
+    assert_int_equal(basis_init(&f->mean, mean, &s, 2.5, &e), ANYGP_OK);
+    assert_int_equal(blocks_of_arrays(BLOCKS, f->start, D, f->X, f->y, f->w, &f->blocks, &e), ANYGP_OK);
+    f->p = (problem){.mean = &f->mean, .blocks = f->blocks, .route = f->route, .comm = comm_self(), .keep = 1e6};
+    assert_int_equal(model->open(model, &f->p, &f->h, &f->state, &e), ANYGP_OK);
+}
+
+static void teardown(fixture *f, const model_ops *model)
+{
+    model->close(f->state);
+    blocks_free(f->blocks);
+    router_free(f->route);
+    basis_clear(&f->mean);
+    hyper_clear(&f->h);
+}
+
+/* --------------------------------------------------------------------------- the other road */
+
+typedef enum kept { NOTHING, DIAGONAL, BLOCK } kept;
+
+/* What each model keeps of K - Q between training rows, between a new row and training rows, and between new rows. */
+typedef struct definition {
+    const model_ops *model;
+    kept train, cross;
+    bool variance_of_new, between_new, within_block_of_new;
+} definition;
+
+static const definition definitions[] = {
+    {&model_sor, NOTHING, NOTHING, false, false, false}, {&model_dtc, NOTHING, NOTHING, true, true, false},
+    {&model_fitc, DIAGONAL, NOTHING, true, true, false}, {&model_fic, DIAGONAL, NOTHING, true, false, false},
+    {&model_pitc, BLOCK, NOTHING, true, true, false},    {&model_pic, BLOCK, BLOCK, true, false, true},
+};
+enum { DEFINITIONS = sizeof definitions / sizeof *definitions };
+
+typedef struct dense_gp {
+    int n;
+    int row[OBSERVED];
+    real Kuu_inverse[M * M], inverse[OBSERVED * OBSERVED], y[OBSERVED], logdet;
+} dense_gp;
+
+static real basis_product(const basis *b, const double *x, const double *z)
+{
+    real s = 0;
+    for (int64_t k = 0; k < b->p; k++) s += b->column[k] < 0 ? 1 : (real)x[b->column[k]] * (real)z[b->column[k]];
+    return (real)b->B * s;
+}
+
+static real k_of(const fixture *f, const double *x, const double *z)
+{
+    return kernel_reference(f->h.kernel, x, z, false);
+}
+
+static real q_of(const fixture *f, const dense_gp *g, const double *x, const double *z)
+{
+    real s = 0, a[M], b[M];
+    for (int i = 0; i < M; i++) a[i] = k_of(f, x, f->h.Z + i * D), b[i] = k_of(f, f->h.Z + i * D, z);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++) s += a[i] * g->Kuu_inverse[i * M + j] * b[j];
+    return s;
+}
+
+static void invert_Kuu(const fixture *f, double jitter, dense_gp *g)
+{
+    real mean = 0;
+    for (int i = 0; i < M; i++) mean += k_of(f, f->h.Z + i * D, f->h.Z + i * D) / M;
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++)
+            g->Kuu_inverse[i * M + j] = k_of(f, f->h.Z + i * D, f->h.Z + j * D) + (i == j ? jitter * mean : 0);
+    dense_invert(M, g->Kuu_inverse);
+}
+
+/* A row of weight 2 is two equal rows.  Equal rows of one block have the same f where the block is kept. */
+static dense_gp *dense_new(const fixture *f, const definition *d, double jitter)
+{
+    dense_gp *g = calloc(1, sizeof *g);
+    invert_Kuu(f, jitter, g);
+    for (int i = 0; i < ROWS; i++)
+        for (int c = 0; c < (int)f->w[i]; c++) g->y[g->n] = f->y[i], g->row[g->n++] = i;
+    for (int a = 0; a < g->n; a++)
+        for (int b = 0; b < g->n; b++) {
+            const double *x = f->X + g->row[a] * D, *z = f->X + g->row[b] * D;
+            real q = q_of(f, g, x, z), k = k_of(f, x, z);
+            bool keep = d->train == BLOCK      ? f->block[g->row[a]] == f->block[g->row[b]]
+                        : d->train == DIAGONAL ? a == b
+                                               : false;
+            g->inverse[a * g->n + b] = (keep ? k : q) + basis_product(&f->mean, x, z);
+            if (a == b) g->inverse[a * g->n + b] += f->h.noise + kernel_white(f->h.kernel);
+        }
+    g->logdet = dense_invert(g->n, g->inverse);
+    return g;
+}
+
+static void dense_predict(const fixture *f, const definition *d, const dense_gp *g, int s, int t, real *mean, real *cov)
+{
+    const double *x = f->new + s *D, *z = f->new + t *D;
+    int64_t blocks[2];
+    real cx[OBSERVED], cz[OBSERVED];
+    router_route(f->route, 1, x, D, &blocks[0], NULL);
+    router_route(f->route, 1, z, D, &blocks[1], NULL);
+    for (int a = 0; a < g->n; a++) {
+        const double *r = f->X + g->row[a] * D;
+        int64_t b = f->block[g->row[a]];
+        cx[a] =
+            (d->cross == BLOCK && b == blocks[0] ? k_of(f, x, r) : q_of(f, g, x, r)) + basis_product(&f->mean, x, r);
+        cz[a] =
+            (d->cross == BLOCK && b == blocks[1] ? k_of(f, z, r) : q_of(f, g, z, r)) + basis_product(&f->mean, z, r);
+    }
+    bool exact = s == t ? d->variance_of_new : d->between_new || (d->within_block_of_new && blocks[0] == blocks[1]);
+    *mean = dense_quadratic(g->n, g->inverse, cx, g->y);
+    *cov = (exact ? k_of(f, x, z) : q_of(f, g, x, z)) + basis_product(&f->mean, x, z) -
+           dense_quadratic(g->n, g->inverse, cx, cz);
+}
+
+/* ------------------------------------------------------------------------------------- tests */
+
+typedef struct variant {
+    const char *expression;
+    mean_kind mean;
+    bool weights;
+} variant;
+
+static const variant variants[] = {
+    {"rbf(variance=1.3,lengthscale=[0.8,1.4])", MEAN_ZERO, false},
+    {"matern32(variance=0.7,lengthscale=1.1) + linear(variance=[0.3,0.2])", MEAN_LINEAR, true},
+    {"rbf(lengthscale=1.2) + white(variance=0.2)", MEAN_CONSTANT, true}};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+#define FOR_EACH_CASE(v, d)                                                                                            \
+    for (const variant *v = variants; v < variants + VARIANTS; v++)                                                    \
+        for (const definition *d = definitions; d < definitions + DEFINITIONS; d++)
+
+static void evidence_equals_the_normal_density_of_all_original_rows(void **unused)
+{
+    (void)unused;
+    FOR_EACH_CASE(v, d)
+    {
+        fixture f;
+        double jitter = 1e-8, value;
+        setup(&f, d->model, v->expression, v->mean, v->weights, false);
+        assert_true(d->model->evaluate(f.state, &f.h, true, &jitter, &value, NULL));
+        dense_gp *g = dense_new(&f, d, jitter);
+        check_close(value, (double)dense_log_normal(g->n, g->inverse, g->logdet, g->y), 1e-10);
+        free(g);
+        teardown(&f, d->model);
+    }
+}
+
+typedef struct objective {
+    fixture *f;
+    const model_ops *model;
+} objective;
+
+static double evidence_at(void *ctx, const double *u)
+{
+    objective *o = ctx;
+    double jitter = 1e-6, value;
+    hyper_unpack(&o->f->h, u);
+    assert_true(o->model->evaluate(o->f->state, &o->f->h, false, &jitter, &value, NULL));
+    return value;
+}
+
+static void gradient_equals_central_differences(void **unused)
+{
+    (void)unused;
+    FOR_EACH_CASE(v, d)
+    {
+        fixture f;
+        double u[40], gp[40], gu[40], jitter = 1e-6, value;
+        setup(&f, d->model, v->expression, v->mean, v->weights, true);
+        assert_true(f.h.free <= 40 && hyper_size(&f.h) <= 40);
+        hyper_pack(&f.h, u);
+        assert_true(d->model->evaluate(f.state, &f.h, false, &jitter, &value, gp));
+        hyper_chain(&f.h, gp, gu);
+        for (int64_t i = 0; i < f.h.free; i++)
+            check_close(gu[i], central_difference(evidence_at, &(objective){&f, d->model}, u, i, 1e-5), 2e-7);
+        teardown(&f, d->model);
+    }
+}
+
+/* What is kept between the two passes, and how blocks are cut, changes nothing. */
+static void gradient_is_the_same_when_nothing_is_kept(void **unused)
+{
+    (void)unused;
+    FOR_EACH_CASE(v, d)
+    {
+        fixture f;
+        double gp[40], again[40], jitter = 1e-6, value, same;
+        void *other;
+        setup(&f, d->model, v->expression, v->mean, v->weights, true);
+        f.p.keep = 0;
+        assert_int_equal(d->model->open(d->model, &f.p, &f.h, &other, NULL), ANYGP_OK);
+        assert_true(d->model->evaluate(f.state, &f.h, false, &jitter, &value, gp));
+        assert_true(d->model->evaluate(other, &f.h, false, &jitter, &same, again));
+        check_close(value, same, 1e-13);
+        for (int64_t i = 0; i < hyper_size(&f.h); i++) check_close(gp[i], again[i], 1e-11);
+        d->model->close(other);
+        teardown(&f, d->model);
+    }
+}
+
+static void predictions_equal_the_conditional_of_the_full_joint(void **unused)
+{
+    (void)unused;
+    FOR_EACH_CASE(v, d)
+    {
+        fixture f;
+        posterior *q;
+        double jitter = 1e-8, mean[NEW], variance[NEW], same[NEW], cov[NEW * NEW];
+        setup(&f, d->model, v->expression, v->mean, v->weights, false);
+        assert_int_equal(d->model->posterior(f.state, &f.h, &jitter, &q, NULL), ANYGP_OK);
+        double *work = malloc((size_t)q->ops->work_doubles(q, NEW) * sizeof *work);
+        assert_int_equal(q->ops->marginal(q, NEW, f.new, D, work, mean, variance, NULL), ANYGP_OK);
+        assert_int_equal(q->ops->joint(q, NEW, f.new, D, work, same, cov, NEW, NULL), ANYGP_OK);
+        dense_gp *g = dense_new(&f, d, jitter);
+        for (int s = 0; s < NEW; s++)
+            for (int t = 0; t <= s; t++) {
+                real m, c;
+                dense_predict(&f, d, g, s, t, &m, &c);
+                check_close(mean[s], (double)m, 1e-9);
+                check_close(same[s], (double)m, 1e-9);
+                check_close(cov[s + t * NEW], (double)c, 1e-9);
+                if (s == t) check_close(variance[s], (double)c, 1e-9);
+            }
+        free(g);
+        free(work);
+        q->ops->free(q);
+        teardown(&f, d->model);
+    }
+}
+
+/* ------------------------------------------------------------------------ the bound at q(v) */
+
+/* A q that is not the optimum: N(m, R R'). */
+static void some_q(int64_t n, double *m, double *V, double *kl)
+{
+    double R[16 * 16] = {0}, r[16 * 16];
+    fill_normal(7, n * n, r);
+    fill_normal(8, n, m);
+    *kl = -0.5 * (double)n;
+    for (int64_t j = 0; j < n; j++) {
+        m[j] *= 0.5;
+        for (int64_t i = j; i < n; i++) R[i + j * n] = i == j ? 0.3 + fabs(r[i + j * n]) : 0.2 * r[i + j * n];
+        *kl += 0.5 * m[j] * m[j] - log(R[j + j * n]);
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            V[i + j * n] = 0;
+            for (int64_t k = 0; k < n; k++) V[i + j * n] += R[i + k * n] * R[j + k * n];
+            if (i == j) *kl += 0.5 * V[i + j * n];
+        }
+}
+
+static const int64_t all_blocks[BLOCKS] = {0, 1, 2, 3}, two_blocks[2] = {3, 1};
+
+typedef struct bound_case {
+    objective o;
+    int64_t count;
+    const int64_t *which;
+    double m[16], V[256], kl;
+} bound_case;
+
+static double bound_value(bound_case *c, double *gp)
+{
+    const double *S, *b;
+    double jitter = 1e-6, value;
+    const anytime_ops *a = c->o.model->anytime;
+    fixture *f = c->o.f;
+    double scale = (double)BLOCKS / (double)c->count;
+    assert_true(a->prepare(f->state, &f->h, false, &jitter));
+    assert_int_equal(a->stat(f->state, c->count, c->which, scale, &S, &b, NULL), ANYGP_OK);
+    assert_int_equal(a->bound(f->state, c->m, c->V, c->kl, c->count, c->which, scale, &value, gp, NULL), ANYGP_OK);
+    return value;
+}
+
+static double bound_at(void *ctx, const double *u)
+{
+    bound_case *c = ctx;
+    hyper_unpack(&c->o.f->h, u);
+    return bound_value(c, NULL);
+}
+
+static void gradient_of_the_sampled_bound_equals_central_differences(void **unused)
+{
+    (void)unused;
+    FOR_EACH_CASE(v, d)
+    {
+        fixture f;
+        bound_case c = {.o = {&f, d->model}, .count = 2, .which = two_blocks};
+        double u[40], gp[40], gu[40];
+        setup(&f, d->model, v->expression, v->mean, v->weights, true);
+        some_q(d->model->anytime->size(f.state), c.m, c.V, &c.kl);
+        hyper_pack(&f.h, u);
+        bound_value(&c, gp);
+        hyper_chain(&f.h, gp, gu);
+        for (int64_t i = 0; i < f.h.free; i++) check_close(gu[i], central_difference(bound_at, &c, u, i, 1e-5), 2e-7);
+        teardown(&f, d->model);
+    }
+}
+
+/* Averaged over every sample of two of the four blocks, bound and gradient are those of all rows. */
+static void sampled_bound_and_gradient_are_unbiased(void **unused)
+{
+    (void)unused;
+    FOR_EACH_CASE(v, d)
+    {
+        fixture f;
+        bound_case c = {.o = {&f, d->model}, .count = BLOCKS, .which = all_blocks};
+        double full, sum = 0, gp[40], mean[40] = {0}, one[40];
+        setup(&f, d->model, v->expression, v->mean, v->weights, true);
+        some_q(d->model->anytime->size(f.state), c.m, c.V, &c.kl);
+        full = bound_value(&c, gp);
+        for (int64_t i = 0; i < BLOCKS; i++)
+            for (int64_t j = 0; j < i; j++) {
+                c.count = 2, c.which = (const int64_t[]){i, j};
+                sum += bound_value(&c, one) / 6;
+                for (int64_t k = 0; k < hyper_size(&f.h); k++) mean[k] += one[k] / 6;
+            }
+        check_close(sum, full, 1e-11);
+        for (int64_t k = 0; k < hyper_size(&f.h); k++) check_close(mean[k], gp[k], 1e-10);
+        teardown(&f, d->model);
+    }
+}
+
+/* At q* = N((I+S)^-1 b, (I+S)^-1) the bound is the evidence; anywhere else it is less. */
+static void bound_touches_the_evidence_at_its_maximum(void **unused)
+{
+    (void)unused;
+    FOR_EACH_CASE(v, d)
+    {
+        fixture f;
+        const double *S, *b;
+        double jitter = 1e-8, evidence, value, kl, m[16], V[256];
+        real P[256];
+        setup(&f, d->model, v->expression, v->mean, v->weights, false);
+        const anytime_ops *a = d->model->anytime;
+        int n = (int)a->size(f.state);
+        assert_true(d->model->evaluate(f.state, &f.h, true, &jitter, &evidence, NULL));
+        assert_int_equal(a->stat(f.state, BLOCKS, all_blocks, 1, &S, &b, NULL), ANYGP_OK);
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) P[i * n + j] = (i == j) + S[i > j ? i + j * n : j + i * n];
+        kl = 0.5 * ((double)dense_invert(n, P) - n);
+        for (int i = 0; i < n; i++) {
+            m[i] = 0;
+            for (int j = 0; j < n; j++) m[i] += (double)P[i * n + j] * b[j], V[i + j * n] = (double)P[i * n + j];
+            kl += 0.5 * (m[i] * m[i] + V[i + i * n]);
+        }
+        assert_int_equal(a->bound(f.state, m, V, kl, BLOCKS, all_blocks, 1, &value, NULL, NULL), ANYGP_OK);
+        check_close(value, evidence, 1e-10);
+        some_q(n, m, V, &kl);
+        assert_int_equal(a->bound(f.state, m, V, kl, BLOCKS, all_blocks, 1, &value, NULL, NULL), ANYGP_OK);
+        assert_true(value < evidence);
+        teardown(&f, d->model);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(evidence_equals_the_normal_density_of_all_original_rows),
+        cmocka_unit_test(gradient_equals_central_differences),
+        cmocka_unit_test(gradient_is_the_same_when_nothing_is_kept),
+        cmocka_unit_test(predictions_equal_the_conditional_of_the_full_joint),
+        cmocka_unit_test(gradient_of_the_sampled_bound_equals_central_differences),
+        cmocka_unit_test(sampled_bound_and_gradient_are_unbiased),
+        cmocka_unit_test(bound_touches_the_evidence_at_its_maximum),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -17,7 +17,8 @@ enum {
     RETRIES = 6,
     FAILURES_MOST = 50 /* steps in a row that could not be taken */
 };
-static const double LEARNING_SHARE = 0.7, LEARNING_KAPPA = 0.6, ADAM_STEP = 0.02, ADAM_FADES = 100, SMOOTHING = 0.05;
+static const double LEARNING_SHARE = 0.7, LEARNING_KAPPA = 0.6, ADAM_STEP = 0.02, ADAM_FADES = 100, SMOOTHING = 0.05,
+                    FORGETS = 3;
 
 typedef struct walk {
     const model_ops *model;
@@ -37,6 +38,7 @@ typedef struct walk {
     double *u, *gu, *gp, *before; /* free parameters, their gradient, natural gradient, u before the step */
     double *V;                    /* M x M: covariance of q, or L */
     double jitter, value;         /* the running estimate of the bound; NaN: none yet */
+    int64_t valued;               /* values it rests on */
     bool prepared;
     double paused;  /* seconds that do not count */
     double longest; /* seconds of a step */
@@ -81,9 +83,11 @@ static anygp_status prepare(walk *w, bool grow, anygp_error *e)
                                    "use fewer of them or another kernel");
 }
 
+/* A running mean that first forgets the start, with the cube of the number of values, and then has a fixed memory. */
 static void smooth(walk *w, double value)
 {
-    w->value = isnan(w->value) ? value : w->value + SMOOTHING * (value - w->value);
+    double gain = fmax(SMOOTHING, FORGETS / (FORGETS + (double)w->valued++));
+    w->value = gain == 1 ? value : w->value + gain * (value - w->value);
 }
 
 /* The bound at q on the sample, and with `gradient` a step of Adam in u; h itself moves after q has. */
@@ -110,21 +114,31 @@ static bool move_q(walk *w, const double *S, const double *b)
     return plain_step(&w->q, rho, prior, w->V, w->q.M, S, b, &taken);
 }
 
+static bool learns_now(const walk *w) { return learns(w) && w->turned < 0 && w->t >= BURN_IN; }
+
 static anygp_status try_step(walk *w, anygp_error *e)
 {
     const double *S, *b;
     double scale = (double)w->P / (double)w->S;
-    bool learning = learns(w) && w->turned < 0 && w->t >= BURN_IN;
     memcpy(w->before, w->u, (size_t)w->h->free * sizeof *w->u);
     TRY(prepare(w, w->t == 0, e));
     TRY(w->ops->stat(w->state, w->S, w->which, scale, &S, &b, e));
-    if (learning || w->t + 1 >= w->next_record) TRY(look_at_bound(w, scale, learning, e));
+    if (learns_now(w)) TRY(look_at_bound(w, scale, true, e));
     if (!move_q(w, S, b)) return fail_with(e, ANYGP_ERR_NUMERIC, "the step leads to numbers that cannot be used");
-    if (learning) {
+    if (learns_now(w)) {
         hyper_unpack(w->h, w->u);
         w->prepared = false;
     }
     return ANYGP_OK;
+}
+
+/* Where steps do not look at the bound anyway: now and then, at the new q, so that one step over all blocks tells the
+   evidence.  A value that is no number is not told. */
+static anygp_status note_bound(walk *w, anygp_error *e)
+{
+    if (learns_now(w) || (w->t + 1 < w->next_record && w->t + 1 < w->steps)) return ANYGP_OK;
+    anygp_status status = look_at_bound(w, (double)w->P / (double)w->S, false, e);
+    return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
 }
 
 /* A step that breaks down is taken back and tried again with more jitter; one that cannot be taken at all is left out.  At
@@ -134,7 +148,8 @@ static anygp_status step(walk *w, anygp_error *e)
     sample_blocks(w->p->seed, w->t, w->P, w->S, w->o->anytime.replace, w->which);
     for (int k = 0;; k++) {
         anygp_status status = try_step(w, e);
-        if (status != ANYGP_ERR_NUMERIC) return w->failures = 0, status;
+        if (status == ANYGP_OK) return w->failures = 0, note_bound(w, e);
+        if (status != ANYGP_ERR_NUMERIC) return status;
         w->jitter = fmin(w->jitter > 0 ? 10 * w->jitter : 1e-10, 1e-3);
         w->prepared = false;
         memcpy(w->u, w->before, (size_t)w->h->free * sizeof *w->u);
@@ -175,7 +190,7 @@ static anygp_status save(walk *w, anygp_error *e)
     checkpoint_put_number(c, "rho_turn", w->rho_turn);
     checkpoint_put_number(c, "jitter", w->jitter);
     checkpoint_put_number(c, "value", isnan(w->value) ? 0 : w->value);
-    checkpoint_put_integer(c, "valued", !isnan(w->value));
+    checkpoint_put_integer(c, "valued", w->valued);
     checkpoint_put_integer(c, "record", w->next_record);
     checkpoint_put(c, "Lambda", w->q.M * w->q.M, w->q.Lambda);
     checkpoint_put(c, "theta1", w->q.M, w->q.theta1);
@@ -197,17 +212,17 @@ static anygp_status restore(walk *w, anygp_error *e)
 {
     const checkpoint *c = w->o->resume;
     const char *run = checkpoint_text(c, "run");
-    int64_t valued = 0, MM = w->q.M * w->q.M, n = w->h->free;
+    int64_t MM = w->q.M * w->q.M, n = w->h->free;
     double *Lambda = mem_alloc(MM, sizeof *Lambda), *theta1 = mem_alloc(w->q.M, sizeof *theta1);
     bool ok = Lambda && theta1 && run && !strcmp(run, "anytime") && checkpoint_get_integer(c, "t", &w->t) &&
               checkpoint_get_integer(c, "turned", &w->turned) && checkpoint_get_number(c, "rho_turn", &w->rho_turn) &&
               checkpoint_get_number(c, "jitter", &w->jitter) && checkpoint_get_number(c, "value", &w->value) &&
-              checkpoint_get_integer(c, "valued", &valued) && checkpoint_get_integer(c, "record", &w->next_record) &&
+              checkpoint_get_integer(c, "valued", &w->valued) && checkpoint_get_integer(c, "record", &w->next_record) &&
               checkpoint_get(c, "Lambda", MM, Lambda) && checkpoint_get(c, "theta1", w->q.M, theta1) &&
               checkpoint_get(c, "u", n, w->u) && checkpoint_get_integer(c, "adam_t", &w->adam.t) &&
               checkpoint_get(c, "adam_first", n, w->adam.first) &&
               checkpoint_get(c, "adam_second", n, w->adam.second) && w->t >= 0 && gaussian_q_set(&w->q, Lambda, theta1);
-    if (!valued) w->value = NAN;
+    if (!w->valued) w->value = NAN;
     if (ok) hyper_unpack(w->h, w->u);
     free(Lambda);
     free(theta1);

@@ -162,22 +162,38 @@ static void run_pieces(const pass *p, int64_t pieces, int threads)
     la_serial_end(threads);
 }
 
-/* Sums over threads into out[size], a count of failures after it; the first other error of a thread. */
-static anygp_status add_workers(const pass *p, int threads, double *out, anygp_error *e)
+/* Behind the sums: blocks whose numbers broke down, and for each rank whether it failed in another way. */
+static int64_t flags_size(const pass *p) { return 1 + p->d->comm->size; }
+
+/* Sums over threads into out[size], then the flags; the first error of a thread other than numbers. */
+static void add_workers(const pass *p, int threads, double *out, anygp_error *said)
 {
-    anygp_status worst = ANYGP_OK;
-    memset(out, 0, (size_t)(p->size + 1) * sizeof *out);
+    double *broken = out + p->size, *failed = broken + 1 + p->d->comm->rank;
+    memset(out, 0, (size_t)(p->size + flags_size(p)) * sizeof *out);
     for (int t = 0; t < threads; t++) {
         const worker *w = &p->d->worker[t];
-        out[p->size] += ANYGP_FAILED(w->status);
         if (w->status == ANYGP_OK)
             la_axpy(p->size, 1, w->sum, out);
-        else if (w->status != ANYGP_ERR_NUMERIC && worst == ANYGP_OK) {
-            worst = w->status;
-            if (e) *e = w->error;
+        else if (w->status == ANYGP_ERR_NUMERIC)
+            *broken += 1;
+        else if (*failed == 0) {
+            *failed = 1;
+            *said = w->error;
         }
     }
-    return worst;
+}
+
+/* From the summed flags, on every rank alike: a rank that alone returned would leave the others waiting for it. */
+static anygp_status agree(const pass *p, const double *flags, anygp_error *said, anygp_error *e)
+{
+    const comm *c = p->d->comm;
+    for (int rank = 0; rank < c->size; rank++) {
+        if (flags[1 + rank] == 0) continue;
+        TRY(c->broadcast(c->ctx, rank, sizeof *said, said, e));
+        return fail_with(e, said->status, "%s", said->text);
+    }
+    if (flags[0] == 0) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of a block of rows is not positive definite");
 }
 
 static anygp_status run(pass *p, double scale, double *out, anygp_error *e)
@@ -188,13 +204,13 @@ static anygp_status run(pass *p, double scale, double *out, anygp_error *e)
     int threads = d->workers < threads_max() ? d->workers : threads_max();
     p->cuts = d->model->rows_alone && mine < 2 * threads && threads > 1 ? threads : 1;
     if (mine * p->cuts < threads) threads = 1; /* blocks one after the other, threads for BLAS */
-    double *sum = mem_alloc(p->size + 1, sizeof *sum);
+    double *sum = mem_alloc(p->size + flags_size(p), sizeof *sum);
+    anygp_error said = {0};
     if (!sum) return fail_memory(e, "the sums", 8.0 * (double)p->size);
     run_pieces(p, mine * p->cuts, threads);
-    anygp_status status = add_workers(p, threads, sum, e);
-    if (!ANYGP_FAILED(status)) status = c->sum(c->ctx, p->size + 1, sum, e);
-    if (!ANYGP_FAILED(status) && sum[p->size] > 0)
-        status = fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of a block of rows is not positive definite");
+    add_workers(p, threads, sum, &said);
+    anygp_status status = c->sum(c->ctx, p->size + flags_size(p), sum, e);
+    if (!ANYGP_FAILED(status)) status = agree(p, sum + p->size, &said, e);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < p->size; i++) out[i] = scale * sum[i];
     free(sum);
     return status;

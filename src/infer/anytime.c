@@ -168,13 +168,15 @@ static anygp_status posterior_now(walk *w, posterior **out, anygp_error *e)
     return w->ops->posterior(w->state, w->q.m, w->q.factor, out, e);
 }
 
+/* Only rank 0 has rows to score on. */
 static anygp_status score(walk *w, anygp_error *e)
 {
     double began = clock_seconds();
     posterior *now = NULL;
+    TRY(prepare(w, true, e)); /* where nobody scores too: it may raise the jitter, which all ranks must share */
     if (!w->o->score) return ANYGP_OK;
     TRY(posterior_now(w, &now, e));
-    anygp_status status = w->p->comm->rank == 0 ? w->o->score(w->o->ctx, now, &w->rmse, &w->mnlp, e) : ANYGP_OK;
+    anygp_status status = w->o->score(w->o->ctx, now, &w->rmse, &w->mnlp, e);
     now->ops->free(now);
     w->paused += clock_seconds() - began;
     return status;

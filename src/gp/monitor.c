@@ -138,6 +138,13 @@ static anygp_status read_checkpoint(const monitor *m, checkpoint **out, anygp_er
 
 /* ----------------------------------------------------------------------------------------- run */
 
+/* A model needs one step. */
+static int64_t given_steps(const settings *s)
+{
+    int64_t steps = settings_integer(s, SET_ITERS);
+    return steps > 0 ? steps : 1;
+}
+
 static anytime_options anytime_of(const fit_task *f)
 {
     const settings *s = f->s;
@@ -146,7 +153,7 @@ static anytime_options anytime_of(const fit_task *f)
                              .plain = settings_is(s, SET_OPTIMIZER, "sga"),
                              .replace = settings_number(s, SET_REPLACE) == 1,
                              .sample = settings_integer(s, SET_SAMPLE),
-                             .steps = settings_changed(s, SET_ITERS) ? settings_integer(s, SET_ITERS) : 0,
+                             .steps = settings_changed(s, SET_ITERS) ? given_steps(s) : 0,
                              .rho = settings_number(s, SET_RHO),
                              .tau = settings_number(s, SET_TAU),
                              .kappa = settings_number(s, SET_KAPPA),

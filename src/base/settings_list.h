@@ -1,7 +1,7 @@
 /* The one table of settings: defaults, checks, command-line flags, --help, the man page, the C interface and the
    Python arguments all come from here.
    X(ID, name, type, default, lower, upper, choices, argument, commands, help)
-   `commands` lists which commands take it: f(it) p(redict) e(val) s(imulate).  An empty default means "not set". */
+   `commands` lists which commands take it: f(it) p(redict) e(val) s(imulate) c(onvert).  An empty default means "not set". */
 /* clang-format off */
 X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod (exact on a subset), or auto: exact up to 4000 distinct rows, else sod")
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance, e.g. 'rbf', 'matern32(iso) + linear'; default matern52, one length-scale per input")
@@ -14,7 +14,7 @@ X(INDUCING, "inducing", INTEGER, "2000", 1, 1e9, "", "M", "f", "rows of the subs
 X(SELECT, "select", CHOICE, "random", 0, 0, "random kmeans greedy", "HOW", "f", "how sod chooses its rows; greedy: largest conditional variance")
 X(TARGET, "target", LIST, "", 0, 0, "", "COLUMN", "f", "column to predict, by name or number from 0; repeatable; default the last")
 X(WEIGHTS, "weights", TEXT, "", 0, 0, "", "COLUMN", "fe", "column of row weights: a row counts so many times, 0 = absent")
-X(HEADER, "header", CHOICE, "auto", 0, 0, "auto yes no", "YES|NO", "fpe", "whether the first line of a text table names the columns")
+X(HEADER, "header", CHOICE, "auto", 0, 0, "auto yes no", "YES|NO", "fpec", "whether the first line of a text table names the columns")
 X(MISSING, "missing", CHOICE, "error", 0, 0, "error mean", "HOW", "fpe", "missing inputs: an error, or filled with the column's mean")
 X(STANDARDIZE, "standardize", CHOICE, "both", 0, 0, "both x y none", "WHAT", "f", "what is scaled to mean 0 and sd 1 inside; reports stay in the data's units")
 X(JITTER, "jitter", REAL, "", 0, 0.01, "", "V", "f", "first jitter relative to the mean diagonal; exact and sod start without, and add it on failure only")
@@ -25,7 +25,7 @@ X(VALID, "valid", TEXT, "", 0, 0, "", "FRACTION|FILE", "f", "hold out this share
 X(TRACE, "trace", TEXT, "", 0, 0, "", "FILE", "f", "a row per iteration (.csv or .jsonl); rmse and mnlp are leave-one-out")
 X(MEMORY, "memory", BYTES, "", 0, 1e18, "", "1G", "fpe", "never plan for more than this (k, M, G, T); default what the machine has left")
 X(SEED, "seed", INTEGER, "0", 0, 9007199254740992.0, "", "N", "fps", "seed of every random choice")
-X(THREADS, "threads", INTEGER, "0", 0, 4096, "", "N", "fpes", "threads; 0 = all processors")
+X(THREADS, "threads", INTEGER, "0", 0, 4096, "", "N", "fpesc", "threads; 0 = all processors")
 X(LATENT, "latent", FLAG, "no", 0, 0, "", "", "pe", "the distribution of f, without the noise, instead of y")
 X(SAMPLES, "samples", INTEGER, "0", 0, 1e6, "", "S", "p", "S joint draws at the given inputs instead of mean and variance")
 X(ROWS, "rows", INTEGER, "1000", 1, 1e12, "", "N", "s", "rows to draw")

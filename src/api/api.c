@@ -94,6 +94,33 @@ static int header_of(const anygp_settings *s)
     return settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
 }
 
+/* A model over blocks reads its rows from the file where the table would take more than a share of the memory, or where
+   several processes read one file. */
+static bool wants_blocks(const settings *s)
+{
+    bool anytime;
+    const model_ops *m = model_named(settings_text(s, SET_MODEL), &anytime);
+    return m && m->inducing;
+}
+
+static anygp_status leave_in_file(const char *path, const read_options *o, const settings *s, anygp_data *d,
+                                  anygp_error *e)
+{
+    static const double TABLE_SHARE = 0.25;
+    row_source *r = NULL;
+    double memory = settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available();
+    TRY(rows_open_file(path, o, &r, e));
+    double bytes = 8.0 * (double)rows_count(r) * (double)rows_columns(r);
+    if (comm_world()->size == 1 && bytes <= TABLE_SHARE * memory) return rows_close(r), ANYGP_OK;
+    if (!(d->table = calloc(1, sizeof *d->table))) return rows_close(r), fail_memory(e, "the data", sizeof *d->table);
+    *d->table = (table){.rows = rows_count(r),
+                        .cols = rows_columns(r),
+                        .columns = (column *)rows_column(r, 0),
+                        .target = rows_target(r)};
+    d->file = r;
+    return ANYGP_OK;
+}
+
 anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_data **out, anygp_error *e)
 {
     NEED(path);
@@ -105,9 +132,11 @@ anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_da
     o.header = header_of(s);
     if (settings_given(s, SET_MEMORY)) o.memory = settings_number(s, SET_MEMORY);
     int former = threads_begin(s);
-    anygp_status status = threads_end(former, table_read(path, &o, &d->table, e));
+    anygp_status status = wants_blocks(s) && rows_can_stay(path) ? leave_in_file(path, &o, s, d, e) : ANYGP_OK;
+    if (!ANYGP_FAILED(status) && !d->file) status = table_read(path, &o, &d->table, e);
+    threads_end(former, status);
     if (ANYGP_FAILED(status))
-        free(d);
+        anygp_data_free(d);
     else
         *out = d;
     return status;
@@ -158,11 +187,35 @@ int64_t anygp_data_columns(const anygp_data *d) { return d && d->table ? d->tabl
 void anygp_data_free(anygp_data *d)
 {
     if (!d) return;
-    table_free(d->table);
+    if (d->file) { /* which owns the columns */
+        free(d->table);
+        rows_close(d->file);
+    } else {
+        table_free(d->table);
+    }
     free(d);
 }
 
 /* ------------------------------------------------------------------------------------- fitting */
+
+static anygp_status save_so_far(void *ctx, const gp_set *m, anygp_error *e) { return model_file_write(m, ctx, e); }
+
+/* Checkpoints go beside the model that the fit will write. */
+static anygp_status fit_with_hooks(const gp_data *data, const settings *s, gp_set **out, anygp_error *e)
+{
+    const char *path = settings_text(s, SET_OUTPUT);
+    bool wanted = settings_given(s, SET_CHECKPOINT) || settings_number(s, SET_RESUME) == 1;
+    if (wanted && !*path)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "checkpoint and resume need to know where the model goes: set output");
+    size_t size = strlen(path) + sizeof ".checkpoint";
+    char *file = malloc(size);
+    if (!file) return fail_memory(e, "the checkpoint's name", (double)size);
+    snprintf(file, size, "%s.checkpoint", path);
+    gp_hooks hooks = {.checkpoint = wanted ? file : NULL, .save = save_so_far, .ctx = (void *)path};
+    anygp_status status = gp_fit(data, s, &hooks, out, e);
+    free(file);
+    return status;
+}
 
 anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_model **out, anygp_error *e)
 {
@@ -175,7 +228,7 @@ anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_mo
     snprintf(last, sizeof last, "%lld", (long long)data->table->cols - 1);
     anygp_status status = data->weighted ? settings_set(mine, "weights", last, e) : ANYGP_OK;
     int former = threads_begin(mine);
-    if (!ANYGP_FAILED(status)) status = gp_fit(data->table, mine, out, e);
+    if (!ANYGP_FAILED(status)) status = fit_with_hooks(&(gp_data){data->table, data->file}, mine, out, e);
     settings_free(mine);
     return threads_end(former, status);
 }

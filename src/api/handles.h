@@ -6,9 +6,11 @@
 
 #include "base/error.h"
 #include "data/reader.h"
+#include "data/rows.h"
 
 struct anygp_data {
-    table *table;
+    table *table; /* without values where the rows stay in a file: */
+    row_source *file;
     bool weighted; /* made from arrays with weights: they are the last column */
 };
 

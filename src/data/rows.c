@@ -13,9 +13,9 @@ enum { CHUNK_CELLS = 1 << 16 };
 
 /* --------------------------------------------------------------------------------- opening */
 
-static rows *rows_new(void)
+static row_source *rows_new(void)
 {
-    rows *r = calloc(1, sizeof *r);
+    row_source *r = calloc(1, sizeof *r);
     if (r && pthread_mutex_init(&r->lock, NULL)) {
         free(r);
         return NULL;
@@ -23,9 +23,9 @@ static rows *rows_new(void)
     return r;
 }
 
-anygp_status rows_open_table(const table *t, rows **out, anygp_error *e)
+anygp_status rows_open_table(const table *t, row_source **out, anygp_error *e)
 {
-    rows *r = *out = rows_new();
+    row_source *r = *out = rows_new();
     if (!r) return fail_memory(e, "the row list", sizeof *r);
     r->table = t;
     r->count = t->rows, r->cols = t->cols, r->target = t->target;
@@ -33,7 +33,7 @@ anygp_status rows_open_table(const table *t, rows **out, anygp_error *e)
     return ANYGP_OK;
 }
 
-static anygp_status attach_file(rows *r, const char *path, const read_options *o, anygp_error *e)
+static anygp_status attach_file(row_source *r, const char *path, const read_options *o, anygp_error *e)
 {
     TRY(reader_open(path, o, &r->file, e));
     if (!reader_can_seek(r->file))
@@ -46,9 +46,9 @@ static anygp_status attach_file(rows *r, const char *path, const read_options *o
     return fail_with(e, ANYGP_ERR_DATA, "%s has no data rows; a table needs at least one", reader_name(r->file));
 }
 
-anygp_status rows_open_file(const char *path, const read_options *o, rows **out, anygp_error *e)
+anygp_status rows_open_file(const char *path, const read_options *o, row_source **out, anygp_error *e)
 {
-    rows *r = rows_new();
+    row_source *r = rows_new();
     *out = NULL;
     if (!r) return fail_memory(e, "the row list", sizeof *r);
     anygp_status status = attach_file(r, path, o, e);
@@ -71,7 +71,7 @@ bool rows_can_stay(const char *path)
     return false;
 }
 
-void rows_close(rows *r)
+void rows_close(row_source *r)
 {
     if (!r) return;
     reader_close(r->file);
@@ -79,10 +79,10 @@ void rows_close(rows *r)
     free(r);
 }
 
-int64_t rows_count(const rows *r) { return r->count; }
-int64_t rows_columns(const rows *r) { return r->cols; }
-const column *rows_column(const rows *r, int64_t j) { return &r->columns[j]; }
-int64_t rows_target(const rows *r) { return r->target; }
+int64_t rows_count(const row_source *r) { return r->count; }
+int64_t rows_columns(const row_source *r) { return r->cols; }
+const column *rows_column(const row_source *r, int64_t j) { return &r->columns[j]; }
+int64_t rows_target(const row_source *r) { return r->target; }
 
 bool rows_held(uint64_t seed, int64_t row, double share)
 {
@@ -91,10 +91,10 @@ bool rows_held(uint64_t seed, int64_t row, double share)
 
 /* --------------------------------------------------------------------------------- reading */
 
-int64_t rows_chunk(const rows *r) { return CHUNK_CELLS / r->cols + 1; }
-double *rows_room(const rows *r, int64_t n) { return r->table ? mem_doubles(0, 0) : mem_doubles(n, r->cols); }
+int64_t rows_chunk(const row_source *r) { return CHUNK_CELLS / r->cols + 1; }
+double *rows_room(const row_source *r, int64_t n) { return r->table ? mem_doubles(0, 0) : mem_doubles(n, r->cols); }
 
-static anygp_status read_locked(rows *r, int64_t first, int64_t n, double *room, anygp_error *e)
+static anygp_status read_locked(row_source *r, int64_t first, int64_t n, double *room, anygp_error *e)
 {
     int64_t got;
     TRY(reader_seek(r->file, first, e));
@@ -104,7 +104,7 @@ static anygp_status read_locked(rows *r, int64_t first, int64_t n, double *room,
                      reader_name(r->file));
 }
 
-anygp_status rows_read(rows *r, int64_t first, int64_t n, double *room, const double **at, anygp_error *e)
+anygp_status rows_fetch(row_source *r, int64_t first, int64_t n, double *room, const double **at, anygp_error *e)
 {
     *at = r->table ? r->table->values + first * r->cols : room;
     if (r->table || n == 0) return ANYGP_OK;

@@ -15,19 +15,23 @@
 #include "data/partition.h"
 #include "data/reader.h"
 
-typedef struct rows rows;
+typedef struct row_source row_source;
 
 /* The table must outlive it. */
-anygp_status rows_open_table(const table *t, rows **out, anygp_error *e);
+anygp_status rows_open_table(const table *t, row_source **out, anygp_error *e);
 /* Only for files whose rows can be reached by number: rows_can_stay(path). */
-anygp_status rows_open_file(const char *path, const read_options *o, rows **out, anygp_error *e);
+anygp_status rows_open_file(const char *path, const read_options *o, row_source **out, anygp_error *e);
 bool rows_can_stay(const char *path);
-void rows_close(rows *r); /* accepts NULL */
+void rows_close(row_source *r); /* accepts NULL */
 
-int64_t rows_count(const rows *r);
-int64_t rows_columns(const rows *r);
-const column *rows_column(const rows *r, int64_t j); /* the first of an array of them */
-int64_t rows_target(const rows *r);                  /* as reader_target */
+int64_t rows_count(const row_source *r);
+int64_t rows_columns(const row_source *r);
+const column *rows_column(const row_source *r, int64_t j); /* the first of an array of them */
+int64_t rows_target(const row_source *r);                  /* as reader_target */
+
+/* Rows first .. first+n-1, raw, row-major: *at points into the table, or to `room` (n x cols), which a file needs. */
+anygp_status rows_fetch(row_source *r, int64_t first, int64_t n, double *room, const double **at, anygp_error *e);
+double *rows_room(const row_source *r, int64_t n); /* for rows_fetch; NULL: no memory */
 
 typedef struct rows_part {
     int64_t target, weights; /* columns; weights -1: none */
@@ -41,8 +45,8 @@ bool rows_held(uint64_t seed, int64_t row, double share);
 /* The schema and moments of all usable rows, with `sample` of them at random (all, if there are not more) in their order.
    Each rank reads its share; the sample is read by rank 0 and sent to the others.  d->n is the size of the sample;
    d->total, d->no_target, d->no_weight count all rows. */
-anygp_status rows_scan(rows *r, const rows_part *part, bool fill_missing, int64_t sample, const comm *c, dataset *d,
-                       anygp_error *e);
+anygp_status rows_scan(row_source *r, const rows_part *part, bool fill_missing, int64_t sample, const comm *c,
+                       dataset *d, anygp_error *e);
 
 typedef enum plan_kind { PLAN_RUNS, PLAN_RANDOM, PLAN_KMEANS, PLAN_KDTREE, PLAN_GIVEN } plan_kind;
 
@@ -60,7 +64,7 @@ typedef struct block_plan {
    caller frees it; NULL for RUNS).  Blocks may be more than plan->blocks where some had to be split.  Of a file that stays on
    disk, KMEANS, KDTREE, RANDOM and GIVEN write a scratch file in $TMPDIR, which nobody else can see and which ends with the
    blocks.  The rows must outlive the blocks, the sample need not. */
-anygp_status rows_blocks(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan,
+anygp_status rows_blocks(row_source *r, const rows_part *part, const dataset *sample, const block_plan *plan,
                          row_blocks **out, router **route, anygp_error *e);
 
 #endif

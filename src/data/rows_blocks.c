@@ -39,8 +39,8 @@ static anygp_status route_by_sample(const dataset *d, const block_plan *plan, ro
     return plan->kind == PLAN_KDTREE ? router_kdtree(d->n, d->D, d->X, d->D, plan->blocks, route, e) : ANYGP_OK;
 }
 
-static anygp_status make(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan, router *route,
-                         row_blocks **b, anygp_error *e)
+static anygp_status make(row_source *r, const rows_part *part, const dataset *sample, const block_plan *plan,
+                         router *route, row_blocks **b, anygp_error *e)
 {
     row_units u;
     TRY(row_units_make(part, sample, &u, e));
@@ -49,7 +49,7 @@ static anygp_status make(rows *r, const rows_part *part, const dataset *sample, 
     return plan->keep > 0 ? blocks_keep(*b, plan->keep, b, e) : ANYGP_OK;
 }
 
-anygp_status rows_blocks(rows *r, const rows_part *part, const dataset *sample, const block_plan *plan,
+anygp_status rows_blocks(row_source *r, const rows_part *part, const dataset *sample, const block_plan *plan,
                          row_blocks **out, router **route, anygp_error *e)
 {
     anygp_status status;

@@ -57,7 +57,7 @@ static anygp_status read_chunk(grouping *g, int64_t first, anygp_error *e)
     const double *at;
     g->n = 0;
     if (m > left) m = left;
-    TRY(rows_read(s->r, first, m, g->room, &at, e));
+    TRY(rows_fetch(s->r, first, m, g->room, &at, e));
     for (int64_t k = 0; k < m; k++, at += s->r->cols)
         if (row_units_uses(&s->u, first + k, at)) {
             group_row(s, at, g->row + g->n * group_row_width(s));
@@ -199,7 +199,7 @@ static void hand_over_names(grouping *g)
     g->names.id = NULL;
 }
 
-anygp_status grouped_blocks(rows *r, row_units *u, const block_plan *plan, router *route, row_blocks **out,
+anygp_status grouped_blocks(row_source *r, row_units *u, const block_plan *plan, router *route, row_blocks **out,
                             anygp_error *e)
 {
     grouping g = {.plan = plan, .route = route, .P = plan->blocks > 1 ? plan->blocks : 1};

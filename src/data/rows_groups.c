@@ -58,7 +58,7 @@ static anygp_status group_get(row_blocks *b, int64_t i, block_buffer *buffer, ro
     return ANYGP_OK;
 }
 
-anygp_status group_set_new(rows *r, row_units *u, group_set **out, anygp_error *e)
+anygp_status group_set_new(row_source *r, row_units *u, group_set **out, anygp_error *e)
 {
     static const blocks_ops ops = {group_get, group_free};
     group_set *s = *out = calloc(1, sizeof *s);

@@ -8,7 +8,7 @@
 
 typedef struct group_set {
     row_blocks base;
-    rows *r;
+    row_source *r;
     row_units u;
     int64_t width;         /* of a record, bytes */
     int64_t *start, *size; /* of each block, in records */
@@ -17,7 +17,7 @@ typedef struct group_set {
 } group_set;
 
 /* Without blocks yet; takes u over, also on failure.  Freed by blocks_free. */
-anygp_status group_set_new(rows *r, row_units *u, group_set **out, anygp_error *e);
+anygp_status group_set_new(row_source *r, row_units *u, group_set **out, anygp_error *e);
 /* Room for so many blocks; new ones are empty. */
 anygp_status group_set_reserve(group_set *s, int64_t count, anygp_error *e);
 /* Splits the blocks of more than `cap` rows; the router learns the new ones. */

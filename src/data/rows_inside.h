@@ -7,7 +7,7 @@
 
 #include "data/rows.h"
 
-struct rows {
+struct row_source {
     const table *table; /* or NULL, and then: */
     reader *file;
     pthread_mutex_t lock; /* around the file */
@@ -16,14 +16,11 @@ struct rows {
 };
 
 /* Rows of raw cells that are read at once: about half a megabyte. */
-int64_t rows_chunk(const rows *r);
-
-/* Rows first .. first+n-1, raw, row-major: *at points into the table, or to `room` (n x cols), which a file needs. */
-anygp_status rows_read(rows *r, int64_t first, int64_t n, double *room, const double **at, anygp_error *e);
-double *rows_room(const rows *r, int64_t n); /* for rows_read; NULL: no memory */
+int64_t rows_chunk(const row_source *r);
 
 /* About `wanted` of the usable rows at random (all, where there are not more), raw, in their order; the caller frees. */
-anygp_status rows_sample(rows *r, const rows_part *part, int64_t wanted, int64_t *n, double **cells, anygp_error *e);
+anygp_status rows_sample(row_source *r, const rows_part *part, int64_t wanted, int64_t *n, double **cells,
+                         anygp_error *e);
 
 /* ---------------------------------------------------------------------------------- model units */
 
@@ -52,9 +49,9 @@ void row_units_convert(const row_units *u, const double *row, double *x, double 
 /* --------------------------------------------------------------------------------------- blocks */
 
 /* The plans, without keeping.  u is taken over, also on failure. */
-anygp_status run_blocks(rows *r, row_units *u, const block_plan *plan, row_blocks **out, anygp_error *e);
+anygp_status run_blocks(row_source *r, row_units *u, const block_plan *plan, row_blocks **out, anygp_error *e);
 /* route: of KMEANS and KDTREE, and learns the blocks that were split; NULL for RANDOM and GIVEN. */
-anygp_status grouped_blocks(rows *r, row_units *u, const block_plan *plan, router *route, row_blocks **out,
+anygp_status grouped_blocks(row_source *r, row_units *u, const block_plan *plan, router *route, row_blocks **out,
                             anygp_error *e);
 
 #endif

@@ -11,7 +11,7 @@ enum { RUNS_A_BLOCK = 8 };
 
 typedef struct run_set {
     row_blocks base;
-    rows *r;
+    row_source *r;
     row_units u;
     int64_t runs, each; /* runs in all, and a block */
     int64_t longest;    /* rows of a run at most */
@@ -26,7 +26,7 @@ static anygp_status add_run(const run_set *s, int64_t run, double *room, double 
 {
     int64_t first = run_start(s, run), n = run_start(s, run + 1) - first;
     const double *at;
-    TRY(rows_read(s->r, first, n, room, &at, e));
+    TRY(rows_fetch(s->r, first, n, room, &at, e));
     for (int64_t i = 0; i < n; i++, at += s->r->cols)
         if (row_units_uses(&s->u, first + i, at)) {
             row_units_convert(&s->u, at, X + out->n * s->u.D, y + out->n, w + out->n);
@@ -58,7 +58,7 @@ static void run_free(row_blocks *b)
 }
 
 /* As many blocks as wanted, or more, so that none exceeds the cap. */
-anygp_status run_blocks(rows *r, row_units *u, const block_plan *plan, row_blocks **out, anygp_error *e)
+anygp_status run_blocks(row_source *r, row_units *u, const block_plan *plan, row_blocks **out, anygp_error *e)
 {
     static const blocks_ops ops = {run_get, run_free};
     run_set *s = calloc(1, sizeof *s);

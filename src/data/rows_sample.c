@@ -21,7 +21,7 @@ static void sort_numbers(int64_t n, int64_t *number) { qsort(number, (size_t)n, 
 typedef void (*row_visitor)(void *ctx, int64_t i, const double *row);
 
 /* number[n] increases.  Neighbours are read together: never more than the whole file once, nor more often than n times. */
-static anygp_status visit(rows *r, int64_t n, const int64_t *number, double *room, row_visitor see, void *ctx,
+static anygp_status visit(row_source *r, int64_t n, const int64_t *number, double *room, row_visitor see, void *ctx,
                           anygp_error *e)
 {
     int64_t chunk = rows_chunk(r);
@@ -29,7 +29,7 @@ static anygp_status visit(rows *r, int64_t n, const int64_t *number, double *roo
         const double *at;
         int64_t first = number[i]; /* the visitor may write over those it has seen */
         for (j = i + 1; j < n && number[j] - first < chunk;) j++;
-        TRY(rows_read(r, first, number[j - 1] - first + 1, room, &at, e));
+        TRY(rows_fetch(r, first, number[j - 1] - first + 1, room, &at, e));
         for (int64_t k = i; k < j; k++) see(ctx, k, at + (number[k] - first) * r->cols);
     }
     return ANYGP_OK;
@@ -60,7 +60,7 @@ static int64_t draw_numbers(choice *c, int64_t count, int64_t wanted)
     return have;
 }
 
-static anygp_status choose(rows *r, choice *c, int64_t wanted, double *room, anygp_error *e)
+static anygp_status choose(row_source *r, choice *c, int64_t wanted, double *room, anygp_error *e)
 {
     while (c->found < wanted && c->next < r->count && (c->looked_at < TRIES * wanted || c->found == 0)) {
         int64_t from = c->found, have = draw_numbers(c, r->count, wanted);
@@ -85,7 +85,8 @@ static void copy_row(void *ctx, int64_t i, const double *row)
     memcpy(t->cells + i * t->cols, row, (size_t)t->cols * sizeof *row);
 }
 
-anygp_status rows_sample(rows *r, const rows_part *part, int64_t wanted, int64_t *n, double **cells, anygp_error *e)
+anygp_status rows_sample(row_source *r, const rows_part *part, int64_t wanted, int64_t *n, double **cells,
+                         anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     if (wanted < 1) wanted = 1;

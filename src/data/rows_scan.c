@@ -26,7 +26,7 @@ typedef struct tally {
 } tally;
 
 typedef struct scan {
-    rows *r;
+    row_source *r;
     const rows_part *part;
     const comm *c;
     dataset *d;
@@ -187,7 +187,7 @@ static anygp_status add_row(scan *s, int64_t number, const double *row, anygp_er
 
 static anygp_status scan_share(scan *s, anygp_error *e)
 {
-    rows *r = s->r;
+    row_source *r = s->r;
     int64_t chunk = rows_chunk(r), first = r->count / s->c->size * s->c->rank, end = first + r->count / s->c->size;
     if (s->c->rank == s->c->size - 1) end = r->count;
     double *room = rows_room(r, chunk);
@@ -195,7 +195,7 @@ static anygp_status scan_share(scan *s, anygp_error *e)
     for (int64_t i = first; i < end && !ANYGP_FAILED(status); i += chunk) {
         const double *at;
         int64_t n = end - i < chunk ? end - i : chunk;
-        TRY_DONE(rows_read(r, i, n, room, &at, e));
+        TRY_DONE(rows_fetch(r, i, n, room, &at, e));
         for (int64_t k = 0; k < n; k++)
             if (!rows_held(s->part->seed, i + k, s->part->hold_out)) TRY_DONE(add_row(s, i + k, at + k * r->cols, e));
     }
@@ -295,8 +295,8 @@ static anygp_status run(scan *s, int64_t sample, anygp_error *e)
     return settle(s, e);
 }
 
-anygp_status rows_scan(rows *r, const rows_part *part, bool fill_missing, int64_t sample, const comm *c, dataset *d,
-                       anygp_error *e)
+anygp_status rows_scan(row_source *r, const rows_part *part, bool fill_missing, int64_t sample, const comm *c,
+                       dataset *d, anygp_error *e)
 {
     scan s = {.r = r, .part = part, .c = c, .d = d};
     *d = (dataset){.schema.fill_missing = fill_missing};

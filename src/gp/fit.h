@@ -1,8 +1,27 @@
-/* What the files of fitting share: columns.c, units.c, validate.c and fit.c, which calls them in this order. */
+/* What the files of fitting share: choice.c, columns.c, units.c, monitor.c, validate.c, and fit.c and fit_blocks.c, which call
+   them in this order. */
 #ifndef GP_FIT_H
 #define GP_FIT_H
 
 #include "gp/gp.h"
+
+/* ----------------------------------------------------------------------------------- choice.c */
+
+/* The model that the settings name. */
+typedef struct model_choice {
+    const model_ops *model; /* NULL: auto, which the number of rows decides */
+    bool anytime;           /* a trailing + */
+    bool fix_kernel, fix_noise, fix_inducing;
+} model_choice;
+
+anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e);
+/* For auto. */
+void choice_settle(model_choice *c, int64_t distinct_rows);
+mean_kind choice_mean(const settings *s);
+/* Inducing inputs or rows of a subset. */
+int64_t choice_subset(const model_choice *c, const settings *s);
+const char *choice_select(const model_choice *c, const settings *s);
+double choice_memory(const settings *s); /* --memory, or what the machine has left */
 
 /* ---------------------------------------------------------------------------------- columns.c */
 
@@ -25,12 +44,58 @@ void gp_given_to_model_units(kernel *k, const schema *s);
 
 /* --------------------------------------------------------------------------------- validate.c */
 
-/* --valid 0.1: held[rows], that share of them at random; NULL if --valid is not a fraction. */
-anygp_status valid_hold_out(const table *t, const settings *s, bool **held, anygp_error *e);
+typedef struct valid_rows valid_rows; /* rows to score on, in memory */
+
+/* --valid 0.1: *share; 0 if --valid is not a fraction. */
+anygp_status valid_share(const settings *s, double *share, anygp_error *e);
+/* held[rows], that share of them at random; NULL for none. */
+anygp_status valid_hold_out(const table *t, const settings *s, double share, bool **held, anygp_error *e);
 /* A validation file that is not there is said before the training, not after it. */
-anygp_status valid_check_file(const settings *s, const bool *held, anygp_error *e);
+anygp_status valid_check_file(const settings *s, double share, anygp_error *e);
 /* What is wrong with the rows shows only after the training, and is no reason to throw the model away: a warning. */
-void valid_score_held_out(gp *g, const table *t, int64_t weights, const bool *held, const settings *s);
+void valid_score_held_out(gp *g, const gp_data *data, int64_t weights, double share, const settings *s);
 void valid_score_file(gp_set *m, const settings *s);
+
+/* Rows of --valid for the trace of an anytime run, 10 000 at most; NULL for none.  g needs its schema only. */
+anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, double share, const settings *s,
+                             valid_rows **out, anygp_error *e);
+void valid_rows_free(valid_rows *v); /* accepts NULL */
+anygp_status valid_rows_score(const valid_rows *v, const gp *g, double *rmse, double *mnlp, anygp_error *e);
+
+/* ------------------------------------------------------------------------------------- fit.c */
+
+/* One target's fit. */
+typedef struct fit_task {
+    const gp_data *data;
+    const fit_columns *columns;
+    int64_t target; /* which of columns->target */
+    const bool *held;
+    double hold_out;
+    const settings *s;
+    model_choice choice;
+    double began, limit; /* seconds */
+    gp_set *set;         /* the targets before this one */
+    const gp_hooks *hooks;
+} fit_task;
+
+/* Kernel of the settings, or the default one, over the columns of d; then data and kernel to model units. */
+anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *e);
+void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_equal);
+/* h with its defaults, and the prior mean.  Takes the kernel over. */
+anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h, basis *mean, anygp_error *e);
+anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const problem *p, anygp_error *e);
+
+/* The block of each of n rows, from a table of one column. */
+anygp_status blocks_from_file(const char *path, int64_t n, int64_t **out, anygp_error *e);
+/* A model over blocks. */
+anygp_status fit_blocks(const fit_task *f, gp *g, anygp_error *e);
+
+/* ---------------------------------------------------------------------------------- monitor.c */
+
+/* Runs the training under the eyes of the caller: progress, trace, scores, checkpoints.  d->schema: of the rows. */
+anygp_status fit_train(const fit_task *f, gp *g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
+                       train_result *r, anygp_error *e);
+/* What the result says, into g. */
+void fit_keep_result(gp *g, const dataset *d, const train_result *r);
 
 #endif

@@ -1,7 +1,7 @@
 /* A fitted Gaussian process for one target: the data's description, the posterior, and what is to be told about it.
    This is where model units and data units meet: everything below works in model units, everything above in data
    units.
-       fit.c      table + settings -> gp (fit.h: columns.c, units.c, validate.c)
+       fit.c      table or file + settings -> gp (fit.h: choice.c, columns.c, units.c, monitor.c, validate.c, fit_blocks.c)
        predict.c  gp + rows in data units -> predictions in data units
        bind.c     columns of a file -> inputs of a gp
        score.c    labelled rows -> scores
@@ -12,6 +12,7 @@
 
 #include "base/settings.h"
 #include "data/dataset.h"
+#include "data/rows.h"
 #include "infer/train.h"
 #include "model/model.h"
 #include "predict/scores.h"
@@ -23,10 +24,13 @@ typedef struct gp_scores {
 
 typedef struct gp {
     schema schema;
+    char *name; /* of the model as the user writes it: dtc+ */
     const model_ops *model;
     posterior *posterior;
     double objective, objective_rows, log_prior, jitter, rows, seconds;
-    int64_t inducing; /* rows the posterior rests on */
+    bool estimate;    /* the objective is a running estimate */
+    int64_t inducing; /* rows or inducing inputs the posterior rests on */
+    int64_t blocks;   /* the rows were in so many; 0: not in blocks */
     int64_t iterations, evaluations;
     anygp_status status; /* OK, TIME_LIMIT or INTERRUPTED */
     gp_scores loo, valid;
@@ -45,7 +49,24 @@ typedef struct anygp_model gp_set;
 void gp_free(gp *g);
 void gp_set_free(gp_set *m);
 
-anygp_status gp_fit(const table *t, const settings *s, gp_set **out, anygp_error *e);
+/* Training data: a table, or one without values whose rows stay in a file. */
+typedef struct gp_data {
+    const table *table;
+    row_source *file; /* NULL: all is in the table */
+} gp_data;
+
+/* What a fit cannot do itself: it lies below the model file. */
+typedef struct gp_hooks {
+    const char *checkpoint; /* path of the run's state; NULL: none is written or read */
+    anygp_status (*save)(void *ctx, const gp_set *so_far, anygp_error *e);
+    void *ctx;
+} gp_hooks;
+
+/* hooks may be NULL. */
+anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e);
+
+/* dtc+ and the like to its model; NULL: there is none. */
+const model_ops *model_named(const char *name, bool *anytime);
 
 /* The kernel as an expression with values in data units (digits significant ones); freed by free(). */
 anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e);

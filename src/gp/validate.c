@@ -1,72 +1,126 @@
 /* --valid: a share of the rows that is held out, or a file, and the scores on it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/c_locale.h"
 #include "base/memory.h"
-#include "base/random.h"
 #include "gp/fit.h"
 
-anygp_status valid_hold_out(const table *t, const settings *s, bool **held, anygp_error *e)
+anygp_status valid_share(const settings *s, double *share, anygp_error *e)
 {
     const char *text = settings_text(s, SET_VALID);
     char *end;
     c_locale l = c_locale_enter();
-    double share = strtod(text, &end);
+    double value = strtod(text, &end);
     c_locale_leave(l);
+    *share = 0;
+    if (end == text || *end) return ANYGP_OK;
+    if (!(value > 0 && value < 1))
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "valid: %.40s is not a file, nor a fraction between 0 and 1", text);
+    *share = value;
+    return ANYGP_OK;
+}
+
+static uint64_t seed_of(const settings *s) { return (uint64_t)settings_integer(s, SET_SEED); }
+
+anygp_status valid_hold_out(const table *t, const settings *s, double share, bool **held, anygp_error *e)
+{
     int64_t left = 0;
     *held = NULL;
-    if (end == text || *end) return ANYGP_OK;
-    if (!(share > 0 && share < 1))
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "valid: %.40s is not a file, nor a fraction between 0 and 1", text);
+    if (share == 0) return ANYGP_OK;
     if (!(*held = mem_zeroed(t->rows, sizeof **held))) return fail_memory(e, "the held-out rows", (double)t->rows);
-    random_stream r = {(uint64_t)settings_integer(s, SET_SEED), RANDOM_SPLIT, 0};
-    for (int64_t i = 0; i < t->rows; i++) {
-        (*held)[i] = random_uniform(r, (uint64_t)i) < share;
-        left += !(*held)[i];
-    }
+    for (int64_t i = 0; i < t->rows; i++) left += !((*held)[i] = rows_held(seed_of(s), i, share));
     if (left > 0) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_DATA, "valid: all %lld rows were held out; hold out a smaller share",
                      (long long)t->rows);
 }
 
-anygp_status valid_check_file(const settings *s, const bool *held, anygp_error *e)
+anygp_status valid_check_file(const settings *s, double share, anygp_error *e)
 {
     const char *path = settings_text(s, SET_VALID);
     reader *r = NULL;
     read_options o = READ_DEFAULTS;
-    if (!*path || held || !strcmp(path, "-")) return ANYGP_OK;
+    if (!*path || share > 0 || !strcmp(path, "-")) return ANYGP_OK;
     anygp_status status = reader_open(path, &o, &r, e);
     reader_close(r);
     return status;
 }
 
-static anygp_status score_rows(const gp *g, const table *t, int64_t weights, const bool *held, gp_scores *scores,
+/* ------------------------------------------------------------------------------ rows held out */
+
+/* Calls take(ctx, inputs in data units, target, weight, row number) for the rows held out, until it says it is enough. */
+typedef struct held_walk {
+    const gp *g;
+    int64_t weights;
+    anygp_status (*take)(void *ctx, const double *row, double y, double w, int64_t number, bool *enough,
+                         anygp_error *e);
+    void *ctx;
+} held_walk;
+
+static anygp_status walk_chunk(const held_walk *w, const double *cells, int64_t cols, int64_t first, int64_t n,
+                               uint64_t seed, double share, double *row, bool *enough, anygp_error *e)
+{
+    const schema *c = &w->g->schema;
+    for (int64_t i = 0; i < n && !*enough; i++, cells += cols) {
+        if (!rows_held(seed, first + i, share)) continue;
+        for (int64_t j = 0; j < c->inputs; j++) row[j] = cells[c->input[j].number];
+        TRY(w->take(w->ctx, row, cells[c->target_number], w->weights < 0 ? 1 : cells[w->weights], first + i, enough,
+                    e));
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status walk_held(const held_walk *w, const gp_data *data, const settings *s, double share, anygp_error *e)
+{
+    enum { CHUNK = 4096 };
+    anygp_status status = ANYGP_OK;
+    const table *t = data->table;
+    bool enough = false;
+    double *row = mem_alloc(w->g->schema.inputs, sizeof *row), *room = data->file ? rows_room(data->file, CHUNK) : NULL;
+    if (!row || (data->file && !room)) {
+        status = fail_memory(e, "a block of rows", 8.0 * CHUNK * (double)t->cols);
+        goto done;
+    }
+    for (int64_t i = 0; i < t->rows && !enough; i += CHUNK) {
+        int64_t n = t->rows - i < CHUNK ? t->rows - i : CHUNK;
+        const double *cells = t->values + i * t->cols;
+        if (data->file) TRY_DONE(rows_fetch(data->file, i, n, room, &cells, e));
+        TRY_DONE(walk_chunk(w, cells, t->cols, i, n, seed_of(s), share, row, &enough, e));
+    }
+done:
+    free(row);
+    free(room);
+    return status;
+}
+
+static anygp_status take_score(void *ctx, const double *row, double y, double w, int64_t number, bool *enough,
                                anygp_error *e)
 {
-    const schema *c = &g->schema;
+    (void)enough;
+    return scorer_add(ctx, row, y, w, number, e);
+}
+
+static anygp_status score_held(const gp *g, const gp_data *data, int64_t weights, double share, const settings *s,
+                               gp_scores *scores, anygp_error *e)
+{
     scorer *r = NULL;
-    double *row = mem_alloc(c->inputs, sizeof *row);
-    anygp_status status = row ? scorer_new(g, 1e8, false, &r, e) : fail_memory(e, "a row", 8.0 * (double)c->inputs);
-    for (int64_t i = 0; i < t->rows && !ANYGP_FAILED(status); i++) {
-        const double *cells = t->values + i * t->cols;
-        if (!held[i]) continue;
-        for (int64_t j = 0; j < c->inputs; j++) row[j] = cells[c->input[j].number];
-        status = scorer_add(r, row, cells[c->target_number], weights < 0 ? 1 : cells[weights], i, e);
-    }
+    TRY(scorer_new(g, 1e8, false, &r, e));
+    held_walk w = {g, weights, take_score, r};
+    anygp_status status = walk_held(&w, data, s, share, e);
     if (!ANYGP_FAILED(status)) status = scorer_finish(r, scores, e);
     scorer_free(r);
-    free(row);
     if (!ANYGP_FAILED(status) && scores->count <= 1)
         status = fail_with(e, ANYGP_ERR_DATA, "no row with a target was held out");
     return status;
 }
 
-void valid_score_held_out(gp *g, const table *t, int64_t weights, const bool *held, const settings *s)
+void valid_score_held_out(gp *g, const gp_data *data, int64_t weights, double share, const settings *s)
 {
     anygp_error why;
     gp_scores scores = {0};
-    if (ANYGP_FAILED(score_rows(g, t, weights, held, &scores, &why)))
+    if (comm_world()->rank != 0) return;
+    if (ANYGP_FAILED(score_held(g, data, weights, share, s, &scores, &why)))
         settings_log(s, ANYGP_WARNING, "no validation scores: %s", why.text);
     else
         g->valid = scores;
@@ -81,4 +135,103 @@ void valid_score_file(gp_set *m, const settings *s)
     else
         settings_log(s, ANYGP_WARNING, "no validation scores: %s", scores ? why.text : "not enough memory");
     free(scores);
+}
+
+/* -------------------------------------------------------------------------- scores on the way */
+
+enum { VALID_MOST = 10000 };
+
+struct valid_rows {
+    int64_t n, inputs;
+    double *row, *y, *w;
+};
+
+void valid_rows_free(valid_rows *v)
+{
+    if (!v) return;
+    free(v->row);
+    free(v->y);
+    free(v->w);
+    free(v);
+}
+
+static anygp_status take_row(void *ctx, const double *row, double y, double w, int64_t number, bool *enough,
+                             anygp_error *e)
+{
+    valid_rows *v = ctx;
+    (void)number, (void)e;
+    if (isfinite(y) && w > 0) {
+        memcpy(v->row + v->n * v->inputs, row, (size_t)v->inputs * sizeof *row);
+        v->y[v->n] = y, v->w[v->n++] = w;
+    }
+    *enough = v->n == VALID_MOST;
+    return ANYGP_OK;
+}
+
+static anygp_status read_valid_file(const gp *g, const settings *s, valid_rows *v, anygp_error *e)
+{
+    gp *list[1] = {(gp *)g};
+    gp_set set = {.targets = 1, .gp = list};
+    binding *b = NULL;
+    int64_t got = 1, weights = -1;
+    const double *cells;
+    bool enough = false;
+    double *row = mem_alloc(v->inputs, sizeof *row);
+    anygp_status status = row ? ANYGP_OK : fail_memory(e, "a row", 8.0 * (double)v->inputs);
+    if (!ANYGP_FAILED(status)) status = binding_open(&set, settings_text(s, SET_VALID), s, &b, e);
+    if (!ANYGP_FAILED(status) && settings_given(s, SET_WEIGHTS))
+        status = binding_column(b, settings_text(s, SET_WEIGHTS), &weights, e);
+    if (!ANYGP_FAILED(status) && binding_target(b, 0) < 0)
+        status = fail_with(e, ANYGP_ERR_DATA, "valid: %.200s has no target column", settings_text(s, SET_VALID));
+    while (!ANYGP_FAILED(status) && got && !enough) {
+        status = binding_next(b, 1, row, &cells, &got, e);
+        if (!ANYGP_FAILED(status) && got)
+            status = take_row(v, row, cells[binding_target(b, 0)], weights < 0 ? 1 : cells[weights], 0, &enough, e);
+    }
+    binding_close(b);
+    free(row);
+    return status;
+}
+
+anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, double share, const settings *s,
+                             valid_rows **out, anygp_error *e)
+{
+    *out = NULL;
+    if (!settings_given(s, SET_VALID) || !strcmp(settings_text(s, SET_VALID), "-") || comm_world()->rank != 0)
+        return ANYGP_OK;
+    valid_rows *v = calloc(1, sizeof *v);
+    if (!v) return fail_memory(e, "the validation rows", sizeof *v);
+    v->inputs = g->schema.inputs;
+    v->row = mem_doubles(VALID_MOST, v->inputs);
+    v->y = mem_alloc(VALID_MOST, sizeof(double));
+    v->w = mem_alloc(VALID_MOST, sizeof(double));
+    anygp_status status = ANYGP_OK;
+    if (!v->row || !v->y || !v->w)
+        status = fail_memory(e, "the validation rows", 8.0 * VALID_MOST * (double)(v->inputs + 2));
+    else if (share > 0)
+        status = walk_held(&(held_walk){g, weights, take_row, v}, data, s, share, e);
+    else
+        status = read_valid_file(g, s, v, e);
+    if (ANYGP_FAILED(status) || v->n == 0)
+        valid_rows_free(v);
+    else
+        *out = v;
+    return status;
+}
+
+anygp_status valid_rows_score(const valid_rows *v, const gp *g, double *rmse, double *mnlp, anygp_error *e)
+{
+    scorer *r = NULL;
+    gp_scores scores = {0};
+    TRY(scorer_new(g, 1e8, false, &r, e));
+    anygp_status status = ANYGP_OK;
+    for (int64_t i = 0; i < v->n && !ANYGP_FAILED(status); i++)
+        status = scorer_add(r, v->row + i * v->inputs, v->y[i], v->w[i], i, e);
+    if (!ANYGP_FAILED(status)) status = scorer_finish(r, &scores, e);
+    scorer_free(r);
+    for (int i = 0; i < scores.count; i++) {
+        if (!strcmp(scores.list[i].name, "rmse")) *rmse = scores.list[i].value;
+        if (!strcmp(scores.list[i].name, "mnlp")) *mnlp = scores.list[i].value;
+    }
+    return status;
 }

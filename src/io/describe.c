@@ -69,17 +69,19 @@ json_t *describe_gp(const gp *g, const settings *s)
     json_t *o = NULL;
     if (!gp_kernel_text(g, 10, &units, NULL) &&
         !kernel_format(p->kernel, kernel_values(p->kernel), 17, &model_units, NULL))
-        o = json_pack("{s:s, s:s, s:f, s:s, s:{s:s, s:f, s:o, s:b}, s:f, s:I, s:f, s:I, s:o, s:f, s:I, s:I, s:s, s:o, "
-                      "s:{s:o, s:o}, "
-                      "s:o, s:{s:s, s:f, s:f}}",
-                      "model", g->model->name, "kernel", units, "noise", gp_noise(g), "mean", mean_names[p->mean.kind],
-                      "objective", "name", g->model->objective, "value", g->objective, "n", rounded(g->objective_rows),
-                      "exact", 1, "log_prior", g->log_prior, "inducing", (json_int_t)g->inducing, "jitter", g->jitter,
-                      "seed", (json_int_t)settings_integer(s, SET_SEED), "rows", rounded(g->rows), "seconds",
-                      g->seconds, "iterations", (json_int_t)g->iterations, "evaluations", (json_int_t)g->evaluations,
-                      "status", status_names[g->status], "data", schema_json(&g->schema), "scores", "leave_one_out",
-                      scores_json(&g->loo), "valid", scores_json(&g->valid), "trace", trace_json(g), "internal",
-                      "kernel", model_units, "noise", p->noise, "mean_variance", p->mean.B);
+        o = json_pack(
+            "{s:s, s:s, s:f, s:s, s:{s:s, s:f, s:o, s:b}, s:f, s:I, s:I, s:f, s:I, s:o, s:f, s:I, s:I, s:s, s:o, "
+            "s:{s:o, s:o}, "
+            "s:o, s:{s:s, s:f, s:f}}",
+            "model", g->name, "kernel", units, "noise", gp_noise(g), "mean", mean_names[p->mean.kind], "objective",
+            "name", g->model->objective, "value", isnan(g->objective) ? 0 : g->objective, "n",
+            rounded(g->objective_rows), "exact", !g->estimate, "log_prior", g->log_prior, "inducing",
+            (json_int_t)g->inducing, "blocks", (json_int_t)g->blocks, "jitter", g->jitter, "seed",
+            (json_int_t)settings_integer(s, SET_SEED), "rows", rounded(g->rows), "seconds", g->seconds, "iterations",
+            (json_int_t)g->iterations, "evaluations", (json_int_t)g->evaluations, "status", status_names[g->status],
+            "data", schema_json(&g->schema), "scores", "leave_one_out", scores_json(&g->loo), "valid",
+            scores_json(&g->valid), "trace", trace_json(g), "internal", "kernel", model_units, "noise", p->noise,
+            "mean_variance", p->mean.B);
     free(units);
     free(model_units);
     return o;
@@ -89,7 +91,8 @@ json_t *describe_settings(const settings *s)
 {
     json_t *o = json_object();
     for (setting_id i = 0; i < SETTING_COUNT; i++)
-        if (settings_changed(s, i)) json_object_set_new(o, setting_at(i)->name, text(settings_text(s, i)));
+        if (settings_changed(s, i) && i != SET_OUTPUT)
+            json_object_set_new(o, setting_at(i)->name, text(settings_text(s, i)));
     return o;
 }
 
@@ -226,7 +229,12 @@ static anygp_status parse_summary(const json_t *j, gp *g, anygp_error *e)
 {
     const json_t *objective = json_object_get(j, "objective"), *scores = json_object_get(j, "scores");
     int status = index_of(get_word(j, "status"), status_names, 3);
-    g->model = model_find(get_word(j, "model"));
+    bool anytime;
+    g->name = mem_strdup(get_word(j, "model"));
+    if (!g->name) return fail_memory(e, "the model's name", 0);
+    g->model = model_named(g->name, &anytime);
+    g->estimate = json_is_false(json_object_get(objective, "exact"));
+    if (!get_count(j, "blocks", INT64_MAX, &g->blocks)) g->blocks = 0;
     if (!g->model)
         return fail_with(e, ANYGP_ERR_FILE, "the model file holds a '%.40s' model, which this version does not know",
                          get_word(j, "model"));

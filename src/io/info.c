@@ -61,13 +61,17 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
         fprintf(p->stream, "target '%s'\n", g->schema.target);
     else
         fprintf(p->stream, "target column %lld\n", (long long)g->schema.target_number);
-    line(p, "model", "%s, %lld rows in the posterior", g->model->name, (long long)g->inducing);
+    if (g->blocks)
+        line(p, "model", "%s, %lld inducing inputs, rows in %lld blocks", g->name, (long long)g->inducing,
+             (long long)g->blocks);
+    else
+        line(p, "model", "%s, %lld rows in the posterior", g->name, (long long)g->inducing);
     line(p, "rows", "%.15g", g->rows);
     inputs_line(p, &g->schema);
     line(p, "kernel", "%s", kernel_text);
     line(p, "noise", "variance %.4g (sd %.4g)", gp_noise(g), sqrt(gp_noise(g)));
-    line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it; log prior %.4g", g->model->objective,
-         g->objective, g->objective_rows, g->log_prior);
+    line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it%s; log prior %.4g", g->model->objective,
+         g->objective, g->objective_rows, g->estimate ? " (a running estimate)" : "", g->log_prior);
     scores_line(p, "leave-one-out", &g->loo);
     scores_line(p, "validation", &g->valid);
     line(p, "training", "%lld iterations, %lld evaluations, %.3g s, seed %lld%s%s", (long long)g->iterations,

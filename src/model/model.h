@@ -26,8 +26,9 @@ typedef struct problem {
     bool learn_inducing;
     /* Models over blocks: */
     row_blocks *blocks;
-    const router *route; /* pic: the block of a row; else NULL */
-    double keep;         /* bytes a batch pass may hold between its two halves */
+    const router *route;      /* pic: the block of a row; else NULL */
+    const int64_t *block_ids; /* names of the blocks where the user gave them; else NULL: 0, 1, ... */
+    double keep;              /* bytes a batch pass may hold between its two halves */
 } problem;
 
 /* Closed-form leave-one-out predictions of y, one for each original row (model units). */

@@ -91,7 +91,8 @@ static bool sparse_evaluate(void *state, const hyper *h, bool grow, double *jitt
 static anygp_status add_rows(const sparse_state *q, posterior *p, anygp_error *e)
 {
     if (q->kind->test != TEST_BLOCK || q->problem->comm->rank != 0) return ANYGP_OK;
-    return pic_rows_new(q->problem->blocks, q->problem->route, &((sparse_posterior *)p)->rows, e);
+    return pic_rows_new(q->problem->blocks, q->problem->route, q->problem->block_ids, &((sparse_posterior *)p)->rows,
+                        e);
 }
 
 static anygp_status make_posterior(sparse_state *q, const double *m, const double *B, const double sums[3],

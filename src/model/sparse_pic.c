@@ -17,10 +17,10 @@ struct pic_rows {
     int64_t n, D, blocks;
     double *X, *y, *w; /* n x D row-major, n, n: block after block */
     double *start;     /* blocks + 1 */
+    double *ids;       /* blocks: the user's names of them */
     router *route;
-    double *route_values; /* of a file: router_values are copied by the router */
-    double **factor;      /* of each block: L_G (n x n), then L_G^-1 y; NULL: not yet */
-    double room;          /* bytes left for them */
+    double **factor; /* of each block: L_G (n x n), then L_G^-1 y; NULL: not yet */
+    double room;     /* bytes left for them */
 };
 
 enum { FACTOR_SHARE = 4 }; /* of the memory that is left, one part in so many for factors */
@@ -34,6 +34,7 @@ void pic_rows_free(pic_rows *r)
     free(r->y);
     free(r->w);
     free(r->start);
+    free(r->ids);
     router_free(r->route);
     free(r);
 }
@@ -82,14 +83,16 @@ static anygp_status copy_router(const router *from, int64_t D, router **to, anyg
     return router_from_values(rows, cols, values, D, to, e);
 }
 
-anygp_status pic_rows_new(row_blocks *b, const router *route, pic_rows **out, anygp_error *e)
+anygp_status pic_rows_new(row_blocks *b, const router *route, const int64_t *ids, pic_rows **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     block_buffer buffer = {0};
     pic_rows *r = calloc(1, sizeof *r);
     if (!r) return fail_memory(e, "the blocks", sizeof *r);
     r->D = b->D, r->blocks = b->count;
-    if (!(r->start = mem_alloc(b->count + 1, sizeof *r->start))) {
+    r->start = mem_alloc(b->count + 1, sizeof *r->start);
+    r->ids = mem_alloc(b->count, sizeof *r->ids);
+    if (!r->start || !r->ids) {
         status = fail_memory(e, "the blocks", 8.0 * (double)b->count);
         goto done;
     }
@@ -102,6 +105,7 @@ anygp_status pic_rows_new(row_blocks *b, const router *route, pic_rows **out, an
         goto done;
     }
     TRY_DONE(copy_rows(b, &buffer, r, e));
+    for (int64_t i = 0; i < b->count; i++) r->ids[i] = (double)(ids ? ids[i] : i);
     TRY_DONE(copy_router(route, r->D, &r->route, e));
     TRY_DONE(finish_rows(r, e));
 done:
@@ -123,6 +127,7 @@ int64_t pic_arrays(pic_rows *r, named_array *list)
     list[k++] = (named_array){"y", r->n, 1, r->y, false};
     list[k++] = (named_array){"w", r->n, 1, r->w, false};
     list[k++] = (named_array){"start", r->blocks + 1, 1, r->start, false};
+    list[k++] = (named_array){"ids", r->blocks, 1, r->ids, false};
     list[k++] = (named_array){"router", rows, cols, route, false};
     return k;
 }
@@ -143,18 +148,18 @@ static bool rows_make_sense(const named_array *start, const named_array *w)
 
 anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **out, anygp_error *e)
 {
-    static const char *const names[] = {"X", "y", "w", "start", "router"};
-    named_array *a[5];
-    for (int i = 0; i < 5; i++)
+    static const char *const names[] = {"X", "y", "w", "start", "ids", "router"};
+    named_array *a[6];
+    for (int i = 0; i < 6; i++)
         if (!(a[i] = (named_array *)named_array_find(list, count, names[i])))
             return fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete",
                              names[i]);
     int64_t n = a[0]->cols, P = a[3]->rows - 1;
     if (a[0]->rows != D || a[1]->rows != n || a[1]->cols != 1 || a[2]->rows != n || a[2]->cols != 1 || P < 1 ||
-        a[3]->cols != 1 || !rows_make_sense(a[3], a[2]))
+        a[3]->cols != 1 || a[4]->rows != P || a[4]->cols != 1 || !rows_make_sense(a[3], a[2]))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's blocks of rows do not fit together; it is damaged");
     router *route = NULL;
-    TRY(router_from_values(a[4]->rows, a[4]->cols, a[4]->values, D, &route, e));
+    TRY(router_from_values(a[5]->rows, a[5]->cols, a[5]->values, D, &route, e));
     pic_rows *r = calloc(1, sizeof *r);
     if (!r || router_blocks(route) != P) {
         router_free(route);
@@ -166,7 +171,8 @@ anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **ou
     anygp_status status = finish_rows(r, e);
     if (ANYGP_FAILED(status)) return pic_rows_free(r), status;
     r->X = a[0]->values, r->y = a[1]->values, r->w = a[2]->values, r->start = a[3]->values;
-    for (int i = 0; i < 4; i++) a[i]->values = NULL;
+    r->ids = a[4]->values;
+    for (int i = 0; i < 5; i++) a[i]->values = NULL;
     *out = r;
     return ANYGP_OK;
 }

@@ -43,7 +43,8 @@ bool posterior_is_sparse(const posterior *p);
 /* ------------------------------------------------------------------------------ pic [sparse_pic.c] */
 
 /* The training rows of every block, and the way to it. */
-anygp_status pic_rows_new(row_blocks *b, const router *route, pic_rows **out, anygp_error *e);
+/* ids: names of the blocks, or NULL for 0, 1, ... */
+anygp_status pic_rows_new(row_blocks *b, const router *route, const int64_t *ids, pic_rows **out, anygp_error *e);
 void pic_rows_free(pic_rows *r); /* accepts NULL */
 int64_t pic_arrays(pic_rows *r, named_array *list);
 /* Takes the arrays' memory over on success. */

@@ -198,6 +198,22 @@ static void kdtree_cuts_the_widest_column_at_the_median(void **state)
     router_free(r);
 }
 
+static void kdtree_keeps_equal_rows_together_on_the_nearer_side(void **state)
+{
+    (void)state;
+    const double column[2][8] = {{0, 1, 1, 1, 1, 2, 2, 2}, {0, 0, 0, 1, 1, 1, 1, 2}};
+    const int64_t left[2] = {5, 3};
+    for (int c = 0; c < 2; c++) {
+        double X[8 * LD] = {0};
+        for (int i = 0; i < 8; i++) X[i * LD + 2] = column[c][i];
+        router *r = make_router(ROUTER_KDTREE, 8, X, 2);
+        int64_t *block = route(r, 8, X);
+        for (int i = 0; i < 8; i++) assert_int_equal(block[i], i >= left[c]);
+        free(block);
+        router_free(r);
+    }
+}
+
 static int64_t different_rows(int64_t n, const double *X)
 {
     int64_t count = 0;
@@ -478,6 +494,51 @@ static void random_arrays_are_refused_or_safe(void **state)
     free(X);
 }
 
+/* Two splits of a kdtree: the root's parts are rows 2 and 3, the parts of one of these rows 4 and 5. */
+static void lost_shared_and_circular_parts_are_refused(void **state)
+{
+    (void)state;
+    enum { ROWS = 6, COLS = 4 };
+    const double good[ROWS * COLS] = {1,
+                                      1,
+                                      D,
+                                      0,
+                                      /* root: */ 2,
+                                      0,
+                                      0,
+                                      0.5,
+                                      /* left: */ 4,
+                                      0,
+                                      1,
+                                      0.5,
+                                      /* right: */ 0,
+                                      1,
+                                      0,
+                                      0,
+                                      /* left of left: */ 0,
+                                      0,
+                                      0,
+                                      0,
+                                      /* right of left: */ 0,
+                                      2,
+                                      0,
+                                      0};
+    const struct {
+        int64_t row, column;
+        double value;
+    } damage[] = {{2, 0, 0}, {1, 0, 4}, {3, 0, 4}, {2, 0, 2}, {2, 0, 1},
+                  {4, 0, 2}, {1, 0, 3}, {5, 1, 1}, {4, 1, 2}, {1, 1, 1}};
+    double *X = make_rows(13, 9);
+    assert_true(try_values(ROWS, COLS, good, 9, X));
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        double values[ROWS * COLS];
+        memcpy(values, good, sizeof values);
+        values[damage[i].row * COLS + damage[i].column] = damage[i].value;
+        assert_false(try_values(ROWS, COLS, values, 9, X));
+    }
+    free(X);
+}
+
 static void wrong_arguments_get_a_sentence(void **state)
 {
     (void)state;
@@ -506,6 +567,7 @@ int main(void)
         cmocka_unit_test(same_seed_same_router_and_another_seed_another),
         cmocka_unit_test(kdtree_blocks_of_different_rows_are_equal_up_to_one),
         cmocka_unit_test(kdtree_cuts_the_widest_column_at_the_median),
+        cmocka_unit_test(kdtree_keeps_equal_rows_together_on_the_nearer_side),
         cmocka_unit_test(kdtree_of_few_different_rows_has_a_block_for_each),
         cmocka_unit_test(parts_keep_the_cap_and_routing_finds_them_again),
         cmocka_unit_test(one_cut_makes_as_few_parts_as_the_cap_allows),
@@ -515,6 +577,7 @@ int main(void)
         cmocka_unit_test(values_give_the_same_routes_and_go_on_splitting_the_same),
         cmocka_unit_test(damaged_arrays_are_refused_or_safe),
         cmocka_unit_test(random_arrays_are_refused_or_safe),
+        cmocka_unit_test(lost_shared_and_circular_parts_are_refused),
         cmocka_unit_test(wrong_arguments_get_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,9 +62,9 @@ static void write_fortran(const char *path)
     fclose(f);
 }
 
-static rows *open_rows(const char *path)
+static row_source *open_rows(const char *path)
 {
-    rows *r = NULL;
+    row_source *r = NULL;
     anygp_error e;
     anygp_status status = path ? rows_open_file(path, NULL, &r, &e) : rows_open_table(&whole, &r, &e);
     if (ANYGP_FAILED(status)) print_error("%s\n", e.text);
@@ -72,7 +72,7 @@ static rows *open_rows(const char *path)
     return r;
 }
 
-static dataset scan(rows *r, bool fill, int64_t sample)
+static dataset scan(row_source *r, bool fill, int64_t sample)
 {
     dataset d;
     anygp_error e;
@@ -142,7 +142,7 @@ static void scan_equals_building_the_whole_table(void **state)
     for (int fill = 0; fill < 2; fill++) {
         make_cells(fill);
         name_columns(true);
-        rows *r = open_rows(NULL);
+        row_source *r = open_rows(NULL);
         dataset a = build(fill), b = scan(r, fill, 100), c = scan(r, fill, ROWS);
         double sd_a[COLS], sd_b[COLS], rms_a, rms_b;
         assert_true(b.n == 100 && a.n == c.n && c.used == a.n && b.used == a.n);
@@ -177,10 +177,10 @@ static void table_and_files_give_the_same_sample_and_moments(void **state)
 {
     (void)state;
     write_all(true);
-    rows *t = open_rows(NULL);
+    row_source *t = open_rows(NULL);
     dataset a = scan(t, true, 77);
     for (int k = 0; k < PATHS; k++) {
-        rows *f = open_rows(paths[k]);
+        row_source *f = open_rows(paths[k]);
         dataset b = scan(f, true, 77);
         assert_int_equal(rows_count(f), ROWS);
         assert_int_equal(rows_target(f), TARGET);
@@ -200,7 +200,7 @@ static void sample_is_uniform_over_the_used_rows(void **state)
     make_cells(false);
     name_columns(false);
     for (int64_t i = 0; i < ROWS; i++) cells[i * COLS + 4] = (double)i;
-    rows *r = open_rows(NULL);
+    row_source *r = open_rows(NULL);
     for (uint64_t seed = 0; seed < 60; seed++) {
         rows_part p = {.target = TARGET, .weights = WEIGHTS, .hold_out = 0.1, .seed = seed};
         dataset d;
@@ -227,7 +227,7 @@ static void few_used_rows_are_found(void **state)
     name_columns(false);
     for (int64_t i = 0; i < ROWS; i++)
         if (i % 250 != 11) cells[i * COLS + TARGET] = NAN;
-    rows *r = open_rows(NULL);
+    row_source *r = open_rows(NULL);
     rows_part p = {.target = TARGET, .weights = -1};
     dataset d;
     assert_int_equal(rows_scan(r, &p, false, 3, comm_self(), &d, NULL), ANYGP_OK);
@@ -243,7 +243,7 @@ static void check_refusal(bool fill)
     table_part p = {.target = TARGET, .weights = WEIGHTS};
     rows_part q = {.target = TARGET, .weights = WEIGHTS};
     dataset d;
-    rows *r = open_rows(NULL);
+    row_source *r = open_rows(NULL);
     assert_int_equal(dataset_build(&whole, &p, fill, &d, &a), ANYGP_ERR_DATA);
     assert_int_equal(rows_scan(r, &q, fill, 50, comm_self(), &d, &b), ANYGP_ERR_DATA);
     assert_string_equal(a.text, b.text);
@@ -271,7 +271,7 @@ static void text_columns_are_levels_as_in_the_table(void **state)
     (void)state;
     const char csv[] = "colour,one,some,y\nred,a,b,1\nblue,a,b,2\n,a,,3\nred,a,b,4\ngreen,a,b,5\n";
     table *t;
-    rows *r;
+    row_source *r;
     dataset a, b;
     row_blocks *k;
     row_block x;
@@ -354,7 +354,7 @@ static anygp_status team_broadcast(void *ctx, int root, int64_t bytes, void *dat
 static void *scan_as_member(void *ctx)
 {
     member *m = ctx;
-    rows *r = open_rows(m->path);
+    row_source *r = open_rows(m->path);
     m->status = rows_scan(r, &part, m->fill, 60, &m->c, &m->d, &m->error);
     rows_close(r);
     return NULL;
@@ -381,7 +381,7 @@ static void ranks_find_what_one_finds(void **state)
     (void)state;
     member m[RANKS];
     write_all(false);
-    rows *t = open_rows(NULL);
+    row_source *t = open_rows(NULL);
     dataset one = scan(t, false, 60);
     scan_as_team(m, "rows.npy", false);
     for (int k = 0; k < RANKS; k++) {
@@ -499,7 +499,7 @@ static void check_same_taken(const taken *a, const taken *b)
 
 static taken take_plan(const char *path, const dataset *all, const block_plan *plan, router **route)
 {
-    rows *r = open_rows(path);
+    row_source *r = open_rows(path);
     dataset d = scan(r, true, 200);
     row_blocks *b = NULL;
     anygp_error e;
@@ -519,7 +519,7 @@ static taken take_plan(const char *path, const dataset *all, const block_plan *p
 /* All rows, in the units of the scan: its own sample of everything. */
 static dataset all_in_model_units(void)
 {
-    rows *r = open_rows(NULL);
+    row_source *r = open_rows(NULL);
     dataset all = scan(r, true, ROWS);
     standardize(&all);
     rows_close(r);
@@ -593,7 +593,7 @@ static void kept_blocks_need_no_file(void **state)
 {
     (void)state;
     write_all(true);
-    rows *r = open_rows("rows.npy");
+    row_source *r = open_rows("rows.npy");
     dataset d = scan(r, true, 50);
     row_blocks *b;
     row_block first, again;
@@ -624,7 +624,7 @@ static void kept_blocks_need_no_file(void **state)
 /* Each row is where the router would send it.  No two rows are equal here. */
 static void check_routing(const block_plan *plan, const char *path)
 {
-    rows *r = open_rows(path);
+    row_source *r = open_rows(path);
     dataset d = scan(r, true, 200);
     row_blocks *b;
     router *route;
@@ -703,7 +703,7 @@ static void given_blocks_are_numbered_as_they_appear(void **state)
             assert_true(given[used[t.row[k]]] == rank[b]);
             assert_true(j == 0 || t.row[k] > t.row[k - 1]);
         }
-    rows *r = open_rows(NULL);
+    row_source *r = open_rows(NULL);
     dataset d = scan(r, true, 50);
     row_blocks *b;
     assert_int_equal(
@@ -727,7 +727,7 @@ static void a_scratch_file_needs_a_directory(void **state)
 {
     (void)state;
     write_all(true);
-    rows *r = open_rows("rows.npy");
+    row_source *r = open_rows("rows.npy");
     dataset d = scan(r, true, 50);
     row_blocks *b;
     anygp_error e;
@@ -771,7 +771,7 @@ static void threads_may_ask_at_once(void **state)
     (void)state;
     write_all(true);
     for (plan_kind kind = PLAN_RUNS; kind <= PLAN_RANDOM; kind++) {
-        rows *r = open_rows("rows.npy");
+        row_source *r = open_rows("rows.npy");
         dataset d = scan(r, true, 50);
         asker a[4] = {0};
         row_blocks *b;
@@ -794,7 +794,7 @@ static void threads_may_ask_at_once(void **state)
 static void only_arrays_can_stay_on_disk(void **state)
 {
     (void)state;
-    rows *r;
+    row_source *r;
     anygp_error e;
     assert_true(rows_can_stay("a.npy") && rows_can_stay("b/a.H5") && rows_can_stay("a.hdf5"));
     assert_false(rows_can_stay("a.npy.gz") || rows_can_stay("a.csv") || rows_can_stay("npy") || rows_can_stay("-"));

@@ -1,0 +1,112 @@
+/* What the settings say of the model. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "gp/fit.h"
+
+enum { EXACT_MOST = 4000 }; /* distinct rows up to which `auto` is exact: about a minute on two cores */
+
+/* Whether `word` is an item of a list separated by commas. */
+static bool has_item(const char *list, const char *word)
+{
+    size_t length = strlen(word), n;
+    for (; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        if (n == length && !strncmp(list, word, n)) return true;
+    }
+    return false;
+}
+
+static anygp_status check_fix(const char *list, anygp_error *e)
+{
+    static const char known[] = "kernel,noise,inducing,all,none";
+    size_t n;
+    for (const char *at = list; *at; at += n + (at[n] == ',')) {
+        char item[16] = "";
+        n = strcspn(at, ",");
+        if (n < sizeof item) memcpy(item, at, n);
+        if (!has_item(known, item))
+            return fail_with(e, ANYGP_ERR_ARGUMENT, "fix: '%.*s' is not one of: kernel, noise, inducing, all, none",
+                             (int)(n < 80 ? n : 80), at);
+    }
+    return ANYGP_OK;
+}
+
+const model_ops *model_named(const char *name, bool *anytime)
+{
+    char bare[32] = "";
+    size_t n = strlen(name);
+    *anytime = n > 0 && name[n - 1] == '+';
+    if (*anytime) n--;
+    if (n < sizeof bare) memcpy(bare, name, n);
+    const model_ops *m = model_find(bare);
+    return m && *anytime && !m->anytime ? NULL : m;
+}
+
+static const char *model_name(int64_t i, const void *ctx)
+{
+    (void)ctx;
+    return model_at(i)->name;
+}
+
+static anygp_status unknown_model(const char *name, anygp_error *e)
+{
+    const char *near = nearest_name(name, model_count(), model_name, NULL);
+    char list[256] = "";
+    for (int64_t i = 0; i < model_count(); i++) {
+        strcat(list, model_at(i)->name);
+        strcat(list, ", ");
+    }
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "model: there is no model '%.80s'%s%s%s; the models are %sand auto", name,
+                     near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "", list);
+}
+
+static anygp_status no_anytime(const char *name, anygp_error *e)
+{
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "model: %.80s has no anytime variant; leave the + out", name);
+}
+
+anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
+{
+    const char *name = settings_text(s, SET_MODEL), *fix = settings_text(s, SET_FIX);
+    bool fixes_all = has_item(fix, "all");
+    *c = (model_choice){0};
+    TRY(check_fix(fix, e));
+    c->fix_kernel = fixes_all || has_item(fix, "kernel");
+    c->fix_noise = fixes_all || has_item(fix, "noise");
+    c->fix_inducing = !*fix || fixes_all || has_item(fix, "inducing");
+    if (!strcmp(name, "auto")) return ANYGP_OK;
+    if ((c->model = model_named(name, &c->anytime))) return ANYGP_OK;
+    size_t n = strlen(name);
+    char bare[32] = "";
+    if (n > 0 && n < sizeof bare && name[n - 1] == '+') memcpy(bare, name, n - 1);
+    return model_find(bare) ? no_anytime(bare, e) : unknown_model(name, e);
+}
+
+void choice_settle(model_choice *c, int64_t distinct_rows)
+{
+    if (!c->model) c->model = distinct_rows <= EXACT_MOST ? &model_exact : &model_sod;
+}
+
+mean_kind choice_mean(const settings *s)
+{
+    return settings_is(s, SET_MEAN, "linear")     ? MEAN_LINEAR
+           : settings_is(s, SET_MEAN, "constant") ? MEAN_CONSTANT
+                                                  : MEAN_ZERO;
+}
+
+int64_t choice_subset(const model_choice *c, const settings *s)
+{
+    return settings_given(s, SET_INDUCING) ? settings_integer(s, SET_INDUCING) : c->model->subset;
+}
+
+const char *choice_select(const model_choice *c, const settings *s)
+{
+    const char *how = settings_text(s, SET_SELECT);
+    return *how ? how : c->model->inducing ? "kmeans" : "random";
+}
+
+double choice_memory(const settings *s)
+{
+    return settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available();
+}

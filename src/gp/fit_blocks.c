@@ -1,0 +1,244 @@
+/* Models over blocks: rows of a table or of a file, reached block by block.
+       scan     columns and moments of all rows, a sample of them in memory
+       start    hyperparameters and inducing inputs from the sample
+       blocks   the rows in model units
+       train    batch or anytime */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "gp/fit.h"
+
+enum {
+    SAMPLE_LEAST = 20000, /* rows in memory to start from */
+    SAMPLE_A_BLOCK = 25,  /* and so many for each block of a partition */
+    SAMPLE_A_POINT = 10,  /* or inducing input */
+    ROWS_A_BLOCK = 1000,  /* where rows stand alone */
+    PART_LEAST = 100,     /* rows of a part of the input space, by default as many as inducing inputs */
+    PART_MOST = 500,
+    OVERSIZE = 2 /* a part has at most so many times the mean number of rows */
+};
+static const double ROWS_SHARE = 0.25,
+                    KEEP_SHARE = 0.4; /* of the memory: rows in model units, products between passes */
+
+/* What a fit over blocks holds. */
+typedef struct block_fit {
+    const fit_task *f;
+    gp *g;
+    row_source *table_rows; /* of a table; else NULL */
+    row_source *source;
+    rows_part part;
+    int64_t M, P;
+    dataset d;
+    merged distinct;
+    hyper h;
+    basis mean;
+    row_blocks *blocks;
+    router *route;
+    int64_t *given, *ids;
+    valid_rows *valid;
+    train_result result;
+} block_fit;
+
+static void block_fit_clear(block_fit *b)
+{
+    train_result_clear(&b->result);
+    valid_rows_free(b->valid);
+    free(b->given);
+    free(b->ids);
+    router_free(b->route);
+    blocks_free(b->blocks);
+    basis_clear(&b->mean);
+    hyper_clear(&b->h);
+    merged_clear(&b->distinct);
+    dataset_clear(&b->d);
+    rows_close(b->table_rows);
+}
+
+/* ---------------------------------------------------------------------------------------- sizes */
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static int64_t default_blocks(const block_fit *b)
+{
+    int64_t part = b->M < PART_LEAST ? PART_LEAST : b->M > PART_MOST ? PART_MOST : b->M;
+    return ceil_div(rows_count(b->source), b->g->model->partition ? part : ROWS_A_BLOCK);
+}
+
+static int64_t sample_size(const block_fit *b)
+{
+    int64_t n = SAMPLE_LEAST, points = SAMPLE_A_POINT * b->M, parts = SAMPLE_A_BLOCK * b->P;
+    if (points > n) n = points;
+    return b->g->model->partition && parts > n ? parts : n;
+}
+
+/* ------------------------------------------------------------------------------------ the files */
+
+/* Inducing inputs of --inducing-from, in the data's units there. */
+static anygp_status read_inducing(block_fit *b, anygp_error *e)
+{
+    const settings *s = b->f->s;
+    gp plain = {.schema = b->d.schema};
+    gp *list[1] = {&plain};
+    gp_set set = {.targets = 1, .gp = list};
+    binding *in = NULL;
+    int64_t inputs = plain.schema.inputs, D = b->d.D, count = 0, capacity = 4096, got = 0;
+    double *raw = mem_doubles(capacity, inputs), *Z = mem_doubles(capacity, D);
+    anygp_status status = raw && Z ? ANYGP_OK : fail_memory(e, "the inducing inputs", 8.0 * (double)(capacity * D));
+    if (!ANYGP_FAILED(status)) status = binding_open(&set, settings_text(s, SET_INDUCING_FROM), s, &in, e);
+    while (!ANYGP_FAILED(status)) {
+        status = binding_next(in, 1, raw, NULL, &got, e);
+        if (ANYGP_FAILED(status) || got == 0) break;
+        if (count == capacity) {
+            double *grown = realloc(Z, (size_t)(2 * capacity * D) * sizeof *Z);
+            if (!grown) status = fail_memory(e, "the inducing inputs", 16.0 * (double)(capacity * D));
+            if (grown) Z = grown, capacity *= 2;
+        }
+        if (!ANYGP_FAILED(status))
+            status = gp_scale_rows(&plain, 1, raw, inputs, &(row_numbers){count, NULL}, Z + count * D, e);
+        count++;
+    }
+    if (!ANYGP_FAILED(status)) status = hyper_set_inducing(&b->h, count, D, Z, !b->f->choice.fix_inducing, e);
+    b->M = count;
+    binding_close(in);
+    free(raw);
+    free(Z);
+    return status;
+}
+
+anygp_status blocks_from_file(const char *path, int64_t n, int64_t **out, anygp_error *e)
+{
+    table *t = NULL;
+    TRY(table_read(path, NULL, &t, e));
+    anygp_status status = ANYGP_OK;
+    int64_t *ids = NULL;
+    if (t->cols != 1 || t->rows != n)
+        status = fail_with(e, ANYGP_ERR_DATA,
+                           "%.200s has %lld rows and %lld columns; it needs one column and %lld rows, "
+                           "the block of each row of the data",
+                           path, (long long)t->rows, (long long)t->cols, (long long)n);
+    else if (!(ids = mem_alloc(n, sizeof *ids)))
+        status = fail_memory(e, "the blocks of the rows", 8.0 * (double)n);
+    for (int64_t i = 0; i < n && !ANYGP_FAILED(status); i++) {
+        double v = t->values[i];
+        if (!(fabs(v) < 9e15 && v == floor(v)))
+            status = fail_with(e, ANYGP_ERR_DATA, "%.200s, row %lld: %g is not a block; blocks are whole numbers", path,
+                               (long long)i + 1, v);
+        else
+            ids[i] = (int64_t)v;
+    }
+    table_free(t);
+    if (ANYGP_FAILED(status))
+        free(ids);
+    else
+        *out = ids;
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------- blocks */
+
+static plan_kind plan_of(const block_fit *b)
+{
+    const settings *s = b->f->s;
+    if (b->given) return PLAN_GIVEN;
+    if (!b->g->model->partition) return PLAN_RUNS;
+    return settings_is(s, SET_PARTITION, "kdtree")   ? PLAN_KDTREE
+           : settings_is(s, SET_PARTITION, "random") ? PLAN_RANDOM
+                                                     : PLAN_KMEANS;
+}
+
+static anygp_status make_blocks(block_fit *b, anygp_error *e)
+{
+    const char *from = settings_text(b->f->s, SET_BLOCKS_FROM);
+    if (*from) TRY(blocks_from_file(from, rows_count(b->source), &b->given, e));
+    block_plan plan = {.kind = plan_of(b),
+                       .blocks = b->P,
+                       .cap = OVERSIZE * ceil_div(rows_count(b->source), b->P),
+                       .given = b->given,
+                       .ids = &b->ids,
+                       .seed = b->part.seed,
+                       .keep = ROWS_SHARE * choice_memory(b->f->s)};
+    TRY(rows_blocks(b->source, &b->part, &b->d, &plan, &b->blocks, &b->route, e));
+    b->g->blocks = b->blocks->count;
+    return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ fit */
+
+static anygp_status open_rows(block_fit *b, anygp_error *e)
+{
+    const fit_task *f = b->f;
+    const settings *s = f->s;
+    if (!f->data->file) TRY(rows_open_table(f->data->table, &b->table_rows, e));
+    b->source = f->data->file ? f->data->file : b->table_rows;
+    b->part = (rows_part){.target = f->columns->target[f->target],
+                          .weights = f->columns->weights,
+                          .skip_column = f->columns->skip,
+                          .hold_out = f->hold_out,
+                          .seed = (uint64_t)settings_integer(s, SET_SEED)};
+    b->M = choice_subset(&f->choice, s);
+    b->P = settings_given(s, SET_BLOCKS) ? settings_integer(s, SET_BLOCKS) : default_blocks(b);
+    if (b->P > rows_count(b->source)) b->P = rows_count(b->source);
+    return ANYGP_OK;
+}
+
+static anygp_status check_noise(const block_fit *b, anygp_error *e)
+{
+    if (b->h.noise > 0 || kernel_white(b->h.kernel) > 0) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "noise 0 is fixed, but %s needs noise; give a positive --noise",
+                     b->g->model->name);
+}
+
+static anygp_status run(block_fit *b, anygp_error *e)
+{
+    const fit_task *f = b->f;
+    const settings *s = f->s;
+    problem p = {.rows = &b->distinct,
+                 .mean = &b->mean,
+                 .seed = b->part.seed,
+                 .subset = b->M,
+                 .select = choice_select(&f->choice, s),
+                 .comm = comm_world(),
+                 .learn_inducing = !f->choice.fix_inducing,
+                 .blocks = b->blocks,
+                 .route = b->route,
+                 .block_ids = b->ids,
+                 .keep = f->choice.anytime ? 0 : KEEP_SHARE * choice_memory(s)};
+    TRY(fit_check_memory(f, b->g->model, &p, e));
+    TRY(fit_train(f, b->g, &b->d, &p, &b->h, b->valid, &b->result, e));
+    fit_keep_result(b->g, &b->d, &b->result);
+    if (b->g->inducing < b->M)
+        settings_log(s, ANYGP_NOTE, "the rows have only %lld different places for inducing inputs",
+                     (long long)b->g->inducing);
+    return ANYGP_OK;
+}
+
+anygp_status fit_blocks(const fit_task *f, gp *g, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    block_fit b = {.f = f, .g = g};
+    kernel *k = NULL;
+    TRY_DONE(open_rows(&b, e));
+    TRY_DONE(
+        rows_scan(b.source, &b.part, settings_is(f->s, SET_MISSING, "mean"), sample_size(&b), comm_world(), &b.d, e));
+    fit_note_what_was_left_out(f, &b.d, false);
+    TRY_DONE(fit_kernel(f, &b.d, &k, e));
+    kernel *mine = k;
+    k = NULL; /* fit_hyper() takes it over */
+    TRY_DONE(fit_hyper(f, &b.d, mine, &b.h, &b.mean, e));
+    TRY_DONE(check_noise(&b, e));
+    TRY_DONE(dataset_merge(&b.d, !kernel_has_white(mine), &b.distinct, e));
+    if (settings_given(f->s, SET_INDUCING_FROM)) TRY_DONE(read_inducing(&b, e));
+    TRY_DONE(make_blocks(&b, e));
+    gp plain = {.schema = b.d.schema};
+    if (f->choice.anytime)
+        TRY_DONE(valid_rows_read(&plain, f->data, f->columns->weights, f->hold_out, f->s, &b.valid, e));
+    TRY_DONE(run(&b, e));
+    g->schema = b.d.schema;
+    b.d.schema = (schema){0};
+done:
+    kernel_free(k);
+    block_fit_clear(&b);
+    return status;
+}

@@ -1,0 +1,202 @@
+/* The training under the eyes of the caller: progress, trace, scores on the way, checkpoints. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "gp/fit.h"
+
+typedef struct monitor {
+    const fit_task *f;
+    gp *g;
+    const dataset *d;
+    const valid_rows *valid;
+    int64_t capacity;
+} monitor;
+
+/* -------------------------------------------------------------------------------------- trace */
+
+static bool keep_step(monitor *m, const train_step *step)
+{
+    gp *g = m->g;
+    if (g->steps == m->capacity) {
+        int64_t grown = m->capacity ? 2 * m->capacity : 64;
+        train_step *moved = realloc(g->trace, (size_t)grown * sizeof *moved);
+        if (!moved) return false;
+        g->trace = moved;
+        m->capacity = grown;
+    }
+    g->trace[g->steps++] = *step;
+    return true;
+}
+
+static int on_step(void *ctx, const train_step *step)
+{
+    monitor *m = ctx;
+    const settings *s = m->f->s;
+    bool steps_given = !m->f->choice.anytime || settings_changed(s, SET_ITERS);
+    train_step data = *step;
+    data.rmse *= m->d->schema.y_scale;
+    data.mnlp += log(m->d->schema.y_scale);
+    if (step->record && step->stage == TRAIN_MAIN && !keep_step(m, &data)) return 1;
+    anygp_progress progress = {.stage = step->stage == TRAIN_MAIN ? "learning" : "starting point",
+                               .iteration = step->iteration,
+                               .iterations = steps_given ? settings_integer(s, SET_ITERS) : 0,
+                               .restart = step->restart,
+                               .restarts = settings_integer(s, SET_RESTARTS),
+                               .objective = step->objective,
+                               .seconds = step->seconds,
+                               .time_limit = isinf(m->f->limit) ? NAN : m->f->limit,
+                               .rmse = data.rmse,
+                               .mnlp = data.mnlp};
+    return settings_progress(s, &progress);
+}
+
+static anygp_status on_score(void *ctx, const posterior *p, double *rmse, double *mnlp, anygp_error *e)
+{
+    monitor *m = ctx;
+    gp now = {.schema = m->d->schema, .posterior = (posterior *)p};
+    TRY(valid_rows_score(m->valid, &now, rmse, mnlp, e));
+    *rmse /= m->d->schema.y_scale;
+    *mnlp -= log(m->d->schema.y_scale);
+    return ANYGP_OK;
+}
+
+/* --------------------------------------------------------------------------------- checkpoints */
+
+/* What must be the same for a run to go on: the settings that matter, and the data. */
+static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
+{
+    static const setting_id free_to_change[] = {SET_TIME,  SET_ITERS, SET_CHECKPOINT, SET_RESUME,
+                                                SET_TRACE, SET_VALID, SET_MEMORY,     SET_THREADS};
+    size_t size;
+    FILE *out = open_memstream(text, &size);
+    if (!out) return fail_memory(e, "the checkpoint", 0);
+    for (setting_id i = 0; i < SETTING_COUNT; i++) {
+        bool counts = true;
+        for (size_t k = 0; k < sizeof free_to_change / sizeof *free_to_change; k++) counts &= i != free_to_change[k];
+        if (counts) fprintf(out, "%s=%s\n", setting_at(i)->name, settings_text(m->f->s, i));
+    }
+    fprintf(out, "target %lld, %lld inputs, %.17g rows\n", (long long)m->f->target, (long long)m->d->D, m->d->total);
+    fclose(out);
+    return *text ? ANYGP_OK : fail_memory(e, "the checkpoint", 0);
+}
+
+/* The model file too, where this is the last target: a set of all but some would be another model. */
+static anygp_status save_model(monitor *m, const hyper *h, double objective, double jitter, posterior *p,
+                               anygp_error *e)
+{
+    gp_set *set = m->f->set;
+    gp now = *m->g;
+    (void)h;
+    if (!m->f->hooks->save || m->f->target + 1 < m->f->columns->targets) return ANYGP_OK;
+    now.schema = m->d->schema, now.posterior = p, now.objective = isnan(objective) ? 0 : objective;
+    now.objective_rows = now.rows = m->d->total, now.jitter = jitter, now.inducing = p->n;
+    now.estimate = m->f->choice.anytime, now.status = ANYGP_INTERRUPTED;
+    set->gp[set->targets++] = &now;
+    anygp_status status = m->f->hooks->save(m->f->hooks->ctx, set, e);
+    set->gp[--set->targets] = NULL;
+    return status;
+}
+
+static anygp_status on_save(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior *p,
+                            anygp_error *e)
+{
+    monitor *m = ctx;
+    char *text = NULL;
+    anygp_status status = fingerprint(m, &text, e);
+    checkpoint_put_text(c, "settings", text ? text : "");
+    if (h->M) checkpoint_put(c, "Z", h->M * h->D, h->Z);
+    if (!ANYGP_FAILED(status)) status = checkpoint_write(c, m->f->hooks->checkpoint, e);
+    if (!ANYGP_FAILED(status) && p) status = save_model(m, h, objective, jitter, p, e);
+    if (p) p->ops->free(p);
+    free(text);
+    return status;
+}
+
+/* NULL: the run starts from the beginning, since the checkpoint is of a later target. */
+static anygp_status read_checkpoint(const monitor *m, checkpoint **out, anygp_error *e)
+{
+    char *text = NULL;
+    TRY(checkpoint_read(m->f->hooks->checkpoint, out, e));
+    anygp_status status = fingerprint(m, &text, e);
+    const char *was = checkpoint_text(*out, "settings");
+    if (!ANYGP_FAILED(status) && (!was || strcmp(was, text))) {
+        checkpoint_free(*out), *out = NULL;
+        if (m->f->columns->targets == 1)
+            status = fail_with(e, ANYGP_ERR_ARGUMENT,
+                               "%.200s is of a run with other settings or other data; start without --resume, or give "
+                               "the options of that run",
+                               m->f->hooks->checkpoint);
+    }
+    free(text);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------- run */
+
+static anytime_options anytime_of(const fit_task *f)
+{
+    const settings *s = f->s;
+    return (anytime_options){.on = f->choice.anytime,
+                             .learn = settings_is(s, SET_LEARN, "anytime"),
+                             .plain = settings_is(s, SET_OPTIMIZER, "sga"),
+                             .replace = settings_number(s, SET_REPLACE) == 1,
+                             .sample = settings_integer(s, SET_SAMPLE),
+                             .steps = settings_changed(s, SET_ITERS) ? settings_integer(s, SET_ITERS) : 0,
+                             .rho = settings_number(s, SET_RHO),
+                             .tau = settings_number(s, SET_TAU),
+                             .kappa = settings_number(s, SET_KAPPA),
+                             .step = settings_number(s, SET_STEP)};
+}
+
+anygp_status fit_train(const fit_task *f, gp *g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
+                       train_result *r, anygp_error *e)
+{
+    const settings *s = f->s;
+    double jitter = settings_number(s, SET_JITTER);
+    monitor m = {.f = f, .g = g, .d = d, .valid = valid};
+    bool named = f->hooks && f->hooks->checkpoint;
+    checkpoint *resume = NULL;
+    if (named && settings_number(s, SET_RESUME) == 1) TRY(read_checkpoint(&m, &resume, e));
+    train_options o = {.iterations = settings_integer(s, SET_ITERS),
+                       .restarts = settings_integer(s, SET_RESTARTS),
+                       .jitter = isnan(jitter) ? g->model->jitter : jitter,
+                       .time_limit = f->limit,
+                       .began = f->began,
+                       .report = on_step,
+                       .score = valid ? on_score : NULL,
+                       .save_every =
+                           named && settings_given(s, SET_CHECKPOINT) ? settings_number(s, SET_CHECKPOINT) : INFINITY,
+                       .save = on_save,
+                       .resume = resume,
+                       .ctx = &m,
+                       .anytime = anytime_of(f)};
+    anygp_status status = train(g->model, p, h, &o, r, &g->posterior, e);
+    checkpoint_free(resume);
+    return status;
+}
+
+static void score_loo(gp *g, const schema *c, const leave_one_out *l)
+{
+    if (l->n == 0) return;
+    double scale = c->y_scale, shift = c->y_shift;
+    regression_scores acc;
+    regression_scores_begin(&acc, c->y_mean, c->y_sd);
+    for (int64_t i = 0; i < l->n; i++) {
+        double y = shift + scale * l->y[i], mean = shift + scale * l->mean[i],
+               variance = scale * scale * l->variance[i];
+        regression_scores_add(&acc, 1, &y, &mean, &variance, &l->weight[i]);
+    }
+    g->loo.count = regression_scores_list(&acc, g->loo.list);
+}
+
+void fit_keep_result(gp *g, const dataset *d, const train_result *r)
+{
+    g->objective = r->objective, g->objective_rows = r->rows, g->log_prior = r->log_prior;
+    g->estimate = !r->exact;
+    g->jitter = r->jitter, g->rows = d->total, g->inducing = g->posterior->n;
+    g->iterations = r->iterations, g->evaluations = r->evaluations, g->status = r->status;
+    score_loo(g, &d->schema, &r->loo);
+}

@@ -249,7 +249,7 @@ static anygp_status eval(const options *o, anygp_error *e)
     return status;
 }
 
-/* ------------------------------------------------------------------------------- info, simulate */
+/* ---------------------------------------------------------------------- info, simulate, convert */
 
 static anygp_status info(const options *o, anygp_error *e)
 {
@@ -266,6 +266,13 @@ static anygp_status simulate(const options *o, anygp_error *e)
     return anygp_simulate_file(o->settings, o->output, e);
 }
 
+static anygp_status convert(const options *o, anygp_error *e)
+{
+    TRY(distinct(o->path, 1, 2, e));
+    TRY(check_writable(o->path[1], e));
+    return anygp_convert_file(o->settings, o->path[0], o->path[1], e);
+}
+
 const command commands[] = {
     {"fit", 'f', "fit DATA -o MODEL [options]", "train a model on a table and write it to a file", 1, 1, true, true,
      true, fit},
@@ -275,6 +282,8 @@ const command commands[] = {
     {"info", 'i', "info MODEL [--json]", "what is in a model file", 1, 1, false, true, false, info},
     {"simulate", 's', "simulate [-o CSV] [options]", "draw data from a known Gaussian process, any size", 0, 0, true,
      false, false, simulate},
+    {"convert", 'c', "convert IN OUT [options]", "a table from one format to another: .h5, .npy, .csv, .tsv", 2, 2,
+     false, false, false, convert},
 };
 const int command_count = (int)(sizeof commands / sizeof *commands);
 

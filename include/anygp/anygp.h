@@ -177,6 +177,9 @@ ANYGP_API anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_
 ANYGP_API anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, const char *in,
                                           const char *out, anygp_error *e);
 ANYGP_API anygp_status anygp_simulate_file(const anygp_settings *s, const char *out, anygp_error *e);
+/* Any table that can be read to .h5, .npy, .csv or .tsv (also .gz), with its column names where the format has a place for
+   them.  A file of .h5 or .npy can be trained on where it lies. */
+ANYGP_API anygp_status anygp_convert_file(const anygp_settings *s, const char *in, const char *out, anygp_error *e);
 
 /* Scores on labelled data: a list of names and values, in the data's units. */
 typedef struct anygp_scores anygp_scores;

@@ -7,6 +7,7 @@
 #include "api/handles.h"
 #include "base/memory.h"
 #include "comm/comm.h"
+#include "data/convert.h"
 #include "gp/gp.h"
 #include "io/describe.h"
 #include "io/model_file.h"
@@ -88,6 +89,11 @@ void anygp_on_progress(anygp_settings *s, anygp_progress_fn fn, void *ctx)
 
 /* ---------------------------------------------------------------------------------------- data */
 
+static int header_of(const anygp_settings *s)
+{
+    return settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
+}
+
 /* A model over blocks reads its rows from the file where the table would take more than a share of the memory, or where
    several processes read one file. */
 static bool wants_blocks(const settings *s)
@@ -123,7 +129,7 @@ anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_da
     anygp_data *d = calloc(1, sizeof *d);
     if (!d) return fail_memory(e, "the data", sizeof *d);
     read_options o = READ_DEFAULTS;
-    o.header = settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
+    o.header = header_of(s);
     if (settings_given(s, SET_MEMORY)) o.memory = settings_number(s, SET_MEMORY);
     int former = threads_begin(s);
     anygp_status status = wants_blocks(s) && rows_can_stay(path) ? leave_in_file(path, &o, s, d, e) : ANYGP_OK;
@@ -327,6 +333,15 @@ anygp_status anygp_simulate_file(const anygp_settings *s, const char *out, anygp
 {
     int former = threads_begin(s);
     return threads_end(former, gp_simulate_file(s, out, e));
+}
+
+anygp_status anygp_convert_file(const anygp_settings *s, const char *in, const char *out, anygp_error *e)
+{
+    NEED(in);
+    read_options o = READ_DEFAULTS;
+    o.header = header_of(s);
+    int former = threads_begin(s);
+    return threads_end(former, convert_file(in, &o, out, e));
 }
 
 /* --------------------------------------------------------------------------------------- scores */

@@ -1,7 +1,7 @@
 /* The one table of settings: defaults, checks, command-line flags, --help, the man page, the C interface and the
    Python arguments all come from here.
    X(ID, name, type, default, lower, upper, choices, argument, commands, help)
-   `commands` lists which commands take it: f(it) p(redict) e(val) s(imulate).  An empty default means "not set". */
+   `commands` lists which commands take it: f(it) p(redict) e(val) s(imulate) c(onvert).  An empty default means "not set". */
 /* clang-format off */
 X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, or auto: exact up to 4000 distinct rows, else sod; NAME+ runs anytime")
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance, e.g. 'rbf', 'matern32(iso) + linear'; default matern52, one length-scale per input")
@@ -26,7 +26,7 @@ X(KAPPA, "kappa", REAL, "", 0, 10, "", "V", "f", "how fast they fall; default 1,
 X(STEP, "step", REAL, "", 0, 10, "", "V", "f", "first step size of the hyperparameters of NAME+ (Adam); default 0.02")
 X(TARGET, "target", LIST, "", 0, 0, "", "COLUMN", "f", "column to predict, by name or number from 0; repeatable; default the last")
 X(WEIGHTS, "weights", TEXT, "", 0, 0, "", "COLUMN", "fe", "column of row weights: a row counts so many times, 0 = absent")
-X(HEADER, "header", CHOICE, "auto", 0, 0, "auto yes no", "YES|NO", "fpe", "whether the first line of a text table names the columns")
+X(HEADER, "header", CHOICE, "auto", 0, 0, "auto yes no", "YES|NO", "fpec", "whether the first line of a text table names the columns")
 X(MISSING, "missing", CHOICE, "error", 0, 0, "error mean", "HOW", "fpe", "missing inputs: an error, or filled with the column's mean")
 X(STANDARDIZE, "standardize", CHOICE, "both", 0, 0, "both x y none", "WHAT", "f", "what is scaled to mean 0 and sd 1 inside; reports stay in the data's units")
 X(JITTER, "jitter", REAL, "", 0, 0.01, "", "V", "f", "first jitter relative to the mean diagonal, default 1e-8; exact and sod start without, and add it on failure only")
@@ -40,7 +40,7 @@ X(CHECKPOINT, "checkpoint", SECONDS, "", 0, 1e9, "", "30s", "f", "save the state
 X(RESUME, "resume", FLAG, "no", 0, 0, "", "", "f", "go on from MODEL.checkpoint")
 X(OUTPUT, "output", TEXT, "", 0, 0, "", "MODEL", "", "where checkpoints go: MODEL and MODEL.checkpoint; the command line's -o")
 X(SEED, "seed", INTEGER, "0", 0, 9007199254740992.0, "", "N", "fps", "seed of every random choice")
-X(THREADS, "threads", INTEGER, "0", 0, 4096, "", "N", "fpes", "threads; 0 = all processors")
+X(THREADS, "threads", INTEGER, "0", 0, 4096, "", "N", "fpesc", "threads; 0 = all processors")
 X(LATENT, "latent", FLAG, "no", 0, 0, "", "", "pe", "the distribution of f, without the noise, instead of y")
 X(SAMPLES, "samples", INTEGER, "0", 0, 1e6, "", "S", "p", "S joint draws at the given inputs instead of mean and variance")
 X(ROWS, "rows", INTEGER, "1000", 1, 1e12, "", "N", "s", "rows to draw")

@@ -157,13 +157,12 @@ static void say(const update *u, const target_update *k)
 {
     const settings *s = u->s;
     const update_report *r = &k->report;
-    const char *name = k->g->schema.target ? k->g->schema.target : "";
-    const char *of = u->m->targets > 1 && *name ? name : "the target";
+    const char *name = u->m->targets > 1 ? k->g->schema.target : NULL; /* of several, the one that is meant */
     if (k->no_target)
         settings_log(s, ANYGP_NOTE, "%lld rows without %.80s were left out", (long long)k->no_target,
-                     u->m->targets > 1 && *name ? of : "a target");
+                     name ? name : "a target");
     if (k->no_weight) settings_log(s, ANYGP_NOTE, "%lld rows of weight 0 were left out", (long long)k->no_weight);
-    if (k->used == 0) settings_log(s, ANYGP_NOTE, "%.80s has no new row and stays as it is", of);
+    if (k->used == 0) settings_log(s, ANYGP_NOTE, "%.80s has no new row and stays as it is", name ? name : "a target");
     if (r->largest > 0 && r->biggest > OVERSIZE * r->largest)
         settings_log(
             s, ANYGP_WARNING,
@@ -367,8 +366,9 @@ anygp_status gp_update_file(gp_set *m, const settings *s, const char *in, anygp_
     anygp_status status;
     int64_t got;
     TRY_DONE(open_file(&f, m, s, in, e));
-    do TRY_DONE(next_rows(&f, &got, e));
-    while (got > 0);
+    do {
+        TRY_DONE(next_rows(&f, &got, e));
+    } while (got > 0);
     TRY_DONE(finish(&f.u, f.in, binding_row_number(f.in), e));
 done:
     update_file_clear(&f);

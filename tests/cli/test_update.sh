@@ -77,7 +77,7 @@ update_is_close_for_any_threads() {
     update one.agp two.csv -o a.agp --threads 1 && update one.agp two.csv -o b.agp --threads 2 && same_model a.agp b.agp
 }
 long_file_is_updated_in_little_memory() {
-    anygp simulate --rows 100000 --inputs 2 --features 50 -o long.csv && update one.agp long.csv -o long.agp --memory 20M && [ "$(anygp info long.agp --json | json_number rows)" = 100400 ]
+    anygp simulate --rows 30000 --inputs 2 --features 20 -o long.csv && update one.agp long.csv -o long.agp --memory 20M && [ "$(anygp info long.agp --json | json_number rows)" = 30400 ]
 }
 pic_is_updated_by_its_own_cut() {
     fit one.csv m.agp --model pic --blocks 4 && update m.agp two.csv && [ "$(anygp info m.agp --json | json_number rows)" = 600 ] &&

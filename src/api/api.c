@@ -329,6 +329,23 @@ anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, c
     return threads_end(former, gp_predict_file(m, s, in, out, e));
 }
 
+anygp_status anygp_update_file(anygp_model *m, const anygp_settings *s, const char *in, anygp_error *e)
+{
+    NEED(m);
+    NEED(in);
+    int former = threads_begin(s);
+    return threads_end(former, gp_update_file(m, s, in, e));
+}
+
+anygp_status anygp_update(anygp_model *m, const anygp_settings *s, int64_t n, const double *X, int64_t ldx,
+                          const double *Y, const double *weights, anygp_error *e)
+{
+    TRY(check_rows(m, 0, n, X, ldx, 0, e));
+    NEED(Y);
+    int former = threads_begin(s);
+    return threads_end(former, gp_update_rows(m, s, n, X, ldx, Y, weights, e));
+}
+
 anygp_status anygp_simulate_file(const anygp_settings *s, const char *out, anygp_error *e)
 {
     int former = threads_begin(s);

@@ -218,7 +218,8 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
                                   .rows = sparse_rows_behind,                                                          \
                                   .close = sparse_state_close,                                                         \
                                   .load = sparse_load,                                                                 \
-                                  .anytime = &sparse_anytime};
+                                  .anytime = &sparse_anytime,                                                          \
+                                  .update = &sparse_updates};
 
 SPARSE_MODEL(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, false)
 SPARSE_MODEL(dtc, "deterministic training conditional", KEPT_NOTHING, TEST_EXACT, false)

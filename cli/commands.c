@@ -250,7 +250,33 @@ static anygp_status eval(const options *o, anygp_error *e)
     return status;
 }
 
-/* ------------------------------------------------------------------------------- info, simulate */
+/* --------------------------------------------------------------------------------------- update */
+
+static anygp_status report_update(const options *o, const anygp_model *m, const char *output, anygp_error *e)
+{
+    if (o->json) return print_info(m, true, e);
+    printf("wrote %s\n", output);
+    return ANYGP_OK;
+}
+
+/* The model is replaced by its successor in one step, or stays as it is. */
+static anygp_status update(const options *o, anygp_error *e)
+{
+    const char *output = o->output ? o->output : o->path[0];
+    const char *const read[] = {o->path[1], anygp_get(o->settings, "blocks-from"), output};
+    anygp_model *m = NULL;
+    TRY(distinct(read, 2, 3, e));
+    TRY(check_writable(output, e));
+    notes_attach(o->settings, o->quiet);
+    anygp_status status = anygp_load(o->path[0], &m, e);
+    if (!ANYGP_FAILED(status)) status = anygp_update_file(m, o->settings, o->path[1], e);
+    if (!ANYGP_FAILED(status)) status = anygp_save(m, output, e);
+    if (!ANYGP_FAILED(status)) status = report_update(o, m, output, e);
+    anygp_model_free(m);
+    return status;
+}
+
+/* ---------------------------------------------------------------------- info, simulate, convert */
 
 static anygp_status info(const options *o, anygp_error *e)
 {
@@ -267,15 +293,26 @@ static anygp_status simulate(const options *o, anygp_error *e)
     return anygp_simulate_file(o->settings, o->output, e);
 }
 
+static anygp_status convert(const options *o, anygp_error *e)
+{
+    TRY(distinct(o->path, 1, 2, e));
+    TRY(check_writable(o->path[1], e));
+    return anygp_convert_file(o->settings, o->path[0], o->path[1], e);
+}
+
 const command commands[] = {
     {"fit", 'f', "fit DATA -o MODEL [options]", "train a model on a table and write it to a file", 1, 1, true, true,
      true, fit},
     {"predict", 'p', "predict MODEL DATA [-o CSV] [options]", "mean, variance and 95 % interval for every row", 2, 2,
      true, false, false, predict},
     {"eval", 'e', "eval MODEL DATA [--json] [options]", "scores on labelled data", 2, 2, false, true, false, eval},
+    {"update", 'u', "update MODEL DATA [-o MODEL2] [options]", "add new rows to a sparse model, without the old ones",
+     2, 2, true, true, false, update},
     {"info", 'i', "info MODEL [--json]", "what is in a model file", 1, 1, false, true, false, info},
     {"simulate", 's', "simulate [-o CSV] [options]", "draw data from a known Gaussian process, any size", 0, 0, true,
      false, false, simulate},
+    {"convert", 'c', "convert IN OUT [options]", "a table from one format to another: .h5, .npy, .csv, .tsv", 2, 2,
+     false, false, false, convert},
 };
 const int command_count = (int)(sizeof commands / sizeof *commands);
 

@@ -34,7 +34,8 @@ static anygp_status unknown(const char *word, anygp_error *e)
 {
     if (word[0] == '-') return complain(e, ANYGP_ERR_ARGUMENT, "unknown option %.80s; see anygp --help", word);
     return complain(e, ANYGP_ERR_ARGUMENT,
-                    "unknown command '%.80s'; the commands are fit, predict, eval, info and simulate", word);
+                    "unknown command '%.80s'; the commands are fit, predict, eval, update, info, simulate and convert",
+                    word);
 }
 
 /* Started together by a program that cannot talk to the others, each would fit alone and write over the rest. */

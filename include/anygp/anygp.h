@@ -176,7 +176,16 @@ ANYGP_API anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_
 /* Files in, files out, in flat memory whatever their length.  out = NULL or "-" is standard output. */
 ANYGP_API anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, const char *in,
                                           const char *out, anygp_error *e);
+/* Adds labelled rows to a fitted sor, dtc, fitc, fic, pitc or pic, without the rows it was fitted on (docs/updating.md).
+   Hyperparameters, scales and inducing inputs stay.  On failure the model is as it was.
+   From arrays: X as for anygp_predict, Y[n, targets] (one target: y[n]), NaN where a row has none; weights may be NULL. */
+ANYGP_API anygp_status anygp_update_file(anygp_model *m, const anygp_settings *s, const char *in, anygp_error *e);
+ANYGP_API anygp_status anygp_update(anygp_model *m, const anygp_settings *s, int64_t n, const double *X, int64_t ldx,
+                                    const double *Y, const double *weights, anygp_error *e);
 ANYGP_API anygp_status anygp_simulate_file(const anygp_settings *s, const char *out, anygp_error *e);
+/* Any table that can be read to .h5, .npy, .csv or .tsv (also .gz), with its column names where the format has a place for
+   them.  A file of .h5 or .npy can be trained on where it lies. */
+ANYGP_API anygp_status anygp_convert_file(const anygp_settings *s, const char *in, const char *out, anygp_error *e);
 
 /* Scores on labelled data: a list of names and values, in the data's units. */
 typedef struct anygp_scores anygp_scores;

@@ -7,6 +7,7 @@
 #include "api/handles.h"
 #include "base/memory.h"
 #include "comm/comm.h"
+#include "data/convert.h"
 #include "gp/gp.h"
 #include "io/describe.h"
 #include "io/model_file.h"
@@ -72,6 +73,11 @@ void anygp_on_progress(anygp_settings *s, anygp_progress_fn fn, void *ctx)
 
 /* ---------------------------------------------------------------------------------------- data */
 
+static int header_of(const anygp_settings *s)
+{
+    return settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
+}
+
 /* A model over blocks reads its rows from the file where the table would take more than a share of the memory, or where
    several processes read one file. */
 static bool wants_blocks(const settings *s)
@@ -107,7 +113,7 @@ anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_da
     anygp_data *d = calloc(1, sizeof *d);
     if (!d) return fail_memory(e, "the data", sizeof *d);
     read_options o = READ_DEFAULTS;
-    o.header = settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
+    o.header = header_of(s);
     if (settings_given(s, SET_MEMORY)) o.memory = settings_number(s, SET_MEMORY);
     int former = threads_begin(s);
     anygp_status status = wants_blocks(s) && rows_can_stay(path) ? leave_in_file(path, &o, s, d, e) : ANYGP_OK;
@@ -265,10 +271,36 @@ anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, c
     return threads_end(former, gp_predict_file(m, s, in, out, e));
 }
 
+anygp_status anygp_update_file(anygp_model *m, const anygp_settings *s, const char *in, anygp_error *e)
+{
+    NEED(m);
+    NEED(in);
+    int former = threads_begin(s);
+    return threads_end(former, gp_update_file(m, s, in, e));
+}
+
+anygp_status anygp_update(anygp_model *m, const anygp_settings *s, int64_t n, const double *X, int64_t ldx,
+                          const double *Y, const double *weights, anygp_error *e)
+{
+    TRY(check_rows(m, 0, n, X, ldx, 0, e));
+    NEED(Y);
+    int former = threads_begin(s);
+    return threads_end(former, gp_update_rows(m, s, n, X, ldx, Y, weights, e));
+}
+
 anygp_status anygp_simulate_file(const anygp_settings *s, const char *out, anygp_error *e)
 {
     int former = threads_begin(s);
     return threads_end(former, gp_simulate_file(s, out, e));
+}
+
+anygp_status anygp_convert_file(const anygp_settings *s, const char *in, const char *out, anygp_error *e)
+{
+    NEED(in);
+    read_options o = READ_DEFAULTS;
+    o.header = header_of(s);
+    int former = threads_begin(s);
+    return threads_end(former, convert_file(in, &o, out, e));
 }
 
 /* --------------------------------------------------------------------------------------- scores */

@@ -1,7 +1,7 @@
 /* The one table of settings: defaults, checks, command-line flags, --help, the man page, the C interface and the
    Python arguments all come from here.
    X(ID, name, type, default, lower, upper, choices, argument, commands, help)
-   `commands` lists which commands take it: f(it) p(redict) e(val) s(imulate).  An empty default means "not set". */
+   `commands` lists which commands take it: f(it) p(redict) e(val) u(pdate) s(imulate) c(onvert).  An empty default means "not set". */
 /* clang-format off */
 X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, or auto: exact up to 4000 distinct rows, else sod; NAME+ runs anytime")
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance, e.g. 'rbf', 'matern32(iso) + linear'; default matern52, one length-scale per input")
@@ -15,7 +15,7 @@ X(INDUCING_FROM, "inducing-from", TEXT, "", 0, 0, "", "FILE", "f", "inducing inp
 X(SELECT, "select", CHOICE, "", 0, 0, "random kmeans greedy", "HOW", "f", "how these are chosen: kmeans (default; sod: random), greedy: largest conditional variance")
 X(BLOCKS, "blocks", INTEGER, "", 1, 1e12, "", "P", "f", "blocks the rows are cut into; default 1000 rows each, for pitc and pic as many as inducing inputs, 500 at most")
 X(PARTITION, "partition", CHOICE, "kmeans", 0, 0, "kmeans kdtree random", "HOW", "f", "how pitc and pic cut the input space into blocks")
-X(BLOCKS_FROM, "blocks-from", TEXT, "", 0, 0, "", "FILE", "fp", "the block of each row: a table of one column, as many rows as the data")
+X(BLOCKS_FROM, "blocks-from", TEXT, "", 0, 0, "", "FILE", "fpu", "the block of each row: a table of one column, as many rows as the data")
 X(SAMPLE, "sample", INTEGER, "1", 1, 1e12, "", "S", "f", "blocks a step of NAME+ looks at, without replacement within an epoch")
 X(REPLACE, "replace", FLAG, "no", 0, 0, "", "", "f", "draw them independently instead")
 X(LEARN, "learn", CHOICE, "anytime", 0, 0, "batch anytime", "HOW", "f", "how NAME+ learns hyperparameters: by its steps, or by batch before them")
@@ -25,9 +25,9 @@ X(TAU, "tau", REAL, "", 0, 1e12, "", "V", "f", "how soon the step sizes fall; de
 X(KAPPA, "kappa", REAL, "", 0, 10, "", "V", "f", "how fast they fall; default 1, while learning 0.6")
 X(STEP, "step", REAL, "", 0, 10, "", "V", "f", "first step size of the hyperparameters of NAME+ (Adam); default 0.02")
 X(TARGET, "target", LIST, "", 0, 0, "", "COLUMN", "f", "column to predict, by name or number from 0; repeatable; default the last")
-X(WEIGHTS, "weights", TEXT, "", 0, 0, "", "COLUMN", "fe", "column of row weights: a row counts so many times, 0 = absent")
-X(HEADER, "header", CHOICE, "auto", 0, 0, "auto yes no", "YES|NO", "fpe", "whether the first line of a text table names the columns")
-X(MISSING, "missing", CHOICE, "error", 0, 0, "error mean", "HOW", "fpe", "missing inputs: an error, or filled with the column's mean")
+X(WEIGHTS, "weights", TEXT, "", 0, 0, "", "COLUMN", "feu", "column of row weights: a row counts so many times, 0 = absent")
+X(HEADER, "header", CHOICE, "auto", 0, 0, "auto yes no", "YES|NO", "fpeuc", "whether the first line of a text table names the columns")
+X(MISSING, "missing", CHOICE, "error", 0, 0, "error mean", "HOW", "fpeu", "missing inputs: an error, or filled with the column's mean")
 X(STANDARDIZE, "standardize", CHOICE, "both", 0, 0, "both x y none", "WHAT", "f", "what is scaled to mean 0 and sd 1 inside; reports stay in the data's units")
 X(JITTER, "jitter", REAL, "", 0, 0.01, "", "V", "f", "first jitter relative to the mean diagonal, default 1e-8; exact and sod start without, and add it on failure only")
 X(RESTARTS, "restarts", INTEGER, "0", 0, 1000, "", "N", "f", "further runs from random starting points; the best of all is kept")
@@ -35,12 +35,12 @@ X(ITERS, "iters", INTEGER, "200", 0, 1e9, "", "N", "f", "iterations of the optim
 X(TIME, "time", SECONDS, "", 0, 1e9, "", "60s", "f", "stop after so long (s, m, h) with the best model so far")
 X(VALID, "valid", TEXT, "", 0, 0, "", "FRACTION|FILE", "f", "hold out this share of the rows, or take this file, and score on it")
 X(TRACE, "trace", TEXT, "", 0, 0, "", "FILE", "f", "a row per report (.csv or .jsonl); rmse and mnlp are leave-one-out, of NAME+ on --valid")
-X(MEMORY, "memory", BYTES, "", 0, 1e18, "", "1G", "fpe", "never plan for more than this (k, M, G, T); default what the machine has left")
+X(MEMORY, "memory", BYTES, "", 0, 1e18, "", "1G", "fpeu", "never plan for more than this (k, M, G, T); default what the machine has left")
 X(CHECKPOINT, "checkpoint", SECONDS, "", 0, 1e9, "", "30s", "f", "save the state of the run (MODEL.checkpoint) and the model so far this often")
 X(RESUME, "resume", FLAG, "no", 0, 0, "", "", "f", "go on from MODEL.checkpoint")
 X(OUTPUT, "output", TEXT, "", 0, 0, "", "MODEL", "", "where checkpoints go: MODEL and MODEL.checkpoint; the command line's -o")
 X(SEED, "seed", INTEGER, "0", 0, 9007199254740992.0, "", "N", "fps", "seed of every random choice")
-X(THREADS, "threads", INTEGER, "0", 0, 4096, "", "N", "fpes", "threads; 0 = all processors")
+X(THREADS, "threads", INTEGER, "0", 0, 4096, "", "N", "fpeusc", "threads; 0 = all processors")
 X(LATENT, "latent", FLAG, "no", 0, 0, "", "", "pe", "the distribution of f, without the noise, instead of y")
 X(SAMPLES, "samples", INTEGER, "0", 0, 1e6, "", "S", "p", "S joint draws at the given inputs instead of mean and variance")
 X(ROWS, "rows", INTEGER, "1000", 1, 1e12, "", "N", "s", "rows to draw")

@@ -12,7 +12,7 @@
 #include "data/members.h"
 #include "data/utf8.h"
 
-enum { NAME_MOST = 256, DATASETS_MOST = 4096 };
+enum { NAME_MOST = 256, DATASETS_MOST = 4096, CACHE_SLOTS = 521, CACHE_CHUNKS = 4, CACHE_MOST = 1 << 26 };
 
 typedef struct dataset {
     hid_t id;
@@ -50,6 +50,33 @@ static bool take_shape(dataset *d)
     return usable && shape[0] <= INT64_MAX / 16 && shape[1] >= 1 && shape[1] <= INT32_MAX;
 }
 
+/* Bytes of a chunk; 0 where the data is not in chunks, or the chunks are not packed. */
+static double packed_chunk_bytes(hid_t id, bool *chunked)
+{
+    hsize_t chunk[2] = {1, 1};
+    hid_t layout = H5Dget_create_plist(id), type = H5Dget_type(id);
+    *chunked = H5Pget_layout(layout) == H5D_CHUNKED && H5Pget_chunk(layout, 2, chunk) > 0;
+    double bytes = (double)chunk[0] * (double)chunk[1] * (double)H5Tget_size(type);
+    bool packed = *chunked && H5Pget_nfilters(layout) > 0;
+    H5Tclose(type);
+    H5Pclose(layout);
+    return packed ? bytes : 0;
+}
+
+/* Rows are also read out of order.  With a cache the library reads whole chunks: right for packed ones, of which a few should
+   stay; without one only the rows asked for. */
+static void set_cache(hid_t file, dataset *d)
+{
+    bool chunked;
+    double bytes = CACHE_CHUNKS * packed_chunk_bytes(d->id, &chunked);
+    if (!chunked) return;
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5Pset_chunk_cache(access, CACHE_SLOTS, bytes < CACHE_MOST ? (size_t)bytes : CACHE_MOST, 1);
+    H5Dclose(d->id);
+    d->id = H5Dopen2(file, d->name, access);
+    H5Pclose(access);
+}
+
 /* The i-th object of the root group, if it is a dataset we can use; else d->id stays invalid. */
 static void open_dataset(hid_t file, hsize_t i, dataset *d)
 {
@@ -59,7 +86,10 @@ static void open_dataset(hid_t file, hsize_t i, dataset *d)
     hid_t id = H5Oopen(file, d->name, H5P_DEFAULT);
     if (id < 0) return;
     d->id = id;
-    if (H5Iget_type(id) == H5I_DATASET && is_numeric(id) && take_shape(d)) return;
+    if (H5Iget_type(id) == H5I_DATASET && is_numeric(id) && take_shape(d)) {
+        set_cache(file, d);
+        return;
+    }
     H5Oclose(id);
     d->id = H5I_INVALID_HID;
 }

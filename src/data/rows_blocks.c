@@ -14,8 +14,7 @@ static void mean_of(const row_block *b, int64_t D, double *mean)
     }
 }
 
-/* Random and given blocks are found again by the means of their members; none of them is empty. */
-static anygp_status route_by_means(row_blocks *b, router **route, anygp_error *e)
+anygp_status rows_route_by_means(row_blocks *b, router **route, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     block_buffer buffer = {0};
@@ -57,7 +56,7 @@ anygp_status rows_blocks(row_source *r, const rows_part *part, const dataset *sa
     *out = NULL;
     TRY_DONE(route_by_sample(sample, plan, &made, e));
     TRY_DONE(make(r, part, sample, plan, made, out, e));
-    if (route && !made && plan->kind != PLAN_RUNS) TRY_DONE(route_by_means(*out, &made, e));
+    if (route && !made && plan->kind != PLAN_RUNS) TRY_DONE(rows_route_by_means(*out, &made, e));
 done:
     if (ANYGP_FAILED(status)) {
         blocks_free(*out);

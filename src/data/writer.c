@@ -13,19 +13,24 @@ static const writer_format *const formats[] = {&writer_npy, &writer_hdf5,
                                                &writer_csv}; /* the last one is the default */
 enum { NFORMATS = sizeof formats / sizeof *formats };
 
-bool writer_path_ends(const writer *w, const char *ending)
+static bool path_ends(const char *path, const char *ending)
 {
-    size_t n = strlen(w->path), k = strlen(ending);
-    return n >= k && !strcasecmp(w->path + n - k, ending);
+    size_t n = strlen(path), k = strlen(ending);
+    return n >= k && !strcasecmp(path + n - k, ending);
 }
 
-static const writer_format *choose(const writer *w)
+bool writer_path_ends(const writer *w, const char *ending) { return path_ends(w->path, ending); }
+
+static const writer_format *format_of(const char *path)
 {
     for (int i = 0; i < NFORMATS; i++)
         for (const char *const *ending = formats[i]->endings; *ending; ending++)
-            if (writer_path_ends(w, *ending)) return formats[i];
-    return formats[NFORMATS - 1];
+            if (path_ends(path, *ending)) return formats[i];
+    return NULL;
 }
+
+static bool is_standard(const char *path) { return !path || !strcmp(path, "-"); }
+bool writer_knows(const char *path) { return is_standard(path) || format_of(path); }
 
 anygp_status writer_failed(const writer *w, anygp_error *e)
 {
@@ -40,7 +45,7 @@ anygp_status writer_put(writer *w, const void *bytes, size_t n, anygp_error *e)
 anygp_status writer_open(const char *path, int64_t cols, const char *const *names, writer **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    bool standard = !path || !strcmp(path, "-");
+    bool standard = is_standard(path);
     *out = NULL;
     writer *w = calloc(1, sizeof *w);
     if (!w || !(w->path = mem_strdup(standard ? "standard output" : path))) {
@@ -53,13 +58,32 @@ anygp_status writer_open(const char *path, int64_t cols, const char *const *name
         TRY_DONE(atomic_open(path, &w->file, e));
         w->stream = atomic_stream(w->file);
     }
-    w->format = choose(w);
+    w->format = format_of(w->path);
+    if (!w->format) w->format = formats[NFORMATS - 1];
     TRY_DONE(w->format->begin(w, names, e));
     *out = w;
     return ANYGP_OK;
 done:
     writer_abort(w);
     return status;
+}
+
+anygp_status writer_columns(writer *w, const column *columns, anygp_error *e)
+{
+    for (int64_t j = 0; j < w->cols && !w->format->texts; j++)
+        if (columns[j].kind == COLUMN_TEXT)
+            return fail_with(e, ANYGP_ERR_DATA,
+                             "column %lld%s%.80s is text, and %.200s can hold numbers only; write a .csv", (long long)j,
+                             columns[j].name ? " " : "", columns[j].name ? columns[j].name : "", w->path);
+    w->columns = columns;
+    return ANYGP_OK;
+}
+
+const char *writer_text(const writer *w, int64_t j, double cell)
+{
+    if (!w->columns || w->columns[j].kind != COLUMN_TEXT || !(cell >= 0 && cell < (double)w->columns[j].levels))
+        return NULL;
+    return w->columns[j].level[(int64_t)cell];
 }
 
 anygp_status writer_rows(writer *w, int64_t n, const double *rows, anygp_error *e)

@@ -7,11 +7,19 @@
 #include <stdint.h>
 
 #include "anygp/anygp.h"
+#include "data/reader.h"
 
 typedef struct writer writer;
 
 /* path NULL or "-" is standard output.  names (cols of them) or NULL for a file without a header. */
 anygp_status writer_open(const char *path, int64_t cols, const char *const *names, writer **out, anygp_error *e);
+
+/* Whether the ending of the name is one of those above; "-" and NULL are. */
+bool writer_knows(const char *path);
+
+/* Before the first row: in text columns the cells are indices into the levels, which may still grow.  `columns` outlives the
+   writer.  Text tables only: for the others a text column is an error. */
+anygp_status writer_columns(writer *w, const column *columns, anygp_error *e);
 
 /* n rows, row-major, n x cols.  Numbers are written in the shortest form that reads back to the same double. */
 anygp_status writer_rows(writer *w, int64_t n, const double *rows, anygp_error *e);

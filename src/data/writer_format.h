@@ -15,6 +15,7 @@ typedef struct writer_format {
     anygp_status (*rows)(writer *w, int64_t n, const double *rows, anygp_error *e);
     anygp_status (*end)(writer *w, anygp_error *e);
     void (*close)(writer *w);
+    bool texts; /* cells may be text */
 } writer_format;
 
 struct writer {
@@ -22,12 +23,15 @@ struct writer {
     char *path;        /* for sentences and endings */
     atomic_file *file; /* NULL for standard output */
     FILE *stream;
-    int64_t cols, rows; /* rows so far */
+    int64_t cols, rows;    /* rows so far */
+    const column *columns; /* NULL: all are numbers */
     void *state;
 };
 
 extern const writer_format writer_csv, writer_npy, writer_hdf5;
 
+/* The text of a cell of column j; NULL for a number and for a missing cell. */
+const char *writer_text(const writer *w, int64_t j, double cell);
 bool writer_path_ends(const writer *w, const char *ending);
 anygp_status writer_failed(const writer *w, anygp_error *e); /* the sentence for errno */
 anygp_status writer_put(writer *w, const void *bytes, size_t n, anygp_error *e);

@@ -25,6 +25,7 @@ static bool make_dataset(writer *w)
     hsize_t chunk[2] = {(hsize_t)(CHUNK_VALUES / w->cols + 1), (hsize_t)w->cols};
     hid_t space = H5Screate_simple(2, shape, most), layout = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(layout, 2, chunk);
+    H5Pset_attr_phase_change(layout, 0, 0); /* the names may be more than the 64 kB an object's head has room for */
     h->set = H5Dcreate2(h->file, "data", H5T_IEEE_F64LE, space, H5P_DEFAULT, layout, H5P_DEFAULT);
     H5Pclose(layout);
     H5Sclose(space);
@@ -52,8 +53,11 @@ static anygp_status hdf5_begin(writer *w, const char *const *names, anygp_error 
     hdf5_writer *h = w->state = malloc(sizeof *h);
     if (!h) return fail_memory(e, "a writer", sizeof *h);
     hdf5_guard g = hdf5_enter();
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
     h->set = H5I_INVALID_HID;
-    h->file = H5Fcreate(atomic_temporary(w->file), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    h->file = H5Fcreate(atomic_temporary(w->file), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
     bool done = h->file >= 0 && make_dataset(w) && (!names || put_names(w, names));
     hdf5_leave(g);
     return done ? ANYGP_OK : failed(w, e);
@@ -104,4 +108,4 @@ static void hdf5_close(writer *w)
 }
 
 static const char *const endings[] = {".h5", ".hdf5", NULL};
-const writer_format writer_hdf5 = {endings, hdf5_begin, hdf5_rows, hdf5_end, hdf5_close};
+const writer_format writer_hdf5 = {endings, hdf5_begin, hdf5_rows, hdf5_end, hdf5_close, false};

@@ -52,4 +52,4 @@ static anygp_status npy_end(writer *w, anygp_error *e)
 static void npy_close(writer *w) { (void)w; }
 
 static const char *const endings[] = {".npy", NULL};
-const writer_format writer_npy = {endings, npy_begin, npy_rows, npy_end, npy_close};
+const writer_format writer_npy = {endings, npy_begin, npy_rows, npy_end, npy_close, false};

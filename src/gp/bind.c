@@ -215,3 +215,45 @@ anygp_status binding_column(const binding *b, const char *spec, int64_t *column_
 {
     return column_find(reader_column(b->reader, 0), reader_columns(b->reader), spec, column_index, e);
 }
+
+bool binding_is_text(const binding *b, int64_t column_index)
+{
+    return reader_column(b->reader, column_index)->kind == COLUMN_TEXT;
+}
+
+/* --------------------------------------------------------------------------------- new categories */
+
+/* The names of the unseen levels of input i, behind those that c has. */
+static bool append_levels(const binding *b, int64_t i, input_spec *c)
+{
+    const column *from = reader_column(b->reader, b->column[i]);
+    double first = (double)c->levels;
+    char **grown = realloc(c->level, (size_t)(c->levels + b->unseen[i]) * sizeof *grown);
+    if (!grown) return false;
+    c->level = grown;
+    for (int64_t l = 0; l < b->levels[i]; l++) { /* unseen ones got their indices in the order of the file's */
+        if (b->level[i][l] < first) continue;
+        if (!(c->level[c->levels] = mem_strdup(from->level[l]))) return false;
+        c->levels++;
+    }
+    return true;
+}
+
+static void drop_levels(input_spec *c, int64_t keep)
+{
+    while (c->levels > keep) free(c->level[--c->levels]);
+}
+
+anygp_status binding_keep_levels(const binding *b, gp_set *m, anygp_error *e)
+{
+    int64_t inputs = b->schema->inputs, *before = mem_alloc(inputs, sizeof *before);
+    bool ok = before != NULL;
+    for (int64_t i = 0; ok && i < inputs; i++) before[i] = b->schema->input[i].levels;
+    for (int64_t t = 0; ok && t < m->targets; t++)
+        for (int64_t i = 0; ok && i < inputs; i++)
+            if (b->unseen[i]) ok = append_levels(b, i, &m->gp[t]->schema.input[i]);
+    for (int64_t t = 0; before && !ok && t < m->targets; t++)
+        for (int64_t i = 0; i < inputs; i++) drop_levels(&m->gp[t]->schema.input[i], before[i]);
+    free(before);
+    return ok ? ANYGP_OK : fail_memory(e, "category names", 0);
+}

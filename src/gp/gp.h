@@ -6,6 +6,7 @@
        bind.c     columns of a file -> inputs of a gp
        score.c    labelled rows -> scores
        stream.c   file -> predictions file or scores, in flat memory
+       update.c   gp + labelled rows -> gp that has seen them too
        simulate.c draws from a known prior */
 #ifndef GP_GP_H
 #define GP_GP_H
@@ -123,11 +124,22 @@ int64_t binding_row_number(const binding *b);             /* rows delivered so f
 int64_t binding_columns(const binding *b);                /* of the file */
 int64_t binding_target(const binding *b, int64_t target); /* column of the file, or -1 */
 anygp_status binding_column(const binding *b, const char *spec, int64_t *column, anygp_error *e);
+bool binding_is_text(const binding *b, int64_t column);
+/* The categories that were new become the model's, by the indices they had; the binding is not used after that. */
+anygp_status binding_keep_levels(const binding *b, gp_set *m, anygp_error *e);
 void binding_close(binding *b);
 
 anygp_status gp_predict_file(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e);
 /* scores[targets] */
 anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, gp_scores *scores, anygp_error *e);
+
+/* Adds labelled rows to every target that has some; kernel, noise, scales and inducing inputs stay.  On failure the model
+   is as it was. */
+anygp_status gp_update_file(gp_set *m, const settings *s, const char *in, anygp_error *e);
+/* The same from arrays: rows[n, inputs] as for prediction, Y[n, targets] column-major, NaN: none; weights may be NULL. */
+anygp_status gp_update_rows(gp_set *m, const settings *s, int64_t n, const double *rows, int64_t ld, const double *Y,
+                            const double *weights, anygp_error *e);
+
 anygp_status gp_simulate_file(const settings *s, const char *out, anygp_error *e);
 
 #endif

@@ -94,6 +94,7 @@ static void smooth(walk *w, double value)
 static anygp_status look_at_bound(walk *w, double scale, bool gradient, anygp_error *e)
 {
     double value;
+    if (!gaussian_q_ready(&w->q)) return fail_with(e, ANYGP_ERR_NUMERIC, "q is not a distribution any more");
     gaussian_q_covariance(&w->q, w->V);
     TRY(w->ops->bound(w->state, w->q.m, w->V, gaussian_q_kl(&w->q), w->S, w->which, scale, &value,
                       gradient ? w->gp : NULL, e));
@@ -133,11 +134,13 @@ static anygp_status try_step(walk *w, anygp_error *e)
 }
 
 /* Where steps do not look at the bound anyway: now and then, at the new q, so that one step over all blocks tells the
-   evidence.  A value that is no number is not told. */
+   evidence.  A value that is no number is not told.  What only the trace wants does not count as time of the run. */
 static anygp_status note_bound(walk *w, anygp_error *e)
 {
+    double began = clock_seconds();
     if (learns_now(w) || (w->t + 1 < w->next_record && w->t + 1 < w->steps)) return ANYGP_OK;
     anygp_status status = look_at_bound(w, (double)w->P / (double)w->S, false, e);
+    w->paused += clock_seconds() - began;
     return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
 }
 
@@ -165,6 +168,8 @@ static anygp_status step(walk *w, anygp_error *e)
 static anygp_status posterior_now(walk *w, posterior **out, anygp_error *e)
 {
     TRY(prepare(w, true, e));
+    if (!gaussian_q_ready(&w->q))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the steps led to a precision that is not positive definite");
     return w->ops->posterior(w->state, w->q.m, w->q.factor, out, e);
 }
 
@@ -256,6 +261,14 @@ static int look_around(walk *w)
     return flags;
 }
 
+/* Row 0 of the trace: when the steps begin. */
+static void begin_trace(const walk *w)
+{
+    train_step now = {
+        .stage = TRAIN_MAIN, .seconds = elapsed(w), .objective = NAN, .rmse = NAN, .mnlp = NAN, .record = true};
+    if (w->o->report && w->p->comm->rank == 0) w->o->report(w->o->ctx, &now);
+}
+
 /* After each step: scores and a row of the trace now and then, stopping, saving. */
 static anygp_status after_step(walk *w, anygp_error *e)
 {
@@ -296,6 +309,7 @@ static anygp_status walk_open(walk *w, anygp_error *e)
     w->S = w->o->anytime.sample < w->P ? w->o->anytime.sample : w->P;
     w->steps = w->o->anytime.steps > 0 ? w->o->anytime.steps : default_steps(w);
     TRY(gaussian_q_init(&w->q, w->ops->size(w->state), e));
+    w->q.lazy = !w->o->anytime.plain && w->ops->prior(w->state) == 1;
     TRY(adam_init(&w->adam, n, e));
     w->u = mem_alloc(n, sizeof(double));
     w->gu = mem_alloc(n, sizeof(double));
@@ -326,6 +340,7 @@ anygp_status anytime_run(const model_ops *model, void *state, const problem *p, 
     walk w = {.model = model, .ops = model->anytime, .state = state, .p = p, .h = h, .o = o, .turned = -1};
     w.jitter = o->jitter, w.value = w.rmse = w.mnlp = NAN, w.saved = clock_seconds(), w.next_record = 1;
     TRY_DONE(walk_open(&w, e));
+    if (w.t == 0) begin_trace(&w);
     for (bool first = w.t == 0; first || (w.status == ANYGP_OK && w.t < w.steps); first = false) {
         double began = clock_seconds(), paused = w.paused;
         TRY_DONE(step(&w, e));

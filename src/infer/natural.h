@@ -20,6 +20,8 @@ typedef struct gaussian_q {
     double *Lambda; /* precision */
     double *factor; /* Cholesky factor of Lambda */
     double *m;      /* mean */
+    bool lazy;      /* natural steps leave factor and m to gaussian_q_ready(): for S that is positive semidefinite */
+    bool stale;     /* they are to be made from Lambda and theta1 */
     double *work;   /* two M x M and three M: the next state, until it is known to be a good one */
 } gaussian_q;
 
@@ -30,7 +32,10 @@ void gaussian_q_clear(gaussian_q *q);                                   /* accep
    a checkpoint has to keep.  False: as for a step. */
 bool gaussian_q_set(gaussian_q *q, const double *Lambda, const double *theta1);
 
-/* One step of size 0 < rho <= 1; prior: the precision of the prior is that times I (1, but for combinations of models).
+/* factor and m of a lazy q; everything below but natural_step needs them.  False: Lambda is not positive definite. */
+bool gaussian_q_ready(gaussian_q *q);
+
+/* One step of size 0 < rho <= 1, in M^2 operations where q is lazy; prior: the precision of the prior is that times I (1, but for combinations of models).
    False: the numbers are not finite or Lambda is not positive definite; q is then as before. */
 bool natural_step(gaussian_q *q, double rho, double prior, const double *S, const double *b);
 

@@ -220,7 +220,7 @@ static int iteration(void *ctx, int64_t iter, int64_t evaluations, double f, dou
                        .evaluations = q->evaluations,
                        .restart = q->restart,
                        .seconds = clock_seconds() - q->o->began,
-                       .objective = q->r->objective,
+                       .objective = isfinite(q->best) ? q->r->objective : NAN,
                        .rmse = NAN,
                        .mnlp = NAN,
                        .record = true};
@@ -457,9 +457,30 @@ static bool checkpoint_is_anytime(const checkpoint *c)
     return kind && !strcmp(kind, "anytime");
 }
 
+/* Nothing to learn: one evaluation, without a gradient but where leave-one-out needs it. */
+static void evaluate_only(run *q)
+{
+    double u = 0;
+    if (q->model->loo) {
+        double f, g;
+        q->first = true;
+        evaluate(q, &u, &f, &g);
+        return;
+    }
+    double value;
+    iteration(q, 0, 0, 0, 0);
+    if (q->model->evaluate(q->state, q->h, true, &q->jitter, &value, NULL)) keep_best(q, &u, value, 0);
+    q->evaluations = 1;
+    iteration(q, 1, 1, 0, 0);
+    q->iterations = 0;
+}
+
 static anygp_status learn_batch(run *q, const problem *p, anygp_error *e)
 {
-    TRY(climb_all(q, p, e));
+    if (q->h->free == 0 && !q->o->resume)
+        evaluate_only(q);
+    else
+        TRY(climb_all(q, p, e));
     settle(q);
     return ANYGP_OK;
 }

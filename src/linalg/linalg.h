@@ -31,6 +31,11 @@ void la_symm(la_side side, int64_t m, int64_t n, double alpha, const double *A, 
 /* B[m,n] = alpha op(L)^-1 B (left) or alpha B op(L)^-1 (right) */
 void la_trsm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const double *L, int64_t ldl, double *B,
              int64_t ldb);
+/* For many solves with one L[n,n]: T[la_trsm_size(n)] is what la_trsm makes of it each time. */
+int64_t la_trsm_size(int64_t n);
+void la_trsm_prepare(int64_t n, const double *L, int64_t ldl, double *T);
+void la_trsm_prepared(la_side side, la_op op, int64_t m, int64_t n, const double *L, int64_t ldl, const double *T,
+                      double *B, int64_t ldb);
 /* B[m,n] = alpha op(L) B (left) or alpha B op(L) (right) */
 void la_trmm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const double *L, int64_t ldl, double *B,
              int64_t ldb);

@@ -100,24 +100,40 @@ static void solve_shared(const solve *s, int64_t n, int64_t m, double *B, int64_
     if (former) la_threads(former);
 }
 
+int64_t la_trsm_size(int64_t n) { return (n + BASE - 1) / BASE * BASE * BASE; }
+
+void la_trsm_prepare(int64_t n, const double *L, int64_t ldl, double *T)
+{
+    int threads = threads_for((double)n * BASE * BASE);
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (int64_t first = 0; first < n; first += BASE)
+        invert_block(n - first < BASE ? n - first : BASE, L + first + first * ldl, ldl, T + first * BASE);
+}
+
+void la_trsm_prepared(la_side side, la_op op, int64_t rows, int64_t cols, const double *L, int64_t ldl, const double *T,
+                      double *B, int64_t ldb)
+{
+    int64_t n = side == LA_LEFT ? rows : cols, m = side == LA_LEFT ? cols : rows;
+    double *work = m < FEW ? NULL : mem_alloc(BASE * m, sizeof *work);
+    solve s = {side == LA_LEFT, op == LA_T, L, ldl, T};
+    if (work)
+        solve_shared(&s, n, m, B, ldb, work, threads_for((double)n * (double)n * (double)m));
+    else
+        blas_trsm(side, op, rows, cols, 1, L, ldl, B, ldb);
+    free(work);
+}
+
 void la_trsm(la_side side, la_op op, int64_t rows, int64_t cols, double alpha, const double *L, int64_t ldl, double *B,
              int64_t ldb)
 {
     int64_t n = side == LA_LEFT ? rows : cols, m = side == LA_LEFT ? cols : rows;
-    int threads = threads_for((double)n * (double)n * (double)m);
-    int64_t blocks = (n + BASE - 1) / BASE;
-    double *inverse = m < FEW ? NULL : mem_alloc(BASE * (BASE * blocks + m), sizeof *inverse);
-    if (!inverse) {
+    double *T = m < FEW ? NULL : mem_alloc(la_trsm_size(n), sizeof *T);
+    if (!T) {
         blas_trsm(side, op, rows, cols, alpha, L, ldl, B, ldb);
         return;
     }
     for (int64_t j = 0; j < cols && alpha != 1; j++) la_scale(rows, alpha, B + j * ldb);
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-    for (int64_t b = 0; b < blocks; b++) {
-        int64_t first = b * BASE;
-        invert_block(n - first < BASE ? n - first : BASE, L + first + first * ldl, ldl, inverse + first * BASE);
-    }
-    solve s = {side == LA_LEFT, op == LA_T, L, ldl, inverse};
-    solve_shared(&s, n, m, B, ldb, inverse + BASE * BASE * blocks, threads);
-    free(inverse);
+    la_trsm_prepare(n, L, ldl, T);
+    la_trsm_prepared(side, op, rows, cols, L, ldl, T, B, ldb);
+    free(T);
 }

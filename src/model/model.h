@@ -93,6 +93,28 @@ typedef struct anytime_ops {
     anygp_status (*posterior)(void *state, const double *m, const double *factor, posterior **out, anygp_error *e);
 } anytime_ops;
 
+/* What an update did. */
+typedef struct update_report {
+    double rows;              /* original rows that were added */
+    int64_t blocks;           /* the rows are in so many more */
+    double before, after;     /* log evidence of the rows so far, without and with the new ones */
+    int64_t largest, biggest; /* rows of the largest block before, and of the one that is now; 0: not kept */
+    int64_t biggest_id;       /* its name */
+} update_report;
+
+/* New rows for a posterior, without the old ones, at the same hyperparameters. */
+typedef struct update_ops {
+    /* p outlives the state. */
+    anygp_status (*open)(const model_ops *self, const posterior *p, void **state, anygp_error *e);
+    /* n rows in model units, all weights > 0; ids: the block of each by its name, or NULL: the model finds it. */
+    anygp_status (*add)(void *state, int64_t n, const double *X, const double *y, const double *w, const int64_t *ids,
+                        anygp_error *e);
+    double (*held)(const void *state); /* bytes of rows that wait for finish */
+    /* The posterior of old and new rows; the old one is as it was. */
+    anygp_status (*finish)(void *state, posterior **out, update_report *r, anygp_error *e);
+    void (*close)(void *state); /* accepts NULL */
+} update_ops;
+
 struct model_ops {
     const char *name;
     const char *summary;
@@ -124,6 +146,7 @@ struct model_ops {
     anygp_status (*load)(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                          int64_t count, posterior **out, anygp_error *e);
     const anytime_ops *anytime; /* NULL: cannot */
+    const update_ops *update;   /* NULL: cannot */
 };
 
 extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic;

@@ -18,9 +18,10 @@ anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t
     *s = (sparse){.kept = kept, .mean = mean, .M = M, .p = mean->p, .D = D, .Mt = Mt, .total = total};
     double **const square[] = {&s->B, &s->V, &s->E, &s->work};
     s->L = mem_doubles(M, M);
+    s->T = mem_alloc(la_trsm_size(M), sizeof(double));
     s->diag = mem_alloc(Mt, sizeof(double));
     s->m = mem_alloc(Mt, sizeof(double));
-    bool ok = s->L && s->diag && s->m;
+    bool ok = s->L && s->T && s->diag && s->m;
     for (size_t i = 0; i < sizeof square / sizeof *square; i++) ok &= (*square[i] = mem_doubles(Mt, Mt)) != NULL;
     if (ok) return ANYGP_OK;
     sparse_clear(s);
@@ -29,7 +30,7 @@ anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t
 
 void sparse_clear(sparse *s)
 {
-    double *const owned[] = {s->L, s->diag, s->B, s->V, s->m, s->E, s->work};
+    double *const owned[] = {s->L, s->T, s->diag, s->B, s->V, s->m, s->E, s->work};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     *s = (sparse){0};
 }
@@ -53,25 +54,29 @@ bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter)
         if (!la_factor(M, s->L, M)) return false;
     }
     la_zero_upper(M, s->L, M);
+    la_trsm_prepare(M, s->L, M, s->T);
     s->jitter = *jitter;
     return true;
 }
 
-bool sparse_features(int64_t M, const double *Z, const double *L, const kernel *k, const basis *mean, int64_t D,
-                     int64_t n, const double *X, int64_t ldx, double *A)
+bool sparse_features(int64_t M, const double *Z, const double *L, const double *T, const kernel *k, const basis *mean,
+                     int64_t D, int64_t n, const double *X, int64_t ldx, double *A)
 {
     int64_t p = mean->p, Mt = M + p;
     double root = sqrt(mean->B);
     if (!kernel_gram(k, M, Z, D, n, X, ldx, A, Mt)) return false;
     if (p) basis_fill(mean, n, X, ldx, A + M, Mt, 1);
     for (int64_t j = 0; p && j < n; j++) la_scale(p, root, A + M + j * Mt);
-    la_trsm(LA_LEFT, LA_N, M, n, 1, L, M, A, Mt);
+    if (T)
+        la_trsm_prepared(LA_LEFT, LA_N, M, n, L, M, T, A, Mt);
+    else
+        la_trsm(LA_LEFT, LA_N, M, n, 1, L, M, A, Mt);
     return true;
 }
 
 static bool features(const sparse *s, const row_block *b, double *A)
 {
-    return sparse_features(s->M, s->h->Z, s->L, s->h->kernel, s->mean, s->D, b->n, b->X, s->D, A);
+    return sparse_features(s->M, s->h->Z, s->L, s->T, s->h->kernel, s->mean, s->D, b->n, b->X, s->D, A);
 }
 
 /* ---------------------------------------------------------------------------------- diagonal G */

@@ -40,6 +40,7 @@ typedef struct sparse {
     double jitter;   /* relative, inside L */
     double total;    /* original rows */
     double *L;       /* M x M */
+    double *T;       /* of la_trsm_prepare */
     double *diag;    /* Mt: workspace */
     double *B;       /* Mt x Mt: factor of I + S */
     double *V, *m;   /* Mt x Mt (both triangles), Mt: coefficients of the reverse */
@@ -72,8 +73,8 @@ bool sparse_bound(sparse *s, const double *stat, const double *m, const double *
 /* From the summed adjoints to gp[hyper_size(h)]; adjoint is used up. */
 bool sparse_finish(sparse *s, double *adjoint, double *gp);
 
-/* A[Mt,n] = L^-1 K_un over sqrt(B) h(x), leading dimension Mt.  False: no memory. */
-bool sparse_features(int64_t M, const double *Z, const double *L, const kernel *k, const basis *mean, int64_t D,
-                     int64_t n, const double *X, int64_t ldx, double *A);
+/* A[Mt,n] = L^-1 K_un over sqrt(B) h(x), leading dimension Mt.  T: of la_trsm_prepare, or NULL.  False: no memory. */
+bool sparse_features(int64_t M, const double *Z, const double *L, const double *T, const kernel *k, const basis *mean,
+                     int64_t D, int64_t n, const double *X, int64_t ldx, double *A);
 
 #endif

@@ -16,6 +16,8 @@ typedef struct sparse_state {
     driver *driver;
     double *stat, *adjoint;
     int64_t adjoint_size;
+    double *at; /* hyperparameters and inducing inputs of the last evidence; NaN first: none */
+    double *now;
 } sparse_state;
 
 static const block_model *runs(const sparse_kind *k) { return k->kept == KEPT_BLOCK ? &sparse_whole : &sparse_rows; }
@@ -41,6 +43,8 @@ static void sparse_state_close(void *state)
     driver_close(q->driver);
     free(q->stat);
     free(q->adjoint);
+    free(q->at);
+    free(q->now);
     free(q);
 }
 
@@ -57,7 +61,11 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     q->adjoint_size = runs(q->kind)->adjoint_size(&q->s);
     q->stat = mem_alloc(runs(q->kind)->stat_size(&q->s), sizeof(double));
     q->adjoint = mem_alloc(q->adjoint_size, sizeof(double));
-    if (!q->stat || !q->adjoint) status = fail_memory(e, "the sums", 16.0 * pow((double)q->s.Mt, 2));
+    q->at = mem_alloc(h->count + h->M * h->D, sizeof(double));
+    q->now = mem_alloc(h->count + h->M * h->D, sizeof(double));
+    if (q->at) q->at[0] = NAN;
+    if (!q->stat || !q->adjoint || !q->at || !q->now)
+        status = fail_memory(e, "the sums", 16.0 * pow((double)q->s.Mt, 2));
 done:
     if (ANYGP_FAILED(status))
         sparse_state_close(q);
@@ -66,16 +74,33 @@ done:
     return status;
 }
 
+/* Whether the last evidence was at h: then its sums still stand. */
+static bool is_at(sparse_state *q, const hyper *h)
+{
+    int64_t n = h->count + h->M * h->D;
+    hyper_natural(h, q->now);
+    memcpy(q->now + h->count, h->Z, (size_t)(h->M * h->D) * sizeof(double));
+    return !memcmp(q->now, q->at, (size_t)n * sizeof(double));
+}
+
+static void now_at(sparse_state *q, const hyper *h)
+{
+    hyper_natural(h, q->at);
+    memcpy(q->at + h->count, h->Z, (size_t)(h->M * h->D) * sizeof(double));
+}
+
 /* Evidence at h from all blocks; leaves the factor of I + S and beta. */
 static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient, double *value,
                              anygp_error *e)
 {
+    q->at[0] = NAN;
     if (!sparse_prepare(&q->s, h, grow, jitter))
         return fail_with(
             e, ANYGP_ERR_NUMERIC,
             "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of them "
             "or another kernel");
     TRY(driver_stat(q->driver, &q->s, 0, NULL, 1, q->stat, e));
+    now_at(q, h);
     if (!sparse_evidence(&q->s, q->stat, gradient, value))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence is not a number");
     return ANYGP_OK;
@@ -111,7 +136,7 @@ static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jit
 {
     sparse_state *q = state;
     double value;
-    TRY(evidence(q, h, true, jitter, false, &value, e));
+    if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, &value, e));
     const double sums[3] = {*stat_l(&q->s, q->stat), *stat_q(&q->s, q->stat), q->s.total};
     return make_posterior(q, q->s.m, q->s.B, sums, out, e);
 }
@@ -135,6 +160,7 @@ static anygp_status anytime_stat(void *state, int64_t count, const int64_t *whic
                                  const double **b, anygp_error *e)
 {
     sparse_state *q = state;
+    q->at[0] = NAN;
     TRY(driver_stat(q->driver, &q->s, count, which, scale, q->stat, e));
     *S = stat_S(&q->s, q->stat), *b = stat_b(&q->s, q->stat);
     return ANYGP_OK;
@@ -195,7 +221,8 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
                                   .rows = sparse_rows_behind,                                                          \
                                   .close = sparse_state_close,                                                         \
                                   .load = sparse_load,                                                                 \
-                                  .anytime = &sparse_anytime};
+                                  .anytime = &sparse_anytime,                                                          \
+                                  .update = &sparse_updates};
 
 SPARSE_MODEL(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, false)
 SPARSE_MODEL(dtc, "deterministic training conditional", KEPT_NOTHING, TEST_EXACT, false)

@@ -177,6 +177,26 @@ anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **ou
     return ANYGP_OK;
 }
 
+/* --------------------------------------------------------------------------------- for updates */
+
+anygp_status pic_rows_blocks(const pic_rows *r, row_blocks **out, anygp_error *e)
+{
+    int64_t *start = mem_alloc(r->blocks + 1, sizeof *start);
+    if (!start) return fail_memory(e, "the blocks", 8.0 * (double)r->blocks);
+    for (int64_t b = 0; b <= r->blocks; b++) start[b] = start_of(r, b);
+    anygp_status status = blocks_of_arrays(r->blocks, start, r->D, r->X, r->y, r->w, out, e);
+    free(start);
+    return status;
+}
+
+const double *pic_rows_ids(const pic_rows *r, int64_t *blocks)
+{
+    *blocks = r->blocks;
+    return r->ids;
+}
+
+const router *pic_rows_router(const pic_rows *r) { return r->route; }
+
 /* ---------------------------------------------------------------------------------- prediction */
 
 /* Rows of one block among those to predict: places in the batch. */
@@ -193,7 +213,7 @@ static bool factor_block(const sparse_posterior *p, int64_t b, double *G)
     int64_t n = rows_of(r, b), at = start_of(r, b);
     const double *X = r->X + at * r->D;
     double white = kernel_white(q->kernel), noise = q->noise + white, *A = mem_doubles(p->Mt, n), *y = G + n * n;
-    bool ok = A && sparse_features(q->n, p->Z, p->L, q->kernel, &q->mean, q->D, n, X, q->D, A) &&
+    bool ok = A && sparse_features(q->n, p->Z, p->L, NULL, q->kernel, &q->mean, q->D, n, X, q->D, A) &&
               kernel_gram_sym(q->kernel, n, X, q->D, G, n);
     if (ok) {
         for (int64_t j = 0; j < n; j++) G[j + j * n] += noise / r->w[at + j] - white;

@@ -39,6 +39,7 @@ anygp_status sparse_posterior_new(const sparse_kind *kind, const sparse *s, cons
 anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                          int64_t count, posterior **out, anygp_error *e);
 bool posterior_is_sparse(const posterior *p);
+extern const update_ops sparse_updates; /* sparse_update.c */
 
 /* ------------------------------------------------------------------------------ pic [sparse_pic.c] */
 
@@ -49,6 +50,11 @@ void pic_rows_free(pic_rows *r); /* accepts NULL */
 int64_t pic_arrays(pic_rows *r, named_array *list);
 /* Takes the arrays' memory over on success. */
 anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **out, anygp_error *e);
+
+/* What an update needs of them: the rows as blocks (r outlives those), their names, and the way to them. */
+anygp_status pic_rows_blocks(const pic_rows *r, row_blocks **out, anygp_error *e);
+const double *pic_rows_ids(const pic_rows *r, int64_t *blocks);
+const router *pic_rows_router(const pic_rows *r);
 
 /* A[Mt,n] of rows X goes in; what multiplies v given the block's rows comes out.  mean[n] gets the blocks' share of the
    mean, variance (n, or NULL) what is left of k - |a|^2, cov (n x n lower triangle, or NULL) the same between rows of one

@@ -33,7 +33,7 @@ int64_t sparse_adjoint_size(const void *shared)
 /* From Abar (Mt x n, its first M rows) to the kernel: K_uf bar = L^-T Abar. */
 static bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a)
 {
-    la_trsm(LA_LEFT, LA_T, s->M, b->n, 1, s->L, s->M, Abar, s->Mt);
+    la_trsm_prepared(LA_LEFT, LA_T, s->M, b->n, s->L, s->M, s->T, Abar, s->Mt);
     return kernel_gram_reverse(s->h->kernel, s->M, s->h->Z, s->D, b->n, b->X, s->D, Abar, s->Mt, a->gp, a->gZ, s->D,
                                NULL, 0);
 }

@@ -1,0 +1,104 @@
+/* The sparse priors over blocks in memory: a batch pass (objective) as a share of dgemm's rate, counting 2 n M^2 operations
+   (triangular solve and product), and objective with gradient over objective alone; same threads, same run.
+   Usage: bench_sparse [n] [M] [threads]        default 30000 512, all */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "linalg/linalg.h"
+#include "model/model.h"
+
+enum { D = 8, REPEATS = 5, BLOCK = 1000, PART = 128 };
+
+static double *normals(uint64_t stream, int64_t n)
+{
+    double *x = mem_alloc(n, sizeof *x);
+    for (int64_t i = 0; x && i < n; i++)
+        x[i] = random_normal((random_stream){.seed = 1, .use = RANDOM_TEST, .sub = stream}, (uint64_t)i);
+    if (!x) exit(2);
+    return x;
+}
+
+static kernel *parse(const char *text)
+{
+    kernel_input in[D];
+    kernel *k;
+    anygp_error e;
+    for (int64_t i = 0; i < D; i++) in[i] = (kernel_input){NULL, i, INPUT_NUMBER, i};
+    if (kernel_parse(text, in, D, D, &k, &e) != ANYGP_OK) fprintf(stderr, "%s\n", e.text), exit(1);
+    return k;
+}
+
+/* 2 M^3 operations, the better of a few. */
+static double dgemm_rate(int64_t M)
+{
+    double *A = normals(5, M * M), *B = normals(6, M * M), *C = normals(7, M * M), best = INFINITY;
+    for (int r = 0; r < 40; r++) {
+        double began = clock_seconds();
+        la_gemm(LA_N, LA_N, M, M, M, 1, A, M, B, M, 0, C, M);
+        best = fmin(best, clock_seconds() - began);
+    }
+    free(A);
+    free(B);
+    free(C);
+    return 2 * pow((double)M, 3) / best;
+}
+
+static row_blocks *cut(int64_t n, int64_t size, const double *X, const double *y)
+{
+    int64_t P = (n + size - 1) / size, *start = mem_alloc(P + 1, sizeof *start);
+    row_blocks *b;
+    for (int64_t i = 0; i <= P; i++) start[i] = i * size < n ? i * size : n;
+    if (blocks_of_arrays(P, start, D, X, y, NULL, &b, NULL)) exit(2);
+    free(start);
+    return b;
+}
+
+static void measure(const model_ops *model, const char *text, double keep, int64_t n, int64_t M, const double *X,
+                    const double *y, const double *Z, double rate)
+{
+    basis mean = {0};
+    hyper h;
+    void *state;
+    anygp_error e;
+    double objective = INFINITY, both = INFINITY, jitter = 1e-8, value, gp[D + 2];
+    row_blocks *b = cut(n, model->partition ? PART : BLOCK, X, y);
+    if (hyper_init(&h, parse(text), 0.1, false, false, true, &e) || hyper_set_inducing(&h, M, D, Z, false, &e)) exit(2);
+    problem p = {.mean = &mean, .blocks = b, .comm = comm_self(), .keep = keep};
+    if (model->open(model, &p, &h, &state, &e)) exit(2);
+    for (int r = 0; r < REPEATS; r++) {
+        double began = clock_seconds();
+        if (!model->evaluate(state, &h, false, &jitter, &value, NULL)) exit(2);
+        objective = fmin(objective, clock_seconds() - began);
+        began = clock_seconds();
+        if (!model->evaluate(state, &h, false, &jitter, &value, gp)) exit(2);
+        both = fmin(both, clock_seconds() - began);
+    }
+    double work = 2 * (double)n * (double)M * (double)M;
+    printf("%-5s %-9s %s  objective %.3f s, %3.0f %% of dgemm's %.0f GFLOP/s;  with gradient %.3f s, ratio %.2f\n",
+           model->name, text, keep > 0 ? "products kept " : "nothing kept  ", objective, 100 * work / objective / rate,
+           rate / 1e9, both, both / objective);
+    model->close(state);
+    blocks_free(b);
+    hyper_clear(&h);
+}
+
+int main(int argc, char **argv)
+{
+    int64_t n = argc > 1 ? atoll(argv[1]) : 30000, M = argc > 2 ? atoll(argv[2]) : 512;
+    la_threads(argc > 3 ? atoi(argv[3]) : 0);
+    double *X = normals(1, n * D), *y = normals(2, n), *Z = normals(3, M * D), rate = dgemm_rate(M);
+    const model_ops *models[] = {&model_dtc, &model_fitc, &model_pitc};
+    printf("threads %d, n = %lld, M = %lld, d = %d\n", threads_max(), (long long)n, (long long)M, D);
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        for (int keep = 1; keep >= 0; keep--) measure(models[i], "rbf", keep * 4e9, n, M, X, y, Z, rate);
+    measure(&model_fitc, "matern52", 4e9, n, M, X, y, Z, rate);
+    free(X);
+    free(y);
+    free(Z);
+    return 0;
+}

@@ -147,9 +147,17 @@ static bool batch_step(work *w, int64_t t)
     return true;
 }
 
+/* Until every row was drawn four times in the mean, within 10 and 100 batches: with thousands of centres a batch is a good
+   part of the rows, and costs rows k d. */
+static int64_t batch_count(const work *w)
+{
+    if (w->o->iterations > 0) return w->o->iterations;
+    return larger(10, smaller(4 * w->all.n / w->batch, 100));
+}
+
 static bool batches(work *w)
 {
-    int64_t iterations = w->o->iterations > 0 ? w->o->iterations : 100;
+    int64_t iterations = batch_count(w);
     for (int64_t c = 0; c < w->k; c++) w->counts[c] = 1; /* the row it started from */
     bool ok = true;
     for (int64_t t = 0; ok && t < iterations; t++) ok = batch_step(w, t);

@@ -94,7 +94,9 @@ static bool wants_blocks(const settings *s)
 {
     bool anytime;
     const model_ops *m = model_named(settings_text(s, SET_MODEL), &anytime);
-    return m && m->inducing;
+    bool blocks = m && m->inducing;
+    model_free(m);
+    return blocks;
 }
 
 static anygp_status leave_in_file(const char *path, const read_options *o, const settings *s, anygp_data *d,

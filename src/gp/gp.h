@@ -24,8 +24,8 @@ typedef struct gp_scores {
 
 typedef struct gp {
     schema schema;
-    char *name; /* of the model as the user writes it: dtc+ */
-    const model_ops *model;
+    char *name;             /* of the model as the user writes it: dtc+ */
+    const model_ops *model; /* its own, where it was made */
     posterior *posterior;
     double objective, objective_rows, log_prior, jitter, rows, seconds;
     bool estimate;    /* the objective is a running estimate */
@@ -65,7 +65,7 @@ typedef struct gp_hooks {
 /* hooks may be NULL. */
 anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e);
 
-/* dtc+ and the like to its model; NULL: there is none. */
+/* dtc+ and the like to its model, which the caller gives back by model_free(); NULL: there is none. */
 const model_ops *model_named(const char *name, bool *anytime);
 
 /* The kernel as an expression with values in data units (digits significant ones); freed by free(). */

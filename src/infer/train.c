@@ -459,7 +459,7 @@ static bool checkpoint_is_anytime(const checkpoint *c)
 
 static anygp_status learn_batch(run *q, const problem *p, anygp_error *e)
 {
-    TRY(climb_all(q, p, e));
+    if (!q->model->no_learning) TRY(climb_all(q, p, e));
     settle(q);
     return ANYGP_OK;
 }

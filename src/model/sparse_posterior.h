@@ -16,6 +16,7 @@ typedef enum sparse_test { TEST_NOTHING, TEST_DIAGONAL, TEST_EXACT, TEST_BLOCK }
 typedef struct sparse_kind {
     sparse_kept kept;
     sparse_test test;
+    sparse_terms terms; /* of a combination; then `kept` does not count */
 } sparse_kind;
 
 typedef struct pic_rows pic_rows; /* sparse_pic.c */

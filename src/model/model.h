@@ -60,6 +60,14 @@ typedef struct posterior_ops {
                           double *covariance, int64_t ldc, anygp_error *e);
     int64_t (*arrays)(posterior *p, named_array *list);
     void (*free)(posterior *p);
+    /* A model may predict a row from the training rows of its block.  blocks: how many there are, 0 for other models, and
+       their names, whole numbers.  The other two are marginal and joint with block[n], from 0, instead of the block that
+       each row would be routed to.  NULL: as with no blocks. */
+    int64_t (*blocks)(const posterior *p, const double **names);
+    anygp_status (*marginal_in)(const posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *block,
+                                double *work, double *mean, double *variance, anygp_error *e);
+    anygp_status (*joint_in)(const posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *block,
+                             double *work, double *mean, double *covariance, int64_t ldc, anygp_error *e);
 } posterior_ops;
 
 /* What every posterior starts with. */

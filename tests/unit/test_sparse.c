@@ -100,6 +100,61 @@ static void predictions_equal_the_conditional_of_the_full_joint(void **unused)
     }
 }
 
+/* pic with each new row in a block that it is not routed to. */
+static void predictions_in_given_blocks_equal_the_conditional_for_those_blocks(void **unused)
+{
+    (void)unused;
+    const definition *d = &definitions[DEFINITIONS - 1];
+    const int64_t block[NEW] = {3, 0, 0, 2, 1, 3, 3};
+    for (const variant *v = variants; v < variants + VARIANTS; v++) {
+        fixture f;
+        posterior *q;
+        double jitter = 1e-8, mean[NEW], variance[NEW], same[NEW], cov[NEW * NEW];
+        setup(&f, d->model, v->expression, v->mean, v->weights, false);
+        assert_int_equal(d->model->posterior(f.state, &f.h, &jitter, &q, NULL), ANYGP_OK);
+        double *work = malloc((size_t)q->ops->work_doubles(q, NEW) * sizeof *work);
+        assert_int_equal(q->ops->marginal_in(q, NEW, f.new, D, block, work, mean, variance, NULL), ANYGP_OK);
+        assert_int_equal(q->ops->joint_in(q, NEW, f.new, D, block, work, same, cov, NEW, NULL), ANYGP_OK);
+        dense_gp *g = dense_new(&f, d, jitter);
+        for (int s = 0; s < NEW; s++)
+            for (int t = 0; t <= s; t++) {
+                real m, c;
+                dense_predict_in(&f, d, g, s, block[s], t, block[t], &m, &c);
+                check_close(mean[s], (double)m, 1e-9);
+                check_close(same[s], (double)m, 1e-9);
+                check_close(cov[s + t * NEW], (double)c, 1e-9);
+                if (s == t) check_close(variance[s], (double)c, 1e-9);
+            }
+        free(g);
+        free(work);
+        q->ops->free(q);
+        teardown(&f, d->model);
+    }
+}
+
+static void giving_the_blocks_that_rows_are_routed_to_changes_nothing(void **unused)
+{
+    (void)unused;
+    fixture f;
+    posterior *q;
+    int64_t block[NEW];
+    const double *names;
+    double jitter = 1e-8, mean[2][NEW], variance[2][NEW];
+    setup(&f, &model_pic, variants[1].expression, MEAN_LINEAR, true, false);
+    assert_int_equal(model_pic.posterior(f.state, &f.h, &jitter, &q, NULL), ANYGP_OK);
+    assert_int_equal(q->ops->blocks(q, &names), BLOCKS);
+    for (int b = 0; b < BLOCKS; b++) assert_true(names[b] == b);
+    double *work = malloc((size_t)q->ops->work_doubles(q, NEW) * sizeof *work);
+    assert_int_equal(router_route(f.route, NEW, f.new, D, block, NULL), ANYGP_OK);
+    assert_int_equal(q->ops->marginal(q, NEW, f.new, D, work, mean[0], variance[0], NULL), ANYGP_OK);
+    assert_int_equal(q->ops->marginal_in(q, NEW, f.new, D, block, work, mean[1], variance[1], NULL), ANYGP_OK);
+    assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
+    assert_memory_equal(variance[0], variance[1], sizeof variance[0]);
+    free(work);
+    q->ops->free(q);
+    teardown(&f, &model_pic);
+}
+
 /* ------------------------------------------------------------------------ the bound at q(v) */
 
 /* A q that is not the optimum: N(m, R R'). */
@@ -232,6 +287,8 @@ int main(void)
         cmocka_unit_test(gradient_equals_central_differences),
         cmocka_unit_test(gradient_is_the_same_when_nothing_is_kept),
         cmocka_unit_test(predictions_equal_the_conditional_of_the_full_joint),
+        cmocka_unit_test(predictions_in_given_blocks_equal_the_conditional_for_those_blocks),
+        cmocka_unit_test(giving_the_blocks_that_rows_are_routed_to_changes_nothing),
         cmocka_unit_test(gradient_of_the_sampled_bound_equals_central_differences),
         cmocka_unit_test(sampled_bound_and_gradient_are_unbiased),
         cmocka_unit_test(bound_touches_the_evidence_at_its_maximum),

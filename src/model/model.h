@@ -108,7 +108,7 @@ struct model_ops {
     const void *family;    /* what tells apart the members of a family that share their functions */
     bool inducing;         /* has inducing inputs, and works on row_blocks */
     bool partition;        /* its blocks are parts of the input space */
-    bool no_learning;      /* hyperparameters must be given */
+    bool no_learning;      /* hyperparameters must be given; it is never asked for a gradient */
     bool made;             /* by model_combine, and to be freed; not one of the list */
     double jitter;         /* relative, to begin with */
     int64_t subset;        /* inducing inputs or rows of the subset, where the user gives no number */

@@ -132,7 +132,10 @@ static anygp_status try_step(walk *w, anygp_error *e)
         TRY(look_at_bound(w, scale, true, e));
     else if (w->t + 1 >= w->next_record)
         TRY(look_for_trace(w, scale, e));
-    if (!move_q(w, S, b)) return fail_with(e, ANYGP_ERR_NUMERIC, "the step leads to numbers that cannot be used");
+    if (!move_q(w, S, b))
+        return fail_with(e, ANYGP_ERR_NUMERIC,
+                         "a step leads to a precision that is not positive definite; look at more blocks a step "
+                         "(--sample), take smaller steps (--rho) or, in a combination, use other coefficients");
     if (learning) {
         hyper_unpack(w->h, w->u);
         w->prepared = false;
@@ -148,6 +151,7 @@ static anygp_status step(walk *w, anygp_error *e)
     for (int k = 0;; k++) {
         anygp_status status = try_step(w, e);
         if (status != ANYGP_ERR_NUMERIC) return w->failures = 0, status;
+        if (w->model->no_learning) return status; /* its coefficients are the reason; jitter would change nothing */
         w->jitter = fmin(w->jitter > 0 ? 10 * w->jitter : 1e-10, 1e-3);
         w->prepared = false;
         memcpy(w->u, w->before, (size_t)w->h->free * sizeof *w->u);

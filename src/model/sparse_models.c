@@ -20,7 +20,11 @@ typedef struct sparse_state {
     double *now;
 } sparse_state;
 
-static const block_model *runs(const sparse_kind *k) { return k->kept == KEPT_BLOCK ? &sparse_whole : &sparse_rows; }
+static const block_model *runs(const sparse_kind *k)
+{
+    if (k->terms.count) return sparse_combined(&k->terms);
+    return k->kept == KEPT_BLOCK ? &sparse_whole : &sparse_rows;
+}
 
 /* --------------------------------------------------------------------------------------- sizes */
 
@@ -56,6 +60,7 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     if (!q) return fail_memory(e, "the model", sizeof *q);
     q->kind = self->family, q->problem = p;
     TRY_DONE(sparse_init(&q->s, q->kind->kept, p->mean, h->M, h->D, p->blocks->total, e));
+    if (q->kind->terms.count) sparse_combine(&q->s, &q->kind->terms);
     TRY_DONE(driver_open(runs(q->kind), p->blocks, p->comm, p->keep, &q->driver, e));
     q->s.h = h;
     q->adjoint_size = runs(q->kind)->adjoint_size(&q->s);
@@ -89,7 +94,7 @@ static void now_at(sparse_state *q, const hyper *h)
     memcpy(q->at + h->count, h->Z, (size_t)(h->M * h->D) * sizeof(double));
 }
 
-/* Evidence at h from all blocks; leaves the factor of I + S and beta. */
+/* Evidence at h from all blocks; leaves the factor of a I + S and beta. */
 static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient, double *value,
                              anygp_error *e)
 {
@@ -99,7 +104,10 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
     TRY(driver_stat(q->driver, &q->s, 0, NULL, 1, q->stat, e));
     now_at(q, h);
     if (!sparse_evidence(&q->s, q->stat, gradient, value))
-        return fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence is not a number");
+        return fail_with(e, ANYGP_ERR_NUMERIC,
+                         q->kind->terms.count ? "the combined precision of the inducing variables is not positive "
+                                                "definite; use other coefficients"
+                                              : "the log evidence is not a number");
     return ANYGP_OK;
 }
 
@@ -142,11 +150,7 @@ static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jit
 
 static int64_t anytime_size(const void *state) { return ((const sparse_state *)state)->s.Mt; }
 
-static double anytime_prior(const void *state)
-{
-    (void)state;
-    return 1;
-}
+static double anytime_prior(const void *state) { return ((const sparse_state *)state)->s.prior; }
 
 static bool anytime_prepare(void *state, const hyper *h, bool grow, double *jitter)
 {
@@ -201,7 +205,7 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
 /* ---------------------------------------------------------------------------------- the models */
 
 #define SPARSE_MODEL(id, text, kept_, test_, parts)                                                                    \
-    static const sparse_kind kind_##id = {kept_, test_};                                                               \
+    static const sparse_kind kind_##id = {.kept = kept_, .test = test_};                                               \
     const model_ops model_##id = {.name = #id,                                                                         \
                                   .summary = text,                                                                     \
                                   .objective = "log evidence",                                                         \

@@ -102,12 +102,12 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
     if (!sparse_prepare(&q->s, h, grow, jitter))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of the inducing inputs has no Cholesky factor");
     TRY(driver_stat(q->driver, &q->s, 0, NULL, 1, q->stat, e));
-    now_at(q, h);
     if (!sparse_evidence(&q->s, q->stat, gradient, value))
         return fail_with(e, ANYGP_ERR_NUMERIC,
                          q->kind->terms.count ? "the combined precision of the inducing variables is not positive "
                                                 "definite; use other coefficients"
                                               : "the log evidence is not a number");
+    now_at(q, h);
     return ANYGP_OK;
 }
 

@@ -165,6 +165,11 @@ ANYGP_API int64_t anygp_model_inputs(const anygp_model *m);                     
 ANYGP_API anygp_status anygp_predict_target(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                             int64_t ldx, unsigned flags, double *mean, double *variance,
                                             anygp_error *e);
+/* The same for a pic model, each row predicted from the block that is given instead of the one it lies in: 0, 1, ..., or
+   what the blocks were called by the setting blocks-from. */
+ANYGP_API anygp_status anygp_predict_blocks(const anygp_model *m, int64_t target, int64_t n, const double *X,
+                                            int64_t ldx, const int64_t *block, unsigned flags, double *mean,
+                                            double *variance, anygp_error *e);
 /* Joint distribution: mean[n], covariance[n,n], all of it. */
 ANYGP_API anygp_status anygp_predict_joint(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                            int64_t ldx, unsigned flags, double *mean, double *covariance,

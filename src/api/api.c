@@ -84,7 +84,9 @@ static bool wants_blocks(const settings *s)
 {
     bool anytime;
     const model_ops *m = model_named(settings_text(s, SET_MODEL), &anytime);
-    return m && m->inducing;
+    bool blocks = m && m->inducing;
+    model_free(m);
+    return blocks;
 }
 
 static anygp_status leave_in_file(const char *path, const read_options *o, const settings *s, anygp_data *d,
@@ -218,20 +220,49 @@ static anygp_status check_rows(const anygp_model *m, int64_t target, int64_t n, 
     return ANYGP_OK;
 }
 
-anygp_status anygp_predict_target(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
-                                  unsigned flags, double *mean, double *variance, anygp_error *e)
+/* block: from 0, or NULL. */
+static anygp_status predict_rows(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                 const int64_t *block, unsigned flags, double *mean, double *variance, anygp_error *e)
 {
-    TRY(check_rows(m, target, n, X, ldx, flags, e));
-    NEED(mean);
     const gp *g = m->gp[target];
     predictor *p = NULL;
     int64_t rows = n < 2048 ? n : 2048;
     int former = threads_begin(m->settings);
     anygp_status status = predictor_new(g, fmin((double)rows * predictor_row_bytes(g), 256e6), &p, e);
     if (!ANYGP_FAILED(status))
-        status = predictor_run(p, n, X, ldx, &(row_numbers){0, NULL}, flags & ANYGP_LATENT, mean, variance, e);
+        status = predictor_run(p, n, X, ldx, &(row_numbers){0, NULL}, block, flags & ANYGP_LATENT, mean, variance, e);
     predictor_free(p);
     return threads_end(former, status);
+}
+
+anygp_status anygp_predict_target(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                  unsigned flags, double *mean, double *variance, anygp_error *e)
+{
+    TRY(check_rows(m, target, n, X, ldx, flags, e));
+    NEED(mean);
+    return predict_rows(m, target, n, X, ldx, NULL, flags, mean, variance, e);
+}
+
+anygp_status anygp_predict_blocks(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                  const int64_t *block, unsigned flags, double *mean, double *variance, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    block_map *map = NULL;
+    int64_t *index = NULL;
+    TRY(check_rows(m, target, n, X, ldx, flags, e));
+    NEED(mean);
+    NEED(block);
+    TRY_DONE(block_map_new(m->gp[target], &map, e));
+    if (!(index = mem_alloc(n, sizeof *index))) {
+        status = fail_memory(e, "the blocks of the rows", 8.0 * (double)n);
+        goto done;
+    }
+    TRY_DONE(block_map_find(map, n, block, 0, index, e));
+    status = predict_rows(m, target, n, X, ldx, index, flags, mean, variance, e);
+done:
+    free(index);
+    block_map_free(map);
+    return status;
 }
 
 anygp_status anygp_predict(const anygp_model *m, int64_t n, const double *X, int64_t ldx, unsigned flags, double *mean,
@@ -257,7 +288,7 @@ anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_t n, const
     NEED(draws);
     if (S < 0) return fail_with(e, ANYGP_ERR_ARGUMENT, "S = %lld draws are not possible", (long long)S);
     int former = threads_begin(m->settings);
-    return threads_end(former, gp_sample(m->gp[target], n, X, ldx, flags & ANYGP_LATENT, seed, S, draws, e));
+    return threads_end(former, gp_sample(m->gp[target], n, X, ldx, NULL, flags & ANYGP_LATENT, seed, S, draws, e));
 }
 
 /* ---------------------------------------------------------------------------------------- files */
@@ -330,7 +361,7 @@ anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, cons
     anygp_scores *r = scores_new(m->targets);
     if (!r) return fail_memory(e, "scores", 0);
     int former = threads_begin(s);
-    anygp_status status = threads_end(former, gp_eval_file(m, s, in, r->list, e));
+    anygp_status status = threads_end(former, gp_eval_file(m, s, in, settings_text(s, SET_BLOCKS_FROM), r->list, e));
     if (ANYGP_FAILED(status))
         anygp_scores_free(r);
     else

@@ -3,7 +3,7 @@
    X(ID, name, type, default, lower, upper, choices, argument, commands, help)
    `commands` lists which commands take it: f(it) p(redict) e(val) u(pdate) s(imulate) c(onvert).  An empty default means "not set". */
 /* clang-format off */
-X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, or auto: exact up to 4000 distinct rows, else sod; NAME+ runs anytime")
+X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, combine(dtc=0.3,fitc=0.7), or auto: exact up to 4000 distinct rows, else sod; NAME+ runs anytime")
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance, e.g. 'rbf', 'matern32(iso) + linear'; default matern52, one length-scale per input")
 X(LIKELIHOOD, "likelihood", CHOICE, "gaussian", 0, 0, "gaussian", "NAME", "f", "distribution of the target around the function")
 X(NOISE, "noise", REAL, "", 0, 1e300, "", "V", "fs", "initial noise variance, in the data's units; simulate: 0.01 by default")
@@ -15,7 +15,7 @@ X(INDUCING_FROM, "inducing-from", TEXT, "", 0, 0, "", "FILE", "f", "inducing inp
 X(SELECT, "select", CHOICE, "", 0, 0, "random kmeans greedy", "HOW", "f", "how these are chosen: kmeans (default; sod: random), greedy: largest conditional variance")
 X(BLOCKS, "blocks", INTEGER, "", 1, 1e12, "", "P", "f", "blocks the rows are cut into; default 1000 rows each, for pitc and pic as many as inducing inputs, 500 at most")
 X(PARTITION, "partition", CHOICE, "kmeans", 0, 0, "kmeans kdtree random", "HOW", "f", "how pitc and pic cut the input space into blocks")
-X(BLOCKS_FROM, "blocks-from", TEXT, "", 0, 0, "", "FILE", "fpu", "the block of each row: a table of one column, as many rows as the data")
+X(BLOCKS_FROM, "blocks-from", TEXT, "", 0, 0, "", "FILE", "fpeu", "the block of each row: a table of one column, as many rows as the data; predict, eval: pic alone")
 X(SAMPLE, "sample", INTEGER, "1", 1, 1e12, "", "S", "f", "blocks a step of NAME+ looks at, without replacement within an epoch")
 X(REPLACE, "replace", FLAG, "no", 0, 0, "", "", "f", "draw them independently instead")
 X(LEARN, "learn", CHOICE, "anytime", 0, 0, "batch anytime", "HOW", "f", "how NAME+ learns hyperparameters: by its steps, or by batch before them")

@@ -1,4 +1,5 @@
 /* What the settings say of the model. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -32,17 +33,6 @@ static anygp_status check_fix(const char *list, anygp_error *e)
     return ANYGP_OK;
 }
 
-const model_ops *model_named(const char *name, bool *anytime)
-{
-    char bare[32] = "";
-    size_t n = strlen(name);
-    *anytime = n > 0 && name[n - 1] == '+';
-    if (*anytime) n--;
-    if (n < sizeof bare) memcpy(bare, name, n);
-    const model_ops *m = model_find(bare);
-    return m && *anytime && !m->anytime ? NULL : m;
-}
-
 static const char *model_name(int64_t i, const void *ctx)
 {
     (void)ctx;
@@ -57,13 +47,50 @@ static anygp_status unknown_model(const char *name, anygp_error *e)
         strcat(list, model_at(i)->name);
         strcat(list, ", ");
     }
-    return fail_with(e, ANYGP_ERR_ARGUMENT, "model: there is no model '%.80s'%s%s%s; the models are %sand auto", name,
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "model: there is no model '%.80s'%s%s%s; the models are %scombine(...) and auto", name,
                      near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "", list);
 }
 
 static anygp_status no_anytime(const char *name, anygp_error *e)
 {
     return fail_with(e, ANYGP_ERR_ARGUMENT, "model: %.80s has no anytime variant; leave the + out", name);
+}
+
+/* A name without its +. */
+static anygp_status find_model(const char *name, const model_ops **m, anygp_error *e)
+{
+    static const char combination[] = "combine";
+    if (!strncmp(name, combination, sizeof combination - 1)) return model_combine(name, m, e);
+    *m = model_find(name);
+    return ANYGP_OK;
+}
+
+static anygp_status parse_model(const char *name, const model_ops **m, bool *anytime, anygp_error *e)
+{
+    size_t n = strlen(name);
+    char *bare = mem_strdup(name);
+    if (!bare) return fail_memory(e, "the model's name", (double)n);
+    *anytime = n > 0 && name[n - 1] == '+';
+    if (*anytime) bare[n - 1] = 0;
+    anygp_status status = find_model(bare, m, e);
+    if (!ANYGP_FAILED(status) && !*m) status = unknown_model(name, e);
+    if (!ANYGP_FAILED(status) && *anytime && !(*m)->anytime) status = no_anytime(bare, e);
+    free(bare);
+    return status;
+}
+
+const model_ops *model_named(const char *name, bool *anytime)
+{
+    const model_ops *m = NULL;
+    return ANYGP_FAILED(parse_model(name, &m, anytime, NULL)) ? NULL : m;
+}
+
+/* A model that learns nothing keeps what was given, and the defaults of the rest. */
+static void fix_everything(model_choice *c)
+{
+    c->not_learned = !c->fix_kernel || !c->fix_noise;
+    c->fix_kernel = c->fix_noise = c->fix_inducing = true;
 }
 
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
@@ -76,11 +103,9 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     c->fix_noise = fixes_all || has_item(fix, "noise");
     c->fix_inducing = !*fix || fixes_all || has_item(fix, "inducing");
     if (!strcmp(name, "auto")) return ANYGP_OK;
-    if ((c->model = model_named(name, &c->anytime))) return ANYGP_OK;
-    size_t n = strlen(name);
-    char bare[32] = "";
-    if (n > 0 && n < sizeof bare && name[n - 1] == '+') memcpy(bare, name, n - 1);
-    return model_find(bare) ? no_anytime(bare, e) : unknown_model(name, e);
+    TRY(parse_model(name, &c->model, &c->anytime, e));
+    if (c->model->no_learning) fix_everything(c);
+    return ANYGP_OK;
 }
 
 void choice_settle(model_choice *c, int64_t distinct_rows)

@@ -14,6 +14,7 @@ void gp_free(gp *g)
     if (!g) return;
     schema_clear(&g->schema);
     if (g->posterior) g->posterior->ops->free(g->posterior);
+    model_free(g->model);
     free(g->trace);
     free(g->name);
     free(g);
@@ -201,6 +202,14 @@ static anygp_status name_model(const fit_task *f, gp *g, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* The model of the settings, if they name one. */
+static anygp_status take_model(const fit_task *f, gp *g, anygp_error *e)
+{
+    if (!f->choice.model) return ANYGP_OK;
+    g->model = model_copy(f->choice.model);
+    return g->model ? name_model(f, g, e) : fail_memory(e, "the model", 0);
+}
+
 /* One target, in f->limit seconds. */
 static anygp_status fit_one(fit_task *f, gp **out, anygp_error *e)
 {
@@ -208,7 +217,7 @@ static anygp_status fit_one(fit_task *f, gp **out, anygp_error *e)
     gp *g = calloc(1, sizeof *g);
     if (!g) return fail_memory(e, "the model", sizeof *g);
     f->began = clock_seconds();
-    if ((g->model = f->choice.model)) TRY_DONE(name_model(f, g, e));
+    TRY_DONE(take_model(f, g, e));
     TRY_DONE(g->model && g->model->inducing ? fit_blocks(f, g, e) : fit_whole(f, g, e));
     if (!g->name) TRY_DONE(name_model(f, g, e));
     g->seconds = clock_seconds() - f->began;
@@ -267,6 +276,7 @@ anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hook
     if (settings_given(s, SET_VALID) && f.hold_out == 0 && comm_world()->rank == 0) valid_score_file(m, s);
 done:
     fit_columns_clear(&c);
+    model_free(f.choice.model);
     free(held);
     if (ANYGP_FAILED(status))
         gp_set_free(m);

@@ -9,9 +9,10 @@
 
 /* The model that the settings name. */
 typedef struct model_choice {
-    const model_ops *model; /* NULL: auto, which the number of rows decides */
+    const model_ops *model; /* NULL: auto, which the number of rows decides; freed by model_free() */
     bool anytime;           /* a trailing + */
     bool fix_kernel, fix_noise, fix_inducing;
+    bool not_learned; /* the user did not ask for it, but this model learns nothing */
 } model_choice;
 
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e);

@@ -191,6 +191,18 @@ static anygp_status check_noise(const block_fit *b, anygp_error *e)
                      b->g->model->name);
 }
 
+/* Hyperparameters that the user neither gave nor asked to keep. */
+static void note_not_learned(const block_fit *b)
+{
+    bool given = b->h.param[b->h.count - 1].given;
+    for (int64_t i = 0; i < b->h.count - 1; i++)
+        given = given && (b->h.param[i].given || kernel_param_at(b->h.kernel, i)->fixed);
+    if (b->f->choice.not_learned && !given)
+        settings_log(b->f->s, ANYGP_NOTE,
+                     "a combination learns nothing: hyperparameters that --kernel and --noise do not give stay at "
+                     "their defaults");
+}
+
 /* Fewer than were asked for. */
 static void note_inducing(const block_fit *b)
 {
@@ -237,6 +249,7 @@ anygp_status fit_blocks(const fit_task *f, gp *g, anygp_error *e)
     k = NULL; /* fit_hyper() takes it over */
     TRY_DONE(fit_hyper(f, &b.d, mine, &b.h, &b.mean, e));
     TRY_DONE(check_noise(&b, e));
+    note_not_learned(&b);
     TRY_DONE(dataset_merge(&b.d, !kernel_has_white(mine), &b.distinct, e));
     if (b.M > b.distinct.n) b.M = b.distinct.n;
     if (settings_given(f->s, SET_INDUCING_FROM)) TRY_DONE(read_inducing(&b, e));

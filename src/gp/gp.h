@@ -4,6 +4,7 @@
        fit.c      table or file + settings -> gp (fit.h: choice.c, columns.c, units.c, monitor.c, validate.c, fit_blocks.c)
        predict.c  gp + rows in data units -> predictions in data units
        bind.c     columns of a file -> inputs of a gp
+       blocks.c   blocks of rows to predict, where the user gives them
        score.c    labelled rows -> scores
        stream.c   file -> predictions file or scores, in flat memory
        update.c   gp + labelled rows -> gp that has seen them too
@@ -25,8 +26,8 @@ typedef struct gp_scores {
 
 typedef struct gp {
     schema schema;
-    char *name; /* of the model as the user writes it: dtc+ */
-    const model_ops *model;
+    char *name;             /* of the model as the user writes it: dtc+ */
+    const model_ops *model; /* its own, where it was made */
     posterior *posterior;
     double objective, objective_rows, log_prior, jitter, rows, seconds;
     bool estimate;    /* the objective is a running estimate */
@@ -66,7 +67,7 @@ typedef struct gp_hooks {
 /* hooks may be NULL. */
 anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e);
 
-/* dtc+ and the like to its model; NULL: there is none. */
+/* dtc+ and the like to its model, which the caller gives back by model_free(); NULL: there is none. */
 const model_ops *model_named(const char *name, bool *anytime);
 
 /* The kernel as an expression with values in data units (digits significant ones); freed by free(). */
@@ -93,26 +94,45 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
 void predictor_free(predictor *p);
 double predictor_row_bytes(const gp *g);     /* of the budget, a row of a block */
 int64_t predictor_block(const predictor *p); /* rows at a time that run best */
-/* Marginals in data units; latent: of f instead of y. */
+/* Marginals in data units; latent: of f instead of y.  block: NULL, or the block of each row, from 0 [block_map_find]. */
 anygp_status predictor_run(predictor *p, int64_t n, const double *rows, int64_t ld, const row_numbers *number,
-                           bool latent, double *mean, double *variance, anygp_error *e);
+                           const int64_t *block, bool latent, double *mean, double *variance, anygp_error *e);
 
 /* Predicts labelled rows block by block and scores them; rows without a target do not count. */
 typedef struct scorer scorer;
 anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, anygp_error *e);
 void scorer_free(scorer *r);
-anygp_status scorer_add(scorer *r, const double *row, double y, double weight, int64_t row_number, anygp_error *e);
+/* block: that of the row, from 0; -1: where it is routed to, and then so for all rows. */
+anygp_status scorer_add(scorer *r, const double *row, double y, double weight, int64_t row_number, int64_t block,
+                        anygp_error *e);
 anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e);
 
 double gp_joint_bytes(const gp *g, int64_t n); /* what the two below need */
 /* Joint mean[n] and covariance[n,n] (full, column-major) in data units. */
 anygp_status gp_joint(const gp *g, int64_t n, const double *rows, int64_t ld, bool latent, double *mean,
                       double *covariance, anygp_error *e);
-/* S joint draws: out[n,S] column-major. */
-anygp_status gp_sample(const gp *g, int64_t n, const double *rows, int64_t ld, bool latent, uint64_t seed, int64_t S,
-                       double *out, anygp_error *e);
+/* S joint draws: out[n,S] column-major; block as for predictor_run. */
+anygp_status gp_sample(const gp *g, int64_t n, const double *rows, int64_t ld, const int64_t *block, bool latent,
+                       uint64_t seed, int64_t S, double *out, anygp_error *e);
+
+/* From the names of a model's blocks to their numbers from 0: 0, 1, ... or what the user called them when fitting. */
+typedef struct block_map block_map;
+anygp_status block_map_new(const gp *g, block_map **out, anygp_error *e); /* an error where the model has no blocks */
+void block_map_free(block_map *m);                                        /* accepts NULL */
+/* first: number of the first row, for sentences. */
+anygp_status block_map_find(const block_map *m, int64_t n, const int64_t *name, int64_t first, int64_t *block,
+                            anygp_error *e);
 
 /* ---------------------------------------------------------------------------------------- files */
+
+/* Blocks of rows to predict, from a file of one column read beside the data `in`.  path "": none, and *out is NULL, which
+   all of these accept. */
+typedef struct block_file block_file;
+anygp_status block_file_open(const gp_set *m, const char *path, const char *in, block_file **out, anygp_error *e);
+void block_file_close(block_file *b);
+anygp_status block_file_next(block_file *b, int64_t n, anygp_error *e); /* the next n rows */
+const int64_t *block_file_of(const block_file *b, int64_t target);      /* their blocks; NULL: routed */
+anygp_status block_file_end(block_file *b, anygp_error *e);             /* an error if there are more */
 
 /* How the columns of a file become the inputs of a model; see bind.c. */
 typedef struct binding binding;
@@ -130,8 +150,9 @@ anygp_status binding_keep_levels(const binding *b, gp_set *m, anygp_error *e);
 void binding_close(binding *b);
 
 anygp_status gp_predict_file(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e);
-/* scores[targets] */
-anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, gp_scores *scores, anygp_error *e);
+/* blocks: "", or a block_file's path; scores[targets] */
+anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, const char *blocks, gp_scores *scores,
+                          anygp_error *e);
 
 /* Adds labelled rows to every target that has some; kernel, noise, scales and inducing inputs stay.  On failure the model
    is as it was. */

@@ -103,17 +103,26 @@ void predictor_free(predictor *p)
 
 int64_t predictor_block(const predictor *p) { return p->block; }
 
+/* Marginals in model units, of rows in the blocks that are given or where they are routed to. */
+static anygp_status marginals(const predictor *p, int64_t n, const int64_t *block, double *mean, double *variance,
+                              anygp_error *e)
+{
+    const posterior *q = p->g->posterior;
+    int64_t D = p->g->schema.D;
+    return block ? q->ops->marginal_in(q, n, p->X, D, block, p->work, mean, variance, e)
+                 : q->ops->marginal(q, n, p->X, D, p->work, mean, variance, e);
+}
+
 anygp_status predictor_run(predictor *p, int64_t n, const double *rows, int64_t ld, const row_numbers *number,
-                           bool latent, double *mean, double *variance, anygp_error *e)
+                           const int64_t *block, bool latent, double *mean, double *variance, anygp_error *e)
 {
     const gp *g = p->g;
-    const posterior *q = g->posterior;
     double y2 = g->schema.y_scale * g->schema.y_scale, added = latent ? 0 : observation_variance(g);
     for (int64_t i = 0; i < n; i += p->block) {
         int64_t m = n - i < p->block ? n - i : p->block;
         row_numbers here = {number->first + i, number->number ? number->number + i : NULL};
         TRY(gp_scale_rows(g, m, rows + i * ld, ld, &here, p->X, e));
-        TRY(q->ops->marginal(q, m, p->X, g->schema.D, p->work, mean + i, variance ? p->variance : NULL, e));
+        TRY(marginals(p, m, block ? block + i : NULL, mean + i, variance ? p->variance : NULL, e));
         TRY(mean_to_data(&g->schema, m, &here, mean + i, e));
         for (int64_t k = 0; variance && k < m; k++) {
             variance[i + k] = y2 * (p->variance[k] + added);
@@ -132,8 +141,8 @@ double gp_joint_bytes(const gp *g, int64_t n)
 }
 
 /* Mean and the lower triangle of the covariance in model units, and the mean prior variance of f. */
-static anygp_status joint_of_f(const gp *g, int64_t n, const double *rows, int64_t ld, double *mean, double *covariance,
-                               double *prior, anygp_error *e)
+static anygp_status joint_of_f(const gp *g, int64_t n, const double *rows, int64_t ld, const int64_t *block,
+                               double *mean, double *covariance, double *prior, anygp_error *e)
 {
     const posterior *q = g->posterior;
     anygp_status status = ANYGP_OK;
@@ -146,7 +155,8 @@ static anygp_status joint_of_f(const gp *g, int64_t n, const double *rows, int64
     TRY_DONE(gp_scale_rows(g, n, rows, ld, &(row_numbers){0, NULL}, X, e));
     kernel_diag(q->kernel, n, X, g->schema.D, mean);
     for (int64_t i = 0; i < n; i++) *prior += mean[i] / (double)n;
-    TRY_DONE(q->ops->joint(q, n, X, g->schema.D, work, mean, covariance, n, e));
+    TRY_DONE(block ? q->ops->joint_in(q, n, X, g->schema.D, block, work, mean, covariance, n, e)
+                   : q->ops->joint(q, n, X, g->schema.D, work, mean, covariance, n, e));
     for (int64_t i = 0; i < n; i++) covariance[i + i * n] = fmax(covariance[i + i * n], 0);
 done:
     free(X);
@@ -158,7 +168,7 @@ anygp_status gp_joint(const gp *g, int64_t n, const double *rows, int64_t ld, bo
                       double *covariance, anygp_error *e)
 {
     double prior, y2 = g->schema.y_scale * g->schema.y_scale, added = latent ? 0 : observation_variance(g);
-    TRY(joint_of_f(g, n, rows, ld, mean, covariance, &prior, e));
+    TRY(joint_of_f(g, n, rows, ld, NULL, mean, covariance, &prior, e));
     for (int64_t i = 0; i < n; i++) covariance[i + i * n] += added;
     la_mirror(n, covariance, n);
     for (int64_t i = 0; i < n * n; i++) covariance[i] *= y2;
@@ -181,8 +191,8 @@ static anygp_status factor_joint(int64_t n, double *covariance, double prior, do
 }
 
 /* mean + chol(covariance) z */
-anygp_status gp_sample(const gp *g, int64_t n, const double *rows, int64_t ld, bool latent, uint64_t seed, int64_t S,
-                       double *out, anygp_error *e)
+anygp_status gp_sample(const gp *g, int64_t n, const double *rows, int64_t ld, const int64_t *block, bool latent,
+                       uint64_t seed, int64_t S, double *out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     double *mean = mem_doubles(n, 1), *diag = mem_doubles(n, 1), *covariance = mem_doubles(n, n), prior;
@@ -191,7 +201,7 @@ anygp_status gp_sample(const gp *g, int64_t n, const double *rows, int64_t ld, b
         status = fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
         goto done;
     }
-    TRY_DONE(joint_of_f(g, n, rows, ld, mean, covariance, &prior, e));
+    TRY_DONE(joint_of_f(g, n, rows, ld, block, mean, covariance, &prior, e));
     for (int64_t i = 0; i < n; i++) covariance[i + i * n] += added;
     TRY_DONE(factor_joint(n, covariance, prior + added, diag, e));
     for (int64_t k = 0; k < S; k++)

@@ -65,6 +65,7 @@ static const char *sample_name(int64_t i, char *buffer)
 
 typedef struct stream {
     binding *binding;
+    block_file *blocks;
     writer *writer;
     predictor **predictor; /* targets */
     int64_t block;
@@ -80,6 +81,7 @@ static void stream_close(stream *st, int64_t targets)
     free(st->variance);
     free(st->table);
     binding_close(st->binding);
+    block_file_close(st->blocks);
     writer_abort(st->writer);
 }
 
@@ -87,6 +89,7 @@ static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, 
 {
     int64_t T = m->targets;
     TRY(binding_open(m, in, s, &st->binding, e));
+    TRY(block_file_open(m, settings_text(s, SET_BLOCKS_FROM), in, &st->blocks, e));
     if (!(st->predictor = mem_zeroed(T, sizeof *st->predictor))) return fail_memory(e, "prediction", 0);
     for (int64_t k = 0; k < T; k++) {
         TRY(predictor_new(m->gp[k], block_budget(s) / (double)T, &st->predictor[k], e));
@@ -108,7 +111,7 @@ static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_
     int64_t T = m->targets;
     for (int64_t k = 0; k < T; k++) {
         TRY(predictor_run(st->predictor[k], n, st->rows, m->gp[0]->schema.inputs, &(row_numbers){first_row, NULL},
-                          latent, st->mean, st->variance, e));
+                          block_file_of(st->blocks, k), latent, st->mean, st->variance, e));
         for (int64_t i = 0; i < n; i++) {
             double *cell = st->table + (i * T + k) * 4, half = Z95 * sqrt(st->variance[i]);
             cell[0] = st->mean[i], cell[1] = st->variance[i];
@@ -141,8 +144,10 @@ static anygp_status predict_marginals(const gp_set *m, const settings *s, const 
         int64_t first = binding_row_number(st.binding);
         TRY_DONE(binding_next(st.binding, st.block, st.rows, NULL, &got, e));
         if (got == 0) break;
+        TRY_DONE(block_file_next(st.blocks, got, e));
         TRY_DONE(predict_block(&st, m, got, first, latent, e));
     }
+    TRY_DONE(block_file_end(st.blocks, e));
     writer *w = st.writer;
     st.writer = NULL;
     status = writer_close(w, e);
@@ -193,15 +198,19 @@ static anygp_status predict_draws(const gp_set *m, const settings *s, const char
     int64_t inputs = m->gp[0]->schema.inputs, S = settings_integer(s, SET_SAMPLES), T = m->targets, n = 0;
     double *rows = NULL, *draws = NULL;
     binding *b = NULL;
+    block_file *blocks = NULL;
     writer *w = NULL;
     TRY_DONE(binding_open(m, in, s, &b, e));
+    TRY_DONE(block_file_open(m, settings_text(s, SET_BLOCKS_FROM), in, &blocks, e));
     TRY_DONE(read_all(b, m->gp[0], half_of_memory(s), &rows, &n, e));
+    TRY_DONE(block_file_next(blocks, n, e));
+    TRY_DONE(block_file_end(blocks, e));
     if (!(draws = mem_doubles(n, T * S))) {
         status = fail_memory(e, "the draws", 8.0 * (double)n * (double)(T * S));
         goto done;
     }
     for (int64_t k = 0; k < T; k++)
-        TRY_DONE(gp_sample(m->gp[k], n, rows, inputs, settings_number(s, SET_LATENT) == 1,
+        TRY_DONE(gp_sample(m->gp[k], n, rows, inputs, block_file_of(blocks, k), settings_number(s, SET_LATENT) == 1,
                            (uint64_t)(settings_integer(s, SET_SEED) + k), S, draws + k * S * n, e));
     TRY_DONE(open_named_writer(m, out, S, sample_name, &w, e));
     TRY_DONE(write_draws(w, n, T, S, draws, e));
@@ -210,6 +219,7 @@ static anygp_status predict_draws(const gp_set *m, const settings *s, const char
 done:
     writer_abort(w);
     binding_close(b);
+    block_file_close(blocks);
     free(rows);
     free(draws);
     return status;
@@ -237,23 +247,27 @@ static anygp_status find_labels(const gp_set *m, const settings *s, const bindin
 }
 
 /* Rows of the file to the scorers of all targets. */
-static anygp_status score_file(const gp_set *m, binding *b, scorer **r, const int64_t *target, int64_t weights,
-                               double *rows, int64_t block, anygp_error *e)
+static anygp_status score_file(const gp_set *m, binding *b, block_file *blocks, scorer **r, const int64_t *target,
+                               int64_t weights, double *rows, int64_t block, anygp_error *e)
 {
     int64_t inputs = m->gp[0]->schema.inputs, wide = binding_columns(b), got;
     do {
         const double *cells;
         int64_t first = binding_row_number(b);
         TRY(binding_next(b, block, rows, &cells, &got, e));
+        TRY(block_file_next(blocks, got, e));
         for (int64_t i = 0; i < got; i++)
-            for (int64_t k = 0; k < m->targets; k++)
+            for (int64_t k = 0; k < m->targets; k++) {
+                const int64_t *in = block_file_of(blocks, k);
                 TRY(scorer_add(r[k], rows + i * inputs, cells[i * wide + target[k]],
-                               weights < 0 ? 1 : cells[i * wide + weights], first + i, e));
+                               weights < 0 ? 1 : cells[i * wide + weights], first + i, in ? in[i] : -1, e));
+            }
     } while (got > 0);
-    return ANYGP_OK;
+    return block_file_end(blocks, e);
 }
 
-anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, gp_scores *scores, anygp_error *e)
+anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, const char *blocks, gp_scores *scores,
+                          anygp_error *e)
 {
     enum { BLOCK = 256 };
     anygp_status status = ANYGP_OK;
@@ -262,15 +276,17 @@ anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, gp
     int64_t *target = mem_alloc(T, sizeof *target);
     double *rows = mem_doubles(BLOCK, inputs);
     binding *b = NULL;
+    block_file *of = NULL;
     if (!r || !target || !rows) {
         status = fail_memory(e, "a block of rows", 8.0 * BLOCK * (double)inputs);
         goto done;
     }
     TRY_DONE(binding_open(m, in, s, &b, e));
+    TRY_DONE(block_file_open(m, blocks, in, &of, e));
     TRY_DONE(find_labels(m, s, b, target, &weights, e));
     for (int64_t k = 0; k < T; k++)
         TRY_DONE(scorer_new(m->gp[k], block_budget(s) / (double)T, settings_number(s, SET_LATENT) == 1, &r[k], e));
-    TRY_DONE(score_file(m, b, r, target, weights, rows, BLOCK, e));
+    TRY_DONE(score_file(m, b, of, r, target, weights, rows, BLOCK, e));
     for (int64_t k = 0; k < T; k++) {
         TRY_DONE(scorer_finish(r[k], &scores[k], e));
         if (scores[k].count > 1) continue;
@@ -283,5 +299,6 @@ done:
     free(target);
     free(rows);
     binding_close(b);
+    block_file_close(of);
     return status;
 }

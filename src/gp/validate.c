@@ -98,7 +98,7 @@ static anygp_status take_score(void *ctx, const double *row, double y, double w,
                                anygp_error *e)
 {
     (void)enough;
-    return scorer_add(ctx, row, y, w, number, e);
+    return scorer_add(ctx, row, y, w, number, -1, e);
 }
 
 static anygp_status score_held(const gp *g, const gp_data *data, int64_t weights, double share, const settings *s,
@@ -130,7 +130,7 @@ void valid_score_file(gp_set *m, const settings *s)
 {
     anygp_error why;
     gp_scores *scores = mem_zeroed(m->targets, sizeof *scores);
-    if (scores && !ANYGP_FAILED(gp_eval_file(m, s, settings_text(s, SET_VALID), scores, &why)))
+    if (scores && !ANYGP_FAILED(gp_eval_file(m, s, settings_text(s, SET_VALID), "", scores, &why)))
         for (int64_t k = 0; k < m->targets; k++) m->gp[k]->valid = scores[k];
     else
         settings_log(s, ANYGP_WARNING, "no validation scores: %s", scores ? why.text : "not enough memory");
@@ -226,7 +226,7 @@ anygp_status valid_rows_score(const valid_rows *v, const gp *g, double *rmse, do
     TRY(scorer_new(g, 1e8, false, &r, e));
     anygp_status status = ANYGP_OK;
     for (int64_t i = 0; i < v->n && !ANYGP_FAILED(status); i++)
-        status = scorer_add(r, v->row + i * v->inputs, v->y[i], v->w[i], i, e);
+        status = scorer_add(r, v->row + i * v->inputs, v->y[i], v->w[i], i, -1, e);
     if (!ANYGP_FAILED(status)) status = scorer_finish(r, &scores, e);
     scorer_free(r);
     for (int i = 0; i < scores.count; i++) {

@@ -477,7 +477,7 @@ static void evaluate_only(run *q)
 
 static anygp_status learn_batch(run *q, const problem *p, anygp_error *e)
 {
-    if (q->h->free == 0 && !q->o->resume)
+    if ((q->h->free == 0 || q->model->no_learning) && !q->o->resume)
         evaluate_only(q);
     else
         TRY(climb_all(q, p, e));

@@ -60,6 +60,14 @@ typedef struct posterior_ops {
                           double *covariance, int64_t ldc, anygp_error *e);
     int64_t (*arrays)(posterior *p, named_array *list);
     void (*free)(posterior *p);
+    /* A model may predict a row from the training rows of its block.  blocks: how many there are, 0 for other models, and
+       their names, whole numbers.  The other two are marginal and joint with block[n], from 0, instead of the block that
+       each row would be routed to.  NULL: as with no blocks. */
+    int64_t (*blocks)(const posterior *p, const double **names);
+    anygp_status (*marginal_in)(const posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *block,
+                                double *work, double *mean, double *variance, anygp_error *e);
+    anygp_status (*joint_in)(const posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *block,
+                             double *work, double *mean, double *covariance, int64_t ldc, anygp_error *e);
 } posterior_ops;
 
 /* What every posterior starts with. */
@@ -83,14 +91,22 @@ typedef struct anytime_ops {
     /* Statistics of the `count` blocks in `which`, times `scale`: S (lower triangle) and b, of the state. */
     anygp_status (*stat)(void *state, int64_t count, const int64_t *which, double scale, const double **S,
                          const double **b, anygp_error *e);
-    /* From the last stat: the bound at N(m, V), both triangles of V, kl its KL to the prior; with gp also the gradient in
+    /* From the last stat (or what was absorbed), times `times`: the bound at N(m, V), both triangles of V, kl its KL to the prior; with gp also the gradient in
        the hyper_size(h) natural parameters. */
     anygp_status (*bound)(void *state, const double *m, const double *V, double kl, int64_t count, const int64_t *which,
-                          double scale, double *value, double *gp, anygp_error *e);
+                          double scale, double times, double *value, double *gp, anygp_error *e);
     /* L of the last prepare, extended by the identity to size x size. */
     void (*root)(const void *state, double *L);
     /* The posterior at the last prepare with this mean and this factor of the precision. */
     anygp_status (*posterior)(void *state, const double *m, const double *factor, posterior **out, anygp_error *e);
+
+    /* Optional, all or none.  Adds the statistics of these blocks to what was absorbed before; `first`: to nothing. */
+    anygp_status (*absorb)(void *state, int64_t count, const int64_t *which, bool first, anygp_error *e);
+    void (*absorbed)(const void *state, const double **S, const double **b);
+    double *(*sums)(void *state, int64_t *size); /* all of it, for a checkpoint */
+    /* Statistics of rows taken one by one, whatever the model keeps of blocks: S (lower triangle), b. */
+    anygp_status (*start)(void *state, int64_t n, const double *X, const double *y, const double *w, double *S,
+                          double *b, anygp_error *e);
 } anytime_ops;
 
 /* What an update did. */
@@ -122,7 +138,8 @@ struct model_ops {
     const void *family;    /* what tells apart the members of a family that share their functions */
     bool inducing;         /* has inducing inputs, and works on row_blocks */
     bool partition;        /* its blocks are parts of the input space */
-    bool no_learning;      /* hyperparameters must be given */
+    bool no_learning;      /* hyperparameters must be given; it is never asked for a gradient */
+    bool made;             /* by model_combine, and to be freed; not one of the list */
     double jitter;         /* relative, to begin with */
     int64_t subset;        /* inducing inputs or rows of the subset, where the user gives no number */
 
@@ -154,5 +171,11 @@ extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc,
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);
 const model_ops *model_at(int64_t i);
+
+/* "combine(dtc=0.3,fitc=0.7)" to a model of its own, which the caller frees; its name is that expression in a normal form
+   [combine.c]. */
+anygp_status model_combine(const char *text, const model_ops **out, anygp_error *e);
+const model_ops *model_copy(const model_ops *m); /* one of the list: itself; NULL: no memory */
+void model_free(const model_ops *m);             /* accepts NULL, and those of the list */
 
 #endif

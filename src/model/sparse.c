@@ -15,7 +15,7 @@ anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t
                          anygp_error *e)
 {
     int64_t Mt = M + mean->p;
-    *s = (sparse){.kept = kept, .mean = mean, .M = M, .p = mean->p, .D = D, .Mt = Mt, .total = total};
+    *s = (sparse){.kept = kept, .mean = mean, .M = M, .p = mean->p, .D = D, .Mt = Mt, .total = total, .prior = 1};
     double **const square[] = {&s->B, &s->V, &s->E, &s->work};
     s->L = mem_doubles(M, M);
     s->T = mem_alloc(la_trsm_size(M), sizeof(double));
@@ -109,14 +109,15 @@ static bool rows_stat(const void *shared, const row_block *b, double *work, doub
 {
     const sparse *s = shared;
     rows_parts r = rows_place(s, b->n, keep ? keep : work);
+    double l = 0;
     if (!rows_forward(s, b, &r)) return false;
+    for (int64_t j = 0; j < b->n; j++) l += b->w[j] * log(r.g[j]);
+    if (!isfinite(l)) return false;
     la_syrk(LA_N, s->Mt, b->n, 1, r.A, s->Mt, 1, stat_S(s, stat), s->Mt);
     la_gemv(LA_N, s->Mt, b->n, 1, r.A, s->Mt, r.y, 1, stat_b(s, stat));
-    double l = 0;
-    for (int64_t j = 0; j < b->n; j++) l += b->w[j] * log(r.g[j]);
     *stat_l(s, stat) += l;
     *stat_q(s, stat) += la_dot(b->n, r.y, r.y);
-    return isfinite(l);
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------- whole G */
@@ -163,14 +164,15 @@ bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value
     int64_t Mt = s->Mt;
     double *sums = (double *)stat;
     memcpy(s->B, stat_S(s, sums), (size_t)(Mt * Mt) * sizeof(double));
-    for (int64_t i = 0; i < Mt; i++) s->B[i + i * Mt] += 1;
+    for (int64_t i = 0; i < Mt; i++) s->B[i + i * Mt] += s->prior;
     if (!la_factor(Mt, s->B, Mt)) return false;
     la_zero_upper(Mt, s->B, Mt);
     memcpy(s->m, stat_b(s, sums), (size_t)Mt * sizeof(double));
     la_trsv(LA_N, Mt, s->B, Mt, s->m);
     double fit = la_dot(Mt, s->m, s->m);
     la_trsv(LA_T, Mt, s->B, Mt, s->m);
-    *value = -0.5 * (s->total * LOG_2PI + *stat_l(s, sums) + la_logdet(Mt, s->B, Mt) + *stat_q(s, sums) - fit);
+    *value = -0.5 * (s->prior * (s->total * LOG_2PI + la_logdet(Mt, s->B, Mt)) + *stat_l(s, sums) + *stat_q(s, sums) -
+                     fit + (1 - s->prior) * (double)Mt);
     if (!isfinite(*value)) return false;
     if (!gradient) return true;
     memcpy(s->V, s->B, (size_t)(Mt * Mt) * sizeof(double));
@@ -192,8 +194,8 @@ static double symmetric_dot(int64_t n, const double *S, const double *C)
     return sum;
 }
 
-bool sparse_bound(sparse *s, const double *stat, const double *m, const double *V, double kl, bool gradient,
-                  double *value)
+bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
+                  bool gradient, double *value)
 {
     int64_t Mt = s->Mt;
     double *sums = (double *)stat;
@@ -201,9 +203,8 @@ bool sparse_bound(sparse *s, const double *stat, const double *m, const double *
     double *C = s->work; /* V + m m' */
     for (int64_t j = 0; j < Mt; j++)
         for (int64_t i = 0; i < Mt; i++) C[i + j * Mt] = V[i + j * Mt] + m[i] * m[j];
-    *value = -0.5 * (s->total * LOG_2PI + *stat_l(s, sums) + *stat_q(s, sums) - 2 * la_dot(Mt, m, b) +
-                     symmetric_dot(Mt, S, C)) -
-             kl;
+    double data = *stat_l(s, sums) + *stat_q(s, sums) - 2 * la_dot(Mt, m, b) + symmetric_dot(Mt, S, C);
+    *value = -0.5 * (s->prior * s->total * LOG_2PI + times * data) - s->prior * kl;
     if (!isfinite(*value)) return false;
     if (!gradient) return true;
     memcpy(s->V, V, (size_t)(Mt * Mt) * sizeof(double));
@@ -216,14 +217,14 @@ bool sparse_bound(sparse *s, const double *stat, const double *m, const double *
 
 /* ------------------------------------------------------------------------------------ the tables */
 
-static int64_t stat_size(const void *shared)
+int64_t sparse_stat_size(const void *shared)
 {
     const sparse *s = shared;
     return s->Mt * s->Mt + s->Mt + 2;
 }
 
 const block_model sparse_rows = {.rows_alone = true,
-                                 .stat_size = stat_size,
+                                 .stat_size = sparse_stat_size,
                                  .adjoint_size = sparse_adjoint_size,
                                  .work_doubles = rows_work,
                                  .keep_doubles = rows_keep,
@@ -231,7 +232,7 @@ const block_model sparse_rows = {.rows_alone = true,
                                  .reverse = rows_reverse};
 
 const block_model sparse_whole = {.rows_alone = false,
-                                  .stat_size = stat_size,
+                                  .stat_size = sparse_stat_size,
                                   .adjoint_size = sparse_adjoint_size,
                                   .work_doubles = whole_work,
                                   .keep_doubles = whole_keep,

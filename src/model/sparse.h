@@ -19,6 +19,13 @@
 
    Rows with weight w count as w equal rows: w times in the sums where G is diagonal; within a block, where equal rows share
    their f, as one row with noise / w (data/dataset.h has the algebra).
+   Of models that share the test conditional a linear combination is a model too (000, section 4, remark 2): natural
+   parameters add, so that with a = sum alpha_m and the sums of alpha_m times each model's statistics
+       precision = a I + S,   precision times mean = b,
+       sum of alpha_m times the bounds = -(a n log 2 pi + l + q - 2 m'b + m'S m + tr(S V)) / 2 - a KL,
+   which at that mean and precision is  -(a n log 2 pi + l + a log|aI + S| + q - b'beta + (1 - a) M) / 2.
+   Only for a = 1 is it the largest value there; for one model alone all of this is as above.
+
    Cost of a pass: n M^2 (triangular solve) + n M^2 (product); with the gradient three times that; a block of B rows adds
    B^2 M + B^3 / 3 where it is kept whole. */
 #ifndef MODEL_SPARSE_H
@@ -29,9 +36,23 @@
 
 typedef enum sparse_kept { KEPT_NOTHING, KEPT_DIAGONAL, KEPT_BLOCK } sparse_kept;
 
+/* Of a combination: what G keeps in each of its models, and their coefficients.  No more than three models have the same
+   test conditional. */
+enum { TERMS_MOST = 3 };
+typedef struct sparse_term {
+    sparse_kept kept;
+    double alpha;
+} sparse_term;
+typedef struct sparse_terms {
+    int64_t count; /* 0: one model, no combination */
+    sparse_term term[TERMS_MOST];
+} sparse_terms;
+
 /* What all blocks share. */
 typedef struct sparse {
     sparse_kept kept;
+    const sparse_terms *terms; /* of a combination; else NULL */
+    double prior;              /* a: the prior's precision is that times I */
     const basis *mean;
     const hyper *h;  /* of the last prepare */
     int64_t M, p, D; /* inducing inputs, basis functions, inputs */
@@ -42,7 +63,7 @@ typedef struct sparse {
     double *L;       /* M x M */
     double *T;       /* of la_trsm_prepare */
     double *diag;    /* Mt: workspace */
-    double *B;       /* Mt x Mt: factor of I + S */
+    double *B;       /* Mt x Mt: factor of a I + S */
     double *V, *m;   /* Mt x Mt (both triangles), Mt: coefficients of the reverse */
     double *E;       /* Mt x Mt: head's share of sum Abar A' */
     double *work;    /* Mt x Mt */
@@ -64,11 +85,16 @@ static inline double *stat_q(const sparse *s, double *stat) { return stat + s->M
 /* rows_alone: the two with a diagonal G; whole: G a block. */
 extern const block_model sparse_rows, sparse_whole;
 
-/* Heads: the collapsed evidence, which leaves B and beta = m; and the bound at q(v) = N(m, V), V both triangles, kl its KL
-   to the prior.  With `gradient` they leave V, m and E for the reverse. */
+/* A combination of terms from here on; they outlive s. */
+void sparse_combine(sparse *s, const sparse_terms *terms);
+/* Their block model: blocks may be cut anywhere unless some G is a block.  It has no reverse: nothing is learned. */
+const block_model *sparse_combined(const sparse_terms *terms);
+
+/* Heads (the bound of the statistics times `times`, which is 1 where a gradient is wanted): the collapsed evidence, which leaves B and beta = m; and the bound at q(v) = N(m, V), V both triangles, kl its KL
+   to N(0, I).  With `gradient` they leave V, m and E for the reverse. */
 bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value);
-bool sparse_bound(sparse *s, const double *stat, const double *m, const double *V, double kl, bool gradient,
-                  double *value);
+bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
+                  bool gradient, double *value);
 
 /* From the summed adjoints to gp[hyper_size(h)]; adjoint is used up. */
 bool sparse_finish(sparse *s, double *adjoint, double *gp);

@@ -20,7 +20,11 @@ typedef struct sparse_state {
     double *now;
 } sparse_state;
 
-static const block_model *runs(const sparse_kind *k) { return k->kept == KEPT_BLOCK ? &sparse_whole : &sparse_rows; }
+static const block_model *runs(const sparse_kind *k)
+{
+    if (k->terms.count) return sparse_combined(&k->terms);
+    return k->kept == KEPT_BLOCK ? &sparse_whole : &sparse_rows;
+}
 
 /* --------------------------------------------------------------------------------------- sizes */
 
@@ -64,6 +68,7 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     if (!q) return fail_memory(e, "the model", sizeof *q);
     q->kind = self->family, q->problem = p;
     TRY_DONE(sparse_init(&q->s, q->kind->kept, p->mean, h->M, h->D, p->blocks->total, e));
+    if (q->kind->terms.count) sparse_combine(&q->s, &q->kind->terms);
     TRY_DONE(driver_open(runs(q->kind), p->blocks, p->comm, p->keep, &q->driver, e));
     q->s.h = h;
     q->adjoint_size = runs(q->kind)->adjoint_size(&q->s);
@@ -97,7 +102,7 @@ static void now_at(sparse_state *q, const hyper *h)
     memcpy(q->at + h->count, h->Z, (size_t)(h->M * h->D) * sizeof(double));
 }
 
-/* Evidence at h from all blocks; leaves the factor of I + S and beta. */
+/* Evidence at h from all blocks; leaves the factor of a I + S and beta. */
 static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient, double *value,
                              anygp_error *e)
 {
@@ -108,9 +113,12 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
             "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of them "
             "or another kernel");
     TRY(driver_stat(q->driver, &q->s, 0, NULL, 1, q->stat, e));
-    now_at(q, h);
     if (!sparse_evidence(&q->s, q->stat, gradient, value))
-        return fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence is not a number");
+        return fail_with(e, ANYGP_ERR_NUMERIC,
+                         q->kind->terms.count ? "the combined precision of the inducing variables is not positive "
+                                                "definite; use other coefficients"
+                                              : "the log evidence is not a number");
+    now_at(q, h);
     return ANYGP_OK;
 }
 
@@ -153,11 +161,7 @@ static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jit
 
 static int64_t anytime_size(const void *state) { return ((const sparse_state *)state)->s.Mt; }
 
-static double anytime_prior(const void *state)
-{
-    (void)state;
-    return 1;
-}
+static double anytime_prior(const void *state) { return ((const sparse_state *)state)->s.prior; }
 
 static bool anytime_prepare(void *state, const hyper *h, bool grow, double *jitter)
 {
@@ -175,10 +179,11 @@ static anygp_status anytime_stat(void *state, int64_t count, const int64_t *whic
 }
 
 static anygp_status anytime_bound(void *state, const double *m, const double *V, double kl, int64_t count,
-                                  const int64_t *which, double scale, double *value, double *gp, anygp_error *e)
+                                  const int64_t *which, double scale, double times, double *value, double *gp,
+                                  anygp_error *e)
 {
     sparse_state *q = state;
-    if (!sparse_bound(&q->s, q->stat, m, V, kl, gp != NULL, value))
+    if (!sparse_bound(&q->s, q->stat, times, m, V, kl, gp != NULL, value))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
     if (!gp) return ANYGP_OK;
     TRY(driver_reverse(q->driver, &q->s, count, which, scale, q->adjoint, e));
@@ -201,18 +206,68 @@ static anygp_status anytime_posterior(void *state, const double *m, const double
     return make_posterior(q, m, factor, sums, out, e);
 }
 
+static anygp_status anytime_absorb(void *state, int64_t count, const int64_t *which, bool first, anygp_error *e)
+{
+    sparse_state *q = state;
+    q->at[0] = NAN;
+    return (first ? driver_stat : driver_stat_more)(q->driver, &q->s, count, which, 1, q->stat, e);
+}
+
+static void anytime_absorbed(const void *state, const double **S, const double **b)
+{
+    const sparse_state *q = state;
+    *S = stat_S(&q->s, q->stat), *b = stat_b(&q->s, q->stat);
+}
+
+static double *anytime_sums(void *state, int64_t *size)
+{
+    sparse_state *q = state;
+    *size = runs(q->kind)->stat_size(&q->s);
+    return q->stat;
+}
+
+/* As fitc: rows from all over the space have no block in common. */
+static anygp_status anytime_start(void *state, int64_t n, const double *X, const double *y, const double *w, double *S,
+                                  double *b, anygp_error *e)
+{
+    enum { PIECES = 8 };
+    sparse s = ((sparse_state *)state)->s;
+    int64_t start[PIECES + 1], Mt = s.Mt;
+    row_blocks *pieces = NULL;
+    driver *d = NULL;
+    anygp_status status = ANYGP_OK;
+    double *stat = mem_alloc(sparse_rows.stat_size(&s), sizeof *stat);
+    if (!stat) return fail_memory(e, "the start", 8.0 * (double)(Mt * Mt));
+    s.kept = KEPT_DIAGONAL;
+    for (int64_t i = 0; i <= PIECES; i++) start[i] = n * i / PIECES;
+    TRY_DONE(blocks_of_arrays(PIECES, start, s.D, X, y, w, &pieces, e));
+    TRY_DONE(driver_open(&sparse_rows, pieces, comm_self(), 0, &d, e));
+    TRY_DONE(driver_stat(d, &s, 0, NULL, 1, stat, e));
+    memcpy(S, stat_S(&s, stat), (size_t)(Mt * Mt) * sizeof *S);
+    memcpy(b, stat_b(&s, stat), (size_t)Mt * sizeof *b);
+done:
+    driver_close(d);
+    blocks_free(pieces);
+    free(stat);
+    return status;
+}
+
 static const anytime_ops sparse_anytime = {.size = anytime_size,
                                            .prior = anytime_prior,
                                            .prepare = anytime_prepare,
                                            .stat = anytime_stat,
                                            .bound = anytime_bound,
                                            .root = anytime_root,
-                                           .posterior = anytime_posterior};
+                                           .posterior = anytime_posterior,
+                                           .absorb = anytime_absorb,
+                                           .absorbed = anytime_absorbed,
+                                           .sums = anytime_sums,
+                                           .start = anytime_start};
 
 /* ---------------------------------------------------------------------------------- the models */
 
 #define SPARSE_MODEL(id, text, kept_, test_, parts)                                                                    \
-    static const sparse_kind kind_##id = {kept_, test_};                                                               \
+    static const sparse_kind kind_##id = {.kept = kept_, .test = test_};                                               \
     const model_ops model_##id = {.name = #id,                                                                         \
                                   .summary = text,                                                                     \
                                   .objective = "log evidence",                                                         \

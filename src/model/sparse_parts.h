@@ -23,6 +23,7 @@ int64_t rows_keep(const void *shared, int64_t n);
 int64_t whole_keep(const void *shared, int64_t n);
 int64_t rows_work(const void *shared, int64_t n);
 int64_t whole_work(const void *shared, int64_t n);
+int64_t sparse_stat_size(const void *shared);
 int64_t sparse_adjoint_size(const void *shared);
 bool rows_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);
 bool whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);

@@ -132,8 +132,14 @@ int64_t pic_arrays(pic_rows *r, named_array *list)
     return k;
 }
 
-/* Starts that increase from 0 to n; weights that are positive. */
-static bool rows_make_sense(const named_array *start, const named_array *w)
+int64_t pic_blocks(const pic_rows *r, const double **names)
+{
+    *names = r->ids;
+    return r->blocks;
+}
+
+/* Starts that increase from 0 to n; names that are whole numbers; weights that are positive. */
+static bool rows_make_sense(const named_array *start, const named_array *ids, const named_array *w)
 {
     double last = 0;
     for (int64_t b = 0; b < start->rows; b++) {
@@ -141,6 +147,8 @@ static bool rows_make_sense(const named_array *start, const named_array *w)
         if (s != floor(s) || s < last || (b == 0 && s != 0)) return false;
         last = s;
     }
+    for (int64_t b = 0; b < ids->rows; b++)
+        if (!(fabs(ids->values[b]) < 9e15 && ids->values[b] == floor(ids->values[b]))) return false;
     for (int64_t i = 0; i < w->rows; i++)
         if (!(w->values[i] > 0)) return false;
     return last == (double)w->rows;
@@ -156,7 +164,7 @@ anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **ou
                              names[i]);
     int64_t n = a[0]->cols, P = a[3]->rows - 1;
     if (a[0]->rows != D || a[1]->rows != n || a[1]->cols != 1 || a[2]->rows != n || a[2]->cols != 1 || P < 1 ||
-        a[3]->cols != 1 || a[4]->rows != P || a[4]->cols != 1 || !rows_make_sense(a[3], a[2]))
+        a[3]->cols != 1 || a[4]->rows != P || a[4]->cols != 1 || !rows_make_sense(a[3], a[4], a[2]))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's blocks of rows do not fit together; it is damaged");
     router *route = NULL;
     TRY(router_from_values(a[5]->rows, a[5]->cols, a[5]->values, D, &route, e));
@@ -361,8 +369,8 @@ static bool run_visits(const correction *c, int64_t visits, const visit *v)
     return failed == 0;
 }
 
-anygp_status pic_correct(const sparse_posterior *p, int64_t n, const double *X, int64_t ldx, double *A, double *mean,
-                         double *variance, double *cov, int64_t ldc, anygp_error *e)
+anygp_status pic_correct(const sparse_posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *given,
+                         double *A, double *mean, double *variance, double *cov, int64_t ldc, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     int64_t P = p->rows->blocks, *block = mem_alloc(n, sizeof *block), *order = mem_alloc(n, sizeof *order);
@@ -372,9 +380,9 @@ anygp_status pic_correct(const sparse_posterior *p, int64_t n, const double *X, 
         status = fail_memory(e, "the blocks of the rows", 16.0 * (double)n);
         goto done;
     }
-    TRY_DONE(router_route(p->rows->route, n, X, ldx, block, e));
+    if (!given) TRY_DONE(router_route(p->rows->route, n, X, ldx, block, e));
     correction c = {p, X, ldx, A, mean, variance, cov, ldc};
-    if (!run_visits(&c, group_rows(n, P, block, count, order, v), v))
+    if (!run_visits(&c, group_rows(n, P, given ? given : block, count, order, v), v))
         status = fail_with(e, ANYGP_ERR_NUMERIC, "a block of training rows has no Cholesky factor, or memory is out");
 done:
     free(block);

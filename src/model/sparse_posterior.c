@@ -44,15 +44,15 @@ static void row_variances(const sparse_posterior *p, int64_t n, const double *X,
     }
 }
 
-static anygp_status sparse_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
-                                    double *mean, double *variance, anygp_error *e)
+static anygp_status marginal_in(const posterior *base, int64_t n, const double *X, int64_t ldx, const int64_t *block,
+                                double *work, double *mean, double *variance, anygp_error *e)
 {
     const sparse_posterior *p = (const sparse_posterior *)base;
     double *A = work;
     TRY(features(p, n, X, ldx, A, e));
     memset(mean, 0, (size_t)n * sizeof *mean);
     if (p->test == TEST_BLOCK)
-        TRY(pic_correct(p, n, X, ldx, A, mean, variance, NULL, 0, e));
+        TRY(pic_correct(p, n, X, ldx, block, A, mean, variance, NULL, 0, e));
     else if (variance)
         row_variances(p, n, X, ldx, A, variance);
     la_gemv(LA_T, p->Mt, n, 1, A, p->Mt, p->m, 1, mean);
@@ -60,6 +60,12 @@ static anygp_status sparse_marginal(const posterior *base, int64_t n, const doub
     la_trsm(LA_LEFT, LA_N, p->Mt, n, 1, p->B, p->Mt, A, p->Mt);
     for (int64_t j = 0; j < n; j++) variance[j] += la_dot(p->Mt, A + j * p->Mt, A + j * p->Mt);
     return ANYGP_OK;
+}
+
+static anygp_status sparse_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
+                                    double *mean, double *variance, anygp_error *e)
+{
+    return marginal_in(base, n, X, ldx, NULL, work, mean, variance, e);
 }
 
 /* The bracket between rows, lower triangle. */
@@ -82,8 +88,8 @@ static anygp_status row_covariances(const sparse_posterior *p, int64_t n, const 
     return ANYGP_OK;
 }
 
-static anygp_status sparse_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
-                                 double *mean, double *covariance, int64_t ldc, anygp_error *e)
+static anygp_status joint_in(const posterior *base, int64_t n, const double *X, int64_t ldx, const int64_t *block,
+                             double *work, double *mean, double *covariance, int64_t ldc, anygp_error *e)
 {
     const sparse_posterior *p = (const sparse_posterior *)base;
     double *A = work;
@@ -91,7 +97,7 @@ static anygp_status sparse_joint(const posterior *base, int64_t n, const double 
     memset(mean, 0, (size_t)n * sizeof *mean);
     if (p->test == TEST_BLOCK) {
         for (int64_t j = 0; j < n; j++) memset(covariance + j * ldc, 0, (size_t)n * sizeof *covariance);
-        TRY(pic_correct(p, n, X, ldx, A, mean, NULL, covariance, ldc, e));
+        TRY(pic_correct(p, n, X, ldx, block, A, mean, NULL, covariance, ldc, e));
     } else {
         TRY(row_covariances(p, n, X, ldx, A, covariance, ldc, e));
     }
@@ -99,6 +105,18 @@ static anygp_status sparse_joint(const posterior *base, int64_t n, const double 
     la_trsm(LA_LEFT, LA_N, p->Mt, n, 1, p->B, p->Mt, A, p->Mt);
     la_syrk(LA_T, n, p->Mt, 1, A, p->Mt, 1, covariance, ldc);
     return ANYGP_OK;
+}
+
+static anygp_status sparse_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
+                                 double *mean, double *covariance, int64_t ldc, anygp_error *e)
+{
+    return joint_in(base, n, X, ldx, NULL, work, mean, covariance, ldc, e);
+}
+
+static int64_t sparse_blocks(const posterior *base, const double **names)
+{
+    const sparse_posterior *p = (const sparse_posterior *)base;
+    return p->rows ? pic_blocks(p->rows, names) : 0;
 }
 
 static int64_t sparse_arrays(posterior *base, named_array *list)
@@ -117,7 +135,10 @@ static const posterior_ops sparse_posterior_ops = {.work_doubles = sparse_work,
                                                    .marginal = sparse_marginal,
                                                    .joint = sparse_joint,
                                                    .arrays = sparse_arrays,
-                                                   .free = sparse_posterior_free};
+                                                   .free = sparse_posterior_free,
+                                                   .blocks = sparse_blocks,
+                                                   .marginal_in = marginal_in,
+                                                   .joint_in = joint_in};
 
 bool posterior_is_sparse(const posterior *p) { return p->ops == &sparse_posterior_ops; }
 

@@ -16,6 +16,7 @@ typedef enum sparse_test { TEST_NOTHING, TEST_DIAGONAL, TEST_EXACT, TEST_BLOCK }
 typedef struct sparse_kind {
     sparse_kept kept;
     sparse_test test;
+    sparse_terms terms; /* of a combination; then `kept` does not count */
 } sparse_kind;
 
 typedef struct pic_rows pic_rows; /* sparse_pic.c */
@@ -43,11 +44,11 @@ extern const update_ops sparse_updates; /* sparse_update.c */
 
 /* ------------------------------------------------------------------------------ pic [sparse_pic.c] */
 
-/* The training rows of every block, and the way to it. */
-/* ids: names of the blocks, or NULL for 0, 1, ... */
+/* The training rows of every block, and the way to it.  ids: names of the blocks, or NULL for 0, 1, ... */
 anygp_status pic_rows_new(row_blocks *b, const router *route, const int64_t *ids, pic_rows **out, anygp_error *e);
 void pic_rows_free(pic_rows *r); /* accepts NULL */
 int64_t pic_arrays(pic_rows *r, named_array *list);
+int64_t pic_blocks(const pic_rows *r, const double **names);
 /* Takes the arrays' memory over on success. */
 anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **out, anygp_error *e);
 
@@ -56,10 +57,10 @@ anygp_status pic_rows_blocks(const pic_rows *r, row_blocks **out, anygp_error *e
 const double *pic_rows_ids(const pic_rows *r, int64_t *blocks);
 const router *pic_rows_router(const pic_rows *r);
 
-/* A[Mt,n] of rows X goes in; what multiplies v given the block's rows comes out.  mean[n] gets the blocks' share of the
+/* given[n]: the block of each row; NULL: the one it is routed to.  A[Mt,n] of rows X goes in; what multiplies v given the block's rows comes out.  mean[n] gets the blocks' share of the
    mean, variance (n, or NULL) what is left of k - |a|^2, cov (n x n lower triangle, or NULL) the same between rows of one
    block.  Work: that of sparse_work. */
-anygp_status pic_correct(const sparse_posterior *p, int64_t n, const double *X, int64_t ldx, double *A, double *mean,
-                         double *variance, double *cov, int64_t ldc, anygp_error *e);
+anygp_status pic_correct(const sparse_posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *given,
+                         double *A, double *mean, double *variance, double *cov, int64_t ldc, anygp_error *e);
 
 #endif

@@ -431,6 +431,20 @@ static void settings_of_a_newer_version_do_not_stop_a_model_from_loading(void **
     anygp_model_free(m);
 }
 
+static void damaged_name_of_a_combination_is_said_when_loading(void **unused)
+{
+    (void)unused;
+    double x[N], y[N];
+    anygp_error e;
+    make_data(x, y);
+    const char *pairs[] = {"model", "combine( dtc=1,fitc=2)", "inducing", "3", NULL};
+    anygp_model *m = fit_arrays(N, 1, x, y, NULL, pairs);
+    assert_int_equal(load_changed(m, "combine(dtc=1,fitc=2)", "combine(dtc=7,fitc=2)", &e), ANYGP_OK);
+    assert_int_equal(load_changed(m, "combine(dtc=1,fitc=2)", "combine(dtc=1,dtc =2)", &e), ANYGP_ERR_FILE);
+    assert_non_null(strstr(e.text, "a 'combine(dtc=1,dtc =2)' model, which this version does not know"));
+    anygp_model_free(m);
+}
+
 static void targets_of_a_file_must_share_their_inputs(void **unused)
 {
     (void)unused;
@@ -464,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_held_out_row_that_cannot_be_scored_costs_a_warning_not_the_model),
         cmocka_unit_test(a_long_kernel_expression_survives_the_model_file),
         cmocka_unit_test(settings_of_a_newer_version_do_not_stop_a_model_from_loading),
+        cmocka_unit_test(damaged_name_of_a_combination_is_said_when_loading),
         cmocka_unit_test(targets_of_a_file_must_share_their_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

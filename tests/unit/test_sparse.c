@@ -1,193 +1,5 @@
-/* The sparse priors against their definitions with full matrices: the joint prior of the unifying view over all original
-   rows and the rows to predict, conditioned by Gauss-Jordan in extended precision. */
-#include "dense.h"
-#include "support.h"
-
-#include "model/model.h"
-#include "model/sparse.h"
-
-enum { ROWS = 30, D = 2, BLOCKS = 4, M = 6, NEW = 7, OBSERVED = 2 * ROWS };
-
-typedef struct fixture {
-    basis mean;
-    hyper h;
-    void *state;
-    problem p;
-    row_blocks *blocks;
-    router *route;
-    double X[ROWS * D], y[ROWS], w[ROWS], Z[M * D], new[NEW * D];
-    int64_t start[BLOCKS + 1], block[ROWS];
-} fixture;
-
-static const double centres[BLOCKS * D] = {-1, -1, -1, 1, 1, -1, 1, 1};
-
-/* Rows sorted by the nearest of four centres. */
-static void place_rows(fixture *f)
-{
-    double X[ROWS * D];
-    int64_t id[ROWS], n = 0;
-    anygp_error e;
-    fill_normal(1, ROWS * D, X);
-    fill_normal(2, ROWS, f->y);
-    assert_int_equal(router_means(BLOCKS, D, centres, &f->route, &e), ANYGP_OK);
-    assert_int_equal(router_route(f->route, ROWS, X, D, id, &e), ANYGP_OK);
-    for (int64_t b = 0; b < BLOCKS; b++) {
-        f->start[b] = n;
-        for (int i = 0; i < ROWS; i++)
-            if (id[i] == b) {
-                memcpy(f->X + n * D, X + i * D, D * sizeof(double));
-                f->block[n++] = b;
-            }
-    }
-    f->start[BLOCKS] = n;
-}
-
-static void setup(fixture *f, const model_ops *model, const char *expression, mean_kind mean, bool weights,
-                  bool learn_Z)
-{
-    input_spec columns[D] = {{.number = 0, .position = 0, .scale = 1}, {.number = 1, .position = 1, .scale = 1}};
-    schema s = {.inputs = D, .D = D, .input = columns, .y_scale = 1};
-    kernel_input in[D];
-    kernel *k;
-    anygp_error e;
-    *f = (fixture){0};
-    place_rows(f);
-    fill_normal(3, M * D, f->Z);
-    fill_normal(4, NEW * D, f->new);
-    for (int i = 0; i < ROWS; i++) f->w[i] = weights ? 1 + i % 2 : 1;
-    for (int j = 0; j < D; j++) in[j] = (kernel_input){NULL, j, INPUT_NUMBER, j};
-    assert_int_equal(kernel_parse(expression, in, D, D, &k, &e), ANYGP_OK);
-    assert_int_equal(hyper_init(&f->h, k, 0.07, false, false, true, &e), ANYGP_OK);
-    assert_int_equal(hyper_set_inducing(&f->h, M, D, f->Z, learn_Z, &e), ANYGP_OK);
-    assert_int_equal(basis_init(&f->mean, mean, &s, 2.5, &e), ANYGP_OK);
-    assert_int_equal(blocks_of_arrays(BLOCKS, f->start, D, f->X, f->y, f->w, &f->blocks, &e), ANYGP_OK);
-    f->p = (problem){.mean = &f->mean, .blocks = f->blocks, .route = f->route, .comm = comm_self(), .keep = 1e6};
-    assert_int_equal(model->open(model, &f->p, &f->h, &f->state, &e), ANYGP_OK);
-}
-
-static void teardown(fixture *f, const model_ops *model)
-{
-    model->close(f->state);
-    blocks_free(f->blocks);
-    router_free(f->route);
-    basis_clear(&f->mean);
-    hyper_clear(&f->h);
-}
-
-/* --------------------------------------------------------------------------- the other road */
-
-typedef enum kept { NOTHING, DIAGONAL, BLOCK } kept;
-
-/* What each model keeps of K - Q between training rows, between a new row and training rows, and between new rows. */
-typedef struct definition {
-    const model_ops *model;
-    kept train, cross;
-    bool variance_of_new, between_new, within_block_of_new;
-} definition;
-
-static const definition definitions[] = {
-    {&model_sor, NOTHING, NOTHING, false, false, false}, {&model_dtc, NOTHING, NOTHING, true, true, false},
-    {&model_fitc, DIAGONAL, NOTHING, true, true, false}, {&model_fic, DIAGONAL, NOTHING, true, false, false},
-    {&model_pitc, BLOCK, NOTHING, true, true, false},    {&model_pic, BLOCK, BLOCK, true, false, true},
-};
-enum { DEFINITIONS = sizeof definitions / sizeof *definitions };
-
-typedef struct dense_gp {
-    int n;
-    int row[OBSERVED];
-    real Kuu_inverse[M * M], inverse[OBSERVED * OBSERVED], y[OBSERVED], logdet;
-} dense_gp;
-
-static real basis_product(const basis *b, const double *x, const double *z)
-{
-    real s = 0;
-    for (int64_t k = 0; k < b->p; k++) s += b->column[k] < 0 ? 1 : (real)x[b->column[k]] * (real)z[b->column[k]];
-    return (real)b->B * s;
-}
-
-static real k_of(const fixture *f, const double *x, const double *z)
-{
-    return kernel_reference(f->h.kernel, x, z, false);
-}
-
-static real q_of(const fixture *f, const dense_gp *g, const double *x, const double *z)
-{
-    real s = 0, a[M], b[M];
-    for (int i = 0; i < M; i++) a[i] = k_of(f, x, f->h.Z + i * D), b[i] = k_of(f, f->h.Z + i * D, z);
-    for (int i = 0; i < M; i++)
-        for (int j = 0; j < M; j++) s += a[i] * g->Kuu_inverse[i * M + j] * b[j];
-    return s;
-}
-
-static void invert_Kuu(const fixture *f, double jitter, dense_gp *g)
-{
-    real mean = 0;
-    for (int i = 0; i < M; i++) mean += k_of(f, f->h.Z + i * D, f->h.Z + i * D) / M;
-    for (int i = 0; i < M; i++)
-        for (int j = 0; j < M; j++)
-            g->Kuu_inverse[i * M + j] = k_of(f, f->h.Z + i * D, f->h.Z + j * D) + (i == j ? jitter * mean : 0);
-    dense_invert(M, g->Kuu_inverse);
-}
-
-/* A row of weight 2 is two equal rows.  Equal rows of one block have the same f where the block is kept. */
-static dense_gp *dense_new(const fixture *f, const definition *d, double jitter)
-{
-    dense_gp *g = calloc(1, sizeof *g);
-    invert_Kuu(f, jitter, g);
-    for (int i = 0; i < ROWS; i++)
-        for (int c = 0; c < (int)f->w[i]; c++) g->y[g->n] = f->y[i], g->row[g->n++] = i;
-    for (int a = 0; a < g->n; a++)
-        for (int b = 0; b < g->n; b++) {
-            const double *x = f->X + g->row[a] * D, *z = f->X + g->row[b] * D;
-            real q = q_of(f, g, x, z), k = k_of(f, x, z);
-            bool keep = d->train == BLOCK      ? f->block[g->row[a]] == f->block[g->row[b]]
-                        : d->train == DIAGONAL ? a == b
-                                               : false;
-            g->inverse[a * g->n + b] = (keep ? k : q) + basis_product(&f->mean, x, z);
-            if (a == b) g->inverse[a * g->n + b] += f->h.noise + kernel_white(f->h.kernel);
-        }
-    g->logdet = dense_invert(g->n, g->inverse);
-    return g;
-}
-
-static void dense_predict(const fixture *f, const definition *d, const dense_gp *g, int s, int t, real *mean, real *cov)
-{
-    const double *x = f->new + s *D, *z = f->new + t *D;
-    int64_t blocks[2];
-    real cx[OBSERVED], cz[OBSERVED];
-    router_route(f->route, 1, x, D, &blocks[0], NULL);
-    router_route(f->route, 1, z, D, &blocks[1], NULL);
-    for (int a = 0; a < g->n; a++) {
-        const double *r = f->X + g->row[a] * D;
-        int64_t b = f->block[g->row[a]];
-        cx[a] =
-            (d->cross == BLOCK && b == blocks[0] ? k_of(f, x, r) : q_of(f, g, x, r)) + basis_product(&f->mean, x, r);
-        cz[a] =
-            (d->cross == BLOCK && b == blocks[1] ? k_of(f, z, r) : q_of(f, g, z, r)) + basis_product(&f->mean, z, r);
-    }
-    bool exact = s == t ? d->variance_of_new : d->between_new || (d->within_block_of_new && blocks[0] == blocks[1]);
-    *mean = dense_quadratic(g->n, g->inverse, cx, g->y);
-    *cov = (exact ? k_of(f, x, z) : q_of(f, g, x, z)) + basis_product(&f->mean, x, z) -
-           dense_quadratic(g->n, g->inverse, cx, cz);
-}
-
-/* ------------------------------------------------------------------------------------- tests */
-
-typedef struct variant {
-    const char *expression;
-    mean_kind mean;
-    bool weights;
-} variant;
-
-static const variant variants[] = {
-    {"rbf(variance=1.3,lengthscale=[0.8,1.4])", MEAN_ZERO, false},
-    {"matern32(variance=0.7,lengthscale=1.1) + linear(variance=[0.3,0.2])", MEAN_LINEAR, true},
-    {"rbf(lengthscale=1.2) + white(variance=0.2)", MEAN_CONSTANT, true}};
-enum { VARIANTS = sizeof variants / sizeof *variants };
-
-#define FOR_EACH_CASE(v, d)                                                                                            \
-    for (const variant *v = variants; v < variants + VARIANTS; v++)                                                    \
-        for (const definition *d = definitions; d < definitions + DEFINITIONS; d++)
+/* The sparse priors against their definitions with full matrices (sparse_support.h). */
+#include "sparse_support.h"
 
 static void evidence_equals_the_normal_density_of_all_original_rows(void **unused)
 {
@@ -288,6 +100,61 @@ static void predictions_equal_the_conditional_of_the_full_joint(void **unused)
     }
 }
 
+/* pic with each new row in a block that it is not routed to. */
+static void predictions_in_given_blocks_equal_the_conditional_for_those_blocks(void **unused)
+{
+    (void)unused;
+    const definition *d = &definitions[DEFINITIONS - 1];
+    const int64_t block[NEW] = {3, 0, 0, 2, 1, 3, 3};
+    for (const variant *v = variants; v < variants + VARIANTS; v++) {
+        fixture f;
+        posterior *q;
+        double jitter = 1e-8, mean[NEW], variance[NEW], same[NEW], cov[NEW * NEW];
+        setup(&f, d->model, v->expression, v->mean, v->weights, false);
+        assert_int_equal(d->model->posterior(f.state, &f.h, &jitter, &q, NULL), ANYGP_OK);
+        double *work = malloc((size_t)q->ops->work_doubles(q, NEW) * sizeof *work);
+        assert_int_equal(q->ops->marginal_in(q, NEW, f.new, D, block, work, mean, variance, NULL), ANYGP_OK);
+        assert_int_equal(q->ops->joint_in(q, NEW, f.new, D, block, work, same, cov, NEW, NULL), ANYGP_OK);
+        dense_gp *g = dense_new(&f, d, jitter);
+        for (int s = 0; s < NEW; s++)
+            for (int t = 0; t <= s; t++) {
+                real m, c;
+                dense_predict_in(&f, d, g, s, block[s], t, block[t], &m, &c);
+                check_close(mean[s], (double)m, 1e-9);
+                check_close(same[s], (double)m, 1e-9);
+                check_close(cov[s + t * NEW], (double)c, 1e-9);
+                if (s == t) check_close(variance[s], (double)c, 1e-9);
+            }
+        free(g);
+        free(work);
+        q->ops->free(q);
+        teardown(&f, d->model);
+    }
+}
+
+static void giving_the_blocks_that_rows_are_routed_to_changes_nothing(void **unused)
+{
+    (void)unused;
+    fixture f;
+    posterior *q;
+    int64_t block[NEW];
+    const double *names;
+    double jitter = 1e-8, mean[2][NEW], variance[2][NEW];
+    setup(&f, &model_pic, variants[1].expression, MEAN_LINEAR, true, false);
+    assert_int_equal(model_pic.posterior(f.state, &f.h, &jitter, &q, NULL), ANYGP_OK);
+    assert_int_equal(q->ops->blocks(q, &names), BLOCKS);
+    for (int b = 0; b < BLOCKS; b++) assert_true(names[b] == b);
+    double *work = malloc((size_t)q->ops->work_doubles(q, NEW) * sizeof *work);
+    assert_int_equal(router_route(f.route, NEW, f.new, D, block, NULL), ANYGP_OK);
+    assert_int_equal(q->ops->marginal(q, NEW, f.new, D, work, mean[0], variance[0], NULL), ANYGP_OK);
+    assert_int_equal(q->ops->marginal_in(q, NEW, f.new, D, block, work, mean[1], variance[1], NULL), ANYGP_OK);
+    assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
+    assert_memory_equal(variance[0], variance[1], sizeof variance[0]);
+    free(work);
+    q->ops->free(q);
+    teardown(&f, &model_pic);
+}
+
 /* ------------------------------------------------------------------------ the bound at q(v) */
 
 /* A q that is not the optimum: N(m, R R'). */
@@ -328,7 +195,7 @@ static double bound_value(bound_case *c, double *gp)
     double scale = (double)BLOCKS / (double)c->count;
     assert_true(a->prepare(f->state, &f->h, false, &jitter));
     assert_int_equal(a->stat(f->state, c->count, c->which, scale, &S, &b, NULL), ANYGP_OK);
-    assert_int_equal(a->bound(f->state, c->m, c->V, c->kl, c->count, c->which, scale, &value, gp, NULL), ANYGP_OK);
+    assert_int_equal(a->bound(f->state, c->m, c->V, c->kl, c->count, c->which, scale, 1, &value, gp, NULL), ANYGP_OK);
     return value;
 }
 
@@ -404,10 +271,10 @@ static void bound_touches_the_evidence_at_its_maximum(void **unused)
             for (int j = 0; j < n; j++) m[i] += (double)P[i * n + j] * b[j], V[i + j * n] = (double)P[i * n + j];
             kl += 0.5 * (m[i] * m[i] + V[i + i * n]);
         }
-        assert_int_equal(a->bound(f.state, m, V, kl, BLOCKS, all_blocks, 1, &value, NULL, NULL), ANYGP_OK);
+        assert_int_equal(a->bound(f.state, m, V, kl, BLOCKS, all_blocks, 1, 1, &value, NULL, NULL), ANYGP_OK);
         check_close(value, evidence, 1e-10);
         some_q(n, m, V, &kl);
-        assert_int_equal(a->bound(f.state, m, V, kl, BLOCKS, all_blocks, 1, &value, NULL, NULL), ANYGP_OK);
+        assert_int_equal(a->bound(f.state, m, V, kl, BLOCKS, all_blocks, 1, 1, &value, NULL, NULL), ANYGP_OK);
         assert_true(value < evidence);
         teardown(&f, d->model);
     }
@@ -420,6 +287,8 @@ int main(void)
         cmocka_unit_test(gradient_equals_central_differences),
         cmocka_unit_test(gradient_is_the_same_when_nothing_is_kept),
         cmocka_unit_test(predictions_equal_the_conditional_of_the_full_joint),
+        cmocka_unit_test(predictions_in_given_blocks_equal_the_conditional_for_those_blocks),
+        cmocka_unit_test(giving_the_blocks_that_rows_are_routed_to_changes_nothing),
         cmocka_unit_test(gradient_of_the_sampled_bound_equals_central_differences),
         cmocka_unit_test(sampled_bound_and_gradient_are_unbiased),
         cmocka_unit_test(bound_touches_the_evidence_at_its_maximum),

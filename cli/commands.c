@@ -184,6 +184,7 @@ static anygp_status fit(const options *o, anygp_error *e)
     anygp_data *data = NULL;
     anygp_model *m = NULL;
     TRY(check_fit(o, trace, e));
+    TRY(anygp_set(o->settings, "output", o->output, e));
     progress_attach(o->settings, o->quiet);
     anygp_status status = anygp_data_read(o->path[0], o->settings, &data, e), how = ANYGP_OK;
     if (!ANYGP_FAILED(status)) status = how = anygp_fit(o->settings, data, &m, e);

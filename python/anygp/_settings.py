@@ -10,8 +10,8 @@ from ._library import lib
 
 # Names scikit-learn has for the same thing.
 RENAMED = {"seed": "random_state", "threads": "n_jobs", "time": "time_budget"}
-# Settings about files; in Python the data are arrays, and the trace is an attribute.
-OF_FILES = {"target", "weights", "header", "trace"}
+# Settings about files; in Python the data are arrays, the trace is an attribute, and save() says where the model goes.
+OF_FILES = {"target", "weights", "header", "trace", "checkpoint", "resume"}
 # What these three take is scikit-learn's convention, not the table's.
 HELP = {
     "random_state": "seed of every random choice; None is seed 0, so that fits are repeatable",
@@ -44,7 +44,12 @@ def table():
     return [Setting(*(field(i, name) for name in Setting._fields)) for i in range(lib.anygp_setting_count())]
 
 
-FIT = {RENAMED.get(s.name, s.name): s for s in table() if "f" in s.commands and s.name not in OF_FILES}
+def parameter_of(name):
+    """The argument for a setting: inducing-from is inducing_from."""
+    return RENAMED.get(name, name.replace("-", "_"))
+
+
+FIT = {parameter_of(s.name): s for s in table() if "f" in s.commands and s.name not in OF_FILES}
 
 
 def from_text(setting, text):
@@ -118,8 +123,8 @@ def with_settings(cls):
     def __init__(self, **given):
         for name in given:
             if name not in known:
-                near = (lib.anygp_setting_nearest(name.encode()) or b"").decode()
-                hint = f"; did you mean '{RENAMED.get(near, near)}'?" if near else ""
+                near = parameter_of((lib.anygp_setting_nearest(name.replace("_", "-").encode()) or b"").decode())
+                hint = f"; did you mean '{near}'?" if near in known else ""
                 raise TypeError(f"{cls.__name__} has no argument '{name}'{hint}")
         for name, default in known.items():
             setattr(self, name, given.get(name, default))

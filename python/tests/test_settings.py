@@ -32,6 +32,25 @@ def test_an_unknown_argument_names_the_nearest():
         GPRegressor(kernl="rbf")
 
 
+def test_a_dash_is_an_underscore(waves, tmp_path):
+    """In the signature, on the way to the library, and back from a model file."""
+    X, y = waves
+    places = tmp_path / "places.csv"
+    np.savetxt(places, X[:7], delimiter=",")
+    model = GPRegressor(model="fitc", inducing_from=str(places), iters=3).fit(X, y)
+    assert model.info_["inducing"] == 7
+    model.save(tmp_path / "m.agp")
+    assert GPRegressor.load(tmp_path / "m.agp").inducing_from == str(places)
+    with pytest.raises(TypeError, match="did you mean 'inducing_from'"):
+        GPRegressor(inducing_form="x")
+
+
+def test_settings_of_the_command_line_are_no_arguments():
+    for name in ("output", "checkpoint", "resume", "trace", "target"):
+        with pytest.raises(TypeError, match=f"no argument '{name}'$"):
+            GPRegressor(**{name: "x"})
+
+
 @pytest.mark.parametrize("wrong, sentence", [
     (dict(kernel="rbff"), "rbf"), (dict(model="exakt"), "did you mean 'exact'"), (dict(noise=-1.0), "noise: -1.0 is not"),
     (dict(mean="cubic"), "zero constant linear"), (dict(n_jobs=0), "n_jobs"), (dict(time_budget="soon"), "time: 'soon'"),

@@ -19,22 +19,6 @@ struct anygp_scores {
     gp_scores *list;
 };
 
-/* ------------------------------------------------------------------------------------- threads */
-
-/* Our regions and BLAS use the threads of the settings within a call, and what they had before after it.  Without a
-   wish: all processors, or this process's share where several were started on one machine. */
-static int threads_begin(const settings *s)
-{
-    int asked = (int)settings_integer(s, SET_THREADS);
-    return la_threads(asked > 0 ? asked : comm_world()->processors);
-}
-
-static anygp_status threads_end(int former, anygp_status status)
-{
-    la_threads(former);
-    return status;
-}
-
 /* ------------------------------------------------------------------------------------ settings */
 
 anygp_settings *anygp_settings_new(void) { return settings_new(); }
@@ -198,51 +182,9 @@ void anygp_data_free(anygp_data *d)
     free(d);
 }
 
-/* ------------------------------------------------------------------------------------- fitting */
-
-static anygp_status save_so_far(void *ctx, const gp_set *m, anygp_error *e) { return model_file_write(m, ctx, e); }
-
-/* Checkpoints go beside the model that the fit will write. */
-static anygp_status fit_with_hooks(const gp_data *data, const settings *s, gp_set **out, anygp_error *e)
-{
-    const char *path = settings_text(s, SET_OUTPUT);
-    bool wanted = settings_given(s, SET_CHECKPOINT) || settings_number(s, SET_RESUME) == 1;
-    if (wanted && !*path)
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "checkpoint and resume need to know where the model goes: set output");
-    size_t size = strlen(path) + sizeof ".checkpoint";
-    char *file = malloc(size);
-    if (!file) return fail_memory(e, "the checkpoint's name", (double)size);
-    snprintf(file, size, "%s.checkpoint", path);
-    gp_hooks hooks = {.checkpoint = wanted ? file : NULL, .save = save_so_far, .ctx = (void *)path};
-    anygp_status status = gp_fit(data, s, &hooks, out, e);
-    free(file);
-    return status;
-}
-
-anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_model **out, anygp_error *e)
-{
-    NEED(data);
-    NEED(out);
-    *out = NULL;
-    settings *mine = s ? settings_copy(s) : settings_new();
-    if (!mine) return fail_memory(e, "the settings", 0);
-    char last[24];
-    snprintf(last, sizeof last, "%lld", (long long)data->table->cols - 1);
-    anygp_status status = data->weighted ? settings_set(mine, "weights", last, e) : ANYGP_OK;
-    int former = threads_begin(mine);
-    if (!ANYGP_FAILED(status)) status = fit_with_hooks(&(gp_data){data->table, data->file}, mine, out, e);
-    settings_free(mine);
-    return threads_end(former, status);
-}
+/* --------------------------------------------------------------------------------------- model */
 
 void anygp_model_free(anygp_model *m) { gp_set_free(m); }
-
-anygp_status anygp_save(const anygp_model *m, const char *path, anygp_error *e)
-{
-    NEED(m);
-    NEED(path);
-    return model_file_write(m, path, e);
-}
 
 anygp_status anygp_load(const char *path, anygp_model **out, anygp_error *e)
 {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/settings.h"
 #include "data/reader.h"
 #include "data/rows.h"
 
@@ -13,6 +14,11 @@ struct anygp_data {
     row_source *file;
     bool weighted; /* made from arrays with weights: they are the last column */
 };
+
+/* Our regions and BLAS use the threads of the settings within a call, and what they had before after it.  Without a
+   wish: all processors, or this process's share where several were started on one machine. */
+int threads_begin(const settings *s);
+anygp_status threads_end(int former, anygp_status status); /* status, for a return */
 
 #define NEED(argument)                                                                                                 \
     if (!(argument)) return fail_with(e, ANYGP_ERR_ARGUMENT, "the argument %s must not be NULL", #argument)

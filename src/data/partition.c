@@ -14,7 +14,11 @@ enum { ROWS_WORTH_THREADS = 4096 };
 
 /* -------------------------------------------------------------------------------------------- the forest */
 
-int64_t router_columns(router_kind kind, int64_t D) { return kind == ROUTER_KDTREE ? KDTREE_COLUMNS : NODE_CELLS + D; }
+/* Row 0 needs three. */
+int64_t router_columns(router_kind kind, int64_t D)
+{
+    return kind == ROUTER_KDTREE ? KDTREE_COLUMNS : NODE_CELLS + (D > 0 ? D : 1);
+}
 
 int64_t router_rows(const router *r) { return 1 + r->top + 2 * r->splits; }
 
@@ -118,7 +122,7 @@ const double *router_values(const router *r, int64_t *rows, int64_t *cols)
 
 static anygp_status check_means(int64_t P, int64_t D, const double *means, anygp_error *e)
 {
-    TRY(router_check_sample(P, D, D, P, e));
+    if (D > 0 || P < 1) TRY(router_check_sample(P, D, D, P, e));
     for (int64_t i = 0; i < P; i++)
         for (int64_t j = 0; j < D; j++)
             if (!isfinite(means[i * D + j]))
@@ -175,7 +179,7 @@ static int64_t block_below(const router *r, int64_t row, const double *x)
 anygp_status router_route(const router *r, int64_t n, const double *X, int64_t ldx, int64_t *block, anygp_error *e)
 {
     row_set s = {n, r->D, X, ldx, NULL};
-    if (r->top == 1)
+    if (r->top == 1 || r->D == 0)
         memset(block, 0, (size_t)n * sizeof *block);
     else if (!nearest_centres(&s, r->top, r->centres, block, NULL))
         return fail_memory(e, "finding the blocks of rows", 8.0 * 256 * (double)r->top);

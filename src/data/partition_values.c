@@ -16,10 +16,11 @@ static bool whole(double v, int64_t low, int64_t high)
 
 static bool head_fits(int64_t rows, int64_t cols, const double *head, int64_t D)
 {
-    if (D < 1 || rows < 2 || cols <= HEAD_INPUTS || head[HEAD_INPUTS] != (double)D) return false;
+    if (D < 0 || rows < 2 || cols <= HEAD_INPUTS || head[HEAD_INPUTS] != (double)D) return false;
     if (!whole(head[HEAD_KIND], ROUTER_KMEANS, ROUTER_MEANS) || !whole(head[HEAD_TOP], 1, rows - 1)) return false;
     router_kind kind = (router_kind)head[HEAD_KIND];
     int64_t top = (int64_t)head[HEAD_TOP];
+    if (D == 0 && kind != ROUTER_MEANS) return false;
     return cols == router_columns(kind, D) && (kind != ROUTER_KDTREE || top == 1) && (rows - 1 - top) % 2 == 0;
 }
 

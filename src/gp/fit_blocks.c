@@ -143,6 +143,7 @@ static plan_kind plan_of(const block_fit *b)
     const settings *s = b->f->s;
     if (b->given) return PLAN_GIVEN;
     if (!b->g->model->partition) return PLAN_RUNS;
+    if (b->d.D == 0) return PLAN_RANDOM; /* there is no space to cut */
     return settings_is(s, SET_PARTITION, "kdtree")   ? PLAN_KDTREE
            : settings_is(s, SET_PARTITION, "random") ? PLAN_RANDOM
                                                      : PLAN_KMEANS;
@@ -202,6 +203,16 @@ static void note_not_learned(const block_fit *b)
                      "their defaults");
 }
 
+/* Fewer than were asked for. */
+static void note_inducing(const block_fit *b)
+{
+    const settings *s = b->f->s;
+    int64_t got = b->g->inducing;
+    if (settings_given(s, SET_INDUCING_FROM) || got >= settings_integer(s, SET_INDUCING)) return;
+    settings_log(s, ANYGP_NOTE, "the rows have only %lld different place%s for inducing inputs", (long long)got,
+                 got == 1 ? "" : "s");
+}
+
 static anygp_status run(block_fit *b, anygp_error *e)
 {
     const fit_task *f = b->f;
@@ -220,9 +231,7 @@ static anygp_status run(block_fit *b, anygp_error *e)
     TRY(fit_check_memory(f, b->g->model, &p, e));
     TRY(fit_train(f, b->g, &b->d, &p, &b->h, b->valid, &b->result, e));
     fit_keep_result(b->g, &b->d, &b->result);
-    if (b->g->inducing < b->M)
-        settings_log(s, ANYGP_NOTE, "the rows have only %lld different places for inducing inputs",
-                     (long long)b->g->inducing);
+    note_inducing(b);
     return ANYGP_OK;
 }
 
@@ -234,7 +243,7 @@ anygp_status fit_blocks(const fit_task *f, gp *g, anygp_error *e)
     TRY_DONE(open_rows(&b, e));
     TRY_DONE(
         rows_scan(b.source, &b.part, settings_is(f->s, SET_MISSING, "mean"), sample_size(&b), comm_world(), &b.d, e));
-    fit_note_what_was_left_out(f, &b.d, false);
+    fit_note_what_was_left_out(f, &b.d, b.d.used > 1 && b.d.y_moments.variance == 0);
     TRY_DONE(fit_kernel(f, &b.d, &k, e));
     kernel *mine = k;
     k = NULL; /* fit_hyper() takes it over */
@@ -242,6 +251,7 @@ anygp_status fit_blocks(const fit_task *f, gp *g, anygp_error *e)
     TRY_DONE(check_noise(&b, e));
     note_not_learned(&b);
     TRY_DONE(dataset_merge(&b.d, !kernel_has_white(mine), &b.distinct, e));
+    if (b.M > b.distinct.n) b.M = b.distinct.n;
     if (settings_given(f->s, SET_INDUCING_FROM)) TRY_DONE(read_inducing(&b, e));
     TRY_DONE(make_blocks(&b, e));
     gp plain = {.schema = b.d.schema};

@@ -65,11 +65,12 @@ static anygp_status on_score(void *ctx, const posterior *p, double *rmse, double
 
 /* --------------------------------------------------------------------------------- checkpoints */
 
-/* What must be the same for a run to go on: the settings that matter, and the data. */
+/* What must be the same for a run to go on: the settings that matter, and the data.  Their moments are rounded, since
+   another number of ranks adds them up in another order. */
 static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
 {
-    static const setting_id free_to_change[] = {SET_TIME,  SET_ITERS, SET_CHECKPOINT, SET_RESUME,
-                                                SET_TRACE, SET_VALID, SET_MEMORY,     SET_THREADS};
+    static const setting_id free_to_change[] = {SET_TIME,  SET_ITERS,  SET_CHECKPOINT, SET_RESUME, SET_TRACE,
+                                                SET_VALID, SET_MEMORY, SET_THREADS,    SET_OUTPUT};
     size_t size;
     FILE *out = open_memstream(text, &size);
     if (!out) return fail_memory(e, "the checkpoint", 0);
@@ -78,7 +79,8 @@ static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
         for (size_t k = 0; k < sizeof free_to_change / sizeof *free_to_change; k++) counts &= i != free_to_change[k];
         if (counts) fprintf(out, "%s=%s\n", setting_at(i)->name, settings_text(m->f->s, i));
     }
-    fprintf(out, "target %lld, %lld inputs, %.17g rows\n", (long long)m->f->target, (long long)m->d->D, m->d->total);
+    fprintf(out, "target %lld, %lld inputs, %.12g rows, mean %.6g, sd %.6g\n", (long long)m->f->target,
+            (long long)m->d->D, m->d->total, m->d->schema.y_mean, m->d->schema.y_sd);
     fclose(out);
     return *text ? ANYGP_OK : fail_memory(e, "the checkpoint", 0);
 }
@@ -136,6 +138,13 @@ static anygp_status read_checkpoint(const monitor *m, checkpoint **out, anygp_er
 
 /* ----------------------------------------------------------------------------------------- run */
 
+/* A model needs one step. */
+static int64_t given_steps(const settings *s)
+{
+    int64_t steps = settings_integer(s, SET_ITERS);
+    return steps > 0 ? steps : 1;
+}
+
 static anytime_options anytime_of(const fit_task *f)
 {
     const settings *s = f->s;
@@ -144,7 +153,7 @@ static anytime_options anytime_of(const fit_task *f)
                              .plain = settings_is(s, SET_OPTIMIZER, "sga"),
                              .replace = settings_number(s, SET_REPLACE) == 1,
                              .sample = settings_integer(s, SET_SAMPLE),
-                             .steps = settings_changed(s, SET_ITERS) ? settings_integer(s, SET_ITERS) : 0,
+                             .steps = settings_changed(s, SET_ITERS) ? given_steps(s) : 0,
                              .rho = settings_number(s, SET_RHO),
                              .tau = settings_number(s, SET_TAU),
                              .kappa = settings_number(s, SET_KAPPA),

@@ -329,7 +329,7 @@ anygp_status checkpoint_read(const char *path, checkpoint **out, anygp_error *e)
 {
     *out = NULL;
     FILE *f = fopen(path, "rb");
-    if (!f) return fail_with(e, ANYGP_ERR_FILE, "the checkpoint %.300s cannot be opened; is the path right?", path);
+    if (!f) return fail_with(e, ANYGP_ERR_FILE, "the checkpoint %.300s cannot be opened; start without --resume", path);
     anygp_status status = checkpoint_read_stream(f, path, out, e);
     fclose(f);
     return status;

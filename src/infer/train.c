@@ -512,7 +512,9 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     bool batch = !o->anytime.on || (!o->anytime.learn && h->free > 0 && !checkpoint_is_anytime(o->resume));
     if (batch) TRY_DONE(learn_batch(&q, p, e));
     if (o->anytime.on) {
-        status = anytime_run(model, q.state, p, h, o, q.status, r, out, e);
+        train_options steps = *o;
+        if (batch) steps.resume = NULL; /* a checkpoint of the learning before them has been used */
+        status = anytime_run(model, q.state, p, h, &steps, q.status, r, out, e);
     } else {
         TRY_DONE(model->posterior(q.state, h, &q.jitter, out, e));
         r->jitter = q.jitter;

@@ -62,8 +62,8 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     else
         fprintf(p->stream, "target column %lld\n", (long long)g->schema.target_number);
     if (g->blocks)
-        line(p, "model", "%s, %lld inducing inputs, rows in %lld blocks", g->name, (long long)g->inducing,
-             (long long)g->blocks);
+        line(p, "model", "%s, %lld inducing input%s, rows in %lld block%s", g->name, (long long)g->inducing,
+             g->inducing == 1 ? "" : "s", (long long)g->blocks, g->blocks == 1 ? "" : "s");
     else
         line(p, "model", "%s, %lld rows in the posterior", g->name, (long long)g->inducing);
     line(p, "rows", "%.15g", g->rows);

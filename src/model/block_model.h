@@ -41,6 +41,9 @@ const comm *driver_comm(const driver *d);
    `scale`.  ANYGP_ERR_NUMERIC, on every rank alike: some block failed. */
 anygp_status driver_stat(driver *d, const void *shared, int64_t count, const int64_t *which, double scale, double *stat,
                          anygp_error *e);
+/* The same, added to what is in stat; what cannot be added leaves it undefined. */
+anygp_status driver_stat_more(driver *d, const void *shared, int64_t count, const int64_t *which, double scale,
+                              double *stat, anygp_error *e);
 /* The same for reverse, after driver_stat over the same blocks. */
 anygp_status driver_reverse(driver *d, const void *shared, int64_t count, const int64_t *which, double scale,
                             double *adjoint, anygp_error *e);

@@ -1,7 +1,8 @@
 /* Blocks over threads and ranks.  Rank r takes blocks r, r + R, ... of the list; on a rank, thread t takes pieces t, t + T,
    ... with BLAS on one thread, and adds them to a vector of its own; vectors are added in the order of the threads, then of
    the ranks.  So the same seed, machine and thread count give the same bits, and rank counts agree to rounding.
-   Where there are fewer blocks than threads a block is cut into pieces if the model allows it; else threads go to BLAS. */
+   Where there are fewer blocks than threads a block is cut into pieces if the model allows it; else threads go to BLAS.  Small
+   passes, such as a step over one small block, run on one thread, straight into the caller's vector. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 #include "linalg/linalg.h"
 #include "model/block_model.h"
 
-enum { PIECE = 512 }; /* rows at a time where rows stand alone: A stays in the second cache */
+enum { PIECE = 512 };            /* rows at a time where rows stand alone: A stays in the second cache */
+static const double SMALL = 2e8; /* operations that are not worth waking a thread for, with M^2 numbers to add up */
 
 typedef struct worker {
     block_buffer buffer;
@@ -162,54 +164,106 @@ static void run_pieces(const pass *p, int64_t pieces, int threads)
     la_serial_end(threads);
 }
 
-/* Sums over threads into out[size], a count of failures after it; the first other error of a thread. */
-static anygp_status add_workers(const pass *p, int threads, double *out, anygp_error *e)
+/* Behind the sums: blocks whose numbers broke down, and for each rank whether it failed in another way. */
+static int64_t flags_size(const pass *p) { return 1 + p->d->comm->size; }
+
+/* Sums over threads into out[size], then the flags; the first error of a thread other than numbers. */
+static void add_workers(const pass *p, int threads, double *out, anygp_error *said)
 {
-    anygp_status worst = ANYGP_OK;
-    memset(out, 0, (size_t)(p->size + 1) * sizeof *out);
+    double *broken = out + p->size, *failed = broken + 1 + p->d->comm->rank;
+    memset(out, 0, (size_t)(p->size + flags_size(p)) * sizeof *out);
     for (int t = 0; t < threads; t++) {
         const worker *w = &p->d->worker[t];
-        out[p->size] += ANYGP_FAILED(w->status);
         if (w->status == ANYGP_OK)
             la_axpy(p->size, 1, w->sum, out);
-        else if (w->status != ANYGP_ERR_NUMERIC && worst == ANYGP_OK) {
-            worst = w->status;
-            if (e) *e = w->error;
+        else if (w->status == ANYGP_ERR_NUMERIC)
+            *broken += 1;
+        else if (*failed == 0) {
+            *failed = 1;
+            *said = w->error;
         }
     }
-    return worst;
 }
 
-static anygp_status run(pass *p, double scale, double *out, anygp_error *e)
+/* From the summed flags, on every rank alike: a rank that alone returned would leave the others waiting for it. */
+static anygp_status agree(const pass *p, const double *flags, anygp_error *said, anygp_error *e)
+{
+    const comm *c = p->d->comm;
+    for (int rank = 0; rank < c->size; rank++) {
+        if (flags[1 + rank] == 0) continue;
+        TRY(c->broadcast(c->ctx, rank, sizeof *said, said, e));
+        return fail_with(e, said->status, "%s", said->text);
+    }
+    if (flags[0] == 0) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of a block of rows is not positive definite");
+}
+
+/* On one thread of one process: straight into out, without copies of M^2 numbers. */
+static anygp_status run_alone(pass *p, int64_t pieces, double scale, bool more, double *out, anygp_error *e)
+{
+    worker *w = &p->d->worker[0];
+    double *own = w->sum;
+    int former = la_threads(1);
+    if (!more) memset(out, 0, (size_t)p->size * sizeof *out);
+    w->sum = out, w->status = ANYGP_OK;
+    for (int64_t i = 0; i < pieces && run_piece(p, w, i);) i++;
+    w->sum = own;
+    la_threads(former);
+    if (w->status == ANYGP_ERR_NUMERIC)
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of a block of rows is not positive definite");
+    if (ANYGP_FAILED(w->status)) return fail_with(e, w->status, "%s", w->error.text);
+    if (scale != 1) la_scale(p->size, scale, out);
+    return ANYGP_OK;
+}
+
+static anygp_status run_together(pass *p, int64_t pieces, int threads, double scale, bool more, double *out,
+                                 anygp_error *e)
+{
+    const comm *c = p->d->comm;
+    anygp_error said = {0};
+    double *sum = mem_alloc(p->size + flags_size(p), sizeof *sum);
+    if (!sum) return fail_memory(e, "the sums", 8.0 * (double)p->size);
+    run_pieces(p, pieces, threads);
+    add_workers(p, threads, sum, &said);
+    anygp_status status = c->sum(c->ctx, p->size + flags_size(p), sum, e);
+    if (!ANYGP_FAILED(status)) status = agree(p, sum + p->size, &said, e);
+    for (int64_t i = 0; !ANYGP_FAILED(status) && i < p->size; i++) out[i] = scale * sum[i] + (more ? out[i] : 0);
+    free(sum);
+    return status;
+}
+
+/* more: out is added to. */
+static anygp_status run(pass *p, double scale, bool more, double *out, anygp_error *e)
 {
     driver *d = p->d;
     const comm *c = d->comm;
     int64_t mine = (p->count - c->rank + c->size - 1) / c->size;
     int threads = d->workers < threads_max() ? d->workers : threads_max();
+    double work = 2 * (double)mine * (double)d->blocks->largest * (double)p->size;
+    if (c->size == 1 && (work < SMALL || threads == 1) && (scale == 1 || !more))
+        return run_alone(p, mine, scale, more, out, e);
     p->cuts = d->model->rows_alone && mine < 2 * threads && threads > 1 ? threads : 1;
     if (mine * p->cuts < threads) threads = 1; /* blocks one after the other, threads for BLAS */
-    double *sum = mem_alloc(p->size + 1, sizeof *sum);
-    if (!sum) return fail_memory(e, "the sums", 8.0 * (double)p->size);
-    run_pieces(p, mine * p->cuts, threads);
-    anygp_status status = add_workers(p, threads, sum, e);
-    if (!ANYGP_FAILED(status)) status = c->sum(c->ctx, p->size + 1, sum, e);
-    if (!ANYGP_FAILED(status) && sum[p->size] > 0)
-        status = fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of a block of rows is not positive definite");
-    for (int64_t i = 0; !ANYGP_FAILED(status) && i < p->size; i++) out[i] = scale * sum[i];
-    free(sum);
-    return status;
+    return run_together(p, mine * p->cuts, threads, scale, more, out, e);
 }
 
 anygp_status driver_stat(driver *d, const void *shared, int64_t count, const int64_t *which, double scale, double *stat,
                          anygp_error *e)
 {
     pass p = {d, shared, false, which ? count : d->blocks->count, which, d->model->stat_size(shared), 1};
-    return run(&p, scale, stat, e);
+    return run(&p, scale, false, stat, e);
+}
+
+anygp_status driver_stat_more(driver *d, const void *shared, int64_t count, const int64_t *which, double scale,
+                              double *stat, anygp_error *e)
+{
+    pass p = {d, shared, false, which ? count : d->blocks->count, which, d->model->stat_size(shared), 1};
+    return run(&p, scale, true, stat, e);
 }
 
 anygp_status driver_reverse(driver *d, const void *shared, int64_t count, const int64_t *which, double scale,
                             double *adjoint, anygp_error *e)
 {
     pass p = {d, shared, true, which ? count : d->blocks->count, which, d->model->adjoint_size(shared), 1};
-    return run(&p, scale, adjoint, e);
+    return run(&p, scale, false, adjoint, e);
 }

@@ -91,14 +91,22 @@ typedef struct anytime_ops {
     /* Statistics of the `count` blocks in `which`, times `scale`: S (lower triangle) and b, of the state. */
     anygp_status (*stat)(void *state, int64_t count, const int64_t *which, double scale, const double **S,
                          const double **b, anygp_error *e);
-    /* From the last stat: the bound at N(m, V), both triangles of V, kl its KL to the prior; with gp also the gradient in
+    /* From the last stat (or what was absorbed), times `times`: the bound at N(m, V), both triangles of V, kl its KL to the prior; with gp also the gradient in
        the hyper_size(h) natural parameters. */
     anygp_status (*bound)(void *state, const double *m, const double *V, double kl, int64_t count, const int64_t *which,
-                          double scale, double *value, double *gp, anygp_error *e);
+                          double scale, double times, double *value, double *gp, anygp_error *e);
     /* L of the last prepare, extended by the identity to size x size. */
     void (*root)(const void *state, double *L);
     /* The posterior at the last prepare with this mean and this factor of the precision. */
     anygp_status (*posterior)(void *state, const double *m, const double *factor, posterior **out, anygp_error *e);
+
+    /* Optional, all or none.  Adds the statistics of these blocks to what was absorbed before; `first`: to nothing. */
+    anygp_status (*absorb)(void *state, int64_t count, const int64_t *which, bool first, anygp_error *e);
+    void (*absorbed)(const void *state, const double **S, const double **b);
+    double *(*sums)(void *state, int64_t *size); /* all of it, for a checkpoint */
+    /* Statistics of rows taken one by one, whatever the model keeps of blocks: S (lower triangle), b. */
+    anygp_status (*start)(void *state, int64_t n, const double *X, const double *y, const double *w, double *S,
+                          double *b, anygp_error *e);
 } anytime_ops;
 
 /* What an update did. */

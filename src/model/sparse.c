@@ -109,14 +109,15 @@ static bool rows_stat(const void *shared, const row_block *b, double *work, doub
 {
     const sparse *s = shared;
     rows_parts r = rows_place(s, b->n, keep ? keep : work);
+    double l = 0;
     if (!rows_forward(s, b, &r)) return false;
+    for (int64_t j = 0; j < b->n; j++) l += b->w[j] * log(r.g[j]);
+    if (!isfinite(l)) return false;
     la_syrk(LA_N, s->Mt, b->n, 1, r.A, s->Mt, 1, stat_S(s, stat), s->Mt);
     la_gemv(LA_N, s->Mt, b->n, 1, r.A, s->Mt, r.y, 1, stat_b(s, stat));
-    double l = 0;
-    for (int64_t j = 0; j < b->n; j++) l += b->w[j] * log(r.g[j]);
     *stat_l(s, stat) += l;
     *stat_q(s, stat) += la_dot(b->n, r.y, r.y);
-    return isfinite(l);
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------- whole G */
@@ -193,8 +194,8 @@ static double symmetric_dot(int64_t n, const double *S, const double *C)
     return sum;
 }
 
-bool sparse_bound(sparse *s, const double *stat, const double *m, const double *V, double kl, bool gradient,
-                  double *value)
+bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
+                  bool gradient, double *value)
 {
     int64_t Mt = s->Mt;
     double *sums = (double *)stat;
@@ -202,9 +203,8 @@ bool sparse_bound(sparse *s, const double *stat, const double *m, const double *
     double *C = s->work; /* V + m m' */
     for (int64_t j = 0; j < Mt; j++)
         for (int64_t i = 0; i < Mt; i++) C[i + j * Mt] = V[i + j * Mt] + m[i] * m[j];
-    *value = -0.5 * (s->prior * s->total * LOG_2PI + *stat_l(s, sums) + *stat_q(s, sums) - 2 * la_dot(Mt, m, b) +
-                     symmetric_dot(Mt, S, C)) -
-             s->prior * kl;
+    double data = *stat_l(s, sums) + *stat_q(s, sums) - 2 * la_dot(Mt, m, b) + symmetric_dot(Mt, S, C);
+    *value = -0.5 * (s->prior * s->total * LOG_2PI + times * data) - s->prior * kl;
     if (!isfinite(*value)) return false;
     if (!gradient) return true;
     memcpy(s->V, V, (size_t)(Mt * Mt) * sizeof(double));

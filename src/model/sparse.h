@@ -90,11 +90,11 @@ void sparse_combine(sparse *s, const sparse_terms *terms);
 /* Their block model: blocks may be cut anywhere unless some G is a block.  It has no reverse: nothing is learned. */
 const block_model *sparse_combined(const sparse_terms *terms);
 
-/* Heads: the collapsed evidence, which leaves B and beta = m; and the bound at q(v) = N(m, V), V both triangles, kl its KL
+/* Heads (the bound of the statistics times `times`, which is 1 where a gradient is wanted): the collapsed evidence, which leaves B and beta = m; and the bound at q(v) = N(m, V), V both triangles, kl its KL
    to N(0, I).  With `gradient` they leave V, m and E for the reverse. */
 bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value);
-bool sparse_bound(sparse *s, const double *stat, const double *m, const double *V, double kl, bool gradient,
-                  double *value);
+bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
+                  bool gradient, double *value);
 
 /* From the summed adjoints to gp[hyper_size(h)]; adjoint is used up. */
 bool sparse_finish(sparse *s, double *adjoint, double *gp);

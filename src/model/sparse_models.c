@@ -100,7 +100,10 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
 {
     q->at[0] = NAN;
     if (!sparse_prepare(&q->s, h, grow, jitter))
-        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of the inducing inputs has no Cholesky factor");
+        return fail_with(
+            e, ANYGP_ERR_NUMERIC,
+            "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of them "
+            "or another kernel");
     TRY(driver_stat(q->driver, &q->s, 0, NULL, 1, q->stat, e));
     if (!sparse_evidence(&q->s, q->stat, gradient, value))
         return fail_with(e, ANYGP_ERR_NUMERIC,
@@ -168,10 +171,11 @@ static anygp_status anytime_stat(void *state, int64_t count, const int64_t *whic
 }
 
 static anygp_status anytime_bound(void *state, const double *m, const double *V, double kl, int64_t count,
-                                  const int64_t *which, double scale, double *value, double *gp, anygp_error *e)
+                                  const int64_t *which, double scale, double times, double *value, double *gp,
+                                  anygp_error *e)
 {
     sparse_state *q = state;
-    if (!sparse_bound(&q->s, q->stat, m, V, kl, gp != NULL, value))
+    if (!sparse_bound(&q->s, q->stat, times, m, V, kl, gp != NULL, value))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
     if (!gp) return ANYGP_OK;
     TRY(driver_reverse(q->driver, &q->s, count, which, scale, q->adjoint, e));
@@ -194,13 +198,63 @@ static anygp_status anytime_posterior(void *state, const double *m, const double
     return make_posterior(q, m, factor, sums, out, e);
 }
 
+static anygp_status anytime_absorb(void *state, int64_t count, const int64_t *which, bool first, anygp_error *e)
+{
+    sparse_state *q = state;
+    q->at[0] = NAN;
+    return (first ? driver_stat : driver_stat_more)(q->driver, &q->s, count, which, 1, q->stat, e);
+}
+
+static void anytime_absorbed(const void *state, const double **S, const double **b)
+{
+    const sparse_state *q = state;
+    *S = stat_S(&q->s, q->stat), *b = stat_b(&q->s, q->stat);
+}
+
+static double *anytime_sums(void *state, int64_t *size)
+{
+    sparse_state *q = state;
+    *size = runs(q->kind)->stat_size(&q->s);
+    return q->stat;
+}
+
+/* As fitc: rows from all over the space have no block in common. */
+static anygp_status anytime_start(void *state, int64_t n, const double *X, const double *y, const double *w, double *S,
+                                  double *b, anygp_error *e)
+{
+    enum { PIECES = 8 };
+    sparse s = ((sparse_state *)state)->s;
+    int64_t start[PIECES + 1], Mt = s.Mt;
+    row_blocks *pieces = NULL;
+    driver *d = NULL;
+    anygp_status status = ANYGP_OK;
+    double *stat = mem_alloc(sparse_rows.stat_size(&s), sizeof *stat);
+    if (!stat) return fail_memory(e, "the start", 8.0 * (double)(Mt * Mt));
+    s.kept = KEPT_DIAGONAL;
+    for (int64_t i = 0; i <= PIECES; i++) start[i] = n * i / PIECES;
+    TRY_DONE(blocks_of_arrays(PIECES, start, s.D, X, y, w, &pieces, e));
+    TRY_DONE(driver_open(&sparse_rows, pieces, comm_self(), 0, &d, e));
+    TRY_DONE(driver_stat(d, &s, 0, NULL, 1, stat, e));
+    memcpy(S, stat_S(&s, stat), (size_t)(Mt * Mt) * sizeof *S);
+    memcpy(b, stat_b(&s, stat), (size_t)Mt * sizeof *b);
+done:
+    driver_close(d);
+    blocks_free(pieces);
+    free(stat);
+    return status;
+}
+
 static const anytime_ops sparse_anytime = {.size = anytime_size,
                                            .prior = anytime_prior,
                                            .prepare = anytime_prepare,
                                            .stat = anytime_stat,
                                            .bound = anytime_bound,
                                            .root = anytime_root,
-                                           .posterior = anytime_posterior};
+                                           .posterior = anytime_posterior,
+                                           .absorb = anytime_absorb,
+                                           .absorbed = anytime_absorbed,
+                                           .sums = anytime_sums,
+                                           .start = anytime_start};
 
 /* ---------------------------------------------------------------------------------- the models */
 

@@ -1,4 +1,5 @@
-# One run over several processes: who speaks, who writes, how it ends.  For the MPI build; on others there is nothing.
+# One run over several processes: who speaks, who writes, how it ends, and that the numbers are those of
+# one.  For the MPI build; on others there is nothing.
 . "$(dirname "$0")/lib.sh"
 [ "${ANYGP_BUILD:-mpi}" = mpi ] || finish
 
@@ -114,6 +115,100 @@ run_of_one_is_interrupted_in_order() {
     wait $run && grep -q 'stopped; wrote the best model so far' "$said/out" && anygp info i.agp >/dev/null
 }
 
+# ------------------------------------------------------------------------------------- sparse models
+
+anygp simulate --rows 2000 --inputs 3 -o rows.npy
+
+# Two files of predictions: mean and bounds to the relative tolerance $3, or that share of the standard deviation.
+agree() {
+    paste -d, "$1" "$2" | awk -F, -v tolerance="$3" '
+        NR == 1 { half = NF / 2; next }
+        { sd = sqrt($2)
+          for (i = 1; i <= half; i++) {
+              scale = ($i < 0 ? -$i : $i) + (i == 2 ? 0 : sd); gap = $i - $(i + half); if (gap < 0) gap = -gap
+              if (!(gap <= tolerance * scale)) { print "line " NR ": " $0; exit 1 }
+          } }
+        END { exit !(NR == 2001) }'
+}
+# The same model on 1, 2, 3 and 4 ranks.
+ranks_agree() { # TOLERANCE OPTIONS...
+    local r
+    for r in 1 2 3 4; do
+        ranks $r "$ANYGP" fit rows.npy -q -o r$r.agp --inducing 30 --json "${@:2}" || { cat "$said/err"; return 1; }
+        json_number value <"$said/out" >r$r.value && anygp predict r$r.agp rows.npy >r$r.csv || return 1
+        close r1.value r$r.value "$1" && agree r1.csv r$r.csv "$1" || { echo "$r ranks"; return 1; }
+    done
+}
+batch_on_any_number_of_ranks_agrees() { ranks_agree 1e-10 --model fitc --iters 3 && ranks_agree 1e-10 --model pic --iters 3; }
+steps_on_any_number_of_ranks_agree() { ranks_agree 1e-10 --model dtc+ --iters 100 --fix all --blocks 20 --sample 5; }
+learning_steps_on_any_number_of_ranks_agree() { ranks_agree 1e-6 --model pic+ --iters 60 --blocks 20 --sample 5 --valid 0.1; }
+
+# Whatever moment rank 0's clock says: all ranks end, and with a model.
+time_limit_ends_all_ranks() {
+    local limit m
+    for m in pic pic+; do
+        for limit in 0s 0.05s 0.4s; do
+            ranks 3 "$ANYGP" fit rows.npy -o t.agp --model $m --inducing 30 --restarts 1000 --iters 100000000 --time $limit || { echo "$m $limit"; cat "$said/err"; return 1; }
+            grep -q 'time limit reached' "$said/out" && anygp info t.agp >/dev/null || return 1
+        done
+    done
+}
+
+# Begins a long fit of rows.npy on three ranks; $rank1 and $run, once there is a checkpoint.
+begin_steps() { # MODEL OPTIONS...
+    local tries pid
+    ranks 3 "$ANYGP" fit rows.npy -o "$@" --checkpoint 0.02s &
+    run=$!
+    rank1=''
+    for tries in $(seq 400); do
+        if [ -e "$1.checkpoint" ]; then
+            for pid in $(pgrep -f "^$ANYGP fit rows.npy -o $1 "); do
+                tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx OMPI_COMM_WORLD_RANK=1 && rank1=$pid
+            done
+            [ -n "$rank1" ] && return
+        fi
+        sleep 0.02
+    done
+    echo "no checkpoint"
+    return 1
+}
+# As if it had not been killed: to the last bit on as many ranks, to rounding on others.
+killed_run_resumes() { # OPTIONS...
+    local r
+    ranks 3 "$ANYGP" fit rows.npy -q -o whole.agp "$@" && anygp predict whole.agp rows.npy >whole.csv || return 1
+    rm -f k.agp k.agp.checkpoint
+    begin_steps k.agp "$@" || return 1
+    kill -KILL "$rank1"
+    wait $run && { echo "it ended by itself"; return 1; }
+    [ "$(sentences)" = 1 ] && grep -q '^anygp: another process of the run ended.*--resume' "$said/err" || { cat "$said/err"; return 1; }
+    anygp info k.agp >/dev/null && cp k.agp.checkpoint kept || return 1
+    for r in 3 1 2; do
+        cp kept k.agp.checkpoint
+        ranks $r "$ANYGP" fit rows.npy -q -o k.agp "$@" --resume || { echo "$r ranks"; cat "$said/err"; return 1; }
+        anygp predict k.agp rows.npy >k.csv && agree whole.csv k.csv 1e-6 && [ ! -e k.agp.checkpoint ] || { echo "$r ranks"; return 1; }
+        [ $r != 3 ] || cmp whole.csv k.csv || return 1
+    done
+}
+killed_batch_resumes_on_any_number_of_ranks() { killed_run_resumes --model fitc --inducing 30 --restarts 6 --iters 25 --fix none; }
+killed_steps_resume_on_any_number_of_ranks() { killed_run_resumes --model dtc+ --inducing 30 --blocks 20 --sample 5 --iters 3000 --fix all; }
+
+# Rank 1 has a copy of the data of its own, which is cut short while the run is under way and reads it.
+error_of_one_rank_ends_the_run() {
+    local status=0
+    anygp simulate --rows 20000 --inputs 3 -o rows.npy && mkdir -p own && cp rows.npy own/rows.npy || return 1
+    cat >own.sh <<'END'
+[ "$OMPI_COMM_WORLD_RANK" = 1 ] && cd own
+exec "$@"
+END
+    ranks 3 bash own.sh "$ANYGP" fit rows.npy -o "$work/c.agp" --model dtc+ --inducing 30 --blocks 20 --sample 5 --iters 100000000 --memory 1M --checkpoint 0.05s &
+    run=$!
+    for _ in $(seq 400); do [ -e c.agp.checkpoint ] && break; sleep 0.02; done
+    : >own/rows.npy
+    wait $run || status=$?
+    cat "$said/err"
+    [ $status = 1 ] && [ "$(sentences)" = 1 ] && grep -q '^anygp: rows.npy ' "$said/err"
+}
+
 check version_is_printed_once
 check help_is_printed_once
 check program_runs_alone_without_mpirun
@@ -128,4 +223,11 @@ check failure_of_one_rank_ends_the_others
 check killed_rank_ends_the_run_with_a_sentence
 check request_ends_training_on_all_ranks
 check run_of_one_is_interrupted_in_order
+check batch_on_any_number_of_ranks_agrees
+check steps_on_any_number_of_ranks_agree
+check learning_steps_on_any_number_of_ranks_agree
+check time_limit_ends_all_ranks
+check killed_batch_resumes_on_any_number_of_ranks
+check killed_steps_resume_on_any_number_of_ranks
+check error_of_one_rank_ends_the_run
 finish

@@ -247,7 +247,7 @@ static void one_step_of_size_one_with_all_blocks_is_the_batch_result(void **unus
         assert_int_equal(a->stat(f.state, BLOCKS, all_blocks, 1, &S, &b, NULL), ANYGP_OK);
         assert_true(natural_step(&q, 1, a->prior(f.state), S, b));
         gaussian_q_covariance(&q, V);
-        assert_int_equal(a->bound(f.state, q.m, V, gaussian_q_kl(&q), BLOCKS, all_blocks, 1, &bound, NULL, NULL),
+        assert_int_equal(a->bound(f.state, q.m, V, gaussian_q_kl(&q), BLOCKS, all_blocks, 1, 1, &bound, NULL, NULL),
                          ANYGP_OK);
         check_close(bound, value, 1e-10);
         assert_int_equal(a->posterior(f.state, q.m, q.factor, &p, NULL), ANYGP_OK);

@@ -195,7 +195,7 @@ static double bound_value(bound_case *c, double *gp)
     double scale = (double)BLOCKS / (double)c->count;
     assert_true(a->prepare(f->state, &f->h, false, &jitter));
     assert_int_equal(a->stat(f->state, c->count, c->which, scale, &S, &b, NULL), ANYGP_OK);
-    assert_int_equal(a->bound(f->state, c->m, c->V, c->kl, c->count, c->which, scale, &value, gp, NULL), ANYGP_OK);
+    assert_int_equal(a->bound(f->state, c->m, c->V, c->kl, c->count, c->which, scale, 1, &value, gp, NULL), ANYGP_OK);
     return value;
 }
 
@@ -271,10 +271,10 @@ static void bound_touches_the_evidence_at_its_maximum(void **unused)
             for (int j = 0; j < n; j++) m[i] += (double)P[i * n + j] * b[j], V[i + j * n] = (double)P[i * n + j];
             kl += 0.5 * (m[i] * m[i] + V[i + i * n]);
         }
-        assert_int_equal(a->bound(f.state, m, V, kl, BLOCKS, all_blocks, 1, &value, NULL, NULL), ANYGP_OK);
+        assert_int_equal(a->bound(f.state, m, V, kl, BLOCKS, all_blocks, 1, 1, &value, NULL, NULL), ANYGP_OK);
         check_close(value, evidence, 1e-10);
         some_q(n, m, V, &kl);
-        assert_int_equal(a->bound(f.state, m, V, kl, BLOCKS, all_blocks, 1, &value, NULL, NULL), ANYGP_OK);
+        assert_int_equal(a->bound(f.state, m, V, kl, BLOCKS, all_blocks, 1, 1, &value, NULL, NULL), ANYGP_OK);
         assert_true(value < evidence);
         teardown(&f, d->model);
     }

@@ -1,0 +1,77 @@
+/* Fitting and saving, with the checkpoint that lies between the two: it goes beside the model that the caller will write
+   (the setting `output`), and away once that model is there and the run has come to its own end. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/handles.h"
+#include "gp/gp.h"
+#include "io/model_file.h"
+
+static anygp_status save_so_far(void *ctx, const gp_set *m, anygp_error *e) { return model_file_write(m, ctx, e); }
+
+static bool uses_checkpoint(const settings *s)
+{
+    return settings_given(s, SET_CHECKPOINT) || settings_number(s, SET_RESUME) == 1;
+}
+
+/* The caller frees it; NULL: out of memory. */
+static char *checkpoint_path(const settings *s)
+{
+    const char *model = settings_text(s, SET_OUTPUT);
+    size_t size = strlen(model) + sizeof ".checkpoint";
+    char *path = malloc(size);
+    if (path) snprintf(path, size, "%s.checkpoint", model);
+    return path;
+}
+
+static anygp_status fit_with_hooks(const gp_data *data, const settings *s, gp_set **out, anygp_error *e)
+{
+    const char *model = settings_text(s, SET_OUTPUT);
+    bool wanted = uses_checkpoint(s);
+    if (wanted && !*model)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "checkpoint and resume need to know where the model goes: set output");
+    char *path = checkpoint_path(s);
+    if (!path) return fail_memory(e, "the checkpoint's name", (double)strlen(model));
+    gp_hooks hooks = {.checkpoint = wanted ? path : NULL, .save = save_so_far, .ctx = (void *)model};
+    anygp_status status = gp_fit(data, s, &hooks, out, e);
+    free(path);
+    return status;
+}
+
+anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_model **out, anygp_error *e)
+{
+    NEED(data);
+    NEED(out);
+    *out = NULL;
+    settings *mine = s ? settings_copy(s) : settings_new();
+    if (!mine) return fail_memory(e, "the settings", 0);
+    char last[24];
+    snprintf(last, sizeof last, "%lld", (long long)data->table->cols - 1);
+    anygp_status status = data->weighted ? settings_set(mine, "weights", last, e) : ANYGP_OK;
+    int former = threads_begin(mine);
+    if (!ANYGP_FAILED(status)) status = fit_with_hooks(&(gp_data){data->table, data->file}, mine, out, e);
+    settings_free(mine);
+    return threads_end(former, status);
+}
+
+/* A run that was stopped can still go on from its checkpoint; after one that ended by itself it is of no more use.  The
+   model is saved by then, so a file that cannot be removed is no failure. */
+static void remove_checkpoint(const gp_set *m)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        if (m->gp[t]->status != ANYGP_OK) return;
+    char *path = checkpoint_path(m->settings);
+    if (path) unlink(path);
+    free(path);
+}
+
+anygp_status anygp_save(const anygp_model *m, const char *path, anygp_error *e)
+{
+    NEED(m);
+    NEED(path);
+    TRY(model_file_write(m, path, e));
+    if (uses_checkpoint(m->settings) && !strcmp(settings_text(m->settings, SET_OUTPUT), path)) remove_checkpoint(m);
+    return ANYGP_OK;
+}

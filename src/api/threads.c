@@ -1,0 +1,15 @@
+#include "api/handles.h"
+#include "comm/comm.h"
+#include "linalg/linalg.h"
+
+int threads_begin(const settings *s)
+{
+    int asked = (int)settings_integer(s, SET_THREADS);
+    return la_threads(asked > 0 ? asked : comm_world()->processors);
+}
+
+anygp_status threads_end(int former, anygp_status status)
+{
+    la_threads(former);
+    return status;
+}

@@ -1,0 +1,228 @@
+/* The steps of an anytime run; what they do stands in anytime.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "infer/sampler.h"
+#include "infer/walk.h"
+
+enum {
+    BURN_IN = 20, /* steps before hyperparameters move: q must know something first */
+    RETRIES = 6,
+    FAILURES_MOST = 50, /* steps in a row that could not be taken */
+    START_LEAST = 1000, /* rows that stand for blocks not seen yet: so many, or twice the size of q */
+};
+static const double LEARNING_KAPPA = 0.6, ADAM_STEP = 0.02, ADAM_FADES = 100, SMOOTHING = 0.05, FORGETS = 3;
+
+bool walk_learns(const walk *w) { return w->o->anytime.learn && w->h->free > 0; }
+static bool learns_now(const walk *w) { return walk_learns(w) && w->turned < 0 && w->t >= BURN_IN; }
+
+static double given(double value, double otherwise) { return isnan(value) ? otherwise : value; }
+
+/* The user gave the schedule. */
+static bool printed(const anytime_options *a) { return !isnan(a->rho) || !isnan(a->tau) || !isnan(a->kappa); }
+
+double walk_rho(const walk *w, int64_t t)
+{
+    const anytime_options *a = &w->o->anytime;
+    if (w->turned >= 0 && t >= w->turned && !printed(a)) return 1 / (1 / w->rho_turn + (double)(t - w->turned));
+    double kappa = given(a->kappa, walk_learns(w) && !printed(a) ? LEARNING_KAPPA : 1);
+    return fmin(step_size(given(a->rho, 1), given(a->tau, 1), kappa, t), a->plain ? INFINITY : 1);
+}
+
+/* ------------------------------------------------------------------------------------- absorbing */
+
+/* Statistics of a few random rows, where blocks are parts of space and a few of them know nothing of the rest. */
+static anygp_status make_start(walk *w, anygp_error *e)
+{
+    const merged *m = w->p->rows;
+    int64_t M = w->q.M, n = 2 * M > START_LEAST ? 2 * M : START_LEAST, *chosen = NULL;
+    merged few = {0};
+    anygp_status status = ANYGP_OK;
+    if (!w->model->partition || !w->ops->start) return ANYGP_OK;
+    if (n > m->n) n = m->n;
+    chosen = mem_alloc(n, sizeof *chosen);
+    w->start_S = mem_doubles(M, M);
+    w->start_b = mem_alloc(M, sizeof(double));
+    if (!chosen || !w->start_S || !w->start_b) {
+        status = fail_memory(e, "the start", 8.0 * (double)(M * M));
+        goto done;
+    }
+    random_subset((random_stream){w->p->seed, RANDOM_SUBSET, 3}, m->n, n, chosen);
+    TRY_DONE(merged_select(m, n, chosen, &few, e));
+    status = w->ops->start(w->state, few.n, few.X, few.y, few.c, w->start_S, w->start_b, e);
+done:
+    merged_clear(&few);
+    free(chosen);
+    return status;
+}
+
+anygp_status walk_begin(walk *w, anygp_error *e)
+{
+    const anytime_options *a = &w->o->anytime;
+    w->absorbing = w->ops->absorb && w->ops->prior(w->state) == 1 && !printed(a) && !a->plain && !a->replace &&
+                   !walk_learns(w) && (w->behind || w->t == 0);
+    if (!w->absorbing) return ANYGP_OK;
+    w->prepared = w->ops->prepare(w->state, w->h, w->t == 0, &w->jitter);
+    if (!w->prepared) return ANYGP_OK; /* the first step says so */
+    return make_start(w, e);
+}
+
+/* q = prior x likelihood of the blocks seen x (likelihood of the start)^(share of blocks not seen) */
+static bool catch_up(walk *w)
+{
+    const double *S, *b;
+    int64_t M = w->q.M, seen = w->t * w->S < w->P ? w->t * w->S : w->P;
+    double rest = w->start_S ? 1 - (double)seen / (double)w->P : 0, *theta1 = mem_alloc(M, sizeof *theta1);
+    if (!theta1) return false;
+    w->ops->absorbed(w->state, &S, &b);
+    for (int64_t j = 0; j < M; j++) {
+        for (int64_t i = j; i < M; i++)
+            w->V[i + j * M] = S[i + j * M] + (i == j) + (rest > 0 ? rest * w->start_S[i + j * M] : 0);
+        theta1[j] = b[j] + (rest > 0 ? rest * w->start_b[j] : 0);
+    }
+    bool ok = gaussian_q_set(&w->q, w->V, theta1);
+    w->behind = w->behind && !ok;
+    free(theta1);
+    return ok;
+}
+
+/* Block after block of the first epoch's permutation. */
+static anygp_status absorb(walk *w, anygp_error *e)
+{
+    random_stream s = {w->p->seed, RANDOM_STEP, 0};
+    int64_t first = w->t * w->S, count = w->P - first < w->S ? w->P - first : w->S;
+    for (int64_t i = 0; i < count; i++) w->which[i] = random_shuffled(s, w->P, first + i);
+    w->behind = true;
+    return w->ops->absorb(w->state, count, w->which, w->t == 0, e);
+}
+
+/* ------------------------------------------------------------------------------------------ ready */
+
+anygp_status walk_ready(walk *w, bool grow, anygp_error *e)
+{
+    if (!w->prepared) w->prepared = w->ops->prepare(w->state, w->h, grow, &w->jitter);
+    if (!w->prepared)
+        return fail_with(e, ANYGP_ERR_NUMERIC,
+                         "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of "
+                         "them or another kernel");
+    if (w->behind ? catch_up(w) : gaussian_q_ready(&w->q)) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_NUMERIC,
+                     "a step leads to a precision that is not positive definite; look at more blocks a step "
+                     "(--sample), take smaller steps (--rho) or, in a combination, use other coefficients");
+}
+
+/* ----------------------------------------------------------------------------------------- bound */
+
+/* A running mean that first forgets the start, with the cube of the number of values, and then has a fixed memory. */
+static void smooth(walk *w, double value)
+{
+    double gain = fmax(SMOOTHING, FORGETS / (FORGETS + (double)w->valued++));
+    w->value = gain == 1 ? value : w->value + gain * (value - w->value);
+}
+
+/* The bound at q on the sample, and with `gradient` a step of Adam in u; h itself moves after q has. */
+static anygp_status look_at_bound(walk *w, double scale, double times, bool gradient, anygp_error *e)
+{
+    double value;
+    gaussian_q_covariance(&w->q, w->V);
+    TRY(w->ops->bound(w->state, w->q.m, w->V, gaussian_q_kl(&w->q), w->S, w->which, scale, times, &value,
+                      gradient ? w->gp : NULL, e));
+    if (w->absorbing)
+        w->value = value; /* it rests on all that was seen */
+    else
+        smooth(w, value);
+    if (!gradient) return ANYGP_OK;
+    hyper_chain(w->h, w->gp, w->gu);
+    hyper_log_prior(w->h, w->gu);
+    double rate = given(w->o->anytime.step, ADAM_STEP) / sqrt(1 + (double)w->t / ADAM_FADES);
+    adam_step(&w->adam, rate, w->gu, w->u);
+    return ANYGP_OK;
+}
+
+/* Where steps do not look at the bound anyway: now and then, at the new q, so that a run over all blocks tells the evidence.
+   A value that is no number is not told, and what only the trace wants does not count as time of the run. */
+static anygp_status note_bound(walk *w, anygp_error *e)
+{
+    double began = clock_seconds(), seen = fmin((double)((w->t + 1) * w->S), (double)w->P);
+    if (learns_now(w) || (w->t + 1 < w->next_record && w->t + 1 < w->steps)) return ANYGP_OK;
+    w->t++; /* what is seen counts this step */
+    anygp_status status = walk_ready(w, false, e);
+    w->t--;
+    if (!ANYGP_FAILED(status))
+        status = look_at_bound(w, (double)w->P / (double)w->S, w->absorbing ? (double)w->P / seen : 1, false, e);
+    w->paused += clock_seconds() - began;
+    return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
+}
+
+/* ----------------------------------------------------------------------------------------- steps */
+
+static bool move_q(walk *w, const double *S, const double *b)
+{
+    double rho = walk_rho(w, w->t), prior = w->ops->prior(w->state), taken;
+    if (!w->o->anytime.plain) return natural_step(&w->q, rho, prior, S, b);
+    w->ops->root(w->state, w->V);
+    return plain_step(&w->q, rho, prior, w->V, w->q.M, S, b, &taken);
+}
+
+static anygp_status gradient_step(walk *w, anygp_error *e)
+{
+    const double *S, *b;
+    double scale = (double)w->P / (double)w->S;
+    bool learning = learns_now(w);
+    sample_blocks(w->p->seed, w->t, w->P, w->S, w->o->anytime.replace, w->which);
+    TRY(w->ops->stat(w->state, w->S, w->which, scale, &S, &b, e));
+    if (learning) {
+        TRY(walk_ready(w, false, e));
+        TRY(look_at_bound(w, scale, 1, true, e));
+    }
+    if (!move_q(w, S, b))
+        return fail_with(e, ANYGP_ERR_NUMERIC,
+                         "a step leads to a precision that is not positive definite; look at more blocks a step "
+                         "(--sample), take smaller steps (--rho) or, in a combination, use other coefficients");
+    if (learning) {
+        hyper_unpack(w->h, w->u);
+        w->prepared = false;
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status try_step(walk *w, anygp_error *e)
+{
+    memcpy(w->before, w->u, (size_t)w->h->free * sizeof *w->u);
+    if (w->absorbing && w->t == w->epoch) {
+        TRY(walk_ready(w, false, e));
+        w->absorbing = false;
+    }
+    if (!w->prepared) TRY(walk_ready(w, w->t == 0, e));
+    return w->absorbing ? absorb(w, e) : gradient_step(w, e);
+}
+
+/* Back to where the step began, with more jitter.  What was absorbed holds for the old L alone: then the run goes on from
+   the prior, by gradients. */
+static void take_back(walk *w)
+{
+    w->jitter = fmin(w->jitter > 0 ? 10 * w->jitter : 1e-10, 1e-3);
+    w->prepared = w->absorbing = w->behind = false;
+    memcpy(w->u, w->before, (size_t)w->h->free * sizeof *w->u);
+    hyper_unpack(w->h, w->u);
+}
+
+/* A step that breaks down is taken back and tried again with more jitter; one that cannot be taken at all is left out.  At
+   the first step, or after too many of them, the run ends with the reason. */
+anygp_status walk_step(walk *w, anygp_error *e)
+{
+    for (int k = 0;; k++) {
+        anygp_status status = try_step(w, e);
+        if (status == ANYGP_OK) return w->failures = 0, note_bound(w, e);
+        if (status != ANYGP_ERR_NUMERIC) return status;
+        if (w->model->no_learning) return status; /* its coefficients are the reason; jitter would change nothing */
+        take_back(w);
+        if (k < RETRIES) continue;
+        if (w->t == 0 || ++w->failures > FAILURES_MOST) return status;
+        return ANYGP_OK;
+    }
+}

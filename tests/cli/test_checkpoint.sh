@@ -1,0 +1,130 @@
+# A run may be killed at any moment: it goes on from its checkpoint to the same model, and the model file is whole.
+. "$(dirname "$0")/lib.sh"
+rounds=50 # of killing
+[ "${ANYGP_BUILD:-release}" = release ] || rounds=12
+anygp simulate --rows 1500 --inputs 3 -o train.csv
+head -n 301 train.csv >few.csv
+head -n 41 train.csv >test.csv
+steps=(--model fitc+ --inducing 60 --blocks 10)
+
+# Less than so many milliseconds; RANDOM has been given a seed.
+pause() {
+    local k=$((RANDOM % $1))
+    sleep "0.$(printf '%03d' $k)"
+}
+
+# Begins a fit and waits until it has written a checkpoint it did not find there, or is over.
+begin() { # MODEL DATA OPTIONS...
+    local before
+    before=$(stat -c %i "$1.checkpoint" 2>/dev/null)
+    "$ANYGP" fit "$2" -o "$1" --threads 1 --checkpoint 0.01s "${@:3}" >"$said/out" 2>"$said/err" </dev/null &
+    pid=$!
+    while kill -0 $pid 2>/dev/null && [ "$(stat -c %i "$1.checkpoint" 2>/dev/null)" = "$before" ]; do sleep 0.01; done
+}
+# Kills it some time later; whether it was still there.
+kill_later() { # MILLISECONDS
+    local status=0
+    pause "$1"
+    kill -KILL $pid 2>/dev/null
+    wait $pid 2>/dev/null || status=$?
+    [ $status = 0 ] || [ $status = 137 ] || { cat "$said/err"; exit 1; }
+    [ $status = 137 ]
+}
+
+# Killed up to three times and resumed each time: the same bits as a run that was left alone.
+killed_and_resumed_is_left_alone() { # DATA OPTIONS...
+    local k kills=0 resume=()
+    RANDOM=20
+    rm -f alone.agp r.agp r.agp.checkpoint
+    anygp fit "$1" -q -o alone.agp --threads 1 "${@:2}" >/dev/null && anygp predict alone.agp test.csv >alone.csv || return 1
+    for k in 1 2 3; do
+        begin r.agp "$@" "${resume[@]}"
+        kill_later 150 || break
+        kills=$((kills + 1)) resume=(--resume)
+    done
+    [ $kills -gt 0 ] || { echo "ended before it was killed"; return 1; }
+    [ $k = 3 ] && [ $kills = 3 ] && { anygp fit "$1" -q -o r.agp --threads 1 --resume "${@:2}" >/dev/null || return 1; }
+    anygp predict r.agp test.csv | cmp - alone.csv && [ ! -e r.agp.checkpoint ]
+}
+batch_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model dtc --inducing 80 --iters 80; }
+learned_inducing_inputs_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model pitc --inducing 30 --fix none --iters 20; }
+steps_that_learn_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv "${steps[@]}" --iters 900; }
+steps_with_given_sizes_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model pic+ --inducing 40 --optimizer sga --rho 1e-5 --fix all --iters 900; }
+batch_and_then_steps_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv "${steps[@]}" --learn batch --iters 150; }
+exact_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model exact --restarts 3; }
+
+# One model file all the time, overwritten by run after run.
+model_file_is_whole_whenever_the_run_is_killed() {
+    local k resume=()
+    RANDOM=21
+    rm -f k.agp k.agp.checkpoint
+    for k in $(seq $rounds); do
+        begin k.agp few.csv "${steps[@]}" --iters 100000000 --checkpoint 0.001s "${resume[@]}"
+        kill_later 60 || { echo "round $k: not killed"; cat "$said/err"; return 1; }
+        resume=(--resume)
+        [ ! -e k.agp ] || { anygp info k.agp >/dev/null && anygp predict k.agp test.csv >p.csv && finite p.csv && [ "$(wc -l <p.csv)" = 41 ]; } || { echo "round $k"; return 1; }
+        rm -f k.agp.*.tmp k.agp.checkpoint.*.tmp
+    done
+    [ -e k.agp ] && anygp info k.agp --json | grep -q '"status": "interrupted"'
+}
+
+checkpoint_is_gone_after_a_run_that_ended() {
+    anygp fit few.csv -q -o e.agp --threads 1 "${steps[@]}" --iters 1200 --checkpoint 0.01s >/dev/null && [ "$(ls e.agp*)" = e.agp ]
+}
+# It can go on, also for longer than was said at first.
+checkpoint_stays_after_a_run_that_was_stopped() {
+    anygp fit few.csv -q -o s.agp "${steps[@]}" --iters 100000000 --checkpoint 0.01s --time 0.5s >/dev/null && [ -e s.agp.checkpoint ] || return 1
+    begin s.agp few.csv "${steps[@]}" --iters 100000000 --resume
+    kill -INT $pid
+    wait $pid && grep -q 'stopped; wrote' "$said/out" && [ -e s.agp.checkpoint ] || { cat "$said/err"; return 1; }
+    anygp fit few.csv -q -o s.agp "${steps[@]}" --iters 20 --resume >/dev/null && [ "$(ls s.agp*)" = s.agp ]
+}
+
+# A checkpoint to be refused, and the options of its run.
+stopped() { # MODEL
+    [ -e saved ] || { anygp fit few.csv -q -o saved.agp "${steps[@]}" --iters 100000000 --checkpoint 0.01s --time 0.3s >/dev/null && cp saved.agp.checkpoint saved; } && cp saved "$1.checkpoint"
+}
+no_checkpoint_is_said() { refuses 'none.agp.checkpoint cannot be opened; start without --resume' fit few.csv -q -o none.agp "${steps[@]}" --resume; }
+checkpoint_of_another_run_is_refused() {
+    stopped o.agp || return 1
+    refuses 'other settings or other data' fit few.csv -q -o o.agp "${steps[@]}" --kernel rbf --resume && refuses 'other settings or other data' fit few.csv -q -o o.agp "${steps[@]}" --seed 4 --resume &&
+        refuses 'other settings or other data' fit few.csv -q -o o.agp --model dtc --resume && refuses 'other settings or other data' fit train.csv -q -o o.agp "${steps[@]}" --resume &&
+        refuses 'other settings or other data' fit few.csv -q -o o.agp --resume
+}
+checkpoint_of_other_targets_is_refused() {
+    awk -F, -v OFS=, 'NR > 1 { $4 += NR % 2 } { print }' few.csv >other.csv
+    stopped o.agp && refuses 'other settings or other data' fit other.csv -q -o o.agp "${steps[@]}" --resume
+}
+damaged_checkpoint_is_refused() {
+    local size k
+    RANDOM=22
+    stopped d.agp || return 1
+    size=$(stat -c %s saved)
+    : >d.agp.checkpoint && refuses 'd.agp.checkpoint is not a checkpoint' fit few.csv -q -o d.agp "${steps[@]}" --resume || return 1
+    cp few.csv d.agp.checkpoint && refuses 'd.agp.checkpoint is not a checkpoint' fit few.csv -q -o d.agp "${steps[@]}" --resume || return 1
+    for k in 1 2 3 4; do
+        head -c $((RANDOM * 16 % (size - 20) + 20)) saved >d.agp.checkpoint && refuses 'd.agp.checkpoint is damaged' fit few.csv -q -o d.agp "${steps[@]}" --resume || return 1
+        cp saved d.agp.checkpoint && printf '\377\376' | dd of=d.agp.checkpoint bs=1 seek=$((RANDOM * 16 % (size - 20) + 16)) conv=notrunc 2>/dev/null || return 1
+        refuses 'd.agp.checkpoint is damaged' fit few.csv -q -o d.agp "${steps[@]}" --resume || return 1
+    done
+}
+checkpoint_that_cannot_be_written_is_said() {
+    mkdir full.agp.checkpoint
+    refuses 'full.agp.checkpoint' fit few.csv -q -o full.agp "${steps[@]}" --iters 100000000 --checkpoint 0.01s
+}
+
+check batch_goes_on_to_the_same_bits
+check learned_inducing_inputs_go_on_to_the_same_bits
+check steps_that_learn_go_on_to_the_same_bits
+check steps_with_given_sizes_go_on_to_the_same_bits
+check batch_and_then_steps_go_on_to_the_same_bits
+check exact_goes_on_to_the_same_bits
+check model_file_is_whole_whenever_the_run_is_killed
+check checkpoint_is_gone_after_a_run_that_ended
+check checkpoint_stays_after_a_run_that_was_stopped
+check no_checkpoint_is_said
+check checkpoint_of_another_run_is_refused
+check checkpoint_of_other_targets_is_refused
+check damaged_checkpoint_is_refused
+check checkpoint_that_cannot_be_written_is_said
+finish

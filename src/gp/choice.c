@@ -62,7 +62,8 @@ static anygp_status find_model(const char *name, const model_ops **m, anygp_erro
 {
     static const char combination[] = "combine";
     if (!strncmp(name, combination, sizeof combination - 1)) return model_combine(name, m, e);
-    return (*m = model_find(name)) ? ANYGP_OK : unknown_model(name, e);
+    *m = model_find(name);
+    return ANYGP_OK;
 }
 
 static anygp_status parse_model(const char *name, const model_ops **m, bool *anytime, anygp_error *e)
@@ -73,6 +74,7 @@ static anygp_status parse_model(const char *name, const model_ops **m, bool *any
     *anytime = n > 0 && name[n - 1] == '+';
     if (*anytime) bare[n - 1] = 0;
     anygp_status status = find_model(bare, m, e);
+    if (!ANYGP_FAILED(status) && !*m) status = unknown_model(name, e);
     if (!ANYGP_FAILED(status) && *anytime && !(*m)->anytime) status = no_anytime(bare, e);
     free(bare);
     return status;

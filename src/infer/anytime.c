@@ -156,7 +156,7 @@ static anygp_status after_step(walk *w, anygp_error *e)
     int flags = w->p->comm->rank == 0 ? look_around(w) : 0;
     TRY(train_agree(w->p, &flags, e));
     if (record) w->next_record = w->t + 1 + w->t / 20;
-    if (flags & FLAG_TURN) w->turned = w->t, w->rho_turn = walk_rho(w, w->t);
+    if (flags & FLAG_TURN) w->rho_turn = walk_rho(w, w->t), w->turned = w->t; /* in this order */
     if (flags & FLAG_SAVE) TRY(save(w, e));
     if (flags & FLAG_TIME) w->status = ANYGP_TIME_LIMIT;
     if (flags & FLAG_STOP) w->status = ANYGP_INTERRUPTED;
@@ -220,7 +220,6 @@ anygp_status anytime_run(const model_ops *model, void *state, const problem *p, 
     walk w = {.model = model, .ops = model->anytime, .state = state, .p = p, .h = h, .o = o, .turned = -1};
     w.jitter = o->jitter, w.value = w.rmse = w.mnlp = NAN, w.saved = clock_seconds(), w.next_record = 1;
     TRY_DONE(walk_open(&w, e));
-    if (w.t == 0) begin_trace(&w);
     if (w.t == 0) begin_trace(&w);
     for (bool first = w.t == 0; first || (w.status == ANYGP_OK && w.t < w.steps); first = false) {
         double began = clock_seconds(), paused = w.paused;

@@ -125,8 +125,11 @@ bool gaussian_q_set(gaussian_q *q, const double *Lambda, const double *theta1)
 static bool natural_step_lazily(gaussian_q *q, double rho, double prior, const double *S, const double *b)
 {
     int64_t M = q->M;
-    double sum = 0;
-    for (int64_t j = 0; j < M; j++) sum += la_dot(M - j, S + j + j * M, S + j + j * M) + b[j] * b[j];
+    double sum = 0; /* of sizes: squares of numbers that can be used may not be finite */
+    for (int64_t j = 0; j < M; j++) {
+        sum += fabs(b[j]);
+        for (int64_t i = j; i < M; i++) sum += fabs(S[i + j * M]);
+    }
     if (!isfinite(sum)) return false;
     for (int64_t j = 0; j < M; j++) {
         for (int64_t i = j, k = j + j * M; i < M; i++, k++) q->Lambda[k] += rho * (S[k] - q->Lambda[k]);

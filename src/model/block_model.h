@@ -29,7 +29,8 @@ typedef struct block_model {
     bool (*reverse)(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);
 } block_model;
 
-/* Runs a block_model over blocks. */
+/* Runs a block_model over blocks; where rows stand alone, so many of them at a time: A stays in the second cache. */
+enum { DRIVER_PIECE = 512 };
 typedef struct driver driver;
 
 /* keep: bytes that may be spent on what stat leaves for reverse; 0: everything is computed twice. */

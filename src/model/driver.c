@@ -11,8 +11,8 @@
 #include "linalg/linalg.h"
 #include "model/block_model.h"
 
-enum { PIECE = 512 };            /* rows at a time where rows stand alone: A stays in the second cache */
-static const double SMALL = 2e8; /* operations that are not worth waking a thread for, with M^2 numbers to add up */
+/* Operations that are not worth waking a thread for, with M^2 numbers to add up. */
+static const double SMALL = 2e8;
 
 typedef struct worker {
     block_buffer buffer;
@@ -111,7 +111,7 @@ static double *keep_for(const pass *p, const row_block *b)
 static bool run_rows(const pass *p, worker *w, const row_block *b, int64_t first, int64_t n, double *keep)
 {
     const block_model *m = p->d->model;
-    int64_t D = p->d->blocks->D, most = m->rows_alone && n > PIECE ? PIECE : n;
+    int64_t D = p->d->blocks->D, most = m->rows_alone && n > DRIVER_PIECE ? DRIVER_PIECE : n;
     if (!grow(&w->work, &w->work_size, m->work_doubles(p->shared, most))) {
         w->status = fail_memory(&w->error, "a block's workspace", 8.0 * (double)m->work_doubles(p->shared, most));
         return false;

@@ -28,11 +28,19 @@ static const block_model *runs(const sparse_kind *k)
 
 /* --------------------------------------------------------------------------------------- sizes */
 
-static double sparse_bytes(const problem *p)
+/* M x M arrays, and for each thread the largest block and its workspace: `rows` of A at a time, `square` times B^2. */
+static double bytes_of(const problem *p, int64_t rows, double square)
 {
     double Mt = (double)(p->subset + p->mean->p), B = (double)p->blocks->largest, threads = threads_max();
-    return 8.0 * (Mt * Mt * (8 + 3 * threads) + threads * B * (3 * Mt + 2 * B));
+    double block = B * ((double)p->blocks->D + 2) + 3 * Mt * (double)rows + square * B * B;
+    return 8.0 * (Mt * Mt * (8 + 3 * threads) + threads * block);
 }
+
+static double rows_bytes(const problem *p)
+{
+    return bytes_of(p, p->blocks->largest < DRIVER_PIECE ? p->blocks->largest : DRIVER_PIECE, 0);
+}
+static double whole_bytes(const problem *p) { return bytes_of(p, p->blocks->largest, 2); }
 
 static int64_t sparse_size(const problem *p) { return p->subset; }
 static double sparse_rows_behind(const void *state) { return ((const sparse_state *)state)->s.total; }
@@ -268,7 +276,7 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
                                   .partition = parts,                                                                  \
                                   .jitter = 1e-8,                                                                      \
                                   .subset = 512,                                                                       \
-                                  .bytes = sparse_bytes,                                                               \
+                                  .bytes = parts ? whole_bytes : rows_bytes,                                           \
                                   .size = sparse_size,                                                                 \
                                   .open = sparse_state_open,                                                           \
                                   .evaluate = sparse_evaluate,                                                         \

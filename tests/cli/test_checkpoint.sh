@@ -46,8 +46,8 @@ killed_and_resumed_is_left_alone() { # DATA OPTIONS...
     [ $k = 3 ] && [ $kills = 3 ] && { anygp fit "$1" -q -o r.agp --threads 1 --resume "${@:2}" >/dev/null || return 1; }
     anygp predict r.agp test.csv | cmp - alone.csv && [ ! -e r.agp.checkpoint ]
 }
-batch_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model dtc --inducing 80 --iters 80; }
-learned_inducing_inputs_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model pitc --inducing 30 --fix none --iters 20; }
+batch_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model dtc --inducing 80 --restarts 6 --iters 80; }
+learned_inducing_inputs_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model pitc --inducing 30 --fix none --iters 40; }
 steps_that_learn_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv "${steps[@]}" --iters 900; }
 steps_with_given_sizes_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model pic+ --inducing 40 --optimizer sga --rho 1e-5 --fix all --iters 900; }
 batch_and_then_steps_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv "${steps[@]}" --learn batch --iters 150; }

@@ -255,7 +255,7 @@ anygp_status fit_blocks(const fit_task *f, gp *g, anygp_error *e)
     if (settings_given(f->s, SET_INDUCING_FROM)) TRY_DONE(read_inducing(&b, e));
     TRY_DONE(make_blocks(&b, e));
     gp plain = {.schema = b.d.schema};
-    if (f->choice.anytime)
+    if (f->choice.anytime && settings_given(f->s, SET_TRACE))
         TRY_DONE(valid_rows_read(&plain, f->data, f->columns->weights, f->hold_out, f->s, &b.valid, e));
     TRY_DONE(run(&b, e));
     g->schema = b.d.schema;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "gp/fit.h"
 
@@ -86,15 +87,16 @@ static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
 }
 
 /* The model file too, where this is the last target: a set of all but some would be another model. */
-static anygp_status save_model(monitor *m, const hyper *h, double objective, double jitter, posterior *p,
-                               anygp_error *e)
+static anygp_status save_model(monitor *m, const checkpoint *c, const hyper *h, double objective, double jitter,
+                               posterior *p, anygp_error *e)
 {
     gp_set *set = m->f->set;
     gp now = *m->g;
-    (void)h;
     if (!m->f->hooks->save || m->f->target + 1 < m->f->columns->targets) return ANYGP_OK;
     now.schema = m->d->schema, now.posterior = p, now.objective = isnan(objective) ? 0 : objective;
     now.objective_rows = now.rows = m->d->total, now.jitter = jitter, now.inducing = p->n;
+    now.log_prior = hyper_log_prior(h, NULL), now.seconds = clock_seconds() - m->f->began;
+    if (!checkpoint_get_integer(c, "t", &now.iterations)) checkpoint_get_integer(c, "iterations", &now.iterations);
     now.estimate = m->f->choice.anytime, now.status = ANYGP_INTERRUPTED;
     set->gp[set->targets++] = &now;
     anygp_status status = m->f->hooks->save(m->f->hooks->ctx, set, e);
@@ -111,7 +113,7 @@ static anygp_status on_save(void *ctx, checkpoint *c, const hyper *h, double obj
     checkpoint_put_text(c, "settings", text ? text : "");
     if (h->M) checkpoint_put(c, "Z", h->M * h->D, h->Z);
     if (!ANYGP_FAILED(status)) status = checkpoint_write(c, m->f->hooks->checkpoint, e);
-    if (!ANYGP_FAILED(status) && p) status = save_model(m, h, objective, jitter, p, e);
+    if (!ANYGP_FAILED(status) && p) status = save_model(m, c, h, objective, jitter, p, e);
     if (p) p->ops->free(p);
     free(text);
     return status;

@@ -3,6 +3,7 @@
 #include "gp/fit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,24 +100,27 @@ anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h,
     return status;
 }
 
-/* The largest subset that fits, to within a factor of 2. */
-static int64_t subset_that_fits(const model_ops *model, const problem *p, double bytes)
+/* The largest subset that fits, to within a factor of 2; if none does, a model whose blocks may be of any size. */
+static void advise(const model_ops *model, const problem *p, double bytes, char text[64])
 {
     problem q = *p;
     for (q.subset = 4000; q.subset > 1 && model->bytes(&q) > bytes;) q.subset /= 2;
-    return q.subset;
+    if (model->bytes(&q) <= bytes)
+        snprintf(text, 64, "use --model %s --inducing %lld", model->name, (long long)q.subset);
+    else
+        snprintf(text, 64, "give it more%s", model->partition ? ", or use --model dtc" : "");
 }
 
 anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const problem *p, anygp_error *e)
 {
     double need = model->bytes(p), have = choice_memory(f->s);
     const model_ops *other = model->inducing ? model : &model_sod;
+    char advice[64];
     if (need <= have) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_MEMORY,
-                     "the %s model of %.15g rows needs %.3g GB and %s %.3g GB; use --model %s --inducing %lld",
-                     model->name, model->inducing ? p->blocks->total : (double)p->rows->n, need / 1e9,
-                     settings_given(f->s, SET_MEMORY) ? "--memory allows" : "the machine has", have / 1e9, other->name,
-                     (long long)subset_that_fits(other, p, have));
+    advise(other, p, have, advice);
+    return fail_with(e, ANYGP_ERR_MEMORY, "the %s model of %.15g rows needs %.3g GB and %s %.3g GB; %s", model->name,
+                     model->inducing ? p->blocks->total : (double)p->rows->n, need / 1e9,
+                     settings_given(f->s, SET_MEMORY) ? "--memory allows" : "the machine has", have / 1e9, advice);
 }
 
 /* ----------------------------------------------------------------------------- all rows in memory */

@@ -227,7 +227,8 @@ static anygp_status run(block_fit *b, anygp_error *e)
                  .blocks = b->blocks,
                  .route = b->route,
                  .block_ids = b->ids,
-                 .keep = f->choice.anytime ? 0 : KEEP_SHARE * choice_memory(s)};
+                 .keep = f->choice.anytime ? 0 : KEEP_SHARE * choice_memory(s),
+                 .memory = choice_memory(s)};
     TRY(fit_check_memory(f, b->g->model, &p, e));
     TRY(fit_train(f, b->g, &b->d, &p, &b->h, b->valid, &b->result, e));
     fit_keep_result(b->g, &b->d, &b->result);

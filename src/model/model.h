@@ -29,6 +29,7 @@ typedef struct problem {
     const router *route;      /* pic: the block of a row; else NULL */
     const int64_t *block_ids; /* names of the blocks where the user gave them; else NULL: 0, 1, ... */
     double keep;              /* bytes a batch pass may hold between its two halves */
+    double memory;            /* bytes the whole run may plan with; 0: what the machine has */
 } problem;
 
 /* Closed-form leave-one-out predictions of y, one for each original row (model units). */

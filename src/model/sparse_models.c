@@ -41,6 +41,11 @@ static double rows_bytes(const problem *p)
     return bytes_of(p, p->blocks->largest < DRIVER_PIECE ? p->blocks->largest : DRIVER_PIECE, 0);
 }
 static double whole_bytes(const problem *p) { return bytes_of(p, p->blocks->largest, 2); }
+/* All rows are part of the model. */
+static double pic_bytes(const problem *p)
+{
+    return whole_bytes(p) + 8.0 * (double)p->rows->data->used * (double)(p->blocks->D + 2);
+}
 
 static int64_t sparse_size(const problem *p) { return p->subset; }
 static double sparse_rows_behind(const void *state) { return ((const sparse_state *)state)->s.total; }
@@ -134,9 +139,12 @@ static bool sparse_evaluate(void *state, const hyper *h, bool grow, double *jitt
 /* pic keeps its rows; only rank 0 predicts. */
 static anygp_status add_rows(const sparse_state *q, posterior *p, anygp_error *e)
 {
-    if (q->kind->test != TEST_BLOCK || q->problem->comm->rank != 0) return ANYGP_OK;
-    return pic_rows_new(q->problem->blocks, q->problem->route, q->problem->block_ids, &((sparse_posterior *)p)->rows,
-                        e);
+    const problem *of = q->problem;
+    pic_rows **rows = &((sparse_posterior *)p)->rows;
+    if (q->kind->test != TEST_BLOCK || of->comm->rank != 0) return ANYGP_OK;
+    TRY(pic_rows_new(of->blocks, of->route, of->block_ids, rows, e));
+    if (of->memory > 0) pic_rows_limit(*rows, of->memory);
+    return ANYGP_OK;
 }
 
 static anygp_status make_posterior(sparse_state *q, const double *m, const double *B, const double sums[3],
@@ -276,7 +284,9 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
                                   .partition = parts,                                                                  \
                                   .jitter = 1e-8,                                                                      \
                                   .subset = 512,                                                                       \
-                                  .bytes = parts ? whole_bytes : rows_bytes,                                           \
+                                  .bytes = test_ == TEST_BLOCK ? pic_bytes                                             \
+                                           : parts             ? whole_bytes                                           \
+                                                               : rows_bytes,                                                       \
                                   .size = sparse_size,                                                                 \
                                   .open = sparse_state_open,                                                           \
                                   .evaluate = sparse_evaluate,                                                         \

@@ -49,6 +49,8 @@ static anygp_status finish_rows(pic_rows *r, anygp_error *e)
     return r->factor ? ANYGP_OK : fail_memory(e, "the blocks", 8.0 * (double)r->blocks);
 }
 
+void pic_rows_limit(pic_rows *r, double memory) { r->room = fmin(r->room, memory / FACTOR_SHARE); }
+
 /* ---------------------------------------------------------------------------------- from row_blocks */
 
 static anygp_status count_rows(row_blocks *b, block_buffer *buffer, pic_rows *r, anygp_error *e)

@@ -46,7 +46,8 @@ extern const update_ops sparse_updates; /* sparse_update.c */
 
 /* The training rows of every block, and the way to it.  ids: names of the blocks, or NULL for 0, 1, ... */
 anygp_status pic_rows_new(row_blocks *b, const router *route, const int64_t *ids, pic_rows **out, anygp_error *e);
-void pic_rows_free(pic_rows *r); /* accepts NULL */
+void pic_rows_free(pic_rows *r);                 /* accepts NULL */
+void pic_rows_limit(pic_rows *r, double memory); /* bytes that may be planned with, where the machine has more */
 int64_t pic_arrays(pic_rows *r, named_array *list);
 int64_t pic_blocks(const pic_rows *r, const double **names);
 /* Takes the arrays' memory over on success. */

@@ -15,7 +15,7 @@
 #include "linalg/blas.h"
 #include "linalg/linalg.h"
 
-enum { BASE = 64, FEW = 24 };
+enum { BASE = 32, FEW = 24 };
 
 typedef struct solve {
     bool left, transposed;

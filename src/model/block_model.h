@@ -30,13 +30,15 @@ typedef struct block_model {
 } block_model;
 
 /* Runs a block_model over blocks; where rows stand alone, so many of them at a time: A stays in the second cache. */
-enum { DRIVER_PIECE = 512 };
+enum { DRIVER_PIECE = 256 };
 typedef struct driver driver;
 
 /* keep: bytes that may be spent on what stat leaves for reverse; 0: everything is computed twice. */
 anygp_status driver_open(const block_model *m, row_blocks *b, const comm *c, double keep, driver **out, anygp_error *e);
 void driver_close(driver *d); /* accepts NULL */
 const comm *driver_comm(const driver *d);
+/* Whether a reverse will follow the next driver_stat: only then is anything kept for it. */
+void driver_expect_reverse(driver *d, bool expected);
 
 /* Over the `count` blocks in `which` (NULL: over all), summed over threads and ranks in a fixed order and multiplied by
    `scale`.  ANYGP_ERR_NUMERIC, on every rank alike: some block failed. */

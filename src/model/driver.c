@@ -28,6 +28,7 @@ struct driver {
     const comm *comm;
     double keep_left; /* bytes */
     double **kept;    /* of each block; NULL where nothing is kept */
+    bool expects;     /* a reverse follows */
     int workers;
     worker *worker;
 };
@@ -63,6 +64,7 @@ void driver_close(driver *d)
 }
 
 const comm *driver_comm(const driver *d) { return d->comm; }
+void driver_expect_reverse(driver *d, bool expected) { d->expects = expected; }
 
 /* ------------------------------------------------------------------------------------ one pass */
 
@@ -96,7 +98,8 @@ static bool apply(const pass *p, worker *w, const row_block *b, double *keep)
 static double *keep_for(const pass *p, const row_block *b)
 {
     driver *d = p->d;
-    if (!d->kept || d->kept[b->index] || p->reverse) return d->kept ? d->kept[b->index] : NULL;
+    if (!d->kept || !d->expects) return NULL;
+    if (d->kept[b->index] || p->reverse) return d->kept[b->index];
     double bytes = 8.0 * (double)d->model->keep_doubles(p->shared, b->n), left;
     if (bytes <= 0) return NULL;
 #pragma omp atomic capture
@@ -239,7 +242,7 @@ static anygp_status run(pass *p, double scale, bool more, double *out, anygp_err
     const comm *c = d->comm;
     int64_t mine = (p->count - c->rank + c->size - 1) / c->size;
     int threads = d->workers < threads_max() ? d->workers : threads_max();
-    double work = 2 * (double)mine * (double)d->blocks->largest * (double)p->size;
+    double work = 2 * (double)mine * (double)d->blocks->largest * (double)d->model->stat_size(p->shared);
     if (c->size == 1 && (work < SMALL || threads == 1) && (scale == 1 || !more))
         return run_alone(p, mine, scale, more, out, e);
     p->cuts = d->model->rows_alone && mine < 2 * threads && threads > 1 ? threads : 1;

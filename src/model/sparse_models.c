@@ -117,6 +117,7 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
             e, ANYGP_ERR_NUMERIC,
             "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of them "
             "or another kernel");
+    driver_expect_reverse(q->driver, gradient);
     TRY(driver_stat(q->driver, &q->s, 0, NULL, 1, q->stat, e));
     if (!sparse_evidence(&q->s, q->stat, gradient, value))
         return fail_with(e, ANYGP_ERR_NUMERIC,

@@ -2,7 +2,7 @@
 """Paper 000's experiment: pic, fitc and dtc in batch beside pic+, fitc+ and dtc+, with hyperparameters that are learned once
 for each model and shared by the two.  Needs nothing but Python.
 
-    anytime.py ANYGP NAME train.csv.gz test.csv.gz --inducing M --blocks P [--seeds 5] [--steps T] [--out DIR]
+    anytime.py ANYGP NAME train.csv.gz test.csv.gz --inducing M --blocks P [--seeds 5] [--steps T] [--sample S] [--out DIR]
 
 Prints a table; writes DIR/NAME.json (everything) and DIR/NAME.svg (RMSE against iterations and time, PE against TE).
 TE (PE) at iteration t is the time (RMSE) of the batch model over that of its anytime variant after t steps, both from the
@@ -72,10 +72,11 @@ def main():
     p.add_argument("--blocks", type=int, required=True)
     p.add_argument("--seeds", type=int, default=5)
     p.add_argument("--steps", type=int, default=0, help="default: one epoch")
+    p.add_argument("--sample", type=int, default=1, help="blocks a step")
     p.add_argument("--learn", type=int, default=30, help="iterations that learn the hyperparameters")
     p.add_argument("--out", default=".")
     a = p.parse_args()
-    result = {"data": a.name, "inducing": a.inducing, "blocks": a.blocks, "models": {}}
+    result = {"data": a.name, "inducing": a.inducing, "blocks": a.blocks, "sample": a.sample, "models": {}}
     with tempfile.TemporaryDirectory() as folder:
         result["linear"] = linear(a, folder)
         for model in MODELS:
@@ -87,7 +88,7 @@ def main():
                 batch.append({"rmse": scores["rmse"], "mnlp": scores["mnlp"],
                               "seconds": trace[-1]["seconds"] - trace[0]["seconds"]})
                 steps = ["--iters", str(a.steps)] if a.steps else []
-                _, trace = fit(a, folder, model + "+", seed, kernel, noise, "--valid", a.test, *steps)
+                _, trace = fit(a, folder, model + "+", seed, kernel, noise, "--valid", a.test, "--sample", str(a.sample), *steps)
                 start = trace[0]["seconds"]
                 anytime.append([{**row, "seconds": row["seconds"] - start} for row in trace[1:]])
             result["models"][model] = {"kernel": kernel, "noise": noise, "batch": batch, "anytime": anytime}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Paper 000's experiment: pic, fitc and dtc in batch beside pic+, fitc+ and dtc+, with hyperparameters that are learned once
-for each model and shared by the two.  Needs nothing but Python.
+"""Paper 000's experiment: pic, fitc and dtc in batch beside pic+, fitc+ and dtc+, with hyperparameters that are learned once,
+for each model or by one for all, and shared by the two.  Needs nothing but Python.
 
-    anytime.py ANYGP NAME train.csv.gz test.csv.gz --inducing M --blocks P [--seeds 5] [--steps T] [--sample S] [--out DIR]
+    anytime.py ANYGP NAME train.csv.gz test.csv.gz --inducing M --blocks P [--seeds 5] [--steps T] [--sample S] [--learn-with pic] [--out DIR]
 
 Prints a table; writes DIR/NAME.json (everything) and DIR/NAME.svg (RMSE against iterations and time, PE against TE).
 TE (PE) at iteration t is the time (RMSE) of the batch model over that of its anytime variant after t steps, both from the
@@ -74,13 +74,15 @@ def main():
     p.add_argument("--steps", type=int, default=0, help="default: one epoch")
     p.add_argument("--sample", type=int, default=1, help="blocks a step")
     p.add_argument("--learn", type=int, default=30, help="iterations that learn the hyperparameters")
+    p.add_argument("--learn-with", default=None, help="learn with this model for all; default: each for itself")
     p.add_argument("--out", default=".")
     a = p.parse_args()
     result = {"data": a.name, "inducing": a.inducing, "blocks": a.blocks, "sample": a.sample, "models": {}}
     with tempfile.TemporaryDirectory() as folder:
         result["linear"] = linear(a, folder)
         for model in MODELS:
-            kernel, noise = learn(a, folder, model, a.learn)
+            if not (a.learn_with and result["models"]):
+                kernel, noise = learn(a, folder, a.learn_with or model, a.learn)
             batch, anytime = [], []
             for seed in range(a.seeds):
                 path, trace = fit(a, folder, model, seed, kernel, noise)

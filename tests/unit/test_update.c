@@ -404,7 +404,7 @@ static void arrays_with_weights_update_a_model(void **unused)
 {
     (void)unused;
     static const char *const names[] = {"sor", "dtc", "fitc", "fic"};
-    char path[] = "test_update_XXXXXX";
+    char path[] = "/tmp/test_update_XXXXXX";
     double X[ROWS * D], y[ROWS], w[ROWS];
     anygp_error e;
     rows_of_test(X, y, w);
@@ -425,7 +425,7 @@ static void arrays_with_weights_update_a_model(void **unused)
 static void update_keeps_the_scales_of_the_first_fit(void **unused)
 {
     (void)unused;
-    char path[] = "test_update_XXXXXX", scaled_path[] = "test_update_XXXXXX", expression[120], noise[40];
+    char path[] = "/tmp/test_update_XXXXXX", scaled_path[] = "/tmp/test_update_XXXXXX", expression[120], noise[40];
     double X[ROWS * D], y[ROWS], w[ROWS], mean[2][NEW], variance[2][NEW], new[NEW * D], shift[D], scale[D];
     anygp_error e;
     rows_of_test(X, y, w);
@@ -463,7 +463,7 @@ static void update_keeps_the_scales_of_the_first_fit(void **unused)
 static void update_of_an_anytime_model_equals_that_of_its_batch_model(void **unused)
 {
     (void)unused;
-    char path[] = "test_update_XXXXXX";
+    char path[] = "/tmp/test_update_XXXXXX";
     double X[ROWS * D], y[ROWS], w[ROWS], mean[2][NEW], variance[2][NEW], new[NEW * D];
     const char *expression = "rbf(variance=1.2,lengthscale=0.9)";
     const char *const pairs[] = {"model",       "fitc+", "inducing-from", path,     "kernel", expression, "noise",
@@ -496,7 +496,7 @@ static void update_of_an_anytime_model_equals_that_of_its_batch_model(void **unu
 static void failed_update_leaves_the_model_as_it_was(void **unused)
 {
     (void)unused;
-    char path[] = "test_update_XXXXXX";
+    char path[] = "/tmp/test_update_XXXXXX";
     double X[ROWS * D], y[ROWS], w[ROWS], bad[D] = {0, INFINITY};
     void *before, *after;
     size_t size, same;

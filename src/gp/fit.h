@@ -57,7 +57,8 @@ anygp_status valid_check_file(const settings *s, double share, anygp_error *e);
 void valid_score_held_out(gp *g, const gp_data *data, int64_t weights, double share, const settings *s);
 void valid_score_file(gp_set *m, const settings *s);
 
-/* Rows of --valid for the trace of an anytime run, 10 000 at most; NULL for none.  g needs its schema only. */
+/* Rows of --valid for the trace of an anytime run, 20 000 of them at most, at random; NULL for none.  g needs its schema only,
+   which must outlive them. */
 anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, double share, const settings *s,
                              valid_rows **out, anygp_error *e);
 void valid_rows_free(valid_rows *v); /* accepts NULL */

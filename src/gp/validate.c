@@ -5,6 +5,7 @@
 
 #include "base/c_locale.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "gp/fit.h"
 
 anygp_status valid_share(const settings *s, double *share, anygp_error *e)
@@ -49,24 +50,22 @@ anygp_status valid_check_file(const settings *s, double share, anygp_error *e)
 
 /* ------------------------------------------------------------------------------ rows held out */
 
-/* Calls take(ctx, inputs in data units, target, weight, row number) for the rows held out, until it says it is enough. */
+/* Calls take(ctx, inputs in data units, target, weight, row number) for the rows held out. */
 typedef struct held_walk {
     const gp *g;
     int64_t weights;
-    anygp_status (*take)(void *ctx, const double *row, double y, double w, int64_t number, bool *enough,
-                         anygp_error *e);
+    anygp_status (*take)(void *ctx, const double *row, double y, double w, int64_t number, anygp_error *e);
     void *ctx;
 } held_walk;
 
 static anygp_status walk_chunk(const held_walk *w, const double *cells, int64_t cols, int64_t first, int64_t n,
-                               uint64_t seed, double share, double *row, bool *enough, anygp_error *e)
+                               uint64_t seed, double share, double *row, anygp_error *e)
 {
     const schema *c = &w->g->schema;
-    for (int64_t i = 0; i < n && !*enough; i++, cells += cols) {
+    for (int64_t i = 0; i < n; i++, cells += cols) {
         if (!rows_held(seed, first + i, share)) continue;
         for (int64_t j = 0; j < c->inputs; j++) row[j] = cells[c->input[j].number];
-        TRY(w->take(w->ctx, row, cells[c->target_number], w->weights < 0 ? 1 : cells[w->weights], first + i, enough,
-                    e));
+        TRY(w->take(w->ctx, row, cells[c->target_number], w->weights < 0 ? 1 : cells[w->weights], first + i, e));
     }
     return ANYGP_OK;
 }
@@ -76,17 +75,16 @@ static anygp_status walk_held(const held_walk *w, const gp_data *data, const set
     enum { CHUNK = 4096 };
     anygp_status status = ANYGP_OK;
     const table *t = data->table;
-    bool enough = false;
     double *row = mem_alloc(w->g->schema.inputs, sizeof *row), *room = data->file ? rows_room(data->file, CHUNK) : NULL;
     if (!row || (data->file && !room)) {
         status = fail_memory(e, "a block of rows", 8.0 * CHUNK * (double)t->cols);
         goto done;
     }
-    for (int64_t i = 0; i < t->rows && !enough; i += CHUNK) {
+    for (int64_t i = 0; i < t->rows; i += CHUNK) {
         int64_t n = t->rows - i < CHUNK ? t->rows - i : CHUNK;
-        const double *cells = t->values + i * t->cols;
+        const double *cells = data->file ? NULL : t->values + i * t->cols;
         if (data->file) TRY_DONE(rows_fetch(data->file, i, n, room, &cells, e));
-        TRY_DONE(walk_chunk(w, cells, t->cols, i, n, seed_of(s), share, row, &enough, e));
+        TRY_DONE(walk_chunk(w, cells, t->cols, i, n, seed_of(s), share, row, e));
     }
 done:
     free(row);
@@ -94,10 +92,8 @@ done:
     return status;
 }
 
-static anygp_status take_score(void *ctx, const double *row, double y, double w, int64_t number, bool *enough,
-                               anygp_error *e)
+static anygp_status take_score(void *ctx, const double *row, double y, double w, int64_t number, anygp_error *e)
 {
-    (void)enough;
     return scorer_add(ctx, row, y, w, number, -1, e);
 }
 
@@ -139,10 +135,13 @@ void valid_score_file(gp_set *m, const settings *s)
 
 /* -------------------------------------------------------------------------- scores on the way */
 
-enum { VALID_MOST = 10000 };
+enum { VALID_MOST = 20000 };
 
 struct valid_rows {
     int64_t n, inputs;
+    int64_t offered; /* rows that could be used: VALID_MOST of them are kept, each with the same chance */
+    uint64_t seed;
+    const schema *schema;
     double *row, *y, *w;
 };
 
@@ -155,16 +154,27 @@ void valid_rows_free(valid_rows *v)
     free(v);
 }
 
-static anygp_status take_row(void *ctx, const double *row, double y, double w, int64_t number, bool *enough,
-                             anygp_error *e)
+/* Rows that cannot be predicted are for the final scores to complain of. */
+static bool usable(const schema *c, const double *row, double y, double w)
+{
+    bool ok = isfinite(y) && w > 0 && isfinite(w);
+    for (int64_t j = 0; j < c->inputs && ok; j++)
+        ok = c->input[j].position < 0 || isfinite(row[j]) || (c->fill_missing && isnan(row[j]));
+    return ok;
+}
+
+/* Sampling from a stream of unknown length (Vitter 1985, algorithm R). */
+static anygp_status take_row(void *ctx, const double *row, double y, double w, int64_t number, anygp_error *e)
 {
     valid_rows *v = ctx;
     (void)number, (void)e;
-    if (isfinite(y) && w > 0) {
-        memcpy(v->row + v->n * v->inputs, row, (size_t)v->inputs * sizeof *row);
-        v->y[v->n] = y, v->w[v->n++] = w;
-    }
-    *enough = v->n == VALID_MOST;
+    if (!usable(v->schema, row, y, w)) return ANYGP_OK;
+    int64_t k = v->offered++, place = k;
+    if (k >= VALID_MOST) place = random_below((random_stream){v->seed, RANDOM_SPLIT, 1}, (uint64_t)k, k + 1);
+    if (place >= VALID_MOST) return ANYGP_OK;
+    memcpy(v->row + place * v->inputs, row, (size_t)v->inputs * sizeof *row);
+    v->y[place] = y, v->w[place] = w;
+    v->n = v->offered < VALID_MOST ? v->offered : VALID_MOST;
     return ANYGP_OK;
 }
 
@@ -175,7 +185,6 @@ static anygp_status read_valid_file(const gp *g, const settings *s, valid_rows *
     binding *b = NULL;
     int64_t got = 1, weights = -1;
     const double *cells;
-    bool enough = false;
     double *row = mem_alloc(v->inputs, sizeof *row);
     anygp_status status = row ? ANYGP_OK : fail_memory(e, "a row", 8.0 * (double)v->inputs);
     if (!ANYGP_FAILED(status)) status = binding_open(&set, settings_text(s, SET_VALID), s, &b, e);
@@ -183,10 +192,10 @@ static anygp_status read_valid_file(const gp *g, const settings *s, valid_rows *
         status = binding_column(b, settings_text(s, SET_WEIGHTS), &weights, e);
     if (!ANYGP_FAILED(status) && binding_target(b, 0) < 0)
         status = fail_with(e, ANYGP_ERR_DATA, "valid: %.200s has no target column", settings_text(s, SET_VALID));
-    while (!ANYGP_FAILED(status) && got && !enough) {
+    while (!ANYGP_FAILED(status) && got) {
         status = binding_next(b, 1, row, &cells, &got, e);
         if (!ANYGP_FAILED(status) && got)
-            status = take_row(v, row, cells[binding_target(b, 0)], weights < 0 ? 1 : cells[weights], 0, &enough, e);
+            status = take_row(v, row, cells[binding_target(b, 0)], weights < 0 ? 1 : cells[weights], 0, e);
     }
     binding_close(b);
     free(row);
@@ -201,7 +210,7 @@ anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, 
         return ANYGP_OK;
     valid_rows *v = calloc(1, sizeof *v);
     if (!v) return fail_memory(e, "the validation rows", sizeof *v);
-    v->inputs = g->schema.inputs;
+    v->inputs = g->schema.inputs, v->schema = &g->schema, v->seed = seed_of(s);
     v->row = mem_doubles(VALID_MOST, v->inputs);
     v->y = mem_alloc(VALID_MOST, sizeof(double));
     v->w = mem_alloc(VALID_MOST, sizeof(double));

@@ -40,8 +40,8 @@ static anygp_status score(walk *w, anygp_error *e)
     anygp_status status =
         walk_ready(w, true, e); /* where nobody scores too: it may raise the jitter, which all ranks share */
     if (!ANYGP_FAILED(status) && w->o->score) status = posterior_now(w, &now, e);
-    if (now) {
-        status = w->o->score(w->o->ctx, now, &w->rmse, &w->mnlp, e);
+    if (now) { /* scores that cannot be had are missing in the trace */
+        if (ANYGP_FAILED(w->o->score(w->o->ctx, now, &w->rmse, &w->mnlp, e))) w->rmse = w->mnlp = NAN;
         now->ops->free(now);
     }
     w->paused += clock_seconds() - began;

@@ -157,12 +157,15 @@ static anygp_status report_fit(const options *o, const anygp_model *m, anygp_sta
 /* Everything that can be known to be wrong before an hour of training.  Places to write are rank 0's affair. */
 static anygp_status check_fit(const options *o, const char *trace, anygp_error *e)
 {
-    const char *const files[] = {o->path[0], o->output, trace};
+    const anygp_settings *s = o->settings;
+    const char *const files[] = {
+        o->path[0], anygp_get(s, "valid"), anygp_get(s, "inducing-from"), anygp_get(s, "blocks-from"), o->output,
+        trace};
     if (!o->output) return complain(e, ANYGP_ERR_ARGUMENT, "where should the model go? Add -o MODEL");
     if (anygp_world_size() > 1 && !is_file(o->path[0]))
         return complain(e, ANYGP_ERR_ARGUMENT, "standard input reaches one process of %d only; give a file",
                         anygp_world_size());
-    TRY(distinct(files, 1, 3, e));
+    TRY(distinct(files, 4, 6, e));
     if (anygp_world_rank() > 0) return ANYGP_OK;
     TRY(check_writable(o->output, e));
     return check_writable(trace, e);
@@ -199,9 +202,9 @@ static anygp_status fit(const options *o, anygp_error *e)
 
 static anygp_status predict(const options *o, anygp_error *e)
 {
-    const char *const files[] = {o->path[0], o->path[1], o->output};
+    const char *const files[] = {o->path[0], o->path[1], anygp_get(o->settings, "blocks-from"), o->output};
     anygp_model *m = NULL;
-    TRY(distinct(files, 2, 3, e));
+    TRY(distinct(files, 3, 4, e));
     TRY(check_writable(o->output, e));
     notes_attach(o->settings, o->quiet);
     anygp_status status = anygp_load(o->path[0], &m, e);

@@ -51,8 +51,9 @@ void help_command(FILE *f, const command *c)
     }
     if (c->writes)
         fprintf(f, "  %-24s %s\n", "-o FILE",
-                !strcmp(c->name, "fit") ? "the model file"
-                                        : "where to write (.csv, .tsv, .npy); default standard output");
+                !strcmp(c->name, "fit")      ? "the model file"
+                : !strcmp(c->name, "update") ? "the new model file; default: MODEL is replaced"
+                                             : "where to write (.csv, .tsv, .npy); default standard output");
     if (c->json) fprintf(f, "  %-24s %s\n", "--json", "a JSON object on standard output");
     fprintf(f, "  %-24s %s\n", "-q, --quiet", "no progress and no notes");
 }

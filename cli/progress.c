@@ -58,7 +58,9 @@ void progress_end(void)
 /* What is left: of the time limit if there is one, else of the iterations at the present pace. */
 static double seconds_left(const anygp_progress *p)
 {
-    double pace = p->iteration > 0 ? p->seconds / (double)p->iteration * (double)(p->iterations - p->iteration) : NAN;
+    double pace = p->iteration > 0 && p->iterations > 0
+                      ? p->seconds / (double)p->iteration * (double)(p->iterations - p->iteration)
+                      : NAN;
     double limit = p->time_limit - p->seconds;
     return isnan(limit) ? pace : isnan(pace) ? limit : fmin(limit, pace);
 }
@@ -68,11 +70,12 @@ static int on_progress(void *ctx, const anygp_progress *p)
     (void)ctx;
     if (terminal) {
         double left = seconds_left(p);
-        fprintf(stderr, "\r\033[K%s %lld/%lld", p->stage, (long long)p->iteration, (long long)p->iterations);
+        fprintf(stderr, "\r\033[K%s %lld", p->stage, (long long)p->iteration);
+        if (p->iterations > 0) fprintf(stderr, "/%lld", (long long)p->iterations);
         if (p->restarts > 0)
             fprintf(stderr, " (run %lld of %lld)", (long long)p->restart + 1, (long long)p->restarts + 1);
-        if (!isnan(p->objective)) fprintf(stderr, "  log evidence %.6g", p->objective);
-        if (!isnan(p->rmse)) fprintf(stderr, "  loo rmse %.4g", p->rmse);
+        if (!isnan(p->objective)) fprintf(stderr, "  objective %.6g", p->objective);
+        if (!isnan(p->rmse)) fprintf(stderr, "  rmse %.4g", p->rmse);
         fprintf(stderr, "  %.1f s", p->seconds);
         if (!isnan(left)) fprintf(stderr, ", at most %.0f s left", left < 0 ? 0 : left);
         fflush(stderr);

@@ -210,8 +210,8 @@ ANYGP_API void anygp_text_free(char *text);
 ANYGP_API anygp_status anygp_save_trace(const anygp_model *m, const char *path, anygp_error *e);
 
 /* Several processes at one fit (docs/mpi.md): mpirun starts R copies of a program, each calls anygp_world_begin once,
-   then anygp_fit with the same settings and data, and gets the same model.  Between begin and end anygp_fit is a call
-   that all of them make, in the same order; what it does not say otherwise is done by each for itself.
+   then anygp_fit with the same settings and data, and gets the same model (of pic only rank 0's has the rows it predicts with).  Between
+   begin and end anygp_fit is a call that all of them make, in the same order; what it does not say otherwise is done by each for itself.
    Begin does nothing in a process that was started alone, and in a library built without MPI; MPI that the program has
    started itself is used and left running.  argc and argv are those of main, or NULL. */
 ANYGP_API anygp_status anygp_world_begin(int *argc, char ***argv, anygp_error *e);

@@ -62,9 +62,15 @@ static void remove_checkpoint(const gp_set *m)
 {
     for (int64_t t = 0; t < m->targets; t++)
         if (m->gp[t]->status != ANYGP_OK) return;
-    char *path = checkpoint_path(m->settings);
-    if (path) unlink(path);
+    char *first = checkpoint_path(m->settings);
+    size_t size = first ? strlen(first) + 24 : 0;
+    char *path = first ? malloc(size) : NULL;
+    for (int64_t t = 0; path && t < m->targets; t++) {
+        gp_checkpoint_name(first, t, path, size);
+        unlink(path);
+    }
     free(path);
+    free(first);
 }
 
 anygp_status anygp_save(const anygp_model *m, const char *path, anygp_error *e)

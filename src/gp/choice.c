@@ -108,6 +108,38 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* Settings that say something of some models only. */
+typedef enum setting_scope { OF_STEPS, OF_INDUCING, OF_PARTITIONS } setting_scope;
+
+static const struct {
+    setting_id id;
+    setting_scope scope;
+} scoped[] = {{SET_SAMPLE, OF_STEPS},
+              {SET_REPLACE, OF_STEPS},
+              {SET_LEARN, OF_STEPS},
+              {SET_OPTIMIZER, OF_STEPS},
+              {SET_RHO, OF_STEPS},
+              {SET_TAU, OF_STEPS},
+              {SET_KAPPA, OF_STEPS},
+              {SET_STEP, OF_STEPS},
+              {SET_INDUCING_FROM, OF_INDUCING},
+              {SET_BLOCKS, OF_INDUCING},
+              {SET_BLOCKS_FROM, OF_INDUCING},
+              {SET_PARTITION, OF_PARTITIONS}};
+
+void choice_note_unused(const model_choice *c, const settings *s)
+{
+    const model_ops *m = c->model;
+    for (size_t i = 0; i < sizeof scoped / sizeof *scoped; i++) {
+        bool used = scoped[i].scope == OF_STEPS      ? c->anytime
+                    : scoped[i].scope == OF_INDUCING ? m->inducing
+                                                     : m->partition;
+        if (!used && settings_changed(s, scoped[i].id))
+            settings_log(s, ANYGP_NOTE, "--%s says nothing to the model %s%s", setting_at(scoped[i].id)->name, m->name,
+                         scoped[i].scope == OF_STEPS ? "; with a + behind its name it would" : "");
+    }
+}
+
 void choice_settle(model_choice *c, int64_t distinct_rows)
 {
     if (!c->model) c->model = distinct_rows <= EXACT_MOST ? &model_exact : &model_sod;

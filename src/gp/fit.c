@@ -111,13 +111,14 @@ static void advise(const model_ops *model, const problem *p, double bytes, char 
         snprintf(text, 64, "give it more%s", model->partition ? ", or use --model dtc" : "");
 }
 
-anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const problem *p, anygp_error *e)
+anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const problem *p, double reserved,
+                              anygp_error *e)
 {
-    double need = model->bytes(p), have = choice_memory(f->s);
+    double need = model->bytes(p) + reserved, have = choice_memory(f->s);
     const model_ops *other = model->inducing ? model : &model_sod;
     char advice[64];
     if (need <= have) return ANYGP_OK;
-    advise(other, p, have, advice);
+    advise(other, p, have - reserved, advice);
     return fail_with(e, ANYGP_ERR_MEMORY, "the %s model of %.15g rows needs %.3g GB and %s %.3g GB; %s", model->name,
                      model->inducing ? p->blocks->total : (double)p->rows->n, need / 1e9,
                      settings_given(f->s, SET_MEMORY) ? "--memory allows" : "the machine has", have / 1e9, advice);
@@ -145,6 +146,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     TRY_DONE(dataset_merge(d, !kernel_has_white(k), &distinct, e));
     TRY_DONE(check_noise(&h, &distinct, e));
     choice_settle(&f->choice, distinct.n);
+    choice_note_unused(&f->choice, f->s);
     g->model = f->choice.model;
     problem p = {.rows = &distinct,
                  .mean = &mean,
@@ -152,7 +154,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                  .subset = choice_subset(&f->choice, f->s),
                  .select = choice_select(&f->choice, f->s),
                  .comm = comm_self()};
-    TRY_DONE(fit_check_memory(f, g->model, &p, e));
+    TRY_DONE(fit_check_memory(f, g->model, &p, 0, e));
     if (distinct.n < d->n)
         settings_log(f->s, ANYGP_NOTE, "%lld rows share their inputs and were merged to %lld distinct ones",
                      (long long)d->n, (long long)distinct.n);

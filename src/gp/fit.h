@@ -16,6 +16,8 @@ typedef struct model_choice {
 } model_choice;
 
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e);
+/* Tells the user of settings that have no effect on this model. */
+void choice_note_unused(const model_choice *c, const settings *s);
 /* For auto. */
 void choice_settle(model_choice *c, int64_t distinct_rows);
 mean_kind choice_mean(const settings *s);
@@ -85,7 +87,9 @@ anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *
 void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_equal);
 /* h with its defaults, and the prior mean.  Takes the kernel over. */
 anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h, basis *mean, anygp_error *e);
-anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const problem *p, anygp_error *e);
+/* reserved: bytes that are spoken for besides the model's. */
+anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const problem *p, double reserved,
+                              anygp_error *e);
 
 /* The block of each of n rows, from a table of one column. */
 anygp_status blocks_from_file(const char *path, int64_t n, int64_t **out, anygp_error *e);

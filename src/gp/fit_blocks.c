@@ -75,6 +75,18 @@ static int64_t sample_size(const block_fit *b)
 
 /* ------------------------------------------------------------------------------------ the files */
 
+/* A category that no row has would be mistaken for any other new one later. */
+static anygp_status check_levels(const schema *s, const double *row, int64_t number, anygp_error *e)
+{
+    char label[96];
+    for (int64_t j = 0; j < s->inputs; j++)
+        if (s->input[j].text && row[j] >= (double)s->input[j].levels)
+            return fail_with(e, ANYGP_ERR_DATA,
+                             "inducing-from: row %lld, column %s: no row of the data has this category",
+                             (long long)number + 1, schema_label(&s->input[j], label));
+    return ANYGP_OK;
+}
+
 /* Inducing inputs of --inducing-from, in the data's units there. */
 static anygp_status read_inducing(block_fit *b, anygp_error *e)
 {
@@ -95,6 +107,7 @@ static anygp_status read_inducing(block_fit *b, anygp_error *e)
             if (!grown) status = fail_memory(e, "the inducing inputs", 16.0 * (double)(capacity * D));
             if (grown) Z = grown, capacity *= 2;
         }
+        if (!ANYGP_FAILED(status)) status = check_levels(&plain.schema, raw, count, e);
         if (!ANYGP_FAILED(status))
             status = gp_scale_rows(&plain, 1, raw, inputs, &(row_numbers){count, NULL}, Z + count * D, e);
         count++;
@@ -227,9 +240,10 @@ static anygp_status run(block_fit *b, anygp_error *e)
                  .blocks = b->blocks,
                  .route = b->route,
                  .block_ids = b->ids,
-                 .keep = f->choice.anytime ? 0 : KEEP_SHARE * choice_memory(s),
                  .memory = choice_memory(s)};
-    TRY(fit_check_memory(f, b->g->model, &p, e));
+    double have = choice_memory(s), rows_kept = ROWS_SHARE * have;
+    TRY(fit_check_memory(f, b->g->model, &p, rows_kept, e));
+    if (!f->choice.anytime) p.keep = fmax(0, fmin(KEEP_SHARE * have, have - rows_kept - b->g->model->bytes(&p)));
     TRY(fit_train(f, b->g, &b->d, &p, &b->h, b->valid, &b->result, e));
     fit_keep_result(b->g, &b->d, &b->result);
     note_inducing(b);
@@ -242,6 +256,7 @@ anygp_status fit_blocks(const fit_task *f, gp *g, anygp_error *e)
     block_fit b = {.f = f, .g = g};
     kernel *k = NULL;
     TRY_DONE(open_rows(&b, e));
+    choice_note_unused(&f->choice, f->s);
     TRY_DONE(
         rows_scan(b.source, &b.part, settings_is(f->s, SET_MISSING, "mean"), sample_size(&b), comm_world(), &b.d, e));
     fit_note_what_was_left_out(f, &b.d, b.d.used > 1 && b.d.y_moments.variance == 0);

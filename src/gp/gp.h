@@ -64,6 +64,9 @@ typedef struct gp_hooks {
     void *ctx;
 } gp_hooks;
 
+/* Each target of a run has a checkpoint of its own. */
+void gp_checkpoint_name(const char *first, int64_t target, char *path, size_t size);
+
 /* hooks may be NULL. */
 anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -36,14 +37,13 @@ static int on_step(void *ctx, const train_step *step)
 {
     monitor *m = ctx;
     const settings *s = m->f->s;
-    bool steps_given = !m->f->choice.anytime || settings_changed(s, SET_ITERS);
     train_step data = *step;
     data.rmse *= m->d->schema.y_scale;
     data.mnlp += log(m->d->schema.y_scale);
     if (step->record && step->stage == TRAIN_MAIN && !keep_step(m, &data)) return 1;
     anygp_progress progress = {.stage = step->stage == TRAIN_MAIN ? "learning" : "starting point",
                                .iteration = step->iteration,
-                               .iterations = steps_given ? settings_integer(s, SET_ITERS) : 0,
+                               .iterations = step->most ? step->most : settings_integer(s, SET_ITERS),
                                .restart = step->restart,
                                .restarts = settings_integer(s, SET_RESTARTS),
                                .objective = step->objective,
@@ -104,37 +104,59 @@ static anygp_status save_model(monitor *m, const checkpoint *c, const hyper *h, 
     return status;
 }
 
+/* The first target's file, or that of a later one. */
+static anygp_status file_of(const monitor *m, char **path, anygp_error *e)
+{
+    size_t size = strlen(m->f->hooks->checkpoint) + 24;
+    if (!(*path = malloc(size))) return fail_memory(e, "the checkpoint's name", (double)size);
+    gp_checkpoint_name(m->f->hooks->checkpoint, m->f->target, *path, size);
+    return ANYGP_OK;
+}
+
+void gp_checkpoint_name(const char *first, int64_t target, char *path, size_t size)
+{
+    if (target == 0)
+        snprintf(path, size, "%s", first);
+    else
+        snprintf(path, size, "%s-%lld", first, (long long)target);
+}
+
 static anygp_status on_save(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior *p,
                             anygp_error *e)
 {
     monitor *m = ctx;
-    char *text = NULL;
+    char *text = NULL, *path = NULL;
     anygp_status status = fingerprint(m, &text, e);
     checkpoint_put_text(c, "settings", text ? text : "");
     if (h->M) checkpoint_put(c, "Z", h->M * h->D, h->Z);
-    if (!ANYGP_FAILED(status)) status = checkpoint_write(c, m->f->hooks->checkpoint, e);
+    if (!ANYGP_FAILED(status)) status = file_of(m, &path, e);
+    if (!ANYGP_FAILED(status)) status = checkpoint_write(c, path, e);
     if (!ANYGP_FAILED(status) && p) status = save_model(m, c, h, objective, jitter, p, e);
     if (p) p->ops->free(p);
     free(text);
+    free(path);
     return status;
 }
 
-/* NULL: the run starts from the beginning, since the checkpoint is of a later target. */
+/* NULL: of several targets this one had not begun, or is done and is fitted again. */
 static anygp_status read_checkpoint(const monitor *m, checkpoint **out, anygp_error *e)
 {
-    char *text = NULL;
-    TRY(checkpoint_read(m->f->hooks->checkpoint, out, e));
-    anygp_status status = fingerprint(m, &text, e);
+    char *text = NULL, *path = NULL;
+    anygp_status status = ANYGP_OK;
+    TRY_DONE(file_of(m, &path, e));
+    if (m->f->columns->targets > 1 && access(path, F_OK) != 0) goto done;
+    TRY_DONE(checkpoint_read(path, out, e));
+    TRY_DONE(fingerprint(m, &text, e));
     const char *was = checkpoint_text(*out, "settings");
-    if (!ANYGP_FAILED(status) && (!was || strcmp(was, text))) {
-        checkpoint_free(*out), *out = NULL;
-        if (m->f->columns->targets == 1)
-            status = fail_with(e, ANYGP_ERR_ARGUMENT,
-                               "%.200s is of a run with other settings or other data; start without --resume, or give "
-                               "the options of that run",
-                               m->f->hooks->checkpoint);
-    }
+    if (was && !strcmp(was, text)) goto done;
+    checkpoint_free(*out), *out = NULL;
+    status = fail_with(e, ANYGP_ERR_ARGUMENT,
+                       "%.200s is of a run with other settings or other data; start without --resume, or give the "
+                       "options of that run",
+                       path);
+done:
     free(text);
+    free(path);
     return status;
 }
 

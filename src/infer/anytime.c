@@ -51,6 +51,7 @@ static anygp_status score(walk *w, anygp_error *e)
 static anygp_status save(walk *w, anygp_error *e)
 {
     posterior *now = NULL;
+    TRY(posterior_now(w, &now, e)); /* which may raise the jitter */
     checkpoint *c = checkpoint_new();
     checkpoint_put_text(c, "run", "anytime");
     checkpoint_put_integer(c, "t", w->t);
@@ -58,7 +59,9 @@ static anygp_status save(walk *w, anygp_error *e)
     checkpoint_put_number(c, "rho_turn", w->rho_turn);
     checkpoint_put_number(c, "jitter", w->jitter);
     checkpoint_put_number(c, "value", isnan(w->value) ? 0 : w->value);
+    checkpoint_put_integer(c, "has_value", !isnan(w->value));
     checkpoint_put_integer(c, "valued", w->valued);
+    checkpoint_put_integer(c, "from", w->from);
     checkpoint_put_integer(c, "record", w->next_record);
     checkpoint_put_integer(c, "absorbing", w->absorbing);
     if (w->absorbing) {
@@ -72,10 +75,10 @@ static anygp_status save(walk *w, anygp_error *e)
     checkpoint_put_integer(c, "adam_t", w->adam.t);
     checkpoint_put(c, "adam_first", w->adam.n, w->adam.first);
     checkpoint_put(c, "adam_second", w->adam.n, w->adam.second);
-    anygp_status status = posterior_now(w, &now, e);
-    if (!ANYGP_FAILED(status) && w->p->comm->rank == 0)
+    anygp_status status = ANYGP_OK;
+    if (w->p->comm->rank == 0)
         status = w->o->save(w->o->ctx, c, w->h, w->value, w->jitter, now, e);
-    else if (now)
+    else
         now->ops->free(now);
     checkpoint_free(c);
     w->saved = clock_seconds();
@@ -98,18 +101,19 @@ static anygp_status restore(walk *w, anygp_error *e)
 {
     const checkpoint *c = w->o->resume;
     const char *run = checkpoint_text(c, "run");
-    int64_t MM = w->q.M * w->q.M, n = w->h->free;
+    int64_t MM = w->q.M * w->q.M, n = w->h->free, has_value = 0;
     double *Lambda = mem_alloc(MM, sizeof *Lambda), *theta1 = mem_alloc(w->q.M, sizeof *theta1);
     bool ok = Lambda && theta1 && run && !strcmp(run, "anytime") && checkpoint_get_integer(c, "t", &w->t) &&
               checkpoint_get_integer(c, "turned", &w->turned) && checkpoint_get_number(c, "rho_turn", &w->rho_turn) &&
               checkpoint_get_number(c, "jitter", &w->jitter) && checkpoint_get_number(c, "value", &w->value) &&
+              checkpoint_get_integer(c, "has_value", &has_value) && checkpoint_get_integer(c, "from", &w->from) &&
               checkpoint_get_integer(c, "valued", &w->valued) && checkpoint_get_integer(c, "record", &w->next_record) &&
               checkpoint_get(c, "Lambda", MM, Lambda) && checkpoint_get(c, "theta1", w->q.M, theta1) &&
               checkpoint_get(c, "u", n, w->u) && checkpoint_get_integer(c, "adam_t", &w->adam.t) &&
               checkpoint_get(c, "adam_first", n, w->adam.first) &&
-              checkpoint_get(c, "adam_second", n, w->adam.second) && w->t >= 0 && restore_sums(w, c) &&
-              gaussian_q_set(&w->q, Lambda, theta1);
-    if (!w->valued) w->value = NAN;
+              checkpoint_get(c, "adam_second", n, w->adam.second) && w->t >= 0 && w->from >= 0 && w->from <= w->t &&
+              restore_sums(w, c) && gaussian_q_set(&w->q, Lambda, theta1);
+    if (!has_value) w->value = NAN;
     if (ok) hyper_unpack(w->h, w->u);
     free(Lambda);
     free(theta1);
@@ -128,6 +132,7 @@ static int look_around(walk *w)
     train_step now = {.stage = TRAIN_MAIN,
                       .iteration = w->t,
                       .evaluations = w->t,
+                      .most = w->steps,
                       .seconds = elapsed(w) - w->paused,
                       .objective = w->value,
                       .rmse = w->rmse,
@@ -211,7 +216,7 @@ static anygp_status walk_open(walk *w, anygp_error *e)
 static void keep_result(const walk *w, train_result *r)
 {
     r->status = w->status;
-    r->objective = w->value, r->exact = w->absorbing && w->t == w->epoch;
+    r->objective = w->value, r->exact = w->exact;
     r->log_prior = hyper_log_prior(w->h, NULL);
     r->iterations = r->evaluations = w->t;
     r->rows = w->model->rows(w->state);

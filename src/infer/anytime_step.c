@@ -44,6 +44,7 @@ static anygp_status make_start(walk *w, anygp_error *e)
     anygp_status status = ANYGP_OK;
     if (!w->model->partition || !w->ops->start) return ANYGP_OK;
     if (n > m->n) n = m->n;
+    free(w->start_S), free(w->start_b);
     chosen = mem_alloc(n, sizeof *chosen);
     w->start_S = mem_doubles(M, M);
     w->start_b = mem_alloc(M, sizeof(double));
@@ -71,11 +72,18 @@ anygp_status walk_begin(walk *w, anygp_error *e)
     return make_start(w, e);
 }
 
+/* Blocks absorbed so far. */
+static int64_t seen_of(const walk *w)
+{
+    int64_t seen = (w->t - w->from) * w->S;
+    return seen < w->P ? seen : w->P;
+}
+
 /* q = prior x likelihood of the blocks seen x (likelihood of the start)^(share of blocks not seen) */
 static bool catch_up(walk *w)
 {
     const double *S, *b;
-    int64_t M = w->q.M, seen = w->t * w->S < w->P ? w->t * w->S : w->P;
+    int64_t M = w->q.M, seen = seen_of(w);
     double rest = w->start_S ? 1 - (double)seen / (double)w->P : 0, *theta1 = mem_alloc(M, sizeof *theta1);
     if (!theta1) return false;
     w->ops->absorbed(w->state, &S, &b);
@@ -94,10 +102,10 @@ static bool catch_up(walk *w)
 static anygp_status absorb(walk *w, anygp_error *e)
 {
     random_stream s = {w->p->seed, RANDOM_STEP, 0};
-    int64_t first = w->t * w->S, count = w->P - first < w->S ? w->P - first : w->S;
+    int64_t first = seen_of(w), count = w->P - first < w->S ? w->P - first : w->S;
     for (int64_t i = 0; i < count; i++) w->which[i] = random_shuffled(s, w->P, first + i);
     w->behind = true;
-    return w->ops->absorb(w->state, count, w->which, w->t == 0, e);
+    return w->ops->absorb(w->state, count, w->which, first == 0, e);
 }
 
 /* ------------------------------------------------------------------------------------------ ready */
@@ -147,13 +155,15 @@ static anygp_status look_at_bound(walk *w, double scale, double times, bool grad
    A value that is no number is not told, and what only the trace wants does not count as time of the run. */
 static anygp_status note_bound(walk *w, anygp_error *e)
 {
-    double began = clock_seconds(), seen = fmin((double)((w->t + 1) * w->S), (double)w->P);
+    double began = clock_seconds();
     if (learns_now(w) || (w->t + 1 < w->next_record && w->t + 1 < w->steps)) return ANYGP_OK;
     w->t++; /* what is seen counts this step */
     anygp_status status = walk_ready(w, false, e);
+    double seen = (double)seen_of(w);
     w->t--;
     if (!ANYGP_FAILED(status))
         status = look_at_bound(w, (double)w->P / (double)w->S, w->absorbing ? (double)w->P / seen : 1, false, e);
+    w->exact = !ANYGP_FAILED(status) && w->absorbing && seen == (double)w->P;
     w->paused += clock_seconds() - began;
     return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
 }
@@ -166,6 +176,21 @@ static bool move_q(walk *w, const double *S, const double *b)
     if (!w->o->anytime.plain) return natural_step(&w->q, rho, prior, S, b);
     w->ops->root(w->state, w->V);
     return plain_step(&w->q, rho, prior, w->V, w->q.M, S, b, &taken);
+}
+
+/* Adam's u on every rank; a place where K_uu has no factor is not gone to. */
+static anygp_status move_hyper(walk *w, anygp_error *e)
+{
+    TRY(train_share(w->p, w->h->free, w->u, e));
+    hyper_unpack(w->h, w->u);
+    w->prepared = w->ops->prepare(w->state, w->h, false, &w->jitter);
+    int broken = !w->prepared;
+    TRY(train_agree(w->p, &broken, e));
+    if (!broken) return ANYGP_OK;
+    memcpy(w->u, w->before, (size_t)w->h->free * sizeof *w->u);
+    hyper_unpack(w->h, w->u);
+    w->prepared = false;
+    return ANYGP_OK;
 }
 
 static anygp_status gradient_step(walk *w, anygp_error *e)
@@ -183,30 +208,37 @@ static anygp_status gradient_step(walk *w, anygp_error *e)
         return fail_with(e, ANYGP_ERR_NUMERIC,
                          "a step leads to a precision that is not positive definite; look at more blocks a step "
                          "(--sample), take smaller steps (--rho) or, in a combination, use other coefficients");
-    if (learning) {
-        hyper_unpack(w->h, w->u);
-        w->prepared = false;
-    }
-    return ANYGP_OK;
+    return learning ? move_hyper(w, e) : ANYGP_OK;
+}
+
+/* At a new L: the epoch from its start, and as many steps more. */
+static anygp_status begin_again(walk *w, anygp_error *e)
+{
+    w->steps += w->t - w->from;
+    w->from = w->t;
+    w->again = false;
+    return make_start(w, e);
 }
 
 static anygp_status try_step(walk *w, anygp_error *e)
 {
     memcpy(w->before, w->u, (size_t)w->h->free * sizeof *w->u);
-    if (w->absorbing && w->t == w->epoch) {
+    if (w->absorbing && w->t - w->from == w->epoch) {
         TRY(walk_ready(w, false, e));
         w->absorbing = false;
     }
     if (!w->prepared) TRY(walk_ready(w, w->t == 0, e));
+    if (w->again) TRY(begin_again(w, e));
+    w->exact = false;
     return w->absorbing ? absorb(w, e) : gradient_step(w, e);
 }
 
-/* Back to where the step began, with more jitter.  What was absorbed holds for the old L alone: then the run goes on from
-   the prior, by gradients. */
+/* Back to where the step began, with more jitter.  What was absorbed holds for the old L alone, and is absorbed again. */
 static void take_back(walk *w)
 {
     w->jitter = fmin(w->jitter > 0 ? 10 * w->jitter : 1e-10, 1e-3);
-    w->prepared = w->absorbing = w->behind = false;
+    w->prepared = w->behind = false;
+    w->again = w->absorbing;
     memcpy(w->u, w->before, (size_t)w->h->free * sizeof *w->u);
     hyper_unpack(w->h, w->u);
 }

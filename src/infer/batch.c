@@ -50,6 +50,20 @@ static void keep_best(batch *q, const double *u, double objective, double log_pr
     loo_keep(&q->r->loo, q->model->loo(q->state, q->h));
 }
 
+enum { BROKEN = 1, LATE = 2 };
+
+/* Heads are computed on each rank, perhaps by another processor to other last bits: rank 0's count, so that all take the
+   same decisions. */
+static anygp_status agree(batch *q, int *flags, double *value)
+{
+    const problem *p = q->p;
+    TRY(train_agree(p, flags, &q->error));
+    if (*flags & BROKEN) return ANYGP_OK;
+    TRY(train_share(p, 1, value, &q->error));
+    TRY(train_share(p, 1, &q->jitter, &q->error));
+    return train_share(p, hyper_size(q->h), q->gp, &q->error);
+}
+
 /* Minus (objective + log prior) in the free parameters. */
 static int evaluate(void *ctx, const double *u, double *f, double *g)
 {
@@ -62,9 +76,13 @@ static int evaluate(void *ctx, const double *u, double *f, double *g)
     bool ok = q->model->evaluate(q->state, q->h, q->first, &q->jitter, &value, q->gp);
     q->first = false;
     q->longest = fmax(q->longest, clock_seconds() - began);
-    flags = out_of_time(q);
-    if (ANYGP_FAILED(train_agree(q->p, &flags, NULL))) return q->status = ANYGP_ERR_INTERNAL, 1;
-    if (!ok) return q->refused = true, 0;
+    if (!ok && q->model->failure && ANYGP_FAILED(q->model->failure(q->state)->status)) {
+        q->error = *q->model->failure(q->state);
+        return q->status = q->error.status, 1;
+    }
+    flags = (ok ? 0 : BROKEN) | (out_of_time(q) ? LATE : 0);
+    if (ANYGP_FAILED(agree(q, &flags, &value))) return q->status = q->error.status, 1;
+    if (flags & BROKEN) return q->refused = true, 0;
     hyper_chain(q->h, q->gp, g);
     double log_prior = hyper_log_prior(q->h, g);
     for (int64_t i = 0; i < q->h->free; i++) {
@@ -73,7 +91,7 @@ static int evaluate(void *ctx, const double *u, double *f, double *g)
     }
     *f = -(value + log_prior);
     if (value + log_prior > q->best) keep_best(q, u, value, log_prior);
-    if (!flags) return 0;
+    if (!(flags & LATE)) return 0;
     return q->status = ANYGP_TIME_LIMIT, 1;
 }
 
@@ -99,6 +117,7 @@ static void put_run(const batch *q, checkpoint *c)
     checkpoint_put_integer(c, "evaluations", q->evaluations);
     checkpoint_put_integer(c, "iterations", q->iterations);
     checkpoint_put_integer(c, "most", q->most);
+    checkpoint_put_integer(c, "allowed", q->o->iterations);
     checkpoint_put_number(c, "jitter", q->jitter);
     checkpoint_put_number(c, "best", q->best);
     checkpoint_put_number(c, "objective", q->r->objective);
@@ -130,8 +149,9 @@ static anygp_status get_run(batch *q, anygp_error *e)
 {
     const checkpoint *c = q->o->resume;
     const char *kind = checkpoint_text(c, "run");
-    int64_t n = q->h->free;
-    bool ok = kind && !strcmp(kind, "batch") && checkpoint_get_integer(c, "restart", &q->restart) &&
+    int64_t n = q->h->free, allowed = 0;
+    bool ok = kind && !strcmp(kind, "batch") && checkpoint_get_integer(c, "allowed", &allowed) &&
+              checkpoint_get_integer(c, "restart", &q->restart) &&
               checkpoint_get_integer(c, "evaluations", &q->evaluations) &&
               checkpoint_get_integer(c, "iterations", &q->iterations) && checkpoint_get_integer(c, "most", &q->most) &&
               checkpoint_get_number(c, "jitter", &q->jitter) && checkpoint_get_number(c, "best", &q->best) &&
@@ -143,6 +163,8 @@ static anygp_status get_run(batch *q, anygp_error *e)
         return fail_with(e, ANYGP_ERR_FILE,
                          "the checkpoint is of another run; start without --resume, or with the options of the run "
                          "that wrote it");
+    q->most += q->o->iterations - allowed; /* --iters may have changed */
+    if (q->most < 0) q->most = 0;
     if (!q->model->loo) return ANYGP_OK;
     double value, jitter = q->r->jitter;
     hyper_unpack(q->h, q->best_u);
@@ -178,7 +200,7 @@ static int iteration(void *ctx, int64_t iter, int64_t evaluations, double f, dou
     q->iterations++;
     enum { STOP = 1, SAVE = 2 };
     int flags = q->o->report && q->p->comm->rank == 0 && q->o->report(q->o->ctx, &step) ? STOP : 0;
-    if (!q->quiet && clock_seconds() - q->saved > q->o->save_every) flags |= SAVE;
+    if (q->optimiser && !q->quiet && clock_seconds() - q->saved > q->o->save_every) flags |= SAVE;
     if (ANYGP_FAILED(train_agree(q->p, &flags, &q->error))) return q->status = q->error.status, 1;
     if (flags & SAVE && ANYGP_FAILED(save(q, &q->error))) return q->status = q->error.status, 1;
     return flags & STOP ? (q->status = ANYGP_INTERRUPTED, 1) : 0;

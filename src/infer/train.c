@@ -36,6 +36,12 @@ anygp_status train_agree(const problem *p, int *flags, anygp_error *e)
     return p->comm->size == 1 ? ANYGP_OK : p->comm->broadcast(p->comm->ctx, 0, sizeof *flags, flags, e);
 }
 
+anygp_status train_share(const problem *p, int64_t n, double *x, anygp_error *e)
+{
+    const comm *c = p->comm;
+    return c->size == 1 ? ANYGP_OK : c->broadcast(c->ctx, 0, n * (int64_t)sizeof *x, x, e);
+}
+
 /* ------------------------------------------------------------------------------------ the start */
 
 /* What ends the search for a starting point: the time limit, or the caller, who is asked now and then. */
@@ -126,7 +132,8 @@ done:
 static anygp_status find_start(const model_ops *model, const problem *p, hyper *h, const train_options *o, watch *w,
                                anygp_error *e)
 {
-    bool learns = h->free > 0 && !model->no_learning && (o->iterations > 0 || o->anytime.learn);
+    bool learns = h->free > 0 && !model->no_learning &&
+                  (o->anytime.on ? o->anytime.learn || o->iterations > 0 : o->iterations > 0);
     if (p->comm->rank == 0) {
         if (learns) TRY(start_from_data(p, h, enough, w, e));
         if (learns && !w->status && (model->inducing || model->size(p) > WARM_ABOVE))

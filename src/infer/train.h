@@ -13,6 +13,7 @@ typedef enum train_stage { TRAIN_SCAN, TRAIN_WARM_UP, TRAIN_MAIN } train_stage;
 typedef struct train_step { /* one row of the trace */
     train_stage stage;
     int64_t iteration, evaluations, restart;
+    int64_t most; /* iterations of the run; 0: as the caller said */
     double seconds;
     double objective;  /* without the prior */
     double rmse, mnlp; /* leave-one-out or validation, model units; NaN where there is none */
@@ -62,7 +63,8 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
                    posterior **out, anygp_error *e);
 void train_result_clear(train_result *r);
 
-/* What rank 0 says of these flags counts on every rank. */
+/* What rank 0 says of these flags, or has in these numbers, counts on every rank. */
 anygp_status train_agree(const problem *p, int *flags, anygp_error *e);
+anygp_status train_share(const problem *p, int64_t n, double *x, anygp_error *e);
 
 #endif

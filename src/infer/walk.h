@@ -17,6 +17,9 @@ typedef struct walk {
     int64_t epoch; /* steps that see every block once */
     int64_t t;     /* steps done */
     bool absorbing;
+    int64_t from;    /* the step at which that began */
+    bool again;      /* it is to begin again, at another L */
+    bool exact;      /* `value` is that of all rows */
     bool behind;     /* q is still to be made of what was absorbed */
     int64_t turned;  /* the step from which hyperparameters stay; -1: not yet */
     double rho_turn; /* rho there */

@@ -53,7 +53,7 @@ void la_serial_begin(int threads)
 
 void la_serial_end(int threads)
 {
-    if (threads > 1 && has_own_threads()) openblas_set_num_threads(threads);
+    if (threads > 1 && has_own_threads()) openblas_set_num_threads(threads_max());
 }
 
 double la_dot(int64_t n, const double *x, const double *y) { return cblas_ddot(narrow(n), x, 1, y, 1); }

@@ -36,7 +36,6 @@ typedef struct driver driver;
 /* keep: bytes that may be spent on what stat leaves for reverse; 0: everything is computed twice. */
 anygp_status driver_open(const block_model *m, row_blocks *b, const comm *c, double keep, driver **out, anygp_error *e);
 void driver_close(driver *d); /* accepts NULL */
-const comm *driver_comm(const driver *d);
 /* Whether a reverse will follow the next driver_stat: only then is anything kept for it. */
 void driver_expect_reverse(driver *d, bool expected);
 

@@ -142,6 +142,7 @@ anygp_status model_combine(const char *text, const model_ops **out, anygp_error 
     for (int64_t i = 0; i < x.count; i++) {
         c->kind.terms.term[i] = (sparse_term){kind_of(x.model[i])->kept, x.alpha[i]};
         c->ops.partition |= x.model[i]->partition;
+        if (x.model[i]->partition) c->ops.bytes = x.model[i]->bytes; /* those of whole blocks */
     }
     write_name(&x, c->name);
     *out = connected(c);

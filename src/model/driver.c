@@ -63,7 +63,6 @@ void driver_close(driver *d)
     free(d);
 }
 
-const comm *driver_comm(const driver *d) { return d->comm; }
 void driver_expect_reverse(driver *d, bool expected) { d->expects = expected; }
 
 /* ------------------------------------------------------------------------------------ one pass */

@@ -152,6 +152,8 @@ struct model_ops {
     /* Objective at h and, if gp is not NULL, its gradient in the hyper_size(h) natural parameters.  Jitter is `*jitter`
        times the mean diagonal; with `grow` it may be raised on failure.  False: not finite here. */
     bool (*evaluate)(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
+    /* Why the last evaluate failed, where that was not the numbers: an error to end with.  NULL: it cannot. */
+    const anygp_error *(*failure)(const void *state);
     /* Leave-one-out at the last evaluate with gradient; the arrays belong to the state.  NULL: the model has none. */
     const leave_one_out *(*loo)(void *state, const hyper *h);
     /* The posterior at h; takes what it can from the state, which can only be closed afterwards. */

@@ -15,8 +15,8 @@ typedef struct sparse_state {
     const problem *problem;
     driver *driver;
     double *stat, *adjoint;
-    int64_t adjoint_size;
-    double *at; /* hyperparameters and inducing inputs of the last evidence; NaN first: none */
+    anygp_error failure; /* of the last evaluate, other than its numbers */
+    double *at;          /* hyperparameters and inducing inputs of the last evidence; NaN first: none */
     double *now;
 } sparse_state;
 
@@ -76,9 +76,8 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     if (q->kind->terms.count) sparse_combine(&q->s, &q->kind->terms);
     TRY_DONE(driver_open(runs(q->kind), p->blocks, p->comm, p->keep, &q->driver, e));
     q->s.h = h;
-    q->adjoint_size = runs(q->kind)->adjoint_size(&q->s);
     q->stat = mem_alloc(runs(q->kind)->stat_size(&q->s), sizeof(double));
-    q->adjoint = mem_alloc(q->adjoint_size, sizeof(double));
+    q->adjoint = mem_alloc(runs(q->kind)->adjoint_size(&q->s), sizeof(double));
     q->at = mem_alloc(h->count + h->M * h->D, sizeof(double));
     q->now = mem_alloc(h->count + h->M * h->D, sizeof(double));
     if (q->at) q->at[0] = NAN;
@@ -128,14 +127,26 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
     return ANYGP_OK;
 }
 
+static anygp_status evidence_and_gradient(sparse_state *q, const hyper *h, bool grow, double *jitter, double *value,
+                                          double *gp, anygp_error *e)
+{
+    TRY(evidence(q, h, grow, jitter, gp != NULL, value, e));
+    if (!gp) return ANYGP_OK;
+    TRY(driver_reverse(q->driver, &q->s, 0, NULL, 1, q->adjoint, e));
+    return sparse_finish(&q->s, q->adjoint, gp) ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+}
+
 static bool sparse_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp)
 {
     sparse_state *q = state;
-    if (ANYGP_FAILED(evidence(q, h, grow, jitter, gp != NULL, value, NULL))) return false;
-    if (!gp) return true;
-    return !ANYGP_FAILED(driver_reverse(q->driver, &q->s, 0, NULL, 1, q->adjoint, NULL)) &&
-           sparse_finish(&q->s, q->adjoint, gp);
+    anygp_error why;
+    anygp_status status = evidence_and_gradient(q, h, grow, jitter, value, gp, &why);
+    q->failure = (anygp_error){.status = ANYGP_OK};
+    if (ANYGP_FAILED(status) && status != ANYGP_ERR_NUMERIC) q->failure = why;
+    return !ANYGP_FAILED(status);
 }
+
+static const anygp_error *sparse_failure(const void *state) { return &((const sparse_state *)state)->failure; }
 
 /* pic keeps its rows; only rank 0 predicts. */
 static anygp_status add_rows(const sparse_state *q, posterior *p, anygp_error *e)
@@ -291,6 +302,7 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
                                   .size = sparse_size,                                                                 \
                                   .open = sparse_state_open,                                                           \
                                   .evaluate = sparse_evaluate,                                                         \
+                                  .failure = sparse_failure,                                                           \
                                   .posterior = sparse_to_posterior,                                                    \
                                   .rows = sparse_rows_behind,                                                          \
                                   .close = sparse_state_close,                                                         \

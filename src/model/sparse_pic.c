@@ -375,6 +375,10 @@ anygp_status pic_correct(const sparse_posterior *p, int64_t n, const double *X, 
                          double *A, double *mean, double *variance, double *cov, int64_t ldc, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
+    if (!p->rows)
+        return fail_with(
+            e, ANYGP_ERR_ARGUMENT,
+            "of a pic model that was fitted over several processes only rank 0 has the rows; use it there");
     int64_t P = p->rows->blocks, *block = mem_alloc(n, sizeof *block), *order = mem_alloc(n, sizeof *order);
     int64_t *count = mem_alloc(P + 1, sizeof *count);
     visit *v = mem_alloc(n < P ? n : P, sizeof *v);

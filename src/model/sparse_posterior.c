@@ -140,8 +140,6 @@ static const posterior_ops sparse_posterior_ops = {.work_doubles = sparse_work,
                                                    .marginal_in = marginal_in,
                                                    .joint_in = joint_in};
 
-bool posterior_is_sparse(const posterior *p) { return p->ops == &sparse_posterior_ops; }
-
 static double *copied(int64_t rows, int64_t cols, const double *from)
 {
     double *to = mem_doubles(rows, cols);

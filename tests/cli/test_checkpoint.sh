@@ -113,6 +113,11 @@ checkpoint_that_cannot_be_written_is_said() {
     refuses 'full.agp.checkpoint' fit few.csv -q -o full.agp "${steps[@]}" --iters 100000000 --checkpoint 0.01s
 }
 
+checkpoints_of_a_fit_with_nothing_to_learn() {
+    anygp fit train.csv -q -o m.agp --model dtc --fix all --inducing 10 --checkpoint 0s >/dev/null && anygp info m.agp >/dev/null &&
+        anygp fit train.csv -q -o m.agp --model 'combine(dtc=0.3,fitc=0.7)' --inducing 10 --checkpoint 0s >/dev/null && anygp info m.agp >/dev/null
+}
+check checkpoints_of_a_fit_with_nothing_to_learn
 check batch_goes_on_to_the_same_bits
 check learned_inducing_inputs_go_on_to_the_same_bits
 check steps_that_learn_go_on_to_the_same_bits

@@ -18,7 +18,7 @@ def measure(a, path, rows, folder):
     trace, model = os.path.join(folder, "trace.csv"), os.path.join(folder, "m.agp")
     command = [a.anygp, "fit", path, "-q", "-o", model, "--model", a.model, "--inducing", str(a.inducing), "--blocks",
                str(rows // 1000), "--iters", str(a.steps), "--fix", "all", "--kernel", "rbf(variance=1,lengthscale=0.5)",
-               "--noise", "0.01", "--rho", "1", "--tau", "1", "--kappa", "1", "--memory", a.memory, "--trace", trace]
+               "--noise", "0.01", "--rho", "1", "--tau", "1", "--kappa", "1", "--memory", a.memory, "--threads", a.threads, "--trace", trace]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     if status:
@@ -37,6 +37,7 @@ def main():
     p.add_argument("--inducing", type=int, default=512)
     p.add_argument("--steps", type=int, default=300)
     p.add_argument("--memory", default="200M")
+    p.add_argument("--threads", default="1", help="one by default: waking a second one takes a time that varies more than what is measured")
     p.add_argument("--folder", default=None)
     p.add_argument("--repeats", type=int, default=3)
     a = p.parse_args()

@@ -41,6 +41,12 @@ def ticks(low, high, count=5):
     return [round(first + i * step, 12) for i in range(int((high - first) / step + 1e-9) + 1)]
 
 
+def log_ticks(low, high):
+    marks = [1] if high - low > 2.5 else [1, 2, 5] if high - low < 1.5 else [1, 3]
+    values = [m * 10 ** k for k in range(math.floor(low), math.ceil(high) + 1) for m in marks]
+    return [v for v in values if low - 1e-9 <= math.log10(v) <= high + 1e-9]
+
+
 def draw_panel(p, offset):
     xs = [x for pairs, _, _ in p["lines"] for x, _ in pairs] + [q[0] for q in p["points"]]
     ys = [y for pairs, _, _ in p["lines"] for _, y in pairs] + [q[1] for q in p["points"]] + [v[0] for v in p["levels"]]
@@ -58,8 +64,7 @@ def draw_panel(p, offset):
 
     left, bottom = offset + LEFT, HEIGHT - BOTTOM
     out = [f'<path d="M{left} {TOP}V{bottom}H{offset + WIDTH - RIGHT}" fill="none" stroke="black"/>']
-    for t in ticks(x0, x1):
-        value = 10 ** t if p["logx"] else t
+    for value in log_ticks(x0, x1) if p["logx"] else ticks(x0, x1):
         x = at(value, y0)[0]
         out.append(f'<text x="{x:.1f}" y="{bottom + 15}" text-anchor="middle">{value:.3g}</text>'
                    f'<path d="M{x:.1f} {bottom}v4" stroke="black"/>')

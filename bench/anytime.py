@@ -4,7 +4,7 @@ for each model or by one for all, and shared by the two.  Needs nothing but Pyth
 
     anytime.py ANYGP NAME train.csv.gz test.csv.gz --inducing M --blocks P [--seeds 5] [--steps T] [--sample S] [--learn-with pic] [--out DIR]
 
-Prints a table; writes DIR/NAME.json (everything) and DIR/NAME.svg (RMSE against iterations and time, PE against TE).
+Prints a table; writes DIR/NAME.json (everything) and DIR/NAME.svg (RMSE against iterations and time, MNLP against time, PE against TE).
 TE (PE) at iteration t is the time (RMSE) of the batch model over that of its anytime variant after t steps, both from the
 moment when rows, blocks and inducing inputs are ready; scoring does not count.
 """
@@ -124,7 +124,7 @@ def report(result, model):
 
 
 def draw(result, path):
-    f = Figure(3, f"{result['data']}: {result['inducing']} inducing inputs, {result['blocks']} blocks")
+    f = Figure(4, f"{result['data']}: {result['inducing']} inducing inputs, {result['blocks']} blocks")
     for k, model in enumerate(MODELS):
         m = result["models"][model]
         rows = curve(m)
@@ -133,10 +133,13 @@ def draw(result, path):
         f.level(0, rmse, k, model)
         f.line(1, [r["seconds"] for r in rows], [r["rmse"] for r in rows], k, model + "+")
         f.point(1, seconds, rmse, k, model)
-        f.line(2, [seconds / r["seconds"] for r in rows], [rmse / r["rmse"] for r in rows], k, model + "+")
+        f.line(2, [r["seconds"] for r in rows], [r["mnlp"] for r in rows], k, model + "+")
+        f.point(2, seconds, mean([b["mnlp"] for b in m["batch"]]), k, model)
+        f.line(3, [seconds / r["seconds"] for r in rows], [rmse / r["rmse"] for r in rows], k, model + "+")
     f.axes(0, "iterations", "RMSE on the test rows", logx=True)
     f.axes(1, "seconds", "RMSE", logx=True)
-    f.axes(2, "time efficiency TE", "predictive efficiency PE", logx=True)
+    f.axes(2, "seconds", "MNLP", logx=True)
+    f.axes(3, "time efficiency TE", "predictive efficiency PE", logx=True)
     f.write(path)
 
 

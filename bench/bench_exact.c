@@ -11,27 +11,9 @@
 #include "linalg/blas.h"
 #include "linalg/linalg.h"
 #include "model/model.h"
+#include "support.h"
 
-enum { D = 8, REPEATS = 5 };
-
-static double *normals(uint64_t stream, int64_t n)
-{
-    double *x = mem_alloc(n, sizeof *x);
-    for (int64_t i = 0; x && i < n; i++)
-        x[i] = random_normal((random_stream){.seed = 1, .use = RANDOM_TEST, .sub = stream}, (uint64_t)i);
-    if (!x) exit(2);
-    return x;
-}
-
-static kernel *parse(const char *text)
-{
-    kernel_input in[D];
-    kernel *k;
-    anygp_error e;
-    for (int64_t i = 0; i < D; i++) in[i] = (kernel_input){NULL, i, INPUT_NUMBER, i};
-    if (kernel_parse(text, in, D, D, &k, &e) != ANYGP_OK) fprintf(stderr, "%s\n", e.text), exit(1);
-    return k;
-}
+enum { REPEATS = 5 };
 
 /* dpotrf and dpotri of K + 0.1 I. */
 static double lapack_seconds(const kernel *k, int64_t n, const double *X, double *K)

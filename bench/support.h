@@ -1,0 +1,33 @@
+/* What the benchmarks of models share: numbers to work on, and a kernel over D inputs. */
+#ifndef BENCH_SUPPORT_H
+#define BENCH_SUPPORT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "kernel/kernel.h"
+
+enum { D = 8 };
+
+static inline double *normals(uint64_t stream, int64_t n)
+{
+    double *x = mem_alloc(n, sizeof *x);
+    for (int64_t i = 0; x && i < n; i++)
+        x[i] = random_normal((random_stream){.seed = 1, .use = RANDOM_TEST, .sub = stream}, (uint64_t)i);
+    if (!x) exit(2);
+    return x;
+}
+
+static inline kernel *parse(const char *text)
+{
+    kernel_input in[D];
+    kernel *k;
+    anygp_error e;
+    for (int64_t i = 0; i < D; i++) in[i] = (kernel_input){NULL, i, INPUT_NUMBER, i};
+    if (kernel_parse(text, in, D, D, &k, &e) != ANYGP_OK) fprintf(stderr, "%s\n", e.text), exit(1);
+    return k;
+}
+
+#endif

@@ -1,9 +1,34 @@
 #include "data/blocks.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+
+enum { PART_LEAST = 100, PART_MOST = 500 };
+
+bool block_name_of(double value, int64_t *name)
+{
+    bool whole = fabs(value) < 9e15 && value == floor(value);
+    if (whole) *name = (int64_t)value;
+    return whole;
+}
+
+anygp_status block_names_of(int64_t n, const double *values, const char *source, int64_t first, int64_t *names,
+                            anygp_error *e)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!block_name_of(values[i], &names[i]))
+            return fail_with(e, ANYGP_ERR_DATA, "%.200s, row %lld: %g is not a block; blocks are whole numbers", source,
+                             (long long)(first + i) + 1, values[i]);
+    return ANYGP_OK;
+}
+
+int64_t blocks_part_rows(int64_t inducing)
+{
+    return inducing < PART_LEAST ? PART_LEAST : inducing > PART_MOST ? PART_MOST : inducing;
+}
 
 anygp_status blocks_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e)
 {

@@ -3,6 +3,7 @@
 #ifndef DATA_BLOCKS_H
 #define DATA_BLOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -36,6 +37,14 @@ struct row_blocks {
     int64_t largest; /* rows a block has at most */
     double total;    /* sum of the weights of all rows */
 };
+
+/* The name of a block as a number in a file or an array: whole, and exact as a double.  False: it is none. */
+bool block_name_of(double value, int64_t *name);
+/* Those of n rows, the first of which is row `first` (from 0) of the file called `source`. */
+anygp_status block_names_of(int64_t n, const double *values, const char *source, int64_t first, int64_t *names,
+                            anygp_error *e);
+/* Rows of a part of the input space where the user does not say: as many as inducing inputs, within bounds. */
+int64_t blocks_part_rows(int64_t inducing);
 
 /* Block i.  Several threads may ask at once, each with a buffer of its own. */
 anygp_status blocks_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e);

@@ -142,18 +142,6 @@ static anygp_status make_room(block_file *b, int64_t n, anygp_error *e)
     return ANYGP_OK;
 }
 
-static anygp_status take_names(block_file *b, int64_t n, int64_t first, anygp_error *e)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double v = b->cell[i];
-        if (!(fabs(v) < 9e15 && v == floor(v)))
-            return fail_with(e, ANYGP_ERR_DATA, "%s, row %lld: %g is not a block; blocks are whole numbers",
-                             reader_name(b->reader), (long long)(first + i) + 1, v);
-        b->name[i] = (int64_t)v;
-    }
-    return ANYGP_OK;
-}
-
 anygp_status block_file_next(block_file *b, int64_t n, anygp_error *e)
 {
     if (!b || n == 0) return ANYGP_OK;
@@ -163,7 +151,7 @@ anygp_status block_file_next(block_file *b, int64_t n, anygp_error *e)
     if (got < n)
         return fail_with(e, ANYGP_ERR_DATA, "%s has no row %lld; it needs a block for each row of the data",
                          reader_name(b->reader), (long long)(first + got) + 1);
-    TRY(take_names(b, n, first, e));
+    TRY(block_names_of(n, b->cell, reader_name(b->reader), first, b->name, e));
     for (int64_t k = 0; k < b->targets; k++)
         TRY(block_map_find(b->map[k], n, b->name, first, b->block + k * b->room, e));
     return ANYGP_OK;

@@ -15,9 +15,7 @@ enum {
     SAMPLE_A_BLOCK = 25,  /* and so many for each block of a partition */
     SAMPLE_A_POINT = 10,  /* or inducing input */
     ROWS_A_BLOCK = 1000,  /* where rows stand alone */
-    PART_LEAST = 100,     /* rows of a part of the input space, by default as many as inducing inputs */
-    PART_MOST = 500,
-    OVERSIZE = 2 /* a part has at most so many times the mean number of rows */
+    OVERSIZE = 2          /* a part has at most so many times the mean number of rows */
 };
 static const double ROWS_SHARE = 0.25,
                     KEEP_SHARE = 0.4; /* of the memory: rows in model units, products between passes */
@@ -62,8 +60,7 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static int64_t default_blocks(const block_fit *b)
 {
-    int64_t part = b->M < PART_LEAST ? PART_LEAST : b->M > PART_MOST ? PART_MOST : b->M;
-    return ceil_div(rows_count(b->source), b->g->model->partition ? part : ROWS_A_BLOCK);
+    return ceil_div(rows_count(b->source), b->g->model->partition ? blocks_part_rows(b->M) : ROWS_A_BLOCK);
 }
 
 static int64_t sample_size(const block_fit *b)
@@ -133,14 +130,8 @@ anygp_status blocks_from_file(const char *path, int64_t n, int64_t **out, anygp_
                            path, (long long)t->rows, (long long)t->cols, (long long)n);
     else if (!(ids = mem_alloc(n, sizeof *ids)))
         status = fail_memory(e, "the blocks of the rows", 8.0 * (double)n);
-    for (int64_t i = 0; i < n && !ANYGP_FAILED(status); i++) {
-        double v = t->values[i];
-        if (!(fabs(v) < 9e15 && v == floor(v)))
-            status = fail_with(e, ANYGP_ERR_DATA, "%.200s, row %lld: %g is not a block; blocks are whole numbers", path,
-                               (long long)i + 1, v);
-        else
-            ids[i] = (int64_t)v;
-    }
+    else
+        status = block_names_of(n, t->values, path, 0, ids, e);
     table_free(t);
     if (ANYGP_FAILED(status))
         free(ids);

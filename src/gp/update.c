@@ -328,14 +328,7 @@ static anygp_status next_blocks(update_file *f, int64_t n, int64_t first, anygp_
     if (!f->blocks) return ANYGP_OK;
     TRY(reader_next(f->blocks, n > 0 ? n : 1, f->block, &got, e));
     if (got != n) return wrong_length(f, e);
-    for (int64_t i = 0; i < n; i++) {
-        double v = f->block[i];
-        if (!(fabs(v) < 9e15 && v == floor(v)))
-            return fail_with(e, ANYGP_ERR_DATA, "%.200s, row %lld: %g is not a block; blocks are whole numbers",
-                             reader_name(f->blocks), (long long)(first + i) + 1, v);
-        f->ids[i] = (int64_t)v;
-    }
-    return ANYGP_OK;
+    return block_names_of(n, f->block, reader_name(f->blocks), first, f->ids, e);
 }
 
 static anygp_status next_rows(update_file *f, int64_t *got, anygp_error *e)

@@ -149,8 +149,8 @@ static bool rows_make_sense(const named_array *start, const named_array *ids, co
         if (s != floor(s) || s < last || (b == 0 && s != 0)) return false;
         last = s;
     }
-    for (int64_t b = 0; b < ids->rows; b++)
-        if (!(fabs(ids->values[b]) < 9e15 && ids->values[b] == floor(ids->values[b]))) return false;
+    for (int64_t b = 0, name; b < ids->rows; b++)
+        if (!block_name_of(ids->values[b], &name)) return false;
     for (int64_t i = 0; i < w->rows; i++)
         if (!(w->values[i] > 0)) return false;
     return last == (double)w->rows;
@@ -197,12 +197,6 @@ anygp_status pic_rows_blocks(const pic_rows *r, row_blocks **out, anygp_error *e
     anygp_status status = blocks_of_arrays(r->blocks, start, r->D, r->X, r->y, r->w, out, e);
     free(start);
     return status;
-}
-
-const double *pic_rows_ids(const pic_rows *r, int64_t *blocks)
-{
-    *blocks = r->blocks;
-    return r->ids;
 }
 
 const router *pic_rows_router(const pic_rows *r) { return r->route; }

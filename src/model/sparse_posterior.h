@@ -52,9 +52,8 @@ int64_t pic_blocks(const pic_rows *r, const double **names);
 /* Takes the arrays' memory over on success. */
 anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **out, anygp_error *e);
 
-/* What an update needs of them: the rows as blocks (r outlives those), their names, and the way to them. */
+/* What an update needs of them besides: the rows as blocks (r outlives those), and the way to them. */
 anygp_status pic_rows_blocks(const pic_rows *r, row_blocks **out, anygp_error *e);
-const double *pic_rows_ids(const pic_rows *r, int64_t *blocks);
 const router *pic_rows_router(const pic_rows *r);
 
 /* given[n]: the block of each row; NULL: the one it is routed to.  A[Mt,n] of rows X goes in; what multiplies v given the block's rows comes out.  mean[n] gets the blocks' share of the

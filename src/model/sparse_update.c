@@ -4,7 +4,7 @@
    So the statistics of the new rows are added, and the head is run again: O(n M^2 + M^3) for n new rows, whatever came
    before.  Which of the new rows form a block:
        sor, dtc, fitc, fic   it does not matter
-       pitc   those of one id; without ids a chunk of rows is cut by a kd-tree into parts of at most PART_MOST
+       pitc   those of one id; without ids a chunk of rows is cut by a kd-tree into parts of at most blocks_part_rows
        pic    those of one id, or of one place of the router, together with the rows the block has: the statistics of the
               old block are taken off and those of the enlarged one are added.  The matrix can only grow by that:
               a block knows more of v with more rows, A G^-1 A' of the enlarged block >= that of the old one
@@ -18,8 +18,6 @@
 #include "data/rows.h"
 #include "linalg/linalg.h"
 #include "model/sparse_posterior.h"
-
-enum { PART_LEAST = 100, PART_MOST = 500 }; /* rows of a part, between them as many as inducing inputs */
 
 /* Rows that wait until all have come, each with its block. */
 typedef struct waiting_rows {
@@ -82,11 +80,11 @@ static anygp_status head(sparse_update *u, double *value, anygp_error *e)
 /* The names of pic's blocks, so that index i is block i. */
 static anygp_status name_blocks(sparse_update *u, anygp_error *e)
 {
-    int64_t blocks, index;
-    const double *ids = pic_rows_ids(u->from->rows, &blocks);
+    const double *ids;
+    int64_t blocks = pic_blocks(u->from->rows, &ids), name, index;
     for (int64_t i = 0; i < blocks; i++) {
-        bool whole = fabs(ids[i]) < 9e15 && ids[i] == floor(ids[i]);
-        if (whole) TRY(id_table_index(&u->ids, (int64_t)ids[i], &index, e));
+        bool whole = block_name_of(ids[i], &name);
+        if (whole) TRY(id_table_index(&u->ids, name, &index, e));
         if (!whole || index != i)
             return fail_with(e, ANYGP_ERR_FILE, "the names of the model's blocks are not valid; its file is damaged");
     }
@@ -161,7 +159,7 @@ static anygp_status add_alone(sparse_update *u, int64_t n, const double *X, cons
 static anygp_status cut(const sparse_update *u, int64_t n, const double *X, int64_t *block, int64_t *count,
                         anygp_error *e)
 {
-    int64_t D = u->s.D, M = u->s.M, most = M < PART_LEAST ? PART_LEAST : M > PART_MOST ? PART_MOST : M;
+    int64_t D = u->s.D, most = blocks_part_rows(u->s.M);
     router *tree = NULL;
     TRY(router_kdtree(n, D, X, D, 1, &tree, e));
     anygp_status status = router_split(tree, 0, most, n, X, D, block, e);
@@ -208,10 +206,10 @@ static anygp_status reserve(waiting_rows *r, int64_t more, int64_t D, anygp_erro
 /* Only where blocks are found by the means of their members can a new one be found at all. */
 static anygp_status check_new_block(const sparse_update *u, int64_t block, anygp_error *e)
 {
-    int64_t blocks;
+    const double *names;
     if (!is_pic(u)) return ANYGP_OK;
-    pic_rows_ids(u->from->rows, &blocks);
-    if (block < blocks || router_kind_of(pic_rows_router(u->from->rows)) == ROUTER_MEANS) return ANYGP_OK;
+    if (block < pic_blocks(u->from->rows, &names) || router_kind_of(pic_rows_router(u->from->rows)) == ROUTER_MEANS)
+        return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_DATA,
                      "there is no block %lld in the model, and its cut of the input space has no place for a new one; "
                      "leave --blocks-from out, or fit with it",

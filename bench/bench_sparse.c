@@ -35,7 +35,7 @@ static row_blocks *cut(int64_t n, int64_t size, const double *X, const double *y
     int64_t P = (n + size - 1) / size, *start = mem_alloc(P + 1, sizeof *start);
     row_blocks *b;
     for (int64_t i = 0; i <= P; i++) start[i] = i * size < n ? i * size : n;
-    if (blocks_of_arrays(P, start, D, X, y, NULL, &b, NULL)) exit(2);
+    if (blocks_of_arrays(P, start, D, 1, X, y, NULL, &b, NULL)) exit(2);
     free(start);
     return b;
 }

@@ -40,18 +40,19 @@ void blocks_free(row_blocks *b)
     if (b) b->ops->free(b);
 }
 
-anygp_status block_buffer_reserve(block_buffer *buffer, int64_t n, int64_t D, double **X, double **y, double **w,
-                                  anygp_error *e)
+anygp_status block_buffer_reserve(block_buffer *buffer, int64_t n, int64_t D, int64_t Q, double **X, double **y,
+                                  double **w, anygp_error *e)
 {
     size_t cells;
-    if (!size_mul(n, D + 2, &cells)) return fail_memory(e, "a block of rows", 8.0 * (double)n * (double)(D + 2));
+    if (!size_mul(n, D + Q + 1, &cells))
+        return fail_memory(e, "a block of rows", 8.0 * (double)n * (double)(D + Q + 1));
     if ((int64_t)cells > buffer->capacity) {
         block_buffer_clear(buffer);
         if (!(buffer->cells = mem_alloc((int64_t)cells, sizeof(double))))
             return fail_memory(e, "a block of rows", 8.0 * (double)cells);
         buffer->capacity = (int64_t)cells;
     }
-    *X = buffer->cells, *y = *X + n * D, *w = *y + n;
+    *X = buffer->cells, *y = *X + n * D, *w = *y + n * Q;
     return ANYGP_OK;
 }
 
@@ -75,8 +76,11 @@ static anygp_status array_get(row_blocks *b, int64_t i, block_buffer *buffer, ro
     const array_blocks *a = (const array_blocks *)b;
     int64_t at = a->start[i];
     (void)buffer, (void)e;
-    *out = (row_block){
-        .index = i, .n = a->start[i + 1] - at, .X = a->X + at * b->D, .y = a->y + at, .w = a->w ? a->w + at : a->ones};
+    *out = (row_block){.index = i,
+                       .n = a->start[i + 1] - at,
+                       .X = a->X + at * b->D,
+                       .y = a->y + at * b->Q,
+                       .w = a->w ? a->w + at : a->ones};
     return ANYGP_OK;
 }
 
@@ -88,13 +92,13 @@ static void array_free(row_blocks *b)
     free(a);
 }
 
-anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, const double *X, const double *y,
-                              const double *w, row_blocks **out, anygp_error *e)
+anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, int64_t Q, const double *X,
+                              const double *y, const double *w, row_blocks **out, anygp_error *e)
 {
     static const blocks_ops ops = {array_get, array_free};
     array_blocks *a = calloc(1, sizeof *a);
     if (!a) return fail_memory(e, "the blocks", sizeof *a);
-    a->base = (row_blocks){.ops = &ops, .count = count, .D = D};
+    a->base = (row_blocks){.ops = &ops, .count = count, .D = D, .Q = Q};
     a->X = X, a->y = y, a->w = w;
     a->start = mem_alloc(count + 1, sizeof *a->start);
     for (int64_t i = 0; i < count; i++)

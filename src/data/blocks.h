@@ -13,7 +13,7 @@ typedef struct row_block {
     int64_t index;
     int64_t n;       /* rows; may be 0 */
     const double *X; /* n x D, row-major, model units */
-    const double *y; /* n, model units */
+    const double *y; /* n x Q, row-major, model units: the targets, and what they were exposed to */
     const double *w; /* n: the row counts so many times; all > 0 */
 } row_block;
 
@@ -34,6 +34,7 @@ struct row_blocks {
     const blocks_ops *ops;
     int64_t count;   /* P */
     int64_t D;       /* inputs of a row */
+    int64_t Q;       /* numbers of y a row has; 1 for most models */
     int64_t largest; /* rows a block has at most */
     double total;    /* sum of the weights of all rows */
 };
@@ -50,18 +51,18 @@ int64_t blocks_part_rows(int64_t inducing);
 anygp_status blocks_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e);
 void blocks_free(row_blocks *b); /* accepts NULL */
 
-/* Room for n rows of D inputs, target and weight; the places of X, y and w in it. */
-anygp_status block_buffer_reserve(block_buffer *buffer, int64_t n, int64_t D, double **X, double **y, double **w,
-                                  anygp_error *e);
+/* Room for n rows of D inputs, Q targets and a weight; the places of X, y and w in it. */
+anygp_status block_buffer_reserve(block_buffer *buffer, int64_t n, int64_t D, int64_t Q, double **X, double **y,
+                                  double **w, anygp_error *e);
 void block_buffer_clear(block_buffer *buffer);
 
-/* Over arrays that outlive it: block i is rows start[i] .. start[i+1]-1 of X[n,D], y, w; w NULL: all weights 1.
+/* Over arrays that outlive it: block i is rows start[i] .. start[i+1]-1 of X[n,D], y[n,Q], w; w NULL: all weights 1.
    start is copied. */
-anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, const double *X, const double *y,
-                              const double *w, row_blocks **out, anygp_error *e);
+anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, int64_t Q, const double *X,
+                              const double *y, const double *w, row_blocks **out, anygp_error *e);
 
 /* `count` blocks that have grown: block i is that of `older` (which may be NULL, or have fewer) and then those of the n rows
-   whose block[] is i, in their order.  The arrays and `older` outlive it; block is not needed any more. */
+   whose block[] is i, in their order; one target.  The arrays and `older` outlive it; block is not needed any more. */
 anygp_status blocks_join(row_blocks *older, int64_t count, int64_t D, int64_t n, const double *X, const double *y,
                          const double *w, const int64_t *block, row_blocks **out, anygp_error *e);
 

@@ -29,7 +29,7 @@ static anygp_status joined_get(row_blocks *b, int64_t i, block_buffer *buffer, r
     double *X, *y, *w;
     anygp_status status;
     TRY_DONE(older_block(j, i, &below, &old, e));
-    TRY_DONE(block_buffer_reserve(buffer, old.n + added, D, &X, &y, &w, e));
+    TRY_DONE(block_buffer_reserve(buffer, old.n + added, D, 1, &X, &y, &w, e));
     if (old.n) {
         memcpy(X, old.X, (size_t)(old.n * D) * sizeof *X);
         memcpy(y, old.y, (size_t)old.n * sizeof *y);
@@ -86,7 +86,7 @@ anygp_status blocks_join(row_blocks *older, int64_t count, int64_t D, int64_t n,
     static const blocks_ops ops = {joined_get, joined_free};
     joined_blocks *j = calloc(1, sizeof *j);
     if (!j) return fail_memory(e, "the blocks", sizeof *j);
-    *j = (joined_blocks){.base = {.ops = &ops, .count = count, .D = D}, .older = older, .X = X, .y = y, .w = w};
+    *j = (joined_blocks){.base = {.ops = &ops, .count = count, .D = D, .Q = 1}, .older = older, .X = X, .y = y, .w = w};
     j->start = mem_zeroed(count + 1, sizeof *j->start);
     j->order = mem_alloc(n, sizeof *j->order);
     anygp_status status = j->start && j->order ? ANYGP_OK : fail_memory(e, "the blocks", 8.0 * (double)(count + n));

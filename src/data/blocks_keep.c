@@ -23,7 +23,7 @@ typedef struct kept_blocks {
 static void show(const kept_blocks *k, int64_t i, const kept_block *b, row_block *out)
 {
     const double *y = b->cells + b->n * k->base.D;
-    *out = (row_block){.index = i, .n = b->n, .X = b->cells, .y = y, .w = y + b->n};
+    *out = (row_block){.index = i, .n = b->n, .X = b->cells, .y = y, .w = y + b->n * k->base.Q};
 }
 
 static bool reserve(kept_blocks *k, double bytes)
@@ -45,13 +45,14 @@ static void give_back(kept_blocks *k, double bytes)
 /* Where memory is short the block is just not kept.  Of two threads with the same block the first wins. */
 static void keep(kept_blocks *k, int64_t i, row_block *b)
 {
-    size_t rows = (size_t)b->n, D = (size_t)k->base.D, size = sizeof(kept_block) + rows * (D + 2) * sizeof(double);
+    size_t rows = (size_t)b->n, D = (size_t)k->base.D, Q = (size_t)k->base.Q,
+           size = sizeof(kept_block) + rows * (D + Q + 1) * sizeof(double);
     kept_block *copy = reserve(k, (double)size) ? malloc(size) : NULL, *none = NULL;
     if (!copy) return;
     copy->n = b->n;
     memcpy(copy->cells, b->X, rows * D * sizeof(double));
-    memcpy(copy->cells + rows * D, b->y, rows * sizeof(double));
-    memcpy(copy->cells + rows * (D + 1), b->w, rows * sizeof(double));
+    memcpy(copy->cells + rows * D, b->y, rows * Q * sizeof(double));
+    memcpy(copy->cells + rows * (D + Q), b->w, rows * sizeof(double));
     if (atomic_compare_exchange_strong(&k->kept[i], &none, copy)) {
         show(k, i, copy, b);
         return;

@@ -50,7 +50,7 @@ static anygp_status group_get(row_blocks *b, int64_t i, block_buffer *buffer, ro
     const group_set *s = (const group_set *)b;
     int64_t n = s->size[i];
     double *X, *y, *w;
-    TRY(block_buffer_reserve(buffer, b->largest + (s->r->table ? 0 : PIECE_ROWS), b->D, &X, &y, &w, e));
+    TRY(block_buffer_reserve(buffer, b->largest + (s->r->table ? 0 : PIECE_ROWS), b->D, b->Q, &X, &y, &w, e));
     y = X + n * b->D, w = y + n;
     *out = (row_block){.index = i, .n = n, .X = X, .y = y, .w = w};
     if (!s->r->table) return get_from_scratch(s, i, n, X, y, w, e);
@@ -66,7 +66,7 @@ anygp_status group_set_new(row_source *r, row_units *u, group_set **out, anygp_e
         row_units_clear(u);
         return fail_memory(e, "the blocks", sizeof *s);
     }
-    s->base = (row_blocks){.ops = &ops, .D = u->D};
+    s->base = (row_blocks){.ops = &ops, .D = u->D, .Q = 1};
     s->r = r, s->u = *u;
     s->width = r->table ? (int64_t)sizeof(int64_t) : group_row_width(s) * (int64_t)sizeof(double);
     *u = (row_units){0};

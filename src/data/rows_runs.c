@@ -42,7 +42,7 @@ static anygp_status run_get(row_blocks *b, int64_t i, block_buffer *buffer, row_
     random_stream stream = {s->seed, RANDOM_BLOCKS, 0};
     int64_t raw = s->r->table ? 0 : s->longest * s->r->cols / (b->D + 2) + 1;
     double *X, *y, *w;
-    TRY(block_buffer_reserve(buffer, b->largest + raw, b->D, &X, &y, &w, e));
+    TRY(block_buffer_reserve(buffer, b->largest + raw, b->D, b->Q, &X, &y, &w, e));
     y = X + b->largest * b->D, w = y + b->largest;
     *out = (row_block){.index = i, .X = X, .y = y, .w = w};
     for (int64_t k = 0; k < s->each; k++)
@@ -73,7 +73,7 @@ anygp_status run_blocks(row_source *r, row_units *u, const block_plan *plan, row
     if (r->count > P * s->each * most) P = (r->count - 1) / (s->each * most) + 1;
     s->runs = P * s->each;
     s->longest = (r->count - 1) / s->runs + 1;
-    s->base = (row_blocks){.ops = &ops, .count = P, .D = u->D, .largest = s->each * s->longest};
+    s->base = (row_blocks){.ops = &ops, .count = P, .D = u->D, .Q = 1, .largest = s->each * s->longest};
     *u = (row_units){0};
     *out = &s->base;
     return ANYGP_OK;

@@ -128,7 +128,7 @@ anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const p
 
 static anygp_status check_noise(const hyper *h, const merged *rows, anygp_error *e)
 {
-    if (h->noise > 0 || rows->plain) return ANYGP_OK;
+    if (h->like[0] > 0 || rows->plain) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_ARGUMENT,
                      "noise 0 is fixed, but without noise rows with equal inputs or with weights have no density; "
                      "give a positive --noise");

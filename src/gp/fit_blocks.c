@@ -190,7 +190,7 @@ static anygp_status open_rows(block_fit *b, anygp_error *e)
 
 static anygp_status check_noise(const block_fit *b, anygp_error *e)
 {
-    if (b->h.noise > 0 || kernel_white(b->h.kernel) > 0) return ANYGP_OK;
+    if (b->h.like[0] > 0 || kernel_white(b->h.kernel) > 0) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_ARGUMENT, "noise 0 is fixed, but %s needs noise; give a positive --noise",
                      b->g->model->name);
 }
@@ -198,8 +198,8 @@ static anygp_status check_noise(const block_fit *b, anygp_error *e)
 /* Hyperparameters that the user neither gave nor asked to keep. */
 static void note_not_learned(const block_fit *b)
 {
-    bool given = b->h.param[b->h.count - 1].given;
-    for (int64_t i = 0; i < b->h.count - 1; i++)
+    bool given = b->h.param[hyper_kernel_params(&b->h)].given;
+    for (int64_t i = 0; i < hyper_kernel_params(&b->h); i++)
         given = given && (b->h.param[i].given || kernel_param_at(b->h.kernel, i)->fixed);
     if (b->f->choice.not_learned && !given)
         settings_log(b->f->s, ANYGP_NOTE,

@@ -62,7 +62,7 @@ static const double length_factors[] = {1, 2.5, 0.5, 0.2}, noise_factors[] = {1,
 /* Lengths and noise at the start's times these factors; the rest stays as it is. */
 static void set_lengths_and_noise(scan *s, double length, double noise)
 {
-    int64_t P = s->h->count - 1;
+    int64_t P = hyper_kernel_params(s->h);
     for (int64_t i = 0; i < P; i++)
         if (movable(s->h, i) && kernel_param_at(s->h->kernel, i)->role == ROLE_LENGTH)
             hyper_set(s->h, i, s->first[i] * length);
@@ -119,7 +119,7 @@ static void scan_harmonics(scan *s, int64_t i)
         for (int smooth = 1; smooth <= 4; smooth *= 2) {
             set_all(s->h, s->best_value);
             hyper_set(s->h, i, period / divide);
-            for (int64_t j = 0; j < s->h->count - 1; j++) {
+            for (int64_t j = 0; j < hyper_kernel_params(s->h); j++) {
                 const kernel_param *p = kernel_param_at(s->h->kernel, j);
                 if (p->leaf == leaf && p->role == ROLE_SHAPE && movable(s->h, j))
                     hyper_set(s->h, j, s->first[j] * smooth);
@@ -138,9 +138,9 @@ static bool is_cycle(const hyper *h, int64_t i)
 static void scan_all_cycles(scan *s, const merged *m)
 {
     int64_t count = 0;
-    for (int64_t i = 0; i < s->h->count - 1; i++) count += is_cycle(s->h, i);
+    for (int64_t i = 0; i < hyper_kernel_params(s->h); i++) count += is_cycle(s->h, i);
     if (count > CYCLES_SCANNED) return;
-    for (int64_t i = 0; i < s->h->count - 1; i++)
+    for (int64_t i = 0; i < hyper_kernel_params(s->h); i++)
         if (is_cycle(s->h, i)) {
             scan_cycles(s, m, i, 2, count == 1 ? 3 : 1);
             if (kernel_param_at(s->h->kernel, i)->role == ROLE_PERIOD) scan_harmonics(s, i);

@@ -113,14 +113,14 @@ static double *keep_for(const pass *p, const row_block *b)
 static bool run_rows(const pass *p, worker *w, const row_block *b, int64_t first, int64_t n, double *keep)
 {
     const block_model *m = p->d->model;
-    int64_t D = p->d->blocks->D, most = m->rows_alone && n > DRIVER_PIECE ? DRIVER_PIECE : n;
+    int64_t D = p->d->blocks->D, Q = p->d->blocks->Q, most = m->rows_alone && n > DRIVER_PIECE ? DRIVER_PIECE : n;
     if (!grow(&w->work, &w->work_size, m->work_doubles(p->shared, most))) {
         w->status = fail_memory(&w->error, "a block's workspace", 8.0 * (double)m->work_doubles(p->shared, most));
         return false;
     }
     for (int64_t i = first; i < first + n; i += most) {
         int64_t k = first + n - i < most ? first + n - i : most;
-        row_block piece = {b->index, k, b->X + i * D, b->y + i, b->w + i};
+        row_block piece = {b->index, k, b->X + i * D, b->y + i * Q, b->w + i};
         if (apply(p, w, &piece, keep ? keep + m->keep_doubles(p->shared, i) : NULL)) continue;
         w->status =
             fail_with(&w->error, ANYGP_ERR_NUMERIC, "the numbers of block %lld broke down", (long long)b->index);

@@ -115,7 +115,7 @@ static bool factorize(exact *s, const hyper *h, bool grow, double *jitter)
     if (!kernel_gram_sym(h->kernel, n, s->rows->X, s->rows->D, s->K, n)) return false;
     double mean = 0, added;
     for (int64_t i = 0; i < n; i++) {
-        s->K[i + i * n] += h->noise / s->rows->c[i];
+        s->K[i + i * n] += h->like[0] / s->rows->c[i];
         mean += s->K[i + i * n] / (double)n;
     }
     if (!grow) {
@@ -170,7 +170,7 @@ bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double 
     if (s->p && !project_mean(s, &mean_terms)) return false;
     la_trsv(LA_T, n, s->K, n, s->alpha);
     *value = -0.5 * (la_dot(n, s->a, s->a) + la_logdet(n, s->K, n) + mean_terms + (double)n * LOG_2PI);
-    *value += repeated_terms(m, h->noise);
+    *value += repeated_terms(m, h->like[0]);
     return isfinite(*value);
 }
 
@@ -209,10 +209,10 @@ static bool evidence_and_gradient(exact *s, const hyper *h, bool grow, double *j
     if (!gp) return true;
     if (!adjoint(s)) return false;
     if (*jitter > 0) adjoint_of_jitter(s, *jitter);
-    int64_t P = h->count - 1;
+    int64_t P = hyper_kernel_params(h);
     memset(gp, 0, (size_t)h->count * sizeof(double));
     for (int64_t i = 0; i < s->n; i++) gp[P] += s->K[i + i * s->n] / m->c[i];
-    gp[P] += repeated_slope(m, h->noise);
+    gp[P] += repeated_slope(m, h->like[0]);
     return kernel_gram_sym_reverse(h->kernel, s->n, m->X, m->D, s->K, s->n, gp, NULL, 0);
 }
 
@@ -245,7 +245,7 @@ const leave_one_out *exact_loo(void *state, const hyper *h)
     l->n = 0;
     for (int64_t j = 0; j < data->n; j++) {
         if (s->rows->group[j] < 0) continue;
-        leave_out(s, h->noise, j, &l->mean[l->n], &l->variance[l->n]);
+        leave_out(s, h->like[0], j, &l->mean[l->n], &l->variance[l->n]);
         l->y[l->n] = data->y[j];
         l->weight[l->n++] = data->w[j];
     }

@@ -139,7 +139,7 @@ anygp_status exact_to_posterior(void *state, const hyper *h, double *jitter, pos
             "the covariance matrix is not positive definite at the final hyperparameters, even with jitter; "
             "try a larger --noise or another kernel");
     kernel *k = kernel_copy(h->kernel);
-    exact_posterior *q = k ? posterior_new(k, h->noise, s->rows->D, s->n, s->p) : NULL;
+    exact_posterior *q = k ? posterior_new(k, h->like[0], s->rows->D, s->n, s->p) : NULL;
     if (!q) return kernel_free(k), fail_memory(e, "the posterior", 0);
     *out = &q->base;
     TRY(basis_copy(s->mean, &q->base.mean, e));

@@ -11,16 +11,30 @@ static const double NOISE_FLOOR = 1e-8, NOISE_START = 0.1, NOISE_PRIOR_MEAN = -3
 anygp_status hyper_init(hyper *h, kernel *k, double noise, bool fix_kernel, bool fix_noise, bool prior, anygp_error *e)
 {
     int64_t P = kernel_count(k);
-    *h = (hyper){.kernel = k, .count = P + 1, .prior = prior, .noise = isnan(noise) ? NOISE_START : noise};
-    if (!(h->param = mem_zeroed(h->count, sizeof *h->param))) {
+    *h = (hyper){.kernel = k, .likes = 1, .count = P + 1, .prior = prior};
+    h->param = mem_zeroed(h->count, sizeof *h->param);
+    h->like = mem_alloc(1, sizeof *h->like);
+    if (!h->param || !h->like) {
         hyper_clear(h);
         return fail_memory(e, "the hyperparameters", (double)P * sizeof *h->param);
     }
+    h->like[0] = isnan(noise) ? NOISE_START : noise;
     for (int64_t i = 0; i < P; i++) {
         const kernel_param *p = kernel_param_at(k, i);
-        h->param[i] = (hyper_param){p->lower, p->prior_mean, p->prior_sd, 1, !fix_kernel && !p->fixed, p->given};
+        h->param[i] = (hyper_param){.lower = p->lower,
+                                    .prior_mean = p->prior_mean,
+                                    .prior_sd = p->prior_sd,
+                                    .scale = 1,
+                                    .free = !fix_kernel && !p->fixed,
+                                    .given = p->given};
     }
-    h->param[P] = (hyper_param){NOISE_FLOOR, NOISE_PRIOR_MEAN, NOISE_PRIOR_SD, 1, !fix_noise, !isnan(noise)};
+    h->param[P] = (hyper_param){.lower = NOISE_FLOOR,
+                                .prior_mean = NOISE_PRIOR_MEAN,
+                                .prior_sd = NOISE_PRIOR_SD,
+                                .scale = 1,
+                                .power = 2,
+                                .free = !fix_noise,
+                                .given = !isnan(noise)};
     for (int64_t i = 0; i < h->count; i++) h->free += h->param[i].free;
     return ANYGP_OK;
 }
@@ -31,11 +45,13 @@ anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e)
     to->kernel = kernel_copy(from->kernel);
     to->param = mem_alloc(from->count, sizeof *to->param);
     to->Z = NULL;
-    if (!to->kernel || !to->param) {
+    to->like = mem_alloc(from->likes, sizeof *to->like);
+    if (!to->kernel || !to->param || !to->like) {
         hyper_clear(to);
         return fail_memory(e, "the hyperparameters", (double)from->count * sizeof *to->param);
     }
     memcpy(to->param, from->param, (size_t)from->count * sizeof *to->param);
+    memcpy(to->like, from->like, (size_t)from->likes * sizeof *to->like);
     to->free -= from->learn_Z ? from->M * from->D : 0;
     to->learn_Z = false;
     return from->Z ? hyper_set_inducing(to, from->M, from->D, from->Z, from->learn_Z, e) : ANYGP_OK;
@@ -52,33 +68,71 @@ anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z,
     return ANYGP_OK;
 }
 
+anygp_status hyper_set_likelihood(hyper *h, const likelihood *l, int64_t sets, bool fix, anygp_error *e)
+{
+    int64_t P = h->count - h->likes, likes = sets * l->params;
+    hyper_param *param = mem_zeroed(P + likes, sizeof *param);
+    double *like = mem_alloc(likes, sizeof *like);
+    if (!param || !like) {
+        free(param);
+        free(like);
+        return fail_memory(e, "the hyperparameters", (double)(P + likes) * sizeof *param);
+    }
+    memcpy(param, h->param, (size_t)P * sizeof *param);
+    for (int64_t i = P; i < h->count; i++) h->free -= h->param[i].free;
+    for (int64_t i = 0; i < likes; i++) {
+        const likelihood_param *p = &l->param[i % l->params];
+        param[P + i] = (hyper_param){.lower = p->lower,
+                                     .prior_mean = p->prior_mean,
+                                     .prior_sd = p->prior_sd,
+                                     .scale = 1,
+                                     .power = p->power,
+                                     .free = !fix && !p->fixed,
+                                     .real = p->real,
+                                     .given = p->given};
+        like[i] = l->value[i % l->params];
+        h->free += param[P + i].free;
+    }
+    free(h->param);
+    free(h->like);
+    h->param = param, h->like = like, h->likes = likes, h->count = P + likes;
+    return ANYGP_OK;
+}
+
 int64_t hyper_size(const hyper *h) { return h->count + (h->learn_Z ? h->M * h->D : 0); }
 
 void hyper_clear(hyper *h)
 {
     kernel_free(h->kernel);
     free(h->param);
+    free(h->like);
     free(h->Z);
     *h = (hyper){0};
 }
 
-double hyper_get(const hyper *h, int64_t i) { return i < h->count - 1 ? kernel_values(h->kernel)[i] : h->noise; }
+double hyper_get(const hyper *h, int64_t i)
+{
+    int64_t P = h->count - h->likes;
+    return i < P ? kernel_values(h->kernel)[i] : h->like[i - P];
+}
 
 void hyper_set(hyper *h, int64_t i, double value)
 {
-    if (i < h->count - 1)
+    int64_t P = h->count - h->likes;
+    if (i < P)
         kernel_values(h->kernel)[i] = value;
     else
-        h->noise = value;
+        h->like[i - P] = value;
 }
 
 void hyper_defaults(hyper *h, const double *sd_x, double sd_y)
 {
-    int64_t P = h->count - 1;
+    int64_t P = h->count - h->likes;
     for (int64_t i = 0; i < h->count; i++) {
         hyper_param *p = &h->param[i];
         const kernel_param *k = i < P ? kernel_param_at(h->kernel, i) : NULL;
-        p->scale = k ? kernel_param_unit(k, k->column < 0 ? 1 : sd_x[k->column], sd_y) : sd_y * sd_y;
+        p->scale = k ? kernel_param_unit(k, k->column < 0 ? 1 : sd_x[k->column], sd_y) : pow(sd_y, p->power);
+        if (p->real) continue;
         p->lower *= p->scale;
         p->prior_mean += log(p->scale);
         if (!p->given) hyper_set(h, i, hyper_get(h, i) * p->scale);
@@ -91,7 +145,7 @@ void hyper_pack(const hyper *h, double *u)
 {
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
-        if (h->param[i].free) u[f++] = log(hyper_get(h, i) - h->param[i].lower);
+        if (h->param[i].free) u[f++] = h->param[i].real ? hyper_get(h, i) : log(hyper_get(h, i) - h->param[i].lower);
     if (h->learn_Z) memcpy(u + f, h->Z, (size_t)(h->M * h->D) * sizeof *u);
 }
 
@@ -99,7 +153,7 @@ void hyper_unpack(hyper *h, const double *u)
 {
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
-        if (h->param[i].free) hyper_set(h, i, h->param[i].lower + exp(u[f++]));
+        if (h->param[i].free) hyper_set(h, i, h->param[i].real ? u[f] : h->param[i].lower + exp(u[f])), f++;
     if (h->learn_Z) memcpy(h->Z, u + f, (size_t)(h->M * h->D) * sizeof *u);
 }
 
@@ -108,12 +162,12 @@ void hyper_natural(const hyper *h, double *p)
     for (int64_t i = 0; i < h->count; i++) p[i] = hyper_get(h, i);
 }
 
-/* dp/du = exp(u) = p - lower */
+/* dp/du = exp(u) = p - lower; of real ones 1 */
 void hyper_chain(const hyper *h, const double *gp, double *gu)
 {
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
-        if (h->param[i].free) gu[f++] = gp[i] * (hyper_get(h, i) - h->param[i].lower);
+        if (h->param[i].free) gu[f++] = gp[i] * (h->param[i].real ? 1 : hyper_get(h, i) - h->param[i].lower);
     if (h->learn_Z) memcpy(gu + f, gp + h->count, (size_t)(h->M * h->D) * sizeof *gu);
 }
 
@@ -125,9 +179,9 @@ double hyper_log_prior(const hyper *h, double *gu)
     for (int64_t i = 0; h->prior && i < h->count; i++) {
         const hyper_param *q = &h->param[i];
         if (!q->free) continue;
-        double p = hyper_get(h, i), z = (log(p) - q->prior_mean) / q->prior_sd;
+        double p = hyper_get(h, i), z = ((q->real ? p : log(p)) - q->prior_mean) / q->prior_sd;
         sum -= 0.5 * z * z + log(q->prior_sd) + HALF_LOG_2PI;
-        if (gu) gu[f] -= z / q->prior_sd * (p - q->lower) / p;
+        if (gu) gu[f] -= z / q->prior_sd * (q->real ? 1 : (p - q->lower) / p);
         f++;
     }
     return sum;

@@ -1,7 +1,9 @@
-/* Hyperparameters: those of the kernel, the noise variance and, for models that have them, inducing inputs, as one vector.
-   Natural values p (model units) live in the kernel and in `noise`; the optimiser sees the free ones as u with
+/* Hyperparameters: those of the kernel, those of the likelihood (of most models the noise variance alone) and, for models that
+   have them, inducing inputs, as one vector.
+   Natural values p (model units) live in the kernel and in `like`; the optimiser sees the free ones as u with
        p = lower + exp(u)
-   so that p stays positive and smooth.  The weak prior is log p ~ N(mean, sd^2) for each learned p.  Inducing inputs, where
+   so that p stays positive and smooth, real ones as they are.  The weak prior is log p ~ N(mean, sd^2) for each learned p,
+   p ~ N(mean, sd^2) for real ones.  Inducing inputs, where
    they are learned, stand after the free parameters of u as they are.
    `scale` is the size of a parameter's natural unit: 1 for standardised data, else taken from the data, so that
    floors, priors and starting points do not depend on the units (docs/exact.md). */
@@ -13,18 +15,22 @@
 
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "likelihood/likelihood.h"
 
 typedef struct hyper_param {
     double lower, prior_mean, prior_sd;
     double scale;
     bool free;
+    bool real;  /* of any sign: u = p */
     bool given; /* the user gave its value */
+    int power;  /* of the likelihood: its unit is that of y to this power */
 } hyper_param;
 
 typedef struct hyper {
     kernel *kernel;
-    double noise;
-    int64_t count; /* kernel parameters + 1 */
+    double *like; /* likes of them, its own; like[0] is the noise variance where that is all */
+    int64_t likes;
+    int64_t count; /* kernel parameters + likes */
     int64_t free;
     bool prior; /* whether the weak prior counts */
     hyper_param *param;
@@ -37,11 +43,16 @@ typedef struct hyper {
 anygp_status hyper_init(hyper *h, kernel *k, double noise, bool fix_kernel, bool fix_noise, bool prior, anygp_error *e);
 anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e);
 void hyper_clear(hyper *h);
+/* Instead of the noise alone: `sets` times the parameters of l, one after the other, each from l's values.  Before
+   hyper_defaults(). */
+anygp_status hyper_set_likelihood(hyper *h, const likelihood *l, int64_t sets, bool fix, anygp_error *e);
 
 /* Inducing inputs Z[M,D], copied; replaces former ones. */
 anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z, bool learn, anygp_error *e);
 /* Natural parameters a gradient has: `count`, and M D more where the inducing inputs are learned. */
 int64_t hyper_size(const hyper *h);
+
+static inline int64_t hyper_kernel_params(const hyper *h) { return h->count - h->likes; }
 
 /* Sets the scales from the sd of each column of X and of y (model units), and what was not given to its default. */
 void hyper_defaults(hyper *h, const double *sd_x, double sd_y);

@@ -12,6 +12,7 @@
 #include "data/blocks.h"
 #include "data/dataset.h"
 #include "data/partition.h"
+#include "likelihood/likelihood.h"
 #include "model/basis.h"
 #include "model/hyper.h"
 
@@ -24,6 +25,11 @@ typedef struct problem {
     const char *select; /* how they are chosen: random, kmeans or greedy */
     const comm *comm;
     bool learn_inducing;
+    /* Models with a likelihood of their own: Y of a block has `targets` times its columns, one target after the other. */
+    const likelihood *likelihood; /* of each target; NULL: gaussian, its noise in hyper */
+    int64_t targets;              /* 0 counts as 1 */
+    const int64_t *sets;          /* K sizes of the sets of inducing inputs, which add up to `subset`; NULL: one */
+    int64_t set_count;
     /* Models over blocks: */
     row_blocks *blocks;
     const router *route;      /* pic: the block of a row; else NULL */
@@ -52,11 +58,13 @@ enum { MODEL_ARRAYS_MAX = 16 };
 typedef struct posterior posterior;
 
 typedef struct posterior_ops {
-    /* Marginals of f at X[n,D]: mean[n] and, unless NULL, variance[n].  work: work_doubles(p, n). */
+    /* Marginals of the latents at X[n,D]: mean[n,C] and, unless NULL, variance[n,C], column-major, C = p->latents.
+       work: work_doubles(p, n). */
     int64_t (*work_doubles)(const posterior *p, int64_t n);
     anygp_status (*marginal)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                              double *variance, anygp_error *e);
-    /* The joint distribution of f: mean[n] and the lower triangle of covariance[n,n]. */
+    /* The joint distribution of f: mean[n] and the lower triangle of covariance[n,n].  With more latents than one: mean[n,C]
+       and C such squares, one after the other. */
     anygp_status (*joint)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                           double *covariance, int64_t ldc, anygp_error *e);
     int64_t (*arrays)(posterior *p, named_array *list);
@@ -78,7 +86,8 @@ struct posterior {
     double noise;
     basis mean; /* its own */
     int64_t D;
-    int64_t n; /* rows it rests on: the distinct training rows, or a subset of them */
+    int64_t n;       /* rows it rests on: the distinct training rows, or a subset of them */
+    int64_t latents; /* functions it is about; 0 counts as 1 */
 };
 
 typedef struct model_ops model_ops;
@@ -109,6 +118,35 @@ typedef struct anytime_ops {
     anygp_status (*start)(void *state, int64_t n, const double *X, const double *y, const double *w, double *S,
                           double *b, anygp_error *e);
 } anytime_ops;
+
+/* A model that learns by steps, each over a sample of the blocks: its q, the hyperparameters and bases of its own move
+   together.  After every step there is a valid model. */
+typedef struct step_context {
+    uint64_t seed;
+    int64_t t;     /* the step, from 0 */
+    int64_t steps; /* of the run, as far as is known */
+    int64_t count; /* blocks of the sample, and which; NULL: all of them */
+    const int64_t *which;
+    double scale; /* of the sample's sums: blocks there are / blocks sampled */
+    double rho;   /* natural gradient: 0 < rho <= 1 */
+    double rate;  /* Adam's, of the rest */
+    bool learn;   /* hyperparameters and inducing inputs move too */
+} step_context;
+
+typedef struct step_ops {
+    /* Once, before the first step, from the hyperparameters' start; jitter is relative. */
+    anygp_status (*begin)(void *state, hyper *h, double jitter, anygp_error *e);
+    /* One step: *value gets the bound as the sample tells it, before the step.  ANYGP_ERR_NUMERIC: nothing has moved. */
+    anygp_status (*step)(void *state, hyper *h, const step_context *c, double *value, anygp_error *e);
+    /* The bound over all blocks. */
+    anygp_status (*bound)(void *state, const hyper *h, double *value, anygp_error *e);
+    /* The posteriors so far, out[targets]; the state goes on. */
+    anygp_status (*posteriors)(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
+    /* What a checkpoint keeps besides h: views of arrays that hold all of the state.  They may have another size each time;
+       restore takes them (of the same names) back after begin(). */
+    int64_t (*arrays)(void *state, named_array *list);
+    anygp_status (*restore)(void *state, hyper *h, const named_array *list, int64_t count, anygp_error *e);
+} step_ops;
 
 /* What an update did. */
 typedef struct update_report {
@@ -166,6 +204,7 @@ struct model_ops {
     anygp_status (*load)(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                          int64_t count, posterior **out, anygp_error *e);
     const anytime_ops *anytime; /* NULL: cannot */
+    const step_ops *steps;      /* it learns by these; NULL: by evaluate */
     const update_ops *update;   /* NULL: cannot */
 };
 

@@ -43,7 +43,7 @@ bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter)
     int64_t M = s->M;
     double white = kernel_white(h->kernel), mean = 0, added;
     s->h = h;
-    s->noise = h->noise + white;
+    s->noise = h->like[0] + white;
     if (!(s->noise > 0) || !kernel_gram_sym(h->kernel, M, h->Z, s->D, s->L, M)) return false;
     for (int64_t i = 0; i < M; i++) mean += (s->L[i + i * M] -= white) / (double)M;
     if (grow) {

@@ -260,7 +260,7 @@ static anygp_status anytime_start(void *state, int64_t n, const double *X, const
     if (!stat) return fail_memory(e, "the start", 8.0 * (double)(Mt * Mt));
     s.kept = KEPT_DIAGONAL;
     for (int64_t i = 0; i <= PIECES; i++) start[i] = n * i / PIECES;
-    TRY_DONE(blocks_of_arrays(PIECES, start, s.D, X, y, w, &pieces, e));
+    TRY_DONE(blocks_of_arrays(PIECES, start, s.D, 1, X, y, w, &pieces, e));
     TRY_DONE(driver_open(&sparse_rows, pieces, comm_self(), 0, &d, e));
     TRY_DONE(driver_stat(d, &s, 0, NULL, 1, stat, e));
     memcpy(S, stat_S(&s, stat), (size_t)(Mt * Mt) * sizeof *S);

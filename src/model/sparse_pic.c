@@ -194,7 +194,7 @@ anygp_status pic_rows_blocks(const pic_rows *r, row_blocks **out, anygp_error *e
     int64_t *start = mem_alloc(r->blocks + 1, sizeof *start);
     if (!start) return fail_memory(e, "the blocks", 8.0 * (double)r->blocks);
     for (int64_t b = 0; b <= r->blocks; b++) start[b] = start_of(r, b);
-    anygp_status status = blocks_of_arrays(r->blocks, start, r->D, r->X, r->y, r->w, out, e);
+    anygp_status status = blocks_of_arrays(r->blocks, start, r->D, 1, r->X, r->y, r->w, out, e);
     free(start);
     return status;
 }

@@ -153,7 +153,7 @@ anygp_status sparse_posterior_new(const sparse_kind *kind, const sparse *s, cons
     anygp_status status = ANYGP_OK;
     sparse_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
-    p->base = (posterior){.ops = &sparse_posterior_ops, .noise = s->h->noise, .D = s->D, .n = s->M};
+    p->base = (posterior){.ops = &sparse_posterior_ops, .noise = s->h->like[0], .D = s->D, .n = s->M};
     p->test = kind->test, p->Mt = s->Mt;
     memcpy(p->sums, sums, sizeof p->sums);
     TRY_DONE(basis_copy(s->mean, &p->base.mean, e));
@@ -222,7 +222,8 @@ anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *
         pic_rows_free(rows);
         return fail_memory(e, "the posterior", sizeof *p);
     }
-    p->base = (posterior){&sparse_posterior_ops, k, noise, *mean, D, a[0]->cols};
+    p->base =
+        (posterior){.ops = &sparse_posterior_ops, .kernel = k, .noise = noise, .mean = *mean, .D = D, .n = a[0]->cols};
     *mean = (basis){0};
     p->test = kind->test, p->Mt = a[2]->rows, p->rows = rows;
     memcpy(p->sums, a[4]->values, sizeof p->sums);

@@ -11,7 +11,7 @@ typedef struct adjoint_parts {
     double *gp, *noise, *white, *gZ, *C;
 } adjoint_parts;
 
-static int64_t kernel_params(const sparse *s) { return s->h->count - 1; }
+static int64_t kernel_params(const sparse *s) { return hyper_kernel_params(s->h); }
 
 static adjoint_parts adjoint_place(const sparse *s, double *at)
 {

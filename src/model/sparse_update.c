@@ -29,6 +29,7 @@ typedef struct waiting_rows {
 typedef struct sparse_update {
     const sparse_kind *kind;
     const sparse_posterior *from;
+    double noise;
     hyper h; /* a view of the posterior's: nothing in it is owned */
     sparse s;
     double *stat, *part; /* the sums so far; workspace of the same size */
@@ -94,7 +95,8 @@ static anygp_status name_blocks(sparse_update *u, anygp_error *e)
 static anygp_status take_posterior(sparse_update *u, anygp_error *e)
 {
     const posterior *p = &u->from->base;
-    u->h = (hyper){.kernel = p->kernel, .noise = p->noise, .M = p->n, .D = p->D, .Z = u->from->Z};
+    u->noise = p->noise;
+    u->h = (hyper){.kernel = p->kernel, .like = &u->noise, .likes = 1, .M = p->n, .D = p->D, .Z = u->from->Z};
     TRY(sparse_init(&u->s, u->kind->kept, &p->mean, p->n, p->D, u->from->sums[SUM_ROWS], e));
     u->s.h = &u->h;
     u->s.noise = p->noise + kernel_white(p->kernel);
@@ -151,7 +153,7 @@ static anygp_status add_alone(sparse_update *u, int64_t n, const double *X, cons
                               anygp_error *e)
 {
     row_blocks *b = NULL;
-    TRY(blocks_of_arrays(1, (const int64_t[]){0, n}, u->s.D, X, y, w, &b, e));
+    TRY(blocks_of_arrays(1, (const int64_t[]){0, n}, u->s.D, 1, X, y, w, &b, e));
     return add_and_free(u, b, e);
 }
 

@@ -39,7 +39,7 @@ static void setup(fixture *f)
     assert_int_equal(hyper_init(&f->h, k, 0.07, false, false, true, &e), ANYGP_OK);
     assert_int_equal(hyper_set_inducing(&f->h, M, D, f->Z, true, &e), ANYGP_OK);
     assert_int_equal(basis_init(&f->mean, MEAN_LINEAR, &s, 2.5, &e), ANYGP_OK);
-    assert_int_equal(blocks_of_arrays(BLOCKS, start, D, f->X, f->y, f->w, &f->blocks, &e), ANYGP_OK);
+    assert_int_equal(blocks_of_arrays(BLOCKS, start, D, 1, f->X, f->y, f->w, &f->blocks, &e), ANYGP_OK);
     assert_int_equal(router_means(BLOCKS, D, centres, &f->route, &e), ANYGP_OK);
 }
 

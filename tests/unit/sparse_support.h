@@ -63,7 +63,7 @@ static inline void setup(fixture *f, const model_ops *model, const char *express
     assert_int_equal(hyper_init(&f->h, k, 0.07, false, false, true, &e), ANYGP_OK);
     assert_int_equal(hyper_set_inducing(&f->h, M, D, f->Z, learn_Z, &e), ANYGP_OK);
     assert_int_equal(basis_init(&f->mean, mean, &s, 2.5, &e), ANYGP_OK);
-    assert_int_equal(blocks_of_arrays(BLOCKS, f->start, D, f->X, f->y, f->w, &f->blocks, &e), ANYGP_OK);
+    assert_int_equal(blocks_of_arrays(BLOCKS, f->start, D, 1, f->X, f->y, f->w, &f->blocks, &e), ANYGP_OK);
     f->p = (problem){.mean = &f->mean, .blocks = f->blocks, .route = f->route, .comm = comm_self(), .keep = 1e6};
     assert_int_equal(model->open(model, &f->p, &f->h, &f->state, &e), ANYGP_OK);
 }
@@ -147,7 +147,7 @@ static inline dense_gp *dense_new(const fixture *f, const definition *d, double 
                         : d->train == DIAGONAL ? a == b
                                                : false;
             g->inverse[a * g->n + b] = (keep ? k : q) + basis_product(&f->mean, x, z);
-            if (a == b) g->inverse[a * g->n + b] += f->h.noise + kernel_white(f->h.kernel);
+            if (a == b) g->inverse[a * g->n + b] += f->h.like[0] + kernel_white(f->h.kernel);
         }
     g->logdet = dense_invert(g->n, g->inverse);
     return g;

@@ -83,7 +83,7 @@ static posterior *batch_of(const sampled *s, const model_ops *model, int64_t cou
         memcpy(w + to, f->w + from, (size_t)n * sizeof *w);
         start[k + 1] = to + n;
     }
-    assert_int_equal(blocks_of_arrays(count, start, D, X, y, w, &blocks, NULL), ANYGP_OK);
+    assert_int_equal(blocks_of_arrays(count, start, D, 1, X, y, w, &blocks, NULL), ANYGP_OK);
     problem p = f->p;
     p.blocks = blocks;
     assert_int_equal(model->open(model, &p, &f->h, &state, NULL), ANYGP_OK);
@@ -165,7 +165,7 @@ static void learning_on_the_way_raises_the_evidence(void **unused)
         train_result r;
         double before, after, jitter = 1e-8;
         begin(&s, d->model);
-        s.f.h.noise = 1e-3;
+        s.f.h.like[0] = 1e-3;
         assert_true(d->model->evaluate(s.f.state, &s.f.h, true, &jitter, &before, NULL));
         train_options o = options(400, 1, NAN, true);
         posterior *q = walk_of(&s, d->model, &o, &r);

@@ -93,7 +93,7 @@ static real inverse_of_G(const fixture *f, const combined_gp *c, kept keeps, rea
             const double *x = f->X + i * D, *z = f->X + j * D;
             bool keep = keeps == BLOCK ? f->block[i] == f->block[j] : keeps == DIAGONAL && a == b;
             G[a * c->n + b] = keep ? k_of(f, x, z) - q_of(f, &c->g, x, z) : 0;
-            if (a == b) G[a * c->n + b] += f->h.noise + kernel_white(f->h.kernel);
+            if (a == b) G[a * c->n + b] += f->h.like[0] + kernel_white(f->h.kernel);
         }
     return dense_invert(c->n, G);
 }

@@ -85,8 +85,8 @@ static dense_gp *dense_new(const fixture *f, int without, double jitter)
     for (int i = 0; i < g->n; i++) {
         g->y[i] = f->y[g->row[i]];
         for (int j = 0; j < g->n; j++)
-            g->inverse[i * g->n + j] =
-                prior(f, f->X + g->row[i] * D, f->X + g->row[j] * D, i == j) + (i == j ? (real)f->h.noise + jitter : 0);
+            g->inverse[i * g->n + j] = prior(f, f->X + g->row[i] * D, f->X + g->row[j] * D, i == j) +
+                                       (i == j ? (real)f->h.like[0] + jitter : 0);
     }
     g->logdet = dense_invert(g->n, g->inverse);
     return g;
@@ -191,7 +191,7 @@ static void leave_one_out_equals_leaving_each_observation_out(void **unused)
             dense_gp *g = dense_new(&f, id, 0);
             dense_predict(&f, g, f.X + i * D, f.X + i * D, &mean, &variance);
             check_close(l->mean[i], (double)mean, 1e-9);
-            check_close(l->variance[i], (double)(variance + f.h.noise + kernel_white(f.h.kernel)), 1e-9);
+            check_close(l->variance[i], (double)(variance + f.h.like[0] + kernel_white(f.h.kernel)), 1e-9);
             assert_true(l->weight[i] == f.w[i] && l->y[i] == f.y[i]);
             id += (int)f.w[i];
             free(g);
@@ -220,12 +220,13 @@ static void leave_one_out_of_a_weight_below_one_equals_leaving_the_row_out(void 
             int p = i + (i >= out);
             y[i] = f.y[p], k[i] = prior(&f, x, f.X + p * D, false);
             for (int j = 0; j < M; j++)
-                A[i * M + j] =
-                    prior(&f, f.X + p * D, f.X + (j + (j >= out)) * D, false) + (i == j ? (real)f.h.noise / f.w[p] : 0);
+                A[i * M + j] = prior(&f, f.X + p * D, f.X + (j + (j >= out)) * D, false) +
+                               (i == j ? (real)f.h.like[0] / f.w[p] : 0);
         }
         dense_invert(M, A);
         check_close(l->mean[out], (double)dense_quadratic(M, A, k, y), 1e-9);
-        check_close(l->variance[out], (double)(prior(&f, x, x, false) - dense_quadratic(M, A, k, k) + f.h.noise), 1e-9);
+        check_close(l->variance[out], (double)(prior(&f, x, x, false) - dense_quadratic(M, A, k, k) + f.h.like[0]),
+                    1e-9);
     }
     teardown(&f);
 }

@@ -103,7 +103,7 @@ static posterior *posterior_of(const model_ops *model, const fixture *f, int64_t
         }
     }
     start[count] = at;
-    assert_int_equal(blocks_of_arrays(count, start, D, X, y, w, &b, &e), ANYGP_OK);
+    assert_int_equal(blocks_of_arrays(count, start, D, 1, X, y, w, &b, &e), ANYGP_OK);
     if (!route) assert_int_equal(rows_route_by_means(b, &means, &e), ANYGP_OK);
     problem p = {.mean = &f->mean,
                  .blocks = b,

@@ -18,6 +18,9 @@ void schema_clear(schema *s)
     free(s->input);
     free(s->at);
     free(s->target);
+    free(s->exposure_name);
+    for (int64_t k = 0; s->class_name && k < s->classes; k++) free(s->class_name[k]);
+    free(s->class_name);
     *s = (schema){0};
 }
 

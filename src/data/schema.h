@@ -29,6 +29,12 @@ typedef struct schema {
     char *target; /* name, or NULL */
     int64_t target_number;
     double y_shift, y_scale;
+    int64_t classes; /* of a target that is a class: how many, and their names in the order of their indices; 0: it is a
+                          number.  Texts are in alphabetical order, numbers (named as they are printed) in theirs. */
+    char **class_name;   /* y in model units is the index; shift 0, scale 1 */
+    bool exposed;        /* the target is a count that belongs to an exposure, */
+    int64_t exposure;    /* in this column of the training file, */
+    char *exposure_name; /* of this name, or NULL */
     double y_mean, y_sd; /* of the training targets, data units; 1 for an sd of 0 */
     int64_t columns;     /* of the training file */
     bool fill_missing;

@@ -16,6 +16,7 @@ void gp_free(gp *g)
     schema_clear(&g->schema);
     if (g->posterior) g->posterior->ops->free(g->posterior);
     model_free(g->model);
+    free(g->likelihood);
     free(g->trace);
     free(g->name);
     free(g);

@@ -29,6 +29,7 @@ typedef struct gp {
     char *name;             /* of the model as the user writes it: dtc+ */
     const model_ops *model; /* its own, where it was made */
     posterior *posterior;
+    likelihood *likelihood; /* its own; NULL: gaussian, with the posterior's noise */
     double objective, objective_rows, log_prior, jitter, rows, seconds;
     bool estimate;    /* the objective is a running estimate */
     int64_t inducing; /* rows or inducing inputs the posterior rests on */

@@ -37,7 +37,13 @@ static void name_columns(bool named)
     for (int64_t j = 0; j < COLS; j++) columns[j] = (column){.name = named ? (char *)(uintptr_t)names[j] : NULL};
 }
 
-static const rows_part part = {.target = TARGET, .weights = WEIGHTS, .hold_out = 0.2, .seed = 5};
+/* One plain target. */
+#define ONE(column, weight)                                                                                            \
+    {                                                                                                                  \
+        .targets = 1, .target = (const int64_t[]){column}, .weights = (weight), .exposure = -1                         \
+    }
+
+static const rows_part part = {.y = ONE(TARGET, WEIGHTS), .hold_out = 0.2, .seed = 5};
 
 static void write_table(const char *path)
 {
@@ -88,7 +94,7 @@ static dataset build(bool fill)
     static bool held[ROWS];
     dataset d;
     for (int64_t i = 0; i < ROWS; i++) held[i] = rows_held(part.seed, i, part.hold_out);
-    table_part p = {.target = TARGET, .weights = WEIGHTS, .skip_row = held};
+    table_part p = {.y = ONE(TARGET, WEIGHTS), .skip_row = held};
     assert_int_equal(dataset_build(&whole, &p, fill, &d, NULL), ANYGP_OK);
     return d;
 }
@@ -202,7 +208,7 @@ static void sample_is_uniform_over_the_used_rows(void **state)
     for (int64_t i = 0; i < ROWS; i++) cells[i * COLS + 4] = (double)i;
     row_source *r = open_rows(NULL);
     for (uint64_t seed = 0; seed < 60; seed++) {
-        rows_part p = {.target = TARGET, .weights = WEIGHTS, .hold_out = 0.1, .seed = seed};
+        rows_part p = {.y = ONE(TARGET, WEIGHTS), .hold_out = 0.1, .seed = seed};
         dataset d;
         assert_int_equal(rows_scan(r, &p, false, 80, comm_self(), &d, NULL), ANYGP_OK);
         assert_int_equal(d.n, 80);
@@ -228,7 +234,7 @@ static void few_used_rows_are_found(void **state)
     for (int64_t i = 0; i < ROWS; i++)
         if (i % 250 != 11) cells[i * COLS + TARGET] = NAN;
     row_source *r = open_rows(NULL);
-    rows_part p = {.target = TARGET, .weights = -1};
+    rows_part p = {.y = ONE(TARGET, -1)};
     dataset d;
     assert_int_equal(rows_scan(r, &p, false, 3, comm_self(), &d, NULL), ANYGP_OK);
     assert_true(d.n >= 1 && d.n <= 3 && d.used == 4 && d.no_target == ROWS - 4);
@@ -240,8 +246,8 @@ static void few_used_rows_are_found(void **state)
 static void check_refusal(bool fill)
 {
     anygp_error a = {0}, b = {0};
-    table_part p = {.target = TARGET, .weights = WEIGHTS};
-    rows_part q = {.target = TARGET, .weights = WEIGHTS};
+    table_part p = {.y = ONE(TARGET, WEIGHTS)};
+    rows_part q = {.y = ONE(TARGET, WEIGHTS)};
     dataset d;
     row_source *r = open_rows(NULL);
     assert_int_equal(dataset_build(&whole, &p, fill, &d, &a), ANYGP_ERR_DATA);
@@ -280,8 +286,8 @@ static void text_columns_are_levels_as_in_the_table(void **state)
     put_file("text.csv", csv, sizeof csv - 1);
     assert_int_equal(table_read("text.csv", NULL, &t, NULL), ANYGP_OK);
     assert_int_equal(rows_open_table(t, &r, NULL), ANYGP_OK);
-    assert_int_equal(dataset_build(t, &(table_part){.target = 3, .weights = -1}, true, &a, NULL), ANYGP_OK);
-    rows_part p = {.target = 3, .weights = -1};
+    assert_int_equal(dataset_build(t, &(table_part){.y = ONE(3, -1)}, true, &a, NULL), ANYGP_OK);
+    rows_part p = {.y = ONE(3, -1)};
     assert_int_equal(rows_scan(r, &p, true, 100, comm_self(), &b, NULL), ANYGP_OK);
     check_same_dataset(&a, &b);
     assert_int_equal(b.D, 2);

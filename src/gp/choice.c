@@ -1,4 +1,5 @@
 /* What the settings say of the model. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,45 +94,78 @@ static void fix_everything(model_choice *c)
     c->fix_kernel = c->fix_noise = c->fix_inducing = true;
 }
 
+/* 512, or 512+512+256, or 4096/128. */
+static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_error *e)
+{
+    const char *text = settings_text(s, SET_INDUCING), *at = text;
+    if (!settings_given(s, SET_INDUCING)) return ANYGP_OK;
+    do {
+        char *end;
+        double M = strtod(at, &end);
+        bool more = *end == '+' || *end == '/';
+        if (end == at || (*end && !more) || !(M >= (c->set_count ? 0 : 1)) || M > 1e9 || M != floor(M) ||
+            c->set_count == SETS_MOST)
+            return fail_with(e, ANYGP_ERR_ARGUMENT,
+                             "inducing: '%.80s' is not a whole number such as 512, or up to %d of them such as 512+512",
+                             text, SETS_MOST);
+        c->sets[c->set_count++] = (int64_t)M;
+        at = end + more;
+        if (!more) return ANYGP_OK;
+    } while (true);
+}
+
+static anygp_status check_sets(const model_choice *c, anygp_error *e)
+{
+    if (c->set_count <= 1 || c->model->sets) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: %s has one set of inducing inputs; solve and odvgp take M+M2",
+                     c->model->name);
+}
+
+static anygp_status check_likelihood(const model_choice *c, anygp_error *e)
+{
+    if (c->model->steps || !strcmp(c->like.ops->name, "gaussian")) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "likelihood: %s is for gaussian targets alone; use --model svgp or solve for %s", c->model->name,
+                     c->like.ops->name);
+}
+
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
 {
     const char *name = settings_text(s, SET_MODEL), *fix = settings_text(s, SET_FIX);
     bool fixes_all = has_item(fix, "all");
     *c = (model_choice){0};
     TRY(check_fix(fix, e));
+    TRY(parse_inducing(s, c, e));
+    TRY(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &c->like, e));
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
     c->fix_inducing = !*fix || fixes_all || has_item(fix, "inducing");
     if (!strcmp(name, "auto")) return ANYGP_OK;
     TRY(parse_model(name, &c->model, &c->anytime, e));
     if (c->model->no_learning) fix_everything(c);
-    return ANYGP_OK;
+    if (!*fix && c->model->learns_inducing) c->fix_inducing = false;
+    TRY(check_sets(c, e));
+    return check_likelihood(c, e);
 }
 
 /* Settings that say something of some models only. */
-typedef enum setting_scope { OF_STEPS, OF_INDUCING, OF_PARTITIONS } setting_scope;
+typedef enum setting_scope { OF_STEPS, OF_INDUCING, OF_PARTITIONS, OF_BATCHES } setting_scope;
 
 static const struct {
     setting_id id;
     setting_scope scope;
-} scoped[] = {{SET_SAMPLE, OF_STEPS},
-              {SET_REPLACE, OF_STEPS},
-              {SET_LEARN, OF_STEPS},
-              {SET_OPTIMIZER, OF_STEPS},
-              {SET_RHO, OF_STEPS},
-              {SET_TAU, OF_STEPS},
-              {SET_KAPPA, OF_STEPS},
-              {SET_STEP, OF_STEPS},
-              {SET_INDUCING_FROM, OF_INDUCING},
-              {SET_BLOCKS, OF_INDUCING},
-              {SET_BLOCKS_FROM, OF_INDUCING},
+} scoped[] = {{SET_SAMPLE, OF_STEPS},        {SET_REPLACE, OF_STEPS},   {SET_LEARN, OF_STEPS},
+              {SET_OPTIMIZER, OF_STEPS},     {SET_RHO, OF_STEPS},       {SET_TAU, OF_STEPS},
+              {SET_KAPPA, OF_STEPS},         {SET_STEP, OF_STEPS},      {SET_INDUCING_FROM, OF_INDUCING},
+              {SET_BATCH, OF_BATCHES},       {SET_BLOCKS, OF_INDUCING}, {SET_BLOCKS_FROM, OF_INDUCING},
               {SET_PARTITION, OF_PARTITIONS}};
 
 void choice_note_unused(const model_choice *c, const settings *s)
 {
     const model_ops *m = c->model;
     for (size_t i = 0; i < sizeof scoped / sizeof *scoped; i++) {
-        bool used = scoped[i].scope == OF_STEPS      ? c->anytime
+        bool used = scoped[i].scope == OF_STEPS      ? c->anytime || m->steps
+                    : scoped[i].scope == OF_BATCHES  ? m->steps != NULL
                     : scoped[i].scope == OF_INDUCING ? m->inducing
                                                      : m->partition;
         if (!used && settings_changed(s, scoped[i].id))
@@ -154,7 +188,10 @@ mean_kind choice_mean(const settings *s)
 
 int64_t choice_subset(const model_choice *c, const settings *s)
 {
-    return settings_given(s, SET_INDUCING) ? settings_integer(s, SET_INDUCING) : c->model->subset;
+    int64_t sum = 0;
+    (void)s;
+    for (int64_t k = 0; k < c->set_count; k++) sum += c->sets[k];
+    return sum ? sum : c->model->subset;
 }
 
 const char *choice_select(const model_choice *c, const settings *s)

@@ -3,9 +3,9 @@
 
 #include <pthread.h>
 
-#include "comm/comm.h"
 #include "data/rows.h"
 #include "data/writer.h"
+#include "rank_support.h"
 
 enum { ROWS = 1003, COLS = 6, TARGET = 5, WEIGHTS = 3, CONSTANT = 1 };
 
@@ -311,16 +311,8 @@ static void text_columns_are_levels_as_in_the_table(void **state)
 
 /* ---------------------------------------------------------------------------------------- ranks */
 
-/* Threads as ranks: a rank adds its part at a barrier. */
-typedef struct team {
-    pthread_barrier_t barrier;
-    pthread_mutex_t lock;
-    double sum[4096];
-    unsigned char bytes[1 << 16];
-} team;
-
 typedef struct member {
-    team *t;
+    rank_thread rank;
     comm c;
     const char *path;
     bool fill;
@@ -328,34 +320,6 @@ typedef struct member {
     anygp_error error;
     dataset d;
 } member;
-
-static anygp_status team_sum(void *ctx, int64_t n, double *x, anygp_error *e)
-{
-    const member *m = ctx;
-    (void)e;
-    assert_true(n <= 4096);
-    pthread_barrier_wait(&m->t->barrier);
-    if (m->c.rank == 0) memset(m->t->sum, 0, sizeof m->t->sum);
-    for (int r = 0; r < m->c.size; r++) {
-        pthread_barrier_wait(&m->t->barrier);
-        for (int64_t i = 0; r == m->c.rank && i < n; i++) m->t->sum[i] += x[i];
-    }
-    pthread_barrier_wait(&m->t->barrier);
-    memcpy(x, m->t->sum, (size_t)n * sizeof *x);
-    return ANYGP_OK;
-}
-
-static anygp_status team_broadcast(void *ctx, int root, int64_t bytes, void *data, anygp_error *e)
-{
-    const member *m = ctx;
-    (void)e;
-    assert_true(bytes <= 1 << 16);
-    pthread_barrier_wait(&m->t->barrier);
-    if (m->c.rank == root) memcpy(m->t->bytes, data, (size_t)bytes);
-    pthread_barrier_wait(&m->t->barrier);
-    memcpy(data, m->t->bytes, (size_t)bytes);
-    return ANYGP_OK;
-}
 
 static void *scan_as_member(void *ctx)
 {
@@ -372,14 +336,14 @@ static void scan_as_team(member *m, const char *path, bool fill)
 {
     static team t;
     pthread_t thread[RANKS];
-    pthread_barrier_init(&t.barrier, NULL, RANKS);
+    team_open(&t, RANKS);
     for (int k = 0; k < RANKS; k++) {
-        m[k] = (member){.t = &t, .path = path, .fill = fill};
-        m[k].c = (comm){.ctx = &m[k], .rank = k, .size = RANKS, .sum = team_sum, .broadcast = team_broadcast};
+        m[k] = (member){.path = path, .fill = fill};
+        m[k].c = team_comm(&t, k, &m[k].rank);
         assert_int_equal(pthread_create(&thread[k], NULL, scan_as_member, &m[k]), 0);
     }
     for (int k = 0; k < RANKS; k++) pthread_join(thread[k], NULL);
-    pthread_barrier_destroy(&t.barrier);
+    team_close(&t);
 }
 
 static void ranks_find_what_one_finds(void **state)

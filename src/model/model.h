@@ -176,9 +176,10 @@ struct model_ops {
     const char *objective; /* its name: "log evidence" */
     const void *family;    /* what tells apart the members of a family that share their functions */
     bool inducing;         /* has inducing inputs, and works on row_blocks */
+    bool learns_inducing;  /* they are learned unless the user fixes them */
     bool partition;        /* its blocks are parts of the input space */
     bool no_learning;      /* hyperparameters must be given; it is never asked for a gradient */
-    bool made;             /* by model_combine, and to be freed; not one of the list */
+    bool made;             /* by model_make, and to be freed; not one of the list */
     double jitter;         /* relative, to begin with */
     int64_t subset;        /* inducing inputs or rows of the subset, where the user gives no number */
 
@@ -208,15 +209,16 @@ struct model_ops {
     const update_ops *update;   /* NULL: cannot */
 };
 
-extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic;
+extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic,
+    model_vfe, model_pep;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);
 const model_ops *model_at(int64_t i);
 
-/* "combine(dtc=0.3,fitc=0.7)" to a model of its own, which the caller frees; its name is that expression in a normal form
-   [combine.c]. */
-anygp_status model_combine(const char *text, const model_ops **out, anygp_error *e);
+/* "combine(dtc=0.3,fitc=0.7)" [combine.c] or "pep(alpha=0.2)" [pep.c] to a model of its own, which the caller frees; its
+   name is that expression in a normal form. */
+anygp_status model_make(const char *text, const model_ops **out, anygp_error *e);
 const model_ops *model_copy(const model_ops *m); /* one of the list: itself; NULL: no memory */
 void model_free(const model_ops *m);             /* accepts NULL, and those of the list */
 

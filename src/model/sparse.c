@@ -15,7 +15,8 @@ anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t
                          anygp_error *e)
 {
     int64_t Mt = M + mean->p;
-    *s = (sparse){.kept = kept, .mean = mean, .M = M, .p = mean->p, .D = D, .Mt = Mt, .total = total, .prior = 1};
+    *s = (sparse){
+        .kept = kept, .mean = mean, .M = M, .p = mean->p, .D = D, .Mt = Mt, .total = total, .prior = 1, .power = 1};
     double **const square[] = {&s->B, &s->V, &s->E, &s->work};
     s->L = mem_doubles(M, M);
     s->T = mem_alloc(la_trsm_size(M), sizeof(double));
@@ -81,22 +82,30 @@ static bool features(const sparse *s, const row_block *b, double *A)
 
 /* ---------------------------------------------------------------------------------- diagonal G */
 
-/* g = noise, or k - |a|^2 + noise */
-static void diagonal_of_G(const sparse *s, const row_block *b, const double *A, double *g)
+/* g = noise, or alpha d + noise with d = k - |a|^2 */
+static void diagonal_of_G(const sparse *s, const row_block *b, const rows_parts *r)
 {
-    for (int64_t j = 0; j < b->n && s->kept == KEPT_NOTHING; j++) g[j] = s->noise;
+    for (int64_t j = 0; j < b->n && s->kept == KEPT_NOTHING; j++) r->g[j] = s->noise;
     if (s->kept == KEPT_NOTHING) return;
-    kernel_diag(s->h->kernel, b->n, b->X, s->D, g);
+    kernel_diag(s->h->kernel, b->n, b->X, s->D, r->d);
     for (int64_t j = 0; j < b->n; j++) {
-        const double *a = A + j * s->Mt;
-        g[j] = fmax(g[j] - la_dot(s->M, a, a), 0) + s->noise;
+        const double *a = r->A + j * s->Mt;
+        r->d[j] = fmax(r->d[j] - la_dot(s->M, a, a), 0);
+        r->g[j] = s->power * r->d[j] + s->noise;
     }
+}
+
+/* A row's share of l besides log g. */
+static double rest_of(const sparse *s, double d)
+{
+    double x = d / s->noise;
+    return s->power > 0 ? (1 - s->power) / s->power * log1p(s->power * x) : x;
 }
 
 bool rows_forward(const sparse *s, const row_block *b, rows_parts *r)
 {
     if (!features(s, b, r->A)) return false;
-    diagonal_of_G(s, b, r->A, r->g);
+    diagonal_of_G(s, b, r);
     for (int64_t j = 0; j < b->n; j++) {
         double root = sqrt(b->w[j] / r->g[j]);
         la_scale(s->Mt, root, r->A + j * s->Mt);
@@ -112,6 +121,7 @@ static bool rows_stat(const void *shared, const row_block *b, double *work, doub
     double l = 0;
     if (!rows_forward(s, b, &r)) return false;
     for (int64_t j = 0; j < b->n; j++) l += b->w[j] * log(r.g[j]);
+    for (int64_t j = 0; has_rest(s) && j < b->n; j++) l += b->w[j] * rest_of(s, r.d[j]);
     if (!isfinite(l)) return false;
     la_syrk(LA_N, s->Mt, b->n, 1, r.A, s->Mt, 1, stat_S(s, stat), s->Mt);
     la_gemv(LA_N, s->Mt, b->n, 1, r.A, s->Mt, r.y, 1, stat_b(s, stat));
@@ -159,6 +169,13 @@ static bool whole_stat(const void *shared, const row_block *b, double *work, dou
 
 /* --------------------------------------------------------------------------------------- heads */
 
+/* Where -2 sum A dbar A' is S: its share of E. */
+static void add_trace(sparse *s, const double *stat)
+{
+    const double *S = stat_S(s, (double *)stat);
+    for (int64_t j = 0; is_trace(s) && j < s->M; j++) la_axpy(s->M - j, 1, S + j + j * s->Mt, s->E + j + j * s->Mt);
+}
+
 bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value)
 {
     int64_t Mt = s->Mt;
@@ -180,6 +197,7 @@ bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value
     la_mirror(Mt, s->V, Mt);
     for (int64_t j = 0; j < Mt; j++) /* at the maximum sum Abar A' = V - I + m m' - 2 sum A Gbar A' */
         for (int64_t i = j; i < Mt; i++) s->E[i + j * Mt] = s->V[i + j * Mt] - (i == j) + s->m[i] * s->m[j];
+    add_trace(s, stat);
     return true;
 }
 
@@ -212,6 +230,7 @@ bool sparse_bound(sparse *s, const double *stat, double times, const double *m, 
     for (int64_t j = 0; j < Mt; j++)
         for (int64_t i = 0; i < Mt; i++) s->E[i + j * Mt] = m[i] * b[j];
     la_symm(LA_RIGHT, Mt, Mt, -1, S, Mt, C, Mt, 1, s->E, Mt);
+    add_trace(s, stat);
     return true;
 }
 

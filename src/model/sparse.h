@@ -1,13 +1,19 @@
-/* The sparse priors of the unifying view (000, section 2 and appendix D; 003, section III-C), over blocks.
+/* The sparse priors of the unifying view (000, section 2 and appendix D; 003, section III-C) and the collapsed variational
+   bounds (003, eq. 15 and 16; 004, eq. 7 and 21), over blocks.
 
    u = L v, K_uu = L L', so that v ~ N(0, I); A_i = L^-1 K_ui; in block i
        y_i | v ~ N(A_i'v, G_i),   G_i = kept part of (K - Q)_ii + noise,   Q = A'A
        sor, dtc     nothing is kept            G = noise I
        fitc, fic    the diagonal               G = diag(K - Q) + noise I
        pitc, pic    the whole block            G = (K - Q)_ii + noise I
+       vfe, pep     a part of the diagonal     G = alpha diag(K - Q) + noise I, alpha from 0 (vfe) to 1 (fitc)
    A prior mean h(x)'b, b ~ N(0, B I), is p further rows sqrt(B) h(x) of A; below M counts them too.
 
    Statistics of a block, which add:  S = A G^-1 A',  b = A G^-1 y,  l = log|G|,  q = y'G^-1 y.
+   Of what alpha < 1 leaves out of G, l has besides (d = k - q of a row)
+       sum (1 - alpha) / alpha log(1 + alpha d / noise),   for alpha = 0 its limit  sum d / noise;
+   it depends on rows alone, so nothing below changes but d's adjoint, alpha gbar - (1 - alpha) / (2 g), and the noise's,
+   gbar + (1 - alpha) d / (2 g noise).  For alpha = 0 the sum -2 A dbar A' is S itself, and no block adds to it.
    Head:  with B = I + S, beta = B^-1 b,   log evidence = -(n log 2 pi + l + log|B| + q - b'beta) / 2     (003, eq. 8)
    and at an explicit q(v) = N(m, V) the bound
        -(n log 2 pi + l + q - 2 m'b + m'S m + tr(S V)) / 2 - KL(q || N(0, I)),
@@ -36,12 +42,13 @@
 
 typedef enum sparse_kept { KEPT_NOTHING, KEPT_DIAGONAL, KEPT_BLOCK } sparse_kept;
 
-/* Of a combination: what G keeps in each of its models, and their coefficients.  No more than three models have the same
+/* Of a combination: what G keeps in each of its models, and their coefficients.  No more than five models have the same
    test conditional. */
-enum { TERMS_MOST = 3 };
+enum { TERMS_MOST = 5 };
 typedef struct sparse_term {
     sparse_kept kept;
-    double alpha;
+    double power; /* of the diagonal: alpha above */
+    double alpha; /* coefficient */
 } sparse_term;
 typedef struct sparse_terms {
     int64_t count; /* 0: one model, no combination */
@@ -51,6 +58,7 @@ typedef struct sparse_terms {
 /* What all blocks share. */
 typedef struct sparse {
     sparse_kept kept;
+    double power;              /* of a kept diagonal: alpha; 1 after sparse_init */
     const sparse_terms *terms; /* of a combination; else NULL */
     double prior;              /* a: the prior's precision is that times I */
     const basis *mean;
@@ -72,6 +80,10 @@ typedef struct sparse {
 anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t M, int64_t D, double total,
                          anygp_error *e);
 void sparse_clear(sparse *s); /* accepts a half-built one */
+
+/* Whether the bound has a term of its own for what G leaves out; if so, and G keeps nothing, the head can do its reverse. */
+static inline bool has_rest(const sparse *s) { return s->kept == KEPT_DIAGONAL && s->power < 1; }
+static inline bool is_trace(const sparse *s) { return s->kept == KEPT_DIAGONAL && s->power == 0; }
 
 /* L at h; *jitter is relative and grows only if allowed.  False: K_uu has no factor. */
 bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter);

@@ -1,4 +1,4 @@
-/* The six sparse priors as models: what G keeps in training, what the test conditional keeps (sparse.h,
+/* The sparse priors and the collapsed bounds as models: what G keeps in training, what the test conditional keeps (sparse.h,
    sparse_posterior.h), and one state for all of them. */
 #include <math.h>
 #include <stdlib.h>
@@ -73,6 +73,7 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     if (!q) return fail_memory(e, "the model", sizeof *q);
     q->kind = self->family, q->problem = p;
     TRY_DONE(sparse_init(&q->s, q->kind->kept, p->mean, h->M, h->D, p->blocks->total, e));
+    q->s.power = q->kind->power;
     if (q->kind->terms.count) sparse_combine(&q->s, &q->kind->terms);
     TRY_DONE(driver_open(runs(q->kind), p->blocks, p->comm, p->keep, &q->driver, e));
     q->s.h = h;
@@ -246,7 +247,7 @@ static double *anytime_sums(void *state, int64_t *size)
     return q->stat;
 }
 
-/* As fitc: rows from all over the space have no block in common. */
+/* As fitc, unless rows stand alone anyway: rows from all over the space have no block in common. */
 static anygp_status anytime_start(void *state, int64_t n, const double *X, const double *y, const double *w, double *S,
                                   double *b, anygp_error *e)
 {
@@ -258,7 +259,7 @@ static anygp_status anytime_start(void *state, int64_t n, const double *X, const
     anygp_status status = ANYGP_OK;
     double *stat = mem_alloc(sparse_rows.stat_size(&s), sizeof *stat);
     if (!stat) return fail_memory(e, "the start", 8.0 * (double)(Mt * Mt));
-    s.kept = KEPT_DIAGONAL;
+    if (s.kept != KEPT_DIAGONAL) s.kept = KEPT_DIAGONAL, s.power = 1;
     for (int64_t i = 0; i <= PIECES; i++) start[i] = n * i / PIECES;
     TRY_DONE(blocks_of_arrays(PIECES, start, s.D, 1, X, y, w, &pieces, e));
     TRY_DONE(driver_open(&sparse_rows, pieces, comm_self(), 0, &d, e));
@@ -286,33 +287,29 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
 
 /* ---------------------------------------------------------------------------------- the models */
 
-#define SPARSE_MODEL(id, text, kept_, test_, parts)                                                                    \
-    static const sparse_kind kind_##id = {.kept = kept_, .test = test_};                                               \
-    const model_ops model_##id = {.name = #id,                                                                         \
-                                  .summary = text,                                                                     \
-                                  .objective = "log evidence",                                                         \
-                                  .family = &kind_##id,                                                                \
-                                  .inducing = true,                                                                    \
-                                  .partition = parts,                                                                  \
-                                  .jitter = 1e-8,                                                                      \
-                                  .subset = 512,                                                                       \
-                                  .bytes = test_ == TEST_BLOCK ? pic_bytes                                             \
-                                           : parts             ? whole_bytes                                           \
-                                                               : rows_bytes,                                                       \
-                                  .size = sparse_size,                                                                 \
-                                  .open = sparse_state_open,                                                           \
-                                  .evaluate = sparse_evaluate,                                                         \
-                                  .failure = sparse_failure,                                                           \
-                                  .posterior = sparse_to_posterior,                                                    \
-                                  .rows = sparse_rows_behind,                                                          \
-                                  .close = sparse_state_close,                                                         \
-                                  .load = sparse_load,                                                                 \
-                                  .anytime = &sparse_anytime,                                                          \
-                                  .update = &sparse_updates};
+#define SPARSE_OPS(id, text)                                                                                           \
+    .name = #id, .summary = text, .family = &kind_##id, .inducing = true, .jitter = 1e-8, .subset = 512,               \
+    .size = sparse_size, .open = sparse_state_open, .evaluate = sparse_evaluate, .failure = sparse_failure,            \
+    .posterior = sparse_to_posterior, .rows = sparse_rows_behind, .close = sparse_state_close, .load = sparse_load,    \
+    .anytime = &sparse_anytime, .update = &sparse_updates
 
-SPARSE_MODEL(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, false)
-SPARSE_MODEL(dtc, "deterministic training conditional", KEPT_NOTHING, TEST_EXACT, false)
-SPARSE_MODEL(fitc, "fully independent training conditional", KEPT_DIAGONAL, TEST_EXACT, false)
-SPARSE_MODEL(fic, "fully independent conditional", KEPT_DIAGONAL, TEST_DIAGONAL, false)
-SPARSE_MODEL(pitc, "partially independent training conditional", KEPT_BLOCK, TEST_EXACT, true)
-SPARSE_MODEL(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, true)
+#define SPARSE_PRIOR(id, text, kept_, test_, parts, bytes_)                                                            \
+    static const sparse_kind kind_##id = {.kept = kept_, .power = 1, .test = test_};                                   \
+    const model_ops model_##id = {SPARSE_OPS(id, text), .objective = "log evidence", .partition = parts,               \
+                                  .bytes = bytes_};
+
+SPARSE_PRIOR(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, false, rows_bytes)
+SPARSE_PRIOR(dtc, "deterministic training conditional", KEPT_NOTHING, TEST_EXACT, false, rows_bytes)
+SPARSE_PRIOR(fitc, "fully independent training conditional", KEPT_DIAGONAL, TEST_EXACT, false, rows_bytes)
+SPARSE_PRIOR(fic, "fully independent conditional", KEPT_DIAGONAL, TEST_DIAGONAL, false, rows_bytes)
+SPARSE_PRIOR(pitc, "partially independent training conditional", KEPT_BLOCK, TEST_EXACT, true, whole_bytes)
+SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, true, pic_bytes)
+
+/* A bound is there to be maximised over the inducing inputs too. */
+#define SPARSE_BOUND(id, text, objective_, power_)                                                                     \
+    static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = power_, .test = TEST_EXACT};                 \
+    const model_ops model_##id = {SPARSE_OPS(id, text), .objective = objective_, .learns_inducing = true,              \
+                                  .bytes = rows_bytes};
+
+SPARSE_BOUND(vfe, "variational free energy", "lower bound", 0)
+SPARSE_BOUND(pep, "power expectation propagation", "approximate log evidence", 0.5)

@@ -4,9 +4,9 @@
 
 #include "model/sparse.h"
 
-/* Diagonal G, n rows: A diag(w/g)^1/2 (Mt x n), g, y (w/g)^1/2. */
+/* Diagonal G, n rows: A diag(w/g)^1/2 (Mt x n), g, y (w/g)^1/2, d = k - |a|^2 where the diagonal is kept. */
 typedef struct rows_parts {
-    double *A, *g, *y;
+    double *A, *g, *y, *d;
 } rows_parts;
 
 /* Whole G: A L_G^-T (Mt x n), L_G (n x n), L_G^-1 y. */

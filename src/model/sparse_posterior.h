@@ -3,7 +3,7 @@
    What the models make of the bracket:
        sor          nothing                                              (88)
        fic          as it is, but different rows are independent given v
-       dtc, fitc, pitc   k(x,x') - a'a', also between rows
+       dtc, fitc, pitc, vfe, pep   k(x,x') - a'a', also between rows
        pic          what is left of it given the rows of the block      (84; sparse_pic.c) */
 #ifndef MODEL_SPARSE_POSTERIOR_H
 #define MODEL_SPARSE_POSTERIOR_H
@@ -15,6 +15,7 @@ typedef enum sparse_test { TEST_NOTHING, TEST_DIAGONAL, TEST_EXACT, TEST_BLOCK }
 /* A member of the family: model_ops.family points to one. */
 typedef struct sparse_kind {
     sparse_kept kept;
+    double power; /* of a kept diagonal */
     sparse_test test;
     sparse_terms terms; /* of a combination; then `kept` does not count */
 } sparse_kind;

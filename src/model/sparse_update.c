@@ -3,7 +3,7 @@
        I + S = B B',   b = B B' m,   l, q and the number of rows in `sums`.
    So the statistics of the new rows are added, and the head is run again: O(n M^2 + M^3) for n new rows, whatever came
    before.  Which of the new rows form a block:
-       sor, dtc, fitc, fic   it does not matter
+       sor, dtc, fitc, fic, vfe, pep   it does not matter
        pitc   those of one id; without ids a chunk of rows is cut by a kd-tree into parts of at most blocks_part_rows
        pic    those of one id, or of one place of the router, together with the rows the block has: the statistics of the
               old block are taken off and those of the enlarged one are added.  The matrix can only grow by that:
@@ -98,6 +98,7 @@ static anygp_status take_posterior(sparse_update *u, anygp_error *e)
     u->noise = p->noise;
     u->h = (hyper){.kernel = p->kernel, .like = &u->noise, .likes = 1, .M = p->n, .D = p->D, .Z = u->from->Z};
     TRY(sparse_init(&u->s, u->kind->kept, &p->mean, p->n, p->D, u->from->sums[SUM_ROWS], e));
+    u->s.power = u->kind->power;
     u->s.h = &u->h;
     u->s.noise = p->noise + kernel_white(p->kernel);
     memcpy(u->s.L, u->from->L, (size_t)(p->n * p->n) * sizeof(double));

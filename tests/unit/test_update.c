@@ -32,7 +32,8 @@ static const variant variants[] = {
     {"rbf(lengthscale=1.2) + white(variance=0.2)", MEAN_CONSTANT, false}};
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-static const model_ops *const models[] = {&model_sor, &model_dtc, &model_fitc, &model_fic, &model_pitc, &model_pic};
+static const model_ops *const models[] = {&model_sor, &model_dtc, &model_fitc, &model_fic,
+                                          &model_vfe, &model_pep, &model_pitc, &model_pic};
 enum { MODELS = sizeof models / sizeof *models };
 
 #define FOR_EACH_CASE(v, m)                                                                                            \

@@ -29,7 +29,8 @@ const setting_info *setting_at(setting_id id) { return id < SETTING_COUNT ? &tab
 
 const char *setting_type_name(setting_type type)
 {
-    static const char *const names[] = {"text", "list", "choice", "flag", "integer", "real", "seconds", "bytes"};
+    static const char *const names[] = {"text", "list",    "choice", "flag", "integer",
+                                        "real", "seconds", "bytes",  "sizes"};
     return names[type];
 }
 
@@ -133,10 +134,22 @@ static bool flag_value(const char *text, double *value)
     return false;
 }
 
+/* The sum of M+M+... */
+static bool sizes_value(const char *text, double *value)
+{
+    double one;
+    for (*value = 0;; text++) {
+        if (!parse_number(text, &one, &text) || one < 1 || one != floor(one)) return false;
+        *value += one;
+        if (*text != '+') return *text == 0;
+    }
+}
+
 static bool number_of(const setting_info *t, const char *text, double *value)
 {
     const char *suffix;
     if (t->type == SETTING_FLAG) return flag_value(text, value);
+    if (t->type == SETTING_SIZES) return sizes_value(text, value);
     return parse_number(text, value, &suffix) && scale_suffix(t->type, suffix, value);
 }
 
@@ -155,6 +168,7 @@ static anygp_status check_number(const setting_info *t, const char *text, anygp_
         return fail_with(e, ANYGP_ERR_ARGUMENT, "%s: '%.80s' is not %s", t->name, text,
                          t->type == SETTING_SECONDS ? "a time such as 90s, 5m or 2h"
                          : t->type == SETTING_BYTES ? "a size such as 500M or 2G"
+                         : t->type == SETTING_SIZES ? "a whole number from 1, or several with + between them"
                          : t->type == SETTING_FLAG  ? "yes or no"
                                                     : "a number");
     if (t->type == SETTING_INTEGER && v != floor(v))

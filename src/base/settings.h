@@ -22,7 +22,8 @@ typedef enum setting_type {
     SETTING_INTEGER,
     SETTING_REAL,
     SETTING_SECONDS,
-    SETTING_BYTES
+    SETTING_BYTES,
+    SETTING_SIZES /* M or M+M+...; as a number their sum */
 } setting_type;
 
 typedef struct setting_info {
@@ -54,7 +55,8 @@ anygp_status settings_set(settings *s, const char *name, const char *value, anyg
 bool settings_given(const settings *s, setting_id id);       /* set by the user, or has a default */
 bool settings_changed(const settings *s, setting_id id);     /* set by the user */
 const char *settings_text(const settings *s, setting_id id); /* "" when not set */
-double settings_number(const settings *s, setting_id id); /* integers, reals, seconds, bytes, flags; NaN when not set */
+double settings_number(const settings *s,
+                       setting_id id); /* integers, reals, seconds, bytes, flags, sums of sizes; NaN when not set */
 int64_t settings_integer(const settings *s, setting_id id); /* the same, as an integer; 0 when not set */
 bool settings_is(const settings *s, setting_id id, const char *choice);
 

@@ -3,14 +3,14 @@
    X(ID, name, type, default, lower, upper, choices, argument, commands, help)
    `commands` lists which commands take it: f(it) p(redict) e(val) u(pdate) s(imulate) c(onvert).  An empty default means "not set". */
 /* clang-format off */
-X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, vfe, pep(alpha=0.5), combine(dtc=0.3,fitc=0.7), or auto: exact up to 4000 distinct rows, else sod; NAME+ runs anytime")
+X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, vfe, pep(alpha=0.5), solve_collapsed, odvgp_collapsed, combine(dtc=0.3,fitc=0.7), or auto: exact up to 4000 distinct rows, else sod; NAME+ runs anytime")
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance, e.g. 'rbf', 'matern32(iso) + linear'; default matern52, one length-scale per input")
 X(LIKELIHOOD, "likelihood", CHOICE, "gaussian", 0, 0, "gaussian", "NAME", "f", "distribution of the target around the function")
 X(NOISE, "noise", REAL, "", 0, 1e300, "", "V", "fs", "initial noise variance, in the data's units; simulate: 0.01 by default")
 X(MEAN, "mean", CHOICE, "zero", 0, 0, "zero constant linear", "KIND", "f", "prior mean, its coefficients integrated out under a wide Gaussian")
 X(PRIOR, "prior", CHOICE, "default", 0, 0, "default none", "KIND", "f", "weak priors on the hyperparameters, or none (maximum likelihood)")
 X(FIX, "fix", TEXT, "", 0, 0, "", "LIST", "f", "keep at their initial values: kernel, noise, inducing, all or none; default inducing, or none of the models whose objective is a bound")
-X(INDUCING, "inducing", INTEGER, "", 1, 1e9, "", "M", "f", "inducing inputs (default 512), or rows of the subset of sod (2000)")
+X(INDUCING, "inducing", SIZES, "", 1, 1e9, "", "M", "f", "inducing inputs (default 512), or rows of the subset of sod (2000); M+M+... in sets, for solve and odvgp: one number is two halves")
 X(INDUCING_FROM, "inducing-from", TEXT, "", 0, 0, "", "FILE", "f", "inducing inputs from a table of inputs, in the data's units")
 X(SELECT, "select", CHOICE, "", 0, 0, "random kmeans greedy", "HOW", "f", "how these are chosen: kmeans (default; sod: random), greedy: largest conditional variance")
 X(BLOCKS, "blocks", INTEGER, "", 1, 1e12, "", "P", "f", "blocks the rows are cut into; default 1000 rows each, for pitc and pic as many rows as inducing inputs, 100 to 500")

@@ -103,6 +103,9 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     c->fix_inducing = fixes_all || has_item(fix, "inducing");
     if (!strcmp(name, "auto")) return ANYGP_OK;
     TRY(parse_model(name, &c->model, &c->anytime, e));
+    if (!c->model->sets && strchr(settings_text(s, SET_INDUCING), '+'))
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: the inducing inputs of %s are in one set; give one number",
+                         c->model->name);
     if (!*fix && !c->model->learns_inducing) c->fix_inducing = true;
     if (c->model->no_learning) fix_everything(c);
     return ANYGP_OK;
@@ -155,6 +158,26 @@ mean_kind choice_mean(const settings *s)
 int64_t choice_subset(const model_choice *c, const settings *s)
 {
     return settings_given(s, SET_INDUCING) ? settings_integer(s, SET_INDUCING) : c->model->subset;
+}
+
+/* M+M+... as it was given, or two halves of M. */
+anygp_status choice_sets(const model_choice *c, const settings *s, int64_t M, int64_t **sets, int64_t *count,
+                         anygp_error *e)
+{
+    const char *text = settings_text(s, SET_INDUCING);
+    *count = 0;
+    if (!c->model->sets) return ANYGP_OK;
+    int64_t given = 1;
+    for (const char *at = text; *at; at++) given += *at == '+';
+    *sets = mem_alloc(given + 1, sizeof **sets);
+    if (!*sets) return fail_memory(e, "the sets of inducing inputs", 8.0 * (double)given);
+    if (given == 1) {
+        (*sets)[0] = M - M / 2, (*sets)[1] = M / 2;
+        *count = 2;
+        return ANYGP_OK;
+    }
+    for (char *end = (char *)text; *count < given; end++) (*sets)[(*count)++] = strtoll(end, &end, 10);
+    return ANYGP_OK;
 }
 
 const char *choice_select(const model_choice *c, const settings *s)

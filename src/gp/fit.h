@@ -23,6 +23,9 @@ void choice_settle(model_choice *c, int64_t distinct_rows);
 mean_kind choice_mean(const settings *s);
 /* Inducing inputs or rows of a subset. */
 int64_t choice_subset(const model_choice *c, const settings *s);
+/* The sets they are in, freed by free(); *count is 0 where the model has no sets. */
+anygp_status choice_sets(const model_choice *c, const settings *s, int64_t M, int64_t **sets, int64_t *count,
+                         anygp_error *e);
 const char *choice_select(const model_choice *c, const settings *s);
 double choice_memory(const settings *s); /* --memory, or what the machine has left */
 

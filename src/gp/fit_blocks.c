@@ -28,6 +28,7 @@ typedef struct block_fit {
     row_source *source;
     rows_part part;
     int64_t M, P;
+    int64_t *sets, set_count; /* of inducing inputs */
     dataset d;
     merged distinct;
     hyper h;
@@ -45,6 +46,7 @@ static void block_fit_clear(block_fit *b)
     valid_rows_free(b->valid);
     free(b->given);
     free(b->ids);
+    free(b->sets);
     router_free(b->route);
     blocks_free(b->blocks);
     basis_clear(&b->mean);
@@ -221,6 +223,7 @@ static anygp_status run(block_fit *b, anygp_error *e)
 {
     const fit_task *f = b->f;
     const settings *s = f->s;
+    TRY(choice_sets(&f->choice, s, b->M, &b->sets, &b->set_count, e));
     problem p = {.rows = &b->distinct,
                  .mean = &b->mean,
                  .seed = b->part.seed,
@@ -231,6 +234,8 @@ static anygp_status run(block_fit *b, anygp_error *e)
                  .blocks = b->blocks,
                  .route = b->route,
                  .block_ids = b->ids,
+                 .sets = b->sets,
+                 .set_count = b->set_count,
                  .memory = choice_memory(s)};
     double have = choice_memory(s), rows_kept = ROWS_SHARE * have;
     TRY(fit_check_memory(f, b->g->model, &p, rows_kept, e));

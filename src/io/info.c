@@ -72,6 +72,9 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     line(p, "noise", "variance %.4g (sd %.4g)", gp_noise(g), sqrt(gp_noise(g)));
     line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it%s; log prior %.4g", g->model->objective,
          g->objective, g->objective_rows, g->estimate ? " (a running estimate)" : "", g->log_prior);
+    if (isfinite(g->upper))
+        line(p, "upper bound", "the log evidence is at most %.6g, so the objective is at most %.3g a row below it",
+             g->upper, (g->upper - g->objective) / g->objective_rows);
     scores_line(p, "leave-one-out", &g->loo);
     scores_line(p, "validation", &g->valid);
     line(p, "training", "%lld iterations, %lld evaluations, %.3g s, seed %lld%s%s", (long long)g->iterations,

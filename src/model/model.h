@@ -153,6 +153,7 @@ typedef struct update_report {
     double rows;              /* original rows that were added */
     int64_t blocks;           /* the rows are in so many more */
     double before, after;     /* log evidence of the rows so far, without and with the new ones */
+    double upper;             /* on the latter, where `after` is a lower bound; NaN: none */
     int64_t largest, biggest; /* rows of the largest block before, and of the one that is now; 0: not kept */
     int64_t biggest_id;       /* its name */
 } update_report;
@@ -177,6 +178,7 @@ struct model_ops {
     const void *family;    /* what tells apart the members of a family that share their functions */
     bool inducing;         /* has inducing inputs, and works on row_blocks */
     bool learns_inducing;  /* they are learned unless the user fixes them */
+    bool sets;             /* the inducing inputs are in sets: M+M+... */
     bool partition;        /* its blocks are parts of the input space */
     bool no_learning;      /* hyperparameters must be given; it is never asked for a gradient */
     bool made;             /* by model_make, and to be freed; not one of the list */
@@ -197,6 +199,8 @@ struct model_ops {
     const leave_one_out *(*loo)(void *state, const hyper *h);
     /* The posterior at h; takes what it can from the state, which can only be closed afterwards. */
     anygp_status (*posterior)(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
+    /* Upper bound on the log evidence that the objective bounds from below, at h; NaN: none.  NULL: it is no such bound. */
+    anygp_status (*bounds)(void *state, const hyper *h, double *jitter, double *upper, anygp_error *e);
     double (*rows)(const void *state); /* original rows the objective is a total of */
     void (*close)(void *state);
 
@@ -210,7 +214,7 @@ struct model_ops {
 };
 
 extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic,
-    model_vfe, model_pep;
+    model_vfe, model_pep, model_solve_collapsed, model_odvgp_collapsed;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

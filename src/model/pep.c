@@ -31,7 +31,7 @@ anygp_status made_pep(const char *text, const model_ops **out, anygp_error *e)
     if (!end || *end) return fail_with(e, ANYGP_ERR_ARGUMENT, "model: '%.80s' is not of the form pep(alpha=0.5)", text);
     if (!(alpha >= 0 && alpha <= 1))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "model: the alpha of pep is from 0 (vfe) to 1 (fitc), not %g", alpha);
-    TRY(made_new(&model_pep, &m, e));
+    TRY(made_new(alpha > 0 ? &model_pep : &model_vfe, &m, e));
     m->kind.power = alpha;
     char *to = stpcpy(m->name, "pep(alpha=");
     to += number_print(alpha, to);

@@ -32,6 +32,16 @@
    which at that mean and precision is  -(a n log 2 pi + l + a log|aI + S| + q - b'beta + (1 - a) M) / 2.
    Only for a = 1 is it the largest value there; for one model alone all of this is as above.
 
+   V may be held to a form: a block for each set of inducing inputs, all of which stand one behind the other in Z and share
+   one L (solve; 004, appendix F), or a block for the first set and the prior's I for the others (odvgp).  At the maximum m is
+   as before, each free block is V_k = (I + S_kk)^-1, and of the evidence log|B| becomes
+       solve   sum_k log|I + S_kk|          odvgp   log|I + S_11| + sum_{k > 1} tr S_kk
+   (basis functions go with the first set).  E is then m m' - V S - 2 sum A Gbar A'.
+
+   Of the bounds with alpha = 0, c = sum d, and Q with all sets, Titsias' upper bound on the log evidence (2014) is
+       -(n log 2 pi + log|Q + noise I| + y'(Q + (c + noise) I)^-1 y) / 2
+   with log|Q + noise I| = n log noise + log|I + S|,   y'(..)^-1 y = (q - b'(r I + S)^-1 b) / r,   r = 1 + c / noise.
+
    Cost of a pass: n M^2 (triangular solve) + n M^2 (product); with the gradient three times that; a block of B rows adds
    B^2 M + B^3 / 3 where it is kept whole. */
 #ifndef MODEL_SPARSE_H
@@ -55,12 +65,18 @@ typedef struct sparse_terms {
     sparse_term term[TERMS_MOST];
 } sparse_terms;
 
+/* What V may be: anything; a block a set; for sets but the first that of the prior. */
+typedef enum sparse_form { FORM_JOINT, FORM_BLOCKS, FORM_MEANS } sparse_form;
+
 /* What all blocks share. */
 typedef struct sparse {
     sparse_kept kept;
     double power;              /* of a kept diagonal: alpha; 1 after sparse_init */
     const sparse_terms *terms; /* of a combination; else NULL */
-    double prior;              /* a: the prior's precision is that times I */
+    sparse_form form;
+    int64_t *set; /* Mt: the set of each of v; NULL: one */
+    double *J;    /* Mt x Mt: factor of I + S where B is that of a V of another form; else NULL */
+    double prior; /* a: the prior's precision is that times I */
     const basis *mean;
     const hyper *h;  /* of the last prepare */
     int64_t M, p, D; /* inducing inputs, basis functions, inputs */
@@ -71,7 +87,7 @@ typedef struct sparse {
     double *L;       /* M x M */
     double *T;       /* of la_trsm_prepare */
     double *diag;    /* Mt: workspace */
-    double *B;       /* Mt x Mt: factor of a I + S */
+    double *B;       /* Mt x Mt: factor of a I + S, or of what the form takes of it */
     double *V, *m;   /* Mt x Mt (both triangles), Mt: coefficients of the reverse */
     double *E;       /* Mt x Mt: head's share of sum Abar A' */
     double *work;    /* Mt x Mt */
@@ -107,6 +123,11 @@ const block_model *sparse_combined(const sparse_terms *terms);
 bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value);
 bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
                   bool gradient, double *value);
+
+/* Another form of V: sets of these sizes, the last ones smaller where there are less than M inducing inputs. */
+anygp_status sparse_divide(sparse *s, sparse_form form, int64_t count, const int64_t *sizes, anygp_error *e);
+/* Titsias' upper bound, after sparse_evidence of a bound with alpha = 0. */
+bool sparse_upper(sparse *s, const double *stat, double *value);
 
 /* From the summed adjoints to gp[hyper_size(h)]; adjoint is used up. */
 bool sparse_finish(sparse *s, double *adjoint, double *gp);

@@ -40,6 +40,7 @@ static double rows_bytes(const problem *p)
 {
     return bytes_of(p, p->blocks->largest < DRIVER_PIECE ? p->blocks->largest : DRIVER_PIECE, 0);
 }
+static double sets_bytes(const problem *p) { return rows_bytes(p) + 8.0 * pow((double)(p->subset + p->mean->p), 2); }
 static double whole_bytes(const problem *p) { return bytes_of(p, p->blocks->largest, 2); }
 /* All rows are part of the model. */
 static double pic_bytes(const problem *p)
@@ -74,6 +75,8 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     q->kind = self->family, q->problem = p;
     TRY_DONE(sparse_init(&q->s, q->kind->kept, p->mean, h->M, h->D, p->blocks->total, e));
     q->s.power = q->kind->power;
+    int64_t all = h->M;
+    TRY_DONE(sparse_divide(&q->s, q->kind->form, p->sets ? p->set_count : 1, p->sets ? p->sets : &all, e));
     if (q->kind->terms.count) sparse_combine(&q->s, &q->kind->terms);
     TRY_DONE(driver_open(runs(q->kind), p->blocks, p->comm, p->keep, &q->driver, e));
     q->s.h = h;
@@ -176,6 +179,16 @@ static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jit
     if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, &value, e));
     const double sums[3] = {*stat_l(&q->s, q->stat), *stat_q(&q->s, q->stat), q->s.total};
     return make_posterior(q, q->s.m, q->s.B, sums, out, e);
+}
+
+/* Right after an evidence at h, or with one of its own. */
+static anygp_status sparse_bounds(void *state, const hyper *h, double *jitter, double *upper, anygp_error *e)
+{
+    sparse_state *q = state;
+    double value;
+    if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, &value, e));
+    if (!sparse_upper(&q->s, q->stat, upper)) *upper = NAN;
+    return ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------------- anytime */
@@ -291,7 +304,7 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
     .name = #id, .summary = text, .family = &kind_##id, .inducing = true, .jitter = 1e-8, .subset = 512,               \
     .size = sparse_size, .open = sparse_state_open, .evaluate = sparse_evaluate, .failure = sparse_failure,            \
     .posterior = sparse_to_posterior, .rows = sparse_rows_behind, .close = sparse_state_close, .load = sparse_load,    \
-    .anytime = &sparse_anytime, .update = &sparse_updates
+    .update = &sparse_updates
 
 #define SPARSE_PRIOR(id, text, kept_, test_, parts, bytes_)                                                            \
     static const sparse_kind kind_##id = {.kept = kept_, .power = 1, .test = test_};                                   \
@@ -308,8 +321,18 @@ SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, t
 /* A bound is there to be maximised over the inducing inputs too. */
 #define SPARSE_BOUND(id, text, objective_, power_)                                                                     \
     static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = power_, .test = TEST_EXACT};                 \
-    const model_ops model_##id = {SPARSE_OPS(id, text), .objective = objective_, .learns_inducing = true,              \
-                                  .bytes = rows_bytes};
+    const model_ops model_##id = {SPARSE_OPS(id, text),       .objective = objective_,                                 \
+                                  .learns_inducing = true,    .bytes = rows_bytes,                                     \
+                                  .anytime = &sparse_anytime, .bounds = power_ > 0 ? NULL : sparse_bounds};
 
 SPARSE_BOUND(vfe, "variational free energy", "lower bound", 0)
 SPARSE_BOUND(pep, "power expectation propagation", "approximate log evidence", 0.5)
+
+/* Their q(v) is of another form than that of the anytime steps. */
+#define SPARSE_SETS(id, text, form_)                                                                                   \
+    static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = 0, .test = TEST_EXACT, .form = form_};       \
+    const model_ops model_##id = {SPARSE_OPS(id, text), .objective = "lower bound", .learns_inducing = true,           \
+                                  .sets = true,         .bytes = sets_bytes,        .bounds = sparse_bounds};
+
+SPARSE_SETS(solve_collapsed, "sparse orthogonal variational inference, collapsed", FORM_BLOCKS)
+SPARSE_SETS(odvgp_collapsed, "orthogonally decoupled variational GP, collapsed", FORM_MEANS)

@@ -17,6 +17,7 @@ typedef struct sparse_kind {
     sparse_kept kept;
     double power; /* of a kept diagonal */
     sparse_test test;
+    sparse_form form;
     sparse_terms terms; /* of a combination; then `kept` does not count */
 } sparse_kind;
 
@@ -29,6 +30,8 @@ typedef struct sparse_posterior {
     double *Z;      /* M x D, row-major */
     double *L;      /* M x M */
     double *m, *B;  /* Mt, Mt x Mt */
+    double *J;      /* Mt x Mt: the factor of I + S, where B is that of a V of another form; else NULL */
+    double *set;    /* M: then the set of each inducing input */
     double sums[3]; /* l, q and the original rows behind m and B: with them new rows can be added */
     pic_rows *rows; /* pic alone */
 } sparse_posterior;

@@ -3,7 +3,7 @@
    X(ID, name, type, default, lower, upper, choices, argument, commands, help)
    `commands` lists which commands take it: f(it) p(redict) e(val) u(pdate) s(imulate) c(onvert).  An empty default means "not set". */
 /* clang-format off */
-X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, vfe, pep(alpha=0.5), solve_collapsed, odvgp_collapsed, combine(dtc=0.3,fitc=0.7), or auto: exact up to 4000 distinct rows, else sod; NAME+ runs anytime")
+X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, vfe, pep(alpha=0.5), vfe_tight, solve_collapsed, odvgp_collapsed, combine(dtc=0.3,fitc=0.7), or auto: exact up to 4000 distinct rows, else sod; NAME+ runs anytime")
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance, e.g. 'rbf', 'matern32(iso) + linear'; default matern52, one length-scale per input")
 X(LIKELIHOOD, "likelihood", CHOICE, "gaussian", 0, 0, "gaussian", "NAME", "f", "distribution of the target around the function")
 X(NOISE, "noise", REAL, "", 0, 1e300, "", "V", "fs", "initial noise variance, in the data's units; simulate: 0.01 by default")

@@ -40,7 +40,7 @@ static anygp_status take_model(expression *x, const model_ops **m, anygp_error *
     size_t n = strcspn(x->at, "=,() ");
     if (n < sizeof word) memcpy(word, x->at, n);
     *m = model_find(word);
-    if (!*m || (*m)->load != sparse_load)
+    if (!*m || (*m)->load != sparse_load || kind_of(*m)->form != FORM_JOINT || kind_of(*m)->tighter)
         return fail_with(
             e, ANYGP_ERR_ARGUMENT,
             "model: '%.*s' cannot be part of a combination; sor, dtc, fitc, fic, pitc, pic, vfe and pep can",

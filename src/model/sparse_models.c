@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/sparse_posterior.h"
+#include "model/tight.h"
 
 typedef struct sparse_state {
     sparse s;
@@ -18,6 +19,7 @@ typedef struct sparse_state {
     anygp_error failure; /* of the last evaluate, other than its numbers */
     double *at;          /* hyperparameters and inducing inputs of the last evidence; NaN first: none */
     double *now;
+    tight *tight; /* NULL: not asked for */
 } sparse_state;
 
 static const block_model *runs(const sparse_kind *k)
@@ -41,6 +43,7 @@ static double rows_bytes(const problem *p)
     return bytes_of(p, p->blocks->largest < DRIVER_PIECE ? p->blocks->largest : DRIVER_PIECE, 0);
 }
 static double sets_bytes(const problem *p) { return rows_bytes(p) + 8.0 * pow((double)(p->subset + p->mean->p), 2); }
+static double tighter_bytes(const problem *p) { return rows_bytes(p) + tight_bytes(p, (double)p->rows->data->used); }
 static double whole_bytes(const problem *p) { return bytes_of(p, p->blocks->largest, 2); }
 /* All rows are part of the model. */
 static double pic_bytes(const problem *p)
@@ -63,6 +66,7 @@ static void sparse_state_close(void *state)
     free(q->adjoint);
     free(q->at);
     free(q->now);
+    tight_close(q->tight);
     free(q);
 }
 
@@ -80,6 +84,7 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     if (q->kind->terms.count) sparse_combine(&q->s, &q->kind->terms);
     TRY_DONE(driver_open(runs(q->kind), p->blocks, p->comm, p->keep, &q->driver, e));
     q->s.h = h;
+    if (q->kind->tighter) TRY_DONE(tight_open(p, &q->s, &q->tight, e));
     q->stat = mem_alloc(runs(q->kind)->stat_size(&q->s), sizeof(double));
     q->adjoint = mem_alloc(runs(q->kind)->adjoint_size(&q->s), sizeof(double));
     q->at = mem_alloc(h->count + h->M * h->D, sizeof(double));
@@ -110,6 +115,15 @@ static void now_at(sparse_state *q, const hyper *h)
     memcpy(q->at + h->count, h->Z, (size_t)(h->M * h->D) * sizeof(double));
 }
 
+static anygp_status add_gain(sparse_state *q, bool gradient, double *value, anygp_error *e)
+{
+    double gain;
+    if (!q->kind->tighter) return ANYGP_OK;
+    TRY(tight_gain(q->tight, &q->s, q->stat, gradient, &gain, e));
+    *value += gain;
+    return ANYGP_OK;
+}
+
 /* Evidence at h from all blocks; leaves the factor of a I + S and beta. */
 static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient, double *value,
                              anygp_error *e)
@@ -127,6 +141,7 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
                          q->kind->terms.count ? "the combined precision of the inducing variables is not positive "
                                                 "definite; use other coefficients"
                                               : "the log evidence is not a number");
+    TRY(add_gain(q, gradient, value, e));
     now_at(q, h);
     return ANYGP_OK;
 }
@@ -137,6 +152,7 @@ static anygp_status evidence_and_gradient(sparse_state *q, const hyper *h, bool 
     TRY(evidence(q, h, grow, jitter, gp != NULL, value, e));
     if (!gp) return ANYGP_OK;
     TRY(driver_reverse(q->driver, &q->s, 0, NULL, 1, q->adjoint, e));
+    if (q->kind->tighter && !tight_reverse(q->tight, &q->s, q->adjoint)) return fail_memory(e, "kernel tiles", 0);
     return sparse_finish(&q->s, q->adjoint, gp) ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 
@@ -309,7 +325,7 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
 #define SPARSE_PRIOR(id, text, kept_, test_, parts, bytes_)                                                            \
     static const sparse_kind kind_##id = {.kept = kept_, .power = 1, .test = test_};                                   \
     const model_ops model_##id = {SPARSE_OPS(id, text), .objective = "log evidence", .partition = parts,               \
-                                  .bytes = bytes_};
+                                  .bytes = bytes_, .anytime = &sparse_anytime};
 
 SPARSE_PRIOR(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, false, rows_bytes)
 SPARSE_PRIOR(dtc, "deterministic training conditional", KEPT_NOTHING, TEST_EXACT, false, rows_bytes)
@@ -327,6 +343,11 @@ SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, t
 
 SPARSE_BOUND(vfe, "variational free energy", "lower bound", 0)
 SPARSE_BOUND(pep, "power expectation propagation", "approximate log evidence", 0.5)
+
+static const sparse_kind kind_vfe_tight = {.kept = KEPT_DIAGONAL, .power = 0, .test = TEST_EXACT, .tighter = true};
+const model_ops model_vfe_tight = {SPARSE_OPS(vfe_tight, "variational free energy with a tighter bound"),
+                                   .objective = "lower bound", .learns_inducing = true, .bytes = tighter_bytes,
+                                   .bounds = sparse_bounds};
 
 /* Their q(v) is of another form than that of the anytime steps. */
 #define SPARSE_SETS(id, text, form_)                                                                                   \

@@ -18,6 +18,7 @@ typedef struct sparse_kind {
     double power; /* of a kept diagonal */
     sparse_test test;
     sparse_form form;
+    bool tighter;       /* tight.h */
     sparse_terms terms; /* of a combination; then `kept` does not count */
 } sparse_kind;
 

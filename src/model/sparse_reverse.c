@@ -1,4 +1,4 @@
-/* The reverse of the sparse priors' statistics; equations in sparse.h.  Adjoints of a block:
+/* The reverse of the sparse priors' statistics; equations in sparse.h.  Adjoints of a block (adjoint_parts):
        gp      kernel parameters            noise, white   of the noise, and what the kernel's reverses count too much
        gZ      inducing inputs, M x D       C              -2 sum A Gbar A' (M x M, lower triangle), where the head has it not */
 #include <math.h>
@@ -7,13 +7,9 @@
 #include "linalg/linalg.h"
 #include "model/sparse_parts.h"
 
-typedef struct adjoint_parts {
-    double *gp, *noise, *white, *gZ, *C;
-} adjoint_parts;
-
 static int64_t kernel_params(const sparse *s) { return hyper_kernel_params(s->h); }
 
-static adjoint_parts adjoint_place(const sparse *s, double *at)
+adjoint_parts adjoint_place(const sparse *s, double *at)
 {
     adjoint_parts a = {.gp = at};
     a.noise = a.gp + kernel_params(s);
@@ -32,8 +28,7 @@ int64_t sparse_adjoint_size(const void *shared)
     return kernel_params(s) + 2 + (s->h->learn_Z ? s->M * s->D : 0) + (has_C(s) ? s->M * s->M : 0);
 }
 
-/* From Abar (Mt x n, its first M rows) to the kernel: K_uf bar = L^-T Abar. */
-static bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a)
+bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a)
 {
     la_trsm_prepared(LA_LEFT, LA_T, s->M, b->n, s->L, s->M, s->T, Abar, s->Mt);
     return kernel_gram_reverse(s->h->kernel, s->M, s->h->Z, s->D, b->n, b->X, s->D, Abar, s->Mt, a->gp, a->gZ, s->D,

@@ -223,7 +223,7 @@ static anygp_status fit_one(fit_task *f, gp **out, anygp_error *e)
     anygp_status status = ANYGP_OK;
     gp *g = calloc(1, sizeof *g);
     if (!g) return fail_memory(e, "the model", sizeof *g);
-    g->upper = NAN;
+    g->bounds = (evidence_bounds){NAN, NAN};
     f->began = clock_seconds();
     TRY_DONE(take_model(f, g, e));
     TRY_DONE(g->model && g->model->inducing ? fit_blocks(f, g, e) : fit_whole(f, g, e));

@@ -228,7 +228,7 @@ static void score_loo(gp *g, const schema *c, const leave_one_out *l)
 void fit_keep_result(gp *g, const dataset *d, const train_result *r)
 {
     g->objective = r->objective, g->objective_rows = r->rows, g->log_prior = r->log_prior;
-    g->estimate = !r->exact, g->upper = r->upper;
+    g->estimate = !r->exact, g->bounds = r->bounds;
     g->jitter = r->jitter, g->rows = d->total, g->inducing = g->posterior->n;
     g->iterations = r->iterations, g->evaluations = r->evaluations, g->status = r->status;
     score_loo(g, &d->schema, &r->loo);

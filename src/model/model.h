@@ -148,6 +148,12 @@ typedef struct step_ops {
     anygp_status (*restore)(void *state, hyper *h, const named_array *list, int64_t count, anygp_error *e);
 } step_ops;
 
+/* Around the log evidence, besides an objective that is a lower bound on it; NaN: not known. */
+typedef struct evidence_bounds {
+    double tighter; /* a lower bound that takes longer */
+    double upper;
+} evidence_bounds;
+
 /* What an update did. */
 typedef struct update_report {
     double rows;              /* original rows that were added */
@@ -199,8 +205,8 @@ struct model_ops {
     const leave_one_out *(*loo)(void *state, const hyper *h);
     /* The posterior at h; takes what it can from the state, which can only be closed afterwards. */
     anygp_status (*posterior)(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
-    /* Upper bound on the log evidence that the objective bounds from below, at h; NaN: none.  NULL: it is no such bound. */
-    anygp_status (*bounds)(void *state, const hyper *h, double *jitter, double *upper, anygp_error *e);
+    /* What else bounds the log evidence, at h.  NULL: the objective is no lower bound on it. */
+    anygp_status (*bounds)(void *state, const hyper *h, double *jitter, evidence_bounds *out, anygp_error *e);
     double (*rows)(const void *state); /* original rows the objective is a total of */
     void (*close)(void *state);
 

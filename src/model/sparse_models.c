@@ -197,14 +197,42 @@ static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jit
     return make_posterior(q, q->s.m, q->s.B, sums, out, e);
 }
 
-/* Right after an evidence at h, or with one of its own. */
-static anygp_status sparse_bounds(void *state, const hyper *h, double *jitter, double *upper, anygp_error *e)
+/* Whether a tighter bound is a matter of seconds, and fits. */
+static bool is_quick(const sparse_state *q)
+{
+    const problem *p = q->problem;
+    double n = p->blocks->total, bytes = tight_bytes(p, n);
+    return n * n * (double)q->s.Mt < 2e10 && (p->memory <= 0 || bytes < p->memory / 4);
+}
+
+/* Of a V of any form the tighter bound is vfe's on all sets, and what it gains. */
+static anygp_status find_tighter(sparse_state *q, double *tighter, anygp_error *e)
+{
+    tight *t = NULL;
+    double vfe, gain = 0;
+    sparse_form form = q->s.form;
+    TRY(tight_open(q->problem, &q->s, &t, e));
+    q->s.form = FORM_JOINT;
+    bool ok = sparse_evidence(&q->s, q->stat, false, &vfe);
+    anygp_status status = ok ? tight_gain(t, &q->s, q->stat, false, &gain, e) : ANYGP_OK;
+    q->s.form = form;
+    *tighter = ok ? vfe + gain : NAN;
+    tight_close(t);
+    return status;
+}
+
+/* Leaves what an evidence leaves. */
+static anygp_status sparse_bounds(void *state, const hyper *h, double *jitter, evidence_bounds *out, anygp_error *e)
 {
     sparse_state *q = state;
     double value;
+    *out = (evidence_bounds){NAN, NAN};
     if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, &value, e));
-    if (!sparse_upper(&q->s, q->stat, upper)) *upper = NAN;
-    return ANYGP_OK;
+    if (!sparse_upper(&q->s, q->stat, &out->upper)) out->upper = NAN;
+    if (!q->kind->tighter && is_quick(q)) TRY(find_tighter(q, &out->tighter, e));
+    return sparse_evidence(&q->s, q->stat, false, &value)
+               ? ANYGP_OK
+               : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
 }
 
 /* ------------------------------------------------------------------------------------- anytime */

@@ -258,13 +258,14 @@ static void sets_survive_the_arrays_of_a_file(void **unused)
 
 /* ------------------------------------------------------------------------------- the sandwich */
 
-static double upper_of(fixture *f, const model_ops *model, int division)
+static evidence_bounds around(fixture *f, const model_ops *model, int division)
 {
-    double upper, jitter = JITTER;
+    double jitter = JITTER;
+    evidence_bounds b;
     void *state = open_sets(f, model, division);
-    assert_int_equal(model->bounds(state, &f->h, &jitter, &upper, NULL), ANYGP_OK);
+    assert_int_equal(model->bounds(state, &f->h, &jitter, &b, NULL), ANYGP_OK);
     model->close(state);
-    return upper;
+    return b;
 }
 
 /* With full matrices: M inducing inputs, all in one set. */
@@ -291,8 +292,8 @@ static void upper_bound_equals_its_definition(void **unused)
         setup(&f, &model_vfe, v->expression, v->mean, v->weights, false);
         orthogonal *o = orthogonal_new(&f, M, JITTER);
         double expected = (double)dense_upper(&f, o);
-        check_close(upper_of(&f, &model_vfe, 0), expected, 1e-10);
-        for (int i = 0; i < 2; i++) check_close(upper_of(&f, with_sets[i], 2), expected, 1e-10);
+        check_close(around(&f, &model_vfe, 0).upper, expected, 1e-10);
+        for (int i = 0; i < 2; i++) check_close(around(&f, with_sets[i], 2).upper, expected, 1e-10);
         free(o);
         teardown(&f, &model_vfe);
     }
@@ -318,10 +319,45 @@ static void tighter_bound_equals_equation_11(void **unused)
         setup(&f, &model_vfe_tight, v->expression, v->mean, v->weights, true);
         orthogonal *o = orthogonal_new(&f, M, JITTER);
         check_close(value_of(&f, &model_vfe_tight, 0), (double)dense_tighter(&f, o), 1e-10);
+        check_close(around(&f, &model_vfe, 0).tighter, (double)dense_tighter(&f, o), 1e-10);
+        for (int i = 0; i < 2; i++)
+            check_close(around(&f, with_sets[i], 1).tighter, (double)dense_tighter(&f, o), 1e-10);
         check_gradient(&f, &model_vfe_tight, f.state);
         free(o);
         teardown(&f, &model_vfe_tight);
     }
+}
+
+/* A row of weight 25 is 25 rows, and those do not fit into one tile. */
+static void tighter_bound_of_many_tiles_is_that_of_weighted_rows(void **unused)
+{
+    (void)unused;
+    enum { TIMES = 25 };
+    fixture f;
+    double X[TIMES * ROWS * D], y[TIMES * ROWS], value[2], gp[2][40], jitter = JITTER;
+    int64_t start[] = {0, 300, TIMES * ROWS};
+    row_blocks *many;
+    void *state;
+    setup(&f, &model_vfe_tight, variants[1].expression, MEAN_LINEAR, true, true);
+    for (int i = 0; i < TIMES * ROWS; i++) {
+        memcpy(X + i * D, f.X + i % ROWS * D, D * sizeof *X);
+        y[i] = f.y[i % ROWS], f.w[i % ROWS] = TIMES;
+    }
+    assert_int_equal(blocks_of_arrays(2, start, D, 1, X, y, NULL, &many, NULL), ANYGP_OK);
+    for (int i = 0; i < 2; i++) {
+        problem p = f.p;
+        row_blocks *weighted = NULL;
+        assert_int_equal(blocks_of_arrays(BLOCKS, f.start, D, 1, f.X, f.y, f.w, &weighted, NULL), ANYGP_OK);
+        p.blocks = i ? many : weighted;
+        assert_int_equal(model_vfe_tight.open(&model_vfe_tight, &p, &f.h, &state, NULL), ANYGP_OK);
+        assert_true(model_vfe_tight.evaluate(state, &f.h, false, &jitter, &value[i], gp[i]));
+        model_vfe_tight.close(state);
+        blocks_free(weighted);
+    }
+    check_close(value[1], value[0], 1e-11);
+    for (int64_t i = 0; i < hyper_size(&f.h); i++) check_close(gp[1][i], gp[0][i], 1e-9);
+    blocks_free(many);
+    teardown(&f, &model_vfe_tight);
 }
 
 static double vfe_on_the_first(fixture *f, int64_t count)
@@ -354,7 +390,7 @@ static void bounds_are_in_their_order_around_the_evidence(void **unused)
                                         value_of(&f, &model_vfe, 0),
                                         value_of(&f, &model_vfe_tight, 0),
                                         (double)exact_evidence(&f, o),
-                                        upper_of(&f, &model_vfe, 0)};
+                                        around(&f, &model_vfe, 0).upper};
                 for (int i = 0; i < 6; i++) assert_true(order[i] < order[i + 1]);
                 free(o);
                 teardown(&f, &model_vfe);
@@ -394,7 +430,8 @@ static void inducing_inputs_at_the_rows_give_the_evidence(void **unused)
     fixture f;
     setup(&f, &model_vfe, variants[1].expression, MEAN_LINEAR, true, false);
     orthogonal *o = orthogonal_new(&f, M, 0);
-    double evidence = (double)exact_evidence(&f, o), jitter = 1e-14, value, upper;
+    double evidence = (double)exact_evidence(&f, o), jitter = 1e-14, value;
+    evidence_bounds b;
     assert_int_equal(hyper_set_inducing(&f.h, ROWS, D, f.X, false, NULL), ANYGP_OK);
     for (int i = 0; i < 3; i++) {
         void *state;
@@ -402,8 +439,9 @@ static void inducing_inputs_at_the_rows_give_the_evidence(void **unused)
         assert_true(models[i]->evaluate(state, &f.h, false, &jitter, &value, NULL));
         check_close(value, evidence, 1e-8);
         if (models[i]->bounds) {
-            assert_int_equal(models[i]->bounds(state, &f.h, &jitter, &upper, NULL), ANYGP_OK);
-            check_close(upper, evidence, 1e-8);
+            assert_int_equal(models[i]->bounds(state, &f.h, &jitter, &b, NULL), ANYGP_OK);
+            check_close(b.upper, evidence, 1e-8);
+            check_close(b.tighter, evidence, 1e-8);
         }
         models[i]->close(state);
     }
@@ -452,6 +490,7 @@ int main(void)
         cmocka_unit_test(sets_survive_the_arrays_of_a_file),
         cmocka_unit_test(upper_bound_equals_its_definition),
         cmocka_unit_test(tighter_bound_equals_equation_11),
+        cmocka_unit_test(tighter_bound_of_many_tiles_is_that_of_weighted_rows),
         cmocka_unit_test(bounds_are_in_their_order_around_the_evidence),
         cmocka_unit_test(pep_goes_from_vfe_to_fitc),
         cmocka_unit_test(inducing_inputs_at_the_rows_give_the_evidence),

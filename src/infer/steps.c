@@ -23,6 +23,7 @@ typedef struct run {
     int64_t T;           /* targets */
     int64_t P, S, steps; /* blocks: all, of a step */
     int64_t t;           /* steps done */
+    double share;        /* of the run that is done, by steps or by the clock of rank 0 */
     int64_t turned;      /* the step from which hyperparameters stay; -1: not yet */
     double rho;          /* where the running mean stops */
     int64_t *which;
@@ -51,12 +52,17 @@ static double default_rho(const run *w)
 static double rho_now(const run *w)
 {
     double settled = w->turned < 0 ? 0 : (double)(w->t - w->turned);
-    if (whole(w) || !isnan(w->o->anytime.rho)) return w->rho;
+    if (whole(w)) return w->rho;
     double mean = 1 / (2 + (double)w->t);
     return w->turned < 0 ? fmax(mean, w->rho) : fmax(mean, w->rho / (1 + w->rho * settled));
 }
 
-static double rate_now(const run *w) { return isnan(w->o->anytime.step) ? RATE : w->o->anytime.step; }
+/* Falls in a line, to a twentieth where learning ends. */
+static double rate_now(const run *w)
+{
+    double first = isnan(w->o->anytime.step) ? RATE : w->o->anytime.step;
+    return first * (1 - 0.95 * fmin(w->share / LEARNING_SHARE, 1));
+}
 
 static int64_t default_steps(const run *w)
 {
@@ -66,11 +72,9 @@ static int64_t default_steps(const run *w)
     return steps > STEPS_MOST ? STEPS_MOST : steps;
 }
 
-/* Where learning ends; decided by rank 0, since it may depend on a clock. */
-static bool should_turn(const run *w)
+static double share_done(const run *w)
 {
-    double share = fmax((double)w->t / (double)w->steps, isinf(w->o->time_limit) ? 0 : elapsed(w) / w->o->time_limit);
-    return learns(w) && w->turned < 0 && share >= LEARNING_SHARE;
+    return fmax((double)w->t / (double)w->steps, isinf(w->o->time_limit) ? 0 : elapsed(w) / w->o->time_limit);
 }
 
 /* ---------------------------------------------------------------------------------------- steps */
@@ -151,6 +155,7 @@ static anygp_status save(run *w, anygp_error *e)
     checkpoint_put_text(c, "run", "steps");
     checkpoint_put_integer(c, "t", w->t);
     checkpoint_put_integer(c, "turned", w->turned);
+    checkpoint_put_number(c, "share", w->share);
     checkpoint_put_number(c, "value", isnan(w->value) ? 0 : w->value);
     checkpoint_put_integer(c, "valued", w->valued);
     checkpoint_put_integer(c, "record", w->next_record);
@@ -169,9 +174,9 @@ static anygp_status restore(run *w, anygp_error *e)
     const checkpoint *c = w->o->resume;
     const char *kind = checkpoint_text(c, "run");
     bool ok = kind && !strcmp(kind, "steps") && checkpoint_get_integer(c, "t", &w->t) && w->t >= 0 &&
-              checkpoint_get_integer(c, "turned", &w->turned) && checkpoint_get_number(c, "value", &w->value) &&
-              checkpoint_get_integer(c, "valued", &w->valued) && checkpoint_get_integer(c, "record", &w->next_record) &&
-              w->ops->restore(w->state, w->h, get, c);
+              checkpoint_get_integer(c, "turned", &w->turned) && checkpoint_get_number(c, "share", &w->share) &&
+              checkpoint_get_number(c, "value", &w->value) && checkpoint_get_integer(c, "valued", &w->valued) &&
+              checkpoint_get_integer(c, "record", &w->next_record) && w->ops->restore(w->state, w->h, get, c);
     if (ok && w->valued == 0) w->value = NAN;
     return ok ? ANYGP_OK
               : fail_with(e, ANYGP_ERR_FILE,
@@ -179,7 +184,7 @@ static anygp_status restore(run *w, anygp_error *e)
                           "that wrote it");
 }
 
-enum { FLAG_STOP = 1, FLAG_TIME = 2, FLAG_TURN = 4, FLAG_SAVE = 8 };
+enum { FLAG_STOP = 1, FLAG_TIME = 2, FLAG_SAVE = 4 };
 
 static void report_now(run *w, bool record, int *flags)
 {
@@ -201,7 +206,6 @@ static int look_around(run *w, bool record)
     int flags = 0;
     report_now(w, record, &flags);
     if (elapsed(w) + 1.5 * w->longest > w->o->time_limit) flags |= FLAG_TIME;
-    if (should_turn(w)) flags |= FLAG_TURN;
     if (clock_seconds() - w->saved > w->o->save_every) flags |= FLAG_SAVE;
     return flags;
 }
@@ -213,8 +217,10 @@ static anygp_status after_step(run *w, anygp_error *e)
     if (record) TRY(score(w, e));
     int flags = w->p->comm->rank == 0 ? look_around(w, record) : 0;
     TRY(train_agree(w->p, &flags, e));
+    w->share = share_done(w);
+    TRY(train_share(w->p, 1, &w->share, e));
     if (record) w->next_record = w->t + 1 + w->t / 20;
-    if (flags & FLAG_TURN) w->turned = w->t;
+    if (learns(w) && w->turned < 0 && w->share >= LEARNING_SHARE) w->turned = w->t;
     if (flags & FLAG_SAVE) TRY(save(w, e));
     if (flags & FLAG_TIME) w->status = ANYGP_TIME_LIMIT;
     if (flags & FLAG_STOP) w->status = ANYGP_INTERRUPTED;

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "linalg/linalg.h"
+#include "model/svgp_orthogonal.h"
 
 enum { HALVINGS_MOST = 40 };
 
@@ -41,7 +42,7 @@ static bool q_init(svgp_q *q, int64_t M, double *m)
 
 static void place_sets(svgp *s, const problem *p)
 {
-    s->K = p->set_count > 1 ? p->set_count : 1;
+    s->K = p->set_count > 1 && s->O == 0 ? p->set_count : 1;
     for (int64_t k = 1; k < s->K; k++) s->set[k] = s->set[k - 1] + p->sets[k - 1];
     s->set[s->K] = s->Mt;
 }
@@ -58,12 +59,13 @@ static bool place_likelihoods(svgp *s, const problem *p)
     return true;
 }
 
-anygp_status svgp_init(svgp *s, const problem *p, const hyper *h, anygp_error *e)
+anygp_status svgp_init(svgp *s, const problem *p, const hyper *h, bool orthogonal, anygp_error *e)
 {
-    int64_t Mt = h->M + p->mean->p;
+    int64_t O = orthogonal && p->set_count > 1 ? h->M - p->sets[0] : 0, M = h->M - O, Mt = M + p->mean->p;
     *s = (svgp){
-        .mean = p->mean, .h = h, .T = p->targets > 1 ? p->targets : 1, .M = h->M, .p = p->mean->p, .Mt = Mt, .D = h->D};
+        .mean = p->mean, .h = h, .T = p->targets > 1 ? p->targets : 1, .M = M, .p = p->mean->p, .Mt = Mt, .D = h->D};
     bool ok = place_likelihoods(s, p);
+    s->O = O;
     place_sets(s, p);
     s->rows = p->blocks->largest;
     s->L = mem_doubles(s->M, s->M);
@@ -76,6 +78,8 @@ anygp_status svgp_init(svgp *s, const problem *p, const hyper *h, anygp_error *e
         int64_t c = i / s->K, k = i % s->K;
         ok = q_init(&s->q[i], s->set[k + 1] - s->set[k], s->m + c * Mt + s->set[k]);
     }
+    s->mean_m = s->m;
+    if (ok && O > 0 && ANYGP_FAILED(orthogonal_init(s, e))) return svgp_clear(s), ANYGP_ERR_MEMORY;
     if (ok) return ANYGP_OK;
     double bytes = 8.0 * (double)Mt * (double)Mt * (3.0 * (double)s->C + 4);
     svgp_clear(s);
@@ -84,6 +88,7 @@ anygp_status svgp_init(svgp *s, const problem *p, const hyper *h, anygp_error *e
 
 void svgp_clear(svgp *s)
 {
+    orthogonal_clear(s);
     for (int64_t i = 0; s->q && i < s->C * s->K; i++) {
         double *const owned[] = {s->q[i].Lambda, s->q[i].F, s->q[i].T, s->q[i].theta};
         for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
@@ -199,7 +204,7 @@ double svgp_kl(const svgp *s)
         const svgp_q *q = &s->q[i];
         sum += 0.5 * (q->trace + la_dot(q->M, q->m, q->m) - (double)q->M + la_logdet(q->M, q->F, q->M));
     }
-    return sum;
+    return sum + (s->O ? orthogonal_kl(s) : 0);
 }
 
 /* ------------------------------------------------------------------------------------- gradient */
@@ -235,6 +240,6 @@ bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp)
     if (!white_reverse(s, white, stat->kernel)) return false;
     copy(P, stat->kernel, gp);
     copy(s->h->likes, stat->like, gp + P);
-    if (stat->Z) copy(s->M * s->D, stat->Z, gp + s->h->count);
+    if (stat->Z) copy(s->h->M * s->D, stat->Z, gp + s->h->count);
     return true;
 }

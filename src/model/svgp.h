@@ -56,10 +56,22 @@ typedef struct svgp {
     double *L, *T_L; /* M x M, la_trsm_prepare of it */
     double *m;       /* Mt x C */
     svgp_q *q;       /* C x K, the sets of a latent one after the other */
-    double *work;    /* 2 Mt^2 + 2 Mt */
+    double *work;    /* 2 Mt^2 + 3 Mt */
+
+    /* odvgp [svgp_orthogonal.h] */
+    int64_t O; /* inducing inputs of the mean alone, behind the M others in Z; 0: none */
+    int64_t columns;
+    double *a, *Ka; /* O x C */
+    double *w;      /* Mt x C */
+    double *mean_m; /* Mt x C: m - w; where O is 0, m itself */
+    double *t;      /* M x C */
+    int64_t *chosen;
+    double *picked; /* places and coefficients of the sampled columns */
+    double *G;      /* workspace: O times the larger of M and columns */
 } svgp;
 
-anygp_status svgp_init(svgp *s, const problem *p, const hyper *h, anygp_error *e);
+/* orthogonal: the second set of inducing inputs is of the mean alone. */
+anygp_status svgp_init(svgp *s, const problem *p, const hyper *h, bool orthogonal, anygp_error *e);
 void svgp_clear(svgp *s); /* accepts a half-built one */
 
 /* L at h and the likelihoods' values; *jitter is relative and grows only if allowed.  False: K_uu has no factor. */
@@ -72,11 +84,12 @@ typedef struct svgp_stat {
     double *value;  /* 1 */
     double *like;   /* T params: gradient of the likelihoods' parameters */
     double *b;      /* Mt x C */
+    double *o;      /* O x C: K_of g */
     double *S;      /* for each latent and set M_k x M_k, lower triangles */
     double *E;      /* M x M, lower triangle; this and what follows with `learn` only */
     double *kernel; /* kernel parameters */
     double *white;  /* 1: adjoint of the variance of white terms */
-    double *Z;      /* M x D, where the inducing inputs are learned; else NULL */
+    double *Z;      /* M x D (and O x D behind it), where the inducing inputs are learned; else NULL */
 } svgp_stat;
 svgp_stat svgp_stat_place(const svgp *s, double *at);
 

@@ -8,9 +8,13 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/linalg.h"
+#include "model/svgp_orthogonal.h"
 #include "model/svgp_posterior.h"
 
 static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5;
+
+/* What tells the models apart. */
+static const char orthogonal = 1;
 
 typedef struct svgp_state {
     svgp s;
@@ -21,10 +25,12 @@ typedef struct svgp_state {
     bool prepared; /* L is that of h */
     adam adam;     /* of u, the free hyperparameters */
     double *u, *gu, *before, *gp;
+    adam adam_a; /* odvgp: of a */
+    double *ga;
     double *numbers; /* of a checkpoint: Adam's t, jitter */
 } svgp_state;
 
-enum { NUMBER_ADAM, NUMBER_JITTER, NUMBERS };
+enum { NUMBER_ADAM, NUMBER_ADAM_A, NUMBER_JITTER, NUMBERS };
 
 /* ---------------------------------------------------------------------------------------- state */
 
@@ -52,7 +58,8 @@ static void svgp_close(void *state)
     svgp_clear(&q->s);
     driver_close(q->driver);
     adam_clear(&q->adam);
-    double *const owned[] = {q->stat, q->u, q->gu, q->before, q->gp, q->numbers};
+    adam_clear(&q->adam_a);
+    double *const owned[] = {q->stat, q->u, q->gu, q->before, q->gp, q->ga, q->numbers};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(q);
 }
@@ -67,7 +74,11 @@ static anygp_status allocate(svgp_state *q, const hyper *h, anygp_error *e)
     q->before = mem_alloc(h->free, sizeof(double));
     q->gp = mem_alloc(hyper_size(h), sizeof(double));
     q->numbers = mem_zeroed(NUMBERS, sizeof(double));
-    if (q->stat && q->u && q->gu && q->before && q->gp && q->numbers) return adam_init(&q->adam, h->free, e);
+    q->ga = mem_alloc(q->s.O * q->s.C, sizeof(double));
+    if (q->stat && q->u && q->gu && q->before && q->gp && q->ga && q->numbers) {
+        TRY(adam_init(&q->adam_a, q->s.O * q->s.C, e));
+        return adam_init(&q->adam, h->free, e);
+    }
     return fail_memory(e, "the sums", 8.0 * (double)size);
 }
 
@@ -75,10 +86,9 @@ static anygp_status svgp_open(const model_ops *self, const problem *p, const hyp
 {
     anygp_status status = ANYGP_OK;
     svgp_state *q = calloc(1, sizeof *q);
-    (void)self;
     if (!q) return fail_memory(e, "the model", sizeof *q);
     q->problem = p;
-    TRY_DONE(svgp_init(&q->s, p, h, e));
+    TRY_DONE(svgp_init(&q->s, p, h, self->family == &orthogonal, e));
     TRY_DONE(driver_open(&svgp_rows, p->blocks, p->comm, 0, &q->driver, e));
     TRY_DONE(allocate(q, h, e));
 done:
@@ -152,12 +162,20 @@ static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now,
     return prepare(q, h, e);
 }
 
+static anygp_status move_a(svgp_state *q, const step_context *now, anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    adam_step(&q->adam_a, now->rate, q->ga, q->s.a);
+    return c->size > 1 ? c->broadcast(c->ctx, 0, q->adam_a.n * (int64_t)sizeof(double), q->s.a, e) : ANYGP_OK;
+}
+
 static anygp_status statistics(svgp_state *q, const hyper *h, const step_context *c, bool learn, svgp_stat *stat,
                                anygp_error *e)
 {
     TRY(prepare(q, h, e));
     q->s.learn = learn;
     q->s.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
+    if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
     TRY(driver_stat(q->driver, &q->s, c->count, c->which, c->scale, q->stat, e));
     *stat = svgp_stat_place(&q->s, q->stat);
     return ANYGP_OK;
@@ -170,9 +188,11 @@ static anygp_status svgp_step(void *state, hyper *h, const step_context *c, doub
     bool learn = c->learn && h->free > 0;
     TRY(statistics(q, h, c, learn, &stat, e));
     *value = *stat.value - svgp_kl(&q->s);
+    if (q->s.O && !orthogonal_gradient(&q->s, &stat, q->ga)) return fail_memory(e, "kernel tiles", 0);
     if (learn && !svgp_gradient(&q->s, &stat, q->gp)) return fail_memory(e, "kernel tiles", 0);
     if (!svgp_move(&q->s, &stat, c->rho))
         return fail_with(e, ANYGP_ERR_NUMERIC, "a step of any size leads to a precision that is not positive definite");
+    if (q->s.O) TRY(move_a(q, c, e));
     return learn ? move_hyper(q, h, c, e) : ANYGP_OK;
 }
 
@@ -189,6 +209,7 @@ static anygp_status svgp_posteriors(void *state, const hyper *h, double *jitter,
 {
     svgp_state *q = state;
     TRY(prepare(q, h, e));
+    if (q->s.O && !orthogonal_prepare(&q->s, q->problem->seed, 0)) return fail_memory(e, "kernel tiles", 0);
     *jitter = q->jitter;
     for (int64_t t = 0; t < q->s.T; t++) {
         anygp_status status = svgp_posterior_new(&q->s, t, &out[t], e);
@@ -206,10 +227,16 @@ static anygp_status svgp_save(void *state, state_writer put, void *ctx, anygp_er
     svgp_state *q = state;
     char name[32];
     q->numbers[NUMBER_ADAM] = (double)q->adam.t, q->numbers[NUMBER_JITTER] = q->jitter;
+    q->numbers[NUMBER_ADAM_A] = (double)q->adam_a.t;
     put(ctx, "numbers", NUMBERS, q->numbers);
     put(ctx, "u", q->adam.n, q->u);
     put(ctx, "adam_first", q->adam.n, q->adam.first);
     put(ctx, "adam_second", q->adam.n, q->adam.second);
+    if (q->s.O) {
+        put(ctx, "a", q->adam_a.n, q->s.a);
+        put(ctx, "adam_a_first", q->adam_a.n, q->adam_a.first);
+        put(ctx, "adam_a_second", q->adam_a.n, q->adam_a.second);
+    }
     for (int64_t i = 0; i < q->s.C * q->s.K; i++) {
         const svgp_q *one = &q->s.q[i];
         snprintf(name, sizeof name, "Lambda%lld", (long long)i);
@@ -245,7 +272,11 @@ static bool svgp_restore(void *state, hyper *h, state_reader get, const void *ct
     bool ok = get(ctx, "numbers", NUMBERS, q->numbers) && get(ctx, "u", q->adam.n, q->u) &&
               get(ctx, "adam_first", q->adam.n, q->adam.first) && get(ctx, "adam_second", q->adam.n, q->adam.second) &&
               restore_q(q, get, ctx);
+    if (ok && q->s.O)
+        ok = get(ctx, "a", q->adam_a.n, q->s.a) && get(ctx, "adam_a_first", q->adam_a.n, q->adam_a.first) &&
+             get(ctx, "adam_a_second", q->adam_a.n, q->adam_a.second);
     if (!ok) return false;
+    q->adam_a.t = (int64_t)q->numbers[NUMBER_ADAM_A];
     q->adam.t = (int64_t)q->numbers[NUMBER_ADAM], q->jitter = q->numbers[NUMBER_JITTER];
     hyper_unpack(h, q->u);
     q->prepared = false;
@@ -261,10 +292,11 @@ static const step_ops svgp_steps = {.begin = svgp_begin,
 
 /* ---------------------------------------------------------------------------------- the models */
 
-#define SVGP_MODEL(id, text, many)                                                                                     \
+#define SVGP_MODEL(id, text, kind, many)                                                                               \
     const model_ops model_##id = {.name = #id,                                                                         \
                                   .summary = text,                                                                     \
                                   .objective = "lower bound",                                                          \
+                                  .family = kind,                                                                      \
                                   .inducing = true,                                                                    \
                                   .learns_inducing = true,                                                             \
                                   .sets = many,                                                                        \
@@ -278,5 +310,6 @@ static const step_ops svgp_steps = {.begin = svgp_begin,
                                   .load = svgp_load,                                                                   \
                                   .steps = &svgp_steps};
 
-SVGP_MODEL(svgp, "stochastic variational GP", false)
-SVGP_MODEL(solve, "sparse orthogonal variational inference", true)
+SVGP_MODEL(svgp, "stochastic variational GP", NULL, false)
+SVGP_MODEL(solve, "sparse orthogonal variational inference", NULL, true)
+SVGP_MODEL(odvgp, "orthogonally decoupled variational GP", &orthogonal, true)

@@ -18,13 +18,17 @@ static void posterior_free(posterior *base)
     kernel_free(base->kernel);
     basis_clear(&base->mean);
     for (int k = 0; k < SVGP_SETS; k++) free(p->F[k]);
-    double *const owned[] = {p->Z, p->L, p->m, p->sizes};
+    double *const owned[] = {p->Z, p->L, p->m, p->sizes, p->places, p->a};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p);
 }
 
 /* A, and a copy that F^-1 is applied to. */
-static int64_t work_doubles(const posterior *base, int64_t n) { return 2 * n * ((const svgp_posterior *)base)->Mt; }
+static int64_t work_doubles(const posterior *base, int64_t n)
+{
+    const svgp_posterior *p = (const svgp_posterior *)base;
+    return n * (p->Mt + (p->O > p->Mt ? p->O : p->Mt));
+}
 
 static anygp_status features(const svgp_posterior *p, int64_t n, const double *X, int64_t ldx, double *A,
                              anygp_error *e)
@@ -32,6 +36,19 @@ static anygp_status features(const svgp_posterior *p, int64_t n, const double *X
     const posterior *b = &p->base;
     bool ok = sparse_features(b->n, p->Z, p->L, NULL, b->kernel, &b->mean, b->D, n, X, ldx, A);
     return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+}
+
+/* a'm, and K_xo a of odvgp; room: n x O. */
+static anygp_status means(const svgp_posterior *p, int64_t n, const double *X, int64_t ldx, const double *A,
+                          double *room, double *mean, anygp_error *e)
+{
+    int64_t C = p->base.latents;
+    la_gemm(LA_T, LA_N, n, C, p->Mt, 1, A, p->Mt, p->m, p->Mt, 0, mean, n);
+    if (p->O == 0) return ANYGP_OK;
+    if (!kernel_gram(p->base.kernel, p->O, p->places, p->base.D, n, X, ldx, room, p->O))
+        return fail_memory(e, "kernel tiles", 0);
+    la_gemm(LA_T, LA_N, n, C, p->O, 1, room, p->O, p->a, p->O, 1, mean, n);
+    return ANYGP_OK;
 }
 
 /* U = F^-1 A of latent c. */
@@ -50,7 +67,7 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
     const svgp_posterior *p = (const svgp_posterior *)base;
     double *A = work, *U = work + n * p->Mt;
     TRY(features(p, n, X, ldx, A, e));
-    la_gemm(LA_T, LA_N, n, base->latents, p->Mt, 1, A, p->Mt, p->m, p->Mt, 0, mean, n);
+    TRY(means(p, n, X, ldx, A, U, mean, e));
     if (!variance) return ANYGP_OK;
     kernel_diag(base->kernel, n, X, ldx, variance);
     for (int64_t j = 0; j < n; j++)
@@ -68,7 +85,7 @@ static anygp_status joint(const posterior *base, int64_t n, const double *X, int
     const svgp_posterior *p = (const svgp_posterior *)base;
     double *A = work, *U = work + n * p->Mt;
     TRY(features(p, n, X, ldx, A, e));
-    la_gemm(LA_T, LA_N, n, base->latents, p->Mt, 1, A, p->Mt, p->m, p->Mt, 0, mean, n);
+    TRY(means(p, n, X, ldx, A, U, mean, e));
     for (int64_t c = 0; c < base->latents; c++) {
         double *S = covariance + c * ldc * n;
         if (!kernel_gram_sym(base->kernel, n, X, ldx, S, ldc)) return fail_memory(e, "kernel tiles", 0);
@@ -91,6 +108,10 @@ static int64_t arrays(posterior *base, named_array *list)
     list[k++] = (named_array){"sets", p->K, 1, p->sizes, false};
     for (int64_t i = 0; i < p->K; i++)
         list[k++] = (named_array){names[i], set_size(p, i), set_size(p, i) * C, p->F[i], C == 1};
+    if (p->O) {
+        list[k++] = (named_array){"O", base->D, p->O, p->places, false};
+        list[k++] = (named_array){"a", p->O, C, p->a, false};
+    }
     return k;
 }
 
@@ -132,9 +153,14 @@ anygp_status svgp_posterior_new(const svgp *s, int64_t t, posterior **out, anygp
     p->base.kernel = kernel_copy(s->h->kernel);
     p->Z = copied(s->M, s->D, s->h->Z);
     p->L = copied(s->M, s->M, s->L);
-    p->m = copied(s->Mt, s->each, s->m + t * s->each * s->Mt);
+    p->m = copied(s->Mt, s->each, s->mean_m + t * s->each * s->Mt);
+    if (s->O) {
+        p->O = s->O;
+        p->places = copied(s->O, s->D, s->h->Z + s->M * s->D);
+        p->a = copied(s->O, s->each, s->a + t * s->each * s->O);
+    }
     p->sizes = mem_alloc(s->K, sizeof(double));
-    if (!p->base.kernel || !p->Z || !p->L || !p->m || !p->sizes || !copy_q(s, t, p))
+    if ((s->O && (!p->places || !p->a)) || !p->base.kernel || !p->Z || !p->L || !p->m || !p->sizes || !copy_q(s, t, p))
         status = fail_memory(e, "the posterior", 8.0 * (double)(s->Mt * s->Mt) * (double)(1 + s->each));
 done:
     if (ANYGP_FAILED(status))
@@ -215,6 +241,10 @@ anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *me
         return damaged("inducing inputs", e);
     if (!read_sets(sizes, Mt, &found)) return damaged("sets of inducing inputs", e);
     TRY(find_factors(&found, list, count, m->cols, factor, e));
+    named_array *O = (named_array *)named_array_find(list, count, "O"),
+                *a = (named_array *)named_array_find(list, count, "a");
+    if (!O != !a || (O && (O->rows != D || a->rows != O->cols || a->cols != m->cols)))
+        return damaged("orthogonal inducing inputs", e);
     svgp_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
     *p = found;
@@ -224,6 +254,7 @@ anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *me
     p->Mt = Mt;
     p->white_in_f = noise > 0 ? 0 : kernel_white(k);
     p->Z = take(Z), p->L = take(L), p->m = take(m), p->sizes = take(sizes);
+    if (O) p->O = O->cols, p->places = take(O), p->a = take(a);
     for (int64_t i = 0; i < p->K; i++) p->F[i] = take(factor[i]);
     *out = &p->base;
     return ANYGP_OK;

@@ -11,6 +11,8 @@ typedef struct svgp_posterior {
     double *Z, *L;
     double *m;            /* Mt x C */
     double *F[SVGP_SETS]; /* of set k: M_k x M_k for each latent, one after the other */
+    int64_t O;            /* odvgp: inducing inputs of the mean alone, */
+    double *places, *a;   /* where, D x O, and their coefficients, O x C; m is then m - w */
     double *sizes;        /* K: as an array of the file */
     double white_in_f;    /* variance of white terms, where they are part of f rather than of y */
 } svgp_posterior;

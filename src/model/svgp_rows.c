@@ -5,7 +5,7 @@
 
 #include "linalg/linalg.h"
 #include "model/sparse.h"
-#include "model/svgp.h"
+#include "model/svgp_orthogonal.h"
 
 static int64_t params_of(const svgp *s) { return s->T * s->like->params; }
 
@@ -22,7 +22,8 @@ svgp_stat svgp_stat_place(const svgp *s, double *at)
     svgp_stat t = {.value = at};
     t.like = t.value + 1;
     t.b = t.like + params_of(s);
-    t.S = t.b + s->Mt * s->C;
+    t.o = t.b + s->Mt * s->C;
+    t.S = t.o + s->O * s->C;
     if (!s->learn) return t;
     t.E = t.S + squares(s);
     t.kernel = t.E + s->M * s->M;
@@ -34,9 +35,9 @@ svgp_stat svgp_stat_place(const svgp *s, double *at)
 static int64_t stat_size(const void *shared)
 {
     const svgp *s = shared;
-    int64_t size = 1 + params_of(s) + s->Mt * s->C + squares(s);
+    int64_t size = 1 + params_of(s) + (s->Mt + s->O) * s->C + squares(s);
     if (!s->learn) return size;
-    return size + s->M * s->M + hyper_kernel_params(s->h) + 1 + (s->h->learn_Z ? s->M * s->D : 0);
+    return size + s->M * s->M + hyper_kernel_params(s->h) + 1 + (s->h->learn_Z ? s->h->M * s->D : 0);
 }
 
 /* ------------------------------------------------------------------------------------ workspace */
@@ -47,6 +48,7 @@ typedef struct pieces {
     double *mu, *var, *dmu, *dvar; /* n x C */
     double *rest;                  /* n: k - |a|^2, later sum_c d_c */
     double *Y;                     /* n x columns of one target */
+    double *G;                     /* O x n: K_of */
 } pieces;
 
 static pieces place(const svgp *s, int64_t n, double *at)
@@ -60,13 +62,14 @@ static pieces place(const svgp *s, int64_t n, double *at)
     p.dvar = p.dmu + n * s->C;
     p.rest = p.dvar + n * s->C;
     p.Y = p.rest + n;
+    p.G = p.Y + n * s->like->columns;
     return p;
 }
 
 static int64_t work_doubles(const void *shared, int64_t n)
 {
     const svgp *s = shared;
-    return n * (s->Mt * (2 + s->C) + 4 * s->C + 1 + s->like->columns);
+    return n * (s->Mt * (2 + s->C) + 4 * s->C + 1 + s->like->columns + s->O);
 }
 
 static int64_t keep_nothing(const void *shared, int64_t n) { return (void)shared, (void)n, 0; }
@@ -99,7 +102,8 @@ static bool forward(const svgp *s, const row_block *b, const pieces *p)
     const hyper *h = s->h;
     if (!sparse_features(s->M, h->Z, s->L, s->T_L, h->kernel, s->mean, s->D, b->n, b->X, s->D, p->A)) return false;
     residuals(s, b, p->A, p->rest);
-    la_gemm(LA_T, LA_N, b->n, s->C, s->Mt, 1, p->A, s->Mt, s->m, s->Mt, 0, p->mu, b->n);
+    la_gemm(LA_T, LA_N, b->n, s->C, s->Mt, 1, p->A, s->Mt, s->mean_m, s->Mt, 0, p->mu, b->n);
+    if (s->O && !orthogonal_forward(s, b, p->G, p->mu)) return false;
     for (int64_t c = 0; c < s->C; c++) variances(s, c, b->n, p);
     return true;
 }
@@ -163,7 +167,7 @@ static bool adjoints(const svgp *s, const row_block *b, const pieces *p, svgp_st
 {
     int64_t n = b->n, M = s->M;
     const kernel *k = s->h->kernel;
-    la_gemm(LA_N, LA_T, M, n, s->C, 1, s->m, s->Mt, p->dmu, n, 0, p->Abar, s->Mt);
+    la_gemm(LA_N, LA_T, M, n, s->C, 1, s->mean_m, s->Mt, p->dmu, n, 0, p->Abar, s->Mt);
     memset(p->rest, 0, (size_t)n * sizeof(double));
     for (int64_t c = 0; c < s->C; c++) {
         spread(s, c, n, p);
@@ -189,6 +193,7 @@ static bool stat_rows(const void *shared, const row_block *b, double *work, doub
     (void)keep;
     if (!forward(s, b, &p) || !expectations(s, b, &p, &stat)) return false;
     la_gemm(LA_N, LA_N, s->Mt, s->C, b->n, 1, p.A, s->Mt, p.dmu, b->n, 1, stat.b, s->Mt);
+    if (s->O && !orthogonal_reverse(s, b, p.G, p.dmu, &stat)) return false;
     if (s->learn && !adjoints(s, b, &p, &stat)) return false; /* which needs U; the curvature then takes its place */
     for (int64_t c = 0; c < s->C; c++) {
         curvature(s, c, b->n, &p, S);

@@ -17,7 +17,8 @@ static const model_ops *const models[] = {&model_exact,
                                           &model_solve_collapsed,
                                           &model_odvgp_collapsed,
                                           &model_svgp,
-                                          &model_solve};
+                                          &model_solve,
+                                          &model_odvgp};
 
 int64_t model_count(void) { return (int64_t)(sizeof models / sizeof *models); }
 const model_ops *model_at(int64_t i) { return i >= 0 && i < model_count() ? models[i] : NULL; }

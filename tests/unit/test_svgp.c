@@ -3,6 +3,7 @@
 #include "sparse_support.h"
 
 #include "linalg/linalg.h"
+#include "model/svgp_orthogonal.h"
 #include "model/svgp_posterior.h"
 
 enum { LATENTS = 3 };
@@ -11,18 +12,22 @@ typedef struct trial {
     const char *expression, *likelihood;
     int64_t classes, sets;
     mean_kind mean;
-    bool weights;
+    bool weights, orthogonal;
 } trial;
 
 static const trial trials[] = {
-    {"rbf", "gaussian", 0, 1, MEAN_ZERO, false},
-    {"matern52 + white(variance=0.3)", "gaussian", 0, 2, MEAN_CONSTANT, true},
-    {"rbf(variance=2)", "bernoulli", 2, 1, MEAN_ZERO, true},
-    {"matern32 + white(variance=0.2)", "poisson", 0, 3, MEAN_LINEAR, false},
-    {"rbf", "studentt", 0, 2, MEAN_ZERO, true},
-    {"rbf", "softmax", LATENTS, 1, MEAN_ZERO, false},
-    {"rbf(variance=1.5)", "robustmax", LATENTS, 2, MEAN_CONSTANT, true},
-    {"matern52", "heteroscedastic", 0, 2, MEAN_ZERO, true},
+    {"rbf", "gaussian", 0, 1, MEAN_ZERO, false, false},
+    {"rbf", "gaussian", 0, 2, MEAN_ZERO, false, true},
+    {"matern52(variance=2) + white(variance=0.1)", "bernoulli", 2, 2, MEAN_CONSTANT, true, true},
+    {"rbf", "softmax", LATENTS, 2, MEAN_ZERO, true, true},
+    {"rbf", "robustmax", LATENTS, 2, MEAN_ZERO, true, true},
+    {"matern52 + white(variance=0.3)", "gaussian", 0, 2, MEAN_CONSTANT, true, false},
+    {"rbf(variance=2)", "bernoulli", 2, 1, MEAN_ZERO, true, false},
+    {"matern32 + white(variance=0.2)", "poisson", 0, 3, MEAN_LINEAR, false, false},
+    {"rbf", "studentt", 0, 2, MEAN_ZERO, true, false},
+    {"rbf", "softmax", LATENTS, 1, MEAN_ZERO, false, false},
+    {"rbf(variance=1.5)", "robustmax", LATENTS, 2, MEAN_CONSTANT, true, false},
+    {"matern52", "heteroscedastic", 0, 2, MEAN_ZERO, true, false},
 };
 #define FOR_EACH_TRIAL(v)                                                                                              \
     for (const trial *v = trials; v < trials + sizeof trials / sizeof *trials; v++)                                    \
@@ -83,11 +88,12 @@ static void set_stage(stage *g, const trial *v)
     assert_int_equal(hyper_set_likelihood(&g->f.h, &g->like, 1, false, &e), ANYGP_OK);
     g->f.p.blocks = g->f.blocks, g->f.p.likelihood = &g->like;
     g->f.p.sets = cuts[v->sets - 1], g->f.p.set_count = v->sets;
-    assert_int_equal(svgp_init(&g->s, &g->f.p, &g->f.h, &e), ANYGP_OK);
+    assert_int_equal(svgp_init(&g->s, &g->f.p, &g->f.h, v->orthogonal, &e), ANYGP_OK);
     assert_int_equal(driver_open(&svgp_rows, g->f.blocks, comm_self(), 0, &g->d, &e), ANYGP_OK);
     g->s.learn = true;
     g->stat = calloc((size_t)svgp_rows.stat_size(&g->s), sizeof *g->stat);
     scatter_q(&g->s);
+    if (g->s.O) fill_normal(300, g->s.O * g->s.C, g->s.a);
 }
 
 static void clear_stage(stage *g)
@@ -103,6 +109,7 @@ static double bound_of(stage *g, double jitter, svgp_stat *stat)
 {
     anygp_error e;
     assert_true(svgp_prepare(&g->s, &g->f.h, false, &jitter));
+    assert_true(g->s.O == 0 || orthogonal_prepare(&g->s, 0, 0));
     assert_int_equal(driver_stat(g->d, &g->s, 0, NULL, 1, g->stat, &e), ANYGP_OK);
     *stat = svgp_stat_place(&g->s, g->stat);
     return *stat->value - svgp_kl(&g->s);
@@ -156,14 +163,14 @@ static void whitened(const svgp *s, int64_t c, int n, real *V, real *m)
 static void dense_of(const stage *g, int64_t c, double jitter, dense_q *q)
 {
     const fixture *f = &g->f;
-    int p = (int)f->mean.p, n = q->n = M + p;
+    int U = (int)g->s.M, p = (int)f->mean.p, n = q->n = U + p;
     real mean = 0, L[MOST * MOST], V[MOST * MOST], m[MOST];
     memset(q->K, 0, sizeof q->K);
-    for (int i = 0; i < M; i++) mean += k_of(f, f->h.Z + i * D, f->h.Z + i * D) / M;
-    for (int i = 0; i < M; i++)
-        for (int j = 0; j < M; j++)
+    for (int i = 0; i < U; i++) mean += k_of(f, f->h.Z + i * D, f->h.Z + i * D) / U;
+    for (int i = 0; i < U; i++)
+        for (int j = 0; j < U; j++)
             q->K[i * n + j] = k_of(f, f->h.Z + i * D, f->h.Z + j * D) + (i == j ? jitter * mean : 0);
-    for (int i = M; i < n; i++) q->K[i * n + i] = f->mean.B;
+    for (int i = U; i < n; i++) q->K[i * n + i] = f->mean.B;
     memcpy(q->Kinverse, q->K, sizeof q->K);
     dense_invert(n, q->Kinverse);
     dense_factor(n, q->K, L);
@@ -181,21 +188,39 @@ static void dense_of(const stage *g, int64_t c, double jitter, dense_q *q)
 }
 
 /* k(x, (u, b)) */
-static void cross(const fixture *f, const double *x, real *k)
+static void cross(const stage *g, const double *x, real *k)
 {
-    for (int i = 0; i < M; i++) k[i] = k_of(f, x, f->h.Z + i * D);
+    const fixture *f = &g->f;
+    int U = (int)g->s.M;
+    for (int i = 0; i < U; i++) k[i] = k_of(f, x, f->h.Z + i * D);
     for (int64_t b = 0; b < f->mean.p; b++)
-        k[M + b] = f->mean.B * (f->mean.column[b] < 0 ? 1 : (real)x[f->mean.column[b]]);
+        k[U + b] = f->mean.B * (f->mean.column[b] < 0 ? 1 : (real)x[f->mean.column[b]]);
+}
+
+/* The place of orthogonal input o. */
+static const double *place(const stage *g, int64_t o) { return g->f.h.Z + (g->s.M + o) * D; }
+
+/* C = k - k_x K^-1 k_z over the inducing inputs without the basis functions, of which the prior is not a part. */
+static real residual(const stage *g, const dense_q *q, const double *x, const double *z)
+{
+    int U = (int)g->s.M, n = q->n;
+    real kx[MOST], kz[MOST], sum = k_of(&g->f, x, z);
+    cross(g, x, kx);
+    cross(g, z, kz);
+    for (int i = 0; i < U; i++)
+        for (int j = 0; j < U; j++) sum -= kx[i] * q->Kinverse[i * n + j] * kz[j];
+    return sum;
 }
 
 /* Mean, and covariance of f(x) and f(z) without white: k - k_x K^-1 (K - S) K^-1 k_z. */
-static void dense_moments(const fixture *f, const dense_q *q, const double *x, const double *z, real *mean,
+static void dense_moments(const stage *g, int64_t c, const dense_q *q, const double *x, const double *z, real *mean,
                           real *covariance)
 {
+    const fixture *f = &g->f;
     int n = q->n;
     real kx[MOST], kz[MOST], ax[MOST] = {0}, az[MOST] = {0};
-    cross(f, x, kx);
-    cross(f, z, kz);
+    cross(g, x, kx);
+    cross(g, z, kz);
     *mean = 0, *covariance = k_of(f, x, z) + basis_product(&f->mean, x, z);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) ax[i] += q->Kinverse[i * n + j] * kx[j], az[i] += q->Kinverse[i * n + j] * kz[j];
@@ -203,6 +228,7 @@ static void dense_moments(const fixture *f, const dense_q *q, const double *x, c
         *mean += ax[i] * q->mu[i];
         for (int j = 0; j < n; j++) *covariance += ax[i] * (q->S[i * n + j] - q->K[i * n + j]) * az[j];
     }
+    for (int64_t o = 0; o < g->s.O; o++) *mean += residual(g, q, x, place(g, o)) * g->s.a[c * g->s.O + o];
 }
 
 static real dense_kl(const dense_q *q)
@@ -225,12 +251,16 @@ static double dense_bound(stage *g, double jitter)
     for (int64_t c = 0; c < C; c++) {
         dense_of(g, c, jitter, &q[c]);
         bound -= dense_kl(&q[c]);
+        for (int64_t a = 0; a < g->s.O; a++)
+            for (int64_t b = 0; b < g->s.O; b++)
+                bound -=
+                    residual(g, &q[c], place(g, a), place(g, b)) * g->s.a[c * g->s.O + a] * g->s.a[c * g->s.O + b] / 2;
     }
     for (int i = 0; i < ROWS; i++) {
         double mu[LATENTS], var[LATENTS], dmu[LATENTS], dvar[LATENTS], dparam[LIKELIHOOD_PARAMS] = {0};
         for (int64_t c = 0; c < C; c++) {
             real m, v;
-            dense_moments(&g->f, &q[c], g->f.X + i * D, g->f.X + i * D, &m, &v);
+            dense_moments(g, c, &q[c], g->f.X + i * D, g->f.X + i * D, &m, &v);
             mu[c] = (double)m, var[c] = (double)v + (g->s.gaussian ? 0 : g->s.white);
         }
         int64_t row = g->f.block[i] * g->s.rows + (i - g->f.start[g->f.block[i]]);
@@ -265,6 +295,28 @@ static double bound_at(void *ctx, const double *u)
     return bound_of(g, 1e-6, &stat);
 }
 
+static double bound_at_a(void *ctx, const double *a)
+{
+    stage *g = ctx;
+    svgp_stat stat;
+    memcpy(g->s.a, a, (size_t)(g->s.O * g->s.C) * sizeof *a);
+    return bound_of(g, 1e-6, &stat);
+}
+
+/* odvgp: the gradient in a; leaves what the other adjoints need. */
+static void check_coefficients(stage *g, svgp_stat *stat)
+{
+    double a[3 * LATENTS], abar[3 * LATENTS];
+    assert_true(g->s.O * g->s.C <= 3 * LATENTS);
+    memcpy(a, g->s.a, (size_t)(g->s.O * g->s.C) * sizeof *a);
+    assert_true(orthogonal_gradient(&g->s, stat, abar));
+    for (int64_t i = 0; i < g->s.O * g->s.C; i++)
+        check_close(abar[i], central_difference(bound_at_a, g, a, i, 1e-5), 3e-7);
+    bound_at_a(g, a);
+    *stat = svgp_stat_place(&g->s, g->stat);
+    assert_true(orthogonal_gradient(&g->s, stat, abar));
+}
+
 /* Softmax's Monte Carlo gradient is that of the expectation, not of the sample: it has its own test. */
 static void gradient_equals_central_differences(void **unused)
 {
@@ -279,6 +331,7 @@ static void gradient_equals_central_differences(void **unused)
         assert_true(g.f.h.free <= 60 && hyper_size(&g.f.h) <= 60);
         hyper_pack(&g.f.h, u);
         bound_of(&g, 1e-6, &stat);
+        if (g.s.O) check_coefficients(&g, &stat);
         assert_true(svgp_gradient(&g.s, &stat, gp));
         hyper_chain(&g.f.h, gp, gu);
         for (int64_t i = 0; i < g.f.h.free; i++) check_close(gu[i], central_difference(bound_at, &g, u, i, 1e-5), 3e-7);
@@ -309,7 +362,7 @@ static void predictions_equal_their_definition(void **unused)
                 for (int j = 0; j <= i; j++) {
                     real m, s;
                     double white = i == j && !g.s.gaussian ? g.s.white : 0;
-                    dense_moments(&g.f, &q, g.f.new + i *D, g.f.new + j *D, &m, &s);
+                    dense_moments(&g, c, &q, g.f.new + i *D, g.f.new + j *D, &m, &s);
                     check_close(mean[c * NEW + i], (double)m, 1e-9);
                     check_close(again[c * NEW + i], (double)m, 1e-9);
                     if (i == j) check_close(variance[c * NEW + i], (double)s + white, 1e-9);
@@ -352,7 +405,7 @@ static void one_natural_step_of_size_one_is_the_collapsed_bound(void **unused)
         svgp_stat stat;
         trial one = *v;
         if (strcmp(v->likelihood, "gaussian")) continue;
-        one.sets = 1;
+        one.sets = 1, one.orthogonal = false;
         set_stage(&g, &one);
         bound_of(&g, 1e-6, &stat);
         assert_true(svgp_move(&g.s, &stat, 1));
@@ -409,6 +462,35 @@ static void statistics_average_over_every_sample_to_those_of_all_rows(void **unu
     }
 }
 
+/* K_oo a and its share of the gradient, by every sample of one column of two. */
+static void sampled_columns_average_to_all_of_them(void **unused)
+{
+    (void)unused;
+    stage g;
+    svgp_stat stat;
+    trial v = {"matern52", "gaussian", 0, 2, MEAN_ZERO, false, true};
+    double exact[60], mean[60] = {0}, one[60], abar[2], kl = 0;
+    set_stage(&g, &v);
+    bound_of(&g, 1e-6, &stat);
+    double kl_exact = orthogonal_kl(&g.s);
+    assert_true(orthogonal_gradient(&g.s, &stat, abar) && svgp_gradient(&g.s, &stat, exact));
+    g.s.columns = 1;
+    bool seen[2] = {false, false};
+    for (int64_t t = 0; !seen[0] || !seen[1]; t++) {
+        double jitter = 1e-6;
+        bound_of(&g, jitter, &stat);
+        assert_true(orthogonal_prepare(&g.s, 0, t));
+        if (seen[g.s.chosen[0]]) continue;
+        seen[g.s.chosen[0]] = true;
+        kl += orthogonal_kl(&g.s) / 2;
+        assert_true(orthogonal_gradient(&g.s, &stat, abar) && svgp_gradient(&g.s, &stat, one));
+        for (int64_t i = 0; i < hyper_size(&g.f.h); i++) mean[i] += one[i] / 2;
+    }
+    check_close(kl, kl_exact, 1e-12);
+    for (int64_t i = 0; i < hyper_size(&g.f.h); i++) check_close(mean[i], exact[i], 1e-10);
+    clear_stage(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +499,7 @@ int main(void)
         cmocka_unit_test(predictions_equal_their_definition),
         cmocka_unit_test(one_natural_step_of_size_one_is_the_collapsed_bound),
         cmocka_unit_test(small_natural_steps_raise_the_bound),
+        cmocka_unit_test(sampled_columns_average_to_all_of_them),
         cmocka_unit_test(statistics_average_over_every_sample_to_those_of_all_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

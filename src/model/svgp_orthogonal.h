@@ -1,0 +1,31 @@
+/* odvgp: orthogonally decoupled inducing inputs (004, section 2.2 and appendix H; Salimbeni et al. 2018): O further inducing
+   inputs o for the mean alone, whose v_perp has the prior's covariance C_oo and the mean C_oo a.  With w_c = L^-1 K_uo a_c,
+       mu_c = A'm_c + C_fo a_c = A'(m_c - w_c) + K_fo a_c,      variances as without,      KL more by a'C_oo a / 2
+       = (a'K_oo a - w'w) / 2,
+   so that only vectors meet K_oo and no factor of C_oo is made: time and memory are linear in O.  K_oo a is sampled, `columns` of
+   its columns a step, drawn without replacement and scaled by O / columns: unbiased for the bound and its gradient.
+
+   With g as in svgp.h, t_c = L^-T (w_c - b_c), r = K_oo a (sampled), per latent:
+       a bar = K_of g - r + K_ou t,     K_of bar = a g',    K_uo bar = t a',    E more by (w - b) w',
+       K_oo bar = -a a' / 2 in the sampled columns, times O / columns. */
+#ifndef MODEL_SVGP_ORTHOGONAL_H
+#define MODEL_SVGP_ORTHOGONAL_H
+
+#include "model/svgp.h"
+
+anygp_status orthogonal_init(svgp *s, anygp_error *e); /* s->O, C, Mt stand */
+void orthogonal_clear(svgp *s);
+
+/* w, s->mean_m = m - w and the sampled columns of this step; after L and m.  False: no memory. */
+bool orthogonal_prepare(svgp *s, uint64_t seed, int64_t t);
+/* a'C_oo a / 2 of all latents, as sampled. */
+double orthogonal_kl(const svgp *s);
+/* Adds to the adjoints in stat what does not come from the rows; abar[O,C] is the gradient in a.  False: no memory. */
+bool orthogonal_gradient(svgp *s, svgp_stat *stat, double *abar);
+
+/* Of n rows: G[O,n] = K_of, mu += G'a. */
+bool orthogonal_forward(const svgp *s, const row_block *b, double *G, double *mu);
+/* o += G g; then G becomes K_of bar, and goes to the kernel's parameters and the places. */
+bool orthogonal_reverse(const svgp *s, const row_block *b, double *G, const double *dmu, const svgp_stat *stat);
+
+#endif

@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
+#include "linalg/linalg.h"
 
 enum { N = 4096, D = 8, NS = 4000 };
 
@@ -29,7 +30,7 @@ static double *normals(uint64_t stream, int64_t n)
 
 static kernel *parse(const char *text, int64_t d)
 {
-    kernel_input in[256];
+    kernel_input in[1024];
     kernel *k;
     anygp_error e;
     for (int64_t i = 0; i < d; i++) in[i] = (kernel_input){NULL, i, INPUT_NUMBER, i};
@@ -40,7 +41,7 @@ static kernel *parse(const char *text, int64_t d)
 typedef struct work {
     kernel *k;
     int64_t n, d;
-    double *X, *Z, *K, *gp, *gX;
+    double *X, *Z, *K, *G, *gp, *gX;
 } work;
 
 static void run_exp(work *w)
@@ -101,29 +102,65 @@ static void symmetric(const char *text, work w)
     kernel_free(w.k);
 }
 
-static void wide(int64_t d, work w)
+/* ----------------------------------------------------------------------- blocks of rows against inducing inputs */
+
+enum { BLOCK = 1024, INDUCING = 1000, WIDEST = 784 };
+
+static void run_product(work *w)
+{
+    la_gemm(LA_T, LA_N, BLOCK, INDUCING, w->d, 1, w->X, w->d, w->Z, w->d, 0, w->K, BLOCK);
+}
+static void run_block(work *w) { kernel_gram(w->k, BLOCK, w->X, w->d, INDUCING, w->Z, w->d, w->K, BLOCK); }
+static void run_block_z(work *w)
+{
+    kernel_gram_reverse(w->k, BLOCK, w->X, w->d, INDUCING, w->Z, w->d, w->G, BLOCK, w->gp, NULL, 0, w->gX, w->d);
+}
+static void run_block_xz(work *w)
+{
+    double *gZ = w->gX + BLOCK * w->d;
+    kernel_gram_reverse(w->k, BLOCK, w->X, w->d, INDUCING, w->Z, w->d, w->G, BLOCK, w->gp, w->gX, w->d, gZ, w->d);
+}
+
+/* Beside the product X Z' alone: forward needs one such, the reverse in Z and ARD length-scales two, with X three. */
+static void block(const char *text, int64_t d, work w)
 {
     w.d = d;
-    w.k = parse("rbf", d);
-    double gram = best(3, run_gram, &w);
-    printf("gram rbf in %3d dims %8.2f ms, %5.1f Gflop/s at 3 flops a dim\n", (int)d, 1e3 * gram,
-           3e-9 * (double)d * N * N / gram);
+    w.k = parse(text, d);
+    w.gp = normals(5, kernel_count(w.k));
+    double product = best(9, run_product, &w), gram = best(9, run_block, &w), z = best(9, run_block_z, &w),
+           xz = best(9, run_block_xz, &w);
+    printf("%-10s %4d dims: X Z' %6.2f ms (%5.1f GFLOP/s)  gram %6.2f (%3.0f %%)  in Z, l %6.2f (%3.0f %%, %.1f grams)"
+           "  in X, Z, l %6.2f (%3.0f %%)\n",
+           text, (int)d, 1e3 * product, 2e-9 * BLOCK * INDUCING * (double)d / product, 1e3 * gram, 100 * product / gram,
+           1e3 * z, 200 * product / z, z / gram, 1e3 * xz, 300 * product / xz);
+    free(w.gp);
     kernel_free(w.k);
+}
+
+static void blocks(work w)
+{
+    static const int64_t dims[] = {8, 16, 24, 32, 48, 64, 128, WIDEST};
+    static const char *const texts[] = {"rbf", "matern52", "linear", "arccosine"};
+    printf("%d x %d, shares of the rate of X Z'\n", BLOCK, INDUCING);
+    w.X = normals(2, BLOCK * WIDEST), w.Z = normals(3, INDUCING * WIDEST), w.G = normals(4, BLOCK * INDUCING);
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+        for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) block(texts[t], dims[i], w);
+    free(w.X), free(w.Z), free(w.G);
 }
 
 int main(int argc, char **argv)
 {
-    threads_enter(argc > 1 ? atoi(argv[1]) : 2);
+    la_threads(argc > 1 ? atoi(argv[1]) : 2);
     work w = {.n = N, .d = D};
     w.K = normals(1, (int64_t)N * N), w.gX = normals(4, (int64_t)N * N);
-    w.X = normals(2, N * 256), w.Z = normals(3, N * 256);
+    w.X = normals(2, N * D), w.Z = normals(3, N * D);
     printf("threads %d\n", threads_max());
     against_exp("rbf", w);
     against_exp("matern52", w);
     for (int64_t i = 0; i < kernel_kinds(); i++)
         if (strcmp(kernel_kind_name(i), "categorical")) symmetric(kernel_kind_name(i), w);
     symmetric("rbf*periodic + matern32 + white", w);
-    for (int64_t d = 16; d <= 256; d *= 2) wide(d, w);
+    blocks(w);
     free(w.K), free(w.gX), free(w.X), free(w.Z);
     return 0;
 }

@@ -41,7 +41,7 @@ static double define(const leaf *l, const double *x, const double *z, bool same_
 /* --------------------------------------------------------------------------------------------- tiles */
 
 typedef struct norms {
-    double x[TILE_ROWS], z[TILE_COLS]; /* a and c of the tile */
+    double x[TILE_ROWS], z[WIDE_COLS]; /* a and c of the tile */
 } norms;
 
 static void flip_columns(const tile *t, int64_t count)
@@ -165,7 +165,7 @@ static double variance_gradient(const leaf *l, const tile *t, const norms *n, co
 
 static void reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, tile_gradient *g)
 {
-    double ga[TILE_ROWS] = {0}, gc[TILE_COLS] = {0}, *H = t->work[0], *P = t->work[1];
+    double ga[TILE_ROWS] = {0}, gc[WIDE_COLS] = {0}, *H = t->work[0], *P = t->work[1];
     norms n;
     chords(l, t, &n, H, P);
     if (g->gp) g->gp[l->offset[VARIANCE]] += variance_gradient(l, t, &n, G, ldg);
@@ -210,6 +210,7 @@ const kernel_kind kind_arccosine = {.name = "arccosine",
                                     .integer_least = 0,
                                     .integer_most = 2,
                                     .integer_default = 1,
+                                    .of_dot = true,
                                     .nonstationary = true,
                                     .define = define,
                                     .tile = evaluate,

@@ -2,7 +2,10 @@
        dF/dw_d = sum_ij H_ij x_id z_jd     dF/dx_id = w_d sum_j H_ij z_jd     dF/dz_jd = w_d sum_i H_ij x_id */
 #include "kernel/dot.h"
 
+#include <string.h>
+
 #include "kernel/vector.h"
+#include "kernel/wide.h"
 
 static double clamp(double v) { return at_least(at_most(v, LIMIT_DOT), -LIMIT_DOT); }
 
@@ -18,10 +21,56 @@ VECTORISED static void add_dim(int64_t n, const double *x, double wz, double *s)
     SIMD for (int64_t i = 0; i < n; i++) s[i] += x[i] * wz;
 }
 
+/* ---------------------------------------------------------------------------------------- many inputs */
+
+/* As they are: origin 0, scale 1. */
+static void wide_frame(const leaf *l, const tile *t)
+{
+    memset(t->wide.origin, 0, (size_t)l->n_dims * sizeof(double));
+    for (int64_t d = 0; d < l->n_dims; d++) t->wide.scale[d] = 1;
+}
+
+static void wide_tile(const leaf *l, int spec, const tile *t, double *S, int64_t lds)
+{
+    wide_frame(l, t);
+    for (int64_t first = 0; first < l->n_dims; first += WIDE_SLICE) {
+        int64_t count = wide_length(l->n_dims, first);
+        wide_pack(l, t, first, count, LIMIT_DOT);
+        for (int64_t j = 0; j < t->cols; j++)
+            for (int64_t d = 0; d < count; d++) t->wide.z[d + j * WIDE_LD] *= leaf_value(l, spec, first + d);
+        wide_product(t, count, 1, 1, S, lds);
+    }
+}
+
+static void wide_reverse(const leaf *l, int spec, const tile *t, const double *H, tile_gradient *g)
+{
+    const wide *w = &t->wide;
+    double weight[WIDE_SLICE];
+    wide_frame(l, t);
+    for (int64_t first = 0; first < l->n_dims; first += WIDE_SLICE) {
+        int64_t count = wide_length(l->n_dims, first);
+        wide_pack(l, t, first, count, LIMIT_DOT);
+        wide_pull(t, count, H, g->gX, g->gZ || g->gp);
+        for (int64_t d = 0; d < count; d++) weight[d] = leaf_value(l, spec, first + d);
+        if (g->gX) wide_unpack(l, first, count, weight, t->rows, NULL, w->x, w->gx, g->gX, g->ldgx);
+        if (g->gZ) wide_unpack(l, first, count, weight, t->cols, NULL, w->z, w->gz, g->gZ, g->ldgz);
+        for (int64_t j = 0; g->gp && j < t->cols; j++)
+            for (int64_t d = 0; d < count; d++)
+                g->gp[l->offset[spec] + (first + d) * l->stride[spec]] +=
+                    w->z[d + j * WIDE_LD] * w->gz[d + j * WIDE_LD];
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- few inputs */
+
 void dot_tile(const leaf *l, int spec, const tile *t, double start, double *S, int64_t lds)
 {
     for (int64_t j = 0; j < t->cols; j++)
         for (int64_t i = 0; i < t->rows; i++) S[i + j * lds] = start;
+    if (leaf_is_wide(l)) {
+        wide_tile(l, spec, t, S, lds);
+        return;
+    }
     for (int64_t first = 0; first < l->n_dims; first += TILE_SLICE) {
         int64_t count = slice_length(l->n_dims, first);
         slice_pack(l, t, first, count, NULL, LIMIT_DOT);
@@ -47,6 +96,10 @@ VECTORISED static double pull(int64_t n, const double *h, const double *x, doubl
 void dot_reverse(const leaf *l, int spec, const tile *t, const double *H, tile_gradient *g)
 {
     double weight[TILE_SLICE];
+    if (leaf_is_wide(l)) {
+        wide_reverse(l, spec, t, H, g);
+        return;
+    }
     for (int64_t first = 0; first < l->n_dims; first += TILE_SLICE) {
         int64_t count = slice_length(l->n_dims, first);
         slice_pack(l, t, first, count, NULL, LIMIT_DOT);

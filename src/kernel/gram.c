@@ -7,13 +7,29 @@
 #include "base/threads.h"
 #include "kernel/vector.h"
 #include "kernel/walk.h"
+#include "kernel/wide.h"
+#include "linalg/linalg.h"
+
+walk walk_cross(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z, int64_t ldz)
+{
+    walk w = {.k = k, .n = n, .X = X, .ldx = ldx, .m = m, .Z = Z, .ldz = ldz};
+    w.tile_cols = wide_dims(k) ? WIDE_COLS : TILE_COLS;
+    return w;
+}
+
+walk walk_symmetric(const kernel *k, int64_t n, const double *X, int64_t ldx)
+{
+    walk w = walk_cross(k, n, X, ldx, n, X, ldx);
+    w.symmetric = true;
+    return w;
+}
 
 bool walk_tile(const walk *w, int64_t index, tile *t, int64_t *i0, int64_t *j0)
 {
     int64_t down = (w->n + TILE_ROWS - 1) / TILE_ROWS;
-    *i0 = index % down * TILE_ROWS, *j0 = index / down * TILE_COLS;
+    *i0 = index % down * TILE_ROWS, *j0 = index / down * w->tile_cols;
     t->rows = w->n - *i0 < TILE_ROWS ? w->n - *i0 : TILE_ROWS;
-    t->cols = w->m - *j0 < TILE_COLS ? w->m - *j0 : TILE_COLS;
+    t->cols = w->m - *j0 < w->tile_cols ? w->m - *j0 : w->tile_cols;
     t->X = w->X + *i0 * w->ldx, t->ldx = w->ldx;
     t->Z = w->Z + *j0 * w->ldz, t->ldz = w->ldz;
     t->symmetric = w->symmetric;
@@ -75,6 +91,7 @@ static bool gram(const walk *w, double *K, int64_t ldk)
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
     double *scratch = mem_alloc(threads * work, sizeof *scratch);
     if (!scratch) return false;
+    la_serial_begin(threads);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         int64_t i0, j0;
@@ -85,6 +102,7 @@ static bool gram(const walk *w, double *K, int64_t ldk)
         for (int64_t index = 0; index < tiles; index++)
             if (walk_tile(w, index, &t, &i0, &j0)) evaluate(w->k, &t, K + i0 + j0 * ldk, ldk, mine + leaf_work);
     }
+    la_serial_end(threads);
     free(scratch);
     return true;
 }
@@ -93,12 +111,13 @@ bool kernel_gram(const kernel *k, int64_t n, const double *X, int64_t ldx, int64
                  double *K, int64_t ldk)
 {
     if (n == 0 || m == 0) return true;
-    return gram(&(walk){.k = k, .n = n, .X = X, .ldx = ldx, .m = m, .Z = Z, .ldz = ldz}, K, ldk);
+    walk w = walk_cross(k, n, X, ldx, m, Z, ldz);
+    return gram(&w, K, ldk);
 }
 
 bool kernel_gram_sym(const kernel *k, int64_t n, const double *X, int64_t ldx, double *K, int64_t ldk)
 {
     if (n == 0) return true;
-    walk w = {.k = k, .n = n, .X = X, .ldx = ldx, .m = n, .Z = X, .ldz = ldx, .symmetric = true};
+    walk w = walk_symmetric(k, n, X, ldx);
     return gram(&w, K, ldk);
 }

@@ -13,6 +13,9 @@ enum {
     TILE_COLS = 32,            /* rows of Z */
     PACK_ROWS = TILE_ROWS + 8, /* leading dimension of packed rows; not a power of 2, which would share cache sets */
     TILE_SLICE = 16,           /* inputs packed at a time */
+    WIDE_LEAST = 32,           /* from so many dims on, distances and dot products are matrix products; see wide.h */
+    WIDE_COLS = 256,           /* rows of Z in a tile then: products need large blocks */
+    WIDE_SLICE = 256,          /* inputs packed at a time then */
     LEAF_TILES = 2,            /* tile buffers a kind may use as workspace */
     LEAF_SPECS = 3,            /* parameters of a kind at most, each a scalar or an array */
     MAX_LEAVES = 256,
@@ -49,6 +52,7 @@ typedef struct kernel_kind {
     int64_t integer_least, integer_most, integer_default;
     bool on_text;       /* takes text columns by default */
     bool no_dims;       /* does not look at inputs */
+    bool of_dot;        /* sees the inputs through dot products only; see dot.h */
     bool nonstationary; /* k(x, x) depends on x: diag and diag_reverse are required then */
 
     /* k(x, z), straight from the definition. */
@@ -85,6 +89,12 @@ struct leaf {
 static inline double leaf_value(const leaf *l, int spec, int64_t d)
 {
     return l->p[l->offset[spec] + d * l->stride[spec]];
+}
+
+/* Is computed by matrix products. */
+static inline bool leaf_is_wide(const leaf *l)
+{
+    return l->n_dims >= WIDE_LEAST && (l->kind->profile || l->kind->of_dot);
 }
 
 int64_t leaf_specs(const kernel_kind *kind);

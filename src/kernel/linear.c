@@ -33,6 +33,7 @@ static void diag_reverse(const leaf *l, int64_t n, const double *X, int64_t ldx,
 
 const kernel_kind kind_linear = {.name = "linear",
                                  .specs = {{"variance", ROLE_WEIGHT, PER_DIM, 1, GROWS_INVERSE, false}},
+                                 .of_dot = true,
                                  .nonstationary = true,
                                  .define = define,
                                  .tile = evaluate,

@@ -4,12 +4,17 @@
        dF/dl_d = -2/l_d sum_ij W_ij u_ijd^2,         u_ijd = (x_id - z_jd)/l_d
        dF/dx_i = 2 sum_j W_ij u_ijd / l_d,           dF/dz_j = -2 sum_i W_ij u_ijd / l_d
 
-   All of it from differences, which are exact for repeated rows; distance.c finds r2.
+   and, for one length-scale shared by all dims, dF/dl = -2/l sum_ij W_ij r2_ij, which needs no second pass over the dims.
+
+   All of it from differences, which are exact for repeated rows; distance.c finds r2.  Many dims go by radial_wide.c.
    Cost: 3 flops a dim forward, 6 reverse, and one profile an element. */
 #include "kernel/radial.h"
 
+#include <string.h>
+
 #include "kernel/draws.h"
 #include "kernel/vector.h"
+#include "linalg/linalg.h"
 
 static void pack_scaled(const leaf *l, const tile *t, int64_t first, int64_t count)
 {
@@ -18,13 +23,14 @@ static void pack_scaled(const leaf *l, const tile *t, int64_t first, int64_t cou
     slice_pack(l, t, first, count, inverse, LIMIT_DISTANCE);
 }
 
-/* What becomes of a finished column of r2. */
-typedef void column_use(const void *context, int64_t j, double *r2);
-
 /* R[rows,cols] = r^2, each column handed on as soon as it is complete and still in the first cache. */
 static void distances(const leaf *l, const tile *t, double *R, int64_t ldr, column_use *use, const void *context)
 {
     int64_t first = 0, last;
+    if (leaf_is_wide(l)) {
+        radial_wide_distances(l, t, R, ldr, use, context);
+        return;
+    }
     do {
         last = first + slice_length(l->n_dims, first);
         pack_scaled(l, t, first, last - first);
@@ -42,6 +48,7 @@ typedef struct evaluation {
     int64_t rows, ldg;
     const double *G;
     double *sum;
+    double *kept, *moment; /* kept[rows] not NULL: *moment += sum W .* r2 */
 } evaluation;
 
 static evaluation prepare(const leaf *l, const tile *t)
@@ -61,7 +68,9 @@ static void use_value(const void *context, int64_t j, double *r2)
 static void use_slope(const void *context, int64_t j, double *r2)
 {
     const evaluation *e = context;
+    if (e->kept) memcpy(e->kept, r2, (size_t)e->rows * sizeof *r2);
     e->profile->slope(e->c, e->v, e->rows, e->G + j * e->ldg, r2, e->sum);
+    if (e->kept) *e->moment += la_dot(e->rows, e->kept, r2);
 }
 
 void radial_tile(const leaf *l, const tile *t, double *K, int64_t ldk)
@@ -117,16 +126,28 @@ static void pull_slice(const leaf *l, const tile *t, const double *W, int64_t fi
     slice_unpack(l, t, first, count, factor, -1, g);
 }
 
+static void pull_all(const leaf *l, const tile *t, double *W, tile_gradient *g)
+{
+    if (leaf_is_wide(l)) {
+        radial_wide_pull(l, t, W, g);
+        return;
+    }
+    for (int64_t first = 0; first < l->n_dims; first += TILE_SLICE)
+        pull_slice(l, t, W, first, slice_length(l->n_dims, first), g);
+}
+
 void radial_reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, tile_gradient *g)
 {
-    double sum[2] = {0, 0}, *W = t->work[0];
+    double sum[2] = {0, 0}, moment = 0, *W = t->work[0];
+    bool only_shared = !g->gX && !g->gZ && l->stride[RADIAL_LENGTH] == 0;
     evaluation e = prepare(l, t);
     e.G = G, e.ldg = ldg, e.sum = sum;
+    if (only_shared) e.kept = t->work[1], e.moment = &moment;
     distances(l, t, W, t->rows, use_slope, &e);
     if (g->gp) g->gp[l->offset[RADIAL_VARIANCE]] += sum[0];
     if (g->gp && l->kind->specs[RADIAL_SHAPE].name) g->gp[l->offset[RADIAL_SHAPE]] += sum[1];
-    for (int64_t first = 0; first < l->n_dims; first += TILE_SLICE)
-        pull_slice(l, t, W, first, slice_length(l->n_dims, first), g);
+    if (only_shared && g->gp) g->gp[l->offset[RADIAL_LENGTH]] -= 2 * moment / leaf_value(l, RADIAL_LENGTH, 0);
+    if (!only_shared) pull_all(l, t, W, g);
 }
 
 double radial_distance2(const leaf *l, const double *x, const double *z)

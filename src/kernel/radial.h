@@ -19,6 +19,12 @@ typedef struct radial_profile {
 void radial_tile(const leaf *l, const tile *t, double *K, int64_t ldk);
 void radial_reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, tile_gradient *g);
 
+/* The same for many inputs, by matrix products (radial_wide.c).
+   R[rows,cols] = r^2, each column handed on when it is complete; then W[rows,cols] to inputs and length-scales. */
+typedef void column_use(const void *context, int64_t j, double *r2);
+void radial_wide_distances(const leaf *l, const tile *t, double *R, int64_t ldr, column_use *use, const void *context);
+void radial_wide_pull(const leaf *l, const tile *t, double *W, tile_gradient *g);
+
 /* r[rows] (+)= sum_d (x_id - z_jd)^2 over the packed slice, for column j of the tile; keep: added to r. */
 void slice_sqdist(const tile *t, int64_t count, int64_t j, bool keep, double *r);
 

@@ -14,6 +14,7 @@
 #include "base/threads.h"
 #include "kernel/vector.h"
 #include "kernel/walk.h"
+#include "linalg/linalg.h"
 
 typedef struct gradients {
     double *gp, *gX, *gZ;
@@ -146,11 +147,13 @@ static bool reverse(const walk *w, const double *G, int64_t ldg, const gradients
     bool enough = scratch && buffer;
     if (enough && threads == 1) reverse_share(w, 0, 1, G, ldg, scratch, g);
     if (enough && threads > 1) {
+        la_serial_begin(threads);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
         for (int id = 0; id < threads; id++) {
             gradients mine = share_of(w, g, buffer + id * own);
             reverse_share(w, id, threads, G, ldg, scratch + id * work, &mine);
         }
+        la_serial_end(threads);
         for (int id = 0; id < threads; id++) {
             gradients mine = share_of(w, g, buffer + id * own);
             add_share(w, &mine, g);
@@ -166,7 +169,7 @@ bool kernel_gram_reverse(const kernel *k, int64_t n, const double *X, int64_t ld
                          int64_t ldgz)
 {
     if (n == 0 || m == 0 || (!gp && !gX && !gZ)) return true;
-    walk w = {.k = k, .n = n, .X = X, .ldx = ldx, .m = m, .Z = Z, .ldz = ldz};
+    walk w = walk_cross(k, n, X, ldx, m, Z, ldz);
     return reverse(&w, G, ldg, &(gradients){gp, gX, gZ, ldgx, ldgz});
 }
 
@@ -174,6 +177,6 @@ bool kernel_gram_sym_reverse(const kernel *k, int64_t n, const double *X, int64_
                              double *gp, double *gX, int64_t ldgx)
 {
     if (n == 0 || (!gp && !gX)) return true;
-    walk w = {.k = k, .n = n, .X = X, .ldx = ldx, .m = n, .Z = X, .ldz = ldx, .symmetric = true};
+    walk w = walk_symmetric(k, n, X, ldx);
     return reverse(&w, G, ldg, &(gradients){gp, gX, gX, ldgx, ldgx});
 }

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "kernel/vector.h"
+#include "kernel/wide.h"
 
-/* Dims of the largest slice any leaf packs. */
+/* Dims of the largest slice any leaf packs.  A wide leaf may still pack these (arccosine does). */
 static int64_t deepest(const kernel *k)
 {
     int64_t most = 0;
@@ -15,7 +16,7 @@ static int64_t deepest(const kernel *k)
 
 int64_t tile_work(const kernel *k, int64_t rows, int64_t cols)
 {
-    return LEAF_TILES * rows * cols + 2 * (deepest(k) * PACK_ROWS + cols * TILE_SLICE);
+    return LEAF_TILES * rows * cols + 2 * (deepest(k) * PACK_ROWS + cols * TILE_SLICE) + wide_work(k, rows, cols);
 }
 
 void tile_place(tile *t, const kernel *k, int64_t rows, int64_t cols, double *work)
@@ -24,6 +25,7 @@ void tile_place(tile *t, const kernel *k, int64_t rows, int64_t cols, double *wo
     t->x = work, t->gx = t->x + x;
     t->z = t->gx + x, t->gz = t->z + z;
     for (int i = 0; i < LEAF_TILES; i++) t->work[i] = t->gz + z + i * rows * cols;
+    wide_place(&t->wide, k, rows, cols, t->gz + z + LEAF_TILES * rows * cols);
 }
 
 static inline double clamp(double v, double limit) { return at_least(at_most(v, limit), -limit); }

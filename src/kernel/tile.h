@@ -8,6 +8,14 @@
 
 #include "kernel/kind.h"
 
+/* Workspace of leaves with many inputs; NULLs where the kernel has none.  See wide.h. */
+typedef struct wide {
+    double *x, *z, *gx, *gz;
+    double *xx, *zz;
+    double *origin, *scale;
+    unsigned char *near;
+} wide;
+
 struct tile {
     int64_t rows, cols;
     const double *X, *Z; /* first row of each */
@@ -16,6 +24,7 @@ struct tile {
     bool symmetric;   /* the matrix is of one set of rows: white acts */
     double *work[LEAF_TILES];
     double *x, *z, *gx, *gz; /* slices of the inputs and of their gradients */
+    wide wide;
 };
 
 struct tile_gradient {

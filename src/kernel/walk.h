@@ -10,13 +10,17 @@ typedef struct walk {
     int64_t n, m, ldx, ldz;
     const double *X, *Z;
     bool symmetric;
+    int64_t tile_cols;
 } walk;
 
+walk walk_cross(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z, int64_t ldz);
+walk walk_symmetric(const kernel *k, int64_t n, const double *X, int64_t ldx);
+
 static inline int64_t walk_rows(const walk *w) { return w->n < TILE_ROWS ? w->n : TILE_ROWS; }
-static inline int64_t walk_cols(const walk *w) { return w->m < TILE_COLS ? w->m : TILE_COLS; }
+static inline int64_t walk_cols(const walk *w) { return w->m < w->tile_cols ? w->m : w->tile_cols; }
 static inline int64_t walk_tiles(const walk *w)
 {
-    return (w->n + TILE_ROWS - 1) / TILE_ROWS * ((w->m + TILE_COLS - 1) / TILE_COLS);
+    return (w->n + TILE_ROWS - 1) / TILE_ROWS * ((w->m + w->tile_cols - 1) / w->tile_cols);
 }
 /* Points t at tile number `index` and gives its corner; false: wholly above the diagonal of a symmetric matrix. */
 bool walk_tile(const walk *w, int64_t index, tile *t, int64_t *i0, int64_t *j0);

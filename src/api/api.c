@@ -230,7 +230,8 @@ static anygp_status predict_rows(const anygp_model *m, int64_t target, int64_t n
     int former = threads_begin(m->settings);
     anygp_status status = predictor_new(g, fmin((double)rows * predictor_row_bytes(g), 256e6), &p, e);
     if (!ANYGP_FAILED(status))
-        status = predictor_run(p, n, X, ldx, &(row_numbers){0, NULL}, block, flags & ANYGP_LATENT, mean, variance, e);
+        status = predictor_run(p, &(row_batch){.n = n, .rows = X, .ld = ldx, .block = block}, flags & ANYGP_LATENT,
+                               mean, variance, e);
     predictor_free(p);
     return threads_end(former, status);
 }
@@ -277,8 +278,9 @@ anygp_status anygp_predict_joint(const anygp_model *m, int64_t target, int64_t n
     TRY(check_rows(m, target, n, X, ldx, flags, e));
     NEED(mean);
     NEED(covariance);
+    row_batch b = {.n = n, .rows = X, .ld = ldx};
     int former = threads_begin(m->settings);
-    return threads_end(former, gp_joint(m->gp[target], n, X, ldx, flags & ANYGP_LATENT, mean, covariance, e));
+    return threads_end(former, gp_joint(m->gp[target], &b, flags & ANYGP_LATENT, mean, covariance, e));
 }
 
 anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx, unsigned flags,
@@ -287,8 +289,9 @@ anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_t n, const
     TRY(check_rows(m, target, n, X, ldx, flags, e));
     NEED(draws);
     if (S < 0) return fail_with(e, ANYGP_ERR_ARGUMENT, "S = %lld draws are not possible", (long long)S);
+    row_batch b = {.n = n, .rows = X, .ld = ldx};
     int former = threads_begin(m->settings);
-    return threads_end(former, gp_sample(m->gp[target], n, X, ldx, NULL, flags & ANYGP_LATENT, seed, S, draws, e));
+    return threads_end(former, gp_sample(m->gp[target], &b, flags & ANYGP_LATENT, seed, S, draws, e));
 }
 
 /* ---------------------------------------------------------------------------------------- files */

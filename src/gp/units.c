@@ -12,7 +12,26 @@ static double unit_of(const schema *s, const kernel_param *p)
     return kernel_param_unit(p, p->column >= 0 ? schema_at(s, p->column)->scale : 1, s->y_scale);
 }
 
-double gp_noise(const gp *g) { return g->posterior->noise * g->schema.y_scale * g->schema.y_scale; }
+/* Of other likelihoods the posterior's, which they leave at 0. */
+double gp_noise(const gp *g)
+{
+    double noise = g->likelihood && gp_is_gaussian(g) ? g->likelihood->value[0] : g->posterior->noise;
+    return noise * g->schema.y_scale * g->schema.y_scale;
+}
+
+double gp_likelihood_value(const gp *g, int64_t i)
+{
+    const likelihood *l = g->likelihood;
+    double unit = l->ops->target == TARGET_REAL ? g->schema.y_scale : 1;
+    return fmin(fmax(l->value[i] * pow(unit, l->param[i].power), -DBL_MAX), DBL_MAX);
+}
+
+anygp_status gp_likelihood_text(const gp *g, int digits, char **text, anygp_error *e)
+{
+    double values[LIKELIHOOD_PARAMS];
+    for (int64_t i = 0; i < g->likelihood->params; i++) values[i] = gp_likelihood_value(g, i);
+    return likelihood_format(g->likelihood, values, digits, text, e);
+}
 
 anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e)
 {

@@ -311,6 +311,10 @@ static anygp_status read_gp(FILE *f, const char *name, const json_t *header, con
     }
     TRY_DONE(d.g->model->load(d.g->model, d.kernel, d.noise, &d.mean, d.g->schema.D, list, count, &d.g->posterior, e));
     d.kernel = NULL;
+    if (gp_latents(d.g) != (d.g->likelihood ? d.g->likelihood->latents : 1)) {
+        status = damaged(e, name, "its arrays are of another number of latent functions than its likelihood has");
+        goto done;
+    }
     *out = d.g;
     d.g = NULL;
 done:
@@ -319,10 +323,11 @@ done:
     return status;
 }
 
-/* Targets of one file share their inputs: prediction reads a row of them once. */
+/* Targets of one file share their inputs and exposure: prediction reads a row of them once. */
 static bool same_inputs(const schema *a, const schema *b)
 {
     if (a->inputs != b->inputs || a->columns != b->columns) return false;
+    if (a->exposed != b->exposed || a->exposure != b->exposure || !a->exposure_name != !b->exposure_name) return false;
     for (int64_t i = 0; i < a->inputs; i++) {
         const input_spec *p = &a->input[i], *q = &b->input[i];
         if (p->number != q->number || p->text != q->text || p->levels != q->levels || !p->name != !q->name)

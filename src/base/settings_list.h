@@ -26,6 +26,7 @@ X(KAPPA, "kappa", REAL, "", 0, 10, "", "V", "f", "how fast they fall; default 1,
 X(STEP, "step", REAL, "", 0, 10, "", "V", "f", "first step size of the hyperparameters of NAME+ (Adam); default 0.02")
 X(TARGET, "target", LIST, "", 0, 0, "", "COLUMN", "f", "column to predict, by name or number from 0; repeatable; default the last")
 X(WEIGHTS, "weights", TEXT, "", 0, 0, "", "COLUMN", "feu", "column of row weights: a row counts so many times, 0 = absent")
+X(EXPOSURE, "exposure", TEXT, "", 0, 0, "", "COLUMN", "f", "column a count was exposed to (poisson, negbin)")
 X(HEADER, "header", CHOICE, "auto", 0, 0, "auto yes no", "YES|NO", "fpeuc", "whether the first line of a text table names the columns")
 X(MISSING, "missing", CHOICE, "error", 0, 0, "error mean", "HOW", "fpeu", "missing inputs: an error, or filled with the column's mean")
 X(STANDARDIZE, "standardize", CHOICE, "both", 0, 0, "both x y none", "WHAT", "f", "what is scaled to mean 0 and sd 1 inside; reports stay in the data's units")

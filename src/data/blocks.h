@@ -62,9 +62,9 @@ anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, in
                               const double *y, const double *w, row_blocks **out, anygp_error *e);
 
 /* `count` blocks that have grown: block i is that of `older` (which may be NULL, or have fewer) and then those of the n rows
-   whose block[] is i, in their order; one target.  The arrays and `older` outlive it; block is not needed any more. */
-anygp_status blocks_join(row_blocks *older, int64_t count, int64_t D, int64_t n, const double *X, const double *y,
-                         const double *w, const int64_t *block, row_blocks **out, anygp_error *e);
+   whose block[] is i, in their order; y[n,Q], and `older` has as many.  The arrays and `older` outlive it; block is not needed any more. */
+anygp_status blocks_join(row_blocks *older, int64_t count, int64_t D, int64_t Q, int64_t n, const double *X,
+                         const double *y, const double *w, const int64_t *block, row_blocks **out, anygp_error *e);
 
 /* The same blocks, kept in memory once they were read: the first ones asked for, up to so many bytes.  Takes `inner` over,
    also on failure. */

@@ -23,22 +23,23 @@ static anygp_status older_block(const joined_blocks *j, int64_t i, block_buffer 
 static anygp_status joined_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e)
 {
     const joined_blocks *j = (const joined_blocks *)b;
-    int64_t D = b->D, at = j->start[i], added = j->start[i + 1] - at;
+    int64_t D = b->D, Q = b->Q, at = j->start[i], added = j->start[i + 1] - at;
     block_buffer below = {0};
     row_block old;
     double *X, *y, *w;
     anygp_status status;
     TRY_DONE(older_block(j, i, &below, &old, e));
-    TRY_DONE(block_buffer_reserve(buffer, old.n + added, D, 1, &X, &y, &w, e));
+    TRY_DONE(block_buffer_reserve(buffer, old.n + added, D, Q, &X, &y, &w, e));
     if (old.n) {
         memcpy(X, old.X, (size_t)(old.n * D) * sizeof *X);
-        memcpy(y, old.y, (size_t)old.n * sizeof *y);
+        memcpy(y, old.y, (size_t)(old.n * Q) * sizeof *y);
         memcpy(w, old.w, (size_t)old.n * sizeof *w);
     }
     for (int64_t k = 0; k < added; k++) {
         int64_t from = j->order[at + k], to = old.n + k;
         memcpy(X + to * D, j->X + from * D, (size_t)D * sizeof *X);
-        y[to] = j->y[from], w[to] = j->w[from];
+        memcpy(y + to * Q, j->y + from * Q, (size_t)Q * sizeof *y);
+        w[to] = j->w[from];
     }
     *out = (row_block){i, old.n + added, X, y, w};
 done:
@@ -80,13 +81,13 @@ static anygp_status measure(joined_blocks *j, int64_t n, anygp_error *e)
     return status;
 }
 
-anygp_status blocks_join(row_blocks *older, int64_t count, int64_t D, int64_t n, const double *X, const double *y,
-                         const double *w, const int64_t *block, row_blocks **out, anygp_error *e)
+anygp_status blocks_join(row_blocks *older, int64_t count, int64_t D, int64_t Q, int64_t n, const double *X,
+                         const double *y, const double *w, const int64_t *block, row_blocks **out, anygp_error *e)
 {
     static const blocks_ops ops = {joined_get, joined_free};
     joined_blocks *j = calloc(1, sizeof *j);
     if (!j) return fail_memory(e, "the blocks", sizeof *j);
-    *j = (joined_blocks){.base = {.ops = &ops, .count = count, .D = D, .Q = 1}, .older = older, .X = X, .y = y, .w = w};
+    *j = (joined_blocks){.base = {.ops = &ops, .count = count, .D = D, .Q = Q}, .older = older, .X = X, .y = y, .w = w};
     j->start = mem_zeroed(count + 1, sizeof *j->start);
     j->order = mem_alloc(n, sizeof *j->order);
     anygp_status status = j->start && j->order ? ANYGP_OK : fail_memory(e, "the blocks", 8.0 * (double)(count + n));

@@ -1,10 +1,12 @@
 #include "data/dataset.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/dataset_targets.h"
 #include "data/intake.h"
 
 /* Inputs that are not standardised: larger ones cannot be squared safely. */
@@ -13,6 +15,8 @@ static const double INPUT_LARGEST = 1e140;
 void dataset_clear(dataset *d)
 {
     schema_clear(&d->schema);
+    for (int64_t t = 1; d->further && t < d->targets; t++) schema_clear(&d->further[t - 1].schema);
+    free(d->further);
     free(d->X);
     free(d->y);
     free(d->w);
@@ -40,13 +44,6 @@ static double sd_or_one(long double variance)
     return sd > 0 && isfinite(sd) ? sd : 1;
 }
 
-void dataset_take_target(dataset *d, column_moments y)
-{
-    d->y_moments = y;
-    d->schema.y_mean = y.mean;
-    d->schema.y_sd = y.variance > 0 ? (double)sqrtl(y.variance) : 1;
-}
-
 /* -------------------------------------------------------------------------------------- build */
 
 /* Rows with a target and a weight, as indices into the table. */
@@ -55,8 +52,8 @@ static anygp_status usable_rows(const table *t, const table_part *part, int64_t 
     for (int64_t i = 0; i < t->rows; i++) {
         if (part->skip_row && part->skip_row[i]) continue;
         const double *row = t->values + i * t->cols;
-        row_use use = intake_row(row, part->target, part->weights);
-        TRY(intake_check(use, row, part->target, part->weights, i, e));
+        row_use use = intake_row(row, &part->y);
+        TRY(intake_check(use, row, &part->y, t->columns, i, e));
         d->no_weight += use == ROW_NO_WEIGHT;
         d->no_target += use == ROW_NO_TARGET;
         if (use == ROW_USED) rows[d->n++] = i;
@@ -95,18 +92,42 @@ static void copy_column(const table *t, dataset *d, const int64_t *rows, const i
     d->x_moments[c->position] = c->text ? (column_moments){.variance = 1} : moments(d->n, x, d->D, d->w);
 }
 
-static anygp_status take_rows(const table *t, const table_part *part, const int64_t *rows, dataset *d, anygp_error *e)
+static anygp_status find_classes(const table *t, const target_columns *y, const int64_t *rows, dataset *d,
+                                 anygp_error *e)
 {
-    d->y = mem_alloc(d->n, sizeof *d->y);
+    class_set *seen = mem_zeroed(y->targets, sizeof *seen);
+    anygp_status status = ANYGP_OK;
+    if (!seen) return fail_memory(e, "the classes", (double)y->targets * sizeof *seen);
+    for (int64_t k = 0; k < y->targets; k++)
+        for (int64_t r = 0; r < d->n; r++)
+            TRY_DONE(class_set_add(&seen[k], t->values[rows[r] * t->cols + y->target[k]], dataset_target(d, k), e));
+    TRY_DONE(dataset_settle_classes(d, t->columns, seen, e));
+done:
+    class_sets_free(seen, y->targets);
+    return status;
+}
+
+static anygp_status take_rows(const table *t, const target_columns *y, const int64_t *rows, dataset *d, anygp_error *e)
+{
+    class_codes *codes;
+    d->y = mem_doubles(d->n, d->Q);
     d->w = mem_alloc(d->n, sizeof *d->w);
-    if (!d->y || !d->w) return fail_memory(e, "the target", 16.0 * (double)d->n);
+    if (!d->y || !d->w) return fail_memory(e, "the target", 8.0 * (double)d->n * (double)(d->Q + 1));
+    TRY(target_codes_make(d, t->columns, y, &codes, e));
     for (int64_t r = 0; r < d->n; r++) {
         const double *row = t->values + rows[r] * t->cols;
-        d->y[r] = row[part->target];
-        d->w[r] = intake_weight(row, part->weights);
+        targets_take(y, codes, row, d->y + r * d->Q);
+        d->w[r] = intake_weight(row, y->weights);
         d->total += d->w[r];
     }
+    target_codes_free(codes, y->targets);
     return ANYGP_OK;
+}
+
+static void take_target_moments(dataset *d)
+{
+    int64_t width = d->Q / d->targets;
+    for (int64_t t = 0; t < d->targets; t++) dataset_take_target(d, t, moments(d->n, d->y + t * width, d->Q, d->w));
 }
 
 static anygp_status take_inputs(const table *t, const int64_t *rows, dataset *d, anygp_error *e)
@@ -129,11 +150,12 @@ anygp_status dataset_build(const table *t, const table_part *part, bool fill_mis
     *out = (dataset){.schema.fill_missing = fill_missing};
     int64_t *rows = mem_alloc(t->rows, sizeof *rows);
     if (!rows) return fail_memory(e, "the row list", 8.0 * (double)t->rows);
-    TRY_DONE(intake_columns(t->columns, t->cols, part->target, part->weights, part->skip_column, &out->schema, e));
+    TRY_DONE(dataset_take_columns(out, t->columns, t->cols, &part->y, part->skip_column, e));
     TRY_DONE(usable_rows(t, part, rows, out, e));
-    TRY_DONE(take_rows(t, part, rows, out, e));
+    if (part->y.classes) TRY_DONE(find_classes(t, &part->y, rows, out, e));
+    TRY_DONE(take_rows(t, &part->y, rows, out, e));
     TRY_DONE(take_inputs(t, rows, out, e));
-    dataset_take_target(out, moments(out->n, out->y, 1, out->w));
+    if (!part->y.classes) take_target_moments(out);
 done:
     free(rows);
     if (ANYGP_FAILED(status)) dataset_clear(out);
@@ -170,14 +192,28 @@ static anygp_status standardize_inputs(dataset *d, const int64_t *group, anygp_e
     return ANYGP_OK;
 }
 
-static anygp_status standardize_target(dataset *d, anygp_error *e)
+/* " 'name'" where there are several. */
+static const char *which_target(const dataset *d, int64_t t, char buffer[100])
 {
-    schema *s = &d->schema;
+    char label[96];
+    if (d->targets > 1)
+        snprintf(buffer, 100, " %s", schema_target_label(dataset_target(d, t), label));
+    else
+        buffer[0] = 0;
+    return buffer;
+}
+
+static anygp_status standardize_target(dataset *d, int64_t t, anygp_error *e)
+{
+    schema *s = dataset_target_schema(d, t);
+    char which[100];
     if (s->y_sd < TARGET_SMALLEST)
-        return fail_with(e, ANYGP_ERR_DATA, "the target varies by only %g; rescale the target column", s->y_sd);
+        return fail_with(e, ANYGP_ERR_DATA, "the target%s varies by only %g; rescale the target column",
+                         which_target(d, t, which), s->y_sd);
     s->y_shift = s->y_mean;
     s->y_scale = s->y_sd;
-    for (int64_t r = 0; r < d->n; r++) d->y[r] = schema_scale(d->y[r], s->y_shift, s->y_scale);
+    double *y = d->y + t * (d->Q / d->targets);
+    for (int64_t r = 0; r < d->n; r++) y[r * d->Q] = schema_scale(y[r * d->Q], s->y_shift, s->y_scale);
     return ANYGP_OK;
 }
 
@@ -192,18 +228,21 @@ static anygp_status check_inputs(const dataset *d, anygp_error *e)
     return ANYGP_OK;
 }
 
-static anygp_status check_target_size(const dataset *d, anygp_error *e)
+static anygp_status check_target_size(const dataset *d, int64_t t, anygp_error *e)
 {
-    double largest = fabs(d->y_moments.largest);
+    double largest = fabs(dataset_target_moments(d, t).largest);
+    char which[100];
     if (largest == 0 || largest >= TARGET_SMALLEST) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_DATA, "the target is at most %g; rescale the target column, or standardise it",
-                     largest);
+    return fail_with(e, ANYGP_ERR_DATA, "the target%s is at most %g; rescale the target column, or standardise it",
+                     which_target(d, t, which), largest);
 }
 
 anygp_status dataset_standardize(dataset *d, const int64_t *group, bool inputs, bool target, anygp_error *e)
 {
     TRY(inputs ? standardize_inputs(d, group, e) : check_inputs(d, e));
-    return target ? standardize_target(d, e) : check_target_size(d, e);
+    for (int64_t t = 0; t < d->targets; t++)
+        if (dataset_target(d, t)->classes == 0) TRY(target ? standardize_target(d, t, e) : check_target_size(d, t, e));
+    return ANYGP_OK;
 }
 
 /* In model units: of the rows themselves, or where they are a sample, from what is known of all. */
@@ -217,8 +256,12 @@ static long double mean_square_now(const dataset *d)
 {
     const schema *s = &d->schema;
     long double squares = 0, shift = (long double)d->y_moments.mean - s->y_shift;
+    if (s->classes > 0) return 1;
     if (d->n < d->used) return (d->y_moments.variance + shift * shift) / ((long double)s->y_scale * s->y_scale);
-    for (int64_t r = 0; r < d->n; r++) squares += (long double)d->w[r] * d->y[r] * d->y[r];
+    for (int64_t r = 0; r < d->n; r++) {
+        double y = d->y[r * dataset_numbers(d)];
+        squares += (long double)d->w[r] * y * y;
+    }
     return squares / (long double)d->total;
 }
 

@@ -13,51 +13,70 @@
 #include "base/error.h"
 #include "data/reader.h"
 #include "data/schema.h"
+#include "data/targets.h"
 
-/* Of all rows, by their weights, in data units; missing cells are filled.  Text columns: 0 and 1. */
+/* Of all rows, by their weights, in data units; missing cells are filled.  Text columns and classes: 0 and 1. */
 typedef struct column_moments {
     double mean;
     long double variance; /* population; squares of 1e308 fit */
     double largest;       /* the value of the largest size */
 } column_moments;
 
+/* What is known of a target after the first: a schema without inputs, and its moments. */
+typedef struct further_target {
+    schema schema;
+    column_moments moments;
+} further_target;
+
 /* The rows a model learns from, or a sample of them; the schema, the moments and the counts are those of all. */
 typedef struct dataset {
-    schema schema;
+    schema schema; /* inputs and the first target */
     int64_t n, D;
+    int64_t targets;           /* T */
+    int64_t Q;                 /* numbers of y a row has (targets.h); in a dataset made by hand 0 stands for 1 */
+    further_target *further;   /* T - 1 */
     int64_t used;              /* the rows there are; over n: X, y and w are a sample */
     column_moments *x_moments; /* D */
-    column_moments y_moments;  /* the target, before it is standardised */
+    column_moments y_moments;  /* the first target, before it is standardised */
     double *X;                 /* n x D, row-major */
-    double *y;                 /* n */
+    double *y;                 /* n x Q, row-major */
     double *w;                 /* n, all > 0 */
     double total;              /* sum of the weights of all rows */
-    int64_t no_target;         /* rows dropped because the target is missing */
+    int64_t no_target;         /* rows dropped because a target is missing */
     int64_t no_weight;         /* rows dropped because their weight is 0 */
 } dataset;
 
-/* Which part of a table: columns (weights -1: none), further columns that are not inputs, rows held out; NULL: none. */
+/* Which part of a table: columns of y, further columns that are not inputs, rows held out; NULL: none. */
 typedef struct table_part {
-    int64_t target, weights;
+    target_columns y;
     const bool *skip_column;
     const bool *skip_row;
 } table_part;
 
 anygp_status dataset_build(const table *t, const table_part *part, bool fill_missing, dataset *out, anygp_error *e);
 
-/* group[D], ids below D: number columns of one group are divided by one common sd (kernels that share a length-scale). */
+/* group[D], ids below D: number columns of one group are divided by one common sd (kernels that share a length-scale).
+   target: each target to its own mean and sd, but for classes; counts are left to the caller, who should not ask for it. */
 anygp_status dataset_standardize(dataset *d, const int64_t *group, bool inputs, bool target, anygp_error *e);
 void dataset_clear(dataset *d);
-/* Remembers them, here and in the schema. */
-void dataset_take_target(dataset *d, column_moments y);
 
-/* The size of things in model units: sd of each column of X (1 for text), root mean square of y; never 0. */
+static inline int64_t dataset_numbers(const dataset *d) { return d->Q > 1 ? d->Q : 1; } /* Q */
+/* Target t: its part of the schema (of t > 0 without inputs), its moments. */
+const schema *dataset_target(const dataset *d, int64_t t);
+column_moments dataset_target_moments(const dataset *d, int64_t t);
+/* Remembers them, here and in the schema. */
+void dataset_take_target(dataset *d, int64_t t, column_moments y);
+/* A schema of its own for target t: a deep copy, inputs included. */
+anygp_status dataset_schema(const dataset *d, int64_t t, schema *out, anygp_error *e);
+
+/* The size of things in model units: sd of each column of X (1 for text), root mean square of the first target (1 for
+   classes); never 0. */
 void dataset_spread(const dataset *d, double *sd_x, double *rms_y);
 
 typedef struct merged {
     int64_t n, D;        /* distinct rows */
     double *X;           /* n x D, row-major */
-    double *y;           /* group means */
+    double *y;           /* group means of the first target */
     double *c;           /* counts (sums of weights) */
     double total;        /* sum of c */
     double extra;        /* sum of c - 1 */
@@ -68,7 +87,8 @@ typedef struct merged {
     int64_t *group;      /* data->n: the group of each row, or -1: not in this subset */
 } merged;
 
-/* merge = false keeps every row by itself. */
+/* merge = false keeps every row by itself.  So do several numbers of y, and classes, whatever it says: the algebra above is that
+   of one number with Gaussian noise.  The sums then have no meaning but of the first target, which is there to start from. */
 anygp_status dataset_merge(const dataset *d, bool merge, merged *out, anygp_error *e);
 
 /* The k chosen groups alone (subset of data). */

@@ -9,24 +9,66 @@ static const double NO_LEVEL = -1;
 
 /* --------------------------------------------------------------------------------------- rows */
 
-row_use intake_row(const double *row, int64_t target, int64_t weights)
+static bool some_missing(const double *row, const target_columns *y)
 {
-    double w = intake_weight(row, weights);
-    if (!(w >= 0 && w <= 1e15)) return ROW_BAD_WEIGHT;
-    if (w == 0) return ROW_NO_WEIGHT;
-    if (isnan(row[target])) return ROW_NO_TARGET;
-    return fabs(row[target]) > TARGET_LARGEST ? ROW_LARGE_TARGET : ROW_USED;
+    for (int64_t t = 0; t < y->targets; t++)
+        if (isnan(row[y->target[t]])) return true;
+    return false;
 }
 
-anygp_status intake_check(row_use use, const double *row, int64_t target, int64_t weights, int64_t number,
-                          anygp_error *e)
+/* The column of the first one, or -1. */
+static int64_t large_target(const double *row, const target_columns *y)
 {
+    for (int64_t t = 0; t < y->targets && !y->classes; t++)
+        if (fabs(row[y->target[t]]) > TARGET_LARGEST) return y->target[t];
+    return -1;
+}
+
+row_use intake_row(const double *row, const target_columns *y)
+{
+    double w = intake_weight(row, y->weights);
+    if (!(w >= 0 && w <= 1e15)) return ROW_BAD_WEIGHT;
+    if (w == 0) return ROW_NO_WEIGHT;
+    if (some_missing(row, y)) return ROW_NO_TARGET;
+    if (y->exposure >= 0 && !(row[y->exposure] > 0 && isfinite(row[y->exposure]))) return ROW_BAD_EXPOSURE;
+    return large_target(row, y) >= 0 ? ROW_LARGE_TARGET : ROW_USED;
+}
+
+/* "'age'" or "2" where there is no name. */
+static const char *label_of(const column *columns, int64_t j, char *buffer)
+{
+    return schema_label(&(input_spec){.name = columns[j].name, .number = j}, buffer);
+}
+
+static anygp_status check_objections(const double *row, const target_columns *y, const column *columns, int64_t number,
+                                     anygp_error *e)
+{
+    char label[96];
+    for (int64_t t = 0; t < y->targets && y->objection; t++) {
+        double value = row[y->target[t]];
+        const char *wrong = y->objection(y->objection_ctx, value);
+        if (wrong)
+            return fail_with(e, ANYGP_ERR_DATA, "row %lld, column %s, target %.15g: %s", (long long)number + 1,
+                             label_of(columns, y->target[t], label), value, wrong);
+    }
+    return ANYGP_OK;
+}
+
+anygp_status intake_check(row_use use, const double *row, const target_columns *y, const column *columns,
+                          int64_t number, anygp_error *e)
+{
+    char label[96];
+    if (use == ROW_USED && !y->classes) return check_objections(row, y, columns, number, e);
     if (use == ROW_BAD_WEIGHT)
         return fail_with(e, ANYGP_ERR_DATA, "row %lld has the weight %g; weights must be numbers from 0 to 1e15",
-                         (long long)number + 1, intake_weight(row, weights));
+                         (long long)number + 1, intake_weight(row, y->weights));
     if (use == ROW_LARGE_TARGET)
         return fail_with(e, ANYGP_ERR_DATA, "row %lld: the target %g is too large (over %g); rescale the target column",
-                         (long long)number + 1, row[target], TARGET_LARGEST);
+                         (long long)number + 1, row[large_target(row, y)], TARGET_LARGEST);
+    if (use == ROW_BAD_EXPOSURE)
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "row %lld, column %s: the exposure %g is not a number above 0; correct it, or drop the row",
+                         (long long)number + 1, label_of(columns, y->exposure, label), row[y->exposure]);
     return ANYGP_OK;
 }
 
@@ -63,27 +105,55 @@ static anygp_status describe_input(const column *from, int64_t j, input_spec *c,
     return c->text ? copy_levels(from, c, e) : ANYGP_OK;
 }
 
-static anygp_status check_target(const column *c, anygp_error *e)
+static anygp_status check_target(const column *columns, int64_t j, bool classes, anygp_error *e)
 {
-    if (c->kind == COLUMN_NUMBER) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_DATA, "the target column%s%.80s%s is text; a regression target must be numbers",
-                     c->name ? " '" : "", c->name ? c->name : "", c->name ? "'" : "");
+    char label[96];
+    if (classes || columns[j].kind == COLUMN_NUMBER) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_DATA,
+                     "the target column %s is text; a regression target must be numbers, and classes need --likelihood "
+                     "bernoulli, softmax, robustmax or ordinal",
+                     label_of(columns, j, label));
 }
 
-anygp_status intake_columns(const column *columns, int64_t cols, int64_t target, int64_t weights,
-                            const bool *skip_column, schema *s, anygp_error *e)
+static anygp_status take_exposure(const column *columns, int64_t j, schema *s, anygp_error *e)
 {
-    TRY(check_target(&columns[target], e));
+    char label[96];
+    if (columns[j].kind != COLUMN_NUMBER)
+        return fail_with(e, ANYGP_ERR_DATA, "the exposure column %s is text; it must be numbers above 0",
+                         label_of(columns, j, label));
+    s->exposed = true;
+    s->exposure = j;
+    if (columns[j].name && !(s->exposure_name = mem_strdup(columns[j].name))) return fail_memory(e, "column names", 0);
+    return ANYGP_OK;
+}
+
+anygp_status intake_target(const column *columns, int64_t cols, const target_columns *y, int64_t t, schema *s,
+                           anygp_error *e)
+{
+    int64_t j = y->target[t];
+    TRY(check_target(columns, j, y->classes, e));
+    if (columns[j].name && !(s->target = mem_strdup(columns[j].name))) return fail_memory(e, "column names", 0);
+    s->target_number = j;
+    s->columns = cols;
+    s->y_scale = 1;
+    return y->exposure < 0 ? ANYGP_OK : take_exposure(columns, y->exposure, s, e);
+}
+
+static bool is_input(int64_t j, const target_columns *y, const bool *skip_column)
+{
+    for (int64_t t = 0; t < y->targets; t++)
+        if (j == y->target[t]) return false;
+    return j != y->weights && j != y->exposure && !(skip_column && skip_column[j]);
+}
+
+anygp_status intake_columns(const column *columns, int64_t cols, const target_columns *y, const bool *skip_column,
+                            schema *s, anygp_error *e)
+{
+    TRY(intake_target(columns, cols, y, 0, s, e));
     s->input = mem_zeroed(cols, sizeof *s->input);
     if (!s->input) return fail_memory(e, "the column list", (double)cols * sizeof *s->input);
     for (int64_t j = 0; j < cols; j++)
-        if (j != target && j != weights && !(skip_column && skip_column[j]))
-            TRY(describe_input(&columns[j], j, &s->input[s->inputs++], e));
-    const char *name = columns[target].name;
-    if (name && !(s->target = mem_strdup(name))) return fail_memory(e, "column names", 0);
-    s->target_number = target;
-    s->columns = cols;
-    s->y_scale = 1;
+        if (is_input(j, y, skip_column)) TRY(describe_input(&columns[j], j, &s->input[s->inputs++], e));
     return ANYGP_OK;
 }
 

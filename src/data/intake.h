@@ -8,24 +8,34 @@
 #include "base/error.h"
 #include "data/reader.h"
 #include "data/schema.h"
+#include "data/targets.h"
 
 /* Targets outside this range cannot be squared safely: their variances would overflow or vanish. */
 #define TARGET_LARGEST 1e140
 #define TARGET_SMALLEST 1e-140
 
-typedef enum row_use { ROW_USED, ROW_NO_WEIGHT, ROW_NO_TARGET, ROW_BAD_WEIGHT, ROW_LARGE_TARGET } row_use;
+typedef enum row_use {
+    ROW_USED,
+    ROW_NO_WEIGHT,
+    ROW_NO_TARGET, /* one of them is missing */
+    ROW_BAD_WEIGHT,
+    ROW_LARGE_TARGET,
+    ROW_BAD_EXPOSURE
+} row_use;
 
 static inline double intake_weight(const double *row, int64_t weights) { return weights < 0 ? 1 : row[weights]; }
-/* weights -1: none. */
-row_use intake_row(const double *row, int64_t target, int64_t weights);
-/* An error for rows that are neither used nor left out; `number` from 0. */
-anygp_status intake_check(row_use use, const double *row, int64_t target, int64_t weights, int64_t number,
-                          anygp_error *e);
+row_use intake_row(const double *row, const target_columns *y);
+/* An error for rows that are neither used nor left out, and for targets that are objected to; `number` from 0. */
+anygp_status intake_check(row_use use, const double *row, const target_columns *y, const column *columns,
+                          int64_t number, anygp_error *e);
 anygp_status intake_nothing_left(int64_t rows, int64_t no_target, int64_t no_weight, anygp_error *e);
 
-/* All that the file says of its columns: every one that is not the target, the weights or skipped is an input. */
-anygp_status intake_columns(const column *columns, int64_t cols, int64_t target, int64_t weights,
-                            const bool *skip_column, schema *s, anygp_error *e);
+/* All that the file says of its columns: every one that is not a target, the weights, the exposure or skipped is an input.  The
+   target is the first one; intake_target describes any. */
+anygp_status intake_columns(const column *columns, int64_t cols, const target_columns *y, const bool *skip_column,
+                            schema *s, anygp_error *e);
+anygp_status intake_target(const column *columns, int64_t cols, const target_columns *y, int64_t t, schema *s,
+                           anygp_error *e);
 
 /* What the rows say of input j: the mean of its present cells, whether they differ, whether some are missing.  Sets the
    fill and, if it is not constant, the next position. */

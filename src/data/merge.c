@@ -71,14 +71,15 @@ static anygp_status merged_alloc(merged *m, int64_t n, const dataset *d, anygp_e
 static void accumulate(merged *m)
 {
     const dataset *d = m->data;
+    int64_t Q = dataset_numbers(d);
     for (int64_t i = 0; i < d->n; i++) {
         int64_t g = m->group[i];
         if (g < 0) continue;
         m->c[g] += d->w[i];
-        m->y[g] += d->w[i] / m->c[g] * (d->y[i] - m->y[g]);
+        m->y[g] += d->w[i] / m->c[g] * (d->y[i * Q] - m->y[g]);
     }
     for (int64_t i = 0; i < d->n; i++)
-        if (m->group[i] >= 0) m->SS += d->w[i] * pow(d->y[i] - m->y[m->group[i]], 2);
+        if (m->group[i] >= 0) m->SS += d->w[i] * pow(d->y[i * Q] - m->y[m->group[i]], 2);
     m->plain = true;
     for (int64_t g = 0; g < m->n; g++) {
         m->plain &= m->c[g] == 1;
@@ -97,6 +98,7 @@ anygp_status dataset_merge(const dataset *d, bool merge, merged *out, anygp_erro
         goto done;
     }
     for (int64_t i = 0; i < d->n; i++) first[i] = i;
+    merge = merge && dataset_numbers(d) == 1 && d->schema.classes == 0;
     if (merge && !first_equals(d, first)) {
         status = fail_memory(e, "the row list", 16.0 * (double)d->n);
         goto done;

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "data/dataset_targets.h"
 #include "data/intake.h"
 #include "data/rows_inside.h"
 
@@ -116,14 +117,8 @@ anygp_status rows_fetch(row_source *r, int64_t first, int64_t n, double *room, c
 
 /* ----------------------------------------------------------------------------- model units */
 
-anygp_status row_units_make(const rows_part *part, const dataset *sample, row_units *u, anygp_error *e)
+static anygp_status take_inputs(const schema *s, row_units *u, anygp_error *e)
 {
-    const schema *s = &sample->schema;
-    *u = (row_units){.D = sample->D,
-                     .y = {part->target, s->y_shift, s->y_scale, 0},
-                     .weights = part->weights,
-                     .hold_out = part->hold_out,
-                     .seed = part->seed};
     if (!(u->x = mem_alloc(u->D, sizeof *u->x))) return fail_memory(e, "column scales", 32.0 * (double)u->D);
     for (int64_t j = 0; j < u->D; j++) {
         const input_spec *c = schema_at(s, j);
@@ -132,15 +127,45 @@ anygp_status row_units_make(const rows_part *part, const dataset *sample, row_un
     return ANYGP_OK;
 }
 
+static anygp_status take_targets(const row_source *r, const rows_part *part, const dataset *sample, row_units *u,
+                                 anygp_error *e)
+{
+    int64_t T = part->y.targets;
+    u->target = mem_alloc(T, sizeof *u->target);
+    u->unit = mem_alloc(T, sizeof *u->unit);
+    if (!u->target || !u->unit) return fail_memory(e, "the targets", 24.0 * (double)T);
+    memcpy(u->target, part->y.target, (size_t)T * sizeof *u->target);
+    u->y.target = u->target;
+    for (int64_t t = 0; t < T; t++) {
+        const schema *s = dataset_target(sample, t);
+        u->unit[t] = (target_scale){s->y_shift, s->y_scale};
+    }
+    return target_codes_make(sample, r->columns, &u->y, &u->codes, e);
+}
+
+anygp_status row_units_make(const row_source *r, const rows_part *part, const dataset *sample, row_units *u,
+                            anygp_error *e)
+{
+    *u = (row_units){
+        .D = sample->D, .Q = target_numbers(&part->y), .y = part->y, .hold_out = part->hold_out, .seed = part->seed};
+    anygp_status status = take_inputs(&sample->schema, u, e);
+    if (!ANYGP_FAILED(status)) status = take_targets(r, part, sample, u, e);
+    if (ANYGP_FAILED(status)) row_units_clear(u);
+    return status;
+}
+
 void row_units_clear(row_units *u)
 {
+    target_codes_free(u->codes, u->y.targets);
     free(u->x);
+    free(u->target);
+    free(u->unit);
     *u = (row_units){0};
 }
 
 bool row_units_uses(const row_units *u, int64_t number, const double *row)
 {
-    return intake_row(row, u->y.number, u->weights) == ROW_USED && !rows_held(u->seed, number, u->hold_out);
+    return intake_row(row, &u->y) == ROW_USED && !rows_held(u->seed, number, u->hold_out);
 }
 
 void row_units_convert(const row_units *u, const double *row, double *x, double *y, double *w)
@@ -149,6 +174,8 @@ void row_units_convert(const row_units *u, const double *row, double *x, double 
         const cell_units *c = &u->x[j];
         x[j] = schema_scale(intake_cell(row[c->number], c->fill), c->shift, c->scale);
     }
-    *y = schema_scale(row[u->y.number], u->y.shift, u->y.scale);
-    *w = intake_weight(row, u->weights);
+    targets_take(&u->y, u->codes, row, y);
+    for (int64_t t = 0, width = target_width(&u->y); t < u->y.targets; t++)
+        y[t * width] = schema_scale(y[t * width], u->unit[t].shift, u->unit[t].scale);
+    *w = intake_weight(row, u->y.weights);
 }

@@ -34,7 +34,7 @@ anygp_status rows_fetch(row_source *r, int64_t first, int64_t n, double *room, c
 double *rows_room(const row_source *r, int64_t n); /* for rows_fetch; NULL: no memory */
 
 typedef struct rows_part {
-    int64_t target, weights; /* columns; weights -1: none */
+    target_columns y;
     const bool *skip_column; /* further columns that are not inputs; NULL: none */
     double hold_out;         /* this share of the rows is left out: row i if rows_held(seed, i, share) */
     uint64_t seed;
@@ -44,7 +44,7 @@ bool rows_held(uint64_t seed, int64_t row, double share);
 
 /* The schema and moments of all usable rows, with `sample` of them at random (all, if there are not more) in their order.
    Each rank reads its share; the sample is read by rank 0 and sent to the others.  d->n is the size of the sample;
-   d->total, d->no_target, d->no_weight count all rows. */
+   d->total, d->no_target, d->no_weight count all rows, and classes are those of all used rows. */
 anygp_status rows_scan(row_source *r, const rows_part *part, bool fill_missing, int64_t sample, const comm *c,
                        dataset *d, anygp_error *e);
 
@@ -60,7 +60,7 @@ typedef struct block_plan {
     double keep; /* bytes of rows in model units that may be held in memory once they were read */
 } block_plan;
 
-/* The rows that rows_scan found usable, in the units of the (standardised) sample.  route: NULL, or gets the router (the
+/* The rows that rows_scan found usable, with their Q numbers of y (targets.h), in the units of the (standardised) sample.  route: NULL, or gets the router (the
    caller frees it; NULL for RUNS).  Blocks may be more than plan->blocks where some had to be split.  Of a file that stays on
    disk, KMEANS, KDTREE, RANDOM and GIVEN write a scratch file in $TMPDIR, which nobody else can see and which ends with the
    blocks.  The rows must outlive the blocks, the sample need not. */

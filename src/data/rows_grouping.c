@@ -21,7 +21,7 @@ typedef struct grouping {
     scratch *ids; /* of the used rows, in their order */
     double *room; /* a chunk of raw rows, and what was made of the used ones: */
     int64_t n, *number, *id;
-    double *row; /* n x (D + 2): x, y, w */
+    double *row; /* n x (D + Q + 1): x, y, w */
 } grouping;
 
 static void grouping_clear(grouping *g)

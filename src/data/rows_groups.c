@@ -23,14 +23,14 @@ static void get_from_table(const group_set *s, int64_t i, int64_t n, double *X, 
 {
     const int64_t *number = scratch_view(s->records, s->start[i]);
     for (int64_t k = 0; k < n; k++)
-        row_units_convert(&s->u, s->r->table->values + number[k] * s->r->cols, X + k * s->u.D, y + k, w + k);
+        row_units_convert(&s->u, s->r->table->values + number[k] * s->r->cols, X + k * s->u.D, y + k * s->u.Q, w + k);
 }
 
 /* Through a piece of records that lies in the buffer behind the block. */
 static anygp_status get_from_scratch(const group_set *s, int64_t i, int64_t n, double *X, double *y, double *w,
                                      anygp_error *e)
 {
-    int64_t D = s->u.D, width = group_row_width(s);
+    int64_t D = s->u.D, Q = s->u.Q, width = group_row_width(s);
     double *piece = w + n;
     for (int64_t done = 0; done < n; done += PIECE_ROWS) {
         int64_t m = n - done < PIECE_ROWS ? n - done : PIECE_ROWS;
@@ -38,8 +38,8 @@ static anygp_status get_from_scratch(const group_set *s, int64_t i, int64_t n, d
         for (int64_t k = 0; k < m; k++) {
             const double *row = piece + k * width;
             memcpy(X + (done + k) * D, row, (size_t)D * sizeof *X);
-            y[done + k] = row[D];
-            w[done + k] = row[D + 1];
+            memcpy(y + (done + k) * Q, row + D, (size_t)Q * sizeof *y);
+            w[done + k] = row[D + Q];
         }
     }
     return ANYGP_OK;
@@ -51,7 +51,7 @@ static anygp_status group_get(row_blocks *b, int64_t i, block_buffer *buffer, ro
     int64_t n = s->size[i];
     double *X, *y, *w;
     TRY(block_buffer_reserve(buffer, b->largest + (s->r->table ? 0 : PIECE_ROWS), b->D, b->Q, &X, &y, &w, e));
-    y = X + n * b->D, w = y + n;
+    y = X + n * b->D, w = y + n * b->Q;
     *out = (row_block){.index = i, .n = n, .X = X, .y = y, .w = w};
     if (!s->r->table) return get_from_scratch(s, i, n, X, y, w, e);
     get_from_table(s, i, n, X, y, w);
@@ -66,7 +66,7 @@ anygp_status group_set_new(row_source *r, row_units *u, group_set **out, anygp_e
         row_units_clear(u);
         return fail_memory(e, "the blocks", sizeof *s);
     }
-    s->base = (row_blocks){.ops = &ops, .D = u->D, .Q = 1};
+    s->base = (row_blocks){.ops = &ops, .D = u->D, .Q = u->Q};
     s->r = r, s->u = *u;
     s->width = r->table ? (int64_t)sizeof(int64_t) : group_row_width(s) * (int64_t)sizeof(double);
     *u = (row_units){0};
@@ -92,7 +92,7 @@ anygp_status group_set_reserve(group_set *s, int64_t count, anygp_error *e)
 /* One block that is too large, in memory. */
 typedef struct large_block {
     int64_t n, *id;
-    double *row;             /* n x (D + 2) */
+    double *row;             /* n x (D + Q + 1) */
     char *records, *ordered; /* as they are, and by part */
 } large_block;
 

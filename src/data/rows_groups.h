@@ -24,10 +24,10 @@ anygp_status group_set_reserve(group_set *s, int64_t count, anygp_error *e);
 anygp_status group_set_split(group_set *s, router *route, int64_t cap, anygp_error *e);
 
 /* A row in model units as numbers: x, y, w. */
-static inline int64_t group_row_width(const group_set *s) { return s->u.D + 2; }
+static inline int64_t group_row_width(const group_set *s) { return s->u.D + s->u.Q + 1; }
 static inline void group_row(const group_set *s, const double *raw, double *row)
 {
-    row_units_convert(&s->u, raw, row, row + s->u.D, row + s->u.D + 1);
+    row_units_convert(&s->u, raw, row, row + s->u.D, row + s->u.D + s->u.Q);
 }
 
 #endif

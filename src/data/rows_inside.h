@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "data/classes.h"
 #include "data/rows.h"
 
 struct row_source {
@@ -29,21 +30,29 @@ typedef struct cell_units {
     double shift, scale, fill;
 } cell_units;
 
+typedef struct target_scale {
+    double shift, scale;
+} target_scale;
+
 /* All that makes a row of the model from a raw one. */
 typedef struct row_units {
-    int64_t D;
-    cell_units *x; /* D */
-    cell_units y;
-    int64_t weights;
+    int64_t D, Q;
+    cell_units *x;      /* D */
+    target_columns y;   /* its list of columns is the next, a copy */
+    int64_t *target;    /* T */
+    target_scale *unit; /* T */
+    class_codes *codes; /* T, or NULL: numbers */
     double hold_out;
     uint64_t seed;
 } row_units;
 
-anygp_status row_units_make(const rows_part *part, const dataset *sample, row_units *u, anygp_error *e);
+anygp_status row_units_make(const row_source *r, const rows_part *part, const dataset *sample, row_units *u,
+                            anygp_error *e);
 void row_units_clear(row_units *u);
 
 /* Whether raw row `number` is one that the model learns from. */
 bool row_units_uses(const row_units *u, int64_t number, const double *row);
+/* x[D], y[Q], *w */
 void row_units_convert(const row_units *u, const double *row, double *x, double *y, double *w);
 
 /* --------------------------------------------------------------------------------------- blocks */

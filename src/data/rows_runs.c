@@ -29,7 +29,7 @@ static anygp_status add_run(const run_set *s, int64_t run, double *room, double 
     TRY(rows_fetch(s->r, first, n, room, &at, e));
     for (int64_t i = 0; i < n; i++, at += s->r->cols)
         if (row_units_uses(&s->u, first + i, at)) {
-            row_units_convert(&s->u, at, X + out->n * s->u.D, y + out->n, w + out->n);
+            row_units_convert(&s->u, at, X + out->n * s->u.D, y + out->n * s->u.Q, w + out->n);
             out->n++;
         }
     return ANYGP_OK;
@@ -40,10 +40,10 @@ static anygp_status run_get(row_blocks *b, int64_t i, block_buffer *buffer, row_
 {
     const run_set *s = (const run_set *)b;
     random_stream stream = {s->seed, RANDOM_BLOCKS, 0};
-    int64_t raw = s->r->table ? 0 : s->longest * s->r->cols / (b->D + 2) + 1;
+    int64_t raw = s->r->table ? 0 : s->longest * s->r->cols / (b->D + b->Q + 1) + 1;
     double *X, *y, *w;
     TRY(block_buffer_reserve(buffer, b->largest + raw, b->D, b->Q, &X, &y, &w, e));
-    y = X + b->largest * b->D, w = y + b->largest;
+    y = X + b->largest * b->D, w = y + b->largest * b->Q;
     *out = (row_block){.index = i, .X = X, .y = y, .w = w};
     for (int64_t k = 0; k < s->each; k++)
         TRY(add_run(s, random_shuffled(stream, s->runs, s->each * i + k), w + b->largest, X, y, w, out, e));
@@ -73,7 +73,7 @@ anygp_status run_blocks(row_source *r, row_units *u, const block_plan *plan, row
     if (r->count > P * s->each * most) P = (r->count - 1) / (s->each * most) + 1;
     s->runs = P * s->each;
     s->longest = (r->count - 1) / s->runs + 1;
-    s->base = (row_blocks){.ops = &ops, .count = P, .D = u->D, .Q = 1, .largest = s->each * s->longest};
+    s->base = (row_blocks){.ops = &ops, .count = P, .D = u->D, .Q = u->Q, .largest = s->each * s->longest};
     *u = (row_units){0};
     *out = &s->base;
     return ANYGP_OK;

@@ -45,7 +45,7 @@ static void keep_if_usable(void *ctx, int64_t i, const double *row)
 {
     choice *c = ctx;
     int64_t number = c->number[i];
-    if (intake_row(row, c->part->target, c->part->weights) == ROW_USED) c->number[c->found++] = number;
+    if (intake_row(row, &c->part->y) == ROW_USED) c->number[c->found++] = number;
 }
 
 /* Fills number[found .. wanted-1] with the next candidates; returns how many there are. */

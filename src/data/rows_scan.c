@@ -4,12 +4,14 @@
        W = sum w,   S = sum w (x - a),   Q = sum w (x - a)^2
    over its share of the rows, so that mean = a + S / W and variance = (Q - S^2 / W) / W lose nothing to cancellation.
    Sums of another shift b = a + t are moved:  S + t W,  Q + 2 t S + t^2 W.
-   The sums of all ranks are gathered bit for bit and added in the order of the rows, on each rank alike.  O(n columns). */
+   The sums of all ranks are gathered bit for bit and added in the order of the rows, on each rank alike.  O(n columns).
+   Of targets that are classes the labels are collected instead, and each rank learns those of the others. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/dataset_targets.h"
 #include "data/intake.h"
 #include "data/rows_inside.h"
 
@@ -22,7 +24,7 @@ typedef struct column_sum {
 
 typedef struct tally {
     long double used, no_target, no_weight, total;
-    column_sum y, x[]; /* inputs */
+    column_sum sum[]; /* targets, then inputs */
 } tally;
 
 typedef struct scan {
@@ -30,8 +32,9 @@ typedef struct scan {
     const rows_part *part;
     const comm *c;
     dataset *d;
-    int64_t inputs, fields; /* of the tally, long doubles */
+    int64_t inputs, targets, fields; /* of the tally, long doubles */
     tally *mine, *all;
+    class_set *seen;  /* targets, where they are classes; else NULL */
     double *flags;    /* ranks */
     double *gathered; /* ranks x fields x 3 */
     int64_t n;        /* rows of the sample */
@@ -82,12 +85,11 @@ static void add_sums(column_sum *a, const column_sum *b)
     if (fabsl(b->largest) > fabsl(a->largest)) a->largest = b->largest;
 }
 
-static void add_tally(tally *a, const tally *b, int64_t inputs)
+static void add_tally(tally *a, const tally *b, int64_t sums)
 {
     a->used += b->used, a->total += b->total;
     a->no_target += b->no_target, a->no_weight += b->no_weight;
-    add_sums(&a->y, &b->y);
-    for (int64_t j = 0; j < inputs; j++) add_sums(&a->x[j], &b->x[j]);
+    for (int64_t j = 0; j < sums; j++) add_sums(&a->sum[j], &b->sum[j]);
 }
 
 /* A sum of zeros and one value is that value: the one callback that adds also gathers. */
@@ -102,9 +104,34 @@ static anygp_status gather(scan *s, anygp_error *e)
     memset(s->all, 0, sizeof(long double) * (size_t)s->fields);
     for (int rank = 0; rank < s->c->size; rank++) {
         for (int64_t k = 0; k < s->fields; k++) value[k] = unpack(s->gathered + rank * each + 3 * k);
-        add_tally(s->all, s->mine, s->inputs);
+        add_tally(s->all, s->mine, s->targets + s->inputs);
     }
     return ANYGP_OK;
+}
+
+/* The labels of target t that rank `root` has, to all.  A rank without memory for them goes on, and says so in the end. */
+static anygp_status spread_labels(scan *s, int64_t t, int root, double *room, anygp_status *mine, anygp_error *said,
+                                  anygp_error *e)
+{
+    const comm *c = s->c;
+    int64_t n = s->seen[t].seen.count;
+    for (int64_t i = 0; c->rank == root && i < n; i++) room[i] = class_set_at(&s->seen[t], i);
+    TRY(c->broadcast(c->ctx, root, sizeof n, &n, e));
+    TRY(c->broadcast(c->ctx, root, n * (int64_t)sizeof *room, room, e));
+    for (int64_t i = 0; i < n && !ANYGP_FAILED(*mine); i++)
+        *mine = class_set_add(&s->seen[t], room[i], dataset_target(s->d, t), said);
+    return ANYGP_OK;
+}
+
+/* A rank never has more labels than one above the limit: the one that was refused. */
+static anygp_status gather_labels(scan *s, anygp_error *e)
+{
+    anygp_status mine = ANYGP_OK;
+    anygp_error said = {0};
+    double *room = s->gathered;
+    for (int64_t t = 0; t < s->targets; t++)
+        for (int rank = 0; rank < s->c->size; rank++) TRY(spread_labels(s, t, rank, room, &mine, &said, e));
+    return agree(s, mine, &said, e);
 }
 
 /* --------------------------------------------------------------------------------------- sample */
@@ -140,8 +167,9 @@ static long double sample_mean(const scan *s, int64_t j)
 
 static void begin_sums(scan *s)
 {
-    s->mine->y.shift = sample_mean(s, s->part->target);
-    for (int64_t j = 0; j < s->inputs; j++) s->mine->x[j].shift = sample_mean(s, s->d->schema.input[j].number);
+    column_sum *x = s->mine->sum + s->targets;
+    for (int64_t t = 0; t < s->targets; t++) s->mine->sum[t].shift = sample_mean(s, s->part->y.target[t]);
+    for (int64_t j = 0; j < s->inputs; j++) x[j].shift = sample_mean(s, s->d->schema.input[j].number);
 }
 
 /* ----------------------------------------------------------------------------------------- pass */
@@ -160,29 +188,47 @@ static void add_cell(column_sum *c, double x, double w)
     if (fabs(x) > fabsl(c->largest)) c->largest = x;
 }
 
-static anygp_status add_row(scan *s, int64_t number, const double *row, anygp_error *e)
+static anygp_status add_targets(scan *s, const double *row, double w, anygp_error *e)
 {
-    const rows_part *part = s->part;
-    row_use use = intake_row(row, part->target, part->weights);
-    TRY(intake_check(use, row, part->target, part->weights, number, e));
-    s->mine->no_weight += use == ROW_NO_WEIGHT;
-    s->mine->no_target += use == ROW_NO_TARGET;
-    if (use != ROW_USED) return ANYGP_OK;
-    double w = intake_weight(row, part->weights);
-    s->mine->used += 1;
-    s->mine->total += w;
-    add_cell(&s->mine->y, row[part->target], w);
+    for (int64_t t = 0; t < s->targets; t++) {
+        double y = row[s->part->y.target[t]];
+        if (s->seen)
+            TRY(class_set_add(&s->seen[t], y, dataset_target(s->d, t), e));
+        else
+            add_cell(&s->mine->sum[t], y, w);
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status add_inputs(scan *s, int64_t number, const double *row, double w, anygp_error *e)
+{
+    column_sum *sum = s->mine->sum + s->targets;
     for (int64_t j = 0; j < s->inputs; j++) {
         const input_spec *c = &s->d->schema.input[j];
         double x = row[c->number];
         if (!isnan(x))
-            add_cell(&s->mine->x[j], x, w);
+            add_cell(&sum[j], x, w);
         else if (s->d->schema.fill_missing)
-            s->mine->x[j].missing = 1;
+            sum[j].missing = 1;
         else
             return intake_missing(c, number, e);
     }
     return ANYGP_OK;
+}
+
+static anygp_status add_row(scan *s, int64_t number, const double *row, anygp_error *e)
+{
+    const target_columns *y = &s->part->y;
+    row_use use = intake_row(row, y);
+    TRY(intake_check(use, row, y, s->r->columns, number, e));
+    s->mine->no_weight += use == ROW_NO_WEIGHT;
+    s->mine->no_target += use == ROW_NO_TARGET;
+    if (use != ROW_USED) return ANYGP_OK;
+    double w = intake_weight(row, y->weights);
+    s->mine->used += 1;
+    s->mine->total += w;
+    TRY(add_targets(s, row, w, e));
+    return add_inputs(s, number, row, w, e);
 }
 
 static anygp_status scan_share(scan *s, anygp_error *e)
@@ -216,22 +262,27 @@ static column_moments moments_of(const column_sum *c, long double total)
                             .largest = (double)c->largest};
 }
 
-static anygp_status settle_columns(scan *s, anygp_error *e)
+static anygp_status settle_inputs(scan *s, anygp_error *e)
 {
     dataset *d = s->d;
     schema *c = &d->schema;
-    for (int64_t j = 0; j < s->inputs; j++) {
-        const column_sum *x = &s->all->x[j];
-        TRY(intake_input(c, j, moments_of(x, s->all->total).mean, x->differs > 0, x->missing > 0, e));
-    }
+    const column_sum *x = s->all->sum + s->targets;
+    for (int64_t j = 0; j < s->inputs; j++)
+        TRY(intake_input(c, j, moments_of(&x[j], s->all->total).mean, x[j].differs > 0, x[j].missing > 0, e));
     d->D = c->D;
     TRY(schema_index(c, e));
     d->x_moments = mem_zeroed(d->D, sizeof *d->x_moments);
     if (!d->x_moments) return fail_memory(e, "column scales", (double)d->D * sizeof *d->x_moments);
     for (int64_t j = 0; j < d->D; j++)
         d->x_moments[j] =
-            schema_at(c, j)->text ? (column_moments){.variance = 1} : moments_of(&s->all->x[c->at[j]], s->all->total);
-    dataset_take_target(d, moments_of(&s->all->y, s->all->total));
+            schema_at(c, j)->text ? (column_moments){.variance = 1} : moments_of(&x[c->at[j]], s->all->total);
+    return ANYGP_OK;
+}
+
+static anygp_status settle_targets(scan *s, anygp_error *e)
+{
+    if (s->seen) return dataset_settle_classes(s->d, s->r->columns, s->seen, e);
+    for (int64_t t = 0; t < s->targets; t++) dataset_take_target(s->d, t, moments_of(&s->all->sum[t], s->all->total));
     return ANYGP_OK;
 }
 
@@ -239,21 +290,25 @@ static anygp_status settle_columns(scan *s, anygp_error *e)
 static anygp_status settle_sample(scan *s, anygp_error *e)
 {
     dataset *d = s->d;
+    const target_columns *y = &s->part->y;
+    class_codes *codes;
     d->n = s->n;
-    d->y = mem_alloc(d->n, sizeof *d->y);
+    d->y = mem_doubles(d->n, d->Q);
     d->w = mem_alloc(d->n, sizeof *d->w);
-    if (!d->y || !d->w) return fail_memory(e, "the target", 16.0 * (double)d->n);
+    if (!d->y || !d->w) return fail_memory(e, "the target", 8.0 * (double)d->n * (double)(d->Q + 1));
+    TRY(target_codes_make(d, s->r->columns, y, &codes, e));
     d->X = s->cells;
     s->cells = NULL;
     for (int64_t i = 0; i < d->n; i++) {
         const double *row = d->X + i * s->r->cols;
-        d->y[i] = row[s->part->target];
-        d->w[i] = intake_weight(row, s->part->weights);
+        targets_take(y, codes, row, d->y + i * d->Q);
+        d->w[i] = intake_weight(row, y->weights);
         for (int64_t j = 0; j < d->D; j++) {
             const input_spec *c = schema_at(&d->schema, j);
             d->X[i * d->D + j] = intake_cell(row[c->number], c->fill);
         }
     }
+    target_codes_free(codes, s->targets);
     return ANYGP_OK;
 }
 
@@ -265,22 +320,32 @@ static anygp_status settle(scan *s, anygp_error *e)
     d->no_weight = (int64_t)s->all->no_weight;
     d->total = (double)s->all->total;
     if (d->used == 0) return intake_nothing_left(s->r->count, d->no_target, d->no_weight, e);
-    TRY(settle_columns(s, e));
+    TRY(settle_inputs(s, e));
+    TRY(settle_targets(s, e));
     return settle_sample(s, e);
+}
+
+/* What is gathered: the sums of all ranks, or the labels of one. */
+static int64_t gathered_most(const scan *s)
+{
+    int64_t sums = s->c->size * 3 * s->fields;
+    return s->part->y.classes && sums <= CLASSES_MOST ? CLASSES_MOST + 1 : sums;
 }
 
 static anygp_status prepare(scan *s, anygp_error *e)
 {
-    schema *c = &s->d->schema;
     const rows_part *p = s->part;
-    TRY(intake_columns(s->r->columns, s->r->cols, p->target, p->weights, p->skip_column, c, e));
-    s->inputs = c->inputs;
-    s->fields = (int64_t)((sizeof(tally) + (size_t)s->inputs * sizeof(column_sum)) / sizeof(long double));
+    TRY(dataset_take_columns(s->d, s->r->columns, s->r->cols, &p->y, p->skip_column, e));
+    s->inputs = s->d->schema.inputs;
+    s->targets = p->y.targets;
+    size_t sums = (size_t)(s->inputs + s->targets) * sizeof(column_sum);
+    s->fields = (int64_t)((sizeof(tally) + sums) / sizeof(long double));
     s->mine = mem_zeroed(s->fields, sizeof(long double));
     s->all = mem_zeroed(s->fields, sizeof(long double));
     s->flags = mem_alloc(s->c->size, sizeof *s->flags);
-    s->gathered = mem_doubles(s->c->size, 3 * s->fields);
-    if (s->mine && s->all && s->flags && s->gathered) return ANYGP_OK;
+    s->gathered = mem_doubles(gathered_most(s), 1);
+    s->seen = p->y.classes ? mem_zeroed(s->targets, sizeof *s->seen) : NULL;
+    if (s->mine && s->all && s->flags && s->gathered && (s->seen || !p->y.classes)) return ANYGP_OK;
     return fail_memory(e, "the sums over the columns", 24.0 * (double)s->c->size * (double)s->fields);
 }
 
@@ -292,6 +357,7 @@ static anygp_status run(scan *s, int64_t sample, anygp_error *e)
     anygp_status status = scan_share(s, &said);
     TRY(agree(s, status, &said, e));
     TRY(gather(s, e));
+    if (s->seen) TRY(gather_labels(s, e));
     return settle(s, e);
 }
 
@@ -305,6 +371,7 @@ anygp_status rows_scan(row_source *r, const rows_part *part, bool fill_missing, 
         status = run(&s, sample, e);
     else if (status == ANYGP_ERR_MEMORY)
         c->abort(c->ctx, status);
+    class_sets_free(s.seen, s.targets);
     free(s.mine);
     free(s.all);
     free(s.flags);

@@ -32,6 +32,7 @@ typedef struct schema {
     int64_t classes; /* of a target that is a class: how many, and their names in the order of their indices; 0: it is a
                           number.  Texts are in alphabetical order, numbers (named as they are printed) in theirs. */
     char **class_name;   /* y in model units is the index; shift 0, scale 1 */
+    bool class_text;     /* the labels are texts, and their names in alphabetical order */
     bool exposed;        /* the target is a count that belongs to an exposure, */
     int64_t exposure;    /* in this column of the training file, */
     char *exposure_name; /* of this name, or NULL */
@@ -41,6 +42,16 @@ typedef struct schema {
 } schema;
 
 void schema_clear(schema *s); /* frees what it holds; accepts a half-built one */
+
+/* Deep copies: of all, and of what concerns the target alone.  On failure `to` is empty. */
+anygp_status schema_copy(const schema *from, schema *to, anygp_error *e);
+anygp_status schema_copy_target(const schema *from, schema *to, anygp_error *e);
+
+/* The class of a label, by binary search; -1: it is none of them. */
+int64_t schema_class_of_text(const schema *s, const char *label);
+int64_t schema_class_of_number(const schema *s, double label);
+/* "'age'" or "2" where there is no name: for sentences.  buffer: at least 96 bytes. */
+const char *schema_target_label(const schema *s, char *buffer);
 
 /* Once the positions stand. */
 anygp_status schema_index(schema *s, anygp_error *e);

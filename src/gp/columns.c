@@ -1,4 +1,4 @@
-/* Which columns of a table are targets, weights and inputs. */
+/* Which columns of a table are targets, weights, exposure and inputs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,11 +27,13 @@ static anygp_status named_targets(const table *t, const char *list, fit_columns 
     return ANYGP_OK;
 }
 
-/* The file's own target; where that is the weights' column, the one before. */
+/* The file's own target; where that is the weights' or the exposure's column, the one before. */
 static anygp_status default_target(const table *t, fit_columns *c, anygp_error *e)
 {
-    if (t->target < 0) return fail_with(e, ANYGP_ERR_DATA, "the file has inputs but no target; name one with --target");
-    c->target[c->targets++] = t->target == c->weights && t->target > 0 ? t->target - 1 : t->target;
+    int64_t j = t->target;
+    if (j < 0) return fail_with(e, ANYGP_ERR_DATA, "the file has inputs but no target; name one with --target");
+    while (j > 0 && (j == c->weights || j == c->exposure)) j--;
+    c->target[c->targets++] = j;
     return ANYGP_OK;
 }
 
@@ -48,15 +50,33 @@ static anygp_status mark_targets(fit_columns *c, anygp_error *e)
     return ANYGP_OK;
 }
 
+static anygp_status mark_exposure(fit_columns *c, anygp_error *e)
+{
+    if (c->exposure < 0) return ANYGP_OK;
+    if (c->skip[c->exposure] || c->exposure == c->weights)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "column %lld cannot be both exposure and %s", (long long)c->exposure,
+                         c->exposure == c->weights ? "weights" : "target");
+    c->skip[c->exposure] = true;
+    return ANYGP_OK;
+}
+
 anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c, anygp_error *e)
 {
     const char *list = settings_text(s, SET_TARGET);
-    *c = (fit_columns){.weights = -1};
+    *c = (fit_columns){.weights = -1, .exposure = -1};
     c->target = mem_alloc(1 + (int64_t)strlen(list), sizeof *c->target);
     c->skip = mem_zeroed(t->cols, sizeof *c->skip);
     if (!c->target || !c->skip) return fail_memory(e, "the columns", (double)t->cols);
     if (settings_given(s, SET_WEIGHTS))
         TRY(column_find(t->columns, t->cols, settings_text(s, SET_WEIGHTS), &c->weights, e));
+    if (settings_given(s, SET_EXPOSURE))
+        TRY(column_find(t->columns, t->cols, settings_text(s, SET_EXPOSURE), &c->exposure, e));
     TRY(*list ? named_targets(t, list, c, e) : default_target(t, c, e));
-    return mark_targets(c, e);
+    TRY(mark_targets(c, e));
+    return mark_exposure(c, e);
+}
+
+target_columns fit_columns_one(const fit_columns *c, int64_t target)
+{
+    return (target_columns){.targets = 1, .target = &c->target[target], .weights = c->weights, .exposure = -1};
 }

@@ -177,7 +177,7 @@ static anygp_status fit_whole(fit_task *f, gp *g, anygp_error *e)
     anygp_status status = ANYGP_OK;
     dataset d = {0};
     kernel *k = NULL;
-    table_part part = {f->columns->target[f->target], f->columns->weights, f->columns->skip, f->held};
+    table_part part = {fit_columns_one(f->columns, f->target), f->columns->skip, f->held};
     if (f->data->file)
         return fail_with(e, ANYGP_ERR_MEMORY,
                          "the file is larger than the memory there is, and this model needs all rows at once; use "

@@ -30,12 +30,15 @@ double choice_memory(const settings *s); /* --memory, or what the machine has le
 
 typedef struct fit_columns {
     int64_t targets, *target;
-    int64_t weights; /* -1: none */
-    bool *skip;      /* columns of the table: it is a target */
+    int64_t weights;  /* -1: none */
+    int64_t exposure; /* -1: none */
+    bool *skip;       /* columns of the table: it is a target or the exposure */
 } fit_columns;
 
 /* Those named in the settings, or the file's own. */
 anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c, anygp_error *e);
+/* One of the targets, a plain number. */
+target_columns fit_columns_one(const fit_columns *c, int64_t target);
 void fit_columns_clear(fit_columns *c);
 
 /* ------------------------------------------------------------------------------------ units.c */

@@ -177,8 +177,7 @@ static anygp_status open_rows(block_fit *b, anygp_error *e)
     const settings *s = f->s;
     if (!f->data->file) TRY(rows_open_table(f->data->table, &b->table_rows, e));
     b->source = f->data->file ? f->data->file : b->table_rows;
-    b->part = (rows_part){.target = f->columns->target[f->target],
-                          .weights = f->columns->weights,
+    b->part = (rows_part){.y = fit_columns_one(f->columns, f->target),
                           .skip_column = f->columns->skip,
                           .hold_out = f->hold_out,
                           .seed = (uint64_t)settings_integer(s, SET_SEED)};

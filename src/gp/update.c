@@ -116,8 +116,10 @@ static anygp_status take_row(update *u, target_update *k, const labelled_rows *r
     int64_t inputs = k->g->schema.inputs;
     const schema *c = &k->g->schema;
     const double cells[2] = {r->y[i * r->y_step], r->w ? r->w[i * r->w_step] : 1};
-    row_use use = intake_row(cells, 0, 1);
-    TRY(intake_check(use, cells, 0, 1, r->first + i, e));
+    const target_columns y = {.targets = 1, .target = (const int64_t[]){0}, .weights = 1, .exposure = -1};
+    const column names[2] = {{.name = c->target}, {.name = NULL}};
+    row_use use = intake_row(cells, &y);
+    TRY(intake_check(use, cells, &y, names, r->first + i, e));
     k->no_target += use == ROW_NO_TARGET, k->no_weight += use == ROW_NO_WEIGHT;
     *taken = use == ROW_USED;
     if (!*taken) return ANYGP_OK;

@@ -177,7 +177,7 @@ static anygp_status add_parts(sparse_update *u, int64_t n, const double *X, cons
     int64_t *block = mem_alloc(n, sizeof *block), count = 0;
     anygp_status status = block ? ANYGP_OK : fail_memory(e, "the blocks of the rows", 8.0 * (double)n);
     if (!ANYGP_FAILED(status)) status = cut(u, n, X, block, &count, e);
-    if (!ANYGP_FAILED(status)) status = blocks_join(NULL, count, u->s.D, n, X, y, w, block, &b, e);
+    if (!ANYGP_FAILED(status)) status = blocks_join(NULL, count, u->s.D, 1, n, X, y, w, block, &b, e);
     if (!ANYGP_FAILED(status)) status = add_and_free(u, b, e);
     free(block);
     return status;
@@ -316,7 +316,7 @@ static anygp_status finish_pic(sparse_update *u, pic_rows **rows, anygp_error *e
     row_blocks *old = NULL, *grown = NULL;
     anygp_status status;
     TRY_DONE(pic_rows_blocks(u->from->rows, &old, e));
-    TRY_DONE(blocks_join(old, u->ids.count, u->s.D, r->n, r->X, r->y, r->w, r->block, &grown, e));
+    TRY_DONE(blocks_join(old, u->ids.count, u->s.D, 1, r->n, r->X, r->y, r->w, r->block, &grown, e));
     TRY_DONE(exchange(u, old, grown, e));
     TRY_DONE(report_sizes(u, old, grown, e));
     TRY_DONE(keep_rows(u, grown, rows, e));
@@ -332,7 +332,7 @@ static anygp_status finish_waiting(sparse_update *u, pic_rows **rows, anygp_erro
     row_blocks *b = NULL;
     if (is_pic(u)) return finish_pic(u, rows, e);
     if (r->n == 0) return ANYGP_OK;
-    TRY(blocks_join(NULL, u->ids.count, u->s.D, r->n, r->X, r->y, r->w, r->block, &b, e));
+    TRY(blocks_join(NULL, u->ids.count, u->s.D, 1, r->n, r->X, r->y, r->w, r->block, &b, e));
     return add_and_free(u, b, e);
 }
 

@@ -12,6 +12,12 @@
 
 enum { CELLS_MOST = 4096 };
 
+/* One plain target, for target_columns. */
+#define ONE(column, weight)                                                                                            \
+    {                                                                                                                  \
+        .targets = 1, .target = (const int64_t[]){column}, .weights = (weight), .exposure = -1                         \
+    }
+
 typedef struct rows_read {
     anygp_status status;
     anygp_error error;

@@ -3,9 +3,9 @@
 
 #include <pthread.h>
 
-#include "comm/comm.h"
 #include "data/rows.h"
 #include "data/writer.h"
+#include "rank_support.h"
 
 enum { ROWS = 1003, COLS = 6, TARGET = 5, WEIGHTS = 3, CONSTANT = 1 };
 
@@ -37,7 +37,13 @@ static void name_columns(bool named)
     for (int64_t j = 0; j < COLS; j++) columns[j] = (column){.name = named ? (char *)(uintptr_t)names[j] : NULL};
 }
 
-static const rows_part part = {.target = TARGET, .weights = WEIGHTS, .hold_out = 0.2, .seed = 5};
+/* One plain target. */
+#define ONE(column, weight)                                                                                            \
+    {                                                                                                                  \
+        .targets = 1, .target = (const int64_t[]){column}, .weights = (weight), .exposure = -1                         \
+    }
+
+static const rows_part part = {.y = ONE(TARGET, WEIGHTS), .hold_out = 0.2, .seed = 5};
 
 static void write_table(const char *path)
 {
@@ -88,7 +94,7 @@ static dataset build(bool fill)
     static bool held[ROWS];
     dataset d;
     for (int64_t i = 0; i < ROWS; i++) held[i] = rows_held(part.seed, i, part.hold_out);
-    table_part p = {.target = TARGET, .weights = WEIGHTS, .skip_row = held};
+    table_part p = {.y = ONE(TARGET, WEIGHTS), .skip_row = held};
     assert_int_equal(dataset_build(&whole, &p, fill, &d, NULL), ANYGP_OK);
     return d;
 }
@@ -202,7 +208,7 @@ static void sample_is_uniform_over_the_used_rows(void **state)
     for (int64_t i = 0; i < ROWS; i++) cells[i * COLS + 4] = (double)i;
     row_source *r = open_rows(NULL);
     for (uint64_t seed = 0; seed < 60; seed++) {
-        rows_part p = {.target = TARGET, .weights = WEIGHTS, .hold_out = 0.1, .seed = seed};
+        rows_part p = {.y = ONE(TARGET, WEIGHTS), .hold_out = 0.1, .seed = seed};
         dataset d;
         assert_int_equal(rows_scan(r, &p, false, 80, comm_self(), &d, NULL), ANYGP_OK);
         assert_int_equal(d.n, 80);
@@ -228,7 +234,7 @@ static void few_used_rows_are_found(void **state)
     for (int64_t i = 0; i < ROWS; i++)
         if (i % 250 != 11) cells[i * COLS + TARGET] = NAN;
     row_source *r = open_rows(NULL);
-    rows_part p = {.target = TARGET, .weights = -1};
+    rows_part p = {.y = ONE(TARGET, -1)};
     dataset d;
     assert_int_equal(rows_scan(r, &p, false, 3, comm_self(), &d, NULL), ANYGP_OK);
     assert_true(d.n >= 1 && d.n <= 3 && d.used == 4 && d.no_target == ROWS - 4);
@@ -240,8 +246,8 @@ static void few_used_rows_are_found(void **state)
 static void check_refusal(bool fill)
 {
     anygp_error a = {0}, b = {0};
-    table_part p = {.target = TARGET, .weights = WEIGHTS};
-    rows_part q = {.target = TARGET, .weights = WEIGHTS};
+    table_part p = {.y = ONE(TARGET, WEIGHTS)};
+    rows_part q = {.y = ONE(TARGET, WEIGHTS)};
     dataset d;
     row_source *r = open_rows(NULL);
     assert_int_equal(dataset_build(&whole, &p, fill, &d, &a), ANYGP_ERR_DATA);
@@ -280,8 +286,8 @@ static void text_columns_are_levels_as_in_the_table(void **state)
     put_file("text.csv", csv, sizeof csv - 1);
     assert_int_equal(table_read("text.csv", NULL, &t, NULL), ANYGP_OK);
     assert_int_equal(rows_open_table(t, &r, NULL), ANYGP_OK);
-    assert_int_equal(dataset_build(t, &(table_part){.target = 3, .weights = -1}, true, &a, NULL), ANYGP_OK);
-    rows_part p = {.target = 3, .weights = -1};
+    assert_int_equal(dataset_build(t, &(table_part){.y = ONE(3, -1)}, true, &a, NULL), ANYGP_OK);
+    rows_part p = {.y = ONE(3, -1)};
     assert_int_equal(rows_scan(r, &p, true, 100, comm_self(), &b, NULL), ANYGP_OK);
     check_same_dataset(&a, &b);
     assert_int_equal(b.D, 2);
@@ -305,16 +311,8 @@ static void text_columns_are_levels_as_in_the_table(void **state)
 
 /* ---------------------------------------------------------------------------------------- ranks */
 
-/* Threads as ranks: a rank adds its part at a barrier. */
-typedef struct team {
-    pthread_barrier_t barrier;
-    pthread_mutex_t lock;
-    double sum[4096];
-    unsigned char bytes[1 << 16];
-} team;
-
 typedef struct member {
-    team *t;
+    rank_thread rank;
     comm c;
     const char *path;
     bool fill;
@@ -322,34 +320,6 @@ typedef struct member {
     anygp_error error;
     dataset d;
 } member;
-
-static anygp_status team_sum(void *ctx, int64_t n, double *x, anygp_error *e)
-{
-    const member *m = ctx;
-    (void)e;
-    assert_true(n <= 4096);
-    pthread_barrier_wait(&m->t->barrier);
-    if (m->c.rank == 0) memset(m->t->sum, 0, sizeof m->t->sum);
-    for (int r = 0; r < m->c.size; r++) {
-        pthread_barrier_wait(&m->t->barrier);
-        for (int64_t i = 0; r == m->c.rank && i < n; i++) m->t->sum[i] += x[i];
-    }
-    pthread_barrier_wait(&m->t->barrier);
-    memcpy(x, m->t->sum, (size_t)n * sizeof *x);
-    return ANYGP_OK;
-}
-
-static anygp_status team_broadcast(void *ctx, int root, int64_t bytes, void *data, anygp_error *e)
-{
-    const member *m = ctx;
-    (void)e;
-    assert_true(bytes <= 1 << 16);
-    pthread_barrier_wait(&m->t->barrier);
-    if (m->c.rank == root) memcpy(m->t->bytes, data, (size_t)bytes);
-    pthread_barrier_wait(&m->t->barrier);
-    memcpy(data, m->t->bytes, (size_t)bytes);
-    return ANYGP_OK;
-}
 
 static void *scan_as_member(void *ctx)
 {
@@ -366,14 +336,14 @@ static void scan_as_team(member *m, const char *path, bool fill)
 {
     static team t;
     pthread_t thread[RANKS];
-    pthread_barrier_init(&t.barrier, NULL, RANKS);
+    team_open(&t, RANKS);
     for (int k = 0; k < RANKS; k++) {
-        m[k] = (member){.t = &t, .path = path, .fill = fill};
-        m[k].c = (comm){.ctx = &m[k], .rank = k, .size = RANKS, .sum = team_sum, .broadcast = team_broadcast};
+        m[k] = (member){.path = path, .fill = fill};
+        m[k].c = team_comm(&t, k, &m[k].rank);
         assert_int_equal(pthread_create(&thread[k], NULL, scan_as_member, &m[k]), 0);
     }
     for (int k = 0; k < RANKS; k++) pthread_join(thread[k], NULL);
-    pthread_barrier_destroy(&t.barrier);
+    team_close(&t);
 }
 
 static void ranks_find_what_one_finds(void **state)

@@ -5,7 +5,7 @@
 /* clang-format off */
 X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, combine(dtc=0.3,fitc=0.7), or auto: exact up to 4000 distinct rows, else sod; NAME+ runs anytime")
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance, e.g. 'rbf', 'matern32(iso) + linear'; default matern52, one length-scale per input")
-X(LIKELIHOOD, "likelihood", CHOICE, "gaussian", 0, 0, "gaussian", "NAME", "f", "distribution of the target around the function")
+X(LIKELIHOOD, "likelihood", TEXT, "gaussian", 0, 0, "", "NAME", "f", "distribution of the target given the function: gaussian, laplace, studentt, bernoulli(logit|probit), poisson, negbin, softmax, robustmax, ordinal, heteroscedastic; starting values in brackets: studentt(df=4)")
 X(NOISE, "noise", REAL, "", 0, 1e300, "", "V", "fs", "initial noise variance, in the data's units; simulate: 0.01 by default")
 X(MEAN, "mean", CHOICE, "zero", 0, 0, "zero constant linear", "KIND", "f", "prior mean, its coefficients integrated out under a wide Gaussian")
 X(PRIOR, "prior", CHOICE, "default", 0, 0, "default none", "KIND", "f", "weak priors on the hyperparameters, or none (maximum likelihood)")

@@ -93,6 +93,29 @@ static void fix_everything(model_choice *c)
     c->fix_kernel = c->fix_noise = c->fix_inducing = true;
 }
 
+/* Models that learn by steps have a q of their own, whatever the likelihood; the others integrate f out, which only normal
+   noise allows. */
+static anygp_status check_likelihood(const settings *s, const model_ops *m, anygp_error *e)
+{
+    likelihood l = {0};
+    TRY(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &l, e));
+    if (!strcmp(l.ops->name, "gaussian") || m->steps) return ANYGP_OK;
+    return fail_with(
+        e, ANYGP_ERR_ARGUMENT,
+        "likelihood: the model %s is for gaussian noise only; svgp, solve, odvgp, ivsgpr and svdgp take %s", m->name,
+        l.ops->name);
+}
+
+/* auto: gaussian noise leaves the choice to the number of rows. */
+static anygp_status choose_for_likelihood(const settings *s, model_choice *c, anygp_error *e)
+{
+    likelihood l = {0};
+    TRY(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &l, e));
+    if (!strcmp(l.ops->name, "gaussian")) return ANYGP_OK;
+    if ((c->model = model_find("svgp"))) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: there is no model for %s in this version", l.ops->name);
+}
+
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
 {
     const char *name = settings_text(s, SET_MODEL), *fix = settings_text(s, SET_FIX);
@@ -102,8 +125,9 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
     c->fix_inducing = !*fix || fixes_all || has_item(fix, "inducing");
-    if (!strcmp(name, "auto")) return ANYGP_OK;
+    if (!strcmp(name, "auto")) return choose_for_likelihood(s, c, e);
     TRY(parse_model(name, &c->model, &c->anytime, e));
+    TRY(check_likelihood(s, c->model, e));
     if (c->model->no_learning) fix_everything(c);
     return ANYGP_OK;
 }

@@ -8,6 +8,8 @@
 
 #include "gp/gp.h"
 
+static const double SQRT_HALF = 0.70710678118654752440;
+
 bool gp_is_gaussian(const gp *g) { return !g->likelihood || !strcmp(g->likelihood->ops->name, "gaussian"); }
 
 bool gp_is_class(const gp *g) { return g->likelihood && g->likelihood->ops->target == TARGET_CLASS; }
@@ -73,7 +75,7 @@ static void normal_cdf(const gp *g, const latents *f, const double *y, const dou
     l->ops->moments(l, f->n, exposure, f->mean, f->variance, f->n, mean, variance);
     for (int64_t i = 0; i < f->n; i++) {
         double sd = sqrt(variance[i]), d = mean[i] - y[i];
-        out[i] = sd > 0 ? 0.5 * erfc(d / sd * M_SQRT1_2) : d <= 0;
+        out[i] = sd > 0 ? 0.5 * erfc(SQRT_HALF * d / sd) : d <= 0;
     }
 }
 

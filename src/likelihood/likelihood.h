@@ -6,7 +6,8 @@
    Shapes: Y[n, columns] row-major; mu, var, their adjoints and f [n, C] column-major with leading dimension ld; w[n] weights, or
    NULL: ones.  Classes are whole numbers 0 .. K-1.  Closed forms where they exist, Gauss-Hermite otherwise (quadrature.c), for
    softmax seeded Monte Carlo: a function of (seed, index of the row's numbers), never of a state.
-   No function prints or allocates unless it says so; none returns a number that is not finite for finite arguments, var >= 0. */
+   No function prints or allocates unless it says so; none returns a number that is not finite for finite arguments, var >= 0:
+   where a rate or a variance is exp(.), its logarithm is held in [-EXPONENT_MOST, EXPONENT_MOST] (parts.h). */
 #ifndef LIKELIHOOD_LIKELIHOOD_H
 #define LIKELIHOOD_LIKELIHOOD_H
 
@@ -32,7 +33,19 @@ typedef struct likelihood_param {
 
 typedef struct likelihood_ops likelihood_ops;
 
-enum { LIKELIHOOD_PARAMS = 64 }; /* at most: ordinal has K - 1 thresholds and a scale */
+enum { LIKELIHOOD_PARAMS = 64 };    /* at most: ordinal has K - 1 thresholds */
+enum { LIKELIHOOD_LATENTS = 2048 }; /* at most: classes of softmax and robustmax */
+
+/* What may stand in the brackets behind a name: a parameter's value, of a series of them (increment1=, increment2=, ...), the
+   number of Monte Carlo draws, or a link by its name alone. */
+typedef enum option_kind { OPTION_PARAM, OPTION_SERIES, OPTION_SAMPLES, OPTION_LINK } option_kind;
+
+typedef struct likelihood_option {
+    option_kind kind;
+    likelihood_param param; /* its name is the option's */
+    double below;           /* a value must be less than this; 0: any */
+    int link;
+} likelihood_option;
 
 typedef struct likelihood {
     const likelihood_ops *ops;
@@ -53,10 +66,12 @@ struct likelihood_ops {
     bool standardize; /* the target is scaled to mean 0 and sd 1 inside */
     bool concave;     /* log p(y | f) is concave in f: dvar <= 0 always */
     bool exposure;    /* takes a second column */
+    int64_t latents;  /* C; 0: one a class */
+    int64_t most_classes;
+    const likelihood_option *options; /* the parameters among them in their order */
+    int64_t n_options;
 
-    /* Parameters and latents, once `classes` stands (0 for other targets); keeps values the user gave. */
-    anygp_status (*open)(likelihood *l, anygp_error *e);
-    /* Starting values from n targets Y in model units, weights w. */
+    /* Starting values from n targets Y in model units, weights w; keeps values the user gave.  NULL: they do not depend on Y. */
     void (*start)(likelihood *l, int64_t n, const double *Y, const double *w);
 
     /* Adds over rows:  returns sum_i w_i E_i,  E_i = E[log p(y_i | f_i)] under the latents' N(mu, var);
@@ -68,13 +83,13 @@ struct likelihood_ops {
     /* out[n] = log of the integral of p(y | f) N(f; mu, var): the log predictive density or probability of y. */
     void (*log_predictive)(const likelihood *l, int64_t n, const double *Y, const double *mu, const double *var,
                            int64_t ld, double *out);
-    /* Real and count targets: mean and variance of y.  exposure: NULL, or n of them. */
+    /* Real and count targets: mean and variance of y.  exposure: NULL, or n of them.  NULL for classes, as is cdf. */
     void (*moments)(const likelihood *l, int64_t n, const double *exposure, const double *mu, const double *var,
                     int64_t ld, double *mean, double *variance);
-    /* The same: P(y <= y_i), for quantiles.  NULL: normal with these moments. */
+    /* The same: P(y <= y_i), for quantiles.  NULL for real targets: normal with these moments. */
     void (*cdf)(const likelihood *l, int64_t n, const double *y, const double *exposure, const double *mu,
                 const double *var, int64_t ld, double *out);
-    /* Classes: P[n, K] column-major with leading dimension ldp; rows add up to 1. */
+    /* Classes (NULL for others): P[n, K] column-major with leading dimension ldp; rows add up to 1. */
     void (*probabilities)(const likelihood *l, int64_t n, const double *mu, const double *var, int64_t ld, double *P,
                           int64_t ldp);
     /* y given f (n x C, ld), one draw a row. */
@@ -89,7 +104,7 @@ struct likelihood_ops {
 anygp_status likelihood_parse(const char *text, likelihood *out, anygp_error *e);
 /* classes: K for TARGET_CLASS (bernoulli takes 2 only), else 0; exposure: Y has the second column. */
 anygp_status likelihood_open(likelihood *l, int64_t classes, bool exposure, anygp_error *e);
-/* Text that parses back to l with these values, bit by bit; freed by free(). */
+/* Text that parses back to l with these values, bit by bit with 17 digits; freed by free(). */
 anygp_status likelihood_format(const likelihood *l, const double *value, int digits, char **text, anygp_error *e);
 
 /* Whether y may be a target: a whole number >= 0 for counts, finite for all.  NULL, or what is wrong with it. */

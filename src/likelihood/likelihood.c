@@ -1,0 +1,147 @@
+/* What is the same for all likelihoods: completing one, its targets, quantiles of what it predicts. */
+#include "likelihood/likelihood.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "likelihood/counts.h"
+#include "likelihood/special.h"
+
+/* ------------------------------------------------------------------------------------------- open */
+
+/* The i-th of a series is called name1, name2, ...; the first of one alone has the name itself. */
+static void add_param(likelihood *l, const likelihood *given, const likelihood_param *p, int64_t number)
+{
+    int64_t k = l->params++;
+    l->param[k] = *p;
+    l->value[k] = p->start;
+    if (number) snprintf(l->param[k].name, sizeof l->param[k].name, "%.16s%d", p->name, (int)number);
+    for (int64_t g = 0; g < given->params; g++)
+        if (given->param[g].given && !strcmp(given->param[g].name, l->param[k].name))
+            l->value[k] = given->value[g], l->param[k].given = true;
+}
+
+static void add_params(likelihood *l, const likelihood *given)
+{
+    l->params = 0;
+    for (int64_t i = 0; i < l->ops->n_options; i++) {
+        const likelihood_option *o = &l->ops->options[i];
+        if (o->kind == OPTION_PARAM) add_param(l, given, &o->param, 0);
+        for (int64_t k = 1; o->kind == OPTION_SERIES && k <= l->classes - 2; k++) add_param(l, given, &o->param, k);
+    }
+}
+
+static anygp_status check_given(const likelihood *l, const likelihood *given, anygp_error *e)
+{
+    int64_t used = 0, wanted = 0;
+    for (int64_t i = 0; i < l->params; i++) used += l->param[i].given;
+    for (int64_t i = 0; i < given->params; i++) wanted += given->param[i].given;
+    if (used == wanted) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "likelihood: %s was given %d values, but with %d classes it has %d parameters to take them",
+                     l->ops->name, (int)wanted, (int)l->classes, (int)l->params);
+}
+
+static anygp_status check_classes(const likelihood_ops *o, int64_t classes, anygp_error *e)
+{
+    if (o->target != TARGET_CLASS) return ANYGP_OK;
+    if (classes < 2)
+        return fail_with(e, ANYGP_ERR_DATA, "likelihood: %s needs a target of at least two classes; this one has %d",
+                         o->name, (int)classes);
+    if (classes > o->most_classes)
+        return fail_with(e, ANYGP_ERR_DATA, "likelihood: %s takes at most %d classes; the target has %lld%s", o->name,
+                         (int)o->most_classes, (long long)classes,
+                         o->most_classes < LIKELIHOOD_LATENTS ? ", use softmax" : "");
+    return ANYGP_OK;
+}
+
+anygp_status likelihood_open(likelihood *l, int64_t classes, bool exposure, anygp_error *e)
+{
+    const likelihood_ops *o = l->ops;
+    const likelihood given = *l;
+    TRY(check_classes(o, classes, e));
+    if (exposure && !o->exposure)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: %s takes no exposure; only counts do", o->name);
+    l->classes = o->target == TARGET_CLASS ? classes : 0;
+    l->latents = o->latents ? o->latents : classes;
+    l->columns = exposure ? 2 : 1;
+    add_params(l, &given);
+    return check_given(l, &given, e);
+}
+
+/* ---------------------------------------------------------------------------------------- targets */
+
+const char *likelihood_objection(const likelihood *l, double y)
+{
+    bool whole = y >= 0 && y == floor(y);
+    if (!isfinite(y)) return "is not a finite number";
+    if (l->ops->target == TARGET_COUNT && !whole) return "is not a count (a whole number from 0 on)";
+    if (l->ops->target == TARGET_CLASS && !(whole && y < (double)l->classes)) return "is not one of the classes";
+    return NULL;
+}
+
+/* -------------------------------------------------------------------------------------- quantiles */
+
+/* One row of likelihood_quantiles. */
+typedef struct quantile {
+    const likelihood *l;
+    const double *exposure, *mu, *var;
+    int64_t ld;
+    double p, mean, sd;
+} quantile;
+
+static double quantile_cdf(const quantile *q, double y)
+{
+    double P;
+    q->l->ops->cdf(q->l, 1, &y, q->exposure, q->mu, q->var, q->ld, &P);
+    return P;
+}
+
+static bool quantile_reached(double k, const void *ctx)
+{
+    const quantile *q = ctx;
+    return quantile_cdf(q, k) >= q->p;
+}
+
+/* A log-normal with the counts' moments tells where to look. */
+static double quantile_count(const quantile *q)
+{
+    double spread = log1p((q->sd / q->mean) * (q->sd / q->mean)), z = normal_quantile(q->p);
+    return first_whole(q->mean * exp(z * sqrt(spread) - 0.5 * spread), quantile_reached, q);
+}
+
+/* The bracket is widened from the normal's quantile, then narrowed by the Illinois variant of regula falsi. */
+static double quantile_real(const quantile *q)
+{
+    double step = 0.1 * q->sd, z = q->mean + normal_quantile(q->p) * q->sd;
+    double lo = z - step, hi = z + step, at_lo, at_hi;
+    for (int k = 0; (at_lo = quantile_cdf(q, lo) - q->p) > 0 && k < 200; k++) hi = lo, lo -= step *= 2;
+    for (int k = 0; (at_hi = quantile_cdf(q, hi) - q->p) < 0 && k < 200; k++) lo = hi, at_lo = at_hi, hi += step *= 2;
+    for (int k = 0, side = 0; k < 200 && hi - lo > 1e-10 * (q->sd + 1e-6 * fabs(lo)); k++) {
+        double y = at_hi > at_lo ? hi - at_hi * (hi - lo) / (at_hi - at_lo) : 0.5 * (lo + hi);
+        if (k % 4 == 3 || !(y > lo && y < hi)) y = 0.5 * (lo + hi);
+        double at = quantile_cdf(q, y) - q->p;
+        if (at == 0) return y;
+        if (at > 0) {
+            hi = y, at_hi = at, at_lo *= side > 0 ? 0.5 : 1, side = 1;
+        } else {
+            lo = y, at_lo = at, at_hi *= side < 0 ? 0.5 : 1, side = -1;
+        }
+    }
+    return 0.5 * (lo + hi);
+}
+
+void likelihood_quantiles(const likelihood *l, int64_t n, double p, const double *exposure, const double *mu,
+                          const double *var, int64_t ld, double *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        quantile q = {
+            .l = l, .exposure = exposure ? exposure + i : NULL, .mu = mu + i, .var = var + i, .ld = ld, .p = p};
+        double variance;
+        l->ops->moments(l, 1, q.exposure, q.mu, q.var, ld, &q.mean, &variance);
+        q.sd = sqrt(variance);
+        out[i] = !l->ops->cdf                     ? q.mean + q.sd * normal_quantile(p)
+                 : l->ops->target == TARGET_COUNT ? quantile_count(&q)
+                                                  : quantile_real(&q);
+    }
+}

@@ -1,0 +1,228 @@
+/* A likelihood as text: name, or name(option, option, ...), where an option is PARAMETER=number, samples=number or the name of
+   a link.  format() writes every parameter, so that parsing it again gives the same. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c_locale.h"
+#include "base/memory.h"
+#include "base/settings.h"
+#include "likelihood/parts.h"
+
+enum { WORD = 32, SAMPLES_MOST = 1024, SAMPLES_START = 16 };
+
+typedef struct reader {
+    const char *at;
+    likelihood *l;
+    anygp_error *e;
+} reader;
+
+static void skip_blanks(reader *r) { r->at += strspn(r->at, " \t"); }
+
+static bool take(reader *r, char c)
+{
+    skip_blanks(r);
+    if (*r->at != c) return false;
+    r->at++;
+    return true;
+}
+
+/* Letters, digits and _, cut to what fits. */
+static void take_word(reader *r, char word[WORD])
+{
+    size_t n = 0;
+    skip_blanks(r);
+    for (; isalnum((unsigned char)*r->at) || *r->at == '_'; r->at++)
+        if (n < WORD - 1) word[n++] = *r->at;
+    word[n] = 0;
+}
+
+/* ---------------------------------------------------------------------------------------- complaints */
+
+static const char *ops_name(int64_t i, const void *ctx)
+{
+    (void)ctx;
+    return likelihood_at(i)->name;
+}
+
+static const char *option_name(int64_t i, const void *ctx)
+{
+    const likelihood_ops *o = ctx;
+    return o->options[i].param.name;
+}
+
+/* "a, b, c" */
+static void list_names(char *to, size_t room, int64_t count, const char *(*name)(int64_t, const void *),
+                       const void *ctx)
+{
+    size_t n = 0;
+    to[0] = 0;
+    for (int64_t i = 0; i < count && n < room; i++)
+        n += (size_t)snprintf(to + n, room - n, "%s%s", i ? ", " : "", name(i, ctx));
+}
+
+static anygp_status unknown_likelihood(const char *word, anygp_error *e)
+{
+    const char *near = nearest_name(word, likelihood_count(), ops_name, NULL);
+    char list[256];
+    list_names(list, sizeof list, likelihood_count(), ops_name, NULL);
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: there is no likelihood '%s'%s%s%s; the likelihoods are %s",
+                     word, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "", list);
+}
+
+static anygp_status unknown_option(const reader *r, const char *word)
+{
+    const likelihood_ops *o = r->l->ops;
+    const char *near = nearest_name(word, o->n_options, option_name, o);
+    char list[256];
+    list_names(list, sizeof list, o->n_options, option_name, o);
+    return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s has no option '%s'%s%s%s; it takes %s", o->name, word,
+                     near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "", list);
+}
+
+static anygp_status expected(const reader *r, const char *what)
+{
+    return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: expected %s at '%.40s'", what, *r->at ? r->at : "the end");
+}
+
+/* ------------------------------------------------------------------------------------------- options */
+
+/* The number behind the name of a series, from 1; 0: it is not one of it. */
+static int series_number(const likelihood_option *o, const char *word)
+{
+    size_t n = strlen(o->param.name);
+    char *end;
+    if (strncmp(word, o->param.name, n) || !isdigit((unsigned char)word[n]) || word[n] == '0') return 0;
+    long k = strtol(word + n, &end, 10);
+    return *end || k > LIKELIHOOD_PARAMS ? 0 : (int)k;
+}
+
+static const likelihood_option *find_option(const likelihood_ops *ops, const char *word)
+{
+    for (int64_t i = 0; i < ops->n_options; i++) {
+        const likelihood_option *o = &ops->options[i];
+        if (o->kind == OPTION_SERIES ? series_number(o, word) > 0 : !strcmp(o->param.name, word)) return o;
+    }
+    return NULL;
+}
+
+static anygp_status take_number(reader *r, double *x)
+{
+    char *end;
+    skip_blanks(r);
+    c_locale c = c_locale_enter();
+    *x = strtod(r->at, &end);
+    c_locale_leave(c);
+    if (end == r->at || !isfinite(*x)) return expected(r, "a finite number");
+    r->at = end;
+    return ANYGP_OK;
+}
+
+static anygp_status check_value(const reader *r, const likelihood_option *o, const char *word, double x)
+{
+    if (!o->param.real && !(x > o->param.lower))
+        return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s of %s must be greater than %g, not %g", word,
+                         r->l->ops->name, o->param.lower, x);
+    if (o->below > 0 && !(x < o->below))
+        return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s of %s must be less than %g, not %g", word,
+                         r->l->ops->name, o->below, x);
+    return ANYGP_OK;
+}
+
+/* Remembered as a parameter that was given; likelihood_open() puts it into its place. */
+static anygp_status give_value(reader *r, const likelihood_option *o, const char *word, double x)
+{
+    likelihood *l = r->l;
+    TRY(check_value(r, o, word, x));
+    for (int64_t i = 0; i < l->params; i++)
+        if (!strcmp(l->param[i].name, word))
+            return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s of %s is given twice", word, l->ops->name);
+    if (l->params == LIKELIHOOD_PARAMS) return expected(r, "fewer options");
+    likelihood_param *p = &l->param[l->params];
+    *p = o->param;
+    p->given = true;
+    snprintf(p->name, sizeof p->name, "%.20s", word);
+    l->value[l->params++] = x;
+    return ANYGP_OK;
+}
+
+static anygp_status give_samples(reader *r, double x)
+{
+    if (x < 2 || x > SAMPLES_MOST || fmod(x, 2) != 0)
+        return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: samples must be an even number from 2 to %d, not %g",
+                         SAMPLES_MOST, x);
+    r->l->samples = (int64_t)x;
+    return ANYGP_OK;
+}
+
+static anygp_status take_option(reader *r)
+{
+    char word[WORD];
+    double x;
+    take_word(r, word);
+    if (!*word) return expected(r, "the name of an option");
+    const likelihood_option *o = find_option(r->l->ops, word);
+    if (!o) return unknown_option(r, word);
+    if (o->kind == OPTION_LINK) {
+        r->l->link = o->link;
+        return ANYGP_OK;
+    }
+    if (!take(r, '=')) return expected(r, "= and a number");
+    TRY(take_number(r, &x));
+    return o->kind == OPTION_SAMPLES ? give_samples(r, x) : give_value(r, o, word, x);
+}
+
+static anygp_status take_options(reader *r)
+{
+    if (!take(r, '(') || take(r, ')')) return ANYGP_OK;
+    if (!r->l->ops->n_options)
+        return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s takes no options", r->l->ops->name);
+    do TRY(take_option(r));
+    while (take(r, ','));
+    return take(r, ')') ? ANYGP_OK : expected(r, "',' or ')'");
+}
+
+anygp_status likelihood_parse(const char *text, likelihood *out, anygp_error *e)
+{
+    char name[WORD];
+    reader r = {.at = text, .l = out, .e = e};
+    *out = (likelihood){.samples = SAMPLES_START, .columns = 1};
+    take_word(&r, name);
+    if (!*name) return expected(&r, "the name of a likelihood");
+    out->ops = likelihood_find(name);
+    if (!out->ops) return unknown_likelihood(name, e);
+    TRY(take_options(&r));
+    skip_blanks(&r);
+    if (*r.at) return expected(&r, "nothing more");
+    return out->ops->target == TARGET_CLASS ? ANYGP_OK : likelihood_open(out, 0, false, e);
+}
+
+/* -------------------------------------------------------------------------------------------- format */
+
+enum { FORMAT_ROOM = 64 }; /* of one option */
+
+/* Link or samples, where they are options. */
+static int put_choice(const likelihood *l, const likelihood_option *o, char *to, size_t room, char before)
+{
+    if (o->kind == OPTION_LINK && o->link == l->link) return snprintf(to, room, "%c%s", before, o->param.name);
+    if (o->kind == OPTION_SAMPLES) return snprintf(to, room, "%csamples=%d", before, (int)l->samples);
+    return 0;
+}
+
+anygp_status likelihood_format(const likelihood *l, const double *value, int digits, char **text, anygp_error *e)
+{
+    size_t room = (size_t)(l->ops->n_options + l->params + 1) * FORMAT_ROOM, n;
+    char *to = *text = mem_alloc((int64_t)room, 1);
+    if (!to) return fail_memory(e, "the likelihood's text", (double)room);
+    c_locale c = c_locale_enter();
+    n = (size_t)snprintf(to, room, "%s", l->ops->name);
+    size_t bare = n;
+    for (int64_t i = 0; i < l->ops->n_options; i++)
+        n += (size_t)put_choice(l, &l->ops->options[i], to + n, room - n, n > bare ? ',' : '(');
+    for (int64_t i = 0; i < l->params; i++)
+        n += (size_t)snprintf(to + n, room - n, "%c%s=%.*g", n > bare ? ',' : '(', l->param[i].name, digits, value[i]);
+    c_locale_leave(c);
+    if (n > bare) to[n] = ')', to[n + 1] = 0;
+    return ANYGP_OK;
+}

@@ -1,0 +1,146 @@
+#include "likelihood/special.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+
+/* ---------------------------------------------------------------------------------------------- normal */
+
+static const double ASYMPTOTIC = 25; /* from here on the series below is exact in double precision */
+
+double normal_cdf(double x) { return 0.5 * erfc(-x * SQRT_HALF); }
+
+/* Mills' ratio, (1 - 1/x^2 + 3/x^4 - 15/x^6 + 105/x^8) / (x sqrt(2 pi)) far out. */
+double log_mills(double x)
+{
+    if (x < ASYMPTOTIC) return log(0.5 * erfc(x * SQRT_HALF)) + 0.5 * x * x;
+    double q = 1 / (x * x);
+    return log1p(-q * (1 - q * (3 - q * (15 - 105 * q)))) - log(x) - 0.5 * LOG_2PI;
+}
+
+double log_normal_cdf(double x) { return x > 0 ? log1p(-0.5 * erfc(x * SQRT_HALF)) : log_mills(-x) - 0.5 * x * x; }
+
+double normal_hazard(double x)
+{
+    if (x < 0) return exp(-0.5 * LOG_2PI - log_mills(-x));
+    return exp(-0.5 * (LOG_2PI + x * x)) / normal_cdf(x);
+}
+
+double log_normal_density(double x, double variance) { return -0.5 * (LOG_2PI + log(variance) + x * (x / variance)); }
+
+/* Tail of the quantile: sqrt(-2 log p), then a correction by the asymptotic series; good for a start only. */
+static double quantile_start(double p)
+{
+    double t = sqrt(-2 * log(p));
+    return -(t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))));
+}
+
+/* Newton's steps on log Phi, which is concave, from a start good to 5e-4 (Abramowitz and Stegun 26.2.23). */
+double normal_quantile(double p)
+{
+    if (p > 0.5) return -normal_quantile(1 - p);
+    double x = quantile_start(p);
+    for (int i = 0; i < 3; i++) x -= (log_normal_cdf(x) - log(p)) / normal_hazard(x);
+    return x;
+}
+
+/* ----------------------------------------------------------------------------------------- logarithms */
+
+double log_add_exp(double a, double b)
+{
+    double most = fmax(a, b), least = fmin(a, b);
+    return isinf(most) ? most : most + log1p(exp(least - most));
+}
+
+double log_sum_exp(int64_t n, const double *x)
+{
+    double most = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < n; i++) most = fmax(most, x[i]);
+    if (isinf(most)) return most;
+    for (int64_t i = 0; i < n; i++) sum += exp(x[i] - most);
+    return most + log(sum);
+}
+
+/* ---------------------------------------------------------------------------------- incomplete gamma, beta */
+
+enum { MOST_TERMS = 20000 };
+static const double GAMMA_LARGE = 1e4, TINY = 1e-300;
+
+/* Stirling's series from 10 on, below it by the recurrence; the C library's own writes a global. */
+double log_gamma(double x)
+{
+    double product = 1;
+    for (; x < 10; x++) product *= x;
+    double q = 1 / (x * x);
+    double series = (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680 - q * (1.0 / 1188 - q / 528))))) / x;
+    return (x - 0.5) * log(x) - x + 0.5 * LOG_2PI + series - log(product);
+}
+
+/* Temme's uniform expansion for large a, its first term: eta^2/2 = m - log(1+m), m = x/a - 1; the rest is O(a^-3/2). */
+static double gamma_upper_large(double a, double x)
+{
+    double m = x / a - 1, half = m - log1p(m);
+    double eta = copysign(sqrt(2 * fmax(half, 0)), m);
+    double c = fabs(eta) < 1e-3 ? -1.0 / 3 + eta / 12 : 1 / m - 1 / eta;
+    return 0.5 * erfc(eta * sqrt(0.5 * a)) + exp(-a * half - 0.5 * (LOG_2PI + log(a))) * c;
+}
+
+static double gamma_lower_series(double a, double x)
+{
+    double term = 1 / a, sum = term;
+    for (int k = 1; k < MOST_TERMS && term > sum * DBL_EPSILON; k++) sum += term *= x / (a + k);
+    return sum;
+}
+
+/* One step of Lentz's algorithm for a continued fraction with partial numerators a and denominators b. */
+static double lentz(double a, double b, double *c, double *d)
+{
+    *d = b + a * *d;
+    *c = b + a / *c;
+    if (fabs(*d) < TINY) *d = TINY;
+    if (fabs(*c) < TINY) *c = TINY;
+    *d = 1 / *d;
+    return *c * *d;
+}
+
+static double gamma_upper_fraction(double a, double x)
+{
+    double c = 1 / TINY, d = 1 / (x + 1 - a), h = d;
+    for (int k = 1; k < MOST_TERMS; k++) {
+        double step = lentz(-k * (k - a), x + 2 * k + 1 - a, &c, &d);
+        h *= step;
+        if (fabs(step - 1) < DBL_EPSILON) break;
+    }
+    return h;
+}
+
+double gamma_upper(double a, double x)
+{
+    if (x <= 0) return 1;
+    if (a > GAMMA_LARGE) return gamma_upper_large(a, x);
+    double front = exp(a * log(x) - x - log_gamma(a));
+    return x < a + 1 ? 1 - front * gamma_lower_series(a, x) : front * gamma_upper_fraction(a, x);
+}
+
+static double beta_fraction(double a, double b, double x)
+{
+    double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), h = d;
+    for (int k = 1; k < MOST_TERMS; k++) {
+        double even = k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k));
+        double odd = -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1));
+        h *= lentz(even, 1, &c, &d);
+        double step = lentz(odd, 1, &c, &d);
+        h *= step;
+        if (fabs(step - 1) < DBL_EPSILON) break;
+    }
+    return h;
+}
+
+double beta_lower(double a, double b, double x)
+{
+    if (x <= 0) return 0;
+    if (x >= 1) return 1;
+    double front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
+    bool left = x < (a + 1) / (a + b + 2);
+    return left ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}

@@ -1,0 +1,24 @@
+/* Functions of probability that stay accurate in their tails. */
+#ifndef LIKELIHOOD_SPECIAL_H
+#define LIKELIHOOD_SPECIAL_H
+
+#include <stdint.h>
+
+#define LOG_2PI 1.8378770664093454836
+#define SQRT_HALF 0.70710678118654752440
+
+double normal_cdf(double x);
+double log_normal_cdf(double x);
+double log_mills(double x);       /* log(exp(x^2/2) (1 - Phi(x))), x >= 0 */
+double normal_hazard(double x);   /* phi(x) / Phi(x) */
+double normal_quantile(double p); /* 0 < p < 1 */
+double log_normal_density(double x, double variance);
+
+double log_gamma(double x);                      /* x > 0 */
+double gamma_upper(double a, double x);          /* Q(a, x), regularised; a > 0, x >= 0 */
+double beta_lower(double a, double b, double x); /* I_x(a, b), regularised; a, b > 0 */
+
+double log_sum_exp(int64_t n, const double *x);
+double log_add_exp(double a, double b);
+
+#endif

@@ -16,7 +16,7 @@
 #include "likelihood/special.h"
 
 static const double REACH = 10;    /* standard deviations; the normal beyond them is 1e-22 */
-static const double STEP = 0.15;   /* of t at most */
+static const double STEP = 0.1;    /* of t at most */
 static const double FAR = 5;       /* the rule is centred within so many sd of mu, so that the normal stays resolved */
 static const double HERMITE = 0.5; /* sd / width up to which Gauss-Hermite is used */
 enum { LEAST_NODES = 40, HALF_HERMITE = 16 };
@@ -168,7 +168,7 @@ static void peak_nodes(const peak *p, double m, double bend, quadrature *q)
     double lo = (near ? fmin(m, p->mu) : m) - REACH * sd, hi = (near ? fmax(m, p->mu) : m) + REACH * sd;
     bool sharp = narrow < 0.5 * sd;
     double centre = sharp ? m : fmax(m - FAR * sd, fmin(p->r->centre, m + FAR * sd));
-    sinh_nodes(centre, sharp ? narrow : fmin(p->r->width, sd), lo, hi, q);
+    sinh_nodes(centre, sharp ? narrow : p->r->width, lo, hi, q);
 }
 
 static double row_log_predictive(const peak *p)

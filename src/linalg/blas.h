@@ -14,4 +14,9 @@ int64_t blas_potri(int64_t n, double *L, int64_t ldl);
 int64_t blas_trtri(int64_t n, double *L, int64_t ldl); /* L^-1 in place */
 int64_t blas_lauum(int64_t n, double *L, int64_t ldl); /* L'L in place */
 
+/* T[TRIANGLE_BASE,TRIANGLE_BASE] = L[n,n]^-1 of a diagonal block, n <= TRIANGLE_BASE, zeros above (triangular.c): what
+   la_trsm_prepare makes of each. */
+enum { TRIANGLE_BASE = 32 };
+void triangle_invert(int64_t n, const double *L, int64_t ldl, double *T);
+
 #endif

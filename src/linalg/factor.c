@@ -3,6 +3,8 @@
        trtri   (L^-1)21 = -L22^-1 L21 L11^-1                           (L^-1 in place)
        lauum   (L'L)11 = L11'L11 + L21'L21,   (L'L)21 = L22'L21        (in place)
    potri = trtri, then lauum: (L L')^-1 = L^-T L^-1. */
+#include <string.h>
+
 #include "linalg/blas.h"
 #include "linalg/linalg.h"
 
@@ -36,14 +38,15 @@ int64_t la_potrf(int64_t n, double *A, int64_t lda)
     return n <= FACTOR_BASE ? alone(blas_potrf, n, A, lda) : factor_halves(n, A, lda);
 }
 
-static int64_t invert_lower(int64_t n, double *L, int64_t ldl)
+int64_t la_trtri(int64_t n, double *L, int64_t ldl)
 {
     if (n <= BASE) return alone(blas_trtri, n, L, ldl);
     int64_t n1 = half(n), n2 = n - n1;
     double *L21 = L + n1, *L22 = L21 + n1 * ldl;
-    int64_t info = invert_lower(n1, L, ldl);
-    if (!info) info = invert_lower(n2, L22, ldl);
+    int64_t info = la_trtri(n1, L, ldl);
     if (info) return info;
+    info = la_trtri(n2, L22, ldl);
+    if (info) return n1 + info;
     la_trmm(LA_LEFT, LA_N, n2, n1, -1, L22, ldl, L21, ldl);
     la_trmm(LA_RIGHT, LA_N, n2, n1, 1, L, ldl, L21, ldl);
     return 0;
@@ -66,7 +69,16 @@ static void transpose_times_self(int64_t n, double *L, int64_t ldl)
 int64_t la_potri(int64_t n, double *L, int64_t ldl)
 {
     if (n <= FACTOR_BASE) return blas_potri(n, L, ldl);
-    int64_t info = invert_lower(n, L, ldl);
+    int64_t info = la_trtri(n, L, ldl);
     if (!info) transpose_times_self(n, L, ldl);
     return info;
+}
+
+double la_inverse_norm2(int64_t n, const double *L, int64_t ldl, double *work)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < n; j++) memcpy(work + j + j * n, L + j + j * ldl, (size_t)(n - j) * sizeof *work);
+    la_trtri(n, work, n);
+    for (int64_t j = 0; j < n; j++) sum += la_dot(n - j, work + j + j * n, work + j + j * n);
+    return sum;
 }

@@ -25,6 +25,9 @@ void la_gemm(la_op opa, la_op opb, int64_t m, int64_t n, int64_t k, double alpha
 /* lower triangle of C[n,n] = alpha op(A) op(A)' + beta C;  op(A)[n,k] */
 void la_syrk(la_op op, int64_t n, int64_t k, double alpha, const double *A, int64_t lda, double beta, double *C,
              int64_t ldc);
+/* lower triangle of C[n,n] = alpha op(A) op(B) + beta C, for products known to be symmetric; op(A)[n,k], op(B)[k,n] */
+void la_gemm_lower(la_op opa, la_op opb, int64_t n, int64_t k, double alpha, const double *A, int64_t lda,
+                   const double *B, int64_t ldb, double beta, double *C, int64_t ldc);
 /* C[m,n] = alpha A B + beta C (left) or alpha B A + beta C (right), A symmetric, its lower triangle read */
 void la_symm(la_side side, int64_t m, int64_t n, double alpha, const double *A, int64_t lda, const double *B,
              int64_t ldb, double beta, double *C, int64_t ldc);
@@ -47,6 +50,12 @@ int64_t la_potrf(int64_t n, double *A, int64_t lda);
 bool la_factor(int64_t n, double *A, int64_t lda);
 /* From the factor L in place to the lower triangle of (L L')^-1. */
 int64_t la_potri(int64_t n, double *L, int64_t ldl);
+/* L^-1 in place, lower.  0, or k > 0: L_kk is 0. */
+int64_t la_trtri(int64_t n, double *L, int64_t ldl);
+/* Lower triangle of L^-T E L^-1 in place of that of E, symmetric; T as in la_trsm_prepared, or NULL.  n^3 operations. */
+void la_congruence(int64_t n, const double *L, int64_t ldl, const double *T, double *E, int64_t lde);
+/* tr (L L')^-1, the sum of squares of L^-1; work[n,n] gets L^-1, lower.  L_ii != 0.  n^3/3 operations. */
+double la_inverse_norm2(int64_t n, const double *L, int64_t ldl, double *work);
 /* A = V diag(w) V', ascending; A's lower triangle is read and replaced by V.  work: la_eigh_work(n) doubles. */
 int64_t la_eigh_work(int64_t n);
 int64_t la_eigh(int64_t n, double *A, int64_t lda, double *w, double *work);

@@ -15,7 +15,7 @@
 #include "linalg/blas.h"
 #include "linalg/linalg.h"
 
-enum { BASE = 32, FEW = 24 };
+enum { BASE = TRIANGLE_BASE, FEW = 24 };
 
 typedef struct solve {
     bool left, transposed;
@@ -24,8 +24,7 @@ typedef struct solve {
     const double *inverse; /* BASE x BASE each: inverses of the diagonal blocks */
 } solve;
 
-/* T = L^-1 for one diagonal block, full with zeros above. */
-static void invert_block(int64_t n, const double *L, int64_t ldl, double *T)
+void triangle_invert(int64_t n, const double *L, int64_t ldl, double *T)
 {
     memset(T, 0, BASE * BASE * sizeof *T);
     for (int64_t j = 0; j < n; j++) {
@@ -107,7 +106,7 @@ void la_trsm_prepare(int64_t n, const double *L, int64_t ldl, double *T)
     int threads = threads_for((double)n * BASE * BASE);
 #pragma omp parallel for num_threads(threads) if (threads > 1)
     for (int64_t first = 0; first < n; first += BASE)
-        invert_block(n - first < BASE ? n - first : BASE, L + first + first * ldl, ldl, T + first * BASE);
+        triangle_invert(n - first < BASE ? n - first : BASE, L + first + first * ldl, ldl, T + first * BASE);
 }
 
 void la_trsm_prepared(la_side side, la_op op, int64_t rows, int64_t cols, const double *L, int64_t ldl, const double *T,

@@ -11,7 +11,7 @@ from ._library import lib
 # Names scikit-learn has for the same thing.
 RENAMED = {"seed": "random_state", "threads": "n_jobs", "time": "time_budget"}
 # Settings about files; in Python the data are arrays, the trace is an attribute, and save() says where the model goes.
-OF_FILES = {"target", "weights", "header", "trace", "checkpoint", "resume"}
+OF_FILES = {"target", "weights", "exposure", "header", "trace", "checkpoint", "resume"}
 # What these three take is scikit-learn's convention, not the table's.
 HELP = {
     "random_state": "seed of every random choice; None is seed 0, so that fits are repeatable",

@@ -375,8 +375,9 @@ static void several_numbers_and_classes_are_never_merged(void **state)
         cells[i * COLS + X0] = (double)(i % 5);
         cells[i * COLS + X1] = (double)(i % 2);
     }
-    const target_columns kinds[] = {ONE(COUNT, WEIGHT), two, exposed, labelled};
-    for (int k = 0; k < 4; k++) {
+    target_columns kinds[] = {ONE(COUNT, WEIGHT), two, exposed, labelled, ONE(LABEL, WEIGHT)};
+    kinds[4].classes = true;
+    for (int k = 0; k < 5; k++) {
         rows_part part = part_of(kinds[k]);
         dataset d = build(&part);
         merged m;

@@ -1,4 +1,5 @@
 /* What the settings say of the model. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,27 +94,39 @@ static void fix_everything(model_choice *c)
     c->fix_kernel = c->fix_noise = c->fix_inducing = true;
 }
 
-/* Models that learn by steps have a q of their own, whatever the likelihood; the others integrate f out, which only normal
-   noise allows. */
-static anygp_status check_likelihood(const settings *s, const model_ops *m, anygp_error *e)
+/* 512, or 512+512+256, or 4096/128. */
+static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_error *e)
 {
-    likelihood l = {0};
-    TRY(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &l, e));
-    if (!strcmp(l.ops->name, "gaussian") || m->steps) return ANYGP_OK;
-    return fail_with(
-        e, ANYGP_ERR_ARGUMENT,
-        "likelihood: the model %s is for gaussian noise only; svgp, solve, odvgp, ivsgpr and svdgp take %s", m->name,
-        l.ops->name);
+    const char *text = settings_text(s, SET_INDUCING), *at = text;
+    if (!settings_given(s, SET_INDUCING)) return ANYGP_OK;
+    do {
+        char *end;
+        double M = strtod(at, &end);
+        bool more = *end == '+' || *end == '/';
+        if (end == at || (*end && !more) || !(M >= (c->set_count ? 0 : 1)) || M > 1e9 || M != floor(M) ||
+            c->set_count == SETS_MOST)
+            return fail_with(e, ANYGP_ERR_ARGUMENT,
+                             "inducing: '%.80s' is not a whole number such as 512, or up to %d of them such as 512+512",
+                             text, SETS_MOST);
+        c->sets[c->set_count++] = (int64_t)M;
+        at = end + more;
+        if (!more) return ANYGP_OK;
+    } while (true);
 }
 
-/* auto: gaussian noise leaves the choice to the number of rows. */
-static anygp_status choose_for_likelihood(const settings *s, model_choice *c, anygp_error *e)
+static anygp_status check_sets(const model_choice *c, anygp_error *e)
 {
-    likelihood l = {0};
-    TRY(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &l, e));
-    if (!strcmp(l.ops->name, "gaussian")) return ANYGP_OK;
-    if ((c->model = model_find("svgp"))) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: there is no model for %s in this version", l.ops->name);
+    if (c->set_count <= 1 || c->model->sets) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: %s has one set of inducing inputs; solve and odvgp take M+M2",
+                     c->model->name);
+}
+
+static anygp_status check_likelihood(const model_choice *c, anygp_error *e)
+{
+    if (c->model->steps || !strcmp(c->like.ops->name, "gaussian")) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "likelihood: %s is for gaussian targets alone; use --model svgp or solve for %s", c->model->name,
+                     c->like.ops->name);
 }
 
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
@@ -122,40 +135,39 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     bool fixes_all = has_item(fix, "all");
     *c = (model_choice){0};
     TRY(check_fix(fix, e));
+    TRY(parse_inducing(s, c, e));
+    TRY(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &c->like, e));
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
     c->fix_inducing = !*fix || fixes_all || has_item(fix, "inducing");
-    if (!strcmp(name, "auto")) return choose_for_likelihood(s, c, e);
+    bool gaussian = !strcmp(c->like.ops->name, "gaussian"), by_rows = !strcmp(name, "auto");
+    if (by_rows && gaussian) return ANYGP_OK;
+    if (by_rows) name = "svgp"; /* takes any likelihood */
     TRY(parse_model(name, &c->model, &c->anytime, e));
-    TRY(check_likelihood(s, c->model, e));
     if (c->model->no_learning) fix_everything(c);
-    return ANYGP_OK;
+    if (!*fix && c->model->learns_inducing) c->fix_inducing = false;
+    TRY(check_sets(c, e));
+    return check_likelihood(c, e);
 }
 
 /* Settings that say something of some models only. */
-typedef enum setting_scope { OF_STEPS, OF_INDUCING, OF_PARTITIONS } setting_scope;
+typedef enum setting_scope { OF_STEPS, OF_INDUCING, OF_PARTITIONS, OF_BATCHES } setting_scope;
 
 static const struct {
     setting_id id;
     setting_scope scope;
-} scoped[] = {{SET_SAMPLE, OF_STEPS},
-              {SET_REPLACE, OF_STEPS},
-              {SET_LEARN, OF_STEPS},
-              {SET_OPTIMIZER, OF_STEPS},
-              {SET_RHO, OF_STEPS},
-              {SET_TAU, OF_STEPS},
-              {SET_KAPPA, OF_STEPS},
-              {SET_STEP, OF_STEPS},
-              {SET_INDUCING_FROM, OF_INDUCING},
-              {SET_BLOCKS, OF_INDUCING},
-              {SET_BLOCKS_FROM, OF_INDUCING},
+} scoped[] = {{SET_SAMPLE, OF_STEPS},        {SET_REPLACE, OF_STEPS},   {SET_LEARN, OF_STEPS},
+              {SET_OPTIMIZER, OF_STEPS},     {SET_RHO, OF_STEPS},       {SET_TAU, OF_STEPS},
+              {SET_KAPPA, OF_STEPS},         {SET_STEP, OF_STEPS},      {SET_INDUCING_FROM, OF_INDUCING},
+              {SET_BATCH, OF_BATCHES},       {SET_BLOCKS, OF_INDUCING}, {SET_BLOCKS_FROM, OF_INDUCING},
               {SET_PARTITION, OF_PARTITIONS}};
 
 void choice_note_unused(const model_choice *c, const settings *s)
 {
     const model_ops *m = c->model;
     for (size_t i = 0; i < sizeof scoped / sizeof *scoped; i++) {
-        bool used = scoped[i].scope == OF_STEPS      ? c->anytime
+        bool used = scoped[i].scope == OF_STEPS      ? c->anytime || m->steps
+                    : scoped[i].scope == OF_BATCHES  ? m->steps != NULL
                     : scoped[i].scope == OF_INDUCING ? m->inducing
                                                      : m->partition;
         if (!used && settings_changed(s, scoped[i].id))
@@ -178,7 +190,10 @@ mean_kind choice_mean(const settings *s)
 
 int64_t choice_subset(const model_choice *c, const settings *s)
 {
-    return settings_given(s, SET_INDUCING) ? settings_integer(s, SET_INDUCING) : c->model->subset;
+    int64_t sum = 0;
+    (void)s;
+    for (int64_t k = 0; k < c->set_count; k++) sum += c->sets[k];
+    return sum ? sum : c->model->subset;
 }
 
 const char *choice_select(const model_choice *c, const settings *s)

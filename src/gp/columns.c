@@ -76,7 +76,15 @@ anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c,
     return mark_exposure(c, e);
 }
 
-target_columns fit_columns_one(const fit_columns *c, int64_t target)
+static const char *objection(const void *ctx, double y) { return likelihood_objection(ctx, y); }
+
+target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t count, const likelihood *l)
 {
-    return (target_columns){.targets = 1, .target = &c->target[target], .weights = c->weights, .exposure = -1};
+    return (target_columns){.targets = count,
+                            .target = &c->target[first],
+                            .weights = c->weights,
+                            .exposure = l->ops->exposure ? c->exposure : -1,
+                            .classes = l->ops->target == TARGET_CLASS,
+                            .objection = l->ops->target == TARGET_COUNT ? objection : NULL,
+                            .objection_ctx = l};
 }

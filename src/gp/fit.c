@@ -61,14 +61,16 @@ void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_eq
 }
 
 /* Data and the values in the kernel to model units. */
-static anygp_status standardize(dataset *d, kernel *k, const settings *s, anygp_error *e)
+static anygp_status standardize(const fit_task *f, dataset *d, kernel *k, anygp_error *e)
 {
+    const settings *s = f->s;
     bool both = settings_is(s, SET_STANDARDIZE, "both");
     int64_t *group = mem_alloc(d->D, sizeof *group);
     if (!group) return fail_memory(e, "column groups", 8.0 * (double)d->D);
     kernel_groups(k, group);
-    anygp_status status = dataset_standardize(d, group, both || settings_is(s, SET_STANDARDIZE, "x"),
-                                              both || settings_is(s, SET_STANDARDIZE, "y"), e);
+    anygp_status status =
+        dataset_standardize(d, group, both || settings_is(s, SET_STANDARDIZE, "x"),
+                            f->choice.like.ops->standardize && (both || settings_is(s, SET_STANDARDIZE, "y")), e);
     free(group);
     gp_given_to_model_units(k, &d->schema);
     return status;
@@ -83,17 +85,20 @@ anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *
         return fail_with(
             e, ANYGP_ERR_ARGUMENT,
             "a white kernel tells equal rows apart, so it cannot be used with --weights; use --noise alone");
-    return standardize(d, *k, s, e);
+    return standardize(f, d, *k, e);
 }
 
-anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h, basis *mean, anygp_error *e)
+anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, const likelihood *l, hyper *h, basis *mean,
+                       anygp_error *e)
 {
     double *sd_x = mem_alloc(d->D, sizeof *sd_x), rms_y, y2 = d->schema.y_scale * d->schema.y_scale;
     if (!sd_x) return kernel_free(k), fail_memory(e, "column scales", 8.0 * (double)d->D);
     anygp_status status = hyper_init(h, k, settings_number(f->s, SET_NOISE) / y2, f->choice.fix_kernel,
                                      f->choice.fix_noise, settings_is(f->s, SET_PRIOR, "default"), e);
+    if (!ANYGP_FAILED(status) && l) status = hyper_set_likelihood(h, l, f->together, f->choice.fix_noise, e);
     if (!ANYGP_FAILED(status)) {
         dataset_spread(d, sd_x, &rms_y);
+        if (!f->choice.like.ops->standardize) rms_y = 1; /* of the function, not of the target */
         hyper_defaults(h, sd_x, rms_y);
         status = basis_init(mean, choice_mean(f->s), &d->schema, 100 * rms_y * rms_y, e);
     }
@@ -143,7 +148,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     hyper h = {0};
     basis mean = {0};
     train_result result = {0};
-    TRY_DONE(fit_hyper(f, d, k, &h, &mean, e));
+    TRY_DONE(fit_hyper(f, d, k, NULL, &h, &mean, e));
     TRY_DONE(dataset_merge(d, !kernel_has_white(k), &distinct, e));
     TRY_DONE(check_noise(&h, &distinct, e));
     choice_settle(&f->choice, distinct.n);
@@ -159,7 +164,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     if (distinct.n < d->n)
         settings_log(f->s, ANYGP_NOTE, "%lld rows share their inputs and were merged to %lld distinct ones",
                      (long long)d->n, (long long)distinct.n);
-    TRY_DONE(fit_train(f, g, d, &p, &h, NULL, &result, e));
+    TRY_DONE(fit_train(f, &g, d, &p, &h, NULL, &result, e));
     fit_keep_result(g, d, &result);
     if (g->jitter > 0)
         settings_log(f->s, ANYGP_NOTE, "the covariance matrix needed jitter: %.1g of its mean diagonal was added",
@@ -177,7 +182,7 @@ static anygp_status fit_whole(fit_task *f, gp *g, anygp_error *e)
     anygp_status status = ANYGP_OK;
     dataset d = {0};
     kernel *k = NULL;
-    table_part part = {fit_columns_one(f->columns, f->target), f->columns->skip, f->held};
+    table_part part = {fit_columns_some(f->columns, f->target, 1, &f->choice.like), f->columns->skip, f->held};
     if (f->data->file)
         return fail_with(e, ANYGP_ERR_MEMORY,
                          "the file is larger than the memory there is, and this model needs all rows at once; use "
@@ -217,42 +222,57 @@ static anygp_status take_model(const fit_task *f, gp *g, anygp_error *e)
     return g->model ? name_model(f, g, e) : fail_memory(e, "the model", 0);
 }
 
-/* One target, in f->limit seconds. */
-static anygp_status fit_one(fit_task *f, gp **out, anygp_error *e)
+/* Those that are fitted together, in f->limit seconds, into out[together]. */
+static anygp_status fit_some(fit_task *f, gp **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    gp *g = calloc(1, sizeof *g);
-    if (!g) return fail_memory(e, "the model", sizeof *g);
     f->began = clock_seconds();
-    TRY_DONE(take_model(f, g, e));
-    TRY_DONE(g->model && g->model->inducing ? fit_blocks(f, g, e) : fit_whole(f, g, e));
-    if (!g->name) TRY_DONE(name_model(f, g, e));
-    g->seconds = clock_seconds() - f->began;
+    for (int64_t t = 0; t < f->together; t++) {
+        if (!(out[t] = calloc(1, sizeof *out[t]))) {
+            status = fail_memory(e, "the model", sizeof **out);
+            goto done;
+        }
+        TRY_DONE(take_model(f, out[t], e));
+    }
+    const model_ops *model = out[0]->model;
+    TRY_DONE(model && model->inducing ? fit_blocks(f, out, e) : fit_whole(f, out[0], e));
+    for (int64_t t = 0; t < f->together; t++) {
+        if (!out[t]->name) TRY_DONE(name_model(f, out[t], e));
+        out[t]->seconds = clock_seconds() - f->began;
+    }
 done:
-    if (ANYGP_FAILED(status))
-        gp_free(g);
-    else
-        *out = g;
+    for (int64_t t = 0; ANYGP_FAILED(status) && t < f->together; t++) gp_free(out[t]), out[t] = NULL;
     return status;
 }
 
-/* One after the other; each may take an equal share of the time that is left, and none once the caller said stop. */
+/* Models that share their features over targets fit them all at once; classes of different targets are not the same. */
+static int64_t how_many(const fit_task *f)
+{
+    const model_ops *m = f->choice.model;
+    return m && m->steps && f->choice.like.ops->target != TARGET_CLASS ? f->columns->targets : 1;
+}
+
+/* One after the other, or all at once; each may take an equal share of the time that is left, and none once the caller said
+   stop. */
 static anygp_status fit_targets(fit_task *f, anygp_error *e)
 {
     double began = clock_seconds(), limit = settings_number(f->s, SET_TIME);
     anygp_status worst = ANYGP_OK;
     gp_set *m = f->set;
     if (isnan(limit)) limit = INFINITY;
-    for (int64_t k = 0; k < f->columns->targets; k++) {
-        double share = (limit - (clock_seconds() - began)) / (double)(f->columns->targets - k);
-        fit_task one = *f;
-        one.target = k, one.limit = worst == ANYGP_INTERRUPTED ? 0 : fmax(share, 0);
-        gp *g = NULL;
-        TRY(fit_one(&one, &g, e));
-        m->gp[m->targets++] = g;
-        if (g->status > worst) worst = g->status;
-        if (worst == ANYGP_INTERRUPTED) g->status = worst;
-        if (f->hold_out > 0) valid_score_held_out(g, f->data, f->columns->weights, f->hold_out, f->s);
+    f->together = how_many(f);
+    for (int64_t k = 0; k < f->columns->targets; k += f->together) {
+        double share = (limit - (clock_seconds() - began)) * (double)f->together / (double)(f->columns->targets - k);
+        fit_task some = *f;
+        some.target = k, some.limit = worst == ANYGP_INTERRUPTED ? 0 : fmax(share, 0);
+        TRY(fit_some(&some, m->gp + k, e));
+        for (int64_t t = k; t < k + f->together; t++) {
+            gp *g = m->gp[t];
+            m->targets++;
+            if (g->status > worst) worst = g->status;
+            if (worst == ANYGP_INTERRUPTED) g->status = worst;
+            if (f->hold_out > 0) valid_score_held_out(g, f->data, f->columns->weights, f->hold_out, f->s);
+        }
     }
     return worst;
 }

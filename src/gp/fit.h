@@ -7,12 +7,16 @@
 
 /* ----------------------------------------------------------------------------------- choice.c */
 
+enum { SETS_MOST = 8 };
+
 /* The model that the settings name. */
 typedef struct model_choice {
     const model_ops *model; /* NULL: auto, which the number of rows decides; freed by model_free() */
     bool anytime;           /* a trailing + */
     bool fix_kernel, fix_noise, fix_inducing;
-    bool not_learned; /* the user did not ask for it, but this model learns nothing */
+    bool not_learned;                   /* the user did not ask for it, but this model learns nothing */
+    likelihood like;                    /* before the data are known */
+    int64_t sets[SETS_MOST], set_count; /* of inducing inputs, as --inducing has them; 0: not given */
 } model_choice;
 
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e);
@@ -37,8 +41,8 @@ typedef struct fit_columns {
 
 /* Those named in the settings, or the file's own. */
 anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c, anygp_error *e);
-/* One of the targets, a plain number. */
-target_columns fit_columns_one(const fit_columns *c, int64_t target);
+/* `count` of the targets, as this likelihood takes them; l outlives it. */
+target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t count, const likelihood *l);
 void fit_columns_clear(fit_columns *c);
 
 /* ------------------------------------------------------------------------------------ units.c */
@@ -72,40 +76,45 @@ anygp_status valid_rows_score(const valid_rows *v, const gp *g, double *rmse, do
 
 /* ------------------------------------------------------------------------------------- fit.c */
 
-/* One target's fit. */
+/* The fit of one target, or of several together. */
 typedef struct fit_task {
     const gp_data *data;
     const fit_columns *columns;
-    int64_t target; /* which of columns->target */
+    int64_t target;   /* which of columns->target is the first */
+    int64_t together; /* how many share one fit */
     const bool *held;
     double hold_out;
     const settings *s;
     model_choice choice;
-    double began, limit; /* seconds */
-    gp_set *set;         /* the targets before this one */
+    const likelihood *like; /* once the data are known; NULL: gaussian, its noise in the hyperparameters */
+    double began, limit;    /* seconds */
+    gp_set *set;            /* the targets before this one */
     const gp_hooks *hooks;
 } fit_task;
 
 /* Kernel of the settings, or the default one, over the columns of d; then data and kernel to model units. */
 anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *e);
 void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_equal);
-/* h with its defaults, and the prior mean.  Takes the kernel over. */
-anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h, basis *mean, anygp_error *e);
+/* h with its defaults, and the prior mean.  Takes the kernel over.  l: of models that have one; else NULL. */
+anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, const likelihood *l, hyper *h, basis *mean,
+                       anygp_error *e);
 /* reserved: bytes that are spoken for besides the model's. */
 anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const problem *p, double reserved,
                               anygp_error *e);
 
 /* The block of each of n rows, from a table of one column. */
 anygp_status blocks_from_file(const char *path, int64_t n, int64_t **out, anygp_error *e);
-/* A model over blocks. */
-anygp_status fit_blocks(const fit_task *f, gp *g, anygp_error *e);
+/* A model over blocks; g[together]. */
+anygp_status fit_blocks(const fit_task *f, gp **g, anygp_error *e);
 
 /* ---------------------------------------------------------------------------------- monitor.c */
 
 /* Runs the training under the eyes of the caller: progress, trace, scores, checkpoints.  d->schema: of the rows. */
-anygp_status fit_train(const fit_task *f, gp *g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
+anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
                        train_result *r, anygp_error *e);
 /* What the result says, into g. */
 void fit_keep_result(gp *g, const dataset *d, const train_result *r);
+/* Schema and likelihood of target t of those that are fitted together, with the values in h. */
+anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, int64_t t, gp *g, anygp_error *e);
 
 #endif

@@ -14,7 +14,8 @@ enum {
     SAMPLE_LEAST = 20000, /* rows in memory to start from */
     SAMPLE_A_BLOCK = 25,  /* and so many for each block of a partition */
     SAMPLE_A_POINT = 10,  /* or inducing input */
-    ROWS_A_BLOCK = 1000,  /* where rows stand alone */
+    ROWS_A_BLOCK = 1000,  /* where rows stand alone, */
+    ROWS_A_SAMPLE = 256,  /* and where a step takes some of them at random */
     OVERSIZE = 2          /* a part has at most so many times the mean number of rows */
 };
 static const double ROWS_SHARE = 0.25,
@@ -23,11 +24,14 @@ static const double ROWS_SHARE = 0.25,
 /* What a fit over blocks holds. */
 typedef struct block_fit {
     const fit_task *f;
-    gp *g;
+    gp **all;               /* f->together of them */
+    gp *g;                  /* the first */
+    likelihood like;        /* of models that learn by steps */
     row_source *table_rows; /* of a table; else NULL */
     row_source *source;
     rows_part part;
     int64_t M, P;
+    int64_t sets[SETS_MOST]; /* of inducing inputs that there are, M in all */
     dataset d;
     merged distinct;
     hyper h;
@@ -58,10 +62,16 @@ static void block_fit_clear(block_fit *b)
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-static int64_t default_blocks(const block_fit *b)
+/* Rows of a block.  Where steps take rows at random a batch is a few blocks, each of rows at random. */
+static int64_t block_rows(const block_fit *b)
 {
-    return ceil_div(rows_count(b->source), b->g->model->partition ? blocks_part_rows(b->M) : ROWS_A_BLOCK);
+    int64_t batch = settings_integer(b->f->s, SET_BATCH);
+    if (b->g->model->partition) return blocks_part_rows(b->M);
+    if (!b->g->model->steps || batch == 0) return ROWS_A_BLOCK;
+    return batch < ROWS_A_SAMPLE ? batch : batch / ceil_div(batch, ROWS_A_SAMPLE);
 }
+
+static int64_t default_blocks(const block_fit *b) { return ceil_div(rows_count(b->source), block_rows(b)); }
 
 static int64_t sample_size(const block_fit *b)
 {
@@ -146,6 +156,7 @@ static plan_kind plan_of(const block_fit *b)
 {
     const settings *s = b->f->s;
     if (b->given) return PLAN_GIVEN;
+    if (b->g->model->steps && settings_integer(s, SET_BATCH) > 0) return PLAN_RANDOM;
     if (!b->g->model->partition) return PLAN_RUNS;
     if (b->d.D == 0) return PLAN_RANDOM; /* there is no space to cut */
     return settings_is(s, SET_PARTITION, "kdtree")   ? PLAN_KDTREE
@@ -165,7 +176,6 @@ static anygp_status make_blocks(block_fit *b, anygp_error *e)
                        .seed = b->part.seed,
                        .keep = ROWS_SHARE * choice_memory(b->f->s)};
     TRY(rows_blocks(b->source, &b->part, &b->d, &plan, &b->blocks, &b->route, e));
-    b->g->blocks = b->blocks->count;
     return ANYGP_OK;
 }
 
@@ -177,7 +187,7 @@ static anygp_status open_rows(block_fit *b, anygp_error *e)
     const settings *s = f->s;
     if (!f->data->file) TRY(rows_open_table(f->data->table, &b->table_rows, e));
     b->source = f->data->file ? f->data->file : b->table_rows;
-    b->part = (rows_part){.y = fit_columns_one(f->columns, f->target),
+    b->part = (rows_part){.y = fit_columns_some(f->columns, f->target, f->together, &f->choice.like),
                           .skip_column = f->columns->skip,
                           .hold_out = f->hold_out,
                           .seed = (uint64_t)settings_integer(s, SET_SEED)};
@@ -189,7 +199,7 @@ static anygp_status open_rows(block_fit *b, anygp_error *e)
 
 static anygp_status check_noise(const block_fit *b, anygp_error *e)
 {
-    if (b->h.like[0] > 0 || kernel_white(b->h.kernel) > 0) return ANYGP_OK;
+    if (b->g->model->steps || b->h.like[0] > 0 || kernel_white(b->h.kernel) > 0) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_ARGUMENT, "noise 0 is fixed, but %s needs noise; give a positive --noise",
                      b->g->model->name);
 }
@@ -211,7 +221,7 @@ static void note_inducing(const block_fit *b)
 {
     const settings *s = b->f->s;
     int64_t got = b->g->inducing;
-    if (settings_given(s, SET_INDUCING_FROM) || got >= settings_integer(s, SET_INDUCING)) return;
+    if (settings_given(s, SET_INDUCING_FROM) || got >= choice_subset(&b->f->choice, s)) return;
     settings_log(s, ANYGP_NOTE, "the rows have only %lld different place%s for inducing inputs", (long long)got,
                  got == 1 ? "" : "s");
 }
@@ -227,6 +237,10 @@ static anygp_status run(block_fit *b, anygp_error *e)
                  .select = choice_select(&f->choice, s),
                  .comm = comm_world(),
                  .learn_inducing = !f->choice.fix_inducing,
+                 .likelihood = f->like,
+                 .targets = f->together,
+                 .sets = b->sets,
+                 .set_count = f->choice.set_count,
                  .blocks = b->blocks,
                  .route = b->route,
                  .block_ids = b->ids,
@@ -234,16 +248,54 @@ static anygp_status run(block_fit *b, anygp_error *e)
     double have = choice_memory(s), rows_kept = ROWS_SHARE * have;
     TRY(fit_check_memory(f, b->g->model, &p, rows_kept, e));
     if (!f->choice.anytime) p.keep = fmax(0, fmin(KEEP_SHARE * have, have - rows_kept - b->g->model->bytes(&p)));
-    TRY(fit_train(f, b->g, &b->d, &p, &b->h, b->valid, &b->result, e));
-    fit_keep_result(b->g, &b->d, &b->result);
+    TRY(fit_train(f, b->all, &b->d, &p, &b->h, b->valid, &b->result, e));
+    for (int64_t t = 0; t < f->together; t++) {
+        TRY(fit_describe(f, &b->d, &b->h, t, b->all[t], e));
+        b->all[t]->blocks = b->blocks->count;
+        fit_keep_result(b->all[t], &b->d, &b->result);
+    }
     note_inducing(b);
     return ANYGP_OK;
 }
 
-anygp_status fit_blocks(const fit_task *f, gp *g, anygp_error *e)
+/* From the first target, where there are several. */
+static anygp_status start_likelihood(block_fit *b, anygp_error *e)
+{
+    int64_t n = b->d.n, columns = b->like.columns, Q = dataset_numbers(&b->d);
+    double *Y = mem_doubles(n, columns);
+    if (!Y) return fail_memory(e, "the targets", 8.0 * (double)(n * columns));
+    for (int64_t i = 0; i < n; i++) memcpy(Y + i * columns, b->d.y + i * Q, (size_t)columns * sizeof *Y);
+    if (b->like.ops->start) b->like.ops->start(&b->like, n, Y, b->d.w);
+    free(Y);
+    return ANYGP_OK;
+}
+
+/* The likelihood, once classes and exposure are known, with starting values from the sample. */
+static anygp_status open_likelihood(block_fit *b, fit_task *f, anygp_error *e)
+{
+    if (!b->g->model->steps) return ANYGP_OK;
+    b->like = f->choice.like;
+    TRY(likelihood_open(&b->like, b->d.schema.classes, b->part.y.exposure >= 0, e));
+    f->like = &b->like;
+    return start_likelihood(b, e);
+}
+
+/* As many as there are rows for; what is too much is taken from the last sets. */
+static void share_out_sets(block_fit *b)
+{
+    const model_choice *c = &b->f->choice;
+    int64_t left = b->M;
+    for (int64_t k = 0; k < c->set_count; k++) {
+        b->sets[k] = c->sets[k] < left ? c->sets[k] : left;
+        left -= b->sets[k];
+    }
+}
+
+anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    block_fit b = {.f = f, .g = g};
+    fit_task mine_task = *task, *f = &mine_task;
+    block_fit b = {.f = f, .all = g, .g = g[0]};
     kernel *k = NULL;
     TRY_DONE(open_rows(&b, e));
     choice_note_unused(&f->choice, f->s);
@@ -253,19 +305,23 @@ anygp_status fit_blocks(const fit_task *f, gp *g, anygp_error *e)
     TRY_DONE(fit_kernel(f, &b.d, &k, e));
     kernel *mine = k;
     k = NULL; /* fit_hyper() takes it over */
-    TRY_DONE(fit_hyper(f, &b.d, mine, &b.h, &b.mean, e));
+    status = open_likelihood(&b, f, e);
+    if (ANYGP_FAILED(status)) {
+        kernel_free(mine);
+        goto done;
+    }
+    TRY_DONE(fit_hyper(f, &b.d, mine, f->like, &b.h, &b.mean, e));
     TRY_DONE(check_noise(&b, e));
     note_not_learned(&b);
     TRY_DONE(dataset_merge(&b.d, !kernel_has_white(mine), &b.distinct, e));
     if (b.M > b.distinct.n) b.M = b.distinct.n;
+    share_out_sets(&b);
     if (settings_given(f->s, SET_INDUCING_FROM)) TRY_DONE(read_inducing(&b, e));
     TRY_DONE(make_blocks(&b, e));
     gp plain = {.schema = b.d.schema};
-    if (f->choice.anytime && settings_given(f->s, SET_TRACE))
+    if ((f->choice.anytime || b.g->model->steps) && settings_given(f->s, SET_TRACE))
         TRY_DONE(valid_rows_read(&plain, f->data, f->columns->weights, f->hold_out, f->s, &b.valid, e));
     TRY_DONE(run(&b, e));
-    g->schema = b.d.schema;
-    b.d.schema = (schema){0};
 done:
     kernel_free(k);
     block_fit_clear(&b);

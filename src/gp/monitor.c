@@ -11,9 +11,12 @@
 
 typedef struct monitor {
     const fit_task *f;
-    gp *g;
+    gp *g;    /* the first of those that are fitted together */
+    gp **all; /* f->together of them */
     const dataset *d;
     const valid_rows *valid;
+    const hyper *h;
+    likelihood *now; /* with the values in h, for scores; NULL: gaussian */
     int64_t capacity;
 } monitor;
 
@@ -57,7 +60,8 @@ static int on_step(void *ctx, const train_step *step)
 static anygp_status on_score(void *ctx, const posterior *p, double *rmse, double *mnlp, anygp_error *e)
 {
     monitor *m = ctx;
-    gp now = {.schema = m->d->schema, .posterior = (posterior *)p};
+    for (int64_t i = 0; m->now && i < m->now->params; i++) m->now->value[i] = m->h->like[i];
+    gp now = {.schema = m->d->schema, .posterior = (posterior *)p, .likelihood = m->now};
     TRY(valid_rows_score(m->valid, &now, rmse, mnlp, e));
     *rmse /= m->d->schema.y_scale;
     *mnlp -= log(m->d->schema.y_scale);
@@ -87,20 +91,41 @@ static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
 }
 
 /* The model file too, where this is the last target: a set of all but some would be another model. */
+static void fill_in(const monitor *m, const checkpoint *c, const hyper *h, double objective, double jitter, gp *now)
+{
+    now->objective = isnan(objective) ? 0 : objective;
+    now->objective_rows = now->rows = m->d->total, now->jitter = jitter, now->inducing = now->posterior->n;
+    now->log_prior = hyper_log_prior(h, NULL), now->seconds = clock_seconds() - m->f->began;
+    if (!checkpoint_get_integer(c, "t", &now->iterations)) checkpoint_get_integer(c, "iterations", &now->iterations);
+    now->estimate = m->f->choice.anytime || now->model->steps, now->status = ANYGP_INTERRUPTED;
+}
+
 static anygp_status save_model(monitor *m, const checkpoint *c, const hyper *h, double objective, double jitter,
-                               posterior *p, anygp_error *e)
+                               posterior **p, anygp_error *e)
 {
     gp_set *set = m->f->set;
-    gp now = *m->g;
-    if (!m->f->hooks->save || m->f->target + 1 < m->f->columns->targets) return ANYGP_OK;
-    now.schema = m->d->schema, now.posterior = p, now.objective = isnan(objective) ? 0 : objective;
-    now.objective_rows = now.rows = m->d->total, now.jitter = jitter, now.inducing = p->n;
-    now.log_prior = hyper_log_prior(h, NULL), now.seconds = clock_seconds() - m->f->began;
-    if (!checkpoint_get_integer(c, "t", &now.iterations)) checkpoint_get_integer(c, "iterations", &now.iterations);
-    now.estimate = m->f->choice.anytime, now.status = ANYGP_INTERRUPTED;
-    set->gp[set->targets++] = &now;
-    anygp_status status = m->f->hooks->save(m->f->hooks->ctx, set, e);
-    set->gp[--set->targets] = NULL;
+    int64_t n = m->f->together;
+    anygp_status status = ANYGP_OK;
+    if (!m->f->hooks->save || m->f->target + n < m->f->columns->targets) return ANYGP_OK;
+    gp *now = mem_zeroed(n, sizeof *now);
+    if (!now) return fail_memory(e, "the model", (double)n * sizeof *now);
+    for (int64_t t = 0; t < n; t++) {
+        now[t] = *m->all[t];
+        now[t].posterior = p[t];
+        TRY_DONE(fit_describe(m->f, m->d, h, t, &now[t], e));
+        fill_in(m, c, h, objective, jitter, &now[t]);
+        set->gp[set->targets + t] = &now[t];
+    }
+    set->targets += n;
+    status = m->f->hooks->save(m->f->hooks->ctx, set, e);
+    set->targets -= n;
+done:
+    for (int64_t t = 0; t < n; t++) {
+        set->gp[set->targets + t] = NULL;
+        schema_clear(&now[t].schema);
+        free(now[t].likelihood);
+    }
+    free(now);
     return status;
 }
 
@@ -121,7 +146,7 @@ void gp_checkpoint_name(const char *first, int64_t target, char *path, size_t si
         snprintf(path, size, "%s-%lld", first, (long long)target);
 }
 
-static anygp_status on_save(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior *p,
+static anygp_status on_save(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior **p,
                             anygp_error *e)
 {
     monitor *m = ctx;
@@ -132,7 +157,7 @@ static anygp_status on_save(void *ctx, checkpoint *c, const hyper *h, double obj
     if (!ANYGP_FAILED(status)) status = file_of(m, &path, e);
     if (!ANYGP_FAILED(status)) status = checkpoint_write(c, path, e);
     if (!ANYGP_FAILED(status) && p) status = save_model(m, c, h, objective, jitter, p, e);
-    if (p) p->ops->free(p);
+    for (int64_t t = 0; p && t < m->f->together; t++) p[t]->ops->free(p[t]);
     free(text);
     free(path);
     return status;
@@ -169,14 +194,22 @@ static int64_t given_steps(const settings *s)
     return steps > 0 ? steps : 1;
 }
 
-static anytime_options anytime_of(const fit_task *f)
+/* Blocks that make a batch of rows. */
+static int64_t blocks_a_step(const settings *s, const problem *p)
+{
+    int64_t rows = settings_integer(s, SET_BATCH), most = p->blocks->largest > 0 ? p->blocks->largest : 1;
+    if (rows == 0) return p->blocks->count;
+    return rows < most ? 1 : rows / most;
+}
+
+static anytime_options anytime_of(const fit_task *f, const model_ops *model, const problem *p)
 {
     const settings *s = f->s;
     return (anytime_options){.on = f->choice.anytime,
-                             .learn = settings_is(s, SET_LEARN, "anytime"),
+                             .learn = model->steps || settings_is(s, SET_LEARN, "anytime"),
                              .plain = settings_is(s, SET_OPTIMIZER, "sga"),
                              .replace = settings_number(s, SET_REPLACE) == 1,
-                             .sample = settings_integer(s, SET_SAMPLE),
+                             .sample = model->steps ? blocks_a_step(s, p) : settings_integer(s, SET_SAMPLE),
                              .steps = settings_changed(s, SET_ITERS) ? given_steps(s) : 0,
                              .rho = settings_number(s, SET_RHO),
                              .tau = settings_number(s, SET_TAU),
@@ -184,18 +217,21 @@ static anytime_options anytime_of(const fit_task *f)
                              .step = settings_number(s, SET_STEP)};
 }
 
-anygp_status fit_train(const fit_task *f, gp *g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
+anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
                        train_result *r, anygp_error *e)
 {
     const settings *s = f->s;
     double jitter = settings_number(s, SET_JITTER);
-    monitor m = {.f = f, .g = g, .d = d, .valid = valid};
+    const model_ops *model = g[0]->model;
+    monitor m = {.f = f, .g = g[0], .all = g, .d = d, .valid = valid, .h = h};
+    likelihood like;
+    if (f->like && strcmp(f->like->ops->name, "gaussian")) like = *f->like, m.now = &like;
     bool named = f->hooks && f->hooks->checkpoint;
     checkpoint *resume = NULL;
     if (named && settings_number(s, SET_RESUME) == 1) TRY(read_checkpoint(&m, &resume, e));
     train_options o = {.iterations = settings_integer(s, SET_ITERS),
                        .restarts = settings_integer(s, SET_RESTARTS),
-                       .jitter = isnan(jitter) ? g->model->jitter : jitter,
+                       .jitter = isnan(jitter) ? model->jitter : jitter,
                        .time_limit = f->limit,
                        .began = f->began,
                        .report = on_step,
@@ -205,8 +241,12 @@ anygp_status fit_train(const fit_task *f, gp *g, const dataset *d, const problem
                        .save = on_save,
                        .resume = resume,
                        .ctx = &m,
-                       .anytime = anytime_of(f)};
-    anygp_status status = train(g->model, p, h, &o, r, &g->posterior, e);
+                       .anytime = anytime_of(f, model, p)};
+    posterior **out = mem_zeroed(f->together, sizeof *out);
+    anygp_status status = out ? ANYGP_OK : fail_memory(e, "the posteriors", 8.0 * (double)f->together);
+    if (out) status = train(model, p, h, &o, r, out, e);
+    for (int64_t t = 0; out && t < f->together; t++) g[t]->posterior = out[t];
+    free(out);
     checkpoint_free(resume);
     return status;
 }
@@ -223,6 +263,19 @@ static void score_loo(gp *g, const schema *c, const leave_one_out *l)
         regression_scores_add(&acc, 1, &y, &mean, &variance, &l->weight[i]);
     }
     g->loo.count = regression_scores_list(&acc, g->loo.list);
+}
+
+anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, int64_t t, gp *g, anygp_error *e)
+{
+    g->schema = (schema){0}, g->likelihood = NULL;
+    if (f->like && strcmp(f->like->ops->name, "gaussian")) {
+        likelihood *l = malloc(sizeof *l);
+        if (!l) return fail_memory(e, "the likelihood", sizeof *l);
+        *l = *f->like;
+        for (int64_t i = 0; i < l->params; i++) l->value[i] = h->like[t * l->params + i];
+        g->likelihood = l;
+    }
+    return dataset_schema(d, t, &g->schema, e);
 }
 
 void fit_keep_result(gp *g, const dataset *d, const train_result *r)

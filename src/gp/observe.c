@@ -24,14 +24,12 @@ double gp_observation_variance(const gp *g)
 
 static bool is_scaled(const gp *g) { return !g->likelihood || g->likelihood->ops->target == TARGET_REAL; }
 
-/* The first latent of a real target is in its units; the second, of the heteroscedastic Gaussian, is the log of a variance,
-   to which a change of units adds a constant.  All others have no units. */
+/* The first latent of a real target is in its units.  All others are logarithms or utilities and have none. */
 void gp_latent_unit(const gp *g, int64_t c, double *shift, double *scale, double *square)
 {
-    const schema *s = &g->schema;
-    *shift = 0, *scale = 1;
-    if (is_scaled(g) && c == 0) *shift = s->y_shift, *scale = s->y_scale;
-    if (is_scaled(g) && c == 1) *shift = 2 * log(s->y_scale);
+    bool scaled = is_scaled(g) && c == 0;
+    *shift = scaled ? g->schema.y_shift : 0;
+    *scale = scaled ? g->schema.y_scale : 1;
     *square = *scale * *scale;
 }
 

@@ -77,7 +77,7 @@ static anygp_status save(walk *w, anygp_error *e)
     checkpoint_put(c, "adam_second", w->adam.n, w->adam.second);
     anygp_status status = ANYGP_OK;
     if (w->p->comm->rank == 0)
-        status = w->o->save(w->o->ctx, c, w->h, w->value, w->jitter, now, e);
+        status = w->o->save(w->o->ctx, c, w->h, w->value, w->jitter, &now, e);
     else
         now->ops->free(now);
     checkpoint_free(c);

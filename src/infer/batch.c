@@ -136,7 +136,7 @@ static anygp_status save(batch *q, anygp_error *e)
     put_run(q, c);
     anygp_status status = best_so_far(q, &now, e);
     if (!ANYGP_FAILED(status) && q->p->comm->rank == 0)
-        status = q->o->save(q->o->ctx, c, q->h, q->r->objective, q->r->jitter, now, e);
+        status = q->o->save(q->o->ctx, c, q->h, q->r->objective, q->r->jitter, now ? &now : NULL, e);
     else if (now)
         now->ops->free(now);
     checkpoint_free(c);

@@ -10,6 +10,8 @@
 #include "infer/anytime.h"
 #include "infer/batch.h"
 #include "infer/start.h"
+#include "infer/steps.h"
+#include "infer/surrogate.h"
 
 enum { WARM_ROWS = 800, WARM_ABOVE = 1600, WARM_ITERATIONS = 40 };
 
@@ -128,16 +130,33 @@ done:
     return status;
 }
 
+static anygp_status search(const model_ops *model, const problem *p, hyper *h, const train_options *o, watch *w,
+                           anygp_error *e)
+{
+    TRY(start_from_data(p, h, enough, w, e));
+    if (w->status || (!model->inducing && model->size(p) <= WARM_ABOVE)) return ANYGP_OK;
+    return warm_up(p, h, o, &w->status, e);
+}
+
+static anygp_status search_surrogate(const model_ops *model, const problem *p, hyper *h, const train_options *o,
+                                     watch *w, anygp_error *e)
+{
+    surrogate s;
+    anygp_status status = surrogate_open(p, h, &s, e);
+    if (!ANYGP_FAILED(status)) status = search(model, &s.problem, &s.h, o, w, e);
+    if (!ANYGP_FAILED(status)) surrogate_take(&s, p, h);
+    surrogate_close(&s);
+    return status;
+}
+
 /* Starting values, on rank 0, from the rows in memory; the other ranks wait for them. */
 static anygp_status find_start(const model_ops *model, const problem *p, hyper *h, const train_options *o, watch *w,
                                anygp_error *e)
 {
     bool learns = h->free > 0 && !model->no_learning &&
-                  (o->anytime.on ? o->anytime.learn || o->iterations > 0 : o->iterations > 0);
+                  (o->anytime.on || model->steps ? o->anytime.learn || o->iterations > 0 : o->iterations > 0);
     if (p->comm->rank == 0) {
-        if (learns) TRY(start_from_data(p, h, enough, w, e));
-        if (learns && !w->status && (model->inducing || model->size(p) > WARM_ABOVE))
-            TRY(warm_up(p, h, o, &w->status, e));
+        if (learns) TRY(surrogate_needed(p) ? search_surrogate(model, p, h, o, w, e) : search(model, p, h, o, w, e));
         TRY(place_inducing(model, p, h, e));
     }
     TRY(share_start(p, h, e));
@@ -174,8 +193,10 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     watch w = {.o = o, .asked = clock_seconds()};
     batch q = {.r = r};
     double *start = NULL;
+    void *state = NULL;
+    int64_t T = p->targets > 1 ? p->targets : 1;
     *r = (train_result){0};
-    *out = NULL;
+    for (int64_t t = 0; t < T; t++) out[t] = NULL;
     if (!loo_allocate(&r->loo, model->loo ? p->rows->data->n : 0)) {
         status = fail_memory(e, "leave-one-out", 32.0 * (double)p->rows->data->n);
         goto done;
@@ -189,6 +210,11 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
         goto done;
     }
     hyper_pack(h, start);
+    if (model->steps) {
+        TRY_DONE(model->open(model, p, h, &state, e));
+        status = steps_run(model, state, p, h, o, w.status, r, out, e);
+        goto done;
+    }
     TRY_DONE(batch_open(&q, model, p, h, o, e));
     q.status = w.status, q.start = start;
     bool by_batch = !o->anytime.on || (!o->anytime.learn && h->free > 0 && !checkpoint_is_anytime(o->resume));
@@ -203,9 +229,11 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     }
 done:
     batch_close(&q);
+    if (state) model->close(state);
     free(start);
     if (ANYGP_FAILED(status)) {
-        if (*out) (*out)->ops->free(*out), *out = NULL;
+        for (int64_t t = 0; t < T; t++)
+            if (out[t]) out[t]->ops->free(out[t]), out[t] = NULL;
         train_result_clear(r);
     }
     return status;

@@ -40,10 +40,10 @@ typedef struct train_options {
     int (*report)(void *ctx, const train_step *step); /* may be NULL; nonzero: stop */
     /* May be NULL: scores of a posterior on rows held out, model units.  Its time does not count. */
     anygp_status (*score)(void *ctx, const posterior *p, double *rmse, double *mnlp, anygp_error *e);
-    /* Every so many seconds (infinite: never), on rank 0: the state of the run, and the posterior so far (the callee's; NULL
-       for models that cannot make one on the way). */
+    /* Every so many seconds (infinite: never), on rank 0: the state of the run, and the posteriors so far, one a target
+       (the callee's; NULL for models that cannot make one on the way). */
     double save_every;
-    anygp_status (*save)(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior *so_far,
+    anygp_status (*save)(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior **so_far,
                          anygp_error *e);
     const checkpoint *resume; /* NULL: from the start */
     void *ctx;
@@ -58,7 +58,7 @@ typedef struct train_result {
     leave_one_out loo; /* its own copies; n = 0 where the model has none */
 } train_result;
 
-/* h: starting values in, learned values out. */
+/* h: starting values in, learned values out; out[targets]. */
 anygp_status train(const model_ops *model, const problem *p, hyper *h, const train_options *o, train_result *r,
                    posterior **out, anygp_error *e);
 void train_result_clear(train_result *r);

@@ -2,7 +2,7 @@
 #ifndef INFER_WALK_H
 #define INFER_WALK_H
 
-#include "infer/adam.h"
+#include "model/adam.h"
 #include "infer/anytime.h"
 #include "infer/natural.h"
 

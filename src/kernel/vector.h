@@ -1,11 +1,12 @@
-/* Vector mathematics through the compiler.  A loop marked SIMD inside a function marked VECTORISED is compiled for
-   AVX-512, AVX2 and the baseline, and the right one is chosen when the program is loaded; exp, log, sin and cos in it
-   become calls of glibc's libmvec (at most 4 units in the last place off).  Elsewhere it is the same loop, scalar. */
+/* Vector mathematics through the compiler: exp, log, sin and cos in a loop as base/simd.h has them become calls of glibc's
+   libmvec (at most 4 units in the last place off). */
 #ifndef KERNEL_VECTOR_H
 #define KERNEL_VECTOR_H
 
 #include <math.h>
 #include <stdint.h>
+
+#include "base/simd.h"
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
 /* glibc declares its vector variants only under -ffast-math, which we do not want. */
@@ -16,21 +17,6 @@ __attribute__((simd("notinbranch"))) double cos(double);
 #if __GLIBC_PREREQ(2, 35)
 __attribute__((simd("notinbranch"))) double atan(double);
 #endif
-#if !defined(__SANITIZE_ADDRESS__) /* ifunc resolvers run before the sanitizer is ready */
-#define VECTORISED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#endif
-#endif
-
-#ifndef VECTORISED
-#define VECTORISED
-#endif
-#if defined(__clang__) /* warns of each loop it was asked to vectorise and did not */
-#define SIMD
-#define SIMD_SUM(...)
-#else
-#define SIMD _Pragma("omp simd")
-#define SIMD_SUM(...) _Pragma(SIMD_TEXT(omp simd reduction(+ : __VA_ARGS__)))
-#define SIMD_TEXT(...) #__VA_ARGS__
 #endif
 
 #define PI 3.14159265358979323846

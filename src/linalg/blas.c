@@ -40,6 +40,12 @@ int la_threads(int count)
     return former;
 }
 
+int blas_alone_begin(void) { return threads_max() > 1 ? la_threads(1) : 0; }
+void blas_alone_end(int former)
+{
+    if (former) la_threads(former);
+}
+
 /* 2: OpenMP, which runs serially inside a region by itself. */
 static bool has_own_threads(void)
 {

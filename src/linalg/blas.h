@@ -14,9 +14,19 @@ int64_t blas_potri(int64_t n, double *L, int64_t ldl);
 int64_t blas_trtri(int64_t n, double *L, int64_t ldl); /* L^-1 in place */
 int64_t blas_lauum(int64_t n, double *L, int64_t ldl); /* L'L in place */
 
-/* T[TRIANGLE_BASE,TRIANGLE_BASE] = L[n,n]^-1 of a diagonal block, n <= TRIANGLE_BASE, zeros above (triangular.c): what
-   la_trsm_prepare makes of each. */
-enum { TRIANGLE_BASE = 32 };
+/* Around small products: one thread, as waking others costs more than they bring.  begin returns what end wants. */
+int blas_alone_begin(void);
+void blas_alone_end(int former);
+
+/* Triangles whose diagonal blocks, TRIANGLE_BASE wide, are at hand as full squares (triangular.c): of each block its square
+   and the transpose of it, TRIANGLE_STRIDE doubles for each unknown. */
+enum { TRIANGLE_BASE = 32, TRIANGLE_STRIDE = 2 * TRIANGLE_BASE };
+/* A[n,n] = L L' in place, lower, n <= TRIANGLE_BASE; 0, or the order of the minor that is not positive (base_block.c). */
+int64_t triangle_factor(int64_t n, double *A, int64_t lda);
+/* T = L[n,n]^-1 and its transpose, n <= TRIANGLE_BASE, zeros elsewhere: what la_trsm_prepare makes of each block. */
 void triangle_invert(int64_t n, const double *L, int64_t ldl, double *T);
+/* B[m,n] = sign op(R) B (left) or sign B op(R) (right), R lower with the squares of its diagonal blocks in T. */
+void triangle_multiply(la_side side, la_op op, int64_t m, int64_t n, double sign, const double *R, int64_t ldr,
+                       const double *T, double *B, int64_t ldb);
 
 #endif

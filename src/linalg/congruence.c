@@ -32,7 +32,7 @@ static void solve(la_side side, la_op op, int64_t m, int64_t n, const double *L,
 
 static void base(int64_t n, const double *L, int64_t ldl, const double *T, double *E, int64_t lde)
 {
-    double inverse[BASE * BASE], full[BASE * BASE], product[BASE * BASE];
+    double inverse[BASE * TRIANGLE_STRIDE], full[BASE * BASE], product[BASE * BASE];
     if (!T) triangle_invert(n, L, ldl, inverse);
     const double *R = T ? T : inverse;
     for (int64_t j = 0; j < n; j++)
@@ -59,7 +59,7 @@ static void by_halves(int64_t n, const double *L, int64_t ldl, const double *T, 
         return;
     }
     int64_t n1 = half(n), n2 = n - n1;
-    const double *L21 = L + n1, *L22 = L21 + n1 * ldl, *T22 = T ? T + n1 * BASE : NULL;
+    const double *L21 = L + n1, *L22 = L21 + n1 * ldl, *T22 = T ? T + n1 * TRIANGLE_STRIDE : NULL;
     double *E21 = E + n1, *E22 = E21 + n1 * lde;
     by_halves(n2, L22, ldl, T22, E22, lde, P);
     solve(LA_LEFT, LA_T, n2, n1, L22, ldl, T22, E21, lde);

@@ -1,76 +1,144 @@
-/* Cholesky factor and inverse by halves, so that nearly all work is in dgemm-like products of large blocks:
+/* Cholesky factor and inverses by halves, so that nearly all work is in dgemm:
        potrf   L11 = chol(A11),   L21 = A21 L11^-T,   L22 = chol(A22 - L21 L21')
        trtri   (L^-1)21 = -L22^-1 L21 L11^-1                           (L^-1 in place)
        lauum   (L'L)11 = L11'L11 + L21'L21,   (L'L)21 = L22'L21        (in place)
-   potri = trtri, then lauum: (L L')^-1 = L^-T L^-1. */
+   potri = trtri, then lauum: (L L')^-1 = L^-T L^-1.
+   The diagonal blocks of L are inverted once, as for la_trsm: T[la_trsm_size(n)], TRIANGLE_STRIDE doubles an unknown.
+   Without memory for T, LAPACK does it. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "linalg/blas.h"
 #include "linalg/linalg.h"
 
-enum { BASE = 256, FACTOR_BASE = 512 }; /* LAPACK's own is as fast up to here */
+enum {
+    BASE = TRIANGLE_BASE,
+    ALONE = 512,      /* so small a matrix goes to one thread */
+    SYRK_LEAST = 256, /* BLAS's own product is slower than ours for less */
+};
+
+typedef int64_t routine(int64_t n, double *A, int64_t lda, double *T);
 
 static int64_t half(int64_t n) { return (n / 2 + BASE - 1) / BASE * BASE; }
 
-/* A small block by one thread: waking others costs more than they bring. */
-static int64_t alone(int64_t (*routine)(int64_t, double *, int64_t), int64_t n, double *A, int64_t lda)
+static int64_t run(routine *r, int64_t n, double *A, int64_t lda, double *T)
 {
-    int former = la_threads(1);
-    int64_t info = routine(n, A, lda);
-    la_threads(former);
+    if (n > ALONE) return r(n, A, lda, T);
+    int former = blas_alone_begin();
+    int64_t info = r(n, A, lda, T);
+    blas_alone_end(former);
     return info;
 }
 
-static int64_t factor_halves(int64_t n, double *A, int64_t lda)
+/* lower triangle of C[n,n] += alpha op(A) op(A)' */
+static void add_square(la_op op, int64_t n, int64_t k, double alpha, const double *A, int64_t lda, double *C,
+                       int64_t ldc)
 {
+    if (n < SYRK_LEAST)
+        la_gemm_lower(op, op == LA_T ? LA_N : LA_T, n, k, alpha, A, lda, A, lda, 1, C, ldc);
+    else
+        la_syrk(op, n, k, alpha, A, lda, 1, C, ldc);
+}
+
+static int64_t factor(int64_t n, double *A, int64_t lda, double *T)
+{
+    if (n <= BASE) {
+        int64_t info = triangle_factor(n, A, lda);
+        if (!info) triangle_invert(n, A, lda, T);
+        return info;
+    }
     int64_t n1 = half(n), n2 = n - n1;
     double *A21 = A + n1, *A22 = A21 + n1 * lda;
-    int64_t info = la_potrf(n1, A, lda);
+    int64_t info = run(factor, n1, A, lda, T);
     if (info) return info;
-    la_trsm(LA_RIGHT, LA_T, n2, n1, 1, A, lda, A21, lda);
-    la_syrk(LA_N, n2, n1, -1, A21, lda, 1, A22, lda);
-    info = la_potrf(n2, A22, lda);
+    la_trsm_prepared(LA_RIGHT, LA_T, n2, n1, A, lda, T, A21, lda);
+    add_square(LA_N, n2, n1, -1, A21, lda, A22, lda);
+    info = run(factor, n2, A22, lda, T + n1 * TRIANGLE_STRIDE);
     return info ? n1 + info : 0;
 }
 
 int64_t la_potrf(int64_t n, double *A, int64_t lda)
 {
-    return n <= FACTOR_BASE ? alone(blas_potrf, n, A, lda) : factor_halves(n, A, lda);
+    double *T = n > BASE ? mem_alloc(la_trsm_size(n), sizeof *T) : NULL;
+    int64_t info = T ? run(factor, n, A, lda, T) : blas_potrf(n, A, lda);
+    free(T);
+    return info;
+}
+
+/* T: the inverses of the diagonal blocks. */
+static int64_t invert(int64_t n, double *L, int64_t ldl, double *T)
+{
+    if (n <= BASE) {
+        for (int64_t j = 0; j < n; j++) memcpy(L + j + j * ldl, T + j + j * BASE, (size_t)(n - j) * sizeof *L);
+        return 0;
+    }
+    int64_t n1 = half(n), n2 = n - n1;
+    double *L21 = L + n1, *L22 = L21 + n1 * ldl, *T22 = T + n1 * TRIANGLE_STRIDE;
+    run(invert, n1, L, ldl, T);
+    run(invert, n2, L22, ldl, T22);
+    triangle_multiply(LA_LEFT, LA_N, n2, n1, -1, L22, ldl, T22, L21, ldl);
+    triangle_multiply(LA_RIGHT, LA_N, n2, n1, 1, L, ldl, T, L21, ldl);
+    return 0;
+}
+
+static int64_t singular(int64_t n, const double *L, int64_t ldl)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (L[i + i * ldl] == 0) return i + 1;
+    return 0;
 }
 
 int64_t la_trtri(int64_t n, double *L, int64_t ldl)
 {
-    if (n <= BASE) return alone(blas_trtri, n, L, ldl);
-    int64_t n1 = half(n), n2 = n - n1;
-    double *L21 = L + n1, *L22 = L21 + n1 * ldl;
-    int64_t info = la_trtri(n1, L, ldl);
-    if (info) return info;
-    info = la_trtri(n2, L22, ldl);
-    if (info) return n1 + info;
-    la_trmm(LA_LEFT, LA_N, n2, n1, -1, L22, ldl, L21, ldl);
-    la_trmm(LA_RIGHT, LA_N, n2, n1, 1, L, ldl, L21, ldl);
-    return 0;
+    int64_t info = singular(n, L, ldl);
+    double *T = info ? NULL : mem_alloc(la_trsm_size(n), sizeof *T);
+    if (T) {
+        la_trsm_prepare(n, L, ldl, T);
+        run(invert, n, L, ldl, T);
+    } else if (!info) {
+        info = blas_trtri(n, L, ldl);
+    }
+    free(T);
+    return info;
 }
 
-static void transpose_times_self(int64_t n, double *L, int64_t ldl)
+/* L'L in place of L = T; T': its transpose, after it. */
+static void base_square(int64_t n, double *L, int64_t ldl, const double *T)
+{
+    double full[BASE * BASE];
+    la_gemm(LA_N, LA_N, n, n, n, 1, T + BASE * BASE, BASE, T, BASE, 0, full, BASE);
+    for (int64_t j = 0; j < n; j++) memcpy(L + j + j * ldl, full + j + j * BASE, (size_t)(n - j) * sizeof *L);
+}
+
+/* T: the diagonal blocks of L as squares. */
+static int64_t transpose_times_self(int64_t n, double *L, int64_t ldl, double *T)
 {
     if (n <= BASE) {
-        alone(blas_lauum, n, L, ldl);
-        return;
+        base_square(n, L, ldl, T);
+        return 0;
     }
     int64_t n1 = half(n), n2 = n - n1;
-    double *L21 = L + n1, *L22 = L21 + n1 * ldl;
-    transpose_times_self(n1, L, ldl);
-    la_syrk(LA_T, n1, n2, 1, L21, ldl, 1, L, ldl);
-    la_trmm(LA_LEFT, LA_T, n2, n1, 1, L22, ldl, L21, ldl);
-    transpose_times_self(n2, L22, ldl);
+    double *L21 = L + n1, *L22 = L21 + n1 * ldl, *T22 = T + n1 * TRIANGLE_STRIDE;
+    run(transpose_times_self, n1, L, ldl, T);
+    add_square(LA_T, n1, n2, 1, L21, ldl, L, ldl);
+    triangle_multiply(LA_LEFT, LA_T, n2, n1, 1, L22, ldl, T22, L21, ldl);
+    run(transpose_times_self, n2, L22, ldl, T22);
+    return 0;
 }
 
 int64_t la_potri(int64_t n, double *L, int64_t ldl)
 {
-    if (n <= FACTOR_BASE) return blas_potri(n, L, ldl);
-    int64_t info = la_trtri(n, L, ldl);
-    if (!info) transpose_times_self(n, L, ldl);
+    int64_t info = singular(n, L, ldl);
+    double *T = info ? NULL : mem_alloc(la_trsm_size(n), sizeof *T);
+    if (T) {
+        la_trsm_prepare(n, L, ldl, T);
+        run(invert, n, L, ldl, T);
+        run(transpose_times_self, n, L, ldl, T);
+    } else if (!info) {
+        info = blas_potri(n, L, ldl);
+    }
+    free(T);
     return info;
 }
 

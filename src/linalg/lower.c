@@ -8,7 +8,11 @@
 #include "linalg/blas.h"
 #include "linalg/linalg.h"
 
-enum { BASE = 64, TILE_LEAST = 128 };
+enum {
+    BASE = 32,
+    TILE_LEAST = 128, /* of a thread */
+    SMALL = 1000000   /* products: up to here OpenBLAS has kernels that need no packing */
+};
 
 typedef struct product {
     la_op opa, opb;
@@ -20,12 +24,17 @@ typedef struct product {
     int64_t ldc;
 } product;
 
-/* rows x cols of the product from (i, j) on, to C[rows,cols] */
+/* rows x cols of the product from (i, j) on, to C[rows,cols]; small blocks in runs of k that stay SMALL. */
 static void block(const product *p, int64_t i, int64_t j, int64_t rows, int64_t cols, double beta, double *C,
                   int64_t ldc)
 {
     const double *A = p->A + (p->opa == LA_T ? i * p->lda : i), *B = p->B + (p->opb == LA_T ? j : j * p->ldb);
-    la_gemm(p->opa, p->opb, rows, cols, p->k, p->alpha, A, p->lda, B, p->ldb, beta, C, ldc);
+    int64_t stepa = p->opa == LA_T ? 1 : p->lda, stepb = p->opb == LA_T ? p->ldb : 1;
+    int64_t depth = rows <= 2 * BASE ? SMALL / (4 * BASE * BASE) : p->k;
+    la_gemm(p->opa, p->opb, rows, cols, p->k < depth ? p->k : depth, p->alpha, A, p->lda, B, p->ldb, beta, C, ldc);
+    for (int64_t l = depth; l < p->k; l += depth)
+        la_gemm(p->opa, p->opb, rows, cols, p->k - l < depth ? p->k - l : depth, p->alpha, A + l * stepa, p->lda,
+                B + l * stepb, p->ldb, 1, C, ldc);
 }
 
 static void square(const product *p, int64_t i, int64_t j, int64_t rows, int64_t cols)
@@ -88,7 +97,7 @@ void la_gemm_lower(la_op opa, la_op opb, int64_t n, int64_t k, double alpha, con
         shared(&p, n, threads);
         return;
     }
-    int former = la_threads(1); /* the small products gain nothing from more */
+    int former = blas_alone_begin();
     triangle(&p, 0, n);
-    la_threads(former);
+    blas_alone_end(former);
 }

@@ -8,6 +8,17 @@
 
 static const double NOISE_FLOOR = 1e-8, NOISE_START = 0.1, NOISE_PRIOR_MEAN = -3, NOISE_PRIOR_SD = 2.5;
 
+static hyper_param noise_param(bool learned, bool given)
+{
+    return (hyper_param){.lower = NOISE_FLOOR,
+                         .prior_mean = NOISE_PRIOR_MEAN,
+                         .prior_sd = NOISE_PRIOR_SD,
+                         .scale = 1,
+                         .power = 2,
+                         .free = learned,
+                         .given = given};
+}
+
 anygp_status hyper_init(hyper *h, kernel *k, double noise, bool fix_kernel, bool fix_noise, bool prior, anygp_error *e)
 {
     int64_t P = kernel_count(k);
@@ -28,13 +39,7 @@ anygp_status hyper_init(hyper *h, kernel *k, double noise, bool fix_kernel, bool
                                     .free = !fix_kernel && !p->fixed,
                                     .given = p->given};
     }
-    h->param[P] = (hyper_param){.lower = NOISE_FLOOR,
-                                .prior_mean = NOISE_PRIOR_MEAN,
-                                .prior_sd = NOISE_PRIOR_SD,
-                                .scale = 1,
-                                .power = 2,
-                                .free = !fix_noise,
-                                .given = !isnan(noise)};
+    h->param[P] = noise_param(!fix_noise, !isnan(noise));
     for (int64_t i = 0; i < h->count; i++) h->free += h->param[i].free;
     return ANYGP_OK;
 }
@@ -55,6 +60,34 @@ anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e)
     to->free -= from->learn_Z ? from->M * from->D : 0;
     to->learn_Z = false;
     return from->Z ? hyper_set_inducing(to, from->M, from->D, from->Z, from->learn_Z, e) : ANYGP_OK;
+}
+
+anygp_status hyper_gaussian(const hyper *from, double sd_y, hyper *to, anygp_error *e)
+{
+    hyper plain = *from;
+    plain.Z = NULL, plain.M = 0, plain.learn_Z = false;
+    if (from->learn_Z) plain.free -= from->M * from->D;
+    TRY(hyper_copy(&plain, to, e));
+    int64_t P = hyper_kernel_params(to);
+    hyper_param *param = mem_alloc(P + 1, sizeof *param);
+    double *like = mem_alloc(1, sizeof *like);
+    if (!param || !like) {
+        free(param);
+        free(like);
+        hyper_clear(to);
+        return fail_memory(e, "the hyperparameters", (double)(P + 1) * sizeof *param);
+    }
+    memcpy(param, to->param, (size_t)P * sizeof *param);
+    param[P] = noise_param(true, false);
+    param[P].scale = sd_y * sd_y;
+    param[P].lower *= param[P].scale;
+    param[P].prior_mean += log(param[P].scale);
+    like[0] = NOISE_START * param[P].scale;
+    free(to->param);
+    free(to->like);
+    to->param = param, to->like = like, to->likes = 1, to->count = P + 1, to->free = 0;
+    for (int64_t i = 0; i < to->count; i++) to->free += to->param[i].free;
+    return ANYGP_OK;
 }
 
 anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z, bool learn, anygp_error *e)

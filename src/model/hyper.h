@@ -47,6 +47,10 @@ void hyper_clear(hyper *h);
    hyper_defaults(). */
 anygp_status hyper_set_likelihood(hyper *h, const likelihood *l, int64_t sets, bool fix, anygp_error *e);
 
+/* The kernel's part of `from` with plain Gaussian noise instead of its likelihoods, and no inducing inputs;
+   sd_y: of the target. */
+anygp_status hyper_gaussian(const hyper *from, double sd_y, hyper *to, anygp_error *e);
+
 /* Inducing inputs Z[M,D], copied; replaces former ones. */
 anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z, bool learn, anygp_error *e);
 /* Natural parameters a gradient has: `count`, and M D more where the inducing inputs are learned. */

@@ -133,6 +133,9 @@ typedef struct step_context {
     bool learn;   /* hyperparameters and inducing inputs move too */
 } step_context;
 
+typedef void (*state_writer)(void *ctx, const char *name, int64_t count, const double *values);
+typedef bool (*state_reader)(const void *ctx, const char *name, int64_t count, double *values);
+
 typedef struct step_ops {
     /* Once, before the first step, from the hyperparameters' start; jitter is relative. */
     anygp_status (*begin)(void *state, hyper *h, double jitter, anygp_error *e);
@@ -142,10 +145,10 @@ typedef struct step_ops {
     anygp_status (*bound)(void *state, const hyper *h, double *value, anygp_error *e);
     /* The posteriors so far, out[targets]; the state goes on. */
     anygp_status (*posteriors)(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
-    /* What a checkpoint keeps besides h: views of arrays that hold all of the state.  They may have another size each time;
-       restore takes them (of the same names) back after begin(). */
-    int64_t (*arrays)(void *state, named_array *list);
-    anygp_status (*restore)(void *state, hyper *h, const named_array *list, int64_t count, anygp_error *e);
+    /* What a checkpoint keeps, with the hyperparameters: arrays by name (at most 24 characters); restore, after begin(), takes
+       the same ones back and moves h.  False: they are of another run. */
+    anygp_status (*save)(void *state, state_writer put, void *ctx, anygp_error *e);
+    bool (*restore)(void *state, hyper *h, state_reader get, const void *ctx);
 } step_ops;
 
 /* What an update did. */
@@ -177,6 +180,8 @@ struct model_ops {
     const void *family;    /* what tells apart the members of a family that share their functions */
     bool inducing;         /* has inducing inputs, and works on row_blocks */
     bool partition;        /* its blocks are parts of the input space */
+    bool learns_inducing;  /* inducing inputs are learned unless the user fixes them */
+    bool sets;             /* inducing inputs may be in several sets, M+M2 */
     bool no_learning;      /* hyperparameters must be given; it is never asked for a gradient */
     bool made;             /* by model_combine, and to be freed; not one of the list */
     double jitter;         /* relative, to begin with */
@@ -209,6 +214,7 @@ struct model_ops {
 };
 
 extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic;
+extern const model_ops model_svgp, model_solve;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

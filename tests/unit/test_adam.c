@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "infer/adam.h"
+#include "model/adam.h"
 
 enum { N = 4, STEPS = 300 };
 

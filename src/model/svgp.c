@@ -1,0 +1,240 @@
+/* What the blocks of a variational model share, and its head; notation and equations in svgp.h, the pass over rows in
+   svgp_rows.c. */
+#include "model/svgp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/linalg.h"
+
+enum { HALVINGS_MOST = 40 };
+
+/* ---------------------------------------------------------------------------------------- state */
+
+static void copy(int64_t n, const double *from, double *to) { memcpy(to, from, (size_t)n * sizeof *to); }
+
+static void set_to_prior(svgp_q *q)
+{
+    int64_t M = q->M;
+    memset(q->Lambda, 0, (size_t)(M * M) * sizeof(double));
+    for (int64_t i = 0; i < M; i++) q->Lambda[i + i * M] = 1;
+    copy(M * M, q->Lambda, q->F);
+    la_trsm_prepare(M, q->F, M, q->T);
+    memset(q->theta, 0, (size_t)M * sizeof(double));
+    q->trace = (double)M;
+}
+
+static bool q_init(svgp_q *q, int64_t M, double *m)
+{
+    *q = (svgp_q){.M = M,
+                  .Lambda = mem_doubles(M, M),
+                  .F = mem_doubles(M, M),
+                  .T = mem_alloc(la_trsm_size(M), sizeof(double)),
+                  .theta = mem_alloc(M, sizeof(double)),
+                  .m = m};
+    if (!q->Lambda || !q->F || !q->T || !q->theta) return false;
+    set_to_prior(q);
+    return true;
+}
+
+static void place_sets(svgp *s, const problem *p)
+{
+    s->K = p->set_count > 1 ? p->set_count : 1;
+    for (int64_t k = 1; k < s->K; k++) s->set[k] = s->set[k - 1] + p->sets[k - 1];
+    s->set[s->K] = s->Mt;
+}
+
+/* The likelihoods of all targets, as they are before h is known. */
+static bool place_likelihoods(svgp *s, const problem *p)
+{
+    if (!(s->like = mem_zeroed(s->T, sizeof *s->like))) return false;
+    for (int64_t t = 0; t < s->T; t++) s->like[t] = *p->likelihood;
+    s->each = p->likelihood->latents;
+    s->C = s->T * s->each;
+    s->Q = s->T * p->likelihood->columns;
+    s->gaussian = !strcmp(p->likelihood->ops->name, "gaussian");
+    return true;
+}
+
+anygp_status svgp_init(svgp *s, const problem *p, const hyper *h, anygp_error *e)
+{
+    int64_t Mt = h->M + p->mean->p;
+    *s = (svgp){
+        .mean = p->mean, .h = h, .T = p->targets > 1 ? p->targets : 1, .M = h->M, .p = p->mean->p, .Mt = Mt, .D = h->D};
+    bool ok = place_likelihoods(s, p);
+    place_sets(s, p);
+    s->rows = p->blocks->largest;
+    s->L = mem_doubles(s->M, s->M);
+    s->T_L = mem_alloc(la_trsm_size(s->M), sizeof(double));
+    s->m = ok ? mem_zeroed(Mt * s->C, sizeof(double)) : NULL;
+    s->q = ok ? mem_zeroed(s->C * s->K, sizeof *s->q) : NULL;
+    s->work = mem_doubles(Mt, 2 * Mt + 3);
+    ok = ok && s->L && s->T_L && s->m && s->q && s->work;
+    for (int64_t i = 0; ok && i < s->C * s->K; i++) {
+        int64_t c = i / s->K, k = i % s->K;
+        ok = q_init(&s->q[i], s->set[k + 1] - s->set[k], s->m + c * Mt + s->set[k]);
+    }
+    if (ok) return ANYGP_OK;
+    double bytes = 8.0 * (double)Mt * (double)Mt * (3.0 * (double)s->C + 4);
+    svgp_clear(s);
+    return fail_memory(e, "the distribution of the inducing variables", bytes);
+}
+
+void svgp_clear(svgp *s)
+{
+    for (int64_t i = 0; s->q && i < s->C * s->K; i++) {
+        double *const owned[] = {s->q[i].Lambda, s->q[i].F, s->q[i].T, s->q[i].theta};
+        for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
+    }
+    double *const owned[] = {s->L, s->T_L, s->m, s->work};
+    for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
+    free(s->q);
+    free(s->like);
+    *s = (svgp){0};
+}
+
+/* -------------------------------------------------------------------------------------- prepare */
+
+static void take_values(svgp *s, const hyper *h)
+{
+    s->h = h;
+    s->white = kernel_white(h->kernel);
+    for (int64_t t = 0; t < s->T; t++) {
+        likelihood *l = &s->like[t];
+        for (int64_t i = 0; i < l->params; i++) l->value[i] = h->like[t * l->params + i];
+        if (s->gaussian) l->value[0] += s->white;
+    }
+}
+
+/* K_uu without the white terms: inducing inputs are not rows. */
+bool svgp_prepare(svgp *s, const hyper *h, bool grow, double *jitter)
+{
+    int64_t M = s->M;
+    double mean = 0, added;
+    take_values(s, h);
+    if (!kernel_gram_sym(h->kernel, M, h->Z, s->D, s->L, M)) return false;
+    for (int64_t i = 0; i < M; i++) mean += (s->L[i + i * M] -= s->white) / (double)M;
+    if (grow) {
+        if (!la_cholesky(M, s->L, M, *jitter, s->work, &added)) return false;
+        *jitter = mean > 0 ? added / mean : 0;
+    } else {
+        for (int64_t i = 0; i < M; i++) s->L[i + i * M] += *jitter * mean;
+        if (!la_factor(M, s->L, M)) return false;
+    }
+    la_zero_upper(M, s->L, M);
+    la_trsm_prepare(M, s->L, M, s->T_L);
+    s->jitter = *jitter;
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------- q moves */
+
+static bool all_finite(int64_t n, const double *x)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+bool svgp_q_set(svgp_q *q, const double *Lambda, const double *theta, double *work)
+{
+    int64_t M = q->M;
+    double *F = work, *m = work + M * M;
+    copy(M * M, Lambda, F);
+    if (!la_factor(M, F, M)) return false;
+    la_zero_upper(M, F, M);
+    copy(M, theta, m);
+    la_trsv(LA_N, M, F, M, m);
+    la_trsv(LA_T, M, F, M, m);
+    if (!all_finite(M, theta) || !all_finite(M, m)) return false;
+    if (q->Lambda != Lambda) copy(M * M, Lambda, q->Lambda);
+    copy(M * M, F, q->F);
+    copy(M, theta, q->theta);
+    copy(M, m, q->m);
+    la_trsm_prepare(M, q->F, M, q->T);
+    q->trace = la_inverse_norm2(M, q->F, M, F);
+    return true;
+}
+
+/* (1 - rho) Lambda + rho (I + S) and (1 - rho) theta + rho (b + S m). */
+static void next_q(const svgp_q *q, double rho, const double *S, const double *b, double *Lambda, double *theta)
+{
+    int64_t M = q->M;
+    for (int64_t j = 0; j < M; j++)
+        for (int64_t i = j; i < M; i++)
+            Lambda[i + j * M] = (1 - rho) * q->Lambda[i + j * M] + rho * (S[i + j * M] + (i == j));
+    copy(M, b, theta);
+    la_symm(LA_LEFT, M, 1, 1, S, M, q->m, M, 1, theta, M);
+    for (int64_t i = 0; i < M; i++) theta[i] = (1 - rho) * q->theta[i] + rho * theta[i];
+}
+
+static bool move_one(svgp_q *q, double rho, const double *S, const double *b, double *work)
+{
+    int64_t M = q->M;
+    double *Lambda = work + M * M + M, *theta = Lambda + M * M;
+    for (int k = 0; k < HALVINGS_MOST; k++, rho *= 0.5) {
+        next_q(q, rho, S, b, Lambda, theta);
+        if (svgp_q_set(q, Lambda, theta, work)) return true;
+    }
+    return false;
+}
+
+bool svgp_move(svgp *s, const svgp_stat *stat, double rho)
+{
+    const double *S = stat->S;
+    for (int64_t i = 0; i < s->C * s->K; i++) {
+        svgp_q *q = &s->q[i];
+        if (!move_one(q, rho, S, stat->b + (q->m - s->m), s->work)) return false;
+        S += q->M * q->M;
+    }
+    return true;
+}
+
+double svgp_kl(const svgp *s)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < s->C * s->K; i++) {
+        const svgp_q *q = &s->q[i];
+        sum += 0.5 * (q->trace + la_dot(q->M, q->m, q->m) - (double)q->M + la_logdet(q->M, q->F, q->M));
+    }
+    return sum;
+}
+
+/* ------------------------------------------------------------------------------------- gradient */
+
+/* K_uu bar = -L^-T E L^-1 / 2 in place of E, with the share of the jitter, which is relative to the mean diagonal. */
+static double Kuu_bar(const svgp *s, double *E)
+{
+    int64_t M = s->M;
+    double trace = 0, jitter = 0;
+    la_congruence(M, s->L, M, s->T_L, E, M);
+    for (int64_t j = 0; j < M; j++) la_scale(M - j, -0.5, E + j + j * M);
+    for (int64_t i = 0; i < M; i++) jitter += s->jitter * E[i + i * M] / (double)M;
+    for (int64_t i = 0; i < M; i++) trace += E[i + i * M] += jitter;
+    return trace;
+}
+
+/* White is on the diagonal of kernel_gram_sym alone: what it has there more than kernel_diag. */
+static bool white_reverse(const svgp *s, double g, double *gp)
+{
+    double minus = -g;
+    if (!kernel_has_white(s->h->kernel)) return true;
+    kernel_diag_reverse(s->h->kernel, 1, s->h->Z, s->D, &minus, gp, NULL, 0);
+    return kernel_gram_sym_reverse(s->h->kernel, 1, s->h->Z, s->D, &g, 1, gp, NULL, 0);
+}
+
+bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp)
+{
+    const kernel *k = s->h->kernel;
+    int64_t P = hyper_kernel_params(s->h);
+    double white = *stat->white - Kuu_bar(s, stat->E);
+    if (!kernel_gram_sym_reverse(k, s->M, s->h->Z, s->D, stat->E, s->M, stat->kernel, stat->Z, s->D)) return false;
+    for (int64_t t = 0; s->gaussian && t < s->T; t++) white += stat->like[t];
+    if (!white_reverse(s, white, stat->kernel)) return false;
+    copy(P, stat->kernel, gp);
+    copy(s->h->likes, stat->like, gp + P);
+    if (stat->Z) copy(s->M * s->D, stat->Z, gp + s->h->count);
+    return true;
+}

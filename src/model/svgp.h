@@ -1,0 +1,93 @@
+/* Stochastic variational Gaussian processes (003, eq. 17; 004, eq. 4 and 6): svgp, solve, ivsgpr, odvgp.
+
+   u = L v, K_uu = L L' over all inducing inputs Z, so that v ~ N(0, I); A = L^-1 K_uf (M x n); a prior mean h(x)'b with
+   b ~ N(0, B I) is p further rows sqrt(B) h(x) of A, and Mt = M + p.  Each of C latent functions has
+       q(v_c) = N(m_c, V_c),   V_c block-diagonal over K sets,   Lambda_ck = V_ck^-1 = F F',
+       mu_c = A'm_c,           var_ci = k_ii - |a_i|^2 + sum_k |F_ck^-1 a_ik|^2
+   and the bound is  sum_i w_i E[log p(y_i | f_i)] - sum_ck KL(q(v_ck) || N(0, I)).
+
+   One set is SVGP.  Several are SOLVE-GP: L is the joint factor, whose k-th block row is what 004 calls the orthogonal process of
+   set k, C_vv = K_vv - K_vu K_uu^-1 K_uv, so that v of set k is v_perp whitened (its appendix F; predictions eq. 23, 24).
+
+   With g = w dE/dmu, d = w dE/dvar the statistics of a block are
+       b_c = A g_c,   S_ck = -2 A_k diag(d_c) A_k'            natural gradient of q (step rho; exact for Gaussian noise at rho = 1):
+           Lambda_ck <- (1 - rho) Lambda_ck + rho (I + S_ck),   theta_ck <- (1 - rho) theta_ck + rho (b_ck + S_ck m_ck)
+       Abar = sum_c [m_c g_c' + 2 V_c A diag(d_c)] - 2 A diag(sum_c d_c)        (the last in the M rows of L^-1 K_uf)
+       K_uf bar = L^-T Abar,   E = lower triangle of sum Abar A', mirrored,   K_uu bar = -L^-T E L^-1 / 2.
+   All of it only adds over rows, so value, gradient and step take one pass of the driver.
+
+   Cost of a step over n rows, C = K = 1: 6 M^2 n (three pairs of triangular solves and products) + 2 M^3 (factors of K_uu and
+   Lambda, tr V, K_uu bar); each further latent 3 M^2 n.  Memory: (3 C + 4) M^2, and a piece of rows a thread. */
+#ifndef MODEL_SVGP_H
+#define MODEL_SVGP_H
+
+#include "model/adam.h"
+#include "model/block_model.h"
+#include "model/model.h"
+
+/* q of one latent and set, natural parameters first. */
+typedef struct svgp_q {
+    int64_t M;
+    double *Lambda; /* M x M, lower triangle */
+    double *F;      /* its factor, zeros above */
+    double *T;      /* of la_trsm_prepare(F) */
+    double *theta;  /* Lambda m */
+    double *m;      /* a part of svgp.m */
+    double trace;   /* of V */
+} svgp_q;
+
+enum { SVGP_SETS = 8 }; /* at most */
+
+/* What all blocks share. */
+typedef struct svgp {
+    const basis *mean;
+    const hyper *h;                /* of the last prepare */
+    int64_t T;                     /* targets */
+    likelihood *like;              /* T, with the values of h */
+    int64_t C, each;               /* latents: all, and those of a target */
+    int64_t Q;                     /* numbers of y a row has */
+    int64_t M, p, Mt, D;           /* inducing inputs, basis functions, both, inputs */
+    int64_t K, set[SVGP_SETS + 1]; /* set k is rows set[k] .. set[k+1]-1 of A; the basis functions belong to the last */
+    int64_t rows;                  /* a block has at most so many: numbers the rows */
+    double white, jitter;
+    bool gaussian; /* white noise then is noise of y, else of f */
+    bool learn;    /* statistics have the hyperparameters' gradient */
+    random_stream random;
+    double *L, *T_L; /* M x M, la_trsm_prepare of it */
+    double *m;       /* Mt x C */
+    svgp_q *q;       /* C x K, the sets of a latent one after the other */
+    double *work;    /* 2 Mt^2 + 2 Mt */
+} svgp;
+
+anygp_status svgp_init(svgp *s, const problem *p, const hyper *h, anygp_error *e);
+void svgp_clear(svgp *s); /* accepts a half-built one */
+
+/* L at h and the likelihoods' values; *jitter is relative and grows only if allowed.  False: K_uu has no factor. */
+bool svgp_prepare(svgp *s, const hyper *h, bool grow, double *jitter);
+
+/* Statistics of a block: the expected log likelihood, its gradient, b, S, and with `learn` the adjoints. */
+extern const block_model svgp_rows;
+
+typedef struct svgp_stat {
+    double *value;  /* 1 */
+    double *like;   /* T params: gradient of the likelihoods' parameters */
+    double *b;      /* Mt x C */
+    double *S;      /* for each latent and set M_k x M_k, lower triangles */
+    double *E;      /* M x M, lower triangle; this and what follows with `learn` only */
+    double *kernel; /* kernel parameters */
+    double *white;  /* 1: adjoint of the variance of white terms */
+    double *Z;      /* M x D, where the inducing inputs are learned; else NULL */
+} svgp_stat;
+svgp_stat svgp_stat_place(const svgp *s, double *at);
+
+/* Sum of the KL of all q to their priors. */
+double svgp_kl(const svgp *s);
+/* One natural step of every q, each halved until its Lambda is positive definite; false: one of them cannot move at all. */
+bool svgp_move(svgp *s, const svgp_stat *stat, double rho);
+/* From the summed adjoints, which are used up, to gp[hyper_size(h)].  False: no memory. */
+bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp);
+
+/* q from Lambda and theta alone; false: it is no distribution, and q is as before. */
+bool svgp_q_set(svgp_q *q, const double *Lambda, const double *theta, double *work);
+
+#endif

@@ -1,0 +1,282 @@
+/* svgp and solve as models that learn by steps: natural gradients for q, Adam for the hyperparameters and inducing inputs,
+   both from one pass over the sample. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "linalg/linalg.h"
+#include "model/svgp_posterior.h"
+
+static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5;
+
+typedef struct svgp_state {
+    svgp s;
+    const problem *problem;
+    driver *driver;
+    double *stat;
+    double jitter;
+    bool prepared; /* L is that of h */
+    adam adam;     /* of u, the free hyperparameters */
+    double *u, *gu, *before, *gp;
+    double *numbers; /* of a checkpoint: Adam's t, jitter */
+} svgp_state;
+
+enum { NUMBER_ADAM, NUMBER_JITTER, NUMBERS };
+
+/* ---------------------------------------------------------------------------------------- state */
+
+static int64_t latents_of(const problem *p)
+{
+    return (p->targets > 1 ? p->targets : 1) * (p->likelihood ? p->likelihood->latents : 1);
+}
+
+/* M x M arrays, and for each thread its sums and a piece of rows. */
+static double svgp_bytes(const problem *p)
+{
+    double Mt = (double)(p->subset + p->mean->p), C = (double)latents_of(p), threads = threads_max();
+    double rows = (double)(p->blocks->largest < DRIVER_PIECE ? p->blocks->largest : DRIVER_PIECE);
+    double sums = Mt * Mt * (C + 1), piece = rows * (Mt * (C + 2) + (double)p->blocks->D + 5 * C);
+    return 8.0 * (Mt * Mt * (2 * C + 4) + sums * (2 + threads) + threads * piece);
+}
+
+static int64_t svgp_size(const problem *p) { return p->subset; }
+static double svgp_rows_behind(const void *state) { return ((const svgp_state *)state)->problem->blocks->total; }
+
+static void svgp_close(void *state)
+{
+    svgp_state *q = state;
+    if (!q) return;
+    svgp_clear(&q->s);
+    driver_close(q->driver);
+    adam_clear(&q->adam);
+    double *const owned[] = {q->stat, q->u, q->gu, q->before, q->gp, q->numbers};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(q);
+}
+
+static anygp_status allocate(svgp_state *q, const hyper *h, anygp_error *e)
+{
+    q->s.learn = true; /* the longest statistics */
+    int64_t size = svgp_rows.stat_size(&q->s);
+    q->stat = mem_alloc(size, sizeof(double));
+    q->u = mem_alloc(h->free, sizeof(double));
+    q->gu = mem_alloc(h->free, sizeof(double));
+    q->before = mem_alloc(h->free, sizeof(double));
+    q->gp = mem_alloc(hyper_size(h), sizeof(double));
+    q->numbers = mem_zeroed(NUMBERS, sizeof(double));
+    if (q->stat && q->u && q->gu && q->before && q->gp && q->numbers) return adam_init(&q->adam, h->free, e);
+    return fail_memory(e, "the sums", 8.0 * (double)size);
+}
+
+static anygp_status svgp_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    svgp_state *q = calloc(1, sizeof *q);
+    (void)self;
+    if (!q) return fail_memory(e, "the model", sizeof *q);
+    q->problem = p;
+    TRY_DONE(svgp_init(&q->s, p, h, e));
+    TRY_DONE(driver_open(&svgp_rows, p->blocks, p->comm, 0, &q->driver, e));
+    TRY_DONE(allocate(q, h, e));
+done:
+    if (ANYGP_FAILED(status))
+        svgp_close(q);
+    else
+        *state = q;
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- steps */
+
+static anygp_status no_factor(anygp_error *e)
+{
+    return fail_with(
+        e, ANYGP_ERR_NUMERIC,
+        "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of them "
+        "or another kernel");
+}
+
+/* L at h: with the jitter so far, or where that does not suffice with more. */
+static anygp_status prepare(svgp_state *q, const hyper *h, anygp_error *e)
+{
+    if (q->prepared) return ANYGP_OK;
+    q->prepared = svgp_prepare(&q->s, h, false, &q->jitter);
+    if (q->prepared) return ANYGP_OK;
+    double jitter = fmax(q->jitter, 1e-10);
+    if (!svgp_prepare(&q->s, h, true, &jitter) || jitter > JITTER_MOST) return no_factor(e);
+    q->jitter = jitter, q->prepared = true;
+    return ANYGP_OK;
+}
+
+static anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e)
+{
+    svgp_state *q = state;
+    q->jitter = jitter, q->prepared = svgp_prepare(&q->s, h, true, &q->jitter);
+    hyper_pack(h, q->u);
+    return q->prepared ? ANYGP_OK : no_factor(e);
+}
+
+/* The noise of Gaussian targets by a natural step: n rows know log s2 to a precision of n / 2, so that
+   log s2 += rho (mean of (y - mu)^2 + var over s2 - 1), which at rho = 1 comes close to the best s2 for this q.  Adam, which
+   does not know how far it is, takes hundreds of steps for it.  gu: the gradient in u. */
+static void move_noise(svgp_state *q, const hyper *h, double rho)
+{
+    double precision = 0.5 * q->problem->blocks->total;
+    int64_t f = 0, P = hyper_kernel_params(h);
+    for (int64_t i = 0; i < h->count; i++) {
+        if (!h->param[i].free) continue;
+        if (i >= P) q->u[f] = q->before[f] + fmin(fmax(rho * q->gu[f] / precision, -NOISE_STEP), NOISE_STEP);
+        f++;
+    }
+}
+
+/* A place where K_uu has no factor is not gone to.  Over ranks all go where rank 0 goes. */
+static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now, anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    size_t bytes = (size_t)h->free * sizeof(double);
+    hyper_chain(h, q->gp, q->gu);
+    hyper_log_prior(h, q->gu);
+    memcpy(q->before, q->u, bytes);
+    adam_step(&q->adam, now->rate, q->gu, q->u);
+    if (q->s.gaussian) move_noise(q, h, now->rho);
+    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->u, e));
+    hyper_unpack(h, q->u);
+    q->prepared = false;
+    if (!ANYGP_FAILED(prepare(q, h, e))) return ANYGP_OK;
+    memcpy(q->u, q->before, bytes);
+    hyper_unpack(h, q->u);
+    return prepare(q, h, e);
+}
+
+static anygp_status statistics(svgp_state *q, const hyper *h, const step_context *c, bool learn, svgp_stat *stat,
+                               anygp_error *e)
+{
+    TRY(prepare(q, h, e));
+    q->s.learn = learn;
+    q->s.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
+    TRY(driver_stat(q->driver, &q->s, c->count, c->which, c->scale, q->stat, e));
+    *stat = svgp_stat_place(&q->s, q->stat);
+    return ANYGP_OK;
+}
+
+static anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
+{
+    svgp_state *q = state;
+    svgp_stat stat;
+    bool learn = c->learn && h->free > 0;
+    TRY(statistics(q, h, c, learn, &stat, e));
+    *value = *stat.value - svgp_kl(&q->s);
+    if (learn && !svgp_gradient(&q->s, &stat, q->gp)) return fail_memory(e, "kernel tiles", 0);
+    if (!svgp_move(&q->s, &stat, c->rho))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "a step of any size leads to a precision that is not positive definite");
+    return learn ? move_hyper(q, h, c, e) : ANYGP_OK;
+}
+
+static anygp_status svgp_bound(void *state, const hyper *h, double *value, anygp_error *e)
+{
+    svgp_state *q = state;
+    svgp_stat stat;
+    TRY(statistics(q, h, &(step_context){.scale = 1, .seed = q->problem->seed}, false, &stat, e));
+    *value = *stat.value - svgp_kl(&q->s);
+    return isfinite(*value) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
+}
+
+static anygp_status svgp_posteriors(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
+{
+    svgp_state *q = state;
+    TRY(prepare(q, h, e));
+    *jitter = q->jitter;
+    for (int64_t t = 0; t < q->s.T; t++) {
+        anygp_status status = svgp_posterior_new(&q->s, t, &out[t], e);
+        for (int64_t i = 0; ANYGP_FAILED(status) && i < t; i++) out[i]->ops->free(out[i]), out[i] = NULL;
+        if (ANYGP_FAILED(status)) return status;
+    }
+    return ANYGP_OK;
+}
+
+/* ---------------------------------------------------------------------------------- checkpoints */
+
+/* Natural parameters of all q, one after the other: C K squares do not fit a list of names. */
+static anygp_status svgp_save(void *state, state_writer put, void *ctx, anygp_error *e)
+{
+    svgp_state *q = state;
+    char name[32];
+    q->numbers[NUMBER_ADAM] = (double)q->adam.t, q->numbers[NUMBER_JITTER] = q->jitter;
+    put(ctx, "numbers", NUMBERS, q->numbers);
+    put(ctx, "u", q->adam.n, q->u);
+    put(ctx, "adam_first", q->adam.n, q->adam.first);
+    put(ctx, "adam_second", q->adam.n, q->adam.second);
+    for (int64_t i = 0; i < q->s.C * q->s.K; i++) {
+        const svgp_q *one = &q->s.q[i];
+        snprintf(name, sizeof name, "Lambda%lld", (long long)i);
+        put(ctx, name, one->M * one->M, one->Lambda);
+        snprintf(name, sizeof name, "theta%lld", (long long)i);
+        put(ctx, name, one->M, one->theta);
+    }
+    (void)e;
+    return ANYGP_OK;
+}
+
+static bool restore_q(svgp_state *q, state_reader get, const void *ctx)
+{
+    int64_t most = q->s.Mt;
+    char name[32];
+    double *Lambda = mem_doubles(most, most), *theta = mem_alloc(most, sizeof *theta);
+    bool ok = Lambda && theta;
+    for (int64_t i = 0; ok && i < q->s.C * q->s.K; i++) {
+        svgp_q *one = &q->s.q[i];
+        snprintf(name, sizeof name, "Lambda%lld", (long long)i);
+        ok = get(ctx, name, one->M * one->M, Lambda);
+        snprintf(name, sizeof name, "theta%lld", (long long)i);
+        ok = ok && get(ctx, name, one->M, theta) && svgp_q_set(one, Lambda, theta, q->s.work);
+    }
+    free(Lambda);
+    free(theta);
+    return ok;
+}
+
+static bool svgp_restore(void *state, hyper *h, state_reader get, const void *ctx)
+{
+    svgp_state *q = state;
+    bool ok = get(ctx, "numbers", NUMBERS, q->numbers) && get(ctx, "u", q->adam.n, q->u) &&
+              get(ctx, "adam_first", q->adam.n, q->adam.first) && get(ctx, "adam_second", q->adam.n, q->adam.second) &&
+              restore_q(q, get, ctx);
+    if (!ok) return false;
+    q->adam.t = (int64_t)q->numbers[NUMBER_ADAM], q->jitter = q->numbers[NUMBER_JITTER];
+    hyper_unpack(h, q->u);
+    q->prepared = false;
+    return true;
+}
+
+static const step_ops svgp_steps = {.begin = svgp_begin,
+                                    .step = svgp_step,
+                                    .bound = svgp_bound,
+                                    .posteriors = svgp_posteriors,
+                                    .save = svgp_save,
+                                    .restore = svgp_restore};
+
+/* ---------------------------------------------------------------------------------- the models */
+
+#define SVGP_MODEL(id, text, many)                                                                                     \
+    const model_ops model_##id = {.name = #id,                                                                         \
+                                  .summary = text,                                                                     \
+                                  .objective = "lower bound",                                                          \
+                                  .inducing = true,                                                                    \
+                                  .learns_inducing = true,                                                             \
+                                  .sets = many,                                                                        \
+                                  .jitter = 1e-8,                                                                      \
+                                  .subset = 512,                                                                       \
+                                  .bytes = svgp_bytes,                                                                 \
+                                  .size = svgp_size,                                                                   \
+                                  .open = svgp_open,                                                                   \
+                                  .rows = svgp_rows_behind,                                                            \
+                                  .close = svgp_close,                                                                 \
+                                  .load = svgp_load,                                                                   \
+                                  .steps = &svgp_steps};
+
+SVGP_MODEL(svgp, "stochastic variational GP", false)
+SVGP_MODEL(solve, "sparse orthogonal variational inference", true)

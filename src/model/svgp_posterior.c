@@ -1,0 +1,230 @@
+#include "model/svgp_posterior.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/linalg.h"
+#include "model/sparse.h"
+
+static int64_t set_size(const svgp_posterior *p, int64_t k) { return p->set[k + 1] - p->set[k]; }
+
+static void posterior_free(posterior *base)
+{
+    svgp_posterior *p = (svgp_posterior *)base;
+    if (!p) return;
+    kernel_free(base->kernel);
+    basis_clear(&base->mean);
+    for (int k = 0; k < SVGP_SETS; k++) free(p->F[k]);
+    double *const owned[] = {p->Z, p->L, p->m, p->sizes};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(p);
+}
+
+/* A, and a copy that F^-1 is applied to. */
+static int64_t work_doubles(const posterior *base, int64_t n) { return 2 * n * ((const svgp_posterior *)base)->Mt; }
+
+static anygp_status features(const svgp_posterior *p, int64_t n, const double *X, int64_t ldx, double *A,
+                             anygp_error *e)
+{
+    const posterior *b = &p->base;
+    bool ok = sparse_features(b->n, p->Z, p->L, NULL, b->kernel, &b->mean, b->D, n, X, ldx, A);
+    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+}
+
+/* U = F^-1 A of latent c. */
+static void spread(const svgp_posterior *p, int64_t c, int64_t n, const double *A, double *U)
+{
+    memcpy(U, A, (size_t)(p->Mt * n) * sizeof *U);
+    for (int64_t k = 0; k < p->K; k++) {
+        int64_t M = set_size(p, k);
+        la_trsm(LA_LEFT, LA_N, M, n, 1, p->F[k] + c * M * M, M, U + p->set[k], p->Mt);
+    }
+}
+
+static anygp_status marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
+                             double *variance, anygp_error *e)
+{
+    const svgp_posterior *p = (const svgp_posterior *)base;
+    double *A = work, *U = work + n * p->Mt;
+    TRY(features(p, n, X, ldx, A, e));
+    la_gemm(LA_T, LA_N, n, base->latents, p->Mt, 1, A, p->Mt, p->m, p->Mt, 0, mean, n);
+    if (!variance) return ANYGP_OK;
+    kernel_diag(base->kernel, n, X, ldx, variance);
+    for (int64_t j = 0; j < n; j++)
+        variance[j] = fmax(variance[j] - la_dot(base->n, A + j * p->Mt, A + j * p->Mt), 0) + p->white_in_f;
+    for (int64_t c = base->latents; c-- > 0;) { /* the first one last: it holds what all begin with */
+        spread(p, c, n, A, U);
+        for (int64_t j = 0; j < n; j++) variance[c * n + j] = variance[j] + la_dot(p->Mt, U + j * p->Mt, U + j * p->Mt);
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
+                          double *covariance, int64_t ldc, anygp_error *e)
+{
+    const svgp_posterior *p = (const svgp_posterior *)base;
+    double *A = work, *U = work + n * p->Mt;
+    TRY(features(p, n, X, ldx, A, e));
+    la_gemm(LA_T, LA_N, n, base->latents, p->Mt, 1, A, p->Mt, p->m, p->Mt, 0, mean, n);
+    for (int64_t c = 0; c < base->latents; c++) {
+        double *S = covariance + c * ldc * n;
+        if (!kernel_gram_sym(base->kernel, n, X, ldx, S, ldc)) return fail_memory(e, "kernel tiles", 0);
+        for (int64_t j = 0; j < n; j++) S[j + j * ldc] += p->white_in_f - kernel_white(base->kernel);
+        la_syrk(LA_T, n, base->n, -1, A, p->Mt, 1, S, ldc);
+        spread(p, c, n, A, U);
+        la_syrk(LA_T, n, p->Mt, 1, U, p->Mt, 1, S, ldc);
+    }
+    return ANYGP_OK;
+}
+
+static int64_t arrays(posterior *base, named_array *list)
+{
+    static const char *const names[SVGP_SETS] = {"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8"};
+    svgp_posterior *p = (svgp_posterior *)base;
+    int64_t k = 0, C = base->latents;
+    list[k++] = (named_array){"Z", base->D, base->n, p->Z, false};
+    list[k++] = (named_array){"L", base->n, base->n, p->L, true};
+    list[k++] = (named_array){"m", p->Mt, C, p->m, false};
+    list[k++] = (named_array){"sets", p->K, 1, p->sizes, false};
+    for (int64_t i = 0; i < p->K; i++)
+        list[k++] = (named_array){names[i], set_size(p, i), set_size(p, i) * C, p->F[i], C == 1};
+    return k;
+}
+
+static const posterior_ops svgp_posterior_ops = {
+    .work_doubles = work_doubles, .marginal = marginal, .joint = joint, .arrays = arrays, .free = posterior_free};
+
+/* ------------------------------------------------------------------------------- from the training */
+
+static double *copied(int64_t rows, int64_t cols, const double *from)
+{
+    double *to = mem_doubles(rows, cols);
+    if (to) memcpy(to, from, (size_t)(rows * cols) * sizeof *to);
+    return to;
+}
+
+static bool copy_q(const svgp *s, int64_t t, svgp_posterior *p)
+{
+    for (int64_t k = 0; k < s->K; k++) {
+        int64_t M = set_size(p, k), first = t * s->each;
+        if (!(p->F[k] = mem_doubles(M, M * s->each))) return false;
+        p->sizes[k] = (double)M;
+        for (int64_t c = 0; c < s->each; c++)
+            memcpy(p->F[k] + c * M * M, s->q[(first + c) * s->K + k].F, (size_t)(M * M) * sizeof(double));
+    }
+    return true;
+}
+
+anygp_status svgp_posterior_new(const svgp *s, int64_t t, posterior **out, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    svgp_posterior *p = calloc(1, sizeof *p);
+    if (!p) return fail_memory(e, "the posterior", sizeof *p);
+    p->base = (posterior){.ops = &svgp_posterior_ops, .D = s->D, .n = s->M, .latents = s->each};
+    p->base.noise = s->gaussian ? s->h->like[t] : 0;
+    p->white_in_f = s->gaussian ? 0 : s->white;
+    p->Mt = s->Mt, p->K = s->K;
+    memcpy(p->set, s->set, sizeof p->set);
+    TRY_DONE(basis_copy(s->mean, &p->base.mean, e));
+    p->base.kernel = kernel_copy(s->h->kernel);
+    p->Z = copied(s->M, s->D, s->h->Z);
+    p->L = copied(s->M, s->M, s->L);
+    p->m = copied(s->Mt, s->each, s->m + t * s->each * s->Mt);
+    p->sizes = mem_alloc(s->K, sizeof(double));
+    if (!p->base.kernel || !p->Z || !p->L || !p->m || !p->sizes || !copy_q(s, t, p))
+        status = fail_memory(e, "the posterior", 8.0 * (double)(s->Mt * s->Mt) * (double)(1 + s->each));
+done:
+    if (ANYGP_FAILED(status))
+        posterior_free(&p->base);
+    else
+        *out = &p->base;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------ from a file */
+
+static anygp_status damaged(const char *what, anygp_error *e)
+{
+    return fail_with(e, ANYGP_ERR_FILE, "the model file's %s are not valid; it is damaged", what);
+}
+
+static named_array *find(named_array *list, int64_t count, const char *name, anygp_error *e)
+{
+    named_array *a = (named_array *)named_array_find(list, count, name);
+    if (!a) (void)fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete", name);
+    return a;
+}
+
+/* Sizes that are whole, positive and add up to Mt. */
+static bool read_sets(const named_array *sizes, int64_t Mt, svgp_posterior *p)
+{
+    if (sizes->cols != 1 || sizes->rows < 1 || sizes->rows > SVGP_SETS) return false;
+    p->K = sizes->rows;
+    for (int64_t k = 0; k < p->K; k++) {
+        double M = sizes->values[k];
+        if (!(M >= 1) || M != floor(M) || M > (double)(Mt - p->set[k])) return false;
+        p->set[k + 1] = p->set[k] + (int64_t)M;
+    }
+    return p->set[p->K] == Mt;
+}
+
+static bool positive_diagonal(int64_t M, const double *F)
+{
+    for (int64_t i = 0; i < M; i++)
+        if (!(F[i + i * M] > 0)) return false;
+    return true;
+}
+
+static double *take(named_array *a)
+{
+    double *values = a->values;
+    a->values = NULL;
+    return values;
+}
+
+/* The factors of all sets, checked; taken by the caller once everything is known to be there. */
+static anygp_status find_factors(const svgp_posterior *p, named_array *list, int64_t count, int64_t C,
+                                 named_array **factor, anygp_error *e)
+{
+    for (int64_t k = 0; k < p->K; k++) {
+        char name[8];
+        int64_t M = set_size(p, k);
+        snprintf(name, sizeof name, "F%lld", (long long)k + 1);
+        if (!(factor[k] = find(list, count, name, e))) return ANYGP_ERR_FILE;
+        if (factor[k]->rows != M || factor[k]->cols != M * C) return damaged("factors", e);
+        for (int64_t c = 0; c < C; c++)
+            if (!positive_diagonal(M, factor[k]->values + c * M * M)) return damaged("factors", e);
+    }
+    return ANYGP_OK;
+}
+
+anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                       int64_t count, posterior **out, anygp_error *e)
+{
+    named_array *Z = find(list, count, "Z", e), *L = find(list, count, "L", e), *m = find(list, count, "m", e);
+    named_array *sizes = find(list, count, "sets", e), *factor[SVGP_SETS];
+    svgp_posterior found = {0};
+    (void)self;
+    if (!Z || !L || !m || !sizes) return ANYGP_ERR_FILE;
+    int64_t M = Z->cols, Mt = M + mean->p;
+    if (Z->rows != D || L->rows != M || L->cols != M || m->rows != Mt || m->cols < 1 ||
+        !positive_diagonal(M, L->values))
+        return damaged("inducing inputs", e);
+    if (!read_sets(sizes, Mt, &found)) return damaged("sets of inducing inputs", e);
+    TRY(find_factors(&found, list, count, m->cols, factor, e));
+    svgp_posterior *p = calloc(1, sizeof *p);
+    if (!p) return fail_memory(e, "the posterior", sizeof *p);
+    *p = found;
+    p->base = (posterior){
+        .ops = &svgp_posterior_ops, .kernel = k, .noise = noise, .mean = *mean, .D = D, .n = M, .latents = m->cols};
+    *mean = (basis){0};
+    p->Mt = Mt;
+    p->white_in_f = noise > 0 ? 0 : kernel_white(k);
+    p->Z = take(Z), p->L = take(L), p->m = take(m), p->sizes = take(sizes);
+    for (int64_t i = 0; i < p->K; i++) p->F[i] = take(factor[i]);
+    *out = &p->base;
+    return ANYGP_OK;
+}

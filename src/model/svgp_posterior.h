@@ -1,0 +1,23 @@
+/* Predictions of a variational model (004, eq. 23 and 24): with a = L^-1 k_u over the basis functions, latent c has
+       mean a'm_c,   covariance k(x, x') - a'a' + sum_k (F_ck^-1 a_k)'(F_ck^-1 a'_k)        (notation of svgp.h) */
+#ifndef MODEL_SVGP_POSTERIOR_H
+#define MODEL_SVGP_POSTERIOR_H
+
+#include "model/svgp.h"
+
+typedef struct svgp_posterior {
+    posterior base;
+    int64_t Mt, K, set[SVGP_SETS + 1];
+    double *Z, *L;
+    double *m;            /* Mt x C */
+    double *F[SVGP_SETS]; /* of set k: M_k x M_k for each latent, one after the other */
+    double *sizes;        /* K: as an array of the file */
+    double white_in_f;    /* variance of white terms, where they are part of f rather than of y */
+} svgp_posterior;
+
+/* Of target t: copies what it needs of s. */
+anygp_status svgp_posterior_new(const svgp *s, int64_t t, posterior **out, anygp_error *e);
+anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                       int64_t count, posterior **out, anygp_error *e);
+
+#endif

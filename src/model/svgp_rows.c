@@ -1,0 +1,205 @@
+/* The pass over rows of a variational model: expected log likelihood, natural gradient of q and, where hyperparameters are
+   learned, the adjoints, all at once; equations in svgp.h. */
+#include <math.h>
+#include <string.h>
+
+#include "linalg/linalg.h"
+#include "model/sparse.h"
+#include "model/svgp.h"
+
+static int64_t params_of(const svgp *s) { return s->T * s->like->params; }
+
+/* Squares of all S. */
+static int64_t squares(const svgp *s)
+{
+    int64_t sum = 0;
+    for (int64_t k = 0; k < s->K; k++) sum += (s->set[k + 1] - s->set[k]) * (s->set[k + 1] - s->set[k]);
+    return s->C * sum;
+}
+
+svgp_stat svgp_stat_place(const svgp *s, double *at)
+{
+    svgp_stat t = {.value = at};
+    t.like = t.value + 1;
+    t.b = t.like + params_of(s);
+    t.S = t.b + s->Mt * s->C;
+    if (!s->learn) return t;
+    t.E = t.S + squares(s);
+    t.kernel = t.E + s->M * s->M;
+    t.white = t.kernel + hyper_kernel_params(s->h);
+    t.Z = s->h->learn_Z ? t.white + 1 : NULL;
+    return t;
+}
+
+static int64_t stat_size(const void *shared)
+{
+    const svgp *s = shared;
+    int64_t size = 1 + params_of(s) + s->Mt * s->C + squares(s);
+    if (!s->learn) return size;
+    return size + s->M * s->M + hyper_kernel_params(s->h) + 1 + (s->h->learn_Z ? s->M * s->D : 0);
+}
+
+/* ------------------------------------------------------------------------------------ workspace */
+
+/* n rows.  U: F^-1 A of each latent, later V A, later A (-2 d)^1/2. */
+typedef struct pieces {
+    double *A, *U, *Abar;
+    double *mu, *var, *dmu, *dvar; /* n x C */
+    double *rest;                  /* n: k - |a|^2, later sum_c d_c */
+    double *Y;                     /* n x columns of one target */
+} pieces;
+
+static pieces place(const svgp *s, int64_t n, double *at)
+{
+    pieces p = {.A = at};
+    p.Abar = p.A + s->Mt * n;
+    p.U = p.Abar + s->Mt * n;
+    p.mu = p.U + s->Mt * n * s->C;
+    p.var = p.mu + n * s->C;
+    p.dmu = p.var + n * s->C;
+    p.dvar = p.dmu + n * s->C;
+    p.rest = p.dvar + n * s->C;
+    p.Y = p.rest + n;
+    return p;
+}
+
+static int64_t work_doubles(const void *shared, int64_t n)
+{
+    const svgp *s = shared;
+    return n * (s->Mt * (2 + s->C) + 4 * s->C + 1 + s->like->columns);
+}
+
+static int64_t keep_nothing(const void *shared, int64_t n) { return (void)shared, (void)n, 0; }
+
+/* --------------------------------------------------------------------------------------- forward */
+
+static void residuals(const svgp *s, const row_block *b, const double *A, double *rest)
+{
+    kernel_diag(s->h->kernel, b->n, b->X, s->D, rest);
+    for (int64_t j = 0; j < b->n; j++) {
+        const double *a = A + j * s->Mt;
+        rest[j] = fmax(rest[j] - la_dot(s->M, a, a), 0) + (s->gaussian ? 0 : s->white);
+    }
+}
+
+/* U = F^-1 A by sets, var = rest + |u|^2. */
+static void variances(const svgp *s, int64_t c, int64_t n, const pieces *p)
+{
+    double *U = p->U + c * s->Mt * n, *var = p->var + c * n;
+    memcpy(U, p->A, (size_t)(s->Mt * n) * sizeof *U);
+    for (int64_t k = 0; k < s->K; k++) {
+        const svgp_q *q = &s->q[c * s->K + k];
+        la_trsm_prepared(LA_LEFT, LA_N, q->M, n, q->F, q->M, q->T, U + s->set[k], s->Mt);
+    }
+    for (int64_t j = 0; j < n; j++) var[j] = p->rest[j] + la_dot(s->Mt, U + j * s->Mt, U + j * s->Mt);
+}
+
+static bool forward(const svgp *s, const row_block *b, const pieces *p)
+{
+    const hyper *h = s->h;
+    if (!sparse_features(s->M, h->Z, s->L, s->T_L, h->kernel, s->mean, s->D, b->n, b->X, s->D, p->A)) return false;
+    residuals(s, b, p->A, p->rest);
+    la_gemm(LA_T, LA_N, b->n, s->C, s->Mt, 1, p->A, s->Mt, s->m, s->Mt, 0, p->mu, b->n);
+    for (int64_t c = 0; c < s->C; c++) variances(s, c, b->n, p);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------ likelihood */
+
+static bool expectations(const svgp *s, const row_block *b, const pieces *p, svgp_stat *stat)
+{
+    int64_t n = b->n, columns = s->like->columns;
+    for (int64_t t = 0; t < s->T; t++) {
+        const likelihood *l = &s->like[t];
+        const double *y = b->y;
+        int64_t at = t * s->each * n;
+        if (s->T > 1) {
+            for (int64_t i = 0; i < n; i++)
+                memcpy(p->Y + i * columns, b->y + i * s->Q + t * columns, (size_t)columns * sizeof(double));
+            y = p->Y;
+        }
+        *stat->value +=
+            l->ops->expect(l, n, y, b->w, p->mu + at, p->var + at, n, s->random, b->index * s->rows + b->first,
+                           p->dmu + at, p->dvar + at, stat->like + t * l->params);
+    }
+    return isfinite(*stat->value);
+}
+
+/* ------------------------------------------------------------------------------------ adjoints */
+
+/* S += -2 A diag(d) A': columns of one sign after those of the other, so that two rank-k updates do it. */
+static void curvature(const svgp *s, int64_t c, int64_t n, const pieces *p, double *S)
+{
+    double *U = p->U + c * s->Mt * n;
+    const double *d = p->dvar + c * n;
+    int64_t front = 0, back = n;
+    for (int64_t j = 0; j < n; j++) {
+        double *u = U + (d[j] <= 0 ? front++ : --back) * s->Mt, root = sqrt(2 * fabs(d[j]));
+        const double *a = p->A + j * s->Mt;
+        for (int64_t i = 0; i < s->Mt; i++) u[i] = root * a[i];
+    }
+    for (int64_t k = 0; k < s->K; k++) {
+        int64_t M = s->set[k + 1] - s->set[k];
+        la_syrk(LA_N, M, front, 1, U + s->set[k], s->Mt, 1, S, M);
+        if (front < n) la_syrk(LA_N, M, n - front, -1, U + front * s->Mt + s->set[k], s->Mt, 1, S, M);
+        S += M * M;
+    }
+}
+
+/* Abar += 2 V A diag(d) of one latent; U becomes V A. */
+static void spread(const svgp *s, int64_t c, int64_t n, const pieces *p)
+{
+    double *U = p->U + c * s->Mt * n;
+    const double *d = p->dvar + c * n;
+    for (int64_t k = 0; k < s->K; k++) {
+        const svgp_q *q = &s->q[c * s->K + k];
+        la_trsm_prepared(LA_LEFT, LA_T, q->M, n, q->F, q->M, q->T, U + s->set[k], s->Mt);
+    }
+    for (int64_t j = 0; j < n; j++) la_axpy(s->M, 2 * d[j], U + j * s->Mt, p->Abar + j * s->Mt);
+}
+
+/* Abar, and from it E, the kernel's parameters and Z. */
+static bool adjoints(const svgp *s, const row_block *b, const pieces *p, svgp_stat *stat)
+{
+    int64_t n = b->n, M = s->M;
+    const kernel *k = s->h->kernel;
+    la_gemm(LA_N, LA_T, M, n, s->C, 1, s->m, s->Mt, p->dmu, n, 0, p->Abar, s->Mt);
+    memset(p->rest, 0, (size_t)n * sizeof(double));
+    for (int64_t c = 0; c < s->C; c++) {
+        spread(s, c, n, p);
+        la_axpy(n, 1, p->dvar + c * n, p->rest);
+    }
+    for (int64_t j = 0; j < n; j++) {
+        la_axpy(M, -2 * p->rest[j], p->A + j * s->Mt, p->Abar + j * s->Mt);
+        if (!s->gaussian) *stat->white += p->rest[j];
+    }
+    la_gemm_lower(LA_N, LA_T, M, n, 1, p->Abar, s->Mt, p->A, s->Mt, 1, stat->E, M);
+    kernel_diag_reverse(k, n, b->X, s->D, p->rest, stat->kernel, NULL, 0);
+    la_trsm_prepared(LA_LEFT, LA_T, M, n, s->L, M, s->T_L, p->Abar, s->Mt);
+    return kernel_gram_reverse(k, M, s->h->Z, s->D, n, b->X, s->D, p->Abar, s->Mt, stat->kernel, stat->Z, s->D, NULL,
+                               0);
+}
+
+static bool stat_rows(const void *shared, const row_block *b, double *work, double *keep, double *at)
+{
+    const svgp *s = shared;
+    pieces p = place(s, b->n, work);
+    svgp_stat stat = svgp_stat_place(s, at);
+    double *S = stat.S;
+    (void)keep;
+    if (!forward(s, b, &p) || !expectations(s, b, &p, &stat)) return false;
+    la_gemm(LA_N, LA_N, s->Mt, s->C, b->n, 1, p.A, s->Mt, p.dmu, b->n, 1, stat.b, s->Mt);
+    if (s->learn && !adjoints(s, b, &p, &stat)) return false; /* which needs U; the curvature then takes its place */
+    for (int64_t c = 0; c < s->C; c++) {
+        curvature(s, c, b->n, &p, S);
+        S += squares(s) / s->C;
+    }
+    return true;
+}
+
+const block_model svgp_rows = {.rows_alone = true,
+                               .stat_size = stat_size,
+                               .adjoint_size = stat_size,
+                               .work_doubles = work_doubles,
+                               .keep_doubles = keep_nothing,
+                               .stat = stat_rows};

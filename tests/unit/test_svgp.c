@@ -1,0 +1,423 @@
+/* The variational family at an explicit q, against its definition with full matrices in the space of u (unwhitened), in
+   extended precision; gradients against central differences; limits. */
+#include "sparse_support.h"
+
+#include "linalg/linalg.h"
+#include "model/svgp_posterior.h"
+
+enum { LATENTS = 3 };
+
+typedef struct trial {
+    const char *expression, *likelihood;
+    int64_t classes, sets;
+    mean_kind mean;
+    bool weights;
+} trial;
+
+static const trial trials[] = {
+    {"rbf", "gaussian", 0, 1, MEAN_ZERO, false},
+    {"matern52 + white(variance=0.3)", "gaussian", 0, 2, MEAN_CONSTANT, true},
+    {"rbf(variance=2)", "bernoulli", 2, 1, MEAN_ZERO, true},
+    {"matern32 + white(variance=0.2)", "poisson", 0, 3, MEAN_LINEAR, false},
+    {"rbf", "studentt", 0, 2, MEAN_ZERO, true},
+    {"rbf", "softmax", LATENTS, 1, MEAN_ZERO, false},
+    {"rbf(variance=1.5)", "robustmax", LATENTS, 2, MEAN_CONSTANT, true},
+    {"matern52", "heteroscedastic", 0, 2, MEAN_ZERO, true},
+};
+#define FOR_EACH_TRIAL(v)                                                                                              \
+    for (const trial *v = trials; v < trials + sizeof trials / sizeof *trials; v++)                                    \
+        if (likelihood_find(v->likelihood))
+
+static const int64_t cuts[3][3] = {{6, 0, 0}, {4, 2, 0}, {2, 3, 1}};
+
+typedef struct stage {
+    fixture f;
+    likelihood like;
+    svgp s;
+    driver *d;
+    double *stat, y[ROWS];
+} stage;
+
+/* Targets that the likelihood can have, from those of the fixture. */
+static void fit_targets(stage *g)
+{
+    for (int i = 0; i < ROWS; i++) {
+        double y = g->f.y[i];
+        if (g->like.ops->target == TARGET_COUNT) y = floor(fabs(3 * y));
+        if (g->like.ops->target == TARGET_CLASS) y = (double)(i % g->like.classes);
+        g->y[i] = y;
+    }
+}
+
+/* Some q that is no special one. */
+static void scatter_q(svgp *s)
+{
+    for (int64_t i = 0; i < s->C * s->K; i++) {
+        svgp_q *q = &s->q[i];
+        int64_t n = q->M;
+        double *R = calloc((size_t)(n * n), sizeof *R), *Lambda = calloc((size_t)(n * n), sizeof *Lambda),
+               *theta = calloc((size_t)n, sizeof *theta);
+        fill_normal(100 + (uint64_t)i, n * n, R);
+        fill_normal(200 + (uint64_t)i, n, theta);
+        la_syrk(LA_N, n, n, 0.7, R, n, 0, Lambda, n);
+        for (int64_t j = 0; j < n; j++) Lambda[j + j * n] += 1;
+        assert_true(svgp_q_set(q, Lambda, theta, s->work));
+        free(R);
+        free(Lambda);
+        free(theta);
+    }
+}
+
+static void set_stage(stage *g, const trial *v)
+{
+    anygp_error e;
+    *g = (stage){0};
+    setup(&g->f, &model_dtc, v->expression, v->mean, v->weights, true);
+    model_dtc.close(g->f.state), g->f.state = NULL;
+    assert_int_equal(likelihood_parse(v->likelihood, &g->like, &e), ANYGP_OK);
+    assert_int_equal(likelihood_open(&g->like, v->classes, false, &e), ANYGP_OK);
+    fit_targets(g);
+    if (g->like.ops->start) g->like.ops->start(&g->like, ROWS, g->y, g->f.w);
+    blocks_free(g->f.blocks);
+    assert_int_equal(blocks_of_arrays(BLOCKS, g->f.start, D, 1, g->f.X, g->y, g->f.w, &g->f.blocks, &e), ANYGP_OK);
+    assert_int_equal(hyper_set_likelihood(&g->f.h, &g->like, 1, false, &e), ANYGP_OK);
+    g->f.p.blocks = g->f.blocks, g->f.p.likelihood = &g->like;
+    g->f.p.sets = cuts[v->sets - 1], g->f.p.set_count = v->sets;
+    assert_int_equal(svgp_init(&g->s, &g->f.p, &g->f.h, &e), ANYGP_OK);
+    assert_int_equal(driver_open(&svgp_rows, g->f.blocks, comm_self(), 0, &g->d, &e), ANYGP_OK);
+    g->s.learn = true;
+    g->stat = calloc((size_t)svgp_rows.stat_size(&g->s), sizeof *g->stat);
+    scatter_q(&g->s);
+}
+
+static void clear_stage(stage *g)
+{
+    driver_close(g->d);
+    svgp_clear(&g->s);
+    free(g->stat);
+    teardown(&g->f, &model_dtc);
+}
+
+/* The bound as the code has it; leaves the statistics. */
+static double bound_of(stage *g, double jitter, svgp_stat *stat)
+{
+    anygp_error e;
+    assert_true(svgp_prepare(&g->s, &g->f.h, false, &jitter));
+    assert_int_equal(driver_stat(g->d, &g->s, 0, NULL, 1, g->stat, &e), ANYGP_OK);
+    *stat = svgp_stat_place(&g->s, g->stat);
+    return *stat->value - svgp_kl(&g->s);
+}
+
+/* --------------------------------------------------------------------------- the other road */
+
+enum { MOST = M + 3 };
+
+/* q of one latent over (u, b): N(mu, S), and the prior N(0, K); from the whitened one by u = L v in extended precision. */
+typedef struct dense_q {
+    int n;
+    real mu[MOST], S[MOST * MOST], K[MOST * MOST], Kinverse[MOST * MOST];
+} dense_q;
+
+static void dense_factor(int n, const real *A, real *L)
+{
+    memset(L, 0, (size_t)(n * n) * sizeof *L);
+    for (int j = 0; j < n; j++)
+        for (int i = j; i < n; i++) {
+            real s = A[i * n + j];
+            for (int k = 0; k < j; k++) s -= L[i * n + k] * L[j * n + k];
+            L[i * n + j] = i == j ? sqrtl(s) : s / L[j * n + j];
+        }
+}
+
+/* Covariance of q(v), block-diagonal, and its mean. */
+static void whitened(const svgp *s, int64_t c, int n, real *V, real *m)
+{
+    memset(V, 0, (size_t)(n * n) * sizeof *V);
+    for (int64_t k = 0; k < s->K; k++) {
+        const svgp_q *q = &s->q[c * s->K + k];
+        int at = (int)s->set[k], size = (int)q->M;
+        real block[MOST * MOST], theta[MOST];
+        for (int i = 0; i < size; i++) {
+            theta[i] = q->theta[i];
+            for (int j = 0; j < size; j++)
+                block[i * size + j] = i >= j ? q->Lambda[i + j * size] : q->Lambda[j + i * size];
+        }
+        dense_invert(size, block);
+        for (int i = 0; i < size; i++) {
+            m[at + i] = 0;
+            for (int j = 0; j < size; j++) {
+                V[(at + i) * n + at + j] = block[i * size + j];
+                m[at + i] += block[i * size + j] * theta[j];
+            }
+        }
+    }
+}
+
+static void dense_of(const stage *g, int64_t c, double jitter, dense_q *q)
+{
+    const fixture *f = &g->f;
+    int p = (int)f->mean.p, n = q->n = M + p;
+    real mean = 0, L[MOST * MOST], V[MOST * MOST], m[MOST];
+    memset(q->K, 0, sizeof q->K);
+    for (int i = 0; i < M; i++) mean += k_of(f, f->h.Z + i * D, f->h.Z + i * D) / M;
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++)
+            q->K[i * n + j] = k_of(f, f->h.Z + i * D, f->h.Z + j * D) + (i == j ? jitter * mean : 0);
+    for (int i = M; i < n; i++) q->K[i * n + i] = f->mean.B;
+    memcpy(q->Kinverse, q->K, sizeof q->K);
+    dense_invert(n, q->Kinverse);
+    dense_factor(n, q->K, L);
+    whitened(&g->s, c, n, V, m);
+    for (int i = 0; i < n; i++) {
+        q->mu[i] = 0;
+        for (int k = 0; k < n; k++) q->mu[i] += L[i * n + k] * m[k];
+        for (int j = 0; j < n; j++) {
+            real s = 0;
+            for (int k = 0; k < n; k++)
+                for (int l = 0; l < n; l++) s += L[i * n + k] * V[k * n + l] * L[j * n + l];
+            q->S[i * n + j] = s;
+        }
+    }
+}
+
+/* k(x, (u, b)) */
+static void cross(const fixture *f, const double *x, real *k)
+{
+    for (int i = 0; i < M; i++) k[i] = k_of(f, x, f->h.Z + i * D);
+    for (int64_t b = 0; b < f->mean.p; b++)
+        k[M + b] = f->mean.B * (f->mean.column[b] < 0 ? 1 : (real)x[f->mean.column[b]]);
+}
+
+/* Mean, and covariance of f(x) and f(z) without white: k - k_x K^-1 (K - S) K^-1 k_z. */
+static void dense_moments(const fixture *f, const dense_q *q, const double *x, const double *z, real *mean,
+                          real *covariance)
+{
+    int n = q->n;
+    real kx[MOST], kz[MOST], ax[MOST] = {0}, az[MOST] = {0};
+    cross(f, x, kx);
+    cross(f, z, kz);
+    *mean = 0, *covariance = k_of(f, x, z) + basis_product(&f->mean, x, z);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) ax[i] += q->Kinverse[i * n + j] * kx[j], az[i] += q->Kinverse[i * n + j] * kz[j];
+    for (int i = 0; i < n; i++) {
+        *mean += ax[i] * q->mu[i];
+        for (int j = 0; j < n; j++) *covariance += ax[i] * (q->S[i * n + j] - q->K[i * n + j]) * az[j];
+    }
+}
+
+static real dense_kl(const dense_q *q)
+{
+    int n = q->n;
+    real S[MOST * MOST], K[MOST * MOST], sum = -n;
+    memcpy(S, q->S, sizeof S);
+    memcpy(K, q->K, sizeof K);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) sum += q->Kinverse[i * n + j] * (q->S[j * n + i] + q->mu[i] * q->mu[j]);
+    return (sum + dense_invert(n, K) - dense_invert(n, S)) / 2;
+}
+
+/* The expectations are the likelihood's, which has tests of its own; row i has the draws that the code gives it. */
+static double dense_bound(stage *g, double jitter)
+{
+    int64_t C = g->like.latents;
+    dense_q *q = calloc((size_t)C, sizeof *q);
+    real bound = 0;
+    for (int64_t c = 0; c < C; c++) {
+        dense_of(g, c, jitter, &q[c]);
+        bound -= dense_kl(&q[c]);
+    }
+    for (int i = 0; i < ROWS; i++) {
+        double mu[LATENTS], var[LATENTS], dmu[LATENTS], dvar[LATENTS], dparam[LIKELIHOOD_PARAMS] = {0};
+        for (int64_t c = 0; c < C; c++) {
+            real m, v;
+            dense_moments(&g->f, &q[c], g->f.X + i * D, g->f.X + i * D, &m, &v);
+            mu[c] = (double)m, var[c] = (double)v + (g->s.gaussian ? 0 : g->s.white);
+        }
+        int64_t row = g->f.block[i] * g->s.rows + (i - g->f.start[g->f.block[i]]);
+        bound +=
+            g->like.ops->expect(g->s.like, 1, &g->y[i], &g->f.w[i], mu, var, 1, g->s.random, row, dmu, dvar, dparam);
+    }
+    free(q);
+    return (double)bound;
+}
+
+/* -------------------------------------------------------------------------------------- tests */
+
+static void bound_equals_its_definition(void **unused)
+{
+    (void)unused;
+    FOR_EACH_TRIAL(v)
+    {
+        stage g;
+        svgp_stat stat;
+        set_stage(&g, v);
+        double value = bound_of(&g, 1e-6, &stat);
+        check_close(value, dense_bound(&g, 1e-6), 1e-9);
+        clear_stage(&g);
+    }
+}
+
+static double bound_at(void *ctx, const double *u)
+{
+    stage *g = ctx;
+    svgp_stat stat;
+    hyper_unpack(&g->f.h, u);
+    return bound_of(g, 1e-6, &stat);
+}
+
+/* Softmax's Monte Carlo gradient is that of the expectation, not of the sample: it has its own test. */
+static void gradient_equals_central_differences(void **unused)
+{
+    (void)unused;
+    FOR_EACH_TRIAL(v)
+    {
+        stage g;
+        svgp_stat stat;
+        double u[60], gp[60], gu[60];
+        if (!strcmp(v->likelihood, "softmax")) continue;
+        set_stage(&g, v);
+        assert_true(g.f.h.free <= 60 && hyper_size(&g.f.h) <= 60);
+        hyper_pack(&g.f.h, u);
+        bound_of(&g, 1e-6, &stat);
+        assert_true(svgp_gradient(&g.s, &stat, gp));
+        hyper_chain(&g.f.h, gp, gu);
+        for (int64_t i = 0; i < g.f.h.free; i++) check_close(gu[i], central_difference(bound_at, &g, u, i, 1e-5), 3e-7);
+        clear_stage(&g);
+    }
+}
+
+static void predictions_equal_their_definition(void **unused)
+{
+    (void)unused;
+    FOR_EACH_TRIAL(v)
+    {
+        stage g;
+        svgp_stat stat;
+        posterior *p = NULL;
+        anygp_error e;
+        double mean[NEW * LATENTS], variance[NEW * LATENTS], joint[NEW * NEW * LATENTS], again[NEW * LATENTS];
+        set_stage(&g, v);
+        bound_of(&g, 1e-6, &stat);
+        assert_int_equal(svgp_posterior_new(&g.s, 0, &p, &e), ANYGP_OK);
+        double *work = calloc((size_t)p->ops->work_doubles(p, NEW), sizeof *work);
+        assert_int_equal(p->ops->marginal(p, NEW, g.f.new, D, work, mean, variance, &e), ANYGP_OK);
+        assert_int_equal(p->ops->joint(p, NEW, g.f.new, D, work, again, joint, NEW, &e), ANYGP_OK);
+        for (int64_t c = 0; c < p->latents; c++) {
+            dense_q q;
+            dense_of(&g, c, 1e-6, &q);
+            for (int i = 0; i < NEW; i++)
+                for (int j = 0; j <= i; j++) {
+                    real m, s;
+                    double white = i == j && !g.s.gaussian ? g.s.white : 0;
+                    dense_moments(&g.f, &q, g.f.new + i *D, g.f.new + j *D, &m, &s);
+                    check_close(mean[c * NEW + i], (double)m, 1e-9);
+                    check_close(again[c * NEW + i], (double)m, 1e-9);
+                    if (i == j) check_close(variance[c * NEW + i], (double)s + white, 1e-9);
+                    check_close(joint[c * NEW * NEW + i + j * NEW], (double)s + white, 1e-9);
+                }
+        }
+        free(work);
+        p->ops->free(p);
+        clear_stage(&g);
+    }
+}
+
+/* log N(y; 0, Q + s2) - tr(K - Q) / (2 s2) over the original rows (004, eq. 7). */
+static double vfe_of(const stage *g, double jitter)
+{
+    const fixture *f = &g->f;
+    dense_gp d;
+    real s2 = g->s.like[0].value[0], trace = 0;
+    invert_Kuu(f, jitter, &d);
+    d.n = 0;
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < f->w[i]; k++) d.row[d.n] = i, d.y[d.n++] = g->y[i];
+    for (int a = 0; a < d.n; a++)
+        for (int b = 0; b < d.n; b++) {
+            const double *x = f->X + d.row[a] * D, *z = f->X + d.row[b] * D;
+            real Q = q_of(f, &d, x, z);
+            d.inverse[a * d.n + b] = Q + basis_product(&f->mean, x, z) + (a == b ? s2 : 0);
+            if (a == b) trace += k_of(f, x, x) - Q;
+        }
+    d.logdet = dense_invert(d.n, d.inverse);
+    return (double)(dense_log_normal(d.n, d.inverse, d.logdet, d.y) - trace / (2 * s2));
+}
+
+static void one_natural_step_of_size_one_is_the_collapsed_bound(void **unused)
+{
+    (void)unused;
+    FOR_EACH_TRIAL(v)
+    {
+        stage g;
+        svgp_stat stat;
+        trial one = *v;
+        if (strcmp(v->likelihood, "gaussian")) continue;
+        one.sets = 1;
+        set_stage(&g, &one);
+        bound_of(&g, 1e-6, &stat);
+        assert_true(svgp_move(&g.s, &stat, 1));
+        check_close(bound_of(&g, 1e-6, &stat), vfe_of(&g, 1e-6), 1e-9);
+        clear_stage(&g);
+    }
+}
+
+/* The bound after a step of rho from a given start. */
+static double after_step(const trial *v, double rho)
+{
+    stage g;
+    svgp_stat stat;
+    set_stage(&g, v);
+    bound_of(&g, 1e-6, &stat);
+    assert_true(svgp_move(&g.s, &stat, rho));
+    double value = bound_of(&g, 1e-6, &stat);
+    clear_stage(&g);
+    return value;
+}
+
+/* A natural gradient is a direction of ascent. */
+static void small_natural_steps_raise_the_bound(void **unused)
+{
+    (void)unused;
+    FOR_EACH_TRIAL(v)
+    {
+        if (!strcmp(v->likelihood, "softmax")) continue;
+        assert_true(after_step(v, 1e-4) > after_step(v, 0));
+    }
+}
+
+static void statistics_average_over_every_sample_to_those_of_all_rows(void **unused)
+{
+    (void)unused;
+    FOR_EACH_TRIAL(v)
+    {
+        stage g;
+        svgp_stat stat;
+        anygp_error e;
+        set_stage(&g, v);
+        bound_of(&g, 1e-6, &stat);
+        int64_t size = svgp_rows.stat_size(&g.s), samples = 0;
+        double *all = calloc((size_t)size, sizeof *all), *one = calloc((size_t)size, sizeof *one);
+        for (int64_t a = 0; a < BLOCKS; a++)
+            for (int64_t b = a + 1; b < BLOCKS; b++, samples++) {
+                assert_int_equal(driver_stat(g.d, &g.s, 2, (const int64_t[]){a, b}, BLOCKS / 2.0, one, &e), ANYGP_OK);
+                la_axpy(size, 1, one, all);
+            }
+        for (int64_t i = 0; i < size; i++) check_close(all[i] / (double)samples, g.stat[i], 1e-10);
+        free(all);
+        free(one);
+        clear_stage(&g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bound_equals_its_definition),
+        cmocka_unit_test(gradient_equals_central_differences),
+        cmocka_unit_test(predictions_equal_their_definition),
+        cmocka_unit_test(one_natural_step_of_size_one_is_the_collapsed_bound),
+        cmocka_unit_test(small_natural_steps_raise_the_bound),
+        cmocka_unit_test(statistics_average_over_every_sample_to_those_of_all_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -21,7 +21,7 @@ HELP = {
 OWN = {"verbose": (0, "int", "1: progress and notes on stderr once a second; 2: every iteration")}
 PYTHON_TYPE = {"integer": int, "real": float, "flag": lambda text: text == "yes"}
 TYPE_NAME = {"text": "str", "choice": "str", "flag": "bool", "integer": "int", "real": "float",
-             "seconds": "float or str", "bytes": "int or str"}
+             "seconds": "float or str", "bytes": "int or str", "sizes": "int or str"}
 
 
 class Setting(NamedTuple):

@@ -43,14 +43,14 @@ static const char *model_name(int64_t i, const void *ctx)
 static anygp_status unknown_model(const char *name, anygp_error *e)
 {
     const char *near = nearest_name(name, model_count(), model_name, NULL);
-    char list[256] = "";
+    char list[512] = "";
     for (int64_t i = 0; i < model_count(); i++) {
         strcat(list, model_at(i)->name);
         strcat(list, ", ");
     }
     return fail_with(e, ANYGP_ERR_ARGUMENT,
-                     "model: there is no model '%.80s'%s%s%s; the models are %scombine(...) and auto", name,
-                     near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "", list);
+                     "model: there is no model '%.80s'%s%s%s; the models are %spep(alpha=...), combine(...) and auto",
+                     name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "", list);
 }
 
 static anygp_status no_anytime(const char *name, anygp_error *e)
@@ -61,8 +61,7 @@ static anygp_status no_anytime(const char *name, anygp_error *e)
 /* A name without its +. */
 static anygp_status find_model(const char *name, const model_ops **m, anygp_error *e)
 {
-    static const char combination[] = "combine";
-    if (!strncmp(name, combination, sizeof combination - 1)) return model_combine(name, m, e);
+    if (strchr(name, '(') || !strcmp(name, "combine")) return model_make(name, m, e);
     *m = model_find(name);
     return ANYGP_OK;
 }
@@ -139,13 +138,13 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     TRY(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &c->like, e));
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
-    c->fix_inducing = !*fix || fixes_all || has_item(fix, "inducing");
+    c->fix_inducing = fixes_all || has_item(fix, "inducing");
     bool gaussian = !strcmp(c->like.ops->name, "gaussian"), by_rows = !strcmp(name, "auto");
     if (by_rows && gaussian) return ANYGP_OK;
     if (by_rows) name = "svgp"; /* takes any likelihood */
     TRY(parse_model(name, &c->model, &c->anytime, e));
+    if (!*fix && !c->model->learns_inducing) c->fix_inducing = true;
     if (c->model->no_learning) fix_everything(c);
-    if (!*fix && c->model->learns_inducing) c->fix_inducing = false;
     TRY(check_sets(c, e));
     return check_likelihood(c, e);
 }

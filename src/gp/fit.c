@@ -232,6 +232,7 @@ static anygp_status fit_some(fit_task *f, gp **out, anygp_error *e)
             status = fail_memory(e, "the model", sizeof **out);
             goto done;
         }
+        out[t]->bounds = (evidence_bounds){NAN, NAN};
         TRY_DONE(take_model(f, out[t], e));
     }
     const model_ops *model = out[0]->model;

@@ -31,7 +31,7 @@ typedef struct block_fit {
     row_source *source;
     rows_part part;
     int64_t M, P;
-    int64_t sets[SETS_MOST]; /* of inducing inputs that there are, M in all */
+    int64_t sets[SETS_MOST], set_count; /* of inducing inputs that there are, M in all; 0: the model has one */
     dataset d;
     merged distinct;
     hyper h;
@@ -239,11 +239,11 @@ static anygp_status run(block_fit *b, anygp_error *e)
                  .learn_inducing = !f->choice.fix_inducing,
                  .likelihood = f->like,
                  .targets = f->together,
-                 .sets = b->sets,
-                 .set_count = f->choice.set_count,
                  .blocks = b->blocks,
                  .route = b->route,
                  .block_ids = b->ids,
+                 .sets = b->sets,
+                 .set_count = b->set_count,
                  .memory = choice_memory(s)};
     double have = choice_memory(s), rows_kept = ROWS_SHARE * have;
     TRY(fit_check_memory(f, b->g->model, &p, rows_kept, e));
@@ -280,14 +280,15 @@ static anygp_status open_likelihood(block_fit *b, fit_task *f, anygp_error *e)
     return start_likelihood(b, e);
 }
 
-/* As many as there are rows for; what is too much is taken from the last sets. */
+/* As many as there are rows for; what is too much is taken from the last sets.  One number stands for two halves. */
 static void share_out_sets(block_fit *b)
 {
     const model_choice *c = &b->f->choice;
-    int64_t left = b->M;
-    for (int64_t k = 0; k < c->set_count; k++) {
-        b->sets[k] = c->sets[k] < left ? c->sets[k] : left;
-        left -= b->sets[k];
+    int64_t left = b->M, halves[2] = {b->M - b->M / 2, b->M / 2}, wanted = c->set_count > 1 ? c->set_count : 2;
+    const int64_t *size = c->set_count > 1 ? c->sets : halves;
+    for (int64_t k = 0; c->model->sets && k < wanted && left > 0; k++) {
+        b->sets[k] = size[k] < left ? size[k] : left;
+        left -= b->sets[b->set_count++];
     }
 }
 

@@ -36,6 +36,7 @@ typedef struct gp {
     posterior *posterior;
     likelihood *likelihood; /* its own; NULL: gaussian, with the posterior's noise */
     double objective, objective_rows, log_prior, jitter, rows, seconds;
+    evidence_bounds bounds;
     bool estimate;    /* the objective is a running estimate */
     int64_t inducing; /* rows or inducing inputs the posterior rests on */
     int64_t blocks;   /* the rows were in so many; 0: not in blocks */

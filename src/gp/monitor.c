@@ -281,7 +281,7 @@ anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, i
 void fit_keep_result(gp *g, const dataset *d, const train_result *r)
 {
     g->objective = r->objective, g->objective_rows = r->rows, g->log_prior = r->log_prior;
-    g->estimate = !r->exact;
+    g->estimate = !r->exact, g->bounds = r->bounds;
     g->jitter = r->jitter, g->rows = d->total, g->inducing = g->posterior->n;
     g->iterations = r->iterations, g->evaluations = r->evaluations, g->status = r->status;
     score_loo(g, &d->schema, &r->loo);

@@ -195,7 +195,7 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     double *start = NULL;
     void *state = NULL;
     int64_t T = p->targets > 1 ? p->targets : 1;
-    *r = (train_result){0};
+    *r = (train_result){.bounds = {NAN, NAN}};
     for (int64_t t = 0; t < T; t++) out[t] = NULL;
     if (!loo_allocate(&r->loo, model->loo ? p->rows->data->n : 0)) {
         status = fail_memory(e, "leave-one-out", 32.0 * (double)p->rows->data->n);
@@ -224,6 +224,7 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
         if (by_batch) steps.resume = NULL; /* a checkpoint of the learning before them has been used */
         status = anytime_run(model, q.state, p, h, &steps, q.status, r, out, e);
     } else {
+        if (model->bounds) TRY_DONE(model->bounds(q.state, h, &q.jitter, &r->bounds, e));
         TRY_DONE(model->posterior(q.state, h, &q.jitter, out, e));
         r->jitter = q.jitter;
     }

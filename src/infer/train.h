@@ -53,6 +53,7 @@ typedef struct train_options {
 typedef struct train_result {
     anygp_status status; /* OK, TIME_LIMIT or INTERRUPTED */
     double objective, log_prior, rows, jitter;
+    evidence_bounds bounds;
     bool exact; /* the objective is that of all rows, not a running estimate */
     int64_t iterations, evaluations;
     leave_one_out loo; /* its own copies; n = 0 where the model has none */

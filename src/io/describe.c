@@ -65,6 +65,21 @@ static const char *const status_names[] = {"converged or done", "time limit", "i
 
 static json_t *rounded(double x) { return x == floor(x) && fabs(x) < 1e15 ? json_integer((json_int_t)x) : number(x); }
 
+static json_t *objective_json(const gp *g)
+{
+    return json_pack("{s:s, s:f, s:o, s:b, s:o, s:o}", "name", g->model->objective, "value",
+                     isnan(g->objective) ? 0 : g->objective, "n", rounded(g->objective_rows), "exact", !g->estimate,
+                     "tighter", number(g->bounds.tighter), "upper", number(g->bounds.upper));
+}
+
+/* From which prediction starts again, bit by bit. */
+static json_t *internal_json(const gp *g, const char *model_units)
+{
+    const posterior *p = g->posterior;
+    return json_pack("{s:s, s:f, s:f, s:o}", "kernel", model_units, "noise", p->noise, "mean_variance", p->mean.B,
+                     "likelihood", describe_likelihood_text(g));
+}
+
 json_t *describe_gp(const gp *g, const settings *s)
 {
     char *units = NULL, *model_units = NULL;
@@ -73,18 +88,15 @@ json_t *describe_gp(const gp *g, const settings *s)
     if (!gp_kernel_text(g, 10, &units, NULL) &&
         !kernel_format(p->kernel, kernel_values(p->kernel), 17, &model_units, NULL))
         o = json_pack(
-            "{s:s, s:s, s:f, s:o, s:I, s:s, s:{s:s, s:f, s:o, s:b}, s:f, s:I, s:I, s:f, s:I, s:o, s:f, s:I, s:I, s:s, "
-            "s:o, s:{s:o, s:o}, "
-            "s:o, s:{s:s, s:f, s:f, s:o}}",
+            "{s:s, s:s, s:f, s:o, s:I, s:s, s:o, s:f, s:I, s:I, s:f, s:I, s:o, s:f, s:I, s:I, s:s, s:o, s:{s:o, s:o}, "
+            "s:o, s:o}",
             "model", g->name, "kernel", units, "noise", gp_noise(g), "likelihood", describe_likelihood(g), "latents",
-            (json_int_t)gp_latents(g), "mean", mean_names[p->mean.kind], "objective", "name", g->model->objective,
-            "value", isnan(g->objective) ? 0 : g->objective, "n", rounded(g->objective_rows), "exact", !g->estimate,
-            "log_prior", g->log_prior, "inducing", (json_int_t)g->inducing, "blocks", (json_int_t)g->blocks, "jitter",
-            g->jitter, "seed", (json_int_t)settings_integer(s, SET_SEED), "rows", rounded(g->rows), "seconds",
-            g->seconds, "iterations", (json_int_t)g->iterations, "evaluations", (json_int_t)g->evaluations, "status",
+            (json_int_t)gp_latents(g), "mean", mean_names[p->mean.kind], "objective", objective_json(g), "log_prior",
+            g->log_prior, "inducing", (json_int_t)g->inducing, "blocks", (json_int_t)g->blocks, "jitter", g->jitter,
+            "seed", (json_int_t)settings_integer(s, SET_SEED), "rows", rounded(g->rows), "seconds", g->seconds,
+            "iterations", (json_int_t)g->iterations, "evaluations", (json_int_t)g->evaluations, "status",
             status_names[g->status], "data", schema_json(&g->schema), "scores", "leave_one_out", scores_json(&g->loo),
-            "valid", scores_json(&g->valid), "trace", trace_json(g), "internal", "kernel", model_units, "noise",
-            p->noise, "mean_variance", p->mean.B, "likelihood", describe_likelihood_text(g));
+            "valid", scores_json(&g->valid), "trace", trace_json(g), "internal", internal_json(g, model_units));
     free(units);
     free(model_units);
     return o;
@@ -241,6 +253,9 @@ static anygp_status parse_summary(const json_t *j, gp *g, anygp_error *e)
     g->status = (anygp_status)status;
     if (!get_number(objective, "value", &g->objective) || !get_number(objective, "n", &g->objective_rows))
         return bad(e, "objective");
+    /* null, or of a version that had none */
+    if (!get_number(objective, "tighter", &g->bounds.tighter)) g->bounds.tighter = NAN;
+    if (!get_number(objective, "upper", &g->bounds.upper)) g->bounds.upper = NAN;
     if (!get_number(j, "log_prior", &g->log_prior) || !get_number(j, "jitter", &g->jitter)) return bad(e, "jitter");
     if (!get_number(j, "rows", &g->rows) || !get_number(j, "seconds", &g->seconds)) return bad(e, "rows");
     if (!get_count(j, "inducing", COUNT_MOST, &g->inducing) || !get_count(j, "iterations", INT64_MAX, &g->iterations) ||

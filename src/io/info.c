@@ -45,6 +45,15 @@ static void scores_line(page *p, const char *label, const gp_scores *s)
          score_named(s, "mnlp"), score_named(s, "msll"), 100 * score_named(s, "coverage95"));
 }
 
+static void bounds_line(page *p, const gp *g)
+{
+    const evidence_bounds *b = &g->bounds;
+    if (!isfinite(b->upper)) return;
+    double lower = isfinite(b->tighter) ? b->tighter : g->objective;
+    line(p, "log evidence", "between %.6g and %.6g at these parameters; the objective is %.3g to %.3g a row below it",
+         lower, b->upper, (lower - g->objective) / g->objective_rows, (b->upper - g->objective) / g->objective_rows);
+}
+
 static void inputs_line(page *p, const schema *s)
 {
     int64_t texts = 0, constants = 0;
@@ -109,6 +118,7 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     TRY(likelihood_lines(p, g, e));
     line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it%s; log prior %.4g", g->model->objective,
          g->objective, g->objective_rows, g->estimate ? " (a running estimate)" : "", g->log_prior);
+    bounds_line(p, g);
     scores_line(p, "leave-one-out", &g->loo);
     scores_line(p, "validation", &g->valid);
     line(p, "training", "%lld iterations, %lld evaluations, %.3g s, seed %lld%s%s", (long long)g->iterations,

@@ -1,21 +1,11 @@
 /* Linear combinations of sparse models that share a test conditional (000, section 4, remark 2): from an expression
        combine(MODEL=COEFFICIENT, ...)
    to a model, which is the family's with other terms (sparse_combined.c), a partition where a term needs one, and
-   nothing to learn.  Models predict alike, and so go together: dtc, fitc and pitc; sor, fic and pic stand alone. */
+   nothing to learn.  Models predict alike, and so go together: dtc, vfe, pep, fitc and pitc; sor, fic and pic stand alone. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "data/number.h"
-#include "model/sparse_posterior.h"
-
-enum { NAME_MOST = 32 + TERMS_MOST * (8 + NUMBER_TEXT_MOST) };
-
-typedef struct combined_model {
-    model_ops ops; /* first: they are one object */
-    sparse_kind kind;
-    char name[NAME_MOST];
-} combined_model;
+#include "model/made.h"
 
 /* What an expression says, by place in the list of models. */
 typedef struct expression {
@@ -50,10 +40,11 @@ static anygp_status take_model(expression *x, const model_ops **m, anygp_error *
     size_t n = strcspn(x->at, "=,() ");
     if (n < sizeof word) memcpy(word, x->at, n);
     *m = model_find(word);
-    if (!*m || (*m)->load != sparse_load)
-        return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "model: '%.*s' cannot be part of a combination; sor, dtc, fitc, fic, pitc and pic can",
-                         (int)(n < 40 ? n : 40), x->at);
+    if (!*m || (*m)->load != sparse_load || kind_of(*m)->form != FORM_JOINT || kind_of(*m)->tighter)
+        return fail_with(
+            e, ANYGP_ERR_ARGUMENT,
+            "model: '%.*s' cannot be part of a combination; sor, dtc, fitc, fic, pitc, pic, vfe and pep can",
+            (int)(n < 40 ? n : 40), x->at);
     x->at += n;
     return ANYGP_OK;
 }
@@ -65,18 +56,23 @@ static anygp_status check_together(const expression *x, const model_ops *m, anyg
             return fail_with(e, ANYGP_ERR_ARGUMENT, "model: %s is named twice in the combination", m->name);
         if (kind_of(x->model[i])->test != kind_of(m)->test)
             return fail_with(e, ANYGP_ERR_ARGUMENT,
-                             "model: %s and %s cannot be combined, since they do not predict alike; dtc, fitc and pitc "
-                             "go together, sor, fic and pic each stand alone",
+                             "model: %s and %s cannot be combined, since they do not predict alike; dtc, vfe, pep, "
+                             "fitc and pitc go together, sor, fic and pic each stand alone",
                              x->model[i]->name, m->name);
     }
     return ANYGP_OK;
 }
 
-/* A term behind those it comes after in the list of models. */
+static bool keeps_more(const sparse_kind *a, const sparse_kind *b)
+{
+    return a->kept > b->kept || (a->kept == b->kept && a->power > b->power);
+}
+
+/* A term behind those whose G keeps less. */
 static void insert_term(expression *x, const model_ops *m, double alpha)
 {
     int64_t i = x->count++;
-    for (; i > 0 && kind_of(x->model[i - 1])->kept > kind_of(m)->kept; i--)
+    for (; i > 0 && keeps_more(kind_of(x->model[i - 1]), kind_of(m)); i--)
         x->model[i] = x->model[i - 1], x->alpha[i] = x->alpha[i - 1];
     x->model[i] = m, x->alpha[i] = alpha;
 }
@@ -121,44 +117,24 @@ static void write_name(const expression *x, char *to)
     *to = 0;
 }
 
-static const model_ops *connected(combined_model *c)
-{
-    c->ops.name = c->name, c->ops.family = &c->kind;
-    return &c->ops;
-}
-
-anygp_status model_combine(const char *text, const model_ops **out, anygp_error *e)
+anygp_status made_combine(const char *text, const model_ops **out, anygp_error *e)
 {
     expression x;
+    made_model *c = NULL;
     TRY(parse(text, &x, e));
-    combined_model *c = calloc(1, sizeof *c);
-    if (!c) return fail_memory(e, "the model", sizeof *c);
-    c->ops = model_dtc;
+    TRY(made_new(&model_dtc, &c, e));
     c->ops.summary = "linear combination of sparse models";
     c->ops.objective = "combined bound";
-    c->ops.no_learning = c->ops.made = true;
+    c->ops.no_learning = true;
     c->ops.update = NULL; /* sums of several models are not kept apart */
     c->kind = (sparse_kind){.test = kind_of(x.model[0])->test, .terms.count = x.count};
     for (int64_t i = 0; i < x.count; i++) {
-        c->kind.terms.term[i] = (sparse_term){kind_of(x.model[i])->kept, x.alpha[i]};
+        const sparse_kind *k = kind_of(x.model[i]);
+        c->kind.terms.term[i] = (sparse_term){k->kept, k->power, x.alpha[i]};
         c->ops.partition |= x.model[i]->partition;
         if (x.model[i]->partition) c->ops.bytes = x.model[i]->bytes; /* those of whole blocks */
     }
     write_name(&x, c->name);
-    *out = connected(c);
+    *out = &c->ops;
     return ANYGP_OK;
-}
-
-const model_ops *model_copy(const model_ops *m)
-{
-    if (!m || !m->made) return m;
-    combined_model *c = malloc(sizeof *c);
-    if (!c) return NULL;
-    memcpy(c, m, sizeof *c);
-    return connected(c);
-}
-
-void model_free(const model_ops *m)
-{
-    if (m && m->made) free((void *)m);
 }

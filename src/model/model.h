@@ -151,11 +151,18 @@ typedef struct step_ops {
     bool (*restore)(void *state, hyper *h, state_reader get, const void *ctx);
 } step_ops;
 
+/* Around the log evidence, besides an objective that is a lower bound on it; NaN: not known. */
+typedef struct evidence_bounds {
+    double tighter; /* a lower bound that takes longer */
+    double upper;
+} evidence_bounds;
+
 /* What an update did. */
 typedef struct update_report {
     double rows;              /* original rows that were added */
     int64_t blocks;           /* the rows are in so many more */
     double before, after;     /* log evidence of the rows so far, without and with the new ones */
+    double upper;             /* on the latter, where `after` is a lower bound; NaN: none */
     int64_t largest, biggest; /* rows of the largest block before, and of the one that is now; 0: not kept */
     int64_t biggest_id;       /* its name */
 } update_report;
@@ -179,11 +186,11 @@ struct model_ops {
     const char *objective; /* its name: "log evidence" */
     const void *family;    /* what tells apart the members of a family that share their functions */
     bool inducing;         /* has inducing inputs, and works on row_blocks */
+    bool learns_inducing;  /* they are learned unless the user fixes them */
+    bool sets;             /* the inducing inputs are in sets: M+M+... */
     bool partition;        /* its blocks are parts of the input space */
-    bool learns_inducing;  /* inducing inputs are learned unless the user fixes them */
-    bool sets;             /* inducing inputs may be in several sets, M+M2 */
     bool no_learning;      /* hyperparameters must be given; it is never asked for a gradient */
-    bool made;             /* by model_combine, and to be freed; not one of the list */
+    bool made;             /* by model_make, and to be freed; not one of the list */
     double jitter;         /* relative, to begin with */
     int64_t subset;        /* inducing inputs or rows of the subset, where the user gives no number */
 
@@ -201,6 +208,8 @@ struct model_ops {
     const leave_one_out *(*loo)(void *state, const hyper *h);
     /* The posterior at h; takes what it can from the state, which can only be closed afterwards. */
     anygp_status (*posterior)(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
+    /* What else bounds the log evidence, at h.  NULL: the objective is no lower bound on it. */
+    anygp_status (*bounds)(void *state, const hyper *h, double *jitter, evidence_bounds *out, anygp_error *e);
     double (*rows)(const void *state); /* original rows the objective is a total of */
     void (*close)(void *state);
 
@@ -213,16 +222,16 @@ struct model_ops {
     const update_ops *update;   /* NULL: cannot */
 };
 
-extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic;
-extern const model_ops model_svgp, model_solve;
+extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic,
+    model_vfe, model_pep, model_vfe_tight, model_solve_collapsed, model_odvgp_collapsed, model_svgp, model_solve;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);
 const model_ops *model_at(int64_t i);
 
-/* "combine(dtc=0.3,fitc=0.7)" to a model of its own, which the caller frees; its name is that expression in a normal form
-   [combine.c]. */
-anygp_status model_combine(const char *text, const model_ops **out, anygp_error *e);
+/* "combine(dtc=0.3,fitc=0.7)" [combine.c] or "pep(alpha=0.2)" [pep.c] to a model of its own, which the caller frees; its
+   name is that expression in a normal form. */
+anygp_status model_make(const char *text, const model_ops **out, anygp_error *e);
 const model_ops *model_copy(const model_ops *m); /* one of the list: itself; NULL: no memory */
 void model_free(const model_ops *m);             /* accepts NULL, and those of the list */
 

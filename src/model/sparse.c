@@ -1,4 +1,5 @@
-/* Statistics and heads of the sparse priors; notation and equations in sparse.h, the reverse in sparse_reverse.c. */
+/* Statistics of the sparse priors; notation and equations in sparse.h, the heads in sparse_heads.c, the reverse in
+   sparse_reverse.c. */
 #include "model/sparse.h"
 
 #include <math.h>
@@ -9,13 +10,12 @@
 #include "linalg/linalg.h"
 #include "model/sparse_parts.h"
 
-static const double LOG_2PI = 1.83787706640934548356;
-
 anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t M, int64_t D, double total,
                          anygp_error *e)
 {
     int64_t Mt = M + mean->p;
-    *s = (sparse){.kept = kept, .mean = mean, .M = M, .p = mean->p, .D = D, .Mt = Mt, .total = total, .prior = 1};
+    *s = (sparse){
+        .kept = kept, .mean = mean, .M = M, .p = mean->p, .D = D, .Mt = Mt, .total = total, .prior = 1, .power = 1};
     double **const square[] = {&s->B, &s->V, &s->E, &s->work};
     s->L = mem_doubles(M, M);
     s->T = mem_alloc(la_trsm_size(M), sizeof(double));
@@ -30,8 +30,9 @@ anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t
 
 void sparse_clear(sparse *s)
 {
-    double *const owned[] = {s->L, s->T, s->diag, s->B, s->V, s->m, s->E, s->work};
+    double *const owned[] = {s->L, s->T, s->diag, s->B, s->V, s->m, s->E, s->work, s->J};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(s->set);
     *s = (sparse){0};
 }
 
@@ -81,22 +82,30 @@ static bool features(const sparse *s, const row_block *b, double *A)
 
 /* ---------------------------------------------------------------------------------- diagonal G */
 
-/* g = noise, or k - |a|^2 + noise */
-static void diagonal_of_G(const sparse *s, const row_block *b, const double *A, double *g)
+/* g = noise, or alpha d + noise with d = k - |a|^2 */
+static void diagonal_of_G(const sparse *s, const row_block *b, const rows_parts *r)
 {
-    for (int64_t j = 0; j < b->n && s->kept == KEPT_NOTHING; j++) g[j] = s->noise;
+    for (int64_t j = 0; j < b->n && s->kept == KEPT_NOTHING; j++) r->g[j] = s->noise;
     if (s->kept == KEPT_NOTHING) return;
-    kernel_diag(s->h->kernel, b->n, b->X, s->D, g);
+    kernel_diag(s->h->kernel, b->n, b->X, s->D, r->d);
     for (int64_t j = 0; j < b->n; j++) {
-        const double *a = A + j * s->Mt;
-        g[j] = fmax(g[j] - la_dot(s->M, a, a), 0) + s->noise;
+        const double *a = r->A + j * s->Mt;
+        r->d[j] = fmax(r->d[j] - la_dot(s->M, a, a), 0);
+        r->g[j] = s->power * r->d[j] + s->noise;
     }
+}
+
+/* A row's share of l besides log g. */
+static double rest_of(const sparse *s, double d)
+{
+    double x = d / s->noise;
+    return s->power > 0 ? (1 - s->power) / s->power * log1p(s->power * x) : x;
 }
 
 bool rows_forward(const sparse *s, const row_block *b, rows_parts *r)
 {
     if (!features(s, b, r->A)) return false;
-    diagonal_of_G(s, b, r->A, r->g);
+    diagonal_of_G(s, b, r);
     for (int64_t j = 0; j < b->n; j++) {
         double root = sqrt(b->w[j] / r->g[j]);
         la_scale(s->Mt, root, r->A + j * s->Mt);
@@ -112,6 +121,7 @@ static bool rows_stat(const void *shared, const row_block *b, double *work, doub
     double l = 0;
     if (!rows_forward(s, b, &r)) return false;
     for (int64_t j = 0; j < b->n; j++) l += b->w[j] * log(r.g[j]);
+    for (int64_t j = 0; has_rest(s) && j < b->n; j++) l += b->w[j] * rest_of(s, r.d[j]);
     if (!isfinite(l)) return false;
     la_syrk(LA_N, s->Mt, b->n, 1, r.A, s->Mt, 1, stat_S(s, stat), s->Mt);
     la_gemv(LA_N, s->Mt, b->n, 1, r.A, s->Mt, r.y, 1, stat_b(s, stat));
@@ -155,64 +165,6 @@ static bool whole_stat(const void *shared, const row_block *b, double *work, dou
     *stat_l(s, stat) += l;
     *stat_q(s, stat) += la_dot(b->n, w.y, w.y);
     return isfinite(l);
-}
-
-/* --------------------------------------------------------------------------------------- heads */
-
-bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value)
-{
-    int64_t Mt = s->Mt;
-    double *sums = (double *)stat;
-    memcpy(s->B, stat_S(s, sums), (size_t)(Mt * Mt) * sizeof(double));
-    for (int64_t i = 0; i < Mt; i++) s->B[i + i * Mt] += s->prior;
-    if (!la_factor(Mt, s->B, Mt)) return false;
-    la_zero_upper(Mt, s->B, Mt);
-    memcpy(s->m, stat_b(s, sums), (size_t)Mt * sizeof(double));
-    la_trsv(LA_N, Mt, s->B, Mt, s->m);
-    double fit = la_dot(Mt, s->m, s->m);
-    la_trsv(LA_T, Mt, s->B, Mt, s->m);
-    *value = -0.5 * (s->prior * (s->total * LOG_2PI + la_logdet(Mt, s->B, Mt)) + *stat_l(s, sums) + *stat_q(s, sums) -
-                     fit + (1 - s->prior) * (double)Mt);
-    if (!isfinite(*value)) return false;
-    if (!gradient) return true;
-    memcpy(s->V, s->B, (size_t)(Mt * Mt) * sizeof(double));
-    if (la_potri(Mt, s->V, Mt) != 0) return false;
-    la_mirror(Mt, s->V, Mt);
-    for (int64_t j = 0; j < Mt; j++) /* at the maximum sum Abar A' = V - I + m m' - 2 sum A Gbar A' */
-        for (int64_t i = j; i < Mt; i++) s->E[i + j * Mt] = s->V[i + j * Mt] - (i == j) + s->m[i] * s->m[j];
-    return true;
-}
-
-/* sum_ij S_ij C_ij, S by its lower triangle, C symmetric */
-static double symmetric_dot(int64_t n, const double *S, const double *C)
-{
-    double sum = 0;
-    for (int64_t j = 0; j < n; j++) {
-        sum += S[j + j * n] * C[j + j * n];
-        sum += 2 * la_dot(n - j - 1, S + j + 1 + j * n, C + j + 1 + j * n);
-    }
-    return sum;
-}
-
-bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
-                  bool gradient, double *value)
-{
-    int64_t Mt = s->Mt;
-    double *sums = (double *)stat;
-    const double *S = stat_S(s, sums), *b = stat_b(s, sums);
-    double *C = s->work; /* V + m m' */
-    for (int64_t j = 0; j < Mt; j++)
-        for (int64_t i = 0; i < Mt; i++) C[i + j * Mt] = V[i + j * Mt] + m[i] * m[j];
-    double data = *stat_l(s, sums) + *stat_q(s, sums) - 2 * la_dot(Mt, m, b) + symmetric_dot(Mt, S, C);
-    *value = -0.5 * (s->prior * s->total * LOG_2PI + times * data) - s->prior * kl;
-    if (!isfinite(*value)) return false;
-    if (!gradient) return true;
-    memcpy(s->V, V, (size_t)(Mt * Mt) * sizeof(double));
-    memcpy(s->m, m, (size_t)Mt * sizeof(double));
-    for (int64_t j = 0; j < Mt; j++)
-        for (int64_t i = 0; i < Mt; i++) s->E[i + j * Mt] = m[i] * b[j];
-    la_symm(LA_RIGHT, Mt, Mt, -1, S, Mt, C, Mt, 1, s->E, Mt);
-    return true;
 }
 
 /* ------------------------------------------------------------------------------------ the tables */

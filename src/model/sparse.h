@@ -1,13 +1,19 @@
-/* The sparse priors of the unifying view (000, section 2 and appendix D; 003, section III-C), over blocks.
+/* The sparse priors of the unifying view (000, section 2 and appendix D; 003, section III-C) and the collapsed variational
+   bounds (003, eq. 15 and 16; 004, eq. 7 and 21), over blocks.
 
    u = L v, K_uu = L L', so that v ~ N(0, I); A_i = L^-1 K_ui; in block i
        y_i | v ~ N(A_i'v, G_i),   G_i = kept part of (K - Q)_ii + noise,   Q = A'A
        sor, dtc     nothing is kept            G = noise I
        fitc, fic    the diagonal               G = diag(K - Q) + noise I
        pitc, pic    the whole block            G = (K - Q)_ii + noise I
+       vfe, pep     a part of the diagonal     G = alpha diag(K - Q) + noise I, alpha from 0 (vfe) to 1 (fitc)
    A prior mean h(x)'b, b ~ N(0, B I), is p further rows sqrt(B) h(x) of A; below M counts them too.
 
    Statistics of a block, which add:  S = A G^-1 A',  b = A G^-1 y,  l = log|G|,  q = y'G^-1 y.
+   Of what alpha < 1 leaves out of G, l has besides (d = k - q of a row)
+       sum (1 - alpha) / alpha log(1 + alpha d / noise),   for alpha = 0 its limit  sum d / noise;
+   it depends on rows alone, so nothing below changes but d's adjoint, alpha gbar - (1 - alpha) / (2 g), and the noise's,
+   gbar + (1 - alpha) d / (2 g noise).  For alpha = 0 the sum -2 A dbar A' is S itself, and no block adds to it.
    Head:  with B = I + S, beta = B^-1 b,   log evidence = -(n log 2 pi + l + log|B| + q - b'beta) / 2     (003, eq. 8)
    and at an explicit q(v) = N(m, V) the bound
        -(n log 2 pi + l + q - 2 m'b + m'S m + tr(S V)) / 2 - KL(q || N(0, I)),
@@ -26,6 +32,16 @@
    which at that mean and precision is  -(a n log 2 pi + l + a log|aI + S| + q - b'beta + (1 - a) M) / 2.
    Only for a = 1 is it the largest value there; for one model alone all of this is as above.
 
+   V may be held to a form: a block for each set of inducing inputs, all of which stand one behind the other in Z and share
+   one L (solve; 004, appendix F), or a block for the first set and the prior's I for the others (odvgp).  At the maximum m is
+   as before, each free block is V_k = (I + S_kk)^-1, and of the evidence log|B| becomes
+       solve   sum_k log|I + S_kk|          odvgp   log|I + S_11| + sum_{k > 1} tr S_kk
+   (basis functions go with the first set).  E is then m m' - V S - 2 sum A Gbar A'.
+
+   Of the bounds with alpha = 0, c = sum d, and Q with all sets, Titsias' upper bound on the log evidence (2014) is
+       -(n log 2 pi + log|Q + noise I| + y'(Q + (c + noise) I)^-1 y) / 2
+   with log|Q + noise I| = n log noise + log|I + S|,   y'(..)^-1 y = (q - b'(r I + S)^-1 b) / r,   r = 1 + c / noise.
+
    Cost of a pass: n M^2 (triangular solve) + n M^2 (product); with the gradient three times that; a block of B rows adds
    B^2 M + B^3 / 3 where it is kept whole. */
 #ifndef MODEL_SPARSE_H
@@ -36,23 +52,31 @@
 
 typedef enum sparse_kept { KEPT_NOTHING, KEPT_DIAGONAL, KEPT_BLOCK } sparse_kept;
 
-/* Of a combination: what G keeps in each of its models, and their coefficients.  No more than three models have the same
+/* Of a combination: what G keeps in each of its models, and their coefficients.  No more than five models have the same
    test conditional. */
-enum { TERMS_MOST = 3 };
+enum { TERMS_MOST = 5 };
 typedef struct sparse_term {
     sparse_kept kept;
-    double alpha;
+    double power; /* of the diagonal: alpha above */
+    double alpha; /* coefficient */
 } sparse_term;
 typedef struct sparse_terms {
     int64_t count; /* 0: one model, no combination */
     sparse_term term[TERMS_MOST];
 } sparse_terms;
 
+/* What V may be: anything; a block a set; for sets but the first that of the prior. */
+typedef enum sparse_form { FORM_JOINT, FORM_BLOCKS, FORM_MEANS } sparse_form;
+
 /* What all blocks share. */
 typedef struct sparse {
     sparse_kept kept;
+    double power;              /* of a kept diagonal: alpha; 1 after sparse_init */
     const sparse_terms *terms; /* of a combination; else NULL */
-    double prior;              /* a: the prior's precision is that times I */
+    sparse_form form;
+    int64_t *set; /* Mt: the set of each of v; NULL: one */
+    double *J;    /* Mt x Mt: factor of I + S where B is that of a V of another form; else NULL */
+    double prior; /* a: the prior's precision is that times I */
     const basis *mean;
     const hyper *h;  /* of the last prepare */
     int64_t M, p, D; /* inducing inputs, basis functions, inputs */
@@ -63,7 +87,7 @@ typedef struct sparse {
     double *L;       /* M x M */
     double *T;       /* of la_trsm_prepare */
     double *diag;    /* Mt: workspace */
-    double *B;       /* Mt x Mt: factor of a I + S */
+    double *B;       /* Mt x Mt: factor of a I + S, or of what the form takes of it */
     double *V, *m;   /* Mt x Mt (both triangles), Mt: coefficients of the reverse */
     double *E;       /* Mt x Mt: head's share of sum Abar A' */
     double *work;    /* Mt x Mt */
@@ -72,6 +96,10 @@ typedef struct sparse {
 anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t M, int64_t D, double total,
                          anygp_error *e);
 void sparse_clear(sparse *s); /* accepts a half-built one */
+
+/* Whether the bound has a term of its own for what G leaves out; if so, and G keeps nothing, the head can do its reverse. */
+static inline bool has_rest(const sparse *s) { return s->kept == KEPT_DIAGONAL && s->power < 1; }
+static inline bool is_trace(const sparse *s) { return s->kept == KEPT_DIAGONAL && s->power == 0; }
 
 /* L at h; *jitter is relative and grows only if allowed.  False: K_uu has no factor. */
 bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter);
@@ -95,6 +123,11 @@ const block_model *sparse_combined(const sparse_terms *terms);
 bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value);
 bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
                   bool gradient, double *value);
+
+/* Another form of V: sets of these sizes, the last ones smaller where there are less than M inducing inputs. */
+anygp_status sparse_divide(sparse *s, sparse_form form, int64_t count, const int64_t *sizes, anygp_error *e);
+/* Titsias' upper bound, after sparse_evidence of a bound with alpha = 0. */
+bool sparse_upper(sparse *s, const double *stat, double *value);
 
 /* From the summed adjoints to gp[hyper_size(h)]; adjoint is used up. */
 bool sparse_finish(sparse *s, double *adjoint, double *gp);

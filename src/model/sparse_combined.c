@@ -41,7 +41,7 @@ static bool combined_stat(const void *shared, const row_block *b, double *work, 
     for (int64_t i = 0; i < s->terms->count; i++) {
         const sparse_term *t = &s->terms->term[i];
         sparse one = *s; /* the same matrices, read only */
-        one.kept = t->kept;
+        one.kept = t->kept, one.power = t->power;
         memset(work, 0, (size_t)size * sizeof *work);
         if (!runs(t->kept)->stat(&one, b, work + size, NULL, work)) return false;
         la_axpy(size, t->alpha, work, stat);

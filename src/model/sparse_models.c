@@ -1,4 +1,4 @@
-/* The six sparse priors as models: what G keeps in training, what the test conditional keeps (sparse.h,
+/* The sparse priors and the collapsed bounds as models: what G keeps in training, what the test conditional keeps (sparse.h,
    sparse_posterior.h), and one state for all of them. */
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/sparse_posterior.h"
+#include "model/tight.h"
 
 typedef struct sparse_state {
     sparse s;
@@ -18,6 +19,7 @@ typedef struct sparse_state {
     anygp_error failure; /* of the last evaluate, other than its numbers */
     double *at;          /* hyperparameters and inducing inputs of the last evidence; NaN first: none */
     double *now;
+    tight *tight; /* NULL: not asked for */
 } sparse_state;
 
 static const block_model *runs(const sparse_kind *k)
@@ -40,6 +42,8 @@ static double rows_bytes(const problem *p)
 {
     return bytes_of(p, p->blocks->largest < DRIVER_PIECE ? p->blocks->largest : DRIVER_PIECE, 0);
 }
+static double sets_bytes(const problem *p) { return rows_bytes(p) + 8.0 * pow((double)(p->subset + p->mean->p), 2); }
+static double tighter_bytes(const problem *p) { return rows_bytes(p) + tight_bytes(p, (double)p->rows->data->used); }
 static double whole_bytes(const problem *p) { return bytes_of(p, p->blocks->largest, 2); }
 /* All rows are part of the model. */
 static double pic_bytes(const problem *p)
@@ -62,6 +66,7 @@ static void sparse_state_close(void *state)
     free(q->adjoint);
     free(q->at);
     free(q->now);
+    tight_close(q->tight);
     free(q);
 }
 
@@ -73,9 +78,13 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     if (!q) return fail_memory(e, "the model", sizeof *q);
     q->kind = self->family, q->problem = p;
     TRY_DONE(sparse_init(&q->s, q->kind->kept, p->mean, h->M, h->D, p->blocks->total, e));
+    q->s.power = q->kind->power;
+    int64_t all = h->M;
+    TRY_DONE(sparse_divide(&q->s, q->kind->form, p->sets ? p->set_count : 1, p->sets ? p->sets : &all, e));
     if (q->kind->terms.count) sparse_combine(&q->s, &q->kind->terms);
     TRY_DONE(driver_open(runs(q->kind), p->blocks, p->comm, p->keep, &q->driver, e));
     q->s.h = h;
+    if (q->kind->tighter) TRY_DONE(tight_open(p, &q->s, &q->tight, e));
     q->stat = mem_alloc(runs(q->kind)->stat_size(&q->s), sizeof(double));
     q->adjoint = mem_alloc(runs(q->kind)->adjoint_size(&q->s), sizeof(double));
     q->at = mem_alloc(h->count + h->M * h->D, sizeof(double));
@@ -106,6 +115,15 @@ static void now_at(sparse_state *q, const hyper *h)
     memcpy(q->at + h->count, h->Z, (size_t)(h->M * h->D) * sizeof(double));
 }
 
+static anygp_status add_gain(sparse_state *q, bool gradient, double *value, anygp_error *e)
+{
+    double gain;
+    if (!q->kind->tighter) return ANYGP_OK;
+    TRY(tight_gain(q->tight, &q->s, q->stat, gradient, &gain, e));
+    *value += gain;
+    return ANYGP_OK;
+}
+
 /* Evidence at h from all blocks; leaves the factor of a I + S and beta. */
 static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient, double *value,
                              anygp_error *e)
@@ -123,6 +141,7 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
                          q->kind->terms.count ? "the combined precision of the inducing variables is not positive "
                                                 "definite; use other coefficients"
                                               : "the log evidence is not a number");
+    TRY(add_gain(q, gradient, value, e));
     now_at(q, h);
     return ANYGP_OK;
 }
@@ -133,6 +152,7 @@ static anygp_status evidence_and_gradient(sparse_state *q, const hyper *h, bool 
     TRY(evidence(q, h, grow, jitter, gp != NULL, value, e));
     if (!gp) return ANYGP_OK;
     TRY(driver_reverse(q->driver, &q->s, 0, NULL, 1, q->adjoint, e));
+    if (q->kind->tighter && !tight_reverse(q->tight, &q->s, q->adjoint)) return fail_memory(e, "kernel tiles", 0);
     return sparse_finish(&q->s, q->adjoint, gp) ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 
@@ -175,6 +195,44 @@ static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jit
     if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, &value, e));
     const double sums[3] = {*stat_l(&q->s, q->stat), *stat_q(&q->s, q->stat), q->s.total};
     return make_posterior(q, q->s.m, q->s.B, sums, out, e);
+}
+
+/* Whether a tighter bound is a matter of seconds, and fits. */
+static bool is_quick(const sparse_state *q)
+{
+    const problem *p = q->problem;
+    double n = p->blocks->total, bytes = tight_bytes(p, n);
+    return n * n * (double)q->s.Mt < 2e10 && (p->memory <= 0 || bytes < p->memory / 4);
+}
+
+/* Of a V of any form the tighter bound is vfe's on all sets, and what it gains. */
+static anygp_status find_tighter(sparse_state *q, double *tighter, anygp_error *e)
+{
+    tight *t = NULL;
+    double vfe, gain = 0;
+    sparse_form form = q->s.form;
+    TRY(tight_open(q->problem, &q->s, &t, e));
+    q->s.form = FORM_JOINT;
+    bool ok = sparse_evidence(&q->s, q->stat, false, &vfe);
+    anygp_status status = ok ? tight_gain(t, &q->s, q->stat, false, &gain, e) : ANYGP_OK;
+    q->s.form = form;
+    *tighter = ok ? vfe + gain : NAN;
+    tight_close(t);
+    return status;
+}
+
+/* Leaves what an evidence leaves. */
+static anygp_status sparse_bounds(void *state, const hyper *h, double *jitter, evidence_bounds *out, anygp_error *e)
+{
+    sparse_state *q = state;
+    double value;
+    *out = (evidence_bounds){NAN, NAN};
+    if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, &value, e));
+    if (!sparse_upper(&q->s, q->stat, &out->upper)) out->upper = NAN;
+    if (!q->kind->tighter && is_quick(q)) TRY(find_tighter(q, &out->tighter, e));
+    return sparse_evidence(&q->s, q->stat, false, &value)
+               ? ANYGP_OK
+               : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
 }
 
 /* ------------------------------------------------------------------------------------- anytime */
@@ -246,7 +304,7 @@ static double *anytime_sums(void *state, int64_t *size)
     return q->stat;
 }
 
-/* As fitc: rows from all over the space have no block in common. */
+/* As fitc, unless rows stand alone anyway: rows from all over the space have no block in common. */
 static anygp_status anytime_start(void *state, int64_t n, const double *X, const double *y, const double *w, double *S,
                                   double *b, anygp_error *e)
 {
@@ -258,7 +316,7 @@ static anygp_status anytime_start(void *state, int64_t n, const double *X, const
     anygp_status status = ANYGP_OK;
     double *stat = mem_alloc(sparse_rows.stat_size(&s), sizeof *stat);
     if (!stat) return fail_memory(e, "the start", 8.0 * (double)(Mt * Mt));
-    s.kept = KEPT_DIAGONAL;
+    if (s.kept != KEPT_DIAGONAL) s.kept = KEPT_DIAGONAL, s.power = 1;
     for (int64_t i = 0; i <= PIECES; i++) start[i] = n * i / PIECES;
     TRY_DONE(blocks_of_arrays(PIECES, start, s.D, 1, X, y, w, &pieces, e));
     TRY_DONE(driver_open(&sparse_rows, pieces, comm_self(), 0, &d, e));
@@ -286,33 +344,44 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
 
 /* ---------------------------------------------------------------------------------- the models */
 
-#define SPARSE_MODEL(id, text, kept_, test_, parts)                                                                    \
-    static const sparse_kind kind_##id = {.kept = kept_, .test = test_};                                               \
-    const model_ops model_##id = {.name = #id,                                                                         \
-                                  .summary = text,                                                                     \
-                                  .objective = "log evidence",                                                         \
-                                  .family = &kind_##id,                                                                \
-                                  .inducing = true,                                                                    \
-                                  .partition = parts,                                                                  \
-                                  .jitter = 1e-8,                                                                      \
-                                  .subset = 512,                                                                       \
-                                  .bytes = test_ == TEST_BLOCK ? pic_bytes                                             \
-                                           : parts             ? whole_bytes                                           \
-                                                               : rows_bytes,                                                       \
-                                  .size = sparse_size,                                                                 \
-                                  .open = sparse_state_open,                                                           \
-                                  .evaluate = sparse_evaluate,                                                         \
-                                  .failure = sparse_failure,                                                           \
-                                  .posterior = sparse_to_posterior,                                                    \
-                                  .rows = sparse_rows_behind,                                                          \
-                                  .close = sparse_state_close,                                                         \
-                                  .load = sparse_load,                                                                 \
-                                  .anytime = &sparse_anytime,                                                          \
-                                  .update = &sparse_updates};
+#define SPARSE_OPS(id, text)                                                                                           \
+    .name = #id, .summary = text, .family = &kind_##id, .inducing = true, .jitter = 1e-8, .subset = 512,               \
+    .size = sparse_size, .open = sparse_state_open, .evaluate = sparse_evaluate, .failure = sparse_failure,            \
+    .posterior = sparse_to_posterior, .rows = sparse_rows_behind, .close = sparse_state_close, .load = sparse_load,    \
+    .update = &sparse_updates
 
-SPARSE_MODEL(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, false)
-SPARSE_MODEL(dtc, "deterministic training conditional", KEPT_NOTHING, TEST_EXACT, false)
-SPARSE_MODEL(fitc, "fully independent training conditional", KEPT_DIAGONAL, TEST_EXACT, false)
-SPARSE_MODEL(fic, "fully independent conditional", KEPT_DIAGONAL, TEST_DIAGONAL, false)
-SPARSE_MODEL(pitc, "partially independent training conditional", KEPT_BLOCK, TEST_EXACT, true)
-SPARSE_MODEL(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, true)
+#define SPARSE_PRIOR(id, text, kept_, test_, parts, bytes_)                                                            \
+    static const sparse_kind kind_##id = {.kept = kept_, .power = 1, .test = test_};                                   \
+    const model_ops model_##id = {SPARSE_OPS(id, text), .objective = "log evidence", .partition = parts,               \
+                                  .bytes = bytes_, .anytime = &sparse_anytime};
+
+SPARSE_PRIOR(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, false, rows_bytes)
+SPARSE_PRIOR(dtc, "deterministic training conditional", KEPT_NOTHING, TEST_EXACT, false, rows_bytes)
+SPARSE_PRIOR(fitc, "fully independent training conditional", KEPT_DIAGONAL, TEST_EXACT, false, rows_bytes)
+SPARSE_PRIOR(fic, "fully independent conditional", KEPT_DIAGONAL, TEST_DIAGONAL, false, rows_bytes)
+SPARSE_PRIOR(pitc, "partially independent training conditional", KEPT_BLOCK, TEST_EXACT, true, whole_bytes)
+SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, true, pic_bytes)
+
+/* A bound is there to be maximised over the inducing inputs too. */
+#define SPARSE_BOUND(id, text, objective_, power_)                                                                     \
+    static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = power_, .test = TEST_EXACT};                 \
+    const model_ops model_##id = {SPARSE_OPS(id, text),       .objective = objective_,                                 \
+                                  .learns_inducing = true,    .bytes = rows_bytes,                                     \
+                                  .anytime = &sparse_anytime, .bounds = power_ > 0 ? NULL : sparse_bounds};
+
+SPARSE_BOUND(vfe, "variational free energy", "lower bound", 0)
+SPARSE_BOUND(pep, "power expectation propagation", "approximate log evidence", 0.5)
+
+static const sparse_kind kind_vfe_tight = {.kept = KEPT_DIAGONAL, .power = 0, .test = TEST_EXACT, .tighter = true};
+const model_ops model_vfe_tight = {SPARSE_OPS(vfe_tight, "variational free energy with a tighter bound"),
+                                   .objective = "lower bound", .learns_inducing = true, .bytes = tighter_bytes,
+                                   .bounds = sparse_bounds};
+
+/* Their q(v) is of another form than that of the anytime steps. */
+#define SPARSE_SETS(id, text, form_)                                                                                   \
+    static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = 0, .test = TEST_EXACT, .form = form_};       \
+    const model_ops model_##id = {SPARSE_OPS(id, text), .objective = "lower bound", .learns_inducing = true,           \
+                                  .sets = true,         .bytes = sets_bytes,        .bounds = sparse_bounds};
+
+SPARSE_SETS(solve_collapsed, "sparse orthogonal variational inference, collapsed", FORM_BLOCKS)
+SPARSE_SETS(odvgp_collapsed, "orthogonally decoupled variational GP, collapsed", FORM_MEANS)

@@ -1,18 +1,27 @@
-/* What the forward and reverse of the sparse priors share: places in their workspace.  Private to sparse*.c. */
+/* What the forward and reverse of the sparse priors share: places in their workspace.  Private to sparse*.c and tight.c. */
 #ifndef MODEL_SPARSE_PARTS_H
 #define MODEL_SPARSE_PARTS_H
 
 #include "model/sparse.h"
 
-/* Diagonal G, n rows: A diag(w/g)^1/2 (Mt x n), g, y (w/g)^1/2. */
+/* Diagonal G, n rows: A diag(w/g)^1/2 (Mt x n), g, y (w/g)^1/2, d = k - |a|^2 where the diagonal is kept. */
 typedef struct rows_parts {
-    double *A, *g, *y;
+    double *A, *g, *y, *d;
 } rows_parts;
 
 /* Whole G: A L_G^-T (Mt x n), L_G (n x n), L_G^-1 y. */
 typedef struct whole_parts {
     double *A, *G, *y;
 } whole_parts;
+
+/* Of the flat vector of adjoints; what each is says sparse_reverse.c.  gZ, C: NULL where there is none. */
+typedef struct adjoint_parts {
+    double *gp, *noise, *white, *gZ, *C;
+} adjoint_parts;
+
+adjoint_parts adjoint_place(const sparse *s, double *at);
+/* From Abar (Mt x n, its first M rows) to the kernel: K_uf bar = L^-T Abar, in place. */
+bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a);
 
 rows_parts rows_place(const sparse *s, int64_t n, double *at);
 whole_parts whole_place(const sparse *s, int64_t n, double *at);

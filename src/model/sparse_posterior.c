@@ -14,7 +14,7 @@ static void sparse_posterior_free(posterior *base)
     kernel_free(base->kernel);
     basis_clear(&base->mean);
     pic_rows_free(p->rows);
-    double *const owned[] = {p->Z, p->L, p->m, p->B};
+    double *const owned[] = {p->Z, p->L, p->m, p->B, p->J, p->set};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p);
 }
@@ -128,6 +128,8 @@ static int64_t sparse_arrays(posterior *base, named_array *list)
     list[k++] = (named_array){"m", p->Mt, 1, p->m, false};
     list[k++] = (named_array){"B", p->Mt, p->Mt, p->B, true};
     list[k++] = (named_array){"sums", 3, 1, p->sums, false};
+    if (p->J) list[k++] = (named_array){"J", p->Mt, p->Mt, p->J, true};
+    if (p->J) list[k++] = (named_array){"set", base->n, 1, p->set, false};
     return k + (p->rows ? pic_arrays(p->rows, list + k) : 0);
 }
 
@@ -147,6 +149,16 @@ static double *copied(int64_t rows, int64_t cols, const double *from)
     return to;
 }
 
+/* The sets, and with them all that an update needs. */
+static bool copy_sets(const sparse *s, sparse_posterior *p)
+{
+    if (s->form == FORM_JOINT) return true;
+    p->J = copied(s->Mt, s->Mt, s->J);
+    p->set = mem_alloc(s->M, sizeof *p->set);
+    for (int64_t i = 0; p->set && i < s->M; i++) p->set[i] = (double)s->set[i];
+    return p->J && p->set;
+}
+
 anygp_status sparse_posterior_new(const sparse_kind *kind, const sparse *s, const double *m, const double *B,
                                   const double sums[3], posterior **out, anygp_error *e)
 {
@@ -162,7 +174,7 @@ anygp_status sparse_posterior_new(const sparse_kind *kind, const sparse *s, cons
     p->L = copied(s->M, s->M, s->L);
     p->m = copied(s->Mt, 1, m);
     p->B = copied(s->Mt, s->Mt, B);
-    if (!p->base.kernel || !p->Z || !p->L || !p->m || !p->B)
+    if (!p->base.kernel || !p->Z || !p->L || !p->m || !p->B || !copy_sets(s, p))
         status = fail_memory(e, "the posterior", 16.0 * (double)s->Mt * (double)s->Mt);
 done:
     if (ANYGP_FAILED(status))
@@ -174,6 +186,8 @@ done:
 
 /* ------------------------------------------------------------------------------------ from a file */
 
+enum { ARRAYS = 7, ARRAYS_JOINT = 5 };
+
 static bool is_factor(const named_array *a)
 {
     for (int64_t i = 0; i < a->rows; i++)
@@ -181,24 +195,36 @@ static bool is_factor(const named_array *a)
     return true;
 }
 
-/* Shapes are checked against each other before anything is taken. */
-static anygp_status find_arrays(named_array *list, int64_t count, int64_t D, int64_t p, named_array *found[5],
-                                anygp_error *e)
+/* Sets are numbered from 0 in the order of the inducing inputs. */
+static bool are_sets(const named_array *a)
 {
-    static const char *const names[] = {"Z", "L", "m", "B", "sums"};
-    for (int i = 0; i < 5; i++)
+    for (int64_t i = 0; i < a->rows; i++) {
+        double step = a->values[i] - (i > 0 ? a->values[i - 1] : 0);
+        if (!(step == 0 || (step == 1 && i > 0))) return false;
+    }
+    return true;
+}
+
+/* Shapes are checked against each other before anything is taken. */
+static anygp_status find_arrays(named_array *list, int64_t count, int64_t D, int64_t p, int wanted,
+                                named_array *found[ARRAYS], anygp_error *e)
+{
+    static const char *const names[ARRAYS] = {"Z", "L", "m", "B", "sums", "J", "set"};
+    for (int i = 0; i < wanted; i++)
         if (!(found[i] = (named_array *)named_array_find(list, count, names[i])))
             return fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete",
                              names[i]);
     int64_t M = found[0]->cols, Mt = M + p;
-    const int64_t shape[5][2] = {{D, M}, {M, M}, {Mt, 1}, {Mt, Mt}, {3, 1}};
-    for (int i = 0; i < 5; i++)
+    const int64_t shape[ARRAYS][2] = {{D, M}, {M, M}, {Mt, 1}, {Mt, Mt}, {3, 1}, {Mt, Mt}, {M, 1}};
+    for (int i = 0; i < wanted; i++)
         if (found[i]->rows != shape[i][0] || found[i]->cols != shape[i][1])
             return fail_with(e, ANYGP_ERR_FILE, "the model file's array '%s' is %lld x %lld instead of %lld x %lld",
                              names[i], (long long)found[i]->rows, (long long)found[i]->cols, (long long)shape[i][0],
                              (long long)shape[i][1]);
-    if (!is_factor(found[1]) || !is_factor(found[3]))
+    if (!is_factor(found[1]) || !is_factor(found[3]) || (wanted > ARRAYS_JOINT && !is_factor(found[5])))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's Cholesky factors are not valid; it is damaged");
+    if (wanted > ARRAYS_JOINT && !are_sets(found[6]))
+        return fail_with(e, ANYGP_ERR_FILE, "the model file's sets of inducing inputs are not valid; it is damaged");
     return ANYGP_OK;
 }
 
@@ -213,8 +239,9 @@ anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *
                          int64_t count, posterior **out, anygp_error *e)
 {
     const sparse_kind *kind = self->family;
-    named_array *a[5];
-    TRY(find_arrays(list, count, D, mean->p, a, e));
+    named_array *a[ARRAYS] = {0};
+    bool joint = kind->form == FORM_JOINT;
+    TRY(find_arrays(list, count, D, mean->p, joint ? ARRAYS_JOINT : ARRAYS, a, e));
     pic_rows *rows = NULL;
     if (kind->test == TEST_BLOCK) TRY(pic_load(D, list, count, &rows, e));
     sparse_posterior *p = calloc(1, sizeof *p);
@@ -228,6 +255,7 @@ anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *
     p->test = kind->test, p->Mt = a[2]->rows, p->rows = rows;
     memcpy(p->sums, a[4]->values, sizeof p->sums);
     p->Z = take(a[0]), p->L = take(a[1]), p->m = take(a[2]), p->B = take(a[3]);
+    if (!joint) p->J = take(a[5]), p->set = take(a[6]);
     *out = &p->base;
     return ANYGP_OK;
 }

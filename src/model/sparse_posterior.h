@@ -3,7 +3,7 @@
    What the models make of the bracket:
        sor          nothing                                              (88)
        fic          as it is, but different rows are independent given v
-       dtc, fitc, pitc   k(x,x') - a'a', also between rows
+       dtc, fitc, pitc, vfe, pep   k(x,x') - a'a', also between rows
        pic          what is left of it given the rows of the block      (84; sparse_pic.c) */
 #ifndef MODEL_SPARSE_POSTERIOR_H
 #define MODEL_SPARSE_POSTERIOR_H
@@ -15,7 +15,10 @@ typedef enum sparse_test { TEST_NOTHING, TEST_DIAGONAL, TEST_EXACT, TEST_BLOCK }
 /* A member of the family: model_ops.family points to one. */
 typedef struct sparse_kind {
     sparse_kept kept;
+    double power; /* of a kept diagonal */
     sparse_test test;
+    sparse_form form;
+    bool tighter;       /* tight.h */
     sparse_terms terms; /* of a combination; then `kept` does not count */
 } sparse_kind;
 
@@ -28,6 +31,8 @@ typedef struct sparse_posterior {
     double *Z;      /* M x D, row-major */
     double *L;      /* M x M */
     double *m, *B;  /* Mt, Mt x Mt */
+    double *J;      /* Mt x Mt: the factor of I + S, where B is that of a V of another form; else NULL */
+    double *set;    /* M: then the set of each inducing input */
     double sums[3]; /* l, q and the original rows behind m and B: with them new rows can be added */
     pic_rows *rows; /* pic alone */
 } sparse_posterior;

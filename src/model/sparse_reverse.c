@@ -1,19 +1,15 @@
-/* The reverse of the sparse priors' statistics; equations in sparse.h.  Adjoints of a block:
+/* The reverse of the sparse priors' statistics; equations in sparse.h.  Adjoints of a block (adjoint_parts):
        gp      kernel parameters            noise, white   of the noise, and what the kernel's reverses count too much
-       gZ      inducing inputs, M x D       C              -2 sum A Gbar A' (M x M, lower triangle) */
+       gZ      inducing inputs, M x D       C              -2 sum A Gbar A' (M x M, lower triangle), where the head has it not */
 #include <math.h>
 #include <string.h>
 
 #include "linalg/linalg.h"
 #include "model/sparse_parts.h"
 
-typedef struct adjoint_parts {
-    double *gp, *noise, *white, *gZ, *C;
-} adjoint_parts;
-
 static int64_t kernel_params(const sparse *s) { return hyper_kernel_params(s->h); }
 
-static adjoint_parts adjoint_place(const sparse *s, double *at)
+adjoint_parts adjoint_place(const sparse *s, double *at)
 {
     adjoint_parts a = {.gp = at};
     a.noise = a.gp + kernel_params(s);
@@ -24,14 +20,15 @@ static adjoint_parts adjoint_place(const sparse *s, double *at)
     return a;
 }
 
+static bool has_C(const sparse *s) { return s->kept != KEPT_NOTHING && !is_trace(s); }
+
 int64_t sparse_adjoint_size(const void *shared)
 {
     const sparse *s = shared;
-    return kernel_params(s) + 2 + (s->h->learn_Z ? s->M * s->D : 0) + (s->kept == KEPT_NOTHING ? 0 : s->M * s->M);
+    return kernel_params(s) + 2 + (s->h->learn_Z ? s->M * s->D : 0) + (has_C(s) ? s->M * s->M : 0);
 }
 
-/* From Abar (Mt x n, its first M rows) to the kernel: K_uf bar = L^-T Abar. */
-static bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a)
+bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a)
 {
     la_trsm_prepared(LA_LEFT, LA_T, s->M, b->n, s->L, s->M, s->T, Abar, s->Mt);
     return kernel_gram_reverse(s->h->kernel, s->M, s->h->Z, s->D, b->n, b->X, s->D, Abar, s->Mt, a->gp, a->gZ, s->D,
@@ -45,10 +42,11 @@ rows_parts rows_place(const sparse *s, int64_t n, double *at)
     rows_parts r = {.A = at};
     r.g = r.A + s->Mt * n;
     r.y = r.g + n;
+    r.d = r.y + n;
     return r;
 }
 
-int64_t rows_keep(const void *shared, int64_t n) { return n * (((const sparse *)shared)->Mt + 2); }
+int64_t rows_keep(const void *shared, int64_t n) { return n * (((const sparse *)shared)->Mt + 3); }
 
 int64_t rows_work(const void *shared, int64_t n)
 {
@@ -56,26 +54,33 @@ int64_t rows_work(const void *shared, int64_t n)
     return rows_keep(shared, n) + n * (s->Mt + s->M + 1);
 }
 
-/* gbar = (a'V a w/g + (w/g) (y - a'm)^2 - w) / (2 g); T = V A in, Abar out; A is scaled by (w/g)^1/2 throughout. */
-static void rows_adjoints(const sparse *s, const row_block *b, const rows_parts *r, double *T, double *gbar)
+/* gbar = (a'V a w/g + (w/g) (y - a'm)^2 - w) / (2 g); T = V A in, Abar out, dbar[n] of the kept diagonal; returns the
+   noise's.  A is scaled by (w/g)^1/2 throughout. */
+static double rows_adjoints(const sparse *s, const row_block *b, const rows_parts *r, double *T, double *dbar)
 {
+    double noise = 0, left = 1 - s->power;
     for (int64_t j = 0; j < b->n; j++) {
         const double *a = r->A + j * s->Mt;
         double *t = T + j * s->Mt, root = sqrt(b->w[j] / r->g[j]), rest = r->y[j] - la_dot(s->Mt, s->m, a);
-        gbar[j] = 0.5 * (la_dot(s->Mt, a, t) + rest * rest - b->w[j]) / r->g[j];
+        double gbar = 0.5 * (la_dot(s->Mt, a, t) + rest * rest - b->w[j]) / r->g[j];
         la_scale(s->Mt, -root, t);
         la_axpy(s->Mt, root * rest, s->m, t);
-        if (s->kept == KEPT_DIAGONAL) la_axpy(s->M, -2 * gbar[j] / root, a, t);
+        noise += gbar;
+        if (s->kept != KEPT_DIAGONAL) continue;
+        dbar[j] = s->power * gbar - 0.5 * left * b->w[j] / r->g[j];
+        noise += 0.5 * left * b->w[j] * r->d[j] / (r->g[j] * s->noise);
+        la_axpy(s->M, -2 * dbar[j] / root, a, t);
     }
+    return noise;
 }
 
-/* C -= 2 sum gbar a a': columns of one sign after those of the other, so that two rank-k updates do it. */
-static void rows_outer(const sparse *s, const row_block *b, const rows_parts *r, const double *gbar, double *U,
+/* C -= 2 sum dbar a a': columns of one sign after those of the other, so that two rank-k updates do it. */
+static void rows_outer(const sparse *s, const row_block *b, const rows_parts *r, const double *dbar, double *U,
                        double *C)
 {
     int64_t n = b->n, M = s->M, front = 0, back = n;
     for (int64_t j = 0; j < n; j++) {
-        double *u = U + (gbar[j] < 0 ? front++ : --back) * M, c = sqrt(2 * fabs(gbar[j]) * r->g[j] / b->w[j]);
+        double *u = U + (dbar[j] < 0 ? front++ : --back) * M, c = sqrt(2 * fabs(dbar[j]) * r->g[j] / b->w[j]);
         const double *a = r->A + j * s->Mt;
         for (int64_t i = 0; i < M; i++) u[i] = c * a[i];
     }
@@ -88,15 +93,12 @@ bool rows_reverse(const void *shared, const row_block *b, double *work, const do
     const sparse *s = shared;
     adjoint_parts a = adjoint_place(s, adjoint);
     rows_parts r = rows_place(s, b->n, keep ? (double *)keep : work);
-    double *T = work + rows_keep(s, b->n), *U = T + s->Mt * b->n, *gbar = U + s->M * b->n;
+    double *T = work + rows_keep(s, b->n), *U = T + s->Mt * b->n, *dbar = U + s->M * b->n;
     if (!keep && !rows_forward(s, b, &r)) return false;
     la_gemm(LA_N, LA_N, s->Mt, b->n, s->Mt, 1, s->V, s->Mt, r.A, s->Mt, 0, T, s->Mt);
-    rows_adjoints(s, b, &r, T, gbar);
-    for (int64_t j = 0; j < b->n; j++) *a.noise += gbar[j];
-    if (s->kept == KEPT_DIAGONAL) {
-        rows_outer(s, b, &r, gbar, U, a.C);
-        kernel_diag_reverse(s->h->kernel, b->n, b->X, s->D, gbar, a.gp, NULL, 0);
-    }
+    *a.noise += rows_adjoints(s, b, &r, T, dbar);
+    if (has_C(s)) rows_outer(s, b, &r, dbar, U, a.C);
+    if (s->kept == KEPT_DIAGONAL) kernel_diag_reverse(s->h->kernel, b->n, b->X, s->D, dbar, a.gp, NULL, 0);
     return kernel_of_Abar(s, b, T, &a);
 }
 
@@ -196,7 +198,7 @@ bool sparse_finish(sparse *s, double *adjoint, double *gp)
 {
     adjoint_parts a = adjoint_place(s, adjoint);
     int64_t P = kernel_params(s);
-    double trace = Kuu_bar(s, s->kept == KEPT_NOTHING ? NULL : a.C);
+    double trace = Kuu_bar(s, has_C(s) ? a.C : NULL);
     if (!kernel_gram_sym_reverse(s->h->kernel, s->M, s->h->Z, s->D, s->work, s->M, a.gp, a.gZ, s->D)) return false;
     if (!white_reverse(s, *a.noise + *a.white - trace, a.gp)) return false;
     memcpy(gp, a.gp, (size_t)P * sizeof(double));

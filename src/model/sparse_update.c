@@ -1,9 +1,9 @@
 /* New rows for a sparse posterior, without the old ones.  Statistics add (sparse.h), and those of the old rows are in what
    the posterior holds:
-       I + S = B B',   b = B B' m,   l, q and the number of rows in `sums`.
+       I + S = B B' (J J' where V has a form),   b = (I + S) m,   l, q and the number of rows in `sums`.
    So the statistics of the new rows are added, and the head is run again: O(n M^2 + M^3) for n new rows, whatever came
    before.  Which of the new rows form a block:
-       sor, dtc, fitc, fic   it does not matter
+       sor, dtc, fitc, fic, vfe, pep   it does not matter
        pitc   those of one id; without ids a chunk of rows is cut by a kd-tree into parts of at most blocks_part_rows
        pic    those of one id, or of one place of the router, together with the rows the block has: the statistics of the
               old block are taken off and those of the enlarged one are added.  The matrix can only grow by that:
@@ -64,10 +64,11 @@ static void old_statistics(sparse_update *u)
     const sparse_posterior *p = u->from;
     int64_t Mt = p->Mt;
     double *S = stat_S(&u->s, u->stat);
-    la_syrk(LA_N, Mt, Mt, 1, p->B, Mt, 0, S, Mt);
+    const double *B = p->J ? p->J : p->B;
+    la_syrk(LA_N, Mt, Mt, 1, B, Mt, 0, S, Mt);
     for (int64_t i = 0; i < Mt; i++) S[i + i * Mt] -= 1;
-    la_gemv(LA_T, Mt, Mt, 1, p->B, Mt, p->m, 0, u->s.diag);
-    la_gemv(LA_N, Mt, Mt, 1, p->B, Mt, u->s.diag, 0, stat_b(&u->s, u->stat));
+    la_gemv(LA_T, Mt, Mt, 1, B, Mt, p->m, 0, u->s.diag);
+    la_gemv(LA_N, Mt, Mt, 1, B, Mt, u->s.diag, 0, stat_b(&u->s, u->stat));
     *stat_l(&u->s, u->stat) = p->sums[SUM_L];
     *stat_q(&u->s, u->stat) = p->sums[SUM_Q];
 }
@@ -98,6 +99,9 @@ static anygp_status take_posterior(sparse_update *u, anygp_error *e)
     u->noise = p->noise;
     u->h = (hyper){.kernel = p->kernel, .like = &u->noise, .likes = 1, .M = p->n, .D = p->D, .Z = u->from->Z};
     TRY(sparse_init(&u->s, u->kind->kept, &p->mean, p->n, p->D, u->from->sums[SUM_ROWS], e));
+    u->s.power = u->kind->power;
+    TRY(sparse_divide(&u->s, u->kind->form, 0, NULL, e));
+    for (int64_t i = 0; u->s.set && i < p->n; i++) u->s.set[i] = (int64_t)u->from->set[i];
     u->s.h = &u->h;
     u->s.noise = p->noise + kernel_white(p->kernel);
     memcpy(u->s.L, u->from->L, (size_t)(p->n * p->n) * sizeof(double));
@@ -344,6 +348,7 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
     TRY_DONE(finish_waiting(u, &rows, e));
     u->s.total += u->report.rows;
     TRY_DONE(head(u, &u->report.after, e));
+    if (!is_trace(&u->s) || !sparse_upper(&u->s, u->stat, &u->report.upper)) u->report.upper = NAN;
     const double sums[3] = {*stat_l(&u->s, u->stat), *stat_q(&u->s, u->stat), u->s.total};
     TRY_DONE(sparse_posterior_new(u->kind, &u->s, u->s.m, u->s.B, sums, out, e));
     ((sparse_posterior *)*out)->rows = rows;

@@ -3,8 +3,21 @@
 
 #include "model/model.h"
 
-static const model_ops *const models[] = {&model_exact, &model_sod,  &model_sor, &model_dtc,  &model_fitc,
-                                          &model_fic,   &model_pitc, &model_pic, &model_svgp, &model_solve};
+static const model_ops *const models[] = {&model_exact,
+                                          &model_sod,
+                                          &model_sor,
+                                          &model_dtc,
+                                          &model_fitc,
+                                          &model_fic,
+                                          &model_pitc,
+                                          &model_pic,
+                                          &model_vfe,
+                                          &model_pep,
+                                          &model_vfe_tight,
+                                          &model_solve_collapsed,
+                                          &model_odvgp_collapsed,
+                                          &model_svgp,
+                                          &model_solve};
 
 int64_t model_count(void) { return (int64_t)(sizeof models / sizeof *models); }
 const model_ops *model_at(int64_t i) { return i >= 0 && i < model_count() ? models[i] : NULL; }

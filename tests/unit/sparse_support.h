@@ -86,12 +86,14 @@ typedef struct definition {
     const model_ops *model;
     kept train, cross;
     bool variance_of_new, between_new, within_block_of_new;
+    real power; /* share of a kept diagonal */
 } definition;
 
 static const definition definitions[] = {
-    {&model_sor, NOTHING, NOTHING, false, false, false}, {&model_dtc, NOTHING, NOTHING, true, true, false},
-    {&model_fitc, DIAGONAL, NOTHING, true, true, false}, {&model_fic, DIAGONAL, NOTHING, true, false, false},
-    {&model_pitc, BLOCK, NOTHING, true, true, false},    {&model_pic, BLOCK, BLOCK, true, false, true},
+    {&model_sor, NOTHING, NOTHING, false, false, false, 1}, {&model_dtc, NOTHING, NOTHING, true, true, false, 1},
+    {&model_fitc, DIAGONAL, NOTHING, true, true, false, 1}, {&model_fic, DIAGONAL, NOTHING, true, false, false, 1},
+    {&model_vfe, DIAGONAL, NOTHING, true, true, false, 0},  {&model_pep, DIAGONAL, NOTHING, true, true, false, 0.5L},
+    {&model_pitc, BLOCK, NOTHING, true, true, false, 1},    {&model_pic, BLOCK, BLOCK, true, false, true, 1},
 };
 enum { DEFINITIONS = sizeof definitions / sizeof *definitions };
 
@@ -146,11 +148,24 @@ static inline dense_gp *dense_new(const fixture *f, const definition *d, double 
             bool keep = d->train == BLOCK      ? f->block[g->row[a]] == f->block[g->row[b]]
                         : d->train == DIAGONAL ? a == b
                                                : false;
-            g->inverse[a * g->n + b] = (keep ? k : q) + basis_product(&f->mean, x, z);
+            g->inverse[a * g->n + b] = q + (keep ? d->power * (k - q) : 0) + basis_product(&f->mean, x, z);
             if (a == b) g->inverse[a * g->n + b] += f->h.like[0] + kernel_white(f->h.kernel);
         }
     g->logdet = dense_invert(g->n, g->inverse);
     return g;
+}
+
+/* The objective: the log density of all original rows and, where a share of the diagonal is left out, what stands for it
+   (003, eq. 15 and 16). */
+static inline real dense_objective(const fixture *f, const definition *d, const dense_gp *g)
+{
+    real value = dense_log_normal(g->n, g->inverse, g->logdet, g->y), noise = f->h.like[0] + kernel_white(f->h.kernel);
+    for (int a = 0; a < g->n && d->power < 1; a++) {
+        const double *x = f->X + g->row[a] * D;
+        real left = (k_of(f, x, x) - q_of(f, g, x, x)) / noise;
+        value -= d->power > 0 ? (1 - d->power) / (2 * d->power) * logl(1 + d->power * left) : left / 2;
+    }
+    return value;
 }
 
 /* The new rows s and t as rows of the blocks given. */

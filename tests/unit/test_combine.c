@@ -37,7 +37,7 @@ static const model_ops *model_of(const char *text)
 {
     const model_ops *m;
     anygp_error e;
-    if (model_combine(text, &m, &e)) fail_msg("%s", e.text);
+    if (model_make(text, &m, &e)) fail_msg("%s", e.text);
     return m;
 }
 
@@ -338,7 +338,7 @@ static void what_is_no_combination_is_refused_with_a_sentence(void **unused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const model_ops *m = NULL;
         anygp_error e;
-        assert_int_equal(model_combine(bad[i][0], &m, &e), ANYGP_ERR_ARGUMENT);
+        assert_int_equal(model_make(bad[i][0], &m, &e), ANYGP_ERR_ARGUMENT);
         assert_null(m);
         if (!strstr(e.text, bad[i][1])) fail_msg("%s: %s", bad[i][0], e.text);
     }

@@ -91,7 +91,7 @@ static double grid_sum(const grid *q, const row_case *r, integrand g, int64_t k,
 
 static double brute(const grid *q, const row_case *r, integrand g)
 {
-    double f[MOST_LATENTS];
+    double f[MOST_LATENTS] = {0};
     return grid_sum(q, r, g, 0, f);
 }
 

@@ -32,7 +32,17 @@ static const variant variants[] = {
     {"rbf(lengthscale=1.2) + white(variance=0.2)", MEAN_CONSTANT, false}};
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-static const model_ops *const models[] = {&model_sor, &model_dtc, &model_fitc, &model_fic, &model_pitc, &model_pic};
+static const model_ops *const models[] = {&model_sor,
+                                          &model_dtc,
+                                          &model_fitc,
+                                          &model_fic,
+                                          &model_vfe,
+                                          &model_pep,
+                                          &model_solve_collapsed,
+                                          &model_odvgp_collapsed,
+                                          &model_pitc,
+                                          &model_pic};
+static const int64_t sets[] = {4, 2}; /* of inducing inputs, for the models that have them */
 enum { MODELS = sizeof models / sizeof *models };
 
 #define FOR_EACH_CASE(v, m)                                                                                            \
@@ -109,7 +119,9 @@ static posterior *posterior_of(const model_ops *model, const fixture *f, int64_t
                  .blocks = b,
                  .route = route ? route : means,
                  .block_ids = route ? NULL : names,
-                 .comm = comm_self()};
+                 .comm = comm_self(),
+                 .sets = sets,
+                 .set_count = 2};
     assert_int_equal(model->open(model, &p, &f->h, &state, &e), ANYGP_OK);
     assert_true(model->evaluate(state, &f->h, true, &jitter, evidence, NULL));
     assert_int_equal(model->posterior(state, &f->h, &jitter, &q, &e), ANYGP_OK);

@@ -1,0 +1,22 @@
+/* Models made from an expression: one of the family with other numbers, under the expression's name in a normal form. */
+#ifndef MODEL_MADE_H
+#define MODEL_MADE_H
+
+#include "data/number.h"
+#include "model/sparse_posterior.h"
+
+enum { MADE_NAME_MOST = 32 + TERMS_MOST * (8 + NUMBER_TEXT_MOST) };
+
+typedef struct made_model {
+    model_ops ops; /* first: they are one object */
+    sparse_kind kind;
+    char name[MADE_NAME_MOST];
+} made_model;
+
+/* A copy of a model of the list, to be changed; its name and kind are its own. */
+anygp_status made_new(const model_ops *from, made_model **out, anygp_error *e);
+
+anygp_status made_combine(const char *text, const model_ops **out, anygp_error *e); /* combine.c */
+anygp_status made_pep(const char *text, const model_ops **out, anygp_error *e);     /* pep.c */
+
+#endif

@@ -51,6 +51,7 @@ void fit_columns_clear(fit_columns *c);
 const char *gp_default_kernel(const schema *s);
 /* Values the user gave are in data units. */
 void gp_given_to_model_units(kernel *k, const schema *s);
+void gp_given_likelihood_to_model_units(likelihood *l, const schema *s);
 
 /* --------------------------------------------------------------------------------- validate.c */
 

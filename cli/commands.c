@@ -127,10 +127,15 @@ static anygp_status print_info(const anygp_model *m, bool json, anygp_error *e)
 static void print_fit_line(const anygp_model *m, const char *kind, const anygp_scores *s)
 {
     for (int64_t t = 0; t < anygp_model_targets(m); t++) {
+        const char *name = anygp_model_target_name(m, t);
         if (anygp_scores_count(s, t) < 2) continue;
-        printf("%s%s%s: rmse %.5g, mnlp %.5g, 95 %% intervals cover %.1f %%\n", anygp_model_target_name(m, t),
-               *anygp_model_target_name(m, t) ? ", " : "", kind, score_named(s, t, "rmse"), score_named(s, t, "mnlp"),
-               100 * score_named(s, t, "coverage95"));
+        printf("%s%s%s: ", name, *name ? ", " : "", kind);
+        if (anygp_classes(m, t))
+            printf("accuracy %.2f %%, logloss %.5g\n", 100 * score_named(s, t, "accuracy"),
+                   score_named(s, t, "logloss"));
+        else
+            printf("rmse %.5g, mnlp %.5g, 95 %% intervals cover %.1f %%\n", score_named(s, t, "rmse"),
+                   score_named(s, t, "mnlp"), 100 * score_named(s, t, "coverage95"));
     }
 }
 
@@ -306,8 +311,9 @@ static anygp_status convert(const options *o, anygp_error *e)
 const command commands[] = {
     {"fit", 'f', "fit DATA -o MODEL [options]", "train a model on a table and write it to a file", 1, 1, true, true,
      true, fit},
-    {"predict", 'p', "predict MODEL DATA [-o CSV] [options]", "mean, variance and 95 % interval for every row", 2, 2,
-     true, false, false, predict},
+    {"predict", 'p', "predict MODEL DATA [-o CSV] [options]",
+     "for every row mean, variance and 95 % interval, or label and class probabilities", 2, 2, true, false, false,
+     predict},
     {"eval", 'e', "eval MODEL DATA [--json] [options]", "scores on labelled data", 2, 2, false, true, false, eval},
     {"update", 'u', "update MODEL DATA [-o MODEL2] [options]", "add new rows to a sparse model, without the old ones",
      2, 2, true, true, false, update},

@@ -11,7 +11,8 @@ void help_program(FILE *f)
     fprintf(f, "anygp %s: Gaussian processes on large data\n\n", anygp_version());
     for (int i = 0; i < command_count; i++) fprintf(f, "  anygp %-40s %s\n", commands[i].usage, commands[i].summary);
     fprintf(f, "\nDATA is .csv or .tsv (plain or .gz), .npy, .npz, .h5, .libsvm or idx; - is standard input.\n"
-               "The target is the last column unless --target names another.\n\n"
+               "The target is the last column unless --target names another; --likelihood says what it is: a number, a "
+               "count, a class.\n\n"
                "A first fit:\n"
                "  anygp simulate --rows 500 --inputs 2 -o train.csv\n"
                "  anygp fit train.csv -o model.agp\n"
@@ -41,7 +42,7 @@ void help_command(FILE *f, const command *c)
     enum { INDENT = 27, WIDTH = 110 };
     fprintf(f, "usage: anygp %s\n%s\n", c->usage, c->summary);
     for (int64_t i = 0; i < anygp_setting_count(); i++) {
-        char flag[64], text[256];
+        char flag[64], text[512];
         if (!taken(i, c->letter)) continue;
         snprintf(flag, sizeof flag, "--%s %s", field(i, "name"), field(i, "argument"));
         snprintf(text, sizeof text, "%s%s%s%s", field(i, "help"), *field(i, "default") ? " [" : "", field(i, "default"),

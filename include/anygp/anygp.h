@@ -107,7 +107,7 @@ typedef struct anygp_progress {
     int64_t restart, restarts;
     double objective;           /* log evidence or bound of the model's y */
     double seconds, time_limit; /* NaN: no limit */
-    double rmse, mnlp;          /* leave-one-out, data units; NaN: not known */
+    double rmse, mnlp; /* leave-one-out or of validation rows, data units; NaN: not known; classes have no rmse */
 } anygp_progress;
 typedef int (*anygp_progress_fn)(void *ctx, const anygp_progress *p);
 ANYGP_API void anygp_on_progress(anygp_settings *s, anygp_progress_fn fn, void *ctx);
@@ -121,8 +121,9 @@ ANYGP_API anygp_status anygp_data_read(const char *path, const anygp_settings *s
 /* Copies X[n,d] (row-major, ldx doubles a row), y[n] and, if not NULL, weights[n].  NaN is a missing value. */
 ANYGP_API anygp_status anygp_data_new(int64_t n, int64_t d, const double *X, int64_t ldx, const double *y,
                                       const double *weights, anygp_data **out, anygp_error *e);
-/* What a header line would have said: the name of a column, and that a column of inputs is text: its cells are the
-   indices of these categories (NaN: missing).  Inputs are columns 0 .. d-1, the target is column d.  Copied. */
+/* What a header line would have said: the name of a column, and that a column is text: its cells are the indices of these
+   categories (NaN: missing).  Inputs are columns 0 .. d-1, the target is column d; the categories of a target are classes, for
+   the likelihoods that take them.  Copied. */
 ANYGP_API anygp_status anygp_data_name(anygp_data *data, int64_t column, const char *name, anygp_error *e);
 ANYGP_API anygp_status anygp_data_categories(anygp_data *data, int64_t column, int64_t count, const char *const *names,
                                              anygp_error *e);
@@ -140,7 +141,8 @@ ANYGP_API anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data
 /* Mean and variance at each of n rows.  X has the training inputs in their order (constant ones too, without target
    and weights), in the data's units; a text column is given by the index of its category.
    flags: 0 for the distribution of y, ANYGP_LATENT for that of f.  variance may be NULL.  What is written is finite, or
-   the call fails; then mean and variance hold nothing of use. */
+   the call fails; then mean and variance hold nothing of use.  Counts are those of an exposure of 1.  A target that is a
+   class has no mean: see anygp_predict_proba. */
 #define ANYGP_LATENT 1u
 ANYGP_API anygp_status anygp_predict(const anygp_model *m, int64_t n, const double *X, int64_t ldx, unsigned flags,
                                      double *mean, double *variance, anygp_error *e);
@@ -170,11 +172,17 @@ ANYGP_API anygp_status anygp_predict_target(const anygp_model *m, int64_t target
 ANYGP_API anygp_status anygp_predict_blocks(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                             int64_t ldx, const int64_t *block, unsigned flags, double *mean,
                                             double *variance, anygp_error *e);
-/* Joint distribution: mean[n], covariance[n,n], all of it. */
+/* Targets that are classes: how many there are (0: the target is a number), their names in their order (texts as they were,
+   numbers as they are printed), and the probability of each at n rows: probabilities[n, classes], column-major. */
+ANYGP_API int64_t anygp_classes(const anygp_model *m, int64_t target);
+ANYGP_API const char *anygp_class_name(const anygp_model *m, int64_t target, int64_t i); /* NULL: there is none */
+ANYGP_API anygp_status anygp_predict_proba(const anygp_model *m, int64_t target, int64_t n, const double *X,
+                                           int64_t ldx, double *probabilities, anygp_error *e);
+/* Joint distribution: mean[n], covariance[n,n], all of it.  Of counts and classes only that of f, and of one function. */
 ANYGP_API anygp_status anygp_predict_joint(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                            int64_t ldx, unsigned flags, double *mean, double *covariance,
                                            anygp_error *e);
-/* S joint draws at n rows: draws[n,S].  Draw k is a function of (seed, k). */
+/* S joint draws at n rows: draws[n,S], of classes their indices from 0.  Draw k is a function of (seed, k). */
 ANYGP_API anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
                                     unsigned flags, uint64_t seed, int64_t S, double *draws, anygp_error *e);
 

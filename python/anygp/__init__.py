@@ -1,6 +1,7 @@
 """anygp: Gaussian processes on large data, with scikit-learn's interface."""
 from ._library import __version__
 from . import plot
+from ._classifier import GPClassifier
 from ._regressor import GPRegressor
 
-__all__ = ["GPRegressor", "plot", "__version__"]
+__all__ = ["GPClassifier", "GPRegressor", "plot", "__version__"]

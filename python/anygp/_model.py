@@ -135,7 +135,8 @@ class Model:
 
     @classmethod
     def fit(cls, settings, X, y, weights=None, names=None, categories=None, verbose=0):
-        """settings: texts by name; categories: {column: names}, the column's cells being their indices.
+        """settings: texts by name; categories: {column: names}, the column's cells being their indices; those of the target,
+        which is the column behind the inputs, are its classes.
 
         Returns the model and the watch, whose tell() is still to be called."""
         handles = {"s": lib.anygp_settings_new(), "d": ctypes.c_void_p()}
@@ -181,6 +182,14 @@ class Model:
             call("predict", self._handle, len(X), _address(X), _stride(X), c.LATENT if latent else 0, _address(mean),
                  _address(var))
         return mean, var
+
+    def probabilities(self, X):
+        """P[n, classes] of a target that is a class."""
+        X = _rows(X)
+        P = np.empty((len(X), len(self.class_names)), order="F")
+        with self._lock:
+            call("predict_proba", self._handle, 0, len(X), _address(X), _stride(X), _address(P))
+        return P
 
     def joint(self, X, latent=False):
         X = _rows(X)
@@ -240,6 +249,11 @@ class Model:
             finally:
                 lib.anygp_text_free(text)
         return self._info
+
+    @property
+    def class_names(self):
+        """The classes in their order, as texts; none of a target that is a number."""
+        return [lib.anygp_class_name(self._handle, 0, k).decode() for k in range(lib.anygp_classes(self._handle, 0))]
 
     @property
     def inputs(self):

@@ -70,8 +70,8 @@ def default_of(parameter):
     return None if parameter in RENAMED.values() else from_text(FIT[parameter], FIT[parameter].default)
 
 
-def defaults():
-    return {**{name: default_of(name) for name in FIT}, **{name: own[0] for name, own in OWN.items()}}
+def defaults(own=OWN):
+    return {**{name: default_of(name) for name in FIT}, **{name: mine[0] for name, mine in own.items()}}
 
 
 def threads_of(n_jobs):
@@ -105,20 +105,23 @@ def _paragraph(name, kind, default, text):
     return head + "\n" + textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="    ")
 
 
-def documentation():
+def documentation(own=OWN):
     """A numpydoc section."""
     parts = []
     for name, setting in FIT.items():
+        if name in own:
+            continue
         kind = ("{" + ", ".join(repr(c) for c in setting.choices.split()) + "}") if setting.choices else \
             {"random_state": "int or RandomState"}.get(name, TYPE_NAME.get(setting.type, "str"))
         parts.append(_paragraph(name, kind, default_of(name), HELP.get(name, setting.help)))
-    parts += [_paragraph(name, kind, default, text) for name, (default, kind, text) in OWN.items()]
+    parts += [_paragraph(name, kind, default, text) for name, (default, kind, text) in own.items()]
     return "Parameters\n----------\n" + "\n".join(parts)
 
 
 def with_settings(cls):
-    """Gives a class its __init__, signature and documentation from the table."""
-    known = defaults()
+    """Gives a class its __init__, signature and documentation from the table, and from what it has of its own."""
+    own = {**OWN, **getattr(cls, "_own_settings", {})}
+    known = defaults(own)
 
     def __init__(self, **given):
         for name in given:
@@ -135,5 +138,5 @@ def with_settings(cls):
         [inspect.Parameter(name, keyword, default=default) for name, default in known.items()])
     __init__.__qualname__ = cls.__qualname__ + ".__init__"
     cls.__init__ = __init__
-    cls.__doc__ = inspect.cleandoc(cls.__doc__).replace("{parameters}", documentation())
+    cls.__doc__ = inspect.cleandoc(cls.__doc__).replace("{parameters}", documentation(own))
     return cls

@@ -73,9 +73,8 @@ anygp_status anygp_data_categories(anygp_data *data, int64_t column_number, int6
     NEED(data);
     NEED(names);
     TRY(find_column(data, column_number, &c, e));
-    if (column_number == data->table->target || c->kind == COLUMN_TEXT || count < 0)
-        return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "column %lld cannot be given %lld categories: it is the target, or has them already",
+    if (c->kind == COLUMN_TEXT || count < 0)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "column %lld cannot be given %lld categories: it has them already",
                          (long long)column_number, (long long)count);
     TRY(check_cells(data->table, column_number, count, e));
     TRY(copy_names(count, names, &c->level, e));

@@ -20,6 +20,10 @@ struct anygp_data {
 int threads_begin(const settings *s);
 anygp_status threads_end(int former, anygp_status status); /* status, for a return */
 
+/* That target, n, ldx and flags fit the model, and X is there. */
+anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                            unsigned flags, anygp_error *e);
+
 #define NEED(argument)                                                                                                 \
     if (!(argument)) return fail_with(e, ANYGP_ERR_ARGUMENT, "the argument %s must not be NULL", #argument)
 

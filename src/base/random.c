@@ -14,6 +14,13 @@ static philox4x64_ctr_t block(random_stream s, uint64_t i)
 static double open_unit(uint64_t bits) { return ((double)(bits >> 12) + 0.5) * 0x1p-52; }
 
 uint64_t random_bits(random_stream s, uint64_t i) { return block(s, i).v[0]; }
+
+void random_block(random_stream s, uint64_t i, uint64_t bits[4])
+{
+    philox4x64_ctr_t b = block(s, i);
+    for (int k = 0; k < 4; k++) bits[k] = b.v[k];
+}
+
 double random_uniform(random_stream s, uint64_t i) { return open_unit(random_bits(s, i)); }
 
 /* Box and Muller, one number a counter: indexing stays trivial. */

@@ -67,7 +67,7 @@ static anygp_status read_chunk(grouping *g, int64_t first, anygp_error *e)
 }
 
 /* A random place among all rows, hence one of P blocks of nearly equal size. */
-static int64_t random_block(const grouping *g, int64_t number)
+static int64_t block_by_chance(const grouping *g, int64_t number)
 {
     random_stream s = {g->plan->seed, RANDOM_BLOCKS, RANDOM_PLAN_STREAM};
     int64_t count = g->s->r->count;
@@ -78,7 +78,7 @@ static anygp_status assign_chunk(grouping *g, anygp_error *e)
 {
     if (g->route) return router_route(g->route, g->n, g->row, group_row_width(g->s), g->id, e);
     for (int64_t k = 0; k < g->n; k++) {
-        int64_t i = g->number[k], name = g->plan->kind == PLAN_GIVEN ? g->plan->given[i] : random_block(g, i);
+        int64_t i = g->number[k], name = g->plan->kind == PLAN_GIVEN ? g->plan->given[i] : block_by_chance(g, i);
         TRY(id_table_index(&g->names, name, &g->id[k], e));
     }
     return ANYGP_OK;

@@ -79,6 +79,8 @@ anygp_status writer_columns(writer *w, const column *columns, anygp_error *e)
     return ANYGP_OK;
 }
 
+bool writer_has_texts(const writer *w) { return w->format->texts; }
+
 const char *writer_text(const writer *w, int64_t j, double cell)
 {
     if (!w->columns || w->columns[j].kind != COLUMN_TEXT || !(cell >= 0 && cell < (double)w->columns[j].levels))

@@ -21,6 +21,8 @@ bool writer_knows(const char *path);
    writer.  Text tables only: for the others a text column is an error. */
 anygp_status writer_columns(writer *w, const column *columns, anygp_error *e);
 
+bool writer_has_texts(const writer *w); /* the format can hold text columns */
+
 /* n rows, row-major, n x cols.  Numbers are written in the shortest form that reads back to the same double. */
 anygp_status writer_rows(writer *w, int64_t n, const double *rows, anygp_error *e);
 

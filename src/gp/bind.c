@@ -19,7 +19,8 @@ struct binding {
     int64_t *levels; /* inputs: how many are mapped so far */
     int64_t *unseen; /* inputs: categories the model has not seen */
     bool warned, by_name;
-    bool fill; /* --missing mean, for a model that was trained without; else the model knows what to do */
+    bool fill;      /* --missing mean, for a model that was trained without; else the model knows what to do */
+    bool unexposed; /* it was said that the file has no exposure */
     double *cells;
     int64_t capacity;
 };
@@ -49,7 +50,8 @@ static int forced_kind(const void *ctx, const char *name, int64_t j)
         bool same = name && c->name ? !strcmp(name, c->name) : c->number == j;
         if (same) return c->text ? COLUMN_TEXT : COLUMN_NUMBER;
     }
-    return -1;
+    bool labels = s->class_text && name && s->target && !strcmp(name, s->target);
+    return labels ? COLUMN_TEXT : -1;
 }
 
 static int64_t column_named(const reader *r, const char *name, int64_t start)
@@ -209,6 +211,45 @@ int64_t binding_target(const binding *b, int64_t target)
     const schema *s = &b->m->gp[target]->schema;
     if (b->by_name && s->target) return column_named(b->reader, s->target, 0);
     return reader_columns(b->reader) == s->columns ? s->target_number : -1;
+}
+
+anygp_status binding_label(const binding *b, int64_t target, double cell, int64_t row, double *y, anygp_error *e)
+{
+    const schema *s = &b->m->gp[target]->schema;
+    int64_t j = binding_target(b, target);
+    return j < 0 ? (*y = cell, ANYGP_OK) : label_class(s, reader_column(b->reader, j), cell, row, y, e);
+}
+
+/* Column of the file, or -1. */
+static int64_t exposure_column(const binding *b, const schema *s)
+{
+    if (!s->exposed) return -1;
+    if (b->by_name && s->exposure_name) return column_named(b->reader, s->exposure_name, s->exposure);
+    return reader_columns(b->reader) == s->columns ? s->exposure : -1;
+}
+
+static void note_unexposed(binding *b, const schema *s)
+{
+    if (!s->exposed || b->unexposed) return;
+    b->unexposed = true;
+    settings_log(b->s, ANYGP_NOTE, "%s has no column of exposures%s%.80s%s; every row counts as exposed to 1",
+                 reader_name(b->reader), s->exposure_name ? " '" : "", s->exposure_name ? s->exposure_name : "",
+                 s->exposure_name ? "'" : "");
+}
+
+anygp_status binding_exposure(binding *b, int64_t n, const double *cells, int64_t first_row, double *exposure,
+                              anygp_error *e)
+{
+    const schema *s = b->schema;
+    int64_t j = exposure_column(b, s), wide = reader_columns(b->reader);
+    if (j < 0) note_unexposed(b, s);
+    for (int64_t i = 0; i < n; i++) {
+        exposure[i] = j < 0 ? 1 : cells[i * wide + j];
+        if (!(exposure[i] > 0 && isfinite(exposure[i])))
+            return fail_with(e, ANYGP_ERR_DATA, "row %lld: the exposure is %s; it must be a number above 0",
+                             (long long)(first_row + i) + 1, isnan(exposure[i]) ? "missing" : "not positive");
+    }
+    return ANYGP_OK;
 }
 
 anygp_status binding_column(const binding *b, const char *spec, int64_t *column_index, anygp_error *e)

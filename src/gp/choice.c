@@ -139,7 +139,9 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
     c->fix_inducing = fixes_all || has_item(fix, "inducing");
-    if (!strcmp(name, "auto")) return ANYGP_OK;
+    bool gaussian = !strcmp(c->like.ops->name, "gaussian"), by_rows = !strcmp(name, "auto");
+    if (by_rows && gaussian) return ANYGP_OK;
+    if (by_rows) name = "svgp"; /* takes any likelihood */
     TRY(parse_model(name, &c->model, &c->anytime, e));
     if (!*fix && !c->model->learns_inducing) c->fix_inducing = true;
     if (c->model->no_learning) fix_everything(c);

@@ -51,6 +51,7 @@ void fit_columns_clear(fit_columns *c);
 const char *gp_default_kernel(const schema *s);
 /* Values the user gave are in data units. */
 void gp_given_to_model_units(kernel *k, const schema *s);
+void gp_given_likelihood_to_model_units(likelihood *l, const schema *s);
 
 /* --------------------------------------------------------------------------------- validate.c */
 
@@ -71,6 +72,7 @@ void valid_score_file(gp_set *m, const settings *s);
 anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, double share, const settings *s,
                              valid_rows **out, anygp_error *e);
 void valid_rows_free(valid_rows *v); /* accepts NULL */
+/* Of classes rmse is NaN, and mnlp the mean of -log p(label). */
 anygp_status valid_rows_score(const valid_rows *v, const gp *g, double *rmse, double *mnlp, anygp_error *e);
 
 /* ------------------------------------------------------------------------------------- fit.c */

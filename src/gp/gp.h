@@ -2,11 +2,16 @@
    This is where model units and data units meet: everything below works in model units, everything above in data
    units.
        fit.c      table or file + settings -> gp (fit.h: choice.c, columns.c, units.c, monitor.c, validate.c, fit_blocks.c)
-       predict.c  gp + rows in data units -> predictions in data units
+       predict.c  gp + rows in data units -> latents in model units, predictions in data units
+       observe.c  latents -> what the likelihood says of y, in data units
+       joint.c    joint distributions and draws
        bind.c     columns of a file -> inputs of a gp
+       labels.c   cells of a file -> classes
        blocks.c   blocks of rows to predict, where the user gives them
        score.c    labelled rows -> scores
-       stream.c   file -> predictions file or scores, in flat memory
+       output.c   the columns of a predictions file
+       stream.c   file -> predictions file, in flat memory
+       eval.c     file -> scores, in flat memory
        update.c   gp + labelled rows -> gp that has seen them too
        simulate.c draws from a known prior */
 #ifndef GP_GP_H
@@ -21,7 +26,7 @@
 
 typedef struct gp_scores {
     int count; /* 0: not computed */
-    score list[REGRESSION_SCORES];
+    score list[SCORES_MOST];
 } gp_scores;
 
 typedef struct gp {
@@ -78,6 +83,9 @@ const model_ops *model_named(const char *name, bool *anytime);
 /* The kernel as an expression with values in data units (digits significant ones); freed by free(). */
 anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e);
 double gp_noise(const gp *g); /* data units */
+/* Of a gp that has a likelihood, data units: the value of its parameter i, and the whole as an expression; freed by free(). */
+double gp_likelihood_value(const gp *g, int64_t i);
+anygp_status gp_likelihood_text(const gp *g, int digits, char **text, anygp_error *e);
 
 /* Parses against the inputs of s. */
 anygp_status gp_parse_kernel(const char *text, const schema *s, kernel **out, anygp_error *e);
@@ -94,31 +102,78 @@ typedef struct row_numbers {
 anygp_status gp_scale_rows(const gp *g, int64_t n, const double *rows, int64_t ld, const row_numbers *number, double *X,
                            anygp_error *e);
 
+/* Whether y is f plus Gaussian noise: by no likelihood, or by that one. */
+bool gp_is_gaussian(const gp *g);
+int64_t gp_latents(const gp *g); /* C, at least 1 */
+/* gp_is_gaussian: the variance y has beyond f's, model units: the noise, and white terms of the kernel. */
+double gp_observation_variance(const gp *g);
+bool gp_is_class(const gp *g); /* the target is one of schema.classes */
+/* Latent c from model units to those a user sees; variances are multiplied by *square. */
+void gp_latent_unit(const gp *g, int64_t c, double *shift, double *scale, double *square);
+
+/* Rows to predict. */
+typedef struct row_batch {
+    int64_t n;
+    const double *rows; /* all inputs in data units, */
+    int64_t ld;         /* from one row to the next */
+    row_numbers number;
+    const int64_t *block;   /* of each row, from 0 [block_map_find]; NULL: where it is routed to */
+    const double *exposure; /* NULL: 1 */
+} row_batch;
+
+/* Marginals of the latents at n rows: mean[n,C], variance[n,C], leading dimension n, model units. */
+typedef struct latents {
+    int64_t n;
+    const double *mean, *variance;
+} latents;
+
 typedef struct predictor predictor; /* workspace for blocks of rows, under a byte budget */
 anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_error *e);
 void predictor_free(predictor *p);
 double predictor_row_bytes(const gp *g);     /* of the budget, a row of a block */
 int64_t predictor_block(const predictor *p); /* rows at a time that run best */
-/* Marginals in data units; latent: of f instead of y.  block: NULL, or the block of each row, from 0 [block_map_find]. */
-anygp_status predictor_run(predictor *p, int64_t n, const double *rows, int64_t ld, const row_numbers *number,
-                           const int64_t *block, bool latent, double *mean, double *variance, anygp_error *e);
+/* Of one block of rows at most; valid until the next call.  observed: with the white terms, as y sees them. */
+anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, latents *out, anygp_error *e);
+/* Mean and variance (or NULL) of y in data units, of any number of rows; latent: of f, where there is one.  An error where
+   the target is a class. */
+anygp_status predictor_run(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
+                           anygp_error *e);
+/* Of a target that is a class: P[n,K] column-major. */
+anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int64_t ldp, anygp_error *e);
+/* The sentence for a prediction that is not finite, where one of x[n] is so. */
+anygp_status predictor_check(const row_batch *b, int64_t n, const double *x, anygp_error *e);
+
+/* What a likelihood says of y given the latents, real and count targets, data units.  exposure: NULL, or n of them. */
+void observe_moments(const gp *g, const latents *f, const double *exposure, double *mean, double *variance);
+void observe_quantile(const gp *g, const latents *f, const double *exposure, double p, double *out);
+/* log p(y), Y[n, columns] as the likelihood has it [observe_target]; P(y' <= y), y[n] in model units.  work: 2 n. */
+void observe_cdf(const gp *g, const latents *f, const double *y, const double *exposure, double *out, double *work);
+void observe_density(const gp *g, const latents *f, const double *Y, double *out);
+/* Y of one target y in data units. */
+void observe_target(const gp *g, double y, double exposure, double *Y);
+
+/* A row with its target: data units, for classes the index. */
+typedef struct labelled_row {
+    const double *row;
+    double y, exposure, weight;
+    int64_t number; /* from 0, for sentences */
+    int64_t block;  /* from 0; -1: where it is routed to, and then so for all rows */
+} labelled_row;
 
 /* Predicts labelled rows block by block and scores them; rows without a target do not count. */
 typedef struct scorer scorer;
 anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, anygp_error *e);
 void scorer_free(scorer *r);
-/* block: that of the row, from 0; -1: where it is routed to, and then so for all rows. */
-anygp_status scorer_add(scorer *r, const double *row, double y, double weight, int64_t row_number, int64_t block,
-                        anygp_error *e);
+anygp_status scorer_add(scorer *r, const labelled_row *row, anygp_error *e);
 anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e);
 
 double gp_joint_bytes(const gp *g, int64_t n); /* what the two below need */
-/* Joint mean[n] and covariance[n,n] (full, column-major) in data units. */
-anygp_status gp_joint(const gp *g, int64_t n, const double *rows, int64_t ld, bool latent, double *mean,
-                      double *covariance, anygp_error *e);
-/* S joint draws: out[n,S] column-major; block as for predictor_run. */
-anygp_status gp_sample(const gp *g, int64_t n, const double *rows, int64_t ld, const int64_t *block, bool latent,
-                       uint64_t seed, int64_t S, double *out, anygp_error *e);
+/* Joint mean[n] and covariance[n,n] (full, column-major) in data units.  An error where that of y has no closed form: counts
+   and classes; of f where there are several. */
+anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean, double *covariance, anygp_error *e);
+/* S joint draws: out[n,S] column-major; classes by their indices. */
+anygp_status gp_sample(const gp *g, const row_batch *b, bool latent, uint64_t seed, int64_t S, double *out,
+                       anygp_error *e);
 
 /* From the names of a model's blocks to their numbers from 0: 0, 1, ... or what the user called them when fitting. */
 typedef struct block_map block_map;
@@ -148,11 +203,29 @@ anygp_status binding_next(binding *b, int64_t max_rows, double *rows, const doub
 int64_t binding_row_number(const binding *b);             /* rows delivered so far */
 int64_t binding_columns(const binding *b);                /* of the file */
 int64_t binding_target(const binding *b, int64_t target); /* column of the file, or -1 */
+/* A cell of the target's column, as label_class. */
+anygp_status binding_label(const binding *b, int64_t target, double cell, int64_t row, double *y, anygp_error *e);
+/* The exposure of n rows from their cells, which all targets share; ones where the file has none, with one note. */
+anygp_status binding_exposure(binding *b, int64_t n, const double *cells, int64_t first_row, double *exposure,
+                              anygp_error *e);
 anygp_status binding_column(const binding *b, const char *spec, int64_t *column, anygp_error *e);
 bool binding_is_text(const binding *b, int64_t column);
 /* The categories that were new become the model's, by the indices they had; the binding is not used after that. */
 anygp_status binding_keep_levels(const binding *b, gp_set *m, anygp_error *e);
 void binding_close(binding *b);
+
+/* A cell of column c, row `row` from 0 of its table, as y in data units: for classes the index, NaN where it is missing, an
+   error where the model does not know it; other targets are the cell itself. */
+anygp_status label_class(const schema *s, const column *c, double cell, int64_t row, double *y, anygp_error *e);
+/* Class k as a cell: the number it is, or of classes that are texts its index, the level of a text column. */
+double label_cell(const schema *s, int64_t k);
+
+/* The columns of a predictions file that one target has: mean, variance, lo95, hi95; label, p_1 .. p_K for classes; with
+   latent and C > 1 mean_1, variance_1, .... */
+int64_t output_width(const gp *g, bool latent);
+void output_suffix(const gp *g, bool latent, int64_t i, char *buffer, size_t size);
+/* Those of one block of rows: out[n, width] column-major; labels as label_cell has them. */
+anygp_status output_block(predictor *p, const gp *g, const row_batch *b, bool latent, double *out, anygp_error *e);
 
 anygp_status gp_predict_file(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e);
 /* blocks: "", or a block_file's path; scores[targets] */

@@ -1,12 +1,9 @@
-/* Rows in data units to predictions in data units: marginals block by block, joint distributions, draws. */
+/* Rows in data units to predictions in data units, block by block. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
-#include "base/random.h"
 #include "gp/gp.h"
-#include "linalg/linalg.h"
 
 /* -------------------------------------------------------------------------------------- scaling */
 
@@ -55,24 +52,34 @@ static anygp_status mean_to_data(const schema *s, int64_t n, const row_numbers *
     return ANYGP_OK;
 }
 
-/* What y has beyond f: the noise, and white terms of the kernel. */
-static double observation_variance(const gp *g) { return g->posterior->noise + kernel_white(g->posterior->kernel); }
+anygp_status predictor_check(const row_batch *b, int64_t n, const double *x, anygp_error *e)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return too_far(&b->number, i, e);
+    return ANYGP_OK;
+}
 
-/* ------------------------------------------------------------------------------------- marginals */
+/* ------------------------------------------------------------------------------------- latents */
 
 struct predictor {
     const gp *g;
     int64_t block;
-    double *X, *work, *variance;
+    double *X, *work;
+    double *mean, *variance; /* block x C; mean: not for gaussian targets, whose means go where they are asked for */
+    double *spare;           /* block, the same */
 };
 
 enum { BLOCK_LEAST = 16, BLOCK_MOST = 2048 };
+
+/* Doubles of a row's latents and what is made of them. */
+static int64_t latent_doubles(const gp *g) { return gp_is_gaussian(g) ? 1 : 2 * gp_latents(g) + 1; }
 
 /* The caller holds the row as it was read and as it is given, besides. */
 double predictor_row_bytes(const gp *g)
 {
     const posterior *q = g->posterior;
-    return 8.0 * (double)(q->ops->work_doubles(q, 1) + g->schema.D + 1 + 2 * g->schema.inputs);
+    int64_t given = 2 * g->schema.inputs + (gp_is_gaussian(g) ? 0 : g->schema.classes);
+    return 8.0 * (double)(q->ops->work_doubles(q, 1) + g->schema.D + latent_doubles(g) + given);
 }
 
 anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_error *e)
@@ -86,8 +93,14 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
     p->block = fits < BLOCK_LEAST ? BLOCK_LEAST : fits > BLOCK_MOST ? BLOCK_MOST : (int64_t)fits;
     p->X = mem_alloc(p->block * g->schema.D, sizeof(double));
     p->work = mem_alloc(q->ops->work_doubles(q, p->block), sizeof(double));
-    p->variance = mem_alloc(p->block, sizeof(double));
-    if (p->X && p->work && p->variance) return *out = p, ANYGP_OK;
+    p->variance = mem_doubles(p->block, gp_latents(g));
+    bool ok = p->X && p->work && p->variance;
+    if (!gp_is_gaussian(g)) {
+        p->mean = mem_doubles(p->block, gp_latents(g));
+        p->spare = mem_alloc(p->block, sizeof(double));
+        ok = ok && p->mean && p->spare;
+    }
+    if (ok) return *out = p, ANYGP_OK;
     predictor_free(p);
     return fail_memory(e, "prediction", row * BLOCK_LEAST);
 }
@@ -95,126 +108,125 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
 void predictor_free(predictor *p)
 {
     if (!p) return;
-    free(p->X);
-    free(p->work);
-    free(p->variance);
+    double *const owned[] = {p->X, p->work, p->mean, p->variance, p->spare};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p);
 }
 
 int64_t predictor_block(const predictor *p) { return p->block; }
 
+/* Rows i .. i+n-1 of b. */
+static row_batch part_of(const row_batch *b, int64_t i, int64_t n)
+{
+    return (row_batch){n,
+                       b->rows + i * b->ld,
+                       b->ld,
+                       {b->number.first + i, b->number.number ? b->number.number + i : NULL},
+                       b->block ? b->block + i : NULL,
+                       b->exposure ? b->exposure + i : NULL};
+}
+
 /* Marginals in model units, of rows in the blocks that are given or where they are routed to. */
-static anygp_status marginals(const predictor *p, int64_t n, const int64_t *block, double *mean, double *variance,
-                              anygp_error *e)
+static anygp_status marginals(const predictor *p, const row_batch *b, double *mean, double *variance, anygp_error *e)
 {
     const posterior *q = p->g->posterior;
     int64_t D = p->g->schema.D;
-    return block ? q->ops->marginal_in(q, n, p->X, D, block, p->work, mean, variance, e)
-                 : q->ops->marginal(q, n, p->X, D, p->work, mean, variance, e);
+    TRY(gp_scale_rows(p->g, b->n, b->rows, b->ld, &b->number, p->X, e));
+    return b->block ? q->ops->marginal_in(q, b->n, p->X, D, b->block, p->work, mean, variance, e)
+                    : q->ops->marginal(q, b->n, p->X, D, p->work, mean, variance, e);
 }
 
-anygp_status predictor_run(predictor *p, int64_t n, const double *rows, int64_t ld, const row_numbers *number,
-                           const int64_t *block, bool latent, double *mean, double *variance, anygp_error *e)
+anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, latents *out, anygp_error *e)
+{
+    int64_t cells = b->n * gp_latents(p->g);
+    double white = observed ? kernel_white(p->g->posterior->kernel) : 0;
+    TRY(marginals(p, b, p->mean, p->variance, e));
+    for (int64_t i = 0; i < cells; i++) {
+        p->variance[i] = fmax(p->variance[i], 0) + white;
+        if (!isfinite(p->mean[i]) || !isfinite(p->variance[i])) return too_far(&b->number, i % b->n, e);
+    }
+    *out = (latents){b->n, p->mean, p->variance};
+    return ANYGP_OK;
+}
+
+/* ---------------------------------------------------------------------------- one number a row */
+
+static anygp_status run_gaussian(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
+                                 anygp_error *e)
 {
     const gp *g = p->g;
-    double y2 = g->schema.y_scale * g->schema.y_scale, added = latent ? 0 : observation_variance(g);
-    for (int64_t i = 0; i < n; i += p->block) {
-        int64_t m = n - i < p->block ? n - i : p->block;
-        row_numbers here = {number->first + i, number->number ? number->number + i : NULL};
-        TRY(gp_scale_rows(g, m, rows + i * ld, ld, &here, p->X, e));
-        TRY(marginals(p, m, block ? block + i : NULL, mean + i, variance ? p->variance : NULL, e));
-        TRY(mean_to_data(&g->schema, m, &here, mean + i, e));
-        for (int64_t k = 0; variance && k < m; k++) {
-            variance[i + k] = y2 * (p->variance[k] + added);
-            if (!isfinite(variance[i + k])) return too_far(&here, k, e);
-        }
+    double y2 = g->schema.y_scale * g->schema.y_scale, added = latent ? 0 : gp_observation_variance(g);
+    TRY(marginals(p, b, mean, variance ? p->variance : NULL, e));
+    TRY(mean_to_data(&g->schema, b->n, &b->number, mean, e));
+    for (int64_t k = 0; variance && k < b->n; k++) {
+        variance[k] = y2 * (p->variance[k] + added);
+        if (!isfinite(variance[k])) return too_far(&b->number, k, e);
     }
     return ANYGP_OK;
 }
 
-/* ----------------------------------------------------------------------------------------- joint */
-
-double gp_joint_bytes(const gp *g, int64_t n)
+static void first_latent(const gp *g, const latents *f, double *mean, double *variance)
 {
-    const posterior *q = g->posterior;
-    return 8.0 * (double)n * ((double)n + (double)q->ops->work_doubles(q, 1) + (double)g->schema.D);
+    double shift, scale, square;
+    gp_latent_unit(g, 0, &shift, &scale, &square);
+    for (int64_t i = 0; i < f->n; i++) mean[i] = shift + scale * f->mean[i], variance[i] = square * f->variance[i];
 }
 
-/* Mean and the lower triangle of the covariance in model units, and the mean prior variance of f. */
-static anygp_status joint_of_f(const gp *g, int64_t n, const double *rows, int64_t ld, const int64_t *block,
-                               double *mean, double *covariance, double *prior, anygp_error *e)
+static anygp_status run_observed(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
+                                 anygp_error *e)
 {
-    const posterior *q = g->posterior;
-    anygp_status status = ANYGP_OK;
-    double *X = mem_doubles(n, g->schema.D), *work = mem_doubles(n, q->ops->work_doubles(q, 1));
-    *prior = 0;
-    if (!X || !work) {
-        status = fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
-        goto done;
-    }
-    TRY_DONE(gp_scale_rows(g, n, rows, ld, &(row_numbers){0, NULL}, X, e));
-    kernel_diag(q->kernel, n, X, g->schema.D, mean);
-    for (int64_t i = 0; i < n; i++) *prior += mean[i] / (double)n;
-    TRY_DONE(block ? q->ops->joint_in(q, n, X, g->schema.D, block, work, mean, covariance, n, e)
-                   : q->ops->joint(q, n, X, g->schema.D, work, mean, covariance, n, e));
-    for (int64_t i = 0; i < n; i++) covariance[i + i * n] = fmax(covariance[i + i * n], 0);
-done:
-    free(X);
-    free(work);
-    return status;
+    latents f;
+    double *v = variance ? variance : p->spare;
+    TRY(predictor_latents(p, b, !latent, &f, e));
+    if (latent)
+        first_latent(p->g, &f, mean, v);
+    else
+        observe_moments(p->g, &f, b->exposure, mean, v);
+    TRY(predictor_check(b, b->n, mean, e));
+    return predictor_check(b, b->n, v, e);
 }
 
-anygp_status gp_joint(const gp *g, int64_t n, const double *rows, int64_t ld, bool latent, double *mean,
-                      double *covariance, anygp_error *e)
+/* What a call for one number a row cannot say. */
+static anygp_status one_number(const gp *g, bool latent, anygp_error *e)
 {
-    double prior, y2 = g->schema.y_scale * g->schema.y_scale, added = latent ? 0 : observation_variance(g);
-    TRY(joint_of_f(g, n, rows, ld, NULL, mean, covariance, &prior, e));
-    for (int64_t i = 0; i < n; i++) covariance[i + i * n] += added;
-    la_mirror(n, covariance, n);
-    for (int64_t i = 0; i < n * n; i++) covariance[i] *= y2;
-    return mean_to_data(&g->schema, n, &(row_numbers){0, NULL}, mean, e);
-}
-
-/* The factor of the covariance in place.  That of a posterior is a difference, often singular, with rounding errors of the
-   prior's size: jitter grows from there. */
-static anygp_status factor_joint(int64_t n, double *covariance, double prior, double *diag, anygp_error *e)
-{
-    double jitter;
-    bool certain = true; /* every draw is the mean */
-    for (int64_t i = 0; i < n && certain; i++) certain = covariance[i + i * n] == 0;
-    if (certain)
-        memset(covariance, 0, (size_t)(n * n) * sizeof *covariance);
-    else if (!la_cholesky_scaled(n, covariance, n, prior, 1e-14, diag, &jitter))
-        return fail_with(e, ANYGP_ERR_NUMERIC, "the joint covariance of %lld rows has no Cholesky factor",
-                         (long long)n);
+    if (latent && gp_latents(g) > 1)
+        return fail_with(
+            e, ANYGP_ERR_ARGUMENT,
+            "the model has %lld latent functions, and one was asked for; a file of predictions has them all",
+            (long long)gp_latents(g));
+    if (!latent && gp_is_class(g))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "the target is one of %lld classes and has no mean; ask for their probabilities",
+                         (long long)g->schema.classes);
     return ANYGP_OK;
 }
 
-/* mean + chol(covariance) z */
-anygp_status gp_sample(const gp *g, int64_t n, const double *rows, int64_t ld, const int64_t *block, bool latent,
-                       uint64_t seed, int64_t S, double *out, anygp_error *e)
+anygp_status predictor_run(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
+                           anygp_error *e)
 {
-    anygp_status status = ANYGP_OK;
-    double *mean = mem_doubles(n, 1), *diag = mem_doubles(n, 1), *covariance = mem_doubles(n, n), prior;
-    double added = latent ? 0 : observation_variance(g);
-    if (!mean || !diag || !covariance) {
-        status = fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
-        goto done;
+    bool gaussian = gp_is_gaussian(p->g);
+    TRY(one_number(p->g, latent, e));
+    for (int64_t i = 0; i < b->n; i += p->block) {
+        row_batch part = part_of(b, i, b->n - i < p->block ? b->n - i : p->block);
+        double *v = variance ? variance + i : NULL;
+        TRY(gaussian ? run_gaussian(p, &part, latent, mean + i, v, e) : run_observed(p, &part, latent, mean + i, v, e));
     }
-    TRY_DONE(joint_of_f(g, n, rows, ld, block, mean, covariance, &prior, e));
-    for (int64_t i = 0; i < n; i++) covariance[i + i * n] += added;
-    TRY_DONE(factor_joint(n, covariance, prior + added, diag, e));
-    for (int64_t k = 0; k < S; k++)
-        for (int64_t i = 0; i < n; i++)
-            out[i + k * n] = random_normal((random_stream){seed, RANDOM_SAMPLE, (uint64_t)k}, (uint64_t)i);
-    la_trmm(LA_LEFT, LA_N, n, S, 1, covariance, n, out, n);
-    for (int64_t k = 0; k < S; k++) {
-        la_axpy(n, 1, mean, out + k * n);
-        TRY_DONE(mean_to_data(&g->schema, n, &(row_numbers){0, NULL}, out + k * n, e));
+    return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------------- classes */
+
+anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int64_t ldp, anygp_error *e)
+{
+    const likelihood *l = p->g->likelihood;
+    if (!gp_is_class(p->g))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "the target is a number and not a class; ask for its mean and variance");
+    for (int64_t i = 0; i < b->n; i += p->block) {
+        latents f;
+        row_batch part = part_of(b, i, b->n - i < p->block ? b->n - i : p->block);
+        TRY(predictor_latents(p, &part, true, &f, e));
+        l->ops->probabilities(l, f.n, f.mean, f.variance, f.n, P + i, ldp);
     }
-done:
-    free(mean);
-    free(diag);
-    free(covariance);
-    return status;
+    return ANYGP_OK;
 }

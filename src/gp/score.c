@@ -1,3 +1,5 @@
+/* Labelled rows to scores, a block at a time: normal predictions as they are, classes by their probabilities, other targets by
+   what the likelihood says of them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,40 +12,65 @@ struct scorer {
     const gp *g;
     bool latent;
     int64_t filled, block, *number;
-    int64_t *in; /* block of each row */
-    bool routed; /* blocks are not given */
-    double *rows, *y, *w, *mean, *variance;
+    int64_t *in;    /* block of each row; */
+    int64_t *label; /* its class */
+    bool routed;    /* blocks are not given */
+    double *rows, *y, *w, *exposure;
+    double *out; /* block x width: what was predicted */
     regression_scores acc;
+    class_scores *classes; /* NULL: the target is a number */
 };
+
+/* Columns of `out` beside Y: mean, below, up to, density, width, and three to work with. */
+enum { OUT_COLUMNS = 8 };
 
 void scorer_free(scorer *r)
 {
     if (!r) return;
     predictor_free(r->predictor);
-    double *const owned[] = {r->rows, r->y, r->w, r->mean, r->variance};
+    class_scores_free(r->classes);
+    double *const owned[] = {r->rows, r->y, r->w, r->exposure, r->out};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(r->number);
     free(r->in);
+    free(r->label);
     free(r);
+}
+
+/* Doubles of `out` a row has. */
+static int64_t out_width(const gp *g)
+{
+    return gp_is_class(g) ? g->schema.classes : gp_is_gaussian(g) ? 2 : OUT_COLUMNS + g->likelihood->columns;
+}
+
+static anygp_status scorer_rows(scorer *r, anygp_error *e)
+{
+    int64_t inputs = r->g->schema.inputs, width = out_width(r->g);
+    double **const columns[] = {&r->y, &r->w, &r->exposure};
+    r->block = predictor_block(r->predictor);
+    r->rows = mem_doubles(r->block, inputs);
+    r->out = mem_doubles(r->block, width);
+    r->number = mem_alloc(r->block, sizeof *r->number);
+    r->in = mem_alloc(r->block, sizeof *r->in);
+    r->label = mem_alloc(r->block, sizeof *r->label);
+    bool ok = r->rows && r->out && r->number && r->in && r->label;
+    for (int i = 0; i < 3; i++) ok = (*columns[i] = mem_alloc(r->block, sizeof(double))) && ok;
+    if (gp_is_class(r->g)) ok = (r->classes = class_scores_new(r->g->schema.classes)) && ok;
+    return ok ? ANYGP_OK : fail_memory(e, "scores", 8.0 * (double)r->block * (double)(inputs + width + 6));
 }
 
 anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, anygp_error *e)
 {
+    if (latent && !gp_is_gaussian(g))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "with the likelihood %s f and y cannot be compared; score without latent",
+                         g->likelihood->ops->name);
     scorer *r = calloc(1, sizeof *r);
     if (!r) return fail_memory(e, "scores", sizeof *r);
     r->g = g, r->latent = latent;
     regression_scores_begin(&r->acc, g->schema.y_mean, g->schema.y_sd);
     anygp_status status = predictor_new(g, bytes, &r->predictor, e);
-    if (!ANYGP_FAILED(status)) {
-        r->block = predictor_block(r->predictor);
-        r->rows = mem_alloc(r->block * g->schema.inputs, sizeof(double));
-        double **const columns[] = {&r->y, &r->w, &r->mean, &r->variance};
-        r->number = mem_alloc(r->block, sizeof *r->number);
-        r->in = mem_alloc(r->block, sizeof *r->in);
-        bool ok = r->rows && r->number && r->in;
-        for (int i = 0; i < 4; i++) ok = (*columns[i] = mem_alloc(r->block, sizeof(double))) && ok;
-        if (!ok) status = fail_memory(e, "scores", 8.0 * (double)r->block * (double)(g->schema.inputs + 4));
-    }
+    if (!ANYGP_FAILED(status)) status = scorer_rows(r, e);
     if (ANYGP_FAILED(status))
         scorer_free(r);
     else
@@ -51,34 +78,101 @@ anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, an
     return status;
 }
 
-static anygp_status flush(scorer *r, anygp_error *e)
+/* ---------------------------------------------------------------------------------- one block */
+
+static anygp_status score_normal(scorer *r, const row_batch *b, anygp_error *e)
 {
-    int64_t inputs = r->g->schema.inputs;
-    TRY(predictor_run(r->predictor, r->filled, r->rows, inputs, &(row_numbers){0, r->number}, r->routed ? NULL : r->in,
-                      r->latent, r->mean, r->variance, e));
-    regression_scores_add(&r->acc, r->filled, r->y, r->mean, r->variance, r->w);
-    r->filled = 0;
+    double *mean = r->out, *variance = r->out + b->n;
+    TRY(predictor_run(r->predictor, b, r->latent, mean, variance, e));
+    regression_scores_add(&r->acc, b->n, r->y, mean, variance, r->w);
     return ANYGP_OK;
 }
 
-anygp_status scorer_add(scorer *r, const double *row, double y, double weight, int64_t row_number, int64_t block,
-                        anygp_error *e)
+static anygp_status score_classes(scorer *r, const row_batch *b, anygp_error *e)
 {
-    int64_t inputs = r->g->schema.inputs;
-    if (isnan(y) || weight == 0) return ANYGP_OK;
-    if (!(weight > 0 && isfinite(weight)))
-        return fail_with(e, ANYGP_ERR_DATA, "row %lld has the weight %g", (long long)row_number + 1, weight);
-    r->number[r->filled] = row_number;
-    r->in[r->filled] = block, r->routed = block < 0;
-    if (inputs) memcpy(r->rows + r->filled * inputs, row, (size_t)inputs * sizeof(double));
-    r->y[r->filled] = y;
-    r->w[r->filled++] = weight;
+    for (int64_t i = 0; i < b->n; i++) r->label[i] = (int64_t)r->y[i];
+    TRY(predictor_classes(r->predictor, b, r->out, b->n, e));
+    return class_scores_add(r->classes, b->n, r->label, r->out, b->n, r->w, e);
+}
+
+/* P(y' < y) of a count is P(y' <= y - 1), of a real target P(y' <= y).  Y's first column has y in model units. */
+static void score_ranks(const scorer *r, const row_batch *b, const latents *f, const double *Y, double *work,
+                        double *below, double *up_to)
+{
+    const likelihood *l = r->g->likelihood;
+    int64_t n = b->n;
+    double *y = work + 2 * n;
+    for (int64_t i = 0; i < n; i++) y[i] = Y[i * l->columns];
+    observe_cdf(r->g, f, y, b->exposure, up_to, work);
+    memcpy(below, up_to, (size_t)n * sizeof *below);
+    if (l->ops->target != TARGET_COUNT) return;
+    for (int64_t i = 0; i < n; i++) y[i]--;
+    observe_cdf(r->g, f, y, b->exposure, below, work);
+    for (int64_t i = 0; i < n; i++)
+        if (y[i] < 0) below[i] = 0;
+}
+
+static anygp_status score_observed(scorer *r, const row_batch *b, anygp_error *e)
+{
+    int64_t n = b->n, columns = r->g->likelihood->columns;
+    double *mean = r->out, *below = mean + n, *up_to = below + n, *density = up_to + n, *width = density + n;
+    double *work = width + n, *Y = work + 3 * n;
+    latents f;
+    TRY(predictor_latents(r->predictor, b, true, &f, e));
+    for (int64_t i = 0; i < n; i++) observe_target(r->g, r->y[i], r->exposure[i], Y + i * columns);
+    observe_moments(r->g, &f, b->exposure, mean, work);
+    TRY(predictor_check(b, n, mean, e));
+    observe_density(r->g, &f, Y, density);
+    score_ranks(r, b, &f, Y, work, below, up_to);
+    observe_quantile(r->g, &f, b->exposure, 0.975, width);
+    observe_quantile(r->g, &f, b->exposure, 0.025, work);
+    for (int64_t i = 0; i < n; i++) width[i] -= work[i];
+    regression_scores_add_predicted(&r->acc, n, r->y, &(predicted){mean, density, below, up_to, width}, r->w);
+    return ANYGP_OK;
+}
+
+static anygp_status flush(scorer *r, anygp_error *e)
+{
+    const gp *g = r->g;
+    row_batch b = {.n = r->filled,
+                   .rows = r->rows,
+                   .ld = g->schema.inputs,
+                   .number = {0, r->number},
+                   .block = r->routed ? NULL : r->in,
+                   .exposure = g->schema.exposed ? r->exposure : NULL};
+    r->filled = 0;
+    return r->classes ? score_classes(r, &b, e) : gp_is_gaussian(g) ? score_normal(r, &b, e) : score_observed(r, &b, e);
+}
+
+static anygp_status check_row(const scorer *r, const labelled_row *row, anygp_error *e)
+{
+    const likelihood *l = r->g->likelihood;
+    const char *objection = l && !r->classes ? likelihood_objection(l, row->y) : NULL;
+    if (!(row->weight > 0 && isfinite(row->weight)))
+        return fail_with(e, ANYGP_ERR_DATA, "row %lld has the weight %g", (long long)row->number + 1, row->weight);
+    if (objection)
+        return fail_with(e, ANYGP_ERR_DATA, "row %lld: the target %g %s", (long long)row->number + 1, row->y,
+                         objection);
+    return ANYGP_OK;
+}
+
+anygp_status scorer_add(scorer *r, const labelled_row *row, anygp_error *e)
+{
+    int64_t inputs = r->g->schema.inputs, k = r->filled;
+    if (isnan(row->y) || row->weight == 0) return ANYGP_OK;
+    TRY(check_row(r, row, e));
+    r->number[k] = row->number;
+    r->in[k] = row->block, r->routed = row->block < 0;
+    if (inputs) memcpy(r->rows + k * inputs, row->row, (size_t)inputs * sizeof(double));
+    r->y[k] = row->y, r->w[k] = row->weight, r->exposure[k] = row->exposure;
+    r->filled++;
     return r->filled == r->block ? flush(r, e) : ANYGP_OK;
 }
 
 anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e)
 {
     if (r->filled) TRY(flush(r, e));
+    if (r->classes) return class_scores_list(r->classes, out->list, &out->count, e);
     out->count = regression_scores_list(&r->acc, out->list);
     return ANYGP_OK;
 }

@@ -1,4 +1,4 @@
-/* A file of rows to a file of predictions, or to scores, a block at a time: memory does not grow with the rows. */
+/* A file of rows to a file of predictions, a block at a time: memory does not grow with the rows. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,6 @@
 #include "data/writer.h"
 #include "gp/gp.h"
 
-static const double Z95 = 1.959963984540054; /* normal quantile of 0.975 */
-
 /* Half of what may be used. */
 static double half_of_memory(const settings *s)
 {
@@ -18,47 +16,101 @@ static double half_of_memory(const settings *s)
 
 static double block_budget(const settings *s) { return fmin(half_of_memory(s), 256e6); /* more does not help */ }
 
-/* ------------------------------------------------------------------------------ names of columns */
+/* --------------------------------------------------------------------------- columns of the file */
 
-static void names_free(char **names, int64_t n)
+/* What the file shows of every target: marginals, or S draws. */
+typedef struct sheet {
+    const gp_set *m;
+    bool latent;
+    int64_t samples; /* S; 0: marginals */
+    int64_t width, widest;
+    char **name;   /* width */
+    column *cells; /* width: those with labels are text */
+} sheet;
+
+static int64_t width_of(const sheet *t, int64_t target)
 {
-    for (int64_t i = 0; names && i < n; i++) free(names[i]);
-    free(names);
+    return t->samples ? t->samples : output_width(t->m->gp[target], t->latent);
 }
 
-/* suffixes for each target, prefixed by its name where there are several */
-static char **column_names(const gp_set *m, int64_t per_target, const char *(*suffix)(int64_t i, char *buffer))
+static void sheet_clear(sheet *t)
 {
-    char **names = mem_zeroed(m->targets * per_target, sizeof *names), buffer[32];
-    for (int64_t k = 0; names && k < m->targets; k++) {
-        const schema *s = &m->gp[k]->schema;
-        for (int64_t i = 0; i < per_target; i++) {
-            const char *end = suffix(i, buffer);
-            size_t size = (s->target ? strlen(s->target) : 24) + strlen(end) + 2;
-            char *name = names[k * per_target + i] = malloc(size);
-            if (!name) return names_free(names, m->targets * per_target), NULL;
-            if (m->targets == 1)
-                snprintf(name, size, "%s", end);
-            else if (s->target)
-                snprintf(name, size, "%s_%s", s->target, end);
-            else
-                snprintf(name, size, "y%lld_%s", (long long)s->target_number, end);
-        }
+    for (int64_t i = 0; t->name && i < t->width; i++) free(t->name[i]);
+    free(t->name);
+    free(t->cells);
+}
+
+static void suffix_of(const sheet *t, int64_t target, int64_t i, char *buffer, size_t size)
+{
+    if (t->samples)
+        snprintf(buffer, size, "sample%lld", (long long)i + 1);
+    else
+        output_suffix(t->m->gp[target], t->latent, i, buffer, size);
+}
+
+/* The suffix, behind the target's name where there are several. */
+static char *column_name(const sheet *t, int64_t target, int64_t i)
+{
+    const schema *s = &t->m->gp[target]->schema;
+    char end[48];
+    suffix_of(t, target, i, end, sizeof end);
+    size_t size = (s->target ? strlen(s->target) : 24) + strlen(end) + 2;
+    char *name = malloc(size);
+    if (!name) return NULL;
+    if (t->m->targets == 1)
+        snprintf(name, size, "%s", end);
+    else if (s->target)
+        snprintf(name, size, "%s_%s", s->target, end);
+    else
+        snprintf(name, size, "y%lld_%s", (long long)s->target_number, end);
+    return name;
+}
+
+/* Labels that are texts: the first column of a target's marginals, all of its draws. */
+static bool is_label(const sheet *t, int64_t target, int64_t i)
+{
+    const gp *g = t->m->gp[target];
+    return gp_is_class(g) && g->schema.class_text && !t->latent && (i == 0 || t->samples);
+}
+
+static column cells_of(const sheet *t, int64_t target, int64_t i)
+{
+    const schema *s = &t->m->gp[target]->schema;
+    if (!is_label(t, target, i)) return (column){.kind = COLUMN_NUMBER};
+    return (column){.kind = COLUMN_TEXT, .levels = s->classes, .level = s->class_name};
+}
+
+static anygp_status sheet_make(sheet *t, anygp_error *e)
+{
+    for (int64_t k = 0; k < t->m->targets; k++) {
+        int64_t width = width_of(t, k);
+        t->width += width;
+        t->widest = width > t->widest ? width : t->widest;
     }
-    return names;
+    t->name = mem_zeroed(t->width, sizeof *t->name);
+    t->cells = mem_zeroed(t->width, sizeof *t->cells);
+    if (!t->name || !t->cells) return fail_memory(e, "column names", 0);
+    for (int64_t k = 0, j = 0; k < t->m->targets; k++)
+        for (int64_t i = 0; i < width_of(t, k); i++, j++) {
+            t->cells[j] = cells_of(t, k, i);
+            if (!(t->name[j] = column_name(t, k, i))) return fail_memory(e, "column names", 0);
+        }
+    return ANYGP_OK;
 }
 
-static const char *moment_name(int64_t i, char *buffer)
+/* Labels are texts where the format has them; else the indices of the classes, as info lists them. */
+static anygp_status sheet_open(const sheet *t, const settings *s, const char *out, writer **w, anygp_error *e)
 {
-    static const char *const names[] = {"mean", "variance", "lo95", "hi95"};
-    (void)buffer;
-    return names[i];
-}
-
-static const char *sample_name(int64_t i, char *buffer)
-{
-    snprintf(buffer, 32, "sample%lld", (long long)i + 1);
-    return buffer;
+    bool texts = false;
+    for (int64_t j = 0; j < t->width; j++) texts = texts || t->cells[j].kind == COLUMN_TEXT;
+    TRY(writer_open(out, t->width, (const char *const *)t->name, w, e));
+    if (!texts) return ANYGP_OK;
+    if (writer_has_texts(*w)) return writer_columns(*w, t->cells, e);
+    settings_log(s, ANYGP_NOTE,
+                 "%.200s can hold numbers only: labels are the numbers of their classes, from 0, in the "
+                 "order that anygp info lists them",
+                 out);
+    return ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------------- marginals */
@@ -68,8 +120,11 @@ typedef struct stream {
     block_file *blocks;
     writer *writer;
     predictor **predictor; /* targets */
+    sheet sheet;
     int64_t block;
-    double *rows, *mean, *variance, *table;
+    double *rows, *exposure;
+    double *columns; /* block x widest, column-major: one target's */
+    double *table;   /* block x width */
 } stream;
 
 static void stream_close(stream *st, int64_t targets)
@@ -77,9 +132,10 @@ static void stream_close(stream *st, int64_t targets)
     for (int64_t k = 0; st->predictor && k < targets; k++) predictor_free(st->predictor[k]);
     free(st->predictor);
     free(st->rows);
-    free(st->mean);
-    free(st->variance);
+    free(st->exposure);
+    free(st->columns);
     free(st->table);
+    sheet_clear(&st->sheet);
     binding_close(st->binding);
     block_file_close(st->blocks);
     writer_abort(st->writer);
@@ -87,65 +143,65 @@ static void stream_close(stream *st, int64_t targets)
 
 static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, const char *in, anygp_error *e)
 {
-    int64_t T = m->targets;
+    int64_t T = m->targets, inputs = m->gp[0]->schema.inputs;
     TRY(binding_open(m, in, s, &st->binding, e));
     TRY(block_file_open(m, settings_text(s, SET_BLOCKS_FROM), in, &st->blocks, e));
+    TRY(sheet_make(&st->sheet, e));
     if (!(st->predictor = mem_zeroed(T, sizeof *st->predictor))) return fail_memory(e, "prediction", 0);
     for (int64_t k = 0; k < T; k++) {
         TRY(predictor_new(m->gp[k], block_budget(s) / (double)T, &st->predictor[k], e));
         int64_t block = predictor_block(st->predictor[k]);
         st->block = k == 0 || block < st->block ? block : st->block;
     }
-    int64_t inputs = m->gp[0]->schema.inputs;
     st->rows = mem_doubles(st->block, inputs);
-    st->mean = mem_alloc(st->block, sizeof(double));
-    st->variance = mem_alloc(st->block, sizeof(double));
-    st->table = mem_doubles(st->block, 4 * T);
-    if (st->rows && st->mean && st->variance && st->table) return ANYGP_OK;
-    return fail_memory(e, "a block of rows", 8.0 * (double)st->block * (double)(inputs + 2 + 4 * T));
+    st->exposure = mem_alloc(st->block, sizeof(double));
+    st->columns = mem_doubles(st->block, st->sheet.widest);
+    st->table = mem_doubles(st->block, st->sheet.width);
+    if (st->rows && st->exposure && st->columns && st->table) return ANYGP_OK;
+    return fail_memory(e, "a block of rows", 8.0 * (double)st->block * (double)(inputs + 2 * st->sheet.width));
 }
 
-static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_t first_row, bool latent,
+/* One target's columns to their place in the rows of the table. */
+static void place_columns(const stream *st, int64_t n, int64_t width, int64_t at)
+{
+    int64_t wide = st->sheet.width;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < width; c++) st->table[i * wide + at + c] = st->columns[i + c * n];
+}
+
+static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_t first_row, const double *cells,
                                   anygp_error *e)
 {
-    int64_t T = m->targets;
-    for (int64_t k = 0; k < T; k++) {
-        TRY(predictor_run(st->predictor[k], n, st->rows, m->gp[0]->schema.inputs, &(row_numbers){first_row, NULL},
-                          block_file_of(st->blocks, k), latent, st->mean, st->variance, e));
-        for (int64_t i = 0; i < n; i++) {
-            double *cell = st->table + (i * T + k) * 4, half = Z95 * sqrt(st->variance[i]);
-            cell[0] = st->mean[i], cell[1] = st->variance[i];
-            cell[2] = st->mean[i] - half, cell[3] = st->mean[i] + half;
-        }
+    TRY(binding_exposure(st->binding, n, cells, first_row, st->exposure, e));
+    for (int64_t k = 0, at = 0; k < m->targets; at += width_of(&st->sheet, k++)) {
+        const gp *g = m->gp[k];
+        row_batch b = {.n = n,
+                       .rows = st->rows,
+                       .ld = m->gp[0]->schema.inputs,
+                       .number = {first_row, NULL},
+                       .block = block_file_of(st->blocks, k),
+                       .exposure = g->schema.exposed ? st->exposure : NULL};
+        TRY(output_block(st->predictor[k], g, &b, st->sheet.latent, st->columns, e));
+        place_columns(st, n, width_of(&st->sheet, k), at);
     }
     return writer_rows(st->writer, n, st->table, e);
-}
-
-static anygp_status open_named_writer(const gp_set *m, const char *out, int64_t per_target,
-                                      const char *(*suffix)(int64_t, char *), writer **w, anygp_error *e)
-{
-    char **names = column_names(m, per_target, suffix);
-    if (!names) return fail_memory(e, "column names", 0);
-    anygp_status status = writer_open(out, m->targets * per_target, (const char *const *)names, w, e);
-    names_free(names, m->targets * per_target);
-    return status;
 }
 
 static anygp_status predict_marginals(const gp_set *m, const settings *s, const char *in, const char *out,
                                       anygp_error *e)
 {
-    stream st = {0};
+    stream st = {.sheet = {.m = m, .latent = settings_number(s, SET_LATENT) == 1}};
     anygp_status status = ANYGP_OK;
-    bool latent = settings_number(s, SET_LATENT) == 1;
     int64_t got = 0;
     TRY_DONE(stream_open(&st, m, s, in, e));
-    TRY_DONE(open_named_writer(m, out, 4, moment_name, &st.writer, e));
+    TRY_DONE(sheet_open(&st.sheet, s, out, &st.writer, e));
     for (;;) {
+        const double *cells;
         int64_t first = binding_row_number(st.binding);
-        TRY_DONE(binding_next(st.binding, st.block, st.rows, NULL, &got, e));
+        TRY_DONE(binding_next(st.binding, st.block, st.rows, &cells, &got, e));
         if (got == 0) break;
         TRY_DONE(block_file_next(st.blocks, got, e));
-        TRY_DONE(predict_block(&st, m, got, first, latent, e));
+        TRY_DONE(predict_block(&st, m, got, first, cells, e));
     }
     TRY_DONE(block_file_end(st.blocks, e));
     writer *w = st.writer;
@@ -158,69 +214,110 @@ done:
 
 /* ----------------------------------------------------------------------------------------- draws */
 
-/* All rows of the file: joint draws need them together, in at most `most` bytes. */
-static anygp_status read_all(binding *b, const gp *g, double most, double **rows, int64_t *n, anygp_error *e)
+/* All rows of the file: joint draws need them together. */
+typedef struct all_rows {
+    int64_t n, capacity;
+    double *rows, *exposure;
+} all_rows;
+
+static anygp_status reserve_rows(all_rows *a, int64_t inputs, int64_t more, anygp_error *e)
 {
-    int64_t inputs = g->schema.inputs, capacity = 0, got;
-    *n = 0;
+    size_t cells = 0;
+    if (a->n + more <= a->capacity) return ANYGP_OK;
+    int64_t capacity = 2 * a->capacity + 4 * more;
+    bool fits = size_mul(capacity, (inputs + 1) * (int64_t)sizeof(double), &cells);
+    double *rows = fits ? realloc(a->rows, cells) : NULL;
+    if (rows) a->rows = rows;
+    double *exposure = rows ? realloc(a->exposure, (size_t)capacity * sizeof *exposure) : NULL;
+    if (!exposure) return fail_memory(e, "the rows", 8.0 * (double)capacity * (double)(inputs + 1));
+    a->exposure = exposure, a->capacity = capacity;
+    return ANYGP_OK;
+}
+
+/* In at most `most` bytes. */
+static anygp_status read_all(binding *b, const gp *g, double most, all_rows *a, anygp_error *e)
+{
+    enum { CHUNK = 256 };
+    int64_t inputs = g->schema.inputs, got;
     do {
-        if (gp_joint_bytes(g, *n) > most)
+        const double *cells;
+        if (gp_joint_bytes(g, a->n) > most)
             return fail_with(e, ANYGP_ERR_MEMORY, "joint draws at %lld rows or more need over %.3g GB; use fewer rows",
-                             (long long)*n, most / 1e9);
-        if (*n + 256 > capacity) {
-            size_t cells;
-            capacity = 2 * capacity + 1024;
-            double *grown = size_mul(capacity, inputs + 1, &cells) ? realloc(*rows, cells * sizeof *grown) : NULL;
-            if (!grown) return fail_memory(e, "the rows", 8.0 * (double)capacity * (double)inputs);
-            *rows = grown;
-        }
-        TRY(binding_next(b, 256, *rows + *n * inputs, NULL, &got, e));
-        *n += got;
+                             (long long)a->n, most / 1e9);
+        TRY(reserve_rows(a, inputs, CHUNK, e));
+        TRY(binding_next(b, CHUNK, a->rows + a->n * inputs, &cells, &got, e));
+        TRY(binding_exposure(b, got, cells, a->n, a->exposure + a->n, e));
+        a->n += got;
     } while (got > 0);
     return ANYGP_OK;
 }
 
-static anygp_status write_draws(writer *w, int64_t n, int64_t T, int64_t S, const double *draws, anygp_error *e)
+/* Classes are drawn by their indices. */
+static double draw_cell(const gp *g, bool latent, double y)
 {
-    double *row = mem_alloc(T * S, sizeof *row);
-    anygp_status status = row ? ANYGP_OK : fail_memory(e, "a row", 8.0 * (double)(T * S));
+    return gp_is_class(g) && !latent ? label_cell(&g->schema, (int64_t)y) : y;
+}
+
+static anygp_status write_draws(const sheet *t, writer *w, int64_t n, const double *draws, anygp_error *e)
+{
+    double *row = mem_alloc(t->width, sizeof *row);
+    anygp_status status = row ? ANYGP_OK : fail_memory(e, "a row", 8.0 * (double)t->width);
     for (int64_t i = 0; i < n && !ANYGP_FAILED(status); i++) {
-        for (int64_t c = 0; c < T * S; c++) row[c] = draws[i + c * n];
+        for (int64_t c = 0; c < t->width; c++)
+            row[c] = draw_cell(t->m->gp[c / t->samples], t->latent, draws[i + c * n]);
         status = writer_rows(w, 1, row, e);
     }
     free(row);
     return status;
 }
 
+static anygp_status draw_targets(const sheet *t, const settings *s, const all_rows *a, const block_file *blocks,
+                                 double *draws, anygp_error *e)
+{
+    for (int64_t k = 0; k < t->m->targets; k++) {
+        const gp *g = t->m->gp[k];
+        row_batch b = {.n = a->n,
+                       .rows = a->rows,
+                       .ld = g->schema.inputs,
+                       .block = block_file_of(blocks, k),
+                       .exposure = g->schema.exposed ? a->exposure : NULL};
+        TRY(gp_sample(g, &b, t->latent, (uint64_t)(settings_integer(s, SET_SEED) + k), t->samples,
+                      draws + k * t->samples * a->n, e));
+    }
+    return ANYGP_OK;
+}
+
 static anygp_status predict_draws(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    int64_t inputs = m->gp[0]->schema.inputs, S = settings_integer(s, SET_SAMPLES), T = m->targets, n = 0;
-    double *rows = NULL, *draws = NULL;
+    sheet t = {.m = m, .latent = settings_number(s, SET_LATENT) == 1, .samples = settings_integer(s, SET_SAMPLES)};
+    all_rows a = {0};
+    double *draws = NULL;
     binding *b = NULL;
     block_file *blocks = NULL;
     writer *w = NULL;
+    TRY_DONE(sheet_make(&t, e));
     TRY_DONE(binding_open(m, in, s, &b, e));
     TRY_DONE(block_file_open(m, settings_text(s, SET_BLOCKS_FROM), in, &blocks, e));
-    TRY_DONE(read_all(b, m->gp[0], half_of_memory(s), &rows, &n, e));
-    TRY_DONE(block_file_next(blocks, n, e));
+    TRY_DONE(read_all(b, m->gp[0], half_of_memory(s), &a, e));
+    TRY_DONE(block_file_next(blocks, a.n, e));
     TRY_DONE(block_file_end(blocks, e));
-    if (!(draws = mem_doubles(n, T * S))) {
-        status = fail_memory(e, "the draws", 8.0 * (double)n * (double)(T * S));
+    if (!(draws = mem_doubles(a.n, t.width))) {
+        status = fail_memory(e, "the draws", 8.0 * (double)a.n * (double)t.width);
         goto done;
     }
-    for (int64_t k = 0; k < T; k++)
-        TRY_DONE(gp_sample(m->gp[k], n, rows, inputs, block_file_of(blocks, k), settings_number(s, SET_LATENT) == 1,
-                           (uint64_t)(settings_integer(s, SET_SEED) + k), S, draws + k * S * n, e));
-    TRY_DONE(open_named_writer(m, out, S, sample_name, &w, e));
-    TRY_DONE(write_draws(w, n, T, S, draws, e));
+    TRY_DONE(draw_targets(&t, s, &a, blocks, draws, e));
+    TRY_DONE(sheet_open(&t, s, out, &w, e));
+    TRY_DONE(write_draws(&t, w, a.n, draws, e));
     status = writer_close(w, e);
     w = NULL;
 done:
     writer_abort(w);
     binding_close(b);
     block_file_close(blocks);
-    free(rows);
+    sheet_clear(&t);
+    free(a.rows);
+    free(a.exposure);
     free(draws);
     return status;
 }
@@ -228,77 +325,4 @@ done:
 anygp_status gp_predict_file(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e)
 {
     return settings_integer(s, SET_SAMPLES) > 0 ? predict_draws(m, s, in, out, e) : predict_marginals(m, s, in, out, e);
-}
-
-/* ---------------------------------------------------------------------------------------- scores */
-
-static anygp_status find_labels(const gp_set *m, const settings *s, const binding *b, int64_t *target, int64_t *weights,
-                                anygp_error *e)
-{
-    *weights = -1;
-    for (int64_t k = 0; k < m->targets; k++) {
-        const schema *c = &m->gp[k]->schema;
-        if ((target[k] = binding_target(b, k)) < 0)
-            return fail_with(e, ANYGP_ERR_DATA,
-                             "the file has no target column%s%.80s%s to score against; anygp predict needs none",
-                             c->target ? " '" : "", c->target ? c->target : "", c->target ? "'" : "");
-    }
-    return settings_given(s, SET_WEIGHTS) ? binding_column(b, settings_text(s, SET_WEIGHTS), weights, e) : ANYGP_OK;
-}
-
-/* Rows of the file to the scorers of all targets. */
-static anygp_status score_file(const gp_set *m, binding *b, block_file *blocks, scorer **r, const int64_t *target,
-                               int64_t weights, double *rows, int64_t block, anygp_error *e)
-{
-    int64_t inputs = m->gp[0]->schema.inputs, wide = binding_columns(b), got;
-    do {
-        const double *cells;
-        int64_t first = binding_row_number(b);
-        TRY(binding_next(b, block, rows, &cells, &got, e));
-        TRY(block_file_next(blocks, got, e));
-        for (int64_t i = 0; i < got; i++)
-            for (int64_t k = 0; k < m->targets; k++) {
-                const int64_t *in = block_file_of(blocks, k);
-                TRY(scorer_add(r[k], rows + i * inputs, cells[i * wide + target[k]],
-                               weights < 0 ? 1 : cells[i * wide + weights], first + i, in ? in[i] : -1, e));
-            }
-    } while (got > 0);
-    return block_file_end(blocks, e);
-}
-
-anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, const char *blocks, gp_scores *scores,
-                          anygp_error *e)
-{
-    enum { BLOCK = 256 };
-    anygp_status status = ANYGP_OK;
-    int64_t T = m->targets, inputs = m->gp[0]->schema.inputs, weights;
-    scorer **r = mem_zeroed(T, sizeof *r);
-    int64_t *target = mem_alloc(T, sizeof *target);
-    double *rows = mem_doubles(BLOCK, inputs);
-    binding *b = NULL;
-    block_file *of = NULL;
-    if (!r || !target || !rows) {
-        status = fail_memory(e, "a block of rows", 8.0 * BLOCK * (double)inputs);
-        goto done;
-    }
-    TRY_DONE(binding_open(m, in, s, &b, e));
-    TRY_DONE(block_file_open(m, blocks, in, &of, e));
-    TRY_DONE(find_labels(m, s, b, target, &weights, e));
-    for (int64_t k = 0; k < T; k++)
-        TRY_DONE(scorer_new(m->gp[k], block_budget(s) / (double)T, settings_number(s, SET_LATENT) == 1, &r[k], e));
-    TRY_DONE(score_file(m, b, of, r, target, weights, rows, BLOCK, e));
-    for (int64_t k = 0; k < T; k++) {
-        TRY_DONE(scorer_finish(r[k], &scores[k], e));
-        if (scores[k].count > 1) continue;
-        status = fail_with(e, ANYGP_ERR_DATA, "%.200s has no row with a target to score", in);
-        goto done;
-    }
-done:
-    for (int64_t k = 0; r && k < T; k++) scorer_free(r[k]);
-    free(r);
-    free(target);
-    free(rows);
-    binding_close(b);
-    block_file_close(of);
-    return status;
 }

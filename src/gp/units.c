@@ -12,7 +12,45 @@ static double unit_of(const schema *s, const kernel_param *p)
     return kernel_param_unit(p, p->column >= 0 ? schema_at(s, p->column)->scale : 1, s->y_scale);
 }
 
-double gp_noise(const gp *g) { return g->posterior->noise * g->schema.y_scale * g->schema.y_scale; }
+/* Of other likelihoods the posterior's, which they leave at 0. */
+double gp_noise(const gp *g)
+{
+    double noise = g->likelihood && gp_is_gaussian(g) ? g->likelihood->value[0] : g->posterior->noise;
+    return noise * g->schema.y_scale * g->schema.y_scale;
+}
+
+/* Parameter i of l, data units = scale * model units + shift.  Positive ones of real targets have the unit of y to some power;
+   their real ones are logarithms of variances; those of counts and classes have none. */
+static void likelihood_unit(const likelihood *l, int64_t i, double y_scale, double *shift, double *scale)
+{
+    bool of_y = l->ops->target == TARGET_REAL, log_variance = of_y && l->param[i].real;
+    *scale = of_y && !log_variance ? pow(y_scale, l->param[i].power) : 1;
+    *shift = log_variance ? 2 * log(y_scale) : 0;
+}
+
+double gp_likelihood_value(const gp *g, int64_t i)
+{
+    double shift, scale;
+    likelihood_unit(g->likelihood, i, g->schema.y_scale, &shift, &scale);
+    return fmin(fmax(shift + scale * g->likelihood->value[i], -DBL_MAX), DBL_MAX);
+}
+
+void gp_given_likelihood_to_model_units(likelihood *l, const schema *s)
+{
+    for (int64_t i = 0; i < l->params; i++) {
+        double shift, scale;
+        if (!l->param[i].given) continue;
+        likelihood_unit(l, i, s->y_scale, &shift, &scale);
+        l->value[i] = (l->value[i] - shift) / scale;
+    }
+}
+
+anygp_status gp_likelihood_text(const gp *g, int digits, char **text, anygp_error *e)
+{
+    double values[LIKELIHOOD_PARAMS];
+    for (int64_t i = 0; i < g->likelihood->params; i++) values[i] = gp_likelihood_value(g, i);
+    return likelihood_format(g->likelihood, values, digits, text, e);
+}
 
 anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e)
 {

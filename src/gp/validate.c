@@ -50,24 +50,27 @@ anygp_status valid_check_file(const settings *s, double share, anygp_error *e)
 
 /* ------------------------------------------------------------------------------ rows held out */
 
-/* Calls take(ctx, inputs in data units, target, weight, row number) for the rows held out. */
+/* Calls take(ctx, row) for the rows held out. */
 typedef struct held_walk {
     const gp *g;
     int64_t weights;
-    anygp_status (*take)(void *ctx, const double *row, double y, double w, int64_t number, anygp_error *e);
+    anygp_status (*take)(void *ctx, const labelled_row *row, anygp_error *e);
     void *ctx;
 } held_walk;
 
-static anygp_status walk_chunk(const held_walk *w, const double *cells, int64_t cols, int64_t first, int64_t n,
-                               uint64_t seed, double share, double *row, anygp_error *e)
+/* A class that no training row had is nothing the model could have learned. */
+static anygp_status walk_row(const held_walk *w, const table *t, const double *cells, int64_t number, double *inputs,
+                             anygp_error *e)
 {
     const schema *c = &w->g->schema;
-    for (int64_t i = 0; i < n; i++, cells += cols) {
-        if (!rows_held(seed, first + i, share)) continue;
-        for (int64_t j = 0; j < c->inputs; j++) row[j] = cells[c->input[j].number];
-        TRY(w->take(w->ctx, row, cells[c->target_number], w->weights < 0 ? 1 : cells[w->weights], first + i, e));
-    }
-    return ANYGP_OK;
+    labelled_row r = {.row = inputs,
+                      .exposure = c->exposed ? cells[c->exposure] : 1,
+                      .weight = w->weights < 0 ? 1 : cells[w->weights],
+                      .number = number,
+                      .block = -1};
+    for (int64_t j = 0; j < c->inputs; j++) inputs[j] = cells[c->input[j].number];
+    TRY(label_class(c, &t->columns[c->target_number], cells[c->target_number], number, &r.y, e));
+    return w->take(w->ctx, &r, e);
 }
 
 static anygp_status walk_held(const held_walk *w, const gp_data *data, const settings *s, double share, anygp_error *e)
@@ -84,7 +87,8 @@ static anygp_status walk_held(const held_walk *w, const gp_data *data, const set
         int64_t n = t->rows - i < CHUNK ? t->rows - i : CHUNK;
         const double *cells = data->file ? NULL : t->values + i * t->cols;
         if (data->file) TRY_DONE(rows_fetch(data->file, i, n, room, &cells, e));
-        TRY_DONE(walk_chunk(w, cells, t->cols, i, n, seed_of(s), share, row, e));
+        for (int64_t k = 0; k < n; k++)
+            if (rows_held(seed_of(s), i + k, share)) TRY_DONE(walk_row(w, t, cells + k * t->cols, i + k, row, e));
     }
 done:
     free(row);
@@ -92,10 +96,7 @@ done:
     return status;
 }
 
-static anygp_status take_score(void *ctx, const double *row, double y, double w, int64_t number, anygp_error *e)
-{
-    return scorer_add(ctx, row, y, w, number, -1, e);
-}
+static anygp_status take_score(void *ctx, const labelled_row *row, anygp_error *e) { return scorer_add(ctx, row, e); }
 
 static anygp_status score_held(const gp *g, const gp_data *data, int64_t weights, double share, const settings *s,
                                gp_scores *scores, anygp_error *e)
@@ -142,7 +143,7 @@ struct valid_rows {
     int64_t offered; /* rows that could be used: VALID_MOST of them are kept, each with the same chance */
     uint64_t seed;
     const schema *schema;
-    double *row, *y, *w;
+    double *row, *y, *w, *exposure;
 };
 
 void valid_rows_free(valid_rows *v)
@@ -151,30 +152,48 @@ void valid_rows_free(valid_rows *v)
     free(v->row);
     free(v->y);
     free(v->w);
+    free(v->exposure);
     free(v);
 }
 
 /* Rows that cannot be predicted are for the final scores to complain of. */
-static bool usable(const schema *c, const double *row, double y, double w)
+static bool usable(const schema *c, const labelled_row *r)
 {
-    bool ok = isfinite(y) && w > 0 && isfinite(w);
+    bool ok = isfinite(r->y) && r->weight > 0 && isfinite(r->weight) && r->exposure > 0 && isfinite(r->exposure);
     for (int64_t j = 0; j < c->inputs && ok; j++)
-        ok = c->input[j].position < 0 || isfinite(row[j]) || (c->fill_missing && isnan(row[j]));
+        ok = c->input[j].position < 0 || isfinite(r->row[j]) || (c->fill_missing && isnan(r->row[j]));
     return ok;
 }
 
 /* Sampling from a stream of unknown length (Vitter 1985, algorithm R). */
-static anygp_status take_row(void *ctx, const double *row, double y, double w, int64_t number, anygp_error *e)
+static anygp_status take_row(void *ctx, const labelled_row *r, anygp_error *e)
 {
     valid_rows *v = ctx;
-    (void)number, (void)e;
-    if (!usable(v->schema, row, y, w)) return ANYGP_OK;
+    (void)e;
+    if (!usable(v->schema, r)) return ANYGP_OK;
     int64_t k = v->offered++, place = k;
     if (k >= VALID_MOST) place = random_below((random_stream){v->seed, RANDOM_SPLIT, 1}, (uint64_t)k, k + 1);
     if (place >= VALID_MOST) return ANYGP_OK;
-    memcpy(v->row + place * v->inputs, row, (size_t)v->inputs * sizeof *row);
-    v->y[place] = y, v->w[place] = w;
+    memcpy(v->row + place * v->inputs, r->row, (size_t)v->inputs * sizeof *r->row);
+    v->y[place] = r->y, v->w[place] = r->weight, v->exposure[place] = r->exposure;
     v->n = v->offered < VALID_MOST ? v->offered : VALID_MOST;
+    return ANYGP_OK;
+}
+
+/* The rows of an open file, one by one. */
+static anygp_status take_file(binding *b, int64_t weights, valid_rows *v, double *row, anygp_error *e)
+{
+    int64_t got = 1, target = binding_target(b, 0);
+    while (got) {
+        const double *cells;
+        labelled_row r = {.row = row, .block = -1, .number = binding_row_number(b)};
+        TRY(binding_next(b, 1, row, &cells, &got, e));
+        if (!got) break;
+        TRY(binding_exposure(b, 1, cells, r.number, &r.exposure, e));
+        TRY(binding_label(b, 0, cells[target], r.number, &r.y, e));
+        r.weight = weights < 0 ? 1 : cells[weights];
+        TRY(take_row(v, &r, e));
+    }
     return ANYGP_OK;
 }
 
@@ -182,21 +201,19 @@ static anygp_status read_valid_file(const gp *g, const settings *s, valid_rows *
 {
     gp *list[1] = {(gp *)g};
     gp_set set = {.targets = 1, .gp = list};
+    anygp_status status = ANYGP_OK;
     binding *b = NULL;
-    int64_t got = 1, weights = -1;
-    const double *cells;
+    int64_t weights = -1;
     double *row = mem_alloc(v->inputs, sizeof *row);
-    anygp_status status = row ? ANYGP_OK : fail_memory(e, "a row", 8.0 * (double)v->inputs);
-    if (!ANYGP_FAILED(status)) status = binding_open(&set, settings_text(s, SET_VALID), s, &b, e);
-    if (!ANYGP_FAILED(status) && settings_given(s, SET_WEIGHTS))
-        status = binding_column(b, settings_text(s, SET_WEIGHTS), &weights, e);
-    if (!ANYGP_FAILED(status) && binding_target(b, 0) < 0)
+    if (!row) return fail_memory(e, "a row", 8.0 * (double)v->inputs);
+    TRY_DONE(binding_open(&set, settings_text(s, SET_VALID), s, &b, e));
+    if (settings_given(s, SET_WEIGHTS)) TRY_DONE(binding_column(b, settings_text(s, SET_WEIGHTS), &weights, e));
+    if (binding_target(b, 0) < 0) {
         status = fail_with(e, ANYGP_ERR_DATA, "valid: %.200s has no target column", settings_text(s, SET_VALID));
-    while (!ANYGP_FAILED(status) && got) {
-        status = binding_next(b, 1, row, &cells, &got, e);
-        if (!ANYGP_FAILED(status) && got)
-            status = take_row(v, row, cells[binding_target(b, 0)], weights < 0 ? 1 : cells[weights], 0, e);
+        goto done;
     }
+    status = take_file(b, weights, v, row, e);
+done:
     binding_close(b);
     free(row);
     return status;
@@ -214,9 +231,10 @@ anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, 
     v->row = mem_doubles(VALID_MOST, v->inputs);
     v->y = mem_alloc(VALID_MOST, sizeof(double));
     v->w = mem_alloc(VALID_MOST, sizeof(double));
+    v->exposure = mem_alloc(VALID_MOST, sizeof(double));
     anygp_status status = ANYGP_OK;
-    if (!v->row || !v->y || !v->w)
-        status = fail_memory(e, "the validation rows", 8.0 * VALID_MOST * (double)(v->inputs + 2));
+    if (!v->row || !v->y || !v->w || !v->exposure)
+        status = fail_memory(e, "the validation rows", 8.0 * VALID_MOST * (double)(v->inputs + 3));
     else if (share > 0)
         status = walk_held(&(held_walk){g, weights, take_row, v}, data, s, share, e);
     else
@@ -232,10 +250,11 @@ anygp_status valid_rows_score(const valid_rows *v, const gp *g, double *rmse, do
 {
     scorer *r = NULL;
     gp_scores scores = {0};
+    *rmse = *mnlp = NAN;
     TRY(scorer_new(g, 1e8, false, &r, e));
     anygp_status status = ANYGP_OK;
     for (int64_t i = 0; i < v->n && !ANYGP_FAILED(status); i++)
-        status = scorer_add(r, v->row + i * v->inputs, v->y[i], v->w[i], i, -1, e);
+        status = scorer_add(r, &(labelled_row){v->row + i * v->inputs, v->y[i], v->exposure[i], v->w[i], i, -1}, e);
     if (!ANYGP_FAILED(status)) status = scorer_finish(r, &scores, e);
     scorer_free(r);
     for (int i = 0; i < scores.count; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/describe_parts.h"
 
 /* --------------------------------------------------------------------------------- gp to JSON */
 
@@ -35,10 +36,12 @@ static json_t *schema_json(const schema *s)
 {
     json_t *inputs = json_array();
     for (int64_t i = 0; i < s->inputs; i++) json_array_append_new(inputs, input_json(&s->input[i]));
-    return json_pack("{s:I, s:b, s:o, s:{s:o, s:I, s:f, s:f, s:f, s:f}}", "columns", (json_int_t)s->columns,
-                     "fill_missing", s->fill_missing, "inputs", inputs, "target", "name", text(s->target), "number",
-                     (json_int_t)s->target_number, "shift", s->y_shift, "scale", s->y_scale, "mean", s->y_mean, "sd",
-                     s->y_sd);
+    json_t *target =
+        json_pack("{s:o, s:I, s:f, s:f, s:f, s:f}", "name", text(s->target), "number", (json_int_t)s->target_number,
+                  "shift", s->y_shift, "scale", s->y_scale, "mean", s->y_mean, "sd", s->y_sd);
+    describe_classes(s, target);
+    return json_pack("{s:I, s:b, s:o, s:o, s:o}", "columns", (json_int_t)s->columns, "fill_missing", s->fill_missing,
+                     "inputs", inputs, "target", target, "exposure", describe_exposure(s));
 }
 
 static json_t *trace_json(const gp *g)
@@ -62,6 +65,21 @@ static const char *const status_names[] = {"converged or done", "time limit", "i
 
 static json_t *rounded(double x) { return x == floor(x) && fabs(x) < 1e15 ? json_integer((json_int_t)x) : number(x); }
 
+static json_t *objective_json(const gp *g)
+{
+    return json_pack("{s:s, s:f, s:o, s:b, s:o, s:o}", "name", g->model->objective, "value",
+                     isnan(g->objective) ? 0 : g->objective, "n", rounded(g->objective_rows), "exact", !g->estimate,
+                     "tighter", number(g->bounds.tighter), "upper", number(g->bounds.upper));
+}
+
+/* From which prediction starts again, bit by bit. */
+static json_t *internal_json(const gp *g, const char *model_units)
+{
+    const posterior *p = g->posterior;
+    return json_pack("{s:s, s:f, s:f, s:o}", "kernel", model_units, "noise", p->noise, "mean_variance", p->mean.B,
+                     "likelihood", describe_likelihood_text(g));
+}
+
 json_t *describe_gp(const gp *g, const settings *s)
 {
     char *units = NULL, *model_units = NULL;
@@ -69,20 +87,16 @@ json_t *describe_gp(const gp *g, const settings *s)
     json_t *o = NULL;
     if (!gp_kernel_text(g, 10, &units, NULL) &&
         !kernel_format(p->kernel, kernel_values(p->kernel), 17, &model_units, NULL))
-        o = json_pack("{s:s, s:s, s:f, s:s, s:{s:s, s:f, s:o, s:b, s:o, s:o}, s:f, s:I, s:I, s:f, s:I, s:o, s:f, s:I, "
-                      "s:I, s:s, s:o, "
-                      "s:{s:o, s:o}, "
-                      "s:o, s:{s:s, s:f, s:f}}",
-                      "model", g->name, "kernel", units, "noise", gp_noise(g), "mean", mean_names[p->mean.kind],
-                      "objective", "name", g->model->objective, "value", isnan(g->objective) ? 0 : g->objective, "n",
-                      rounded(g->objective_rows), "exact", !g->estimate, "tighter", number(g->bounds.tighter), "upper",
-                      number(g->bounds.upper), "log_prior", g->log_prior, "inducing", (json_int_t)g->inducing, "blocks",
-                      (json_int_t)g->blocks, "jitter", g->jitter, "seed", (json_int_t)settings_integer(s, SET_SEED),
-                      "rows", rounded(g->rows), "seconds", g->seconds, "iterations", (json_int_t)g->iterations,
-                      "evaluations", (json_int_t)g->evaluations, "status", status_names[g->status], "data",
-                      schema_json(&g->schema), "scores", "leave_one_out", scores_json(&g->loo), "valid",
-                      scores_json(&g->valid), "trace", trace_json(g), "internal", "kernel", model_units, "noise",
-                      p->noise, "mean_variance", p->mean.B);
+        o = json_pack(
+            "{s:s, s:s, s:f, s:o, s:I, s:s, s:o, s:f, s:I, s:I, s:f, s:I, s:o, s:f, s:I, s:I, s:s, s:o, s:{s:o, s:o}, "
+            "s:o, s:o}",
+            "model", g->name, "kernel", units, "noise", gp_noise(g), "likelihood", describe_likelihood(g), "latents",
+            (json_int_t)gp_latents(g), "mean", mean_names[p->mean.kind], "objective", objective_json(g), "log_prior",
+            g->log_prior, "inducing", (json_int_t)g->inducing, "blocks", (json_int_t)g->blocks, "jitter", g->jitter,
+            "seed", (json_int_t)settings_integer(s, SET_SEED), "rows", rounded(g->rows), "seconds", g->seconds,
+            "iterations", (json_int_t)g->iterations, "evaluations", (json_int_t)g->evaluations, "status",
+            status_names[g->status], "data", schema_json(&g->schema), "scores", "leave_one_out", scores_json(&g->loo),
+            "valid", scores_json(&g->valid), "trace", trace_json(g), "internal", internal_json(g, model_units));
     free(units);
     free(model_units);
     return o;
@@ -176,21 +190,17 @@ static anygp_status parse_schema(const json_t *o, schema *s, anygp_error *e)
               get_number(y, "scale", &s->y_scale) && s->y_scale > 0 && get_number(y, "mean", &s->y_mean) &&
               get_number(y, "sd", &s->y_sd) && s->y_sd > 0;
     for (int64_t i = 0; i < s->inputs; i++) ok = ok && s->input[i].number < s->columns;
-    return ok && s->target_number < s->columns ? ANYGP_OK : bad(e, "target");
+    if (!ok || s->target_number >= s->columns) return bad(e, "target");
+    TRY(parse_classes(y, s, e));
+    return parse_exposure(json_object_get(o, "exposure"), s, e);
 }
 
-/* Score names are those of the list in scores.h: an empty accumulator knows them. */
+/* Those of the names in scores.h. */
 static void parse_scores(const json_t *o, gp_scores *s)
 {
-    regression_scores names;
-    gp_scores all = {0};
-    double zero = 0, one = 1;
-    regression_scores_begin(&names, 0, 1);
-    regression_scores_add(&names, 1, &zero, &zero, &one, NULL);
-    all.count = regression_scores_list(&names, all.list);
-    for (int i = 0; i < all.count; i++) {
-        s->list[s->count].name = all.list[i].name;
-        if (get_number(o, all.list[i].name, &s->list[s->count].value)) s->count++;
+    for (int i = 0; score_name(i) && s->count < SCORES_MOST; i++) {
+        s->list[s->count].name = score_name(i);
+        if (get_number(o, score_name(i), &s->list[s->count].value)) s->count++;
     }
 }
 
@@ -279,6 +289,7 @@ anygp_status describe_parse(const json_t *j, described *d, anygp_error *e)
         status = bad(e, "internal");
         goto done;
     }
+    TRY_DONE(parse_likelihood(json_object_get(internal, "likelihood"), d->g, e));
     TRY_DONE(gp_parse_kernel(get_word(internal, "kernel"), &d->g->schema, &d->kernel, e));
     TRY_DONE(basis_init(&d->mean, (mean_kind)mean, &d->g->schema, B, e));
 done:

@@ -35,7 +35,12 @@ static double score_named(const gp_scores *s, const char *name)
 
 static void scores_line(page *p, const char *label, const gp_scores *s)
 {
-    if (s->count < REGRESSION_SCORES) return;
+    if (s->count < 2) return;
+    if (isfinite(score_named(s, "accuracy"))) {
+        line(p, label, "accuracy %.2f %%, logloss %.4g, brier %.4g, auc %.4g", 100 * score_named(s, "accuracy"),
+             score_named(s, "logloss"), score_named(s, "brier"), score_named(s, "auc"));
+        return;
+    }
     line(p, label, "rmse %.4g, mnlp %.4g, msll %.4g, 95 %% intervals cover %.1f %%", score_named(s, "rmse"),
          score_named(s, "mnlp"), score_named(s, "msll"), 100 * score_named(s, "coverage95"));
 }
@@ -62,10 +67,40 @@ static void inputs_line(page *p, const schema *s)
          (long long)(s->D - texts), (long long)texts, (long long)constants);
 }
 
+/* The classes in the order of p_1, p_2, ...; a long list is cut short. */
+static void classes_line(page *p, const schema *s)
+{
+    enum { SHOWN = 20 };
+    if (s->classes == 0) return;
+    fprintf(p->stream, "  %-14s %lld:", "classes", (long long)s->classes);
+    for (int64_t k = 0; k < s->classes && k < SHOWN; k++)
+        fprintf(p->stream, "%s p_%lld %s", k ? "," : "", (long long)k + 1, s->class_name[k]);
+    fputs(s->classes > SHOWN ? ", ...\n" : "\n", p->stream);
+}
+
+/* gaussian: its noise; else the expression with values in data units, as --likelihood takes it. */
+static anygp_status likelihood_lines(page *p, const gp *g, anygp_error *e)
+{
+    const likelihood *l = g->likelihood;
+    char *text;
+    if (gp_is_gaussian(g)) {
+        line(p, "noise", "variance %.4g (sd %.4g)", gp_noise(g), sqrt(gp_noise(g)));
+        return ANYGP_OK;
+    }
+    TRY(gp_likelihood_text(g, 4, &text, e));
+    line(p, "likelihood", "%s, %lld latent function%s", text, (long long)l->latents, l->latents == 1 ? "" : "s");
+    free(text);
+    classes_line(p, &g->schema);
+    if (g->schema.exposed && g->schema.exposure_name)
+        line(p, "exposure", "'%s'", g->schema.exposure_name);
+    else if (g->schema.exposed)
+        line(p, "exposure", "column %lld", (long long)g->schema.exposure);
+    return ANYGP_OK;
+}
+
 static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error *e)
 {
     char *kernel_text;
-    TRY(gp_kernel_text(g, 4, &kernel_text, e));
     if (g->schema.target)
         fprintf(p->stream, "target '%s'\n", g->schema.target);
     else
@@ -77,8 +112,10 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
         line(p, "model", "%s, %lld rows in the posterior", g->name, (long long)g->inducing);
     line(p, "rows", "%.15g", g->rows);
     inputs_line(p, &g->schema);
+    TRY(gp_kernel_text(g, 4, &kernel_text, e));
     line(p, "kernel", "%s", kernel_text);
-    line(p, "noise", "variance %.4g (sd %.4g)", gp_noise(g), sqrt(gp_noise(g)));
+    free(kernel_text);
+    TRY(likelihood_lines(p, g, e));
     line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it%s; log prior %.4g", g->model->objective,
          g->objective, g->objective_rows, g->estimate ? " (a running estimate)" : "", g->log_prior);
     bounds_line(p, g);
@@ -91,7 +128,6 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
          : g->status                   ? "interruption"
                                        : "");
     if (g->jitter > 0) line(p, "jitter", "%.1g of the mean diagonal", g->jitter);
-    free(kernel_text);
     return ANYGP_OK;
 }
 

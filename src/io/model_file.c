@@ -72,6 +72,14 @@ static json_t *shape_json(const named_array *a)
     return json_pack("[I, I]", (json_int_t)a->cols, (json_int_t)a->rows); /* row-major, as the layout has it */
 }
 
+/* A version that knows no likelihoods would take all targets for gaussian. */
+static const char *schema_of(const gp_set *m)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        if (m->gp[t]->likelihood) return "2";
+    return "1";
+}
+
 /* The header as text, padded so that the arrays are aligned. */
 static char *header_text(const gp_set *m, size_t *length)
 {
@@ -96,7 +104,7 @@ static char *header_text(const gp_set *m, size_t *length)
     char *info_text = info ? json_dumps(info, JSON_COMPACT) : NULL;
     json_object_set_new(header, "__metadata__",
                         json_pack("{s:s, s:s, s:s, s:s, s:s}", "checksum", CHECKSUM_BLANK, "format", "anygp", "schema",
-                                  "1", "version", anygp_version(), "info", info_text ? info_text : ""));
+                                  schema_of(m), "version", anygp_version(), "info", info_text ? info_text : ""));
     char *bare = info_text ? json_dumps(header, 0) : NULL, *padded = NULL;
     if (bare) {
         size_t n = strlen(bare);
@@ -236,9 +244,9 @@ static anygp_status check_format(const char *name, const json_t *meta, anygp_err
     const char *format = json_string_value(json_object_get(meta, "format")),
                *schema_text = json_string_value(json_object_get(meta, "schema"));
     if (!format || strcmp(format, "anygp") || !schema_text) return damaged(e, name, "it was not written by anygp");
-    if (atoi(schema_text) != MODEL_FILE_SCHEMA)
-        return fail_with(e, ANYGP_ERR_FILE, "%.200s has the file format %.20s; this version of anygp reads %d", name,
-                         schema_text, MODEL_FILE_SCHEMA);
+    if (atoi(schema_text) < 1 || atoi(schema_text) > MODEL_FILE_SCHEMA)
+        return fail_with(e, ANYGP_ERR_FILE, "%.200s has the file format %.20s; this version of anygp reads 1 to %d",
+                         name, schema_text, MODEL_FILE_SCHEMA);
     return ANYGP_OK;
 }
 
@@ -311,6 +319,10 @@ static anygp_status read_gp(FILE *f, const char *name, const json_t *header, con
     }
     TRY_DONE(d.g->model->load(d.g->model, d.kernel, d.noise, &d.mean, d.g->schema.D, list, count, &d.g->posterior, e));
     d.kernel = NULL;
+    if (gp_latents(d.g) != (d.g->likelihood ? d.g->likelihood->latents : 1)) {
+        status = damaged(e, name, "its arrays are of another number of latent functions than its likelihood has");
+        goto done;
+    }
     *out = d.g;
     d.g = NULL;
 done:
@@ -319,10 +331,11 @@ done:
     return status;
 }
 
-/* Targets of one file share their inputs: prediction reads a row of them once. */
+/* Targets of one file share their inputs and exposure: prediction reads a row of them once. */
 static bool same_inputs(const schema *a, const schema *b)
 {
     if (a->inputs != b->inputs || a->columns != b->columns) return false;
+    if (a->exposed != b->exposed || a->exposure != b->exposure || !a->exposure_name != !b->exposure_name) return false;
     for (int64_t i = 0; i < a->inputs; i++) {
         const input_spec *p = &a->input[i], *q = &b->input[i];
         if (p->number != q->number || p->text != q->text || p->levels != q->levels || !p->name != !q->name)

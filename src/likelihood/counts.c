@@ -13,20 +13,25 @@ double counts_offset(const likelihood *l, int64_t n, const double *Y, const doub
     return exposure > 0 ? log(fmax(counts, 0.5) / exposure) : 0; /* half a count where none was seen */
 }
 
-/* Steps that double away from the guess, then bisection between lo (not reached) and hi (reached). */
+/* A whole number between lo and hi, in their geometric middle while they are of different size; lo if there is none that
+   matters. */
+static double whole_between(double lo, double hi)
+{
+    if (hi - lo <= 1e-12 * hi) return lo;
+    return hi > 4 * (lo + 2) ? floor(sqrt((lo + 2) * hi)) : floor(0.5 * (lo + hi));
+}
+
+/* Away from the guess by factors 2, 4, 16, ..., then bisection between lo (not reached) and hi (reached). */
 double first_whole(double guess, bool (*reached)(double k, const void *ctx), const void *ctx)
 {
-    double at = fmax(0, floor(guess)), lo = -1, hi = at, step = 1;
-    if (reached(at, ctx)) {
-        for (lo = at - step; lo >= 0 && reached(lo, ctx); step *= 2) hi = lo, lo = fmax(lo - step, -1);
+    double lo = fmax(0, floor(guess)), hi = lo, middle;
+    if (reached(lo, ctx)) {
+        for (double by = 2; lo >= 0 && reached(lo, ctx); by *= by) hi = lo, lo = floor((lo + 1) / by) - 1;
     } else {
-        for (lo = at, hi = at + step; hi < 1e300 && !reached(hi, ctx); step *= 2) lo = hi, hi += step;
+        for (double by = 2; hi < 1e300 && !reached(hi, ctx); by = fmin(by * by, 1e100)) lo = hi, hi = (hi + 1) * by;
     }
-    for (;;) {
-        double middle = floor(0.5 * (lo + hi));
-        if (!(middle > lo && middle < hi)) return hi;
-        *(reached(middle, ctx) ? &hi : &lo) = middle;
-    }
+    while ((middle = whole_between(lo, hi)) > lo && middle < hi) *(reached(middle, ctx) ? &hi : &lo) = middle;
+    return hi;
 }
 
 typedef struct count_at {

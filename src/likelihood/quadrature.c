@@ -171,7 +171,7 @@ static void peak_nodes(const peak *p, double m, double bend, quadrature *q)
     sinh_nodes(centre, sharp ? narrow : p->r->width, lo, hi, q);
 }
 
-static double row_log_predictive(const peak *p)
+static double peak_integral(const peak *p)
 {
     quadrature q;
     double out[LATENT_VALUES][QUADRATURE_MOST], bend = 0, sd = sqrt(p->var);
@@ -185,14 +185,18 @@ static double row_log_predictive(const peak *p)
     return log_sum_exp(q.n, out[0]);
 }
 
+double latent_log_integral(const latent_ops *o, const likelihood *l, const latent_row *r, double mu, double var)
+{
+    static const double least = 1e-12; /* below it the normal is a point beside every likelihood */
+    return peak_integral(&(peak){.o = o, .l = l, .r = r, .mu = mu, .var = fmax(var, least * r->width * r->width)});
+}
+
 void latent_log_predictive(const latent_ops *o, const likelihood *l, int64_t n, const double *Y, const double *mu,
                            const double *var, double *out)
 {
-    static const double least = 1e-12; /* below it the normal is a point beside every likelihood */
     for (int64_t i = 0; i < n; i++) {
         latent_row r;
         o->row(l, row_of(l, Y, i), &r);
-        peak p = {.o = o, .l = l, .r = &r, .mu = mu[i], .var = fmax(var[i], least * r.width * r.width)};
-        out[i] = row_log_predictive(&p);
+        out[i] = latent_log_integral(o, l, &r, mu[i], var[i]);
     }
 }

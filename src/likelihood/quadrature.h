@@ -39,4 +39,7 @@ double latent_expect(const latent_ops *o, const likelihood *l, int64_t n, const 
 void latent_log_predictive(const latent_ops *o, const likelihood *l, int64_t n, const double *Y, const double *mu,
                            const double *var, double *out);
 
+/* The same of one row: log of the integral of exp(out[0]) N(f; mu, var). */
+double latent_log_integral(const latent_ops *o, const likelihood *l, const latent_row *r, double mu, double var);
+
 #endif

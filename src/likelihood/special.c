@@ -64,7 +64,7 @@ double log_sum_exp(int64_t n, const double *x)
 /* ---------------------------------------------------------------------------------- incomplete gamma, beta */
 
 enum { MOST_TERMS = 20000 };
-static const double GAMMA_LARGE = 1e4, TINY = 1e-300;
+static const double GAMMA_LARGE = 1e4, BETA_LARGE = 1e5, TINY = 1e-300;
 
 /* Stirling's series from 10 on, below it by the recurrence; the C library's own writes a global. */
 double log_gamma(double x)
@@ -74,6 +74,17 @@ double log_gamma(double x)
     double q = 1 / (x * x);
     double series = (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680 - q * (1.0 / 1188 - q / 528))))) / x;
     return (x - 0.5) * log(x) - x + 0.5 * LOG_2PI + series - log(product);
+}
+
+/* Its derivative, in the same way. */
+double digamma(double x)
+{
+    double sum = 0;
+    for (; x < 10; x++) sum += 1 / x;
+    double q = 1 / (x * x);
+    double series =
+        q * (1.0 / 12 - q * (1.0 / 120 - q * (1.0 / 252 - q * (1.0 / 240 - q * (1.0 / 132 - q * 691 / 32760)))));
+    return log(x) - 0.5 / x - series - sum;
 }
 
 /* Temme's uniform expansion for large a, its first term: eta^2/2 = m - log(1+m), m = x/a - 1; the rest is O(a^-3/2). */
@@ -136,10 +147,20 @@ static double beta_fraction(double a, double b, double x)
     return h;
 }
 
+/* Large b: a gamma distribution while a is not large itself, to O(1/b^2) (Molenaar); else the normal of Wilson and Hilferty. */
+static double beta_lower_large(double a, double b, double x)
+{
+    if (a > b) return 1 - beta_lower_large(b, a, 1 - x);
+    if (a < 100) return 1 - gamma_upper(a, -(b + 0.5 * (a - 1)) * log1p(-x));
+    double u = cbrt(b * x), v = cbrt(a * (1 - x));
+    return normal_cdf(3 * (u * (1 - 1 / (9 * b)) - v * (1 - 1 / (9 * a))) / sqrt(u * u / b + v * v / a));
+}
+
 double beta_lower(double a, double b, double x)
 {
     if (x <= 0) return 0;
     if (x >= 1) return 1;
+    if (fmax(a, b) > BETA_LARGE) return beta_lower_large(a, b, x);
     double front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
     bool left = x < (a + 1) / (a + b + 2);
     return left ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;

@@ -14,7 +14,8 @@ double normal_hazard(double x);   /* phi(x) / Phi(x) */
 double normal_quantile(double p); /* 0 < p < 1 */
 double log_normal_density(double x, double variance);
 
-double log_gamma(double x);                      /* x > 0 */
+double log_gamma(double x); /* x > 0 */
+double digamma(double x);
 double gamma_upper(double a, double x);          /* Q(a, x), regularised; a > 0, x >= 0 */
 double beta_lower(double a, double b, double x); /* I_x(a, b), regularised; a, b > 0 */
 

@@ -216,7 +216,7 @@ static anygp_status find_factors(const svgp_posterior *p, named_array *list, int
                                  named_array **factor, anygp_error *e)
 {
     for (int64_t k = 0; k < p->K; k++) {
-        char name[8];
+        char name[24];
         int64_t M = set_size(p, k);
         snprintf(name, sizeof name, "F%lld", (long long)k + 1);
         if (!(factor[k] = find(list, count, name, e))) return ANYGP_ERR_FILE;

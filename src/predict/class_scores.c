@@ -192,6 +192,7 @@ anygp_status class_scores_list(const class_scores *s, score *out, int *count, an
     const score list[CLASS_SCORES] = {
         {"accuracy", exact_value(s->correct) / N},
         {"logloss", exact_value(s->logloss) / N},
+        {"mnlp", exact_value(s->logloss) / N},
         {"brier", exact_value(s->brier) / N},
         {"ece", calibration_error(s)},
         {"auc", mean_area(s, r)},

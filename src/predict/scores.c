@@ -4,10 +4,12 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 static const double LEVELS[COVERAGE_LEVELS] = {/* Phi^-1((1 + P)/2), P = 0.50, 0.80, 0.90, 0.95, 0.99 */
                                                0.67448975019608171, 1.2815515655446004, 1.6448536269514722,
                                                1.9599639845400542, 2.5758293035489004};
+static const double SHARES[COVERAGE_LEVELS] = {0.50, 0.80, 0.90, 0.95, 0.99};
 static const double HALF_LOG_2PI = 0.91893853320467274178, SQRT_HALF = 0.70710678118654752440;
 static const double INV_SQRT_PI = 0.56418958354775628695, INV_SQRT_2PI = 0.39894228040143267794;
 static const double SMALLEST_SD = 1e-12; /* in units of the training sd */
@@ -62,22 +64,56 @@ static double usable_sd(double variance, double unit)
     return bounded(sd, LARGEST_Z);
 }
 
-static void add_row(regression_scores *s, double y, double m, double v, double w)
+/* All that the mean m is enough for; returns y - m in units of the training sd. */
+static double add_error(regression_scores *s, double y, double m, double w)
 {
     double e = difference(y, m, s->train_sd);
     exact_add(&s->weight, w);
     exact_add(&s->square, w * e * e);
     exact_add(&s->absolute, w * fabs(e));
     add_target(s, difference(y, s->train_mean, s->train_sd), w);
-    add_density(s, e, usable_sd(v, s->train_sd), w);
+    return e;
+}
+
+static bool counts(const double *weight, const double *y, int64_t i, double *w)
+{
+    *w = weight ? weight[i] : 1;
+    return *w > 0 && isfinite(*w) && isfinite(y[i]);
 }
 
 void regression_scores_add(regression_scores *s, int64_t n, const double *y, const double *mean, const double *variance,
                            const double *weight)
 {
+    double w;
+    for (int64_t i = 0; i < n; i++)
+        if (counts(weight, y, i, &w))
+            add_density(s, add_error(s, y[i], mean[i], w), usable_sd(variance[i], s->train_sd), w);
+}
+
+/* Counts: y >= the quantile of p where P(y' <= y) >= p, and y <= it where P(y' < y) < p.  Real: both are one number. */
+static bool inside(double below, double up_to, double level)
+{
+    double from = (1 - level) / 2, to = (1 + level) / 2;
+    return up_to >= from && (below < up_to ? below < to : up_to <= to);
+}
+
+static void add_distribution(regression_scores *s, const predicted *p, int64_t i, double w)
+{
+    exact_add(&s->nlp, -w * (bounded(p->log_density[i], LARGEST_Z) + log(s->train_sd)));
+    exact_add(&s->sd, w * bounded(p->width95[i] / s->train_sd, LARGEST_Z) / (2 * LEVELS[3]));
+    for (int l = 0; l < COVERAGE_LEVELS; l++)
+        exact_add(&s->covered[l], inside(p->below[i], p->up_to[i], SHARES[l]) ? w : 0);
+}
+
+void regression_scores_add_predicted(regression_scores *s, int64_t n, const double *y, const predicted *p,
+                                     const double *weight)
+{
+    double w;
+    s->no_crps = true;
     for (int64_t i = 0; i < n; i++) {
-        double w = weight ? weight[i] : 1;
-        if (w > 0 && isfinite(w) && isfinite(y[i])) add_row(s, y[i], mean[i], variance[i], w);
+        if (!counts(weight, y, i, &w)) continue;
+        add_error(s, y[i], p->mean[i], w);
+        add_distribution(s, p, i, w);
     }
 }
 
@@ -111,6 +147,18 @@ int regression_scores_list(const regression_scores *s, score *out)
         {"width95", 2 * LEVELS[3] * exact_value(s->sd) / N * unit},
         {"n", N},
     };
-    for (int i = 0; i < REGRESSION_SCORES; i++) out[i] = (score){list[i].name, bounded(list[i].value, DBL_MAX)};
-    return REGRESSION_SCORES;
+    int count = 0;
+    for (int i = 0; i < REGRESSION_SCORES; i++)
+        if (!s->no_crps || strcmp(list[i].name, "crps") != 0)
+            out[count++] = (score){list[i].name, bounded(list[i].value, DBL_MAX)};
+    return count;
+}
+
+const char *score_name(int i)
+{
+    static const char *const names[] = {"rmse",       "mae",        "nmse",       "smse",       "mnlp",
+                                        "msll",       "crps",       "coverage50", "coverage80", "coverage90",
+                                        "coverage95", "coverage99", "width95",    "accuracy",   "logloss",
+                                        "brier",      "ece",        "auc",        "n"};
+    return i >= 0 && i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
 }

@@ -4,6 +4,7 @@
 #ifndef PREDICT_SCORES_H
 #define PREDICT_SCORES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -39,6 +40,7 @@ typedef struct exact_sum {
 typedef struct regression_scores {
     double train_mean, train_sd;
     exact_sum weight, square, absolute, from_train, nlp, crps, sd, covered[COVERAGE_LEVELS];
+    bool no_crps;            /* y is not normal */
     double y_mean, y_square; /* Welford: mean of (y - train_mean)/train_sd, and sum of squares about it */
 } regression_scores;
 
@@ -46,6 +48,17 @@ void regression_scores_begin(regression_scores *s, double train_mean, double tra
 /* y, mean, variance (of y), weight or NULL: n each */
 void regression_scores_add(regression_scores *s, int64_t n, const double *y, const double *mean, const double *variance,
                            const double *weight);
+/* The same where y is not normal: what its own distribution says. */
+typedef struct predicted {
+    const double *mean;
+    const double *log_density;   /* of y in data units; of counts the log probability */
+    const double *below, *up_to; /* P(y' < y) and P(y' <= y): equal for real targets */
+    const double *width95;       /* of the central 95 % interval */
+} predicted;
+/* The central P % interval ends at the quantiles of (1 - P)/2 and (1 + P)/2, for counts at the smallest whole numbers that
+   reach them.  msll compares with the density of the trivial normal, for counts too.  There is no crps. */
+void regression_scores_add_predicted(regression_scores *s, int64_t n, const double *y, const predicted *p,
+                                     const double *weight);
 /* Fills out[REGRESSION_SCORES] in the order above; returns how many: only `n` if no row was fed. */
 int regression_scores_list(const regression_scores *s, score *out);
 
@@ -53,13 +66,18 @@ int regression_scores_list(const regression_scores *s, score *out);
 
    accuracy  share of rows whose most probable class (the lowest on ties) is the label
    logloss   mean -log p(label), p clipped below at 1e-15
+   mnlp      the same number, so that all models can be compared under one name
    brier     mean sum_c (p_c - [label = c])^2;  two classes: mean (p_1 - label)^2, which is half of it
    ece       expected calibration error: 15 equal bins of the top class's probability, sum_b N_b/N |accuracy - confidence|
    auc       area under the ROC curve by ranks, ties count half;  more classes: mean over one class against the rest,
              of the classes that have both.  0.5 where only one class occurs.  Keeps the scores: 8 bytes a row and class.
    n         N                                                                                                    */
 
-enum { CLASS_SCORES = 6 };
+enum { CLASS_SCORES = 7 };
+
+/* The longer of the two lists, and the names of both: NULL behind the last. */
+enum { SCORES_MOST = REGRESSION_SCORES };
+const char *score_name(int i);
 
 typedef struct class_scores class_scores;
 class_scores *class_scores_new(int64_t classes); /* at least 2; NULL: out of memory */

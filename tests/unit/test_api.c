@@ -125,7 +125,7 @@ static void wrong_columns_and_cells_are_refused(void **state)
     assert_int_equal(anygp_data_categories(data, 0, 3, kinds, NULL), ANYGP_ERR_DATA); /* fractions */
     assert_int_equal(anygp_data_categories(data, 1, 2, kinds, NULL), ANYGP_ERR_DATA); /* a third one */
     assert_int_equal(anygp_data_categories(data, 1, 3, hole, NULL), ANYGP_ERR_ARGUMENT);
-    assert_int_equal(anygp_data_categories(data, D, 3, kinds, NULL), ANYGP_ERR_ARGUMENT); /* the target */
+    assert_int_equal(anygp_data_categories(data, D, 3, kinds, NULL), ANYGP_ERR_DATA); /* nor is the target of them */
     assert_int_equal(anygp_data_categories(data, 1, 3, kinds, NULL), ANYGP_OK);
     assert_int_equal(anygp_data_categories(data, 1, 3, kinds, NULL), ANYGP_ERR_ARGUMENT); /* a second time */
     anygp_data_free(data);

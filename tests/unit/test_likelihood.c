@@ -16,9 +16,19 @@ typedef struct like_case {
 } like_case;
 
 static const like_case cases[] = {
-    {"gaussian(noise=0.3)", 0, false, 2, {0.4, -2.5}}, {"bernoulli", 2, false, 2, {0, 1}},
-    {"bernoulli(probit)", 2, false, 2, {0, 1}},        {"poisson(offset=0.3)", 0, false, 4, {0, 1, 3, 40}},
+    {"gaussian(noise=0.3)", 0, false, 2, {0.4, -2.5}},
+    {"bernoulli", 2, false, 2, {0, 1}},
+    {"bernoulli(probit)", 2, false, 2, {0, 1}},
+    {"poisson(offset=0.3)", 0, false, 4, {0, 1, 3, 40}},
     {"poisson(offset=-0.2)", 0, true, 3, {0, 2, 9}},
+    {"laplace(scale=0.4)", 0, false, 3, {0.4, -2.5, 9}},
+    {"studentt(scale=0.3,df=6)", 0, false, 3, {0.4, -2.5, 9}},
+    {"studentt(scale=0.6,df=40)", 0, false, 2, {0.4, -2.5}},
+    {"negbin(dispersion=0.3,offset=0.3)", 0, false, 4, {0, 1, 3, 90}},
+    {"negbin(dispersion=2,offset=-0.3)", 0, true, 3, {0, 1, 9}},
+    {"ordinal(threshold=-0.8)", 2, false, 2, {0, 1}},
+    {"ordinal(threshold=-0.8,increment1=0.7,increment2=1.5)", 4, false, 4, {0, 1, 2, 3}},
+    {"heteroscedastic(offset=-0.7)", 0, false, 3, {0.4, -2.5, 9}},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -160,9 +170,12 @@ static void for_all(void (*check)(row_case *r))
 /* robustmax has a jump, where a grid in three dimensions is coarse: it has its own test below. */
 static bool has_jump(const row_case *r) { return !strcmp(r->l.ops->name, "robustmax"); }
 
+/* The grid's own error at a kink. */
+static bool has_kink(const row_case *r) { return !strcmp(r->l.ops->name, "laplace"); }
+
 static void check_expectations(row_case *r)
 {
-    if (!has_jump(r)) check_row_expectations(r, r->sampled ? 5e-3 : 2e-7);
+    if (!has_jump(r)) check_row_expectations(r, r->sampled ? 5e-3 : has_kink(r) ? 2e-5 : 2e-7);
 }
 
 static void expectations_and_derivatives_are_those_of_the_density(void **state)
@@ -182,9 +195,9 @@ static void check_log_predictive(row_case *r)
 {
     if (has_jump(r)) return;
     grid q = make_grid(r, plain_density);
-    double truth = brute(&q, r, plain_density), tolerance = r->sampled ? 4e-3 : 1e-7;
+    double truth = brute(&q, r, plain_density), tolerance = r->sampled ? 4e-3 : has_kink(r) ? 2e-5 : 1e-7;
     check_close(exp(log_predictive(r, r->y[0])), truth, tolerance);
-    if (truth > 1e-250 && !r->sampled) check_close(log_predictive(r, r->y[0]), log(truth), 1e-6);
+    if (truth > 1e-250 && !r->sampled) check_close(log_predictive(r, r->y[0]), log(truth), 10 * tolerance);
 }
 
 static void log_predictive_is_the_integral_of_the_density(void **state)
@@ -275,7 +288,7 @@ static void check_cdf(row_case *r)
     if (!r->l.ops->cdf) return;
     r->l.ops->moments(&r->l, 1, exposure_of(r), r->mu, r->var, 1, &mean, &variance);
     sums s = predictive_sums(r, r->y[0], fmin(mean, 10), fmin(sqrt(variance), 10));
-    check_close(cdf_at(r, r->y[0]), s.mass, 1e-5);
+    check_close(cdf_at(r, r->y[0]), s.mass, 4e-5); /* the trapezoidal rule's, at the end */
     if (r->l.ops->target == TARGET_COUNT) check_close(cdf_at(r, -1), 0, 0);
 }
 

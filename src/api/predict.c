@@ -1,0 +1,133 @@
+/* Prediction from arrays, and what a target is. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "api/handles.h"
+#include "base/memory.h"
+#include "gp/gp.h"
+
+anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                            unsigned flags, anygp_error *e)
+{
+    NEED(m);
+    if (target < 0 || target >= m->targets)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "there is no target %lld; the model has %lld", (long long)target,
+                         (long long)m->targets);
+    if (n < 0 || ldx < m->gp[target]->schema.inputs)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "n = %lld rows with ldx = %lld do not fit a model of %lld inputs",
+                         (long long)n, (long long)ldx, (long long)m->gp[target]->schema.inputs);
+    if (flags & ~ANYGP_LATENT) return fail_with(e, ANYGP_ERR_ARGUMENT, "flags %#x are not known", flags);
+    if (m->gp[target]->schema.inputs > 0 && n > 0) NEED(X);
+    return ANYGP_OK;
+}
+
+static anygp_status open_predictor(const gp *g, int64_t n, predictor **out, anygp_error *e)
+{
+    int64_t rows = n < 2048 ? n : 2048;
+    return predictor_new(g, fmin((double)rows * predictor_row_bytes(g), 256e6), out, e);
+}
+
+/* block: from 0, or NULL. */
+static anygp_status predict_rows(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                 const int64_t *block, unsigned flags, double *mean, double *variance, anygp_error *e)
+{
+    predictor *p = NULL;
+    int former = threads_begin(m->settings);
+    anygp_status status = open_predictor(m->gp[target], n, &p, e);
+    if (!ANYGP_FAILED(status))
+        status = predictor_run(p, &(row_batch){.n = n, .rows = X, .ld = ldx, .block = block}, flags & ANYGP_LATENT,
+                               mean, variance, e);
+    predictor_free(p);
+    return threads_end(former, status);
+}
+
+anygp_status anygp_predict_target(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                  unsigned flags, double *mean, double *variance, anygp_error *e)
+{
+    TRY(api_check_rows(m, target, n, X, ldx, flags, e));
+    NEED(mean);
+    return predict_rows(m, target, n, X, ldx, NULL, flags, mean, variance, e);
+}
+
+anygp_status anygp_predict_blocks(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                  const int64_t *block, unsigned flags, double *mean, double *variance, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    block_map *map = NULL;
+    int64_t *index = NULL;
+    TRY(api_check_rows(m, target, n, X, ldx, flags, e));
+    NEED(mean);
+    NEED(block);
+    TRY_DONE(block_map_new(m->gp[target], &map, e));
+    if (!(index = mem_alloc(n, sizeof *index))) {
+        status = fail_memory(e, "the blocks of the rows", 8.0 * (double)n);
+        goto done;
+    }
+    TRY_DONE(block_map_find(map, n, block, 0, index, e));
+    status = predict_rows(m, target, n, X, ldx, index, flags, mean, variance, e);
+done:
+    free(index);
+    block_map_free(map);
+    return status;
+}
+
+anygp_status anygp_predict(const anygp_model *m, int64_t n, const double *X, int64_t ldx, unsigned flags, double *mean,
+                           double *variance, anygp_error *e)
+{
+    return anygp_predict_target(m, 0, n, X, ldx, flags, mean, variance, e);
+}
+
+anygp_status anygp_predict_joint(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                 unsigned flags, double *mean, double *covariance, anygp_error *e)
+{
+    TRY(api_check_rows(m, target, n, X, ldx, flags, e));
+    NEED(mean);
+    NEED(covariance);
+    row_batch b = {.n = n, .rows = X, .ld = ldx};
+    int former = threads_begin(m->settings);
+    return threads_end(former, gp_joint(m->gp[target], &b, flags & ANYGP_LATENT, mean, covariance, e));
+}
+
+anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx, unsigned flags,
+                          uint64_t seed, int64_t S, double *draws, anygp_error *e)
+{
+    TRY(api_check_rows(m, target, n, X, ldx, flags, e));
+    NEED(draws);
+    if (S < 0) return fail_with(e, ANYGP_ERR_ARGUMENT, "S = %lld draws are not possible", (long long)S);
+    row_batch b = {.n = n, .rows = X, .ld = ldx};
+    int former = threads_begin(m->settings);
+    return threads_end(former, gp_sample(m->gp[target], &b, flags & ANYGP_LATENT, seed, S, draws, e));
+}
+
+/* -------------------------------------------------------------------------------------- classes */
+
+static const gp *target_of(const anygp_model *m, int64_t target)
+{
+    return m && target >= 0 && target < m->targets ? m->gp[target] : NULL;
+}
+
+int64_t anygp_classes(const anygp_model *m, int64_t target)
+{
+    const gp *g = target_of(m, target);
+    return g ? g->schema.classes : 0;
+}
+
+const char *anygp_class_name(const anygp_model *m, int64_t target, int64_t i)
+{
+    const gp *g = target_of(m, target);
+    return g && i >= 0 && i < g->schema.classes ? g->schema.class_name[i] : NULL;
+}
+
+anygp_status anygp_predict_proba(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                 double *probabilities, anygp_error *e)
+{
+    TRY(api_check_rows(m, target, n, X, ldx, 0, e));
+    NEED(probabilities);
+    predictor *p = NULL;
+    int former = threads_begin(m->settings);
+    anygp_status status = open_predictor(m->gp[target], n, &p, e);
+    if (!ANYGP_FAILED(status))
+        status = predictor_classes(p, &(row_batch){.n = n, .rows = X, .ld = ldx}, probabilities, n, e);
+    predictor_free(p);
+    return threads_end(former, status);
+}

@@ -1,0 +1,220 @@
+/* Joint distributions of many rows, and draws from them.  The C latents are independent of each other, so their joint
+   distribution is C means and C covariances; a draw of y is a draw of every latent and then one of y given them:
+       f_c = mean_c + chol(covariance_c) z_c,   y ~ p(y | f)
+   Cost n^3/3 a latent, n^2 C numbers. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "gp/gp.h"
+#include "linalg/linalg.h"
+
+double gp_joint_bytes(const gp *g, int64_t n)
+{
+    const posterior *q = g->posterior;
+    double squares = (double)n * (double)gp_latents(g);
+    return 8.0 * (double)n * (squares + (double)q->ops->work_doubles(q, 1) + (double)g->schema.D);
+}
+
+typedef struct joint {
+    int64_t n, C;
+    double *mean;       /* n x C, model units */
+    double *covariance; /* C squares: lower triangles */
+    bool borrowed;      /* it is the caller's */
+    double *diag;       /* n */
+    double prior;       /* mean prior variance of f */
+} joint;
+
+static void joint_clear(joint *j)
+{
+    free(j->mean);
+    if (!j->borrowed) free(j->covariance);
+    free(j->diag);
+}
+
+static double *square_of(const joint *j, int64_t c) { return j->covariance + c * j->n * j->n; }
+
+/* square: room for one covariance, or NULL. */
+static anygp_status joint_alloc(const gp *g, int64_t n, double *square, joint *j, anygp_error *e)
+{
+    size_t squares;
+    *j = (joint){.n = n, .C = gp_latents(g)};
+    j->borrowed = square && j->C == 1;
+    j->mean = mem_doubles(n, j->C);
+    j->diag = mem_doubles(n, 1);
+    if (j->borrowed)
+        j->covariance = square;
+    else if (size_mul(n, j->C, &squares))
+        j->covariance = mem_doubles(n, (int64_t)squares);
+    if (j->mean && j->diag && j->covariance) return ANYGP_OK;
+    joint_clear(j);
+    *j = (joint){0};
+    return fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
+}
+
+/* Of f; variances on the diagonals are not negative. */
+static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_error *e)
+{
+    const posterior *q = g->posterior;
+    int64_t n = b->n, D = g->schema.D;
+    anygp_status status = ANYGP_OK;
+    double *X = mem_doubles(n, D), *work = mem_doubles(n, q->ops->work_doubles(q, 1));
+    if (!X || !work) {
+        status = fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
+        goto done;
+    }
+    TRY_DONE(gp_scale_rows(g, n, b->rows, b->ld, &b->number, X, e));
+    kernel_diag(q->kernel, n, X, D, j->mean);
+    for (int64_t i = 0; i < n; i++) j->prior += j->mean[i] / (double)n;
+    TRY_DONE(b->block ? q->ops->joint_in(q, n, X, D, b->block, work, j->mean, j->covariance, n, e)
+                      : q->ops->joint(q, n, X, D, work, j->mean, j->covariance, n, e));
+    for (int64_t c = 0; c < j->C; c++)
+        for (int64_t i = 0; i < n; i++) square_of(j, c)[i + i * n] = fmax(square_of(j, c)[i + i * n], 0);
+done:
+    free(X);
+    free(work);
+    return status;
+}
+
+static void add_to_diagonals(joint *j, double added)
+{
+    for (int64_t c = 0; c < j->C; c++)
+        for (int64_t i = 0; i < j->n; i++) square_of(j, c)[i + i * j->n] += added;
+}
+
+static anygp_status first_to_data(const gp *g, const row_batch *b, double *mean, anygp_error *e)
+{
+    double shift, scale, square;
+    gp_latent_unit(g, 0, &shift, &scale, &square);
+    for (int64_t i = 0; i < b->n; i++) mean[i] = shift + scale * mean[i];
+    return predictor_check(b, b->n, mean, e);
+}
+
+/* ---------------------------------------------------------------------------- joint covariance */
+
+static anygp_status check_joint(const gp *g, bool latent, anygp_error *e)
+{
+    if (latent && gp_latents(g) > 1)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "the model has %lld latent functions, and a joint distribution is of one",
+                         (long long)gp_latents(g));
+    if (!latent && !gp_is_gaussian(g) && g->likelihood->ops->target != TARGET_REAL)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "with the likelihood %s the joint covariance of y is not known; ask for that of f",
+                         g->likelihood->ops->name);
+    return ANYGP_OK;
+}
+
+/* Real targets are f plus noise that is independent from row to row: only the diagonal is not f's own. */
+static anygp_status noise_on_diagonal(const gp *g, joint *j, anygp_error *e)
+{
+    const likelihood *l = g->likelihood;
+    int64_t n = j->n;
+    double white = kernel_white(g->posterior->kernel), *variance = mem_doubles(n, j->C), *mean = mem_alloc(n, 8);
+    bool ok = variance && mean;
+    for (int64_t c = 0; ok && c < j->C; c++)
+        for (int64_t i = 0; i < n; i++) variance[i + c * n] = square_of(j, c)[i + i * n] + white;
+    if (ok) l->ops->moments(l, n, NULL, j->mean, variance, n, mean, j->diag);
+    for (int64_t i = 0; ok && i < n; i++) j->mean[i] = mean[i], j->covariance[i + i * n] = j->diag[i];
+    free(variance);
+    free(mean);
+    return ok ? ANYGP_OK : fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
+}
+
+anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean, double *covariance, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    double shift, scale, square;
+    int64_t n = b->n;
+    joint j = {0};
+    TRY(check_joint(g, latent, e));
+    TRY(joint_alloc(g, n, covariance, &j, e));
+    TRY_DONE(joint_of_f(g, b, &j, e));
+    if (!latent && gp_is_gaussian(g)) add_to_diagonals(&j, gp_observation_variance(g));
+    if (!latent && !gp_is_gaussian(g)) TRY_DONE(noise_on_diagonal(g, &j, e));
+    gp_latent_unit(g, 0, &shift, &scale, &square);
+    la_mirror(n, j.covariance, n);
+    for (int64_t i = 0; i < n * n; i++) covariance[i] = j.covariance[i] * square;
+    memcpy(mean, j.mean, (size_t)n * sizeof *mean);
+    status = first_to_data(g, b, mean, e);
+done:
+    joint_clear(&j);
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------- draws */
+
+/* The factor of the covariance in place.  That of a posterior is a difference, often singular, with rounding errors of the
+   prior's size: jitter grows from there. */
+static anygp_status factor_square(int64_t n, double *covariance, double prior, double *diag, anygp_error *e)
+{
+    double jitter;
+    bool certain = true; /* every draw is the mean */
+    for (int64_t i = 0; i < n && certain; i++) certain = covariance[i + i * n] == 0;
+    if (certain)
+        memset(covariance, 0, (size_t)(n * n) * sizeof *covariance);
+    else if (!la_cholesky_scaled(n, covariance, n, prior, 1e-14, diag, &jitter))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the joint covariance of %lld rows has no Cholesky factor",
+                         (long long)n);
+    return ANYGP_OK;
+}
+
+/* S draws of latent c in model units: mean + factor z.  Normal i of latent c and draw k is number i + c n of stream k. */
+static anygp_status draw_latent(joint *j, int64_t c, uint64_t seed, int64_t S, double *out, anygp_error *e)
+{
+    int64_t n = j->n;
+    TRY(factor_square(n, square_of(j, c), j->prior, j->diag, e));
+    for (int64_t k = 0; k < S; k++)
+        for (int64_t i = 0; i < n; i++)
+            out[i + k * n] = random_normal((random_stream){seed, RANDOM_SAMPLE, (uint64_t)k}, (uint64_t)(i + c * n));
+    la_trmm(LA_LEFT, LA_N, n, S, 1, square_of(j, c), n, out, n);
+    for (int64_t k = 0; k < S; k++) la_axpy(n, 1, j->mean + c * n, out + k * n);
+    return ANYGP_OK;
+}
+
+/* y given draws of the latents F[n, S] each, one after the other.  Its stream is another than theirs: ~k. */
+static void draw_targets(const gp *g, const row_batch *b, uint64_t seed, int64_t S, const double *F, double *out)
+{
+    const likelihood *l = g->likelihood;
+    for (int64_t k = 0; k < S; k++)
+        l->ops->draw(l, b->n, b->exposure, F + k * b->n, b->n * S, (random_stream){seed, RANDOM_SAMPLE, ~(uint64_t)k},
+                     out + k * b->n);
+}
+
+static anygp_status sample_observed(const gp *g, const row_batch *b, joint *j, uint64_t seed, int64_t S, double *out,
+                                    anygp_error *e)
+{
+    size_t wide;
+    double *F = size_mul(S, j->C, &wide) ? mem_doubles(b->n, (int64_t)wide) : NULL;
+    anygp_status status = F ? ANYGP_OK : fail_memory(e, "the draws", 8.0 * (double)b->n * (double)S * (double)j->C);
+    for (int64_t c = 0; c < j->C && !ANYGP_FAILED(status); c++)
+        status = draw_latent(j, c, seed, S, F + c * b->n * S, e);
+    if (!ANYGP_FAILED(status)) draw_targets(g, b, seed, S, F, out);
+    free(F);
+    return status;
+}
+
+anygp_status gp_sample(const gp *g, const row_batch *b, bool latent, uint64_t seed, int64_t S, double *out,
+                       anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    joint j = {0};
+    bool gaussian = gp_is_gaussian(g);
+    double added = latent ? 0 : gaussian ? gp_observation_variance(g) : kernel_white(g->posterior->kernel);
+    if (latent && gp_latents(g) > 1)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "the model has %lld latent functions, and draws are of one number a row; draw y instead of f",
+                         (long long)gp_latents(g));
+    TRY(joint_alloc(g, b->n, NULL, &j, e));
+    TRY_DONE(joint_of_f(g, b, &j, e));
+    add_to_diagonals(&j, added);
+    j.prior += added;
+    TRY_DONE(latent || gaussian ? draw_latent(&j, 0, seed, S, out, e) : sample_observed(g, b, &j, seed, S, out, e));
+    bool scaled = latent || gaussian || g->likelihood->ops->target == TARGET_REAL;
+    for (int64_t k = 0; k < S && scaled; k++) TRY_DONE(first_to_data(g, b, out + k * b->n, e));
+done:
+    joint_clear(&j);
+    return status;
+}

@@ -1,0 +1,87 @@
+/* From the latents of a row to its target.
+       gaussian     y ~ N(f, noise): the sums stand in predict.c, with no likelihood to ask
+       else         p(y) = integral of p(y | f) prod_c N(f_c; mu_c, v_c), as the likelihood's own functions give it
+   Real targets may be standardised: what the likelihood says is in model units, and y = shift + scale * model's, so densities
+   are divided by the scale.  Counts and classes are what they are in both. */
+#include <math.h>
+#include <string.h>
+
+#include "gp/gp.h"
+
+static const double SQRT_HALF = 0.70710678118654752440;
+
+bool gp_is_gaussian(const gp *g) { return !g->likelihood || !strcmp(g->likelihood->ops->name, "gaussian"); }
+
+bool gp_is_class(const gp *g) { return g->likelihood && g->likelihood->ops->target == TARGET_CLASS; }
+
+int64_t gp_latents(const gp *g) { return g->posterior->latents > 1 ? g->posterior->latents : 1; }
+
+double gp_observation_variance(const gp *g)
+{
+    double noise = g->likelihood ? g->likelihood->value[0] : g->posterior->noise;
+    return noise + kernel_white(g->posterior->kernel);
+}
+
+static bool is_scaled(const gp *g) { return !g->likelihood || g->likelihood->ops->target == TARGET_REAL; }
+
+/* The first latent of a real target is in its units.  All others are logarithms or utilities and have none. */
+void gp_latent_unit(const gp *g, int64_t c, double *shift, double *scale, double *square)
+{
+    bool scaled = is_scaled(g) && c == 0;
+    *shift = scaled ? g->schema.y_shift : 0;
+    *scale = scaled ? g->schema.y_scale : 1;
+    *square = *scale * *scale;
+}
+
+void observe_moments(const gp *g, const latents *f, const double *exposure, double *mean, double *variance)
+{
+    const likelihood *l = g->likelihood;
+    l->ops->moments(l, f->n, exposure, f->mean, f->variance, f->n, mean, variance);
+    if (!is_scaled(g)) return;
+    double y2 = g->schema.y_scale * g->schema.y_scale;
+    for (int64_t i = 0; i < f->n; i++) {
+        mean[i] = g->schema.y_shift + g->schema.y_scale * mean[i];
+        variance[i] *= y2;
+    }
+}
+
+void observe_quantile(const gp *g, const latents *f, const double *exposure, double p, double *out)
+{
+    likelihood_quantiles(g->likelihood, f->n, p, exposure, f->mean, f->variance, f->n, out);
+    for (int64_t i = 0; is_scaled(g) && i < f->n; i++) out[i] = g->schema.y_shift + g->schema.y_scale * out[i];
+}
+
+void observe_target(const gp *g, double y, double exposure, double *Y)
+{
+    Y[0] = is_scaled(g) ? schema_scale(y, g->schema.y_shift, g->schema.y_scale) : y;
+    if (g->likelihood->columns > 1) Y[1] = exposure;
+}
+
+void observe_density(const gp *g, const latents *f, const double *Y, double *out)
+{
+    const likelihood *l = g->likelihood;
+    l->ops->log_predictive(l, f->n, Y, f->mean, f->variance, f->n, out);
+    for (int64_t i = 0; is_scaled(g) && i < f->n; i++) out[i] -= log(g->schema.y_scale);
+}
+
+/* Normal with the moments, in model units; work: 2 n. */
+static void normal_cdf(const gp *g, const latents *f, const double *y, const double *exposure, double *out,
+                       double *work)
+{
+    const likelihood *l = g->likelihood;
+    double *mean = work, *variance = work + f->n;
+    l->ops->moments(l, f->n, exposure, f->mean, f->variance, f->n, mean, variance);
+    for (int64_t i = 0; i < f->n; i++) {
+        double sd = sqrt(variance[i]), d = mean[i] - y[i];
+        out[i] = sd > 0 ? 0.5 * erfc(SQRT_HALF * d / sd) : d <= 0;
+    }
+}
+
+void observe_cdf(const gp *g, const latents *f, const double *y, const double *exposure, double *out, double *work)
+{
+    const likelihood *l = g->likelihood;
+    if (l->ops->cdf)
+        l->ops->cdf(l, f->n, y, exposure, f->mean, f->variance, f->n, out);
+    else
+        normal_cdf(g, f, y, exposure, out, work);
+}

@@ -1,0 +1,102 @@
+/* The columns of a predictions file that one target has. */
+#include <math.h>
+#include <stdio.h>
+
+#include "gp/gp.h"
+
+static const double Z95 = 1.959963984540054; /* normal quantile of 0.975 */
+
+typedef enum output_kind { MOMENTS, CLASSES, LATENTS } output_kind;
+enum { MOMENT_COLUMNS = 4 };
+
+static output_kind kind_of(const gp *g, bool latent)
+{
+    return latent && gp_latents(g) > 1 ? LATENTS : !latent && gp_is_class(g) ? CLASSES : MOMENTS;
+}
+
+int64_t output_width(const gp *g, bool latent)
+{
+    output_kind kind = kind_of(g, latent);
+    return kind == CLASSES ? 1 + g->schema.classes : kind == LATENTS ? 2 * gp_latents(g) : MOMENT_COLUMNS;
+}
+
+void output_suffix(const gp *g, bool latent, int64_t i, char *buffer, size_t size)
+{
+    static const char *const moments[] = {"mean", "variance", "lo95", "hi95"};
+    output_kind kind = kind_of(g, latent);
+    if (kind == MOMENTS)
+        snprintf(buffer, size, "%s", moments[i]);
+    else if (kind == LATENTS)
+        snprintf(buffer, size, "%s_%lld", moments[i % 2], (long long)i / 2 + 1);
+    else if (i == 0)
+        snprintf(buffer, size, "label");
+    else
+        snprintf(buffer, size, "p_%lld", (long long)i);
+}
+
+/* ---------------------------------------------------------------------------------------- cells */
+
+/* Normal: gaussian targets, and f always. */
+static anygp_status normal_columns(predictor *p, const row_batch *b, bool latent, double *out, anygp_error *e)
+{
+    int64_t n = b->n;
+    TRY(predictor_run(p, b, latent, out, out + n, e));
+    for (int64_t i = 0; i < n; i++) {
+        double half = Z95 * sqrt(out[i + n]);
+        out[i + 2 * n] = out[i] - half, out[i + 3 * n] = out[i] + half;
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status observed_columns(predictor *p, const gp *g, const row_batch *b, double *out, anygp_error *e)
+{
+    latents f;
+    int64_t n = b->n;
+    TRY(predictor_latents(p, b, true, &f, e));
+    observe_moments(g, &f, b->exposure, out, out + n);
+    observe_quantile(g, &f, b->exposure, 0.025, out + 2 * n);
+    observe_quantile(g, &f, b->exposure, 0.975, out + 3 * n);
+    for (int64_t c = 0; c < MOMENT_COLUMNS; c++) TRY(predictor_check(b, n, out + c * n, e));
+    return ANYGP_OK;
+}
+
+static anygp_status latent_columns(predictor *p, const gp *g, const row_batch *b, double *out, anygp_error *e)
+{
+    latents f;
+    int64_t n = b->n;
+    TRY(predictor_latents(p, b, false, &f, e));
+    for (int64_t c = 0; c < gp_latents(g); c++) {
+        double shift, scale, square, *mean = out + 2 * c * n, *variance = mean + n;
+        gp_latent_unit(g, c, &shift, &scale, &square);
+        for (int64_t i = 0; i < n; i++) {
+            mean[i] = shift + scale * f.mean[i + c * n];
+            variance[i] = square * f.variance[i + c * n];
+        }
+        TRY(predictor_check(b, n, mean, e));
+        TRY(predictor_check(b, n, variance, e));
+    }
+    return ANYGP_OK;
+}
+
+/* The most probable class, the first on ties. */
+static anygp_status class_columns(predictor *p, const gp *g, const row_batch *b, double *out, anygp_error *e)
+{
+    int64_t n = b->n;
+    double *P = out + n;
+    TRY(predictor_classes(p, b, P, n, e));
+    for (int64_t i = 0; i < n; i++) {
+        int64_t top = 0;
+        for (int64_t k = 1; k < g->schema.classes; k++)
+            if (P[i + k * n] > P[i + top * n]) top = k;
+        out[i] = label_cell(&g->schema, top);
+    }
+    return ANYGP_OK;
+}
+
+anygp_status output_block(predictor *p, const gp *g, const row_batch *b, bool latent, double *out, anygp_error *e)
+{
+    output_kind kind = kind_of(g, latent);
+    if (kind == CLASSES) return class_columns(p, g, b, out, e);
+    if (kind == LATENTS) return latent_columns(p, g, b, out, e);
+    return latent || gp_is_gaussian(g) ? normal_columns(p, b, latent, out, e) : observed_columns(p, g, b, out, e);
+}

@@ -1,0 +1,117 @@
+/* What a target is, as JSON and back: its classes, its exposure, its likelihood.
+       target      {..., "classes": [names], "class_text": bool}     where it is a class
+       exposure    {"name": text or null, "number": column}          where it is a count that has one
+       likelihood  {"name": ..., "parameters": {name: value}}        data units, to be read by people
+       internal    "likelihood": text that parses back to it, model units; null: gaussian, its noise beside it */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/classes.h"
+#include "io/describe.h"
+#include "io/describe_parts.h"
+
+/* ----------------------------------------------------------------------------------- to JSON */
+
+static json_t *text_or_null(const char *s) { return s ? json_string(s) : json_null(); }
+
+void describe_classes(const schema *s, json_t *target)
+{
+    if (s->classes == 0) return;
+    json_t *names = json_array();
+    for (int64_t k = 0; k < s->classes; k++) json_array_append_new(names, json_string(s->class_name[k]));
+    json_object_set_new(target, "classes", names);
+    json_object_set_new(target, "class_text", json_boolean(s->class_text));
+}
+
+json_t *describe_exposure(const schema *s)
+{
+    if (!s->exposed) return json_null();
+    return json_pack("{s:o, s:I}", "name", text_or_null(s->exposure_name), "number", (json_int_t)s->exposure);
+}
+
+json_t *describe_likelihood(const gp *g)
+{
+    const likelihood *l = g->likelihood;
+    json_t *values = json_object();
+    if (!l) json_object_set_new(values, "noise", json_real(gp_noise(g)));
+    for (int64_t i = 0; l && i < l->params; i++)
+        json_object_set_new(values, l->param[i].name, json_real(gp_likelihood_value(g, i)));
+    return json_pack("{s:s, s:o}", "name", l ? l->ops->name : "gaussian", "parameters", values);
+}
+
+/* NULL: out of memory. */
+json_t *describe_likelihood_text(const gp *g)
+{
+    char *text = NULL;
+    if (!g->likelihood) return json_null();
+    if (ANYGP_FAILED(likelihood_format(g->likelihood, g->likelihood->value, 17, &text, NULL))) return NULL;
+    json_t *s = json_string(text);
+    free(text);
+    return s;
+}
+
+/* --------------------------------------------------------------------------------- from JSON */
+
+static anygp_status bad(anygp_error *e, const char *what)
+{
+    return fail_with(e, ANYGP_ERR_FILE, "the model file's header has no valid '%s'; it is damaged or of another kind",
+                     what);
+}
+
+anygp_status parse_classes(const json_t *target, schema *s, anygp_error *e)
+{
+    const json_t *names = json_object_get(target, "classes");
+    size_t count = json_array_size(names);
+    if (!names) return ANYGP_OK;
+    if (count < 2 || count > CLASSES_MOST) return bad(e, "classes");
+    s->class_text = json_is_true(json_object_get(target, "class_text"));
+    if (!(s->class_name = mem_zeroed((int64_t)count, sizeof *s->class_name)))
+        return fail_memory(e, "the classes", 8.0 * (double)count);
+    for (size_t k = 0; k < count; k++) {
+        const char *name = json_string_value(json_array_get(names, k));
+        if (!name) return bad(e, "classes");
+        if (!(s->class_name[k] = mem_strdup(name))) return fail_memory(e, "the classes", 0);
+        s->classes++;
+    }
+    return ANYGP_OK;
+}
+
+anygp_status parse_exposure(const json_t *o, schema *s, anygp_error *e)
+{
+    const json_t *number = json_object_get(o, "number"), *name = json_object_get(o, "name");
+    if (!o || json_is_null(o)) return ANYGP_OK;
+    s->exposed = true;
+    s->exposure = json_integer_value(number);
+    if (!json_is_integer(number) || s->exposure < 0 || s->exposure >= s->columns) return bad(e, "exposure");
+    if (json_is_null(name)) return ANYGP_OK;
+    if (!json_is_string(name)) return bad(e, "exposure");
+    s->exposure_name = mem_strdup(json_string_value(name));
+    return s->exposure_name ? ANYGP_OK : fail_memory(e, "the exposure", 0);
+}
+
+/* Values must be such as a fit leaves them: finite, and above their lower bounds where they are positive. */
+static bool values_are_sound(const likelihood *l)
+{
+    for (int64_t i = 0; i < l->params; i++) {
+        if (!isfinite(l->value[i])) return false;
+        if (!l->param[i].real && !(l->value[i] > 0)) return false;
+    }
+    return l->latents >= 1;
+}
+
+anygp_status parse_likelihood(const json_t *text, gp *g, anygp_error *e)
+{
+    const schema *s = &g->schema;
+    if (!text || json_is_null(text))
+        return s->classes || s->exposed ? bad(e, "likelihood") : ANYGP_OK; /* gaussian: its noise stands beside it */
+    if (!json_is_string(text)) return bad(e, "likelihood");
+    if (!(g->likelihood = calloc(1, sizeof *g->likelihood)))
+        return fail_memory(e, "the likelihood", sizeof *g->likelihood);
+    likelihood *l = g->likelihood;
+    TRY(likelihood_parse(json_string_value(text), l, e));
+    if ((l->ops->target == TARGET_CLASS) != (s->classes > 0)) return bad(e, "classes");
+    TRY(likelihood_open(l, s->classes, s->exposed, e));
+    return values_are_sound(l) ? ANYGP_OK : bad(e, "likelihood");
+}

@@ -224,7 +224,7 @@ struct model_ops {
 
 extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic,
     model_vfe, model_pep, model_vfe_tight, model_solve_collapsed, model_odvgp_collapsed, model_svgp, model_solve,
-    model_odvgp;
+    model_odvgp, model_ivsgpr;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

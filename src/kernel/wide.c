@@ -34,7 +34,12 @@ void wide_place(wide *w, const kernel *k, int64_t rows, int64_t cols, double *wo
     w->near = (unsigned char *)(w->scale + dims);
 }
 
-static bool in_sequence(int64_t count, const int64_t *dims) { return dims[count - 1] - dims[0] == count - 1; }
+static bool in_sequence(int64_t count, const int64_t *dims)
+{
+    for (int64_t d = 1; d < count; d++)
+        if (dims[d] != dims[0] + d) return false;
+    return true;
+}
 
 /* to[count] from from[count], which may be the same; returns the sum of squares. */
 VECTORISED static double map_row(int64_t count, const double *origin, const double *scale, double limit,

@@ -15,7 +15,7 @@ static double open_unit(uint64_t bits) { return ((double)(bits >> 12) + 0.5) * 0
 
 uint64_t random_bits(random_stream s, uint64_t i) { return block(s, i).v[0]; }
 
-void random_block(random_stream s, uint64_t i, uint64_t bits[4])
+void random_words(random_stream s, uint64_t i, uint64_t bits[4])
 {
     philox4x64_ctr_t b = block(s, i);
     for (int k = 0; k < 4; k++) bits[k] = b.v[k];

@@ -25,7 +25,7 @@ typedef struct random_stream {
 } random_stream;
 
 uint64_t random_bits(random_stream s, uint64_t i);
-void random_block(random_stream s, uint64_t i, uint64_t bits[4]); /* four words at once; the first is random_bits() */
+void random_words(random_stream s, uint64_t i, uint64_t bits[4]); /* four words at once; the first is random_bits() */
 double random_uniform(random_stream s, uint64_t i);               /* in (0, 1), never the ends */
 double random_normal(random_stream s, uint64_t i);                /* standard normal */
 int64_t random_below(random_stream s, uint64_t i, int64_t n);     /* 0 .. n-1 */

@@ -4,8 +4,8 @@
 #include "likelihood/parts.h"
 
 static const likelihood_ops *const table[] = {
-    &likelihood_gaussian, &likelihood_laplace, &likelihood_studentt,  &likelihood_heteroscedastic,
-    &likelihood_poisson,  &likelihood_negbin,  &likelihood_bernoulli, &likelihood_ordinal,
+    &likelihood_gaussian, &likelihood_laplace,   &likelihood_studentt, &likelihood_heteroscedastic, &likelihood_poisson,
+    &likelihood_negbin,   &likelihood_bernoulli, &likelihood_softmax,  &likelihood_robustmax,       &likelihood_ordinal,
 };
 
 int64_t likelihood_count(void) { return sizeof table / sizeof *table; }

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from anygp import GPClassifier, GPRegressor
 
-FEW = dict(inducing=20, iters=60)
+FEW = dict(kernel="rbf(variance=4,lengthscale=1)", inducing=20, iters=60)
 
 
 @pytest.fixture

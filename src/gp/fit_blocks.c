@@ -207,10 +207,11 @@ static anygp_status check_noise(const block_fit *b, anygp_error *e)
 /* Hyperparameters that the user neither gave nor asked to keep. */
 static void note_not_learned(const block_fit *b)
 {
+    if (!b->f->choice.not_learned) return; /* a likelihood may have no parameter to look at */
     bool given = b->h.param[hyper_kernel_params(&b->h)].given;
     for (int64_t i = 0; i < hyper_kernel_params(&b->h); i++)
         given = given && (b->h.param[i].given || kernel_param_at(b->h.kernel, i)->fixed);
-    if (b->f->choice.not_learned && !given)
+    if (!given)
         settings_log(b->f->s, ANYGP_NOTE,
                      "a combination learns nothing: hyperparameters that --kernel and --noise do not give stay at "
                      "their defaults");

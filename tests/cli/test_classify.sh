@@ -11,7 +11,7 @@ awk 'function poisson(l,  p, k, u) { u = rand(); p = exp(-l); for (k = 0; u > p 
              print a "," t "," poisson(t * exp(sin(2 * a))) >"count.csv"
          }
      }'
-few=(--inducing 20 --iters 60 -q)
+few=(--kernel 'rbf(variance=4,lengthscale=1)' --inducing 20 --iters 60 -q) # a start that needs few steps
 fit() { anygp fit "$1" -o "$2" "${few[@]}" "${@:3}" >"$said/out" 2>"$said/err" || { cat "$said/err"; return 1; }; } # DATA MODEL
 fit circle.csv circle.agp --likelihood bernoulli || exit 1
 value() { sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p"; } # NAME

@@ -139,6 +139,7 @@ static anygp_status find_start(const model_ops *model, const problem *p, hyper *
         if (learns && !w->status && (model->inducing || model->size(p) > WARM_ABOVE))
             TRY(warm_up(p, h, o, &w->status, e));
         TRY(place_inducing(model, p, h, e));
+        if (learns && model->learns_inducing) TRY(start_noise_of_inducing(p, h, e));
     }
     TRY(share_start(p, h, e));
     int flags = (int)w->status;

@@ -176,7 +176,7 @@ anygp_status choice_sets(const model_choice *c, const settings *s, int64_t M, in
         *count = 2;
         return ANYGP_OK;
     }
-    for (char *end = (char *)text; *count < given; end++) (*sets)[(*count)++] = strtoll(end, &end, 10);
+    for (char *end = (char *)text; *count < given; end++) (*sets)[(*count)++] = (int64_t)strtod(end, &end);
     return ANYGP_OK;
 }
 

@@ -328,7 +328,8 @@ static const step_ops svgp_steps = {.begin = svgp_begin,
                                   .rows = svgp_rows_behind,                                                            \
                                   .close = svgp_close,                                                                 \
                                   .load = svgp_load,                                                                   \
-                                  .steps = &svgp_steps};
+                                  .steps = &svgp_steps,                                                                \
+                                  .update = &svgp_updates};
 
 SVGP_MODEL(svgp, "stochastic variational GP", NULL, false)
 SVGP_MODEL(solve, "sparse orthogonal variational inference", NULL, true)

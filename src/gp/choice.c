@@ -93,6 +93,15 @@ static void fix_everything(model_choice *c)
     c->fix_kernel = c->fix_noise = c->fix_inducing = true;
 }
 
+/* Learned by batch, the bounds of Gaussian targets have their q in closed form. */
+static const model_ops *collapsed(const model_ops *m)
+{
+    return m == &model_svgp    ? &model_vfe
+           : m == &model_solve ? &model_solve_collapsed
+           : m == &model_odvgp ? &model_odvgp_collapsed
+                               : m;
+}
+
 /* 512, or 512+512+256, or 4096/128. */
 static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_error *e)
 {
@@ -143,6 +152,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     if (by_rows && gaussian) return ANYGP_OK;
     if (by_rows) name = "svgp"; /* takes any likelihood */
     TRY(parse_model(name, &c->model, &c->anytime, e));
+    if (settings_is(s, SET_LEARN, "batch")) c->model = collapsed(c->model);
     if (!*fix && !c->model->learns_inducing) c->fix_inducing = true;
     if (c->model->no_learning) fix_everything(c);
     TRY(check_sets(c, e));

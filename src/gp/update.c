@@ -19,7 +19,10 @@ typedef struct labelled_rows {
     int64_t ld;
     const double *y, *w; /* w may be NULL */
     int64_t y_step, w_step;
-    const int64_t *ids; /* of their blocks, or NULL */
+    const int64_t *ids;     /* of their blocks, or NULL */
+    const binding *in;      /* of a file, whose labels it knows; NULL: arrays */
+    const double *exposure; /* n, or NULL: ones */
+    int64_t target;         /* which of the model's */
 } labelled_rows;
 
 typedef struct target_update {
@@ -36,7 +39,7 @@ typedef struct update {
     target_update *target; /* targets */
     int64_t chunk;         /* rows at a time */
     /* The used rows of a chunk: as they were read, in model units, and their numbers. */
-    double *raw, *X, *y, *w;
+    double *raw, *X, *y, *w; /* y has the columns of the likelihood */
     int64_t *number, *ids;
 } update;
 
@@ -61,7 +64,7 @@ static anygp_status check_models(const gp_set *m, bool weights, anygp_error *e)
             return fail_with(
                 e, ANYGP_ERR_ARGUMENT,
                 "a model of the kind %s cannot take new rows; fit again with all of them, or use sor, dtc, "
-                "fitc, fic, pitc or pic",
+                "fitc, fic, pitc, pic, vfe, pep, svgp, solve, odvgp, ivsgpr or svdgp",
                 g->name);
         if (weights && kernel_has_white(g->posterior->kernel))
             return fail_with(e, ANYGP_ERR_ARGUMENT,
@@ -85,7 +88,7 @@ static anygp_status make_room(update *u, anygp_error *e)
         if (u->m->gp[t]->schema.D > D) D = u->m->gp[t]->schema.D;
     u->raw = mem_doubles(n, inputs);
     u->X = mem_doubles(n, D);
-    u->y = mem_alloc(n, sizeof *u->y);
+    u->y = mem_alloc(2 * n, sizeof *u->y);
     u->w = mem_alloc(n, sizeof *u->w);
     u->number = mem_alloc(n, sizeof *u->number);
     u->ids = mem_alloc(n, sizeof *u->ids);
@@ -102,21 +105,37 @@ static anygp_status begin(update *u, gp_set *m, const settings *s, bool weights,
     for (int64_t t = 0; t < m->targets; t++) {
         target_update *k = &u->target[t];
         k->g = m->gp[t];
-        TRY(k->g->model->update->open(k->g->model, k->g->posterior, &k->state, e));
+        TRY(k->g->model->update->open(k->g->model, k->g->posterior, k->g->likelihood, &k->state, e));
     }
     return ANYGP_OK;
 }
 
 /* -------------------------------------------------------------------------------------------- rows */
 
+static const char *objection(const void *ctx, double y) { return likelihood_objection(ctx, y); }
+
+/* The class of a label, from 0; other targets are what they are. */
+static anygp_status take_label(const labelled_rows *r, const schema *c, int64_t i, double *y, anygp_error *e)
+{
+    const column number = {.kind = COLUMN_NUMBER};
+    if (r->in) return binding_label(r->in, r->target, *y, r->first + i, y, e);
+    return label_class(c, &number, *y, r->first + i, y, e);
+}
+
 /* Copies row i to place `at` of the chunk if target k can use it. */
 static anygp_status take_row(update *u, target_update *k, const labelled_rows *r, int64_t i, int64_t at, bool *taken,
                              anygp_error *e)
 {
-    int64_t inputs = k->g->schema.inputs;
+    int64_t inputs = k->g->schema.inputs, columns = k->g->likelihood ? k->g->likelihood->columns : 1;
     const schema *c = &k->g->schema;
-    const double cells[2] = {r->y[i * r->y_step], r->w ? r->w[i * r->w_step] : 1};
-    const target_columns y = {.targets = 1, .target = (const int64_t[]){0}, .weights = 1, .exposure = -1};
+    double cells[2] = {r->y[i * r->y_step], r->w ? r->w[i * r->w_step] : 1};
+    const target_columns y = {.targets = 1,
+                              .target = (const int64_t[]){0},
+                              .weights = 1,
+                              .exposure = -1,
+                              .objection = k->g->likelihood ? objection : NULL,
+                              .objection_ctx = k->g->likelihood};
+    TRY(take_label(r, c, i, &cells[0], e));
     const column names[2] = {{.name = c->target}, {.name = NULL}};
     row_use use = intake_row(cells, &y);
     TRY(intake_check(use, cells, &y, names, r->first + i, e));
@@ -124,7 +143,8 @@ static anygp_status take_row(update *u, target_update *k, const labelled_rows *r
     *taken = use == ROW_USED;
     if (!*taken) return ANYGP_OK;
     if (inputs) memcpy(u->raw + at * inputs, r->rows + i * r->ld, (size_t)inputs * sizeof(double));
-    u->y[at] = schema_scale(cells[0], c->y_shift, c->y_scale);
+    u->y[at * columns] = schema_scale(cells[0], c->y_shift, c->y_scale);
+    if (columns > 1) u->y[at * columns + 1] = r->exposure ? r->exposure[i] : 1;
     u->w[at] = cells[1];
     u->number[at] = r->first + i;
     u->ids[at] = r->ids ? r->ids[i] : 0;
@@ -181,6 +201,7 @@ static void replace(target_update *k)
     g->posterior->ops->free(g->posterior);
     g->posterior = k->made;
     k->made = NULL;
+    if (g->model->steps) g->estimate = true;
     g->objective = g->estimate && isfinite(g->objective) ? g->objective + (r->after - r->before) : r->after;
     g->objective_rows += r->rows;
     g->bounds = (evidence_bounds){NAN, g->estimate ? NAN : r->upper};
@@ -245,7 +266,8 @@ anygp_status gp_update_rows(gp_set *m, const settings *s, int64_t n, const doubl
                                .y = Y + t * n + i,
                                .w = weights ? weights + i : NULL,
                                .y_step = 1,
-                               .w_step = 1};
+                               .w_step = 1,
+                               .target = t};
             TRY_DONE(add_rows(&u, &u.target[t], &r, e));
         }
     TRY_DONE(finish(&u, NULL, n, e));
@@ -261,6 +283,7 @@ typedef struct update_file {
     binding *in;
     int64_t *column, weights; /* of the targets, and -1: none */
     double *rows;             /* a chunk of inputs */
+    double *exposure;         /* of them; ones where there is none */
     reader *blocks;           /* --blocks-from, read in step with the rows; or NULL */
     double *block;            /* a chunk of it */
     int64_t *ids;
@@ -273,6 +296,7 @@ static void update_file_clear(update_file *f)
     reader_close(f->blocks);
     free(f->column);
     free(f->rows);
+    free(f->exposure);
     free(f->block);
     free(f->ids);
 }
@@ -284,7 +308,8 @@ static anygp_status find_columns(update_file *f, const char *path, anygp_error *
     for (int64_t t = 0; t < m->targets; t++) {
         const char *name = m->gp[t]->schema.target;
         f->column[t] = binding_target(f->in, t);
-        if (f->column[t] >= 0 && !binding_is_text(f->in, f->column[t])) continue;
+        bool text = f->column[t] >= 0 && binding_is_text(f->in, f->column[t]);
+        if (f->column[t] >= 0 && (!text || m->gp[t]->schema.classes)) continue;
         return fail_with(e, ANYGP_ERR_DATA, "%.200s has no target column%s%.80s%s of numbers to learn from", path,
                          name ? " '" : "", name ? name : "", name ? "'" : "");
     }
@@ -312,8 +337,9 @@ static anygp_status open_file(update_file *f, gp_set *m, const settings *s, cons
     f->column = mem_alloc(m->targets, sizeof *f->column);
     f->rows = mem_doubles(n, m->gp[0]->schema.inputs);
     f->block = mem_alloc(n + 1, sizeof *f->block);
+    f->exposure = mem_alloc(n, sizeof *f->exposure);
     f->ids = mem_alloc(n, sizeof *f->ids);
-    if (!f->column || !f->rows || !f->block || !f->ids) return fail_memory(e, "a block of rows", 0);
+    if (!f->column || !f->rows || !f->exposure || !f->block || !f->ids) return fail_memory(e, "a block of rows", 0);
     TRY(find_columns(f, in, e));
     return open_blocks(f, e);
 }
@@ -341,6 +367,7 @@ static anygp_status next_rows(update_file *f, int64_t *got, anygp_error *e)
     int64_t wide = binding_columns(f->in), inputs = u->m->gp[0]->schema.inputs, first = binding_row_number(f->in);
     TRY(binding_next(f->in, u->chunk, f->rows, &cells, got, e));
     TRY(next_blocks(f, *got, first, e));
+    TRY(binding_exposure(f->in, *got, cells, first, f->exposure, e));
     for (int64_t t = 0; t<u->m->targets && * got> 0; t++) {
         labelled_rows r = {.n = *got,
                            .first = first,
@@ -350,7 +377,10 @@ static anygp_status next_rows(update_file *f, int64_t *got, anygp_error *e)
                            .w = f->weights < 0 ? NULL : cells + f->weights,
                            .y_step = wide,
                            .w_step = wide,
-                           .ids = f->blocks ? f->ids : NULL};
+                           .ids = f->blocks ? f->ids : NULL,
+                           .in = f->in,
+                           .exposure = f->exposure,
+                           .target = t};
         TRY(add_rows(u, &u->target[t], &r, e));
     }
     return ANYGP_OK;

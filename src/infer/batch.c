@@ -226,17 +226,22 @@ void batch_close(batch *q)
     free(q->best_u);
 }
 
+/* Curvature that L-BFGS remembers: inducing inputs are many, and depend on each other. */
+enum { PAIRS = 10, PAIRS_INDUCING = 40 };
+
 /* One L-BFGS from u, its best point coming out; *iterations: those it may make, and what is left of them. */
 static anygp_status minimize(batch *q, double *u, bool resume, int64_t *iterations, lbfgs_result *result,
                              anygp_error *e)
 {
     double f;
-    lbfgs_options lo = {
-        .memory = 10, .max_iterations = *iterations, .gradient_tolerance = 1e-5, .value_tolerance = 1e-9};
+    lbfgs_options lo = {.memory = q->h->learn_Z ? PAIRS_INDUCING : PAIRS,
+                        .max_iterations = *iterations,
+                        .gradient_tolerance = 1e-5,
+                        .value_tolerance = 1e-9};
     lbfgs_problem lp = {.n = q->h->free, .evaluate = evaluate, .iteration = iteration, .ctx = q};
     q->optimiser = lbfgs_new(q->h->free, &lo);
     q->most = *iterations;
-    if (!q->optimiser) return fail_memory(e, "the optimiser", 160.0 * (double)q->h->free);
+    if (!q->optimiser) return fail_memory(e, "the optimiser", 16.0 * (double)lo.memory * (double)q->h->free);
     q->refused = false;
     anygp_status status = ANYGP_OK;
     if (resume && !get_optimiser(q))

@@ -158,6 +158,7 @@ static anygp_status find_start(const model_ops *model, const problem *p, hyper *
     if (p->comm->rank == 0) {
         if (learns) TRY(surrogate_needed(p) ? search_surrogate(model, p, h, o, w, e) : search(model, p, h, o, w, e));
         TRY(place_inducing(model, p, h, e));
+        if (learns && model->learns_inducing) TRY(start_noise_of_inducing(p, h, e));
     }
     TRY(share_start(p, h, e));
     int flags = (int)w->status;

@@ -94,35 +94,43 @@ VECTORISED static double pull(int64_t n, const double *W, const double *x, doubl
     return second;
 }
 
-/* The same when only the sum is wanted. */
-VECTORISED static double pull_sum(int64_t n, const double *W, const double *x, double z)
+/* The two sums of four dims at once, for when gX is not wanted: first[4] and second[4] get theirs added. */
+VECTORISED static void pull_sums(int64_t n, const double *W, const double *x, const double *z, double *first,
+                                 double *second)
 {
-    double second = 0;
-    SIMD_SUM(second) for (int64_t i = 0; i < n; i++)
+    double z0 = z[0], z1 = z[1], z2 = z[2], z3 = z[3];
+    double f0 = 0, f1 = 0, f2 = 0, f3 = 0, s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    SIMD_SUM(f0, f1, f2, f3, s0, s1, s2, s3) for (int64_t i = 0; i < n; i++)
     {
-        double u = x[i] - z;
-        second += W[i] * u * u;
+        double u0 = x[i] - z0, u1 = x[i + PACK_ROWS] - z1, u2 = x[i + 2 * PACK_ROWS] - z2;
+        double u3 = x[i + 3 * PACK_ROWS] - z3, w0 = W[i] * u0, w1 = W[i] * u1, w2 = W[i] * u2, w3 = W[i] * u3;
+        f0 += w0, f1 += w1, f2 += w2, f3 += w3;
+        s0 += w0 * u0, s1 += w1 * u1, s2 += w2 * u2, s3 += w3 * u3;
     }
-    return second;
+    first[0] += f0, first[1] += f1, first[2] += f2, first[3] += f3;
+    second[0] += s0, second[1] += s1, second[2] += s2, second[3] += s3;
+}
+
+/* Column j of W over the packed slice. */
+static void pull_column(const tile *t, int64_t count, int64_t j, const double *W, bool rows_too, double *second)
+{
+    double *z = t->z + j * TILE_SLICE, *gz = t->gz + j * TILE_SLICE;
+    for (int64_t d = 0; rows_too && d < count; d++)
+        second[d] += pull(t->rows, W, t->x + d * PACK_ROWS, z[d], t->gx + d * PACK_ROWS, gz + d);
+    for (int64_t d = 0; !rows_too && d < count; d += 4) /* slices are padded to that */
+        pull_sums(t->rows, W, t->x + d * PACK_ROWS, z + d, gz + d, second + d);
 }
 
 /* Pushes W to the inputs and length-scales of one slice. */
 static void pull_slice(const leaf *l, const tile *t, const double *W, int64_t first, int64_t count, tile_gradient *g)
 {
     double second[TILE_SLICE] = {0}, factor[TILE_SLICE];
-    bool inputs = g->gX || g->gZ;
     pack_scaled(l, t, first, count);
-    if (inputs) slice_clear(t, count);
-    for (int64_t j = 0; j < t->cols; j++)
-        for (int64_t d = 0; d < count; d++) {
-            const double *w = W + j * t->rows, *x = t->x + d * PACK_ROWS, *z = t->z + j * TILE_SLICE + d;
-            second[d] += inputs ? pull(t->rows, w, x, *z, t->gx + d * PACK_ROWS, t->gz + j * TILE_SLICE + d)
-                                : pull_sum(t->rows, w, x, *z);
-        }
+    slice_clear(t, count);
+    for (int64_t j = 0; j < t->cols; j++) pull_column(t, count, j, W + j * t->rows, g->gX, second);
     for (int64_t d = 0; d < count; d++) factor[d] = 2 / leaf_value(l, RADIAL_LENGTH, first + d);
     for (int64_t d = 0; g->gp && d < count; d++)
         g->gp[l->offset[RADIAL_LENGTH] + (first + d) * l->stride[RADIAL_LENGTH]] -= factor[d] * second[d];
-    if (!inputs) return;
     slice_unpack(l, t, first, count, factor, -1, g);
 }
 

@@ -1,7 +1,5 @@
 #include "kernel/wide.h"
 
-#include <string.h>
-
 #include "kernel/vector.h"
 #include "linalg/linalg.h"
 
@@ -36,42 +34,46 @@ void wide_place(wide *w, const kernel *k, int64_t rows, int64_t cols, double *wo
     w->near = (unsigned char *)(w->scale + dims);
 }
 
-static bool in_sequence(int64_t count, const int64_t *dims) { return dims[count - 1] - dims[0] == count - 1; }
-
-static void gather(int64_t count, const int64_t *dims, bool sequence, const double *from, double *to)
+static bool in_sequence(int64_t count, const int64_t *dims)
 {
-    if (sequence)
-        memcpy(to, from + dims[0], (size_t)count * sizeof *to);
-    else
-        for (int64_t d = 0; d < count; d++) to[d] = from[dims[d]];
+    for (int64_t d = 1; d < count; d++)
+        if (dims[d] != dims[0] + d) return false;
+    return true;
 }
 
-/* In place; returns the sum of squares. */
-VECTORISED static double map_row(int64_t count, const double *origin, const double *scale, double limit, double *row)
+/* to[count] from from[count], which may be the same; returns the sum of squares. */
+VECTORISED static double map_row(int64_t count, const double *origin, const double *scale, double limit,
+                                 const double *from, double *to)
 {
     double sum = 0;
     SIMD_SUM(sum) for (int64_t d = 0; d < count; d++)
     {
-        double v = at_least(at_most(scale[d] * (row[d] - origin[d]), limit), -limit);
-        row[d] = v;
+        double v = at_least(at_most(scale[d] * (from[d] - origin[d]), limit), -limit);
+        to[d] = v;
         sum += v * v;
     }
     return sum;
 }
 
+/* n rows of X to p[count,n], and their squares to sums[n]. */
+static void pack_rows(const leaf *l, const wide *w, int64_t first, int64_t count, double limit, int64_t n,
+                      const double *X, int64_t ldx, double *p, double *sums)
+{
+    const int64_t *dims = l->dims + first;
+    bool sequence = in_sequence(count, dims);
+    for (int64_t i = 0; i < n; i++) {
+        const double *from = X + i * ldx;
+        double *to = p + i * WIDE_LD;
+        for (int64_t d = 0; !sequence && d < count; d++) to[d] = from[dims[d]];
+        sums[i] += map_row(count, w->origin + first, w->scale + first, limit, sequence ? from + dims[0] : to, to);
+    }
+}
+
 void wide_pack(const leaf *l, const tile *t, int64_t first, int64_t count, double limit)
 {
     const wide *w = &t->wide;
-    const int64_t *dims = l->dims + first;
-    bool sequence = in_sequence(count, dims);
-    for (int64_t i = 0; i < t->rows; i++) {
-        gather(count, dims, sequence, t->X + i * t->ldx, w->x + i * WIDE_LD);
-        w->xx[i] += map_row(count, w->origin + first, w->scale + first, limit, w->x + i * WIDE_LD);
-    }
-    for (int64_t j = 0; j < t->cols; j++) {
-        gather(count, dims, sequence, t->Z + j * t->ldz, w->z + j * WIDE_LD);
-        w->zz[j] += map_row(count, w->origin + first, w->scale + first, limit, w->z + j * WIDE_LD);
-    }
+    pack_rows(l, w, first, count, limit, t->rows, t->X, t->ldx, w->x, w->xx);
+    pack_rows(l, w, first, count, limit, t->cols, t->Z, t->ldz, w->z, w->zz);
 }
 
 void wide_product(const tile *t, int64_t count, double alpha, double beta, double *S, int64_t lds)

@@ -75,7 +75,7 @@ static void row(const likelihood *l, const double *y, latent_row *r)
     double a, b;
     ends(l, (int64_t)y[0], &a, &b);
     double centre = isinf(a) ? b : isinf(b) ? a : 0.5 * (a + b);
-    double width = isinf(a) || isinf(b) ? 1 : fmax(1, 0.5 * (b - a));
+    double width = isinf(a) || isinf(b) ? 2 : fmax(2, 0.5 * (b - a));
     *r = (latent_row){.y = y, .centre = centre, .width = width, .constant = {a, b}};
 }
 

@@ -5,9 +5,8 @@
    one integral, by quadrature.  With h_c = phi(x_c)/Phi(x_c) / sd_c and H = sum h_c:
        dP/dmu_c = -E[G h_c],   dP/dvar_c = -E[G h_c x_c] / (2 sd_c)
        dP/dmu_y = E[G H],      dP/dvar_y = E[G (H^2 - sum h_c (h_c + x_c / sd_c))] / 2
-   G is a sum of logarithms.  Cost: C nodes a row, C^2 nodes for the probabilities of all classes. */
-#include <string.h>
-
+   Where G underflows its part of P and of the derivatives is 0.  Cost: C nodes a row, C^2 nodes for the probabilities of all
+   classes. */
 #include "likelihood/parts.h"
 #include "likelihood/quadrature.h"
 #include "likelihood/special.h"
@@ -19,69 +18,76 @@ static const likelihood_option options[] = {
 
 static const double LEAST_VARIANCE = 1e-12; /* derivatives of P grow as 1/var where two means meet */
 
-/* One row's latents. */
+/* One row's latents, packed. */
 typedef struct contest {
-    int64_t C, y, ld;
-    const double *mu, *var;
+    int64_t C;
+    double mean[LIKELIHOOD_LATENTS], sd[LIKELIHOOD_LATENTS];
 } contest;
 
-static double mean_at(const contest *t, int64_t c) { return t->mu[c * t->ld]; }
-static double sd_at(const contest *t, int64_t c) { return sqrt(fmax(t->var[c * t->ld], LEAST_VARIANCE)); }
+static void contest_of(const likelihood *l, const double *mu, const double *var, int64_t ld, contest *t)
+{
+    t->C = l->latents;
+    for (int64_t c = 0; c < t->C; c++) {
+        t->mean[c] = mu[c * ld];
+        t->sd[c] = sqrt(fmax(var[c * ld], LEAST_VARIANCE));
+    }
+}
 
 /* The integrand bends where f_y meets the strongest of the others. */
-static void contest_nodes(const contest *t, quadrature *q)
+static void contest_nodes(const contest *t, int64_t y, quadrature *q)
 {
-    int64_t rival = t->y ? 0 : 1;
+    int64_t rival = y ? 0 : 1;
     for (int64_t c = 0; c < t->C; c++)
-        if (c != t->y && mean_at(t, c) > mean_at(t, rival)) rival = c;
-    double sd = sd_at(t, t->y);
-    quadrature_nodes(mean_at(t, t->y), sd * sd, mean_at(t, rival), sd_at(t, rival), q);
+        if (c != y && t->mean[c] > t->mean[rival]) rival = c;
+    quadrature_nodes(t->mean[y], t->sd[y] * t->sd[y], t->mean[rival], 2 * t->sd[rival], q);
 }
 
-static double log_wins(const contest *t, double f)
+/* G(f) */
+static double wins(const contest *t, int64_t y, double f)
 {
-    double sum = 0;
-    for (int64_t c = 0; c < t->C; c++)
-        if (c != t->y) sum += log_normal_cdf((f - mean_at(t, c)) / sd_at(t, c));
-    return sum;
+    double G = 1;
+    for (int64_t c = 0; c < t->C && G > 0; c++)
+        if (c != y) G *= normal_cdf((f - t->mean[c]) / t->sd[c]);
+    return G;
 }
 
-static double contest_won(const contest *t)
+static double contest_won(const contest *t, int64_t y)
 {
     quadrature q;
     double P = 0;
-    contest_nodes(t, &q);
-    for (int64_t k = 0; k < q.n; k++) P += q.w[k] * exp(log_wins(t, q.f[k]));
+    contest_nodes(t, y, &q);
+    for (int64_t k = 0; k < q.n; k++) P += q.w[k] * wins(t, y, q.f[k]);
     return fmin(P, 1);
 }
 
-/* Adds `weight` times the derivatives of G at f to dmu, dvar (stride ld). */
-static void add_slopes(const contest *t, double f, double weight, double *dmu, double *dvar)
+/* Adds `weight` times the derivatives of log G at f to dmu, dvar (stride ld). */
+static void add_slopes(const contest *t, int64_t y, double f, double weight, double *dmu, double *dvar, int64_t ld)
 {
     double H = 0, bend = 0;
     for (int64_t c = 0; c < t->C; c++) {
-        if (c == t->y) continue;
-        double sd = sd_at(t, c), x = (f - mean_at(t, c)) / sd, h = normal_hazard(x) / sd;
+        if (c == y) continue;
+        double over = 1 / t->sd[c], x = (f - t->mean[c]) * over, h = normal_hazard(x) * over;
         H += h;
-        bend += h * (h + x / sd);
-        dmu[c * t->ld] -= weight * h;
-        dvar[c * t->ld] -= weight * h * x / (2 * sd);
+        bend += h * (h + x * over);
+        dmu[c * ld] -= weight * h;
+        dvar[c * ld] -= weight * 0.5 * h * x * over;
     }
-    dmu[t->y * t->ld] += weight * H;
-    dvar[t->y * t->ld] += weight * 0.5 * (H * H - bend);
+    dmu[y * ld] += weight * H;
+    dvar[y * ld] += weight * 0.5 * (H * H - bend);
 }
 
-/* P, and `weight` times its derivatives. */
-static double contest_slopes(const contest *t, double weight, double *dmu, double *dvar)
+/* P, and `weight` times its derivatives.  Nodes that cannot change P in double precision are passed over. */
+static double contest_slopes(const contest *t, int64_t y, double weight, double *dmu, double *dvar, int64_t ld)
 {
     quadrature q;
     double P = 0;
-    contest_nodes(t, &q);
-    for (int64_t c = 0; c < t->C; c++) dmu[c * t->ld] = dvar[c * t->ld] = 0;
+    contest_nodes(t, y, &q);
+    for (int64_t c = 0; c < t->C; c++) dmu[c * ld] = dvar[c * ld] = 0;
     for (int64_t k = 0; k < q.n; k++) {
-        double wins = q.w[k] * exp(log_wins(t, q.f[k]));
-        P += wins;
-        if (wins > 0) add_slopes(t, q.f[k], weight * wins, dmu, dvar);
+        if (q.w[k] < 1e-18) continue;
+        double won = q.w[k] * wins(t, y, q.f[k]);
+        P += won;
+        if (won > 0) add_slopes(t, y, q.f[k], weight * won, dmu, dvar, ld);
     }
     return fmin(P, 1);
 }
@@ -92,9 +98,11 @@ static double expect(const likelihood *l, int64_t n, const double *Y, const doub
 {
     (void)random, (void)first;
     double eps = l->value[0], right = log1p(-eps), wrong = log(eps / (double)(l->classes - 1)), sum = 0;
+    contest t;
     for (int64_t i = 0; i < n; i++) {
-        contest t = {.C = l->latents, .y = (int64_t)Y[i], .ld = ld, .mu = mu + i, .var = var + i};
-        double weight = weight_at(w, i), P = contest_slopes(&t, weight * (right - wrong), dmu + i, dvar + i);
+        double weight = weight_at(w, i);
+        contest_of(l, mu + i, var + i, ld, &t);
+        double P = contest_slopes(&t, (int64_t)Y[i], weight * (right - wrong), dmu + i, dvar + i, ld);
         sum += weight * (P * right + (1 - P) * wrong);
         dparam[0] += weight * ((1 - P) / eps - P / (1 - eps));
     }
@@ -111,12 +119,11 @@ static double probability(const likelihood *l, double P)
 static void probabilities(const likelihood *l, int64_t n, const double *mu, const double *var, int64_t ld, double *P,
                           int64_t ldp)
 {
+    contest t;
     for (int64_t i = 0; i < n; i++) {
         double sum = 0;
-        for (int64_t y = 0; y < l->classes; y++) {
-            contest t = {.C = l->latents, .y = y, .ld = ld, .mu = mu + i, .var = var + i};
-            sum += P[i + y * ldp] = contest_won(&t);
-        }
+        contest_of(l, mu + i, var + i, ld, &t);
+        for (int64_t y = 0; y < l->classes; y++) sum += P[i + y * ldp] = contest_won(&t, y);
         for (int64_t y = 0; y < l->classes; y++) P[i + y * ldp] = probability(l, P[i + y * ldp] / sum);
     }
 }
@@ -124,9 +131,10 @@ static void probabilities(const likelihood *l, int64_t n, const double *mu, cons
 static void log_predictive(const likelihood *l, int64_t n, const double *Y, const double *mu, const double *var,
                            int64_t ld, double *out)
 {
+    contest t;
     for (int64_t i = 0; i < n; i++) {
-        contest t = {.C = l->latents, .y = (int64_t)Y[i], .ld = ld, .mu = mu + i, .var = var + i};
-        out[i] = log(probability(l, contest_won(&t)));
+        contest_of(l, mu + i, var + i, ld, &t);
+        out[i] = log(probability(l, contest_won(&t, (int64_t)Y[i])));
     }
 }
 

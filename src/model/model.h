@@ -169,9 +169,9 @@ typedef struct update_report {
 
 /* New rows for a posterior, without the old ones, at the same hyperparameters. */
 typedef struct update_ops {
-    /* p outlives the state. */
-    anygp_status (*open)(const model_ops *self, const posterior *p, void **state, anygp_error *e);
-    /* n rows in model units, all weights > 0; ids: the block of each by its name, or NULL: the model finds it. */
+    /* p and l outlive the state; l NULL: gaussian, with the noise of p. */
+    anygp_status (*open)(const model_ops *self, const posterior *p, const likelihood *l, void **state, anygp_error *e);
+    /* n rows in model units, y as the likelihood has it, all weights > 0; ids: the block of each by its name, or NULL: the model finds it. */
     anygp_status (*add)(void *state, int64_t n, const double *X, const double *y, const double *w, const int64_t *ids,
                         anygp_error *e);
     double (*held)(const void *state); /* bytes of rows that wait for finish */
@@ -224,7 +224,7 @@ struct model_ops {
 
 extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic,
     model_vfe, model_pep, model_vfe_tight, model_solve_collapsed, model_odvgp_collapsed, model_svgp, model_solve,
-    model_odvgp;
+    model_odvgp, model_ivsgpr;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

@@ -124,7 +124,8 @@ bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value
 bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
                   bool gradient, double *value);
 
-/* Another form of V: sets of these sizes, the last ones smaller where there are less than M inducing inputs. */
+/* Another form of V: sets of these sizes.  Where they are more than M, the last ones are smaller; where less, the last is
+   larger. */
 anygp_status sparse_divide(sparse *s, sparse_form form, int64_t count, const int64_t *sizes, anygp_error *e);
 /* Titsias' upper bound, after sparse_evidence of a bound with alpha = 0. */
 bool sparse_upper(sparse *s, const double *stat, double *value);

@@ -18,8 +18,10 @@ anygp_status sparse_divide(sparse *s, sparse_form form, int64_t count, const int
     s->J = mem_doubles(s->Mt, s->Mt);
     s->set = mem_zeroed(s->Mt, sizeof *s->set);
     if (!s->J || !s->set) return fail_memory(e, "the sets of inducing inputs", 8.0 * (double)s->Mt * (double)s->Mt);
-    for (int64_t k = 0, i = 0; k < count; k++)
-        for (int64_t end = i + sizes[k]; i < end && i < s->M; i++) s->set[i] = k;
+    for (int64_t i = 0, k = 0, end = count > 0 ? sizes[0] : s->M; i < s->M; i++) {
+        while (i >= end && k + 1 < count) end += sizes[++k];
+        s->set[i] = k;
+    }
     return ANYGP_OK;
 }
 

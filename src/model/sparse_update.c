@@ -114,8 +114,10 @@ static anygp_status take_posterior(sparse_update *u, anygp_error *e)
     return head(u, &u->report.before, e);
 }
 
-static anygp_status update_open(const model_ops *self, const posterior *p, void **state, anygp_error *e)
+static anygp_status update_open(const model_ops *self, const posterior *p, const likelihood *l, void **state,
+                                anygp_error *e)
 {
+    (void)l;
     anygp_status status;
     sparse_update *u = calloc(1, sizeof *u);
     if (!u) return fail_memory(e, "the update", sizeof *u);

@@ -102,7 +102,7 @@ void svgp_clear(svgp *s)
 
 /* -------------------------------------------------------------------------------------- prepare */
 
-static void take_values(svgp *s, const hyper *h)
+void svgp_take_values(svgp *s, const hyper *h)
 {
     s->h = h;
     s->white = kernel_white(h->kernel);
@@ -118,7 +118,7 @@ bool svgp_prepare(svgp *s, const hyper *h, bool grow, double *jitter)
 {
     int64_t M = s->M;
     double mean = 0, added;
-    take_values(s, h);
+    svgp_take_values(s, h);
     if (!kernel_gram_sym(h->kernel, M, h->Z, s->D, s->L, M)) return false;
     for (int64_t i = 0; i < M; i++) mean += (s->L[i + i * M] -= s->white) / (double)M;
     if (grow) {
@@ -163,39 +163,50 @@ bool svgp_q_set(svgp_q *q, const double *Lambda, const double *theta, double *wo
     return true;
 }
 
-/* (1 - rho) Lambda + rho (I + S) and (1 - rho) theta + rho (b + S m). */
-static void next_q(const svgp_q *q, double rho, const double *S, const double *b, double *Lambda, double *theta)
+/* Natural parameters of the prior of one q; Lambda NULL: N(0, I). */
+typedef struct prior_q {
+    const double *Lambda, *theta;
+} prior_q;
+
+/* (1 - rho) Lambda + rho (Lambda_prior + S) and (1 - rho) theta + rho (theta_prior + b + S m). */
+static void next_q(const svgp_q *q, prior_q p, double rho, const double *S, const double *b, double *Lambda,
+                   double *theta)
 {
     int64_t M = q->M;
     for (int64_t j = 0; j < M; j++)
-        for (int64_t i = j; i < M; i++)
-            Lambda[i + j * M] = (1 - rho) * q->Lambda[i + j * M] + rho * (S[i + j * M] + (i == j));
+        for (int64_t i = j; i < M; i++) {
+            double prior = p.Lambda ? p.Lambda[i + j * M] : i == j;
+            Lambda[i + j * M] = (1 - rho) * q->Lambda[i + j * M] + rho * (S[i + j * M] + prior);
+        }
     copy(M, b, theta);
     la_symm(LA_LEFT, M, 1, 1, S, M, q->m, M, 1, theta, M);
-    for (int64_t i = 0; i < M; i++) theta[i] = (1 - rho) * q->theta[i] + rho * theta[i];
+    for (int64_t i = 0; i < M; i++) theta[i] = (1 - rho) * q->theta[i] + rho * (theta[i] + (p.Lambda ? p.theta[i] : 0));
 }
 
-static bool move_one(svgp_q *q, double rho, const double *S, const double *b, double *work)
+static bool move_one(svgp_q *q, prior_q p, double rho, const double *S, const double *b, double *work)
 {
     int64_t M = q->M;
     double *Lambda = work + M * M + M, *theta = Lambda + M * M;
     for (int k = 0; k < HALVINGS_MOST; k++, rho *= 0.5) {
-        next_q(q, rho, S, b, Lambda, theta);
+        next_q(q, p, rho, S, b, Lambda, theta);
         if (svgp_q_set(q, Lambda, theta, work)) return true;
     }
     return false;
 }
 
-bool svgp_move(svgp *s, const svgp_stat *stat, double rho)
+bool svgp_move_from(svgp *s, const svgp_stat *stat, double rho, const double *Lambda, const double *theta)
 {
     const double *S = stat->S;
     for (int64_t i = 0; i < s->C * s->K; i++) {
         svgp_q *q = &s->q[i];
-        if (!move_one(q, rho, S, stat->b + (q->m - s->m), s->work)) return false;
+        if (!move_one(q, (prior_q){Lambda, theta}, rho, S, stat->b + (q->m - s->m), s->work)) return false;
         S += q->M * q->M;
+        if (Lambda) Lambda += q->M * q->M, theta += q->M;
     }
     return true;
 }
+
+bool svgp_move(svgp *s, const svgp_stat *stat, double rho) { return svgp_move_from(s, stat, rho, NULL, NULL); }
 
 double svgp_kl(const svgp *s)
 {

@@ -95,8 +95,13 @@ svgp_stat svgp_stat_place(const svgp *s, double *at);
 
 /* Sum of the KL of all q to their priors. */
 double svgp_kl(const svgp *s);
+/* The likelihoods' values and the white noise of h: what prepare does besides L. */
+void svgp_take_values(svgp *s, const hyper *h);
+
 /* One natural step of every q, each halved until its Lambda is positive definite; false: one of them cannot move at all. */
 bool svgp_move(svgp *s, const svgp_stat *stat, double rho);
+/* The same where the prior is not N(0, I) but has these natural parameters, those of all q one after the other. */
+bool svgp_move_from(svgp *s, const svgp_stat *stat, double rho, const double *Lambda, const double *theta);
 /* From the summed adjoints, which are used up, to gp[hyper_size(h)].  False: no memory. */
 bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp);
 

@@ -10,11 +10,12 @@
 #include "linalg/linalg.h"
 #include "model/svgp_orthogonal.h"
 #include "model/svgp_posterior.h"
+#include "model/svgp_transport.h"
 
 static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5;
 
 /* What tells the models apart. */
-static const char orthogonal = 1;
+static const char orthogonal = 1, transported = 2;
 
 typedef struct svgp_state {
     svgp s;
@@ -25,7 +26,8 @@ typedef struct svgp_state {
     bool prepared; /* L is that of h */
     adam adam;     /* of u, the free hyperparameters */
     double *u, *gu, *before, *gp;
-    adam adam_a; /* odvgp: of a */
+    double *old_L, *old_Z; /* ivsgpr: before the step; else NULL */
+    adam adam_a;           /* odvgp: of a */
     double *ga;
     double *numbers; /* of a checkpoint: Adam's t, jitter */
 } svgp_state;
@@ -59,7 +61,7 @@ static void svgp_close(void *state)
     driver_close(q->driver);
     adam_clear(&q->adam);
     adam_clear(&q->adam_a);
-    double *const owned[] = {q->stat, q->u, q->gu, q->before, q->gp, q->ga, q->numbers};
+    double *const owned[] = {q->stat, q->u, q->gu, q->before, q->gp, q->ga, q->numbers, q->old_L, q->old_Z};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(q);
 }
@@ -82,6 +84,13 @@ static anygp_status allocate(svgp_state *q, const hyper *h, anygp_error *e)
     return fail_memory(e, "the sums", 8.0 * (double)size);
 }
 
+static anygp_status allocate_old(svgp_state *q, const hyper *h, anygp_error *e)
+{
+    q->old_L = mem_doubles(h->M, h->M);
+    q->old_Z = mem_doubles(h->M, h->D);
+    return q->old_L && q->old_Z ? ANYGP_OK : fail_memory(e, "the former step", 8.0 * (double)(h->M * h->M));
+}
+
 static anygp_status svgp_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
@@ -91,6 +100,7 @@ static anygp_status svgp_open(const model_ops *self, const problem *p, const hyp
     TRY_DONE(svgp_init(&q->s, p, h, self->family == &orthogonal, e));
     TRY_DONE(driver_open(&svgp_rows, p->blocks, p->comm, 0, &q->driver, e));
     TRY_DONE(allocate(q, h, e));
+    if (self->family == &transported) TRY_DONE(allocate_old(q, h, e));
 done:
     if (ANYGP_FAILED(status))
         svgp_close(q);
@@ -143,6 +153,14 @@ static void move_noise(svgp_state *q, const hyper *h, double rho)
     }
 }
 
+/* Where q_t is at home, for ivsgpr. */
+static void remember(svgp_state *q, const hyper *h)
+{
+    if (!q->old_L) return;
+    memcpy(q->old_L, q->s.L, (size_t)(h->M * h->M) * sizeof(double));
+    memcpy(q->old_Z, h->Z, (size_t)(h->M * h->D) * sizeof(double));
+}
+
 /* A place where K_uu has no factor is not gone to.  Over ranks all go where rank 0 goes. */
 static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now, anygp_error *e)
 {
@@ -154,9 +172,11 @@ static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now,
     adam_step(&q->adam, now->rate, q->gu, q->u);
     if (q->s.gaussian) move_noise(q, h, now->rho);
     if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->u, e));
+    remember(q, h);
     hyper_unpack(h, q->u);
     q->prepared = false;
-    if (!ANYGP_FAILED(prepare(q, h, e))) return ANYGP_OK;
+    if (!ANYGP_FAILED(prepare(q, h, e)))
+        return !q->old_L || svgp_transport(&q->s, q->old_Z, q->old_L) ? ANYGP_OK : fail_memory(e, "the step", 0);
     memcpy(q->u, q->before, bytes);
     hyper_unpack(h, q->u);
     return prepare(q, h, e);
@@ -308,8 +328,10 @@ static const step_ops svgp_steps = {.begin = svgp_begin,
                                   .rows = svgp_rows_behind,                                                            \
                                   .close = svgp_close,                                                                 \
                                   .load = svgp_load,                                                                   \
-                                  .steps = &svgp_steps};
+                                  .steps = &svgp_steps,                                                                \
+                                  .update = &svgp_updates};
 
 SVGP_MODEL(svgp, "stochastic variational GP", NULL, false)
 SVGP_MODEL(solve, "sparse orthogonal variational inference", NULL, true)
+SVGP_MODEL(ivsgpr, "incremental variational sparse GP: mirror ascent", &transported, false)
 SVGP_MODEL(odvgp, "orthogonally decoupled variational GP", &orthogonal, true)

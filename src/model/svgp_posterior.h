@@ -21,5 +21,6 @@ typedef struct svgp_posterior {
 anygp_status svgp_posterior_new(const svgp *s, int64_t t, posterior **out, anygp_error *e);
 anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                        int64_t count, posterior **out, anygp_error *e);
+extern const update_ops svgp_updates; /* svgp_update.c */
 
 #endif

@@ -18,13 +18,15 @@ static const model_ops *const models[] = {&model_exact,
                                           &model_odvgp_collapsed,
                                           &model_svgp,
                                           &model_solve,
-                                          &model_odvgp};
+                                          &model_odvgp,
+                                          &model_ivsgpr};
 
 int64_t model_count(void) { return (int64_t)(sizeof models / sizeof *models); }
 const model_ops *model_at(int64_t i) { return i >= 0 && i < model_count() ? models[i] : NULL; }
 
 const model_ops *model_find(const char *name)
 {
+    if (!strcmp(name, "svi")) return &model_svgp; /* as 001 calls it */
     for (int64_t i = 0; i < model_count(); i++)
         if (!strcmp(models[i]->name, name)) return models[i];
     return NULL;

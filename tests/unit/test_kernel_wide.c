@@ -28,6 +28,14 @@ static kernel *parse_scattered(int64_t D)
     return parse(strcat(text, "])"), 2 * D);
 }
 
+/* On all columns, two of them the other way round. */
+static kernel *parse_swapped(int64_t D)
+{
+    char text[8 * MOST_D] = "rbf(dims=[0,2,1";
+    for (int64_t d = 3; d < D; d++) sprintf(text + strlen(text), ",%d", (int)d);
+    return parse(strcat(text, "])"), D);
+}
+
 typedef struct rows {
     int64_t n, D, ld;
     double *X;
@@ -98,6 +106,7 @@ static void gram_of_many_inputs_equals_the_definition(void **state)
         check_near_and_far(texts[c], parse(texts[c], MOST_D), MOST_D);
     }
     check_near_and_far("every second column", parse_scattered(50), 100);
+    check_near_and_far("columns out of order", parse_swapped(40), 40);
 }
 
 /* The mean is 10^6 times the spread; differences of the inputs are still exact, and so must be the distances. */
@@ -210,6 +219,7 @@ static void gradients_of_many_inputs_match_differences(void **state)
         check_gradients(texts[c], parse(texts[c], MOST_D), MOST_D, 37);
     }
     check_gradients("every second column", parse_scattered(50), 100, 7);
+    check_gradients("columns out of order", parse_swapped(40), 40, 1);
 }
 
 /* For rbf by plain loops over differences, on whole tiles, near rows and inputs far from 0: digits, not only signs. */

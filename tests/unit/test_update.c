@@ -140,7 +140,7 @@ static update_report update_with(const model_ops *model, const fixture *f, poste
     posterior *made;
     void *state;
     anygp_error e;
-    assert_int_equal(u->open(model, *q, &state, &e), ANYGP_OK);
+    assert_int_equal(u->open(model, *q, NULL, &state, &e), ANYGP_OK);
     for (int c = 0; c < chunks; c++) {
         int64_t i = first + n * c / chunks, end = first + n * (c + 1) / chunks;
         anygp_status status = u->add(state, end - i, f->X + i * D, f->y + i, f->w + i, id ? id + i : NULL, &e);
@@ -303,7 +303,7 @@ static void pic_refuses_a_new_block_of_a_tree(void **unused)
     setup(&f, &variants[0]);
     assert_int_equal(router_kdtree(FIRST, D, f.X, D, 1, &route, NULL), ANYGP_OK);
     posterior *q = posterior_of(&model_pic, &f, FIRST, id, route, &first);
-    assert_int_equal(model_pic.update->open(&model_pic, q, &state, &e), ANYGP_OK);
+    assert_int_equal(model_pic.update->open(&model_pic, q, NULL, &state, &e), ANYGP_OK);
     assert_int_equal(model_pic.update->add(state, 1, f.X, f.y, f.w, &unknown, &e), ANYGP_ERR_DATA);
     assert_non_null(strstr(e.text, "block 77"));
     model_pic.update->close(state);
@@ -353,7 +353,7 @@ static void pitc_cuts_new_rows_into_blocks(void **unused)
     same_predictions(&f, q, whole);
     fill_normal(8, MANY * D, X);
     for (int i = 0; i < MANY; i++) w[i] = 1;
-    assert_int_equal(model_pitc.update->open(&model_pitc, q, &state, NULL), ANYGP_OK);
+    assert_int_equal(model_pitc.update->open(&model_pitc, q, NULL, &state, NULL), ANYGP_OK);
     assert_int_equal(model_pitc.update->add(state, MANY, X, y, w, NULL, NULL), ANYGP_OK);
     assert_int_equal(model_pitc.update->finish(state, &made, &r, NULL), ANYGP_OK);
     assert_int_equal(r.blocks, 5);

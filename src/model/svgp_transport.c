@@ -1,0 +1,46 @@
+#include "model/svgp_transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/linalg.h"
+
+/* W[Mt,Mt]: the identity for the basis functions, whose prior does not move. */
+static bool make_W(const svgp *s, const double *Z, const double *L, double *W)
+{
+    int64_t M = s->M, Mt = s->Mt;
+    memset(W, 0, (size_t)(Mt * Mt) * sizeof *W);
+    for (int64_t i = M; i < Mt; i++) W[i + i * Mt] = 1;
+    if (!kernel_gram(s->h->kernel, M, s->h->Z, s->D, M, Z, s->D, W, Mt)) return false;
+    la_trsm_prepared(LA_LEFT, LA_N, M, M, s->L, M, s->T_L, W, Mt);
+    la_trsm(LA_RIGHT, LA_T, M, M, 1, L, M, W, Mt);
+    return true;
+}
+
+/* Lambda and theta; R: Mt x Mt. */
+static void carry(const svgp_q *q, const double *W, double *R, double *Lambda, double *theta)
+{
+    int64_t M = q->M;
+    memcpy(Lambda, q->Lambda, (size_t)(M * M) * sizeof *Lambda);
+    for (int64_t i = 0; i < M; i++) Lambda[i + i * M] -= 1;
+    la_symm(LA_RIGHT, M, M, 1, Lambda, M, W, M, 0, R, M);
+    la_gemm_lower(LA_N, LA_T, M, M, 1, R, M, W, M, 0, Lambda, M);
+    for (int64_t i = 0; i < M; i++) Lambda[i + i * M] += 1;
+    la_gemv(LA_N, M, M, 1, W, M, q->theta, 0, theta);
+}
+
+bool svgp_transport(svgp *s, const double *Z, const double *L)
+{
+    int64_t Mt = s->Mt;
+    double *W = mem_doubles(Mt, Mt), *R = mem_doubles(Mt, Mt), *next = mem_doubles(Mt, Mt + 1);
+    bool ok = W && R && next && make_W(s, Z, L, W);
+    for (int64_t c = 0; ok && c < s->C; c++) {
+        carry(&s->q[c], W, R, next, next + Mt * Mt);
+        svgp_q_set(&s->q[c], next, next + Mt * Mt, s->work);
+    }
+    free(W);
+    free(R);
+    free(next);
+    return ok;
+}

@@ -1,0 +1,220 @@
+/* New rows for a variational posterior, without the old ones, at the same hyperparameters: what q was is the prior of what comes.
+       maximise  sum over new rows E[log p(y | f)] - KL(q || q_old)
+   With the statistics of svgp.h at q, Lambda = Lambda_old + S(q), theta = theta_old + b(q) + S(q) m is a fixed point of natural steps
+   of any size rho; for Gaussian noise the first one of size 1 arrives.  Rows are absorbed as they come, so memory is flat: for
+   other likelihoods the result depends, a little, on how they were grouped.  odvgp's a stays. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/linalg.h"
+#include "model/svgp_posterior.h"
+
+enum { ROUNDS_MOST = 50, PIECE_ROWS = 2048 };
+static const double CLOSE = 1e-9, RHO = 0.5;
+
+typedef struct svgp_update {
+    const svgp_posterior *from;
+    likelihood like;
+    hyper h; /* a view of the posterior's, but for Z and like */
+    double *Z, *values;
+    problem problem;
+    svgp s;
+    double *stat, *Lambda, *theta; /* of all q before the rows that are being added, one after the other */
+    update_report report;
+} svgp_update;
+
+static void update_close(void *state)
+{
+    svgp_update *u = state;
+    if (!u) return;
+    svgp_clear(&u->s);
+    double *const owned[] = {u->Z, u->values, u->stat, u->Lambda, u->theta};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(u);
+}
+
+/* ---------------------------------------------------------------------------------------- open */
+
+static anygp_status gaussian_of(const posterior *p, likelihood *l, anygp_error *e)
+{
+    TRY(likelihood_parse("gaussian", l, e));
+    TRY(likelihood_open(l, 0, false, e));
+    l->value[0] = p->noise;
+    return ANYGP_OK;
+}
+
+/* Z and, behind them, odvgp's places. */
+static anygp_status view_hyper(svgp_update *u, anygp_error *e)
+{
+    const svgp_posterior *p = u->from;
+    const posterior *b = &p->base;
+    int64_t all = b->n + p->O;
+    u->Z = mem_doubles(all, b->D);
+    u->values = mem_alloc(u->like.params, sizeof(double));
+    if (!u->Z || !u->values) return fail_memory(e, "the update", 8.0 * (double)(all * b->D));
+    memcpy(u->Z, p->Z, (size_t)(b->n * b->D) * sizeof(double));
+    if (p->O) memcpy(u->Z + b->n * b->D, p->places, (size_t)(p->O * b->D) * sizeof(double));
+    memcpy(u->values, u->like.value, (size_t)u->like.params * sizeof(double));
+    u->h = (hyper){.kernel = b->kernel,
+                   .like = u->values,
+                   .likes = u->like.params,
+                   .count = kernel_count(b->kernel) + u->like.params,
+                   .M = all,
+                   .D = b->D,
+                   .Z = u->Z};
+    return ANYGP_OK;
+}
+
+/* q from its factors: Lambda = F F', theta = Lambda m. */
+static bool take_q(svgp_update *u)
+{
+    const svgp_posterior *p = u->from;
+    for (int64_t i = 0; i < u->s.C * u->s.K; i++) {
+        svgp_q *q = &u->s.q[i];
+        int64_t c = i / u->s.K, k = i % u->s.K, M = q->M;
+        const double *F = p->F[k] + c * M * M, *m = p->m + c * p->Mt + p->set[k];
+        double *Lambda = u->Lambda, *theta = u->theta;
+        la_syrk(LA_N, M, M, 1, F, M, 0, Lambda, M);
+        memset(theta, 0, (size_t)M * sizeof *theta);
+        la_symm(LA_LEFT, M, 1, 1, Lambda, M, m, M, 0, theta, M);
+        if (!svgp_q_set(q, Lambda, theta, u->s.work)) return false;
+    }
+    return true;
+}
+
+static void take_sets(svgp_update *u, int64_t sets[SVGP_SETS])
+{
+    const svgp_posterior *p = u->from;
+    for (int64_t k = 0; k < p->K; k++) sets[k] = p->set[k + 1] - p->set[k];
+    if (p->O) sets[0] = p->base.n, sets[1] = p->O;
+    u->problem = (problem){
+        .mean = &p->base.mean, .likelihood = &u->like, .sets = sets, .set_count = p->O ? 2 : p->K, .comm = comm_self()};
+}
+
+static anygp_status prepare(svgp_update *u, anygp_error *e)
+{
+    const svgp_posterior *p = u->from;
+    int64_t sets[SVGP_SETS], squares = 0;
+    row_blocks none = {.D = p->base.D, .Q = u->like.columns, .largest = PIECE_ROWS};
+    take_sets(u, sets);
+    u->problem.blocks = &none;
+    TRY(svgp_init(&u->s, &u->problem, &u->h, p->O > 0, e));
+    for (int64_t k = 0; k < u->s.K; k++) squares += (u->s.set[k + 1] - u->s.set[k]) * (u->s.set[k + 1] - u->s.set[k]);
+    u->stat = mem_alloc(svgp_rows.stat_size(&u->s), sizeof(double));
+    u->Lambda = mem_alloc(squares * u->s.C, sizeof(double));
+    u->theta = mem_alloc(u->s.Mt * u->s.C, sizeof(double));
+    if (!u->stat || !u->Lambda || !u->theta) return fail_memory(e, "the update", 24.0 * (double)(squares * u->s.C));
+    svgp_take_values(&u->s, &u->h);
+    memcpy(u->s.L, p->L, (size_t)(p->base.n * p->base.n) * sizeof(double));
+    la_trsm_prepare(p->base.n, u->s.L, p->base.n, u->s.T_L);
+    if (p->O) memcpy(u->s.a, p->a, (size_t)(p->O * u->s.C) * sizeof(double));
+    return take_q(u) ? ANYGP_OK
+                     : fail_with(e, ANYGP_ERR_FILE, "the model's factors are not valid; its file is damaged");
+}
+
+static anygp_status update_open(const model_ops *self, const posterior *p, const likelihood *l, void **state,
+                                anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    svgp_update *u = calloc(1, sizeof *u);
+    (void)self;
+    if (!u) return fail_memory(e, "the update", sizeof *u);
+    u->from = (const svgp_posterior *)p;
+    u->report.upper = NAN;
+    if (l)
+        u->like = *l;
+    else
+        TRY_DONE(gaussian_of(p, &u->like, e));
+    TRY_DONE(view_hyper(u, e));
+    TRY_DONE(prepare(u, e));
+done:
+    if (ANYGP_FAILED(status))
+        update_close(u);
+    else
+        *state = u;
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- rows */
+
+static void keep_prior(svgp_update *u)
+{
+    double *Lambda = u->Lambda, *theta = u->theta;
+    for (int64_t i = 0; i < u->s.C * u->s.K; i++) {
+        const svgp_q *q = &u->s.q[i];
+        memcpy(Lambda, q->Lambda, (size_t)(q->M * q->M) * sizeof(double));
+        memcpy(theta, q->theta, (size_t)q->M * sizeof(double));
+        Lambda += q->M * q->M, theta += q->M;
+    }
+}
+
+/* How far the means have moved, relative to their size. */
+static double moved(const svgp_update *u, const double *before)
+{
+    double change = 0, size = 1e-300;
+    for (int64_t i = 0; i < u->s.Mt * u->s.C; i++) {
+        change = fmax(change, fabs(u->s.m[i] - before[i]));
+        size = fmax(size, fabs(u->s.m[i]));
+    }
+    return change / size;
+}
+
+static anygp_status absorb(svgp_update *u, driver *d, anygp_error *e)
+{
+    double *before = mem_doubles(u->s.Mt, u->s.C);
+    anygp_status status = before ? ANYGP_OK : fail_memory(e, "the update", 8.0 * (double)(u->s.Mt * u->s.C));
+    bool exact = u->s.gaussian && u->s.K == 1;
+    keep_prior(u);
+    for (int k = 0; !ANYGP_FAILED(status) && k < ROUNDS_MOST; k++) {
+        u->s.random = (random_stream){0, RANDOM_LIKELIHOOD, (uint64_t)k};
+        if (u->s.O) memcpy(u->s.mean_m, u->s.m, (size_t)(u->s.Mt * u->s.C) * sizeof(double));
+        memcpy(before, u->s.m, (size_t)(u->s.Mt * u->s.C) * sizeof(double));
+        status = driver_stat(d, &u->s, 0, NULL, 1, u->stat, e);
+        if (ANYGP_FAILED(status)) break;
+        svgp_stat stat = svgp_stat_place(&u->s, u->stat);
+        if (k == 0) u->report.after += *stat.value;
+        if (!svgp_move_from(&u->s, &stat, exact ? 1 : RHO, u->Lambda, u->theta))
+            status = fail_with(e, ANYGP_ERR_NUMERIC, "the new rows lead to a precision that is not positive definite");
+        if (exact || moved(u, before) < CLOSE) break;
+    }
+    free(before);
+    return status;
+}
+
+static anygp_status update_add(void *state, int64_t n, const double *X, const double *y, const double *w,
+                               const int64_t *ids, anygp_error *e)
+{
+    enum { PIECES = 8 };
+    svgp_update *u = state;
+    int64_t start[PIECES + 1];
+    row_blocks *b = NULL;
+    driver *d = NULL;
+    anygp_status status = ANYGP_OK;
+    (void)ids;
+    for (int64_t i = 0; i <= PIECES; i++) start[i] = n * i / PIECES;
+    TRY_DONE(blocks_of_arrays(PIECES, start, u->s.D, u->like.columns, X, y, w, &b, e));
+    TRY_DONE(driver_open(&svgp_rows, b, comm_self(), 0, &d, e));
+    TRY_DONE(absorb(u, d, e));
+    u->report.rows += b->total;
+done:
+    driver_close(d);
+    blocks_free(b);
+    return status;
+}
+
+static double update_held(const void *state) { return (void)state, 0; }
+
+/* before and after: what the new rows add to the bound at the q that had not seen them. */
+static anygp_status update_finish(void *state, posterior **out, update_report *r, anygp_error *e)
+{
+    svgp_update *u = state;
+    if (u->s.O) memcpy(u->s.mean_m, u->s.m, (size_t)(u->s.Mt * u->s.C) * sizeof(double));
+    TRY(svgp_posterior_new(&u->s, 0, out, e));
+    *r = u->report;
+    return ANYGP_OK;
+}
+
+const update_ops svgp_updates = {
+    .open = update_open, .add = update_add, .held = update_held, .finish = update_finish, .close = update_close};

@@ -1,0 +1,127 @@
+# Collapsed variational bounds: every command, what they equal, how bounds lie around the evidence, sets of inducing inputs.
+. "$(dirname "$0")/lib.sh"
+models='vfe pep vfe_tight solve_collapsed odvgp_collapsed'
+anygp simulate --rows 300 --inputs 2 -o all.csv
+head -n 241 all.csv >train.csv
+sed '2,241d' all.csv >test.csv
+cut -d, -f1,2 train.csv >inputs.csv
+head -n 21 inputs.csv >first.csv
+sed -n '1p;22,31p' inputs.csv >second.csv
+(cat first.csv && sed 1d second.csv) >both.csv
+fixed=(--fix all --kernel 'matern32(variance=1,lengthscale=0.3)' --noise 0.05 --prior none)
+
+# A fit without learning, its predictions at other rows and its objective: NAME.p and NAME.value.
+fit_fixed() { # NAME OPTIONS...
+    anygp fit train.csv -q -o "$1.agp" "${fixed[@]}" --json "${@:2}" >"$1.json" || return 1
+    json_number value <"$1.json" >"$1.value" && anygp predict "$1.agp" test.csv >"$1.p"
+}
+same_model() { close "$1.value" "$2.value" "$3" && close "$1.p" "$2.p" "$3"; } # NAME NAME TOLERANCE
+# Numbers in the files named rise by more than rounding.
+rising() { cat "$@" | awk 'NR > 1 && !($1 > last) { print last, $1; exit 1 } { last = $1 }'; }
+
+every_model_fits_and_is_used() {
+    local m
+    for m in $models vfe+ pep+ 'pep(alpha=0.3)' 'pep(alpha=0.3)+'; do
+        fits train.csv --model "$m" --inducing 24 --iters 8 || { echo "model $m"; return 1; }
+        anygp info fits.agp | grep -qF "$m, 24 inducing inputs" || { echo "info of $m"; return 1; }
+        anygp eval fits.agp test.csv --json >e.json && finite e.json && awk -v e="$(json_number rmse <e.json)" 'BEGIN { exit !(e < 0.5) }' || { echo "eval of $m"; cat e.json; return 1; }
+        anygp predict fits.agp test.csv --samples 3 >s.csv && finite s.csv && [ "$(wc -l <s.csv)" = 61 ] || { echo "predict of $m"; return 1; }
+    done
+}
+inducing_inputs_are_learned_unless_they_are_fixed() {
+    local m
+    for m in vfe pep vfe_tight 'pep(alpha=0.2)'; do
+        anygp fit train.csv -q -o a.agp --model "$m" --inducing 10 --prior none --fix inducing --json | json_number value >a.txt &&
+            anygp fit train.csv -q -o b.agp --model "$m" --inducing 10 --prior none --json | json_number value >b.txt || return 1
+        paste a.txt b.txt | awk '{ print; exit !($2 > $1 + 1) }' || { echo "model $m"; return 1; }
+    done
+}
+objective_never_falls() {
+    local m
+    for m in $models; do
+        anygp fit train.csv -q -o a.agp --model $m --inducing 12 --prior none --iters 60 --trace t.csv >/dev/null || return 1
+        awk -F, 'NR > 2 && $3 < last { print; exit 1 } NR > 1 { last = $3 }' t.csv || { echo "model $m"; return 1; }
+    done
+}
+text_columns_keep_their_levels() {
+    awk 'BEGIN { print "a,t,y"; for (i = 0; i < 90; i++) print i / 10 "," substr("uvw", i % 3 + 1, 1) "," sin(i / 10) + i % 3 }' >text.csv
+    local m
+    for m in vfe pep solve_collapsed; do fits text.csv --model $m --inducing 12 --iters 30 && anygp eval fits.agp text.csv --json | json_number rmse | awk '{ print; exit !($1 < 0.2) }' || { echo "model $m"; return 1; }; done
+}
+ends_of_pep_are_vfe_and_fitc() {
+    fit_fixed vfe --model vfe --inducing 15 && fit_fixed zero --model 'pep(alpha=0)' --inducing 15 && same_model vfe zero 1e-12 &&
+        fit_fixed fitc --model fitc --inducing 15 && fit_fixed one --model 'pep(1)' --inducing 15 && same_model fitc one 1e-12 &&
+        fit_fixed half --model 'pep(alpha=.5)' --inducing 15 && fit_fixed pep --model pep --inducing 15 && same_model half pep 1e-12 &&
+        rising vfe.value half.value fitc.value && anygp info half.agp | grep -qF 'pep(alpha=0.5), 15 inducing'
+}
+vfe_predicts_as_dtc() { fit_fixed vfe --model vfe --inducing 15 && fit_fixed dtc --model dtc --inducing 15 && close vfe.p dtc.p 1e-12; }
+one_epoch_of_steps_is_the_batch_model() {
+    local m
+    for m in vfe pep; do fit_fixed batch --model $m --inducing 20 --blocks 8 && fit_fixed steps --model $m+ --inducing 20 --blocks 8 && close batch.p steps.p 1e-6 || { echo "model $m"; return 1; }; done
+}
+inducing_inputs_at_all_rows_give_the_exact_model() {
+    local m
+    fit_fixed exact --model exact || return 1
+    for m in $models; do
+        fit_fixed $m --model $m --inducing-from inputs.csv --inducing 240 --jitter 1e-12 || return 1
+        case $m in *_collapsed) continue ;; esac
+        same_model exact $m 1e-6 || { echo "model $m"; return 1; }
+    done
+}
+bounds_lie_in_their_order_around_the_evidence() {
+    fit_fixed exact --model exact && fit_fixed first --model vfe --inducing-from first.csv && fit_fixed odvgp --model odvgp_collapsed --inducing-from both.csv --inducing 20+10 &&
+        fit_fixed solve --model solve_collapsed --inducing-from both.csv --inducing 20+10 && fit_fixed both --model vfe --inducing-from both.csv &&
+        fit_fixed tight --model vfe_tight --inducing-from both.csv && json_number upper <both.json >upper.value &&
+        rising first.value odvgp.value solve.value both.value tight.value exact.value upper.value || return 1
+    json_number tighter <both.json >a && close a tight.value 1e-9 && json_number upper <solve.json >b && close b upper.value 1e-9
+}
+info_says_how_far_the_evidence_can_be() {
+    fit_fixed vfe --model vfe --inducing 15 && anygp info vfe.agp | grep -q 'log evidence  *between -*[0-9.]* and -*[0-9.]* at these parameters' &&
+        anygp info vfe.agp --json | json_number upper >a && json_number upper <vfe.json >b && cmp a b || return 1
+    fit_fixed pep --model pep --inducing 15 && ! anygp info pep.agp | grep -q 'log evidence  *between' && anygp info pep.agp --json | grep -q '"upper": null'
+}
+one_set_is_vfe_and_more_sets_change_the_variance_alone() {
+    fit_fixed vfe --model vfe --inducing-from both.csv && fit_fixed one --model solve_collapsed --inducing-from both.csv --inducing 30+1 && same_model vfe one 1e-9 || return 1
+    fit_fixed solve --model solve_collapsed --inducing-from both.csv --inducing 1e1+10+10 && fit_fixed less --model solve_collapsed --inducing-from both.csv --inducing 10+10+2 && same_model less solve 1e-12 || return 1
+    cut -d, -f1 vfe.p >a && cut -d, -f1 solve.p >b && close a b 1e-9 && ! close vfe.p solve.p 1e-6 >/dev/null
+}
+new_rows_can_be_added() {
+    local m
+    (head -n 1 train.csv && sed -n '202,241p' train.csv) >more.csv
+    for m in vfe 'pep(alpha=0.3)' solve_collapsed odvgp_collapsed; do
+        anygp fit train.csv -q -o all.agp --model "$m" --inducing-from both.csv "${fixed[@]}" --standardize none --json | json_number value >a.value &&
+            head -n 201 train.csv >some.csv && anygp fit some.csv -q -o some.agp --model "$m" --inducing-from both.csv "${fixed[@]}" --standardize none >/dev/null && anygp update some.agp more.csv -q -o new.agp >/dev/null &&
+            anygp info new.agp --json | json_number value >b.value && close a.value b.value 1e-8 || { echo "value of $m"; return 1; }
+        anygp predict all.agp test.csv >a.p && anygp predict new.agp test.csv >b.p && close a.p b.p 1e-7 || { echo "model $m"; return 1; }
+    done
+    anygp info all.agp --json | json_number upper >a && anygp info new.agp --json | json_number upper >b && close a b 1e-7
+}
+memory_does_not_grow_with_the_rows() {
+    anygp simulate --rows 60000 --inputs 2 -o long.npy && anygp fit long.npy -q -o a.agp --model vfe --inducing 32 --iters 2 --memory 20M >/dev/null && anygp info a.agp | grep -q '60000 rows'
+}
+what_makes_no_sense_is_refused() {
+    refuses 'is not a whole number from 1, or several' fit train.csv -o no.agp --model solve_collapsed --inducing 8+ &&
+        refuses 'is not a whole number from 1, or several' fit train.csv -o no.agp --model solve_collapsed --inducing 8+0 &&
+        refuses 'inducing inputs of vfe are in one set' fit train.csv -o no.agp --model vfe --inducing 8+8 &&
+        refuses 'is not of the form pep.alpha=0.5.' fit train.csv -o no.agp --model 'pep(alpha)' &&
+        refuses 'from 0 .vfe. to 1 .fitc.' fit train.csv -o no.agp --model 'pep(alpha=2)' &&
+        refuses 'has no anytime variant' fit train.csv -o no.agp --model solve_collapsed+ &&
+        refuses "'solve_collapsed' cannot be part" fit train.csv -o no.agp --model 'combine(solve_collapsed=1)' &&
+        refuses "'vfe_tight' cannot be part" fit train.csv -o no.agp --model 'combine(vfe_tight=1)'
+}
+
+check every_model_fits_and_is_used
+check inducing_inputs_are_learned_unless_they_are_fixed
+check objective_never_falls
+check text_columns_keep_their_levels
+check ends_of_pep_are_vfe_and_fitc
+check vfe_predicts_as_dtc
+check one_epoch_of_steps_is_the_batch_model
+check inducing_inputs_at_all_rows_give_the_exact_model
+check bounds_lie_in_their_order_around_the_evidence
+check info_says_how_far_the_evidence_can_be
+check one_set_is_vfe_and_more_sets_change_the_variance_alone
+check new_rows_can_be_added
+check memory_does_not_grow_with_the_rows
+check what_makes_no_sense_is_refused
+finish

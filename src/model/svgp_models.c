@@ -159,6 +159,24 @@ static void move_noise(svgp_state *q, const hyper *h, double rho)
     }
 }
 
+/* The noise alone, while the rest stands. */
+static anygp_status settle_noise(svgp_state *q, hyper *h, const svgp_stat *stat, const step_context *now,
+                                 anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    size_t bytes = (size_t)h->free * sizeof(double);
+    memset(q->gp, 0, (size_t)hyper_size(h) * sizeof(double));
+    memcpy(q->gp + hyper_kernel_params(h), stat->like, (size_t)h->likes * sizeof(double));
+    hyper_chain(h, q->gp, q->gu);
+    hyper_log_prior(h, q->gu);
+    memcpy(q->before, q->u, bytes);
+    move_noise(q, h, now->rho);
+    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->u, e));
+    hyper_unpack(h, q->u);
+    svgp_take_values(&q->s, h);
+    return ANYGP_OK;
+}
+
 /* Where q_t is at home, for ivsgpr. */
 static void remember(svgp_state *q, const hyper *h)
 {
@@ -288,7 +306,8 @@ static anygp_status svgp_step(void *state, hyper *h, const step_context *c, doub
     if (learn && !svgp_gradient(&q->s, &stat, q->gp)) return fail_memory(e, "kernel tiles", 0);
     TRY(move_q(q, c, &stat, *value, e));
     if (q->s.O) TRY(move_a(q, c, e));
-    return learn ? move_hyper(q, h, c, e) : ANYGP_OK;
+    if (learn) return move_hyper(q, h, c, e);
+    return c->settle && q->s.gaussian && h->free > 0 ? settle_noise(q, h, &stat, c, e) : ANYGP_OK;
 }
 
 static anygp_status svgp_bound(void *state, const hyper *h, double *value, anygp_error *e)

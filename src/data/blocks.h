@@ -15,6 +15,7 @@ typedef struct row_block {
     const double *X; /* n x D, row-major, model units */
     const double *y; /* n x Q, row-major, model units: the targets, and what they were exposed to */
     const double *w; /* n: the row counts so many times; all > 0 */
+    int64_t first;   /* of a piece of a block: the number of its first row in the block; else 0 */
 } row_block;
 
 /* Memory for one block, each thread its own; {0} to begin with. */

@@ -40,7 +40,7 @@ static anygp_status joined_get(row_blocks *b, int64_t i, block_buffer *buffer, r
         memcpy(X + to * D, j->X + from * D, (size_t)D * sizeof *X);
         y[to] = j->y[from], w[to] = j->w[from];
     }
-    *out = (row_block){i, old.n + added, X, y, w};
+    *out = (row_block){.index = i, .n = old.n + added, .X = X, .y = y, .w = w};
 done:
     block_buffer_clear(&below);
     return status;

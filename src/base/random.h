@@ -15,6 +15,8 @@ typedef enum random_use {
     RANDOM_SPLIT,
     RANDOM_BLOCKS,
     RANDOM_STEP,
+    RANDOM_BASES,
+    RANDOM_COLUMNS,
     RANDOM_TEST = 1000
 } random_use;
 

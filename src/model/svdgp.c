@@ -10,18 +10,6 @@
 
 /* ----------------------------------------------------------------------------------- open, clear */
 
-static anygp_status init_likelihoods(svdgp *s, const problem *p, anygp_error *e)
-{
-    s->targets = p->targets > 0 ? p->targets : 1;
-    s->C = s->targets * (p->likelihood ? p->likelihood->latents : 1);
-    s->noise = mem_zeroed(s->targets, sizeof *s->noise);
-    s->likelihood = p->likelihood ? mem_alloc(s->targets, sizeof *s->likelihood) : NULL;
-    if (!s->noise || (p->likelihood && !s->likelihood))
-        return fail_memory(e, "the likelihoods", (double)s->targets * sizeof *s->likelihood);
-    for (int64_t t = 0; s->likelihood && t < s->targets; t++) s->likelihood[t] = *p->likelihood;
-    return ANYGP_OK;
-}
-
 static anygp_status init_latents(svdgp *s, anygp_error *e)
 {
     s->L = calloc((size_t)s->C, sizeof *s->L);
@@ -33,23 +21,43 @@ static anygp_status init_latents(svdgp *s, anygp_error *e)
     return ANYGP_OK;
 }
 
-anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool dual, anygp_error *e)
+anygp_status svdgp_init_bare(svdgp *s, const basis *mean, int64_t D, int64_t C, bool rbf, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    *s = (svdgp){.mean = p->mean, .D = kernel_inputs(k), .p = p->mean->p, .dual = dual};
+    *s = (svdgp){.mean = mean, .D = D, .p = mean->p, .C = C, .targets = 1, .widths = rbf};
+    TRY_DONE(functions_init(&s->f, D, e));
+    TRY_DONE(init_latents(s, e));
+    s->a.width = s->trend.width = C;
+    s->alpha.width = s->alpha_width.width = s->beta.width = s->beta_width.width = D;
+    TRY_DONE(segment_append(&s->trend, s->p, NULL, e));
+    for (int64_t c = 0; c < C; c++) TRY_DONE(segment_append(&s->L[c], s->p * (s->p + 1) / 2, NULL, e));
+done:
+    if (ANYGP_FAILED(status)) svdgp_clear(s);
+    return status;
+}
+
+static anygp_status init_likelihoods(svdgp *s, const problem *p, anygp_error *e)
+{
+    s->noise = mem_zeroed(s->targets, sizeof *s->noise);
+    s->likelihood = p->likelihood ? mem_alloc(s->targets, sizeof *s->likelihood) : NULL;
+    if (!s->noise || (p->likelihood && !s->likelihood))
+        return fail_memory(e, "the likelihoods", (double)s->targets * sizeof *s->likelihood);
+    for (int64_t t = 0; s->likelihood && t < s->targets; t++) s->likelihood[t] = *p->likelihood;
+    return ANYGP_OK;
+}
+
+anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool dual, anygp_error *e)
+{
+    int64_t targets = p->targets > 0 ? p->targets : 1, latents = p->likelihood ? p->likelihood->latents : 1;
+    *s = (svdgp){0};
     if (kernel_has_white(k))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "svdgp's likelihood has the noise; take white out of the kernel");
-    TRY_DONE(functions_init(&s->f, s->D, e));
+    TRY(svdgp_init_bare(s, p->mean, kernel_inputs(k), targets * latents, false, e));
+    s->targets = targets, s->dual = dual;
     s->widths = kernel_as_rbf(k, s->f.length);
     s->alpha_widths = s->widths && !dual;
     s->precondition = !dual && kernel_stationary(k);
-    TRY_DONE(init_likelihoods(s, p, e));
-    TRY_DONE(init_latents(s, e));
-    s->a.width = s->trend.width = s->C;
-    s->alpha.width = s->alpha_width.width = s->beta.width = s->beta_width.width = s->D;
-    TRY_DONE(segment_append(&s->trend, s->p, NULL, e));
-    for (int64_t c = 0; c < s->C; c++) TRY_DONE(segment_append(&s->L[c], s->p * (s->p + 1) / 2, NULL, e));
-done:
+    anygp_status status = init_likelihoods(s, p, e);
     if (ANYGP_FAILED(status)) svdgp_clear(s);
     return status;
 }
@@ -177,7 +185,7 @@ static bool factor_latent(svdgp *s, int64_t c)
 
 static void take_likelihood(svdgp *s, const double *like)
 {
-    for (int64_t t = 0; t < s->targets; t++) {
+    for (int64_t t = 0; like && t < s->targets; t++) {
         if (!s->likelihood)
             s->noise[t] = like[t];
         else

@@ -89,6 +89,8 @@ static inline function_set svdgp_beta(const svdgp *s)
     return (function_set){s->beta.rows, s->beta.x, s->widths ? s->beta_width.x : NULL};
 }
 
+/* Without bases, likelihood or a way to learn. */
+anygp_status svdgp_init_bare(svdgp *s, const basis *mean, int64_t D, int64_t C, bool rbf, anygp_error *e);
 anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool dual, anygp_error *e);
 void svdgp_clear(svdgp *s); /* accepts a half-built one */
 
@@ -96,7 +98,8 @@ void svdgp_clear(svdgp *s); /* accepts a half-built one */
 anygp_status svdgp_add_alpha(svdgp *s, int64_t count, const double *Z, anygp_error *e);
 anygp_status svdgp_add_beta(svdgp *s, int64_t count, const double *Z, double small, anygp_error *e);
 
-/* Everything that all rows share; to be called whenever parameters have changed.  like[likes]: of all targets. */
+/* Everything that all rows share; to be called whenever parameters have changed.  like[likes]: of all targets; NULL: no pass over
+   rows will follow. */
 anygp_status svdgp_prepare(svdgp *s, kernel *k, int64_t likes, const double *like, anygp_error *e);
 
 /* ------------------------------------------------------------------- sums over rows [svdgp_rows.c] */
@@ -123,7 +126,8 @@ bool svdgp_marginal(const svdgp *s, int64_t n, const double *X, int64_t ldx, dou
 /* Takes KL_beta off the value and turns the sums of a pass into gradients in place:  S of each latent becomes L's (square, lower
    triangle), beta, widths and kernel get their share of K_beta.  False: no memory. */
 bool svdgp_head(svdgp *s, double *stat);
-/* KL_beta + |trend|^2 / 2 */
+/* (log|H| - Mt + tr H^-1) / 2 of latent c; of all of them, with |trend|^2 / 2. */
+double svdgp_kl_latent(const svdgp *s, int64_t c);
 double svdgp_kl_covariance(const svdgp *s);
 /* a'K_alpha a / 2 with gradients from `count` columns of K_alpha, times `scale` = M_alpha / count; takes them off stat.  NULL: all
    columns.  stat NULL: the value alone. */

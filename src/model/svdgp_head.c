@@ -15,7 +15,7 @@
 /* ----------------------------------------------------------------------------------- covariance */
 
 /* log|H| / 2 - (Mt - tr H^-1) / 2; H^-1 = J^-T J^-1. */
-static double kl_latent(const svdgp *s, int64_t c)
+double svdgp_kl_latent(const svdgp *s, int64_t c)
 {
     int64_t Mt = s->Mt;
     double *inverse = s->work[0], trace = 0;
@@ -29,7 +29,7 @@ static double kl_latent(const svdgp *s, int64_t c)
 double svdgp_kl_covariance(const svdgp *s)
 {
     double sum = 0.5 * la_dot(s->p * s->C, s->trend.x, s->trend.x);
-    for (int64_t c = 0; c < s->C; c++) sum += kl_latent(s, c);
+    for (int64_t c = 0; c < s->C; c++) sum += svdgp_kl_latent(s, c);
     return sum;
 }
 

@@ -132,5 +132,7 @@ double svdgp_kl_covariance(const svdgp *s);
 /* a'K_alpha a / 2 with gradients from `count` columns of K_alpha, times `scale` = M_alpha / count; takes them off stat.  NULL: all
    columns.  stat NULL: the value alone. */
 bool svdgp_kl_mean(const svdgp *s, int64_t count, const int64_t *columns, double scale, double *value, double *stat);
+/* Last of all, where there is a preconditioner: the kernel's gradient through a = a0 / k(x, x), L = L0 / k(x, x). */
+void svdgp_pull_scale(const svdgp *s, double *stat);
 
 #endif

@@ -91,6 +91,17 @@ bool svdgp_head(svdgp *s, double *stat)
     return !s->learn || pull_K(s, Kbar, stat);
 }
 
+void svdgp_pull_scale(const svdgp *s, double *stat)
+{
+    svdgp_layout o = svdgp_layout_of(s);
+    double sum = la_dot(svdgp_Ma(s) * s->C, s->coefficient, stat + o.a);
+    for (int64_t c = 0; c < s->C; c++)
+        for (int64_t j = 0; j < s->Mt; j++)
+            sum += la_dot(s->Mt - j, s->factor[c] + j + j * s->Mt, stat + o.S + c * s->Mt * s->Mt + j + j * s->Mt);
+    double g = -sum / s->scale;
+    kernel_diag_reverse(s->kernel, 1, s->f.origin, s->D, &g, stat + o.kernel, NULL, 0);
+}
+
 /* ----------------------------------------------------------------------------------------- mean */
 
 /* The sampled bases: places, widths and coefficients, C of each. */

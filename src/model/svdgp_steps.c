@@ -54,17 +54,6 @@ static anygp_status sampled_columns(svdgp_state *q, const step_context *c, anygp
 
 /* ------------------------------------------------------------------------------------------- steps */
 
-/* Through a = a0 / scale, L = L0 / scale, scale = k(x, x). */
-static void pull_scale(const svdgp *s, const svdgp_layout *o, double *stat)
-{
-    double sum = la_dot(svdgp_Ma(s) * s->C, s->coefficient, stat + o->a);
-    for (int64_t c = 0; c < s->C; c++)
-        for (int64_t j = 0; j < s->Mt; j++)
-            sum += la_dot(s->Mt - j, s->factor[c] + j + j * s->Mt, stat + o->S + c * s->Mt * s->Mt + j + j * s->Mt);
-    double g = -sum / s->scale;
-    kernel_diag_reverse(s->kernel, 1, s->f.origin, s->D, &g, stat + o->kernel, NULL, 0);
-}
-
 static anygp_status step_hyper(svdgp_state *q, hyper *h, double rate, anygp_error *e)
 {
     const svdgp_layout o = svdgp_layout_of(&q->s);
@@ -122,7 +111,7 @@ static anygp_status step_sga(svdgp_state *q, hyper *h, const step_context *c, do
     TRY(sampled_columns(q, c, e));
     *value = q->stat[o.value];
     if (!isfinite(*value)) return fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
-    if (s->precondition) pull_scale(s, &o, q->stat);
+    if (s->precondition) svdgp_pull_scale(s, q->stat);
     TRY(step_segment(&s->a, rate, q->stat + o.a, 1 / s->scale, e));
     TRY(step_segment(&s->trend, rate, q->stat + o.trend, 1, e));
     if (s->places) TRY(step_segment(&s->alpha, rate, q->stat + o.alpha, 1, e));

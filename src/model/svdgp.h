@@ -123,8 +123,8 @@ bool svdgp_marginal(const svdgp *s, int64_t n, const double *X, int64_t ldx, dou
 
 /* ----------------------------------------------------------------------------- KL [svdgp_head.c] */
 
-/* Takes KL_beta off the value and turns the sums of a pass into gradients in place:  S of each latent becomes L's (square, lower
-   triangle), beta, widths and kernel get their share of K_beta.  False: no memory. */
+/* Takes KL_beta off the value and turns the sums of a pass into gradients in place: S of each latent becomes L's (square, lower
+   triangle; not in dual), beta, widths and kernel get their share of K_beta.  False: no memory. */
 bool svdgp_head(svdgp *s, double *stat);
 /* (log|H| - Mt + tr H^-1) / 2 of latent c; of all of them, with |trend|^2 / 2. */
 double svdgp_kl_latent(const svdgp *s, int64_t c);

@@ -33,22 +33,29 @@ double svdgp_kl_covariance(const svdgp *s)
     return sum;
 }
 
-/* L's gradient into S's place; adds to Kbar (both triangles).  Y = L H^-1. */
-static void pull_latent(const svdgp *s, int64_t c, double *S, double *Kbar)
+/* Adds R (S - K / 2) R = W'(W (S - K / 2) W') W to Kbar, both triangles. */
+static void add_Kbar(const svdgp *s, int64_t c, const double *S, double *Kbar)
 {
     int64_t Mt = s->Mt;
-    const double *L = s->factor[c], *J = s->J[c], *W = s->W[c];
-    double *Y = s->work[0], *T = s->work[1], *Q = s->work[2];
-    memcpy(Y, L, (size_t)(Mt * Mt) * sizeof *Y);
-    la_trsm(LA_RIGHT, LA_T, Mt, Mt, 1, J, Mt, Y, Mt);
-    la_trsm(LA_RIGHT, LA_N, Mt, Mt, 1, J, Mt, Y, Mt);
-    /* S - K / 2, between two W: R (S - K / 2) R = W'(W (S - K/2) W') W */
+    const double *W = s->W[c];
+    double *T = s->work[1], *Q = s->work[2];
     for (int64_t i = 0; i < Mt * Mt; i++) T[i] = S[i] - 0.5 * s->K[i];
     la_gemm(LA_N, LA_N, Mt, Mt, Mt, 1, W, Mt, T, Mt, 0, Q, Mt);
     la_gemm(LA_N, LA_T, Mt, Mt, Mt, 1, Q, Mt, W, Mt, 0, T, Mt);
     la_gemm(LA_T, LA_N, Mt, Mt, Mt, 1, W, Mt, T, Mt, 0, Q, Mt);
     la_gemm(LA_N, LA_N, Mt, Mt, Mt, 1, Q, Mt, W, Mt, 1, Kbar, Mt);
-    /* -2 P'S Y - K Y (I - H^-1), with P'X = X - K Y (L'X) and Y (I - H^-1) = Y (L'K Y) */
+}
+
+/* L's gradient into S's place: with Y = L H^-1, T = S Y and Q = K Y it is -2 P'T - Q (I - H^-1), and P'T = T - Q L'T,
+   I - H^-1 = L'Q. */
+static void pull_L(const svdgp *s, int64_t c, double *S)
+{
+    int64_t Mt = s->Mt;
+    const double *L = s->factor[c], *J = s->J[c];
+    double *Y = s->work[0], *T = s->work[1], *Q = s->work[2];
+    memcpy(Y, L, (size_t)(Mt * Mt) * sizeof *Y);
+    la_trsm(LA_RIGHT, LA_T, Mt, Mt, 1, J, Mt, Y, Mt);
+    la_trsm(LA_RIGHT, LA_N, Mt, Mt, 1, J, Mt, Y, Mt);
     la_gemm(LA_N, LA_N, Mt, Mt, Mt, 1, S, Mt, Y, Mt, 0, T, Mt);
     la_gemm(LA_N, LA_N, Mt, Mt, Mt, 1, s->K, Mt, Y, Mt, 0, Q, Mt);
     memcpy(S, T, (size_t)(Mt * Mt) * sizeof *S);
@@ -87,7 +94,11 @@ bool svdgp_head(svdgp *s, double *stat)
     la_axpy(s->p * s->C, -1, s->trend.x, stat + o.trend);
     double *Kbar = s->work[3];
     memset(Kbar, 0, (size_t)(s->Mt * s->Mt) * sizeof *Kbar);
-    for (int64_t c = 0; c < s->C; c++) pull_latent(s, c, stat + o.S + c * s->Mt * s->Mt, Kbar);
+    for (int64_t c = 0; c < s->C; c++) {
+        double *S = stat + o.S + c * s->Mt * s->Mt;
+        if (s->learn) add_Kbar(s, c, S, Kbar);
+        if (!s->dual) pull_L(s, c, S);
+    }
     return !s->learn || pull_K(s, Kbar, stat);
 }
 

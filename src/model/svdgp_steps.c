@@ -156,7 +156,7 @@ static anygp_status step_dual(svdgp_state *q, hyper *h, const step_context *c, b
     TRY_DONE(sampled_bases(q, c, &n, &bases, &weight, e));
     double rho = grew || !(c->rho > 0) ? 1 : c->rho;
     TRY_DONE(svdgp_natural_step(s, q->stat + o.S, 1 - rho, rho, e));
-    if (!svdgp_head(s, q->stat)) TRY_DONE(fail_memory(e, "kernel tiles", 0)); /* S is not S any more */
+    if (!svdgp_head(s, q->stat)) TRY_DONE(fail_memory(e, "kernel tiles", 0));
     *value = q->stat[o.value];
     TRY_DONE(svdgp_dual_step(s, n, bases, q->stat + o.own, weight, quadratic(s), e));
     TRY_DONE(step_beta(q, c->rate, &o, e));

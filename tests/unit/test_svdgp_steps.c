@@ -220,6 +220,7 @@ static void the_same_seed_gives_the_same_bits_and_a_restored_run_goes_on(void **
         take_steps(&whole, 2, 9), take_steps(&again, 2, 9), take_steps(&resumed, 2, 9);
         check_same_bits(&whole, &again);
         check_same_bits(&whole, &resumed);
+        assert_int_equal(models[m]->steps->arrays(whole.state, list), 1);
         list[0].rows = 5;
         assert_int_equal(models[m]->steps->restore(again.state, &again.f.h, list, 1, &e), ANYGP_ERR_FILE);
         run_close(&whole), run_close(&again), run_close(&resumed);

@@ -147,6 +147,43 @@ static void dual_steps_end_where_the_bounds_gradient_in_a_vanishes(void **unused
     run_close(&r);
 }
 
+static double bound_at(void *ctx, const double *value)
+{
+    run *r = ctx;
+    anygp_error e;
+    double bound;
+    hyper_set(&r->f.h, (int64_t)value[1], *value);
+    assert_int_equal(r->model->steps->bound(r->state, &r->f.h, &bound, &e), ANYGP_OK);
+    return bound;
+}
+
+/* The rows of a batch that are bases stand for the columns of K_alpha; over all rows they are all of them. */
+static void gradients_in_dual_equal_central_differences_of_the_bound(void **unused)
+{
+    (void)unused;
+    FOR_EACH_CASE(v)
+    {
+        run r;
+        anygp_error e;
+        run_open(&r, &model_svdgp, v, ROWS, 3);
+        for (int t = 0; t < 4; t++) run_step(&r, t, false, false, 0);
+        svdgp *s = &r.state->s;
+        s->gradient = s->learn = true;
+        assert_int_equal(svdgp_prepare(s, r.f.h.kernel, r.f.h.likes, r.f.h.like, &e), ANYGP_OK);
+        svdgp_layout o = svdgp_layout_of(s);
+        double *stat = malloc((size_t)o.size * sizeof *stat);
+        assert_int_equal(driver_stat(r.state->driver, s, 0, NULL, 1, stat, &e), ANYGP_OK);
+        assert_true(svdgp_head(s, stat));
+        for (int64_t i = 0; i < r.f.h.count; i++) {
+            double x[2] = {hyper_get(&r.f.h, i), (double)i}, slope = central_difference(bound_at, &r, x, 0, 1e-5);
+            hyper_set(&r.f.h, i, x[0]);
+            check_close(i < s->params ? stat[o.kernel + i] : stat[o.like + i - s->params], slope, 2e-7);
+        }
+        free(stat);
+        run_close(&r);
+    }
+}
+
 /* With every row a basis of both kinds nothing is lost: the bound is the evidence, the posterior the exact one. */
 static void with_all_rows_as_bases_the_posterior_is_exact(void **unused)
 {
@@ -384,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_covariance_bases_the_mean_is_kernel_ridge_regression),
         cmocka_unit_test(dual_steps_end_where_the_bounds_gradient_in_a_vanishes),
+        cmocka_unit_test(gradients_in_dual_equal_central_differences_of_the_bound),
         cmocka_unit_test(with_all_rows_as_bases_the_posterior_is_exact),
         cmocka_unit_test(learning_raises_the_bound),
         cmocka_unit_test(the_same_seed_gives_the_same_bits_and_a_restored_run_goes_on),

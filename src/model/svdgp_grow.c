@@ -60,9 +60,11 @@ anygp_status svdgp_grow(svdgp_state *q, const step_context *c, bool *grew, anygp
 {
     svdgp *s = &q->s;
     int64_t a = q->Ma - svdgp_Ma(s), b = q->Mb - svdgp_Mb(s), most = s->dual ? INT64_MAX : AT_ONCE;
+    int64_t rows = (c->which ? c->count : q->problem->blocks->count) * q->problem->blocks->largest;
     gathered g = {.room = 4 * (q->Ma + q->Mb)};
     anygp_status status = ANYGP_OK;
-    *grew = b > 0 || svdgp_Ma(s) == 0;
+    if (g.room > rows) g.room = rows;
+    *grew = svdgp_Ma(s) == 0;
     if (a <= 0 && b <= 0) return ANYGP_OK;
     if (a > most) a = most;
     if (b > most) b = most;
@@ -70,6 +72,7 @@ anygp_status svdgp_grow(svdgp_state *q, const step_context *c, bool *grew, anygp
     TRY_DONE(add_alpha(s, &g, a, e));
     for (int64_t k = 0; k < b && k < g.n; k++)
         TRY_DONE(svdgp_add_beta(s, 1, g.X + g.order[g.n - 1 - k] * s->D, SVDGP_SMALL, e));
+    *grew |= b > 0 && g.n > 0;
 done:
     gathered_clear(&g);
     return status;

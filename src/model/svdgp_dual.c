@@ -68,7 +68,7 @@ static bool block_K(const svdgp *s, const dual_work *w, int64_t i0, int64_t rows
     return true;
 }
 
-/* d of one latent into w->r; root[n] is left in w->t's place of the caller. */
+/* r becomes d; root[n] = Lambda^1/2. */
 static bool solve(const dual_work *w, int64_t n, const double *root)
 {
     double *r = w->r, *t = w->t, *T = w->T;
@@ -133,7 +133,7 @@ anygp_status svdgp_dual_step(svdgp *s, int64_t n, const int64_t *bases, const do
     TRY_DONE(work_new(s, n, bases, &w, e));
     for (int64_t first = 0; first < n; first += DUAL_BLOCK) {
         int64_t block = n - first < DUAL_BLOCK ? n - first : DUAL_BLOCK;
-        if (!step_block(s, &w, first, block, bases + 0, own, weight, quadratic)) {
+        if (!step_block(s, &w, first, block, bases, own, weight, quadratic)) {
             status = fail_with(e, ANYGP_ERR_NUMERIC, "the mean's step is not finite");
             goto done;
         }

@@ -29,7 +29,7 @@ anygp_status svdgp_grow(svdgp_state *q, const step_context *c, bool *grew, anygp
 
 /* ------------------------------------------------------------------------------- [svdgp_dual.c] */
 
-/* New a of these n bases from g, -2 h and f (svdgp_layout.own), which are `weight` times too small.  quadratic: log p is, in f. */
+/* New a of these n bases from their g and -2 h (svdgp_layout.own), each times its weight[n].  quadratic: log p is, in f. */
 anygp_status svdgp_dual_step(svdgp *s, int64_t n, const int64_t *bases, const double *own, const double *weight,
                              bool quadratic, anygp_error *e);
 /* B becomes keep B + rho K_beta^-1 (-2 S) K_beta^-1, for the sums S (C squares of Mt, both triangles): with keep = 1 - rho a

@@ -121,6 +121,37 @@ static void without_covariance_bases_the_mean_is_kernel_ridge_regression(void **
     }
 }
 
+/* A batch of more rows than a block of the dual: its last block has seen what the others did, so there y - f = noise a. */
+static void blocks_of_a_large_batch_follow_each_other(void **unused)
+{
+    (void)unused;
+    enum { MANY = 1100, LAST = 76 };
+    double *X = malloc(MANY * D * sizeof *X), *y = malloc(MANY * sizeof *y), value;
+    int64_t start[] = {0, MANY}, sets[] = {MANY, 0};
+    anygp_error e;
+    fixture f;
+    void *state;
+    setup_rows(&f, &cases[0]);
+    blocks_free(f.blocks);
+    fill_normal(80, MANY * D, X), fill_normal(81, MANY, y);
+    assert_int_equal(blocks_of_arrays(1, start, D, 1, X, y, NULL, &f.blocks, &e), ANYGP_OK);
+    f.p.blocks = f.blocks, f.p.sets = sets, f.p.set_count = 2;
+    assert_int_equal(model_svdgp.open(&model_svdgp, &f.p, &f.h, &state, &e), ANYGP_OK);
+    assert_int_equal(model_svdgp.steps->begin(state, &f.h, 0, &e), ANYGP_OK);
+    step_context c = {.seed = 3, .scale = 1, .rho = 1};
+    assert_int_equal(model_svdgp.steps->step(state, &f.h, &c, &value, &e), ANYGP_OK);
+    const svdgp *s = &((svdgp_state *)state)->s;
+    for (int64_t i = MANY - LAST; i < MANY; i += 25) {
+        double sum = 0;
+        for (int64_t m = 0; m < MANY; m++)
+            sum += kernel_reference(f.h.kernel, s->alpha.x + i * D, s->alpha.x + m * D, false) * s->a.x[m];
+        check_close(y[s->rows.id[i] & UINT32_MAX] - sum, f.h.like[0] * s->a.x[i], 1e-9);
+    }
+    model_svdgp.close(state);
+    free(X), free(y);
+    teardown(&f);
+}
+
 /* The bound's own gradient in a vanishes there, also where g is not linear in f and two latents share a likelihood. */
 static void dual_steps_end_where_the_bounds_gradient_in_a_vanishes(void **unused)
 {
@@ -420,6 +451,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_covariance_bases_the_mean_is_kernel_ridge_regression),
+        cmocka_unit_test(blocks_of_a_large_batch_follow_each_other),
         cmocka_unit_test(dual_steps_end_where_the_bounds_gradient_in_a_vanishes),
         cmocka_unit_test(gradients_in_dual_equal_central_differences_of_the_bound),
         cmocka_unit_test(with_all_rows_as_bases_the_posterior_is_exact),

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/threads.h"
 #include "linalg/linalg.h"
 
-enum { PIECE = 256 };
+enum { PIECE = 256, SHARES = 8 }; /* rows a thread looks at together; threads there is workspace for */
 
 static void posterior_free(posterior *base)
 {
@@ -20,29 +21,55 @@ static void posterior_free(posterior *base)
     free(p);
 }
 
+/* Of one piece: mean and variance, and what svdgp_marginal needs. */
+static int64_t share_doubles(const svdgp *s, int64_t n)
+{
+    int64_t piece = n < PIECE ? n : PIECE;
+    return svdgp_marginal_work(s, piece) + 2 * piece * s->C;
+}
+
+static int64_t shares_of(int64_t n)
+{
+    int64_t pieces = (n + PIECE - 1) / PIECE;
+    return pieces < SHARES ? pieces : SHARES;
+}
+
 static int64_t work_doubles(const posterior *base, int64_t n)
 {
     const svdgp *s = &((const svdgp_posterior *)base)->s;
-    int64_t piece = n < PIECE ? n : PIECE, pieces = svdgp_marginal_work(s, piece) + 2 * piece * s->C;
+    int64_t marginals = shares_of(n) * share_doubles(s, n);
     int64_t joint = n * s->Mt * 2 + functions_features_size(&s->f, n) + functions_work(&s->f, n, s->Mt);
-    return pieces > joint ? pieces : joint;
+    return marginals > joint ? marginals : joint;
+}
+
+/* Rows i .. i + PIECE - 1 of n. */
+static bool piece(const svdgp *s, int64_t n, int64_t i, const double *X, int64_t ldx, double *work, double *mean,
+                  double *variance)
+{
+    int64_t k = n - i < PIECE ? n - i : PIECE;
+    double *m = work, *v = m + k * s->C;
+    if (!svdgp_marginal(s, k, X + i * ldx, ldx, v + k * s->C, m, variance ? v : NULL)) return false;
+    for (int64_t c = 0; c < s->C; c++) {
+        memcpy(mean + i + c * n, m + c * k, (size_t)k * sizeof *m);
+        if (variance) memcpy(variance + i + c * n, v + c * k, (size_t)k * sizeof *v);
+    }
+    return true;
 }
 
 static anygp_status marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                              double *variance, anygp_error *e)
 {
     const svdgp *s = &((const svdgp_posterior *)base)->s;
-    for (int64_t i = 0; i < n; i += PIECE) {
-        int64_t k = n - i < PIECE ? n - i : PIECE;
-        double *m = work, *v = m + k * s->C;
-        if (!svdgp_marginal(s, k, X + i * ldx, ldx, v + k * s->C, m, variance ? v : NULL))
-            return fail_memory(e, "kernel tiles", 0);
-        for (int64_t c = 0; c < s->C; c++) {
-            memcpy(mean + i + c * n, m + c * k, (size_t)k * sizeof *m);
-            if (variance) memcpy(variance + i + c * n, v + c * k, (size_t)k * sizeof *v);
-        }
-    }
-    return ANYGP_OK;
+    int threads = threads_max() < shares_of(n) ? threads_max() : (int)shares_of(n);
+    int64_t share = share_doubles(s, n);
+    bool ok = true;
+    if (n == 0) return ANYGP_OK;
+    la_serial_begin(threads);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : ok) if (threads > 1)
+    for (int64_t i = 0; i < n; i += PIECE)
+        ok = piece(s, n, i, X, ldx, work + (threads > 1 ? threads_id() : 0) * share, mean, variance) && ok;
+    la_serial_end(threads);
+    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 
 bool svdgp_fill_Kb(const svdgp *s, int64_t n, const double *X, int64_t ldx, double *work, double *Kb)

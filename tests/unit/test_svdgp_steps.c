@@ -345,6 +345,31 @@ static void joint_agrees_with_marginals_and_the_file_with_both(void **unused)
     }
 }
 
+static void many_rows_are_predicted_as_each_of_them_alone(void **unused)
+{
+    (void)unused;
+    enum { MANY = 700 };
+    const variant pair = {"rbf", MEAN_LINEAR, true, 1};
+    run r;
+    double *X = malloc(MANY * D * sizeof *X), *mean = malloc(4 * MANY * sizeof *mean), m[2], v[2];
+    double *variance = mean + 2 * MANY;
+    run_open(&r, &model_svdgp, &pair, 8, 3);
+    take_steps(&r, 0, 6);
+    posterior *p = run_posterior(&r, NULL);
+    fill_normal(90, MANY * D, X);
+    predict(p, MANY, X, mean, variance);
+    for (int64_t i = 0; i < MANY; i += 99) {
+        predict(p, 1, X + i * D, m, v);
+        for (int c = 0; c < 2; c++) {
+            check_close(mean[i + c * MANY], m[c], 1e-13);
+            check_close(variance[i + c * MANY], v[c], 1e-12);
+        }
+    }
+    free(X), free(mean);
+    p->ops->free(p);
+    run_close(&r);
+}
+
 static void held_out_score_is_the_mean_expected_log_likelihood(void **unused)
 {
     (void)unused;
@@ -459,6 +484,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_bits_and_a_restored_run_goes_on),
         cmocka_unit_test(sga_chooses_its_first_rate),
         cmocka_unit_test(joint_agrees_with_marginals_and_the_file_with_both),
+        cmocka_unit_test(many_rows_are_predicted_as_each_of_them_alone),
         cmocka_unit_test(held_out_score_is_the_mean_expected_log_likelihood),
         cmocka_unit_test(update_of_an_exact_posterior_is_exact_in_the_mean),
         cmocka_unit_test(update_maximises_the_new_rows_bound_under_theorem_1),

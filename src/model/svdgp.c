@@ -57,6 +57,7 @@ anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool dual, 
     s->widths = kernel_as_rbf(k, s->f.length);
     s->alpha_widths = s->widths && !dual;
     s->precondition = !dual && kernel_stationary(k);
+    s->target.width = targets * (p->likelihood ? p->likelihood->columns : 1), s->weight.width = 1;
     anygp_status status = init_likelihoods(s, p, e);
     if (ANYGP_FAILED(status)) svdgp_clear(s);
     return status;
@@ -75,7 +76,8 @@ static void free_squares(svdgp *s)
 
 void svdgp_clear(svdgp *s)
 {
-    segment *const segments[] = {&s->a, &s->trend, &s->alpha, &s->alpha_width, &s->beta, &s->beta_width};
+    segment *const segments[] = {&s->a,    &s->trend,      &s->alpha,  &s->alpha_width,
+                                 &s->beta, &s->beta_width, &s->target, &s->weight};
     for (size_t i = 0; i < sizeof segments / sizeof *segments; i++) segment_clear(segments[i]);
     for (int64_t c = 0; s->L && c < s->C; c++) segment_clear(&s->L[c]);
     free_squares(s);
@@ -93,6 +95,16 @@ anygp_status svdgp_add_alpha(svdgp *s, int64_t count, const double *Z, anygp_err
     TRY(segment_append(&s->alpha, count, Z, e));
     if (s->alpha_widths) TRY(segment_append(&s->alpha_width, count, NULL, e));
     return segment_append(&s->a, count, NULL, e);
+}
+
+anygp_status svdgp_add_row(svdgp *s, int64_t id, const double *x, const double *y, double w, anygp_error *e)
+{
+    int64_t index, before = s->rows.count;
+    TRY(id_table_index(&s->rows, id, &index, e));
+    if (s->rows.count == before) return ANYGP_OK;
+    TRY(segment_append(&s->target, 1, y, e));
+    TRY(segment_append(&s->weight, 1, &w, e));
+    return svdgp_add_alpha(s, 1, x, e);
 }
 
 /* Rows of a lower triangle at its end: zeros, and `small` on the diagonal. */

@@ -55,6 +55,7 @@ typedef struct svdgp {
     segment beta, beta_width;   /* M_beta x D */
     segment *L;                 /* C of them: lower triangle by rows, Mt (Mt + 1) / 2 */
     id_table rows;              /* dual: basis m is row number `rows.id[m]` (svdgp_row) */
+    segment target, weight;     /* dual: M_alpha x Q, M_alpha x 1: y and w of that row */
 
     /* of the last prepare */
     functions f;
@@ -69,9 +70,10 @@ typedef struct svdgp {
     int64_t coefficient_room;
 
     /* what a pass over rows is for */
-    bool gradient; /* else the value alone */
-    bool learn;    /* kernel, likelihood, beta */
-    bool places;   /* alpha */
+    bool gradient;         /* else the value alone */
+    bool learn;            /* kernel, likelihood, beta */
+    bool places;           /* alpha */
+    const int64_t *chosen; /* dual: row i of the only block is basis chosen[i]; NULL: as `rows` has it */
     random_stream random;
 } svdgp;
 
@@ -96,6 +98,8 @@ void svdgp_clear(svdgp *s); /* accepts a half-built one */
 
 /* New bases at the end, of width 1; the mean stays what it is, and new columns of L are `small` times the identity. */
 anygp_status svdgp_add_alpha(svdgp *s, int64_t count, const double *Z, anygp_error *e);
+/* dual: one basis at row `id` (svdgp_row), unless it is one already. */
+anygp_status svdgp_add_row(svdgp *s, int64_t id, const double *x, const double *y, double w, anygp_error *e);
 anygp_status svdgp_add_beta(svdgp *s, int64_t count, const double *Z, double small, anygp_error *e);
 
 /* Everything that all rows share; to be called whenever parameters have changed.  like[likes]: of all targets; NULL: no pass over

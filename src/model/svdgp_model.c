@@ -32,6 +32,7 @@ static void svdgp_close(void *state)
     svdgp_clear(&q->s);
     segment_clear(&q->u);
     free(q->stat);
+    free(q->fresh);
     free(q->packed);
     free(q);
 }

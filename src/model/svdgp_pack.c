@@ -6,12 +6,13 @@
 #include "base/memory.h"
 #include "model/svdgp_state.h"
 
-enum { HEAD = 2, SEGMENTS = 7 };
+enum { HEAD = 2, SEGMENTS = 9 };
 
 static void list_segments(svdgp_state *q, segment *list[SEGMENTS])
 {
     svdgp *s = &q->s;
-    segment *const all[SEGMENTS] = {&s->a, &s->trend, &s->alpha, &s->alpha_width, &s->beta, &s->beta_width, &q->u};
+    segment *const all[SEGMENTS] = {&s->a,      &s->trend,  &s->alpha, &s->alpha_width, &s->beta, &s->beta_width,
+                                    &s->target, &s->weight, &q->u};
     memcpy(list, all, sizeof all);
 }
 
@@ -119,6 +120,7 @@ static bool consistent(const svdgp_state *q, const hyper *h)
     int64_t Ma = s->a.rows, Mb = s->beta.rows, Mt = s->p + Mb;
     bool ok = s->alpha.rows == Ma && s->alpha_width.rows == (s->alpha_widths ? Ma : 0) && s->trend.rows == s->p &&
               s->beta_width.rows == (s->widths ? Mb : 0) && q->u.rows == h->free && (!s->dual || s->rows.count == Ma);
+    ok &= s->target.rows == s->rows.count && s->weight.rows == s->rows.count;
     for (int64_t c = 0; c < s->C; c++) ok &= s->L[c].rows == Mt * (Mt + 1) / 2;
     return ok;
 }

@@ -212,7 +212,7 @@ static double own_bases(const svdgp *s, const row_block *b, const rows_work *w, 
     double sum = 0;
     int64_t n = b->n, size = svdgp_Ma(s) * s->C;
     for (int64_t i = 0; i < n; i++) {
-        int64_t m = id_table_find(&s->rows, svdgp_row(b->index, b->first + i));
+        int64_t m = s->chosen ? s->chosen[b->first + i] : id_table_find(&s->rows, svdgp_row(b->index, b->first + i));
         if (m < 0) continue;
         for (int64_t c = 0; c < s->C; c++) {
             double a = s->coefficient[m * s->C + c], f = w->mu[i + c * n], *at = own + m * s->C + c;

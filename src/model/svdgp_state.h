@@ -15,6 +15,8 @@ typedef struct svdgp_state {
     double gamma; /* sga: the first step size */
     double *stat; /* sums over rows */
     int64_t stat_room;
+    double *fresh; /* those over rows of the dual's bases */
+    int64_t fresh_room;
     double *packed; /* the state as one array */
     int64_t packed_room;
 } svdgp_state;

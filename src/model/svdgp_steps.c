@@ -9,7 +9,7 @@
 #include "model/svdgp_posterior.h"
 #include "model/svdgp_state.h"
 
-enum { COLUMNS = 1024, TRIAL_STEPS = 100, TRIAL_LAST = 10, TRIAL_ROWS = 1024 };
+enum { COLUMNS = 1024, FRESH = 1024, TRIAL_STEPS = 100, TRIAL_LAST = 10, TRIAL_ROWS = 1024 };
 static const double FIRST_RATES[] = {0.1, 0.01, 0.001}; /* the paper's choice */
 
 anygp_status svdgp_room(double **array, int64_t *room, int64_t size, anygp_error *e)
@@ -144,27 +144,66 @@ static anygp_status sampled_bases(const svdgp_state *q, const step_context *c, i
     return ANYGP_OK;
 }
 
+/* Where the sample has few bases: FRESH of them at random, with what their rows say now; no data are needed for it. */
+static anygp_status fresh_bases(svdgp_state *q, const step_context *c, int64_t *n, int64_t *bases, double *weight,
+                                const double **own, anygp_error *e)
+{
+    svdgp *s = &q->s;
+    int64_t Ma = svdgp_Ma(s), Q = s->target.width, count = Ma < FRESH ? Ma : FRESH, start[2] = {0, count};
+    double *X = mem_doubles(count, s->D + Q + 1), *y = X + count * s->D, *w = y + count * Q;
+    row_blocks *rows = NULL;
+    driver *d = NULL;
+    anygp_status status = ANYGP_OK;
+    if (!X) return fail_memory(e, "a step", 8.0 * (double)count);
+    random_subset((random_stream){c->seed, RANDOM_COLUMNS, (uint64_t)c->t}, Ma, count, bases);
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(X + i * s->D, s->alpha.x + bases[i] * s->D, (size_t)s->D * sizeof *X);
+        memcpy(y + i * Q, s->target.x + bases[i] * Q, (size_t)Q * sizeof *y);
+        w[i] = s->weight.x[bases[i]], weight[i] = 1;
+    }
+    s->gradient = false, s->chosen = bases, *n = count;
+    TRY_DONE(svdgp_room(&q->fresh, &q->fresh_room, svdgp_layout_of(s).size, e));
+    TRY_DONE(blocks_of_arrays(1, start, s->D, Q, X, y, w, &rows, e));
+    TRY_DONE(driver_open(&svdgp_rows, rows, comm_self(), 0, &d, e));
+    TRY_DONE(driver_stat(d, s, 0, NULL, 1, q->fresh, e));
+    *own = q->fresh + svdgp_layout_of(s).own;
+done:
+    s->chosen = NULL, s->gradient = true;
+    driver_close(d);
+    blocks_free(rows);
+    free(X);
+    return status;
+}
+
 static bool quadratic(const svdgp *s) { return !s->likelihood || !strcmp(s->likelihood->ops->name, "gaussian"); }
+
+static anygp_status step_mean(svdgp_state *q, const step_context *c, anygp_error *e)
+{
+    svdgp *s = &q->s;
+    int64_t n, *bases = NULL;
+    double *weight = NULL;
+    anygp_status status = ANYGP_OK;
+    TRY_DONE(sampled_bases(q, c, &n, &bases, &weight, e));
+    const double *own = q->stat + svdgp_layout_of(s).own;
+    if (2 * n < FRESH && n < svdgp_Ma(s)) TRY_DONE(fresh_bases(q, c, &n, bases, weight, &own, e));
+    TRY_DONE(svdgp_dual_step(s, n, bases, own, weight, quadratic(s), e));
+done:
+    free(bases);
+    free(weight);
+    return status;
+}
 
 static anygp_status step_dual(svdgp_state *q, hyper *h, const step_context *c, bool grew, double *value, anygp_error *e)
 {
     svdgp *s = &q->s;
     const svdgp_layout o = svdgp_layout_of(s);
-    int64_t n, *bases = NULL;
-    double *weight = NULL;
-    anygp_status status = ANYGP_OK;
-    TRY_DONE(sampled_bases(q, c, &n, &bases, &weight, e));
     double rho = grew || !(c->rho > 0) ? 1 : c->rho;
-    TRY_DONE(svdgp_natural_step(s, q->stat + o.S, 1 - rho, rho, e));
-    if (!svdgp_head(s, q->stat)) TRY_DONE(fail_memory(e, "kernel tiles", 0));
+    TRY(svdgp_natural_step(s, q->stat + o.S, 1 - rho, rho, e));
+    if (!svdgp_head(s, q->stat)) return fail_memory(e, "kernel tiles", 0);
     *value = q->stat[o.value];
-    TRY_DONE(svdgp_dual_step(s, n, bases, q->stat + o.own, weight, quadratic(s), e));
-    TRY_DONE(step_beta(q, c->rate, &o, e));
-    if (s->learn) TRY_DONE(step_hyper(q, h, c->rate, e));
-done:
-    free(bases);
-    free(weight);
-    return status;
+    TRY(step_mean(q, c, e));
+    TRY(step_beta(q, c->rate, &o, e));
+    return s->learn ? step_hyper(q, h, c->rate, e) : ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------ begin, and sga's rate */

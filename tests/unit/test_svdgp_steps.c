@@ -121,6 +121,30 @@ static void without_covariance_bases_the_mean_is_kernel_ridge_regression(void **
     }
 }
 
+/* Fewer bases than rows: those of the first batches, which are solved for also while batches have none of them. */
+static void few_bases_are_solved_without_waiting_for_their_rows(void **unused)
+{
+    (void)unused;
+    run r;
+    double X[9 * D], y[9], w[9], x[D] = {0.3, -0.4}, mean, variance, truth, other;
+    run_open(&r, &model_svdgp, &cases[1], 9, 2);
+    for (int t = 0; t < 2; t++) run_step(&r, t, false, false, 0);
+    for (int t = 0; t < 30; t++) run_step(&r, 2, false, false, 0);
+    const svdgp *s = &r.state->s;
+    assert_int_equal(svdgp_Ma(s), 9);
+    for (int m = 0; m < 9; m++) {
+        assert_true(s->rows.id[m] >> 32 < 2);
+        memcpy(X + m * D, s->alpha.x + m * D, D * sizeof *X);
+        y[m] = s->target.x[m], w[m] = s->weight.x[m];
+    }
+    posterior *p = run_posterior(&r, NULL);
+    predict(p, 1, x, &mean, &variance);
+    exact(&r.f, 9, X, y, 1, w, r.f.h.like[0], x, &truth, &other);
+    check_close(mean, truth, 1e-9);
+    p->ops->free(p);
+    run_close(&r);
+}
+
 /* A batch of more rows than a block of the dual: its last block has seen what the others did, so there y - f = noise a. */
 static void blocks_of_a_large_batch_follow_each_other(void **unused)
 {
@@ -476,6 +500,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_covariance_bases_the_mean_is_kernel_ridge_regression),
+        cmocka_unit_test(few_bases_are_solved_without_waiting_for_their_rows),
         cmocka_unit_test(blocks_of_a_large_batch_follow_each_other),
         cmocka_unit_test(dual_steps_end_where_the_bounds_gradient_in_a_vanishes),
         cmocka_unit_test(gradients_in_dual_equal_central_differences_of_the_bound),

@@ -232,7 +232,8 @@ static void note_inducing(const block_fit *b)
 {
     const settings *s = b->f->s;
     int64_t got = b->g->inducing;
-    if (settings_given(s, SET_INDUCING_FROM) || got >= choice_subset(&b->f->choice, s)) return;
+    if (settings_given(s, SET_INDUCING_FROM) || b->g->model->decoupled || got >= choice_subset(&b->f->choice, s))
+        return;
     settings_log(s, ANYGP_NOTE, "the rows have only %lld different place%s for inducing inputs", (long long)got,
                  got == 1 ? "" : "s");
 }

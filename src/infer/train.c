@@ -105,7 +105,7 @@ static anygp_status place_inducing(const model_ops *model, const problem *p, hyp
 }
 
 /* Rank 0's hyperparameters and inducing inputs, to all. */
-static anygp_status share_start(const problem *p, hyper *h, anygp_error *e)
+static anygp_status share_start(const model_ops *model, const problem *p, hyper *h, anygp_error *e)
 {
     const comm *c = p->comm;
     double head[2] = {(double)h->M, (double)h->D};
@@ -124,7 +124,7 @@ static anygp_status share_start(const problem *p, hyper *h, anygp_error *e)
     if (c->rank == 0) memcpy(Z, h->Z, (size_t)(M * D) * sizeof *Z);
     TRY_DONE(c->broadcast(c->ctx, 0, M * D * (int64_t)sizeof *Z, Z, e));
     for (int64_t i = 0; i < h->count; i++) hyper_set(h, i, values[i]);
-    if (c->rank != 0) status = hyper_set_inducing(h, M, D, Z, p->learn_inducing, e);
+    if (c->rank != 0 && M > 0) status = hyper_set_inducing(h, M, D, Z, p->learn_inducing && !model->decoupled, e);
 done:
     free(values);
     free(Z);
@@ -161,7 +161,7 @@ static anygp_status find_start(const model_ops *model, const problem *p, hyper *
         TRY(place_inducing(model, p, h, e));
         if (learns && model->learns_inducing) TRY(start_noise_of_inducing(p, h, e));
     }
-    TRY(share_start(p, h, e));
+    TRY(share_start(model, p, h, e));
     int flags = (int)w->status;
     TRY(train_agree(p, &flags, e));
     w->status = (anygp_status)flags;

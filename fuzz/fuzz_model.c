@@ -19,8 +19,12 @@ static void use_model(const anygp_model *m)
     double mean[2], variance[2], *X = calloc((size_t)(2 * inputs + 1), sizeof *X);
     char *text;
     anygp_error e;
-    for (int64_t t = 0; X && t < anygp_model_targets(m) && t < 3; t++)
+    for (int64_t t = 0; X && t < anygp_model_targets(m) && t < 3; t++) {
+        double *P = calloc((size_t)(2 * anygp_classes(m, t) + 1), sizeof *P);
         anygp_predict_target(m, t, 2, X, inputs, 0, mean, variance, &e);
+        if (P) anygp_predict_proba(m, t, 2, X, inputs, P, &e);
+        free(P);
+    }
     for (int json = 0; json < 2; json++)
         if (anygp_info(m, json, &text, &e) == ANYGP_OK) anygp_text_free(text);
     free(X);

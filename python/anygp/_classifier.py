@@ -65,7 +65,9 @@ class GPClassifier(ClassifierMixin, Estimator):
         X, y = validate_data(self, X, y, dtype=np.float64, **self._finite(categories))
         check_classification_targets(y)
         weights = self._weights(sample_weight, X)
-        self.classes_ = np.unique(y if weights is None else y[weights > 0])
+        if weights is not None:  # as if they were not there: neither classes nor random choices know of them
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(f"the target has one class only, {self.classes_[0]!r}; a classifier needs at least two"
                              if len(self.classes_) else "no row has a weight, so there are no classes")
@@ -85,7 +87,7 @@ class GPClassifier(ClassifierMixin, Estimator):
         """The labels as numbers, and the categories with those of the target where they are texts."""
         if not _is_text(self.classes_):
             return y.astype(float), categories
-        codes = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)  # others have no weight
+        codes = np.searchsorted(self.classes_, y)
         return codes.astype(float), {**categories, column: [str(label) for label in self.classes_]}
 
     def _places(self):

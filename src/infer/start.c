@@ -192,16 +192,28 @@ static double variance_left(const hyper *h, int64_t n, const double *X, double *
     return left;
 }
 
+/* A variance, or a scale, of what the target has beyond the function; learned from a start that the user did not give. */
+static bool is_spread(const hyper_param *p) { return p->free && !p->given && !p->real && p->power > 0; }
+
+static void raise_spreads(hyper *h, double variance)
+{
+    for (int64_t i = 0; i < h->likes; i++) {
+        const hyper_param *p = &h->param[hyper_kernel_params(h) + i];
+        if (is_spread(p)) h->like[i] = fmax(h->like[i], p->power == 2 ? variance : sqrt(variance));
+    }
+}
+
 anygp_status start_noise_of_inducing(const problem *p, hyper *h, anygp_error *e)
 {
-    const hyper_param *noise = &h->param[hyper_kernel_params(h)];
     merged few = {0};
-    if (h->likes != 1 || !noise->free || noise->given) return ANYGP_OK;
+    bool any = false;
+    for (int64_t i = 0; i < h->likes; i++) any |= is_spread(&h->param[hyper_kernel_params(h) + i]);
+    if (!any) return ANYGP_OK;
     TRY(start_subset(p, VARIANCE_ROWS, &few, e));
     int64_t n = few.n, M = h->M;
     double *L = mem_doubles(M, M), *A = mem_doubles(M, n), *diag = mem_alloc(M > n ? M : n, sizeof *diag);
     bool ok = L && A && diag;
-    if (ok) h->like[0] = fmax(h->like[0], variance_left(h, n, few.X, L, A, diag));
+    if (ok) raise_spreads(h, variance_left(h, n, few.X, L, A, diag));
     free(L);
     free(A);
     free(diag);

@@ -79,9 +79,13 @@ static double share_done(const run *w)
 
 /* ---------------------------------------------------------------------------------------- steps */
 
-/* A running mean that first forgets the start, then has a fixed memory. */
+/* A running mean that first forgets the start, then has a fixed memory; a bound of all rows is what it is. */
 static void smooth(run *w, double value)
 {
+    if (whole(w)) {
+        w->value = value, w->valued++;
+        return;
+    }
     double gain = fmax(SMOOTHING, FORGETS / (FORGETS + (double)w->valued++));
     w->value = gain == 1 ? value : w->value + gain * (value - w->value);
 }

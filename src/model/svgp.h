@@ -50,8 +50,9 @@ typedef struct svgp {
     int64_t K, set[SVGP_SETS + 1]; /* set k is rows set[k] .. set[k+1]-1 of A; the basis functions belong to the last */
     int64_t rows;                  /* a block has at most so many: numbers the rows */
     double white, jitter;
-    bool gaussian; /* white noise then is noise of y, else of f */
-    bool learn;    /* statistics have the hyperparameters' gradient */
+    bool gaussian;   /* white noise then is noise of y, else of f */
+    bool value_only; /* statistics are the expected log likelihood and nothing else */
+    bool learn;      /* statistics have the hyperparameters' gradient */
     random_stream random;
     double *L, *T_L; /* M x M, la_trsm_prepare of it */
     double *m;       /* Mt x C */

@@ -12,7 +12,8 @@
 #include "model/svgp_posterior.h"
 #include "model/svgp_transport.h"
 
-static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5;
+enum { TRIALS = 6 };
+static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5, FAR = 0.03;
 
 /* What tells the models apart. */
 static const char orthogonal = 1, transported = 2;
@@ -29,6 +30,8 @@ typedef struct svgp_state {
     double *old_L, *old_Z; /* ivsgpr: before the step; else NULL */
     adam adam_a;           /* odvgp: of a */
     double *ga;
+    double *kept; /* q before the step: natural parameters of all, then the means */
+    int64_t kept_size;
     double *numbers; /* of a checkpoint: Adam's t, jitter */
 } svgp_state;
 
@@ -61,7 +64,7 @@ static void svgp_close(void *state)
     driver_close(q->driver);
     adam_clear(&q->adam);
     adam_clear(&q->adam_a);
-    double *const owned[] = {q->stat, q->u, q->gu, q->before, q->gp, q->ga, q->numbers, q->old_L, q->old_Z};
+    double *const owned[] = {q->stat, q->u, q->gu, q->before, q->gp, q->ga, q->numbers, q->old_L, q->old_Z, q->kept};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(q);
 }
@@ -77,7 +80,10 @@ static anygp_status allocate(svgp_state *q, const hyper *h, anygp_error *e)
     q->gp = mem_alloc(hyper_size(h), sizeof(double));
     q->numbers = mem_zeroed(NUMBERS, sizeof(double));
     q->ga = mem_alloc(q->s.O * q->s.C, sizeof(double));
-    if (q->stat && q->u && q->gu && q->before && q->gp && q->ga && q->numbers) {
+    q->kept_size = q->s.Mt * q->s.C;
+    for (int64_t i = 0; i < q->s.C * q->s.K; i++) q->kept_size += q->s.q[i].M * (q->s.q[i].M + 1);
+    if (!q->s.gaussian) q->kept = mem_alloc(q->kept_size, sizeof(double));
+    if (q->stat && q->u && q->gu && q->before && q->gp && q->ga && q->numbers && (q->kept || q->s.gaussian)) {
         TRY(adam_init(&q->adam_a, q->s.O * q->s.C, e));
         return adam_init(&q->adam, h->free, e);
     }
@@ -201,6 +207,76 @@ static anygp_status statistics(svgp_state *q, const hyper *h, const step_context
     return ANYGP_OK;
 }
 
+/* ------------------------------------------------------------------------- steps that are not exact */
+
+static void keep_q(svgp_state *q)
+{
+    double *to = q->kept;
+    for (int64_t i = 0; i < q->s.C * q->s.K; i++) {
+        const svgp_q *one = &q->s.q[i];
+        memcpy(to, one->Lambda, (size_t)(one->M * one->M) * sizeof(double));
+        memcpy(to + one->M * one->M, one->theta, (size_t)one->M * sizeof(double));
+        to += one->M * (one->M + 1);
+    }
+    memcpy(to, q->s.m, (size_t)(q->s.Mt * q->s.C) * sizeof(double));
+}
+
+static void take_back(svgp_state *q)
+{
+    const double *from = q->kept;
+    for (int64_t i = 0; i < q->s.C * q->s.K; i++) {
+        svgp_q *one = &q->s.q[i];
+        svgp_q_set(one, from, from + one->M * one->M, q->s.work);
+        from += one->M * (one->M + 1);
+    }
+}
+
+/* Whether the means have moved far, in whitened units: then the step is looked at. */
+static bool far_moved(const svgp_state *q)
+{
+    const double *before = q->kept + q->kept_size - q->s.Mt * q->s.C;
+    double change = 0, size = 0;
+    for (int64_t i = 0; i < q->s.Mt * q->s.C; i++) {
+        change += pow(q->s.m[i] - before[i], 2);
+        size += before[i] * before[i];
+    }
+    return change > FAR * FAR * (1 + size);
+}
+
+/* The bound on the sample at the new q. */
+static anygp_status value_after(svgp_state *q, const step_context *c, double *value, anygp_error *e)
+{
+    double sums[1 + LIKELIHOOD_PARAMS * 4], *room = sums;
+    int64_t size = 1 + q->s.T * q->s.like->params;
+    if (size > (int64_t)(sizeof sums / sizeof *sums) && !(room = mem_alloc(size, sizeof *room)))
+        return fail_memory(e, "the sums", 8.0 * (double)size);
+    q->s.value_only = true;
+    if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
+    anygp_status status = driver_stat(q->driver, &q->s, c->count, c->which, c->scale, room, e);
+    q->s.value_only = false;
+    *value = status == ANYGP_ERR_NUMERIC ? -INFINITY : room[0] - svgp_kl(&q->s);
+    if (room != sums) free(room);
+    return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
+}
+
+/* The natural step of a likelihood that is not quadratic can lead too far: where it leads far at all and the sample's bound
+   falls, it is taken back and tried at a quarter, and in the end left out. */
+static anygp_status move_q(svgp_state *q, const step_context *c, const svgp_stat *stat, double before, anygp_error *e)
+{
+    double rho = c->rho, after;
+    if (!q->s.gaussian) keep_q(q);
+    for (int k = 0;; k++, rho *= 0.25) {
+        if (!svgp_move(&q->s, stat, rho))
+            return fail_with(e, ANYGP_ERR_NUMERIC,
+                             "a step of any size leads to a precision that is not positive definite");
+        if (q->s.gaussian || !far_moved(q)) return ANYGP_OK;
+        TRY(value_after(q, c, &after, e));
+        if (after >= before) return ANYGP_OK;
+        take_back(q);
+        if (k == TRIALS) return ANYGP_OK;
+    }
+}
+
 static anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
 {
     svgp_state *q = state;
@@ -210,8 +286,7 @@ static anygp_status svgp_step(void *state, hyper *h, const step_context *c, doub
     *value = *stat.value - svgp_kl(&q->s);
     if (q->s.O && !orthogonal_gradient(&q->s, &stat, q->ga)) return fail_memory(e, "kernel tiles", 0);
     if (learn && !svgp_gradient(&q->s, &stat, q->gp)) return fail_memory(e, "kernel tiles", 0);
-    if (!svgp_move(&q->s, &stat, c->rho))
-        return fail_with(e, ANYGP_ERR_NUMERIC, "a step of any size leads to a precision that is not positive definite");
+    TRY(move_q(q, c, &stat, *value, e));
     if (q->s.O) TRY(move_a(q, c, e));
     return learn ? move_hyper(q, h, c, e) : ANYGP_OK;
 }

@@ -35,6 +35,7 @@ svgp_stat svgp_stat_place(const svgp *s, double *at)
 static int64_t stat_size(const void *shared)
 {
     const svgp *s = shared;
+    if (s->value_only) return 1 + params_of(s);
     int64_t size = 1 + params_of(s) + (s->Mt + s->O) * s->C + squares(s);
     if (!s->learn) return size;
     return size + s->M * s->M + hyper_kernel_params(s->h) + 1 + (s->h->learn_Z ? s->h->M * s->D : 0);
@@ -192,6 +193,7 @@ static bool stat_rows(const void *shared, const row_block *b, double *work, doub
     double *S = stat.S;
     (void)keep;
     if (!forward(s, b, &p) || !expectations(s, b, &p, &stat)) return false;
+    if (s->value_only) return true;
     la_gemm(LA_N, LA_N, s->Mt, s->C, b->n, 1, p.A, s->Mt, p.dmu, b->n, 1, stat.b, s->Mt);
     if (s->O && !orthogonal_reverse(s, b, p.G, p.dmu, &stat)) return false;
     if (s->learn && !adjoints(s, b, &p, &stat)) return false; /* which needs U; the curvature then takes its place */

@@ -9,7 +9,7 @@
 #include "infer/sampler.h"
 
 enum { EPOCHS = 40, STEPS_LEAST = 400, STEPS_MOST = 20000, WAIT = 10, RETRIES = 3, FAILURES_MOST = 20 };
-static const double LEARNING_SHARE = 0.75, RATE = 0.01, ROWS_A_POINT = 20, RHO_MOST = 0.5, FORGETS = 3,
+static const double LEARNING_SHARE = 0.75, RATE = 0.05, ROWS_A_POINT = 20, RHO_MOST = 0.5, FORGETS = 3,
                     SMOOTHING = 0.05;
 
 typedef struct run {
@@ -101,7 +101,8 @@ static anygp_status one_step(run *w, double smaller, anygp_error *e)
                       .scale = (double)w->P / (double)w->S,
                       .rho = smaller * rho_now(w),
                       .rate = smaller * rate_now(w),
-                      .learn = learns(w) && w->turned < 0 && (w->t >= WAIT || whole(w))};
+                      .learn = learns(w) && w->turned < 0 && (w->t >= WAIT || whole(w)),
+                      .settle = learns(w) && w->turned >= 0};
     if (!whole(w)) sample_blocks(w->p->seed, w->t, w->P, w->S, w->o->anytime.replace, w->which);
     TRY(w->ops->step(w->state, w->h, &c, &value, e));
     if (isfinite(value)) smooth(w, value);

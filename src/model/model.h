@@ -132,6 +132,7 @@ typedef struct step_context {
     double rho;   /* natural gradient: 0 < rho <= 1 */
     double rate;  /* Adam's, of the rest */
     bool learn;   /* hyperparameters and inducing inputs move too */
+    bool settle;  /* else: of them what has natural steps of its own, such as the noise, still does */
 } step_context;
 
 typedef void (*state_writer)(void *ctx, const char *name, int64_t count, const double *values);

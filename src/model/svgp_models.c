@@ -137,12 +137,28 @@ static anygp_status prepare(svgp_state *q, const hyper *h, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* q before the first step.  Likelihoods with exp(f) have curvatures like exp(var / 2): under a wide prior the first step would be sure
+   of next to nothing for ever, so functions start with a variance of at most about 1. */
+static void start_q(svgp *s)
+{
+    double size = 0;
+    for (int64_t j = 0; j < s->M; j++) size += la_dot(s->M, s->L + j * s->M, s->L + j * s->M) / (double)s->M;
+    for (int64_t i = 0; i < s->C * s->K; i++) {
+        svgp_q *q = &s->q[i];
+        int64_t places = i % s->K == s->K - 1 ? q->M - s->p : q->M; /* the others belong to the mean */
+        for (int64_t k = 0; k < q->M; k++) q->Lambda[k + k * q->M] = fmax(1, k < places ? size : s->mean->B);
+        svgp_q_set(q, q->Lambda, q->theta, s->work);
+    }
+}
+
 static anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e)
 {
     svgp_state *q = state;
     q->jitter = jitter, q->prepared = svgp_prepare(&q->s, h, true, &q->jitter);
     hyper_pack(h, q->u);
-    return q->prepared ? ANYGP_OK : no_factor(e);
+    if (!q->prepared) return no_factor(e);
+    if (!q->s.gaussian) start_q(&q->s);
+    return ANYGP_OK;
 }
 
 /* The noise of Gaussian targets by a natural step: n rows know log s2 to a precision of n / 2, so that
@@ -157,6 +173,24 @@ static void move_noise(svgp_state *q, const hyper *h, double rho)
         if (i >= P) q->u[f] = q->before[f] + fmin(fmax(rho * q->gu[f] / precision, -NOISE_STEP), NOISE_STEP);
         f++;
     }
+}
+
+/* The noise alone, while the rest stands. */
+static anygp_status settle_noise(svgp_state *q, hyper *h, const svgp_stat *stat, const step_context *now,
+                                 anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    size_t bytes = (size_t)h->free * sizeof(double);
+    memset(q->gp, 0, (size_t)hyper_size(h) * sizeof(double));
+    memcpy(q->gp + hyper_kernel_params(h), stat->like, (size_t)h->likes * sizeof(double));
+    hyper_chain(h, q->gp, q->gu);
+    hyper_log_prior(h, q->gu);
+    memcpy(q->before, q->u, bytes);
+    move_noise(q, h, now->rho);
+    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->u, e));
+    hyper_unpack(h, q->u);
+    svgp_take_values(&q->s, h);
+    return ANYGP_OK;
 }
 
 /* Where q_t is at home, for ivsgpr. */
@@ -304,7 +338,8 @@ static anygp_status svgp_step(void *state, hyper *h, const step_context *c, doub
     if (learn && !svgp_gradient(&q->s, &stat, q->gp)) return fail_memory(e, "kernel tiles", 0);
     TRY(move_q(q, c, &stat, *value, e));
     if (q->s.O) TRY(move_a(q, c, e));
-    return learn ? move_hyper(q, h, c, *value, e) : ANYGP_OK;
+    if (learn) return move_hyper(q, h, c, *value, e);
+    return c->settle && q->s.gaussian && h->free > 0 ? settle_noise(q, h, &stat, c, e) : ANYGP_OK;
 }
 
 static anygp_status svgp_bound(void *state, const hyper *h, double *value, anygp_error *e)

@@ -137,8 +137,8 @@ static anygp_status prepare(svgp_state *q, const hyper *h, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* q before the first step.  Likelihoods with exp(f) have curvatures like exp(var / 2): under a wide prior the first step would be sure
-   of next to nothing for ever, so functions start with a variance of at most about 1. */
+/* q before the first step.  Likelihoods with exp(f) have curvatures like exp(var / 2): under a wide prior the first step would
+   claim a precision that it takes hundreds to forget, so functions start with a variance of at most about 1. */
 static void start_q(svgp *s)
 {
     double size = 0;

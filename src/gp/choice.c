@@ -152,7 +152,8 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     if (by_rows && gaussian) return ANYGP_OK;
     if (by_rows) name = "svgp"; /* takes any likelihood */
     TRY(parse_model(name, &c->model, &c->anytime, e));
-    if (settings_is(s, SET_LEARN, "batch")) c->model = collapsed(c->model);
+    c->collapsed = gaussian && settings_is(s, SET_LEARN, "batch") && collapsed(c->model) != c->model;
+    if (c->collapsed) c->model = collapsed(c->model);
     if (!*fix && !c->model->learns_inducing) c->fix_inducing = true;
     if (c->model->no_learning) fix_everything(c);
     TRY(check_sets(c, e));
@@ -160,14 +161,14 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
 }
 
 /* Settings that say something of some models only. */
-typedef enum setting_scope { OF_STEPS, OF_INDUCING, OF_PARTITIONS, OF_BATCHES } setting_scope;
+typedef enum setting_scope { OF_STEPS, OF_ANYTIME, OF_INDUCING, OF_PARTITIONS, OF_BATCHES } setting_scope;
 
 static const struct {
     setting_id id;
     setting_scope scope;
-} scoped[] = {{SET_SAMPLE, OF_STEPS},        {SET_REPLACE, OF_STEPS},   {SET_LEARN, OF_STEPS},
-              {SET_OPTIMIZER, OF_STEPS},     {SET_RHO, OF_STEPS},       {SET_TAU, OF_STEPS},
-              {SET_KAPPA, OF_STEPS},         {SET_STEP, OF_STEPS},      {SET_INDUCING_FROM, OF_INDUCING},
+} scoped[] = {{SET_SAMPLE, OF_ANYTIME},      {SET_REPLACE, OF_STEPS},   {SET_LEARN, OF_ANYTIME},
+              {SET_OPTIMIZER, OF_ANYTIME},   {SET_RHO, OF_STEPS},       {SET_TAU, OF_ANYTIME},
+              {SET_KAPPA, OF_ANYTIME},       {SET_STEP, OF_STEPS},      {SET_INDUCING_FROM, OF_INDUCING},
               {SET_BATCH, OF_BATCHES},       {SET_BLOCKS, OF_INDUCING}, {SET_BLOCKS_FROM, OF_INDUCING},
               {SET_PARTITION, OF_PARTITIONS}};
 
@@ -176,12 +177,13 @@ void choice_note_unused(const model_choice *c, const settings *s)
     const model_ops *m = c->model;
     for (size_t i = 0; i < sizeof scoped / sizeof *scoped; i++) {
         bool used = scoped[i].scope == OF_STEPS      ? c->anytime || m->steps
+                    : scoped[i].scope == OF_ANYTIME  ? c->anytime || (c->collapsed && scoped[i].id == SET_LEARN)
                     : scoped[i].scope == OF_BATCHES  ? m->steps != NULL
                     : scoped[i].scope == OF_INDUCING ? m->inducing
                                                      : m->partition;
         if (!used && settings_changed(s, scoped[i].id))
             settings_log(s, ANYGP_NOTE, "--%s says nothing to the model %s%s", setting_at(scoped[i].id)->name, m->name,
-                         scoped[i].scope == OF_STEPS ? "; with a + behind its name it would" : "");
+                         scoped[i].scope <= OF_ANYTIME && m->anytime ? "; with a + behind its name it would" : "");
     }
 }
 

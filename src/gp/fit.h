@@ -13,6 +13,7 @@ enum { SETS_MOST = 8 };
 typedef struct model_choice {
     const model_ops *model; /* NULL: auto, which the number of rows decides; freed by model_free() */
     bool anytime;           /* a trailing + */
+    bool collapsed;         /* the batch form of the model that was named */
     bool fix_kernel, fix_noise, fix_inducing;
     bool not_learned;                   /* the user did not ask for it, but this model learns nothing */
     likelihood like;                    /* before the data are known */

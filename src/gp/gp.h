@@ -149,6 +149,8 @@ void observe_quantile(const gp *g, const latents *f, const double *exposure, dou
 /* log p(y), Y[n, columns] as the likelihood has it [observe_target]; P(y' <= y), y[n] in model units.  work: 2 n. */
 void observe_cdf(const gp *g, const latents *f, const double *y, const double *exposure, double *out, double *work);
 void observe_density(const gp *g, const latents *f, const double *Y, double *out);
+/* Of classes: P[n, classes] with leading dimension ldp. */
+void observe_classes(const gp *g, const latents *f, double *P, int64_t ldp);
 /* Y of one target y in data units. */
 void observe_target(const gp *g, double y, double exposure, double *Y);
 

@@ -90,42 +90,48 @@ static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
     return *text ? ANYGP_OK : fail_memory(e, "the checkpoint", 0);
 }
 
-/* The model file too, where this is the last target: a set of all but some would be another model. */
 static void fill_in(const monitor *m, const checkpoint *c, const hyper *h, double objective, double jitter, gp *now)
 {
     now->objective = isnan(objective) ? 0 : objective;
-    now->objective_rows = now->rows = m->d->total, now->jitter = jitter, now->inducing = now->posterior->n;
+    now->objective_rows = now->rows = m->d->total, now->jitter = jitter;
+    now->inducing = now->posterior->n + now->posterior->beside;
     now->log_prior = hyper_log_prior(h, NULL), now->seconds = clock_seconds() - m->f->began;
     if (!checkpoint_get_integer(c, "t", &now->iterations)) checkpoint_get_integer(c, "iterations", &now->iterations);
     now->estimate = m->f->choice.anytime || now->model->steps, now->status = ANYGP_INTERRUPTED;
 }
 
+/* The model file too, where this is the last target: a set of all but some would be another model.  m->all is a part of the set
+   that is being made, so what is saved is a list of its own. */
 static anygp_status save_model(monitor *m, const checkpoint *c, const hyper *h, double objective, double jitter,
                                posterior **p, anygp_error *e)
 {
-    gp_set *set = m->f->set;
-    int64_t n = m->f->together;
+    int64_t n = m->f->together, before = m->f->set->targets;
     anygp_status status = ANYGP_OK;
     if (!m->f->hooks->save || m->f->target + n < m->f->columns->targets) return ANYGP_OK;
     gp *now = mem_zeroed(n, sizeof *now);
-    if (!now) return fail_memory(e, "the model", (double)n * sizeof *now);
+    gp_set whole = *m->f->set;
+    whole.gp = mem_zeroed(before + n, sizeof *whole.gp);
+    if (!now || !whole.gp) {
+        status = fail_memory(e, "the model", (double)n * sizeof *now);
+        goto done;
+    }
+    for (int64_t t = 0; t < before; t++) whole.gp[t] = m->f->set->gp[t];
     for (int64_t t = 0; t < n; t++) {
         now[t] = *m->all[t];
         now[t].posterior = p[t];
         TRY_DONE(fit_describe(m->f, m->d, h, t, &now[t], e));
         fill_in(m, c, h, objective, jitter, &now[t]);
-        set->gp[set->targets + t] = &now[t];
+        whole.gp[before + t] = &now[t];
     }
-    set->targets += n;
-    status = m->f->hooks->save(m->f->hooks->ctx, set, e);
-    set->targets -= n;
+    whole.targets = before + n;
+    status = m->f->hooks->save(m->f->hooks->ctx, &whole, e);
 done:
-    for (int64_t t = 0; t < n; t++) {
-        set->gp[set->targets + t] = NULL;
+    for (int64_t t = 0; now && t < n; t++) {
         schema_clear(&now[t].schema);
         free(now[t].likelihood);
     }
     free(now);
+    free(whole.gp);
     return status;
 }
 
@@ -282,7 +288,8 @@ void fit_keep_result(gp *g, const dataset *d, const train_result *r)
 {
     g->objective = r->objective, g->objective_rows = r->rows, g->log_prior = r->log_prior;
     g->estimate = !r->exact, g->bounds = r->bounds;
-    g->jitter = r->jitter, g->rows = d->total, g->inducing = g->posterior->n;
+    g->jitter = r->jitter, g->rows = d->total;
+    g->inducing = g->posterior->n + g->posterior->beside;
     g->iterations = r->iterations, g->evaluations = r->evaluations, g->status = r->status;
     score_loo(g, &d->schema, &r->loo);
 }

@@ -8,6 +8,9 @@
 
 #include "gp/gp.h"
 
+enum {
+    PIECE = 16
+}; /* rows a thread takes at a time: integrals and draws of one row take microseconds to milliseconds */
 static const double SQRT_HALF = 0.70710678118654752440;
 
 bool gp_is_gaussian(const gp *g) { return !g->likelihood || !strcmp(g->likelihood->ops->name, "gaussian"); }
@@ -45,9 +48,14 @@ void observe_moments(const gp *g, const latents *f, const double *exposure, doub
     }
 }
 
+static int64_t piece_of(const latents *f, int64_t i) { return f->n - i < PIECE ? f->n - i : PIECE; }
+
 void observe_quantile(const gp *g, const latents *f, const double *exposure, double p, double *out)
 {
-    likelihood_quantiles(g->likelihood, f->n, p, exposure, f->mean, f->variance, f->n, out);
+#pragma omp parallel for schedule(dynamic) if (f->n > PIECE)
+    for (int64_t i = 0; i < f->n; i += PIECE)
+        likelihood_quantiles(g->likelihood, piece_of(f, i), p, exposure ? exposure + i : NULL, f->mean + i,
+                             f->variance + i, f->n, out + i);
     for (int64_t i = 0; is_scaled(g) && i < f->n; i++) out[i] = g->schema.y_shift + g->schema.y_scale * out[i];
 }
 
@@ -60,8 +68,18 @@ void observe_target(const gp *g, double y, double exposure, double *Y)
 void observe_density(const gp *g, const latents *f, const double *Y, double *out)
 {
     const likelihood *l = g->likelihood;
-    l->ops->log_predictive(l, f->n, Y, f->mean, f->variance, f->n, out);
+#pragma omp parallel for schedule(dynamic) if (f->n > PIECE)
+    for (int64_t i = 0; i < f->n; i += PIECE)
+        l->ops->log_predictive(l, piece_of(f, i), Y + i * l->columns, f->mean + i, f->variance + i, f->n, out + i);
     for (int64_t i = 0; is_scaled(g) && i < f->n; i++) out[i] -= log(g->schema.y_scale);
+}
+
+void observe_classes(const gp *g, const latents *f, double *P, int64_t ldp)
+{
+    const likelihood *l = g->likelihood;
+#pragma omp parallel for schedule(dynamic) if (f->n > PIECE)
+    for (int64_t i = 0; i < f->n; i += PIECE)
+        l->ops->probabilities(l, piece_of(f, i), f->mean + i, f->variance + i, f->n, P + i, ldp);
 }
 
 /* Normal with the moments, in model units; work: 2 n. */

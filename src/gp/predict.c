@@ -218,7 +218,6 @@ anygp_status predictor_run(predictor *p, const row_batch *b, bool latent, double
 
 anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int64_t ldp, anygp_error *e)
 {
-    const likelihood *l = p->g->likelihood;
     if (!gp_is_class(p->g))
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "the target is a number and not a class; ask for its mean and variance");
@@ -226,7 +225,7 @@ anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int6
         latents f;
         row_batch part = part_of(b, i, b->n - i < p->block ? b->n - i : p->block);
         TRY(predictor_latents(p, &part, true, &f, e));
-        l->ops->probabilities(l, f.n, f.mean, f.variance, f.n, P + i, ldp);
+        observe_classes(p->g, &f, P + i, ldp);
     }
     return ANYGP_OK;
 }

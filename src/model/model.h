@@ -88,6 +88,7 @@ struct posterior {
     int64_t D;
     int64_t n;       /* rows it rests on: the distinct training rows, or a subset of them */
     int64_t latents; /* functions it is about; 0 counts as 1 */
+    int64_t beside;  /* further inducing inputs that the mean alone has */
 };
 
 typedef struct model_ops model_ops;

@@ -137,12 +137,28 @@ static anygp_status prepare(svgp_state *q, const hyper *h, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* q before the first step.  Likelihoods with exp(f) have curvatures like exp(var / 2): under a wide prior the first step would
+   claim a precision that it takes hundreds to forget, so functions start with a variance of at most about 1. */
+static void start_q(svgp *s)
+{
+    double size = 0;
+    for (int64_t j = 0; j < s->M; j++) size += la_dot(s->M, s->L + j * s->M, s->L + j * s->M) / (double)s->M;
+    for (int64_t i = 0; i < s->C * s->K; i++) {
+        svgp_q *q = &s->q[i];
+        int64_t places = i % s->K == s->K - 1 ? q->M - s->p : q->M; /* the others belong to the mean */
+        for (int64_t k = 0; k < q->M; k++) q->Lambda[k + k * q->M] = fmax(1, k < places ? size : s->mean->B);
+        svgp_q_set(q, q->Lambda, q->theta, s->work);
+    }
+}
+
 static anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e)
 {
     svgp_state *q = state;
     q->jitter = jitter, q->prepared = svgp_prepare(&q->s, h, true, &q->jitter);
     hyper_pack(h, q->u);
-    return q->prepared ? ANYGP_OK : no_factor(e);
+    if (!q->prepared) return no_factor(e);
+    if (!q->s.gaussian) start_q(&q->s);
+    return ANYGP_OK;
 }
 
 /* The noise of Gaussian targets by a natural step: n rows know log s2 to a precision of n / 2, so that
@@ -183,46 +199,6 @@ static void remember(svgp_state *q, const hyper *h)
     if (!q->old_L) return;
     memcpy(q->old_L, q->s.L, (size_t)(h->M * h->M) * sizeof(double));
     memcpy(q->old_Z, h->Z, (size_t)(h->M * h->D) * sizeof(double));
-}
-
-/* A place where K_uu has no factor is not gone to.  Over ranks all go where rank 0 goes. */
-static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now, anygp_error *e)
-{
-    const comm *c = q->problem->comm;
-    size_t bytes = (size_t)h->free * sizeof(double);
-    hyper_chain(h, q->gp, q->gu);
-    hyper_log_prior(h, q->gu);
-    memcpy(q->before, q->u, bytes);
-    adam_step(&q->adam, now->rate, q->gu, q->u);
-    if (q->s.gaussian) move_noise(q, h, now->rho);
-    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->u, e));
-    remember(q, h);
-    hyper_unpack(h, q->u);
-    q->prepared = false;
-    if (!ANYGP_FAILED(prepare(q, h, e)))
-        return !q->old_L || svgp_transport(&q->s, q->old_Z, q->old_L) ? ANYGP_OK : fail_memory(e, "the step", 0);
-    memcpy(q->u, q->before, bytes);
-    hyper_unpack(h, q->u);
-    return prepare(q, h, e);
-}
-
-static anygp_status move_a(svgp_state *q, const step_context *now, anygp_error *e)
-{
-    const comm *c = q->problem->comm;
-    adam_step(&q->adam_a, now->rate, q->ga, q->s.a);
-    return c->size > 1 ? c->broadcast(c->ctx, 0, q->adam_a.n * (int64_t)sizeof(double), q->s.a, e) : ANYGP_OK;
-}
-
-static anygp_status statistics(svgp_state *q, const hyper *h, const step_context *c, bool learn, svgp_stat *stat,
-                               anygp_error *e)
-{
-    TRY(prepare(q, h, e));
-    q->s.learn = learn;
-    q->s.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
-    if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
-    TRY(driver_stat(q->driver, &q->s, c->count, c->which, c->scale, q->stat, e));
-    *stat = svgp_stat_place(&q->s, q->stat);
-    return ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------- steps that are not exact */
@@ -268,11 +244,12 @@ static anygp_status value_after(svgp_state *q, const step_context *c, double *va
     int64_t size = 1 + q->s.T * q->s.like->params;
     if (size > (int64_t)(sizeof sums / sizeof *sums) && !(room = mem_alloc(size, sizeof *room)))
         return fail_memory(e, "the sums", 8.0 * (double)size);
+    anygp_status status = ANYGP_OK;
     q->s.value_only = true;
-    if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
-    anygp_status status = driver_stat(q->driver, &q->s, c->count, c->which, c->scale, room, e);
+    if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) status = fail_memory(e, "kernel tiles", 0);
+    if (!ANYGP_FAILED(status)) status = driver_stat(q->driver, &q->s, c->count, c->which, c->scale, room, e);
     q->s.value_only = false;
-    *value = status == ANYGP_ERR_NUMERIC ? -INFINITY : room[0] - svgp_kl(&q->s);
+    *value = ANYGP_FAILED(status) ? -INFINITY : room[0] - svgp_kl(&q->s);
     if (room != sums) free(room);
     return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
 }
@@ -295,6 +272,61 @@ static anygp_status move_q(svgp_state *q, const step_context *c, const svgp_stat
     }
 }
 
+/* ivsgpr: q follows the new kernel and places; for a likelihood that is not quadratic only where the sample's bound has not
+   fallen over the whole step, else v stands still as in svgp. */
+static anygp_status carry_q(svgp_state *q, const step_context *c, double before, anygp_error *e)
+{
+    double after;
+    if (!q->old_L) return ANYGP_OK;
+    if (q->kept) keep_q(q);
+    if (!svgp_transport(&q->s, q->old_Z, q->old_L)) return fail_memory(e, "the step", 0);
+    if (!q->kept) return ANYGP_OK;
+    TRY(value_after(q, c, &after, e));
+    if (!(after >= before)) take_back(q);
+    return ANYGP_OK;
+}
+
+/* ----------------------------------------------------------------------------- hyperparameters */
+
+/* A place where K_uu has no factor is not gone to.  Over ranks all go where rank 0 goes. */
+static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now, double value, anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    size_t bytes = (size_t)h->free * sizeof(double);
+    hyper_chain(h, q->gp, q->gu);
+    hyper_log_prior(h, q->gu);
+    memcpy(q->before, q->u, bytes);
+    adam_step(&q->adam, now->rate, q->gu, q->u);
+    if (q->s.gaussian) move_noise(q, h, now->rho);
+    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->u, e));
+    remember(q, h);
+    hyper_unpack(h, q->u);
+    q->prepared = false;
+    if (!ANYGP_FAILED(prepare(q, h, e))) return carry_q(q, now, value, e);
+    memcpy(q->u, q->before, bytes);
+    hyper_unpack(h, q->u);
+    return prepare(q, h, e);
+}
+
+static anygp_status move_a(svgp_state *q, const step_context *now, anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    adam_step(&q->adam_a, now->rate, q->ga, q->s.a);
+    return c->size > 1 ? c->broadcast(c->ctx, 0, q->adam_a.n * (int64_t)sizeof(double), q->s.a, e) : ANYGP_OK;
+}
+
+static anygp_status statistics(svgp_state *q, const hyper *h, const step_context *c, bool learn, svgp_stat *stat,
+                               anygp_error *e)
+{
+    TRY(prepare(q, h, e));
+    q->s.learn = learn;
+    q->s.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
+    if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
+    TRY(driver_stat(q->driver, &q->s, c->count, c->which, c->scale, q->stat, e));
+    *stat = svgp_stat_place(&q->s, q->stat);
+    return ANYGP_OK;
+}
+
 static anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
 {
     svgp_state *q = state;
@@ -306,7 +338,7 @@ static anygp_status svgp_step(void *state, hyper *h, const step_context *c, doub
     if (learn && !svgp_gradient(&q->s, &stat, q->gp)) return fail_memory(e, "kernel tiles", 0);
     TRY(move_q(q, c, &stat, *value, e));
     if (q->s.O) TRY(move_a(q, c, e));
-    if (learn) return move_hyper(q, h, c, e);
+    if (learn) return move_hyper(q, h, c, *value, e);
     return c->settle && q->s.gaussian && h->free > 0 ? settle_noise(q, h, &stat, c, e) : ANYGP_OK;
 }
 

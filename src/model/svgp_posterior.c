@@ -155,7 +155,7 @@ anygp_status svgp_posterior_new(const svgp *s, int64_t t, posterior **out, anygp
     p->L = copied(s->M, s->M, s->L);
     p->m = copied(s->Mt, s->each, s->mean_m + t * s->each * s->Mt);
     if (s->O) {
-        p->O = s->O;
+        p->O = p->base.beside = s->O;
         p->places = copied(s->O, s->D, s->h->Z + s->M * s->D);
         p->a = copied(s->O, s->each, s->a + t * s->each * s->O);
     }
@@ -254,7 +254,7 @@ anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *me
     p->Mt = Mt;
     p->white_in_f = noise > 0 ? 0 : kernel_white(k);
     p->Z = take(Z), p->L = take(L), p->m = take(m), p->sizes = take(sizes);
-    if (O) p->O = O->cols, p->places = take(O), p->a = take(a);
+    if (O) p->O = p->base.beside = O->cols, p->places = take(O), p->a = take(a);
     for (int64_t i = 0; i < p->K; i++) p->F[i] = take(factor[i]);
     *out = &p->base;
     return ANYGP_OK;

@@ -148,6 +148,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     c->fix_inducing = fixes_all || has_item(fix, "inducing");
     if (!strcmp(name, "auto")) return ANYGP_OK;
     TRY(parse_model(name, &c->model, &c->anytime, e));
+    bool gaussian = !strcmp(c->like.ops->name, "gaussian");
     c->collapsed = gaussian && settings_is(s, SET_LEARN, "batch") && collapsed(c->model) != c->model;
     if (c->collapsed) c->model = collapsed(c->model);
     if (!*fix && !c->model->learns_inducing) c->fix_inducing = true;

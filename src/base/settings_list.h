@@ -3,14 +3,14 @@
    X(ID, name, type, default, lower, upper, choices, argument, commands, help)
    `commands` lists which commands take it: f(it) p(redict) e(val) u(pdate) s(imulate) c(onvert).  An empty default means "not set". */
 /* clang-format off */
-X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, vfe, pep(alpha=0.5), vfe_tight, solve_collapsed, odvgp_collapsed, svgp, solve, combine(dtc=0.3,fitc=0.7), or auto: exact up to 4000 distinct rows, else sod; NAME+ runs anytime")
+X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, vfe, pep(alpha=0.5), vfe_tight, solve_collapsed, odvgp_collapsed, svgp, solve, combine(dtc=0.3,fitc=0.7), or auto: exact, vfe, svgp or solve, by rows, likelihood, --time and --memory; NAME+ runs anytime")
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance, e.g. 'rbf', 'matern32(iso) + linear'; default matern52, one length-scale per input")
 X(LIKELIHOOD, "likelihood", TEXT, "gaussian", 0, 0, "", "NAME", "f", "what the target is given the function: gaussian, laplace, studentt, bernoulli(logit|probit), poisson, negbin, softmax, robustmax, ordinal, heteroscedastic")
 X(NOISE, "noise", REAL, "", 0, 1e300, "", "V", "fs", "initial noise variance, in the data's units; simulate: 0.01 by default")
 X(MEAN, "mean", CHOICE, "zero", 0, 0, "zero constant linear", "KIND", "f", "prior mean, its coefficients integrated out under a wide Gaussian")
 X(PRIOR, "prior", CHOICE, "default", 0, 0, "default none", "KIND", "f", "weak priors on the hyperparameters, or none (maximum likelihood)")
 X(FIX, "fix", TEXT, "", 0, 0, "", "LIST", "f", "keep at their initial values: kernel, noise, inducing, all or none; default inducing, or none of the models whose objective is a bound")
-X(INDUCING, "inducing", TEXT, "", 0, 0, "", "M", "f", "inducing inputs (default 512), or rows of the subset of sod (2000); M+M2: sets of solve and odvgp, where one number is two halves; Ma/Mb: svdgp")
+X(INDUCING, "inducing", TEXT, "", 0, 0, "", "M", "f", "inducing inputs (default 512), or rows of the subset of sod (2000); M+M2: sets of solve and odvgp, where one number is two halves; Ma/Mb: svdgp; auto: doubled until that gains little, or --time or --memory end it")
 X(BATCH, "batch", INTEGER, "1024", 0, 1e9, "", "B", "f", "rows a step of svgp, solve and their relatives; 0: all of them")
 X(INDUCING_FROM, "inducing-from", TEXT, "", 0, 0, "", "FILE", "f", "inducing inputs from a table of inputs, in the data's units")
 X(SELECT, "select", CHOICE, "", 0, 0, "random kmeans greedy", "HOW", "f", "how these are chosen: kmeans (default; sod: random), greedy: largest conditional variance")

@@ -181,7 +181,9 @@ static auto_facts facts_of_settings(const fit_task *f)
 static void say(const fit_task *f, const auto_plan *p)
 {
     char size[64] = "";
-    if (p->model->inducing && p->set_count == 2)
+    if (p->model->inducing && f->choice.grow)
+        snprintf(size, sizeof size, " with a growing number of inducing inputs");
+    else if (p->model->inducing && p->set_count == 2)
         snprintf(size, sizeof size, " with %lld+%lld inducing inputs", (long long)p->sets[0], (long long)p->sets[1]);
     else if (p->model->inducing && p->set_count == 1)
         snprintf(size, sizeof size, " with %lld inducing inputs", (long long)p->sets[0]);
@@ -193,6 +195,7 @@ static void apply(fit_task *f, const auto_plan *p)
 {
     model_choice *c = &f->choice;
     c->model = p->model;
+    if (c->grow && p->model->inducing) return; /* its size and time come of themselves */
     for (int64_t k = 0; k < p->set_count; k++) c->sets[k] = p->sets[k];
     if (p->set_count) c->set_count = p->set_count;
     if (!settings_changed(f->s, SET_ITERS)) f->iterations = p->iterations;

@@ -100,20 +100,35 @@ static const model_ops *collapsed(const model_ops *m)
                                : m;
 }
 
-/* 512, or 512+512+256, or 4096/128. */
+/* What grows has no places that are given, and no state to go on from. */
+static anygp_status check_growth(const settings *s, anygp_error *e)
+{
+    if (settings_given(s, SET_INDUCING_FROM))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "inducing: auto chooses the inducing inputs; leave --inducing-from out");
+    if (settings_number(s, SET_RESUME) == 1)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "inducing: a run with auto cannot be resumed; give the number of inducing inputs it had "
+                         "reached, without --resume");
+    return ANYGP_OK;
+}
+
+/* 512, or 512+512+256, or 4096/128, or auto. */
 static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_error *e)
 {
     const char *text = settings_text(s, SET_INDUCING), *at = text;
     if (!settings_given(s, SET_INDUCING)) return ANYGP_OK;
+    if ((c->grow = !strcmp(text, "auto"))) return check_growth(s, e);
     do {
         char *end;
         double M = strtod(at, &end);
         bool more = *end == '+' || *end == '/';
         if (end == at || (*end && !more) || !(M >= (c->set_count ? 0 : 1)) || M > 1e9 || M != floor(M) ||
             c->set_count == SETS_MOST)
-            return fail_with(e, ANYGP_ERR_ARGUMENT,
-                             "inducing: '%.80s' is not a whole number such as 512, or up to %d of them such as 512+512",
-                             text, SETS_MOST);
+            return fail_with(
+                e, ANYGP_ERR_ARGUMENT,
+                "inducing: '%.80s' is not a whole number such as 512, up to %d of them such as 512+512, or auto", text,
+                SETS_MOST);
         c->sets[c->set_count++] = (int64_t)M;
         at = end + more;
         if (!more) return ANYGP_OK;
@@ -122,6 +137,11 @@ static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_err
 
 static anygp_status check_sets(const model_choice *c, anygp_error *e)
 {
+    if (c->grow && !c->model->inducing)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: auto is for models with inducing inputs, which %s has not",
+                         c->model->name);
+    if (c->grow && c->anytime)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: auto is not for the anytime variants; give a number");
     if (c->set_count <= 1 || c->model->sets) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: %s has one set of inducing inputs; solve and odvgp take M+M2",
                      c->model->name);
@@ -191,10 +211,9 @@ mean_kind choice_mean(const settings *s)
                                                   : MEAN_ZERO;
 }
 
-int64_t choice_subset(const model_choice *c, const settings *s)
+int64_t choice_subset(const model_choice *c)
 {
     int64_t sum = 0;
-    (void)s;
     for (int64_t k = 0; k < c->set_count; k++) sum += c->sets[k];
     return sum ? sum : c->model->subset;
 }

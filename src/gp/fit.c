@@ -156,7 +156,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     problem p = {.rows = &distinct,
                  .mean = &mean,
                  .seed = (uint64_t)settings_integer(f->s, SET_SEED),
-                 .subset = choice_subset(&f->choice, f->s),
+                 .subset = choice_subset(&f->choice),
                  .select = choice_select(&f->choice, f->s),
                  .comm = comm_self()};
     TRY_DONE(fit_check_memory(f, g->model, &p, 0, e));

@@ -17,6 +17,7 @@ typedef struct model_choice {
     bool fix_kernel, fix_noise, fix_inducing;
     bool not_learned;                   /* the user did not ask for it, but this model learns nothing */
     likelihood like;                    /* before the data are known */
+    bool grow;                          /* --inducing auto */
     int64_t sets[SETS_MOST], set_count; /* of inducing inputs, as --inducing has them; 0: not given */
 } model_choice;
 
@@ -25,7 +26,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e);
 void choice_note_unused(const model_choice *c, const settings *s);
 mean_kind choice_mean(const settings *s);
 /* Inducing inputs or rows of a subset. */
-int64_t choice_subset(const model_choice *c, const settings *s);
+int64_t choice_subset(const model_choice *c);
 const char *choice_select(const model_choice *c, const settings *s);
 double choice_memory(const settings *s); /* --memory, or what the machine has left */
 
@@ -89,6 +90,7 @@ typedef struct fit_task {
     const likelihood *like; /* once the data are known; NULL: gaussian, its noise in the hyperparameters */
     double began, limit;    /* seconds */
     int64_t iterations;     /* that auto planned; 0: as the settings say */
+    bool started;           /* the hyperparameters are a good start already */
     double promised;        /* seconds for all targets, by auto; 0: no limit but the settings' */
     gp_set *set;            /* the targets before this one */
     const gp_hooks *hooks;

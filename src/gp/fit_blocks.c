@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "gp/fit.h"
+#include "gp/fit_blocks.h"
 
 enum {
     SAMPLE_LEAST = 20000, /* rows in memory to start from */
@@ -18,30 +18,9 @@ enum {
     ROWS_A_SAMPLE = 256,  /* and where a step takes some of them at random */
     OVERSIZE = 2          /* a part has at most so many times the mean number of rows */
 };
+static const double GROW_HELD = 0.05; /* of the rows */
 static const double ROWS_SHARE = 0.25,
                     KEEP_SHARE = 0.4; /* of the memory: rows in model units, products between passes */
-
-/* What a fit over blocks holds. */
-typedef struct block_fit {
-    const fit_task *f;
-    gp **all;               /* f->together of them */
-    gp *g;                  /* the first */
-    likelihood like;        /* of models that learn by steps */
-    row_source *table_rows; /* of a table; else NULL */
-    row_source *source;
-    rows_part part;
-    int64_t M, P;
-    int64_t sets[SETS_MOST], set_count; /* of inducing inputs that there are, M in all; 0: the model has one */
-    dataset d;
-    merged distinct;
-    hyper h;
-    basis mean;
-    row_blocks *blocks;
-    router *route;
-    int64_t *given, *ids;
-    valid_rows *valid;
-    train_result result;
-} block_fit;
 
 static void block_fit_clear(block_fit *b)
 {
@@ -156,7 +135,7 @@ enum { COVARIANCE_BASES = 128 };
 static int64_t wanted_inducing(const block_fit *b)
 {
     const model_choice *c = &b->f->choice;
-    if (!c->model->decoupled) return choice_subset(c, b->f->s);
+    if (!c->model->decoupled) return choice_subset(c);
     return c->set_count > 1 ? c->sets[1] : COVARIANCE_BASES;
 }
 
@@ -232,16 +211,35 @@ static void note_inducing(const block_fit *b)
 {
     const settings *s = b->f->s;
     int64_t got = b->g->inducing;
-    if (settings_given(s, SET_INDUCING_FROM) || b->g->model->decoupled || got >= choice_subset(&b->f->choice, s))
+    if (b->f->choice.grow || settings_given(s, SET_INDUCING_FROM) || b->g->model->decoupled ||
+        got >= choice_subset(&b->f->choice))
         return;
     settings_log(s, ANYGP_NOTE, "the rows have only %lld different place%s for inducing inputs", (long long)got,
                  got == 1 ? "" : "s");
 }
 
-static anygp_status run(block_fit *b, anygp_error *e)
+/* As many as there are rows for; what is too much is taken from the last sets.  One number stands for two halves. */
+static void share_out_sets(block_fit *b)
+{
+    const model_choice *c = &b->f->choice;
+    if (c->model->decoupled) {
+        b->sets[0] = c->set_count > 0 ? c->sets[0] : c->model->subset, b->sets[1] = b->M, b->set_count = 2;
+        return;
+    }
+    int64_t left = b->M, halves[2] = {b->M - b->M / 2, b->M / 2}, wanted = c->set_count > 1 ? c->set_count : 2;
+    const int64_t *size = c->set_count > 1 ? c->sets : halves;
+    b->set_count = 0;
+    for (int64_t k = 0; c->model->sets && k < wanted && left > 0; k++) {
+        b->sets[k] = size[k] < left ? size[k] : left;
+        left -= b->sets[b->set_count++];
+    }
+}
+
+anygp_status block_fit_train(block_fit *b, anygp_error *e)
 {
     const fit_task *f = b->f;
     const settings *s = f->s;
+    share_out_sets(b);
     problem p = {.rows = &b->distinct,
                  .mean = &b->mean,
                  .seed = b->part.seed,
@@ -260,13 +258,12 @@ static anygp_status run(block_fit *b, anygp_error *e)
     double have = choice_memory(s), rows_kept = ROWS_SHARE * have;
     TRY(fit_check_memory(f, b->g->model, &p, rows_kept, e));
     if (!f->choice.anytime) p.keep = fmax(0, fmin(KEEP_SHARE * have, have - rows_kept - b->g->model->bytes(&p)));
-    TRY(fit_train(f, b->all, &b->d, &p, &b->h, b->valid, &b->result, e));
+    TRY(fit_train(f, b->all, &b->d, &p, &b->h, settings_given(s, SET_TRACE) ? b->valid : NULL, &b->result, e));
     for (int64_t t = 0; t < f->together; t++) {
         TRY(fit_describe(f, &b->d, &b->h, t, b->all[t], e));
         b->all[t]->blocks = b->blocks->count;
         fit_keep_result(b->all[t], &b->d, &b->result);
     }
-    note_inducing(b);
     return ANYGP_OK;
 }
 
@@ -295,20 +292,18 @@ static anygp_status open_likelihood(block_fit *b, fit_task *f, anygp_error *e)
     return start_likelihood(b, e);
 }
 
-/* As many as there are rows for; what is too much is taken from the last sets.  One number stands for two halves. */
-static void share_out_sets(block_fit *b)
+static bool scores_on_the_way(const block_fit *b)
 {
-    const model_choice *c = &b->f->choice;
-    if (c->model->decoupled) {
-        b->sets[0] = c->set_count > 0 ? c->sets[0] : c->model->subset, b->sets[1] = b->M, b->set_count = 2;
-        return;
-    }
-    int64_t left = b->M, halves[2] = {b->M - b->M / 2, b->M / 2}, wanted = c->set_count > 1 ? c->set_count : 2;
-    const int64_t *size = c->set_count > 1 ? c->sets : halves;
-    for (int64_t k = 0; c->model->sets && k < wanted && left > 0; k++) {
-        b->sets[k] = size[k] < left ? size[k] : left;
-        left -= b->sets[b->set_count++];
-    }
+    return (b->f->choice.anytime || b->g->model->steps) && settings_given(b->f->s, SET_TRACE);
+}
+
+/* What grows by steps has to be scored. */
+static void hold_some_out(fit_task *f)
+{
+    if (!f->choice.grow || !f->choice.model->steps || settings_given(f->s, SET_VALID)) return;
+    f->hold_out = GROW_HELD;
+    settings_log(f->s, ANYGP_NOTE, "%.0f %% of the rows are held out to see how many inducing inputs are enough",
+                 100 * GROW_HELD);
 }
 
 anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
@@ -317,6 +312,7 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
     fit_task mine_task = *task, *f = &mine_task;
     block_fit b = {.f = f, .all = g, .g = g[0]};
     kernel *k = NULL;
+    hold_some_out(f);
     TRY_DONE(open_rows(&b, e));
     choice_note_unused(&f->choice, f->s);
     TRY_DONE(
@@ -334,14 +330,15 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
     TRY_DONE(check_noise(&b, e));
     note_not_learned(&b);
     TRY_DONE(dataset_merge(&b.d, !kernel_has_white(mine), &b.distinct, e));
+    if (f->choice.grow) b.M = GROW_FIRST;
     if (b.M > b.distinct.n) b.M = b.distinct.n;
-    share_out_sets(&b);
     if (settings_given(f->s, SET_INDUCING_FROM)) TRY_DONE(read_inducing(&b, e));
     TRY_DONE(make_blocks(&b, e));
     gp plain = {.schema = b.d.schema};
-    if ((f->choice.anytime || b.g->model->steps) && settings_given(f->s, SET_TRACE))
+    if (f->choice.grow ? b.g->model->steps != NULL : scores_on_the_way(&b))
         TRY_DONE(valid_rows_read(&plain, f->data, f->columns->weights, f->hold_out, f->s, &b.valid, e));
-    TRY_DONE(run(&b, e));
+    TRY_DONE(f->choice.grow ? grow_run(&b, e) : block_fit_train(&b, e));
+    note_inducing(&b);
 done:
     kernel_free(k);
     block_fit_clear(&b);

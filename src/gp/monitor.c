@@ -89,6 +89,7 @@ static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
         for (size_t k = 0; k < sizeof free_to_change / sizeof *free_to_change; k++) counts &= i != free_to_change[k];
         if (counts) fprintf(out, "%s=%s\n", setting_at(i)->name, settings_text(m->f->s, i));
     }
+    fprintf(out, "%s, %lld\n", m->g->model->name, (long long)choice_subset(&m->f->choice)); /* as auto may choose */
     fprintf(out, "target %lld, %lld inputs, %.12g rows, mean %.6g, sd %.6g\n", (long long)m->f->target,
             (long long)m->d->D, m->d->total, m->d->schema.y_mean, m->d->schema.y_sd);
     fclose(out);
@@ -246,6 +247,7 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
                        .jitter = isnan(jitter) ? model->jitter : jitter,
                        .time_limit = f->limit,
                        .began = f->began,
+                       .started = f->started,
                        .report = on_step,
                        .score = valid ? on_score : NULL,
                        .save_every =

@@ -223,8 +223,8 @@ anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, 
                              valid_rows **out, anygp_error *e)
 {
     *out = NULL;
-    if (!settings_given(s, SET_VALID) || !strcmp(settings_text(s, SET_VALID), "-") || comm_world()->rank != 0)
-        return ANYGP_OK;
+    bool file = settings_given(s, SET_VALID) && strcmp(settings_text(s, SET_VALID), "-");
+    if ((share <= 0 && !file) || comm_world()->rank != 0) return ANYGP_OK;
     valid_rows *v = calloc(1, sizeof *v);
     if (!v) return fail_memory(e, "the validation rows", sizeof *v);
     v->inputs = g->schema.inputs, v->schema = &g->schema, v->seed = seed_of(s);

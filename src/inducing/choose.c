@@ -8,8 +8,13 @@
 #include "data/kmeans.h"
 #include "data/select.h"
 #include "inducing/greedy.h"
+#include "linalg/linalg.h"
 
-enum { GREEDY_ROWS = 10000 }; /* of the sample: time rows M^2, memory rows M */
+enum {
+    GREEDY_ROWS = 10000, /* of the sample: time rows M^2, memory rows M */
+    MORE_ROWS = 4        /* and to each place, where some are there */
+};
+static const double LEAST_LEFT = 1e-6; /* of the prior variance: below that a row says what the places there are say */
 
 void greedy_rows_diag(void *ctx, double *diag)
 {
@@ -23,25 +28,75 @@ void greedy_rows_column(void *ctx, int64_t j, double *out)
     g->failed |= !kernel_gram(g->kernel, g->n, g->X, g->D, 1, g->X + j * g->D, g->D, out, g->n);
 }
 
+/* Rows to choose from, from all over X, since they may be sorted: row[m] and their inputs some[m,D]. */
+static anygp_status take_some(int64_t n, int64_t D, const double *X, uint64_t seed, int64_t m, int64_t **row,
+                              double **some, anygp_error *e)
+{
+    *row = mem_alloc(m, sizeof **row);
+    *some = mem_doubles(m, D);
+    if (!*row || !*some) return fail_memory(e, "the inducing inputs", 8.0 * (double)m * (double)(D + 1));
+    random_subset((random_stream){seed, RANDOM_SUBSET, 4}, n, m, *row);
+    for (int64_t i = 0; i < m; i++) memcpy(*some + i * D, X + (*row)[i] * D, (size_t)D * sizeof **some);
+    return ANYGP_OK;
+}
+
 static anygp_status choose_greedy(int64_t n, int64_t D, const double *X, const kernel *k, int64_t M, uint64_t seed,
                                   int64_t *chosen, int64_t *count, anygp_error *e)
 {
-    int64_t m = n < GREEDY_ROWS ? n : GREEDY_ROWS, *row = mem_alloc(m, sizeof *row);
-    double *some = mem_doubles(m, D);
+    int64_t m = n < GREEDY_ROWS ? n : GREEDY_ROWS, *row = NULL;
+    double *some = NULL;
     anygp_status status = ANYGP_OK;
+    TRY_DONE(take_some(n, D, X, seed, m, &row, &some, e));
     greedy_rows g = {m, D, some, k, false};
-    if (!row || !some) {
-        status = fail_memory(e, "the inducing inputs", 8.0 * (double)m * (double)(D + 1));
-        goto done;
-    }
-    random_subset((random_stream){seed, RANDOM_SUBSET, 4}, n, m, row); /* from all over: the rows may be sorted */
-    for (int64_t i = 0; i < m; i++) memcpy(some + i * D, X + row[i] * D, (size_t)D * sizeof *some);
     TRY_DONE(greedy_select(m, M < m ? M : m, greedy_rows_diag, greedy_rows_column, &g, 0, chosen, count, e));
     if (g.failed) status = fail_memory(e, "kernel tiles", 0);
     for (int64_t i = 0; i < *count; i++) chosen[i] = row[chosen[i]];
 done:
     free(row);
     free(some);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------ more than there are */
+
+/* K_xz L^-T of the rows and the places z there are, K_zz = L L': the columns of a factor of K_xx that they are pivots of. */
+static anygp_status columns_of_places(const greedy_rows *r, int64_t M0, const double *Z, double **out, anygp_error *e)
+{
+    double added, *L = mem_doubles(M0, M0), *diag = mem_alloc(M0, sizeof *diag);
+    anygp_status status = ANYGP_OK;
+    *out = mem_doubles(r->n, M0);
+    if (!L || !diag || !*out || !kernel_gram_sym(r->kernel, M0, Z, r->D, L, M0) ||
+        !kernel_gram(r->kernel, r->n, r->X, r->D, M0, Z, r->D, *out, r->n))
+        status = fail_memory(e, "the inducing inputs", 8.0 * (double)M0 * (double)(M0 + r->n));
+    else if (!la_cholesky(M0, L, M0, 1e-8, diag, &added))
+        status = fail_with(e, ANYGP_ERR_NUMERIC, "the inducing inputs have no finite covariance");
+    else
+        la_trsm(LA_RIGHT, LA_T, r->n, M0, 1, L, M0, *out, r->n);
+    free(L);
+    free(diag);
+    return status;
+}
+
+anygp_status choose_more(int64_t n, int64_t D, const double *X, const kernel *k, int64_t M0, int64_t more,
+                         uint64_t seed, double *Z, int64_t *count, anygp_error *e)
+{
+    int64_t m = MORE_ROWS * (M0 + more) > n ? n : MORE_ROWS * (M0 + more), *row = NULL, found = 0;
+    double *some = NULL, *before = NULL;
+    int64_t *chosen = mem_alloc(more, sizeof *chosen);
+    anygp_status status = chosen ? ANYGP_OK : fail_memory(e, "the inducing inputs", 8.0 * (double)more);
+    if (!chosen) goto done;
+    TRY_DONE(take_some(n, D, X, seed, m, &row, &some, e));
+    greedy_rows g = {m, D, some, k, false};
+    TRY_DONE(columns_of_places(&g, M0, Z, &before, e));
+    TRY_DONE(greedy_more(m, M0, before, more, greedy_rows_diag, greedy_rows_column, &g, LEAST_LEFT, chosen, &found, e));
+    if (g.failed) status = fail_memory(e, "kernel tiles", 0);
+    for (int64_t i = 0; i < found; i++) memcpy(Z + (M0 + i) * D, some + chosen[i] * D, (size_t)D * sizeof *Z);
+    *count = M0 + found;
+done:
+    free(row);
+    free(some);
+    free(chosen);
+    free(before);
     return status;
 }
 

@@ -16,6 +16,11 @@
 anygp_status choose_inducing(const char *how, int64_t n, int64_t D, const double *X, bool rows_only, const kernel *k,
                              int64_t M, uint64_t seed, double *Z, int64_t *count, anygp_error *e);
 
+/* M0 places Z[M0,D] that are there, and `more` rows of X (few of them looked at) of the largest conditional variance given
+   those: after them in Z, which has room for M0 + more.  *count <= M0 + more comes out. */
+anygp_status choose_more(int64_t n, int64_t D, const double *X, const kernel *k, int64_t M0, int64_t more,
+                         uint64_t seed, double *Z, int64_t *count, anygp_error *e);
+
 /* K_ii and K_ij of rows of X for greedy_select; see inducing/greedy.h. */
 typedef struct greedy_rows {
     int64_t n, D;

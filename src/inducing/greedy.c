@@ -104,21 +104,32 @@ static bool greedy_init(greedy *g)
     return g->L && g->R && g->row && g->left;
 }
 
-anygp_status greedy_select(int64_t n, int64_t k, greedy_diag *diag, greedy_column *column, void *ctx, double tolerance,
-                           int64_t *chosen, int64_t *count, anygp_error *e)
+/* Pivots from elsewhere. */
+static void take_before(greedy *g, int64_t m, const double *before)
+{
+    if (m > 0) memcpy(g->L, before, (size_t)(g->n * m) * sizeof *before);
+    for (int64_t j = 0; j < m; j++)
+        for (int64_t i = 0; i < g->n; i++) g->left[i] -= before[i + j * g->n] * before[i + j * g->n];
+    g->m = m;
+}
+
+anygp_status greedy_more(int64_t n, int64_t m, const double *before, int64_t k, greedy_diag *diag,
+                         greedy_column *column, void *ctx, double tolerance, int64_t *chosen, int64_t *count,
+                         anygp_error *e)
 {
     *count = 0;
     if (k > n) k = n;
     if (k < 1) return ANYGP_OK;
-    greedy g = {.n = n, .k = k, .column = column, .ctx = ctx};
+    greedy g = {.n = n, .k = m + k, .column = column, .ctx = ctx};
     anygp_status status = ANYGP_OK;
     if (!greedy_init(&g)) {
-        status = fail_memory(e, "the greedy choice of rows", 8.0 * (double)n * (double)k);
+        status = fail_memory(e, "the greedy choice of rows", 8.0 * (double)n * (double)(m + k));
         goto done;
     }
     diag(ctx, g.left);
     double least = fmax(tolerance, ROUNDING) * g.left[largest(n, g.left)];
-    while (g.m < k) {
+    take_before(&g, m, before);
+    while (*count < k) {
         int64_t p = largest(n, g.left);
         if (!(g.left[p] > least)) break;
         add_pivot(&g, p);
@@ -130,4 +141,10 @@ done:
     free(g.row);
     free(g.left);
     return status;
+}
+
+anygp_status greedy_select(int64_t n, int64_t k, greedy_diag *diag, greedy_column *column, void *ctx, double tolerance,
+                           int64_t *chosen, int64_t *count, anygp_error *e)
+{
+    return greedy_more(n, 0, NULL, k, diag, column, ctx, tolerance, chosen, count, e);
 }

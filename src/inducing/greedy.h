@@ -16,4 +16,9 @@ typedef void greedy_column(void *ctx, int64_t i, double *column); /* K_ji over j
 anygp_status greedy_select(int64_t n, int64_t k, greedy_diag *diag, greedy_column *column, void *ctx, double tolerance,
                            int64_t *chosen, int64_t *count, anygp_error *e);
 
+/* The same after m pivots that need not be among the rows: their columns of the factor, before[n,m]. */
+anygp_status greedy_more(int64_t n, int64_t m, const double *before, int64_t k, greedy_diag *diag,
+                         greedy_column *column, void *ctx, double tolerance, int64_t *chosen, int64_t *count,
+                         anygp_error *e);
+
 #endif

@@ -154,7 +154,7 @@ static anygp_status search_surrogate(const model_ops *model, const problem *p, h
 static anygp_status find_start(const model_ops *model, const problem *p, hyper *h, const train_options *o, watch *w,
                                anygp_error *e)
 {
-    bool learns = h->free > 0 && !model->no_learning &&
+    bool learns = !o->started && h->free > 0 && !model->no_learning &&
                   (o->anytime.on || model->steps ? o->anytime.learn || o->iterations > 0 : o->iterations > 0);
     if (p->comm->rank == 0) {
         if (learns) TRY(surrogate_needed(p) ? search_surrogate(model, p, h, o, w, e) : search(model, p, h, o, w, e));

@@ -37,6 +37,7 @@ typedef struct train_options {
     double jitter;                                    /* relative, to start with */
     double time_limit;                                /* seconds from `began`; infinite: none */
     double began;                                     /* clock_seconds() when the work began */
+    bool started;                                     /* the values in h are a good start: none is looked for */
     int (*report)(void *ctx, const train_step *step); /* may be NULL; nonzero: stop */
     /* May be NULL: scores of a posterior on rows held out, model units.  Its time does not count. */
     anygp_status (*score)(void *ctx, const posterior *p, double *rmse, double *mnlp, anygp_error *e);

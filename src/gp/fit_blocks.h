@@ -1,0 +1,54 @@
+/* Between fit_blocks.c and grow.c. */
+#ifndef GP_FIT_BLOCKS_H
+#define GP_FIT_BLOCKS_H
+
+#include "gp/fit.h"
+
+/* What a fit over blocks holds. */
+typedef struct block_fit {
+    fit_task *f;
+    gp **all;               /* f->together of them */
+    gp *g;                  /* the first */
+    likelihood like;        /* of models that learn by steps */
+    row_source *table_rows; /* of a table; else NULL */
+    row_source *source;
+    rows_part part;
+    int64_t M, P;
+    int64_t sets[SETS_MOST], set_count; /* of inducing inputs that there are, M in all; 0: the model has one */
+    dataset d;
+    merged distinct;
+    hyper h;
+    basis mean;
+    row_blocks *blocks;
+    router *route;
+    int64_t *given, *ids;
+    valid_rows *valid;
+    train_result result;
+} block_fit;
+
+/* The training with b->M inducing inputs, from the values and places in b->h; posteriors and results into b->all. */
+anygp_status block_fit_train(block_fit *b, anygp_error *e);
+
+/* --inducing auto: trainings with more and more inducing inputs, of which the last stays.  It stops where, of the models that
+   have one, the upper bound on the log evidence is close; where twice as many gained little, of the objective a row or, of
+   models that learn by steps, of the log density a held-out row; or where the budget would not suffice for twice as many. */
+enum { GROW_FIRST = 128, GROW_MOST = 4096 };
+anygp_status grow_run(block_fit *b, anygp_error *e);
+
+/* One size that was tried, and what there is for the next. */
+typedef struct grow_stage {
+    int64_t inducing;
+    double value;          /* nats a row; higher is better */
+    double gap;            /* the most it can rise; NaN: not known */
+    double seconds;        /* it took */
+    double left;           /* there are */
+    double worth;          /* the part of the next one that makes it worth beginning */
+    double bytes, allowed; /* twice as many would hold; there are */
+    int64_t places;        /* different ones there can be */
+    bool stopped;          /* by the clock or the caller */
+} grow_stage;
+
+/* Why not to go on after `now`, a sentence's end; before: the stage before it, or NULL.  False: go on. */
+bool grow_ends(const grow_stage *before, const grow_stage *now, char *why, size_t size);
+
+#endif

@@ -149,7 +149,7 @@ def predictions(model, likelihood, X, batch):
 
 def measure_predict(a, dtype):
     rows = np.load(a.files[0])
-    X = torch.tensor((rows - rows.mean(0)) / rows.std(0), dtype=dtype)
+    X = torch.tensor((rows - rows.mean(0)) / np.maximum(rows.std(0), 1e-12), dtype=dtype)
     for strategy in STRATEGIES:
         model = Svgp(X[torch.randperm(len(X))[:a.inducing]].clone(), None, strategy).to(dtype)
         likelihood = gpytorch.likelihoods.GaussianLikelihood().to(dtype)

@@ -105,8 +105,8 @@ def load(path):
         return np.loadtxt(f, delimiter=",", skiprows=1)
 
 
-def milliseconds(seconds):
-    return f"{1000 * seconds:.3g} ms"
+def clock(seconds):
+    return f"{1000 * seconds:.3g} ms" if seconds < 0.9995 else f"{seconds:.2f} s"
 
 
 def exponent(x, y):
@@ -128,8 +128,8 @@ def own_steps(a, *size):
 
 def beside(ours, theirs):
     """Ratios of the best and of the median times, with the times, to the quicker of the peer's strategies first."""
-    return "; ".join(f"{r['strategy']}: {r['best'] / ours[0]:.2f} best ({milliseconds(r['best'])} / {milliseconds(ours[0])}), {r['median'] / ours[1]:.2f} "
-                     f"median ({milliseconds(r['median'])} / {milliseconds(ours[1])})" for r in sorted(theirs, key=lambda r: r["best"]))
+    return "; ".join(f"{r['strategy']}: {r['best'] / ours[0]:.2f} best ({clock(r['best'])} / {clock(ours[0])}), {r['median'] / ours[1]:.2f} "
+                     f"median ({clock(r['median'])} / {clock(ours[1])})" for r in sorted(theirs, key=lambda r: r["best"]))
 
 
 def steps(a):
@@ -149,8 +149,8 @@ def steps(a):
 def sets_of_two(ours):
     one, two, solve, odvgp = (ours[k][0] for k in ("svgp 1024", "svgp 2048", "solve 1024+1024", "odvgp 1024+1024"))
     row("solve 1024+1024 over svgp 1024 and svgp 2048, a step", "`bench_svgp`",
-        f"{solve / one:.2f}, {solve / two:.2f} ({milliseconds(solve)})", "at most 4, 0.85")
-    row("odvgp 1024+1024 over svgp 1024, a step", "`bench_svgp`", f"{odvgp / one:.2f} ({milliseconds(odvgp)})", "at most 1.4",
+        f"{solve / one:.2f}, {solve / two:.2f} ({clock(solve)})", "at most 4, 0.85")
+    row("odvgp 1024+1024 over svgp 1024, a step", "`bench_svgp`", f"{odvgp / one:.2f} ({clock(odvgp)})", "at most 1.4",
         quiet="as above")
     theirs = peer("step", "--inducing", 1024, "--second", 1024)
     row("odvgp 1024+1024, a step: GPyTorch over anygp", "`family.py steps`", beside(ours["odvgp 1024+1024"], theirs), "at least 4")

@@ -276,7 +276,7 @@ def our_curve(a, files, sd, options, folder):
 
 
 def peer_curve(a, files, name, *more):
-    curve = peer("train", files["train"], files["test"], "--inducing", a.inducing, "--dtype", a.dtype, *more)
+    curve = peer("train", files["train"], files["test"], "--inducing", a.inducing, "--dtype", a.dtype, "--kernel", a.kernel, *more)
     for at in curve:
         print(f"| GPyTorch, {name}, epoch {at['epoch']} | {at['seconds']:.2f} | | {at['rmse']:.4f} / {at['mnlp']:.4f} | |")
     row(f"GPyTorch, {name}, the whole", f"{curve[-1]['seconds']:.2f}", "", f"{curve[-1]['rmse']:.4f} / {curve[-1]['mnlp']:.4f}")
@@ -310,7 +310,7 @@ def race(a):
 
 def verdict(a, name, goal, chosen, wanted, quiet):
     reached = chosen["rmse"] <= goal["rmse"] and chosen["mnlp"] <= goal["mnlp"]
-    row(f"{a.data}: seconds to GPyTorch's {goal['rmse']:.4f} / {goal['mnlp']:.4f} ({name}, {goal['epoch']} epochs): GPyTorch over anygp", "`family.py race`",
+    row(f"{a.data}: seconds to GPyTorch's {goal['rmse']:.4f} / {goal['mnlp']:.4f} ({name}, {goal['epoch']} epochs, {a.kernel}): GPyTorch over anygp", "`family.py race`",
         f"{'' if reached else 'NOT REACHED: '}{goal['seconds'] / chosen['seconds']:.1f} ({goal['seconds']:.1f} s / {chosen['seconds']:.2f} s, "
         f"{chosen['rmse']:.4f} / {chosen['mnlp']:.4f} by `{chosen['options']}`)", wanted, quiet=quiet)
 
@@ -367,6 +367,7 @@ def arguments():
     c.add_argument("--epochs", type=int, default=100, help="the peer's, by Adam; 0: none")
     c.add_argument("--ngd", type=int, default=30, help="the peer's, by natural gradients; 0: none")
     c.add_argument("--dtype", default="float32", help="the peer's")
+    c.add_argument("--kernel", default="rbf", help="the peer's: rbf or matern52; ours is in OPTIONS")
     c.add_argument("--times", default="1,2,5,10,20,40", help="limits of time for our models")
     c.add_argument("--margin", type=float, default=0.02, help="by how much validation must be better than the goal")
     c.add_argument("--out", default=os.path.join(HERE, "plots"))

@@ -84,8 +84,9 @@ def draw_panel(p, offset):
         a, b = at(x, y)
         out.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="4" fill="{COLOURS[colour]}"/>')
     seen = [(colour, label) for _, colour, label in p["lines"]]
+    wide = max([84] + [34 + 6 * len(label) for _, label in seen])
     for k, (colour, label) in enumerate(seen):
         y = TOP + 4 + 14 * k
-        out.append(f'<path d="M{offset + WIDTH - 84} {y}h18" stroke="{COLOURS[colour]}" stroke-width="2"/>'
-                   f'<text x="{offset + WIDTH - 62}" y="{y + 4}">{label}</text>')
+        out.append(f'<path d="M{offset + WIDTH - wide} {y}h18" stroke="{COLOURS[colour]}" stroke-width="2"/>'
+                   f'<text x="{offset + WIDTH - wide + 22}" y="{y + 4}">{label}</text>')
     return out

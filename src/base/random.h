@@ -16,6 +16,7 @@ typedef enum random_use {
     RANDOM_BLOCKS,
     RANDOM_STEP,
     RANDOM_LIKELIHOOD,
+    RANDOM_BASES,
     RANDOM_COLUMNS,
     RANDOM_TEST = 1000
 } random_use;

@@ -45,6 +45,8 @@ anygp_status id_table_index(id_table *t, int64_t id, int64_t *index, anygp_error
     return ANYGP_OK;
 }
 
+int64_t id_table_find(const id_table *t, int64_t id) { return t->slots ? *find(t, id) - 1 : -1; }
+
 void id_table_clear(id_table *t)
 {
     free(t->id);

@@ -14,6 +14,7 @@ typedef struct id_table {
 } id_table;        /* {0} to begin with */
 
 anygp_status id_table_index(id_table *t, int64_t id, int64_t *index, anygp_error *e);
+int64_t id_table_find(const id_table *t, int64_t id); /* its index, or -1: it is not there */
 void id_table_clear(id_table *t);
 
 #endif

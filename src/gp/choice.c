@@ -6,8 +6,6 @@
 #include "base/memory.h"
 #include "gp/fit.h"
 
-enum { EXACT_MOST = 4000 }; /* distinct rows up to which `auto` is exact: about a minute on two cores */
-
 /* Whether `word` is an item of a list separated by commas. */
 static bool has_item(const char *list, const char *word)
 {
@@ -148,10 +146,9 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
     c->fix_inducing = fixes_all || has_item(fix, "inducing");
-    bool gaussian = !strcmp(c->like.ops->name, "gaussian"), by_rows = !strcmp(name, "auto");
-    if (by_rows && gaussian) return ANYGP_OK;
-    if (by_rows) name = "svgp"; /* takes any likelihood */
+    if (!strcmp(name, "auto")) return ANYGP_OK;
     TRY(parse_model(name, &c->model, &c->anytime, e));
+    bool gaussian = !strcmp(c->like.ops->name, "gaussian");
     c->collapsed = gaussian && settings_is(s, SET_LEARN, "batch") && collapsed(c->model) != c->model;
     if (c->collapsed) c->model = collapsed(c->model);
     if (!*fix && !c->model->learns_inducing) c->fix_inducing = true;
@@ -185,11 +182,6 @@ void choice_note_unused(const model_choice *c, const settings *s)
             settings_log(s, ANYGP_NOTE, "--%s says nothing to the model %s%s", setting_at(scoped[i].id)->name, m->name,
                          scoped[i].scope <= OF_ANYTIME && m->anytime ? "; with a + behind its name it would" : "");
     }
-}
-
-void choice_settle(model_choice *c, int64_t distinct_rows)
-{
-    if (!c->model) c->model = distinct_rows <= EXACT_MOST ? &model_exact : &model_sod;
 }
 
 mean_kind choice_mean(const settings *s)

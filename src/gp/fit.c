@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "gp/auto.h"
 
 void gp_free(gp *g)
 {
@@ -151,9 +152,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     TRY_DONE(fit_hyper(f, d, k, NULL, &h, &mean, e));
     TRY_DONE(dataset_merge(d, !kernel_has_white(k), &distinct, e));
     TRY_DONE(check_noise(&h, &distinct, e));
-    choice_settle(&f->choice, distinct.n);
     choice_note_unused(&f->choice, f->s);
-    g->model = f->choice.model;
     problem p = {.rows = &distinct,
                  .mean = &mean,
                  .seed = (uint64_t)settings_integer(f->s, SET_SEED),
@@ -214,10 +213,8 @@ static anygp_status name_model(const fit_task *f, gp *g, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* The model of the settings, if they name one. */
 static anygp_status take_model(const fit_task *f, gp *g, anygp_error *e)
 {
-    if (!f->choice.model) return ANYGP_OK;
     g->model = model_copy(f->choice.model);
     return g->model ? name_model(f, g, e) : fail_memory(e, "the model", 0);
 }
@@ -236,11 +233,8 @@ static anygp_status fit_some(fit_task *f, gp **out, anygp_error *e)
         TRY_DONE(take_model(f, out[t], e));
     }
     const model_ops *model = out[0]->model;
-    TRY_DONE(model && model->inducing ? fit_blocks(f, out, e) : fit_whole(f, out[0], e));
-    for (int64_t t = 0; t < f->together; t++) {
-        if (!out[t]->name) TRY_DONE(name_model(f, out[t], e));
-        out[t]->seconds = clock_seconds() - f->began;
-    }
+    TRY_DONE(model->inducing ? fit_blocks(f, out, e) : fit_whole(f, out[0], e));
+    for (int64_t t = 0; t < f->together; t++) { out[t]->seconds = clock_seconds() - f->began; }
 done:
     for (int64_t t = 0; ANYGP_FAILED(status) && t < f->together; t++) gp_free(out[t]), out[t] = NULL;
     return status;
@@ -250,7 +244,7 @@ done:
 static int64_t how_many(const fit_task *f)
 {
     const model_ops *m = f->choice.model;
-    return m && m->steps && f->choice.like.ops->target != TARGET_CLASS ? f->columns->targets : 1;
+    return m->steps && f->choice.like.ops->target != TARGET_CLASS ? f->columns->targets : 1;
 }
 
 /* One after the other, or all at once; each may take an equal share of the time that is left, and none once the caller said
@@ -260,7 +254,9 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
     double began = clock_seconds(), limit = settings_number(f->s, SET_TIME);
     anygp_status worst = ANYGP_OK;
     gp_set *m = f->set;
+    TRY(auto_choose(f, e));
     if (isnan(limit)) limit = INFINITY;
+    if (f->promised > 0) limit = fmin(limit, f->promised);
     f->together = how_many(f);
     for (int64_t k = 0; k < f->columns->targets; k += f->together) {
         double share = (limit - (clock_seconds() - began)) * (double)f->together / (double)(f->columns->targets - k);

@@ -23,8 +23,6 @@ typedef struct model_choice {
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e);
 /* Tells the user of settings that have no effect on this model. */
 void choice_note_unused(const model_choice *c, const settings *s);
-/* For auto. */
-void choice_settle(model_choice *c, int64_t distinct_rows);
 mean_kind choice_mean(const settings *s);
 /* Inducing inputs or rows of a subset. */
 int64_t choice_subset(const model_choice *c, const settings *s);
@@ -90,6 +88,8 @@ typedef struct fit_task {
     model_choice choice;
     const likelihood *like; /* once the data are known; NULL: gaussian, its noise in the hyperparameters */
     double began, limit;    /* seconds */
+    int64_t iterations;     /* that auto planned; 0: as the settings say */
+    double promised;        /* seconds for all targets, by auto; 0: no limit but the settings' */
     gp_set *set;            /* the targets before this one */
     const gp_hooks *hooks;
 } fit_task;

@@ -150,6 +150,16 @@ anygp_status blocks_from_file(const char *path, int64_t n, int64_t **out, anygp_
     return status;
 }
 
+enum { COVARIANCE_BASES = 128 };
+
+/* Inducing inputs to choose; of a decoupled model those of the covariance, since the mean's are rows it meets. */
+static int64_t wanted_inducing(const block_fit *b)
+{
+    const model_choice *c = &b->f->choice;
+    if (!c->model->decoupled) return choice_subset(c, b->f->s);
+    return c->set_count > 1 ? c->sets[1] : COVARIANCE_BASES;
+}
+
 /* --------------------------------------------------------------------------------------- blocks */
 
 static plan_kind plan_of(const block_fit *b)
@@ -191,7 +201,7 @@ static anygp_status open_rows(block_fit *b, anygp_error *e)
                           .skip_column = f->columns->skip,
                           .hold_out = f->hold_out,
                           .seed = (uint64_t)settings_integer(s, SET_SEED)};
-    b->M = choice_subset(&f->choice, s);
+    b->M = wanted_inducing(b);
     b->P = settings_given(s, SET_BLOCKS) ? settings_integer(s, SET_BLOCKS) : default_blocks(b);
     if (b->P > rows_count(b->source)) b->P = rows_count(b->source);
     return ANYGP_OK;
@@ -222,7 +232,8 @@ static void note_inducing(const block_fit *b)
 {
     const settings *s = b->f->s;
     int64_t got = b->g->inducing;
-    if (settings_given(s, SET_INDUCING_FROM) || got >= choice_subset(&b->f->choice, s)) return;
+    if (settings_given(s, SET_INDUCING_FROM) || b->g->model->decoupled || got >= choice_subset(&b->f->choice, s))
+        return;
     settings_log(s, ANYGP_NOTE, "the rows have only %lld different place%s for inducing inputs", (long long)got,
                  got == 1 ? "" : "s");
 }
@@ -288,6 +299,10 @@ static anygp_status open_likelihood(block_fit *b, fit_task *f, anygp_error *e)
 static void share_out_sets(block_fit *b)
 {
     const model_choice *c = &b->f->choice;
+    if (c->model->decoupled) {
+        b->sets[0] = c->set_count > 0 ? c->sets[0] : c->model->subset, b->sets[1] = b->M, b->set_count = 2;
+        return;
+    }
     int64_t left = b->M, halves[2] = {b->M - b->M / 2, b->M / 2}, wanted = c->set_count > 1 ? c->set_count : 2;
     const int64_t *size = c->set_count > 1 ? c->sets : halves;
     for (int64_t k = 0; c->model->sets && k < wanted && left > 0; k++) {

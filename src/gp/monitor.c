@@ -36,6 +36,11 @@ static bool keep_step(monitor *m, const train_step *step)
     return true;
 }
 
+static int64_t iterations_of(const fit_task *f)
+{
+    return f->iterations > 0 ? f->iterations : settings_integer(f->s, SET_ITERS);
+}
+
 static int on_step(void *ctx, const train_step *step)
 {
     monitor *m = ctx;
@@ -46,7 +51,7 @@ static int on_step(void *ctx, const train_step *step)
     if (step->record && step->stage == TRAIN_MAIN && !keep_step(m, &data)) return 1;
     anygp_progress progress = {.stage = step->stage == TRAIN_MAIN ? "learning" : "starting point",
                                .iteration = step->iteration,
-                               .iterations = step->most ? step->most : settings_integer(s, SET_ITERS),
+                               .iterations = step->most ? step->most : iterations_of(m->f),
                                .restart = step->restart,
                                .restarts = settings_integer(s, SET_RESTARTS),
                                .objective = step->objective,
@@ -193,10 +198,11 @@ done:
 
 /* ----------------------------------------------------------------------------------------- run */
 
-/* A model needs one step. */
-static int64_t given_steps(const settings *s)
+/* Those that someone asked for; a model needs one.  0: as many as the model wants. */
+static int64_t given_steps(const fit_task *f)
 {
-    int64_t steps = settings_integer(s, SET_ITERS);
+    int64_t steps = iterations_of(f);
+    if (f->iterations == 0 && !settings_changed(f->s, SET_ITERS)) return 0;
     return steps > 0 ? steps : 1;
 }
 
@@ -216,7 +222,7 @@ static anytime_options anytime_of(const fit_task *f, const model_ops *model, con
                              .plain = settings_is(s, SET_OPTIMIZER, "sga"),
                              .replace = settings_number(s, SET_REPLACE) == 1,
                              .sample = model->steps ? blocks_a_step(s, p) : settings_integer(s, SET_SAMPLE),
-                             .steps = settings_changed(s, SET_ITERS) ? given_steps(s) : 0,
+                             .steps = given_steps(f),
                              .rho = settings_number(s, SET_RHO),
                              .tau = settings_number(s, SET_TAU),
                              .kappa = settings_number(s, SET_KAPPA),
@@ -235,7 +241,7 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
     bool named = f->hooks && f->hooks->checkpoint;
     checkpoint *resume = NULL;
     if (named && settings_number(s, SET_RESUME) == 1) TRY(read_checkpoint(&m, &resume, e));
-    train_options o = {.iterations = settings_integer(s, SET_ITERS),
+    train_options o = {.iterations = iterations_of(f),
                        .restarts = settings_integer(s, SET_RESTARTS),
                        .jitter = isnan(jitter) ? model->jitter : jitter,
                        .time_limit = f->limit,

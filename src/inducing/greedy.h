@@ -12,7 +12,7 @@ typedef void greedy_column(void *ctx, int64_t i, double *column); /* K_ji over j
 
 /* chosen: room for k; *count gets how many, in the order of choice.  Stops early when the largest variance left is below
    `tolerance` times the largest K_ii (or is lost in rounding).  Ties go to the lowest index.
-   Cost n k^2 and k columns; memory n k. */
+   Cost n k^2 and a few times k columns; memory n k. */
 anygp_status greedy_select(int64_t n, int64_t k, greedy_diag *diag, greedy_column *column, void *ctx, double tolerance,
                            int64_t *chosen, int64_t *count, anygp_error *e);
 

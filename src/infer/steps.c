@@ -61,6 +61,7 @@ static double rho_now(const run *w)
 static double rate_now(const run *w)
 {
     double first = isnan(w->o->anytime.step) ? RATE : w->o->anytime.step;
+    if (w->model->own_rate && isnan(w->o->anytime.step)) return 0;
     return first * (1 - 0.95 * fmin(w->share / LEARNING_SHARE, 1));
 }
 

@@ -92,19 +92,20 @@ static anygp_status place_inducing(const model_ops *model, const problem *p, hyp
 {
     const merged *m = p->rows;
     int64_t M = p->subset, count = 0;
-    if (!model->inducing || h->M > 0) return ANYGP_OK;
+    if (!model->inducing || h->M > 0 || M == 0) return ANYGP_OK;
     double *Z = mem_doubles(M, m->D);
     if (!Z) return fail_memory(e, "the inducing inputs", 8.0 * (double)M * (double)m->D);
     bool text = false;
     for (int64_t j = 0; j < m->D; j++) text |= schema_at(&m->data->schema, j)->text;
     anygp_status status = choose_inducing(p->select, m->n, m->D, m->X, text, h->kernel, M, p->seed, Z, &count, e);
-    if (!ANYGP_FAILED(status)) status = hyper_set_inducing(h, count, m->D, Z, p->learn_inducing, e);
+    if (!ANYGP_FAILED(status))
+        status = hyper_set_inducing(h, count, m->D, Z, p->learn_inducing && !model->decoupled, e);
     free(Z);
     return status;
 }
 
 /* Rank 0's hyperparameters and inducing inputs, to all. */
-static anygp_status share_start(const problem *p, hyper *h, anygp_error *e)
+static anygp_status share_start(const model_ops *model, const problem *p, hyper *h, anygp_error *e)
 {
     const comm *c = p->comm;
     double head[2] = {(double)h->M, (double)h->D};
@@ -123,7 +124,7 @@ static anygp_status share_start(const problem *p, hyper *h, anygp_error *e)
     if (c->rank == 0) memcpy(Z, h->Z, (size_t)(M * D) * sizeof *Z);
     TRY_DONE(c->broadcast(c->ctx, 0, M * D * (int64_t)sizeof *Z, Z, e));
     for (int64_t i = 0; i < h->count; i++) hyper_set(h, i, values[i]);
-    if (c->rank != 0) status = hyper_set_inducing(h, M, D, Z, p->learn_inducing, e);
+    if (c->rank != 0 && M > 0) status = hyper_set_inducing(h, M, D, Z, p->learn_inducing && !model->decoupled, e);
 done:
     free(values);
     free(Z);
@@ -160,7 +161,7 @@ static anygp_status find_start(const model_ops *model, const problem *p, hyper *
         TRY(place_inducing(model, p, h, e));
         if (learns && model->learns_inducing) TRY(start_noise_of_inducing(p, h, e));
     }
-    TRY(share_start(p, h, e));
+    TRY(share_start(model, p, h, e));
     int flags = (int)w->status;
     TRY(train_agree(p, &flags, e));
     w->status = (anygp_status)flags;
@@ -168,15 +169,17 @@ static anygp_status find_start(const model_ops *model, const problem *p, hyper *
 }
 
 /* A checkpoint has the inducing inputs of its run: they were chosen at hyperparameters that are gone. */
-static anygp_status restore_inducing(const problem *p, hyper *h, const checkpoint *c, anygp_error *e)
+static anygp_status restore_inducing(const model_ops *model, const problem *p, hyper *h, const checkpoint *c,
+                                     anygp_error *e)
 {
+    if (p->subset == 0) return ANYGP_OK; /* a decoupled model with none */
     int64_t count = checkpoint_count(c, "Z"), D = p->rows->D;
     double *Z = count > 0 ? mem_alloc(count, sizeof *Z) : NULL;
     anygp_status status = ANYGP_OK;
     if (!Z || D < 1 || count % D || !checkpoint_get(c, "Z", count, Z))
         status = fail_with(e, ANYGP_ERR_FILE, "the checkpoint has no inducing inputs; it is of another run");
     else
-        status = hyper_set_inducing(h, count / D, D, Z, p->learn_inducing, e);
+        status = hyper_set_inducing(h, count / D, D, Z, p->learn_inducing && !model->decoupled, e);
     free(Z);
     return status;
 }
@@ -205,7 +208,7 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     if (!o->resume)
         TRY_DONE(find_start(model, p, h, o, &w, e));
     else if (model->inducing)
-        TRY_DONE(restore_inducing(p, h, o->resume, e));
+        TRY_DONE(restore_inducing(model, p, h, o->resume, e));
     if (!(start = mem_alloc(h->free, sizeof *start))) {
         status = fail_memory(e, "the start", 8.0 * (double)h->free);
         goto done;

@@ -93,6 +93,16 @@ bool kernel_stationary(const kernel *k)
     return true;
 }
 
+bool kernel_as_rbf(const kernel *k, int64_t *length)
+{
+    enum { VARIANCE, LENGTH };
+    const leaf *l = &k->leaves[0];
+    if (k->n_nodes != 1 || l->kind != &kind_rbf || l->offset[VARIANCE] != 0) return false;
+    for (int64_t d = 0; d < k->D; d++) length[d] = -1;
+    for (int64_t d = 0; d < l->n_dims; d++) length[l->dims[d]] = l->offset[LENGTH] + d * l->stride[LENGTH];
+    return true;
+}
+
 /* The expression of numbers: white terms only.  The parser has seen to it that white is multiplied by numbers only, so
    a sum that holds no white counts 0 and a product is of numbers and at most one term with white. */
 double kernel_white(const kernel *k)

@@ -74,6 +74,9 @@ anygp_status kernel_format(const kernel *k, const double *values, int digits, ch
 bool kernel_has_white(const kernel *k);
 double kernel_white(const kernel *k);    /* total variance of the white terms */
 bool kernel_stationary(const kernel *k); /* depends on x - x' only */
+/* A single rbf and nothing else: of each column of X the length-scale parameter (its number among the parameters), or -1 where
+   the rbf does not look; the variance is parameter 0.  False: it is another kernel. */
+bool kernel_as_rbf(const kernel *k, int64_t *length);
 
 /* ---------------------------------------------------------------------------------------- matrices */
 

@@ -190,6 +190,8 @@ struct model_ops {
     bool inducing;         /* has inducing inputs, and works on row_blocks */
     bool learns_inducing;  /* they are learned unless the user fixes them */
     bool sets;             /* the inducing inputs are in sets: M+M+... */
+    bool decoupled;        /* two sets, Ma/Mb: bases of the mean, which are rows it meets, and inducing inputs */
+    bool own_rate;         /* its steps have a schedule of their own, where the user gives no --step */
     bool partition;        /* its blocks are parts of the input space */
     bool no_learning;      /* hyperparameters must be given; it is never asked for a gradient */
     bool made;             /* by model_make, and to be freed; not one of the list */
@@ -226,7 +228,7 @@ struct model_ops {
 
 extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic,
     model_vfe, model_pep, model_vfe_tight, model_solve_collapsed, model_odvgp_collapsed, model_svgp, model_solve,
-    model_odvgp, model_ivsgpr;
+    model_odvgp, model_ivsgpr, model_svdgp, model_svdgp_sga;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

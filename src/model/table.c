@@ -19,7 +19,9 @@ static const model_ops *const models[] = {&model_exact,
                                           &model_svgp,
                                           &model_solve,
                                           &model_odvgp,
-                                          &model_ivsgpr};
+                                          &model_ivsgpr,
+                                          &model_svdgp,
+                                          &model_svdgp_sga};
 
 int64_t model_count(void) { return (int64_t)(sizeof models / sizeof *models); }
 const model_ops *model_at(int64_t i) { return i >= 0 && i < model_count() ? models[i] : NULL; }

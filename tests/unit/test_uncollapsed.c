@@ -2,13 +2,13 @@
    same bits, arrays come back as the same posterior, new rows are taken. */
 #include <string.h>
 
-#include "support.h"
+#include "shelf.h"
 
 #include "model/model.h"
 
-enum { ROWS = 40, D = 2, PARTS = 4, MANY = 9, NEW = 5, CLASSES = 3, SAVED = 64 };
+enum { ROWS = 40, D = 2, PARTS = 4, MANY = 9, NEW = 5, CLASSES = 3 };
 
-static const model_ops *const stepping[] = {&model_svgp, &model_solve, &model_odvgp, &model_ivsgpr};
+static const model_ops *const stepping[] = {&model_svgp, &model_solve, &model_odvgp, &model_ivsgpr, &model_svdgp};
 static const int64_t two[] = {6, 3};
 
 typedef struct scene {
@@ -145,35 +145,6 @@ static void bound_rises_and_predictions_are_numbers(void **unused)
     }
 }
 
-/* What is saved, by name. */
-typedef struct shelf {
-    int count;
-    char name[SAVED][32];
-    int64_t size[SAVED];
-    double *values[SAVED];
-} shelf;
-
-static void put(void *ctx, const char *name, int64_t count, const double *values)
-{
-    shelf *k = ctx;
-    assert_true(k->count < SAVED && strlen(name) <= 24);
-    strcpy(k->name[k->count], name);
-    k->size[k->count] = count;
-    k->values[k->count] = calloc((size_t)count + 1, sizeof(double));
-    memcpy(k->values[k->count++], values, (size_t)count * sizeof(double));
-}
-
-static bool get(const void *ctx, const char *name, int64_t count, double *values)
-{
-    const shelf *k = ctx;
-    for (int i = 0; i < k->count; i++)
-        if (!strcmp(k->name[i], name) && k->size[i] == count) {
-            memcpy(values, k->values[i], (size_t)count * sizeof(double));
-            return true;
-        }
-    return false;
-}
-
 static void restored_state_goes_on_to_the_same_bits(void **unused)
 {
     (void)unused;
@@ -185,9 +156,9 @@ static void restored_state_goes_on_to_the_same_bits(void **unused)
         double mean[2][NEW * CLASSES], variance[2][NEW * CLASSES];
         open_scene(&a, stepping[m], likelihood_at(l));
         for (int64_t t = 0; t < 5; t++) take_step(&a, t, true);
-        assert_int_equal(a.model->steps->save(a.state, put, &k, &e), ANYGP_OK);
+        assert_int_equal(a.model->steps->save(a.state, shelf_put, &k, &e), ANYGP_OK);
         open_scene(&b, stepping[m], likelihood_at(l));
-        assert_true(b.model->steps->restore(b.state, &b.h, get, &k));
+        assert_true(b.model->steps->restore(b.state, &b.h, shelf_get, &k));
         for (int64_t t = 5; t < 8; t++) assert_true(take_step(&a, t, true) == take_step(&b, t, true));
         posterior *p = posterior_now(&a), *q = posterior_now(&b);
         predict(p, &a, mean[0], variance[0]);
@@ -196,7 +167,7 @@ static void restored_state_goes_on_to_the_same_bits(void **unused)
         assert_memory_equal(variance[0], variance[1], (size_t)(NEW * p->latents) * sizeof(double));
         p->ops->free(p);
         q->ops->free(q);
-        for (int i = 0; i < k.count; i++) free(k.values[i]);
+        shelf_clear(&k);
         close_scene(&a);
         close_scene(&b);
     }

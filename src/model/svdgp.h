@@ -1,0 +1,142 @@
+/* Decoupled Gaussian processes (001): mean and covariance have bases of their own,
+       m(x) = k_{x,alpha} a,      k'(x, x') = k(x, x') - k_{x,beta} R k_{beta,x'},   R = (B^-1 + K_beta)^-1          (8)
+   with B = L L', H = I + L'K_beta L = J J', R = L H^-1 L' = W'W, W = J^-1 L': no inverse of K_beta or of B is ever needed.
+   The bound on the log evidence is
+       sum_i E[log p(y_i | f_i)] - a'K_alpha a / 2 - log|H| / 2 + (M_beta - tr H^-1) / 2                        (9, 10)
+   since tr(K_beta R) = tr(I - H^-1).  C latent functions have an a and an L each and share alpha, beta and the kernel.
+   A prior mean h(x)'b, b ~ N(0, s I), is p further bases sqrt(s) h(x) of both kinds, uncorrelated with the others and of
+   variance 1; Mt = p + M_beta, those of the mean first.
+
+   Gradients, linear in M_alpha.  With g = dE/dmu, h = dE/dvar of a row, S = sum h_i k_i k_i' and
+   P = I - R K_beta (so that P L = L H^-1):
+       a bar       = K_{alpha,x} g - K_alpha a                           columns of K_alpha sampled, N_m of them
+       L bar       = -2 P'S L H^-1 - K_beta L H^-1 (I - H^-1)
+       K_beta bar  = R S R - R K_beta R / 2
+       k_i bar     = -2 h_i R k_i
+   (001, propositions 2 and 3, in a form without cancellation.)
+   Cost of a step with N_m rows: N_m M_alpha (2 D + 1) several times, N_m M_beta^2, M_beta^3; memory M_alpha (C + 2 D) and
+   M_beta^2.
+
+   Two ways to move a:
+       sga    the paper's: Adam on a, the places alpha and their widths, K_alpha's columns sampled; a = a0 / k(x, x) and
+              L = L0 / k(x, x) (the Jacobi preconditioner of appendix A.1.1, for stationary kernels)
+       dual   bases stay at rows, and a obeys a_i = g_i(f_i) at the optimum: Newton steps for the a of a batch's own rows,
+              exact in a Gaussian likelihood (svdgp_dual.c); B by natural gradients.  No column is sampled: the rows of the
+              batch that are bases are that sample. */
+#ifndef MODEL_SVDGP_H
+#define MODEL_SVDGP_H
+
+#include "data/id_table.h"
+#include "inducing/functions.h"
+#include "model/block_model.h"
+#include "model/model.h"
+#include "model/svdgp_segment.h"
+
+enum {
+    SVDGP_TILE = 256
+}; /* bases looked at together: their covariances with a piece of rows stay in the second cache */
+
+typedef struct svdgp {
+    /* what it is */
+    const basis *mean;
+    int64_t D, p;
+    int64_t C; /* latents of all targets */
+    int64_t targets;
+    likelihood *likelihood; /* of each target, at the last prepare; NULL: gaussian with these */
+    double *noise;          /* of each target */
+    bool dual;
+    bool widths, alpha_widths; /* bases of the covariance, of the mean have widths of their own */
+    bool precondition;         /* a and L are the segments' over k(x, x) */
+
+    /* its parameters */
+    segment a;                  /* M_alpha x C */
+    segment trend;              /* p x C: coefficients of sqrt(s) h */
+    segment alpha, alpha_width; /* M_alpha x D: places, logarithms of c (none in dual) */
+    segment beta, beta_width;   /* M_beta x D */
+    segment *L;                 /* C of them: lower triangle by rows, Mt (Mt + 1) / 2 */
+    id_table rows;              /* dual: basis m is row number `rows.id[m]` (svdgp_row) */
+    segment target, weight;     /* dual: M_alpha x Q, M_alpha x 1: y and w of that row */
+
+    /* of the last prepare */
+    functions f;
+    kernel *kernel;
+    int64_t likes, params;     /* of the likelihoods, of the kernel */
+    double scale;              /* of the preconditioner, or 1 */
+    int64_t Mt, room;          /* room: size of the squares below */
+    double *K;                 /* Mt x Mt, both triangles */
+    double **factor, **J, **W; /* C of each: L, chol H, J^-1 L' */
+    double *work[4];           /* Mt x Mt */
+    double *coefficient;       /* a, M_alpha x C */
+    int64_t coefficient_room;
+
+    /* what a pass over rows is for */
+    bool gradient;         /* else the value alone */
+    bool learn;            /* kernel, likelihood, beta */
+    bool places;           /* alpha */
+    const int64_t *chosen; /* dual: row i of the only block is basis chosen[i]; NULL: as `rows` has it */
+    random_stream random;
+} svdgp;
+
+/* Row i of block b as one number. */
+static inline int64_t svdgp_row(int64_t block, int64_t i) { return block << 32 | i; }
+
+static inline int64_t svdgp_Ma(const svdgp *s) { return s->alpha.rows; }
+static inline int64_t svdgp_Mb(const svdgp *s) { return s->beta.rows; }
+static inline function_set svdgp_alpha(const svdgp *s)
+{
+    return (function_set){s->alpha.rows, s->alpha.x, s->alpha_widths ? s->alpha_width.x : NULL};
+}
+static inline function_set svdgp_beta(const svdgp *s)
+{
+    return (function_set){s->beta.rows, s->beta.x, s->widths ? s->beta_width.x : NULL};
+}
+
+/* Without bases, likelihood or a way to learn. */
+anygp_status svdgp_init_bare(svdgp *s, const basis *mean, int64_t D, int64_t C, bool rbf, anygp_error *e);
+anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool dual, anygp_error *e);
+void svdgp_clear(svdgp *s); /* accepts a half-built one */
+
+/* New bases at the end, of width 1; the mean stays what it is, and new columns of L are `small` times the identity. */
+anygp_status svdgp_add_alpha(svdgp *s, int64_t count, const double *Z, anygp_error *e);
+/* dual: one basis at row `id` (svdgp_row), unless it is one already. */
+anygp_status svdgp_add_row(svdgp *s, int64_t id, const double *x, const double *y, double w, anygp_error *e);
+anygp_status svdgp_add_beta(svdgp *s, int64_t count, const double *Z, double small, anygp_error *e);
+
+/* Everything that all rows share; to be called whenever parameters have changed.  like[likes]: of all targets; NULL: no pass over
+   rows will follow. */
+anygp_status svdgp_prepare(svdgp *s, kernel *k, int64_t likes, const double *like, anygp_error *e);
+
+/* ------------------------------------------------------------------- sums over rows [svdgp_rows.c] */
+
+/* Places in the vector of sums; what a pass is not for has size 0. */
+typedef struct svdgp_layout {
+    int64_t value, like, kernel; /* the last two in natural parameters */
+    int64_t a, trend, S;         /* S: C squares of Mt */
+    int64_t beta, beta_width, alpha, alpha_width;
+    int64_t own; /* dual: of each basis g, -2 h and f, C of each */
+    int64_t size;
+} svdgp_layout;
+
+svdgp_layout svdgp_layout_of(const svdgp *s);
+extern const block_model svdgp_rows;
+
+/* Of n rows: mean and, unless NULL, variance [n, C] of the latents; K and W'W as they are used, from the workspace. */
+int64_t svdgp_marginal_work(const svdgp *s, int64_t n);
+bool svdgp_marginal(const svdgp *s, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
+                    double *variance);
+
+/* ----------------------------------------------------------------------------- KL [svdgp_head.c] */
+
+/* Takes KL_beta off the value and turns the sums of a pass into gradients in place: S of each latent becomes L's (square, lower
+   triangle; not in dual), beta, widths and kernel get their share of K_beta.  False: no memory. */
+bool svdgp_head(svdgp *s, double *stat);
+/* (log|H| - Mt + tr H^-1) / 2 of latent c; of all of them, with |trend|^2 / 2. */
+double svdgp_kl_latent(const svdgp *s, int64_t c);
+double svdgp_kl_covariance(const svdgp *s);
+/* a'K_alpha a / 2 with gradients from `count` columns of K_alpha, times `scale` = M_alpha / count; takes them off stat.  NULL: all
+   columns.  stat NULL: the value alone. */
+bool svdgp_kl_mean(const svdgp *s, int64_t count, const int64_t *columns, double scale, double *value, double *stat);
+/* Last of all, where there is a preconditioner: the kernel's gradient through a = a0 / k(x, x), L = L0 / k(x, x). */
+void svdgp_pull_scale(const svdgp *s, double *stat);
+
+#endif

@@ -1,0 +1,270 @@
+/* The sums over rows (svdgp.h): expected log likelihood, and all of its gradients that rows have a share in.
+
+   Twice over the bases of the mean, a tile at a time: once for mu = K a, and once the likelihood has answered with g and h.
+   Covariances are computed again then: kept for a piece of rows they would take the memory of all the bases.
+   In dual a batch's rows are bases too, and those are its sample of a'K_alpha a = sum_i a_i f_i: the kernel's gradient gets
+   g_i - a_i / 2 in the place of g_i. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/linalg.h"
+#include "model/svdgp.h"
+
+svdgp_layout svdgp_layout_of(const svdgp *s)
+{
+    svdgp_layout o = {0};
+    int64_t Ma = svdgp_Ma(s), Mb = svdgp_Mb(s), at = 1, learn = s->gradient && s->learn,
+            places = s->gradient && s->places;
+    o.like = at, at += s->likes;
+    o.kernel = at, at += s->params;
+    o.trend = at, at += s->p * s->C;
+    o.S = at, at += s->gradient ? s->C * s->Mt * s->Mt : 0;
+    o.beta = at, at += learn * Mb * s->D;
+    o.beta_width = at, at += learn * s->widths * Mb * s->D;
+    o.a = at, at += s->gradient && !s->dual ? Ma * s->C : 0;
+    o.alpha = at, at += places * Ma * s->D;
+    o.alpha_width = at, at += places * s->alpha_widths * Ma * s->D;
+    o.own = at, at += s->dual ? 3 * Ma * s->C : 0;
+    o.size = at;
+    return o;
+}
+
+static int64_t stat_size(const void *shared) { return svdgp_layout_of(shared).size; }
+
+/* The workspace of n rows. */
+typedef struct rows_work {
+    double *F, *K, *G, *tile; /* features; a tile of covariances, of adjoints; of functions.h */
+    double *Kb, *V, *Gb;      /* n x Mt: covariances with beta, K W', adjoints */
+    double *mu, *var, *g, *h; /* n x C */
+    double *diag, *Y;         /* n, n x columns */
+} rows_work;
+
+/* work NULL: nothing but the size. */
+static double *slice(double *work, int64_t *at, int64_t size)
+{
+    double *here = work ? work + *at : NULL;
+    *at += size;
+    return here;
+}
+
+static int64_t divide(const svdgp *s, int64_t n, double *work, rows_work *w)
+{
+    int64_t columns = s->likelihood ? s->likelihood->columns : 1, most = SVDGP_TILE > s->Mt ? SVDGP_TILE : s->Mt;
+    int64_t at = 0;
+    w->F = slice(work, &at, functions_features_size(&s->f, n));
+    w->K = slice(work, &at, n * SVDGP_TILE);
+    w->G = slice(work, &at, n * SVDGP_TILE);
+    w->tile = slice(work, &at, functions_work(&s->f, n, most));
+    double **const squares[] = {&w->Kb, &w->V, &w->Gb}, **const latents[] = {&w->mu, &w->var, &w->g, &w->h};
+    for (int i = 0; i < 3; i++) *squares[i] = slice(work, &at, n * s->Mt);
+    for (int i = 0; i < 4; i++) *latents[i] = slice(work, &at, n * s->C);
+    w->diag = slice(work, &at, n);
+    w->Y = slice(work, &at, n * columns);
+    return at;
+}
+
+static int64_t work_doubles(const void *shared, int64_t rows)
+{
+    rows_work w;
+    return divide(shared, rows, NULL, &w);
+}
+
+static int64_t keep_doubles(const void *shared, int64_t rows) { return (void)shared, (void)rows, 0; }
+
+/* ------------------------------------------------------------------------------------- forward */
+
+/* mu = K_{x,alpha} a + sqrt(s) h'trend */
+static bool means(const svdgp *s, int64_t n, const double *X, int64_t ldx, const rows_work *w)
+{
+    int64_t Ma = svdgp_Ma(s);
+    memset(w->mu, 0, (size_t)(n * s->C) * sizeof *w->mu);
+    for (int64_t m = 0; m < Ma; m += SVDGP_TILE) {
+        int64_t count = Ma - m < SVDGP_TILE ? Ma - m : SVDGP_TILE;
+        function_set part = functions_part(svdgp_alpha(s), s->D, m, count);
+        if (!functions_gram(&s->f, part, n, X, ldx, w->F, w->tile, w->K)) return false;
+        la_gemm(LA_N, LA_T, n, s->C, count, 1, w->K, n, s->coefficient + m * s->C, s->C, 1, w->mu, n);
+    }
+    if (s->p) la_gemm(LA_N, LA_T, n, s->C, s->p, 1, w->Kb, n, s->trend.x, s->C, 1, w->mu, n);
+    return true;
+}
+
+/* Kb = (sqrt(s) h, K_{x,beta}) and the diagonal of the prior. */
+static bool covariances(const svdgp *s, int64_t n, const double *X, int64_t ldx, const rows_work *w)
+{
+    double root = sqrt(s->mean->B);
+    kernel_diag(s->kernel, n, X, ldx, w->diag);
+    basis_fill(s->mean, n, X, ldx, w->Kb, 1, n);
+    for (int64_t i = 0; i < n * s->p; i++) w->Kb[i] *= root;
+    for (int64_t j = 0; j < s->p; j++)
+        for (int64_t i = 0; i < n; i++) w->diag[i] += w->Kb[i + j * n] * w->Kb[i + j * n];
+    return functions_gram(&s->f, svdgp_beta(s), n, X, ldx, w->F, w->tile, w->Kb + n * s->p);
+}
+
+/* V = Kb W' of one latent. */
+static void project(const svdgp *s, int64_t c, int64_t n, const rows_work *w)
+{
+    la_gemm(LA_N, LA_T, n, s->Mt, s->Mt, 1, w->Kb, n, s->W[c], s->Mt, 0, w->V, n);
+}
+
+static void variances(const svdgp *s, int64_t n, const rows_work *w)
+{
+    for (int64_t c = 0; c < s->C; c++) {
+        double *var = w->var + c * n;
+        memcpy(var, w->diag, (size_t)n * sizeof *var);
+        project(s, c, n, w);
+        for (int64_t j = 0; j < s->Mt; j++)
+            for (int64_t i = 0; i < n; i++) var[i] -= w->V[i + j * n] * w->V[i + j * n];
+        for (int64_t i = 0; i < n; i++) var[i] = fmax(var[i], 0);
+    }
+}
+
+/* E[log N(y; f, noise)] and its derivatives. */
+static double gaussian(int64_t n, const double *y, int64_t ldy, const double *wt, const double *mu, const double *var,
+                       double noise, double *g, double *h, double *gnoise)
+{
+    static const double LOG_2PI = 1.837877066409345483560659472811;
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double r = y[i * ldy] - mu[i], square = r * r + var[i];
+        sum -= 0.5 * wt[i] * (LOG_2PI + log(noise) + square / noise);
+        *gnoise += 0.5 * wt[i] * (square / noise - 1) / noise;
+        g[i] = wt[i] * r / noise;
+        h[i] = -0.5 * wt[i] / noise;
+    }
+    return sum;
+}
+
+static double expect(const svdgp *s, const row_block *b, const rows_work *w, double *like)
+{
+    if (!s->likelihood) {
+        double sum = 0;
+        for (int64_t t = 0; t < s->targets; t++)
+            sum += gaussian(b->n, b->y + t, s->targets, b->w, w->mu + t * b->n, w->var + t * b->n, s->noise[t],
+                            w->g + t * b->n, w->h + t * b->n, like + t);
+        return sum;
+    }
+    double sum = 0;
+    for (int64_t t = 0; t < s->targets; t++) {
+        const likelihood *l = &s->likelihood[t];
+        int64_t at = t * l->latents * b->n, Q = s->targets * l->columns;
+        for (int64_t i = 0; i < b->n; i++)
+            memcpy(w->Y + i * l->columns, b->y + i * Q + t * l->columns, (size_t)l->columns * sizeof(double));
+        sum += l->ops->expect(l, b->n, w->Y, b->w, w->mu + at, w->var + at, b->n, s->random,
+                              svdgp_row(b->index, b->first), w->g + at, w->h + at, like + t * l->params);
+    }
+    return sum;
+}
+
+/* -------------------------------------------------------------------------------------- reverse */
+
+/* The mean's functions, S of each latent, and beta's share of the kernel's gradient. */
+static bool pull_covariances(const svdgp *s, const row_block *b, const rows_work *w, const svdgp_layout *o,
+                             double *stat)
+{
+    int64_t n = b->n, Mt = s->Mt;
+    if (s->p) la_gemm(LA_T, LA_N, s->C, s->p, n, 1, w->g, n, w->Kb, n, 1, stat + o->trend, s->C);
+    memset(w->Gb, 0, (size_t)(n * Mt) * sizeof *w->Gb);
+    for (int64_t c = 0; c < s->C; c++) {
+        const double *h = w->h + c * n;
+        if (s->C > 1 && s->learn) project(s, c, n, w);
+        if (s->learn) {
+            for (int64_t j = 0; j < Mt; j++)
+                for (int64_t i = 0; i < n; i++) w->V[i + j * n] *= -2 * h[i];
+            la_gemm(LA_N, LA_N, n, Mt, Mt, 1, w->V, n, s->W[c], Mt, 1, w->Gb, n);
+        }
+        for (int64_t j = 0; j < Mt; j++)
+            for (int64_t i = 0; i < n; i++) w->V[i + j * n] = (s->dual ? fmin(h[i], 0) : h[i]) * w->Kb[i + j * n];
+        la_gemm(LA_T, LA_N, Mt, Mt, n, 1, w->V, n, w->Kb, n, 1, stat + o->S + c * Mt * Mt, Mt);
+    }
+    if (!s->learn) return true;
+    memset(w->diag, 0, (size_t)n * sizeof *w->diag);
+    for (int64_t c = 0; c < s->C; c++) la_axpy(n, 1, w->h + c * n, w->diag);
+    kernel_diag_reverse(s->kernel, n, b->X, s->D, w->diag, stat + o->kernel, NULL, 0);
+    return functions_gram_reverse(&s->f, svdgp_beta(s), n, b->X, s->D, w->F, w->Kb + n * s->p, w->Gb + n * s->p,
+                                  w->tile, stat + o->kernel, stat + o->beta, s->widths ? stat + o->beta_width : NULL);
+}
+
+/* a, alpha and the kernel from g. */
+static bool pull_means(const svdgp *s, const row_block *b, const rows_work *w, const svdgp_layout *o, double *stat)
+{
+    int64_t n = b->n, Ma = svdgp_Ma(s);
+    for (int64_t m = 0; m < Ma && (s->learn || !s->dual); m += SVDGP_TILE) {
+        int64_t count = Ma - m < SVDGP_TILE ? Ma - m : SVDGP_TILE, at = m * s->D;
+        function_set part = functions_part(svdgp_alpha(s), s->D, m, count);
+        const double *a = s->coefficient + m * s->C;
+        if (!functions_gram(&s->f, part, n, b->X, s->D, w->F, w->tile, w->K)) return false;
+        if (!s->dual) la_gemm(LA_T, LA_N, s->C, count, n, 1, w->g, n, w->K, n, 1, stat + o->a + m * s->C, s->C);
+        if (!s->learn && !s->places) continue;
+        la_gemm(LA_N, LA_N, n, count, s->C, 1, w->g, n, a, s->C, 0, w->G, n);
+        if (!functions_gram_reverse(&s->f, part, n, b->X, s->D, w->F, w->K, w->G, w->tile, stat + o->kernel,
+                                    s->places ? stat + o->alpha + at : NULL,
+                                    s->places && s->alpha_widths ? stat + o->alpha_width + at : NULL))
+            return false;
+    }
+    return true;
+}
+
+/* dual: what the rows that are bases say of them; their share of a'K_alpha a, also taken off g. */
+static double own_bases(const svdgp *s, const row_block *b, const rows_work *w, double *own)
+{
+    double sum = 0;
+    int64_t n = b->n, size = svdgp_Ma(s) * s->C;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t m = s->chosen ? s->chosen[b->first + i] : id_table_find(&s->rows, svdgp_row(b->index, b->first + i));
+        if (m < 0) continue;
+        for (int64_t c = 0; c < s->C; c++) {
+            double a = s->coefficient[m * s->C + c], f = w->mu[i + c * n], *at = own + m * s->C + c;
+            for (int64_t k = 0; k < s->p; k++) f -= w->Kb[i + k * n] * s->trend.x[k * s->C + c];
+            at[0] += w->g[i + c * n];
+            at[size] += fmax(-2 * w->h[i + c * n], 0);
+            at[2 * size] += f;
+            sum += 0.5 * a * f;
+            w->g[i + c * n] -= 0.5 * a;
+        }
+    }
+    return sum;
+}
+
+static bool rows_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat)
+{
+    const svdgp *s = shared;
+    svdgp_layout o = svdgp_layout_of(s);
+    rows_work w;
+    (void)keep;
+    divide(s, b->n, work, &w);
+    functions_features(&s->f, b->n, b->X, s->D, w.F);
+    if (!covariances(s, b->n, b->X, s->D, &w) || !means(s, b->n, b->X, s->D, &w)) return false;
+    variances(s, b->n, &w);
+    stat[o.value] += expect(s, b, &w, stat + o.like);
+    if (!isfinite(stat[o.value])) return false;
+    if (s->gradient && !pull_covariances(s, b, &w, &o, stat)) return false;
+    if (s->dual) stat[o.value] -= own_bases(s, b, &w, stat + o.own);
+    return !s->gradient || pull_means(s, b, &w, &o, stat);
+}
+
+/* -------------------------------------------------------------------------------------- marginals */
+
+int64_t svdgp_marginal_work(const svdgp *s, int64_t n) { return work_doubles(s, n); }
+
+bool svdgp_marginal(const svdgp *s, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
+                    double *variance)
+{
+    rows_work w;
+    divide(s, n, work, &w);
+    functions_features(&s->f, n, X, ldx, w.F);
+    if (!covariances(s, n, X, ldx, &w) || !means(s, n, X, ldx, &w)) return false;
+    memcpy(mean, w.mu, (size_t)(n * s->C) * sizeof *mean);
+    if (!variance) return true;
+    variances(s, n, &w);
+    memcpy(variance, w.var, (size_t)(n * s->C) * sizeof *variance);
+    return true;
+}
+
+const block_model svdgp_rows = {.rows_alone = true,
+                                .stat_size = stat_size,
+                                .adjoint_size = stat_size,
+                                .work_doubles = work_doubles,
+                                .keep_doubles = keep_doubles,
+                                .stat = rows_stat};

@@ -1,0 +1,46 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "model/svdgp_state.h"
+
+enum { ROWS = 300 };
+
+static int by_size(const void *a, const void *b)
+{
+    double p = *(const double *)a, q = *(const double *)b;
+    return (p > q) - (p < q);
+}
+
+/* Of the distances between n rows. */
+static anygp_status median_distance(int64_t n, int64_t D, const double *X, double *median, anygp_error *e)
+{
+    int64_t pairs = n * (n - 1) / 2, k = 0;
+    double *square = mem_zeroed(pairs, sizeof *square);
+    if (!square) return fail_memory(e, "the distances", 8.0 * (double)pairs);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++, k++)
+            for (int64_t d = 0; d < D; d++) square[k] += pow(X[i * D + d] - X[j * D + d], 2);
+    qsort(square, (size_t)pairs, sizeof *square, by_size);
+    *median = pairs ? sqrt(square[pairs / 2]) : 0;
+    free(square);
+    return ANYGP_OK;
+}
+
+anygp_status svdgp_median_start(const problem *p, hyper *h, anygp_error *e)
+{
+    const merged *m = p->rows;
+    int64_t n = m->n < ROWS ? m->n : ROWS, P = hyper_kernel_params(h);
+    double median = 0, mean = 0, square = 0;
+    TRY(median_distance(n, m->D, m->X, &median, e));
+    for (int64_t i = 0; i < P && median > 0; i++) {
+        const hyper_param *q = &h->param[i];
+        if (kernel_param_at(h->kernel, i)->role == ROLE_LENGTH && q->free && !q->given)
+            hyper_set(h, i, fmax(median, 1.01 * q->lower));
+    }
+    for (int64_t i = 0; i < n; i++) mean += m->y[i] / (double)n;
+    for (int64_t i = 0; i < n; i++) square += pow(m->y[i] - mean, 2) / (double)n;
+    if (!p->likelihood && h->param[P].free && !h->param[P].given)
+        hyper_set(h, P, fmax(square, 1.01 * h->param[P].lower));
+    return ANYGP_OK;
+}

@@ -189,7 +189,7 @@ ANYGP_API anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_
 /* Files in, files out, in flat memory whatever their length.  out = NULL or "-" is standard output. */
 ANYGP_API anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, const char *in,
                                           const char *out, anygp_error *e);
-/* Adds labelled rows to a fitted sor, dtc, fitc, fic, pitc or pic, without the rows it was fitted on (docs/updating.md).
+/* Adds labelled rows to a fitted sparse or variational model, without the rows it was fitted on (docs/updating.md).
    Hyperparameters, scales and inducing inputs stay.  On failure the model is as it was.
    From arrays: X as for anygp_predict, Y[n, targets] (one target: y[n]), NaN where a row has none; weights may be NULL. */
 ANYGP_API anygp_status anygp_update_file(anygp_model *m, const anygp_settings *s, const char *in, anygp_error *e);

@@ -113,7 +113,7 @@ static anygp_status check_growth(const settings *s, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* 512, or 512+512+256, or 4096/128, or auto. */
+/* 512, or 512+512+256, or 4096/128, whose last may be 0, or auto. */
 static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_error *e)
 {
     const char *text = settings_text(s, SET_INDUCING), *at = text;
@@ -122,8 +122,8 @@ static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_err
     do {
         char *end;
         double M = strtod(at, &end);
-        bool more = *end == '+' || *end == '/';
-        if (end == at || (*end && !more) || !(M >= (c->set_count ? 0 : 1)) || M > 1e9 || M != floor(M) ||
+        bool more = *end == '+' || *end == '/', may_be_none = at > text && at[-1] == '/' && !more;
+        if (end == at || (*end && !more) || !(M >= (may_be_none ? 0 : 1)) || M > 1e9 || M != floor(M) ||
             c->set_count == SETS_MOST)
             return fail_with(
                 e, ANYGP_ERR_ARGUMENT,

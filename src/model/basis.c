@@ -20,7 +20,7 @@ anygp_status basis_copy(const basis *from, basis *to, anygp_error *e)
     *to = *from;
     if (!(to->column = mem_alloc(from->p, sizeof *to->column)))
         return fail_memory(e, "the mean", 8.0 * (double)from->p);
-    memcpy(to->column, from->column, (size_t)from->p * sizeof *to->column);
+    if (from->p) memcpy(to->column, from->column, (size_t)from->p * sizeof *to->column);
     return ANYGP_OK;
 }
 

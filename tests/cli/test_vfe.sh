@@ -100,9 +100,9 @@ memory_does_not_grow_with_the_rows() {
     anygp simulate --rows 60000 --inputs 2 -o long.npy && anygp fit long.npy -q -o a.agp --model vfe --inducing 32 --iters 2 --memory 20M >/dev/null && anygp info a.agp | grep -q '60000 rows'
 }
 what_makes_no_sense_is_refused() {
-    refuses 'is not a whole number from 1, or several' fit train.csv -o no.agp --model solve_collapsed --inducing 8+ &&
-        refuses 'is not a whole number from 1, or several' fit train.csv -o no.agp --model solve_collapsed --inducing 8+0 &&
-        refuses 'inducing inputs of vfe are in one set' fit train.csv -o no.agp --model vfe --inducing 8+8 &&
+    refuses 'is not a whole number such as 512' fit train.csv -o no.agp --model solve_collapsed --inducing 8+ &&
+        refuses 'is not a whole number such as 512' fit train.csv -o no.agp --model solve_collapsed --inducing 8+0 &&
+        refuses 'vfe has one set of inducing inputs' fit train.csv -o no.agp --model vfe --inducing 8+8 &&
         refuses 'is not of the form pep.alpha=0.5.' fit train.csv -o no.agp --model 'pep(alpha)' &&
         refuses 'from 0 .vfe. to 1 .fitc.' fit train.csv -o no.agp --model 'pep(alpha=2)' &&
         refuses 'has no anytime variant' fit train.csv -o no.agp --model solve_collapsed+ &&

@@ -39,17 +39,18 @@ build_example() { # OUTPUT SOURCE COMPILER-AND-FLAGS... -- LIBRARIES
     "${compile[@]}" -Wall -Wextra -Werror $(pkg-config --cflags anygp) "$source/examples/$file" -x none -o "$out" "$@" -lm
 }
 
-run_examples() { # SUFFIX: minimal$1, from_file$1, progress$1
+run_examples() { # SUFFIX: minimal$1, from_file$1, progress$1, classify$1
     ./minimal"$1" | tee minimal.out | grep -qE '^y\(2.5\) is +0\.[56]' || { cat minimal.out; return 1; }
     ./from_file"$1" train.csv model.agp test.csv predictions.csv | grep -q '^rmse' || return 1
     [ "$(wc -l <predictions.csv)" = 101 ] || return 1
     ./progress"$1" | tee progress.out | grep -q '^the maximum lies at 0\.2' || { cat progress.out; return 1; }
+    ./classify"$1" | tee classify.out | grep -qE '^\( 0\.0,  0\.0\)  inside (1\.00|0\.9)' || { cat classify.out; return 1; }
     ! grep -qiE 'nan|inf' minimal.out progress.out predictions.csv
 }
 
 examples_build_with_pkg_config_shared() {
     local name
-    for name in minimal from_file progress; do
+    for name in minimal from_file progress classify; do
         build_example $name $name.c gcc -std=c17 -- $(pkg-config --libs anygp) || return 1
     done
     LD_LIBRARY_PATH=$at/lib run_examples ""
@@ -58,7 +59,7 @@ examples_build_with_pkg_config_shared() {
 examples_build_with_pkg_config_static() {
     local name libs
     libs=$(pkg-config --static --libs anygp | sed 's/-lanygp/-l:libanygp.a/')
-    for name in minimal from_file progress; do
+    for name in minimal from_file progress classify; do
         build_example ${name}_a $name.c gcc -std=c17 -- $libs || return 1
     done
     ldd ./minimal_a | grep -q libanygp && return 1

@@ -1,0 +1,118 @@
+# Variational models that learn by steps: every command, what they equal, sets, targets, ends of runs, small and odd data.
+. "$(dirname "$0")/lib.sh"
+anygp simulate --rows 360 --inputs 2 -o all.csv
+head -n 301 all.csv >train.csv
+sed '2,301d' all.csv >test.csv
+cut -d, -f1,2 train.csv >inputs.csv
+head -n 21 inputs.csv >first.csv
+head -n 31 inputs.csv >both.csv
+fixed=(--fix all --kernel 'matern32(variance=1,lengthscale=0.3)' --noise 0.05 --prior none)
+steps=(--batch 100 --iters 40)
+sets() { case $1 in solve | odvgp) echo 12+8 ;; *) echo 20 ;; esac } # MODEL
+quietly() { "$ANYGP" "$@" >"$said/out" 2>"$said/err" </dev/null || { cat "$said/err"; return 1; }; }
+
+# A fit without learning, its predictions at other rows and its objective: NAME.p and NAME.value.
+fit_fixed() { # NAME OPTIONS...
+    anygp fit train.csv -q -o "$1.agp" "${fixed[@]}" --json "${@:2}" >"$1.json" || return 1
+    json_number value <"$1.json" >"$1.value" && anygp predict "$1.agp" test.csv >"$1.p"
+}
+same_model() { close "$1.value" "$2.value" "$3" && close "$1.p" "$2.p" "$3"; } # NAME NAME TOLERANCE
+
+every_model_fits_and_is_used() {
+    local m
+    for m in svgp svi solve odvgp ivsgpr; do
+        fits train.csv --model $m --inducing "$(sets $m)" --batch 100 --iters 150 || { echo "model $m"; return 1; }
+        [ ! -s "$said/err" ] && anygp info fits.agp | grep -qF "${m/svi/svgp}, 20 inducing inputs" || { echo "info of $m"; cat "$said/err"; return 1; }
+        anygp eval fits.agp test.csv --json | json_number rmse | awk '{ print; exit !($1 < 0.3) }' || { echo "eval of $m"; return 1; }
+        anygp predict fits.agp test.csv --samples 3 >s.csv && finite s.csv && [ "$(wc -l <s.csv)" = 61 ] || { echo "predict of $m"; return 1; }
+    done
+}
+a_step_over_all_rows_is_the_batch_model() {
+    fit_fixed vfe --model vfe --inducing-from both.csv && fit_fixed svgp --model svgp --inducing-from both.csv --batch 0 && same_model vfe svgp 1e-7 &&
+        fit_fixed ivsgpr --model ivsgpr --inducing-from both.csv --batch 0 && same_model vfe ivsgpr 1e-7 || return 1
+    fit_fixed batch --model solve_collapsed --inducing-from both.csv --inducing 20+10 && fit_fixed solve --model solve --inducing-from both.csv --inducing 20+10 --batch 0 --iters 400 && same_model batch solve 1e-4
+}
+bounds_of_sets_lie_between_those_of_one() {
+    fit_fixed first --model svgp --inducing-from first.csv --batch 0 && fit_fixed solve --model solve --inducing-from both.csv --inducing 20+10 --batch 0 --iters 150 &&
+        fit_fixed both --model svgp --inducing-from both.csv --batch 0 && cat first.value solve.value both.value | awk 'NR > 1 && !($1 > last) { print last, $1; exit 1 } { last = $1 }'
+}
+targets_share_kernel_and_inducing_inputs() {
+    awk -F, -v OFS=, '{ print $1, $2, $3, (NR == 1 ? "z" : 5 - 3 * $3) }' train.csv >two.csv
+    quietly fit two.csv -o two.agp --model svgp --inducing 20 "${steps[@]}" --target y --target z && anygp info two.agp | sed -n 's/.*lengthscale/lengthscale/p' | sort | uniq -c | grep -q '^ *2 ' || return 1
+    cut -d, -f1,2 two.csv >x.csv && anygp predict two.agp x.csv >p.csv && head -n 1 p.csv | grep -qx y_mean,y_variance,y_lo95,y_hi95,z_mean,z_variance,z_lo95,z_hi95 || return 1
+    awk -F, 'NR > 1 { d = $5 - (5 - 3 * $1); if (d * d > 1e-8) { print; exit 1 } }' p.csv # the same function, in other units
+}
+runs_end_as_they_are_told() {
+    quietly fit train.csv -o a.agp --model solve --inducing 8+8 --batch 50 --iters 100000000 --time 0.5s --trace t.csv --valid 0.2 && anygp info a.agp | grep -q 'ended by' || return 1
+    awk -F, 'NR > 2 && !($2 >= last && $4 > 0) { print; exit 1 } { last = $2 } END { exit NR < 5 }' t.csv || return 1
+    "$ANYGP" fit train.csv -q -o b.agp --model svgp --inducing 8 --batch 50 --iters 100000000 --checkpoint 0s >"$said/out" 2>"$said/err" &
+    while kill -0 $! 2>/dev/null && [ ! -e b.agp.checkpoint ]; do sleep 0.02; done
+    kill -INT $! && wait $! && grep -q 'stopped; wrote' "$said/out" && anygp predict b.agp test.csv >p.csv && finite p.csv
+}
+resumed_runs_have_the_same_bits() {
+    local m options
+    for m in svgp odvgp ivsgpr; do
+        options=(train.csv --model $m --inducing "$(sets $m)" --batch 60 --threads 1 --iters 300)
+        rm -f r.agp*
+        quietly fit "${options[@]}" -o alone.agp || return 1
+        "$ANYGP" fit "${options[@]}" -o r.agp --checkpoint 0s >"$said/out" 2>"$said/err" &
+        while kill -0 $! 2>/dev/null && [ ! -e r.agp ]; do sleep 0.01; done
+        { kill -KILL $! && wait $!; } 2>/dev/null
+        [ -e r.agp.checkpoint ] && anygp predict r.agp test.csv >a && finite a && quietly fit "${options[@]}" -o r.agp --resume || { echo "model $m"; return 1; }
+        anygp predict r.agp test.csv >a && anygp predict alone.agp test.csv >b && cmp a b || { echo "model $m"; return 1; }
+    done
+}
+files_on_disk_give_the_same_model() {
+    local m
+    sed 1d train.csv >plain.csv && anygp convert plain.csv train.npy && sed 1d test.csv >plain.csv || return 1
+    for m in svgp solve odvgp; do
+        quietly fit train.npy -o disk.agp --model $m --inducing "$(sets $m)" --batch 60 --iters 30 --memory 1M && quietly fit train.npy -o table.agp --model $m --inducing "$(sets $m)" --batch 60 --iters 30 || return 1
+        anygp predict disk.agp plain.csv >a && anygp predict table.agp plain.csv >b && close a b 1e-9 || { echo "model $m"; return 1; }
+    done
+}
+weights_count_rows() {
+    awk -F, -v OFS=, '{ print $0, (NR == 1 ? "w" : 1 + NR % 3) }' train.csv >weighted.csv
+    awk -F, 'NR == 1 { print; next } { for (k = 0; k <= NR % 3; k++) print }' train.csv >repeated.csv
+    local o=(-q "${fixed[@]}" --standardize none --inducing-from both.csv --batch 0)
+    anygp fit weighted.csv -o w.agp --target y --weights w --model svgp "${o[@]}" >/dev/null && anygp fit repeated.csv -o r.agp --model svgp "${o[@]}" >/dev/null &&
+        anygp predict w.agp test.csv >a && anygp predict r.agp test.csv >b && close a b 1e-8
+}
+new_rows_equal_a_fit_of_all() {
+    local o=(-q "${fixed[@]}" --standardize none --inducing-from both.csv --batch 0 --model svgp)
+    head -n 201 train.csv >some.csv && (head -n 1 train.csv && sed '1,201d' train.csv) >more.csv
+    anygp fit train.csv -o all.agp "${o[@]}" >/dev/null && anygp fit some.csv -o new.agp "${o[@]}" >/dev/null && anygp update new.agp more.csv -q >/dev/null &&
+        anygp predict all.agp test.csv >a && anygp predict new.agp test.csv >b && close a b 1e-7 && anygp info new.agp | grep -q 'rows *300'
+}
+small_and_odd_tables_fit() {
+    local m n
+    awk -F, -v OFS=, 'NR == 1 { print; next } { print 1, 2, $3 }' train.csv >constant.csv
+    for m in svgp solve odvgp ivsgpr; do
+        for n in 1 2 7; do
+            head -n $((n + 1)) train.csv >few.csv
+            fits few.csv --model $m --iters 20 -q || { echo "$m, $n rows"; return 1; }
+        done
+        fits constant.csv --model $m --inducing 8 "${steps[@]}" -q || { echo "$m, constant inputs"; return 1; }
+        fits train.csv --model $m --inducing "$(sets $m)" --batch 1000000 --iters 10 -q || { echo "$m, a large batch"; return 1; }
+        fits train.csv --model $m --inducing "$(sets $m)" --batch 1 --iters 60 -q || { echo "$m, a batch of one"; return 1; }
+    done
+}
+what_makes_no_sense_is_refused_or_noted() {
+    refuses 'svgp has one set of inducing inputs' fit train.csv -o no.agp --model svgp --inducing 8+8 &&
+        refuses 'ivsgpr has one set of inducing inputs' fit train.csv -o no.agp --model ivsgpr --inducing 8+8 &&
+        refuses 'svgp has no anytime variant' fit train.csv -o no.agp --model svgp+ && refuses 'not a whole number' fit train.csv -o no.agp --model solve --inducing 8+0+4 && refuses 'up to 8 of them' fit train.csv -o no.agp --model solve --inducing 1+1+1+1+1+1+1+1+1 || return 1
+    quietly fit train.csv -o a.agp --model svgp --inducing 8 --iters 5 --tau 2 && grep -q -e '--tau says nothing to the model svgp$' "$said/err" || return 1
+    quietly fit train.csv -o a.agp --model svgp --inducing 8 --iters 5 --learn batch && [ ! -s "$said/err" ] && anygp info a.agp | grep -q 'vfe, 8 inducing'
+}
+
+check every_model_fits_and_is_used
+check a_step_over_all_rows_is_the_batch_model
+check bounds_of_sets_lie_between_those_of_one
+check targets_share_kernel_and_inducing_inputs
+check runs_end_as_they_are_told
+check resumed_runs_have_the_same_bits
+check files_on_disk_give_the_same_model
+check weights_count_rows
+check new_rows_equal_a_fit_of_all
+check small_and_odd_tables_fit
+check what_makes_no_sense_is_refused_or_noted
+finish

@@ -227,5 +227,5 @@ void auto_decide(const auto_facts *f, auto_plan *p)
     if (try_exact(f, p)) return;
     choose_sparse(f, p);
     not_exact(f, p);
-    if (f->inducing > 0) p->set_count = 0; /* as the user said */
+    if (f->inducing > 0 || f->places_given) p->set_count = 0; /* as the user said */
 }

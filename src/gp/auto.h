@@ -40,7 +40,7 @@ typedef struct auto_plan {
     int64_t sets[2], set_count; /* of inducing inputs; 0: the user's, or none */
     int64_t iterations;         /* of each fit */
     double seconds, bytes;      /* of all of it, predicted */
-    char reason[120];           /* "since ..." */
+    char reason[80];            /* "since ..." */
 } auto_plan;
 
 void auto_decide(const auto_facts *f, auto_plan *p);

@@ -189,7 +189,8 @@ static void say(fit_task *f, const auto_plan *p)
         snprintf(size, sizeof size, " with %lld inducing inputs", (long long)p->sets[0]);
     f->promise = (gp_promise){.seconds = p->seconds, .bytes = p->bytes};
     snprintf(f->promise.reason, sizeof f->promise.reason, "%s%s, %s", p->model->name, size, p->reason);
-    settings_log(f->s, ANYGP_NOTE, "auto: %s; about %.2g s and %.2g GB", f->promise.reason, p->seconds, p->bytes / 1e9);
+    settings_log(f->s, ANYGP_NOTE, "auto: %s; about %.*f s and %.2g GB", f->promise.reason, p->seconds < 10 ? 2 : 0,
+                 p->seconds, p->bytes / 1e9);
 }
 
 static void apply(fit_task *f, const auto_plan *p)

@@ -13,7 +13,7 @@ X(FIX, "fix", TEXT, "", 0, 0, "", "LIST", "f", "keep at their initial values: ke
 X(INDUCING, "inducing", TEXT, "", 0, 0, "", "M", "f", "inducing inputs (default 512), or rows of the subset of sod (2000); M+M2: sets of solve and odvgp, where one number is two halves; Ma/Mb: svdgp; auto: doubled until that gains little, or --time or --memory end it")
 X(BATCH, "batch", INTEGER, "1024", 0, 1e9, "", "B", "f", "rows a step of svgp, solve and their relatives; 0: all of them")
 X(INDUCING_FROM, "inducing-from", TEXT, "", 0, 0, "", "FILE", "f", "inducing inputs from a table of inputs, in the data's units")
-X(SELECT, "select", CHOICE, "", 0, 0, "random kmeans greedy", "HOW", "f", "how these are chosen: kmeans (default; sod: random), greedy: largest conditional variance")
+X(SELECT, "select", CHOICE, "", 0, 0, "random kmeans greedy best", "HOW", "f", "how these are chosen: kmeans (default of the sparse priors), greedy: largest conditional variance, best: of these two what leaves less variance (default of the variational models), random (of sod)")
 X(BLOCKS, "blocks", INTEGER, "", 1, 1e12, "", "P", "f", "blocks the rows are cut into; default 1000 rows each, for pitc and pic as many rows as inducing inputs, 100 to 500")
 X(PARTITION, "partition", CHOICE, "kmeans", 0, 0, "kmeans kdtree random", "HOW", "f", "how pitc and pic cut the input space into blocks")
 X(BLOCKS_FROM, "blocks-from", TEXT, "", 0, 0, "", "FILE", "fpeu", "the block of each row: a table of one column, as many rows as the data; predict, eval: pic alone")

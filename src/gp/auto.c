@@ -14,14 +14,16 @@ enum {
     EPOCHS = 40,       /* of svgp, */
     STEPS_LEAST = 400,
     STEPS_MOST = 20000,
-    PIECE = 256,     /* rows a thread works on */
-    WARM_ROWS = 800, /* of a short exact run that hyperparameters start from, */
+    PIECE = 256,         /* rows a thread works on */
+    GREEDY_ROWS = 10000, /* that inducing inputs are chosen from */
+    WARM_ROWS = 800,     /* of a short exact run that hyperparameters start from, */
     WARM_EVALUATIONS = 45,
     WARM_ABOVE = 1600 /* where an exact model has more rows than that */
 };
 static const double SECONDS = 300, /* where --time says nothing */
     BYTES_LEAST = 1.5e7,           /* of the program itself */
     SHARE = 0.9,                   /* of the time is planned with: the rest is for reading, choosing, writing */
+    TIGHT_WORK = 2e10,             /* n^2 M up to which vfe's result has a tighter bound beside it */
     KEPT_SHARE = 0.4,              /* of the memory: products of a pass, see fit_blocks.c */
     SEARCHES = 1.1;                /* evaluations an iteration of the optimiser takes */
 /* Shares of R that these reach: Cholesky factorisations, passes over blocks, steps. */
@@ -84,17 +86,26 @@ static double exact_bytes(const auto_facts *f)
     return rows_bytes(f) + 8 * f->distinct * (f->distinct + (double)f->inputs + 8);
 }
 
+/* Greedy rows: a factor of n M numbers. */
+static double choosing(const auto_facts *f, double M)
+{
+    return f->places_given ? 0 : 8 * fmin(f->rows, GREEDY_ROWS) * (M + 50);
+}
+
 static double vfe_bytes(const auto_facts *f, double M)
 {
     double T = f->threads;
     double kept = fmin(8 * f->rows * M, KEPT_SHARE * f->bytes); /* between the two halves of a pass */
-    return rows_bytes(f) + 8 * ((8 + 3 * T) * M * M + 3 * T * PIECE * M) + kept;
+    double tight =
+        f->rows * f->rows * M < TIGHT_WORK ? fmin(32 * f->rows * M, f->bytes / 4) : 0; /* the tighter bound */
+    return rows_bytes(f) + 8 * ((8 + 3 * T) * M * M + 3 * T * PIECE * M) + fmax(kept, choosing(f, M)) + tight;
 }
 
 static double svgp_bytes(const auto_facts *f, double M)
 {
     double T = f->threads, C = all_latents(f);
-    return rows_bytes(f) + 8 * (M * M * (2 * C + 4 + (C + 1) * (2 + T)) + T * PIECE * M * (C + 2));
+    double training = 8 * (M * M * (2 * C + 4 + (C + 1) * (2 + T)) + T * PIECE * M * (C + 2));
+    return rows_bytes(f) + fmax(training, choosing(f, M));
 }
 
 /* ---------------------------------------------------------------------------------------- choices */
@@ -148,7 +159,7 @@ static void not_exact(const auto_facts *f, auto_plan *p)
     else if (bytes > f->bytes)
         snprintf(text, size, "since %.0f rows are too many for exact (%.3g GB)", f->distinct, bytes / 1e9);
     else
-        snprintf(text, size, "since %.0f rows are too many for exact (%.2g s)", f->distinct, seconds);
+        snprintf(text, size, "since %.0f rows are too many for exact (%.*f s)", f->distinct, seconds < 10, seconds);
 }
 
 /* Of a run of `wanted` iterations as many as there is time for; false: not even `least`. */
@@ -227,5 +238,5 @@ void auto_decide(const auto_facts *f, auto_plan *p)
     if (try_exact(f, p)) return;
     choose_sparse(f, p);
     not_exact(f, p);
-    if (f->inducing > 0) p->set_count = 0; /* as the user said */
+    if (f->inducing > 0 || f->places_given) p->set_count = 0; /* as the user said */
 }

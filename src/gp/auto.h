@@ -4,7 +4,8 @@
    With R the operations a second of a matrix product and E the kernel entries a second, both measured here and now, rows n,
    distinct rows n1, batch B, C latents, M inducing inputs:
        exact   evaluation   n1^3 / (e R) + 2 n1^2 / E                       bytes 8 n1^2
-       vfe     evaluation   (5 n M^2 + 8 M^3) / (e R) + 4 n M / E           bytes 8 ((8 + 3 T) M^2 + 768 T M + n M), T threads
+       vfe     evaluation   (5 n M^2 + 8 M^3) / (e R) + 4 n M / E           bytes 8 ((8 + 3 T) M^2 + 768 T M + n M), T threads;
+                                                                             32 n M where n^2 M < 2 10^10
        svgp    step         (3 (1 + C) M^2 B + 2 C M^3) / (e R) + 4 (B + M) M / E
        solve   M + M: 0.8 of svgp with 2 M
    where e is the share of R that each reaches, and 4 counts a kernel entry and its reverse. */
@@ -40,7 +41,7 @@ typedef struct auto_plan {
     int64_t sets[2], set_count; /* of inducing inputs; 0: the user's, or none */
     int64_t iterations;         /* of each fit */
     double seconds, bytes;      /* of all of it, predicted */
-    char reason[120];           /* "since ..." */
+    char reason[80];            /* "since ..." */
 } auto_plan;
 
 void auto_decide(const auto_facts *f, auto_plan *p);

@@ -179,7 +179,7 @@ static auto_facts facts_of_settings(const fit_task *f)
 
 /* ----------------------------------------------------------------------------------------- answer */
 
-static void say(const fit_task *f, const auto_plan *p)
+static void say(fit_task *f, const auto_plan *p)
 {
     char size[64] = "";
     if (p->model->inducing && f->choice.grow)
@@ -188,7 +188,9 @@ static void say(const fit_task *f, const auto_plan *p)
         snprintf(size, sizeof size, " with %lld+%lld inducing inputs", (long long)p->sets[0], (long long)p->sets[1]);
     else if (p->model->inducing && p->set_count == 1)
         snprintf(size, sizeof size, " with %lld inducing inputs", (long long)p->sets[0]);
-    settings_log(f->s, ANYGP_NOTE, "auto: %s%s, %s; about %.2g s and %.2g GB", p->model->name, size, p->reason,
+    f->promise = (gp_promise){.seconds = p->seconds, .bytes = p->bytes};
+    snprintf(f->promise.reason, sizeof f->promise.reason, "%s%s, %s", p->model->name, size, p->reason);
+    settings_log(f->s, ANYGP_NOTE, "auto: %s; about %.*f s and %.2g GB", f->promise.reason, p->seconds < 10 ? 2 : 0,
                  p->seconds, p->bytes / 1e9);
 }
 
@@ -228,7 +230,7 @@ anygp_status auto_choose(fit_task *f, anygp_error *e)
     a.seconds -= clock_seconds() - began;
     TRY(agree(&a, e));
     auto_decide(&a, &p);
-    apply(f, &p);
     say(f, &p);
+    apply(f, &p);
     return ANYGP_OK;
 }

@@ -221,7 +221,8 @@ int64_t choice_subset(const model_choice *c)
 const char *choice_select(const model_choice *c, const settings *s)
 {
     const char *how = settings_text(s, SET_SELECT);
-    return *how ? how : c->model->inducing ? "kmeans" : "random";
+    if (*how) return how;
+    return !c->model->inducing ? "random" : c->model->learns_inducing ? "best" : "kmeans";
 }
 
 double choice_memory(const settings *s)

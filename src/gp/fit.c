@@ -230,6 +230,7 @@ static anygp_status fit_some(fit_task *f, gp **out, anygp_error *e)
             goto done;
         }
         out[t]->bounds = (evidence_bounds){NAN, NAN};
+        out[t]->promise = f->promise;
         TRY_DONE(take_model(f, out[t], e));
     }
     const model_ops *model = out[0]->model;

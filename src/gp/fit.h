@@ -91,6 +91,7 @@ typedef struct fit_task {
     double began, limit;    /* seconds */
     int64_t iterations;     /* that auto planned; 0: as the settings say */
     bool started;           /* the hyperparameters are a good start already */
+    gp_promise promise;     /* of auto */
     double promised;        /* seconds for all targets, by auto; 0: no limit but the settings' */
     gp_set *set;            /* the targets before this one */
     const gp_hooks *hooks;

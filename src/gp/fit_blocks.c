@@ -4,6 +4,7 @@
        blocks   the rows in model units
        train    batch or anytime */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,6 +236,26 @@ static void share_out_sets(block_fit *b)
     }
 }
 
+/* Why the inducing inputs are where they are. */
+static void note_places(const block_fit *b)
+{
+    const inducing_start *p = &b->result.places;
+    bool greedy = p->how && !strcmp(p->how, "greedy");
+    char other[80] = "";
+    if (!p->how || isnan(p->share)) return;
+    if (!isnan(p->other))
+        snprintf(other, sizeof other, ", %s %.2g %%", greedy ? "k-means" : "greedy conditional variance",
+                 100 * p->other);
+    settings_log(b->f->s, ANYGP_NOTE,
+                 "%lld inducing inputs began by %s on %lld rows: there they left %.2g %% of the prior variance "
+                 "unexplained%s",
+                 (long long)b->h.M,
+                 greedy                      ? "greedy conditional variance"
+                 : !strcmp(p->how, "kmeans") ? "k-means"
+                                             : p->how,
+                 (long long)b->distinct.n, 100 * p->share, other);
+}
+
 anygp_status block_fit_train(block_fit *b, anygp_error *e)
 {
     const fit_task *f = b->f;
@@ -339,6 +360,7 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
         TRY_DONE(valid_rows_read(&plain, f->data, f->columns->weights, f->hold_out, f->s, &b.valid, e));
     TRY_DONE(f->choice.grow ? grow_run(&b, e) : block_fit_train(&b, e));
     note_inducing(&b);
+    note_places(&b);
 done:
     kernel_free(k);
     block_fit_clear(&b);

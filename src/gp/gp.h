@@ -29,6 +29,12 @@ typedef struct gp_scores {
     score list[SCORES_MOST];
 } gp_scores;
 
+/* What --model auto chose and said; reason "": it was not asked. */
+typedef struct gp_promise {
+    char reason[160];
+    double seconds, bytes; /* of all targets */
+} gp_promise;
+
 typedef struct gp {
     schema schema;
     char *name;             /* of the model as the user writes it: dtc+ */
@@ -37,6 +43,7 @@ typedef struct gp {
     likelihood *likelihood; /* its own; NULL: gaussian, with the posterior's noise */
     double objective, objective_rows, log_prior, jitter, rows, seconds;
     evidence_bounds bounds;
+    gp_promise promise;
     bool estimate;    /* the objective is a running estimate */
     int64_t inducing; /* rows or inducing inputs the posterior rests on */
     int64_t blocks;   /* the rows were in so many; 0: not in blocks */

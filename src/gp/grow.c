@@ -33,7 +33,7 @@ static bool ends_by_budget(const grow_stage *now, char *why, size_t size)
     if (now->bytes > now->allowed)
         return snprintf(why, size, "twice as many would need %.2g GB, more than there is", now->bytes / 1e9);
     if (now->worth * next > now->left)
-        return snprintf(why, size, "twice as many would take about %.2g s, and %.2g s are left", next,
+        return snprintf(why, size, "twice as many would take about %.3g s, and %.3g s are left", next,
                         fmax(now->left, 0));
     return false;
 }
@@ -113,7 +113,7 @@ static void tell(const block_fit *b, const grow_stage *before, const grow_stage 
 {
     char gain[48] = "";
     if (before) snprintf(gain, sizeof gain, ", %.2g more", now->value - before->value);
-    settings_log(b->f->s, ANYGP_NOTE, "inducing auto: %lld inducing inputs, %s %.4g a row%s, %.2g s",
+    settings_log(b->f->s, ANYGP_NOTE, "inducing auto: %lld inducing inputs, %s %.4g a row%s, %.3g s",
                  (long long)now->inducing, b->valid ? "log density of held-out rows" : "objective", now->value, gain,
                  now->seconds);
 }

@@ -13,8 +13,10 @@ void start_perturb(hyper *h, uint64_t seed, int64_t restart);
 /* At most `size` of the rows, at random. */
 anygp_status start_subset(const problem *p, int64_t size, merged *out, anygp_error *e);
 
-/* Raises a noise that is learned to what the inducing inputs leave of the prior variance, on average over the rows: of a
-   lower bound that is where the climb begins. */
-anygp_status start_noise_of_inducing(const problem *p, hyper *h, anygp_error *e);
+/* What the inducing inputs of h leave of the prior variance, on average over some rows: *left, and as a share of it. */
+anygp_status start_left_by_inducing(const problem *p, const hyper *h, double *left, double *share, anygp_error *e);
+
+/* Raises a noise that is learned to what the inducing inputs leave: of a lower bound that is where the climb begins. */
+void start_noise_of_inducing(hyper *h, double left);
 
 #endif

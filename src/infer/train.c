@@ -88,20 +88,52 @@ done:
     return status;
 }
 
-static anygp_status place_inducing(const model_ops *model, const problem *p, hyper *h, anygp_error *e)
+/* Whether places are hyperparameters: those of a decoupled model move by its own steps. */
+static bool learned_places(const model_ops *model, const problem *p) { return p->learn_inducing && !model->decoupled; }
+
+static anygp_status place(const model_ops *model, const problem *p, hyper *h, const char *how, anygp_error *e)
 {
     const merged *m = p->rows;
     int64_t M = p->subset, count = 0;
-    if (!model->inducing || h->M > 0 || M == 0) return ANYGP_OK;
     double *Z = mem_doubles(M, m->D);
     if (!Z) return fail_memory(e, "the inducing inputs", 8.0 * (double)M * (double)m->D);
     bool text = false;
     for (int64_t j = 0; j < m->D; j++) text |= schema_at(&m->data->schema, j)->text;
-    anygp_status status = choose_inducing(p->select, m->n, m->D, m->X, text, h->kernel, M, p->seed, Z, &count, e);
-    if (!ANYGP_FAILED(status))
-        status = hyper_set_inducing(h, count, m->D, Z, p->learn_inducing && !model->decoupled, e);
+    anygp_status status = choose_inducing(how, m->n, m->D, m->X, text, h->kernel, M, p->seed, Z, &count, e);
+    if (!ANYGP_FAILED(status)) status = hyper_set_inducing(h, count, m->D, Z, learned_places(model, p), e);
     free(Z);
     return status;
+}
+
+/* Of two choices the one that leaves less of the prior variance: what a bound pays for. */
+static anygp_status place_best(const model_ops *model, const problem *p, hyper *h, inducing_start *s, anygp_error *e)
+{
+    hyper first = {0};
+    double left, share;
+    TRY(place(model, p, h, "kmeans", e));
+    TRY(start_left_by_inducing(p, h, &left, &share, e));
+    anygp_status status = hyper_copy(h, &first, e);
+    if (!ANYGP_FAILED(status)) status = place(model, p, h, "greedy", e);
+    if (!ANYGP_FAILED(status)) status = start_left_by_inducing(p, h, &s->left, &s->share, e);
+    s->how = "greedy", s->other = share;
+    if (!ANYGP_FAILED(status) && left <= s->left) {
+        *s = (inducing_start){"kmeans", left, share, s->share};
+        status = hyper_set_inducing(h, first.M, first.D, first.Z, learned_places(model, p), e);
+    }
+    hyper_clear(&first);
+    return status;
+}
+
+static anygp_status place_inducing(const model_ops *model, const problem *p, hyper *h, inducing_start *s,
+                                   anygp_error *e)
+{
+    if (!model->inducing || p->subset == 0) return ANYGP_OK;
+    if (h->M == 0 && !strcmp(p->select, "best")) return place_best(model, p, h, s, e);
+    if (h->M == 0) {
+        TRY(place(model, p, h, p->select, e));
+        s->how = p->select;
+    }
+    return model->learns_inducing ? start_left_by_inducing(p, h, &s->left, &s->share, e) : ANYGP_OK;
 }
 
 /* Rank 0's hyperparameters and inducing inputs, to all. */
@@ -124,7 +156,7 @@ static anygp_status share_start(const model_ops *model, const problem *p, hyper 
     if (c->rank == 0) memcpy(Z, h->Z, (size_t)(M * D) * sizeof *Z);
     TRY_DONE(c->broadcast(c->ctx, 0, M * D * (int64_t)sizeof *Z, Z, e));
     for (int64_t i = 0; i < h->count; i++) hyper_set(h, i, values[i]);
-    if (c->rank != 0 && M > 0) status = hyper_set_inducing(h, M, D, Z, p->learn_inducing && !model->decoupled, e);
+    if (c->rank != 0 && M > 0) status = hyper_set_inducing(h, M, D, Z, learned_places(model, p), e);
 done:
     free(values);
     free(Z);
@@ -152,14 +184,14 @@ static anygp_status search_surrogate(const model_ops *model, const problem *p, h
 
 /* Starting values, on rank 0, from the rows in memory; the other ranks wait for them. */
 static anygp_status find_start(const model_ops *model, const problem *p, hyper *h, const train_options *o, watch *w,
-                               anygp_error *e)
+                               inducing_start *s, anygp_error *e)
 {
     bool learns = !o->started && h->free > 0 && !model->no_learning &&
                   (o->anytime.on || model->steps ? o->anytime.learn || o->iterations > 0 : o->iterations > 0);
     if (p->comm->rank == 0) {
         if (learns) TRY(surrogate_needed(p) ? search_surrogate(model, p, h, o, w, e) : search(model, p, h, o, w, e));
-        TRY(place_inducing(model, p, h, e));
-        if (learns && model->learns_inducing) TRY(start_noise_of_inducing(p, h, e));
+        TRY(place_inducing(model, p, h, s, e));
+        if (learns && model->learns_inducing) start_noise_of_inducing(h, s->left);
     }
     TRY(share_start(model, p, h, e));
     int flags = (int)w->status;
@@ -179,7 +211,7 @@ static anygp_status restore_inducing(const model_ops *model, const problem *p, h
     if (!Z || D < 1 || count % D || !checkpoint_get(c, "Z", count, Z))
         status = fail_with(e, ANYGP_ERR_FILE, "the checkpoint has no inducing inputs; it is of another run");
     else
-        status = hyper_set_inducing(h, count / D, D, Z, p->learn_inducing && !model->decoupled, e);
+        status = hyper_set_inducing(h, count / D, D, Z, learned_places(model, p), e);
     free(Z);
     return status;
 }
@@ -199,14 +231,14 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     double *start = NULL;
     void *state = NULL;
     int64_t T = p->targets > 1 ? p->targets : 1;
-    *r = (train_result){.bounds = {NAN, NAN}};
+    *r = (train_result){.bounds = {NAN, NAN}, .places = {NULL, NAN, NAN, NAN}};
     for (int64_t t = 0; t < T; t++) out[t] = NULL;
     if (!loo_allocate(&r->loo, model->loo ? p->rows->data->n : 0)) {
         status = fail_memory(e, "leave-one-out", 32.0 * (double)p->rows->data->n);
         goto done;
     }
     if (!o->resume)
-        TRY_DONE(find_start(model, p, h, o, &w, e));
+        TRY_DONE(find_start(model, p, h, o, &w, &r->places, e));
     else if (model->inducing)
         TRY_DONE(restore_inducing(model, p, h, o->resume, e));
     if (!(start = mem_alloc(h->free, sizeof *start))) {

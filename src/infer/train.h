@@ -51,10 +51,19 @@ typedef struct train_options {
     anytime_options anytime;
 } train_options;
 
+/* How the inducing inputs were chosen. */
+typedef struct inducing_start {
+    const char *how; /* NULL: they were not */
+    double left;     /* of the prior variance, they leave on average, */
+    double share;    /* as a share; NaN: not looked at */
+    double other;    /* of the other choice, where the better of two was taken; else NaN */
+} inducing_start;
+
 typedef struct train_result {
     anygp_status status; /* OK, TIME_LIMIT or INTERRUPTED */
     double objective, log_prior, rows, jitter;
     evidence_bounds bounds;
+    inducing_start places;
     bool exact; /* the objective is that of all rows, not a running estimate */
     int64_t iterations, evaluations;
     leave_one_out loo; /* its own copies; n = 0 where the model has none */

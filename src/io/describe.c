@@ -87,16 +87,18 @@ json_t *describe_gp(const gp *g, const settings *s)
     json_t *o = NULL;
     if (!gp_kernel_text(g, 10, &units, NULL) &&
         !kernel_format(p->kernel, kernel_values(p->kernel), 17, &model_units, NULL))
-        o = json_pack(
-            "{s:s, s:s, s:f, s:o, s:I, s:s, s:o, s:f, s:I, s:I, s:f, s:I, s:o, s:f, s:I, s:I, s:s, s:o, s:{s:o, s:o}, "
-            "s:o, s:o}",
-            "model", g->name, "kernel", units, "noise", gp_noise(g), "likelihood", describe_likelihood(g), "latents",
-            (json_int_t)gp_latents(g), "mean", mean_names[p->mean.kind], "objective", objective_json(g), "log_prior",
-            g->log_prior, "inducing", (json_int_t)g->inducing, "blocks", (json_int_t)g->blocks, "jitter", g->jitter,
-            "seed", (json_int_t)settings_integer(s, SET_SEED), "rows", rounded(g->rows), "seconds", g->seconds,
-            "iterations", (json_int_t)g->iterations, "evaluations", (json_int_t)g->evaluations, "status",
-            status_names[g->status], "data", schema_json(&g->schema), "scores", "leave_one_out", scores_json(&g->loo),
-            "valid", scores_json(&g->valid), "trace", trace_json(g), "internal", internal_json(g, model_units));
+        o = json_pack("{s:s, s:o, s:s, s:f, s:o, s:I, s:s, s:o, s:f, s:I, s:I, s:f, s:I, s:o, s:f, s:I, s:I, s:s, s:o, "
+                      "s:{s:o, s:o}, "
+                      "s:o, s:o}",
+                      "model", g->name, "auto", describe_promise(g), "kernel", units, "noise", gp_noise(g),
+                      "likelihood", describe_likelihood(g), "latents", (json_int_t)gp_latents(g), "mean",
+                      mean_names[p->mean.kind], "objective", objective_json(g), "log_prior", g->log_prior, "inducing",
+                      (json_int_t)g->inducing, "blocks", (json_int_t)g->blocks, "jitter", g->jitter, "seed",
+                      (json_int_t)settings_integer(s, SET_SEED), "rows", rounded(g->rows), "seconds", g->seconds,
+                      "iterations", (json_int_t)g->iterations, "evaluations", (json_int_t)g->evaluations, "status",
+                      status_names[g->status], "data", schema_json(&g->schema), "scores", "leave_one_out",
+                      scores_json(&g->loo), "valid", scores_json(&g->valid), "trace", trace_json(g), "internal",
+                      internal_json(g, model_units));
     free(units);
     free(model_units);
     return o;
@@ -261,6 +263,7 @@ static anygp_status parse_summary(const json_t *j, gp *g, anygp_error *e)
     if (!get_count(j, "inducing", COUNT_MOST, &g->inducing) || !get_count(j, "iterations", INT64_MAX, &g->iterations) ||
         !get_count(j, "evaluations", INT64_MAX, &g->evaluations))
         return bad(e, "iterations");
+    parse_promise(json_object_get(j, "auto"), g);
     parse_scores(json_object_get(scores, "leave_one_out"), &g->loo);
     parse_scores(json_object_get(scores, "valid"), &g->valid);
     return parse_trace(json_object_get(j, "trace"), g, e);

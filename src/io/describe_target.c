@@ -1,9 +1,11 @@
-/* What a target is, as JSON and back: its classes, its exposure, its likelihood.
+/* What a target is, as JSON and back: its classes, its exposure, its likelihood; and why auto chose its model.
        target      {..., "classes": [names], "class_text": bool}     where it is a class
        exposure    {"name": text or null, "number": column}          where it is a count that has one
        likelihood  {"name": ..., "parameters": {name: value}}        data units, to be read by people
+       auto        {"reason": ..., "seconds": ..., "bytes": ...}     what was promised; null: auto was not asked
        internal    "likelihood": text that parses back to it, model units; null: gaussian, its noise beside it */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,4 +116,21 @@ anygp_status parse_likelihood(const json_t *text, gp *g, anygp_error *e)
     if ((l->ops->target == TARGET_CLASS) != (s->classes > 0)) return bad(e, "classes");
     TRY(likelihood_open(l, s->classes, s->exposed, e));
     return values_are_sound(l) ? ANYGP_OK : bad(e, "likelihood");
+}
+
+json_t *describe_promise(const gp *g)
+{
+    const gp_promise *p = &g->promise;
+    if (!*p->reason) return json_null();
+    return json_pack("{s:s, s:f, s:f}", "reason", p->reason, "seconds", p->seconds, "bytes", p->bytes);
+}
+
+void parse_promise(const json_t *o, gp *g)
+{
+    const char *reason = json_string_value(json_object_get(o, "reason"));
+    double seconds = json_number_value(json_object_get(o, "seconds")),
+           bytes = json_number_value(json_object_get(o, "bytes"));
+    if (!reason || strlen(reason) >= sizeof g->promise.reason || !isfinite(seconds) || !isfinite(bytes)) return;
+    snprintf(g->promise.reason, sizeof g->promise.reason, "%s", reason);
+    g->promise.seconds = seconds, g->promise.bytes = bytes;
 }

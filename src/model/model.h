@@ -22,7 +22,7 @@ typedef struct problem {
     const basis *mean;
     uint64_t seed;
     int64_t subset;     /* rows of the subset, or inducing inputs, wanted */
-    const char *select; /* how they are chosen: random, kmeans or greedy */
+    const char *select; /* how they are chosen: random, kmeans, greedy, or best: the better of the latter two */
     const comm *comm;
     bool learn_inducing;
     /* Models with a likelihood of their own: Y of a block has `targets` times its columns, one target after the other. */

@@ -1,0 +1,57 @@
+# --model auto and --inducing auto: what they say, that they keep to it, and that the model is one.
+. "$(dirname "$0")/lib.sh"
+anygp simulate --rows 400 --inputs 2 -o small.csv
+awk -F, 'NR == 1 { print "x1,x2,label" } NR > 1 { print $1 "," $2 "," ($3 > 0 ? "up" : "down") }' small.csv >classes.csv
+anygp simulate --rows 2000 --inputs 2 -o large.csv # 32 MB of covariances
+
+# The note before the training, in err.txt; the model and JSON.
+fit_auto() { anygp fit "$1" -o m.agp --json "${@:2}" >m.json 2>err.txt; }
+chose() { grep -q "auto: $1" err.txt || { cat err.txt; return 1; }; } # MODEL
+model_is() { grep -q "\"model\": \"$1\"" m.json || { grep '"model"' m.json; return 1; }; }
+
+few_rows_are_exact() { fit_auto small.csv --iters 5 && chose 'exact, since 400 distinct rows are few enough; about .* s and .* GB' && model_is exact; }
+too_little_memory_is_not_exact() { fit_auto large.csv --iters 3 --memory 40M && chose 'vfe with .* GB' && model_is vfe; }
+classes_learn_by_steps() { fit_auto classes.csv --likelihood bernoulli --iters 20 && chose '[a-z]* with .* inducing inputs, since the likelihood is not gaussian' && grep -qE '"model": "(svgp|solve)"' m.json; }
+sets_mean_solve() { fit_auto small.csv --inducing 20+20 --iters 20 && chose 'solve, since inducing inputs are given' && model_is solve && [ "$(json_number inducing <m.json)" = 40 ]; }
+places_are_used() { cut -d, -f1,2 small.csv | head -n 31 >z.csv && fit_auto small.csv --inducing-from z.csv --iters 3 && chose 'vfe, since inducing inputs are given' && [ "$(json_number inducing <m.json)" = 30 ]; }
+promise_is_in_the_model() {
+    fit_auto small.csv --iters 3 && anygp info m.agp | grep -q 'auto  *exact, since .* were promised' &&
+        anygp info m.agp --json >info.json && grep -q '"reason": "exact, since' info.json && fit_auto small.csv --model exact --iters 3 && grep -q '"auto": null' m.json
+}
+time_limit_is_kept() { fit_auto small.csv --time 1s && awk -v t="$(json_number seconds <m.json)" 'BEGIN { exit !(t < 20) }'; }
+several_targets_take_the_rows_of_the_largest() {
+    awk -F, 'NR == 1 { print $0 ",z" } NR > 1 { print $0 "," (NR < 20 ? $1 : "") }' small.csv >two.csv
+    fit_auto two.csv --target z --target y --iters 3 && chose 'exact, since 400 distinct'
+}
+
+growth_says_what_it_tried() {
+    fit_auto small.csv --model vfe --inducing auto --iters 15 && grep -q 'inducing auto: 128 inducing inputs, objective' err.txt &&
+        grep -q 'inducing auto: it stops at [0-9]*, since' err.txt && anygp eval m.agp small.csv --json >e.json && finite e.json
+}
+growth_adds_to_the_bound() {
+    anygp simulate --rows 600 --inputs 4 --kernel 'rbf(variance=1,lengthscale=0.3)' --seed 3 -o rough.csv
+    fit_auto rough.csv --model vfe --inducing auto --iters 15 && sed -n 's/.*objective \(-*[0-9.]*\) a row.*/\1/p' err.txt >v.txt &&
+        [ "$(wc -l <v.txt)" -ge 2 ] && awk 'NR > 1 && $1 < last { exit 1 } { last = $1 }' v.txt || { cat err.txt; return 1; }
+}
+growth_by_steps_holds_rows_out() {
+    fit_auto classes.csv --model svgp --likelihood bernoulli --inducing auto --iters 30 && grep -q '5 % of the rows are held out' err.txt && grep -q 'log density of held-out rows' err.txt &&
+        anygp predict m.agp classes.csv >p.csv && finite p.csv
+}
+growth_of_sets_and_of_sparse_priors() {
+    local m
+    for m in solve fitc; do fit_auto small.csv --model $m --inducing auto --iters 10 && grep -q 'it stops at' err.txt && model_is $m || { echo "model $m"; cat err.txt; return 1; }; done
+}
+growth_ends_with_the_time() { fit_auto small.csv --model svgp --inducing auto --time 0.3s && grep -q 'it stops at 128, since' err.txt && anygp info m.agp >/dev/null; }
+growth_with_auto() { fit_auto large.csv --inducing auto --memory 40M --iters 3 && chose 'vfe with a growing number' && grep -q 'it stops at' err.txt; }
+start_of_inducing_inputs_is_explained() { fit_auto small.csv --model vfe --inducing 20 --iters 2 && grep -qE '20 inducing inputs began by (k-means|greedy conditional variance) on 400 rows: there they left .* % of the prior variance' err.txt; }
+misuse_is_refused() {
+    refuses "inducing: 'some' is not a whole number" fit small.csv -o x.agp --inducing some &&
+        refuses 'exact has not' fit small.csv -o x.agp --model exact --inducing auto &&
+        refuses 'leave --inducing-from out' fit small.csv -o x.agp --model vfe --inducing auto --inducing-from small.csv &&
+        refuses 'anytime variants' fit small.csv -o x.agp --model dtc+ --inducing auto
+}
+
+for t in few_rows_are_exact too_little_memory_is_not_exact classes_learn_by_steps sets_mean_solve places_are_used promise_is_in_the_model time_limit_is_kept \
+    several_targets_take_the_rows_of_the_largest growth_says_what_it_tried growth_adds_to_the_bound growth_by_steps_holds_rows_out growth_of_sets_and_of_sparse_priors \
+    growth_ends_with_the_time growth_with_auto start_of_inducing_inputs_is_explained misuse_is_refused; do check $t; done
+finish

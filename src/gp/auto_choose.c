@@ -11,14 +11,15 @@
 #include "linalg/linalg.h"
 
 enum {
+    SMALL = 500,       /* rows up to which measuring would take longer than the fit: common rates are assumed */
     SAMPLE = 20000,    /* rows in memory where all of them would be too many */
     PRODUCT = 320,     /* the size of a matrix product */
     TILE = 256,        /* and of one of kernel entries */
     TRIALS = 9,        /* of which the median counts */
-    FEW = 300,         /* rows that are exact in no time */
     PROMISE_LEAST = 10 /* seconds: a shorter fit is not cut off, so that it does not depend on the clock */
 };
-static const double PROMISE = 1.8; /* times what was predicted, a run is ended */
+static const double PRODUCTS_A_SECOND = 4e10, ENTRIES_A_SECOND = 4e8; /* of one core */
+static const double PROMISE = 1.8;                                    /* times what was predicted, a run is ended */
 
 /* ---------------------------------------------------------------------------------------- machine */
 
@@ -103,7 +104,7 @@ static anygp_status look_at_kernel(const fit_task *f, dataset *d, auto_facts *a,
     k = NULL; /* fit_hyper() takes it over */
     TRY_DONE(fit_hyper(f, d, mine, NULL, &h, &mean, e));
     a->params = h.free;
-    TRY_DONE(measure_entries(h.kernel, d, &a->entries, e));
+    if (d->used > SMALL) TRY_DONE(measure_entries(h.kernel, d, &a->entries, e));
     if (d->n < d->used) goto done;
     TRY_DONE(dataset_merge(d, !kernel_has_white(h.kernel), &distinct, e));
     a->distinct = fmax(a->distinct, (double)distinct.n);
@@ -172,7 +173,9 @@ static auto_facts facts_of_settings(const fit_task *f)
                     .batch = settings_integer(s, SET_BATCH),
                     .threads = threads_max(),
                     .seconds = isnan(limit) ? auto_seconds_default() : limit,
-                    .bytes = choice_memory(s)};
+                    .bytes = choice_memory(s),
+                    .products = PRODUCTS_A_SECOND,
+                    .entries = ENTRIES_A_SECOND};
     for (int64_t k = 0; k < f->choice.set_count; k++) a.inducing += f->choice.sets[k];
     return a;
 }
@@ -205,28 +208,14 @@ static void apply(fit_task *f, const auto_plan *p)
     if (p->seconds > PROMISE_LEAST) f->promised = PROMISE * p->seconds;
 }
 
-/* Not worth a look at the machine. */
-static bool few_rows(const fit_task *f)
-{
-    return !f->data->file && f->data->table->rows <= FEW && !strcmp(f->choice.like.ops->name, "gaussian") &&
-           !f->choice.grow && f->choice.set_count == 0 && !settings_given(f->s, SET_MEMORY) &&
-           !settings_given(f->s, SET_INDUCING_FROM);
-}
-
 anygp_status auto_choose(fit_task *f, anygp_error *e)
 {
     auto_facts a = facts_of_settings(f);
     auto_plan p;
     double began = clock_seconds();
     if (f->choice.model) return ANYGP_OK;
-    if (few_rows(f)) {
-        f->choice.model = &model_exact;
-        settings_log(f->s, ANYGP_NOTE, "auto: exact, since %lld rows are few; about a second and 0.01 GB at most",
-                     (long long)f->data->table->rows);
-        return ANYGP_OK;
-    }
-    TRY(measure_products(&a.products, e));
     TRY(look_at_rows(f, &a, e));
+    if (a.rows > SMALL) TRY(measure_products(&a.products, e));
     a.seconds -= clock_seconds() - began;
     TRY(agree(&a, e));
     auto_decide(&a, &p);

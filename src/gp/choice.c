@@ -137,8 +137,9 @@ static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_err
 
 static anygp_status check_sets(const model_choice *c, anygp_error *e)
 {
-    if (c->grow && !c->model->inducing)
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: auto is for models with inducing inputs, which %s has not",
+    if (c->grow && (!c->model->inducing || c->model->decoupled))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "inducing: auto is for models with sets of inducing inputs that can grow, which %s has not",
                          c->model->name);
     if (c->grow && c->anytime)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: auto is not for the anytime variants; give a number");

@@ -106,6 +106,7 @@ static int64_t arrays(posterior *base, named_array *list)
     list[k++] = (named_array){"L", base->n, base->n, p->L, true};
     list[k++] = (named_array){"m", p->Mt, C, p->m, false};
     list[k++] = (named_array){"sets", p->K, 1, p->sizes, false};
+    list[k++] = (named_array){"white", 1, 1, &p->white_in_f, false};
     for (int64_t i = 0; i < p->K; i++)
         list[k++] = (named_array){names[i], set_size(p, i), set_size(p, i) * C, p->F[i], C == 1};
     if (p->O) {
@@ -231,15 +232,16 @@ anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *me
                        int64_t count, posterior **out, anygp_error *e)
 {
     named_array *Z = find(list, count, "Z", e), *L = find(list, count, "L", e), *m = find(list, count, "m", e);
-    named_array *sizes = find(list, count, "sets", e), *factor[SVGP_SETS];
+    named_array *sizes = find(list, count, "sets", e), *white = find(list, count, "white", e), *factor[SVGP_SETS];
     svgp_posterior found = {0};
     (void)self;
-    if (!Z || !L || !m || !sizes) return ANYGP_ERR_FILE;
+    if (!Z || !L || !m || !sizes || !white) return ANYGP_ERR_FILE;
     int64_t M = Z->cols, Mt = M + mean->p;
     if (Z->rows != D || L->rows != M || L->cols != M || m->rows != Mt || m->cols < 1 ||
         !positive_diagonal(M, L->values))
         return damaged("inducing inputs", e);
     if (!read_sets(sizes, Mt, &found)) return damaged("sets of inducing inputs", e);
+    if (white->rows != 1 || white->cols != 1 || !(white->values[0] >= 0)) return damaged("numbers", e);
     TRY(find_factors(&found, list, count, m->cols, factor, e));
     named_array *O = (named_array *)named_array_find(list, count, "O"),
                 *a = (named_array *)named_array_find(list, count, "a");
@@ -252,7 +254,7 @@ anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *me
         .ops = &svgp_posterior_ops, .kernel = k, .noise = noise, .mean = *mean, .D = D, .n = M, .latents = m->cols};
     *mean = (basis){0};
     p->Mt = Mt;
-    p->white_in_f = noise > 0 ? 0 : kernel_white(k);
+    p->white_in_f = white->values[0];
     p->Z = take(Z), p->L = take(L), p->m = take(m), p->sizes = take(sizes);
     if (O) p->O = p->base.beside = O->cols, p->places = take(O), p->a = take(a);
     for (int64_t i = 0; i < p->K; i++) p->F[i] = take(factor[i]);

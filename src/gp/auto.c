@@ -131,10 +131,16 @@ static double exact_seconds(const auto_facts *f)
     return (double)f->targets * SEARCHES * exact_iterations(f) * exact_evaluation(f);
 }
 
+/* The user named places, sets, or fewer inducing inputs than there are rows. */
+static bool asked_for_inducing(const auto_facts *f)
+{
+    return f->places_given || f->sets > 1 || (f->inducing > 0 && (double)f->inducing < f->distinct);
+}
+
 static bool try_exact(const auto_facts *f, auto_plan *p)
 {
     double seconds = exact_seconds(f), bytes = exact_bytes(f);
-    if (!f->gaussian || !f->in_memory || f->places_given || f->sets > 1) return false;
+    if (!f->gaussian || !f->in_memory || asked_for_inducing(f)) return false;
     if (seconds > planned(f) || bytes > f->bytes) return false;
     if (f->distinct > WARM_ABOVE) seconds += (double)f->targets * start_seconds(f);
     *p = (auto_plan){.model = &model_exact, .seconds = seconds, .bytes = bytes};
@@ -152,7 +158,7 @@ static void not_exact(const auto_facts *f, auto_plan *p)
     size_t size = sizeof p->reason;
     if (!f->gaussian)
         snprintf(text, size, "since the likelihood is not gaussian");
-    else if (f->places_given || f->sets > 1)
+    else if (asked_for_inducing(f))
         snprintf(text, size, "since inducing inputs are given");
     else if (!f->in_memory)
         snprintf(text, size, "since the rows stay in their file");

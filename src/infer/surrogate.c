@@ -77,7 +77,6 @@ void surrogate_take(const surrogate *s, const problem *p, hyper *h)
     take_kernel(s, l->ops->target == TARGET_CLASS && !ordered ? CLASS_VARIANCE : 1, h);
     for (int64_t i = 0; i < h->likes && l->ops->target == TARGET_REAL; i++) {
         const likelihood_param *q = &l->param[i % l->params];
-        if (q->real && !q->given && !strcmp(q->name, "offset")) h->like[i] = log(noise); /* of the log noise */
         if (q->given || q->real || q->power == 0) continue;
         h->like[i] = fmax(q->power == 2 ? noise : sqrt(noise), 1.01 * h->param[hyper_kernel_params(h) + i].lower);
     }

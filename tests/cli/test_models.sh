@@ -4,8 +4,8 @@ anygp simulate --rows 200 --inputs 2 -o train.csv
 anygp simulate --rows 4100 --inputs 2 -o large.csv
 
 auto_is_exact_for_few_rows() { anygp fit train.csv -q -o m.agp --json --iters 2 | grep -q '"model": "exact"'; }
-auto_is_a_subset_above_4000_rows() {
-    anygp fit large.csv -q -o large.agp --json --iters 1 --inducing 100 >info.json && grep -q '"model": "sod"' info.json &&
+auto_takes_inducing_inputs_where_the_user_gives_them() {
+    anygp fit large.csv -q -o large.agp --json --iters 1 --inducing 100 >info.json && grep -q '"model": "vfe"' info.json &&
         [ "$(json_number inducing <info.json)" = 100 ] && [ "$(json_number rows <info.json)" = 4100 ]
 }
 subset_of_all_rows_is_the_exact_model() {
@@ -72,7 +72,7 @@ predictions_do_not_depend_on_the_threads() {
 }
 
 check auto_is_exact_for_few_rows
-check auto_is_a_subset_above_4000_rows
+check auto_takes_inducing_inputs_where_the_user_gives_them
 check subset_of_all_rows_is_the_exact_model
 check each_way_to_choose_a_subset_works
 check restarts_never_end_worse

@@ -7,7 +7,7 @@ ANYGP=${ANYGP/release/mpi} # where this file is run by itself
 unset OMP_WAIT_POLICY # so that the program starts itself again, before MPI
 anygp simulate --rows 200 --inputs 2 -o train.csv
 anygp simulate --rows 700 --inputs 3 -o long.csv
-long=(--restarts 1000 --iters 100000) # hours, were it not stopped
+long=(--model exact --restarts 1000 --iters 100000) # hours, were it not stopped
 
 ranks() { # COUNT COMMAND...
     mpirun --oversubscribe --allow-run-as-root --timeout 30 -n "$@" >"$said/out" 2>"$said/err" </dev/null
@@ -51,7 +51,7 @@ help_is_printed_once() { ranks 2 "$ANYGP" fit --help && [ "$(grep -c '^usage' "$
 program_runs_alone_without_mpirun() { anygp fit train.csv -o alone.agp --iters 5 >"$said/out" && [ "$(wc -l <"$said/out")" = 2 ]; }
 
 rank_0_alone_writes_and_reports() {
-    mkdir w && ranks 3 "$ANYGP" fit train.csv -o w/m.agp --trace w/t.csv --iters 5 || return 1
+    mkdir w && ranks 3 "$ANYGP" fit train.csv --model exact -o w/m.agp --trace w/t.csv --iters 5 || return 1
     [ "$(ls w | tr '\n' ' ')" = "m.agp t.csv " ] && [ "$(grep -c '^wrote' "$said/out")" = 1 ] && [ ! -s "$said/err" ]
 }
 model_is_that_of_one_process() {

@@ -169,21 +169,29 @@ static void run_pieces(const pass *p, int64_t pieces, int threads)
 /* Behind the sums: blocks whose numbers broke down, and for each rank whether it failed in another way. */
 static int64_t flags_size(const pass *p) { return 1 + p->d->comm->size; }
 
-/* Sums over threads into out[size], then the flags; the first error of a thread other than numbers. */
-static void add_workers(const pass *p, int threads, double *out, anygp_error *said)
+/* Blocks that broke down, and whether this rank failed in another way, from what its threads say; with the first such error. */
+static void raise_flags(const pass *p, int threads, double *flags, anygp_error *said)
 {
-    double *broken = out + p->size, *failed = broken + 1 + p->d->comm->rank;
-    memset(out, 0, (size_t)(p->size + flags_size(p)) * sizeof *out);
+    double *failed = flags + 1 + p->d->comm->rank;
+    memset(flags, 0, (size_t)flags_size(p) * sizeof *flags);
     for (int t = 0; t < threads; t++) {
         const worker *w = &p->d->worker[t];
-        if (w->status == ANYGP_OK)
-            la_axpy(p->size, 1, w->sum, out);
-        else if (w->status == ANYGP_ERR_NUMERIC)
-            *broken += 1;
-        else if (*failed == 0) {
-            *failed = 1;
-            *said = w->error;
-        }
+        if (w->status == ANYGP_ERR_NUMERIC) *flags += 1;
+        if (w->status == ANYGP_OK || w->status == ANYGP_ERR_NUMERIC || *failed != 0) continue;
+        *failed = 1;
+        *said = w->error;
+    }
+}
+
+/* out = scale times the sum over threads, in their order, (added to out with `more`). */
+static void add_workers(const pass *p, int threads, double scale, bool more, double *out)
+{
+    const driver *d = p->d;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+    for (int64_t i = 0; i < p->size; i++) {
+        double sum = d->worker[0].sum[i];
+        for (int t = 1; t < threads; t++) sum += d->worker[t].sum[i];
+        out[i] = scale * sum + (more ? out[i] : 0);
     }
 }
 
@@ -218,20 +226,36 @@ static anygp_status run_alone(pass *p, int64_t pieces, double scale, bool more, 
     return ANYGP_OK;
 }
 
-static anygp_status run_together(pass *p, int64_t pieces, int threads, double scale, bool more, double *out,
-                                 anygp_error *e)
+/* Over ranks: sums and flags in one message. */
+static anygp_status add_ranks(pass *p, int threads, double scale, bool more, double *out, anygp_error *e)
 {
     const comm *c = p->d->comm;
     anygp_error said = {0};
     double *sum = mem_alloc(p->size + flags_size(p), sizeof *sum);
     if (!sum) return fail_memory(e, "the sums", 8.0 * (double)p->size);
-    run_pieces(p, pieces, threads);
-    add_workers(p, threads, sum, &said);
+    raise_flags(p, threads, sum + p->size, &said);
+    if (said.status == ANYGP_OK && sum[p->size] == 0)
+        add_workers(p, threads, 1, false, sum);
+    else
+        memset(sum, 0, (size_t)p->size * sizeof *sum);
     anygp_status status = c->sum(c->ctx, p->size + flags_size(p), sum, e);
     if (!ANYGP_FAILED(status)) status = agree(p, sum + p->size, &said, e);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < p->size; i++) out[i] = scale * sum[i] + (more ? out[i] : 0);
     free(sum);
     return status;
+}
+
+static anygp_status run_together(pass *p, int64_t pieces, int threads, double scale, bool more, double *out,
+                                 anygp_error *e)
+{
+    anygp_error said = {0};
+    double flags[2];
+    run_pieces(p, pieces, threads);
+    if (p->d->comm->size > 1) return add_ranks(p, threads, scale, more, out, e);
+    raise_flags(p, threads, flags, &said);
+    TRY(agree(p, flags, &said, e));
+    add_workers(p, threads, scale, more, out);
+    return ANYGP_OK;
 }
 
 /* more: out is added to. */

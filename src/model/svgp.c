@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/svgp_orthogonal.h"
 
@@ -15,6 +16,14 @@ enum { HALVINGS_MOST = 40 };
 /* ---------------------------------------------------------------------------------------- state */
 
 static void copy(int64_t n, const double *from, double *to) { memcpy(to, from, (size_t)n * sizeof *to); }
+
+/* Squares of thousands: memory is faster with more threads than one. */
+static void copy_square(int64_t M, const double *from, double *to)
+{
+    int threads = threads_for(8.0 * (double)M * (double)M);
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (int64_t j = 0; j < M; j++) copy(M, from + j * M, to + j * M);
+}
 
 static void set_to_prior(svgp_q *q)
 {
@@ -27,11 +36,12 @@ static void set_to_prior(svgp_q *q)
     q->trace = (double)M;
 }
 
-static bool q_init(svgp_q *q, int64_t M, double *m)
+/* room: of the squares, which change places with the spare ones. */
+static bool q_init(svgp_q *q, int64_t M, int64_t room, double *m)
 {
     *q = (svgp_q){.M = M,
-                  .Lambda = mem_doubles(M, M),
-                  .F = mem_doubles(M, M),
+                  .Lambda = mem_doubles(room, room),
+                  .F = mem_doubles(room, room),
                   .T = mem_alloc(la_trsm_size(M), sizeof(double)),
                   .theta = mem_alloc(M, sizeof(double)),
                   .m = m};
@@ -72,11 +82,14 @@ anygp_status svgp_init(svgp *s, const problem *p, const hyper *h, bool orthogona
     s->T_L = mem_alloc(la_trsm_size(s->M), sizeof(double));
     s->m = ok ? mem_zeroed(Mt * s->C, sizeof(double)) : NULL;
     s->q = ok ? mem_zeroed(s->C * s->K, sizeof *s->q) : NULL;
-    s->work = mem_doubles(Mt, 2 * Mt + 3);
-    ok = ok && s->L && s->T_L && s->m && s->q && s->work;
+    s->work = mem_doubles(Mt, 4);
+    int64_t room = 0;
+    for (int64_t k = 0; k < s->K; k++) room = s->set[k + 1] - s->set[k] > room ? s->set[k + 1] - s->set[k] : room;
+    s->spare = (svgp_spare){mem_doubles(room, room), mem_doubles(room, room)};
+    ok = ok && s->L && s->T_L && s->m && s->q && s->work && s->spare.Lambda && s->spare.F;
     for (int64_t i = 0; ok && i < s->C * s->K; i++) {
         int64_t c = i / s->K, k = i % s->K;
-        ok = q_init(&s->q[i], s->set[k + 1] - s->set[k], s->m + c * Mt + s->set[k]);
+        ok = q_init(&s->q[i], s->set[k + 1] - s->set[k], room, s->m + c * Mt + s->set[k]);
     }
     s->mean_m = s->m;
     if (ok && O > 0 && ANYGP_FAILED(orthogonal_init(s, e))) return svgp_clear(s), ANYGP_ERR_MEMORY;
@@ -93,7 +106,7 @@ void svgp_clear(svgp *s)
         double *const owned[] = {s->q[i].Lambda, s->q[i].F, s->q[i].T, s->q[i].theta};
         for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
     }
-    double *const owned[] = {s->L, s->T_L, s->m, s->work};
+    double *const owned[] = {s->L, s->T_L, s->m, s->work, s->spare.Lambda, s->spare.F};
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
     free(s->q);
     free(s->like);
@@ -143,23 +156,43 @@ static bool all_finite(int64_t n, const double *x)
     return true;
 }
 
-bool svgp_q_set(svgp_q *q, const double *Lambda, const double *theta, double *work)
+/* The factor and mean of Lambda and theta in F and m; false: they are no distribution. */
+static bool complete(int64_t M, const double *Lambda, const double *theta, double *F, double *m)
 {
-    int64_t M = q->M;
-    double *F = work, *m = work + M * M;
-    copy(M * M, Lambda, F);
+    copy_square(M, Lambda, F);
     if (!la_factor(M, F, M)) return false;
     la_zero_upper(M, F, M);
     copy(M, theta, m);
     la_trsv(LA_N, M, F, M, m);
     la_trsv(LA_T, M, F, M, m);
-    if (!all_finite(M, theta) || !all_finite(M, m)) return false;
-    if (q->Lambda != Lambda) copy(M * M, Lambda, q->Lambda);
-    copy(M * M, F, q->F);
+    return all_finite(M, theta) && all_finite(M, m);
+}
+
+static void swap(double **a, double **b)
+{
+    double *t = *a;
+    *a = *b, *b = t;
+}
+
+/* q becomes what stands in the spare arrays and in theta, m; F's inverse goes to `work`. */
+static void adopt(svgp_q *q, svgp_spare *spare, const double *theta, const double *m)
+{
+    int64_t M = q->M;
+    swap(&q->Lambda, &spare->Lambda);
+    swap(&q->F, &spare->F);
     copy(M, theta, q->theta);
     copy(M, m, q->m);
     la_trsm_prepare(M, q->F, M, q->T);
-    q->trace = la_inverse_norm2(M, q->F, M, F);
+    q->trace = la_inverse_norm2(M, q->F, M, spare->F);
+}
+
+bool svgp_q_set(svgp *s, svgp_q *q, const double *Lambda, const double *theta)
+{
+    if (Lambda != s->spare.Lambda) copy_square(q->M, Lambda, s->spare.Lambda);
+    double *m = s->work, *kept = m + q->M;
+    if (!complete(q->M, s->spare.Lambda, theta, s->spare.F, m)) return false;
+    copy(q->M, theta, kept);
+    adopt(q, &s->spare, kept, m);
     return true;
 }
 
@@ -173,6 +206,8 @@ static void next_q(const svgp_q *q, prior_q p, double rho, const double *S, cons
                    double *theta)
 {
     int64_t M = q->M;
+    int threads = threads_for(8.0 * (double)M * (double)M);
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic, 32)
     for (int64_t j = 0; j < M; j++)
         for (int64_t i = j; i < M; i++) {
             double prior = p.Lambda ? p.Lambda[i + j * M] : i == j;
@@ -183,13 +218,12 @@ static void next_q(const svgp_q *q, prior_q p, double rho, const double *S, cons
     for (int64_t i = 0; i < M; i++) theta[i] = (1 - rho) * q->theta[i] + rho * (theta[i] + (p.Lambda ? p.theta[i] : 0));
 }
 
-static bool move_one(svgp_q *q, prior_q p, double rho, const double *S, const double *b, double *work)
+static bool move_one(svgp *s, svgp_q *q, prior_q p, double rho, const double *S, const double *b)
 {
-    int64_t M = q->M;
-    double *Lambda = work + M * M + M, *theta = Lambda + M * M;
+    double *theta = s->work + 2 * q->M;
     for (int k = 0; k < HALVINGS_MOST; k++, rho *= 0.5) {
-        next_q(q, p, rho, S, b, Lambda, theta);
-        if (svgp_q_set(q, Lambda, theta, work)) return true;
+        next_q(q, p, rho, S, b, s->spare.Lambda, theta);
+        if (svgp_q_set(s, q, s->spare.Lambda, theta)) return true;
     }
     return false;
 }
@@ -199,7 +233,7 @@ bool svgp_move_from(svgp *s, const svgp_stat *stat, double rho, const double *La
     const double *S = stat->S;
     for (int64_t i = 0; i < s->C * s->K; i++) {
         svgp_q *q = &s->q[i];
-        if (!move_one(q, (prior_q){Lambda, theta}, rho, S, stat->b + (q->m - s->m), s->work)) return false;
+        if (!move_one(s, q, (prior_q){Lambda, theta}, rho, S, stat->b + (q->m - s->m))) return false;
         S += q->M * q->M;
         if (Lambda) Lambda += q->M * q->M, theta += q->M;
     }

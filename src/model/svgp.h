@@ -36,6 +36,11 @@ typedef struct svgp_q {
     double trace;   /* of V */
 } svgp_q;
 
+/* Room for the next q, which changes places with the old one; between steps nothing is in it. */
+typedef struct svgp_spare {
+    double *Lambda, *F; /* squares of the largest set */
+} svgp_spare;
+
 enum { SVGP_SETS = 8 }; /* at most */
 
 /* What all blocks share. */
@@ -57,7 +62,8 @@ typedef struct svgp {
     double *L, *T_L; /* M x M, la_trsm_prepare of it */
     double *m;       /* Mt x C */
     svgp_q *q;       /* C x K, the sets of a latent one after the other */
-    double *work;    /* 2 Mt^2 + 3 Mt */
+    double *work;    /* 4 Mt */
+    svgp_spare spare;
 
     /* odvgp [svgp_orthogonal.h] */
     int64_t O; /* inducing inputs of the mean alone, behind the M others in Z; 0: none */
@@ -107,6 +113,6 @@ bool svgp_move_from(svgp *s, const svgp_stat *stat, double rho, const double *La
 bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp);
 
 /* q from Lambda and theta alone; false: it is no distribution, and q is as before. */
-bool svgp_q_set(svgp_q *q, const double *Lambda, const double *theta, double *work);
+bool svgp_q_set(svgp *s, svgp_q *q, const double *Lambda, const double *theta);
 
 #endif

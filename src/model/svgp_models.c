@@ -147,7 +147,7 @@ static void start_q(svgp *s)
         svgp_q *q = &s->q[i];
         int64_t places = i % s->K == s->K - 1 ? q->M - s->p : q->M; /* the others belong to the mean */
         for (int64_t k = 0; k < q->M; k++) q->Lambda[k + k * q->M] = fmax(1, k < places ? size : s->mean->B);
-        svgp_q_set(q, q->Lambda, q->theta, s->work);
+        svgp_q_set(s, q, q->Lambda, q->theta);
     }
 }
 
@@ -220,7 +220,7 @@ static void take_back(svgp_state *q)
     const double *from = q->kept;
     for (int64_t i = 0; i < q->s.C * q->s.K; i++) {
         svgp_q *one = &q->s.q[i];
-        svgp_q_set(one, from, from + one->M * one->M, q->s.work);
+        svgp_q_set(&q->s, one, from, from + one->M * one->M);
         from += one->M * (one->M + 1);
     }
 }
@@ -405,7 +405,7 @@ static bool restore_q(svgp_state *q, state_reader get, const void *ctx)
         snprintf(name, sizeof name, "Lambda%lld", (long long)i);
         ok = get(ctx, name, one->M * one->M, Lambda);
         snprintf(name, sizeof name, "theta%lld", (long long)i);
-        ok = ok && get(ctx, name, one->M, theta) && svgp_q_set(one, Lambda, theta, q->s.work);
+        ok = ok && get(ctx, name, one->M, theta) && svgp_q_set(&q->s, one, Lambda, theta);
     }
     free(Lambda);
     free(theta);

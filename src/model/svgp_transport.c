@@ -37,7 +37,7 @@ bool svgp_transport(svgp *s, const double *Z, const double *L)
     bool ok = W && R && next && make_W(s, Z, L, W);
     for (int64_t c = 0; ok && c < s->C; c++) {
         carry(&s->q[c], W, R, next, next + Mt * Mt);
-        svgp_q_set(&s->q[c], next, next + Mt * Mt, s->work);
+        svgp_q_set(s, &s->q[c], next, next + Mt * Mt);
     }
     free(W);
     free(R);

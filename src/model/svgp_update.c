@@ -79,7 +79,7 @@ static bool take_q(svgp_update *u)
         la_syrk(LA_N, M, M, 1, F, M, 0, Lambda, M);
         memset(theta, 0, (size_t)M * sizeof *theta);
         la_symm(LA_LEFT, M, 1, 1, Lambda, M, m, M, 0, theta, M);
-        if (!svgp_q_set(q, Lambda, theta, u->s.work)) return false;
+        if (!svgp_q_set(&u->s, q, Lambda, theta)) return false;
     }
     return true;
 }

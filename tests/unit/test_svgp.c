@@ -65,7 +65,7 @@ static void scatter_q(svgp *s)
         fill_normal(200 + (uint64_t)i, n, theta);
         la_syrk(LA_N, n, n, 0.7, R, n, 0, Lambda, n);
         for (int64_t j = 0; j < n; j++) Lambda[j + j * n] += 1;
-        assert_true(svgp_q_set(q, Lambda, theta, s->work));
+        assert_true(svgp_q_set(s, q, Lambda, theta));
         free(R);
         free(Lambda);
         free(theta);

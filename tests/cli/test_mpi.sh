@@ -142,6 +142,10 @@ ranks_agree() { # TOLERANCE OPTIONS...
 batch_on_any_number_of_ranks_agrees() { ranks_agree 1e-10 --model fitc --iters 3 && ranks_agree 1e-10 --model pic --iters 3; }
 steps_on_any_number_of_ranks_agree() { ranks_agree 1e-10 --model dtc+ --iters 100 --fix all --blocks 20 --sample 5; }
 learning_steps_on_any_number_of_ranks_agree() { ranks_agree 1e-6 --model pic+ --iters 60 --blocks 20 --sample 5 --valid 0.1; }
+variational_models_on_any_number_of_ranks_agree() {
+    ranks_agree 1e-6 --model svgp --iters 40 --batch 200 && ranks_agree 1e-6 --model solve --inducing 20+10 --likelihood studentt --iters 40 --batch 200 &&
+        ranks_agree 1e-6 --model svdgp --inducing 100/20 --iters 20 --batch 200
+}
 
 # Whatever moment rank 0's clock says: all ranks end, and with a model.
 time_limit_ends_all_ranks() {
@@ -226,6 +230,7 @@ check run_of_one_is_interrupted_in_order
 check batch_on_any_number_of_ranks_agrees
 check steps_on_any_number_of_ranks_agree
 check learning_steps_on_any_number_of_ranks_agree
+check variational_models_on_any_number_of_ranks_agree
 check time_limit_ends_all_ranks
 check killed_batch_resumes_on_any_number_of_ranks
 check killed_steps_resume_on_any_number_of_ranks

@@ -16,21 +16,6 @@
 
 enum { REPEATS = 5, BLOCK = 1000, PART = 128 };
 
-/* 2 M^3 operations, the better of a few. */
-static double dgemm_rate(int64_t M)
-{
-    double *A = normals(5, M * M), *B = normals(6, M * M), *C = normals(7, M * M), best = INFINITY;
-    for (int r = 0; r < 40; r++) {
-        double began = clock_seconds();
-        la_gemm(LA_N, LA_N, M, M, M, 1, A, M, B, M, 0, C, M);
-        best = fmin(best, clock_seconds() - began);
-    }
-    free(A);
-    free(B);
-    free(C);
-    return 2 * pow((double)M, 3) / best;
-}
-
 static row_blocks *cut(int64_t n, int64_t size, const double *X, const double *y)
 {
     int64_t P = (n + size - 1) / size, *start = mem_alloc(P + 1, sizeof *start);

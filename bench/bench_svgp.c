@@ -25,21 +25,6 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double dgemm_rate(void)
-{
-    int64_t n = 1024;
-    double *A = normals(5, n * n), *B = normals(6, n * n), *C = normals(7, n * n), best = INFINITY;
-    for (int r = 0; r < 20; r++) {
-        double began = clock_seconds();
-        la_gemm(LA_N, LA_N, n, n, n, 1, A, n, B, n, 0, C, n);
-        best = fmin(best, clock_seconds() - began);
-    }
-    free(A);
-    free(B);
-    free(C);
-    return 2 * pow((double)n, 3) / best;
-}
-
 /* Seconds a step takes, of TIMED steps. */
 static pace step_seconds(const model_ops *model, const likelihood *l, int64_t sets, const int64_t *set, const double *X,
                          const double *y, const double *Z)
@@ -96,7 +81,7 @@ int main(int argc, char **argv)
     if (likelihood_parse(argc > 1 ? argv[1] : "gaussian", &l, &e) ||
         likelihood_open(&l, 2 * (l.ops->target == TARGET_CLASS), false, &e))
         return fprintf(stderr, "%s\n", e.text), 1;
-    double *X = normals(1, BATCH * D), *y = normals(2, BATCH), *Z = normals(3, 4096 * D), rate = dgemm_rate();
+    double *X = normals(1, BATCH * D), *y = normals(2, BATCH), *Z = normals(3, 4096 * D), rate = dgemm_rate(1024);
     pace svgp[4];
     for (int i = 0; i < BATCH && l.ops->target != TARGET_REAL; i++) y[i] = y[i] > 0;
     printf("threads %d, batch %d, d = %d, %s\n", threads_max(), BATCH, D, l.ops->name);

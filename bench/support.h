@@ -2,12 +2,15 @@
 #ifndef BENCH_SUPPORT_H
 #define BENCH_SUPPORT_H
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernel/kernel.h"
+#include "linalg/linalg.h"
 
 enum { D = 8 };
 
@@ -18,6 +21,21 @@ static inline double *normals(uint64_t stream, int64_t n)
         x[i] = random_normal((random_stream){.seed = 1, .use = RANDOM_TEST, .sub = stream}, (uint64_t)i);
     if (!x) exit(2);
     return x;
+}
+
+/* Operations a second of la_gemm at n x n x n, the best of some. */
+static inline double dgemm_rate(int64_t n)
+{
+    double *A = normals(5, n * n), *B = normals(6, n * n), *C = normals(7, n * n), best = INFINITY;
+    for (int r = 0; r < 40; r++) {
+        double began = clock_seconds();
+        la_gemm(LA_N, LA_N, n, n, n, 1, A, n, B, n, 0, C, n);
+        best = fmin(best, clock_seconds() - began);
+    }
+    free(A);
+    free(B);
+    free(C);
+    return 2 * pow((double)n, 3) / best;
 }
 
 static inline kernel *parse(const char *text)

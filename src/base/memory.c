@@ -32,6 +32,13 @@ double *mem_doubles(int64_t rows, int64_t cols)
     return size_mul(rows, cols, &count) ? mem_alloc((int64_t)count, sizeof(double)) : NULL;
 }
 
+double *mem_copied(int64_t rows, int64_t cols, const double *from)
+{
+    double *to = mem_doubles(rows, cols);
+    if (to) memcpy(to, from, (size_t)(rows * cols) * sizeof *to);
+    return to;
+}
+
 char *mem_strdup(const char *s)
 {
     if (!s) return NULL;

@@ -19,6 +19,7 @@ bool size_mul(int64_t a, int64_t b, size_t *out);
 void *mem_alloc(int64_t count, size_t size);
 void *mem_zeroed(int64_t count, size_t size);
 double *mem_doubles(int64_t rows, int64_t cols); /* rows*cols of them; NULL also when that overflows */
+double *mem_copied(int64_t rows, int64_t cols, const double *from);
 char *mem_strdup(const char *s);
 
 typedef struct arena arena;

@@ -165,7 +165,7 @@ static auto_facts facts_of_settings(const fit_task *f)
     double limit = settings_number(s, SET_TIME);
     int64_t given = settings_integer(s, SET_ITERS);
     auto_facts a = {.targets = f->columns->targets,
-                    .gaussian = !strcmp(f->choice.like.ops->name, "gaussian"),
+                    .gaussian = likelihood_is_gaussian(&f->choice.like),
                     .in_memory = !f->data->file,
                     .places_given = settings_given(s, SET_INDUCING_FROM),
                     .sets = f->choice.set_count,

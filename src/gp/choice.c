@@ -150,7 +150,7 @@ static anygp_status check_sets(const model_choice *c, anygp_error *e)
 
 static anygp_status check_likelihood(const model_choice *c, anygp_error *e)
 {
-    if (c->model->steps || !strcmp(c->like.ops->name, "gaussian")) return ANYGP_OK;
+    if (c->model->steps || likelihood_is_gaussian(&c->like)) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_ARGUMENT,
                      "likelihood: %s is for gaussian targets alone; use --model svgp or solve for %s", c->model->name,
                      c->like.ops->name);
@@ -169,7 +169,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     c->fix_inducing = fixes_all || has_item(fix, "inducing");
     if (!strcmp(name, "auto")) return ANYGP_OK;
     TRY(parse_model(name, &c->model, &c->anytime, e));
-    bool gaussian = !strcmp(c->like.ops->name, "gaussian");
+    bool gaussian = likelihood_is_gaussian(&c->like);
     c->collapsed = gaussian && settings_is(s, SET_LEARN, "batch") && collapsed(c->model) != c->model;
     if (c->collapsed) c->model = collapsed(c->model);
     if (!*fix && !c->model->learns_inducing) c->fix_inducing = true;

@@ -76,7 +76,7 @@ anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c,
     return mark_exposure(c, e);
 }
 
-static const char *objection(const void *ctx, double y) { return likelihood_objection(ctx, y); }
+const char *fit_objection(const void *like, double y) { return likelihood_objection(like, y); }
 
 target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t count, const likelihood *l)
 {
@@ -85,6 +85,6 @@ target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t cou
                             .weights = c->weights,
                             .exposure = l->ops->exposure ? c->exposure : -1,
                             .classes = l->ops->target == TARGET_CLASS,
-                            .objection = l->ops->target == TARGET_COUNT ? objection : NULL,
+                            .objection = l->ops->target == TARGET_COUNT ? fit_objection : NULL,
                             .objection_ctx = l};
 }

@@ -43,6 +43,7 @@ typedef struct fit_columns {
 anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c, anygp_error *e);
 /* `count` of the targets, as this likelihood takes them; l outlives it. */
 target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t count, const likelihood *l);
+const char *fit_objection(const void *like, double y); /* likelihood_objection, as the data ask it */
 void fit_columns_clear(fit_columns *c);
 
 /* ------------------------------------------------------------------------------------ units.c */

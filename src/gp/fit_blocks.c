@@ -306,7 +306,7 @@ static anygp_status open_likelihood(block_fit *b, fit_task *f, anygp_error *e)
     if (!b->g->model->steps) return ANYGP_OK;
     b->like = f->choice.like;
     TRY(likelihood_open(&b->like, b->d.schema.classes, b->part.y.exposure >= 0, e));
-    if (!strcmp(b->like.ops->name, "gaussian") && settings_given(f->s, SET_NOISE) && !b->like.param[0].given)
+    if (likelihood_is_gaussian(&b->like) && settings_given(f->s, SET_NOISE) && !b->like.param[0].given)
         b->like.value[0] = settings_number(f->s, SET_NOISE), b->like.param[0].given = true;
     gp_given_likelihood_to_model_units(&b->like, &b->d.schema);
     f->like = &b->like;

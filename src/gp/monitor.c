@@ -238,7 +238,7 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
     const model_ops *model = g[0]->model;
     monitor m = {.f = f, .g = g[0], .all = g, .d = d, .valid = valid, .h = h};
     likelihood like;
-    if (f->like && strcmp(f->like->ops->name, "gaussian")) like = *f->like, m.now = &like;
+    if (f->like && !likelihood_is_gaussian(f->like)) like = *f->like, m.now = &like;
     bool named = f->hooks && f->hooks->checkpoint;
     checkpoint *resume = NULL;
     if (named && settings_number(s, SET_RESUME) == 1) TRY(read_checkpoint(&m, &resume, e));
@@ -282,7 +282,7 @@ static void score_loo(gp *g, const schema *c, const leave_one_out *l)
 anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, int64_t t, gp *g, anygp_error *e)
 {
     g->schema = (schema){0}, g->likelihood = NULL;
-    if (f->like && strcmp(f->like->ops->name, "gaussian")) {
+    if (f->like && !likelihood_is_gaussian(f->like)) {
         likelihood *l = malloc(sizeof *l);
         if (!l) return fail_memory(e, "the likelihood", sizeof *l);
         *l = *f->like;

@@ -13,7 +13,7 @@ enum {
 }; /* rows a thread takes at a time: integrals and draws of one row take microseconds to milliseconds */
 static const double SQRT_HALF = 0.70710678118654752440;
 
-bool gp_is_gaussian(const gp *g) { return !g->likelihood || !strcmp(g->likelihood->ops->name, "gaussian"); }
+bool gp_is_gaussian(const gp *g) { return !g->likelihood || likelihood_is_gaussian(g->likelihood); }
 
 bool gp_is_class(const gp *g) { return g->likelihood && g->likelihood->ops->target == TARGET_CLASS; }
 

@@ -112,8 +112,6 @@ static anygp_status begin(update *u, gp_set *m, const settings *s, bool weights,
 
 /* -------------------------------------------------------------------------------------------- rows */
 
-static const char *objection(const void *ctx, double y) { return likelihood_objection(ctx, y); }
-
 /* The class of a label, from 0; other targets are what they are. */
 static anygp_status take_label(const labelled_rows *r, const schema *c, int64_t i, double *y, anygp_error *e)
 {
@@ -133,7 +131,7 @@ static anygp_status take_row(update *u, target_update *k, const labelled_rows *r
                               .target = (const int64_t[]){0},
                               .weights = 1,
                               .exposure = -1,
-                              .objection = k->g->likelihood ? objection : NULL,
+                              .objection = k->g->likelihood ? fit_objection : NULL,
                               .objection_ctx = k->g->likelihood};
     TRY(take_label(r, c, i, &cells[0], e));
     const column names[2] = {{.name = c->target}, {.name = NULL}};

@@ -40,7 +40,7 @@ static double elapsed(const run *w) { return clock_seconds() - w->o->began; }
 
 /* ------------------------------------------------------------------------------------ schedules */
 
-static bool gaussian(const problem *p) { return !strcmp(p->likelihood->ops->name, "gaussian"); }
+static bool gaussian(const problem *p) { return likelihood_is_gaussian(p->likelihood); }
 
 static double default_rho(const run *w)
 {

@@ -11,7 +11,7 @@ static const double CLASS_VARIANCE = 4;
 
 bool surrogate_needed(const problem *p)
 {
-    return p->likelihood && (p->targets > 1 || strcmp(p->likelihood->ops->name, "gaussian"));
+    return p->likelihood && (p->targets > 1 || !likelihood_is_gaussian(p->likelihood));
 }
 
 static double stand_in(const likelihood *l, const double *y)

@@ -145,3 +145,13 @@ void likelihood_quantiles(const likelihood *l, int64_t n, double p, const double
                                                   : quantile_real(&q);
     }
 }
+
+bool likelihood_is_gaussian(const likelihood *l) { return !strcmp(l->ops->name, "gaussian"); }
+
+anygp_status likelihood_with_noise(double noise, likelihood *out, anygp_error *e)
+{
+    TRY(likelihood_parse("gaussian", out, e));
+    TRY(likelihood_open(out, 0, false, e));
+    out->value[0] = noise;
+    return ANYGP_OK;
+}

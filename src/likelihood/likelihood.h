@@ -107,6 +107,10 @@ anygp_status likelihood_open(likelihood *l, int64_t classes, bool exposure, anyg
 /* Text that parses back to l with these values, bit by bit with 17 digits; freed by free(). */
 anygp_status likelihood_format(const likelihood *l, const double *value, int digits, char **text, anygp_error *e);
 
+bool likelihood_is_gaussian(const likelihood *l); /* with one noise: closed forms hold */
+/* That one, with this noise variance. */
+anygp_status likelihood_with_noise(double noise, likelihood *out, anygp_error *e);
+
 /* Whether y may be a target: a whole number >= 0 for counts, finite for all.  NULL, or what is wrong with it. */
 const char *likelihood_objection(const likelihood *l, double y);
 

@@ -53,6 +53,7 @@ typedef struct named_array {
 } named_array;
 
 const named_array *named_array_find(const named_array *list, int64_t count, const char *name);
+double *named_array_take(named_array *a); /* its values, which are the caller's from here on */
 enum { MODEL_ARRAYS_MAX = 16 };
 
 typedef struct posterior posterior;

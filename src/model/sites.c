@@ -102,7 +102,7 @@ anygp_status sites_find(const likelihood *l, int64_t n, const double *Y, const d
 {
     sites s = {.l = l, .n = n, .C = l->latents, .m = m, .K = K, .d = d, .lambda = lambda};
     double unused[LIKELIHOOD_PARAMS] = {0}, moved = INFINITY, value = 0;
-    bool exact = !strcmp(l->ops->name, "gaussian"), ok = true;
+    bool exact = likelihood_is_gaussian(l), ok = true;
     anygp_status status = sites_open(&s, e);
     for (int k = 0; !ANYGP_FAILED(status) && k < ROUNDS_MOST && moved > CLOSE; k++) {
         if (!(ok = solve(&s))) break;

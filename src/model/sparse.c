@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "linalg/linalg.h"
+#include "model/kuu.h"
 #include "model/sparse_parts.h"
 
 anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t M, int64_t D, double total,
@@ -41,21 +42,9 @@ void sparse_clear(sparse *s)
 /* K_uu without the white terms: inducing inputs are not rows. */
 bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter)
 {
-    int64_t M = s->M;
-    double white = kernel_white(h->kernel), mean = 0, added;
     s->h = h;
-    s->noise = h->like[0] + white;
-    if (!(s->noise > 0) || !kernel_gram_sym(h->kernel, M, h->Z, s->D, s->L, M)) return false;
-    for (int64_t i = 0; i < M; i++) mean += (s->L[i + i * M] -= white) / (double)M;
-    if (grow) {
-        if (!la_cholesky(M, s->L, M, *jitter, s->diag, &added)) return false;
-        *jitter = mean > 0 ? added / mean : 0;
-    } else {
-        for (int64_t i = 0; i < M; i++) s->L[i + i * M] += *jitter * mean;
-        if (!la_factor(M, s->L, M)) return false;
-    }
-    la_zero_upper(M, s->L, M);
-    la_trsm_prepare(M, s->L, M, s->T);
+    s->noise = h->like[0] + kernel_white(h->kernel);
+    if (!(s->noise > 0) || !kuu_factor(h, s->M, grow, jitter, s->L, s->T, s->diag)) return false;
     s->jitter = *jitter;
     return true;
 }

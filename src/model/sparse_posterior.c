@@ -142,18 +142,11 @@ static const posterior_ops sparse_posterior_ops = {.work_doubles = sparse_work,
                                                    .marginal_in = marginal_in,
                                                    .joint_in = joint_in};
 
-static double *copied(int64_t rows, int64_t cols, const double *from)
-{
-    double *to = mem_doubles(rows, cols);
-    if (to) memcpy(to, from, (size_t)(rows * cols) * sizeof *to);
-    return to;
-}
-
 /* The sets, and with them all that an update needs. */
 static bool copy_sets(const sparse *s, sparse_posterior *p)
 {
     if (s->form == FORM_JOINT) return true;
-    p->J = copied(s->Mt, s->Mt, s->J);
+    p->J = mem_copied(s->Mt, s->Mt, s->J);
     p->set = mem_alloc(s->M, sizeof *p->set);
     for (int64_t i = 0; p->set && i < s->M; i++) p->set[i] = (double)s->set[i];
     return p->J && p->set;
@@ -170,10 +163,10 @@ anygp_status sparse_posterior_new(const sparse_kind *kind, const sparse *s, cons
     memcpy(p->sums, sums, sizeof p->sums);
     TRY_DONE(basis_copy(s->mean, &p->base.mean, e));
     p->base.kernel = kernel_copy(s->h->kernel);
-    p->Z = copied(s->M, s->D, s->h->Z);
-    p->L = copied(s->M, s->M, s->L);
-    p->m = copied(s->Mt, 1, m);
-    p->B = copied(s->Mt, s->Mt, B);
+    p->Z = mem_copied(s->M, s->D, s->h->Z);
+    p->L = mem_copied(s->M, s->M, s->L);
+    p->m = mem_copied(s->Mt, 1, m);
+    p->B = mem_copied(s->Mt, s->Mt, B);
     if (!p->base.kernel || !p->Z || !p->L || !p->m || !p->B || !copy_sets(s, p))
         status = fail_memory(e, "the posterior", 16.0 * (double)s->Mt * (double)s->Mt);
 done:
@@ -228,13 +221,6 @@ static anygp_status find_arrays(named_array *list, int64_t count, int64_t D, int
     return ANYGP_OK;
 }
 
-static double *take(named_array *a)
-{
-    double *values = a->values;
-    a->values = NULL;
-    return values;
-}
-
 anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                          int64_t count, posterior **out, anygp_error *e)
 {
@@ -254,8 +240,9 @@ anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *
     *mean = (basis){0};
     p->test = kind->test, p->Mt = a[2]->rows, p->rows = rows;
     memcpy(p->sums, a[4]->values, sizeof p->sums);
-    p->Z = take(a[0]), p->L = take(a[1]), p->m = take(a[2]), p->B = take(a[3]);
-    if (!joint) p->J = take(a[5]), p->set = take(a[6]);
+    p->Z = named_array_take(a[0]), p->L = named_array_take(a[1]), p->m = named_array_take(a[2]),
+    p->B = named_array_take(a[3]);
+    if (!joint) p->J = named_array_take(a[5]), p->set = named_array_take(a[6]);
     *out = &p->base;
     return ANYGP_OK;
 }

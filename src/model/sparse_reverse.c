@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "linalg/linalg.h"
+#include "model/kuu.h"
 #include "model/sparse_parts.h"
 
 static int64_t kernel_params(const sparse *s) { return hyper_kernel_params(s->h); }
@@ -185,22 +186,13 @@ static double Kuu_bar(sparse *s, const double *C)
     return trace;
 }
 
-/* White is on the diagonal of kernel_gram_sym alone: what it has there more than kernel_diag. */
-static bool white_reverse(const sparse *s, double g, double *gp)
-{
-    double minus = -g;
-    if (!kernel_has_white(s->h->kernel)) return true;
-    kernel_diag_reverse(s->h->kernel, 1, s->h->Z, s->D, &minus, gp, NULL, 0);
-    return kernel_gram_sym_reverse(s->h->kernel, 1, s->h->Z, s->D, &g, 1, gp, NULL, 0);
-}
-
 bool sparse_finish(sparse *s, double *adjoint, double *gp)
 {
     adjoint_parts a = adjoint_place(s, adjoint);
     int64_t P = kernel_params(s);
     double trace = Kuu_bar(s, has_C(s) ? a.C : NULL);
     if (!kernel_gram_sym_reverse(s->h->kernel, s->M, s->h->Z, s->D, s->work, s->M, a.gp, a.gZ, s->D)) return false;
-    if (!white_reverse(s, *a.noise + *a.white - trace, a.gp)) return false;
+    if (!kuu_white_reverse(s->h, *a.noise + *a.white - trace, a.gp)) return false;
     memcpy(gp, a.gp, (size_t)P * sizeof(double));
     gp[P] = *a.noise;
     if (a.gZ) memcpy(gp + P + 1, a.gZ, (size_t)(s->M * s->D) * sizeof(double));

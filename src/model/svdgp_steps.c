@@ -175,7 +175,7 @@ done:
     return status;
 }
 
-static bool quadratic(const svdgp *s) { return !s->likelihood || !strcmp(s->likelihood->ops->name, "gaussian"); }
+static bool quadratic(const svdgp *s) { return !s->likelihood || likelihood_is_gaussian(s->likelihood); }
 
 static anygp_status step_mean(svdgp_state *q, const step_context *c, anygp_error *e)
 {

@@ -42,14 +42,6 @@ static anygp_status copy_posterior(const svdgp_posterior *p, svdgp_posterior **o
     return svdgp_posterior_complete(q, e);
 }
 
-static anygp_status gaussian_of(const posterior *p, likelihood *l, anygp_error *e)
-{
-    TRY(likelihood_parse("gaussian", l, e));
-    TRY(likelihood_open(l, 0, false, e));
-    l->value[0] = p->noise;
-    return ANYGP_OK;
-}
-
 static anygp_status update_open(const model_ops *self, const posterior *p, const likelihood *l, void **state,
                                 anygp_error *e)
 {
@@ -58,7 +50,7 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
     (void)self;
     if (!u) return fail_memory(e, "the update", sizeof *u);
     u->beta_at = -1;
-    anygp_status status = l ? (u->like = *l, ANYGP_OK) : gaussian_of(p, &u->like, e);
+    anygp_status status = l ? (u->like = *l, ANYGP_OK) : likelihood_with_noise(p->noise, &u->like, e);
     if (!ANYGP_FAILED(status)) status = copy_posterior(from, &u->now, e);
     if (ANYGP_FAILED(status))
         update_close(u);
@@ -131,7 +123,7 @@ static anygp_status take_covariance(svdgp_update *u, chunk *c, anygp_error *e)
     double *mean, *var, unused;
     TRY(svdgp_natural_step(&u->now->s, c->S, 1, 1, e));
     TRY(svdgp_posterior_complete(u->now, e));
-    if (!strcmp(u->like.ops->name, "gaussian")) return ANYGP_OK;
+    if (likelihood_is_gaussian(&u->like)) return ANYGP_OK;
     if (!(mean = mem_doubles(c->n, 2 * u->now->s.C))) return fail_memory(e, "the new rows", 16.0 * (double)c->n);
     var = mean + c->n * u->now->s.C;
     anygp_status status = p->ops->marginal(p, c->n, c->X, p->D, c->work, mean, var, e);
@@ -197,7 +189,7 @@ static anygp_status update_add(void *state, int64_t n, const double *X, const do
 {
     svdgp_update *u = state;
     int64_t D = u->now->base.D, Q = u->like.columns;
-    int64_t most = strcmp(u->like.ops->name, "gaussian") ? CHUNK_ROUNDS : CHUNK;
+    int64_t most = !likelihood_is_gaussian(&u->like) ? CHUNK_ROUNDS : CHUNK;
     (void)ids;
     for (int64_t i = 0; i < n; i += most)
         TRY(add_chunk(u, n - i < most ? n - i : most, X + i * D, y + i * Q, w + i, e));

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/linalg.h"
+#include "model/kuu.h"
 #include "model/svgp_orthogonal.h"
 
 enum { HALVINGS_MOST = 40 };
@@ -65,7 +66,7 @@ static bool place_likelihoods(svgp *s, const problem *p)
     s->each = p->likelihood->latents;
     s->C = s->T * s->each;
     s->Q = s->T * p->likelihood->columns;
-    s->gaussian = !strcmp(p->likelihood->ops->name, "gaussian");
+    s->gaussian = likelihood_is_gaussian(p->likelihood);
     return true;
 }
 
@@ -126,23 +127,10 @@ void svgp_take_values(svgp *s, const hyper *h)
     }
 }
 
-/* K_uu without the white terms: inducing inputs are not rows. */
 bool svgp_prepare(svgp *s, const hyper *h, bool grow, double *jitter)
 {
-    int64_t M = s->M;
-    double mean = 0, added;
     svgp_take_values(s, h);
-    if (!kernel_gram_sym(h->kernel, M, h->Z, s->D, s->L, M)) return false;
-    for (int64_t i = 0; i < M; i++) mean += (s->L[i + i * M] -= s->white) / (double)M;
-    if (grow) {
-        if (!la_cholesky(M, s->L, M, *jitter, s->work, &added)) return false;
-        *jitter = mean > 0 ? added / mean : 0;
-    } else {
-        for (int64_t i = 0; i < M; i++) s->L[i + i * M] += *jitter * mean;
-        if (!la_factor(M, s->L, M)) return false;
-    }
-    la_zero_upper(M, s->L, M);
-    la_trsm_prepare(M, s->L, M, s->T_L);
+    if (!kuu_factor(h, s->M, grow, jitter, s->L, s->T_L, s->work)) return false;
     s->jitter = *jitter;
     return true;
 }
@@ -266,15 +254,6 @@ static double Kuu_bar(const svgp *s, double *E)
     return trace;
 }
 
-/* White is on the diagonal of kernel_gram_sym alone: what it has there more than kernel_diag. */
-static bool white_reverse(const svgp *s, double g, double *gp)
-{
-    double minus = -g;
-    if (!kernel_has_white(s->h->kernel)) return true;
-    kernel_diag_reverse(s->h->kernel, 1, s->h->Z, s->D, &minus, gp, NULL, 0);
-    return kernel_gram_sym_reverse(s->h->kernel, 1, s->h->Z, s->D, &g, 1, gp, NULL, 0);
-}
-
 bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp)
 {
     const kernel *k = s->h->kernel;
@@ -282,7 +261,7 @@ bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp)
     double white = *stat->white - Kuu_bar(s, stat->E);
     if (!kernel_gram_sym_reverse(k, s->M, s->h->Z, s->D, stat->E, s->M, stat->kernel, stat->Z, s->D)) return false;
     for (int64_t t = 0; s->gaussian && t < s->T; t++) white += stat->like[t];
-    if (!white_reverse(s, white, stat->kernel)) return false;
+    if (!kuu_white_reverse(s->h, white, stat->kernel)) return false;
     copy(P, stat->kernel, gp);
     copy(s->h->likes, stat->like, gp + P);
     if (stat->Z) copy(s->h->M * s->D, stat->Z, gp + s->h->count);

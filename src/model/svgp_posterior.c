@@ -121,13 +121,6 @@ static const posterior_ops svgp_posterior_ops = {
 
 /* ------------------------------------------------------------------------------- from the training */
 
-static double *copied(int64_t rows, int64_t cols, const double *from)
-{
-    double *to = mem_doubles(rows, cols);
-    if (to) memcpy(to, from, (size_t)(rows * cols) * sizeof *to);
-    return to;
-}
-
 static bool copy_q(const svgp *s, int64_t t, svgp_posterior *p)
 {
     for (int64_t k = 0; k < s->K; k++) {
@@ -152,13 +145,13 @@ anygp_status svgp_posterior_new(const svgp *s, int64_t t, posterior **out, anygp
     memcpy(p->set, s->set, sizeof p->set);
     TRY_DONE(basis_copy(s->mean, &p->base.mean, e));
     p->base.kernel = kernel_copy(s->h->kernel);
-    p->Z = copied(s->M, s->D, s->h->Z);
-    p->L = copied(s->M, s->M, s->L);
-    p->m = copied(s->Mt, s->each, s->mean_m + t * s->each * s->Mt);
+    p->Z = mem_copied(s->M, s->D, s->h->Z);
+    p->L = mem_copied(s->M, s->M, s->L);
+    p->m = mem_copied(s->Mt, s->each, s->mean_m + t * s->each * s->Mt);
     if (s->O) {
         p->O = p->base.beside = s->O;
-        p->places = copied(s->O, s->D, s->h->Z + s->M * s->D);
-        p->a = copied(s->O, s->each, s->a + t * s->each * s->O);
+        p->places = mem_copied(s->O, s->D, s->h->Z + s->M * s->D);
+        p->a = mem_copied(s->O, s->each, s->a + t * s->each * s->O);
     }
     p->sizes = mem_alloc(s->K, sizeof(double));
     if ((s->O && (!p->places || !p->a)) || !p->base.kernel || !p->Z || !p->L || !p->m || !p->sizes || !copy_q(s, t, p))
@@ -205,13 +198,6 @@ static bool positive_diagonal(int64_t M, const double *F)
     return true;
 }
 
-static double *take(named_array *a)
-{
-    double *values = a->values;
-    a->values = NULL;
-    return values;
-}
-
 /* The factors of all sets, checked; taken by the caller once everything is known to be there. */
 static anygp_status find_factors(const svgp_posterior *p, named_array *list, int64_t count, int64_t C,
                                  named_array **factor, anygp_error *e)
@@ -255,9 +241,10 @@ anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *me
     *mean = (basis){0};
     p->Mt = Mt;
     p->white_in_f = white->values[0];
-    p->Z = take(Z), p->L = take(L), p->m = take(m), p->sizes = take(sizes);
-    if (O) p->O = p->base.beside = O->cols, p->places = take(O), p->a = take(a);
-    for (int64_t i = 0; i < p->K; i++) p->F[i] = take(factor[i]);
+    p->Z = named_array_take(Z), p->L = named_array_take(L), p->m = named_array_take(m),
+    p->sizes = named_array_take(sizes);
+    if (O) p->O = p->base.beside = O->cols, p->places = named_array_take(O), p->a = named_array_take(a);
+    for (int64_t i = 0; i < p->K; i++) p->F[i] = named_array_take(factor[i]);
     *out = &p->base;
     return ANYGP_OK;
 }

@@ -37,14 +37,6 @@ static void update_close(void *state)
 
 /* ---------------------------------------------------------------------------------------- open */
 
-static anygp_status gaussian_of(const posterior *p, likelihood *l, anygp_error *e)
-{
-    TRY(likelihood_parse("gaussian", l, e));
-    TRY(likelihood_open(l, 0, false, e));
-    l->value[0] = p->noise;
-    return ANYGP_OK;
-}
-
 /* Z and, behind them, odvgp's places. */
 static anygp_status view_hyper(svgp_update *u, anygp_error *e)
 {
@@ -126,7 +118,7 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
     if (l)
         u->like = *l;
     else
-        TRY_DONE(gaussian_of(p, &u->like, e));
+        TRY_DONE(likelihood_with_noise(p->noise, &u->like, e));
     TRY_DONE(view_hyper(u, e));
     TRY_DONE(prepare(u, e));
 done:

@@ -40,3 +40,10 @@ const named_array *named_array_find(const named_array *list, int64_t count, cons
         if (!strcmp(list[i].name, name)) return &list[i];
     return NULL;
 }
+
+double *named_array_take(named_array *a)
+{
+    double *values = a->values;
+    a->values = NULL;
+    return values;
+}

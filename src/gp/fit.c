@@ -95,8 +95,9 @@ anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h,
     if (!ANYGP_FAILED(status)) {
         dataset_spread(d, sd_x, &rms_y);
         hyper_defaults(h, sd_x, rms_y);
-        status = basis_init(mean, choice_mean(f->s), &d->schema, 100 * rms_y * rms_y, e);
+        status = hyper_set_units(h, d->D, sd_x, e);
     }
+    if (!ANYGP_FAILED(status)) status = basis_init(mean, choice_mean(f->s), &d->schema, 100 * rms_y * rms_y, e);
     free(sd_x);
     return status;
 }

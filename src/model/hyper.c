@@ -49,7 +49,7 @@ anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e)
     *to = *from;
     to->kernel = kernel_copy(from->kernel);
     to->param = mem_alloc(from->count, sizeof *to->param);
-    to->Z = NULL;
+    to->Z = to->unit = NULL;
     to->like = mem_alloc(from->likes, sizeof *to->like);
     if (!to->kernel || !to->param || !to->like) {
         hyper_clear(to);
@@ -59,6 +59,7 @@ anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e)
     memcpy(to->like, from->like, (size_t)from->likes * sizeof *to->like);
     to->free -= from->learn_Z ? from->M * from->D : 0;
     to->learn_Z = false;
+    if (from->unit) TRY(hyper_set_units(to, kernel_inputs(from->kernel), from->unit, e));
     return from->Z ? hyper_set_inducing(to, from->M, from->D, from->Z, from->learn_Z, e) : ANYGP_OK;
 }
 
@@ -87,6 +88,14 @@ anygp_status hyper_gaussian(const hyper *from, double sd_y, hyper *to, anygp_err
     free(to->like);
     to->param = param, to->like = like, to->likes = 1, to->count = P + 1, to->free = 0;
     for (int64_t i = 0; i < to->count; i++) to->free += to->param[i].free;
+    return ANYGP_OK;
+}
+
+anygp_status hyper_set_units(hyper *h, int64_t D, const double *sd_x, anygp_error *e)
+{
+    free(h->unit);
+    if (!(h->unit = mem_alloc(D, sizeof *h->unit))) return fail_memory(e, "column scales", 8.0 * (double)D);
+    for (int64_t j = 0; j < D; j++) h->unit[j] = sd_x[j] > 0 ? sd_x[j] : 1;
     return ANYGP_OK;
 }
 
@@ -140,6 +149,7 @@ void hyper_clear(hyper *h)
     free(h->param);
     free(h->like);
     free(h->Z);
+    free(h->unit);
     *h = (hyper){0};
 }
 
@@ -174,12 +184,14 @@ void hyper_defaults(hyper *h, const double *sd_x, double sd_y)
     }
 }
 
+static double unit_of(const hyper *h, int64_t k) { return h->unit ? h->unit[k % h->D] : 1; }
+
 void hyper_pack(const hyper *h, double *u)
 {
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
         if (h->param[i].free) u[f++] = h->param[i].real ? hyper_get(h, i) : log(hyper_get(h, i) - h->param[i].lower);
-    if (h->learn_Z) memcpy(u + f, h->Z, (size_t)(h->M * h->D) * sizeof *u);
+    for (int64_t k = 0; h->learn_Z && k < h->M * h->D; k++) u[f + k] = h->Z[k] / unit_of(h, k);
 }
 
 void hyper_unpack(hyper *h, const double *u)
@@ -187,7 +199,7 @@ void hyper_unpack(hyper *h, const double *u)
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
         if (h->param[i].free) hyper_set(h, i, h->param[i].real ? u[f] : h->param[i].lower + exp(u[f])), f++;
-    if (h->learn_Z) memcpy(h->Z, u + f, (size_t)(h->M * h->D) * sizeof *u);
+    for (int64_t k = 0; h->learn_Z && k < h->M * h->D; k++) h->Z[k] = u[f + k] * unit_of(h, k);
 }
 
 void hyper_natural(const hyper *h, double *p)
@@ -201,7 +213,7 @@ void hyper_chain(const hyper *h, const double *gp, double *gu)
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
         if (h->param[i].free) gu[f++] = gp[i] * (h->param[i].real ? 1 : hyper_get(h, i) - h->param[i].lower);
-    if (h->learn_Z) memcpy(gu + f, gp + h->count, (size_t)(h->M * h->D) * sizeof *gu);
+    for (int64_t k = 0; h->learn_Z && k < h->M * h->D; k++) gu[f + k] = gp[h->count + k] * unit_of(h, k);
 }
 
 double hyper_log_prior(const hyper *h, double *gu)

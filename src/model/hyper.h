@@ -4,7 +4,7 @@
        p = lower + exp(u)
    so that p stays positive and smooth, real ones as they are.  The weak prior is log p ~ N(mean, sd^2) for each learned p,
    p ~ N(mean, sd^2) for real ones.  Inducing inputs, where
-   they are learned, stand after the free parameters of u as they are.
+   they are learned, stand after the free parameters of u, divided by the spread of their column.
    `scale` is the size of a parameter's natural unit: 1 for standardised data, else taken from the data, so that
    floors, priors and starting points do not depend on the units (docs/exact.md). */
 #ifndef MODEL_HYPER_H
@@ -36,6 +36,7 @@ typedef struct hyper {
     hyper_param *param;
     int64_t M, D; /* inducing inputs; 0: none */
     double *Z;    /* M x D, row-major, its own */
+    double *unit; /* the inputs' spreads: u has Z in these, so that its numbers have one size; NULL: 1 */
     bool learn_Z; /* they are part of u, and of `free` */
 } hyper;
 
@@ -51,6 +52,8 @@ anygp_status hyper_set_likelihood(hyper *h, const likelihood *l, int64_t sets, b
    sd_y: of the target. */
 anygp_status hyper_gaussian(const hyper *from, double sd_y, hyper *to, anygp_error *e);
 
+/* Spreads of the D inputs, before any inducing inputs are set. */
+anygp_status hyper_set_units(hyper *h, int64_t D, const double *sd_x, anygp_error *e);
 /* Inducing inputs Z[M,D], copied; replaces former ones. */
 anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z, bool learn, anygp_error *e);
 /* Natural parameters a gradient has: `count`, and M D more where the inducing inputs are learned. */

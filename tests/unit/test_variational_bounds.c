@@ -131,6 +131,23 @@ static void gradients_over_sets_equal_central_differences(void **unused)
             }
 }
 
+static void inducing_inputs_are_learned_in_units_of_their_columns(void **unused)
+{
+    (void)unused;
+    const double spread[D] = {1.5, 0.3};
+    fixture f;
+    double u[40];
+    hyper copy;
+    setup(&f, &model_vfe, variants[0].expression, MEAN_ZERO, false, true);
+    assert_int_equal(hyper_set_units(&f.h, D, spread, NULL), ANYGP_OK);
+    assert_int_equal(hyper_copy(&f.h, &copy, NULL), ANYGP_OK);
+    hyper_pack(&copy, u);
+    for (int i = 0; i < M * D; i++) check_close(u[copy.free - M * D + i] * spread[i % D], f.Z[i], 1e-15);
+    check_gradient(&f, &model_vfe, f.state);
+    hyper_clear(&copy);
+    teardown(&f, &model_vfe);
+}
+
 /* 004, eq. 23 and 24, with q(u) at its maximum given the mean of q(v_perp). */
 typedef struct prediction {
     real mean[NEW], covariance[NEW * NEW];
@@ -486,6 +503,7 @@ int main(void)
         cmocka_unit_test(equation_21_at_the_prior_is_vfe_on_the_first_set),
         cmocka_unit_test(one_set_is_vfe),
         cmocka_unit_test(gradients_over_sets_equal_central_differences),
+        cmocka_unit_test(inducing_inputs_are_learned_in_units_of_their_columns),
         cmocka_unit_test(predictions_equal_equations_23_and_24),
         cmocka_unit_test(sets_survive_the_arrays_of_a_file),
         cmocka_unit_test(upper_bound_equals_its_definition),

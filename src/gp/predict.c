@@ -63,13 +63,16 @@ anygp_status predictor_check(const row_batch *b, int64_t n, const double *x, any
 
 struct predictor {
     const gp *g;
-    int64_t block;
+    double bytes;
+    int64_t block, seen;
+    posterior *condensed; /* once the rows seen are many, where the posterior has it */
     double *X, *work;
     double *mean, *variance; /* block x C; mean: not for gaussian targets, whose means go where they are asked for */
     double *spare;           /* block, the same */
 };
 
 enum { BLOCK_LEAST = 16, BLOCK_MOST = 2048 };
+static const double CONDENSED_BYTES = 256e6; /* that a condensed posterior may always have */
 
 /* Doubles of a row's latents and what is made of them. */
 static int64_t latent_doubles(const gp *g) { return gp_is_gaussian(g) ? 1 : 2 * gp_latents(g) + 1; }
@@ -89,7 +92,7 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
     predictor *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "prediction", sizeof *p);
     double fits = bytes / row;
-    p->g = g;
+    p->g = g, p->bytes = bytes;
     p->block = fits < BLOCK_LEAST ? BLOCK_LEAST : fits > BLOCK_MOST ? BLOCK_MOST : (int64_t)fits;
     p->X = mem_alloc(p->block * g->schema.D, sizeof(double));
     p->work = mem_alloc(q->ops->work_doubles(q, p->block), sizeof(double));
@@ -110,6 +113,7 @@ void predictor_free(predictor *p)
     if (!p) return;
     double *const owned[] = {p->X, p->work, p->mean, p->variance, p->spare};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    if (p->condensed) p->condensed->ops->free(p->condensed);
     free(p);
 }
 
@@ -126,10 +130,31 @@ static row_batch part_of(const row_batch *b, int64_t i, int64_t n)
                        b->exposure ? b->exposure + i : NULL};
 }
 
-/* Marginals in model units, of rows in the blocks that are given or where they are routed to. */
-static anygp_status marginals(const predictor *p, const row_batch *b, double *mean, double *variance, anygp_error *e)
+/* To condense takes the time of about MANY rows for each inducing input, and a square of memory for each latent: done when
+   as many have been predicted without, and where there is room. */
+static void condense(predictor *p)
 {
+    enum { MANY = 2 };
     const posterior *q = p->g->posterior;
+    double bytes = 8.0 * (double)q->n * (double)q->n * (double)gp_latents(p->g);
+    if (p->condensed || p->seen < MANY * q->n || !q->ops->condense || bytes > fmax(p->bytes, CONDENSED_BYTES)) return;
+    p->seen = INT64_MIN; /* once */
+    if (!(p->condensed = q->ops->condense(q))) return;
+    double *work = mem_alloc(p->condensed->ops->work_doubles(p->condensed, p->block), sizeof *work);
+    if (work) {
+        free(p->work);
+        p->work = work;
+    } else {
+        p->condensed->ops->free(p->condensed);
+        p->condensed = NULL;
+    }
+}
+
+/* Marginals in model units, of rows in the blocks that are given or where they are routed to. */
+static anygp_status marginals(predictor *p, const row_batch *b, double *mean, double *variance, anygp_error *e)
+{
+    if (!b->block) condense(p), p->seen += b->n;
+    const posterior *q = p->condensed ? p->condensed : p->g->posterior;
     int64_t D = p->g->schema.D;
     TRY(gp_scale_rows(p->g, b->n, b->rows, b->ld, &b->number, p->X, e));
     return b->block ? q->ops->marginal_in(q, b->n, p->X, D, b->block, p->work, mean, variance, e)

@@ -78,6 +78,9 @@ typedef struct posterior_ops {
                                 double *work, double *mean, double *variance, anygp_error *e);
     anygp_status (*joint_in)(const posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *block,
                              double *work, double *mean, double *covariance, int64_t ldc, anygp_error *e);
+    /* For many rows: a posterior of its own that has marginals alone, made for less time a row (condensed.h).  NULL, or
+       returning NULL: there is none. */
+    posterior *(*condense)(const posterior *p);
 } posterior_ops;
 
 /* What every posterior starts with. */

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "linalg/linalg.h"
+#include "model/condensed.h"
 
 static void sparse_posterior_free(posterior *base)
 {
@@ -119,6 +120,21 @@ static int64_t sparse_blocks(const posterior *base, const double **names)
     return p->rows ? pic_blocks(p->rows, names) : 0;
 }
 
+/* Where a test row is predicted from the inducing inputs alone and has a variance of its own besides. */
+static posterior *sparse_condense(const posterior *base)
+{
+    const sparse_posterior *p = (const sparse_posterior *)base;
+    if (p->test == TEST_BLOCK || p->test == TEST_NOTHING) return NULL;
+    return condensed_new(&(condensed_source){.of = base,
+                                             .M = base->n,
+                                             .K = 1,
+                                             .set = (int64_t[]){0, p->Mt},
+                                             .Z = p->Z,
+                                             .L = p->L,
+                                             .m = p->m,
+                                             .F = (double *[]){p->B}});
+}
+
 static int64_t sparse_arrays(posterior *base, named_array *list)
 {
     sparse_posterior *p = (sparse_posterior *)base;
@@ -138,6 +154,7 @@ static const posterior_ops sparse_posterior_ops = {.work_doubles = sparse_work,
                                                    .joint = sparse_joint,
                                                    .arrays = sparse_arrays,
                                                    .free = sparse_posterior_free,
+                                                   .condense = sparse_condense,
                                                    .blocks = sparse_blocks,
                                                    .marginal_in = marginal_in,
                                                    .joint_in = joint_in};

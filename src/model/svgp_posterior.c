@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "linalg/linalg.h"
+#include "model/condensed.h"
 #include "model/sparse.h"
 
 static int64_t set_size(const svgp_posterior *p, int64_t k) { return p->set[k + 1] - p->set[k]; }
@@ -97,6 +98,23 @@ static anygp_status joint(const posterior *base, int64_t n, const double *X, int
     return ANYGP_OK;
 }
 
+static posterior *condense(const posterior *base)
+{
+    const svgp_posterior *p = (const svgp_posterior *)base;
+    return condensed_new(&(condensed_source){.of = base,
+                                             .M = base->n,
+                                             .K = p->K,
+                                             .set = p->set,
+                                             .Z = p->Z,
+                                             .L = p->L,
+                                             .m = p->m,
+                                             .F = p->F,
+                                             .O = p->O,
+                                             .places = p->places,
+                                             .a = p->a,
+                                             .white_in_f = p->white_in_f});
+}
+
 static int64_t arrays(posterior *base, named_array *list)
 {
     static const char *const names[SVGP_SETS] = {"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8"};
@@ -116,8 +134,12 @@ static int64_t arrays(posterior *base, named_array *list)
     return k;
 }
 
-static const posterior_ops svgp_posterior_ops = {
-    .work_doubles = work_doubles, .marginal = marginal, .joint = joint, .arrays = arrays, .free = posterior_free};
+static const posterior_ops svgp_posterior_ops = {.work_doubles = work_doubles,
+                                                 .marginal = marginal,
+                                                 .joint = joint,
+                                                 .arrays = arrays,
+                                                 .free = posterior_free,
+                                                 .condense = condense};
 
 /* ------------------------------------------------------------------------------- from the training */
 

@@ -104,7 +104,17 @@ what_makes_no_sense_is_refused_or_noted() {
     quietly fit train.csv -o a.agp --model svgp --inducing 8 --iters 5 --learn batch && ! grep -v 'inducing inputs began by' "$said/err" && anygp info a.agp | grep -q 'vfe, 8 inducing'
 }
 
+rows_by_the_thousand_are_predicted_as_single_ones() {
+    local m
+    anygp simulate --rows 5000 --inputs 2 --seed 3 -o many.csv && { head -n 1 many.csv && tail -n 20 many.csv; } >tail.csv || return 1
+    for m in vfe svgp solve odvgp; do
+        quietly fit train.csv -o a.agp --model $m --inducing "$(sets $m)" "${steps[@]}" --mean linear && anygp predict a.agp many.csv | tail -n 20 >together.p && anygp predict a.agp tail.csv | tail -n 20 >alone.p &&
+            close together.p alone.p 1e-9 || { echo "model $m"; return 1; }
+    done
+}
+
 check every_model_fits_and_is_used
+check rows_by_the_thousand_are_predicted_as_single_ones
 check a_step_over_all_rows_is_the_batch_model
 check bounds_of_sets_lie_between_those_of_one
 check targets_share_kernel_and_inducing_inputs

@@ -1,4 +1,5 @@
 /* The sparse priors against their definitions with full matrices (sparse_support.h). */
+#include "condensed_support.h"
 #include "sparse_support.h"
 
 static void evidence_equals_the_normal_density_of_all_original_rows(void **unused)
@@ -93,6 +94,8 @@ static void predictions_equal_the_conditional_of_the_full_joint(void **unused)
                 check_close(cov[s + t * NEW], (double)c, 1e-9);
                 if (s == t) check_close(variance[s], (double)c, 1e-9);
             }
+        bool alone = d->model != &model_sor && d->model != &model_pic; /* rows with a variance beside what u explains */
+        assert_int_equal(check_condensed(q, NEW, f.new, D), alone);
         free(g);
         free(work);
         q->ops->free(q);

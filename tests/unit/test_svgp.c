@@ -1,5 +1,6 @@
 /* The variational family at an explicit q, against its definition with full matrices in the space of u (unwhitened), in
    extended precision; gradients against central differences; limits. */
+#include "condensed_support.h"
 #include "sparse_support.h"
 
 #include "linalg/linalg.h"

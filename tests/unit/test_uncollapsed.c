@@ -2,6 +2,7 @@
    same bits, arrays come back as the same posterior, new rows are taken. */
 #include <string.h>
 
+#include "condensed_support.h"
 #include "shelf.h"
 
 #include "model/model.h"
@@ -140,6 +141,8 @@ static void bound_rises_and_predictions_are_numbers(void **unused)
         assert_true(bound_now(&s) > first);
         posterior *p = posterior_now(&s);
         predict(p, &s, mean, variance);
+        bool condensed = check_condensed(p, NEW, s.new, D);
+        if (likelihood_is_gaussian(&s.like)) assert_int_equal(condensed, stepping[m] != &model_svdgp);
         p->ops->free(p);
         close_scene(&s);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "linalg/linalg.h"
 
 static const double NOISE_FLOOR = 1e-8, NOISE_START = 0.1, NOISE_PRIOR_MEAN = -3, NOISE_PRIOR_SD = 2.5;
 
@@ -168,13 +169,21 @@ void hyper_set(hyper *h, int64_t i, double value)
         h->like[i - P] = value;
 }
 
+/* The unit of a length that all columns share: the root of their mean variance. */
+static double shared_spread(int64_t D, const double *sd_x)
+{
+    double norm = la_norm(D, sd_x);
+    return norm > 0 ? norm / sqrt((double)D) : 1;
+}
+
 void hyper_defaults(hyper *h, const double *sd_x, double sd_y)
 {
     int64_t P = h->count - h->likes;
+    double shared = shared_spread(kernel_inputs(h->kernel), sd_x);
     for (int64_t i = 0; i < h->count; i++) {
         hyper_param *p = &h->param[i];
         const kernel_param *k = i < P ? kernel_param_at(h->kernel, i) : NULL;
-        p->scale = k ? kernel_param_unit(k, k->column < 0 ? 1 : sd_x[k->column], sd_y) : pow(sd_y, p->power);
+        p->scale = k ? kernel_param_unit(k, k->dim < 0 ? shared : sd_x[k->dim], sd_y) : pow(sd_y, p->power);
         if (p->real) continue;
         p->lower *= p->scale;
         p->prior_mean += log(p->scale);

@@ -288,6 +288,21 @@ static void subset_of_all_rows_is_the_exact_model(void **unused)
     }
 }
 
+/* A length that all columns share starts in the unit of them all, however small the first one is. */
+static void shared_length_starts_in_the_unit_of_all_columns(void **unused)
+{
+    (void)unused;
+    fixture f;
+    double sd[D] = {1e-6, 30, 40}, before;
+    setup(&f, "rbf(iso)", MEAN_ZERO, false, false);
+    int64_t length = hyper_kernel_params(&f.h) - 1;
+    assert_int_equal(kernel_param_at(f.h.kernel, length)->role, ROLE_LENGTH);
+    before = hyper_get(&f.h, length);
+    hyper_defaults(&f.h, sd, 1);
+    check_close(hyper_get(&f.h, length), before * 50 / sqrt(3), 1e-12);
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +312,7 @@ int main(void)
         cmocka_unit_test(leave_one_out_of_a_weight_below_one_equals_leaving_the_row_out),
         cmocka_unit_test(predictions_equal_the_conditional_of_the_full_joint),
         cmocka_unit_test(subset_of_all_rows_is_the_exact_model),
+        cmocka_unit_test(shared_length_starts_in_the_unit_of_all_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

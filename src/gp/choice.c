@@ -124,11 +124,11 @@ static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_err
         double M = strtod(at, &end);
         bool more = *end == '+' || *end == '/', may_be_none = at > text && at[-1] == '/' && !more;
         if (end == at || (*end && !more) || !(M >= (may_be_none ? 0 : 1)) || M > 1e9 || M != floor(M) ||
-            c->set_count == SETS_MOST)
+            c->set_count == MODEL_SETS_MOST)
             return fail_with(
                 e, ANYGP_ERR_ARGUMENT,
                 "inducing: '%.80s' is not a whole number such as 512, up to %d of them such as 512+512, or auto", text,
-                SETS_MOST);
+                MODEL_SETS_MOST);
         c->sets[c->set_count++] = (int64_t)M;
         at = end + more;
         if (!more) return ANYGP_OK;

@@ -7,18 +7,16 @@
 
 /* ----------------------------------------------------------------------------------- choice.c */
 
-enum { SETS_MOST = 8 };
-
 /* The model that the settings name. */
 typedef struct model_choice {
     const model_ops *model; /* NULL: auto, which the number of rows decides; freed by model_free() */
     bool anytime;           /* a trailing + */
     bool collapsed;         /* the batch form of the model that was named */
     bool fix_kernel, fix_noise, fix_inducing;
-    bool not_learned;                   /* the user did not ask for it, but this model learns nothing */
-    likelihood like;                    /* before the data are known */
-    bool grow;                          /* --inducing auto */
-    int64_t sets[SETS_MOST], set_count; /* of inducing inputs, as --inducing has them; 0: not given */
+    bool not_learned;                         /* the user did not ask for it, but this model learns nothing */
+    likelihood like;                          /* before the data are known */
+    bool grow;                                /* --inducing auto */
+    int64_t sets[MODEL_SETS_MOST], set_count; /* of inducing inputs, as --inducing has them; 0: not given */
 } model_choice;
 
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e);

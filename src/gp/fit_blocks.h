@@ -14,7 +14,7 @@ typedef struct block_fit {
     row_source *source;
     rows_part part;
     int64_t M, P;
-    int64_t sets[SETS_MOST], set_count; /* of inducing inputs that there are, M in all; 0: the model has one */
+    int64_t sets[MODEL_SETS_MOST], set_count; /* of inducing inputs that there are, M in all; 0: the model has one */
     dataset d;
     merged distinct;
     hyper h;

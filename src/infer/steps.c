@@ -8,7 +8,15 @@
 #include "base/memory.h"
 #include "infer/sampler.h"
 
-enum { EPOCHS = 40, STEPS_LEAST = 400, STEPS_MOST = 20000, WAIT = 10, RETRIES = 3, FAILURES_MOST = 20 };
+enum {
+    EPOCHS = 40,
+    STEPS_LEAST = 400,
+    STEPS_FIXED = 40,
+    STEPS_MOST = 20000,
+    WAIT = 10,
+    RETRIES = 3,
+    FAILURES_MOST = 20
+};
 static const double LEARNING_SHARE = 0.75, RATE = 0.05, ROWS_A_POINT = 20, RHO_MOST = 0.5, FORGETS = 3,
                     SMOOTHING = 0.05;
 
@@ -40,12 +48,16 @@ static double elapsed(const run *w) { return clock_seconds() - w->o->began; }
 
 /* ------------------------------------------------------------------------------------ schedules */
 
-static bool gaussian(const problem *p) { return likelihood_is_gaussian(p->likelihood); }
+/* A natural step of size 1 over all rows is exact where noise is Gaussian and q has one factor. */
+static bool one_step_arrives(const run *w)
+{
+    return whole(w) && likelihood_is_gaussian(w->p->likelihood) && w->p->set_count <= 1 && !w->model->own_rate;
+}
 
 static double default_rho(const run *w)
 {
     double rows = w->p->blocks->total * (double)w->S / (double)w->P;
-    if (whole(w)) return gaussian(w->p) && w->p->set_count <= 1 ? 1 : RHO_MOST;
+    if (whole(w)) return one_step_arrives(w) ? 1 : RHO_MOST;
     return fmin(RHO_MOST, fmax(rows / (ROWS_A_POINT * (double)w->h->M), 1e-3));
 }
 
@@ -68,9 +80,9 @@ static double rate_now(const run *w)
 static int64_t default_steps(const run *w)
 {
     int64_t epoch = (w->P + w->S - 1) / w->S, steps = learns(w) ? EPOCHS * epoch : 4 * epoch;
-    if (whole(w) && gaussian(w->p) && !learns(w)) return 1;
-    if (steps < (learns(w) ? STEPS_LEAST : 40)) steps = learns(w) ? STEPS_LEAST : 40;
-    return steps > STEPS_MOST ? STEPS_MOST : steps;
+    if (one_step_arrives(w) && !learns(w)) return 1;
+    int64_t least = learns(w) || w->p->set_count > 1 ? STEPS_LEAST : STEPS_FIXED;
+    return steps < least ? least : steps > STEPS_MOST ? STEPS_MOST : steps;
 }
 
 static double share_done(const run *w)

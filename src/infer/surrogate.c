@@ -22,14 +22,14 @@ static double stand_in(const likelihood *l, const double *y)
     return y[0];
 }
 
-static anygp_status make_targets(const problem *p, dataset *d, anygp_error *e)
+static anygp_status make_targets(const problem *p, int64_t target, dataset *d, anygp_error *e)
 {
     const dataset *from = p->rows->data;
-    int64_t Q = dataset_numbers(from);
+    int64_t Q = dataset_numbers(from), first = target * p->likelihood->columns;
     double mean = 0, weight = 0, *y = mem_alloc(from->n, sizeof *y);
     if (!y) return fail_memory(e, "the starting values", 8.0 * (double)from->n);
     for (int64_t i = 0; i < from->n; i++) {
-        y[i] = stand_in(p->likelihood, from->y + i * Q);
+        y[i] = stand_in(p->likelihood, from->y + i * Q + first);
         mean += from->w[i] * y[i], weight += from->w[i];
     }
     for (int64_t i = 0; i < from->n && !p->likelihood->ops->standardize; i++) y[i] -= mean / weight;
@@ -39,10 +39,10 @@ static anygp_status make_targets(const problem *p, dataset *d, anygp_error *e)
     return ANYGP_OK;
 }
 
-anygp_status surrogate_open(const problem *p, const hyper *h, surrogate *s, anygp_error *e)
+anygp_status surrogate_open(const problem *p, int64_t target, const hyper *h, surrogate *s, anygp_error *e)
 {
     *s = (surrogate){0};
-    TRY(make_targets(p, &s->data, e));
+    TRY(make_targets(p, target, &s->data, e));
     TRY(dataset_merge(&s->data, !kernel_has_white(h->kernel), &s->rows, e));
     double sd_y = 0;
     for (int64_t i = 0; i < s->data.n; i++) sd_y += s->data.y[i] * s->data.y[i] / (double)s->data.n;
@@ -60,23 +60,31 @@ void surrogate_close(surrogate *s)
     *s = (surrogate){0};
 }
 
-static void take_kernel(const surrogate *s, double factor, hyper *h)
+/* Every target can be told by what has the shortest length and the largest variance of them all. */
+static double of_both(param_role role, double before, double found)
+{
+    return role == ROLE_LENGTH ? fmin(before, found) : role == ROLE_VARIANCE ? fmax(before, found) : before;
+}
+
+static void take_kernel(const surrogate *s, double factor, bool first, hyper *h)
 {
     for (int64_t i = 0; i < hyper_kernel_params(h); i++) {
         const kernel_param *k = kernel_param_at(h->kernel, i);
         bool scaled = k->role == ROLE_VARIANCE && k->unit_variance && h->param[i].free && !h->param[i].given;
-        hyper_set(h, i, hyper_get(&s->h, i) * (scaled ? factor : 1));
+        double found = hyper_get(&s->h, i) * (scaled ? factor : 1);
+        hyper_set(h, i, first ? found : of_both(k->role, hyper_get(h, i), found));
     }
 }
 
-void surrogate_take(const surrogate *s, const problem *p, hyper *h)
+void surrogate_take(const surrogate *s, const problem *p, int64_t target, hyper *h)
 {
     const likelihood *l = p->likelihood;
     double noise = s->h.like[0];
     bool ordered = !strcmp(l->ops->name, "ordinal");
-    take_kernel(s, l->ops->target == TARGET_CLASS && !ordered ? CLASS_VARIANCE : 1, h);
-    for (int64_t i = 0; i < h->likes && l->ops->target == TARGET_REAL; i++) {
-        const likelihood_param *q = &l->param[i % l->params];
+    take_kernel(s, l->ops->target == TARGET_CLASS && !ordered ? CLASS_VARIANCE : 1, target == 0, h);
+    for (int64_t k = 0; k < l->params && l->ops->target == TARGET_REAL; k++) {
+        const likelihood_param *q = &l->param[k];
+        int64_t i = target * l->params + k;
         if (q->given || q->real || q->power == 0) continue;
         h->like[i] = fmax(q->power == 2 ? noise : sqrt(noise), 1.01 * h->param[hyper_kernel_params(h) + i].lower);
     }

@@ -174,11 +174,16 @@ static anygp_status search(const model_ops *model, const problem *p, hyper *h, c
 static anygp_status search_surrogate(const model_ops *model, const problem *p, hyper *h, const train_options *o,
                                      watch *w, anygp_error *e)
 {
-    surrogate s;
-    anygp_status status = surrogate_open(p, h, &s, e);
-    if (!ANYGP_FAILED(status)) status = search(model, &s.problem, &s.h, o, w, e);
-    if (!ANYGP_FAILED(status)) surrogate_take(&s, p, h);
-    surrogate_close(&s);
+    hyper first = {0};
+    anygp_status status = hyper_copy(h, &first, e);
+    for (int64_t t = 0; !ANYGP_FAILED(status) && !w->status && t < (p->targets > 1 ? p->targets : 1); t++) {
+        surrogate s;
+        status = surrogate_open(p, t, &first, &s, e);
+        if (!ANYGP_FAILED(status)) status = search(model, &s.problem, &s.h, o, w, e);
+        if (!ANYGP_FAILED(status)) surrogate_take(&s, p, t, h);
+        surrogate_close(&s);
+    }
+    hyper_clear(&first);
     return status;
 }
 
@@ -216,18 +221,35 @@ static anygp_status restore_inducing(const model_ops *model, const problem *p, h
     return status;
 }
 
+/* Sets of the inducing inputs that there are: where distinct rows are few, the last ones get less, or none. */
+static problem fit_sets(const problem *p, const hyper *h, int64_t *sets)
+{
+    problem fitted = *p;
+    int64_t left = h->M;
+    for (fitted.set_count = 0; fitted.set_count < p->set_count && left > 0; fitted.set_count++) {
+        int64_t k = fitted.set_count;
+        sets[k] = p->sets[k] < left ? p->sets[k] : left;
+        left -= sets[k];
+    }
+    fitted.sets = sets;
+    return fitted;
+}
+
 static bool checkpoint_is_anytime(const checkpoint *c)
 {
     const char *kind = c ? checkpoint_text(c, "run") : NULL;
     return kind && !strcmp(kind, "anytime");
 }
 
-anygp_status train(const model_ops *model, const problem *p, hyper *h, const train_options *o, train_result *r,
+anygp_status train(const model_ops *model, const problem *asked, hyper *h, const train_options *o, train_result *r,
                    posterior **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     watch w = {.o = o, .asked = clock_seconds()};
     batch q = {.r = r};
+    const problem *p = asked;
+    problem fitted;
+    int64_t sets[MODEL_SETS_MOST];
     double *start = NULL;
     void *state = NULL;
     int64_t T = p->targets > 1 ? p->targets : 1;
@@ -241,6 +263,7 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
         TRY_DONE(find_start(model, p, h, o, &w, &r->places, e));
     else if (model->inducing)
         TRY_DONE(restore_inducing(model, p, h, o->resume, e));
+    if (model->sets && p->sets) fitted = fit_sets(asked, h, sets), p = &fitted;
     if (!(start = mem_alloc(h->free, sizeof *start))) {
         status = fail_memory(e, "the start", 8.0 * (double)h->free);
         goto done;

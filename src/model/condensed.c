@@ -19,7 +19,6 @@ typedef struct condensed {
     double *w, *m_h;      /* All x C, p x C */
     double *R;            /* M x M for each latent, zeros above */
     double *N, *F_h;      /* p x M and p x p for each latent */
-    double white_in_f;
 } condensed;
 
 static void condensed_free(posterior *base)
@@ -85,7 +84,7 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
         double *v = variance + latent * n;
         if (latent) memcpy(v, variance, (size_t)n * sizeof *v);
         take_explained(c, latent, n, K, panel, v);
-        for (int64_t j = 0; j < n; j++) v[j] = fmax(v[j], 0) + c->white_in_f;
+        for (int64_t j = 0; j < n; j++) v[j] = fmax(v[j], 0);
         if (p) add_of_basis(c, latent, n, K, H, room, v);
     }
     return ANYGP_OK;
@@ -186,7 +185,7 @@ posterior *condensed_new(const condensed_source *s)
     double *Li = mem_copied(s->M, s->M, s->L);
     if (!c || !Li) goto none;
     c->base = (posterior){.ops = &condensed_ops, .noise = of->noise, .D = D, .n = of->n, .latents = of->latents};
-    c->M = s->M, c->All = s->M + s->O, c->p = of->mean.p, c->C = C, c->white_in_f = s->white_in_f;
+    c->M = s->M, c->All = s->M + s->O, c->p = of->mean.p, c->C = C;
     c->base.kernel = kernel_copy(of->kernel);
     if (!c->base.kernel || ANYGP_FAILED(basis_copy(&of->mean, &c->base.mean, NULL)) || !allocate(c)) goto none;
     memcpy(c->Z, s->Z, (size_t)(s->M * D) * sizeof *c->Z);

@@ -24,7 +24,6 @@ typedef struct condensed_source {
     double *const *F;         /* of set k: M_k x M_k for each latent, one after the other */
     int64_t O;                /* inducing inputs of the mean alone, */
     const double *places, *a; /* D x O, and their coefficients O x C */
-    double white_in_f;
 } condensed_source;
 
 /* A posterior with marginals alone, or NULL: there is no memory, or I - S is not positive semidefinite. */

@@ -28,7 +28,7 @@ typedef struct problem {
     /* Models with a likelihood of their own: Y of a block has `targets` times its columns, one target after the other. */
     const likelihood *likelihood; /* of each target; NULL: gaussian, its noise in hyper */
     int64_t targets;              /* 0 counts as 1 */
-    const int64_t *sets;          /* K sizes of the sets of inducing inputs, which add up to `subset`; NULL: one */
+    const int64_t *sets;          /* K sizes of the sets of inducing inputs, at most MODEL_SETS_MOST; NULL: one */
     int64_t set_count;
     /* Models over blocks: */
     row_blocks *blocks;
@@ -54,7 +54,7 @@ typedef struct named_array {
 
 const named_array *named_array_find(const named_array *list, int64_t count, const char *name);
 double *named_array_take(named_array *a); /* its values, which are the caller's from here on */
-enum { MODEL_ARRAYS_MAX = 16 };
+enum { MODEL_ARRAYS_MAX = 16, MODEL_SETS_MOST = 8 };
 
 typedef struct posterior posterior;
 

@@ -41,19 +41,18 @@ typedef struct svgp_spare {
     double *Lambda, *F; /* squares of the largest set */
 } svgp_spare;
 
-enum { SVGP_SETS = 8 }; /* at most */
-
 /* What all blocks share. */
 typedef struct svgp {
     const basis *mean;
-    const hyper *h;                /* of the last prepare */
-    int64_t T;                     /* targets */
-    likelihood *like;              /* T, with the values of h */
-    int64_t C, each;               /* latents: all, and those of a target */
-    int64_t Q;                     /* numbers of y a row has */
-    int64_t M, p, Mt, D;           /* inducing inputs, basis functions, both, inputs */
-    int64_t K, set[SVGP_SETS + 1]; /* set k is rows set[k] .. set[k+1]-1 of A; the basis functions belong to the last */
-    int64_t rows;                  /* a block has at most so many: numbers the rows */
+    const hyper *h;      /* of the last prepare */
+    int64_t T;           /* targets */
+    likelihood *like;    /* T, with the values of h */
+    int64_t C, each;     /* latents: all, and those of a target */
+    int64_t Q;           /* numbers of y a row has */
+    int64_t M, p, Mt, D; /* inducing inputs, basis functions, both, inputs */
+    int64_t K,
+        set[MODEL_SETS_MOST + 1]; /* set k is rows set[k] .. set[k+1]-1 of A; the basis functions belong to the last */
+    int64_t rows;                 /* a block has at most so many: numbers the rows */
     double white, jitter;
     bool gaussian;   /* white noise then is noise of y, else of f */
     bool value_only; /* statistics are the expected log likelihood and nothing else */

@@ -18,7 +18,7 @@ static void posterior_free(posterior *base)
     if (!p) return;
     kernel_free(base->kernel);
     basis_clear(&base->mean);
-    for (int k = 0; k < SVGP_SETS; k++) free(p->F[k]);
+    for (int k = 0; k < MODEL_SETS_MOST; k++) free(p->F[k]);
     double *const owned[] = {p->Z, p->L, p->m, p->sizes, p->places, p->a};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p);
@@ -71,8 +71,7 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
     TRY(means(p, n, X, ldx, A, U, mean, e));
     if (!variance) return ANYGP_OK;
     kernel_diag(base->kernel, n, X, ldx, variance);
-    for (int64_t j = 0; j < n; j++)
-        variance[j] = fmax(variance[j] - la_dot(base->n, A + j * p->Mt, A + j * p->Mt), 0) + p->white_in_f;
+    for (int64_t j = 0; j < n; j++) variance[j] = fmax(variance[j] - la_dot(base->n, A + j * p->Mt, A + j * p->Mt), 0);
     for (int64_t c = base->latents; c-- > 0;) { /* the first one last: it holds what all begin with */
         spread(p, c, n, A, U);
         for (int64_t j = 0; j < n; j++) variance[c * n + j] = variance[j] + la_dot(p->Mt, U + j * p->Mt, U + j * p->Mt);
@@ -90,7 +89,7 @@ static anygp_status joint(const posterior *base, int64_t n, const double *X, int
     for (int64_t c = 0; c < base->latents; c++) {
         double *S = covariance + c * ldc * n;
         if (!kernel_gram_sym(base->kernel, n, X, ldx, S, ldc)) return fail_memory(e, "kernel tiles", 0);
-        for (int64_t j = 0; j < n; j++) S[j + j * ldc] += p->white_in_f - kernel_white(base->kernel);
+        for (int64_t j = 0; j < n; j++) S[j + j * ldc] -= kernel_white(base->kernel);
         la_syrk(LA_T, n, base->n, -1, A, p->Mt, 1, S, ldc);
         spread(p, c, n, A, U);
         la_syrk(LA_T, n, p->Mt, 1, U, p->Mt, 1, S, ldc);
@@ -111,20 +110,18 @@ static posterior *condense(const posterior *base)
                                              .F = p->F,
                                              .O = p->O,
                                              .places = p->places,
-                                             .a = p->a,
-                                             .white_in_f = p->white_in_f});
+                                             .a = p->a});
 }
 
 static int64_t arrays(posterior *base, named_array *list)
 {
-    static const char *const names[SVGP_SETS] = {"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8"};
+    static const char *const names[MODEL_SETS_MOST] = {"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8"};
     svgp_posterior *p = (svgp_posterior *)base;
     int64_t k = 0, C = base->latents;
     list[k++] = (named_array){"Z", base->D, base->n, p->Z, false};
     list[k++] = (named_array){"L", base->n, base->n, p->L, true};
     list[k++] = (named_array){"m", p->Mt, C, p->m, false};
     list[k++] = (named_array){"sets", p->K, 1, p->sizes, false};
-    list[k++] = (named_array){"white", 1, 1, &p->white_in_f, false};
     for (int64_t i = 0; i < p->K; i++)
         list[k++] = (named_array){names[i], set_size(p, i), set_size(p, i) * C, p->F[i], C == 1};
     if (p->O) {
@@ -162,7 +159,6 @@ anygp_status svgp_posterior_new(const svgp *s, int64_t t, posterior **out, anygp
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
     p->base = (posterior){.ops = &svgp_posterior_ops, .D = s->D, .n = s->M, .latents = s->each};
     p->base.noise = s->gaussian ? s->h->like[t] : 0;
-    p->white_in_f = s->gaussian ? 0 : s->white;
     p->Mt = s->Mt, p->K = s->K;
     memcpy(p->set, s->set, sizeof p->set);
     TRY_DONE(basis_copy(s->mean, &p->base.mean, e));
@@ -203,7 +199,7 @@ static named_array *find(named_array *list, int64_t count, const char *name, any
 /* Sizes that are whole, positive and add up to Mt. */
 static bool read_sets(const named_array *sizes, int64_t Mt, svgp_posterior *p)
 {
-    if (sizes->cols != 1 || sizes->rows < 1 || sizes->rows > SVGP_SETS) return false;
+    if (sizes->cols != 1 || sizes->rows < 1 || sizes->rows > MODEL_SETS_MOST) return false;
     p->K = sizes->rows;
     for (int64_t k = 0; k < p->K; k++) {
         double M = sizes->values[k];
@@ -240,16 +236,15 @@ anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *me
                        int64_t count, posterior **out, anygp_error *e)
 {
     named_array *Z = find(list, count, "Z", e), *L = find(list, count, "L", e), *m = find(list, count, "m", e);
-    named_array *sizes = find(list, count, "sets", e), *white = find(list, count, "white", e), *factor[SVGP_SETS];
+    named_array *sizes = find(list, count, "sets", e), *factor[MODEL_SETS_MOST];
     svgp_posterior found = {0};
     (void)self;
-    if (!Z || !L || !m || !sizes || !white) return ANYGP_ERR_FILE;
+    if (!Z || !L || !m || !sizes) return ANYGP_ERR_FILE;
     int64_t M = Z->cols, Mt = M + mean->p;
     if (Z->rows != D || L->rows != M || L->cols != M || m->rows != Mt || m->cols < 1 ||
         !positive_diagonal(M, L->values))
         return damaged("inducing inputs", e);
     if (!read_sets(sizes, Mt, &found)) return damaged("sets of inducing inputs", e);
-    if (white->rows != 1 || white->cols != 1 || !(white->values[0] >= 0)) return damaged("numbers", e);
     TRY(find_factors(&found, list, count, m->cols, factor, e));
     named_array *O = (named_array *)named_array_find(list, count, "O"),
                 *a = (named_array *)named_array_find(list, count, "a");
@@ -262,7 +257,6 @@ anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *me
         .ops = &svgp_posterior_ops, .kernel = k, .noise = noise, .mean = *mean, .D = D, .n = M, .latents = m->cols};
     *mean = (basis){0};
     p->Mt = Mt;
-    p->white_in_f = white->values[0];
     p->Z = named_array_take(Z), p->L = named_array_take(L), p->m = named_array_take(m),
     p->sizes = named_array_take(sizes);
     if (O) p->O = p->base.beside = O->cols, p->places = named_array_take(O), p->a = named_array_take(a);

@@ -1,5 +1,6 @@
 /* Predictions of a variational model (004, eq. 23 and 24): with a = L^-1 k_u over the basis functions, latent c has
-       mean a'm_c,   covariance k(x, x') - a'a' + sum_k (F_ck^-1 a_k)'(F_ck^-1 a'_k)        (notation of svgp.h) */
+       mean a'm_c,   covariance k(x, x') - a'a' + sum_k (F_ck^-1 a_k)'(F_ck^-1 a'_k)        (notation of svgp.h)
+   White terms are what an observation adds, whatever the likelihood; they are no part of this. */
 #ifndef MODEL_SVGP_POSTERIOR_H
 #define MODEL_SVGP_POSTERIOR_H
 
@@ -7,14 +8,13 @@
 
 typedef struct svgp_posterior {
     posterior base;
-    int64_t Mt, K, set[SVGP_SETS + 1];
+    int64_t Mt, K, set[MODEL_SETS_MOST + 1];
     double *Z, *L;
-    double *m;            /* Mt x C */
-    double *F[SVGP_SETS]; /* of set k: M_k x M_k for each latent, one after the other */
-    int64_t O;            /* odvgp: inducing inputs of the mean alone, */
-    double *places, *a;   /* where, D x O, and their coefficients, O x C; m is then m - w */
-    double *sizes;        /* K: as an array of the file */
-    double white_in_f;    /* variance of white terms, where they are part of f rather than of y */
+    double *m;                  /* Mt x C */
+    double *F[MODEL_SETS_MOST]; /* of set k: M_k x M_k for each latent, one after the other */
+    int64_t O;                  /* odvgp: inducing inputs of the mean alone, */
+    double *places, *a;         /* where, D x O, and their coefficients, O x C; m is then m - w */
+    double *sizes;              /* K: as an array of the file */
 } svgp_posterior;
 
 /* Of target t: copies what it needs of s. */

@@ -76,7 +76,7 @@ static bool take_q(svgp_update *u)
     return true;
 }
 
-static void take_sets(svgp_update *u, int64_t sets[SVGP_SETS])
+static void take_sets(svgp_update *u, int64_t sets[MODEL_SETS_MOST])
 {
     const svgp_posterior *p = u->from;
     for (int64_t k = 0; k < p->K; k++) sets[k] = p->set[k + 1] - p->set[k];
@@ -88,7 +88,7 @@ static void take_sets(svgp_update *u, int64_t sets[SVGP_SETS])
 static anygp_status prepare(svgp_update *u, anygp_error *e)
 {
     const svgp_posterior *p = u->from;
-    int64_t sets[SVGP_SETS], squares = 0;
+    int64_t sets[MODEL_SETS_MOST], squares = 0;
     row_blocks none = {.D = p->base.D, .Q = u->like.columns, .largest = PIECE_ROWS};
     take_sets(u, sets);
     u->problem.blocks = &none;

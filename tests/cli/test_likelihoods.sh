@@ -80,6 +80,13 @@ what_cannot_be_is_refused() {
     quietly fit two.csv -o m.agp --likelihood bernoulli "${steps[@]}" && sed '5s/[^,]*$/perhaps/' two.csv >odd.csv && refuses "row 4: .*'perhaps'" eval m.agp odd.csv && refuses "row 4: .*'perhaps'" update m.agp odd.csv
 }
 
+white_terms_count_once_in_what_is_observed() {
+    printf 'a,b\n900,900\n' >x.csv # where only the prior speaks
+    quietly fit real.csv -o w.agp --model svgp --likelihood 'laplace(scale=0.3)' --kernel 'rbf(variance=1,lengthscale=1) + white(variance=0.5)' --fix all --standardize none --inducing 16 --iters 20 -q &&
+        { anygp predict w.agp x.csv --latent && anygp predict w.agp x.csv; } | grep -v mean | cut -d, -f2 >variance && printf '1\n1.68\n' >expected && close variance expected 1e-9
+}
+
+check white_terms_count_once_in_what_is_observed
 check numbers_are_learned_with_laplace
 check numbers_are_learned_with_studentt
 check numbers_are_learned_with_heteroscedastic

@@ -96,6 +96,24 @@ small_and_odd_tables_fit() {
         fits train.csv --model $m --inducing "$(sets $m)" --batch 1 --iters 60 -q || { echo "$m, a batch of one"; return 1; }
     done
 }
+sets_have_no_more_places_than_there_are_rows() {
+    local m l
+    awk 'BEGIN { srand(1); print "h,y"; for (i = 0; i < 200; i++) print i % 12 "," sin(i % 12) + rand() / 9 }' >hours.csv # 12 distinct inputs, which white terms do not merge
+    for m in solve odvgp; do
+        for l in steps batch; do
+            [ $l = batch ] && l=(--learn batch) || l=("${steps[@]}")
+            fits hours.csv --kernel 'rbf + white' --model $m --inducing 16+16 "${l[@]}" -q && fits hours.csv --kernel 'rbf + white' --model $m --inducing 8+16 "${l[@]}" -q || { echo "$m ${l[*]}"; return 1; }
+        done
+    done
+}
+fixed_hyperparameters_do_not_end_a_run_early() { # one step arrives only where q has one factor
+    fit_fixed few --model solve --inducing-from both.csv --inducing 20+10 && fit_fixed many --model solve --inducing-from both.csv --inducing 20+10 --batch 0 --iters 2000 && close few.value many.value 1e-3
+}
+several_targets_all_have_a_say_in_the_start() { # each of them depends on an input of its own
+    awk 'BEGIN { srand(4); print "a,b,y1,y2"; for (i = 0; i < 600; i++) { a = rand(); b = rand(); print a "," b "," sin(5 * a) + rand() / 50 "," cos(7 * b) + rand() / 50 } }' >own.csv
+    quietly fit own.csv -o own.agp --model svgp --inducing 60 --batch 200 --iters 300 --target y1 --target y2 && anygp eval own.agp own.csv --json >own.json || return 1
+    grep -o '"rmse": *[0-9.e-]*' own.json | awk -F': *' '{ print; n++; if (!($2 < 0.1)) bad = 1 } END { exit n != 2 || bad }'
+}
 what_makes_no_sense_is_refused_or_noted() {
     refuses 'svgp has one set of inducing inputs' fit train.csv -o no.agp --model svgp --inducing 8+8 &&
         refuses 'ivsgpr has one set of inducing inputs' fit train.csv -o no.agp --model ivsgpr --inducing 8+8 &&
@@ -124,5 +142,8 @@ check files_on_disk_give_the_same_model
 check weights_count_rows
 check new_rows_equal_a_fit_of_all
 check small_and_odd_tables_fit
+check sets_have_no_more_places_than_there_are_rows
+check fixed_hyperparameters_do_not_end_a_run_early
+check several_targets_all_have_a_say_in_the_start
 check what_makes_no_sense_is_refused_or_noted
 finish

@@ -97,6 +97,8 @@ anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, const lik
     anygp_status status = hyper_init(h, k, settings_number(f->s, SET_NOISE) / y2, f->choice.fix_kernel,
                                      f->choice.fix_noise, settings_is(f->s, SET_PRIOR, "default"), e);
     if (!ANYGP_FAILED(status) && l) status = hyper_set_likelihood(h, l, f->together, f->choice.fix_noise, e);
+    for (int64_t t = 1; !ANYGP_FAILED(status) && l && t < f->together; t++)
+        gp_given_likelihood_of_target(l, &d->schema, dataset_target(d, t), h->like + t * l->params);
     if (!ANYGP_FAILED(status)) {
         dataset_spread(d, sd_x, &rms_y);
         if (!f->choice.like.ops->standardize) rms_y = 1; /* of the function, not of the target */

@@ -53,6 +53,8 @@ const char *gp_default_kernel(const schema *s);
 /* Values the user gave are in data units. */
 void gp_given_to_model_units(kernel *k, const schema *s);
 void gp_given_likelihood_to_model_units(likelihood *l, const schema *s);
+/* Of l in model units of `first` what was given, into the values of a target with units of its own. */
+void gp_given_likelihood_of_target(const likelihood *l, const schema *first, const schema *s, double *values);
 
 /* --------------------------------------------------------------------------------- validate.c */
 

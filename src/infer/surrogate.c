@@ -69,7 +69,7 @@ static void take_kernel(const surrogate *s, double factor, hyper *h)
     }
 }
 
-void surrogate_take(const surrogate *s, const problem *p, hyper *h)
+void surrogate_take(const surrogate *s, const problem *p, bool unseen, hyper *h)
 {
     const likelihood *l = p->likelihood;
     double noise = s->h.like[0];
@@ -78,6 +78,8 @@ void surrogate_take(const surrogate *s, const problem *p, hyper *h)
     for (int64_t i = 0; i < h->likes && l->ops->target == TARGET_REAL; i++) {
         const likelihood_param *q = &l->param[i % l->params];
         if (q->given || q->real || q->power == 0) continue;
-        h->like[i] = fmax(q->power == 2 ? noise : sqrt(noise), 1.01 * h->param[hyper_kernel_params(h) + i].lower);
+        double least = 1.01 * h->param[hyper_kernel_params(h) + i].lower;
+        if (unseen && i >= l->params) least = fmax(least, h->like[i]);
+        h->like[i] = fmax(q->power == 2 ? noise : sqrt(noise), least);
     }
 }

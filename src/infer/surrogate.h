@@ -19,8 +19,9 @@ typedef struct surrogate {
 /* Whether p needs one. */
 bool surrogate_needed(const problem *p);
 anygp_status surrogate_open(const problem *p, const hyper *h, surrogate *s, anygp_error *e);
-/* What was found, into h. */
-void surrogate_take(const surrogate *s, const problem *p, hyper *h);
+/* What was found, into h.  unseen: noises of targets after the first, which the search has not seen, start no smaller than
+   they were; natural steps need no such care. */
+void surrogate_take(const surrogate *s, const problem *p, bool unseen, hyper *h);
 void surrogate_close(surrogate *s); /* accepts a half-built one */
 
 #endif

@@ -181,7 +181,7 @@ static anygp_status search_surrogate(const model_ops *model, const problem *p, h
     surrogate s;
     anygp_status status = surrogate_open(p, h, &s, e);
     if (!ANYGP_FAILED(status)) status = search(model, &s.problem, &s.h, o, w, e);
-    if (!ANYGP_FAILED(status)) surrogate_take(&s, p, h);
+    if (!ANYGP_FAILED(status)) surrogate_take(&s, p, !model->steps, h);
     surrogate_close(&s);
     return status;
 }

@@ -45,11 +45,11 @@
    Several targets share A.  With trace alone (alpha = 0), noise s_t of target t and rho_t = s_0 / s_t, a pass at noise s_0 has
    the statistics of all: S_t = rho_t S, b_t = rho_t b, q_t = rho_t q and l_t = n log s_t + rho_t (l - n log s_0).  The bound is
    the sum of theirs, each with a head of its own; a row is reversed once:
-       Abar = -(sum rho_t V_t) R' + sum rho_t m_t r_t' - 2 A Gbar,   Gbar = -sum rho_t / (2 s_0),   E = sum E_t,
+       Abar = -(sum rho_t V_t) R' + sum rho_t m_t r_t' - 2 A dbar,   dbar = -sum rho_t / (2 s_0),   E = sum E_t,
        s_t bar = (tr(S_t V_t) + q_t - 2 m_t'b_t + m_t'S_t m_t - n + c / s_t) / (2 s_t).
 
    Cost of a pass: n M^2 (triangular solve) + n M^2 (product); with the gradient three times that; a block of B rows adds
-   B^2 M + B^3 / 3 where it is kept whole; a further target adds 4 n M and M^3. */
+   B^2 M + B^3 / 3 where it is kept whole; a further target adds 3 n M and M^3. */
 #ifndef MODEL_SPARSE_H
 #define MODEL_SPARSE_H
 

@@ -41,7 +41,9 @@ static double exact_evaluation(const auto_facts *f)
 
 static double vfe_evaluation(const auto_facts *f, double M)
 {
-    return (5 * f->rows * M * M + 8 * M * M * M) / (PASS_SHARE * f->products) + 4 * f->rows * M / f->entries;
+    double others = (double)(f->targets - 1), work = 5 * f->rows * M * M + 8 * M * M * M;
+    work += others * (8 * f->rows * M + 2 * M * M * M);
+    return work / (PASS_SHARE * f->products) + 4 * f->rows * M / f->entries;
 }
 
 static double batch_rows(const auto_facts *f)
@@ -98,7 +100,8 @@ static double vfe_bytes(const auto_facts *f, double M)
     double kept = fmin(8 * f->rows * M, KEPT_SHARE * f->bytes); /* between the two halves of a pass */
     double tight =
         f->rows * f->rows * M < TIGHT_WORK ? fmin(32 * f->rows * M, f->bytes / 4) : 0; /* the tighter bound */
-    return rows_bytes(f) + 8 * ((8 + 3 * T) * M * M + 3 * T * PIECE * M) + fmax(kept, choosing(f, M)) + tight;
+    double heads = f->targets > 1 ? 3 : 0;
+    return rows_bytes(f) + 8 * ((8 + heads + 3 * T) * M * M + 3 * T * PIECE * M) + fmax(kept, choosing(f, M)) + tight;
 }
 
 static double svgp_bytes(const auto_facts *f, double M)
@@ -180,7 +183,7 @@ static bool count_iterations(const auto_facts *f, double wanted, double least, d
 
 static bool try_vfe(const auto_facts *f, int64_t M, auto_plan *p)
 {
-    double each = (double)f->targets * SEARCHES * vfe_evaluation(f, (double)M);
+    double each = SEARCHES * vfe_evaluation(f, (double)M);
     *p = (auto_plan){.model = &model_vfe, .sets = {M}, .set_count = 1, .bytes = vfe_bytes(f, (double)M)};
     return count_iterations(f, PASSES_MOST, PASSES_LEAST, each, p) && size_fits(f, M, p->bytes);
 }

@@ -6,6 +6,7 @@
        exact   evaluation   n1^3 / (e R) + 2 n1^2 / E                       bytes 8 n1^2
        vfe     evaluation   (5 n M^2 + 8 M^3) / (e R) + 4 n M / E           bytes 8 ((8 + 3 T) M^2 + 768 T M + n M), T threads;
                                                                              32 n M where n^2 M < 2 10^10
+               a further target adds  8 n M + 2 M^3                          24 M^2 for all of them
        svgp    step         (3 (1 + C) M^2 B + 2 C M^3) / (e R) + 4 (B + M) M / E
        solve   M + M: 0.8 of svgp with 2 M
    where e is the share of R that each reaches, and 4 counts a kernel entry and its reverse. */
@@ -18,7 +19,7 @@ typedef struct auto_facts {
     double rows;        /* usable ones */
     double distinct;    /* of inputs: what exact works on */
     int64_t inputs;     /* D */
-    int64_t targets;    /* each a fit of exact or vfe, together one of svgp */
+    int64_t targets;    /* each a fit of exact, together one of vfe or svgp */
     int64_t latents;    /* of one target */
     int64_t params;     /* hyperparameters */
     bool gaussian;      /* the likelihood */

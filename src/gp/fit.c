@@ -97,6 +97,8 @@ anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, const lik
     anygp_status status = hyper_init(h, k, settings_number(f->s, SET_NOISE) / y2, f->choice.fix_kernel,
                                      f->choice.fix_noise, settings_is(f->s, SET_PRIOR, "default"), e);
     if (!ANYGP_FAILED(status) && l) status = hyper_set_likelihood(h, l, f->together, f->choice.fix_noise, e);
+    for (int64_t t = 1; !ANYGP_FAILED(status) && l && t < f->together; t++)
+        gp_given_likelihood_of_target(l, &d->schema, dataset_target(d, t), h->like + t * l->params);
     if (!ANYGP_FAILED(status)) {
         dataset_spread(d, sd_x, &rms_y);
         if (!f->choice.like.ops->standardize) rms_y = 1; /* of the function, not of the target */
@@ -165,7 +167,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
         settings_log(f->s, ANYGP_NOTE, "%lld rows share their inputs and were merged to %lld distinct ones",
                      (long long)d->n, (long long)distinct.n);
     TRY_DONE(fit_train(f, &g, d, &p, &h, NULL, &result, e));
-    fit_keep_result(g, d, &result);
+    fit_keep_result(g, d, &result, 0);
     if (g->jitter > 0)
         settings_log(f->s, ANYGP_NOTE, "the covariance matrix needed jitter: %.1g of its mean diagonal was added",
                      g->jitter);
@@ -230,7 +232,7 @@ static anygp_status fit_some(fit_task *f, gp **out, anygp_error *e)
             status = fail_memory(e, "the model", sizeof **out);
             goto done;
         }
-        out[t]->bounds = (evidence_bounds){NAN, NAN};
+        out[t]->bounds = evidence_bounds_none();
         out[t]->promise = f->promise;
         TRY_DONE(take_model(f, out[t], e));
     }
@@ -242,11 +244,15 @@ done:
     return status;
 }
 
-/* Models that share their features over targets fit them all at once; classes of different targets are not the same. */
+/* Models that share their features over targets fit them all at once.  Classes of different targets are not the same; a q by
+   anytime steps is one target's; and a kernel that stays as it is given cannot be that of targets of different units. */
 static int64_t how_many(const fit_task *f)
 {
     const model_ops *m = f->choice.model;
-    return m->steps && f->choice.like.ops->target != TARGET_CLASS ? f->columns->targets : 1;
+    bool scaled = settings_is(f->s, SET_STANDARDIZE, "both") || settings_is(f->s, SET_STANDARDIZE, "y");
+    bool by_passes = m->shares && !f->choice.anytime && !(f->choice.fix_kernel && scaled);
+    bool by_steps = m->steps && f->choice.like.ops->target != TARGET_CLASS;
+    return by_passes || by_steps ? f->columns->targets : 1;
 }
 
 /* One after the other, or all at once; each may take an equal share of the time that is left, and none once the caller said

@@ -51,6 +51,8 @@ const char *gp_default_kernel(const schema *s);
 /* Values the user gave are in data units. */
 void gp_given_to_model_units(kernel *k, const schema *s);
 void gp_given_likelihood_to_model_units(likelihood *l, const schema *s);
+/* Of l in model units of `first` what was given, into the values of a target with units of its own. */
+void gp_given_likelihood_of_target(const likelihood *l, const schema *first, const schema *s, double *values);
 
 /* --------------------------------------------------------------------------------- validate.c */
 
@@ -116,8 +118,8 @@ anygp_status fit_blocks(const fit_task *f, gp **g, anygp_error *e);
 /* Runs the training under the eyes of the caller: progress, trace, scores, checkpoints.  d->schema: of the rows. */
 anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
                        train_result *r, anygp_error *e);
-/* What the result says, into g. */
-void fit_keep_result(gp *g, const dataset *d, const train_result *r);
+/* What the result says of target t of those that are fitted together, into g. */
+void fit_keep_result(gp *g, const dataset *d, const train_result *r, int64_t t);
 /* Schema and likelihood of target t of those that are fitted together, with the values in h. */
 anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, int64_t t, gp *g, anygp_error *e);
 

@@ -283,7 +283,7 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
     for (int64_t t = 0; t < f->together; t++) {
         TRY(fit_describe(f, &b->d, &b->h, t, b->all[t], e));
         b->all[t]->blocks = b->blocks->count;
-        fit_keep_result(b->all[t], &b->d, &b->result);
+        fit_keep_result(b->all[t], &b->d, &b->result, t);
     }
     return ANYGP_OK;
 }
@@ -303,7 +303,7 @@ static anygp_status start_likelihood(block_fit *b, anygp_error *e)
 /* The likelihood, once classes and exposure are known, with starting values from the sample. */
 static anygp_status open_likelihood(block_fit *b, fit_task *f, anygp_error *e)
 {
-    if (!b->g->model->steps) return ANYGP_OK;
+    if (!b->g->model->steps && f->together == 1) return ANYGP_OK;
     b->like = f->choice.like;
     TRY(likelihood_open(&b->like, b->d.schema.classes, b->part.y.exposure >= 0, e));
     if (likelihood_is_gaussian(&b->like) && settings_given(f->s, SET_NOISE) && !b->like.param[0].given)

@@ -46,12 +46,23 @@ bool grow_ends(const grow_stage *before, const grow_stage *now, char *why, size_
 
 /* ------------------------------------------------------------------------------------------ stages */
 
+/* Rows the objective is a total of, once for each target. */
+static double rows_of(const block_fit *b) { return b->result.rows * (double)b->f->together; }
+
 /* Log density a held-out row, or else the objective a row. */
 static double value_of(const block_fit *b)
 {
     double rmse, mnlp;
     if (b->valid && !ANYGP_FAILED(valid_rows_score(b->valid, b->g, &rmse, &mnlp, NULL)) && isfinite(mnlp)) return -mnlp;
-    return b->g->objective / b->g->objective_rows;
+    return b->result.objective / rows_of(b);
+}
+
+/* The upper bound of all targets on the objective a row and target; NaN: there is none. */
+static double gap_of(const block_fit *b)
+{
+    double upper = 0;
+    for (int64_t t = 0; t < b->f->together; t++) upper += b->all[t]->bounds.upper;
+    return (upper - b->result.objective) / rows_of(b);
 }
 
 static double bytes_of_twice(const block_fit *b)
@@ -70,7 +81,7 @@ static grow_stage look_at(const block_fit *b, double began)
     double now = clock_seconds();
     return (grow_stage){.inducing = b->M,
                         .value = value_of(b),
-                        .gap = (b->g->bounds.upper - b->g->objective) / b->g->objective_rows,
+                        .gap = gap_of(b),
                         .seconds = now - began,
                         .worth = b->g->model->steps ? 1 : PART,
                         .left = b->f->limit - (now - b->f->began),

@@ -292,10 +292,12 @@ anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, i
     return dataset_schema(d, t, &g->schema, e);
 }
 
-void fit_keep_result(gp *g, const dataset *d, const train_result *r)
+void fit_keep_result(gp *g, const dataset *d, const train_result *r, int64_t t)
 {
-    g->objective = r->objective, g->objective_rows = r->rows, g->log_prior = r->log_prior;
-    g->estimate = !r->exact, g->bounds = r->bounds;
+    g->bounds = r->bounds[t];
+    g->objective = isnan(g->bounds.own) ? r->objective : g->bounds.own, g->objective_rows = r->rows,
+    g->log_prior = r->log_prior;
+    g->estimate = !r->exact;
     g->jitter = r->jitter, g->rows = d->total;
     g->inducing = g->posterior->n + g->posterior->beside;
     g->iterations = r->iterations, g->evaluations = r->evaluations, g->status = r->status;

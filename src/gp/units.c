@@ -45,6 +45,17 @@ void gp_given_likelihood_to_model_units(likelihood *l, const schema *s)
     }
 }
 
+void gp_given_likelihood_of_target(const likelihood *l, const schema *first, const schema *s, double *values)
+{
+    for (int64_t i = 0; i < l->params; i++) {
+        double shift, scale, own_shift, own_scale;
+        if (!l->param[i].given) continue;
+        likelihood_unit(l, i, first->y_scale, &shift, &scale);
+        likelihood_unit(l, i, s->y_scale, &own_shift, &own_scale);
+        values[i] = (shift + scale * l->value[i] - own_shift) / own_scale;
+    }
+}
+
 anygp_status gp_likelihood_text(const gp *g, int digits, char **text, anygp_error *e)
 {
     double values[LIKELIHOOD_PARAMS];

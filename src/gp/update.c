@@ -202,7 +202,7 @@ static void replace(target_update *k)
     if (g->model->steps) g->estimate = true;
     g->objective = g->estimate && isfinite(g->objective) ? g->objective + (r->after - r->before) : r->after;
     g->objective_rows += r->rows;
-    g->bounds = (evidence_bounds){NAN, g->estimate ? NAN : r->upper};
+    g->bounds = (evidence_bounds){NAN, g->estimate ? NAN : r->upper, NAN};
     g->rows += r->rows;
     g->blocks += r->blocks;
     g->loo.count = g->valid.count = 0; /* they were of the model before */

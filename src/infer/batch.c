@@ -97,11 +97,10 @@ static int evaluate(void *ctx, const double *u, double *f, double *g)
 
 /* ------------------------------------------------------------------------------- checkpoints */
 
-/* The posterior at the best point, where the model can make one and go on. */
+/* The posteriors at the best point, out[targets], where the model can make them and go on; else they stay NULL. */
 static anygp_status best_so_far(batch *q, posterior **out, anygp_error *e)
 {
     double jitter = q->r->jitter;
-    *out = NULL;
     if (!q->model->inducing) return ANYGP_OK;
     hyper_unpack(q->h, q->best_u);
     return q->model->posterior(q->state, q->h, &jitter, out, e);
@@ -131,14 +130,18 @@ static void put_run(const batch *q, checkpoint *c)
 
 static anygp_status save(batch *q, anygp_error *e)
 {
-    posterior *now = NULL;
+    int64_t T = q->p->targets > 1 ? q->p->targets : 1;
+    posterior **now = mem_zeroed(T, sizeof *now);
+    if (!now) return fail_memory(e, "the posteriors", 8.0 * (double)T);
     checkpoint *c = checkpoint_new();
     put_run(q, c);
-    anygp_status status = best_so_far(q, &now, e);
+    anygp_status status = best_so_far(q, now, e);
     if (!ANYGP_FAILED(status) && q->p->comm->rank == 0)
-        status = q->o->save(q->o->ctx, c, q->h, q->r->objective, q->r->jitter, now ? &now : NULL, e);
-    else if (now)
-        now->ops->free(now);
+        status = q->o->save(q->o->ctx, c, q->h, q->r->objective, q->r->jitter, now[0] ? now : NULL, e);
+    else
+        for (int64_t t = 0; t < T; t++)
+            if (now[t]) now[t]->ops->free(now[t]);
+    free(now);
     checkpoint_free(c);
     q->saved = clock_seconds();
     return status;

@@ -15,13 +15,16 @@
 
 enum { WARM_ROWS = 800, WARM_ABOVE = 1600, WARM_ITERATIONS = 40 };
 
-static bool loo_allocate(leave_one_out *l, int64_t n)
+static bool result_allocate(train_result *r, int64_t targets, int64_t n)
 {
+    leave_one_out *l = &r->loo;
+    r->bounds = mem_alloc(targets, sizeof *r->bounds);
+    for (int64_t t = 0; r->bounds && t < targets; t++) r->bounds[t] = evidence_bounds_none();
     l->y = mem_alloc(n, sizeof(double));
     l->mean = mem_alloc(n, sizeof(double));
     l->variance = mem_alloc(n, sizeof(double));
     l->weight = mem_alloc(n, sizeof(double));
-    return l->y && l->mean && l->variance && l->weight;
+    return r->bounds && l->y && l->mean && l->variance && l->weight;
 }
 
 void train_result_clear(train_result *r)
@@ -30,6 +33,7 @@ void train_result_clear(train_result *r)
     free(r->loo.mean);
     free(r->loo.variance);
     free(r->loo.weight);
+    free(r->bounds);
     *r = (train_result){0};
 }
 
@@ -253,9 +257,9 @@ anygp_status train(const model_ops *model, const problem *asked, hyper *h, const
     double *start = NULL;
     void *state = NULL;
     int64_t T = p->targets > 1 ? p->targets : 1;
-    *r = (train_result){.bounds = {NAN, NAN}, .places = {NULL, NAN, NAN, NAN}};
+    *r = (train_result){.places = {NULL, NAN, NAN, NAN}};
     for (int64_t t = 0; t < T; t++) out[t] = NULL;
-    if (!loo_allocate(&r->loo, model->loo ? p->rows->data->n : 0)) {
+    if (!result_allocate(r, T, model->loo ? p->rows->data->n : 0)) {
         status = fail_memory(e, "leave-one-out", 32.0 * (double)p->rows->data->n);
         goto done;
     }
@@ -283,7 +287,7 @@ anygp_status train(const model_ops *model, const problem *asked, hyper *h, const
         if (by_batch) steps.resume = NULL; /* a checkpoint of the learning before them has been used */
         status = anytime_run(model, q.state, p, h, &steps, q.status, r, out, e);
     } else {
-        if (model->bounds) TRY_DONE(model->bounds(q.state, h, &q.jitter, &r->bounds, e));
+        if (model->bounds) TRY_DONE(model->bounds(q.state, h, &q.jitter, r->bounds, e));
         TRY_DONE(model->posterior(q.state, h, &q.jitter, out, e));
         r->jitter = q.jitter;
     }

@@ -62,7 +62,7 @@ typedef struct inducing_start {
 typedef struct train_result {
     anygp_status status; /* OK, TIME_LIMIT or INTERRUPTED */
     double objective, log_prior, rows, jitter;
-    evidence_bounds bounds;
+    evidence_bounds *bounds; /* targets of them */
     inducing_start places;
     bool exact; /* the objective is that of all rows, not a running estimate */
     int64_t iterations, evaluations;

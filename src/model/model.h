@@ -4,6 +4,7 @@
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,7 +26,8 @@ typedef struct problem {
     const char *select; /* how they are chosen: random, kmeans, greedy, or best: the better of the latter two */
     const comm *comm;
     bool learn_inducing;
-    /* Models with a likelihood of their own: Y of a block has `targets` times its columns, one target after the other. */
+    /* Models that fit several targets at once, or have a likelihood of their own: Y of a block has `targets` times its
+       columns, one target after the other. */
     const likelihood *likelihood; /* of each target; NULL: gaussian, its noise in hyper */
     int64_t targets;              /* 0 counts as 1 */
     const int64_t *sets;          /* K sizes of the sets of inducing inputs, at most MODEL_SETS_MOST; NULL: one */
@@ -157,11 +159,14 @@ typedef struct step_ops {
     bool (*restore)(void *state, hyper *h, state_reader get, const void *ctx);
 } step_ops;
 
-/* Around the log evidence, besides an objective that is a lower bound on it; NaN: not known. */
+/* Around the log evidence of a target, besides an objective that is a lower bound on it; NaN: not known. */
 typedef struct evidence_bounds {
     double tighter; /* a lower bound that takes longer */
     double upper;
+    double own; /* its share of an objective that is the sum over several targets; NaN: there is one target */
 } evidence_bounds;
+
+static inline evidence_bounds evidence_bounds_none(void) { return (evidence_bounds){NAN, NAN, NAN}; }
 
 /* What an update did. */
 typedef struct update_report {
@@ -196,6 +201,7 @@ struct model_ops {
     bool sets;             /* the inducing inputs are in sets: M+M+... */
     bool decoupled;        /* two sets, Ma/Mb: bases of the mean, which are rows it meets, and inducing inputs */
     bool own_rate;         /* its steps have a schedule of their own, where the user gives no --step */
+    bool shares;           /* learns by evaluate, and fits several Gaussian targets at once */
     bool partition;        /* its blocks are parts of the input space */
     bool no_learning;      /* hyperparameters must be given; it is never asked for a gradient */
     bool made;             /* by model_make, and to be freed; not one of the list */
@@ -214,9 +220,9 @@ struct model_ops {
     const anygp_error *(*failure)(const void *state);
     /* Leave-one-out at the last evaluate with gradient; the arrays belong to the state.  NULL: the model has none. */
     const leave_one_out *(*loo)(void *state, const hyper *h);
-    /* The posterior at h; takes what it can from the state, which can only be closed afterwards. */
+    /* The posteriors at h, out[targets], NULL before; takes what it can from the state, which can only be closed afterwards. */
     anygp_status (*posterior)(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
-    /* What else bounds the log evidence, at h.  NULL: the objective is no lower bound on it. */
+    /* What else bounds the log evidence, at h, out[targets].  NULL: the objective is no lower bound on it. */
     anygp_status (*bounds)(void *state, const hyper *h, double *jitter, evidence_bounds *out, anygp_error *e);
     double (*rows)(const void *state); /* original rows the objective is a total of */
     void (*close)(void *state);

@@ -15,8 +15,16 @@ anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t
                          anygp_error *e)
 {
     int64_t Mt = M + mean->p;
-    *s = (sparse){
-        .kept = kept, .mean = mean, .M = M, .p = mean->p, .D = D, .Mt = Mt, .total = total, .prior = 1, .power = 1};
+    *s = (sparse){.kept = kept,
+                  .mean = mean,
+                  .M = M,
+                  .p = mean->p,
+                  .D = D,
+                  .Mt = Mt,
+                  .total = total,
+                  .prior = 1,
+                  .power = 1,
+                  .targets = 1};
     double **const square[] = {&s->B, &s->V, &s->E, &s->work};
     s->L = mem_doubles(M, M);
     s->T = mem_alloc(la_trsm_size(M), sizeof(double));
@@ -34,6 +42,7 @@ void sparse_clear(sparse *s)
     double *const owned[] = {s->L, s->T, s->diag, s->B, s->V, s->m, s->E, s->work, s->J};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(s->set);
+    sparse_share_clear(s);
     *s = (sparse){0};
 }
 
@@ -44,6 +53,7 @@ bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter)
 {
     s->h = h;
     s->noise = h->like[0] + kernel_white(h->kernel);
+    if (s->targets > 1 && !sparse_share_prepare(s, h)) return false;
     if (!(s->noise > 0) || !kuu_factor(h, s->M, grow, jitter, s->L, s->T, s->diag)) return false;
     s->jitter = *jitter;
     return true;
@@ -98,7 +108,7 @@ bool rows_forward(const sparse *s, const row_block *b, rows_parts *r)
     for (int64_t j = 0; j < b->n; j++) {
         double root = sqrt(b->w[j] / r->g[j]);
         la_scale(s->Mt, root, r->A + j * s->Mt);
-        r->y[j] = root * b->y[j];
+        for (int64_t t = 0; t < s->targets; t++) r->y[j + t * b->n] = root * b->y[j * s->targets + t];
     }
     return true;
 }
@@ -113,9 +123,12 @@ static bool rows_stat(const void *shared, const row_block *b, double *work, doub
     for (int64_t j = 0; has_rest(s) && j < b->n; j++) l += b->w[j] * rest_of(s, r.d[j]);
     if (!isfinite(l)) return false;
     la_syrk(LA_N, s->Mt, b->n, 1, r.A, s->Mt, 1, stat_S(s, stat), s->Mt);
-    la_gemv(LA_N, s->Mt, b->n, 1, r.A, s->Mt, r.y, 1, stat_b(s, stat));
     *stat_l(s, stat) += l;
-    *stat_q(s, stat) += la_dot(b->n, r.y, r.y);
+    for (int64_t t = 0; t < s->targets; t++) {
+        const double *y = r.y + t * b->n;
+        la_gemv(LA_N, s->Mt, b->n, 1, r.A, s->Mt, y, 1, stat_b(s, stat) + t * s->Mt);
+        stat_q(s, stat)[t] += la_dot(b->n, y, y);
+    }
     return true;
 }
 
@@ -161,7 +174,7 @@ static bool whole_stat(const void *shared, const row_block *b, double *work, dou
 int64_t sparse_stat_size(const void *shared)
 {
     const sparse *s = shared;
-    return s->Mt * s->Mt + s->Mt + 2;
+    return s->Mt * s->Mt + s->Mt * s->targets + 1 + s->targets;
 }
 
 const block_model sparse_rows = {.rows_alone = true,

@@ -42,8 +42,14 @@
        -(n log 2 pi + log|Q + noise I| + y'(Q + (c + noise) I)^-1 y) / 2
    with log|Q + noise I| = n log noise + log|I + S|,   y'(..)^-1 y = (q - b'(r I + S)^-1 b) / r,   r = 1 + c / noise.
 
+   Several targets share A.  With trace alone (alpha = 0), noise s_t of target t and rho_t = s_0 / s_t, a pass at noise s_0 has
+   the statistics of all: S_t = rho_t S, b_t = rho_t b, q_t = rho_t q and l_t = n log s_t + rho_t (l - n log s_0).  The bound is
+   the sum of theirs, each with a head of its own; a row is reversed once:
+       Abar = -(sum rho_t V_t) R' + sum rho_t m_t r_t' - 2 A dbar,   dbar = -sum rho_t / (2 s_0),   E = sum E_t,
+       s_t bar = (tr(S_t V_t) + q_t - 2 m_t'b_t + m_t'S_t m_t - n + c / s_t) / (2 s_t).
+
    Cost of a pass: n M^2 (triangular solve) + n M^2 (product); with the gradient three times that; a block of B rows adds
-   B^2 M + B^3 / 3 where it is kept whole. */
+   B^2 M + B^3 / 3 where it is kept whole; a further target adds 3 n M and M^3. */
 #ifndef MODEL_SPARSE_H
 #define MODEL_SPARSE_H
 
@@ -68,6 +74,14 @@ typedef struct sparse_terms {
 /* What V may be: anything; a block a set; for sets but the first that of the prior. */
 typedef enum sparse_form { FORM_JOINT, FORM_BLOCKS, FORM_MEANS } sparse_form;
 
+/* Of several targets: what each has, and room for one of them. */
+typedef struct sparse_many {
+    double *noise, *bar; /* T: with the white terms; adjoints */
+    double *stat;        /* of one target */
+    double *V, *E;       /* Mt x Mt: of one target */
+    double shares;       /* sum rho_t */
+} sparse_many;
+
 /* What all blocks share. */
 typedef struct sparse {
     sparse_kept kept;
@@ -88,9 +102,12 @@ typedef struct sparse {
     double *T;       /* of la_trsm_prepare */
     double *diag;    /* Mt: workspace */
     double *B;       /* Mt x Mt: factor of a I + S, or of what the form takes of it */
-    double *V, *m;   /* Mt x Mt (both triangles), Mt: coefficients of the reverse */
+    double *V, *m;   /* Mt x Mt (both triangles), Mt x T: coefficients of the reverse; V is sum rho_t V_t */
     double *E;       /* Mt x Mt: head's share of sum Abar A' */
     double *work;    /* Mt x Mt */
+    int64_t targets; /* T: 1 after sparse_init */
+    int64_t target;  /* of one alone: which it is */
+    sparse_many many;
 } sparse;
 
 anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t M, int64_t D, double total,
@@ -104,11 +121,11 @@ static inline bool is_trace(const sparse *s) { return s->kept == KEPT_DIAGONAL &
 /* L at h; *jitter is relative and grows only if allowed.  False: K_uu has no factor. */
 bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter);
 
-/* Places in the vector of statistics: S (Mt x Mt, lower triangle), b (Mt), l, q. */
+/* Places in the vector of statistics: S (Mt x Mt, lower triangle), b (Mt x T), l, q (T). */
 static inline double *stat_S(const sparse *s, double *stat) { return (void)s, stat; }
 static inline double *stat_b(const sparse *s, double *stat) { return stat + s->Mt * s->Mt; }
-static inline double *stat_l(const sparse *s, double *stat) { return stat + s->Mt * s->Mt + s->Mt; }
-static inline double *stat_q(const sparse *s, double *stat) { return stat + s->Mt * s->Mt + s->Mt + 1; }
+static inline double *stat_l(const sparse *s, double *stat) { return stat_b(s, stat) + s->Mt * s->targets; }
+static inline double *stat_q(const sparse *s, double *stat) { return stat_l(s, stat) + 1; }
 
 /* rows_alone: the two with a diagonal G; whole: G a block. */
 extern const block_model sparse_rows, sparse_whole;
@@ -127,6 +144,15 @@ bool sparse_bound(sparse *s, const double *stat, double times, const double *m, 
 /* Another form of V: sets of these sizes.  Where they are more than M, the last ones are smaller; where less, the last is
    larger. */
 anygp_status sparse_divide(sparse *s, sparse_form form, int64_t count, const int64_t *sizes, anygp_error *e);
+/* T targets from here on, a noise each in hyper.like; of bounds with trace alone and a V of any form [sparse_many.c]. */
+anygp_status sparse_share(sparse *s, int64_t T, anygp_error *e);
+void sparse_share_clear(sparse *s);
+/* Its part of sparse_prepare: false where a target has no noise. */
+bool sparse_share_prepare(sparse *s, const hyper *h);
+/* Target t alone, for the heads: the same matrices, with its noise and m; *one gets its statistics.  One of them at a time. */
+sparse sparse_target(const sparse *s, const double *stat, int64_t t, const double **one);
+/* The sum of the targets' bounds.  With `gradient` it leaves V, m, E and the noises' adjoints. */
+bool sparse_evidence_many(sparse *s, const double *stat, bool gradient, double *value);
 /* Titsias' upper bound, after sparse_evidence of a bound with alpha = 0. */
 bool sparse_upper(sparse *s, const double *stat, double *value);
 

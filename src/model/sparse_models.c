@@ -38,9 +38,14 @@ static double bytes_of(const problem *p, int64_t rows, double square)
     return 8.0 * (Mt * Mt * (8 + 3 * threads) + threads * block);
 }
 
+static int64_t targets_of(const problem *p) { return p->targets > 1 ? p->targets : 1; }
+
+/* Of several targets the heads hold three matrices more. */
 static double rows_bytes(const problem *p)
 {
-    return bytes_of(p, p->blocks->largest < DRIVER_PIECE ? p->blocks->largest : DRIVER_PIECE, 0);
+    double Mt = (double)(p->subset + p->mean->p), T = (double)targets_of(p);
+    return bytes_of(p, p->blocks->largest < DRIVER_PIECE ? p->blocks->largest : DRIVER_PIECE, 0) +
+           (T > 1 ? 8 * Mt * (3 * Mt + 3 * T) : 0);
 }
 static double sets_bytes(const problem *p) { return rows_bytes(p) + 8.0 * pow((double)(p->subset + p->mean->p), 2); }
 static double tighter_bytes(const problem *p) { return rows_bytes(p) + tight_bytes(p, (double)p->rows->data->used); }
@@ -82,6 +87,7 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     int64_t all = h->M;
     TRY_DONE(sparse_divide(&q->s, q->kind->form, p->sets ? p->set_count : 1, p->sets ? p->sets : &all, e));
     if (q->kind->terms.count) sparse_combine(&q->s, &q->kind->terms);
+    if (targets_of(p) > 1) TRY_DONE(sparse_share(&q->s, p->targets, e));
     TRY_DONE(driver_open(runs(q->kind), p->blocks, p->comm, p->keep, &q->driver, e));
     q->s.h = h;
     if (q->kind->tighter) TRY_DONE(tight_open(p, &q->s, &q->tight, e));
@@ -124,7 +130,7 @@ static anygp_status add_gain(sparse_state *q, bool gradient, double *value, anyg
     return ANYGP_OK;
 }
 
-/* Evidence at h from all blocks; leaves the factor of a I + S and beta. */
+/* Evidence at h from all blocks; leaves the factor of a I + S (of several targets the last one's) and beta. */
 static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient, double *value,
                              anygp_error *e)
 {
@@ -136,7 +142,7 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
             "or another kernel");
     driver_expect_reverse(q->driver, gradient);
     TRY(driver_stat(q->driver, &q->s, 0, NULL, 1, q->stat, e));
-    if (!sparse_evidence(&q->s, q->stat, gradient, value))
+    if (!sparse_evidence_many(&q->s, q->stat, gradient, value))
         return fail_with(e, ANYGP_ERR_NUMERIC,
                          q->kind->terms.count ? "the combined precision of the inducing variables is not positive "
                                                 "definite; use other coefficients"
@@ -179,13 +185,22 @@ static anygp_status add_rows(const sparse_state *q, posterior *p, anygp_error *e
     return ANYGP_OK;
 }
 
-static anygp_status make_posterior(sparse_state *q, const double *m, const double *B, const double sums[3],
-                                   posterior **out, anygp_error *e)
+/* s: of one target, and its statistics. */
+static anygp_status make_posterior(const sparse_state *q, const sparse *s, const double *stat, const double *m,
+                                   const double *B, posterior **out, anygp_error *e)
 {
-    TRY(sparse_posterior_new(q->kind, &q->s, m, B, sums, out, e));
+    double *from = (double *)stat;
+    const double sums[3] = {*stat_l(s, from), *stat_q(s, from), s->total};
+    TRY(sparse_posterior_new(q->kind, s, m, B, sums, out, e));
     anygp_status status = add_rows(q, *out, e);
     if (ANYGP_FAILED(status)) (*out)->ops->free(*out), *out = NULL;
     return status;
+}
+
+static anygp_status head_again(sparse *s, const double *stat, double *value, anygp_error *e)
+{
+    return sparse_evidence(s, stat, false, value) ? ANYGP_OK
+                                                  : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
 }
 
 static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
@@ -193,32 +208,13 @@ static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jit
     sparse_state *q = state;
     double value;
     if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, &value, e));
-    const double sums[3] = {*stat_l(&q->s, q->stat), *stat_q(&q->s, q->stat), q->s.total};
-    return make_posterior(q, q->s.m, q->s.B, sums, out, e);
-}
-
-/* Whether a tighter bound is a matter of seconds, and fits. */
-static bool is_quick(const sparse_state *q)
-{
-    const problem *p = q->problem;
-    double n = p->blocks->total, bytes = tight_bytes(p, n);
-    return n * n * (double)q->s.Mt < 2e10 && (p->memory <= 0 || bytes < p->memory / 4);
-}
-
-/* Of a V of any form the tighter bound is vfe's on all sets, and what it gains. */
-static anygp_status find_tighter(sparse_state *q, double *tighter, anygp_error *e)
-{
-    tight *t = NULL;
-    double vfe, gain = 0;
-    sparse_form form = q->s.form;
-    TRY(tight_open(q->problem, &q->s, &t, e));
-    q->s.form = FORM_JOINT;
-    bool ok = sparse_evidence(&q->s, q->stat, false, &vfe);
-    anygp_status status = ok ? tight_gain(t, &q->s, q->stat, false, &gain, e) : ANYGP_OK;
-    q->s.form = form;
-    *tighter = ok ? vfe + gain : NAN;
-    tight_close(t);
-    return status;
+    for (int64_t t = 0; t < q->s.targets; t++) {
+        const double *stat;
+        sparse one = sparse_target(&q->s, q->stat, t, &stat);
+        if (q->s.targets > 1) TRY(head_again(&one, stat, &value, e));
+        TRY(make_posterior(q, &one, stat, one.m, one.B, &out[t], e));
+    }
+    return ANYGP_OK;
 }
 
 /* Leaves what an evidence leaves. */
@@ -226,13 +222,18 @@ static anygp_status sparse_bounds(void *state, const hyper *h, double *jitter, e
 {
     sparse_state *q = state;
     double value;
-    *out = (evidence_bounds){NAN, NAN};
+    bool quick = !q->kind->tighter && tight_is_quick(q->problem, &q->s);
     if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, &value, e));
-    if (!sparse_upper(&q->s, q->stat, &out->upper)) out->upper = NAN;
-    if (!q->kind->tighter && is_quick(q)) TRY(find_tighter(q, &out->tighter, e));
-    return sparse_evidence(&q->s, q->stat, false, &value)
-               ? ANYGP_OK
-               : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
+    for (int64_t t = 0; t < q->s.targets; t++) {
+        const double *stat;
+        sparse one = sparse_target(&q->s, q->stat, t, &stat);
+        out[t] = evidence_bounds_none();
+        if (q->s.targets > 1) TRY(head_again(&one, stat, &out[t].own, e));
+        if (!sparse_upper(&one, stat, &out[t].upper)) out[t].upper = NAN;
+        if (quick) TRY(tight_bound(q->problem, &one, stat, &out[t].tighter, e));
+        TRY(head_again(&one, stat, &value, e));
+    }
+    return ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------------- anytime */
@@ -280,8 +281,7 @@ static anygp_status anytime_posterior(void *state, const double *m, const double
                                       anygp_error *e)
 {
     sparse_state *q = state;
-    const double sums[3] = {*stat_l(&q->s, q->stat), *stat_q(&q->s, q->stat), q->s.total};
-    return make_posterior(q, m, factor, sums, out, e);
+    return make_posterior(q, &q->s, q->stat, m, factor, out, e);
 }
 
 static anygp_status anytime_absorb(void *state, int64_t count, const int64_t *which, bool first, anygp_error *e)
@@ -367,7 +367,8 @@ SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, t
     static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = power_, .test = TEST_EXACT};                 \
     const model_ops model_##id = {SPARSE_OPS(id, text),       .objective = objective_,                                 \
                                   .learns_inducing = true,    .bytes = rows_bytes,                                     \
-                                  .anytime = &sparse_anytime, .bounds = power_ > 0 ? NULL : sparse_bounds};
+                                  .anytime = &sparse_anytime, .bounds = power_ > 0 ? NULL : sparse_bounds,             \
+                                  .shares = !(power_ > 0)};
 
 SPARSE_BOUND(vfe, "variational free energy", "lower bound", 0)
 SPARSE_BOUND(pep, "power expectation propagation", "approximate log evidence", 0.5)

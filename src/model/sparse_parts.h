@@ -4,7 +4,7 @@
 
 #include "model/sparse.h"
 
-/* Diagonal G, n rows: A diag(w/g)^1/2 (Mt x n), g, y (w/g)^1/2, d = k - |a|^2 where the diagonal is kept. */
+/* Diagonal G, n rows: A diag(w/g)^1/2 (Mt x n), g, y (w/g)^1/2 (n x T), d = k - |a|^2 where the diagonal is kept. */
 typedef struct rows_parts {
     double *A, *g, *y, *d;
 } rows_parts;
@@ -14,7 +14,7 @@ typedef struct whole_parts {
     double *A, *G, *y;
 } whole_parts;
 
-/* Of the flat vector of adjoints; what each is says sparse_reverse.c.  gZ, C: NULL where there is none. */
+/* Of the flat vector of adjoints; what each is says sparse_reverse.c; noise: T of them.  gZ, C: NULL where there is none. */
 typedef struct adjoint_parts {
     double *gp, *noise, *white, *gZ, *C;
 } adjoint_parts;
@@ -26,6 +26,9 @@ bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adj
 rows_parts rows_place(const sparse *s, int64_t n, double *at);
 whole_parts whole_place(const sparse *s, int64_t n, double *at);
 bool rows_forward(const sparse *s, const row_block *b, rows_parts *r);
+/* Of several targets [sparse_many.c]: Abar[Mt,n] and dbar[n].  R: n x T of workspace. */
+void rows_adjoints_many(const sparse *s, const row_block *b, const rows_parts *r, double *R, double *Abar,
+                        double *dbar);
 bool whole_forward(const sparse *s, const row_block *b, whole_parts *w);
 
 int64_t rows_keep(const void *shared, int64_t n);

@@ -175,7 +175,7 @@ anygp_status sparse_posterior_new(const sparse_kind *kind, const sparse *s, cons
     anygp_status status = ANYGP_OK;
     sparse_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
-    p->base = (posterior){.ops = &sparse_posterior_ops, .noise = s->h->like[0], .D = s->D, .n = s->M};
+    p->base = (posterior){.ops = &sparse_posterior_ops, .noise = s->h->like[s->target], .D = s->D, .n = s->M};
     p->test = kind->test, p->Mt = s->Mt;
     memcpy(p->sums, sums, sizeof p->sums);
     TRY_DONE(basis_copy(s->mean, &p->base.mean, e));

@@ -14,7 +14,7 @@ adjoint_parts adjoint_place(const sparse *s, double *at)
 {
     adjoint_parts a = {.gp = at};
     a.noise = a.gp + kernel_params(s);
-    a.white = a.noise + 1;
+    a.white = a.noise + s->targets;
     a.gZ = a.white + 1;
     a.C = a.gZ + (s->h->learn_Z ? s->M * s->D : 0);
     if (!s->h->learn_Z) a.gZ = NULL;
@@ -26,7 +26,7 @@ static bool has_C(const sparse *s) { return s->kept != KEPT_NOTHING && !is_trace
 int64_t sparse_adjoint_size(const void *shared)
 {
     const sparse *s = shared;
-    return kernel_params(s) + 2 + (s->h->learn_Z ? s->M * s->D : 0) + (has_C(s) ? s->M * s->M : 0);
+    return kernel_params(s) + s->targets + 1 + (s->h->learn_Z ? s->M * s->D : 0) + (has_C(s) ? s->M * s->M : 0);
 }
 
 bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a)
@@ -43,23 +43,28 @@ rows_parts rows_place(const sparse *s, int64_t n, double *at)
     rows_parts r = {.A = at};
     r.g = r.A + s->Mt * n;
     r.y = r.g + n;
-    r.d = r.y + n;
+    r.d = r.y + n * s->targets;
     return r;
 }
 
-int64_t rows_keep(const void *shared, int64_t n) { return n * (((const sparse *)shared)->Mt + 3); }
+int64_t rows_keep(const void *shared, int64_t n)
+{
+    const sparse *s = shared;
+    return n * (s->Mt + s->targets + 2);
+}
 
 int64_t rows_work(const void *shared, int64_t n)
 {
     const sparse *s = shared;
-    return rows_keep(shared, n) + n * (s->Mt + s->M + 1);
+    return rows_keep(shared, n) + n * (s->Mt + (s->M > s->targets ? s->M : s->targets) + 1);
 }
 
-/* gbar = (a'V a w/g + (w/g) (y - a'm)^2 - w) / (2 g); T = V A in, Abar out, dbar[n] of the kept diagonal; returns the
-   noise's.  A is scaled by (w/g)^1/2 throughout. */
+/* gbar = (a'V a w/g + (w/g) (y - a'm)^2 - w) / (2 g); Abar = V A in T, dbar[n] of the kept diagonal; returns the noise's.
+   A is scaled by (w/g)^1/2 throughout. */
 static double rows_adjoints(const sparse *s, const row_block *b, const rows_parts *r, double *T, double *dbar)
 {
     double noise = 0, left = 1 - s->power;
+    la_gemm(LA_N, LA_N, s->Mt, b->n, s->Mt, 1, s->V, s->Mt, r->A, s->Mt, 0, T, s->Mt);
     for (int64_t j = 0; j < b->n; j++) {
         const double *a = r->A + j * s->Mt;
         double *t = T + j * s->Mt, root = sqrt(b->w[j] / r->g[j]), rest = r->y[j] - la_dot(s->Mt, s->m, a);
@@ -94,10 +99,12 @@ bool rows_reverse(const void *shared, const row_block *b, double *work, const do
     const sparse *s = shared;
     adjoint_parts a = adjoint_place(s, adjoint);
     rows_parts r = rows_place(s, b->n, keep ? (double *)keep : work);
-    double *T = work + rows_keep(s, b->n), *U = T + s->Mt * b->n, *dbar = U + s->M * b->n;
+    double *T = work + rows_keep(s, b->n), *dbar = T + s->Mt * b->n, *U = dbar + b->n;
     if (!keep && !rows_forward(s, b, &r)) return false;
-    la_gemm(LA_N, LA_N, s->Mt, b->n, s->Mt, 1, s->V, s->Mt, r.A, s->Mt, 0, T, s->Mt);
-    *a.noise += rows_adjoints(s, b, &r, T, dbar);
+    if (s->targets > 1)
+        rows_adjoints_many(s, b, &r, U, T, dbar);
+    else
+        *a.noise += rows_adjoints(s, b, &r, T, dbar);
     if (has_C(s)) rows_outer(s, b, &r, dbar, U, a.C);
     if (s->kept == KEPT_DIAGONAL) kernel_diag_reverse(s->h->kernel, b->n, b->X, s->D, dbar, a.gp, NULL, 0);
     return kernel_of_Abar(s, b, T, &a);
@@ -190,11 +197,14 @@ bool sparse_finish(sparse *s, double *adjoint, double *gp)
 {
     adjoint_parts a = adjoint_place(s, adjoint);
     int64_t P = kernel_params(s);
-    double trace = Kuu_bar(s, has_C(s) ? a.C : NULL);
+    double trace = Kuu_bar(s, has_C(s) ? a.C : NULL), noise = 0;
+    for (int64_t t = 0; t < s->targets; t++) {
+        if (s->targets > 1) a.noise[t] = s->many.bar[t]; /* of several targets the heads have it */
+        gp[P + t] = a.noise[t], noise += a.noise[t];
+    }
     if (!kernel_gram_sym_reverse(s->h->kernel, s->M, s->h->Z, s->D, s->work, s->M, a.gp, a.gZ, s->D)) return false;
-    if (!kuu_white_reverse(s->h, *a.noise + *a.white - trace, a.gp)) return false;
+    if (!kuu_white_reverse(s->h, noise + *a.white - trace, a.gp)) return false;
     memcpy(gp, a.gp, (size_t)P * sizeof(double));
-    gp[P] = *a.noise;
-    if (a.gZ) memcpy(gp + P + 1, a.gZ, (size_t)(s->M * s->D) * sizeof(double));
+    if (a.gZ) memcpy(gp + P + s->targets, a.gZ, (size_t)(s->M * s->D) * sizeof(double));
     return true;
 }

@@ -239,3 +239,26 @@ bool tight_reverse(const tight *t, const sparse *s, double *adjoint)
     row_block all = {.n = t->n, .X = t->X};
     return kernel_of_Abar(s, &all, Abar, &a);
 }
+
+/* ---------------------------------------------------------------------------- beside another bound */
+
+bool tight_is_quick(const problem *p, const sparse *s)
+{
+    double n = p->blocks->total, bytes = tight_bytes(p, n);
+    return n * n * (double)(s->Mt * s->targets) < 2e10 && (p->memory <= 0 || bytes < p->memory / 4);
+}
+
+anygp_status tight_bound(const problem *p, sparse *s, const double *stat, double *tighter, anygp_error *e)
+{
+    tight *t = NULL;
+    double vfe, gain = 0;
+    sparse_form form = s->form;
+    TRY(tight_open(p, s, &t, e));
+    s->form = FORM_JOINT;
+    bool ok = sparse_evidence(s, stat, false, &vfe);
+    anygp_status status = ok ? tight_gain(t, s, stat, false, &gain, e) : ANYGP_OK;
+    s->form = form;
+    *tighter = ok ? vfe + gain : NAN;
+    tight_close(t);
+    return status;
+}

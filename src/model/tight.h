@@ -23,4 +23,10 @@ anygp_status tight_gain(tight *t, sparse *s, const double *stat, bool gradient, 
 /* After that, and after the reverse of the statistics: the gain's share of the adjoints. */
 bool tight_reverse(const tight *t, const sparse *s, double *adjoint);
 
+/* Whether a tighter bound of each target is a matter of seconds, and fits. */
+bool tight_is_quick(const problem *p, const sparse *s);
+/* The tighter bound beside that of a V of any form: vfe's on all sets, and what it gains; NaN: not known.  s and stat: of one
+   target; B and m of s are then those of all sets. */
+anygp_status tight_bound(const problem *p, sparse *s, const double *stat, double *tighter, anygp_error *e);
+
 #endif

@@ -15,6 +15,7 @@ fit_fixed() { # NAME OPTIONS...
     anygp fit train.csv -q -o "$1.agp" "${fixed[@]}" --json "${@:2}" >"$1.json" || return 1
     json_number value <"$1.json" >"$1.value" && anygp predict "$1.agp" test.csv >"$1.p"
 }
+quietly() { "$ANYGP" "$@" >"$said/out" 2>"$said/err" </dev/null || { cat "$said/err"; return 1; }; }
 same_model() { close "$1.value" "$2.value" "$3" && close "$1.p" "$2.p" "$3"; } # NAME NAME TOLERANCE
 # Numbers in the files named rise by more than rounding.
 rising() { cat "$@" | awk 'NR > 1 && !($1 > last) { print last, $1; exit 1 } { last = $1 }'; }
@@ -99,6 +100,62 @@ new_rows_can_be_added() {
 memory_does_not_grow_with_the_rows() {
     anygp simulate --rows 60000 --inputs 2 -o long.npy && anygp fit long.npy -q -o a.agp --model vfe --inducing 32 --iters 2 --memory 20M >/dev/null && anygp info a.agp | grep -q '60000 rows'
 }
+two_targets() { awk -F, -v OFS=, '{ print $0, (NR == 1 ? "z" : 5 - 30 * $3 * $1) }' train.csv >two.csv && pair=(--target y --target z); }
+targets_share_kernel_and_inducing_inputs() {
+    two_targets
+    quietly fit two.csv -o two.agp "${pair[@]}" --model vfe --inducing 20 --iters 10 && anygp info two.agp | sed -n 's/.*lengthscale/lengthscale/p' | sort | uniq -c | grep -q '^ *2 ' || return 1
+    awk -F, -v OFS=, '{ print $0, (NR == 1 ? "z" : 5 - 3 * $3) }' train.csv >two.csv
+    quietly fit two.csv -o two.agp --model vfe --inducing 20 --iters 40 "${pair[@]}" || return 1
+    anygp predict two.agp inputs.csv >p.csv && head -n 1 p.csv | grep -qx y_mean,y_variance,y_lo95,y_hi95,z_mean,z_variance,z_lo95,z_hi95 || return 1
+    awk -F, 'NR > 1 { d = $5 - (5 - 3 * $1); if (d * d > 1e-8) { print; exit 1 } }' p.csv || return 1 # the same function, in other units
+    [ "$(anygp info two.agp | grep -c 'log evidence  *between')" = 2 ] && anygp eval two.agp two.csv --json >e.json && finite e.json
+}
+targets_at_given_values_are_those_of_models_apart() {
+    local t c how
+    two_targets
+    for how in none both; do # model units that are the same for both, and that are not
+        anygp fit two.csv -q -o two.agp "${pair[@]}" --model vfe --inducing-from both.csv "${fixed[@]}" --standardize $how --json >two.json && anygp predict two.agp inputs.csv >two.p || return 1
+        for t in y z; do
+            [ $t = y ] && c=3 || c=4
+            cut -d, -f1,2,$c two.csv >one.csv && anygp fit one.csv -q -o one.agp --model vfe --inducing-from both.csv "${fixed[@]}" --standardize $how --json >one.json && anygp predict one.agp inputs.csv >a || return 1
+            cut -d, -f$((4 * c - 11))-$((4 * c - 8)) two.p >b && close a b 1e-9 || { echo "$how, predictions of $t"; return 1; }
+            for key in value tighter upper; do grep "\"$key\"" two.json | sed -n "$((c - 1))p" | json_number $key >b && json_number $key <one.json >a && close a b 1e-9 || { echo "$how, $key of $t"; return 1; }; done
+        done
+    done
+}
+noise_that_is_given_is_in_the_units_of_each_target() {
+    two_targets
+    quietly fit two.csv -o two.agp "${pair[@]}" --model vfe --inducing 12 --iters 5 --noise 0.3 --fix noise && [ "$(anygp info two.agp | grep -c 'noise  *variance 0.3 ')" = 2 ]
+}
+targets_come_from_disk_weights_count_and_new_rows_can_be_added() {
+    two_targets
+    sed 1d two.csv >plain.csv && anygp convert plain.csv two.npy && sed 1d inputs.csv >x.csv || return 1
+    quietly fit two.npy -o disk.agp --target 2 --target 3 --model vfe --inducing 12 --iters 15 --memory 1M && quietly fit two.npy -o table.agp --target 2 --target 3 --model vfe --inducing 12 --iters 15 || return 1
+    anygp predict disk.agp x.csv >a && anygp predict table.agp x.csv >b && close a b 1e-9 || { echo disk; return 1; }
+    awk -F, -v OFS=, '{ print $0, (NR == 1 ? "w" : 1 + NR % 3) }' two.csv >weighted.csv
+    awk -F, 'NR == 1 { print; next } { for (k = 0; k <= NR % 3; k++) print }' two.csv >repeated.csv
+    local o=(-q "${pair[@]}" "${fixed[@]}" --standardize none --inducing-from both.csv --model vfe)
+    anygp fit weighted.csv -o w.agp --weights w "${o[@]}" >/dev/null && anygp fit repeated.csv -o r.agp "${o[@]}" >/dev/null && anygp predict w.agp inputs.csv >a && anygp predict r.agp inputs.csv >b && close a b 1e-8 || { echo weights; return 1; }
+    head -n 201 two.csv >some.csv && (head -n 1 two.csv && sed '1,201d' two.csv) >more.csv
+    anygp fit two.csv -o all.agp "${o[@]}" >/dev/null && anygp fit some.csv -o new.agp "${o[@]}" >/dev/null && anygp update new.agp more.csv -q >/dev/null && anygp predict all.agp inputs.csv >a && anygp predict new.agp inputs.csv >b && close a b 1e-7 || { echo update; return 1; }
+}
+runs_of_two_targets_are_resumed_with_the_same_bits() {
+    two_targets
+    local o=(two.csv "${pair[@]}" --model vfe --inducing 16 --iters 60 --threads 1)
+    rm -f r.agp*
+    quietly fit "${o[@]}" -o alone.agp || return 1
+    "$ANYGP" fit "${o[@]}" -o r.agp --checkpoint 0s >"$said/out" 2>"$said/err" &
+    while kill -0 $! 2>/dev/null && [ ! -e r.agp ]; do sleep 0.01; done
+    { kill -KILL $! && wait $!; } 2>/dev/null
+    [ -e r.agp.checkpoint ] && [ ! -e r.agp.checkpoint-1 ] && anygp predict r.agp inputs.csv >a && finite a && head -n 1 a | grep -q z_mean && quietly fit "${o[@]}" -o r.agp --resume || return 1
+    anygp predict r.agp inputs.csv >a && anygp predict alone.agp inputs.csv >b && cmp a b
+}
+inducing_inputs_grow_for_two_targets() {
+    two_targets
+    anygp fit two.csv "${pair[@]}" -o g.agp --model vfe --inducing auto --iters 10 --valid 0.2 >"$said/out" 2>"$said/err" && grep -q 'inducing auto: it stops at' "$said/err" && grep -q '^z, validation: rmse' "$said/out" "$said/err" || return 1
+    sed -n 's/.*inputs, objective \([^ ]*\) a row.*/\1/p' "$said/err" | tail -n 1 >a # what decides is the bound a row and target
+    anygp info g.agp | awk '$1 == "objective" { sum += $4; rows += $6 } END { printf "%.4g\n", sum / rows }' >b && close a b 2e-3
+}
 what_makes_no_sense_is_refused() {
     refuses 'is not a whole number such as 512' fit train.csv -o no.agp --model solve_collapsed --inducing 8+ &&
         refuses 'is not a whole number such as 512' fit train.csv -o no.agp --model solve_collapsed --inducing 8+0 &&
@@ -123,5 +180,11 @@ check info_says_how_far_the_evidence_can_be
 check one_set_is_vfe_and_more_sets_change_the_variance_alone
 check new_rows_can_be_added
 check memory_does_not_grow_with_the_rows
+check targets_share_kernel_and_inducing_inputs
+check targets_at_given_values_are_those_of_models_apart
+check noise_that_is_given_is_in_the_units_of_each_target
+check targets_come_from_disk_weights_count_and_new_rows_can_be_added
+check runs_of_two_targets_are_resumed_with_the_same_bits
+check inducing_inputs_grow_for_two_targets
 check what_makes_no_sense_is_refused
 finish

@@ -93,6 +93,23 @@ static void more_time_never_chooses_a_smaller_model(void **state)
     assert_true(last >= 2048);
 }
 
+/* Of vfe a further target costs less than a pass of its own, though more than nothing; of exact as much as the first. */
+static void targets_share_the_passes_of_vfe(void **state)
+{
+    (void)state;
+    double seconds[2];
+    for (int k = 0; k < 2; k++) {
+        auto_facts f = facts(36000);
+        auto_plan p;
+        f.targets = k == 0 ? 1 : 5, f.inducing = 512, f.sets = 1, f.iterations = 50;
+        auto_decide(&f, &p);
+        assert_ptr_equal(p.model, &model_vfe);
+        assert_int_equal(p.iterations, 50);
+        seconds[k] = p.seconds;
+    }
+    assert_true(seconds[1] > seconds[0] && seconds[1] < 1.5 * seconds[0]);
+}
+
 static void second_set_fills_the_room_between_two_sizes(void **state)
 {
     (void)state;
@@ -226,6 +243,7 @@ int main(void)
         cmocka_unit_test(choices_are_as_documented),
         cmocka_unit_test(promise_is_within_the_budget),
         cmocka_unit_test(more_time_never_chooses_a_smaller_model),
+        cmocka_unit_test(targets_share_the_passes_of_vfe),
         cmocka_unit_test(second_set_fills_the_room_between_two_sizes),
         cmocka_unit_test(given_numbers_are_kept),
         cmocka_unit_test(repeated_rows_are_exact_whatever_their_number),

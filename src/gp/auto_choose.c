@@ -184,17 +184,21 @@ static auto_facts facts_of_settings(const fit_task *f)
 
 static void say(fit_task *f, const auto_plan *p)
 {
+    bool grows = p->model->inducing && f->choice.grow; /* until that gains little: it takes what it takes */
     char size[64] = "";
-    if (p->model->inducing && f->choice.grow)
+    if (grows)
         snprintf(size, sizeof size, " with a growing number of inducing inputs");
     else if (p->model->inducing && p->set_count == 2)
         snprintf(size, sizeof size, " with %lld+%lld inducing inputs", (long long)p->sets[0], (long long)p->sets[1]);
     else if (p->model->inducing && p->set_count == 1)
         snprintf(size, sizeof size, " with %lld inducing inputs", (long long)p->sets[0]);
-    f->promise = (gp_promise){.seconds = p->seconds, .bytes = p->bytes};
+    if (!grows) f->promise = (gp_promise){.seconds = p->seconds, .bytes = p->bytes};
     snprintf(f->promise.reason, sizeof f->promise.reason, "%s%s, %s", p->model->name, size, p->reason);
-    settings_log(f->s, ANYGP_NOTE, "auto: %s; about %.*f s and %.2g GB", f->promise.reason, p->seconds < 10 ? 2 : 0,
-                 p->seconds, p->bytes / 1e9);
+    if (grows)
+        settings_log(f->s, ANYGP_NOTE, "auto: %s", f->promise.reason);
+    else
+        settings_log(f->s, ANYGP_NOTE, "auto: %s; about %.*f s and %.2g GB", f->promise.reason, p->seconds < 10 ? 2 : 0,
+                     p->seconds, p->bytes / 1e9);
 }
 
 static void apply(fit_task *f, const auto_plan *p)
@@ -219,6 +223,11 @@ anygp_status auto_choose(fit_task *f, anygp_error *e)
     a.seconds -= clock_seconds() - began;
     TRY(agree(&a, e));
     auto_decide(&a, &p);
+    if (p.bytes > a.bytes)
+        return fail_with(e, ANYGP_ERR_MEMORY,
+                         "the smallest model, %s with %lld inducing inputs, needs about %.2g GB, and %.2g GB are "
+                         "allowed; allow more by --memory, or give --model and --inducing",
+                         p.model->name, (long long)p.sets[0], p.bytes / 1e9, a.bytes / 1e9);
     say(f, &p);
     apply(f, &p);
     return ANYGP_OK;

@@ -288,15 +288,29 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* From the first target, where there are several. */
-static anygp_status start_likelihood(block_fit *b, anygp_error *e)
+/* Values that were not given, from the numbers of one target. */
+static anygp_status start_likelihood(const block_fit *b, int64_t target, likelihood *l, anygp_error *e)
 {
-    int64_t n = b->d.n, columns = b->like.columns, Q = dataset_numbers(&b->d);
+    int64_t n = b->d.n, columns = l->columns, Q = dataset_numbers(&b->d);
     double *Y = mem_doubles(n, columns);
     if (!Y) return fail_memory(e, "the targets", 8.0 * (double)(n * columns));
-    for (int64_t i = 0; i < n; i++) memcpy(Y + i * columns, b->d.y + i * Q, (size_t)columns * sizeof *Y);
-    if (b->like.ops->start) b->like.ops->start(&b->like, n, Y, b->d.w);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(Y + i * columns, b->d.y + i * Q + target * columns, (size_t)columns * sizeof *Y);
+    if (l->ops->start) l->ops->start(l, n, Y, b->d.w);
     free(Y);
+    return ANYGP_OK;
+}
+
+/* Those of the targets after the first. */
+static anygp_status start_further_targets(block_fit *b, anygp_error *e)
+{
+    for (int64_t t = 1; b->f->like && t < b->f->together; t++) {
+        likelihood l = b->like;
+        if (!l.ops->start) continue;
+        TRY(start_likelihood(b, t, &l, e));
+        for (int64_t k = 0; k < l.params; k++)
+            if (!l.param[k].given) b->h.like[t * l.params + k] = l.value[k];
+    }
     return ANYGP_OK;
 }
 
@@ -310,7 +324,7 @@ static anygp_status open_likelihood(block_fit *b, fit_task *f, anygp_error *e)
         b->like.value[0] = settings_number(f->s, SET_NOISE), b->like.param[0].given = true;
     gp_given_likelihood_to_model_units(&b->like, &b->d.schema);
     f->like = &b->like;
-    return start_likelihood(b, e);
+    return start_likelihood(b, 0, &b->like, e);
 }
 
 static bool scores_on_the_way(const block_fit *b)
@@ -348,6 +362,7 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
         goto done;
     }
     TRY_DONE(fit_hyper(f, &b.d, mine, f->like, &b.h, &b.mean, e));
+    TRY_DONE(start_further_targets(&b, e));
     TRY_DONE(check_noise(&b, e));
     note_not_learned(&b);
     TRY_DONE(dataset_merge(&b.d, !kernel_has_white(mine), &b.distinct, e));

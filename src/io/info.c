@@ -110,7 +110,9 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
              g->inducing == 1 ? "" : "s", (long long)g->blocks, g->blocks == 1 ? "" : "s");
     else
         line(p, "model", "%s, %lld rows in the posterior", g->name, (long long)g->inducing);
-    if (*g->promise.reason)
+    if (*g->promise.reason && !(g->promise.seconds > 0))
+        line(p, "auto", "%s", g->promise.reason);
+    else if (*g->promise.reason)
         line(p, "auto", "%s; about %.2g s and %.2g GB were promised", g->promise.reason, g->promise.seconds,
              g->promise.bytes / 1e9);
     line(p, "rows", "%.15g", g->rows);

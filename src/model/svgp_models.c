@@ -53,6 +53,17 @@ static double svgp_bytes(const problem *p)
     return 8.0 * (Mt * Mt * (2 * C + 4) + sums * (2 + threads) + threads * piece);
 }
 
+/* The inducing inputs of the mean alone make no square. */
+static double odvgp_bytes(const problem *p)
+{
+    problem first = *p;
+    first.subset = p->set_count > 1 ? p->sets[0] : p->subset - p->subset / 2;
+    double O = (double)(p->subset - first.subset), C = (double)latents_of(p), D = (double)p->blocks->D;
+    return svgp_bytes(&first) + 8.0 * O *
+                                    (orthogonal_row(first.subset, p->subset - first.subset) + 4 * (C + D) +
+                                     (double)threads_max() * (DRIVER_PIECE + D));
+}
+
 static int64_t svgp_size(const problem *p) { return p->subset; }
 static double svgp_rows_behind(const void *state) { return ((const svgp_state *)state)->problem->blocks->total; }
 
@@ -438,7 +449,7 @@ static const step_ops svgp_steps = {.begin = svgp_begin,
 
 /* ---------------------------------------------------------------------------------- the models */
 
-#define SVGP_MODEL(id, text, kind, many)                                                                               \
+#define SVGP_MODEL(id, text, kind, many, memory)                                                                       \
     const model_ops model_##id = {.name = #id,                                                                         \
                                   .summary = text,                                                                     \
                                   .objective = "lower bound",                                                          \
@@ -448,7 +459,7 @@ static const step_ops svgp_steps = {.begin = svgp_begin,
                                   .sets = many,                                                                        \
                                   .jitter = 1e-8,                                                                      \
                                   .subset = 512,                                                                       \
-                                  .bytes = svgp_bytes,                                                                 \
+                                  .bytes = memory,                                                                     \
                                   .size = svgp_size,                                                                   \
                                   .open = svgp_open,                                                                   \
                                   .rows = svgp_rows_behind,                                                            \
@@ -457,7 +468,7 @@ static const step_ops svgp_steps = {.begin = svgp_begin,
                                   .steps = &svgp_steps,                                                                \
                                   .update = &svgp_updates};
 
-SVGP_MODEL(svgp, "stochastic variational GP", NULL, false)
-SVGP_MODEL(solve, "sparse orthogonal variational inference", NULL, true)
-SVGP_MODEL(ivsgpr, "incremental variational sparse GP: mirror ascent", &transported, false)
-SVGP_MODEL(odvgp, "orthogonally decoupled variational GP", &orthogonal, true)
+SVGP_MODEL(svgp, "stochastic variational GP", NULL, false, svgp_bytes)
+SVGP_MODEL(solve, "sparse orthogonal variational inference", NULL, true, svgp_bytes)
+SVGP_MODEL(ivsgpr, "incremental variational sparse GP: mirror ascent", &transported, false, svgp_bytes)
+SVGP_MODEL(odvgp, "orthogonally decoupled variational GP", &orthogonal, true, odvgp_bytes)

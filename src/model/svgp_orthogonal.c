@@ -8,12 +8,18 @@
 
 enum { COLUMNS_MOST = 1024 };
 
+double orthogonal_row(int64_t M, int64_t O)
+{
+    int64_t columns = O < COLUMNS_MOST ? O : COLUMNS_MOST;
+    return (double)(columns > M ? columns : M);
+}
+
 static const double *places(const svgp *s) { return s->h->Z + s->M * s->D; }
 static double *gradient_of_places(const svgp *s, double *gZ) { return gZ ? gZ + s->M * s->D : NULL; }
 
 anygp_status orthogonal_init(svgp *s, anygp_error *e)
 {
-    int64_t O = s->O, n = s->columns = O < COLUMNS_MOST ? O : COLUMNS_MOST, wide = n > s->M ? n : s->M;
+    int64_t O = s->O, n = s->columns = O < COLUMNS_MOST ? O : COLUMNS_MOST, wide = (int64_t)orthogonal_row(s->M, O);
     s->a = mem_zeroed(O * s->C, sizeof(double));
     s->w = mem_zeroed(s->Mt * s->C, sizeof(double));
     s->mean_m = mem_zeroed(s->Mt * s->C, sizeof(double));

@@ -13,6 +13,8 @@
 
 #include "model/svgp.h"
 
+/* Numbers of workspace for each of O inducing inputs of the mean, beside M others. */
+double orthogonal_row(int64_t M, int64_t O);
 anygp_status orthogonal_init(svgp *s, anygp_error *e); /* s->O, C, Mt stand */
 void orthogonal_clear(svgp *s);
 

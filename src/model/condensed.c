@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "linalg/linalg.h"
 
-/* PANEL rows of R meet all rows of the batch in one product; EDGE keeps I - S definite where q has learned nothing, and is
+/* PANEL rows of R meet all rows of the batch in one product; EDGE keeps I - V_uu definite where q has learned nothing, and is
    what the variance can lose by it, relative to the prior's. */
 enum { PANEL = 128 };
 static const double EDGE = 1e-13;
@@ -18,7 +18,7 @@ typedef struct condensed {
     double *Z;            /* D x All */
     double *w, *m_h;      /* All x C, p x C */
     double *R;            /* M x M for each latent, zeros above */
-    double *N, *F_h;      /* p x M and p x p for each latent */
+    double *N, *V_h;      /* M x p and p x p for each latent */
 } condensed;
 
 static void condensed_free(posterior *base)
@@ -27,7 +27,7 @@ static void condensed_free(posterior *base)
     if (!c) return;
     kernel_free(base->kernel);
     basis_clear(&base->mean);
-    double *const owned[] = {c->Z, c->w, c->m_h, c->R, c->N, c->F_h};
+    double *const owned[] = {c->Z, c->w, c->m_h, c->R, c->N, c->V_h};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(c);
 }
@@ -53,15 +53,14 @@ static void take_explained(const condensed *c, int64_t latent, int64_t n, const 
     }
 }
 
-/* |F_h^-1 h - N k|^2 added; room: p x n. */
+/* 2 k'N h + h'V_hh h of each row; room: p x n. */
 static void add_of_basis(const condensed *c, int64_t latent, int64_t n, const double *K, const double *H, double *room,
                          double *variance)
 {
     int64_t p = c->p;
-    memcpy(room, H, (size_t)(p * n) * sizeof *room);
-    la_trsm(LA_LEFT, LA_N, p, n, 1, c->F_h + latent * p * p, p, room, p);
-    la_gemm(LA_N, LA_N, p, n, c->M, -1, c->N + latent * p * c->M, p, K, c->All, 1, room, p);
-    for (int64_t j = 0; j < n; j++) variance[j] += la_dot(p, room + j * p, room + j * p);
+    la_gemm(LA_T, LA_N, p, n, c->M, 2, c->N + latent * p * c->M, c->M, K, c->All, 0, room, p);
+    la_gemm(LA_N, LA_N, p, n, p, 1, c->V_h + latent * p * p, p, H, p, 1, room, p);
+    for (int64_t j = 0; j < n; j++) variance[j] += la_dot(p, room + j * p, H + j * p);
 }
 
 static anygp_status marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
@@ -84,8 +83,8 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
         double *v = variance + latent * n;
         if (latent) memcpy(v, variance, (size_t)n * sizeof *v);
         take_explained(c, latent, n, K, panel, v);
-        for (int64_t j = 0; j < n; j++) v[j] = fmax(v[j], 0);
         if (p) add_of_basis(c, latent, n, K, H, room, v);
+        for (int64_t j = 0; j < n; j++) v[j] = fmax(v[j], 0);
     }
     return ANYGP_OK;
 }
@@ -94,62 +93,72 @@ static const posterior_ops condensed_ops = {.work_doubles = work_doubles, .margi
 
 /* ---------------------------------------------------------------------------------- from a posterior */
 
-/* W, lower, zeros above, with W'W = I - (F F')^-1; F is used up.  Rows and columns of I - S are put in reverse order, and
-   so are those of its factor G afterwards, transposed: W_ij = G_(M-1-j)(M-1-i). */
-static bool unexplained_root(int64_t M, double *F, double *W)
+/* W, lower, zeros above, with W'W = I - V of the `own` inducing inputs whose covariance, lower triangle, begins at V; G[own,own]
+   is workspace.  Rows and columns of I - V are put in reverse order, and so are those of its factor G afterwards, transposed:
+   W_ij = G_(own-1-j)(own-1-i). */
+static bool unexplained_root(int64_t own, const double *V, int64_t ldv, double *G, double *W)
 {
-    double *G = F;
-    if (la_potri(M, F, M)) return false;
-    for (int64_t j = 0; j < M; j++)
-        for (int64_t i = j; i < M; i++) W[i + j * M] = (i == j ? 1 + EDGE : 0) - F[i + j * M];
-    for (int64_t j = 0; j < M; j++)
-        for (int64_t i = j; i < M; i++) G[M - 1 - j + (M - 1 - i) * M] = W[i + j * M];
-    if (!la_factor(M, G, M)) return false;
-    for (int64_t j = 0; j < M; j++)
-        for (int64_t i = 0; i < M; i++) W[i + j * M] = i < j ? 0 : G[M - 1 - j + (M - 1 - i) * M];
+    for (int64_t j = 0; j < own; j++)
+        for (int64_t i = j; i < own; i++)
+            G[own - 1 - j + (own - 1 - i) * own] = (i == j ? 1 + EDGE : 0) - V[i + j * ldv];
+    if (!la_factor(own, G, own)) return false;
+    for (int64_t j = 0; j < own; j++)
+        for (int64_t i = 0; i < own; i++) W[i + j * own] = i < j ? 0 : G[own - 1 - j + (own - 1 - i) * own];
     return true;
 }
 
-/* N and F_h of a latent from the factor F, M_k x M_k, of the last set, whose inducing inputs begin at `first`. */
-static bool basis_rows(condensed *c, int64_t latent, int64_t first, int64_t Mk, const double *F, const double *Li)
+/* Where a set's inducing inputs and its basis functions begin, of v and of the set. */
+typedef struct place {
+    int64_t size, own, first; /* of the set, of its inducing inputs, and the first of these among all */
+    int64_t u, h;             /* within the set; h < 0: it has no basis functions */
+} place;
+
+static place place_of(const condensed_source *s, int64_t k, int64_t p)
 {
-    int64_t p = c->p, M = c->M, own = Mk - p;
-    double *N = c->N + latent * p * M, *F_h = c->F_h + latent * p * p, *T = mem_doubles(p, own);
-    if (!T) return false;
-    for (int64_t j = 0; j < p; j++) memcpy(F_h + j * p, F + own + (own + j) * Mk, (size_t)p * sizeof *F_h);
-    for (int64_t j = 0; j < own; j++) memcpy(T + j * p, F + own + j * Mk, (size_t)p * sizeof *T);
-    la_trsm(LA_RIGHT, LA_N, p, own, 1, F, Mk, T, p);
-    la_trsm(LA_LEFT, LA_N, p, own, 1, F_h, p, T, p);
-    la_gemm(LA_N, LA_N, p, M, own, 1, T, p, Li + first, M, 0, N, p);
-    free(T);
-    return true;
+    int64_t before = s->basis_first ? p : 0, last = s->K - 1;
+    bool has = p > 0 && k == (s->basis_first ? 0 : last);
+    place a = {.size = s->set[k + 1] - s->set[k], .first = k == 0 ? 0 : s->set[k] - before, .h = -1};
+    a.own = a.size - (has ? p : 0);
+    if (has) a.u = before, a.h = s->basis_first ? 0 : a.own;
+    return a;
 }
 
-/* Rows first .. of R = W L^-1, of the `own` inducing inputs of a set with the factor F. */
-static bool explained_rows(condensed *c, int64_t latent, int64_t first, int64_t own, const double *F, int64_t ldf,
-                           const double *Li)
+/* N = L^-T V_uh and V_hh; both triangles of V are there. */
+static void basis_of(condensed *c, int64_t latent, const place *a, const double *V, const double *Li)
 {
-    double *copy = mem_doubles(own, own), *W = mem_doubles(own, own);
-    bool ok = copy && W;
-    for (int64_t j = 0; ok && j < own; j++) memcpy(copy + j * own, F + j * ldf, (size_t)own * sizeof *copy);
-    ok = ok && unexplained_root(own, copy, W);
+    int64_t p = c->p, M = c->M;
+    double *V_h = c->V_h + latent * p * p;
+    la_gemm(LA_T, LA_N, M, p, a->own, 1, Li + a->first, M, V + a->u + a->h * a->size, a->size, 0, c->N + latent * p * M,
+            M);
+    for (int64_t j = 0; j < p; j++) memcpy(V_h + j * p, V + a->h + (a->h + j) * a->size, (size_t)p * sizeof *V_h);
+}
+
+/* What the set adds to R, and to N and V_h, from its factor F. */
+static bool condense_set(condensed *c, int64_t latent, const place *a, const double *F, const double *Li)
+{
+    int64_t M = c->M, own = a->own;
+    double *V = mem_copied(a->size, a->size, F), *G = mem_doubles(own, own), *W = mem_doubles(own, own);
+    bool ok = V && G && W && la_potri(a->size, V, a->size) == 0;
+    ok = ok && unexplained_root(own, V + a->u * (a->size + 1), a->size, G, W);
     if (ok)
-        la_gemm(LA_N, LA_N, own, first + own, own, 1, W, own, Li + first, c->M, 0, c->R + latent * c->M * c->M + first,
-                c->M);
-    free(copy);
+        la_gemm(LA_N, LA_N, own, a->first + own, own, 1, W, own, Li + a->first, M, 0, c->R + latent * M * M + a->first,
+                M);
+    if (ok && a->h >= 0) {
+        la_mirror(a->size, V, a->size);
+        basis_of(c, latent, a, V, Li);
+    }
+    free(V);
+    free(G);
     free(W);
     return ok;
 }
 
 static bool condense(condensed *c, const condensed_source *s, const double *Li)
 {
-    int64_t last = s->K - 1;
     for (int64_t latent = 0; latent < c->C; latent++)
         for (int64_t k = 0; k < s->K; k++) {
-            int64_t first = s->set[k], Mk = s->set[k + 1] - first;
-            const double *F = s->F[k] + latent * Mk * Mk;
-            if (!explained_rows(c, latent, first, Mk - (k == last ? c->p : 0), F, Mk, Li)) return false;
-            if (k == last && c->p && !basis_rows(c, latent, first, Mk, F, Li)) return false;
+            place a = place_of(s, k, c->p);
+            if (!condense_set(c, latent, &a, s->F[k] + latent * a.size * a.size, Li)) return false;
         }
     return true;
 }
@@ -157,11 +166,11 @@ static bool condense(condensed *c, const condensed_source *s, const double *Li)
 /* w = L^-T m_u above a, and m_h. */
 static void weights(condensed *c, const condensed_source *s, const double *Li)
 {
-    int64_t M = c->M, Mt = M + c->p;
-    la_gemm(LA_T, LA_N, M, c->C, M, 1, Li, M, s->m, Mt, 0, c->w, c->All);
+    int64_t M = c->M, Mt = M + c->p, h = s->basis_first ? 0 : M;
+    la_gemm(LA_T, LA_N, M, c->C, M, 1, Li, M, s->m + (s->basis_first ? c->p : 0), Mt, 0, c->w, c->All);
     for (int64_t k = 0; k < c->C; k++) {
         if (s->O) memcpy(c->w + M + k * c->All, s->a + k * s->O, (size_t)s->O * sizeof(double));
-        if (c->p) memcpy(c->m_h + k * c->p, s->m + M + k * Mt, (size_t)c->p * sizeof(double));
+        if (c->p) memcpy(c->m_h + k * c->p, s->m + h + k * Mt, (size_t)c->p * sizeof(double));
     }
 }
 
@@ -173,8 +182,8 @@ static bool allocate(condensed *c)
     c->R = mem_zeroed(M * M * C, sizeof *c->R);
     c->m_h = mem_doubles(p, C);
     c->N = mem_doubles(p, M * C);
-    c->F_h = mem_doubles(p, p * C);
-    return c->Z && c->w && c->R && (!p || (c->m_h && c->N && c->F_h));
+    c->V_h = mem_doubles(p, p * C);
+    return c->Z && c->w && c->R && (!p || (c->m_h && c->N && c->V_h));
 }
 
 posterior *condensed_new(const condensed_source *s)

@@ -1,14 +1,13 @@
 /* Marginals of a posterior over inducing inputs, made ready for many rows.
 
-   With k = k_u(x), h = sqrt(B) h(x) the basis functions of the mean, and q's factor F (svgp.h) split into inducing inputs
-   and basis functions, F = [F_u 0; F_hu F_h], a latent has
-       mean      w'k + m_h'h,                                 w = L^-T m_u
-       variance  k(x,x) - k'L^-T (I - S) L^-1 k + |F_h^-1 h - N k|^2,
-                 S = (F_u F_u')^-1,   N = F_h^-1 F_hu F_u^-1 L^-1
-   Where I - S = W'W with W lower triangular, the middle term is |R k|^2 with R = W L^-1, lower triangular too: M^2
-   operations a row and latent instead of two or more solves.  I - S is positive semidefinite whenever q knows no less than
-   the prior in any direction: always for Gaussian noise, and for every log-concave likelihood that has converged.
-   To make: about 2 M^3 operations a latent. */
+   With k = k_u(x), h = sqrt(B) h(x) the basis functions of the mean, and q's mean and covariance V = (F F')^-1 (svgp.h) split
+   into inducing inputs and basis functions, a latent has
+       mean      w'k + m_h'h,                                                             w = L^-T m_u
+       variance  k(x,x) - k'L^-T (I - V_uu) L^-1 k + 2 k'N h + h'V_hh h,                  N = L^-T V_uh
+   Where I - V_uu = W'W with W lower triangular, the second term is |R k|^2 with R = W L^-1, lower triangular too: M^2
+   operations a row and latent instead of two or more solves.  I - V_uu is positive semidefinite whenever q knows no less
+   than the prior in any direction: always for Gaussian noise, and for every log-concave likelihood that has converged.
+   To make: about 3 M^3 operations a latent. */
 #ifndef MODEL_CONDENSED_H
 #define MODEL_CONDENSED_H
 
@@ -18,7 +17,9 @@
 typedef struct condensed_source {
     const posterior *of;
     int64_t M, K;
-    const int64_t *set; /* K + 1: where each set of v begins; the last one has the basis functions */
+    const int64_t *set; /* K + 1: where each set of v begins */
+    bool
+        basis_first; /* the basis functions stand before the inducing inputs of the first set; else behind those of the last */
     const double *Z, *L;
     const double *m;          /* Mt x C */
     double *const *F;         /* of set k: M_k x M_k for each latent, one after the other */
@@ -26,7 +27,7 @@ typedef struct condensed_source {
     const double *places, *a; /* D x O, and their coefficients O x C */
 } condensed_source;
 
-/* A posterior with marginals alone, or NULL: there is no memory, or I - S is not positive semidefinite. */
+/* A posterior with marginals alone, or NULL: there is no memory, or I - V_uu is not positive semidefinite. */
 posterior *condensed_new(const condensed_source *s);
 
 #endif

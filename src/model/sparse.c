@@ -60,13 +60,13 @@ bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter)
 }
 
 bool sparse_features(int64_t M, const double *Z, const double *L, const double *T, const kernel *k, const basis *mean,
-                     int64_t D, int64_t n, const double *X, int64_t ldx, double *A)
+                     int64_t D, int64_t n, const double *X, int64_t ldx, double *A, double *H)
 {
     int64_t p = mean->p, Mt = M + p;
     double root = sqrt(mean->B);
     if (!kernel_gram(k, M, Z, D, n, X, ldx, A, Mt)) return false;
-    if (p) basis_fill(mean, n, X, ldx, A + M, Mt, 1);
-    for (int64_t j = 0; p && j < n; j++) la_scale(p, root, A + M + j * Mt);
+    if (p) basis_fill(mean, n, X, ldx, H, Mt, 1);
+    for (int64_t j = 0; p && j < n; j++) la_scale(p, root, H + j * Mt);
     if (T)
         la_trsm_prepared(LA_LEFT, LA_N, M, n, L, M, T, A, Mt);
     else
@@ -76,7 +76,7 @@ bool sparse_features(int64_t M, const double *Z, const double *L, const double *
 
 static bool features(const sparse *s, const row_block *b, double *A)
 {
-    return sparse_features(s->M, s->h->Z, s->L, s->T, s->h->kernel, s->mean, s->D, b->n, b->X, s->D, A);
+    return sparse_features(s->M, s->h->Z, s->L, s->T, s->h->kernel, s->mean, s->D, b->n, b->X, s->D, A, A + s->M);
 }
 
 /* ---------------------------------------------------------------------------------- diagonal G */

@@ -159,8 +159,9 @@ bool sparse_upper(sparse *s, const double *stat, double *value);
 /* From the summed adjoints to gp[hyper_size(h)]; adjoint is used up. */
 bool sparse_finish(sparse *s, double *adjoint, double *gp);
 
-/* A[Mt,n] = L^-1 K_un over sqrt(B) h(x), leading dimension Mt.  T: of la_trsm_prepare, or NULL.  False: no memory. */
+/* A[M,n] = L^-1 K_un and H[p,n] = sqrt(B) h(x), both with leading dimension M + p: one above the other, as the caller likes.
+   T: of la_trsm_prepare, or NULL.  False: no memory. */
 bool sparse_features(int64_t M, const double *Z, const double *L, const double *T, const kernel *k, const basis *mean,
-                     int64_t D, int64_t n, const double *X, int64_t ldx, double *A);
+                     int64_t D, int64_t n, const double *X, int64_t ldx, double *A, double *H);
 
 #endif

@@ -26,7 +26,7 @@ static anygp_status features(const sparse_posterior *p, int64_t n, const double 
                              anygp_error *e)
 {
     const posterior *b = &p->base;
-    bool ok = sparse_features(b->n, p->Z, p->L, NULL, b->kernel, &b->mean, b->D, n, X, ldx, A);
+    bool ok = sparse_features(b->n, p->Z, p->L, NULL, b->kernel, &b->mean, b->D, n, X, ldx, A, A + b->n);
     return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 

@@ -54,7 +54,7 @@ static bool q_init(svgp_q *q, int64_t M, int64_t room, double *m)
 static void place_sets(svgp *s, const problem *p)
 {
     s->K = p->set_count > 1 && s->O == 0 ? p->set_count : 1;
-    for (int64_t k = 1; k < s->K; k++) s->set[k] = s->set[k - 1] + p->sets[k - 1];
+    for (int64_t k = 1; k < s->K; k++) s->set[k] = s->set[k - 1] + p->sets[k - 1] + (k == 1 ? s->p : 0);
     s->set[s->K] = s->Mt;
 }
 

@@ -1,7 +1,7 @@
 /* Stochastic variational Gaussian processes (003, eq. 17; 004, eq. 4 and 6): svgp, solve, ivsgpr, odvgp.
 
    u = L v, K_uu = L L' over all inducing inputs Z, so that v ~ N(0, I); A = L^-1 K_uf (M x n); a prior mean h(x)'b with
-   b ~ N(0, B I) is p further rows sqrt(B) h(x) of A, and Mt = M + p.  Each of C latent functions has
+   b ~ N(0, B I) is p rows sqrt(B) h(x) of A before those, and Mt = p + M.  Each of C latent functions has
        q(v_c) = N(m_c, V_c),   V_c block-diagonal over K sets,   Lambda_ck = V_ck^-1 = F F',
        mu_c = A'm_c,           var_ci = k_ii - |a_i|^2 + sum_k |F_ck^-1 a_ik|^2
    and the bound is  sum_i w_i E[log p(y_i | f_i)] - sum_ck KL(q(v_ck) || N(0, I)).
@@ -51,7 +51,7 @@ typedef struct svgp {
     int64_t Q;           /* numbers of y a row has */
     int64_t M, p, Mt, D; /* inducing inputs, basis functions, both, inputs */
     int64_t K,
-        set[MODEL_SETS_MOST + 1]; /* set k is rows set[k] .. set[k+1]-1 of A; the basis functions belong to the last */
+        set[MODEL_SETS_MOST + 1]; /* set k is rows set[k] .. set[k+1]-1 of A; the basis functions belong to the first */
     int64_t rows;                 /* a block has at most so many: numbers the rows */
     double white, jitter;
     bool gaussian;   /* white noise then is noise of y, else of f */

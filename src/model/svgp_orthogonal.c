@@ -44,9 +44,9 @@ static bool project(svgp *s)
 {
     if (!kernel_gram(s->h->kernel, s->M, s->h->Z, s->D, s->O, places(s), s->D, s->G, s->M)) return false;
     for (int64_t c = 0; c < s->C; c++) {
-        double *w = s->w + c * s->Mt;
-        la_gemv(LA_N, s->M, s->O, 1, s->G, s->M, s->a + c * s->O, 0, w);
-        la_trsv(LA_N, s->M, s->L, s->M, w);
+        double *w = s->w + c * s->Mt; /* zero in the rows of the basis functions */
+        la_gemv(LA_N, s->M, s->O, 1, s->G, s->M, s->a + c * s->O, 0, w + s->p);
+        la_trsv(LA_N, s->M, s->L, s->M, w + s->p);
         for (int64_t i = 0; i < s->Mt; i++) s->mean_m[c * s->Mt + i] = s->m[c * s->Mt + i] - w[i];
     }
     return true;
@@ -105,7 +105,7 @@ static bool between(svgp *s, svgp_stat *stat, double *abar)
     const kernel *k = s->h->kernel;
     for (int64_t c = 0; c < s->C; c++) {
         double *t = s->t + c * s->M;
-        const double *w = s->w + c * s->Mt, *b = stat->b + c * s->Mt;
+        const double *w = s->w + c * s->Mt + s->p, *b = stat->b + c * s->Mt + s->p;
         for (int64_t i = 0; i < s->M; i++) t[i] = w[i] - b[i];
         if (s->learn) la_gemm_lower(LA_N, LA_T, s->M, 1, 1, t, s->M, w, s->M, 1, stat->E, s->M);
         la_trsv(LA_T, s->M, s->L, s->M, t);

@@ -35,7 +35,7 @@ static anygp_status features(const svgp_posterior *p, int64_t n, const double *X
                              anygp_error *e)
 {
     const posterior *b = &p->base;
-    bool ok = sparse_features(b->n, p->Z, p->L, NULL, b->kernel, &b->mean, b->D, n, X, ldx, A);
+    bool ok = sparse_features(b->n, p->Z, p->L, NULL, b->kernel, &b->mean, b->D, n, X, ldx, A + b->mean.p, A);
     return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 
@@ -70,8 +70,10 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
     TRY(features(p, n, X, ldx, A, e));
     TRY(means(p, n, X, ldx, A, U, mean, e));
     if (!variance) return ANYGP_OK;
+    const double *A_u = A + base->mean.p;
     kernel_diag(base->kernel, n, X, ldx, variance);
-    for (int64_t j = 0; j < n; j++) variance[j] = fmax(variance[j] - la_dot(base->n, A + j * p->Mt, A + j * p->Mt), 0);
+    for (int64_t j = 0; j < n; j++)
+        variance[j] = fmax(variance[j] - la_dot(base->n, A_u + j * p->Mt, A_u + j * p->Mt), 0);
     for (int64_t c = base->latents; c-- > 0;) { /* the first one last: it holds what all begin with */
         spread(p, c, n, A, U);
         for (int64_t j = 0; j < n; j++) variance[c * n + j] = variance[j] + la_dot(p->Mt, U + j * p->Mt, U + j * p->Mt);
@@ -90,7 +92,7 @@ static anygp_status joint(const posterior *base, int64_t n, const double *X, int
         double *S = covariance + c * ldc * n;
         if (!kernel_gram_sym(base->kernel, n, X, ldx, S, ldc)) return fail_memory(e, "kernel tiles", 0);
         for (int64_t j = 0; j < n; j++) S[j + j * ldc] -= kernel_white(base->kernel);
-        la_syrk(LA_T, n, base->n, -1, A, p->Mt, 1, S, ldc);
+        la_syrk(LA_T, n, base->n, -1, A + base->mean.p, p->Mt, 1, S, ldc);
         spread(p, c, n, A, U);
         la_syrk(LA_T, n, p->Mt, 1, U, p->Mt, 1, S, ldc);
     }
@@ -104,6 +106,7 @@ static posterior *condense(const posterior *base)
                                              .M = base->n,
                                              .K = p->K,
                                              .set = p->set,
+                                             .basis_first = true,
                                              .Z = p->Z,
                                              .L = p->L,
                                              .m = p->m,
@@ -240,6 +243,10 @@ anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *me
     svgp_posterior found = {0};
     (void)self;
     if (!Z || !L || !m || !sizes) return ANYGP_ERR_FILE;
+    if (mean->p && named_array_find(list, count, "white")) /* of the time when basis functions stood behind */
+        return fail_with(e, ANYGP_ERR_FILE,
+                         "the model file is of an earlier version that kept its mean in another order; "
+                         "fit the model again");
     int64_t M = Z->cols, Mt = M + mean->p;
     if (Z->rows != D || L->rows != M || L->cols != M || m->rows != Mt || m->cols < 1 ||
         !positive_diagonal(M, L->values))

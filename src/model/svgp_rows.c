@@ -45,7 +45,8 @@ static int64_t stat_size(const void *shared)
 
 /* n rows.  U: F^-1 A of each latent, later V A, later A (-2 d)^1/2. */
 typedef struct pieces {
-    double *A, *U, *Abar;
+    double *A, *U;                 /* Mt x n, U for each latent */
+    double *Abar;                  /* M x n */
     double *mu, *var, *dmu, *dvar; /* n x C */
     double *rest;                  /* n: k - |a|^2, later sum_c d_c */
     double *Y;                     /* n x columns of one target */
@@ -81,7 +82,7 @@ static void residuals(const svgp *s, const row_block *b, const double *A, double
 {
     kernel_diag(s->h->kernel, b->n, b->X, s->D, rest);
     for (int64_t j = 0; j < b->n; j++) {
-        const double *a = A + j * s->Mt;
+        const double *a = A + s->p + j * s->Mt;
         rest[j] = fmax(rest[j] - la_dot(s->M, a, a), 0) + (s->gaussian ? 0 : s->white);
     }
 }
@@ -101,7 +102,8 @@ static void variances(const svgp *s, int64_t c, int64_t n, const pieces *p)
 static bool forward(const svgp *s, const row_block *b, const pieces *p)
 {
     const hyper *h = s->h;
-    if (!sparse_features(s->M, h->Z, s->L, s->T_L, h->kernel, s->mean, s->D, b->n, b->X, s->D, p->A)) return false;
+    if (!sparse_features(s->M, h->Z, s->L, s->T_L, h->kernel, s->mean, s->D, b->n, b->X, s->D, p->A + s->p, p->A))
+        return false;
     residuals(s, b, p->A, p->rest);
     la_gemm(LA_T, LA_N, b->n, s->C, s->Mt, 1, p->A, s->Mt, s->mean_m, s->Mt, 0, p->mu, b->n);
     if (s->O && !orthogonal_forward(s, b, p->G, p->mu)) return false;
@@ -160,7 +162,7 @@ static void spread(const svgp *s, int64_t c, int64_t n, const pieces *p)
         const svgp_q *q = &s->q[c * s->K + k];
         la_trsm_prepared(LA_LEFT, LA_T, q->M, n, q->F, q->M, q->T, U + s->set[k], s->Mt);
     }
-    for (int64_t j = 0; j < n; j++) la_axpy(s->M, 2 * d[j], U + j * s->Mt, p->Abar + j * s->Mt);
+    for (int64_t j = 0; j < n; j++) la_axpy(s->M, 2 * d[j], U + s->p + j * s->Mt, p->Abar + j * s->M);
 }
 
 /* Abar, and from it E, the kernel's parameters and Z. */
@@ -168,21 +170,21 @@ static bool adjoints(const svgp *s, const row_block *b, const pieces *p, svgp_st
 {
     int64_t n = b->n, M = s->M;
     const kernel *k = s->h->kernel;
-    la_gemm(LA_N, LA_T, M, n, s->C, 1, s->mean_m, s->Mt, p->dmu, n, 0, p->Abar, s->Mt);
+    const double *A = p->A + s->p;
+    la_gemm(LA_N, LA_T, M, n, s->C, 1, s->mean_m + s->p, s->Mt, p->dmu, n, 0, p->Abar, M);
     memset(p->rest, 0, (size_t)n * sizeof(double));
     for (int64_t c = 0; c < s->C; c++) {
         spread(s, c, n, p);
         la_axpy(n, 1, p->dvar + c * n, p->rest);
     }
     for (int64_t j = 0; j < n; j++) {
-        la_axpy(M, -2 * p->rest[j], p->A + j * s->Mt, p->Abar + j * s->Mt);
+        la_axpy(M, -2 * p->rest[j], A + j * s->Mt, p->Abar + j * M);
         if (!s->gaussian) *stat->white += p->rest[j];
     }
-    la_gemm_lower(LA_N, LA_T, M, n, 1, p->Abar, s->Mt, p->A, s->Mt, 1, stat->E, M);
+    la_gemm_lower(LA_N, LA_T, M, n, 1, p->Abar, M, A, s->Mt, 1, stat->E, M);
     kernel_diag_reverse(k, n, b->X, s->D, p->rest, stat->kernel, NULL, 0);
-    la_trsm_prepared(LA_LEFT, LA_T, M, n, s->L, M, s->T_L, p->Abar, s->Mt);
-    return kernel_gram_reverse(k, M, s->h->Z, s->D, n, b->X, s->D, p->Abar, s->Mt, stat->kernel, stat->Z, s->D, NULL,
-                               0);
+    la_trsm_prepared(LA_LEFT, LA_T, M, n, s->L, M, s->T_L, p->Abar, M);
+    return kernel_gram_reverse(k, M, s->h->Z, s->D, n, b->X, s->D, p->Abar, M, stat->kernel, stat->Z, s->D, NULL, 0);
 }
 
 static bool stat_rows(const void *shared, const row_block *b, double *work, double *keep, double *at)

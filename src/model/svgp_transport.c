@@ -10,11 +10,12 @@
 static bool make_W(const svgp *s, const double *Z, const double *L, double *W)
 {
     int64_t M = s->M, Mt = s->Mt;
+    double *W_u = W + s->p * (Mt + 1);
     memset(W, 0, (size_t)(Mt * Mt) * sizeof *W);
-    for (int64_t i = M; i < Mt; i++) W[i + i * Mt] = 1;
-    if (!kernel_gram(s->h->kernel, M, s->h->Z, s->D, M, Z, s->D, W, Mt)) return false;
-    la_trsm_prepared(LA_LEFT, LA_N, M, M, s->L, M, s->T_L, W, Mt);
-    la_trsm(LA_RIGHT, LA_T, M, M, 1, L, M, W, Mt);
+    for (int64_t i = 0; i < s->p; i++) W[i + i * Mt] = 1;
+    if (!kernel_gram(s->h->kernel, M, s->h->Z, s->D, M, Z, s->D, W_u, Mt)) return false;
+    la_trsm_prepared(LA_LEFT, LA_N, M, M, s->L, M, s->T_L, W_u, Mt);
+    la_trsm(LA_RIGHT, LA_T, M, M, 1, L, M, W_u, Mt);
     return true;
 }
 

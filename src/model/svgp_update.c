@@ -79,7 +79,7 @@ static bool take_q(svgp_update *u)
 static void take_sets(svgp_update *u, int64_t sets[MODEL_SETS_MOST])
 {
     const svgp_posterior *p = u->from;
-    for (int64_t k = 0; k < p->K; k++) sets[k] = p->set[k + 1] - p->set[k];
+    for (int64_t k = 0; k < p->K; k++) sets[k] = p->set[k + 1] - p->set[k] - (k == 0 ? p->base.mean.p : 0);
     if (p->O) sets[0] = p->base.n, sets[1] = p->O;
     u->problem = (problem){
         .mean = &p->base.mean, .likelihood = &u->like, .sets = sets, .set_count = p->O ? 2 : p->K, .comm = comm_self()};

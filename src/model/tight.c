@@ -179,7 +179,8 @@ static anygp_status all_tiles(tight *t, const sparse *s, bool gradient, anygp_er
 static bool make_products(tight *t, const sparse *s, const double *B)
 {
     int64_t Mt = t->Mt, n = t->n;
-    if (!sparse_features(s->M, s->h->Z, s->L, s->T, s->h->kernel, s->mean, s->D, n, t->X, t->D, t->A)) return false;
+    if (!sparse_features(s->M, s->h->Z, s->L, s->T, s->h->kernel, s->mean, s->D, n, t->X, t->D, t->A, t->A + s->M))
+        return false;
     for (int64_t j = 0; j < n; j++) la_scale(Mt, sqrt(t->w[j] / s->noise), t->A + j * Mt);
     memcpy(t->U, t->A, (size_t)(Mt * n) * sizeof *t->U);
     la_trsm(LA_LEFT, LA_N, Mt, n, 1, B, Mt, t->U, Mt);

@@ -32,6 +32,9 @@ a_step_over_all_rows_is_the_batch_model() {
         fit_fixed ivsgpr --model ivsgpr --inducing-from both.csv --batch 0 && same_model vfe ivsgpr 1e-7 || return 1
     fit_fixed batch --model solve_collapsed --inducing-from both.csv --inducing 20+10 && fit_fixed solve --model solve --inducing-from both.csv --inducing 20+10 --batch 0 --iters 400 && same_model batch solve 1e-4
 }
+a_mean_goes_with_the_first_set() {
+    fit_fixed batch --model solve_collapsed --inducing-from both.csv --inducing 20+10 --mean linear && fit_fixed solve --model solve --inducing-from both.csv --inducing 20+10 --mean linear --batch 0 --iters 600 && same_model batch solve 1e-4
+}
 bounds_of_sets_lie_between_those_of_one() {
     fit_fixed first --model svgp --inducing-from first.csv --batch 0 && fit_fixed solve --model solve --inducing-from both.csv --inducing 20+10 --batch 0 --iters 150 &&
         fit_fixed both --model svgp --inducing-from both.csv --batch 0 && cat first.value solve.value both.value | awk 'NR > 1 && !($1 > last) { print last, $1; exit 1 } { last = $1 }'
@@ -134,6 +137,7 @@ rows_by_the_thousand_are_predicted_as_single_ones() {
 check every_model_fits_and_is_used
 check rows_by_the_thousand_are_predicted_as_single_ones
 check a_step_over_all_rows_is_the_batch_model
+check a_mean_goes_with_the_first_set
 check bounds_of_sets_lie_between_those_of_one
 check targets_share_kernel_and_inducing_inputs
 check runs_end_as_they_are_told

@@ -136,13 +136,17 @@ static void dense_factor(int n, const real *A, real *L)
         }
 }
 
+/* Where entry i of v is in (u, b): v has the basis functions first. */
+static int turned(const svgp *s, int64_t i) { return (int)(i < s->p ? s->M + i : i - s->p); }
+
 /* Covariance of q(v), block-diagonal, and its mean. */
 static void whitened(const svgp *s, int64_t c, int n, real *V, real *m)
 {
     memset(V, 0, (size_t)(n * n) * sizeof *V);
     for (int64_t k = 0; k < s->K; k++) {
         const svgp_q *q = &s->q[c * s->K + k];
-        int at = (int)s->set[k], size = (int)q->M;
+        int size = (int)q->M;
+        int64_t at = s->set[k];
         real block[MOST * MOST], theta[MOST];
         for (int i = 0; i < size; i++) {
             theta[i] = q->theta[i];
@@ -151,10 +155,11 @@ static void whitened(const svgp *s, int64_t c, int n, real *V, real *m)
         }
         dense_invert(size, block);
         for (int i = 0; i < size; i++) {
-            m[at + i] = 0;
+            int to = turned(s, at + i);
+            m[to] = 0;
             for (int j = 0; j < size; j++) {
-                V[(at + i) * n + at + j] = block[i * size + j];
-                m[at + i] += block[i * size + j] * theta[j];
+                V[to * n + turned(s, at + j)] = block[i * size + j];
+                m[to] += block[i * size + j] * theta[j];
             }
         }
     }

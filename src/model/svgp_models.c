@@ -156,8 +156,8 @@ static void start_q(svgp *s)
     for (int64_t j = 0; j < s->M; j++) size += la_dot(s->M, s->L + j * s->M, s->L + j * s->M) / (double)s->M;
     for (int64_t i = 0; i < s->C * s->K; i++) {
         svgp_q *q = &s->q[i];
-        int64_t places = i % s->K == s->K - 1 ? q->M - s->p : q->M; /* the others belong to the mean */
-        for (int64_t k = 0; k < q->M; k++) q->Lambda[k + k * q->M] = fmax(1, k < places ? size : s->mean->B);
+        int64_t p = i % s->K == 0 ? s->p : 0; /* of the mean */
+        for (int64_t k = 0; k < q->M; k++) q->Lambda[k + k * q->M] = fmax(1, k < p ? s->mean->B : size);
         svgp_q_set(s, q, q->Lambda, q->theta);
     }
 }

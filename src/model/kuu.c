@@ -26,3 +26,13 @@ bool kuu_white_reverse(const hyper *h, double g, double *gp)
     kernel_diag_reverse(h->kernel, 1, h->Z, h->D, &minus, gp, NULL, 0);
     return kernel_gram_sym_reverse(h->kernel, 1, h->Z, h->D, &g, 1, gp, NULL, 0);
 }
+
+double kuu_bar(int64_t M, const double *L, const double *T, double jitter, double *E)
+{
+    double trace = 0, share = 0;
+    la_congruence(M, L, M, T, E, M);
+    for (int64_t j = 0; j < M; j++) la_scale(M - j, -0.5, E + j + j * M);
+    for (int64_t i = 0; i < M; i++) share += jitter * E[i + i * M] / (double)M;
+    for (int64_t i = 0; i < M; i++) trace += E[i + i * M] += share;
+    return trace;
+}

@@ -178,19 +178,14 @@ bool whole_reverse(const void *shared, const row_block *b, double *work, const d
 
 /* -------------------------------------------------------------------------------------- finish */
 
-/* K_uu bar = -L^-T E L^-1 / 2 in s->work, with the share of the jitter, which is relative to the mean diagonal. */
+/* K_uu bar in s->work, of the head's E and what the blocks add to it; returns its trace. */
 static double Kuu_bar(sparse *s, const double *C)
 {
     int64_t M = s->M, Mt = s->Mt;
-    double *K = s->work, trace = 0, jitter = 0;
+    double *K = s->work;
     for (int64_t j = 0; j < M; j++)
-        for (int64_t i = j; i < M; i++) K[i + j * M] = -0.5 * (s->E[i + j * Mt] + (C ? C[i + j * M] : 0));
-    la_mirror(M, K, M);
-    la_trsm(LA_LEFT, LA_T, M, M, 1, s->L, M, K, M);
-    la_trsm(LA_RIGHT, LA_N, M, M, 1, s->L, M, K, M);
-    for (int64_t i = 0; i < M; i++) jitter += s->jitter * K[i + i * M] / (double)M;
-    for (int64_t i = 0; i < M; i++) trace += K[i + i * M] += jitter;
-    return trace;
+        for (int64_t i = j; i < M; i++) K[i + j * M] = s->E[i + j * Mt] + (C ? C[i + j * M] : 0);
+    return kuu_bar(M, s->L, s->T, s->jitter, K);
 }
 
 bool sparse_finish(sparse *s, double *adjoint, double *gp)

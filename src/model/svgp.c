@@ -242,23 +242,11 @@ double svgp_kl(const svgp *s)
 
 /* ------------------------------------------------------------------------------------- gradient */
 
-/* K_uu bar = -L^-T E L^-1 / 2 in place of E, with the share of the jitter, which is relative to the mean diagonal. */
-static double Kuu_bar(const svgp *s, double *E)
-{
-    int64_t M = s->M;
-    double trace = 0, jitter = 0;
-    la_congruence(M, s->L, M, s->T_L, E, M);
-    for (int64_t j = 0; j < M; j++) la_scale(M - j, -0.5, E + j + j * M);
-    for (int64_t i = 0; i < M; i++) jitter += s->jitter * E[i + i * M] / (double)M;
-    for (int64_t i = 0; i < M; i++) trace += E[i + i * M] += jitter;
-    return trace;
-}
-
 bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp)
 {
     const kernel *k = s->h->kernel;
     int64_t P = hyper_kernel_params(s->h);
-    double white = *stat->white - Kuu_bar(s, stat->E);
+    double white = *stat->white - kuu_bar(s->M, s->L, s->T_L, s->jitter, stat->E);
     if (!kernel_gram_sym_reverse(k, s->M, s->h->Z, s->D, stat->E, s->M, stat->kernel, stat->Z, s->D)) return false;
     for (int64_t t = 0; s->gaussian && t < s->T; t++) white += stat->like[t];
     if (!kuu_white_reverse(s->h, white, stat->kernel)) return false;

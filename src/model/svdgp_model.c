@@ -18,7 +18,7 @@ static double svdgp_bytes(const problem *p)
     double Ma = (double)wanted_alpha(p), Mt = (double)(wanted_beta(p) + p->mean->p), D = (double)p->blocks->D;
     double targets = (double)(p->targets > 0 ? p->targets : 1), threads = threads_max();
     double C = targets * (double)(p->likelihood ? p->likelihood->latents : 1);
-    double own = Ma * (C + 2 * D), squares = Mt * Mt * (5 + 5 * C), piece = DRIVER_PIECE * (3 * Mt + 2 * SVDGP_TILE);
+    double own = Ma * (C + 2 * D), squares = Mt * Mt * (6 + 5 * C), piece = DRIVER_PIECE * (3 * Mt + 2 * SVDGP_TILE);
     return 8.0 * (own * (5 + threads) + squares + threads * (piece + C * Mt * Mt));
 }
 

@@ -198,7 +198,7 @@ static anygp_status step_dual(svdgp_state *q, hyper *h, const step_context *c, b
     svdgp *s = &q->s;
     const svdgp_layout o = svdgp_layout_of(s);
     double rho = grew || !(c->rho > 0) ? 1 : c->rho;
-    TRY(svdgp_natural_step(s, q->stat + o.S, 1 - rho, rho, e));
+    svdgp_natural_step(s, q->stat + o.S, 1 - rho, rho);
     if (!svdgp_head(s, q->stat)) return fail_memory(e, "kernel tiles", 0);
     *value = q->stat[o.value];
     TRY(step_mean(q, c, e));
@@ -211,9 +211,11 @@ static anygp_status step_dual(svdgp_state *q, hyper *h, const step_context *c, b
 static anygp_status restart(svdgp_state *q, const hyper *h, anygp_error *e)
 {
     bool dual = q->s.dual;
+    double jitter = q->s.jitter;
     svdgp_clear(&q->s);
     segment_clear(&q->u);
     TRY(svdgp_init(&q->s, q->problem, h->kernel, dual, e));
+    q->s.jitter = jitter;
     q->u.width = 1;
     TRY(segment_append(&q->u, h->free, NULL, e));
     hyper_pack(h, q->u.x);
@@ -287,7 +289,7 @@ done:
 
 static anygp_status begin(void *state, hyper *h, double jitter, anygp_error *e)
 {
-    (void)jitter; /* nothing rests on a factor of K_beta */
+    ((svdgp_state *)state)->s.jitter = jitter;
     return restart(state, h, e);
 }
 
@@ -315,8 +317,8 @@ static anygp_status posteriors(void *state, const hyper *h, double *jitter, post
     svdgp_state *q = state;
     anygp_status status = ANYGP_OK;
     int64_t t = 0;
-    (void)jitter;
     TRY(prepare(q, h, e));
+    *jitter = q->s.jitter;
     for (; t < q->s.targets; t++) TRY_DONE(svdgp_posterior_new(&q->s, h, t, q->problem->blocks->total, &out[t], e));
 done:
     if (ANYGP_FAILED(status))

@@ -260,6 +260,70 @@ static void with_all_rows_as_bases_the_posterior_is_exact(void **unused)
     run_close(&r);
 }
 
+/* A smooth kernel, whose K_beta is singular but for its jitter: the step of the covariance still ends at the exact posterior. */
+static void a_smooth_kernels_covariance_is_as_exact_as_the_jitter(void **unused)
+{
+    (void)unused;
+    const variant smooth = {"rbf(lengthscale=20,variance=2)", MEAN_ZERO, false, 1};
+    run r;
+    double mean, variance, truth, other;
+    run_open(&r, &model_svdgp, &smooth, ROWS, ROWS);
+    r.state->s.jitter = 1e-8;
+    for (int t = 0; t < 6; t++) run_step(&r, t, true, false, 0);
+    posterior *p = run_posterior(&r, NULL);
+    for (int i = 0; i < 4; i++) {
+        double x[D] = {0.4 * i - 0.5, 0.2 - 0.3 * i};
+        predict(p, 1, x, &mean, &variance);
+        exact(&r.f, ROWS, r.f.X, r.f.y, 1, r.f.w, r.f.h.like[0], x, &truth, &other);
+        check_close(mean, truth, 1e-6);
+        check_close(variance, other, 1e-6);
+    }
+    p->ops->free(p);
+    run_close(&r);
+}
+
+/* No jitter was asked for, and places that coincide have no factor without: what it took is told. */
+static void jitter_grows_until_there_is_a_factor_and_is_told(void **unused)
+{
+    (void)unused;
+    run r;
+    anygp_error e;
+    double jitter = -1, X[2 * D] = {0.5, 0.5, 0.5, 0.5};
+    posterior *p;
+    run_open(&r, &model_svdgp, &cases[0], ROWS, 2);
+    assert_int_equal(svdgp_add_beta(&r.state->s, 2, X, 0.1, &e), ANYGP_OK);
+    for (int t = 0; t < 3; t++) run_step(&r, t, true, false, 0);
+    assert_int_equal(r.model->steps->posteriors(r.state, &r.f.h, &jitter, &p, &e), ANYGP_OK);
+    assert_true(jitter > 0 && jitter < 1e-6);
+    assert_true(((svdgp_posterior *)p)->s.jitter == jitter);
+    p->ops->free(p);
+    run_close(&r);
+}
+
+static void a_covariance_step_that_is_not_finite_leaves_B_as_it_is(void **unused)
+{
+    (void)unused;
+    fixture f;
+    double S[MB * MB] = {NAN}, before[MB * (MB + 1) / 2];
+    setup(&f, &cases[0], true);
+    memcpy(before, f.s.L[0].x, sizeof before);
+    svdgp_natural_step(&f.s, S, 0.5, 0.5);
+    assert_memory_equal(before, f.s.L[0].x, sizeof before);
+    memset(S, 0, sizeof S);
+    svdgp_natural_step(&f.s, S, 1, 1);
+    prepare(&f);
+    for (int i = 0; i < MB * MB; i++) { /* B itself, whatever the signs of its factor */
+        double B = 0, L[2][MB] = {{0}};
+        for (int j = 0; j < MB; j++) {
+            L[0][j] = j <= i / MB ? before[i / MB * (i / MB + 1) / 2 + j] : 0;
+            L[1][j] = j <= i % MB ? before[i % MB * (i % MB + 1) / 2 + j] : 0;
+            B += f.s.factor[0][i / MB + j * MB] * f.s.factor[0][i % MB + j * MB];
+        }
+        check_close(B, L[0][0] * L[1][0] + L[0][1] * L[1][1] + L[0][2] * L[1][2], 1e-9);
+    }
+    teardown(&f);
+}
+
 static void learning_raises_the_bound(void **unused)
 {
     (void)unused;
@@ -507,6 +571,9 @@ int main(void)
         cmocka_unit_test(dual_steps_end_where_the_bounds_gradient_in_a_vanishes),
         cmocka_unit_test(gradients_in_dual_equal_central_differences_of_the_bound),
         cmocka_unit_test(with_all_rows_as_bases_the_posterior_is_exact),
+        cmocka_unit_test(a_smooth_kernels_covariance_is_as_exact_as_the_jitter),
+        cmocka_unit_test(jitter_grows_until_there_is_a_factor_and_is_told),
+        cmocka_unit_test(a_covariance_step_that_is_not_finite_leaves_B_as_it_is),
         cmocka_unit_test(learning_raises_the_bound),
         cmocka_unit_test(the_same_seed_gives_the_same_bits_and_a_restored_run_goes_on),
         cmocka_unit_test(sga_chooses_its_first_rate),

@@ -90,7 +90,7 @@ readable() { # DATA LIKELIHOOD: its file says what was given, and predicts
     local m
     for m in svgp solve odvgp ivsgpr svdgp svdgp-sga; do
         quietly fit "$1" -o file.agp --model $m --likelihood "$2" --inducing 16 --batch 120 --iters 2 --step 0.01 --fix all -q "${@:3}" && anygp predict file.agp "$1" >p.csv && finite p.csv && anygp eval file.agp "$1" >"$said/out" || { echo "$m, $2"; return 1; }
-        case $2 in *=-*) anygp info file.agp | grep -qF -e "${2#*(}" || { anygp info file.agp; return 1; } ;; esac
+        case $2 in *=-*) given=${2#*(} && anygp info file.agp | grep -qF -e "${given%)}" || { anygp info file.agp; return 1; } ;; esac
     done
 }
 files_of_every_likelihood_and_model_are_read_with_parameters_below_zero() {

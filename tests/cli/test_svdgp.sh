@@ -30,6 +30,9 @@ takes_new_rows() { # OPTIONS...
 }
 smooth_models_take_new_rows() { both takes_new_rows && both takes_new_rows --kernel rbf; }
 
+the_mean_has_the_bases_asked_for() { quietly fit smooth.csv -o m.agp --model svdgp --inducing 200/20 --iters 20 && anygp info m.agp | grep -qF 'svdgp, 200 inducing inputs'; }
+
+check the_mean_has_the_bases_asked_for
 check smooth_data_fit_without_an_option
 check one_smooth_input_fits
 check rows_that_coincide_fit

@@ -6,11 +6,19 @@
 #include "model/svdgp_posterior.h"
 #include "model/svdgp_state.h"
 
-enum { COVARIANCE_BASES = 128 };
 static const bool by_dual = true, by_sga = false; /* model_ops.family: how a moves */
 
-static int64_t wanted_alpha(const problem *p) { return p->set_count > 0 ? p->sets[0] : p->subset; }
-static int64_t wanted_beta(const problem *p) { return p->set_count > 1 ? p->sets[1] : COVARIANCE_BASES; }
+/* Bases are rows to begin with. */
+static int64_t at_most_rows(const problem *p, int64_t wanted)
+{
+    int64_t rows = p->blocks->count * p->blocks->largest;
+    return wanted < rows ? wanted : rows;
+}
+static int64_t wanted_alpha(const problem *p) { return at_most_rows(p, p->set_count > 0 ? p->sets[0] : p->subset); }
+static int64_t wanted_beta(const problem *p)
+{
+    return at_most_rows(p, p->set_count > 1 ? p->sets[1] : MODEL_COVARIANCE_BASES);
+}
 
 /* Bases with their gradients and running means, squares of the covariance's, and a piece of rows a thread. */
 static double svdgp_bytes(const problem *p)

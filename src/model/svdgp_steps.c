@@ -239,9 +239,11 @@ static void trial_sample(const svdgp_state *q, int64_t t, int64_t S, int64_t *wh
     for (int64_t i = 0; i < S; i++) which[i] = random_shuffled(r, P, t % steps * S + i);
 }
 
-/* The bound after TRIAL_STEPS, the mean of the last few; -infinity: it broke down. */
-static anygp_status trial(svdgp_state *q, hyper *h, int64_t S, int64_t *which, double gamma, double *reached,
-                          anygp_error *e)
+static bool out_of_time(const step_context *asks) { return asks->enough && asks->enough(asks->ctx); }
+
+/* The bound after TRIAL_STEPS, the mean of the last few; -infinity: it broke down, or there was no time for it. */
+static anygp_status trial(svdgp_state *q, hyper *h, const step_context *asks, int64_t S, int64_t *which, double gamma,
+                          double *reached, anygp_error *e)
 {
     double value;
     *reached = 0;
@@ -250,7 +252,7 @@ static anygp_status trial(svdgp_state *q, hyper *h, int64_t S, int64_t *which, d
         trial_sample(q, t, S, which);
         step_context c = {.seed = q->problem->seed, .t = t, .count = S, .which = which, .learn = true, .rho = 1};
         c.scale = (double)q->problem->blocks->count / (double)S;
-        anygp_status status = one_step(q, h, &c, &value, e);
+        anygp_status status = out_of_time(asks) ? ANYGP_ERR_NUMERIC : one_step(q, h, &c, &value, e);
         if (status == ANYGP_ERR_NUMERIC) {
             *reached = -INFINITY;
             return ANYGP_OK;
@@ -261,7 +263,8 @@ static anygp_status trial(svdgp_state *q, hyper *h, int64_t S, int64_t *which, d
     return ANYGP_OK;
 }
 
-static anygp_status choose_gamma(svdgp_state *q, hyper *h, anygp_error *e)
+/* The best of those that were tried to their end; with no time for any, the middle one. */
+static anygp_status choose_gamma(svdgp_state *q, hyper *h, const step_context *asks, anygp_error *e)
 {
     const row_blocks *b = q->problem->blocks;
     int64_t S = (int64_t)ceil(TRIAL_ROWS * (double)b->count / fmax(b->total, 1)), *which;
@@ -275,7 +278,7 @@ static anygp_status choose_gamma(svdgp_state *q, hyper *h, anygp_error *e)
     }
     hyper_natural(h, first);
     for (size_t i = 0; i < sizeof FIRST_RATES / sizeof *FIRST_RATES; i++) {
-        TRY_DONE(trial(q, h, S, which, FIRST_RATES[i], &reached, e));
+        TRY_DONE(trial(q, h, asks, S, which, FIRST_RATES[i], &reached, e));
         if (reached > best) best = reached, gamma = FIRST_RATES[i];
         for (int64_t k = 0; k < h->count; k++) hyper_set(h, k, first[k]);
         TRY_DONE(restart(q, h, e));
@@ -296,7 +299,7 @@ static anygp_status begin(void *state, hyper *h, double jitter, anygp_error *e)
 static anygp_status step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
 {
     svdgp_state *q = state;
-    if (!q->s.dual && !(c->rate > 0) && !(q->gamma > 0)) TRY(choose_gamma(q, h, e));
+    if (!q->s.dual && !(c->rate > 0) && !(q->gamma > 0)) TRY(choose_gamma(q, h, c, e));
     return one_step(q, h, c, value, e);
 }
 

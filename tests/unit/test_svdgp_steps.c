@@ -399,6 +399,51 @@ static void sga_chooses_its_first_rate(void **unused)
     run_close(&r), run_close(&chosen);
 }
 
+typedef struct patience {
+    int asked, most;
+} patience;
+
+static bool at_its_end(void *ctx)
+{
+    patience *p = ctx;
+    return ++p->asked > p->most;
+}
+
+/* Whoever stops it in the second trial has the rate of the first, which was tried to its end; at once, the middle one. */
+static void sga_asks_whether_its_trials_should_end(void **unused)
+{
+    (void)unused;
+    const patience most[] = {{0, 150}, {0, 0}};
+    const double gamma[] = {0.1, 0.01};
+    for (int i = 0; i < 2; i++) {
+        run r;
+        anygp_error e;
+        double value;
+        patience p = most[i];
+        run_open(&r, &model_svdgp_sga, &cases[0], 6, 3);
+        step_context c = {.seed = 3, .scale = 1, .rho = 1, .learn = true, .enough = at_its_end, .ctx = &p};
+        assert_int_equal(r.model->steps->step(r.state, &r.f.h, &c, &value, &e), ANYGP_OK);
+        assert_true(r.state->gamma == gamma[i]);
+        assert_in_range(p.asked, p.most + 1, p.most + 3);
+        run_close(&r);
+    }
+}
+
+static void bases_are_no_more_than_rows(void **unused)
+{
+    (void)unused;
+    const model_ops *const models[] = {&model_svdgp, &model_svdgp_sga};
+    for (int m = 0; m < 2; m++) {
+        run r;
+        run_open(&r, models[m], &cases[0], 1000, 1000);
+        for (int t = 0; t < 4; t++) run_step(&r, t, true, false, 0.01);
+        assert_in_range(svdgp_Ma(&r.state->s), ROWS, BLOCKS * 5); /* 5: rows of the largest block */
+        assert_in_range(svdgp_Mb(&r.state->s), ROWS, BLOCKS * 5);
+        assert_true(r.model->bytes(&r.f.p) < 1e7);
+        run_close(&r);
+    }
+}
+
 /* --------------------------------------------------------------------------- posteriors and files */
 
 static void joint_agrees_with_marginals_and_the_file_with_both(void **unused)
@@ -577,6 +622,8 @@ int main(void)
         cmocka_unit_test(learning_raises_the_bound),
         cmocka_unit_test(the_same_seed_gives_the_same_bits_and_a_restored_run_goes_on),
         cmocka_unit_test(sga_chooses_its_first_rate),
+        cmocka_unit_test(sga_asks_whether_its_trials_should_end),
+        cmocka_unit_test(bases_are_no_more_than_rows),
         cmocka_unit_test(joint_agrees_with_marginals_and_the_file_with_both),
         cmocka_unit_test(many_rows_are_predicted_as_each_of_them_alone),
         cmocka_unit_test(held_out_score_is_the_mean_expected_log_likelihood),

@@ -183,6 +183,7 @@ typedef struct update_report {
     double upper;             /* on the latter, where `after` is a lower bound; NaN: none */
     int64_t largest, biggest; /* rows of the largest block before, and of the one that is now; 0: not kept */
     int64_t biggest_id;       /* its name */
+    double moved;             /* KL of the new process to the old one; 0: not known */
 } update_report;
 
 /* New rows for a posterior, without the old ones, at the same hyperparameters. */

@@ -607,6 +607,55 @@ static void update_maximises_the_new_rows_bound_under_theorem_1(void **unused)
     run_close(&r);
 }
 
+/* The bases of a process, in the other order. */
+static void reverse_rows(segment *g)
+{
+    for (int64_t i = 0, j = g->rows - 1; i < j; i++, j--)
+        for (int64_t k = 0; k < g->width; k++) {
+            double t = g->x[i * g->width + k];
+            g->x[i * g->width + k] = g->x[j * g->width + k], g->x[j * g->width + k] = t;
+        }
+}
+
+/* Theorem 1 over the bases that moved equals that over all of them; beta joins the mean's bases in the first update only. */
+static void updates_tell_how_far_they_went_and_add_beta_once(void **unused)
+{
+    (void)unused;
+    const model_ops *const models[] = {&model_svdgp, &model_svdgp_sga};
+    for (int m = 0; m < 2; m++) {
+        run r;
+        double X[NEW * D], y[NEW], w[NEW] = {1, 1, 2, 1, 1};
+        update_report report;
+        anygp_error e;
+        run_open(&r, models[m], &cases[0], 6, 3);
+        r.state->s.jitter = 1e-3;
+        take_steps(&r, 0, 20);
+        posterior *p = run_posterior(&r, NULL);
+        for (int k = 1; k <= 3; k++) {
+            void *state;
+            posterior *q;
+            fill_normal(70 + (uint64_t)k, NEW * D, X), fill_normal(80, NEW, y);
+            assert_int_equal(models[m]->update->open(models[m], p, NULL, &state, &e), ANYGP_OK);
+            assert_true(models[m]->update->held(state) == 0);
+            assert_int_equal(models[m]->update->add(state, NEW, X, y, w, NULL, &e), ANYGP_OK);
+            assert_true(models[m]->update->held(state) >= 8 * NEW * (1 + D));
+            assert_int_equal(models[m]->update->finish(state, &q, &report, &e), ANYGP_OK);
+            models[m]->update->close(state);
+            assert_int_equal(q->n, 6 + 3 + k * NEW);
+            svdgp *old = &((svdgp_posterior *)p)->s;
+            reverse_rows(&old->a), reverse_rows(&old->alpha), reverse_rows(&old->alpha_width);
+            assert_int_equal(svdgp_posterior_complete((svdgp_posterior *)p, &e), ANYGP_OK);
+            assert_true(report.moved > 0.01);
+            check_close(report.moved, svdgp_kl(&((svdgp_posterior *)q)->s, old, 0), 1e-8);
+            p->ops->free(p);
+            p = q;
+        }
+        assert_true(fabs(svdgp_kl(&((svdgp_posterior *)p)->s, &((svdgp_posterior *)p)->s, 0)) < 1e-9);
+        p->ops->free(p);
+        run_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -629,6 +678,7 @@ int main(void)
         cmocka_unit_test(held_out_score_is_the_mean_expected_log_likelihood),
         cmocka_unit_test(update_of_an_exact_posterior_is_exact_in_the_mean),
         cmocka_unit_test(update_maximises_the_new_rows_bound_under_theorem_1),
+        cmocka_unit_test(updates_tell_how_far_they_went_and_add_beta_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

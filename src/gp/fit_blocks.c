@@ -130,14 +130,12 @@ anygp_status blocks_from_file(const char *path, int64_t n, int64_t **out, anygp_
     return status;
 }
 
-enum { COVARIANCE_BASES = 128 };
-
 /* Inducing inputs to choose; of a decoupled model those of the covariance, since the mean's are rows it meets. */
 static int64_t wanted_inducing(const block_fit *b)
 {
     const model_choice *c = &b->f->choice;
     if (!c->model->decoupled) return choice_subset(c);
-    return c->set_count > 1 ? c->sets[1] : COVARIANCE_BASES;
+    return c->set_count > 1 ? c->sets[1] : MODEL_COVARIANCE_BASES;
 }
 
 /* --------------------------------------------------------------------------------------- blocks */

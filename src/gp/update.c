@@ -183,6 +183,9 @@ static void say(const update *u, const target_update *k)
                      name ? name : "a target");
     if (k->no_weight) settings_log(s, ANYGP_NOTE, "%lld rows of weight 0 were left out", (long long)k->no_weight);
     if (k->used == 0) settings_log(s, ANYGP_NOTE, "%.80s has no new row and stays as it is", name ? name : "a target");
+    if (r->moved > 0)
+        settings_log(s, ANYGP_NOTE, "%s%.80s%sthe new rows moved the process by %.4g nats (its KL to the one before)",
+                     name ? "'" : "", name ? name : "", name ? "': " : "", r->moved);
     if (r->largest > 0 && r->biggest > OVERSIZE * r->largest)
         settings_log(
             s, ANYGP_WARNING,
@@ -204,6 +207,7 @@ static void replace(target_update *k)
     g->objective_rows += r->rows;
     g->bounds = (evidence_bounds){NAN, g->estimate ? NAN : r->upper, NAN};
     g->rows += r->rows;
+    if (g->model->decoupled) g->inducing = g->posterior->n; /* the new rows are among the mean's bases */
     g->blocks += r->blocks;
     g->loo.count = g->valid.count = 0; /* they were of the model before */
 }

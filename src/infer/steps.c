@@ -18,7 +18,9 @@ enum {
     FAILURES_MOST = 20
 };
 static const double LEARNING_SHARE = 0.75, RATE = 0.05, ROWS_A_POINT = 20, RHO_MOST = 0.5, FORGETS = 3,
-                    SMOOTHING = 0.05;
+                    SMOOTHING = 0.05, LOOKING_SHARE = 0.25;
+
+enum { FLAG_STOP = 1, FLAG_TIME = 2, FLAG_SAVE = 4 };
 
 typedef struct run {
     const model_ops *model;
@@ -38,6 +40,7 @@ typedef struct run {
     double value;   /* a running estimate of the bound; NaN: none yet */
     int64_t valued; /* values it rests on */
     double jitter, longest, saved, paused, rmse, mnlp;
+    double asked; /* when a step last asked whether it should end */
     int64_t next_record, failures;
     anygp_status status;
 } run;
@@ -103,6 +106,32 @@ static void smooth(run *w, double value)
     w->value = gain == 1 ? value : w->value + gain * (value - w->value);
 }
 
+static void report_now(run *w, bool record, int *flags)
+{
+    train_step now = {.stage = TRAIN_MAIN,
+                      .iteration = w->t,
+                      .evaluations = w->t,
+                      .most = w->steps,
+                      .seconds = elapsed(w) - w->paused,
+                      .objective = w->value,
+                      .rmse = w->rmse,
+                      .mnlp = w->mnlp,
+                      .record = record};
+    if (w->o->report && w->o->report(w->o->ctx, &now)) *flags |= FLAG_STOP;
+}
+
+/* What a step tries before it begins has a share of the time; a caller who wants to stop is heard at once. */
+static bool enough(void *ctx)
+{
+    run *w = ctx;
+    int flags = 0;
+    anygp_error unused;
+    if (w->p->comm->rank == 0) report_now(w, false, &flags);
+    if (elapsed(w) > LOOKING_SHARE * w->o->time_limit) flags |= FLAG_TIME;
+    w->asked = clock_seconds();
+    return ANYGP_FAILED(train_agree(w->p, &flags, &unused)) || flags;
+}
+
 static anygp_status one_step(run *w, double smaller, anygp_error *e)
 {
     double value;
@@ -115,7 +144,9 @@ static anygp_status one_step(run *w, double smaller, anygp_error *e)
                       .rho = smaller * rho_now(w),
                       .rate = smaller * rate_now(w),
                       .learn = learns(w) && w->turned < 0 && (w->t >= WAIT || whole(w)),
-                      .settle = learns(w) && w->turned >= 0};
+                      .settle = learns(w) && w->turned >= 0,
+                      .enough = enough,
+                      .ctx = w};
     if (!whole(w)) sample_blocks(w->p->seed, w->t, w->P, w->S, w->o->anytime.replace, w->which);
     TRY(w->ops->step(w->state, w->h, &c, &value, e));
     if (isfinite(value)) smooth(w, value);
@@ -202,22 +233,6 @@ static anygp_status restore(run *w, anygp_error *e)
                           "that wrote it");
 }
 
-enum { FLAG_STOP = 1, FLAG_TIME = 2, FLAG_SAVE = 4 };
-
-static void report_now(run *w, bool record, int *flags)
-{
-    train_step now = {.stage = TRAIN_MAIN,
-                      .iteration = w->t,
-                      .evaluations = w->t,
-                      .most = w->steps,
-                      .seconds = elapsed(w) - w->paused,
-                      .objective = w->value,
-                      .rmse = w->rmse,
-                      .mnlp = w->mnlp,
-                      .record = record};
-    if (w->o->report && w->o->report(w->o->ctx, &now)) *flags |= FLAG_STOP;
-}
-
 /* What rank 0 sees of clock and caller. */
 static int look_around(run *w, bool record)
 {
@@ -297,7 +312,7 @@ anygp_status steps_run(const model_ops *model, void *state, const problem *p, hy
         double began = clock_seconds();
         TRY_DONE(step(&w, e));
         w.t++;
-        w.longest = fmax(w.longest, clock_seconds() - began);
+        w.longest = fmax(w.longest, clock_seconds() - fmax(began, w.asked));
         TRY_DONE(after_step(&w, e));
         if (w.status == ANYGP_OK) w.status = stopped; /* out of time before the first step: that one is still made */
     }

@@ -225,7 +225,8 @@ static anygp_status restore_inducing(const model_ops *model, const problem *p, h
     return status;
 }
 
-/* Sets of the inducing inputs that there are: where distinct rows are few, the last ones get less, or none. */
+/* Sets of the inducing inputs that there are: where distinct rows are few, the last ones get less, or none.  Not for a decoupled
+   model, where the bases of the mean are not among them. */
 static problem fit_sets(const problem *p, const hyper *h, int64_t *sets)
 {
     problem fitted = *p;
@@ -267,7 +268,7 @@ anygp_status train(const model_ops *model, const problem *asked, hyper *h, const
         TRY_DONE(find_start(model, p, h, o, &w, &r->places, e));
     else if (model->inducing)
         TRY_DONE(restore_inducing(model, p, h, o->resume, e));
-    if (model->sets && p->sets) fitted = fit_sets(asked, h, sets), p = &fitted;
+    if (model->sets && !model->decoupled && p->sets) fitted = fit_sets(asked, h, sets), p = &fitted;
     if (!(start = mem_alloc(h->free, sizeof *start))) {
         status = fail_memory(e, "the start", 8.0 * (double)h->free);
         goto done;

@@ -56,7 +56,11 @@ typedef struct named_array {
 
 const named_array *named_array_find(const named_array *list, int64_t count, const char *name);
 double *named_array_take(named_array *a); /* its values, which are the caller's from here on */
-enum { MODEL_ARRAYS_MAX = 16, MODEL_SETS_MOST = 8 };
+enum {
+    MODEL_ARRAYS_MAX = 16,
+    MODEL_SETS_MOST = 8,
+    MODEL_COVARIANCE_BASES = 128 /* of a decoupled model, where the user gives no number */
+};
 
 typedef struct posterior posterior;
 
@@ -139,6 +143,9 @@ typedef struct step_context {
     double rate;  /* Adam's, of the rest */
     bool learn;   /* hyperparameters and inducing inputs move too */
     bool settle;  /* else: of them what has natural steps of its own, such as the noise, still does */
+    /* Asked by a step that takes long, by all ranks at once: whether it should come to its end.  NULL: no need to ask. */
+    bool (*enough)(void *ctx);
+    void *ctx;
 } step_context;
 
 typedef void (*state_writer)(void *ctx, const char *name, int64_t count, const double *values);
@@ -176,6 +183,7 @@ typedef struct update_report {
     double upper;             /* on the latter, where `after` is a lower bound; NaN: none */
     int64_t largest, biggest; /* rows of the largest block before, and of the one that is now; 0: not kept */
     int64_t biggest_id;       /* its name */
+    double moved;             /* KL of the new process to the old one; 0: not known */
 } update_report;
 
 /* New rows for a posterior, without the old ones, at the same hyperparameters. */

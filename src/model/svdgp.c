@@ -71,7 +71,8 @@ static void free_squares(svdgp *s)
     }
     for (int i = 0; i < 4; i++) free(s->work[i]), s->work[i] = NULL;
     free(s->K);
-    s->K = NULL, s->room = 0;
+    free(s->T);
+    s->K = s->T = NULL, s->room = 0;
 }
 
 void svdgp_clear(svdgp *s)
@@ -132,13 +133,14 @@ static anygp_status reserve_squares(svdgp *s, anygp_error *e)
 {
     if (s->Mt <= s->room && s->K) return ANYGP_OK;
     free_squares(s);
-    bool ok = (s->K = mem_doubles(s->Mt, s->Mt)) != NULL;
+    s->K = mem_doubles(s->Mt, s->Mt), s->T = mem_doubles(s->Mt, s->Mt);
+    bool ok = s->K && s->T;
     for (int i = 0; i < 4; i++) ok = (s->work[i] = mem_doubles(s->Mt, s->Mt)) && ok;
     for (int64_t c = 0; c < s->C; c++) {
         double **const squares[] = {&s->factor[c], &s->J[c], &s->W[c]};
         for (int i = 0; i < 3; i++) ok = (*squares[i] = mem_doubles(s->Mt, s->Mt)) && ok;
     }
-    if (!ok) return fail_memory(e, "the covariance's factors", 8.0 * (double)(s->Mt * s->Mt) * (double)(5 + 3 * s->C));
+    if (!ok) return fail_memory(e, "the covariance's factors", 8.0 * (double)(s->Mt * s->Mt) * (double)(6 + 3 * s->C));
     s->room = s->Mt;
     return ANYGP_OK;
 }
@@ -159,6 +161,14 @@ static anygp_status scale_coefficients(svdgp *s, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* That much of it in K; where the kernel is 0 at all bases, relative to 1. */
+static void set_jitter(svdgp *s, double jitter)
+{
+    double nugget = jitter * (s->mean_diagonal > 0 ? s->mean_diagonal : 1);
+    for (int64_t i = s->p; i < s->Mt; i++) s->K[i + i * s->Mt] += nugget - s->nugget;
+    s->jitter = jitter, s->nugget = nugget;
+}
+
 /* K_beta: the identity for the mean's bases, which are uncorrelated with the others. */
 static anygp_status fill_K(svdgp *s, anygp_error *e)
 {
@@ -173,19 +183,60 @@ static anygp_status fill_K(svdgp *s, anygp_error *e)
     for (int64_t j = 0; j < p; j++) s->K[j + j * Mt] = 1;
     for (int64_t j = 0; j < Mb; j++) /* either triangle has its own rounding: one of them for both */
         for (int64_t i = j; i < Mb; i++) s->K[p + i + (p + j) * Mt] = s->K[p + j + (p + i) * Mt] = packed[i + j * Mb];
+    s->mean_diagonal = s->nugget = 0;
+    for (int64_t i = 0; i < Mb; i++) s->mean_diagonal += packed[i + i * Mb] / (double)Mb;
+    set_jitter(s, s->jitter);
     return ANYGP_OK;
+}
+
+/* T from the Cholesky factor F of K with its bases in the other order: T = F', turned round in both directions. */
+static bool factor_K(svdgp *s)
+{
+    int64_t Mt = s->Mt, last = Mt - 1;
+    double *F = s->work[0];
+    for (int64_t j = 0; j < Mt; j++)
+        for (int64_t i = j; i < Mt; i++) F[i + j * Mt] = s->K[last - i + (last - j) * Mt];
+    s->whitened = Mt > 0 && la_factor(Mt, F, Mt);
+    if (!s->whitened) return false;
+    memset(s->T, 0, (size_t)(Mt * Mt) * sizeof *s->T);
+    for (int64_t j = 0; j < Mt; j++)
+        for (int64_t i = j; i < Mt; i++) s->T[last - j + (last - i) * Mt] = F[i + j * Mt];
+    return true;
+}
+
+bool svdgp_whiten(svdgp *s)
+{
+    static const double JITTER_LEAST = 1e-10, JITTER_MOST = 1e-2;
+    const double given = s->jitter;
+    while (!factor_K(s)) {
+        double more = s->jitter > 0 ? 10 * s->jitter : JITTER_LEAST;
+        if (s->Mt == 0 || more > JITTER_MOST) {
+            set_jitter(s, given);
+            return false;
+        }
+        set_jitter(s, more);
+    }
+    return true;
+}
+
+/* L'K L; with K's factor it is positive semi-definite whatever the rounding. */
+static void project_K(const svdgp *s, const double *L, double *out)
+{
+    int64_t Mt = s->Mt;
+    double *KL = s->work[0];
+    la_gemm(LA_N, LA_N, Mt, Mt, Mt, 1, s->whitened ? s->T : s->K, Mt, L, Mt, 0, KL, Mt);
+    la_gemm(LA_T, LA_N, Mt, Mt, Mt, 1, s->whitened ? KL : L, Mt, KL, Mt, 0, out, Mt);
 }
 
 /* From the triangle by rows: L, J = chol(I + L'K L), W = J^-1 L'. */
 static bool factor_latent(svdgp *s, int64_t c)
 {
     int64_t Mt = s->Mt, at = 0;
-    double *L = s->factor[c], *J = s->J[c], *W = s->W[c], *KL = s->work[0];
+    double *L = s->factor[c], *J = s->J[c], *W = s->W[c];
     memset(L, 0, (size_t)(Mt * Mt) * sizeof *L);
     for (int64_t i = 0; i < Mt; i++)
         for (int64_t j = 0; j <= i; j++) L[i + j * Mt] = s->L[c].x[at++] / s->scale;
-    la_gemm(LA_N, LA_N, Mt, Mt, Mt, 1, s->K, Mt, L, Mt, 0, KL, Mt);
-    la_gemm(LA_T, LA_N, Mt, Mt, Mt, 1, L, Mt, KL, Mt, 0, J, Mt);
+    project_K(s, L, J);
     for (int64_t i = 0; i < Mt; i++) J[i + i * Mt] += 1;
     if (!la_factor(Mt, J, Mt)) return false;
     la_zero_upper(Mt, J, Mt);
@@ -218,6 +269,10 @@ anygp_status svdgp_prepare(svdgp *s, kernel *k, int64_t likes, const double *lik
     TRY(scale_coefficients(s, e));
     TRY(reserve_squares(s, e));
     TRY(fill_K(s, e));
+    if (s->dual)
+        svdgp_whiten(s); /* its steps need T; without, they leave B as it is */
+    else
+        factor_K(s);
     for (int64_t c = 0; c < s->C; c++)
         if (!factor_latent(s, c)) return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance's factor is not finite");
     return ANYGP_OK;

@@ -1,9 +1,12 @@
 /* Decoupled Gaussian processes (001): mean and covariance have bases of their own,
        m(x) = k_{x,alpha} a,      k'(x, x') = k(x, x') - k_{x,beta} R k_{beta,x'},   R = (B^-1 + K_beta)^-1          (8)
-   with B = L L', H = I + L'K_beta L = J J', R = L H^-1 L' = W'W, W = J^-1 L': no inverse of K_beta or of B is ever needed.
+   with B = L L', H = I + L'K_beta L = J J', R = L H^-1 L' = W'W, W = J^-1 L': the process needs no inverse of K_beta or of B.
    The bound on the log evidence is
        sum_i E[log p(y_i | f_i)] - a'K_alpha a / 2 - log|H| / 2 + (M_beta - tr H^-1) / 2                        (9, 10)
    since tr(K_beta R) = tr(I - H^-1).  C latent functions have an a and an L each and share alpha, beta and the kernel.
+   Jitter.  K_beta stands for K_beta + j I, j relative to its mean diagonal, in the bound, its gradients and predictions alike: the
+   bases are then f(beta) with a little noise, and the bound is a bound all the same.  K_beta = T'T with T lower, so that
+   H = I + (T L)'(T L) and a step of B in the coordinates T B T' (svdgp_dual.c) are positive definite by construction.
    A prior mean h(x)'b, b ~ N(0, s I), is p further bases sqrt(s) h(x) of both kinds, uncorrelated with the others and of
    variance 1; Mt = p + M_beta, those of the mean first.
 
@@ -47,6 +50,7 @@ typedef struct svdgp {
     bool dual;
     bool widths, alpha_widths; /* bases of the covariance, of the mean have widths of their own */
     bool precondition;         /* a and L are the segments' over k(x, x) */
+    double jitter;             /* of K_beta, relative; grows where K_beta has to have a factor and has none */
 
     /* its parameters */
     segment a;                  /* M_alpha x C */
@@ -60,13 +64,16 @@ typedef struct svdgp {
     /* of the last prepare */
     functions f;
     kernel *kernel;
-    int64_t likes, params;     /* of the likelihoods, of the kernel */
-    double scale;              /* of the preconditioner, or 1 */
-    int64_t Mt, room;          /* room: size of the squares below */
-    double *K;                 /* Mt x Mt, both triangles */
-    double **factor, **J, **W; /* C of each: L, chol H, J^-1 L' */
-    double *work[4];           /* Mt x Mt */
-    double *coefficient;       /* a, M_alpha x C */
+    int64_t likes, params; /* of the likelihoods, of the kernel */
+    double scale;          /* of the preconditioner, or 1 */
+    int64_t Mt, room;      /* room: size of the squares below */
+    double *K;             /* Mt x Mt, both triangles, with the jitter */
+    double *T;             /* K = T'T, lower, where `whitened` */
+    bool whitened;
+    double mean_diagonal, nugget; /* of K_beta without jitter; what is in K of it */
+    double **factor, **J, **W;    /* C of each: L, chol H, J^-1 L' */
+    double *work[4];              /* Mt x Mt */
+    double *coefficient;          /* a, M_alpha x C */
     int64_t coefficient_room;
 
     /* what a pass over rows is for */
@@ -105,6 +112,9 @@ anygp_status svdgp_add_beta(svdgp *s, int64_t count, const double *Z, double sma
 /* Everything that all rows share; to be called whenever parameters have changed.  like[likes]: of all targets; NULL: no pass over
    rows will follow. */
 anygp_status svdgp_prepare(svdgp *s, kernel *k, int64_t likes, const double *like, anygp_error *e);
+
+/* T of the last prepare, with as much more jitter as it takes.  False: K_beta is not finite, or far from positive definite. */
+bool svdgp_whiten(svdgp *s);
 
 /* ------------------------------------------------------------------- sums over rows [svdgp_rows.c] */
 

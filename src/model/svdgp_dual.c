@@ -12,6 +12,9 @@
 
    B.  The natural gradient of the covariance operator is sum_i -2 h_i k(x_i, .) k(x_i, .)' - Psi_beta B Psi_beta'; in the span
    of beta it moves B to (1 - rho) B + rho K_beta^-1 (-2 S) K_beta^-1, which for rho = 1 and all rows is the optimum.
+   As it stands it has the condition of K_beta squared, which smooth functions make 1e16; with K_beta = T'T, T lower,
+       T B T'  <-  (1 - rho) (T L)(T L)' + rho T^-T (-2 S) T^-1  =  C C',     L = T^-1 C
+   both terms are positive semi-definite whatever the rounding, and L is lower again.  A latent whose C is not finite keeps its B.
 
    Cost: |B|^3 / 3 a latent, |B|^2 (2 D + 1); M_beta^3. */
 #include <math.h>
@@ -24,7 +27,8 @@
 
 enum { DUAL_BLOCK = 1024 };
 static const double MOVE_MOST = 2; /* of f, in one step, where g is not linear */
-static const double RELATIVE = 1e-8;
+static const double RIDGE =
+    1e-14; /* of the mean diagonal: what rounding takes from a matrix that is positive semi-definite */
 
 typedef struct dual_work {
     int64_t n;      /* of the batch */
@@ -145,38 +149,35 @@ done:
 
 /* ----------------------------------------------------------------------------------- covariance */
 
-/* X = K^-1 X K^-1, by K's factor. */
-static void between_inverses(int64_t n, const double *factor, double *X)
-{
-    for (int side = LA_LEFT; side <= LA_RIGHT; side++) {
-        la_op first = side == LA_LEFT ? LA_N : LA_T, second = side == LA_LEFT ? LA_T : LA_N;
-        la_trsm((la_side)side, first, n, n, 1, factor, n, X, n);
-        la_trsm((la_side)side, second, n, n, 1, factor, n, X, n);
-    }
-}
-
-static bool natural_latent(svdgp *s, int64_t c, const double *factor, const double *S, double keep, double rho)
-{
-    int64_t Mt = s->Mt, at = 0;
-    double *X = s->work[1], *B = s->work[2], *diag = s->work[3], added;
-    for (int64_t i = 0; i < Mt * Mt; i++) X[i] = -2 * S[i];
-    between_inverses(Mt, factor, X);
-    la_gemm(LA_N, LA_T, Mt, Mt, Mt, keep, s->factor[c], Mt, s->factor[c], Mt, 0, B, Mt);
-    for (int64_t j = 0; j < Mt; j++)
-        for (int64_t i = j; i < Mt; i++) B[i + j * Mt] += 0.5 * rho * (X[i + j * Mt] + X[j + i * Mt]);
-    if (!la_cholesky(Mt, B, Mt, 0, diag, &added)) return false;
-    for (int64_t i = 0; i < Mt; i++)
-        for (int64_t j = 0; j <= i; j++) s->L[c].x[at++] = B[i + j * Mt] * s->scale;
-    return true;
-}
-
-anygp_status svdgp_natural_step(svdgp *s, const double *S, double keep, double rho, anygp_error *e)
+/* X = T^-T (-2 S) T^-1: what S adds to T B T'. */
+static void whitened_sums(const svdgp *s, const double *S, double *X)
 {
     int64_t Mt = s->Mt;
-    double *factor = s->work[0], added;
-    if (Mt == 0) return ANYGP_OK;
-    memcpy(factor, s->K, (size_t)(Mt * Mt) * sizeof *factor);
-    bool ok = la_cholesky(Mt, factor, Mt, RELATIVE, s->work[3], &added);
-    for (int64_t c = 0; ok && c < s->C; c++) ok = natural_latent(s, c, factor, S + c * Mt * Mt, keep, rho);
-    return ok ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the covariance's step is not positive definite");
+    for (int64_t i = 0; i < Mt * Mt; i++) X[i] = -2 * S[i];
+    la_trsm(LA_LEFT, LA_T, Mt, Mt, 1, s->T, Mt, X, Mt);
+    la_trsm(LA_RIGHT, LA_N, Mt, Mt, 1, s->T, Mt, X, Mt);
+}
+
+/* L of T^-1 C, C C' = keep (T L)(T L)' + rho X; where that is not finite, L as it was. */
+static void natural_latent(svdgp *s, int64_t c, const double *S, double keep, double rho)
+{
+    int64_t Mt = s->Mt, at = 0;
+    double *X = s->work[0], *TL = s->work[1], *C = s->work[2], *diag = s->work[3], added;
+    whitened_sums(s, S, X);
+    la_gemm(LA_N, LA_N, Mt, Mt, Mt, 1, s->T, Mt, s->factor[c], Mt, 0, TL, Mt);
+    la_gemm(LA_N, LA_T, Mt, Mt, Mt, keep, TL, Mt, TL, Mt, 0, C, Mt);
+    for (int64_t j = 0; j < Mt; j++)
+        for (int64_t i = j; i < Mt; i++) C[i + j * Mt] += 0.5 * rho * (X[i + j * Mt] + X[j + i * Mt]);
+    if (!la_cholesky(Mt, C, Mt, RIDGE, diag, &added)) return;
+    la_zero_upper(Mt, C, Mt);
+    la_trsm(LA_LEFT, LA_N, Mt, Mt, 1, s->T, Mt, C, Mt);
+    if (!isfinite(la_dot(Mt * Mt, C, C))) return;
+    for (int64_t i = 0; i < Mt; i++)
+        for (int64_t j = 0; j <= i; j++) s->L[c].x[at++] = C[i + j * Mt] * s->scale;
+}
+
+void svdgp_natural_step(svdgp *s, const double *S, double keep, double rho)
+{
+    if (s->Mt == 0 || !(s->whitened || svdgp_whiten(s))) return;
+    for (int64_t c = 0; c < s->C; c++) natural_latent(s, c, S + c * s->Mt * s->Mt, keep, rho);
 }

@@ -64,21 +64,24 @@ static void pull_L(const svdgp *s, int64_t c, double *S)
     la_gemm(LA_N, LA_N, Mt, Mt, Mt, 1, Q, Mt, Y, Mt, -2, S, Mt);
 }
 
-/* Kbar to beta and the kernel; the mean's bases have a constant K. */
+/* Kbar to beta and the kernel, with the share of the jitter, which is relative to the mean diagonal; the mean's bases have a
+   constant K. */
 static bool pull_K(const svdgp *s, const double *Kbar, double *stat)
 {
     svdgp_layout o = svdgp_layout_of(s);
     int64_t Mb = svdgp_Mb(s), P = s->params;
     double *K = s->work[0], *G = s->work[1], *work = mem_alloc(functions_work(&s->f, Mb, Mb) + P, sizeof *work);
     if (!work) return false;
-    double *gp = work + functions_work(&s->f, Mb, Mb);
+    double *gp = work + functions_work(&s->f, Mb, Mb), trace = 0;
     memset(gp, 0, (size_t)P * sizeof *gp);
     for (int64_t j = 0; j < Mb; j++)
         for (int64_t i = 0; i < Mb; i++) {
             int64_t at = s->p + i + (s->p + j) * s->Mt, turned = s->p + j + (s->p + i) * s->Mt;
-            K[i + j * Mb] = s->K[at];
+            K[i + j * Mb] = s->K[at] - (i == j ? s->nugget : 0);
             G[i + j * Mb] = Kbar[at] + Kbar[turned]; /* twice: the reverse is one-sided */
         }
+    for (int64_t i = 0; i < Mb; i++) trace += G[i + i * Mb];
+    for (int64_t i = 0; i < Mb && s->mean_diagonal > 0; i++) G[i + i * Mb] += s->jitter * trace / (double)Mb;
     bool ok = functions_pair_reverse(&s->f, svdgp_beta(s), svdgp_beta(s), K, G, work, gp, stat + o.beta,
                                      s->widths ? stat + o.beta_width : NULL);
     la_axpy(P, 0.5, gp, stat + o.kernel);

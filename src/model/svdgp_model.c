@@ -6,11 +6,19 @@
 #include "model/svdgp_posterior.h"
 #include "model/svdgp_state.h"
 
-enum { COVARIANCE_BASES = 128 };
 static const bool by_dual = true, by_sga = false; /* model_ops.family: how a moves */
 
-static int64_t wanted_alpha(const problem *p) { return p->set_count > 0 ? p->sets[0] : p->subset; }
-static int64_t wanted_beta(const problem *p) { return p->set_count > 1 ? p->sets[1] : COVARIANCE_BASES; }
+/* Bases are rows to begin with. */
+static int64_t at_most_rows(const problem *p, int64_t wanted)
+{
+    int64_t rows = p->blocks->count * p->blocks->largest;
+    return wanted < rows ? wanted : rows;
+}
+static int64_t wanted_alpha(const problem *p) { return at_most_rows(p, p->set_count > 0 ? p->sets[0] : p->subset); }
+static int64_t wanted_beta(const problem *p)
+{
+    return at_most_rows(p, p->set_count > 1 ? p->sets[1] : MODEL_COVARIANCE_BASES);
+}
 
 /* Bases with their gradients and running means, squares of the covariance's, and a piece of rows a thread. */
 static double svdgp_bytes(const problem *p)
@@ -18,7 +26,7 @@ static double svdgp_bytes(const problem *p)
     double Ma = (double)wanted_alpha(p), Mt = (double)(wanted_beta(p) + p->mean->p), D = (double)p->blocks->D;
     double targets = (double)(p->targets > 0 ? p->targets : 1), threads = threads_max();
     double C = targets * (double)(p->likelihood ? p->likelihood->latents : 1);
-    double own = Ma * (C + 2 * D), squares = Mt * Mt * (5 + 5 * C), piece = DRIVER_PIECE * (3 * Mt + 2 * SVDGP_TILE);
+    double own = Ma * (C + 2 * D), squares = Mt * Mt * (6 + 5 * C), piece = DRIVER_PIECE * (3 * Mt + 2 * SVDGP_TILE);
     return 8.0 * (own * (5 + threads) + squares + threads * (piece + C * Mt * Mt));
 }
 

@@ -1,12 +1,12 @@
 /* The state of a run as one array, for a checkpoint:
-       gamma, rows of the dual, then of each segment: rows, whether it has running means, x and those; then the rows. */
+       gamma, jitter, rows of the dual, then of each segment: rows, whether it has running means, x and those; then the rows. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "model/svdgp_state.h"
 
-enum { HEAD = 2, SEGMENTS = 9 };
+enum { HEAD = 3, SEGMENTS = 9 };
 
 static void list_segments(svdgp_state *q, segment *list[SEGMENTS])
 {
@@ -44,7 +44,7 @@ static double *put(double *to, const double *from, int64_t n)
 static void pack(svdgp_state *q)
 {
     double *at = q->packed;
-    *at++ = q->gamma, *at++ = (double)q->s.rows.count;
+    *at++ = q->gamma, *at++ = q->s.jitter, *at++ = (double)q->s.rows.count;
     for (int64_t i = 0; i < SEGMENTS + q->s.C; i++) {
         const segment *g = segment_at(q, i);
         *at++ = (double)g->rows, *at++ = g->age != NULL;
@@ -135,10 +135,10 @@ static anygp_status unpack(svdgp_state *q, const hyper *h, int64_t size, anygp_e
 {
     reading r = {q->packed, size};
     const double *head = take(&r, HEAD);
-    if (!head || !(head[1] >= 0 && head[1] <= (double)r.left)) return damaged(e);
-    q->gamma = head[0];
+    if (!head || !(head[1] >= 0 && head[2] >= 0 && head[2] <= (double)r.left)) return damaged(e);
+    q->gamma = head[0], q->s.jitter = head[1];
     for (int64_t i = 0; i < SEGMENTS + q->s.C; i++) TRY(take_segment(&r, segment_at(q, i), e));
-    TRY(take_rows(&r, (int64_t)head[1], &q->s.rows, e));
+    TRY(take_rows(&r, (int64_t)head[2], &q->s.rows, e));
     return consistent(q, h) ? ANYGP_OK : damaged(e);
 }
 

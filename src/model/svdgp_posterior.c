@@ -120,6 +120,7 @@ static int64_t arrays(posterior *base, named_array *list)
     k = add_array(list, k, "beta_width", &s->beta_width);
     if (s->Mt) list[k++] = (named_array){"L", s->L[0].rows, s->C, p->L, false};
     list[k++] = (named_array){"rows", 1, 1, &p->rows, false};
+    list[k++] = (named_array){"jitter", 1, 1, &s->jitter, false};
     return k;
 }
 
@@ -170,6 +171,7 @@ anygp_status svdgp_copy_parameters(svdgp *to, const svdgp *from, int64_t first, 
     TRY(take_columns(&to->beta, &from->beta, 0, to->D, 1, e));
     TRY(take_columns(&to->beta_width, &from->beta_width, 0, to->D, 1, e));
     for (int64_t c = 0; c < to->C; c++) TRY(take_columns(&to->L[c], &from->L[first + c], 0, 1, from->scale, e));
+    to->jitter = from->jitter;
     return ANYGP_OK;
 }
 
@@ -177,9 +179,10 @@ anygp_status svdgp_posterior_new(const svdgp *s, const hyper *h, int64_t t, doub
                                  anygp_error *e)
 {
     int64_t C = s->C / s->targets, likes = s->likes / s->targets;
+    bool noise = likes > 0 && (!s->likelihood || likelihood_is_gaussian(s->likelihood));
     svdgp_posterior *p = NULL;
     anygp_status status;
-    TRY_DONE(svdgp_posterior_make(s->mean, s->D, C, likes > 0 ? h->like[t * likes] : 0, s->widths, &p, e));
+    TRY_DONE(svdgp_posterior_make(s->mean, s->D, C, noise ? h->like[t * likes] : 0, s->widths, &p, e));
     p->rows = rows, p->s.alpha_widths = s->alpha_widths;
     if (!(p->base.kernel = kernel_copy(h->kernel))) TRY_DONE(fail_memory(e, "the kernel", 0));
     TRY_DONE(svdgp_copy_parameters(&p->s, s, t * C, e));
@@ -234,7 +237,8 @@ static anygp_status load_parameters(svdgp *s, const named_array *list, int64_t c
 anygp_status svdgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                         int64_t count, posterior **out, anygp_error *e)
 {
-    const named_array *a = named_array_find(list, count, "a"), *rows = named_array_find(list, count, "rows");
+    const named_array *a = named_array_find(list, count, "a"), *rows = named_array_find(list, count, "rows"),
+                      *jitter = named_array_find(list, count, "jitter");
     svdgp_posterior *p = NULL;
     anygp_status status;
     int64_t *unused = mem_alloc(D, sizeof *unused);
@@ -243,9 +247,12 @@ anygp_status svdgp_load(const model_ops *self, kernel *k, double noise, basis *m
     bool rbf = kernel_as_rbf(k, unused);
     free(unused);
     if (!a || !rows || rows->rows * rows->cols != 1 || a->rows < 1) return bad_shape("a", e);
+    if (jitter && !(jitter->rows * jitter->cols == 1 && jitter->values[0] >= 0 && jitter->values[0] <= 1))
+        return bad_shape("jitter", e);
     TRY_DONE(svdgp_posterior_make(mean, D, a->rows, noise, rbf, &p, e));
     TRY_DONE(load_parameters(&p->s, list, count, e));
     p->rows = rows->values[0];
+    p->s.jitter = jitter ? jitter->values[0] : 0; /* older files have none */
     p->base.kernel = k;
     TRY_DONE(svdgp_posterior_complete(p, e));
 done:

@@ -35,8 +35,8 @@ anygp_status svdgp_grow(svdgp_state *q, const step_context *c, bool *grew, anygp
 anygp_status svdgp_dual_step(svdgp *s, int64_t n, const int64_t *bases, const double *own, const double *weight,
                              bool quadratic, anygp_error *e);
 /* B becomes keep B + rho K_beta^-1 (-2 S) K_beta^-1, for the sums S (C squares of Mt, both triangles): with keep = 1 - rho a
-   step towards its optimum, with keep = rho = 1 the rows of S are added. */
-anygp_status svdgp_natural_step(svdgp *s, const double *S, double keep, double rho, anygp_error *e);
+   step towards its optimum, with keep = rho = 1 the rows of S are added.  A latent whose step is not finite keeps its B. */
+void svdgp_natural_step(svdgp *s, const double *S, double keep, double rho);
 
 /* ---------------------------------------------------------------------------- [svdgp_pack.c] */
 

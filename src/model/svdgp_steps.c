@@ -198,7 +198,7 @@ static anygp_status step_dual(svdgp_state *q, hyper *h, const step_context *c, b
     svdgp *s = &q->s;
     const svdgp_layout o = svdgp_layout_of(s);
     double rho = grew || !(c->rho > 0) ? 1 : c->rho;
-    TRY(svdgp_natural_step(s, q->stat + o.S, 1 - rho, rho, e));
+    svdgp_natural_step(s, q->stat + o.S, 1 - rho, rho);
     if (!svdgp_head(s, q->stat)) return fail_memory(e, "kernel tiles", 0);
     *value = q->stat[o.value];
     TRY(step_mean(q, c, e));
@@ -211,9 +211,11 @@ static anygp_status step_dual(svdgp_state *q, hyper *h, const step_context *c, b
 static anygp_status restart(svdgp_state *q, const hyper *h, anygp_error *e)
 {
     bool dual = q->s.dual;
+    double jitter = q->s.jitter;
     svdgp_clear(&q->s);
     segment_clear(&q->u);
     TRY(svdgp_init(&q->s, q->problem, h->kernel, dual, e));
+    q->s.jitter = jitter;
     q->u.width = 1;
     TRY(segment_append(&q->u, h->free, NULL, e));
     hyper_pack(h, q->u.x);
@@ -237,9 +239,11 @@ static void trial_sample(const svdgp_state *q, int64_t t, int64_t S, int64_t *wh
     for (int64_t i = 0; i < S; i++) which[i] = random_shuffled(r, P, t % steps * S + i);
 }
 
-/* The bound after TRIAL_STEPS, the mean of the last few; -infinity: it broke down. */
-static anygp_status trial(svdgp_state *q, hyper *h, int64_t S, int64_t *which, double gamma, double *reached,
-                          anygp_error *e)
+static bool out_of_time(const step_context *asks) { return asks->enough && asks->enough(asks->ctx); }
+
+/* The bound after TRIAL_STEPS, the mean of the last few; -infinity: it broke down, or there was no time for it. */
+static anygp_status trial(svdgp_state *q, hyper *h, const step_context *asks, int64_t S, int64_t *which, double gamma,
+                          double *reached, anygp_error *e)
 {
     double value;
     *reached = 0;
@@ -248,7 +252,7 @@ static anygp_status trial(svdgp_state *q, hyper *h, int64_t S, int64_t *which, d
         trial_sample(q, t, S, which);
         step_context c = {.seed = q->problem->seed, .t = t, .count = S, .which = which, .learn = true, .rho = 1};
         c.scale = (double)q->problem->blocks->count / (double)S;
-        anygp_status status = one_step(q, h, &c, &value, e);
+        anygp_status status = out_of_time(asks) ? ANYGP_ERR_NUMERIC : one_step(q, h, &c, &value, e);
         if (status == ANYGP_ERR_NUMERIC) {
             *reached = -INFINITY;
             return ANYGP_OK;
@@ -259,7 +263,8 @@ static anygp_status trial(svdgp_state *q, hyper *h, int64_t S, int64_t *which, d
     return ANYGP_OK;
 }
 
-static anygp_status choose_gamma(svdgp_state *q, hyper *h, anygp_error *e)
+/* The best of those that were tried to their end; with no time for any, the middle one. */
+static anygp_status choose_gamma(svdgp_state *q, hyper *h, const step_context *asks, anygp_error *e)
 {
     const row_blocks *b = q->problem->blocks;
     int64_t S = (int64_t)ceil(TRIAL_ROWS * (double)b->count / fmax(b->total, 1)), *which;
@@ -273,7 +278,7 @@ static anygp_status choose_gamma(svdgp_state *q, hyper *h, anygp_error *e)
     }
     hyper_natural(h, first);
     for (size_t i = 0; i < sizeof FIRST_RATES / sizeof *FIRST_RATES; i++) {
-        TRY_DONE(trial(q, h, S, which, FIRST_RATES[i], &reached, e));
+        TRY_DONE(trial(q, h, asks, S, which, FIRST_RATES[i], &reached, e));
         if (reached > best) best = reached, gamma = FIRST_RATES[i];
         for (int64_t k = 0; k < h->count; k++) hyper_set(h, k, first[k]);
         TRY_DONE(restart(q, h, e));
@@ -287,14 +292,14 @@ done:
 
 static anygp_status begin(void *state, hyper *h, double jitter, anygp_error *e)
 {
-    (void)jitter; /* nothing rests on a factor of K_beta */
+    ((svdgp_state *)state)->s.jitter = jitter;
     return restart(state, h, e);
 }
 
 static anygp_status step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
 {
     svdgp_state *q = state;
-    if (!q->s.dual && !(c->rate > 0) && !(q->gamma > 0)) TRY(choose_gamma(q, h, e));
+    if (!q->s.dual && !(c->rate > 0) && !(q->gamma > 0)) TRY(choose_gamma(q, h, c, e));
     return one_step(q, h, c, value, e);
 }
 
@@ -315,8 +320,8 @@ static anygp_status posteriors(void *state, const hyper *h, double *jitter, post
     svdgp_state *q = state;
     anygp_status status = ANYGP_OK;
     int64_t t = 0;
-    (void)jitter;
     TRY(prepare(q, h, e));
+    *jitter = q->s.jitter;
     for (; t < q->s.targets; t++) TRY_DONE(svdgp_posterior_new(&q->s, h, t, q->problem->blocks->total, &out[t], e));
 done:
     if (ANYGP_FAILED(status))

@@ -3,8 +3,9 @@
        m(x) + k'(x, X) d,    d = (I + diag(lambda) k'(X, X))^-1 (nu - lambda m(X)),    k'(x, X) = k(x, X) - k(x, beta) R k(beta, X):
    the rows become bases with coefficients d, and the bases beta join the mean's with -R k(beta, X) d.  The precision gains
    sum_i lambda_i k(x_i, .) k(x_i, .)', of which B takes what lies in the span of beta.  With Gaussian noise lambda is 1 / noise and
-   d = (k' + noise)^-1 (y - m).  Rows come in chunks, each on what the former left; M_alpha grows by the new rows and once by
-   M_beta.  Cost: n M_alpha, n CHUNK^2, n M_beta^2; each latent. */
+   d = (k' + noise)^-1 (y - m).  Rows come in chunks, each on what the former left; M_alpha grows by the new rows and, in
+   the first update, by M_beta.  Cost: n M_alpha, n CHUNK^2, n M_beta^2; each latent. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,10 @@
 enum { CHUNK = 512, CHUNK_ROUNDS = 256 }; /* rows: the second where they take several rounds */
 
 typedef struct svdgp_update {
+    const svdgp_posterior *from;
     svdgp_posterior *now;
     likelihood like;
-    int64_t beta_at; /* where beta stands among the mean's bases; -1: not yet */
+    int64_t beta_at; /* where beta stands among the mean's bases; -1: nowhere yet */
     update_report report;
 } svdgp_update;
 
@@ -42,6 +44,19 @@ static anygp_status copy_posterior(const svdgp_posterior *p, svdgp_posterior **o
     return svdgp_posterior_complete(q, e);
 }
 
+/* Where an update before this one has put beta among the mean's bases; -1: none has. */
+static int64_t find_beta(const svdgp *s)
+{
+    int64_t Mb = svdgp_Mb(s), D = s->D;
+    size_t size = (size_t)(Mb * D) * sizeof(double);
+    if (size == 0 || s->widths != s->alpha_widths) return -1;
+    for (int64_t m = 0; m + Mb <= svdgp_Ma(s); m++)
+        if (!memcmp(s->alpha.x + m * D, s->beta.x, size) &&
+            (!s->widths || !memcmp(s->alpha_width.x + m * D, s->beta_width.x, size)))
+            return m;
+    return -1;
+}
+
 static anygp_status update_open(const model_ops *self, const posterior *p, const likelihood *l, void **state,
                                 anygp_error *e)
 {
@@ -49,13 +64,15 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
     svdgp_update *u = calloc(1, sizeof *u);
     (void)self;
     if (!u) return fail_memory(e, "the update", sizeof *u);
-    u->beta_at = -1;
+    u->from = from;
     anygp_status status = l ? (u->like = *l, ANYGP_OK) : likelihood_with_noise(p->noise, &u->like, e);
     if (!ANYGP_FAILED(status)) status = copy_posterior(from, &u->now, e);
-    if (ANYGP_FAILED(status))
+    if (ANYGP_FAILED(status)) {
         update_close(u);
-    else
-        *state = u;
+        return status;
+    }
+    u->beta_at = find_beta(&u->now->s);
+    *state = u;
     return status;
 }
 
@@ -121,7 +138,7 @@ static anygp_status take_covariance(svdgp_update *u, chunk *c, anygp_error *e)
 {
     posterior *p = &u->now->base;
     double *mean, *var, unused;
-    TRY(svdgp_natural_step(&u->now->s, c->S, 1, 1, e));
+    svdgp_natural_step(&u->now->s, c->S, 1, 1);
     TRY(svdgp_posterior_complete(u->now, e));
     if (likelihood_is_gaussian(&u->like)) return ANYGP_OK;
     if (!(mean = mem_doubles(c->n, 2 * u->now->s.C))) return fail_memory(e, "the new rows", 16.0 * (double)c->n);
@@ -196,12 +213,25 @@ static anygp_status update_add(void *state, int64_t n, const double *X, const do
     return ANYGP_OK;
 }
 
-static double update_held(const void *state) { return (void)state, 0; }
+/* Rows become bases, which stay. */
+static double update_held(const void *state)
+{
+    const svdgp_update *u = state;
+    const svdgp *s = &u->now->s;
+    int64_t each = s->C + s->D * (s->alpha_widths ? 2 : 1);
+    return 8.0 * (double)(svdgp_Ma(s) - svdgp_Ma(&u->from->s)) * (double)each;
+}
+
+static anygp_status tell_distance(svdgp_update *u, anygp_error *e)
+{
+    for (int64_t c = 0; c < u->now->s.C; c++) u->report.moved += svdgp_kl(&u->now->s, &u->from->s, c);
+    return isnan(u->report.moved) ? fail_memory(e, "the distance to the process before", 0) : ANYGP_OK;
+}
 
 static anygp_status update_finish(void *state, posterior **out, update_report *r, anygp_error *e)
 {
     svdgp_update *u = state;
-    (void)e;
+    TRY(tell_distance(u, e));
     *r = u->report; /* before is 0: the evidence counts from the old rows on */
     *out = &u->now->base;
     u->now = NULL;

@@ -86,6 +86,19 @@ white_terms_count_once_in_what_is_observed() {
         { anygp predict w.agp x.csv --latent && anygp predict w.agp x.csv; } | grep -v mean | cut -d, -f2 >variance && printf '1\n1.68\n' >expected && close variance expected 1e-9
 }
 
+readable() { # DATA LIKELIHOOD: its file says what was given, and predicts
+    local m
+    for m in svgp solve odvgp ivsgpr svdgp svdgp-sga; do
+        quietly fit "$1" -o file.agp --model $m --likelihood "$2" --inducing 16 --batch 120 --iters 2 --step 0.01 --fix all -q "${@:3}" && anygp predict file.agp "$1" >p.csv && finite p.csv && anygp eval file.agp "$1" >"$said/out" || { echo "$m, $2"; return 1; }
+        case $2 in *=-*) given=${2#*(} && anygp info file.agp | grep -qF -e "${given%)}" || { anygp info file.agp; return 1; } ;; esac
+    done
+}
+files_of_every_likelihood_and_model_are_read_with_parameters_below_zero() {
+    readable real.csv gaussian && readable real.csv 'laplace(scale=0.1)' && readable far.csv 'studentt(scale=0.1)' && readable noisy.csv 'heteroscedastic(offset=-3)' &&
+        readable count.csv 'poisson(offset=-1)' --exposure hours && readable count.csv 'negbin(offset=-1)' --exposure hours && readable two.csv bernoulli &&
+        readable three.csv softmax && readable three.csv robustmax && readable grade.csv 'ordinal(threshold=-1)'
+}
+
 check white_terms_count_once_in_what_is_observed
 check numbers_are_learned_with_laplace
 check numbers_are_learned_with_studentt
@@ -102,5 +115,6 @@ check twice_the_exposure_is_twice_the_rate
 check labels_need_no_header
 check many_classes_fit
 check targets_of_classes_and_counts_may_be_several
+check files_of_every_likelihood_and_model_are_read_with_parameters_below_zero
 check what_cannot_be_is_refused
 finish

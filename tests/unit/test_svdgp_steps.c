@@ -260,6 +260,70 @@ static void with_all_rows_as_bases_the_posterior_is_exact(void **unused)
     run_close(&r);
 }
 
+/* A smooth kernel, whose K_beta is singular but for its jitter: the step of the covariance still ends at the exact posterior. */
+static void a_smooth_kernels_covariance_is_as_exact_as_the_jitter(void **unused)
+{
+    (void)unused;
+    const variant smooth = {"rbf(lengthscale=20,variance=2)", MEAN_ZERO, false, 1};
+    run r;
+    double mean, variance, truth, other;
+    run_open(&r, &model_svdgp, &smooth, ROWS, ROWS);
+    r.state->s.jitter = 1e-8;
+    for (int t = 0; t < 6; t++) run_step(&r, t, true, false, 0);
+    posterior *p = run_posterior(&r, NULL);
+    for (int i = 0; i < 4; i++) {
+        double x[D] = {0.4 * i - 0.5, 0.2 - 0.3 * i};
+        predict(p, 1, x, &mean, &variance);
+        exact(&r.f, ROWS, r.f.X, r.f.y, 1, r.f.w, r.f.h.like[0], x, &truth, &other);
+        check_close(mean, truth, 1e-6);
+        check_close(variance, other, 1e-6);
+    }
+    p->ops->free(p);
+    run_close(&r);
+}
+
+/* No jitter was asked for, and places that coincide have no factor without: what it took is told. */
+static void jitter_grows_until_there_is_a_factor_and_is_told(void **unused)
+{
+    (void)unused;
+    run r;
+    anygp_error e;
+    double jitter = -1, X[2 * D] = {0.5, 0.5, 0.5, 0.5};
+    posterior *p;
+    run_open(&r, &model_svdgp, &cases[0], ROWS, 2);
+    assert_int_equal(svdgp_add_beta(&r.state->s, 2, X, 0.1, &e), ANYGP_OK);
+    for (int t = 0; t < 3; t++) run_step(&r, t, true, false, 0);
+    assert_int_equal(r.model->steps->posteriors(r.state, &r.f.h, &jitter, &p, &e), ANYGP_OK);
+    assert_true(jitter > 0 && jitter < 1e-6);
+    assert_true(((svdgp_posterior *)p)->s.jitter == jitter);
+    p->ops->free(p);
+    run_close(&r);
+}
+
+static void a_covariance_step_that_is_not_finite_leaves_B_as_it_is(void **unused)
+{
+    (void)unused;
+    fixture f;
+    double S[MB * MB] = {NAN}, before[MB * (MB + 1) / 2];
+    setup(&f, &cases[0], true);
+    memcpy(before, f.s.L[0].x, sizeof before);
+    svdgp_natural_step(&f.s, S, 0.5, 0.5);
+    assert_memory_equal(before, f.s.L[0].x, sizeof before);
+    memset(S, 0, sizeof S);
+    svdgp_natural_step(&f.s, S, 1, 1);
+    prepare(&f);
+    for (int i = 0; i < MB * MB; i++) { /* B itself, whatever the signs of its factor */
+        double B = 0, L[2][MB] = {{0}};
+        for (int j = 0; j < MB; j++) {
+            L[0][j] = j <= i / MB ? before[i / MB * (i / MB + 1) / 2 + j] : 0;
+            L[1][j] = j <= i % MB ? before[i % MB * (i % MB + 1) / 2 + j] : 0;
+            B += f.s.factor[0][i / MB + j * MB] * f.s.factor[0][i % MB + j * MB];
+        }
+        check_close(B, L[0][0] * L[1][0] + L[0][1] * L[1][1] + L[0][2] * L[1][2], 1e-9);
+    }
+    teardown(&f);
+}
+
 static void learning_raises_the_bound(void **unused)
 {
     (void)unused;
@@ -333,6 +397,51 @@ static void sga_chooses_its_first_rate(void **unused)
     run_step(&chosen, 0, false, true, 0);
     check_same_bits(&r, &chosen);
     run_close(&r), run_close(&chosen);
+}
+
+typedef struct patience {
+    int asked, most;
+} patience;
+
+static bool at_its_end(void *ctx)
+{
+    patience *p = ctx;
+    return ++p->asked > p->most;
+}
+
+/* Whoever stops it in the second trial has the rate of the first, which was tried to its end; at once, the middle one. */
+static void sga_asks_whether_its_trials_should_end(void **unused)
+{
+    (void)unused;
+    const patience most[] = {{0, 150}, {0, 0}};
+    const double gamma[] = {0.1, 0.01};
+    for (int i = 0; i < 2; i++) {
+        run r;
+        anygp_error e;
+        double value;
+        patience p = most[i];
+        run_open(&r, &model_svdgp_sga, &cases[0], 6, 3);
+        step_context c = {.seed = 3, .scale = 1, .rho = 1, .learn = true, .enough = at_its_end, .ctx = &p};
+        assert_int_equal(r.model->steps->step(r.state, &r.f.h, &c, &value, &e), ANYGP_OK);
+        assert_true(r.state->gamma == gamma[i]);
+        assert_in_range(p.asked, p.most + 1, p.most + 3);
+        run_close(&r);
+    }
+}
+
+static void bases_are_no_more_than_rows(void **unused)
+{
+    (void)unused;
+    const model_ops *const models[] = {&model_svdgp, &model_svdgp_sga};
+    for (int m = 0; m < 2; m++) {
+        run r;
+        run_open(&r, models[m], &cases[0], 1000, 1000);
+        for (int t = 0; t < 4; t++) run_step(&r, t, true, false, 0.01);
+        assert_in_range(svdgp_Ma(&r.state->s), ROWS, BLOCKS * 5); /* 5: rows of the largest block */
+        assert_in_range(svdgp_Mb(&r.state->s), ROWS, BLOCKS * 5);
+        assert_true(r.model->bytes(&r.f.p) < 1e7);
+        run_close(&r);
+    }
 }
 
 /* --------------------------------------------------------------------------- posteriors and files */
@@ -498,6 +607,55 @@ static void update_maximises_the_new_rows_bound_under_theorem_1(void **unused)
     run_close(&r);
 }
 
+/* The bases of a process, in the other order. */
+static void reverse_rows(segment *g)
+{
+    for (int64_t i = 0, j = g->rows - 1; i < j; i++, j--)
+        for (int64_t k = 0; k < g->width; k++) {
+            double t = g->x[i * g->width + k];
+            g->x[i * g->width + k] = g->x[j * g->width + k], g->x[j * g->width + k] = t;
+        }
+}
+
+/* Theorem 1 over the bases that moved equals that over all of them; beta joins the mean's bases in the first update only. */
+static void updates_tell_how_far_they_went_and_add_beta_once(void **unused)
+{
+    (void)unused;
+    const model_ops *const models[] = {&model_svdgp, &model_svdgp_sga};
+    for (int m = 0; m < 2; m++) {
+        run r;
+        double X[NEW * D], y[NEW], w[NEW] = {1, 1, 2, 1, 1};
+        update_report report;
+        anygp_error e;
+        run_open(&r, models[m], &cases[0], 6, 3);
+        r.state->s.jitter = 1e-3;
+        take_steps(&r, 0, 20);
+        posterior *p = run_posterior(&r, NULL);
+        for (int k = 1; k <= 3; k++) {
+            void *state;
+            posterior *q;
+            fill_normal(70 + (uint64_t)k, NEW * D, X), fill_normal(80, NEW, y);
+            assert_int_equal(models[m]->update->open(models[m], p, NULL, &state, &e), ANYGP_OK);
+            assert_true(models[m]->update->held(state) == 0);
+            assert_int_equal(models[m]->update->add(state, NEW, X, y, w, NULL, &e), ANYGP_OK);
+            assert_true(models[m]->update->held(state) >= 8 * NEW * (1 + D));
+            assert_int_equal(models[m]->update->finish(state, &q, &report, &e), ANYGP_OK);
+            models[m]->update->close(state);
+            assert_int_equal(q->n, 6 + 3 + k * NEW);
+            svdgp *old = &((svdgp_posterior *)p)->s;
+            reverse_rows(&old->a), reverse_rows(&old->alpha), reverse_rows(&old->alpha_width);
+            assert_int_equal(svdgp_posterior_complete((svdgp_posterior *)p, &e), ANYGP_OK);
+            assert_true(report.moved > 0.01);
+            check_close(report.moved, svdgp_kl(&((svdgp_posterior *)q)->s, old, 0), 1e-8);
+            p->ops->free(p);
+            p = q;
+        }
+        assert_true(fabs(svdgp_kl(&((svdgp_posterior *)p)->s, &((svdgp_posterior *)p)->s, 0)) < 1e-9);
+        p->ops->free(p);
+        run_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -507,14 +665,20 @@ int main(void)
         cmocka_unit_test(dual_steps_end_where_the_bounds_gradient_in_a_vanishes),
         cmocka_unit_test(gradients_in_dual_equal_central_differences_of_the_bound),
         cmocka_unit_test(with_all_rows_as_bases_the_posterior_is_exact),
+        cmocka_unit_test(a_smooth_kernels_covariance_is_as_exact_as_the_jitter),
+        cmocka_unit_test(jitter_grows_until_there_is_a_factor_and_is_told),
+        cmocka_unit_test(a_covariance_step_that_is_not_finite_leaves_B_as_it_is),
         cmocka_unit_test(learning_raises_the_bound),
         cmocka_unit_test(the_same_seed_gives_the_same_bits_and_a_restored_run_goes_on),
         cmocka_unit_test(sga_chooses_its_first_rate),
+        cmocka_unit_test(sga_asks_whether_its_trials_should_end),
+        cmocka_unit_test(bases_are_no_more_than_rows),
         cmocka_unit_test(joint_agrees_with_marginals_and_the_file_with_both),
         cmocka_unit_test(many_rows_are_predicted_as_each_of_them_alone),
         cmocka_unit_test(held_out_score_is_the_mean_expected_log_likelihood),
         cmocka_unit_test(update_of_an_exact_posterior_is_exact_in_the_mean),
         cmocka_unit_test(update_maximises_the_new_rows_bound_under_theorem_1),
+        cmocka_unit_test(updates_tell_how_far_they_went_and_add_beta_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,44 @@
+# The decoupled model: data that make its covariance singular, new rows, bases and time that are kept, what is told.
+. "$(dirname "$0")/lib.sh"
+awk 'BEGIN {
+    srand(5); print "a,b,y" >"smooth.csv"; print "a,b,y" >"twice.csv"; print "a,b,y" >"constant.csv"; print "a,count" >"count.csv"
+    for (i = 0; i < 300; i++) {
+        a = rand(); b = rand(); y = sin(6 * a) + 0.03 * (rand() + rand() + rand() - 1.5)
+        print a "," b "," y >"smooth.csv"; print "2,-1," y >"constant.csv"; print a "," int(3 * (1 + sin(5 * a)) * rand() + 0.5) >"count.csv"
+        if (i < 50) for (k = 0; k < 4; k++) print a "," b "," y + 0.01 * k >"twice.csv"
+    }
+}'
+both() { "$@" --model svdgp && "$@" --model svdgp-sga --step 0.02; }
+quietly() { "$ANYGP" "$@" >"$said/out" 2>"$said/err" </dev/null || { cat "$said/err"; return 1; }; }
+score() { anygp eval "$1" "$2" --json | json_number "$3"; } # MODEL DATA NAME
+at_most() { awk -v x="$1" -v y="$2" 'BEGIN { if (x == "" || !(x + 0 <= y)) { print x " is above " y; exit 1 } }'; }
+
+smooth_data_fit_without_an_option() { quietly fit smooth.csv -o m.agp --model svdgp && at_most "$(score m.agp smooth.csv rmse)" 0.02; }
+one_smooth_input_fits() {
+    anygp simulate --inputs 1 --rows 200 --kernel 'rbf(lengthscale=0.3)' --noise 0.01 --seed 3 -o t.csv 2>"$said/err" || { cat "$said/err"; return 1; }
+    both fits t.csv --iters 60 --kernel rbf
+}
+rows_that_coincide_fit() { both fits twice.csv --iters 60; }
+constant_inputs_fit() { both fits constant.csv --iters 60; }
+linear_kernels_fit() { both fits smooth.csv --iters 60 --kernel linear; }
+counts_fit() { both fits count.csv --iters 60 --likelihood poisson; }
+
+takes_new_rows() { # OPTIONS...
+    head -n 201 smooth.csv >some.csv && (head -n 1 smooth.csv && sed '1,201d' smooth.csv) >more.csv
+    quietly fit some.csv -o u.agp --iters 100 --inducing 200/60 "$@" && local before && before=$(score u.agp more.csv rmse) &&
+        quietly update u.agp more.csv && at_most "$(score u.agp more.csv rmse)" "$before" && anygp predict u.agp more.csv >p.csv && finite p.csv && grep -q 'moved the process by [0-9.]* nats' "$said/err" || return 1
+    anygp info u.agp | grep -q 'svdgp.*, 360 inducing inputs' && quietly update u.agp some.csv && anygp info u.agp | grep -q 'svdgp.*, 560 inducing inputs' || { anygp info u.agp; return 1; }
+}
+smooth_models_take_new_rows() { both takes_new_rows && both takes_new_rows --kernel rbf; }
+
+the_mean_has_the_bases_asked_for() { quietly fit smooth.csv -o m.agp --model svdgp --inducing 200/20 --iters 20 && anygp info m.agp | grep -qF 'svdgp, 200 inducing inputs'; }
+
+check the_mean_has_the_bases_asked_for
+check smooth_data_fit_without_an_option
+check one_smooth_input_fits
+check rows_that_coincide_fit
+check constant_inputs_fit
+check linear_kernels_fit
+check counts_fit
+check smooth_models_take_new_rows
+finish

@@ -237,6 +237,119 @@ static void robustmax_is_the_share_of_the_largest(void **state)
     for_all(check_robustmax);
 }
 
+/* ------------------------------------------------------------------------- robustmax, any widths */
+
+enum { WIDTH_CLASSES = 5, WIDTH_BREAKS = 9 };
+
+/* Means and sds of C latents, of which the first is to win. */
+typedef struct width_case {
+    int64_t C;
+    double x[2 * WIDTH_CLASSES]; /* means, then variances */
+} width_case;
+
+static double width_integrand(const width_case *r, double f)
+{
+    const double *mu = r->x, *var = r->x + WIDTH_CLASSES;
+    double p = exp(-0.5 * (f - mu[0]) * (f - mu[0]) / var[0]) / sqrt(2 * 3.14159265358979323846 * var[0]);
+    for (int64_t c = 1; c < r->C; c++) p *= 0.5 * erfc((mu[c] - f) / sqrt(2 * var[c]));
+    return p;
+}
+
+/* Adaptive Simpson's rule, given the integrand at the ends and in the middle. */
+static double adaptive(const width_case *r, double a, double b, const double at[3], double tolerance, int depth)
+{
+    double m = 0.5 * (a + b), whole = (b - a) / 6 * (at[0] + 4 * at[1] + at[2]);
+    double left[3] = {at[0], width_integrand(r, 0.5 * (a + m)), at[1]};
+    double right[3] = {at[1], width_integrand(r, 0.5 * (m + b)), at[2]};
+    double halves = (b - a) / 12 * (left[0] + 4 * left[1] + 2 * at[1] + 4 * right[1] + right[2]);
+    if (depth == 0 || fabs(halves - whole) < 15 * tolerance) return halves + (halves - whole) / 15;
+    return adaptive(r, a, m, left, tolerance / 2, depth - 1) + adaptive(r, m, b, right, tolerance / 2, depth - 1);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Over the pieces between -8 .. 8 sd of every latent. */
+static double width_share(void *ctx, const double *x)
+{
+    width_case r = *(const width_case *)ctx;
+    double breaks[WIDTH_CLASSES * WIDTH_BREAKS], sum = 0;
+    int64_t n = r.C * WIDTH_BREAKS;
+    memcpy(r.x, x, sizeof r.x);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t c = i / WIDTH_BREAKS, k = i % WIDTH_BREAKS - WIDTH_BREAKS / 2;
+        breaks[i] = x[c] + 2 * (double)k * sqrt(x[WIDTH_CLASSES + c]);
+    }
+    qsort(breaks, (size_t)n, sizeof *breaks, by_value);
+    for (int64_t i = 0; i + 1 < n; i++) {
+        double a = breaks[i], b = breaks[i + 1], m = 0.5 * (a + b);
+        double at[3] = {width_integrand(&r, a), width_integrand(&r, m), width_integrand(&r, b)};
+        sum += adaptive(&r, a, b, at, 1e-13, 30);
+    }
+    return sum;
+}
+
+static double width_slope(width_case *r, int64_t k, double h)
+{
+    double near = central_difference(width_share, r, r->x, k, h);
+    return (4 * near - central_difference(width_share, r, r->x, k, 2 * h)) / 3;
+}
+
+static void check_widths(width_case *r, const likelihood *l)
+{
+    double y = 0, one = 1, dmu[WIDTH_CLASSES], dvar[WIDTH_CLASSES], dparam = 0, out, all[WIDTH_CLASSES];
+    const double *mu = r->x, *var = r->x + WIDTH_CLASSES;
+    double eps = l->value[0], odds = log((1 - eps) / (eps / (double)(r->C - 1))), P = width_share(r, r->x);
+    random_stream none = {0};
+    l->ops->expect(l, 1, &y, &one, mu, var, 1, none, 0, dmu, dvar, &dparam);
+    check_close((1 / eps - dparam) * eps * (1 - eps), P, 1e-8); /* dparam = (1 - P)/eps - P/(1 - eps) */
+    for (int64_t k = 0; k < r->C; k++) {
+        double sd = sqrt(var[k]);
+        check_close(dmu[k] / odds * sd, width_slope(r, k, 3e-3 * sd) * sd, 1e-6);
+        check_close(dvar[k] / odds * var[k], width_slope(r, WIDTH_CLASSES + k, 3e-3 * var[k]) * var[k], 1e-6);
+    }
+    l->ops->log_predictive(l, 1, &y, mu, var, 1, &out);
+    l->ops->probabilities(l, 1, mu, var, 1, all, 1);
+    check_close(exp(out), P * (1 - eps) + (1 - P) * eps / (double)(r->C - 1), 1e-8);
+    check_close(all[0], exp(out), 1e-8);
+}
+
+static void robustmax_resolves_rivals_of_any_width(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 120; i++) {
+        random_stream s = {.seed = 7, .use = RANDOM_TEST, .sub = i};
+        width_case r = {.C = 2 + (int64_t)(i % (WIDTH_CLASSES - 1))};
+        like_case c = {.text = "robustmax(epsilon=0.01)", .classes = r.C};
+        likelihood l;
+        open_case(&c, &l);
+        for (int64_t k = 0; k < r.C; k++) {
+            r.x[k] = random_normal(s, (uint64_t)(2 * k)) * (i % 3 ? 1 : 0.05);
+            r.x[WIDTH_CLASSES + k] = pow(10, -4 + 6 * random_uniform(s, (uint64_t)(2 * k + 1)));
+        }
+        check_widths(&r, &l);
+    }
+}
+
+/* Many alike: none is likelier than another. */
+static void robustmax_of_equals_is_one_over_their_number(void **state)
+{
+    enum { MANY = 500 };
+    double mu[MANY], var[MANY], P[MANY], out, y = 3;
+    like_case c = {.text = "robustmax(epsilon=0.01)", .classes = MANY};
+    likelihood l;
+    (void)state;
+    open_case(&c, &l);
+    for (int i = 0; i < MANY; i++) mu[i] = 0.2, var[i] = 0.49;
+    l.ops->log_predictive(&l, 1, &y, mu, var, 1, &out);
+    l.ops->probabilities(&l, 1, mu, var, 1, P, 1);
+    check_close(exp(out) * MANY, 1, 1e-7);
+    check_close(P[3] * MANY, 1, 1e-12);
+}
+
 static double log_predictive(const row_case *r, double y)
 {
     double out, Y[2] = {y, r->y[1]};
@@ -701,6 +814,8 @@ int main(void)
         cmocka_unit_test(expectations_and_derivatives_are_those_of_the_density),
         cmocka_unit_test(log_predictive_is_the_integral_of_the_density),
         cmocka_unit_test(robustmax_is_the_share_of_the_largest),
+        cmocka_unit_test(robustmax_resolves_rivals_of_any_width),
+        cmocka_unit_test(robustmax_of_equals_is_one_over_their_number),
         cmocka_unit_test(probabilities_are_the_predictive_and_add_to_one),
         cmocka_unit_test(moments_are_sums_over_the_predictive),
         cmocka_unit_test(cdf_is_the_sum_of_the_predictive),

@@ -754,6 +754,52 @@ static void heteroscedastic_starts_with_a_tenth_of_the_variance(void **state)
 }
 
 /* At a dispersion near 0, both are counts at the same rate; large counts take the sums' other road. */
+/* The gamma function's differences at degrees of freedom that they cancel at, on either side of where a series takes over. */
+static void studentt_tends_to_the_gaussian(void **state)
+{
+    static const double df[] = {1e9, 1e12, 1e15, 1e18, 1e60};
+    static const double y[] = {0.4, -2.5, 3};
+    (void)state;
+    for (size_t i = 0; i < sizeof df / sizeof *df; i++)
+        for (size_t k = 0; k < sizeof y / sizeof *y; k++) {
+            row_case t, g;
+            make_row(&(like_case){"studentt(scale=0.5)", 0, false, 1, {y[k]}}, 0, 0, &t);
+            make_row(&(like_case){"gaussian(noise=0.25)", 0, false, 1, {y[k]}}, 0, 0, &g);
+            t.l.value[1] = df[i];
+            expectations a = expect_row(&t), b = expect_row(&g);
+            check_close(a.value, b.value, 1e-7);
+            check_close(a.dmu[0], b.dmu[0], 1e-7);
+            check_close(a.dvar[0], b.dvar[0], 1e-7);
+            check_close(a.dparam[0], b.dparam[0] * 2 * 0.5, 1e-6); /* noise = scale^2 */
+            check_close(log_predictive(&t, y[k]), log_predictive(&g, y[k]), 1e-7);
+            for (double p = 0.025; p < 1; p += 0.475) {
+                double q, r;
+                likelihood_quantiles(&t.l, 1, p, NULL, t.mu, t.var, 1, &q);
+                likelihood_quantiles(&g.l, 1, p, NULL, g.mu, g.var, 1, &r);
+                check_close(q, r, 1e-7);
+            }
+        }
+}
+
+/* Either side of the place where a series takes over from the difference. */
+static void studentt_is_smooth_in_its_degrees_of_freedom(void **state)
+{
+    (void)state;
+    for (double df = 59.9; df < 60.2; df += 0.2) {
+        row_case r;
+        make_row(&(like_case){"studentt(scale=0.5)", 0, false, 1, {0.9}}, 0, 0, &r);
+        r.l.value[1] = df;
+        double truth = lgamma(0.5 * (df + 1)) - lgamma(0.5 * df) - 0.5 * log(3.14159265358979323846 * df) - log(0.5);
+        check_close(r.l.ops->density(&r.l, &(double){0}, &(double){0}), truth, 1e-13);
+        expectations e = expect_row(&r);
+        double h = 1e-3;
+        r.l.value[1] = df + h;
+        double up = expect_row(&r).value;
+        r.l.value[1] = df - h;
+        check_close(e.dparam[1], (up - expect_row(&r).value) / (2 * h), 1e-10);
+    }
+}
+
 static void negbin_tends_to_poisson(void **state)
 {
     static const double Y[] = {0, 3, 500};
@@ -830,6 +876,8 @@ int main(void)
         cmocka_unit_test(ordinal_starts_at_the_frequencies),
         cmocka_unit_test(ordinal_takes_as_many_increments_as_classes_allow),
         cmocka_unit_test(heteroscedastic_starts_with_a_tenth_of_the_variance),
+        cmocka_unit_test(studentt_tends_to_the_gaussian),
+        cmocka_unit_test(studentt_is_smooth_in_its_degrees_of_freedom),
         cmocka_unit_test(negbin_tends_to_poisson),
         cmocka_unit_test(logit_of_a_surprise_is_its_tail),
         cmocka_unit_test(softmax_does_not_depend_on_the_cut),

@@ -13,7 +13,7 @@
 #include "model/svgp_transport.h"
 
 enum { TRIALS = 6 };
-static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5, FAR = 0.03;
+static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5;
 
 /* What tells the models apart. */
 static const char orthogonal = 1, transported = 2;
@@ -30,8 +30,7 @@ typedef struct svgp_state {
     double *old_L, *old_Z; /* ivsgpr: before the step; else NULL */
     adam adam_a;           /* odvgp: of a */
     double *ga;
-    double *kept; /* q before the step: natural parameters of all, then the means */
-    int64_t kept_size;
+    double *kept;    /* q before the step */
     double *numbers; /* of a checkpoint: Adam's t, jitter */
 } svgp_state;
 
@@ -80,9 +79,7 @@ static anygp_status allocate(svgp_state *q, const hyper *h, anygp_error *e)
     q->gp = mem_alloc(hyper_size(h), sizeof(double));
     q->numbers = mem_zeroed(NUMBERS, sizeof(double));
     q->ga = mem_alloc(q->s.O * q->s.C, sizeof(double));
-    q->kept_size = q->s.Mt * q->s.C;
-    for (int64_t i = 0; i < q->s.C * q->s.K; i++) q->kept_size += q->s.q[i].M * (q->s.q[i].M + 1);
-    if (!q->s.gaussian) q->kept = mem_alloc(q->kept_size, sizeof(double));
+    if (!q->s.gaussian) q->kept = mem_alloc(svgp_kept_size(&q->s), sizeof(double));
     if (q->stat && q->u && q->gu && q->before && q->gp && q->ga && q->numbers && (q->kept || q->s.gaussian)) {
         TRY(adam_init(&q->adam_a, q->s.O * q->s.C, e));
         return adam_init(&q->adam, h->free, e);
@@ -203,40 +200,6 @@ static void remember(svgp_state *q, const hyper *h)
 
 /* ------------------------------------------------------------------------- steps that are not exact */
 
-static void keep_q(svgp_state *q)
-{
-    double *to = q->kept;
-    for (int64_t i = 0; i < q->s.C * q->s.K; i++) {
-        const svgp_q *one = &q->s.q[i];
-        memcpy(to, one->Lambda, (size_t)(one->M * one->M) * sizeof(double));
-        memcpy(to + one->M * one->M, one->theta, (size_t)one->M * sizeof(double));
-        to += one->M * (one->M + 1);
-    }
-    memcpy(to, q->s.m, (size_t)(q->s.Mt * q->s.C) * sizeof(double));
-}
-
-static void take_back(svgp_state *q)
-{
-    const double *from = q->kept;
-    for (int64_t i = 0; i < q->s.C * q->s.K; i++) {
-        svgp_q *one = &q->s.q[i];
-        svgp_q_set(&q->s, one, from, from + one->M * one->M);
-        from += one->M * (one->M + 1);
-    }
-}
-
-/* Whether the means have moved far, in whitened units: then the step is looked at. */
-static bool far_moved(const svgp_state *q)
-{
-    const double *before = q->kept + q->kept_size - q->s.Mt * q->s.C;
-    double change = 0, size = 0;
-    for (int64_t i = 0; i < q->s.Mt * q->s.C; i++) {
-        change += pow(q->s.m[i] - before[i], 2);
-        size += before[i] * before[i];
-    }
-    return change > FAR * FAR * (1 + size);
-}
-
 /* The bound on the sample at the new q. */
 static anygp_status value_after(svgp_state *q, const step_context *c, double *value, anygp_error *e)
 {
@@ -259,15 +222,15 @@ static anygp_status value_after(svgp_state *q, const step_context *c, double *va
 static anygp_status move_q(svgp_state *q, const step_context *c, const svgp_stat *stat, double before, anygp_error *e)
 {
     double rho = c->rho, after;
-    if (!q->s.gaussian) keep_q(q);
+    if (!q->s.gaussian) svgp_keep(&q->s, q->kept);
     for (int k = 0;; k++, rho *= 0.25) {
         if (!svgp_move(&q->s, stat, rho))
             return fail_with(e, ANYGP_ERR_NUMERIC,
                              "a step of any size leads to a precision that is not positive definite");
-        if (q->s.gaussian || !far_moved(q)) return ANYGP_OK;
+        if (q->s.gaussian || !svgp_far_moved(&q->s, q->kept)) return ANYGP_OK;
         TRY(value_after(q, c, &after, e));
         if (after >= before) return ANYGP_OK;
-        take_back(q);
+        svgp_take_back(&q->s, q->kept);
         if (k == TRIALS) return ANYGP_OK;
     }
 }
@@ -278,11 +241,11 @@ static anygp_status carry_q(svgp_state *q, const step_context *c, double before,
 {
     double after;
     if (!q->old_L) return ANYGP_OK;
-    if (q->kept) keep_q(q);
+    if (q->kept) svgp_keep(&q->s, q->kept);
     if (!svgp_transport(&q->s, q->old_Z, q->old_L)) return fail_memory(e, "the step", 0);
     if (!q->kept) return ANYGP_OK;
     TRY(value_after(q, c, &after, e));
-    if (!(after >= before)) take_back(q);
+    if (!(after >= before)) svgp_take_back(&q->s, q->kept);
     return ANYGP_OK;
 }
 

@@ -753,8 +753,7 @@ static void heteroscedastic_starts_with_a_tenth_of_the_variance(void **state)
     check_close(l.value[0], log(0.1 * 26.0 / 3), 1e-14);
 }
 
-/* At a dispersion near 0, both are counts at the same rate; large counts take the sums' other road. */
-/* The gamma function's differences at degrees of freedom that they cancel at, on either side of where a series takes over. */
+/* At degrees of freedom where differences of the gamma function cancel. */
 static void studentt_tends_to_the_gaussian(void **state)
 {
     static const double df[] = {1e9, 1e12, 1e15, 1e18, 1e60};
@@ -800,6 +799,7 @@ static void studentt_is_smooth_in_its_degrees_of_freedom(void **state)
     }
 }
 
+/* At a dispersion near 0, both are counts at the same rate; large counts take the sums' other road. */
 static void negbin_tends_to_poisson(void **state)
 {
     static const double Y[] = {0, 3, 500};

@@ -13,7 +13,7 @@
 #include "model/svgp_transport.h"
 
 enum { TRIALS = 6 };
-static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5;
+static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5, STRETCH = 10;
 
 /* What tells the models apart. */
 static const char orthogonal = 1, transported = 2;
@@ -217,16 +217,23 @@ static anygp_status value_after(svgp_state *q, const step_context *c, double *va
     return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
 }
 
+/* q as it was before a step that cannot be taken. */
+static anygp_status stays(svgp_state *q, const step_context *c, anygp_error *e)
+{
+    if (q->kept) svgp_take_back(&q->s, q->kept);
+    if (c->t > 0) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_NUMERIC, "a step of any size leads to a precision that is not positive definite");
+}
+
 /* The natural step of a likelihood that is not quadratic can lead too far: where it leads far at all and the sample's bound
-   falls, it is taken back and tried at a quarter, and in the end left out. */
+   falls, it is taken back and tried at a quarter, and in the end left out.  So is one that no size makes a distribution, but
+   for the first. */
 static anygp_status move_q(svgp_state *q, const step_context *c, const svgp_stat *stat, double before, anygp_error *e)
 {
     double rho = c->rho, after;
     if (!q->s.gaussian) svgp_keep(&q->s, q->kept);
     for (int k = 0;; k++, rho *= 0.25) {
-        if (!svgp_move(&q->s, stat, rho))
-            return fail_with(e, ANYGP_ERR_NUMERIC,
-                             "a step of any size leads to a precision that is not positive definite");
+        if (!svgp_move(&q->s, stat, rho)) return stays(q, c, e);
         if (q->s.gaussian || !svgp_far_moved(&q->s, q->kept)) return ANYGP_OK;
         TRY(value_after(q, c, &after, e));
         if (after >= before) return ANYGP_OK;
@@ -251,6 +258,31 @@ static anygp_status carry_q(svgp_state *q, const step_context *c, double before,
 
 /* ----------------------------------------------------------------------------- hyperparameters */
 
+/* Whether the function lies so far out, in units of its prior, that another kernel at the same v may be a function that has
+   nothing to do with the data: weights and counts in the millions do that. */
+static bool daring(const svgp_state *q)
+{
+    int64_t n = q->s.Mt * q->s.C;
+    return !q->s.gaussian && la_dot(n, q->s.m, q->s.m) > STRETCH * STRETCH * (double)n;
+}
+
+/* A step of the hyperparameters after which the sample's bound is below that before all of the step is made smaller, and in
+   the end left out. */
+static anygp_status look_at_hyper(svgp_state *q, hyper *h, const step_context *c, double before, anygp_error *e)
+{
+    double after;
+    for (int k = 0; k <= TRIALS; k++) {
+        TRY(value_after(q, c, &after, e));
+        if (after >= before) return ANYGP_OK;
+        for (int64_t i = 0; i < h->free; i++)
+            q->u[i] = k == TRIALS ? q->before[i] : q->before[i] + 0.25 * (q->u[i] - q->before[i]);
+        hyper_unpack(h, q->u);
+        q->prepared = false;
+        TRY(prepare(q, h, e));
+    }
+    return ANYGP_OK;
+}
+
 /* A place where K_uu has no factor is not gone to.  Over ranks all go where rank 0 goes. */
 static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now, double value, anygp_error *e)
 {
@@ -265,7 +297,10 @@ static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now,
     remember(q, h);
     hyper_unpack(h, q->u);
     q->prepared = false;
-    if (!ANYGP_FAILED(prepare(q, h, e))) return carry_q(q, now, value, e);
+    if (!ANYGP_FAILED(prepare(q, h, e))) {
+        TRY(carry_q(q, now, value, e));
+        return daring(q) ? look_at_hyper(q, h, now, value, e) : ANYGP_OK;
+    }
     memcpy(q->u, q->before, bytes);
     hyper_unpack(h, q->u);
     return prepare(q, h, e);

@@ -119,7 +119,7 @@ anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_da
     if (settings_given(s, SET_MEMORY)) o.memory = settings_number(s, SET_MEMORY);
     int former = threads_begin(s);
     anygp_status status = wants_blocks(s) && rows_can_stay(path) ? leave_in_file(path, &o, s, d, e) : ANYGP_OK;
-    if (!ANYGP_FAILED(status) && !d->file) status = table_read(path, &o, &d->table, e);
+    if (!ANYGP_FAILED(status) && !d->file) status = gp_read_table(path, &o, s, &d->table, e);
     threads_end(former, status);
     if (ANYGP_FAILED(status))
         anygp_data_free(d);

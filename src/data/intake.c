@@ -24,13 +24,20 @@ static int64_t large_target(const double *row, const target_columns *y)
     return -1;
 }
 
+const char *intake_exposure(double x)
+{
+    if (isnan(x)) return "is missing";
+    if (!(x > 0)) return "is not above 0";
+    return x < EXPOSURE_LEAST || x > EXPOSURE_LARGEST ? "is outside 1e-100 to 1e100" : NULL;
+}
+
 row_use intake_row(const double *row, const target_columns *y)
 {
     double w = intake_weight(row, y->weights);
     if (!(w >= 0 && w <= 1e15)) return ROW_BAD_WEIGHT;
     if (w == 0) return ROW_NO_WEIGHT;
     if (some_missing(row, y)) return ROW_NO_TARGET;
-    if (y->exposure >= 0 && !(row[y->exposure] > 0 && isfinite(row[y->exposure]))) return ROW_BAD_EXPOSURE;
+    if (y->exposure >= 0 && intake_exposure(row[y->exposure])) return ROW_BAD_EXPOSURE;
     return large_target(row, y) >= 0 ? ROW_LARGE_TARGET : ROW_USED;
 }
 
@@ -66,9 +73,9 @@ anygp_status intake_check(row_use use, const double *row, const target_columns *
         return fail_with(e, ANYGP_ERR_DATA, "row %lld: the target %g is too large (over %g); rescale the target column",
                          (long long)number + 1, row[large_target(row, y)], TARGET_LARGEST);
     if (use == ROW_BAD_EXPOSURE)
-        return fail_with(e, ANYGP_ERR_DATA,
-                         "row %lld, column %s: the exposure %g is not a number above 0; correct it, or drop the row",
-                         (long long)number + 1, label_of(columns, y->exposure, label), row[y->exposure]);
+        return fail_with(e, ANYGP_ERR_DATA, "row %lld, column %s: the exposure %s; correct it, or drop the row",
+                         (long long)number + 1, label_of(columns, y->exposure, label),
+                         intake_exposure(row[y->exposure]));
     return ANYGP_OK;
 }
 

@@ -23,6 +23,13 @@ typedef enum row_use {
     ROW_BAD_EXPOSURE
 } row_use;
 
+/* Rates are exponentials of what is learned: a unit beyond these leaves them no room. */
+#define EXPOSURE_LEAST 1e-100
+#define EXPOSURE_LARGEST 1e100
+
+/* What is wrong with an exposure, to be said behind its name; NULL: nothing. */
+const char *intake_exposure(double x);
+
 static inline double intake_weight(const double *row, int64_t weights) { return weights < 0 ? 1 : row[weights]; }
 row_use intake_row(const double *row, const target_columns *y);
 /* An error for rows that are neither used nor left out, and for targets that are objected to; `number` from 0. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/intake.h"
 #include "gp/gp.h"
 
 struct binding {
@@ -50,7 +51,8 @@ static int forced_kind(const void *ctx, const char *name, int64_t j)
         bool same = name && c->name ? !strcmp(name, c->name) : c->number == j;
         if (same) return c->text ? COLUMN_TEXT : COLUMN_NUMBER;
     }
-    bool labels = s->class_text && name && s->target && !strcmp(name, s->target);
+    bool last = j == s->target_number && j == s->columns - 1; /* behind the inputs, where there are no names */
+    bool labels = s->class_text && (name && s->target ? !strcmp(name, s->target) : !name && last);
     return labels ? COLUMN_TEXT : -1;
 }
 
@@ -245,9 +247,10 @@ anygp_status binding_exposure(binding *b, int64_t n, const double *cells, int64_
     if (j < 0) note_unexposed(b, s);
     for (int64_t i = 0; i < n; i++) {
         exposure[i] = j < 0 ? 1 : cells[i * wide + j];
-        if (!(exposure[i] > 0 && isfinite(exposure[i])))
-            return fail_with(e, ANYGP_ERR_DATA, "row %lld: the exposure is %s; it must be a number above 0",
-                             (long long)(first_row + i) + 1, isnan(exposure[i]) ? "missing" : "not positive");
+        const char *wrong = intake_exposure(exposure[i]);
+        if (wrong)
+            return fail_with(e, ANYGP_ERR_DATA, "row %lld: the exposure %s; correct it, or drop the row",
+                             (long long)(first_row + i) + 1, wrong);
     }
     return ANYGP_OK;
 }

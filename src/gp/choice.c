@@ -47,8 +47,8 @@ static anygp_status unknown_model(const char *name, anygp_error *e)
         strcat(list, ", ");
     }
     return fail_with(e, ANYGP_ERR_ARGUMENT,
-                     "model: there is no model '%.80s'%s%s%s; the models are %spep(alpha=...), combine(...) and auto",
-                     name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "", list);
+                     "model: there is no model '%.80s'%s%s%s models are %spep(alpha=...), combine(...) and auto", name,
+                     near ? ", did you mean '" : "", near ? near : "", near ? "'? The" : "; the", list);
 }
 
 static anygp_status no_anytime(const char *name, anygp_error *e)
@@ -122,6 +122,7 @@ static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_err
     do {
         char *end;
         double M = strtod(at, &end);
+        c->added = c->added || *end == '+', c->divided = c->divided || *end == '/';
         bool more = *end == '+' || *end == '/', may_be_none = at > text && at[-1] == '/' && !more;
         if (end == at || (*end && !more) || !(M >= (may_be_none ? 0 : 1)) || M > 1e9 || M != floor(M) ||
             c->set_count == MODEL_SETS_MOST)
@@ -143,9 +144,25 @@ static anygp_status check_sets(const model_choice *c, anygp_error *e)
                          c->model->name);
     if (c->grow && c->anytime)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: auto is not for the anytime variants; give a number");
-    if (c->set_count <= 1 || c->model->sets) return ANYGP_OK;
+    if (c->set_count <= 1) return ANYGP_OK;
+    if (c->model->decoupled && (c->added || c->set_count > 2))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "inducing: %s takes M/M2, bases of the mean and inducing inputs of the covariance, such as "
+                         "4096/128",
+                         c->model->name);
+    if (c->model->sets && !c->model->decoupled && c->divided)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: %s takes M+M2, sets of inducing inputs, such as 512+512",
+                         c->model->name);
+    if (c->model->sets) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: %s has one set of inducing inputs; solve and odvgp take M+M2",
                      c->model->name);
+}
+
+static anygp_status check_exposure(const settings *s, const likelihood *l, anygp_error *e)
+{
+    if (!settings_given(s, SET_EXPOSURE) || l->ops->exposure) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "exposure: %s takes no exposure; only counts do, poisson and negbin",
+                     l->ops->name);
 }
 
 static anygp_status check_likelihood(const model_choice *c, anygp_error *e)
@@ -164,6 +181,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     TRY(check_fix(fix, e));
     TRY(parse_inducing(s, c, e));
     TRY(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &c->like, e));
+    TRY(check_exposure(s, &c->like, e));
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
     c->fix_inducing = fixes_all || has_item(fix, "inducing");
@@ -179,16 +197,16 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
 }
 
 /* Settings that say something of some models only. */
-typedef enum setting_scope { OF_STEPS, OF_ANYTIME, OF_INDUCING, OF_PARTITIONS, OF_BATCHES } setting_scope;
+typedef enum setting_scope { OF_STEPS, OF_ANYTIME, OF_INDUCING, OF_PARTITIONS, OF_BATCHES, OF_SUBSETS } setting_scope;
 
 static const struct {
     setting_id id;
     setting_scope scope;
-} scoped[] = {{SET_SAMPLE, OF_ANYTIME},      {SET_REPLACE, OF_STEPS},   {SET_LEARN, OF_ANYTIME},
-              {SET_OPTIMIZER, OF_ANYTIME},   {SET_RHO, OF_STEPS},       {SET_TAU, OF_ANYTIME},
-              {SET_KAPPA, OF_ANYTIME},       {SET_STEP, OF_STEPS},      {SET_INDUCING_FROM, OF_INDUCING},
-              {SET_BATCH, OF_BATCHES},       {SET_BLOCKS, OF_INDUCING}, {SET_BLOCKS_FROM, OF_INDUCING},
-              {SET_PARTITION, OF_PARTITIONS}};
+} scoped[] = {{SET_SAMPLE, OF_ANYTIME},       {SET_REPLACE, OF_STEPS},   {SET_LEARN, OF_ANYTIME},
+              {SET_OPTIMIZER, OF_ANYTIME},    {SET_RHO, OF_STEPS},       {SET_TAU, OF_ANYTIME},
+              {SET_KAPPA, OF_ANYTIME},        {SET_STEP, OF_STEPS},      {SET_INDUCING_FROM, OF_INDUCING},
+              {SET_BATCH, OF_BATCHES},        {SET_BLOCKS, OF_INDUCING}, {SET_BLOCKS_FROM, OF_INDUCING},
+              {SET_PARTITION, OF_PARTITIONS}, {SET_INDUCING, OF_SUBSETS}};
 
 void choice_note_unused(const model_choice *c, const settings *s)
 {
@@ -198,11 +216,14 @@ void choice_note_unused(const model_choice *c, const settings *s)
                     : scoped[i].scope == OF_ANYTIME  ? c->anytime || (c->collapsed && scoped[i].id == SET_LEARN)
                     : scoped[i].scope == OF_BATCHES  ? m->steps != NULL
                     : scoped[i].scope == OF_INDUCING ? m->inducing
+                    : scoped[i].scope == OF_SUBSETS  ? m->subset > 0 || c->grow
                                                      : m->partition;
         if (!used && settings_changed(s, scoped[i].id))
             settings_log(s, ANYGP_NOTE, "--%s says nothing to the model %s%s", setting_at(scoped[i].id)->name, m->name,
                          scoped[i].scope <= OF_ANYTIME && m->anytime ? "; with a + behind its name it would" : "");
     }
+    if (settings_changed(s, SET_NOISE) && !likelihood_is_gaussian(&c->like))
+        settings_log(s, ANYGP_NOTE, "--noise says nothing to the likelihood %s", c->like.ops->name);
 }
 
 mean_kind choice_mean(const settings *s)

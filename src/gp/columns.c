@@ -76,6 +76,44 @@ anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c,
     return mark_exposure(c, e);
 }
 
+/* --------------------------------------------------------------------------------------- labels */
+
+static int text_of_targets(const void *ctx, const char *name, int64_t j)
+{
+    const fit_columns *c = ctx;
+    (void)name;
+    for (int64_t t = 0; t < c->targets; t++)
+        if (c->target[t] == j) return COLUMN_TEXT;
+    return -1;
+}
+
+/* The targets as text, whatever they look like. */
+static anygp_status read_labels(const char *path, const read_options *o, const settings *s, table **out, anygp_error *e)
+{
+    reader *r = NULL;
+    fit_columns c = {0};
+    read_options as_text = *o;
+    TRY(reader_open(path, o, &r, e));
+    table head = {.cols = reader_columns(r), .columns = (column *)reader_column(r, 0), .target = reader_target(r)};
+    anygp_status status = fit_columns_find(&head, s, &c, e);
+    as_text.kind = text_of_targets, as_text.kind_ctx = &c;
+    if (!ANYGP_FAILED(status)) status = table_read(path, &as_text, out, e);
+    fit_columns_clear(&c);
+    reader_close(r);
+    return status;
+}
+
+/* Labels 2, 10 and x are no damaged numbers but texts.  What the first rows cannot tell, a second reading does, unless the
+   rows come from standard input. */
+anygp_status gp_read_table(const char *path, const read_options *o, const settings *s, table **out, anygp_error *e)
+{
+    likelihood l;
+    anygp_status status = table_read(path, o, out, e);
+    if (status != ANYGP_ERR_DATA || !strcmp(path, "-")) return status;
+    bool known = !ANYGP_FAILED(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &l, NULL));
+    return known && l.ops->target == TARGET_CLASS ? read_labels(path, o, s, out, e) : status;
+}
+
 const char *fit_objection(const void *like, double y) { return likelihood_objection(like, y); }
 
 target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t count, const likelihood *l)

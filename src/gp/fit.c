@@ -34,6 +34,13 @@ void gp_set_free(gp_set *m)
 
 /* ---------------------------------------------------------------------- what both ways share */
 
+void note_left_out(const settings *s, int64_t rows, const char *which)
+{
+    if (rows > 0)
+        settings_log(s, ANYGP_NOTE, "%lld row%s %s %s left out", (long long)rows, rows == 1 ? "" : "s", which,
+                     rows == 1 ? "was" : "were");
+}
+
 static void note_constants(const settings *s, const schema *c)
 {
     char label[96], list[256] = "";
@@ -55,8 +62,8 @@ static void note_constants(const settings *s, const schema *c)
 void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_equal)
 {
     const settings *s = f->s;
-    if (d->no_target) settings_log(s, ANYGP_NOTE, "%lld rows without a target were left out", (long long)d->no_target);
-    if (d->no_weight) settings_log(s, ANYGP_NOTE, "%lld rows of weight 0 were left out", (long long)d->no_weight);
+    note_left_out(s, d->no_target, "without a target");
+    note_left_out(s, d->no_weight, "of weight 0");
     note_constants(s, &d->schema);
     if (all_equal) settings_log(s, ANYGP_WARNING, "all targets are equal to %g; there is nothing to learn", d->y[0]);
 }

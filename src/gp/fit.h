@@ -16,6 +16,7 @@ typedef struct model_choice {
     bool not_learned;                         /* the user did not ask for it, but this model learns nothing */
     likelihood like;                          /* before the data are known */
     bool grow;                                /* --inducing auto */
+    bool added, divided;                      /* it has a +, a / */
     int64_t sets[MODEL_SETS_MOST], set_count; /* of inducing inputs, as --inducing has them; 0: not given */
 } model_choice;
 
@@ -100,6 +101,8 @@ typedef struct fit_task {
 
 /* Kernel of the settings, or the default one, over the columns of d; then data and kernel to model units. */
 anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *e);
+/* "3 rows of weight 0 were left out", if there are any. */
+void note_left_out(const settings *s, int64_t rows, const char *which);
 void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_equal);
 /* h with its defaults, and the prior mean.  Takes the kernel over.  l: of models that have one; else NULL. */
 anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, const likelihood *l, hyper *h, basis *mean,

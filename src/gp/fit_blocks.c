@@ -374,6 +374,7 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
     TRY_DONE(f->choice.grow ? grow_run(&b, e) : block_fit_train(&b, e));
     note_inducing(&b);
     note_places(&b);
+    for (int64_t t = 0; t < f->together; t++) fit_warn_of_rates(f, &b.d, g[t], t);
 done:
     kernel_free(k);
     block_fit_clear(&b);

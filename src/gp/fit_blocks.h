@@ -29,6 +29,9 @@ typedef struct block_fit {
 /* The training with b->M inducing inputs, from the values and places in b->h; posteriors and results into b->all. */
 anygp_status block_fit_train(block_fit *b, anygp_error *e);
 
+/* A warning where rates of counts came to the bounds of what can be computed; target t of those fitted together. */
+void fit_warn_of_rates(const fit_task *f, const dataset *d, const gp *g, int64_t t);
+
 /* --inducing auto: trainings with more and more inducing inputs, of which the last stays.  It stops where, of the models that
    have one, the upper bound on the log evidence is close; where twice as many gained little, of the objective a row or, of
    models that learn by steps, of the log density a held-out row; or where the budget would not suffice for twice as many. */

@@ -81,6 +81,9 @@ typedef struct gp_hooks {
 /* Each target of a run has a checkpoint of its own. */
 void gp_checkpoint_name(const char *first, int64_t target, char *path, size_t size);
 
+/* table_read for a fit with these settings: labels of a class likelihood that are not all numbers are texts. */
+anygp_status gp_read_table(const char *path, const read_options *o, const settings *s, table **out, anygp_error *e);
+
 /* hooks may be NULL. */
 anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e);
 

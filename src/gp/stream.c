@@ -118,7 +118,9 @@ static anygp_status sheet_open(const sheet *t, const settings *s, const char *ou
 typedef struct stream {
     binding *binding;
     block_file *blocks;
-    writer *writer;
+    const settings *s;
+    const char *out;
+    writer *writer; /* opened when there is something to write: a file that fails at once leaves nothing behind */
     predictor **predictor; /* targets */
     sheet sheet;
     int64_t block;
@@ -184,17 +186,17 @@ static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_
         TRY(output_block(st->predictor[k], g, &b, st->sheet.latent, st->columns, e));
         place_columns(st, n, width_of(&st->sheet, k), at);
     }
+    if (!st->writer) TRY(sheet_open(&st->sheet, st->s, st->out, &st->writer, e));
     return writer_rows(st->writer, n, st->table, e);
 }
 
 static anygp_status predict_marginals(const gp_set *m, const settings *s, const char *in, const char *out,
                                       anygp_error *e)
 {
-    stream st = {.sheet = {.m = m, .latent = settings_number(s, SET_LATENT) == 1}};
+    stream st = {.sheet = {.m = m, .latent = settings_number(s, SET_LATENT) == 1}, .s = s, .out = out};
     anygp_status status = ANYGP_OK;
     int64_t got = 0;
     TRY_DONE(stream_open(&st, m, s, in, e));
-    TRY_DONE(sheet_open(&st.sheet, s, out, &st.writer, e));
     for (;;) {
         const double *cells;
         int64_t first = binding_row_number(st.binding);

@@ -2,6 +2,7 @@
    to hold (model/sparse_update.c).  A target takes the rows that have it; the others it leaves out.  All targets are computed
    before one is replaced, so that a failure at any row leaves the model as it was. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,10 +179,10 @@ static void say(const update *u, const target_update *k)
     const settings *s = u->s;
     const update_report *r = &k->report;
     const char *name = u->m->targets > 1 ? k->g->schema.target : NULL; /* of several, the one that is meant */
-    if (k->no_target)
-        settings_log(s, ANYGP_NOTE, "%lld rows without %.80s were left out", (long long)k->no_target,
-                     name ? name : "a target");
-    if (k->no_weight) settings_log(s, ANYGP_NOTE, "%lld rows of weight 0 were left out", (long long)k->no_weight);
+    char without[96];
+    snprintf(without, sizeof without, "without %.80s", name ? name : "a target");
+    note_left_out(s, k->no_target, without);
+    note_left_out(s, k->no_weight, "of weight 0");
     if (k->used == 0) settings_log(s, ANYGP_NOTE, "%.80s has no new row and stays as it is", name ? name : "a target");
     if (r->moved > 0)
         settings_log(s, ANYGP_NOTE, "%s%.80s%sthe new rows moved the process by %.4g nats (its KL to the one before)",

@@ -6,6 +6,7 @@
 #include "base/c_locale.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "data/intake.h"
 #include "gp/fit.h"
 
 anygp_status valid_share(const settings *s, double *share, anygp_error *e)
@@ -159,7 +160,7 @@ void valid_rows_free(valid_rows *v)
 /* Rows that cannot be predicted are for the final scores to complain of. */
 static bool usable(const schema *c, const labelled_row *r)
 {
-    bool ok = isfinite(r->y) && r->weight > 0 && isfinite(r->weight) && r->exposure > 0 && isfinite(r->exposure);
+    bool ok = isfinite(r->y) && r->weight > 0 && isfinite(r->weight) && !intake_exposure(r->exposure);
     for (int64_t j = 0; j < c->inputs && ok; j++)
         ok = c->input[j].position < 0 || isfinite(r->row[j]) || (c->fill_missing && isnan(r->row[j]));
     return ok;

@@ -80,6 +80,11 @@ const char *likelihood_objection(const likelihood *l, double y)
     return NULL;
 }
 
+bool likelihood_at_bound(const likelihood *l, double mean)
+{
+    return l->ops->target == TARGET_COUNT && !(fabs(log(mean)) < EXPONENT_MOST * (1 - 1e-12));
+}
+
 /* -------------------------------------------------------------------------------------- quantiles */
 
 /* One row of likelihood_quantiles. */

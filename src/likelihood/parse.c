@@ -67,8 +67,8 @@ static anygp_status unknown_likelihood(const char *word, anygp_error *e)
     const char *near = nearest_name(word, likelihood_count(), ops_name, NULL);
     char list[256];
     list_names(list, sizeof list, likelihood_count(), ops_name, NULL);
-    return fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: there is no likelihood '%s'%s%s%s; the likelihoods are %s",
-                     word, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "", list);
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: there is no likelihood '%s'%s%s%s likelihoods are %s", word,
+                     near ? ", did you mean '" : "", near ? near : "", near ? "'? The" : "; the", list);
 }
 
 static anygp_status unknown_option(const reader *r, const char *word)
@@ -77,13 +77,14 @@ static anygp_status unknown_option(const reader *r, const char *word)
     const char *near = nearest_name(word, o->n_options, option_name, o);
     char list[256];
     list_names(list, sizeof list, o->n_options, option_name, o);
-    return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s has no option '%s'%s%s%s; it takes %s", o->name, word,
-                     near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "", list);
+    return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s has no option '%s'%s%s%s takes %s", o->name, word,
+                     near ? ", did you mean '" : "", near ? near : "", near ? "'? It" : "; it", list);
 }
 
 static anygp_status expected(const reader *r, const char *what)
 {
-    return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: expected %s at '%.40s'", what, *r->at ? r->at : "the end");
+    if (!*r->at) return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: expected %s at the end", what);
+    return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: expected %s at '%.40s'", what, r->at);
 }
 
 /* ------------------------------------------------------------------------------------------- options */

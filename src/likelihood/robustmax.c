@@ -5,10 +5,13 @@
    one integral, by quadrature.  With h_c = phi(x_c)/Phi(x_c) / sd_c and H = sum h_c:
        dP/dmu_c = -E[G h_c],   dP/dvar_c = -E[G h_c x_c] / (2 sd_c)
        dP/dmu_y = E[G H],      dP/dvar_y = E[G (H^2 - sum h_c (h_c + x_c / sd_c))] / 2
-   Where G underflows its part of P and of the derivatives is 0.  Cost: C nodes a row, C^2 nodes for the probabilities of all
-   classes. */
+   The latents' widths may differ by any factor, so the rule is composite: Gauss-Legendre on panels, each a fixed share of the
+   narrowest thing that bends there.  Rival c bends over [mu_c - BELOW sd_c, mu_c + ABOVE sd_c]: left of the largest of the left
+   ends, `from`, G is 0 in double precision, so that every rival that still matters has begun to bend there, and from there on the
+   narrowest of those that have not ended only becomes wider.  Panels hence grow to the right, and their number grows with the
+   logarithm of the ratio of widths alone.  Right of the last end G is 1, and what is left is the normal's tail.
+   Cost: C for each of 20 to 200 nodes a row, C times that for the probabilities of all classes. */
 #include "likelihood/parts.h"
-#include "likelihood/quadrature.h"
 #include "likelihood/special.h"
 
 static const likelihood_option options[] = {
@@ -33,13 +36,59 @@ static void contest_of(const likelihood *l, const double *mu, const double *var,
     }
 }
 
-/* The integrand bends where f_y meets the strongest of the others. */
-static void contest_nodes(const contest *t, int64_t y, quadrature *q)
+/* -------------------------------------------------------------------------------------------- the rule */
+
+static const double REACH = 8;   /* standard deviations of f_y; the normal beyond them is 1e-15 */
+static const double BELOW = 8;   /* sd_c below mu_c, where Phi is 1e-15 */
+static const double ABOVE = 6.5; /* sd_c above mu_c, where 1 - Phi is 4e-11 */
+static const double PANEL = 3;   /* length of a panel beside what bends in it */
+enum { HALF_LEGENDRE = 6 };
+
+/* Positive nodes on [-1, 1] and their weights; the negative ones mirror them. */
+static const struct {
+    double x, w;
+} legendre[HALF_LEGENDRE] = {{0.12523340851146891, 0.24914704581340277}, {0.36783149899818018, 0.23349253653835481},
+                             {0.58731795428661748, 0.20316742672306592}, {0.76990267419430469, 0.16007832854334622},
+                             {0.90411725637047491, 0.10693932599531843}, {0.98156063424671924, 0.047175336386511828}};
+
+/* The part of the line where G is neither 0 nor 1 and f_y may be. */
+typedef struct stretch {
+    double from, to;
+    double tail; /* probability of f_y right of it: G is 1 there */
+} stretch;
+
+static stretch contest_stretch(const contest *t, int64_t y)
 {
-    int64_t rival = y ? 0 : 1;
-    for (int64_t c = 0; c < t->C; c++)
-        if (c != y && t->mean[c] > t->mean[rival]) rival = c;
-    quadrature_nodes(t->mean[y], t->sd[y] * t->sd[y], t->mean[rival], 2 * t->sd[rival], q);
+    double lo = t->mean[y] - REACH * t->sd[y], hi = t->mean[y] + REACH * t->sd[y], end = -INFINITY;
+    for (int64_t c = 0; c < t->C; c++) {
+        if (c == y) continue;
+        lo = fmax(lo, t->mean[c] - BELOW * t->sd[c]);
+        end = fmax(end, t->mean[c] + ABOVE * t->sd[c]);
+    }
+    double to = fmin(hi, fmax(lo, end));
+    return (stretch){lo, to, normal_cdf((t->mean[y] - fmax(lo, to)) / t->sd[y])};
+}
+
+/* Where the panel that begins at f ends.  A product of k alike bends over a width less by sqrt(2 log k). */
+static double panel_end(const contest *t, int64_t y, const stretch *s, double f)
+{
+    double narrow = t->sd[y], bending = 0;
+    for (int64_t c = 0; c < t->C; c++) {
+        if (c == y || t->mean[c] + ABOVE * t->sd[c] <= f) continue;
+        narrow = fmin(narrow, t->sd[c]);
+        bending++;
+    }
+    double end = f + PANEL * narrow / sqrt(1 + 2 * log(fmax(bending, 1)));
+    return end > f && end < s->to ? end : s->to;
+}
+
+/* f and the weight of node k of 2 HALF_LEGENDRE of a panel: its length times the normal's density. */
+static double panel_node(const contest *t, int64_t y, double a, double b, int k, double *weight)
+{
+    double half = 0.5 * (b - a), x = legendre[k / 2].x * (k % 2 ? 1 : -1);
+    double f = 0.5 * (a + b) + half * x, z = (f - t->mean[y]) / t->sd[y];
+    *weight = legendre[k / 2].w * half / t->sd[y] * exp(-0.5 * (z * z + LOG_2PI));
+    return f;
 }
 
 /* G(f) */
@@ -53,10 +102,15 @@ static double wins(const contest *t, int64_t y, double f)
 
 static double contest_won(const contest *t, int64_t y)
 {
-    quadrature q;
-    double P = 0;
-    contest_nodes(t, y, &q);
-    for (int64_t k = 0; k < q.n; k++) P += q.w[k] * wins(t, y, q.f[k]);
+    stretch s = contest_stretch(t, y);
+    double P = s.tail, weight, b;
+    for (double a = s.from; a < s.to; a = b) {
+        b = panel_end(t, y, &s, a);
+        for (int k = 0; k < 2 * HALF_LEGENDRE; k++) {
+            double f = panel_node(t, y, a, b, k, &weight);
+            P += weight * wins(t, y, f);
+        }
+    }
     return fmin(P, 1);
 }
 
@@ -76,18 +130,28 @@ static void add_slopes(const contest *t, int64_t y, double f, double weight, dou
     dvar[y * ld] += weight * 0.5 * (H * H - bend);
 }
 
-/* P, and `weight` times its derivatives.  Nodes that cannot change P in double precision are passed over. */
+/* A panel's part of P, and `weight` times that of its derivatives.  Nodes that cannot change P in double precision are passed
+   over. */
+static double panel_slopes(const contest *t, int64_t y, double a, double b, double weight, double *dmu, double *dvar,
+                           int64_t ld)
+{
+    double P = 0, w;
+    for (int k = 0; k < 2 * HALF_LEGENDRE; k++) {
+        double f = panel_node(t, y, a, b, k, &w), won = w < 1e-18 ? 0 : w * wins(t, y, f);
+        P += won;
+        if (won > 0) add_slopes(t, y, f, weight * won, dmu, dvar, ld);
+    }
+    return P;
+}
+
 static double contest_slopes(const contest *t, int64_t y, double weight, double *dmu, double *dvar, int64_t ld)
 {
-    quadrature q;
-    double P = 0;
-    contest_nodes(t, y, &q);
+    stretch s = contest_stretch(t, y);
+    double P = s.tail, b;
     for (int64_t c = 0; c < t->C; c++) dmu[c * ld] = dvar[c * ld] = 0;
-    for (int64_t k = 0; k < q.n; k++) {
-        if (q.w[k] < 1e-18) continue;
-        double won = q.w[k] * wins(t, y, q.f[k]);
-        P += won;
-        if (won > 0) add_slopes(t, y, q.f[k], weight * won, dmu, dvar, ld);
+    for (double a = s.from; a < s.to; a = b) {
+        b = panel_end(t, y, &s, a);
+        P += panel_slopes(t, y, a, b, weight, dmu, dvar, ld);
     }
     return fmin(P, 1);
 }

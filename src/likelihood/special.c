@@ -66,17 +66,44 @@ double log_sum_exp(int64_t n, const double *x)
 enum { MOST_TERMS = 20000 };
 static const double GAMMA_LARGE = 1e4, BETA_LARGE = 1e5, TINY = 1e-300;
 
+static const double STIRLING = 10, HALF_LARGE = 30; /* from where on a series is exact in double precision */
+
+/* log G(x) - ((x - 1/2) log x - x + log(2 pi)/2), x >= STIRLING */
+static double stirling(double x)
+{
+    double q = 1 / (x * x);
+    return (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680 - q * (1.0 / 1188 - q / 528))))) / x;
+}
+
 /* Stirling's series from 10 on, below it by the recurrence; the C library's own writes a global. */
 double log_gamma(double x)
 {
     double product = 1;
-    for (; x < 10; x++) product *= x;
-    double q = 1 / (x * x);
-    double series = (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680 - q * (1.0 / 1188 - q / 528))))) / x;
-    return (x - 0.5) * log(x) - x + 0.5 * LOG_2PI + series - log(product);
+    for (; x < STIRLING; x++) product *= x;
+    return (x - 0.5) * log(x) - x + 0.5 * LOG_2PI + stirling(x) - log(product);
 }
 
-/* Its derivative, in the same way. */
+double log_gamma_peak(double x)
+{
+    return x < STIRLING ? x * log(x) - x - log_gamma(x) : 0.5 * (log(x) - LOG_2PI) - stirling(x);
+}
+
+/* -1/(8 x) + 1/(192 x^3) - 1/(640 x^5) + 17/(14336 x^7) */
+double log_gamma_half(double x)
+{
+    if (x < HALF_LARGE) return log_gamma(x + 0.5) - log_gamma(x) - 0.5 * log(x);
+    double q = 1 / (x * x);
+    return -(1.0 / 8 - q * (1.0 / 192 - q * (1.0 / 640 - q * 17 / 14336))) / x;
+}
+
+double log_gamma_half_slope(double x)
+{
+    if (x < HALF_LARGE) return digamma(x + 0.5) - digamma(x) - 0.5 / x;
+    double q = 1 / (x * x);
+    return q * (1.0 / 8 - q * (1.0 / 64 - q * (1.0 / 128 - q * 17 / 2048)));
+}
+
+/* The derivative of log G, in the same way. */
 double digamma(double x)
 {
     double sum = 0;

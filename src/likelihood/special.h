@@ -16,7 +16,11 @@ double log_normal_density(double x, double variance);
 
 double log_gamma(double x); /* x > 0 */
 double digamma(double x);
-double gamma_upper(double a, double x);          /* Q(a, x), regularised; a > 0, x >= 0 */
+/* Differences that cancel when they are taken as written; x > 0. */
+double log_gamma_half(double x);        /* log G(x + 1/2) - log G(x) - log(x)/2, which tends to 0 */
+double log_gamma_half_slope(double x);  /* its derivative */
+double log_gamma_peak(double x);        /* x log x - x - log G(x): log of the density of log L at 0, L ~ Gamma(x, x) */
+double gamma_upper(double a, double x); /* Q(a, x), regularised; a > 0, x >= 0 */
 double beta_lower(double a, double b, double x); /* I_x(a, b), regularised; a, b > 0 */
 
 double log_sum_exp(int64_t n, const double *x);

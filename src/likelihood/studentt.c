@@ -13,13 +13,11 @@ enum { SCALE, DF };
 
 static const likelihood_option options[] = {
     {.param = {.name = "scale", .start = 0.25, .lower = 1e-4, .prior_mean = -1.5, .prior_sd = 1.25, .power = 1}},
-    {.param = {.name = "df", .start = 5, .lower = 2, .prior_mean = 2, .prior_sd = 1}},
+    {.param = {.name = "df", .start = 5, .lower = 2, .prior_mean = 2, .prior_sd = 1}, .below = 1e100},
 };
 
-static double log_constant(double s, double df)
-{
-    return log_gamma(0.5 * (df + 1)) - log_gamma(0.5 * df) - 0.5 * log(3.14159265358979323846 * df) - log(s);
-}
+/* Tends to that of the normal, -log(2 pi)/2 - log s. */
+static double log_constant(double s, double df) { return log_gamma_half(0.5 * df) - 0.5 * LOG_2PI - log(s); }
 
 /* log p bends at y, with its branch points s sqrt(df) off the real line. */
 static void row(const likelihood *l, const double *y, latent_row *r)
@@ -28,7 +26,7 @@ static void row(const likelihood *l, const double *y, latent_row *r)
     *r = (latent_row){.y = y,
                       .centre = y[0],
                       .width = 0.6 * s * sqrt(df),
-                      .constant = {log_constant(s, df), digamma(0.5 * (df + 1)) - digamma(0.5 * df) - 1 / df}};
+                      .constant = {log_constant(s, df), log_gamma_half_slope(0.5 * df)}};
 }
 
 static void at(const likelihood *l, const latent_row *r, int64_t n, const double *f, double (*out)[QUADRATURE_MOST])
@@ -70,19 +68,26 @@ typedef struct mixture {
     double variance[MIXTURE_MOST], log_weight[MIXTURE_MOST]; /* of the normals */
 } mixture;
 
+/* exp(u) - 1 - u, also where u is small */
+static double exp_excess(double u)
+{
+    if (fabs(u) > 0.01) return expm1(u) - u;
+    return u * u * (1.0 / 2 + u * (1.0 / 6 + u * (1.0 / 24 + u * (1.0 / 120 + u / 720))));
+}
+
 /* From where the density of u is exp(-40) on the right, to where it is so even beside the posterior of u given that y is
    `ratio` = (r/s)^2 away, at a step that is a share of the density's width sqrt(2/df). */
 static void mixture_nodes(const likelihood *l, double var, double ratio, mixture *m)
 {
     double s = l->value[SCALE], df = l->value[DF], tail = 80 / df + sqrt(160 / df);
     double lo = -log1p(ratio / df) - tail, hi = log1p(tail), step = fmin(0.35, 0.5 * sqrt(2 / df));
-    double constant = 0.5 * df * log(0.5 * df) - log_gamma(0.5 * df);
+    double constant = log_gamma_peak(0.5 * df);
     m->n = (int64_t)fmin(ceil((hi - lo) / step) + 1, MIXTURE_MOST);
     double h = (hi - lo) / (double)(m->n - 1);
     for (int64_t k = 0; k < m->n; k++) {
         double u = lo + h * (double)k;
         m->variance[k] = var + s * s * exp(-u);
-        m->log_weight[k] = log(h) + constant + 0.5 * df * (u - exp(u));
+        m->log_weight[k] = log(h) + constant - 0.5 * df * exp_excess(u);
     }
 }
 
@@ -105,10 +110,13 @@ static void cdf(const likelihood *l, int64_t n, const double *y, const double *e
     (void)exposure, (void)ld;
     mixture m;
     for (int64_t i = 0; i < n; i++) {
-        out[i] = 0;
+        double below = 0, sum = 0;
         mixture_nodes(l, var[i], 0, &m);
-        for (int64_t k = 0; k < m.n; k++)
-            out[i] += exp(m.log_weight[k]) * normal_cdf((y[i] - mu[i]) / sqrt(m.variance[k]));
+        for (int64_t k = 0; k < m.n; k++) {
+            double share = exp(m.log_weight[k]);
+            sum += share, below += share * normal_cdf((y[i] - mu[i]) / sqrt(m.variance[k]));
+        }
+        out[i] = below / sum; /* so that it ends at 1 */
     }
 }
 

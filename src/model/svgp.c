@@ -13,6 +13,7 @@
 #include "model/svgp_orthogonal.h"
 
 enum { HALVINGS_MOST = 40 };
+static const double ROUNDING = 4e-16;
 
 /* ---------------------------------------------------------------------------------------- state */
 
@@ -144,11 +145,21 @@ static bool all_finite(int64_t n, const double *x)
     return true;
 }
 
-/* The factor and mean of Lambda and theta in F and m; false: they are no distribution. */
-static bool complete(int64_t M, const double *Lambda, const double *theta, double *F, double *m)
+/* The factor of Lambda in F.  Where rounding alone is in the way, at conditions near 1 / epsilon, the diagonal is enlarged by as
+   much: a share of each of its elements, since they may differ by many orders of magnitude. */
+static bool factor(int64_t M, double *Lambda, double *F)
 {
     copy_square(M, Lambda, F);
-    if (!la_factor(M, F, M)) return false;
+    if (la_factor(M, F, M)) return true;
+    for (int64_t i = 0; i < M; i++) Lambda[i + i * M] *= 1 + ROUNDING * (double)M;
+    copy_square(M, Lambda, F);
+    return la_factor(M, F, M);
+}
+
+/* The factor and mean of Lambda and theta in F and m; false: they are no distribution. */
+static bool complete(int64_t M, double *Lambda, const double *theta, double *F, double *m)
+{
+    if (!factor(M, Lambda, F)) return false;
     la_zero_upper(M, F, M);
     copy(M, theta, m);
     la_trsv(LA_N, M, F, M, m);

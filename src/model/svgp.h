@@ -111,6 +111,13 @@ bool svgp_move_from(svgp *s, const svgp_stat *stat, double rho, const double *La
 /* From the summed adjoints, which are used up, to gp[hyper_size(h)].  False: no memory. */
 bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp);
 
+/* q before a step, kept[svgp_kept_size()], to be taken back to; far: the means have moved so far, in whitened units, that the
+   step of a likelihood that is not quadratic should be looked at. */
+int64_t svgp_kept_size(const svgp *s);
+void svgp_keep(const svgp *s, double *kept);
+void svgp_take_back(svgp *s, const double *kept);
+bool svgp_far_moved(const svgp *s, const double *kept);
+
 /* q from Lambda and theta alone; false: it is no distribution, and q is as before. */
 bool svgp_q_set(svgp *s, svgp_q *q, const double *Lambda, const double *theta);
 

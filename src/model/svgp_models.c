@@ -13,7 +13,7 @@
 #include "model/svgp_transport.h"
 
 enum { TRIALS = 6 };
-static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5, FAR = 0.03;
+static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5, STRETCH = 10;
 
 /* What tells the models apart. */
 static const char orthogonal = 1, transported = 2;
@@ -30,8 +30,7 @@ typedef struct svgp_state {
     double *old_L, *old_Z; /* ivsgpr: before the step; else NULL */
     adam adam_a;           /* odvgp: of a */
     double *ga;
-    double *kept; /* q before the step: natural parameters of all, then the means */
-    int64_t kept_size;
+    double *kept;    /* q before the step */
     double *numbers; /* of a checkpoint: Adam's t, jitter */
 } svgp_state;
 
@@ -91,9 +90,7 @@ static anygp_status allocate(svgp_state *q, const hyper *h, anygp_error *e)
     q->gp = mem_alloc(hyper_size(h), sizeof(double));
     q->numbers = mem_zeroed(NUMBERS, sizeof(double));
     q->ga = mem_alloc(q->s.O * q->s.C, sizeof(double));
-    q->kept_size = q->s.Mt * q->s.C;
-    for (int64_t i = 0; i < q->s.C * q->s.K; i++) q->kept_size += q->s.q[i].M * (q->s.q[i].M + 1);
-    if (!q->s.gaussian) q->kept = mem_alloc(q->kept_size, sizeof(double));
+    if (!q->s.gaussian) q->kept = mem_alloc(svgp_kept_size(&q->s), sizeof(double));
     if (q->stat && q->u && q->gu && q->before && q->gp && q->ga && q->numbers && (q->kept || q->s.gaussian)) {
         TRY(adam_init(&q->adam_a, q->s.O * q->s.C, e));
         return adam_init(&q->adam, h->free, e);
@@ -214,40 +211,6 @@ static void remember(svgp_state *q, const hyper *h)
 
 /* ------------------------------------------------------------------------- steps that are not exact */
 
-static void keep_q(svgp_state *q)
-{
-    double *to = q->kept;
-    for (int64_t i = 0; i < q->s.C * q->s.K; i++) {
-        const svgp_q *one = &q->s.q[i];
-        memcpy(to, one->Lambda, (size_t)(one->M * one->M) * sizeof(double));
-        memcpy(to + one->M * one->M, one->theta, (size_t)one->M * sizeof(double));
-        to += one->M * (one->M + 1);
-    }
-    memcpy(to, q->s.m, (size_t)(q->s.Mt * q->s.C) * sizeof(double));
-}
-
-static void take_back(svgp_state *q)
-{
-    const double *from = q->kept;
-    for (int64_t i = 0; i < q->s.C * q->s.K; i++) {
-        svgp_q *one = &q->s.q[i];
-        svgp_q_set(&q->s, one, from, from + one->M * one->M);
-        from += one->M * (one->M + 1);
-    }
-}
-
-/* Whether the means have moved far, in whitened units: then the step is looked at. */
-static bool far_moved(const svgp_state *q)
-{
-    const double *before = q->kept + q->kept_size - q->s.Mt * q->s.C;
-    double change = 0, size = 0;
-    for (int64_t i = 0; i < q->s.Mt * q->s.C; i++) {
-        change += pow(q->s.m[i] - before[i], 2);
-        size += before[i] * before[i];
-    }
-    return change > FAR * FAR * (1 + size);
-}
-
 /* The bound on the sample at the new q. */
 static anygp_status value_after(svgp_state *q, const step_context *c, double *value, anygp_error *e)
 {
@@ -265,20 +228,27 @@ static anygp_status value_after(svgp_state *q, const step_context *c, double *va
     return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
 }
 
+/* q as it was before a step that cannot be taken. */
+static anygp_status stays(svgp_state *q, const step_context *c, anygp_error *e)
+{
+    if (q->kept) svgp_take_back(&q->s, q->kept);
+    if (c->t > 0) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_NUMERIC, "a step of any size leads to a precision that is not positive definite");
+}
+
 /* The natural step of a likelihood that is not quadratic can lead too far: where it leads far at all and the sample's bound
-   falls, it is taken back and tried at a quarter, and in the end left out. */
+   falls, it is taken back and tried at a quarter, and in the end left out.  So is one that no size makes a distribution, but
+   for the first. */
 static anygp_status move_q(svgp_state *q, const step_context *c, const svgp_stat *stat, double before, anygp_error *e)
 {
     double rho = c->rho, after;
-    if (!q->s.gaussian) keep_q(q);
+    if (!q->s.gaussian) svgp_keep(&q->s, q->kept);
     for (int k = 0;; k++, rho *= 0.25) {
-        if (!svgp_move(&q->s, stat, rho))
-            return fail_with(e, ANYGP_ERR_NUMERIC,
-                             "a step of any size leads to a precision that is not positive definite");
-        if (q->s.gaussian || !far_moved(q)) return ANYGP_OK;
+        if (!svgp_move(&q->s, stat, rho)) return stays(q, c, e);
+        if (q->s.gaussian || !svgp_far_moved(&q->s, q->kept)) return ANYGP_OK;
         TRY(value_after(q, c, &after, e));
         if (after >= before) return ANYGP_OK;
-        take_back(q);
+        svgp_take_back(&q->s, q->kept);
         if (k == TRIALS) return ANYGP_OK;
     }
 }
@@ -289,15 +259,40 @@ static anygp_status carry_q(svgp_state *q, const step_context *c, double before,
 {
     double after;
     if (!q->old_L) return ANYGP_OK;
-    if (q->kept) keep_q(q);
+    if (q->kept) svgp_keep(&q->s, q->kept);
     if (!svgp_transport(&q->s, q->old_Z, q->old_L)) return fail_memory(e, "the step", 0);
     if (!q->kept) return ANYGP_OK;
     TRY(value_after(q, c, &after, e));
-    if (!(after >= before)) take_back(q);
+    if (!(after >= before)) svgp_take_back(&q->s, q->kept);
     return ANYGP_OK;
 }
 
 /* ----------------------------------------------------------------------------- hyperparameters */
+
+/* Whether the function lies so far out, in units of its prior, that another kernel at the same v may be a function that has
+   nothing to do with the data: weights and counts in the millions do that. */
+static bool daring(const svgp_state *q)
+{
+    int64_t n = q->s.Mt * q->s.C;
+    return !q->s.gaussian && la_dot(n, q->s.m, q->s.m) > STRETCH * STRETCH * (double)n;
+}
+
+/* A step of the hyperparameters after which the sample's bound is below that before all of the step is made smaller, and in
+   the end left out. */
+static anygp_status look_at_hyper(svgp_state *q, hyper *h, const step_context *c, double before, anygp_error *e)
+{
+    double after;
+    for (int k = 0; k <= TRIALS; k++) {
+        TRY(value_after(q, c, &after, e));
+        if (after >= before) return ANYGP_OK;
+        for (int64_t i = 0; i < h->free; i++)
+            q->u[i] = k == TRIALS ? q->before[i] : q->before[i] + 0.25 * (q->u[i] - q->before[i]);
+        hyper_unpack(h, q->u);
+        q->prepared = false;
+        TRY(prepare(q, h, e));
+    }
+    return ANYGP_OK;
+}
 
 /* A place where K_uu has no factor is not gone to.  Over ranks all go where rank 0 goes. */
 static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now, double value, anygp_error *e)
@@ -313,7 +308,10 @@ static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now,
     remember(q, h);
     hyper_unpack(h, q->u);
     q->prepared = false;
-    if (!ANYGP_FAILED(prepare(q, h, e))) return carry_q(q, now, value, e);
+    if (!ANYGP_FAILED(prepare(q, h, e))) {
+        TRY(carry_q(q, now, value, e));
+        return daring(q) ? look_at_hyper(q, h, now, value, e) : ANYGP_OK;
+    }
     memcpy(q->u, q->before, bytes);
     hyper_unpack(h, q->u);
     return prepare(q, h, e);

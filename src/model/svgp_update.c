@@ -1,7 +1,8 @@
 /* New rows for a variational posterior, without the old ones, at the same hyperparameters: what q was is the prior of what comes.
        maximise  sum over new rows E[log p(y | f)] - KL(q || q_old)
    With the statistics of svgp.h at q, Lambda = Lambda_old + S(q), theta = theta_old + b(q) + S(q) m is a fixed point of natural steps
-   of any size rho; for Gaussian noise the first one of size 1 arrives.  Rows are absorbed as they come, so memory is flat: for
+   of any size rho; for Gaussian noise the first one of size 1 arrives.  Others are taken back and tried smaller where they lead far and
+   down, so that q is never worse than before, whatever the rows.  Rows are absorbed as they come, so memory is flat: for
    other likelihoods the result depends, a little, on how they were grouped.  odvgp's a stays. */
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 #include "linalg/linalg.h"
 #include "model/svgp_posterior.h"
 
-enum { ROUNDS_MOST = 50, PIECE_ROWS = 2048 };
-static const double CLOSE = 1e-9, RHO = 0.5;
+enum { ROUNDS_MOST = 100, PIECE_ROWS = 2048 };
+static const double CLOSE = 1e-9, RHO = 0.5, RHO_LEAST = 1e-12;
 
 typedef struct svgp_update {
     const svgp_posterior *from;
@@ -22,6 +23,9 @@ typedef struct svgp_update {
     problem problem;
     svgp s;
     double *stat, *Lambda, *theta; /* of all q before the rows that are being added, one after the other */
+    double *m_old;                 /* Mt x C: their means */
+    double *kept;                  /* q before a step */
+    double *V;                     /* a square of the largest set */
     update_report report;
 } svgp_update;
 
@@ -30,7 +34,7 @@ static void update_close(void *state)
     svgp_update *u = state;
     if (!u) return;
     svgp_clear(&u->s);
-    double *const owned[] = {u->Z, u->values, u->stat, u->Lambda, u->theta};
+    double *const owned[] = {u->Z, u->values, u->stat, u->Lambda, u->theta, u->m_old, u->kept, u->V};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(u);
 }
@@ -85,19 +89,32 @@ static void take_sets(svgp_update *u, int64_t sets[MODEL_SETS_MOST])
         .mean = &p->base.mean, .likelihood = &u->like, .sets = sets, .set_count = p->O ? 2 : p->K, .comm = comm_self()};
 }
 
+static anygp_status allocate(svgp_update *u, anygp_error *e)
+{
+    int64_t squares = 0, largest = 0;
+    for (int64_t k = 0; k < u->s.K; k++) {
+        int64_t M = u->s.set[k + 1] - u->s.set[k];
+        squares += M * M, largest = M > largest ? M : largest;
+    }
+    u->stat = mem_alloc(svgp_rows.stat_size(&u->s), sizeof(double));
+    u->Lambda = mem_alloc(squares * u->s.C, sizeof(double));
+    u->theta = mem_alloc(u->s.Mt * u->s.C, sizeof(double));
+    u->m_old = mem_alloc(u->s.Mt * u->s.C, sizeof(double));
+    u->kept = mem_alloc(svgp_kept_size(&u->s), sizeof(double));
+    u->V = mem_doubles(largest, largest);
+    if (u->stat && u->Lambda && u->theta && u->m_old && u->kept && u->V) return ANYGP_OK;
+    return fail_memory(e, "the update", 32.0 * (double)(squares * u->s.C));
+}
+
 static anygp_status prepare(svgp_update *u, anygp_error *e)
 {
     const svgp_posterior *p = u->from;
-    int64_t sets[MODEL_SETS_MOST], squares = 0;
+    int64_t sets[MODEL_SETS_MOST];
     row_blocks none = {.D = p->base.D, .Q = u->like.columns, .largest = PIECE_ROWS};
     take_sets(u, sets);
     u->problem.blocks = &none;
     TRY(svgp_init(&u->s, &u->problem, &u->h, p->O > 0, e));
-    for (int64_t k = 0; k < u->s.K; k++) squares += (u->s.set[k + 1] - u->s.set[k]) * (u->s.set[k + 1] - u->s.set[k]);
-    u->stat = mem_alloc(svgp_rows.stat_size(&u->s), sizeof(double));
-    u->Lambda = mem_alloc(squares * u->s.C, sizeof(double));
-    u->theta = mem_alloc(u->s.Mt * u->s.C, sizeof(double));
-    if (!u->stat || !u->Lambda || !u->theta) return fail_memory(e, "the update", 24.0 * (double)(squares * u->s.C));
+    TRY(allocate(u, e));
     svgp_take_values(&u->s, &u->h);
     memcpy(u->s.L, p->L, (size_t)(p->base.n * p->base.n) * sizeof(double));
     la_trsm_prepare(p->base.n, u->s.L, p->base.n, u->s.T_L);
@@ -134,6 +151,7 @@ done:
 static void keep_prior(svgp_update *u)
 {
     double *Lambda = u->Lambda, *theta = u->theta;
+    memcpy(u->m_old, u->s.m, (size_t)(u->s.Mt * u->s.C) * sizeof(double));
     for (int64_t i = 0; i < u->s.C * u->s.K; i++) {
         const svgp_q *q = &u->s.q[i];
         memcpy(Lambda, q->Lambda, (size_t)(q->M * q->M) * sizeof(double));
@@ -142,9 +160,73 @@ static void keep_prior(svgp_update *u)
     }
 }
 
-/* How far the means have moved, relative to their size. */
-static double moved(const svgp_update *u, const double *before)
+/* 2 KL(q || q_old) of one q, but for what does not depend on it: tr(Lambda_old V) + |m - m_old|^2 in Lambda_old + log det Lambda. */
+static double twice_kl(const svgp_q *q, const double *Lambda, const double *m_old, double *V, double *d)
 {
+    int64_t M = q->M;
+    double sum = la_logdet(M, q->F, M);
+    memcpy(V, q->F, (size_t)(M * M) * sizeof *V);
+    if (la_potri(M, V, M)) return INFINITY;
+    for (int64_t j = 0; j < M; j++)
+        sum += Lambda[j + j * M] * V[j + j * M] + 2 * la_dot(M - j - 1, Lambda + j + 1 + j * M, V + j + 1 + j * M);
+    for (int64_t i = 0; i < M; i++) d[i] = q->m[i] - m_old[i];
+    la_symm(LA_LEFT, M, 1, 1, Lambda, M, d, M, 0, d + M, M);
+    return sum + la_dot(M, d, d + M);
+}
+
+static double kl_to_old(svgp_update *u)
+{
+    const double *Lambda = u->Lambda;
+    double sum = 0;
+    for (int64_t i = 0; i < u->s.C * u->s.K; i++) {
+        const svgp_q *q = &u->s.q[i];
+        sum += 0.5 * twice_kl(q, Lambda, u->m_old + (q->m - u->s.m), u->V, u->s.work);
+        Lambda += q->M * q->M;
+    }
+    return sum;
+}
+
+/* Statistics of the rows at q, or their expected log likelihood alone. */
+static anygp_status pass(svgp_update *u, driver *d, bool value_only, double *sums, anygp_error *e)
+{
+    if (u->s.O) memcpy(u->s.mean_m, u->s.m, (size_t)(u->s.Mt * u->s.C) * sizeof(double));
+    u->s.value_only = value_only;
+    anygp_status status = driver_stat(d, &u->s, 0, NULL, 1, sums, e);
+    u->s.value_only = false;
+    return status;
+}
+
+/* What is maximised, at q; -inf where it is no number. */
+static anygp_status bound_now(svgp_update *u, driver *d, double *bound, anygp_error *e)
+{
+    double sums[1 + LIKELIHOOD_PARAMS];
+    anygp_status status = pass(u, d, true, sums, e);
+    *bound = ANYGP_FAILED(status) ? -INFINITY : *sums - kl_to_old(u);
+    return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
+}
+
+/* A step of size *rho, a quarter of it as long as it leads far and down; *rho is 0 where there is none. */
+static anygp_status move(svgp_update *u, driver *d, double before, double *rho, anygp_error *e)
+{
+    svgp_stat stat = svgp_stat_place(&u->s, u->stat);
+    for (; *rho > RHO_LEAST; *rho *= 0.25) {
+        double after;
+        svgp_keep(&u->s, u->kept);
+        bool moved = svgp_move_from(&u->s, &stat, *rho, u->Lambda, u->theta);
+        if (moved && !svgp_far_moved(&u->s, u->kept)) return ANYGP_OK;
+        if (moved) TRY(bound_now(u, d, &after, e));
+        if (moved && after >= before) return ANYGP_OK;
+        svgp_take_back(&u->s, u->kept);
+        if (!moved) break;
+    }
+    *rho = 0;
+    return ANYGP_OK;
+}
+
+/* How far the means have moved in the last step, relative to their size. */
+static double moved(const svgp_update *u)
+{
+    const double *before = u->kept + svgp_kept_size(&u->s) - u->s.Mt * u->s.C;
     double change = 0, size = 1e-300;
     for (int64_t i = 0; i < u->s.Mt * u->s.C; i++) {
         change = fmax(change, fabs(u->s.m[i] - before[i]));
@@ -153,26 +235,36 @@ static double moved(const svgp_update *u, const double *before)
     return change / size;
 }
 
+static anygp_status not_definite(anygp_error *e)
+{
+    return fail_with(e, ANYGP_ERR_NUMERIC, "the new rows lead to a precision that is not positive definite");
+}
+
+/* For Gaussian noise and one set the first step arrives. */
+static anygp_status absorb_exactly(svgp_update *u, driver *d, anygp_error *e)
+{
+    TRY(pass(u, d, false, u->stat, e));
+    svgp_stat stat = svgp_stat_place(&u->s, u->stat);
+    u->report.after += *stat.value;
+    return svgp_move_from(&u->s, &stat, 1, u->Lambda, u->theta) ? ANYGP_OK : not_definite(e);
+}
+
+/* Rounds until q stands still; the draws of Monte Carlo are the same in each, or it never would. */
 static anygp_status absorb(svgp_update *u, driver *d, anygp_error *e)
 {
-    double *before = mem_doubles(u->s.Mt, u->s.C);
-    anygp_status status = before ? ANYGP_OK : fail_memory(e, "the update", 8.0 * (double)(u->s.Mt * u->s.C));
-    bool exact = u->s.gaussian && u->s.K == 1;
+    double rho = RHO;
+    u->s.random = (random_stream){0, RANDOM_LIKELIHOOD, 0};
     keep_prior(u);
-    for (int k = 0; !ANYGP_FAILED(status) && k < ROUNDS_MOST; k++) {
-        u->s.random = (random_stream){0, RANDOM_LIKELIHOOD, (uint64_t)k};
-        if (u->s.O) memcpy(u->s.mean_m, u->s.m, (size_t)(u->s.Mt * u->s.C) * sizeof(double));
-        memcpy(before, u->s.m, (size_t)(u->s.Mt * u->s.C) * sizeof(double));
-        status = driver_stat(d, &u->s, 0, NULL, 1, u->stat, e);
-        if (ANYGP_FAILED(status)) break;
-        svgp_stat stat = svgp_stat_place(&u->s, u->stat);
-        if (k == 0) u->report.after += *stat.value;
-        if (!svgp_move_from(&u->s, &stat, exact ? 1 : RHO, u->Lambda, u->theta))
-            status = fail_with(e, ANYGP_ERR_NUMERIC, "the new rows lead to a precision that is not positive definite");
-        if (exact || moved(u, before) < CLOSE) break;
+    if (u->s.gaussian && u->s.K == 1) return absorb_exactly(u, d, e);
+    for (int k = 0; k < ROUNDS_MOST; k++) {
+        TRY(pass(u, d, false, u->stat, e));
+        if (k == 0) u->report.after += *u->stat;
+        TRY(move(u, d, *u->stat - kl_to_old(u), &rho, e));
+        if (k == 0 && rho == 0) return not_definite(e);
+        if (moved(u) < CLOSE * rho / RHO || rho == 0) break;
+        rho = fmin(RHO, 4 * rho);
     }
-    free(before);
-    return status;
+    return ANYGP_OK;
 }
 
 static anygp_status update_add(void *state, int64_t n, const double *X, const double *y, const double *w,

@@ -98,8 +98,64 @@ files_of_every_likelihood_and_model_are_read_with_parameters_below_zero() {
         readable count.csv 'poisson(offset=-1)' --exposure hours && readable count.csv 'negbin(offset=-1)' --exposure hours && readable two.csv bernoulli &&
         readable three.csv softmax && readable three.csv robustmax && readable grade.csv 'ordinal(threshold=-1)'
 }
+rows_out_of_proportion_leave_a_model() {
+    local m
+    awk 'BEGIN { srand(2); print "x,w,c"; for (i = 0; i < 80; i++) { x = 4 * rand(); print x "," (i % 5 ? 1 : 1000000) "," int(3 + 2 * sin(3 * x) + 6 * rand()) } }' >heavy.csv
+    for m in svgp odvgp ivsgpr solve; do
+        quietly fit heavy.csv -o m.agp --likelihood poisson --weights w --model $m --inducing 20 --iters 120 && anygp predict m.agp heavy.csv >p.csv && finite p.csv || { echo $m; return 1; }
+        cut -d, -f1 p.csv | paste -d, heavy.csv - | awk -F, 'NR > 1 && $2 > 1 { n++; e += ($4 - $3) ^ 2 } END { if (!(e / n < 16)) { print e / n; exit 1 } }' || { echo $m; return 1; }
+    done
+}
+rates_at_the_bound_are_warned_of() {
+    awk 'BEGIN { srand(2); print "x,c"; for (i = 0; i < 80; i++) print i / 20 "," (i == 40 ? 1e9 : int(6 * rand())) }' >peak.csv
+    anygp fit peak.csv -o m.agp --likelihood poisson --model svgp --inducing 20 --kernel 'rbf(variance=400,lengthscale=1)' --fix all >/dev/null 2>note && grep -q 'warning: at .* rows the rate is at the bound' note && anygp predict m.agp peak.csv >p.csv && finite p.csv &&
+        ! anygp fit count.csv -o m.agp --likelihood poisson --exposure hours --model svgp "${steps[@]}" 2>&1 | grep -q 'at the bound'
+}
+a_surprising_count_is_learned() {
+    quietly fit count.csv -o m.agp --likelihood poisson --exposure hours --model svgp "${steps[@]}" && printf 'a,b,hours,count\n0.5,0,1,100000\n-0.5,0,1,0\n' >big.csv && quietly update m.agp big.csv &&
+        anygp predict m.agp big.csv | awk -F, 'NR == 2 && !($1 > 5e4 && $1 < 2e5) { print; exit 1 }'
+}
+many_degrees_of_freedom_are_the_gaussian() {
+    local l fixed=(--model svgp --kernel 'rbf(variance=1,lengthscale=1)' --fix all --standardize none --inducing 30 --iters 60 -q)
+    quietly fit real.csv -o g.agp --likelihood gaussian --noise 0.04 "${fixed[@]}" && anygp predict g.agp real.csv >g.csv || return 1
+    for l in 1e15 1e9; do quietly fit real.csv -o t.agp --likelihood "studentt(scale=0.2,df=$l)" "${fixed[@]}" && anygp predict t.agp real.csv >t.csv && sed 1d g.csv >a && sed 1d t.csv >b && close a b 1e-5 || return 1; done
+}
+exposures_without_sense_are_refused() {
+    awk -F, -v OFS=, 'NR == 9 { $3 = "" } 1' count.csv >odd.csv && refuses "row 8, column 'hours': the exposure is missing" fit odd.csv -o no.agp --likelihood poisson --exposure hours || return 1
+    quietly fit count.csv -o m.agp --likelihood poisson --exposure hours "${steps[@]}" && refuses 'row 8: the exposure is missing' predict m.agp odd.csv || return 1
+    awk -F, -v OFS=, 'NR == 9 { $3 = "1e300" } 1' count.csv >odd.csv && refuses "row 8, column 'hours': the exposure is outside 1e-100 to 1e100" fit odd.csv -o no.agp --likelihood poisson --exposure hours &&
+        refuses 'row 8: the exposure is outside' eval m.agp odd.csv && refuses 'row 8: the exposure is outside' update m.agp odd.csv
+}
+settings_of_another_likelihood_are_named() {
+    local m
+    for m in exact dtc svgp auto; do refuses 'gaussian takes no exposure' fit count.csv -o no.agp --model $m --exposure hours || return 1; done
+    anygp fit count.csv -o m.agp --likelihood poisson --noise 0.1 "${steps[@]/-q/--threads=1}" >/dev/null 2>note
+    grep -q -e '--noise says nothing to the likelihood poisson' note && ! anygp fit real.csv -o m.agp --noise 0.1 --iters 3 2>&1 | grep -q 'says nothing'
+}
+labels_may_be_numbers_and_words() {
+    awk -F, -v OFS=, 'NR > 1 { $3 = $3 == "red" ? 2 : $3 == "green" ? 10 : "x" } 1' three.csv | sed '2,8s/x$/2/' >mixed.csv
+    quietly fit mixed.csv -o m.agp --likelihood softmax "${steps[@]}" && anygp info m.agp | grep -q 'p_1 10, p_2 2, p_3 x' && at_most "$(score m.agp mixed.csv logloss)" 0.9 || return 1
+    sed 1d mixed.csv >plain.csv && quietly fit plain.csv -o m.agp --likelihood softmax "${steps[@]}" && at_most "$(score m.agp plain.csv logloss)" 0.9 || return 1
+    sed '20s/^[^,]*/here/' mixed.csv >odd.csv && refuses "line 20 .*column 'a': 'here' is not a number" fit odd.csv -o no.agp --likelihood softmax
+}
+sets_are_asked_for_by_their_own_sign() {
+    refuses "solve takes M\+M2" fit real.csv -o no.agp --model solve --inducing 8/8 && refuses "odvgp takes M\+M2" fit real.csv -o no.agp --model odvgp --inducing 8/0 && refuses "svdgp takes M/M2" fit real.csv -o no.agp --model svdgp --inducing 8+8
+}
+sentences_are_english() {
+    refuses "did you mean 'poisson'\? The likelihoods are" fit count.csv -o no.agp --likelihood poison && refuses "expected ',' or '\)' at the end" fit count.csv -o no.agp --likelihood 'studentt(df=4' &&
+        sed '5s/[^,]*$//' real.csv >hole.csv && anygp fit hole.csv -o m.agp --iters 3 2>&1 | grep -q '1 row without a target was left out'
+}
 
 check white_terms_count_once_in_what_is_observed
+check rows_out_of_proportion_leave_a_model
+check rates_at_the_bound_are_warned_of
+check a_surprising_count_is_learned
+check many_degrees_of_freedom_are_the_gaussian
+check exposures_without_sense_are_refused
+check settings_of_another_likelihood_are_named
+check labels_may_be_numbers_and_words
+check sets_are_asked_for_by_their_own_sign
+check sentences_are_english
 check numbers_are_learned_with_laplace
 check numbers_are_learned_with_studentt
 check numbers_are_learned_with_heteroscedastic

@@ -237,6 +237,119 @@ static void robustmax_is_the_share_of_the_largest(void **state)
     for_all(check_robustmax);
 }
 
+/* ------------------------------------------------------------------------- robustmax, any widths */
+
+enum { WIDTH_CLASSES = 5, WIDTH_BREAKS = 9 };
+
+/* Means and sds of C latents, of which the first is to win. */
+typedef struct width_case {
+    int64_t C;
+    double x[2 * WIDTH_CLASSES]; /* means, then variances */
+} width_case;
+
+static double width_integrand(const width_case *r, double f)
+{
+    const double *mu = r->x, *var = r->x + WIDTH_CLASSES;
+    double p = exp(-0.5 * (f - mu[0]) * (f - mu[0]) / var[0]) / sqrt(2 * 3.14159265358979323846 * var[0]);
+    for (int64_t c = 1; c < r->C; c++) p *= 0.5 * erfc((mu[c] - f) / sqrt(2 * var[c]));
+    return p;
+}
+
+/* Adaptive Simpson's rule, given the integrand at the ends and in the middle. */
+static double adaptive(const width_case *r, double a, double b, const double at[3], double tolerance, int depth)
+{
+    double m = 0.5 * (a + b), whole = (b - a) / 6 * (at[0] + 4 * at[1] + at[2]);
+    double left[3] = {at[0], width_integrand(r, 0.5 * (a + m)), at[1]};
+    double right[3] = {at[1], width_integrand(r, 0.5 * (m + b)), at[2]};
+    double halves = (b - a) / 12 * (left[0] + 4 * left[1] + 2 * at[1] + 4 * right[1] + right[2]);
+    if (depth == 0 || fabs(halves - whole) < 15 * tolerance) return halves + (halves - whole) / 15;
+    return adaptive(r, a, m, left, tolerance / 2, depth - 1) + adaptive(r, m, b, right, tolerance / 2, depth - 1);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Over the pieces between -8 .. 8 sd of every latent. */
+static double width_share(void *ctx, const double *x)
+{
+    width_case r = *(const width_case *)ctx;
+    double breaks[WIDTH_CLASSES * WIDTH_BREAKS], sum = 0;
+    int64_t n = r.C * WIDTH_BREAKS;
+    memcpy(r.x, x, sizeof r.x);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t c = i / WIDTH_BREAKS, k = i % WIDTH_BREAKS - WIDTH_BREAKS / 2;
+        breaks[i] = x[c] + 2 * (double)k * sqrt(x[WIDTH_CLASSES + c]);
+    }
+    qsort(breaks, (size_t)n, sizeof *breaks, by_value);
+    for (int64_t i = 0; i + 1 < n; i++) {
+        double a = breaks[i], b = breaks[i + 1], m = 0.5 * (a + b);
+        double at[3] = {width_integrand(&r, a), width_integrand(&r, m), width_integrand(&r, b)};
+        sum += adaptive(&r, a, b, at, 1e-13, 30);
+    }
+    return sum;
+}
+
+static double width_slope(width_case *r, int64_t k, double h)
+{
+    double near = central_difference(width_share, r, r->x, k, h);
+    return (4 * near - central_difference(width_share, r, r->x, k, 2 * h)) / 3;
+}
+
+static void check_widths(width_case *r, const likelihood *l)
+{
+    double y = 0, one = 1, dmu[WIDTH_CLASSES], dvar[WIDTH_CLASSES], dparam = 0, out, all[WIDTH_CLASSES];
+    const double *mu = r->x, *var = r->x + WIDTH_CLASSES;
+    double eps = l->value[0], odds = log((1 - eps) / (eps / (double)(r->C - 1))), P = width_share(r, r->x);
+    random_stream none = {0};
+    l->ops->expect(l, 1, &y, &one, mu, var, 1, none, 0, dmu, dvar, &dparam);
+    check_close((1 / eps - dparam) * eps * (1 - eps), P, 1e-8); /* dparam = (1 - P)/eps - P/(1 - eps) */
+    for (int64_t k = 0; k < r->C; k++) {
+        double sd = sqrt(var[k]);
+        check_close(dmu[k] / odds * sd, width_slope(r, k, 3e-3 * sd) * sd, 1e-6);
+        check_close(dvar[k] / odds * var[k], width_slope(r, WIDTH_CLASSES + k, 3e-3 * var[k]) * var[k], 1e-6);
+    }
+    l->ops->log_predictive(l, 1, &y, mu, var, 1, &out);
+    l->ops->probabilities(l, 1, mu, var, 1, all, 1);
+    check_close(exp(out), P * (1 - eps) + (1 - P) * eps / (double)(r->C - 1), 1e-8);
+    check_close(all[0], exp(out), 1e-8);
+}
+
+static void robustmax_resolves_rivals_of_any_width(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 120; i++) {
+        random_stream s = {.seed = 7, .use = RANDOM_TEST, .sub = i};
+        width_case r = {.C = 2 + (int64_t)(i % (WIDTH_CLASSES - 1))};
+        like_case c = {.text = "robustmax(epsilon=0.01)", .classes = r.C};
+        likelihood l;
+        open_case(&c, &l);
+        for (int64_t k = 0; k < r.C; k++) {
+            r.x[k] = random_normal(s, (uint64_t)(2 * k)) * (i % 3 ? 1 : 0.05);
+            r.x[WIDTH_CLASSES + k] = pow(10, -4 + 6 * random_uniform(s, (uint64_t)(2 * k + 1)));
+        }
+        check_widths(&r, &l);
+    }
+}
+
+/* Many alike: none is likelier than another. */
+static void robustmax_of_equals_is_one_over_their_number(void **state)
+{
+    enum { MANY = 500 };
+    double mu[MANY], var[MANY], P[MANY], out, y = 3;
+    like_case c = {.text = "robustmax(epsilon=0.01)", .classes = MANY};
+    likelihood l;
+    (void)state;
+    open_case(&c, &l);
+    for (int i = 0; i < MANY; i++) mu[i] = 0.2, var[i] = 0.49;
+    l.ops->log_predictive(&l, 1, &y, mu, var, 1, &out);
+    l.ops->probabilities(&l, 1, mu, var, 1, P, 1);
+    check_close(exp(out) * MANY, 1, 1e-7);
+    check_close(P[3] * MANY, 1, 1e-12);
+}
+
 static double log_predictive(const row_case *r, double y)
 {
     double out, Y[2] = {y, r->y[1]};
@@ -640,6 +753,52 @@ static void heteroscedastic_starts_with_a_tenth_of_the_variance(void **state)
     check_close(l.value[0], log(0.1 * 26.0 / 3), 1e-14);
 }
 
+/* At degrees of freedom where differences of the gamma function cancel. */
+static void studentt_tends_to_the_gaussian(void **state)
+{
+    static const double df[] = {1e9, 1e12, 1e15, 1e18, 1e60};
+    static const double y[] = {0.4, -2.5, 3};
+    (void)state;
+    for (size_t i = 0; i < sizeof df / sizeof *df; i++)
+        for (size_t k = 0; k < sizeof y / sizeof *y; k++) {
+            row_case t, g;
+            make_row(&(like_case){"studentt(scale=0.5)", 0, false, 1, {y[k]}}, 0, 0, &t);
+            make_row(&(like_case){"gaussian(noise=0.25)", 0, false, 1, {y[k]}}, 0, 0, &g);
+            t.l.value[1] = df[i];
+            expectations a = expect_row(&t), b = expect_row(&g);
+            check_close(a.value, b.value, 1e-7);
+            check_close(a.dmu[0], b.dmu[0], 1e-7);
+            check_close(a.dvar[0], b.dvar[0], 1e-7);
+            check_close(a.dparam[0], b.dparam[0] * 2 * 0.5, 1e-6); /* noise = scale^2 */
+            check_close(log_predictive(&t, y[k]), log_predictive(&g, y[k]), 1e-7);
+            for (double p = 0.025; p < 1; p += 0.475) {
+                double q, r;
+                likelihood_quantiles(&t.l, 1, p, NULL, t.mu, t.var, 1, &q);
+                likelihood_quantiles(&g.l, 1, p, NULL, g.mu, g.var, 1, &r);
+                check_close(q, r, 1e-7);
+            }
+        }
+}
+
+/* Either side of the place where a series takes over from the difference. */
+static void studentt_is_smooth_in_its_degrees_of_freedom(void **state)
+{
+    (void)state;
+    for (double df = 59.9; df < 60.2; df += 0.2) {
+        row_case r;
+        make_row(&(like_case){"studentt(scale=0.5)", 0, false, 1, {0.9}}, 0, 0, &r);
+        r.l.value[1] = df;
+        double truth = lgamma(0.5 * (df + 1)) - lgamma(0.5 * df) - 0.5 * log(3.14159265358979323846 * df) - log(0.5);
+        check_close(r.l.ops->density(&r.l, &(double){0}, &(double){0}), truth, 1e-13);
+        expectations e = expect_row(&r);
+        double h = 1e-3;
+        r.l.value[1] = df + h;
+        double up = expect_row(&r).value;
+        r.l.value[1] = df - h;
+        check_close(e.dparam[1], (up - expect_row(&r).value) / (2 * h), 1e-10);
+    }
+}
+
 /* At a dispersion near 0, both are counts at the same rate; large counts take the sums' other road. */
 static void negbin_tends_to_poisson(void **state)
 {
@@ -701,6 +860,8 @@ int main(void)
         cmocka_unit_test(expectations_and_derivatives_are_those_of_the_density),
         cmocka_unit_test(log_predictive_is_the_integral_of_the_density),
         cmocka_unit_test(robustmax_is_the_share_of_the_largest),
+        cmocka_unit_test(robustmax_resolves_rivals_of_any_width),
+        cmocka_unit_test(robustmax_of_equals_is_one_over_their_number),
         cmocka_unit_test(probabilities_are_the_predictive_and_add_to_one),
         cmocka_unit_test(moments_are_sums_over_the_predictive),
         cmocka_unit_test(cdf_is_the_sum_of_the_predictive),
@@ -715,6 +876,8 @@ int main(void)
         cmocka_unit_test(ordinal_starts_at_the_frequencies),
         cmocka_unit_test(ordinal_takes_as_many_increments_as_classes_allow),
         cmocka_unit_test(heteroscedastic_starts_with_a_tenth_of_the_variance),
+        cmocka_unit_test(studentt_tends_to_the_gaussian),
+        cmocka_unit_test(studentt_is_smooth_in_its_degrees_of_freedom),
         cmocka_unit_test(negbin_tends_to_poisson),
         cmocka_unit_test(logit_of_a_surprise_is_its_tail),
         cmocka_unit_test(softmax_does_not_depend_on_the_cut),

@@ -281,6 +281,33 @@ static void gaussian_updates_equal_one_step_over_all_rows(void **unused)
     close_scene(&s);
 }
 
+/* Counts far from what the model expects: natural steps of any fixed size lead away, to rates that are no numbers. */
+static void counts_that_surprise_are_learned_from(void **unused)
+{
+    (void)unused;
+    for (int m = 0; m < 4; m++) { /* svdgp takes its own steps */
+        scene s;
+        void *update = NULL;
+        posterior *q = NULL;
+        update_report r;
+        anygp_error e;
+        double mean[NEW], variance[NEW];
+        const double Y[4] = {100000, 1, 0, 1}, w[2] = {1, 1};
+        open_scene(&s, stepping[m], likelihood_find("poisson"));
+        for (int64_t t = 0; t < 20; t++) take_step(&s, t, false);
+        posterior *p = posterior_now(&s);
+        assert_int_equal(s.model->update->open(s.model, p, &s.like, &update, &e), ANYGP_OK);
+        assert_int_equal(s.model->update->add(update, 2, s.new, Y, w, NULL, &e), ANYGP_OK);
+        assert_int_equal(s.model->update->finish(update, &q, &r, &e), ANYGP_OK);
+        predict(q, &s, mean, variance);
+        check_close(mean[0] + s.like.value[0], log(100000), 0.2);
+        s.model->update->close(update);
+        p->ops->free(p);
+        q->ops->free(q);
+        close_scene(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +316,7 @@ int main(void)
         cmocka_unit_test(arrays_come_back_as_the_same_posterior),
         cmocka_unit_test(new_rows_are_learned_from),
         cmocka_unit_test(gaussian_updates_equal_one_step_over_all_rows),
+        cmocka_unit_test(counts_that_surprise_are_learned_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,14 @@ def test_rows_without_weight_are_absent(circle):
     assert model.classes_.tolist() == ["in", "out"] and model.likelihood_ == "bernoulli"
 
 
+def test_probabilities_stand_in_the_columns_of_their_classes(circle):
+    X, y = circle
+    model = GPClassifier(**FEW).fit(X, np.where(y, "in", "out"))
+    P = model.predict_proba(X)
+    model._columns = model._columns[::-1]  # as if the library had the classes in another order
+    assert np.array_equal(model.predict_proba(X), P[:, ::-1])
+
+
 def test_saved_loaded_and_pickled_models_predict_the_same(circle, tmp_path):
     X, y = circle
     for labels in (np.where(y, "in", "out"), np.where(y, 3, 4)):

@@ -7,7 +7,7 @@
        dP/dmu_y = E[G H],      dP/dvar_y = E[G (H^2 - sum h_c (h_c + x_c / sd_c))] / 2
    The latents' widths may differ by any factor, so the rule is composite: Gauss-Legendre on panels, each a fixed share of the
    narrowest thing that bends there.  Rival c bends over [mu_c - BELOW sd_c, mu_c + ABOVE sd_c]: left of the largest of the left
-   ends, `from`, G is 0 in double precision, so that every rival that still matters has begun to bend there, and from there on the
+   ends, `from`, G is below 1e-12, so that every rival that still matters has begun to bend there, and from there on the
    narrowest of those that have not ended only becomes wider.  Panels hence grow to the right, and their number grows with the
    logarithm of the ratio of widths alone.  Right of the last end G is 1, and what is left is the normal's tail.
    Cost: C for each of 20 to 200 nodes a row, C times that for the probabilities of all classes. */
@@ -21,10 +21,12 @@ static const likelihood_option options[] = {
 
 static const double LEAST_VARIANCE = 1e-12; /* derivatives of P grow as 1/var where two means meet */
 
-/* One row's latents, packed. */
+/* One row's latents, packed; for one winner y, the rivals that matter and the last node's x_c and Phi(x_c) of each. */
 typedef struct contest {
-    int64_t C;
+    int64_t C, rivals;
     double mean[LIKELIHOOD_LATENTS], sd[LIKELIHOOD_LATENTS];
+    int64_t rival[LIKELIHOOD_LATENTS];
+    double x[LIKELIHOOD_LATENTS], Phi[LIKELIHOOD_LATENTS];
 } contest;
 
 static void contest_of(const likelihood *l, const double *mu, const double *var, int64_t ld, contest *t)
@@ -38,10 +40,10 @@ static void contest_of(const likelihood *l, const double *mu, const double *var,
 
 /* -------------------------------------------------------------------------------------------- the rule */
 
-static const double REACH = 8;   /* standard deviations of f_y; the normal beyond them is 1e-15 */
-static const double BELOW = 8;   /* sd_c below mu_c, where Phi is 1e-15 */
+static const double REACH = 7;   /* standard deviations of f_y; the normal beyond them is 1e-12 */
+static const double BELOW = 7;   /* sd_c below mu_c, where Phi is 1e-12 */
 static const double ABOVE = 6.5; /* sd_c above mu_c, where 1 - Phi is 4e-11 */
-static const double PANEL = 3;   /* length of a panel beside what bends in it */
+static const double PANEL = 4;   /* length of a panel beside what bends in it */
 enum { HALF_LEGENDRE = 6 };
 
 /* Positive nodes on [-1, 1] and their weights; the negative ones mirror them. */
@@ -57,13 +59,17 @@ typedef struct stretch {
     double tail; /* probability of f_y right of it: G is 1 there */
 } stretch;
 
-static stretch contest_stretch(const contest *t, int64_t y)
+static stretch contest_stretch(contest *t, int64_t y)
 {
-    double lo = t->mean[y] - REACH * t->sd[y], hi = t->mean[y] + REACH * t->sd[y], end = -INFINITY;
+    double lo = t->mean[y] - REACH * t->sd[y], hi = t->mean[y] + REACH * t->sd[y], end = lo;
+    t->rivals = 0;
+    for (int64_t c = 0; c < t->C; c++)
+        if (c != y) lo = fmax(lo, t->mean[c] - BELOW * t->sd[c]);
     for (int64_t c = 0; c < t->C; c++) {
-        if (c == y) continue;
-        lo = fmax(lo, t->mean[c] - BELOW * t->sd[c]);
-        end = fmax(end, t->mean[c] + ABOVE * t->sd[c]);
+        double ends = t->mean[c] + ABOVE * t->sd[c];
+        if (c == y || ends <= lo) continue;
+        t->rival[t->rivals++] = c;
+        end = fmax(end, ends);
     }
     double to = fmin(hi, fmax(lo, end));
     return (stretch){lo, to, normal_cdf((t->mean[y] - fmax(lo, to)) / t->sd[y])};
@@ -73,8 +79,9 @@ static stretch contest_stretch(const contest *t, int64_t y)
 static double panel_end(const contest *t, int64_t y, const stretch *s, double f)
 {
     double narrow = t->sd[y], bending = 0;
-    for (int64_t c = 0; c < t->C; c++) {
-        if (c == y || t->mean[c] + ABOVE * t->sd[c] <= f) continue;
+    for (int64_t r = 0; r < t->rivals; r++) {
+        int64_t c = t->rival[r];
+        if (t->mean[c] + ABOVE * t->sd[c] <= f) continue;
         narrow = fmin(narrow, t->sd[c]);
         bending++;
     }
@@ -92,15 +99,18 @@ static double panel_node(const contest *t, int64_t y, double a, double b, int k,
 }
 
 /* G(f) */
-static double wins(const contest *t, int64_t y, double f)
+static double wins(contest *t, double f)
 {
     double G = 1;
-    for (int64_t c = 0; c < t->C && G > 0; c++)
-        if (c != y) G *= normal_cdf((f - t->mean[c]) / t->sd[c]);
+    for (int64_t r = 0; r < t->rivals && G > 0; r++) {
+        int64_t c = t->rival[r];
+        t->x[r] = (f - t->mean[c]) / t->sd[c];
+        G *= t->Phi[r] = normal_cdf(t->x[r]);
+    }
     return G;
 }
 
-static double contest_won(const contest *t, int64_t y)
+static double contest_won(contest *t, int64_t y)
 {
     stretch s = contest_stretch(t, y);
     double P = s.tail, weight, b;
@@ -108,19 +118,19 @@ static double contest_won(const contest *t, int64_t y)
         b = panel_end(t, y, &s, a);
         for (int k = 0; k < 2 * HALF_LEGENDRE; k++) {
             double f = panel_node(t, y, a, b, k, &weight);
-            P += weight * wins(t, y, f);
+            P += weight * wins(t, f);
         }
     }
     return fmin(P, 1);
 }
 
-/* Adds `weight` times the derivatives of log G at f to dmu, dvar (stride ld). */
-static void add_slopes(const contest *t, int64_t y, double f, double weight, double *dmu, double *dvar, int64_t ld)
+/* Adds `weight` times the derivatives of log G at the last node, where G > 0, to dmu, dvar (stride ld). */
+static void add_slopes(const contest *t, int64_t y, double weight, double *dmu, double *dvar, int64_t ld)
 {
     double H = 0, bend = 0;
-    for (int64_t c = 0; c < t->C; c++) {
-        if (c == y) continue;
-        double over = 1 / t->sd[c], x = (f - t->mean[c]) * over, h = normal_hazard(x) * over;
+    for (int64_t r = 0; r < t->rivals; r++) {
+        int64_t c = t->rival[r];
+        double over = 1 / t->sd[c], x = t->x[r], h = exp(-0.5 * (LOG_2PI + x * x)) / t->Phi[r] * over;
         H += h;
         bend += h * (h + x * over);
         dmu[c * ld] -= weight * h;
@@ -132,19 +142,19 @@ static void add_slopes(const contest *t, int64_t y, double f, double weight, dou
 
 /* A panel's part of P, and `weight` times that of its derivatives.  Nodes that cannot change P in double precision are passed
    over. */
-static double panel_slopes(const contest *t, int64_t y, double a, double b, double weight, double *dmu, double *dvar,
+static double panel_slopes(contest *t, int64_t y, double a, double b, double weight, double *dmu, double *dvar,
                            int64_t ld)
 {
     double P = 0, w;
     for (int k = 0; k < 2 * HALF_LEGENDRE; k++) {
-        double f = panel_node(t, y, a, b, k, &w), won = w < 1e-18 ? 0 : w * wins(t, y, f);
+        double f = panel_node(t, y, a, b, k, &w), won = w < 1e-18 ? 0 : w * wins(t, f);
         P += won;
-        if (won > 0) add_slopes(t, y, f, weight * won, dmu, dvar, ld);
+        if (won > 0) add_slopes(t, y, weight * won, dmu, dvar, ld);
     }
     return P;
 }
 
-static double contest_slopes(const contest *t, int64_t y, double weight, double *dmu, double *dvar, int64_t ld)
+static double contest_slopes(contest *t, int64_t y, double weight, double *dmu, double *dvar, int64_t ld)
 {
     stretch s = contest_stretch(t, y);
     double P = s.tail, b;

@@ -24,7 +24,7 @@ text_in_an_input_is_named() { refuses_table "line 3 .*column 'x'.*'foo'" 'x,y\n1
 text_in_the_target_is_named() { refuses_table "line 3 .*column 'y'.*'foo'" 'x,y\n1,2\n3,foo\n4,5\n'; }
 nan_in_an_input_is_a_missing_value() { refuses_table "row 2, column 'x'.*missing" 'x,y\n1,2\nnan,3\n4,5\n'; }
 empty_input_is_a_missing_value() { refuses_table "row 2, column 'x'.*missing" 'x,y\n1,2\n,3\n4,5\n'; }
-nan_in_the_target_drops_the_row() { fits_table 'x,y\n1,2\n2,nan\n4,5\n' && grep -q '1 rows without a target' "$said/err"; }
+nan_in_the_target_drops_the_row() { fits_table 'x,y\n1,2\n2,nan\n4,5\n' && grep -q '1 row without a target was left out' "$said/err"; }
 no_target_at_all_is_refused() { refuses_table 'no row is left' 'x,y\n1,\n2,\n'; }
 infinite_input_is_named() { refuses_table "line 3 .*column 'x'.*'-inf'" 'x,y\n1,2\n-inf,1\n4,5\n'; }
 infinite_target_is_named() { refuses_table "line 3 .*column 'y'.*'inf'" 'x,y\n1,2\n2,inf\n4,5\n'; }

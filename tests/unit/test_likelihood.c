@@ -320,7 +320,7 @@ static void check_widths(width_case *r, const likelihood *l)
 static void robustmax_resolves_rivals_of_any_width(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < 120; i++) {
+    for (uint64_t i = 0; i < 60; i++) {
         random_stream s = {.seed = 7, .use = RANDOM_TEST, .sub = i};
         width_case r = {.C = 2 + (int64_t)(i % (WIDTH_CLASSES - 1))};
         like_case c = {.text = "robustmax(epsilon=0.01)", .classes = r.C};

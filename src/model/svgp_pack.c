@@ -1,0 +1,68 @@
+/* Checkpoints of a variational model. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "model/svgp_state.h"
+
+/* Natural parameters of all q, one after the other: C K squares do not fit a list of names. */
+anygp_status svgp_save(void *state, state_writer put, void *ctx, anygp_error *e)
+{
+    svgp_state *q = state;
+    char name[32];
+    q->numbers[SVGP_NUMBER_ADAM] = (double)q->adam.t, q->numbers[SVGP_NUMBER_JITTER] = q->jitter;
+    q->numbers[SVGP_NUMBER_ADAM_A] = (double)q->adam_a.t;
+    put(ctx, "numbers", SVGP_NUMBERS, q->numbers);
+    put(ctx, "u", q->adam.n, q->u);
+    put(ctx, "adam_first", q->adam.n, q->adam.first);
+    put(ctx, "adam_second", q->adam.n, q->adam.second);
+    if (q->s.O) {
+        put(ctx, "a", q->adam_a.n, q->s.a);
+        put(ctx, "adam_a_first", q->adam_a.n, q->adam_a.first);
+        put(ctx, "adam_a_second", q->adam_a.n, q->adam_a.second);
+    }
+    for (int64_t i = 0; i < q->s.C * q->s.K; i++) {
+        const svgp_q *one = &q->s.q[i];
+        snprintf(name, sizeof name, "Lambda%lld", (long long)i);
+        put(ctx, name, one->M * one->M, one->Lambda);
+        snprintf(name, sizeof name, "theta%lld", (long long)i);
+        put(ctx, name, one->M, one->theta);
+    }
+    (void)e;
+    return ANYGP_OK;
+}
+
+static bool restore_q(svgp_state *q, state_reader get, const void *ctx)
+{
+    int64_t most = q->s.Mt;
+    char name[32];
+    double *Lambda = mem_doubles(most, most), *theta = mem_alloc(most, sizeof *theta);
+    bool ok = Lambda && theta;
+    for (int64_t i = 0; ok && i < q->s.C * q->s.K; i++) {
+        svgp_q *one = &q->s.q[i];
+        snprintf(name, sizeof name, "Lambda%lld", (long long)i);
+        ok = get(ctx, name, one->M * one->M, Lambda);
+        snprintf(name, sizeof name, "theta%lld", (long long)i);
+        ok = ok && get(ctx, name, one->M, theta) && svgp_q_set(&q->s, one, Lambda, theta);
+    }
+    free(Lambda);
+    free(theta);
+    return ok;
+}
+
+bool svgp_restore(void *state, hyper *h, state_reader get, const void *ctx)
+{
+    svgp_state *q = state;
+    bool ok = get(ctx, "numbers", SVGP_NUMBERS, q->numbers) && get(ctx, "u", q->adam.n, q->u) &&
+              get(ctx, "adam_first", q->adam.n, q->adam.first) && get(ctx, "adam_second", q->adam.n, q->adam.second) &&
+              restore_q(q, get, ctx);
+    if (ok && q->s.O)
+        ok = get(ctx, "a", q->adam_a.n, q->s.a) && get(ctx, "adam_a_first", q->adam_a.n, q->adam_a.first) &&
+             get(ctx, "adam_a_second", q->adam_a.n, q->adam_a.second);
+    if (!ok) return false;
+    q->adam_a.t = (int64_t)q->numbers[SVGP_NUMBER_ADAM_A];
+    q->adam.t = (int64_t)q->numbers[SVGP_NUMBER_ADAM], q->jitter = q->numbers[SVGP_NUMBER_JITTER];
+    hyper_unpack(h, q->u);
+    q->prepared = false;
+    return true;
+}

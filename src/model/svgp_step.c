@@ -1,0 +1,249 @@
+/* A step of a variational model: natural gradients for q, Adam for the hyperparameters and inducing inputs, both from one pass
+   over the sample. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/linalg.h"
+#include "model/svgp_orthogonal.h"
+#include "model/svgp_state.h"
+#include "model/svgp_transport.h"
+
+enum { TRIALS = 6 };
+static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5, STRETCH = 10;
+
+static anygp_status no_factor(anygp_error *e)
+{
+    return fail_with(
+        e, ANYGP_ERR_NUMERIC,
+        "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of them "
+        "or another kernel");
+}
+
+/* L at h: with the jitter so far, or where that does not suffice with more. */
+anygp_status svgp_state_prepare(svgp_state *q, const hyper *h, anygp_error *e)
+{
+    if (q->prepared) return ANYGP_OK;
+    q->prepared = svgp_prepare(&q->s, h, false, &q->jitter);
+    if (q->prepared) return ANYGP_OK;
+    double jitter = fmax(q->jitter, 1e-10);
+    if (!svgp_prepare(&q->s, h, true, &jitter) || jitter > JITTER_MOST) return no_factor(e);
+    q->jitter = jitter, q->prepared = true;
+    return ANYGP_OK;
+}
+
+/* q before the first step.  Likelihoods with exp(f) have curvatures like exp(var / 2): under a wide prior the first step would
+   claim a precision that it takes hundreds to forget, so functions start with a variance of at most about 1. */
+static void start_q(svgp *s)
+{
+    double size = 0;
+    for (int64_t j = 0; j < s->M; j++) size += la_dot(s->M, s->L + j * s->M, s->L + j * s->M) / (double)s->M;
+    for (int64_t i = 0; i < s->C * s->K; i++) {
+        svgp_q *q = &s->q[i];
+        int64_t p = i % s->K == 0 ? s->p : 0; /* of the mean */
+        for (int64_t k = 0; k < q->M; k++) q->Lambda[k + k * q->M] = fmax(1, k < p ? s->mean->B : size);
+        svgp_q_set(s, q, q->Lambda, q->theta);
+    }
+}
+
+anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e)
+{
+    svgp_state *q = state;
+    q->jitter = jitter, q->prepared = svgp_prepare(&q->s, h, true, &q->jitter);
+    hyper_pack(h, q->u);
+    if (!q->prepared) return no_factor(e);
+    if (!q->s.gaussian) start_q(&q->s);
+    return ANYGP_OK;
+}
+
+/* The noise of Gaussian targets by a natural step: n rows know log s2 to a precision of n / 2, so that
+   log s2 += rho (mean of (y - mu)^2 + var over s2 - 1), which at rho = 1 comes close to the best s2 for this q.  Adam, which
+   does not know how far it is, takes hundreds of steps for it.  gu: the gradient in u. */
+static void move_noise(svgp_state *q, const hyper *h, double rho)
+{
+    double precision = 0.5 * q->problem->blocks->total;
+    int64_t f = 0, P = hyper_kernel_params(h);
+    for (int64_t i = 0; i < h->count; i++) {
+        if (!h->param[i].free) continue;
+        if (i >= P) q->u[f] = q->before[f] + fmin(fmax(rho * q->gu[f] / precision, -NOISE_STEP), NOISE_STEP);
+        f++;
+    }
+}
+
+/* The noise alone, while the rest stands. */
+static anygp_status settle_noise(svgp_state *q, hyper *h, const svgp_stat *stat, const step_context *now,
+                                 anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    size_t bytes = (size_t)h->free * sizeof(double);
+    memset(q->gp, 0, (size_t)hyper_size(h) * sizeof(double));
+    memcpy(q->gp + hyper_kernel_params(h), stat->like, (size_t)h->likes * sizeof(double));
+    hyper_chain(h, q->gp, q->gu);
+    hyper_log_prior(h, q->gu);
+    memcpy(q->before, q->u, bytes);
+    move_noise(q, h, now->rho);
+    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->u, e));
+    hyper_unpack(h, q->u);
+    svgp_take_values(&q->s, h);
+    return ANYGP_OK;
+}
+
+/* Where q_t is at home, for ivsgpr. */
+static void remember(svgp_state *q, const hyper *h)
+{
+    if (!q->old_L) return;
+    memcpy(q->old_L, q->s.L, (size_t)(h->M * h->M) * sizeof(double));
+    memcpy(q->old_Z, h->Z, (size_t)(h->M * h->D) * sizeof(double));
+}
+
+/* ------------------------------------------------------------------------- steps that are not exact */
+
+/* The bound on the sample at the new q. */
+static anygp_status value_after(svgp_state *q, const step_context *c, double *value, anygp_error *e)
+{
+    double sums[1 + LIKELIHOOD_PARAMS * 4], *room = sums;
+    int64_t size = 1 + q->s.T * q->s.like->params;
+    if (size > (int64_t)(sizeof sums / sizeof *sums) && !(room = mem_alloc(size, sizeof *room)))
+        return fail_memory(e, "the sums", 8.0 * (double)size);
+    anygp_status status = ANYGP_OK;
+    q->s.value_only = true;
+    if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) status = fail_memory(e, "kernel tiles", 0);
+    if (!ANYGP_FAILED(status)) status = driver_stat(q->driver, &q->s, c->count, c->which, c->scale, room, e);
+    q->s.value_only = false;
+    *value = ANYGP_FAILED(status) ? -INFINITY : room[0] - svgp_kl(&q->s);
+    if (room != sums) free(room);
+    return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
+}
+
+/* q as it was before a step that cannot be taken. */
+static anygp_status stays(svgp_state *q, const step_context *c, anygp_error *e)
+{
+    if (q->kept) svgp_take_back(&q->s, q->kept);
+    if (c->t > 0) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_NUMERIC, "a step of any size leads to a precision that is not positive definite");
+}
+
+/* The natural step of a likelihood that is not quadratic can lead too far: where it leads far at all and the sample's bound
+   falls, it is taken back and tried at a quarter, and in the end left out.  So is one that no size makes a distribution, but
+   for the first. */
+static anygp_status move_q(svgp_state *q, const step_context *c, const svgp_stat *stat, double before, anygp_error *e)
+{
+    double rho = c->rho, after;
+    if (!q->s.gaussian) svgp_keep(&q->s, q->kept);
+    for (int k = 0;; k++, rho *= 0.25) {
+        if (!svgp_move(&q->s, stat, rho)) return stays(q, c, e);
+        if (q->s.gaussian || !svgp_far_moved(&q->s, q->kept)) return ANYGP_OK;
+        TRY(value_after(q, c, &after, e));
+        if (after >= before) return ANYGP_OK;
+        svgp_take_back(&q->s, q->kept);
+        if (k == TRIALS) return ANYGP_OK;
+    }
+}
+
+/* ivsgpr: q follows the new kernel and places; for a likelihood that is not quadratic only where the sample's bound has not
+   fallen over the whole step, else v stands still as in svgp. */
+static anygp_status carry_q(svgp_state *q, const step_context *c, double before, anygp_error *e)
+{
+    double after;
+    if (!q->old_L) return ANYGP_OK;
+    if (q->kept) svgp_keep(&q->s, q->kept);
+    if (!svgp_transport(&q->s, q->old_Z, q->old_L)) return fail_memory(e, "the step", 0);
+    if (!q->kept) return ANYGP_OK;
+    TRY(value_after(q, c, &after, e));
+    if (!(after >= before)) svgp_take_back(&q->s, q->kept);
+    return ANYGP_OK;
+}
+
+/* ----------------------------------------------------------------------------- hyperparameters */
+
+/* Whether the function lies so far out, in units of its prior, that another kernel at the same v may be a function that has
+   nothing to do with the data: weights and counts in the millions do that. */
+static bool daring(const svgp_state *q)
+{
+    int64_t n = q->s.Mt * q->s.C;
+    return !q->s.gaussian && la_dot(n, q->s.m, q->s.m) > STRETCH * STRETCH * (double)n;
+}
+
+/* A step of the hyperparameters after which the sample's bound is below that before all of the step is made smaller, and in
+   the end left out. */
+static anygp_status look_at_hyper(svgp_state *q, hyper *h, const step_context *c, double before, anygp_error *e)
+{
+    double after;
+    for (int k = 0; k <= TRIALS; k++) {
+        TRY(value_after(q, c, &after, e));
+        if (after >= before) return ANYGP_OK;
+        for (int64_t i = 0; i < h->free; i++)
+            q->u[i] = k == TRIALS ? q->before[i] : q->before[i] + 0.25 * (q->u[i] - q->before[i]);
+        hyper_unpack(h, q->u);
+        q->prepared = false;
+        TRY(svgp_state_prepare(q, h, e));
+    }
+    return ANYGP_OK;
+}
+
+/* A place where K_uu has no factor is not gone to.  Over ranks all go where rank 0 goes. */
+static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now, double value, anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    size_t bytes = (size_t)h->free * sizeof(double);
+    hyper_chain(h, q->gp, q->gu);
+    hyper_log_prior(h, q->gu);
+    memcpy(q->before, q->u, bytes);
+    adam_step(&q->adam, now->rate, q->gu, q->u);
+    if (q->s.gaussian) move_noise(q, h, now->rho);
+    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->u, e));
+    remember(q, h);
+    hyper_unpack(h, q->u);
+    q->prepared = false;
+    if (!ANYGP_FAILED(svgp_state_prepare(q, h, e))) {
+        TRY(carry_q(q, now, value, e));
+        return daring(q) ? look_at_hyper(q, h, now, value, e) : ANYGP_OK;
+    }
+    memcpy(q->u, q->before, bytes);
+    hyper_unpack(h, q->u);
+    return svgp_state_prepare(q, h, e);
+}
+
+static anygp_status move_a(svgp_state *q, const step_context *now, anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    adam_step(&q->adam_a, now->rate, q->ga, q->s.a);
+    return c->size > 1 ? c->broadcast(c->ctx, 0, q->adam_a.n * (int64_t)sizeof(double), q->s.a, e) : ANYGP_OK;
+}
+
+static anygp_status statistics(svgp_state *q, const hyper *h, const step_context *c, bool learn, svgp_stat *stat,
+                               anygp_error *e)
+{
+    TRY(svgp_state_prepare(q, h, e));
+    q->s.learn = learn;
+    q->s.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
+    if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
+    TRY(driver_stat(q->driver, &q->s, c->count, c->which, c->scale, q->stat, e));
+    *stat = svgp_stat_place(&q->s, q->stat);
+    return ANYGP_OK;
+}
+
+anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
+{
+    svgp_state *q = state;
+    svgp_stat stat;
+    bool learn = c->learn && h->free > 0;
+    TRY(statistics(q, h, c, learn, &stat, e));
+    *value = *stat.value - svgp_kl(&q->s);
+    if (q->s.O && !orthogonal_gradient(&q->s, &stat, q->ga)) return fail_memory(e, "kernel tiles", 0);
+    if (learn && !svgp_gradient(&q->s, &stat, q->gp)) return fail_memory(e, "kernel tiles", 0);
+    TRY(move_q(q, c, &stat, *value, e));
+    if (q->s.O) TRY(move_a(q, c, e));
+    if (learn) return move_hyper(q, h, c, *value, e);
+    return c->settle && q->s.gaussian && h->free > 0 ? settle_noise(q, h, &stat, c, e) : ANYGP_OK;
+}
+
+anygp_status svgp_bound(void *state, const hyper *h, double *value, anygp_error *e)
+{
+    svgp_state *q = state;
+    svgp_stat stat;
+    TRY(statistics(q, h, &(step_context){.scale = 1, .seed = q->problem->seed}, false, &stat, e));
+    *value = *stat.value - svgp_kl(&q->s);
+    return isfinite(*value) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
+}

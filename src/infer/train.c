@@ -64,7 +64,7 @@ static bool enough(void *ctx)
     if (now - w->o->began > w->o->time_limit) w->status = ANYGP_TIME_LIMIT;
     if (w->status == ANYGP_OK && w->o->report && now - w->asked > 0.1) {
         train_step step = {
-            .stage = TRAIN_SCAN, .seconds = now - w->o->began, .objective = NAN, .rmse = NAN, .mnlp = NAN};
+            .stage = TRAIN_SCAN, .seconds = now - w->o->began, .objective = NAN, .scores = train_scores_none()};
         if (w->o->report(w->o->ctx, &step)) w->status = ANYGP_INTERRUPTED;
         w->asked = now;
     }

@@ -399,6 +399,27 @@ static void sga_chooses_its_first_rate(void **unused)
     run_close(&r), run_close(&chosen);
 }
 
+/* 001, appendix B.2.  Four places on a line have the distances 1, 2, 2, 3, 4, 5. */
+static void sga_starts_at_the_median_distance_and_the_targets_variance(void **unused)
+{
+    (void)unused;
+    fixture f;
+    anygp_error e;
+    double X[4 * D] = {0, 0, 1, 0, 3, 0, 5, 0}, y[8] = {1, 0, 3, 0, 1, 6, 3, 6}, wanted[] = {1, 9};
+    dataset d = {.n = 4, .D = D, .Q = 2, .y = y};
+    merged rows = {.n = 4, .D = D, .X = X, .y = y, .data = &d};
+    setup_rows(&f, &(variant){"rbf(ard)", MEAN_ZERO, false, 2});
+    f.p.rows = &rows;
+    f.h.param[1].given = true;
+    double before = hyper_get(&f.h, 1), variance = hyper_get(&f.h, 0);
+    assert_true(model_svdgp_sga.start && !model_svdgp.start);
+    assert_int_equal(model_svdgp_sga.start(&f.p, &f.h, &e), ANYGP_OK);
+    assert_true(hyper_get(&f.h, 0) == variance && hyper_get(&f.h, 1) == before);
+    check_close(hyper_get(&f.h, 2), 3, 1e-12);
+    for (int t = 0; t < 2; t++) check_close(f.h.like[t], wanted[t], 1e-12);
+    teardown(&f);
+}
+
 typedef struct patience {
     int asked, most;
 } patience;
@@ -670,6 +691,7 @@ int main(void)
         cmocka_unit_test(a_covariance_step_that_is_not_finite_leaves_B_as_it_is),
         cmocka_unit_test(learning_raises_the_bound),
         cmocka_unit_test(the_same_seed_gives_the_same_bits_and_a_restored_run_goes_on),
+        cmocka_unit_test(sga_starts_at_the_median_distance_and_the_targets_variance),
         cmocka_unit_test(sga_chooses_its_first_rate),
         cmocka_unit_test(sga_asks_whether_its_trials_should_end),
         cmocka_unit_test(bases_are_no_more_than_rows),

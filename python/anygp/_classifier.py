@@ -38,7 +38,8 @@ class GPClassifier(ClassifierMixin, Estimator):
     valid_ : dict
         Scores of the rows held out; empty where there are none.
     trace_ : dict of arrays
-        A row per report: iteration, seconds, objective, rmse (NaN: classes have none), mnlp (the logloss).
+        A row per report: iteration, seconds, objective, rmse (NaN: classes have none), mnlp (the logloss),
+        mell (the mean of E[log p(y | f)]).
     n_iter_ : int
         Steps of the training.
     info_ : dict

@@ -24,7 +24,7 @@ class GPRegressor(RegressorMixin, Estimator):
     leave_one_out_, valid_ : dict
         Scores in the data's units; empty where there are none.
     trace_ : dict of arrays
-        A row per iteration: iteration, seconds, objective, rmse, mnlp.
+        A row per iteration: iteration, seconds, objective, rmse, mnlp, mell.
     n_iter_ : int
         Iterations of the optimiser.
     info_ : dict

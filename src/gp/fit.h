@@ -75,7 +75,7 @@ anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, 
                              valid_rows **out, anygp_error *e);
 void valid_rows_free(valid_rows *v); /* accepts NULL */
 /* Of classes rmse is NaN, and mnlp the mean of -log p(label). */
-anygp_status valid_rows_score(const valid_rows *v, const gp *g, double *rmse, double *mnlp, anygp_error *e);
+anygp_status valid_rows_score(const valid_rows *v, const gp *g, train_scores *out, anygp_error *e);
 
 /* ------------------------------------------------------------------------------------- fit.c */
 

@@ -161,6 +161,8 @@ void observe_cdf(const gp *g, const latents *f, const double *y, const double *e
 void observe_density(const gp *g, const latents *f, const double *Y, double *out);
 /* Of classes: P[n, classes] with leading dimension ldp. */
 void observe_classes(const gp *g, const latents *f, double *P, int64_t ldp);
+/* Sum of w E[log p(y | f)], Y as above, classes too; row: the first one's number, for draws.  work: 2 C + 1 a row. */
+double observe_expected(const gp *g, const latents *f, const double *Y, const double *w, int64_t row, double *work);
 /* Y of one target y in data units. */
 void observe_target(const gp *g, double y, double exposure, double *Y);
 

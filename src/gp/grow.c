@@ -52,8 +52,9 @@ static double rows_of(const block_fit *b) { return b->result.rows * (double)b->f
 /* Log density a held-out row, or else the objective a row. */
 static double value_of(const block_fit *b)
 {
-    double rmse, mnlp;
-    if (b->valid && !ANYGP_FAILED(valid_rows_score(b->valid, b->g, &rmse, &mnlp, NULL)) && isfinite(mnlp)) return -mnlp;
+    train_scores held;
+    if (b->valid && !ANYGP_FAILED(valid_rows_score(b->valid, b->g, &held, NULL)) && isfinite(held.mnlp))
+        return -held.mnlp;
     return b->result.objective / rows_of(b);
 }
 

@@ -46,8 +46,9 @@ static int on_step(void *ctx, const train_step *step)
     monitor *m = ctx;
     const settings *s = m->f->s;
     train_step data = *step;
-    data.rmse *= m->d->schema.y_scale;
-    data.mnlp += log(m->d->schema.y_scale);
+    data.scores.rmse *= m->d->schema.y_scale;
+    data.scores.mnlp += log(m->d->schema.y_scale);
+    data.scores.mell -= log(m->d->schema.y_scale);
     if (step->record && step->stage == TRAIN_MAIN && !keep_step(m, &data)) return 1;
     anygp_progress progress = {.stage = step->stage == TRAIN_MAIN ? "learning" : "starting point",
                                .iteration = step->iteration,
@@ -57,19 +58,20 @@ static int on_step(void *ctx, const train_step *step)
                                .objective = step->objective,
                                .seconds = step->seconds,
                                .time_limit = isinf(m->f->limit) ? NAN : m->f->limit,
-                               .rmse = data.rmse,
-                               .mnlp = data.mnlp};
+                               .rmse = data.scores.rmse,
+                               .mnlp = data.scores.mnlp};
     return settings_progress(s, &progress);
 }
 
-static anygp_status on_score(void *ctx, const posterior *p, double *rmse, double *mnlp, anygp_error *e)
+static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, anygp_error *e)
 {
     monitor *m = ctx;
     for (int64_t i = 0; m->now && i < m->now->params; i++) m->now->value[i] = m->h->like[i];
     gp now = {.schema = m->d->schema, .posterior = (posterior *)p, .likelihood = m->now};
-    TRY(valid_rows_score(m->valid, &now, rmse, mnlp, e));
-    *rmse /= m->d->schema.y_scale;
-    *mnlp -= log(m->d->schema.y_scale);
+    TRY(valid_rows_score(m->valid, &now, out, e));
+    out->rmse /= m->d->schema.y_scale;
+    out->mnlp -= log(m->d->schema.y_scale);
+    out->mell += log(m->d->schema.y_scale);
     return ANYGP_OK;
 }
 

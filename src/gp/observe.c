@@ -74,6 +74,23 @@ void observe_density(const gp *g, const latents *f, const double *Y, double *out
     for (int64_t i = 0; is_scaled(g) && i < f->n; i++) out[i] -= log(g->schema.y_scale);
 }
 
+/* Pieces each have their place in work, so that the sum does not depend on the threads. */
+double observe_expected(const gp *g, const latents *f, const double *Y, const double *w, int64_t row, double *work)
+{
+    const likelihood *l = g->likelihood;
+    int64_t n = f->n, cells = n * gp_latents(g);
+    double *part = work + 2 * cells, sum = 0, weight = 0;
+#pragma omp parallel for schedule(dynamic) if (n > PIECE)
+    for (int64_t i = 0; i < n; i += PIECE) {
+        double unused[LIKELIHOOD_PARAMS] = {0};
+        part[i] = l->ops->expect(l, piece_of(f, i), Y + i * l->columns, w + i, f->mean + i, f->variance + i, n,
+                                 (random_stream){0, RANDOM_STEP, 0}, row + i, work + i, work + cells + i, unused);
+    }
+    for (int64_t i = 0; i < n; i += PIECE) sum += part[i];
+    for (int64_t i = 0; i < n; i++) weight += w[i];
+    return is_scaled(g) ? sum - weight * log(g->schema.y_scale) : sum;
+}
+
 void observe_classes(const gp *g, const latents *f, double *P, int64_t ldp)
 {
     const likelihood *l = g->likelihood;

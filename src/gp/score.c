@@ -19,6 +19,9 @@ struct scorer {
     double *out; /* block x width: what was predicted */
     regression_scores acc;
     class_scores *classes; /* NULL: the target is a number */
+    double *expects;       /* to work with, block x (2 C + 1); NULL: gaussian */
+    exact_sum expected, weight;
+    int64_t seen; /* rows */
 };
 
 /* Columns of `out` beside Y: mean, below, up to, density, width, and three to work with. */
@@ -29,7 +32,7 @@ void scorer_free(scorer *r)
     if (!r) return;
     predictor_free(r->predictor);
     class_scores_free(r->classes);
-    double *const owned[] = {r->rows, r->y, r->w, r->exposure, r->out};
+    double *const owned[] = {r->rows, r->y, r->w, r->exposure, r->out, r->expects};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(r->number);
     free(r->in);
@@ -55,6 +58,7 @@ static anygp_status scorer_rows(scorer *r, anygp_error *e)
     r->label = mem_alloc(r->block, sizeof *r->label);
     bool ok = r->rows && r->out && r->number && r->in && r->label;
     for (int i = 0; i < 3; i++) ok = (*columns[i] = mem_alloc(r->block, sizeof(double))) && ok;
+    if (!gp_is_gaussian(r->g)) ok = (r->expects = mem_doubles(r->block, 2 * gp_latents(r->g) + 1)) && ok;
     if (gp_is_class(r->g)) ok = (r->classes = class_scores_new(r->g->schema.classes)) && ok;
     return ok ? ANYGP_OK : fail_memory(e, "scores", 8.0 * (double)r->block * (double)(inputs + width + 6));
 }
@@ -80,18 +84,43 @@ anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, an
 
 /* ---------------------------------------------------------------------------------- one block */
 
+/* E[log N(y; f, s^2)], f ~ N(mean, variance - s^2): what is not f is noise, white terms too. */
+static void expect_normal(scorer *r, int64_t n, const double *mean, const double *variance)
+{
+    static const double LOG_2PI = 1.837877066409345483560659472811, Z_MOST = 1e140;
+    const schema *c = &r->g->schema;
+    double noise = gp_observation_variance(r->g) * c->y_scale * c->y_scale, sd = sqrt(noise);
+    for (int64_t i = 0; i < n && noise > 0; i++) {
+        if (!isfinite(r->y[i])) continue;
+        double z = fmin(fabs(r->y[i] - mean[i]) / sd, Z_MOST), u = variance[i] - (r->latent ? 0 : noise);
+        exact_add(&r->expected, -0.5 * r->w[i] * (LOG_2PI + log(noise) + z * z + fmax(u, 0) / noise));
+        exact_add(&r->weight, r->w[i]);
+    }
+}
+
+static void expect_observed(scorer *r, const latents *f, const double *Y)
+{
+    exact_add(&r->expected, observe_expected(r->g, f, Y, r->w, r->seen, r->expects));
+    for (int64_t i = 0; i < f->n; i++) exact_add(&r->weight, r->w[i]);
+    r->seen += f->n;
+}
+
 static anygp_status score_normal(scorer *r, const row_batch *b, anygp_error *e)
 {
     double *mean = r->out, *variance = r->out + b->n;
     TRY(predictor_run(r->predictor, b, r->latent, mean, variance, e));
     regression_scores_add(&r->acc, b->n, r->y, mean, variance, r->w);
+    expect_normal(r, b->n, mean, variance);
     return ANYGP_OK;
 }
 
 static anygp_status score_classes(scorer *r, const row_batch *b, anygp_error *e)
 {
+    latents f;
     for (int64_t i = 0; i < b->n; i++) r->label[i] = (int64_t)r->y[i];
-    TRY(predictor_classes(r->predictor, b, r->out, b->n, e));
+    TRY(predictor_latents(r->predictor, b, true, &f, e));
+    observe_classes(r->g, &f, r->out, b->n);
+    expect_observed(r, &f, r->y);
     return class_scores_add(r->classes, b->n, r->label, r->out, b->n, r->w, e);
 }
 
@@ -123,6 +152,7 @@ static anygp_status score_observed(scorer *r, const row_batch *b, anygp_error *e
     observe_moments(r->g, &f, b->exposure, mean, work);
     TRY(predictor_check(b, n, mean, e));
     observe_density(r->g, &f, Y, density);
+    expect_observed(r, &f, Y);
     score_ranks(r, b, &f, Y, work, below, up_to);
     observe_quantile(r->g, &f, b->exposure, 0.975, width);
     observe_quantile(r->g, &f, b->exposure, 0.025, work);
@@ -169,10 +199,22 @@ anygp_status scorer_add(scorer *r, const labelled_row *row, anygp_error *e)
     return r->filled == r->block ? flush(r, e) : ANYGP_OK;
 }
 
+/* Before the last, which is n. */
+static void add_expected(const scorer *r, gp_scores *out)
+{
+    double mell = exact_value(r->expected) / exact_value(r->weight);
+    if (!isfinite(mell) || out->count >= SCORES_MOST) return;
+    out->list[out->count] = out->list[out->count - 1];
+    out->list[out->count++ - 1] = (score){"mell", mell};
+}
+
 anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e)
 {
     if (r->filled) TRY(flush(r, e));
-    if (r->classes) return class_scores_list(r->classes, out->list, &out->count, e);
-    out->count = regression_scores_list(&r->acc, out->list);
+    if (r->classes)
+        TRY(class_scores_list(r->classes, out->list, &out->count, e));
+    else
+        out->count = regression_scores_list(&r->acc, out->list);
+    add_expected(r, out);
     return ANYGP_OK;
 }

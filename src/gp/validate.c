@@ -247,11 +247,11 @@ anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, 
     return status;
 }
 
-anygp_status valid_rows_score(const valid_rows *v, const gp *g, double *rmse, double *mnlp, anygp_error *e)
+anygp_status valid_rows_score(const valid_rows *v, const gp *g, train_scores *out, anygp_error *e)
 {
     scorer *r = NULL;
     gp_scores scores = {0};
-    *rmse = *mnlp = NAN;
+    *out = train_scores_none();
     TRY(scorer_new(g, 1e8, false, &r, e));
     anygp_status status = ANYGP_OK;
     for (int64_t i = 0; i < v->n && !ANYGP_FAILED(status); i++)
@@ -259,8 +259,9 @@ anygp_status valid_rows_score(const valid_rows *v, const gp *g, double *rmse, do
     if (!ANYGP_FAILED(status)) status = scorer_finish(r, &scores, e);
     scorer_free(r);
     for (int i = 0; i < scores.count; i++) {
-        if (!strcmp(scores.list[i].name, "rmse")) *rmse = scores.list[i].value;
-        if (!strcmp(scores.list[i].name, "mnlp")) *mnlp = scores.list[i].value;
+        if (!strcmp(scores.list[i].name, "rmse")) out->rmse = scores.list[i].value;
+        if (!strcmp(scores.list[i].name, "mnlp")) out->mnlp = scores.list[i].value;
+        if (!strcmp(scores.list[i].name, "mell")) out->mell = scores.list[i].value;
     }
     return status;
 }

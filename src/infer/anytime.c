@@ -41,7 +41,7 @@ static anygp_status score(walk *w, anygp_error *e)
         walk_ready(w, true, e); /* where nobody scores too: it may raise the jitter, which all ranks share */
     if (!ANYGP_FAILED(status) && w->o->score) status = posterior_now(w, &now, e);
     if (now) { /* scores that cannot be had are missing in the trace */
-        if (ANYGP_FAILED(w->o->score(w->o->ctx, now, &w->rmse, &w->mnlp, e))) w->rmse = w->mnlp = NAN;
+        if (ANYGP_FAILED(w->o->score(w->o->ctx, now, &w->scores, e))) w->scores = train_scores_none();
         now->ops->free(now);
     }
     w->paused += clock_seconds() - began;
@@ -135,8 +135,7 @@ static int look_around(walk *w)
                       .most = w->steps,
                       .seconds = elapsed(w) - w->paused,
                       .objective = w->value,
-                      .rmse = w->rmse,
-                      .mnlp = w->mnlp,
+                      .scores = w->scores,
                       .record = record};
     int flags = 0;
     if (w->o->report && w->o->report(w->o->ctx, &now)) flags |= FLAG_STOP;
@@ -152,8 +151,7 @@ static void begin_trace(const walk *w)
     train_step now = {.stage = TRAIN_MAIN,
                       .seconds = elapsed(w) - w->paused,
                       .objective = NAN,
-                      .rmse = NAN,
-                      .mnlp = NAN,
+                      .scores = train_scores_none(),
                       .record = true};
     if (w->o->report && w->p->comm->rank == 0) w->o->report(w->o->ctx, &now);
 }
@@ -228,7 +226,7 @@ anygp_status anytime_run(const model_ops *model, void *state, const problem *p, 
 {
     anygp_status status = ANYGP_OK;
     walk w = {.model = model, .ops = model->anytime, .state = state, .p = p, .h = h, .o = o, .turned = -1};
-    w.jitter = o->jitter, w.value = w.rmse = w.mnlp = NAN, w.saved = clock_seconds(), w.next_record = 1;
+    w.jitter = o->jitter, w.value = NAN, w.scores = train_scores_none(), w.saved = clock_seconds(), w.next_record = 1;
     TRY_DONE(walk_open(&w, e));
     if (w.t == 0) begin_trace(&w);
     for (bool first = w.t == 0; first || (w.status == ANYGP_OK && w.t < w.steps); first = false) {

@@ -196,10 +196,9 @@ static int iteration(void *ctx, int64_t iter, int64_t evaluations, double f, dou
                        .restart = q->restart,
                        .seconds = clock_seconds() - q->o->began,
                        .objective = isfinite(q->best) ? q->r->objective : NAN,
-                       .rmse = NAN,
-                       .mnlp = NAN,
+                       .scores = train_scores_none(),
                        .record = true};
-    if (q->r->loo.n) loo_errors(&q->r->loo, &step.rmse, &step.mnlp);
+    if (q->r->loo.n) loo_errors(&q->r->loo, &step.scores.rmse, &step.scores.mnlp);
     q->iterations++;
     enum { STOP = 1, SAVE = 2 };
     int flags = q->o->report && q->p->comm->rank == 0 && q->o->report(q->o->ctx, &step) ? STOP : 0;

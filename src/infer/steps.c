@@ -39,7 +39,8 @@ typedef struct run {
     int64_t *which;
     double value;   /* a running estimate of the bound; NaN: none yet */
     int64_t valued; /* values it rests on */
-    double jitter, longest, saved, paused, rmse, mnlp;
+    double jitter, longest, saved, paused;
+    train_scores scores;
     double asked; /* when a step last asked whether it should end */
     int64_t next_record, failures;
     anygp_status status;
@@ -114,8 +115,7 @@ static void report_now(run *w, bool record, int *flags)
                       .most = w->steps,
                       .seconds = elapsed(w) - w->paused,
                       .objective = w->value,
-                      .rmse = w->rmse,
-                      .mnlp = w->mnlp,
+                      .scores = w->scores,
                       .record = record};
     if (w->o->report && w->o->report(w->o->ctx, &now)) *flags |= FLAG_STOP;
 }
@@ -180,7 +180,7 @@ static anygp_status score(run *w, anygp_error *e)
     double began = clock_seconds();
     if (!w->o->score) return ANYGP_OK;
     TRY(w->ops->posteriors(w->state, w->h, &w->jitter, w->out, e));
-    if (ANYGP_FAILED(w->o->score(w->o->ctx, w->out[0], &w->rmse, &w->mnlp, e))) w->rmse = w->mnlp = NAN;
+    if (ANYGP_FAILED(w->o->score(w->o->ctx, w->out[0], &w->scores, e))) w->scores = train_scores_none();
     free_posteriors(w, w->out);
     w->paused += clock_seconds() - began;
     return ANYGP_OK;
@@ -305,7 +305,7 @@ anygp_status steps_run(const model_ops *model, void *state, const problem *p, hy
     anygp_status status = ANYGP_OK;
     int unused = 0;
     run w = {.model = model, .ops = model->steps, .state = state, .p = p, .h = h, .o = o, .out = out, .turned = -1};
-    w.jitter = o->jitter, w.value = w.rmse = w.mnlp = NAN, w.saved = clock_seconds(), w.next_record = 1;
+    w.jitter = o->jitter, w.value = NAN, w.scores = train_scores_none(), w.saved = clock_seconds(), w.next_record = 1;
     TRY_DONE(open_run(&w, e));
     if (w.t == 0 && p->comm->rank == 0) report_now(&w, true, &unused);
     for (bool first = w.t == 0; first || (w.status == ANYGP_OK && w.t < w.steps); first = false) {

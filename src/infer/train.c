@@ -64,7 +64,7 @@ static bool enough(void *ctx)
     if (now - w->o->began > w->o->time_limit) w->status = ANYGP_TIME_LIMIT;
     if (w->status == ANYGP_OK && w->o->report && now - w->asked > 0.1) {
         train_step step = {
-            .stage = TRAIN_SCAN, .seconds = now - w->o->began, .objective = NAN, .rmse = NAN, .mnlp = NAN};
+            .stage = TRAIN_SCAN, .seconds = now - w->o->began, .objective = NAN, .scores = train_scores_none()};
         if (w->o->report(w->o->ctx, &step)) w->status = ANYGP_INTERRUPTED;
         w->asked = now;
     }
@@ -198,9 +198,12 @@ static anygp_status find_start(const model_ops *model, const problem *p, hyper *
     bool learns = !o->started && h->free > 0 && !model->no_learning &&
                   (o->anytime.on || model->steps ? o->anytime.learn || o->iterations > 0 : o->iterations > 0);
     if (p->comm->rank == 0) {
-        if (learns) TRY(surrogate_needed(p) ? search_surrogate(model, p, h, o, w, e) : search(model, p, h, o, w, e));
+        if (learns && model->start)
+            TRY(model->start(p, h, e));
+        else if (learns)
+            TRY(surrogate_needed(p) ? search_surrogate(model, p, h, o, w, e) : search(model, p, h, o, w, e));
         TRY(place_inducing(model, p, h, s, e));
-        if (learns && model->learns_inducing) start_noise_of_inducing(h, s->left);
+        if (learns && model->learns_inducing && !model->start) start_noise_of_inducing(h, s->left);
     }
     TRY(share_start(model, p, h, e));
     int flags = (int)w->status;

@@ -10,14 +10,21 @@
 
 typedef enum train_stage { TRAIN_SCAN, TRAIN_WARM_UP, TRAIN_MAIN } train_stage;
 
+/* Of rows kept back, or leave-one-out; model units.  NaN: not known. */
+typedef struct train_scores {
+    double rmse, mnlp, mell; /* predict/scores.h */
+} train_scores;
+
+static inline train_scores train_scores_none(void) { return (train_scores){NAN, NAN, NAN}; }
+
 typedef struct train_step { /* one row of the trace */
     train_stage stage;
     int64_t iteration, evaluations, restart;
     int64_t most; /* iterations of the run; 0: as the caller said */
     double seconds;
-    double objective;  /* without the prior */
-    double rmse, mnlp; /* leave-one-out or validation, model units; NaN where there is none */
-    bool record;       /* worth a row of the trace; else only a sign of life */
+    double objective; /* without the prior */
+    train_scores scores;
+    bool record; /* worth a row of the trace; else only a sign of life */
 } train_step;
 
 /* What an anytime run is told; NaN: the default. */
@@ -40,7 +47,7 @@ typedef struct train_options {
     bool started;                                     /* the values in h are a good start: none is looked for */
     int (*report)(void *ctx, const train_step *step); /* may be NULL; nonzero: stop */
     /* May be NULL: scores of a posterior on rows held out, model units.  Its time does not count. */
-    anygp_status (*score)(void *ctx, const posterior *p, double *rmse, double *mnlp, anygp_error *e);
+    anygp_status (*score)(void *ctx, const posterior *p, train_scores *out, anygp_error *e);
     /* Every so many seconds (infinite: never), on rank 0: the state of the run, and the posteriors so far, one a target
        (the callee's; NULL for models that cannot make one on the way). */
     double save_every;

@@ -36,7 +36,7 @@ typedef struct walk {
     double paused;  /* seconds that do not count */
     double longest; /* seconds of a step */
     double saved;   /* by the clock */
-    double rmse, mnlp;
+    train_scores scores;
     int64_t next_record;
     anygp_status status;
 } walk;

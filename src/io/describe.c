@@ -44,18 +44,21 @@ static json_t *schema_json(const schema *s)
                      "inputs", inputs, "target", target, "exposure", describe_exposure(s));
 }
 
+enum { TRACE_COLUMNS = 6, TRACE_OLDER = 5 }; /* the second: those that every file has */
+static const char *const trace_names[TRACE_COLUMNS] = {"iteration", "seconds", "objective", "rmse", "mnlp", "mell"};
+
 static json_t *trace_json(const gp *g)
 {
-    static const char *const names[] = {"iteration", "seconds", "objective", "rmse", "mnlp"};
     json_t *o = json_object();
-    for (int c = 0; c < 5; c++) {
+    for (int c = 0; c < TRACE_COLUMNS; c++) {
         json_t *cells = json_array();
         for (int64_t i = 0; i < g->steps; i++) {
             const train_step *t = &g->trace[i];
-            const double values[] = {(double)t->iteration, t->seconds, t->objective, t->rmse, t->mnlp};
+            const double values[] = {(double)t->iteration, t->seconds,     t->objective,
+                                     t->scores.rmse,       t->scores.mnlp, t->scores.mell};
             json_array_append_new(cells, c ? number(values[c]) : json_integer((json_int_t)t->iteration));
         }
-        json_object_set_new(o, names[c], cells);
+        json_object_set_new(o, trace_names[c], cells);
     }
     return o;
 }
@@ -208,25 +211,23 @@ static void parse_scores(const json_t *o, gp_scores *s)
 
 static anygp_status parse_trace(const json_t *o, gp *g, anygp_error *e)
 {
-    static const char *const names[] = {"iteration", "seconds", "objective", "rmse", "mnlp"};
-    size_t n = json_array_size(json_object_get(o, names[0]));
-    for (int c = 0; c < 5; c++)
-        if (json_array_size(json_object_get(o, names[c])) != n) return bad(e, "trace");
+    size_t n = json_array_size(json_object_get(o, trace_names[0]));
+    for (int c = 0; c < TRACE_OLDER; c++)
+        if (json_array_size(json_object_get(o, trace_names[c])) != n) return bad(e, "trace");
     if (!(g->trace = mem_zeroed((int64_t)n, sizeof *g->trace)))
         return fail_memory(e, "the trace", (double)n * sizeof *g->trace);
     g->steps = (int64_t)n;
     for (size_t i = 0; i < n; i++) {
-        double v[5];
-        for (int c = 0; c < 5; c++) {
-            const json_t *cell = json_array_get(json_object_get(o, names[c]), i);
+        double v[TRACE_COLUMNS];
+        for (int c = 0; c < TRACE_COLUMNS; c++) {
+            const json_t *cell = json_array_get(json_object_get(o, trace_names[c]), i);
             v[c] = json_is_number(cell) ? json_number_value(cell) : NAN;
         }
         g->trace[i] = (train_step){.stage = TRAIN_MAIN,
                                    .iteration = v[0] >= 0 && v[0] < 1e15 ? (int64_t)v[0] : 0,
                                    .seconds = v[1],
                                    .objective = v[2],
-                                   .rmse = v[3],
-                                   .mnlp = v[4]};
+                                   .scores = {v[3], v[4], v[5]}};
     }
     return ANYGP_OK;
 }

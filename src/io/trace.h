@@ -1,4 +1,4 @@
-/* The trace of training as a table: iteration,seconds,objective,rmse,mnlp (.csv, or .jsonl by its ending). */
+/* The trace of training as a table: iteration,seconds,objective,rmse,mnlp,mell (.csv, or .jsonl by its ending). */
 #ifndef IO_TRACE_H
 #define IO_TRACE_H
 

@@ -25,14 +25,20 @@ void adam_clear(adam *a)
     *a = (adam){0};
 }
 
+void adam_move(int64_t n, double t, double rate, const double *gradient, double scale, double *first, double *second,
+               double *x)
+{
+    double first_weight = 1 - pow(FIRST_DECAY, t), second_weight = 1 - pow(SECOND_DECAY, t);
+    for (int64_t i = 0; i < n; i++) {
+        double g = gradient[i] * scale, square = g * g;
+        if (!isfinite(square)) continue; /* one infinity would hold this coordinate still for ever */
+        first[i] = FIRST_DECAY * first[i] + (1 - FIRST_DECAY) * g;
+        second[i] = SECOND_DECAY * second[i] + (1 - SECOND_DECAY) * square;
+        x[i] += rate * (first[i] / first_weight) / (sqrt(second[i] / second_weight) + EPSILON);
+    }
+}
+
 void adam_step(adam *a, double rate, const double *gradient, double *x)
 {
-    double t = (double)++a->t, first_weight = 1 - pow(FIRST_DECAY, t), second_weight = 1 - pow(SECOND_DECAY, t);
-    for (int64_t i = 0; i < a->n; i++) {
-        double g = gradient[i], square = g * g;
-        if (!isfinite(square)) continue; /* one infinity would hold this coordinate still for ever */
-        a->first[i] = FIRST_DECAY * a->first[i] + (1 - FIRST_DECAY) * g;
-        a->second[i] = SECOND_DECAY * a->second[i] + (1 - SECOND_DECAY) * square;
-        x[i] += rate * (a->first[i] / first_weight) / (sqrt(a->second[i] / second_weight) + EPSILON);
-    }
+    adam_move(a->n, (double)++a->t, rate, gradient, 1, a->first, a->second, x);
 }

@@ -15,5 +15,8 @@ typedef struct adam {
 anygp_status adam_init(adam *a, int64_t n, anygp_error *e);
 void adam_clear(adam *a);
 void adam_step(adam *a, double rate, const double *gradient, double *x);
+/* The t-th step, from 1, of n numbers whose running means the caller keeps; upwards along scale * gradient. */
+void adam_move(int64_t n, double t, double rate, const double *gradient, double scale, double *first, double *second,
+               double *x);
 
 #endif

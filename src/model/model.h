@@ -221,6 +221,8 @@ struct model_ops {
     int64_t (*size)(const problem *p);
     /* Workspace, sized once.  h: for choices that need a kernel; not kept. */
     anygp_status (*open)(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e);
+    /* Starting values of its own, of what the user did not give.  NULL: those of an exact model of a subset. */
+    anygp_status (*start)(const problem *p, hyper *h, anygp_error *e);
     /* Objective at h and, if gp is not NULL, its gradient in the hyper_size(h) natural parameters.  Jitter is `*jitter`
        times the mean diagonal; with `grow` it may be raised on failure.  False: not finite here. */
     bool (*evaluate)(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);

@@ -1,13 +1,11 @@
 #include "model/svdgp_segment.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-
-static const double FIRST_DECAY = 0.9, SECOND_DECAY = 0.999, EPSILON = 1e-8; /* the paper's */
+#include "model/adam.h"
 
 static bool widen(double **array, int64_t used, int64_t size)
 {
@@ -59,16 +57,8 @@ anygp_status segment_begin(segment *s, anygp_error *e)
 
 void segment_step(segment *s, double rate, const double *gradient, double scale)
 {
-    for (int64_t r = 0; r < s->rows; r++) {
-        double t = ++s->age[r], late = sqrt(1 - pow(SECOND_DECAY, t)), step = rate / (1 - pow(FIRST_DECAY, t));
-        for (int64_t i = r * s->width; i < (r + 1) * s->width; i++) {
-            double g = gradient[i] * scale, square = g * g;
-            if (!isfinite(square)) continue;
-            s->first[i] = FIRST_DECAY * s->first[i] + (1 - FIRST_DECAY) * g;
-            s->second[i] = SECOND_DECAY * s->second[i] + (1 - SECOND_DECAY) * square;
-            s->x[i] += step * s->first[i] / (sqrt(s->second[i]) / late + EPSILON);
-        }
-    }
+    for (int64_t r = 0, at = 0; r < s->rows; r++, at += s->width)
+        adam_move(s->width, ++s->age[r], rate, gradient + at, scale, s->first + at, s->second + at, s->x + at);
 }
 
 void segment_clear(segment *s)

@@ -1,4 +1,4 @@
-/* A parameter that grows: rows of `width` numbers, with Adam's running means beside each (Kingma and Ba 2015).  A row has its own
+/* A parameter that grows: rows of `width` numbers, with Adam's running means beside each (adam.h).  A row has its own
    age, so that one that joins late is corrected for its own start, not for the run's. */
 #ifndef MODEL_SVDGP_SEGMENT_H
 #define MODEL_SVDGP_SEGMENT_H

@@ -27,20 +27,30 @@ static anygp_status median_distance(int64_t n, int64_t D, const double *X, doubl
     return ANYGP_OK;
 }
 
+static double target_variance(const dataset *d, int64_t t)
+{
+    int64_t n = d->n < ROWS ? d->n : ROWS, Q = dataset_numbers(d);
+    double mean = 0, square = 0;
+    for (int64_t i = 0; i < n; i++) mean += d->y[i * Q + t] / (double)n;
+    for (int64_t i = 0; i < n; i++) square += pow(d->y[i * Q + t] - mean, 2) / (double)n;
+    return square;
+}
+
 anygp_status svdgp_median_start(const problem *p, hyper *h, anygp_error *e)
 {
     const merged *m = p->rows;
     int64_t n = m->n < ROWS ? m->n : ROWS, P = hyper_kernel_params(h);
-    double median = 0, mean = 0, square = 0;
+    double median = 0;
     TRY(median_distance(n, m->D, m->X, &median, e));
     for (int64_t i = 0; i < P && median > 0; i++) {
         const hyper_param *q = &h->param[i];
         if (kernel_param_at(h->kernel, i)->role == ROLE_LENGTH && q->free && !q->given)
             hyper_set(h, i, fmax(median, 1.01 * q->lower));
     }
-    for (int64_t i = 0; i < n; i++) mean += m->y[i] / (double)n;
-    for (int64_t i = 0; i < n; i++) square += pow(m->y[i] - mean, 2) / (double)n;
-    if (!p->likelihood && h->param[P].free && !h->param[P].given)
-        hyper_set(h, P, fmax(square, 1.01 * h->param[P].lower));
+    if (p->likelihood && !likelihood_is_gaussian(p->likelihood)) return ANYGP_OK;
+    for (int64_t t = 0; t < (p->targets > 1 ? p->targets : 1); t++) {
+        const hyper_param *q = &h->param[P + t];
+        if (q->free && !q->given) hyper_set(h, P + t, fmax(target_variance(m->data, t), 1.01 * q->lower));
+    }
     return ANYGP_OK;
 }

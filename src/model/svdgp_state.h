@@ -45,8 +45,8 @@ bool svdgp_restore(void *state, hyper *h, state_reader read, const void *ctx);
 
 /* --------------------------------------------------------------------------- [svdgp_start.c] */
 
-/* The paper's start (001, appendix B.2), for those who have none better: length-scales at the median distance of the first
-   rows, noise at the variance of their targets; what the user gave stays. */
+/* The paper's start (001, appendix B.2): length-scales at the median distance of the first rows, Gaussian noise at the variance of
+   their targets; what the user gave stays. */
 anygp_status svdgp_median_start(const problem *p, hyper *h, anygp_error *e);
 
 #endif

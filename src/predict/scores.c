@@ -159,6 +159,6 @@ const char *score_name(int i)
     static const char *const names[] = {"rmse",       "mae",        "nmse",       "smse",       "mnlp",
                                         "msll",       "crps",       "coverage50", "coverage80", "coverage90",
                                         "coverage95", "coverage99", "width95",    "accuracy",   "logloss",
-                                        "brier",      "ece",        "auc",        "n"};
+                                        "brier",      "ece",        "auc",        "mell",       "n"};
     return i >= 0 && i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
 }

@@ -75,8 +75,14 @@ int regression_scores_list(const regression_scores *s, score *out);
 
 enum { CLASS_SCORES = 7 };
 
-/* The longer of the two lists, and the names of both: NULL behind the last. */
-enum { SCORES_MOST = REGRESSION_SCORES };
+/* ------------------------------------------------------------------------------------------ of f, both kinds
+
+   mell      mean E[log p(y | f)] under the marginal of f: what a row held out would add to the variational bound.  Above it lies
+             -mnlp, the mean of log E[p(y | f)].  Of Gaussian noise s^2, f ~ N(m, u): mean -[ log(2 pi s^2) + ((y - m)^2 + u) / s^2 ]/2.
+             The one who knows the likelihood feeds its sum; it stands before n, where it is finite.                        */
+
+/* The longer of the two lists with it, and the names of all: NULL behind the last. */
+enum { SCORES_MOST = REGRESSION_SCORES + 1 };
 const char *score_name(int i);
 
 typedef struct class_scores class_scores;

@@ -56,7 +56,7 @@ bad_validation_file_does_not_cost_the_model() {
     anygp fit train.csv --iters 3 --valid unlabelled.csv -o kept.agp 2>"$said/err" >/dev/null && grep -q 'warning: no validation scores' "$said/err" && anygp info kept.agp >/dev/null
 }
 trace_csv_has_a_row_per_iteration() {
-    anygp fit train.csv -q --trace t.csv --iters 6 -o m.agp >/dev/null && [ "$(head -n 1 t.csv)" = iteration,seconds,objective,rmse,mnlp ] &&
+    anygp fit train.csv -q --trace t.csv --iters 6 -o m.agp >/dev/null && [ "$(head -n 1 t.csv)" = iteration,seconds,objective,rmse,mnlp,mell ] &&
         finite t.csv && [ "$(wc -l <t.csv)" -gt 3 ] && awk -F, 'NR > 1 && $1 != NR - 1 { exit 1 }' t.csv
 }
 trace_jsonl_has_an_object_per_iteration() {

@@ -145,13 +145,13 @@ same_seed_gives_the_same_bytes_and_another_seed_does_not() {
 # --------------------------------------------------------------------------------------- trace, end
 
 trace_of_steps_has_scores_on_the_rows_held_out() {
-    anygp fit train.csv -q -o m.agp --model fitc+ --inducing 20 --blocks 6 --iters 80 --valid test.csv --trace t.csv >/dev/null && [ "$(head -n 1 t.csv)" = iteration,seconds,objective,rmse,mnlp ] &&
+    anygp fit train.csv -q -o m.agp --model fitc+ --inducing 20 --blocks 6 --iters 80 --valid test.csv --trace t.csv >/dev/null && [ "$(head -n 1 t.csv)" = iteration,seconds,objective,rmse,mnlp,mell ] &&
         finite t.csv && awk -F, 'NR == 2 && $1 != 0 { exit 1 } # when the steps begin
-                                 NR > 2 { if (NF != 5 || $1 <= last || $2 < before || $4 == "" || $5 == "") exit 1; last = $1; before = $2; rmse = $4 }
+                                 NR > 2 { if (NF != 6 || $1 <= last || $2 < before || $4 == "" || $5 == "" || $6 == "") exit 1; last = $1; before = $2; rmse = $4 }
                                  END { exit !(NR > 20 && last == 80 && rmse < 0.5) }' t.csv
 }
 trace_of_batch_has_a_row_per_iteration() {
-    anygp fit train.csv -q -o m.agp --model pic --inducing 20 --iters 6 --trace t.csv >/dev/null && awk -F, 'NR > 1 && ($1 != NR - 1 || NF != 5 || $3 == "") { exit 1 } END { exit !(NR >= 4) }' t.csv
+    anygp fit train.csv -q -o m.agp --model pic --inducing 20 --iters 6 --trace t.csv >/dev/null && awk -F, 'NR > 1 && ($1 != NR - 1 || NF != 6 || $3 == "") { exit 1 } END { exit !(NR >= 4) }' t.csv
 }
 iterations_bound_the_steps() {
     anygp fit train.csv -q -o m.agp --model dtc+ --inducing 20 --iters 7 --json >m.json && [ "$(json_number iterations <m.json)" = 7 ] &&

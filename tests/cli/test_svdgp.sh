@@ -33,6 +33,11 @@ smooth_models_take_new_rows() { both takes_new_rows && both takes_new_rows --ker
 
 the_mean_has_the_bases_asked_for() { quietly fit smooth.csv -o m.agp --model svdgp --inducing 200/20 --iters 20 && anygp info m.agp | grep -qF 'svdgp, 200 inducing inputs'; }
 
+the_held_out_bound_is_in_the_trace_and_among_the_scores() {
+    quietly fit smooth.csv -o m.agp --model svdgp --iters 30 --valid 0.2 --trace t.csv && anygp info m.agp --json >i.json && tail -n 1 t.csv | cut -d, -f6 >last && json_number mell <i.json >told && close last told 1e-9
+}
+
+check the_held_out_bound_is_in_the_trace_and_among_the_scores
 check the_mean_has_the_bases_asked_for
 check smooth_data_fit_without_an_option
 check one_smooth_input_fits

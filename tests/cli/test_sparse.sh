@@ -182,7 +182,7 @@ interrupt_leaves_a_model() {
 # ------------------------------------------------------------------------------- wrong words, poor data
 
 models_that_are_none_are_refused() {
-    refuses "no model 'fict'.*did you mean 'fi.*the models are" fit train.csv -o m.agp --model fict && refuses "no model 'none\+'" fit train.csv -o m.agp --model none+ &&
+    refuses "no model 'fict'.*did you mean 'fi.*The models are" fit train.csv -o m.agp --model fict && refuses "no model 'none\+'" fit train.csv -o m.agp --model none+ &&
         refuses 'exact has no anytime variant' fit train.csv -o m.agp --model exact+ && refuses 'sod has no anytime variant' fit train.csv -o m.agp --model sod+
 }
 bad_inducing_inputs_are_refused() {

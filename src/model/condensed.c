@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/threads.h"
 #include "linalg/linalg.h"
 
-/* PANEL rows of R meet all rows of the batch in one product; EDGE keeps I - V_uu definite where q has learned nothing, and is
+/* PANEL rows of R meet SLICE rows of the batch in one product; EDGE keeps I - V_uu definite where q has learned nothing, and is
    what the variance can lose by it, relative to the prior's. */
-enum { PANEL = 128 };
+enum { PANEL = 128, SLICE = 512 };
 static const double EDGE = 1e-13;
 
 typedef struct condensed {
@@ -41,16 +42,27 @@ static int64_t work_doubles(const posterior *base, int64_t n)
     return n * (c->All + PANEL + 2 * c->p);
 }
 
-/* |R k|^2 of each row, taken off its variance.  The corner of a panel has zeros above its diagonal. */
-static void take_explained(const condensed *c, int64_t latent, int64_t n, const double *K, double *panel,
-                           double *variance)
+/* |R k|^2 of each of n rows, taken off its variance.  The corner of a panel has zeros above its diagonal. */
+static void take_slice(const condensed *c, const double *R, int64_t n, const double *K, double *panel, double *variance)
 {
-    const double *R = c->R + latent * c->M * c->M;
     for (int64_t i = 0; i < c->M; i += PANEL) {
         int64_t rows = c->M - i < PANEL ? c->M - i : PANEL;
         la_gemm(LA_N, LA_N, rows, n, i + rows, 1, R + i, c->M, K, c->All, 0, panel, rows);
         for (int64_t j = 0; j < n; j++) variance[j] -= la_dot(rows, panel + j * rows, panel + j * rows);
     }
+}
+
+/* Slices stay in the second cache, and threads wait for each other but once. */
+static void take_explained(const condensed *c, int64_t latent, int64_t n, const double *K, double *panel,
+                           double *variance)
+{
+    const double *R = c->R + latent * c->M * c->M;
+    int threads = n > SLICE ? threads_for((double)c->M * (double)c->M * (double)n) : 1;
+    la_serial_begin(threads);
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic, 1)
+    for (int64_t j = 0; j < n; j += SLICE)
+        take_slice(c, R, n - j < SLICE ? n - j : SLICE, K + j * c->All, panel + j * PANEL, variance + j);
+    la_serial_end(threads);
 }
 
 /* 2 k'N h + h'V_hh h of each row; room: p x n. */

@@ -228,19 +228,31 @@ static anygp_status restore_inducing(const model_ops *model, const problem *p, h
     return status;
 }
 
-/* Sets of the inducing inputs that there are: where distinct rows are few, the last ones get less, or none.  Not for a decoupled
-   model, where the bases of the mean are not among them. */
-static problem fit_sets(const problem *p, const hyper *h, int64_t *sets)
+/* p with sets of the inducing inputs that there are: where distinct rows are few, the last ones get less, or none.  Not for a
+   decoupled model, where the bases of the mean are not among them. */
+static problem with_sets(const model_ops *model, const problem *p, const hyper *h, int64_t sets[MODEL_SETS_MOST])
 {
     problem fitted = *p;
-    int64_t left = h->M;
-    for (fitted.set_count = 0; fitted.set_count < p->set_count && left > 0; fitted.set_count++) {
-        int64_t k = fitted.set_count;
+    int64_t left = h->M, k = 0;
+    if (!model->sets || model->decoupled || !p->sets) return fitted;
+    for (; k < p->set_count && left > 0; k++) {
         sets[k] = p->sets[k] < left ? p->sets[k] : left;
         left -= sets[k];
     }
-    fitted.sets = sets;
+    fitted.sets = sets, fitted.set_count = k;
     return fitted;
+}
+
+/* ------------------------------------------------------------------------------------------- runs */
+
+static anygp_status run_steps(const model_ops *model, const problem *p, hyper *h, const train_options *o,
+                              anygp_status stopped, train_result *r, posterior **out, anygp_error *e)
+{
+    void *state;
+    TRY(model->open(model, p, h, &state, e));
+    anygp_status status = steps_run(model, state, p, h, o, stopped, r, out, e);
+    model->close(state);
+    return status;
 }
 
 static bool checkpoint_is_anytime(const checkpoint *c)
@@ -249,18 +261,49 @@ static bool checkpoint_is_anytime(const checkpoint *c)
     return kind && !strcmp(kind, "anytime");
 }
 
-anygp_status train(const model_ops *model, const problem *asked, hyper *h, const train_options *o, train_result *r,
+/* Steps of NAME+ by themselves, or after learning by batch; a checkpoint of that learning has been used then. */
+static anygp_status run_anytime(batch *q, posterior **out, anygp_error *e)
+{
+    train_options steps = *q->o;
+    if (!steps.anytime.learn && q->h->free > 0 && !checkpoint_is_anytime(steps.resume)) {
+        TRY(batch_learn(q, e));
+        steps.resume = NULL;
+    }
+    return anytime_run(q->model, q->state, q->p, q->h, &steps, q->status, q->r, out, e);
+}
+
+static anygp_status run_batch(batch *q, posterior **out, anygp_error *e)
+{
+    TRY(batch_learn(q, e));
+    if (q->model->bounds) TRY(q->model->bounds(q->state, q->h, &q->jitter, q->r->bounds, e));
+    TRY(q->model->posterior(q->state, q->h, &q->jitter, out, e));
+    q->r->jitter = q->jitter;
+    return ANYGP_OK;
+}
+
+static anygp_status run_passes(const model_ops *model, const problem *p, hyper *h, const train_options *o,
+                               anygp_status stopped, train_result *r, posterior **out, anygp_error *e)
+{
+    batch q = {.r = r};
+    double *start = mem_alloc(h->free, sizeof *start);
+    anygp_status status = start ? ANYGP_OK : fail_memory(e, "the start", 8.0 * (double)h->free);
+    if (ANYGP_FAILED(status)) goto done;
+    hyper_pack(h, start);
+    TRY_DONE(batch_open(&q, model, p, h, o, e));
+    q.status = stopped, q.start = start;
+    status = (o->anytime.on ? run_anytime : run_batch)(&q, out, e);
+done:
+    batch_close(&q);
+    free(start);
+    return status;
+}
+
+anygp_status train(const model_ops *model, const problem *p, hyper *h, const train_options *o, train_result *r,
                    posterior **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     watch w = {.o = o, .asked = clock_seconds()};
-    batch q = {.r = r};
-    const problem *p = asked;
-    problem fitted;
-    int64_t sets[MODEL_SETS_MOST];
-    double *start = NULL;
-    void *state = NULL;
-    int64_t T = p->targets > 1 ? p->targets : 1;
+    int64_t T = p->targets > 1 ? p->targets : 1, sets[MODEL_SETS_MOST];
     *r = (train_result){.places = {NULL, NAN, NAN, NAN}};
     for (int64_t t = 0; t < T; t++) out[t] = NULL;
     if (!result_allocate(r, T, model->loo ? p->rows->data->n : 0)) {
@@ -271,34 +314,9 @@ anygp_status train(const model_ops *model, const problem *asked, hyper *h, const
         TRY_DONE(find_start(model, p, h, o, &w, &r->places, e));
     else if (model->inducing)
         TRY_DONE(restore_inducing(model, p, h, o->resume, e));
-    if (model->sets && !model->decoupled && p->sets) fitted = fit_sets(asked, h, sets), p = &fitted;
-    if (!(start = mem_alloc(h->free, sizeof *start))) {
-        status = fail_memory(e, "the start", 8.0 * (double)h->free);
-        goto done;
-    }
-    hyper_pack(h, start);
-    if (model->steps) {
-        TRY_DONE(model->open(model, p, h, &state, e));
-        status = steps_run(model, state, p, h, o, w.status, r, out, e);
-        goto done;
-    }
-    TRY_DONE(batch_open(&q, model, p, h, o, e));
-    q.status = w.status, q.start = start;
-    bool by_batch = !o->anytime.on || (!o->anytime.learn && h->free > 0 && !checkpoint_is_anytime(o->resume));
-    if (by_batch) TRY_DONE(batch_learn(&q, e));
-    if (o->anytime.on) {
-        train_options steps = *o;
-        if (by_batch) steps.resume = NULL; /* a checkpoint of the learning before them has been used */
-        status = anytime_run(model, q.state, p, h, &steps, q.status, r, out, e);
-    } else {
-        if (model->bounds) TRY_DONE(model->bounds(q.state, h, &q.jitter, r->bounds, e));
-        TRY_DONE(model->posterior(q.state, h, &q.jitter, out, e));
-        r->jitter = q.jitter;
-    }
+    problem fitted = with_sets(model, p, h, sets);
+    status = (model->steps ? run_steps : run_passes)(model, &fitted, h, o, w.status, r, out, e);
 done:
-    batch_close(&q);
-    if (state) model->close(state);
-    free(start);
     if (ANYGP_FAILED(status)) {
         for (int64_t t = 0; t < T; t++)
             if (out[t]) out[t]->ops->free(out[t]), out[t] = NULL;

@@ -41,6 +41,7 @@ killed_and_resumed_is_left_alone() { # DATA OPTIONS...
     for k in 1 2 3; do
         begin r.agp "$@" "${resume[@]}"
         kill_later 100 || break
+        [ -e r.agp.checkpoint ] || break # killed when all was written
         kills=$((kills + 1)) resume=(--resume)
     done
     [ $kills -gt 0 ] || { echo "ended before it was killed"; return 1; }
@@ -83,7 +84,12 @@ checkpoint_stays_after_a_run_that_was_stopped() {
 
 # A checkpoint to be refused, and the options of its run.
 stopped() { # MODEL
-    [ -e saved ] || { anygp fit few.csv -q -o saved.agp "${steps[@]}" --iters 100000000 --checkpoint 0.01s --time 0.3s >/dev/null && cp saved.agp.checkpoint saved; } && cp saved "$1.checkpoint"
+    if [ ! -e saved ]; then
+        "$ANYGP" fit few.csv -q -o saved.agp "${steps[@]}" --iters 100000000 --checkpoint 0s >"$said/out" 2>"$said/err" &
+        while kill -0 $! 2>/dev/null && [ ! -e saved.agp.checkpoint ]; do sleep 0.02; done
+        kill -INT $! && wait $! && cp saved.agp.checkpoint saved || return 1
+    fi
+    cp saved "$1.checkpoint"
 }
 no_checkpoint_is_said() { refuses 'none.agp.checkpoint cannot be opened; start without --resume' fit few.csv -q -o none.agp "${steps[@]}" --resume; }
 checkpoint_of_another_run_is_refused() {

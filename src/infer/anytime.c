@@ -129,16 +129,9 @@ enum { FLAG_STOP = 1, FLAG_TIME = 2, FLAG_TURN = 4, FLAG_SAVE = 8 };
 static int look_around(walk *w)
 {
     bool record = w->t >= w->next_record || w->t == w->steps;
-    train_step now = {.stage = TRAIN_MAIN,
-                      .iteration = w->t,
-                      .evaluations = w->t,
-                      .most = w->steps,
-                      .seconds = elapsed(w) - w->paused,
-                      .objective = w->value,
-                      .scores = w->scores,
-                      .record = record};
     int flags = 0;
-    if (w->o->report && w->o->report(w->o->ctx, &now)) flags |= FLAG_STOP;
+    if (train_report_step(w->o, w->t, w->steps, elapsed(w) - w->paused, w->value, w->scores, record))
+        flags |= FLAG_STOP;
     if (elapsed(w) + 1.5 * w->longest > w->o->time_limit) flags |= FLAG_TIME;
     if (should_turn(w)) flags |= FLAG_TURN;
     if (clock_seconds() - w->saved > w->o->save_every) flags |= FLAG_SAVE;

@@ -109,15 +109,8 @@ static void smooth(run *w, double value)
 
 static void report_now(run *w, bool record, int *flags)
 {
-    train_step now = {.stage = TRAIN_MAIN,
-                      .iteration = w->t,
-                      .evaluations = w->t,
-                      .most = w->steps,
-                      .seconds = elapsed(w) - w->paused,
-                      .objective = w->value,
-                      .scores = w->scores,
-                      .record = record};
-    if (w->o->report && w->o->report(w->o->ctx, &now)) *flags |= FLAG_STOP;
+    if (train_report_step(w->o, w->t, w->steps, elapsed(w) - w->paused, w->value, w->scores, record))
+        *flags |= FLAG_STOP;
 }
 
 /* What a step tries before it begins has a share of the time; a caller who wants to stop is heard at once. */

@@ -37,6 +37,20 @@ void train_result_clear(train_result *r)
     *r = (train_result){0};
 }
 
+bool train_report_step(const train_options *o, int64_t t, int64_t steps, double seconds, double objective,
+                       train_scores scores, bool record)
+{
+    train_step now = {.stage = TRAIN_MAIN,
+                      .iteration = t,
+                      .evaluations = t,
+                      .most = steps,
+                      .seconds = seconds,
+                      .objective = objective,
+                      .scores = scores,
+                      .record = record};
+    return o->report && o->report(o->ctx, &now);
+}
+
 anygp_status train_agree(const problem *p, int *flags, anygp_error *e)
 {
     return p->comm->size == 1 ? ANYGP_OK : p->comm->broadcast(p->comm->ctx, 0, sizeof *flags, flags, e);

@@ -83,6 +83,9 @@ void train_result_clear(train_result *r);
 
 /* What rank 0 says of these flags, or has in these numbers, counts on every rank. */
 anygp_status train_agree(const problem *p, int *flags, anygp_error *e);
+/* Tells the caller of a run by steps where it is; true: the caller wants it to stop. */
+bool train_report_step(const train_options *o, int64_t t, int64_t steps, double seconds, double objective,
+                       train_scores scores, bool record);
 anygp_status train_share(const problem *p, int64_t n, double *x, anygp_error *e);
 
 #endif

@@ -225,13 +225,9 @@ static void share_out_sets(block_fit *b)
         b->sets[0] = c->set_count > 0 ? c->sets[0] : c->model->subset, b->sets[1] = b->M, b->set_count = 2;
         return;
     }
-    int64_t left = b->M, halves[2] = {b->M - b->M / 2, b->M / 2}, wanted = c->set_count > 1 ? c->set_count : 2;
+    int64_t halves[2] = {b->M - b->M / 2, b->M / 2}, wanted = c->set_count > 1 ? c->set_count : 2;
     const int64_t *size = c->set_count > 1 ? c->sets : halves;
-    b->set_count = 0;
-    for (int64_t k = 0; c->model->sets && k < wanted && left > 0; k++) {
-        b->sets[k] = size[k] < left ? size[k] : left;
-        left -= b->sets[b->set_count++];
-    }
+    b->set_count = c->model->sets ? model_share_sets(b->M, wanted, size, b->sets) : 0;
 }
 
 /* Why the inducing inputs are where they are. */

@@ -247,13 +247,8 @@ static anygp_status restore_inducing(const model_ops *model, const problem *p, h
 static problem with_sets(const model_ops *model, const problem *p, const hyper *h, int64_t sets[MODEL_SETS_MOST])
 {
     problem fitted = *p;
-    int64_t left = h->M, k = 0;
     if (!model->sets || model->decoupled || !p->sets) return fitted;
-    for (; k < p->set_count && left > 0; k++) {
-        sets[k] = p->sets[k] < left ? p->sets[k] : left;
-        left -= sets[k];
-    }
-    fitted.sets = sets, fitted.set_count = k;
+    fitted.sets = sets, fitted.set_count = model_share_sets(h->M, p->set_count, p->sets, sets);
     return fitted;
 }
 

@@ -62,6 +62,9 @@ enum {
     MODEL_COVARIANCE_BASES = 128 /* of a decoupled model, where the user gives no number */
 };
 
+/* Shares M inducing inputs out to sets of the `wanted` sizes, the last of which get less, or none; how many have some. */
+int64_t model_share_sets(int64_t M, int64_t wanted, const int64_t *size, int64_t *sets);
+
 typedef struct posterior posterior;
 
 typedef struct posterior_ops {

@@ -47,3 +47,13 @@ double *named_array_take(named_array *a)
     a->values = NULL;
     return values;
 }
+
+int64_t model_share_sets(int64_t M, int64_t wanted, const int64_t *size, int64_t *sets)
+{
+    int64_t count = 0;
+    for (; count < wanted && M > 0; count++) {
+        sets[count] = size[count] < M ? size[count] : M;
+        M -= sets[count];
+    }
+    return count;
+}

@@ -11,16 +11,22 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/simd.h"
 #include "linalg/linalg.h"
 
-enum { BLOCK = 256 };
+enum { BLOCK = 256, LANES = 8 };
 
 const double *row_at(const row_set *s, int64_t i) { return s->X + (s->rows ? s->rows[i] : i) * s->ldx; }
 
-double row_distance(int64_t d, const double *a, const double *b)
+/* In LANES sums, so that it vectorises and is the same number whatever the width of the machine's vectors. */
+VECTORISED double row_distance(int64_t d, const double *a, const double *b)
 {
-    double sum = 0;
-    for (int64_t j = 0; j < d; j++) sum += (a[j] - b[j]) * (a[j] - b[j]);
+    double lane[LANES] = {0}, sum = 0;
+    int64_t j = 0;
+    for (; j + LANES <= d; j += LANES)
+        SIMD for (int l = 0; l < LANES; l++) lane[l] += (a[j + l] - b[j + l]) * (a[j + l] - b[j + l]);
+    for (int l = 0; d >= LANES && l < LANES; l++) sum += lane[l];
+    for (; j < d; j++) sum += (a[j] - b[j]) * (a[j] - b[j]);
     return sum;
 }
 
@@ -87,7 +93,6 @@ static int64_t block_fill(block *w, const targets *g, const row_set *s, int64_t 
 /* In lanes, so that it vectorises. */
 static double smallest(int64_t n, const double *v)
 {
-    enum { LANES = 8 };
     double least[LANES], all = DBL_MAX;
     for (int l = 0; l < LANES; l++) least[l] = DBL_MAX;
     int64_t i = 0;

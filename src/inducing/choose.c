@@ -22,10 +22,15 @@ void greedy_rows_diag(void *ctx, double *diag)
     kernel_diag(g->kernel, g->n, g->X, g->D, diag);
 }
 
-void greedy_rows_column(void *ctx, int64_t j, double *out)
+void greedy_rows_columns(void *ctx, int64_t count, const int64_t *row, double *out)
 {
     greedy_rows *g = ctx;
-    g->failed |= !kernel_gram(g->kernel, g->n, g->X, g->D, 1, g->X + j * g->D, g->D, out, g->n);
+    double *Z = mem_doubles(count, g->D);
+    for (int64_t j = 0; Z && j < count; j++) memcpy(Z + j * g->D, g->X + row[j] * g->D, (size_t)g->D * sizeof *Z);
+    bool ok = Z && kernel_gram(g->kernel, g->n, g->X, g->D, count, Z, g->D, out, g->n);
+    if (!ok) memset(out, 0, (size_t)(count * g->n) * sizeof *out);
+    g->failed |= !ok;
+    free(Z);
 }
 
 /* Rows to choose from, from all over X, since they may be sorted: row[m] and their inputs some[m,D]. */
@@ -48,7 +53,7 @@ static anygp_status choose_greedy(int64_t n, int64_t D, const double *X, const k
     anygp_status status = ANYGP_OK;
     TRY_DONE(take_some(n, D, X, seed, m, &row, &some, e));
     greedy_rows g = {m, D, some, k, false};
-    TRY_DONE(greedy_select(m, M < m ? M : m, greedy_rows_diag, greedy_rows_column, &g, 0, chosen, count, e));
+    TRY_DONE(greedy_select(m, M < m ? M : m, greedy_rows_diag, greedy_rows_columns, &g, 0, chosen, count, e));
     if (g.failed) status = fail_memory(e, "kernel tiles", 0);
     for (int64_t i = 0; i < *count; i++) chosen[i] = row[chosen[i]];
 done:
@@ -88,7 +93,8 @@ anygp_status choose_more(int64_t n, int64_t D, const double *X, const kernel *k,
     TRY_DONE(take_some(n, D, X, seed, m, &row, &some, e));
     greedy_rows g = {m, D, some, k, false};
     TRY_DONE(columns_of_places(&g, M0, Z, &before, e));
-    TRY_DONE(greedy_more(m, M0, before, more, greedy_rows_diag, greedy_rows_column, &g, LEAST_LEFT, chosen, &found, e));
+    TRY_DONE(
+        greedy_more(m, M0, before, more, greedy_rows_diag, greedy_rows_columns, &g, LEAST_LEFT, chosen, &found, e));
     if (g.failed) status = fail_memory(e, "kernel tiles", 0);
     for (int64_t i = 0; i < found; i++) memcpy(Z + (M0 + i) * D, some + chosen[i] * D, (size_t)D * sizeof *Z);
     *count = M0 + found;

@@ -30,6 +30,6 @@ typedef struct greedy_rows {
 } greedy_rows;
 
 void greedy_rows_diag(void *ctx, double *diag);
-void greedy_rows_column(void *ctx, int64_t j, double *out);
+void greedy_rows_columns(void *ctx, int64_t count, const int64_t *row, double *out);
 
 #endif

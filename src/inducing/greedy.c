@@ -28,7 +28,7 @@ static int64_t largest(int64_t n, const double *v)
 /* The factorisation under way. */
 typedef struct greedy {
     int64_t n, k;
-    greedy_column *column;
+    greedy_columns *columns;
     void *ctx;
     double *L;    /* n x k */
     double *left; /* n: v, and -infinity of the pivots */
@@ -63,7 +63,7 @@ static void fill_ahead(greedy *g)
 {
     int64_t n = g->n, m = g->m;
     double *some = g->row; /* count x m */
-    for (int64_t j = 0; j < g->count; j++) g->column(g->ctx, g->ahead[j], g->R + j * n);
+    g->columns(g->ctx, g->count, g->ahead, g->R);
     g->done = m;
     for (int64_t j = 0; j < g->count && m > 0; j++)
         for (int64_t i = 0; i < m; i++) some[j + i * g->count] = g->L[g->ahead[j] + i * n];
@@ -114,13 +114,13 @@ static void take_before(greedy *g, int64_t m, const double *before)
 }
 
 anygp_status greedy_more(int64_t n, int64_t m, const double *before, int64_t k, greedy_diag *diag,
-                         greedy_column *column, void *ctx, double tolerance, int64_t *chosen, int64_t *count,
+                         greedy_columns *columns, void *ctx, double tolerance, int64_t *chosen, int64_t *count,
                          anygp_error *e)
 {
     *count = 0;
     if (k > n) k = n;
     if (k < 1) return ANYGP_OK;
-    greedy g = {.n = n, .k = m + k, .column = column, .ctx = ctx};
+    greedy g = {.n = n, .k = m + k, .columns = columns, .ctx = ctx};
     anygp_status status = ANYGP_OK;
     if (!greedy_init(&g)) {
         status = fail_memory(e, "the greedy choice of rows", 8.0 * (double)n * (double)(m + k));
@@ -143,8 +143,8 @@ done:
     return status;
 }
 
-anygp_status greedy_select(int64_t n, int64_t k, greedy_diag *diag, greedy_column *column, void *ctx, double tolerance,
-                           int64_t *chosen, int64_t *count, anygp_error *e)
+anygp_status greedy_select(int64_t n, int64_t k, greedy_diag *diag, greedy_columns *columns, void *ctx,
+                           double tolerance, int64_t *chosen, int64_t *count, anygp_error *e)
 {
-    return greedy_more(n, 0, NULL, k, diag, column, ctx, tolerance, chosen, count, e);
+    return greedy_more(n, 0, NULL, k, diag, columns, ctx, tolerance, chosen, count, e);
 }

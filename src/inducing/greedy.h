@@ -7,18 +7,19 @@
 
 #include "base/error.h"
 
-typedef void greedy_diag(void *ctx, double *diag);                /* K_ii, n numbers */
-typedef void greedy_column(void *ctx, int64_t i, double *column); /* K_ji over j, n numbers */
+typedef void greedy_diag(void *ctx, double *diag); /* K_ii, n numbers */
+/* Columns row[0] .. row[count-1] of K, n numbers each, one after the other. */
+typedef void greedy_columns(void *ctx, int64_t count, const int64_t *row, double *out);
 
 /* chosen: room for k; *count gets how many, in the order of choice.  Stops early when the largest variance left is below
    `tolerance` times the largest K_ii (or is lost in rounding).  Ties go to the lowest index.
    Cost n k^2 and a few times k columns; memory n k. */
-anygp_status greedy_select(int64_t n, int64_t k, greedy_diag *diag, greedy_column *column, void *ctx, double tolerance,
-                           int64_t *chosen, int64_t *count, anygp_error *e);
+anygp_status greedy_select(int64_t n, int64_t k, greedy_diag *diag, greedy_columns *columns, void *ctx,
+                           double tolerance, int64_t *chosen, int64_t *count, anygp_error *e);
 
 /* The same after m pivots that need not be among the rows: their columns of the factor, before[n,m]. */
 anygp_status greedy_more(int64_t n, int64_t m, const double *before, int64_t k, greedy_diag *diag,
-                         greedy_column *column, void *ctx, double tolerance, int64_t *chosen, int64_t *count,
+                         greedy_columns *columns, void *ctx, double tolerance, int64_t *chosen, int64_t *count,
                          anygp_error *e);
 
 #endif

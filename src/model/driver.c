@@ -265,7 +265,8 @@ static anygp_status run(pass *p, double scale, bool more, double *out, anygp_err
     const comm *c = d->comm;
     int64_t mine = (p->count - c->rank + c->size - 1) / c->size;
     int threads = d->workers < threads_max() ? d->workers : threads_max();
-    double work = 2 * (double)mine * (double)d->blocks->largest * (double)d->model->stat_size(p->shared);
+    int64_t stat = d->model->stat_size(p->shared), adjoint = d->model->adjoint_size(p->shared);
+    double work = 2 * (double)mine * (double)d->blocks->largest * (double)(stat > adjoint ? stat : adjoint);
     if (c->size == 1 && (work < SMALL || threads == 1) && (scale == 1 || !more))
         return run_alone(p, mine, scale, more, out, e);
     p->cuts = d->model->rows_alone && mine < 2 * threads && threads > 1 ? threads : 1;

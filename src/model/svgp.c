@@ -52,6 +52,19 @@ static bool q_init(svgp_q *q, int64_t M, int64_t room, double *m)
     return true;
 }
 
+/* With as many q as threads or many more each thread moves its own; else they move one after the other, by all threads. */
+static bool spares_init(svgp *s, int64_t room)
+{
+    int64_t count = s->C * s->K, threads = threads_max();
+    s->spares = count == threads || count >= 2 * threads ? (int)threads : 1;
+    if (!(s->spare = mem_zeroed(s->spares, sizeof *s->spare))) return false;
+    for (int t = 0; t < s->spares; t++) {
+        s->spare[t] = (svgp_spare){mem_doubles(room, room), mem_doubles(room, room), mem_doubles(room, 3)};
+        if (!s->spare[t].Lambda || !s->spare[t].F || !s->spare[t].work) return false;
+    }
+    return true;
+}
+
 static void place_sets(svgp *s, const problem *p)
 {
     s->K = p->set_count > 1 && s->O == 0 ? p->set_count : 1;
@@ -87,8 +100,7 @@ anygp_status svgp_init(svgp *s, const problem *p, const hyper *h, bool orthogona
     s->work = mem_doubles(Mt, 4);
     int64_t room = 0;
     for (int64_t k = 0; k < s->K; k++) room = s->set[k + 1] - s->set[k] > room ? s->set[k + 1] - s->set[k] : room;
-    s->spare = (svgp_spare){mem_doubles(room, room), mem_doubles(room, room)};
-    ok = ok && s->L && s->T_L && s->m && s->q && s->work && s->spare.Lambda && s->spare.F;
+    ok = ok && s->L && s->T_L && s->m && s->q && s->work && spares_init(s, room);
     for (int64_t i = 0; ok && i < s->C * s->K; i++) {
         int64_t c = i / s->K, k = i % s->K;
         ok = q_init(&s->q[i], s->set[k + 1] - s->set[k], room, s->m + c * Mt + s->set[k]);
@@ -108,8 +120,14 @@ void svgp_clear(svgp *s)
         double *const owned[] = {s->q[i].Lambda, s->q[i].F, s->q[i].T, s->q[i].theta};
         for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
     }
-    double *const owned[] = {s->L, s->T_L, s->m, s->work, s->spare.Lambda, s->spare.F};
+    double *const owned[] = {s->L, s->T_L, s->m, s->work};
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
+    for (int t = 0; s->spare && t < s->spares; t++) {
+        free(s->spare[t].Lambda);
+        free(s->spare[t].F);
+        free(s->spare[t].work);
+    }
+    free(s->spare);
     free(s->q);
     free(s->like);
     *s = (svgp){0};
@@ -185,14 +203,20 @@ static void adopt(svgp_q *q, svgp_spare *spare, const double *theta, const doubl
     q->trace = la_inverse_norm2(M, q->F, M, spare->F);
 }
 
+/* q from theta and the Lambda in `spare`. */
+static bool take_spare(svgp_q *q, svgp_spare *spare, const double *theta)
+{
+    double *m = spare->work, *kept = m + q->M;
+    if (!complete(q->M, spare->Lambda, theta, spare->F, m)) return false;
+    copy(q->M, theta, kept);
+    adopt(q, spare, kept, m);
+    return true;
+}
+
 bool svgp_q_set(svgp *s, svgp_q *q, const double *Lambda, const double *theta)
 {
-    if (Lambda != s->spare.Lambda) copy_square(q->M, Lambda, s->spare.Lambda);
-    double *m = s->work, *kept = m + q->M;
-    if (!complete(q->M, s->spare.Lambda, theta, s->spare.F, m)) return false;
-    copy(q->M, theta, kept);
-    adopt(q, &s->spare, kept, m);
-    return true;
+    copy_square(q->M, Lambda, s->spare->Lambda);
+    return take_spare(q, s->spare, theta);
 }
 
 /* Natural parameters of the prior of one q; Lambda NULL: N(0, I). */
@@ -217,26 +241,36 @@ static void next_q(const svgp_q *q, prior_q p, double rho, const double *S, cons
     for (int64_t i = 0; i < M; i++) theta[i] = (1 - rho) * q->theta[i] + rho * (theta[i] + (p.Lambda ? p.theta[i] : 0));
 }
 
-static bool move_one(svgp *s, svgp_q *q, prior_q p, double rho, const double *S, const double *b)
+static bool move_one(svgp_q *q, svgp_spare *spare, prior_q p, double rho, const double *S, const double *b)
 {
-    double *theta = s->work + 2 * q->M;
+    double *theta = spare->work + 2 * q->M;
     for (int k = 0; k < HALVINGS_MOST; k++, rho *= 0.5) {
-        next_q(q, p, rho, S, b, s->spare.Lambda, theta);
-        if (svgp_q_set(s, q, s->spare.Lambda, theta)) return true;
+        next_q(q, p, rho, S, b, spare->Lambda, theta);
+        if (take_spare(q, spare, theta)) return true;
     }
     return false;
 }
 
+/* q number i; squares and vectors of those before it come first in S, Lambda and theta. */
+static bool move_at(svgp *s, int64_t i, svgp_spare *spare, double rho, const svgp_stat *stat, prior_q p)
+{
+    svgp_q *q = &s->q[i];
+    int64_t squares = 0, vectors = 0;
+    for (int64_t j = 0; j < i; j++) squares += s->q[j].M * s->q[j].M, vectors += s->q[j].M;
+    if (p.Lambda) p.Lambda += squares, p.theta += vectors;
+    return move_one(q, spare, p, rho, stat->S + squares, stat->b + (q->m - s->m));
+}
+
 bool svgp_move_from(svgp *s, const svgp_stat *stat, double rho, const double *Lambda, const double *theta)
 {
-    const double *S = stat->S;
-    for (int64_t i = 0; i < s->C * s->K; i++) {
-        svgp_q *q = &s->q[i];
-        if (!move_one(s, q, (prior_q){Lambda, theta}, rho, S, stat->b + (q->m - s->m))) return false;
-        S += q->M * q->M;
-        if (Lambda) Lambda += q->M * q->M, theta += q->M;
-    }
-    return true;
+    bool ok = true;
+    int threads = threads_max() < s->spares ? threads_max() : s->spares;
+    la_serial_begin(threads);
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static) reduction(&& : ok)
+    for (int64_t i = 0; i < s->C * s->K; i++)
+        ok = move_at(s, i, &s->spare[threads > 1 ? threads_id() : 0], rho, stat, (prior_q){Lambda, theta}) && ok;
+    la_serial_end(threads);
+    return ok;
 }
 
 bool svgp_move(svgp *s, const svgp_stat *stat, double rho) { return svgp_move_from(s, stat, rho, NULL, NULL); }

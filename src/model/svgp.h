@@ -36,9 +36,10 @@ typedef struct svgp_q {
     double trace;   /* of V */
 } svgp_q;
 
-/* Room for the next q, which changes places with the old one; between steps nothing is in it. */
+/* Room of one thread for the next q, which changes places with the old one; between steps nothing is in it. */
 typedef struct svgp_spare {
     double *Lambda, *F; /* squares of the largest set */
+    double *work;       /* 3 of its sides */
 } svgp_spare;
 
 /* What all blocks share. */
@@ -62,7 +63,8 @@ typedef struct svgp {
     double *m;       /* Mt x C */
     svgp_q *q;       /* C x K, the sets of a latent one after the other */
     double *work;    /* 4 Mt */
-    svgp_spare spare;
+    int spares;      /* threads that move q at once */
+    svgp_spare *spare;
 
     /* odvgp [svgp_orthogonal.h] */
     int64_t O; /* inducing inputs of the mean alone, behind the M others in Z; 0: none */

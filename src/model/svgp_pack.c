@@ -11,7 +11,7 @@ anygp_status svgp_save(void *state, state_writer put, void *ctx, anygp_error *e)
     svgp_state *q = state;
     char name[32];
     q->numbers[SVGP_NUMBER_ADAM] = (double)q->adam.t, q->numbers[SVGP_NUMBER_JITTER] = q->jitter;
-    q->numbers[SVGP_NUMBER_ADAM_A] = (double)q->adam_a.t;
+    q->numbers[SVGP_NUMBER_ADAM_A] = (double)q->adam_a.t, q->numbers[SVGP_NUMBER_APPROVED] = (double)q->approved;
     put(ctx, "numbers", SVGP_NUMBERS, q->numbers);
     put(ctx, "u", q->adam.n, q->u);
     put(ctx, "adam_first", q->adam.n, q->adam.first);
@@ -60,7 +60,7 @@ bool svgp_restore(void *state, hyper *h, state_reader get, const void *ctx)
         ok = get(ctx, "a", q->adam_a.n, q->s.a) && get(ctx, "adam_a_first", q->adam_a.n, q->adam_a.first) &&
              get(ctx, "adam_a_second", q->adam_a.n, q->adam_a.second);
     if (!ok) return false;
-    q->adam_a.t = (int64_t)q->numbers[SVGP_NUMBER_ADAM_A];
+    q->adam_a.t = (int64_t)q->numbers[SVGP_NUMBER_ADAM_A], q->approved = (int64_t)q->numbers[SVGP_NUMBER_APPROVED];
     q->adam.t = (int64_t)q->numbers[SVGP_NUMBER_ADAM], q->jitter = q->numbers[SVGP_NUMBER_JITTER];
     hyper_unpack(h, q->u);
     q->prepared = false;

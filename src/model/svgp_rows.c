@@ -32,13 +32,18 @@ svgp_stat svgp_stat_place(const svgp *s, double *at)
     return t;
 }
 
-static int64_t stat_size(const void *shared)
+static int64_t all_size(const void *shared)
 {
     const svgp *s = shared;
-    if (s->value_only) return 1 + params_of(s);
     int64_t size = 1 + params_of(s) + (s->Mt + s->O) * s->C + squares(s);
     if (!s->learn) return size;
     return size + s->M * s->M + hyper_kernel_params(s->h) + 1 + (s->h->learn_Z ? s->h->M * s->D : 0);
+}
+
+static int64_t stat_size(const void *shared)
+{
+    const svgp *s = shared;
+    return s->value_only ? 1 + params_of(s) : all_size(s);
 }
 
 /* ------------------------------------------------------------------------------------ workspace */
@@ -208,7 +213,7 @@ static bool stat_rows(const void *shared, const row_block *b, double *work, doub
 
 const block_model svgp_rows = {.rows_alone = true,
                                .stat_size = stat_size,
-                               .adjoint_size = stat_size,
+                               .adjoint_size = all_size,
                                .work_doubles = work_doubles,
                                .keep_doubles = keep_nothing,
                                .stat = stat_rows};

@@ -17,12 +17,13 @@ typedef struct svgp_state {
     double *old_L, *old_Z; /* ivsgpr: before the step; else NULL */
     adam adam_a;           /* odvgp: of a */
     double *ga;
-    double *kept;    /* q before the step */
-    double *numbers; /* of a checkpoint: Adam's t, jitter */
+    double *kept;     /* q before the step */
+    int64_t approved; /* looks at the bound after a step, the last in a row, that found it no lower */
+    double *numbers;  /* of a checkpoint: Adam's t, jitter, approved */
 } svgp_state;
 
 /* Entries of `numbers`. */
-enum { SVGP_NUMBER_ADAM, SVGP_NUMBER_ADAM_A, SVGP_NUMBER_JITTER, SVGP_NUMBERS };
+enum { SVGP_NUMBER_ADAM, SVGP_NUMBER_ADAM_A, SVGP_NUMBER_JITTER, SVGP_NUMBER_APPROVED, SVGP_NUMBERS };
 
 /* L at h: with the jitter so far, or where that does not suffice with more. */
 anygp_status svgp_state_prepare(svgp_state *q, const hyper *h, anygp_error *e);

@@ -10,7 +10,7 @@
 #include "model/svgp_state.h"
 #include "model/svgp_transport.h"
 
-enum { TRIALS = 6 };
+enum { TRIALS = 6, TRUSTED = 16, EVERY = 4 };
 static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5, STRETCH = 10;
 
 static anygp_status no_factor(anygp_error *e)
@@ -124,19 +124,26 @@ static anygp_status stays(svgp_state *q, const step_context *c, anygp_error *e)
     return fail_with(e, ANYGP_ERR_NUMERIC, "a step of any size leads to a precision that is not positive definite");
 }
 
-/* The natural step of a likelihood that is not quadratic can lead too far: where it leads far at all and the sample's bound
-   falls, it is taken back and tried at a quarter, and in the end left out.  So is one that no size makes a distribution, but
-   for the first. */
+/* Whether the bound after a natural step is looked at, which costs a forward pass: where the step leads far at all, and after
+   TRUSTED looks in a row that found nothing wrong only at every EVERY-th step. */
+static bool looks(const svgp_state *q, const step_context *c)
+{
+    return !q->s.gaussian && (q->approved < TRUSTED || c->t % EVERY == 0) && svgp_far_moved(&q->s, q->kept);
+}
+
+/* The natural step of a likelihood that is not quadratic can lead too far: where the sample's bound falls it is taken back and
+   tried at a quarter, and in the end left out.  So is one that no size makes a distribution, but for the first. */
 static anygp_status move_q(svgp_state *q, const step_context *c, const svgp_stat *stat, double before, anygp_error *e)
 {
     double rho = c->rho, after;
     if (!q->s.gaussian) svgp_keep(&q->s, q->kept);
     for (int k = 0;; k++, rho *= 0.25) {
         if (!svgp_move(&q->s, stat, rho)) return stays(q, c, e);
-        if (q->s.gaussian || !svgp_far_moved(&q->s, q->kept)) return ANYGP_OK;
+        if (!looks(q, c)) return ANYGP_OK;
         TRY(value_after(q, c, &after, e));
-        if (after >= before) return ANYGP_OK;
+        if (after >= before) return q->approved++, ANYGP_OK;
         svgp_take_back(&q->s, q->kept);
+        q->approved = 0;
         if (k == TRIALS) return ANYGP_OK;
     }
 }

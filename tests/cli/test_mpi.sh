@@ -147,6 +147,11 @@ variational_models_on_any_number_of_ranks_agree() {
         ranks_agree 1e-6 --model svdgp --inducing 100/20 --iters 20 --batch 200
 }
 
+choices_are_made_for_all_ranks() {
+    ranks 3 "$ANYGP" fit train.csv -o c.agp --model auto --iters 5 && grep -q 'auto: exact, since 200 distinct rows' "$said/err" && anygp info c.agp | grep -q exact || { cat "$said/err"; return 1; }
+    ranks_agree 1e-6 --model vfe --inducing auto --iters 2
+}
+
 # Whatever moment rank 0's clock says: all ranks end, and with a model.
 time_limit_ends_all_ranks() {
     local limit m
@@ -231,6 +236,7 @@ check batch_on_any_number_of_ranks_agrees
 check steps_on_any_number_of_ranks_agree
 check learning_steps_on_any_number_of_ranks_agree
 check variational_models_on_any_number_of_ranks_agree
+check choices_are_made_for_all_ranks
 check time_limit_ends_all_ranks
 check killed_batch_resumes_on_any_number_of_ranks
 check killed_steps_resume_on_any_number_of_ranks

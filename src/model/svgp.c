@@ -264,7 +264,8 @@ static bool move_at(svgp *s, int64_t i, svgp_spare *spare, double rho, const svg
 bool svgp_move_from(svgp *s, const svgp_stat *stat, double rho, const double *Lambda, const double *theta)
 {
     bool ok = true;
-    int threads = threads_max() < s->spares ? threads_max() : s->spares;
+    int wanted = threads_for((double)(s->C * s->K) * pow((double)s->q->M, 3));
+    int threads = wanted < s->spares ? wanted : s->spares;
     la_serial_begin(threads);
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static) reduction(&& : ok)
     for (int64_t i = 0; i < s->C * s->K; i++)

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/svgp_orthogonal.h"
 #include "model/svgp_state.h"
 #include "model/svgp_transport.h"
 
-enum { TRIALS = 6, TRUSTED = 16, EVERY = 4 };
+enum { TRIALS = 6, TRUSTED = 16, EVERY = 4, BESIDE_THREADS = 4, BESIDE_SIZE = 1536 };
 static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5, STRETCH = 10;
 
 static anygp_status no_factor(anygp_error *e)
@@ -132,19 +133,21 @@ static bool looks(const svgp_state *q, const step_context *c)
 }
 
 /* The natural step of a likelihood that is not quadratic can lead too far: where the sample's bound falls it is taken back and
-   tried at a quarter, and in the end left out.  So is one that no size makes a distribution, but for the first. */
-static anygp_status move_q(svgp_state *q, const step_context *c, const svgp_stat *stat, double before, anygp_error *e)
+   tried at a quarter, and in the end left out.  So is one that no size makes a distribution, but for the first.
+   moved: what svgp_move said of the step of size c->rho. */
+static anygp_status look_at_q(svgp_state *q, const step_context *c, const svgp_stat *stat, bool moved, double before,
+                              anygp_error *e)
 {
     double rho = c->rho, after;
-    if (!q->s.gaussian) svgp_keep(&q->s, q->kept);
-    for (int k = 0;; k++, rho *= 0.25) {
-        if (!svgp_move(&q->s, stat, rho)) return stays(q, c, e);
+    for (int k = 0;; k++) {
+        if (!moved) return stays(q, c, e);
         if (!looks(q, c)) return ANYGP_OK;
         TRY(value_after(q, c, &after, e));
         if (after >= before) return q->approved++, ANYGP_OK;
         svgp_take_back(&q->s, q->kept);
         q->approved = 0;
         if (k == TRIALS) return ANYGP_OK;
+        moved = svgp_move(&q->s, stat, rho *= 0.25);
     }
 }
 
@@ -231,16 +234,38 @@ static anygp_status statistics(svgp_state *q, const hyper *h, const step_context
     return ANYGP_OK;
 }
 
+/* The gradient and the step of q, neither of which needs the other.  Of a size at which two threads are not much faster than
+   one each has a thread of its own.  False: no memory. */
+static bool gradient_and_move(svgp_state *q, svgp_stat *stat, double rho, bool *moved)
+{
+    bool one = q->s.C * q->s.K == 1 && q->s.Mt <= BESIDE_SIZE, ok = false;
+    int threads = one && threads_max() > 1 && threads_max() <= BESIDE_THREADS ? 2 : 1;
+    la_serial_begin(threads);
+#pragma omp parallel sections num_threads(threads) if (threads > 1)
+    {
+#pragma omp section
+        ok = svgp_gradient(&q->s, stat, q->gp);
+#pragma omp section
+        *moved = svgp_move(&q->s, stat, rho);
+    }
+    la_serial_end(threads);
+    return ok;
+}
+
 anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
 {
     svgp_state *q = state;
     svgp_stat stat;
-    bool learn = c->learn && h->free > 0;
+    bool learn = c->learn && h->free > 0, moved;
     TRY(statistics(q, h, c, learn, &stat, e));
     *value = *stat.value - svgp_kl(&q->s);
     if (q->s.O && !orthogonal_gradient(&q->s, &stat, q->ga)) return fail_memory(e, "kernel tiles", 0);
-    if (learn && !svgp_gradient(&q->s, &stat, q->gp)) return fail_memory(e, "kernel tiles", 0);
-    TRY(move_q(q, c, &stat, *value, e));
+    if (!q->s.gaussian) svgp_keep(&q->s, q->kept);
+    if (!learn)
+        moved = svgp_move(&q->s, &stat, c->rho);
+    else if (!gradient_and_move(q, &stat, c->rho, &moved))
+        return fail_memory(e, "kernel tiles", 0);
+    TRY(look_at_q(q, c, &stat, moved, *value, e));
     if (q->s.O) TRY(move_a(q, c, e));
     if (learn) return move_hyper(q, h, c, *value, e);
     return c->settle && q->s.gaussian && h->free > 0 ? settle_noise(q, h, &stat, c, e) : ANYGP_OK;

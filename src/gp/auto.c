@@ -107,7 +107,7 @@ static double vfe_bytes(const auto_facts *f, double M)
 static double svgp_bytes(const auto_facts *f, double M)
 {
     double T = f->threads, C = all_latents(f);
-    double training = 8 * (M * M * (2 * C + 4 + (C + 1) * (2 + T)) + T * PIECE * M * (C + 2));
+    double training = 8 * (M * M * (2 * C + 2 + 2 * fmin(C, T) + (C + 1) * (1 + T)) + T * PIECE * M * (C + 2));
     return rows_bytes(f) + fmax(training, choosing(f, M));
 }
 

@@ -250,12 +250,16 @@ static anygp_status run_together(pass *p, int64_t pieces, int threads, double sc
 {
     anygp_error said = {0};
     double flags[2];
+    worker own = p->d->worker[0], *first = &p->d->worker[0];
+    bool straight = p->d->comm->size == 1 && !more; /* the first thread's sums need no place of their own */
+    if (straight) first->sum = out, first->sum_size = p->size;
     run_pieces(p, pieces, threads);
     if (p->d->comm->size > 1) return add_ranks(p, threads, scale, more, out, e);
     raise_flags(p, threads, flags, &said);
-    TRY(agree(p, flags, &said, e));
-    add_workers(p, threads, scale, more, out);
-    return ANYGP_OK;
+    anygp_status status = agree(p, flags, &said, e);
+    if (!ANYGP_FAILED(status)) add_workers(p, threads, scale, more, out);
+    if (straight) first->sum = own.sum, first->sum_size = own.sum_size;
+    return status;
 }
 
 /* more: out is added to. */

@@ -24,7 +24,7 @@ static double svgp_bytes(const problem *p)
     double Mt = (double)(p->subset + p->mean->p), C = (double)latents_of(p), threads = threads_max();
     double rows = (double)(p->blocks->largest < DRIVER_PIECE ? p->blocks->largest : DRIVER_PIECE);
     double sums = Mt * Mt * (C + 1), piece = rows * (Mt * (C + 2) + (double)p->blocks->D + 5 * C);
-    return 8.0 * (Mt * Mt * (2 * C + 2 + 2 * fmin(C, threads)) + sums * (2 + threads) + threads * piece);
+    return 8.0 * (Mt * Mt * (2 * C + 2 + 2 * fmin(C, threads)) + sums * (1 + threads) + threads * piece);
 }
 
 /* The inducing inputs of the mean alone make no square. */

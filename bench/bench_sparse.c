@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 {
     int64_t n = argc > 1 ? atoll(argv[1]) : 30000, M = argc > 2 ? atoll(argv[2]) : 512;
     la_threads(argc > 3 ? atoi(argv[3]) : 0);
-    double *X = normals(1, n * D), *y = normals(2, n), *Z = normals(3, M * D), rate = dgemm_rate(M);
+    double *X = normals(1, n * D), *y = normals(2, n), *Z = normals(3, M * D), rate = dgemm_rate(M, 40);
     const model_ops *models[] = {&model_dtc, &model_fitc, &model_pitc, &model_vfe};
     printf("threads %d, n = %lld, M = %lld, d = %d\n", threads_max(), (long long)n, (long long)M, D);
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)

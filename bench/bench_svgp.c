@@ -17,7 +17,7 @@ enum { BATCH = 1024, BLOCK = 256, TOTAL = 36000, WARM = 2, TIMED = 40 };
 
 typedef struct pace {
     double best, median;
-    double rate; /* dgemm's, between the steps: clocks of machines that others share change within seconds */
+    double rate; /* dgemm's, between the steps */
 } pace;
 
 static int ascending(const void *a, const void *b)
@@ -26,45 +26,76 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Seconds a step takes, of TIMED steps. */
-static pace step_seconds(const model_ops *model, const likelihood *l, int64_t sets, const int64_t *set, const double *X,
-                         const double *y, const double *Z)
-{
-    basis mean = {0};
+/* A model under way. */
+typedef struct run {
+    const model_ops *model;
+    basis mean;
     hyper h;
-    void *state;
-    anygp_error e;
+    problem p;
     row_blocks *b;
-    int64_t start[BATCH / BLOCK + 1], M = 0, which[BATCH / BLOCK];
-    double took[TIMED], rate = 0, value;
+    void *state;
+    double took[TIMED];
+} run;
+
+/* X, y and l stay the caller's. */
+static void begin(run *r, const model_ops *model, const likelihood *l, int64_t sets, const int64_t *set,
+                  const double *X, const double *y, const double *Z)
+{
+    anygp_error e;
+    int64_t start[BATCH / BLOCK + 1], M = 0;
     for (int64_t k = 0; k < sets; k++) M += set[k];
     for (int64_t i = 0; i <= BATCH / BLOCK; i++) start[i] = i * BLOCK;
-    for (int64_t i = 0; i < BATCH / BLOCK; i++) which[i] = i;
-    if (blocks_of_arrays(BATCH / BLOCK, start, D, 1, X, y, NULL, &b, &e) ||
-        hyper_init(&h, parse("rbf"), 0.1, false, false, true, &e) || hyper_set_likelihood(&h, l, 1, false, &e) ||
-        hyper_set_inducing(&h, M, D, Z, true, &e))
+    *r = (run){.model = model};
+    if (blocks_of_arrays(BATCH / BLOCK, start, D, 1, X, y, NULL, &r->b, &e) ||
+        hyper_init(&r->h, parse("rbf"), 0.1, false, false, true, &e) || hyper_set_likelihood(&r->h, l, 1, false, &e) ||
+        hyper_set_inducing(&r->h, M, D, Z, true, &e))
         exit(2);
-    problem p = {
-        .mean = &mean, .likelihood = l, .targets = 1, .sets = set, .set_count = sets, .blocks = b, .comm = comm_self()};
-    if (model->open(model, &p, &h, &state, &e) || model->steps->begin(state, &h, 1e-6, &e)) exit(2);
+    r->p = (problem){.mean = &r->mean,
+                     .likelihood = l,
+                     .targets = 1,
+                     .sets = set,
+                     .set_count = sets,
+                     .blocks = r->b,
+                     .comm = comm_self()};
+    if (model->open(model, &r->p, &r->h, &r->state, &e) || model->steps->begin(r->state, &r->h, 1e-6, &e)) exit(2);
+}
+
+static void step(run *r, int t)
+{
+    int64_t which[BATCH / BLOCK];
+    double value;
+    anygp_error e;
+    for (int64_t i = 0; i < BATCH / BLOCK; i++) which[i] = i;
+    step_context c = {.t = t,
+                      .count = BATCH / BLOCK,
+                      .which = which,
+                      .scale = (double)TOTAL / BATCH,
+                      .rho = 0.1,
+                      .rate = 1e-4,
+                      .learn = true};
+    double began = clock_seconds();
+    if (r->model->steps->step(r->state, &r->h, &c, &value, &e)) fprintf(stderr, "%s\n", e.text), exit(2);
+    if (t >= WARM) r->took[t - WARM] = clock_seconds() - began;
+}
+
+static pace end(run *r, double rate)
+{
+    r->model->close(r->state);
+    blocks_free(r->b);
+    hyper_clear(&r->h);
+    qsort(r->took, TIMED, sizeof *r->took, ascending);
+    return (pace){r->took[0], r->took[TIMED / 2], rate};
+}
+
+/* The models in turns, and dgemm between them: the clocks of machines that others share change within seconds. */
+static void steps_in_turns(int count, run *r, pace *out)
+{
+    double rate = 0;
     for (int t = 0; t < WARM + TIMED; t++) {
-        step_context c = {.t = t,
-                          .count = BATCH / BLOCK,
-                          .which = which,
-                          .scale = (double)TOTAL / BATCH,
-                          .rho = 0.1,
-                          .rate = 1e-4,
-                          .learn = true};
-        double began = clock_seconds();
-        if (model->steps->step(state, &h, &c, &value, &e)) fprintf(stderr, "%s\n", e.text), exit(2);
-        if (t >= WARM) took[t - WARM] = clock_seconds() - began;
+        for (int k = 0; k < count; k++) step(&r[k], t);
         if (t % 4 == 0) rate = fmax(rate, dgemm_rate(1024, 4));
     }
-    model->close(state);
-    blocks_free(b);
-    hyper_clear(&h);
-    qsort(took, TIMED, sizeof *took, ascending);
-    return (pace){took[0], took[TIMED / 2], rate};
+    for (int k = 0; k < count; k++) out[k] = end(&r[k], rate);
 }
 
 static void show(const char *name, pace p, double work)
@@ -72,6 +103,23 @@ static void show(const char *name, pace p, double work)
     printf("%-18s %8.4f s a step, median %.4f s", name, p.best, p.median);
     if (work > 0) printf(", %3.0f %% of dgemm's %.0f GFLOP/s", 100 * work / p.best / p.rate, p.rate / 1e9);
     printf("\n");
+}
+
+static void sets_of_two(const likelihood *l, const double *X, const double *y, const double *Z)
+{
+    static const int64_t both[] = {1024, 1024}, one[] = {1024}, two[] = {2048};
+    run r[4];
+    pace p[4];
+    begin(&r[0], &model_svgp, l, 1, one, X, y, Z);
+    begin(&r[1], &model_svgp, l, 1, two, X, y, Z);
+    begin(&r[2], &model_solve, l, 2, both, X, y, Z);
+    begin(&r[3], &model_odvgp, l, 2, both, X, y, Z);
+    steps_in_turns(4, r, p);
+    show("solve 1024+1024", p[2], 0);
+    printf("%-18s %8.2f times svgp 1024, %.2f times svgp 2048; medians %.2f, %.2f\n", "", p[2].best / p[0].best,
+           p[2].best / p[1].best, p[2].median / p[0].median, p[2].median / p[1].median);
+    show("odvgp 1024+1024", p[3], 0);
+    printf("%-18s %8.2f times svgp 1024; median %.2f\n", "", p[3].best / p[0].best, p[3].median / p[0].median);
 }
 
 int main(int argc, char **argv)
@@ -84,7 +132,6 @@ int main(int argc, char **argv)
         likelihood_open(&l, 2 * (l.ops->target == TARGET_CLASS), false, &e))
         return fprintf(stderr, "%s\n", e.text), 1;
     double *X = normals(1, BATCH * D), *y = normals(2, BATCH), *Z = normals(3, 4096 * D);
-    pace svgp[4];
     for (int i = 0; i < BATCH && l.ops->target != TARGET_REAL; i++) y[i] = y[i] > 0;
     printf("threads %d, batch %d, d = %d, %s\n", threads_max(), BATCH, D, l.ops->name);
     int64_t only = argc > 3 ? atoll(argv[3]) : 0;
@@ -92,19 +139,14 @@ int main(int argc, char **argv)
         if (only && only != sizes[i]) continue;
         char name[32];
         double M = (double)sizes[i];
+        run r;
+        pace p;
         snprintf(name, sizeof name, "svgp %lld", (long long)sizes[i]);
-        svgp[i] = step_seconds(&model_svgp, &l, 1, &sizes[i], X, y, Z);
-        show(name, svgp[i], 6 * M * M * BATCH + M * M * M);
+        begin(&r, &model_svgp, &l, 1, &sizes[i], X, y, Z);
+        steps_in_turns(1, &r, &p);
+        show(name, p, 6 * M * M * BATCH + M * M * M);
     }
-    if (only) return 0;
-    const int64_t both[] = {1024, 1024};
-    pace solve = step_seconds(&model_solve, &l, 2, both, X, y, Z),
-         odvgp = step_seconds(&model_odvgp, &l, 2, both, X, y, Z);
-    show("solve 1024+1024", solve, 0);
-    printf("%-18s %8.2f times svgp 1024, %.2f times svgp 2048\n", "", solve.best / svgp[2].best,
-           solve.best / svgp[3].best);
-    show("odvgp 1024+1024", odvgp, 0);
-    printf("%-18s %8.2f times svgp 1024\n", "", odvgp.best / svgp[2].best);
+    if (!only) sets_of_two(&l, X, y, Z);
     free(X);
     free(y);
     free(Z);

@@ -87,7 +87,7 @@ static pace end(run *r, double rate)
     return (pace){r->took[0], r->took[TIMED / 2], rate};
 }
 
-/* The models in turns, and dgemm between them: the clocks of machines that others share change within seconds. */
+/* The models in turns, and dgemm between them: rates can change by a third within seconds. */
 static void steps_in_turns(int count, run *r, pace *out)
 {
     double rate = 0;

@@ -22,11 +22,17 @@ void greedy_rows_diag(void *ctx, double *diag)
     kernel_diag(g->kernel, g->n, g->X, g->D, diag);
 }
 
+/* Rows row[0] .. row[count-1] of X to out[count,D]. */
+static void copy_rows(int64_t D, const double *X, int64_t count, const int64_t *row, double *out)
+{
+    for (int64_t i = 0; i < count; i++) memcpy(out + i * D, X + row[i] * D, (size_t)D * sizeof *out);
+}
+
 void greedy_rows_columns(void *ctx, int64_t count, const int64_t *row, double *out)
 {
     greedy_rows *g = ctx;
     double *Z = mem_doubles(count, g->D);
-    for (int64_t j = 0; Z && j < count; j++) memcpy(Z + j * g->D, g->X + row[j] * g->D, (size_t)g->D * sizeof *Z);
+    if (Z) copy_rows(g->D, g->X, count, row, Z);
     bool ok = Z && kernel_gram(g->kernel, g->n, g->X, g->D, count, Z, g->D, out, g->n);
     if (!ok) memset(out, 0, (size_t)(count * g->n) * sizeof *out);
     g->failed |= !ok;
@@ -41,7 +47,7 @@ static anygp_status take_some(int64_t n, int64_t D, const double *X, uint64_t se
     *some = mem_doubles(m, D);
     if (!*row || !*some) return fail_memory(e, "the inducing inputs", 8.0 * (double)m * (double)(D + 1));
     random_subset((random_stream){seed, RANDOM_SUBSET, 4}, n, m, *row);
-    for (int64_t i = 0; i < m; i++) memcpy(*some + i * D, X + (*row)[i] * D, (size_t)D * sizeof **some);
+    copy_rows(D, X, m, *row, *some);
     return ANYGP_OK;
 }
 
@@ -96,7 +102,7 @@ anygp_status choose_more(int64_t n, int64_t D, const double *X, const kernel *k,
     TRY_DONE(
         greedy_more(m, M0, before, more, greedy_rows_diag, greedy_rows_columns, &g, LEAST_LEFT, chosen, &found, e));
     if (g.failed) status = fail_memory(e, "kernel tiles", 0);
-    for (int64_t i = 0; i < found; i++) memcpy(Z + (M0 + i) * D, some + chosen[i] * D, (size_t)D * sizeof *Z);
+    copy_rows(D, some, found, chosen, Z + M0 * D);
     *count = M0 + found;
 done:
     free(row);

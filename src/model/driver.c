@@ -250,7 +250,9 @@ static anygp_status run_together(pass *p, int64_t pieces, int threads, double sc
 {
     anygp_error said = {0};
     double flags[2];
-    worker own = p->d->worker[0], *first = &p->d->worker[0];
+    worker *first = &p->d->worker[0];
+    double *own = first->sum;
+    int64_t own_size = first->sum_size;
     bool straight = p->d->comm->size == 1 && !more; /* the first thread's sums need no place of their own */
     if (straight) first->sum = out, first->sum_size = p->size;
     run_pieces(p, pieces, threads);
@@ -258,7 +260,7 @@ static anygp_status run_together(pass *p, int64_t pieces, int threads, double sc
     raise_flags(p, threads, flags, &said);
     anygp_status status = agree(p, flags, &said, e);
     if (!ANYGP_FAILED(status)) add_workers(p, threads, scale, more, out);
-    if (straight) first->sum = own.sum, first->sum_size = own.sum_size;
+    if (straight) first->sum = own, first->sum_size = own_size;
     return status;
 }
 

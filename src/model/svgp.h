@@ -17,7 +17,7 @@
    All of it only adds over rows, so value, gradient and step take one pass of the driver.
 
    Cost of a step over n rows, C = K = 1: 6 M^2 n (three pairs of triangular solves and products) + 2 M^3 (factors of K_uu and
-   Lambda, tr V, K_uu bar); each further latent 3 M^2 n.  Memory: (3 C + 4) M^2 and a thread more C + 1 or so, and a piece of rows a thread. */
+   Lambda, tr V, K_uu bar); each further latent 3 M^2 n.  Memory: (3 C + 4) M^2, C + 1 more for each further thread, and a piece of rows a thread. */
 #ifndef MODEL_SVGP_H
 #define MODEL_SVGP_H
 

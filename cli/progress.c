@@ -3,6 +3,7 @@
 #include <math.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
@@ -15,8 +16,16 @@ static void on_interrupt(int signal_number)
     interrupted = 1;
 }
 
-/* mpirun ends the rest of a run by SIGTERM when one process has died or aborted, and also on Ctrl-C; a second later it
-   kills, so that there is no time to finish a model.  write and _exit may be called here, little else may. */
+/* mpirun ends the rest of a run when one process has died or aborted, and also on Ctrl-C: SIGCONT, a second later
+   SIGTERM, and SIGKILL at once, so that there is no time to finish a model and hardly any to speak.  A thread that sleeps
+   when SIGTERM comes is run at once, a busy one may not be; where SIGCONT meant to go on, it goes on after the pause.
+   nanosleep, write and _exit may be called here, little else may. */
+static void on_continue(int signal_number)
+{
+    (void)signal_number;
+    nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+}
+
 static void on_lost_run(int signal_number)
 {
     (void)signal_number;
@@ -44,10 +53,16 @@ static void catch_signals(bool checkpointed)
                                 "written (with --checkpoint the run could go on with --resume)\n";
     on_signal(SIGINT, on_interrupt, (int)SA_RESETHAND);
     if (several) on_signal(SIGUSR1, on_interrupt, (int)SA_RESETHAND);
-    if (anygp_world_rank() == 0) on_signal(SIGTERM, several ? on_lost_run : on_interrupt, (int)SA_RESETHAND);
+    if (anygp_world_rank() != 0) return;
+    if (several) on_signal(SIGCONT, on_continue, SA_RESTART);
+    on_signal(SIGTERM, several ? on_lost_run : on_interrupt, (int)SA_RESETHAND);
 }
 
-void signals_release(void) { on_signal(SIGTERM, SIG_DFL, 0); }
+void signals_release(void)
+{
+    on_signal(SIGCONT, SIG_DFL, 0);
+    on_signal(SIGTERM, SIG_DFL, 0);
+}
 
 void progress_end(void)
 {

@@ -12,11 +12,17 @@ long=(--model exact --restarts 1000 --iters 100000) # hours, were it not stopped
 ranks() { # COUNT COMMAND...
     mpirun --oversubscribe --allow-run-as-root --timeout 30 -n "$@" >"$said/out" 2>"$said/err" </dev/null
 }
-# Rank 0 speaks to rank0.err: what a process says as it is ended mpirun may lose on a busy machine.
+# Rank 0 speaks to rank0.err.  mpirun kills at once after SIGTERM, so that of a run it ends rank 0 says its sentence or nothing.
 cat >speaks.sh <<'END'
 [ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec "$@" 2>rank0.err
 exec "$@"
 END
+lost='^anygp: another process of the run ended'
+said_at_most() { # PATTERN: nobody but rank 0 spoke, and it said one sentence of this pattern, or none
+    [ "$(sentences)" = 0 ] && [ "$(grep -c '^anygp: ' rank0.err)" = "$(grep -c "$1" rank0.err)" ] && [ "$(grep -c "$1" rank0.err)" -le 1 ] && return
+    cat "$said/err" rank0.err
+    return 1
+}
 sentences() { grep -c '^anygp: ' "$said/err"; } # mpirun adds paragraphs of its own
 
 # All processes end with status 1 and rank 0's sentence alone, and no file is made.
@@ -92,12 +98,23 @@ END
     cat "$said/err"
     [ $status = 1 ] && grep -q '^anygp: rank 1: long.csv cannot be opened' "$said/err" && [ ! -e l.agp ]
 }
-killed_rank_ends_the_run_with_a_sentence() {
+killed_rank_ends_the_run() {
     begin k.agp || return 1
     kill -KILL "$rank1"
     wait $run && return 1
-    cat "$said/err" rank0.err
-    [ "$(sentences)" = 0 ] && [ "$(grep -c '^anygp: ' rank0.err)" = 1 ] && grep -q '^anygp: another process of the run ended' rank0.err && [ -z "$(ls k.agp* 2>/dev/null)" ]
+    said_at_most "$lost" && [ -z "$(ls k.agp* 2>/dev/null)" ]
+}
+# As mpirun would end it, but without the kill that follows.
+ended_run_says_why() {
+    begin e.agp || return 1
+    kill -TERM "$rank0"
+    wait $run && return 1
+    said_at_most "$lost.*no model was written" && [ -s rank0.err ] && [ -z "$(ls e.agp* 2>/dev/null)" ]
+}
+suspended_run_goes_on() {
+    begin s.agp --time 3 || return 1
+    kill -STOP "$rank0" && kill -CONT "$rank0" && wait $run || { cat "$said/err" rank0.err; return 1; }
+    [ ! -s rank0.err ] && anygp info s.agp >/dev/null
 }
 request_ends_training_on_all_ranks() {
     begin u.agp || return 1
@@ -194,7 +211,7 @@ killed_run_resumes() { # OPTIONS...
     begin_steps k.agp "$@" || return 1
     kill -KILL "$rank1"
     wait $run && { echo "it ended by itself"; return 1; }
-    [ "$(sentences)" = 0 ] && [ "$(grep -c '^anygp: ' rank0.err)" = 1 ] && grep -q '^anygp: another process of the run ended.*--resume' rank0.err || { cat "$said/err" rank0.err; return 1; }
+    said_at_most "$lost.*--resume" || return 1
     anygp info k.agp >/dev/null && cp k.agp.checkpoint kept || return 1
     for r in 3 1 2; do
         cp kept k.agp.checkpoint
@@ -203,8 +220,8 @@ killed_run_resumes() { # OPTIONS...
         [ $r != 3 ] || cmp whole.csv k.csv || return 1
     done
 }
-killed_batch_resumes_on_any_number_of_ranks() { killed_run_resumes --model fitc --inducing 30 --restarts 6 --iters 25 --fix none; }
-killed_steps_resume_on_any_number_of_ranks() { killed_run_resumes --model dtc+ --inducing 30 --blocks 20 --sample 5 --iters 3000 --fix all; }
+killed_batch_resumes_on_any_number_of_ranks() { killed_run_resumes --model fitc --inducing 30 --restarts 30 --iters 25 --fix none; }
+killed_steps_resume_on_any_number_of_ranks() { killed_run_resumes --model dtc+ --inducing 30 --blocks 20 --sample 5 --iters 15000 --fix all; }
 
 # Rank 1 has a copy of the data of its own, which is cut short while the run is under way and reads it.
 error_of_one_rank_ends_the_run() {
@@ -234,7 +251,9 @@ check missing_file_ends_all_with_one_sentence
 check wrong_option_ends_all_with_one_sentence
 check standard_input_is_refused
 check failure_of_one_rank_ends_the_others
-check killed_rank_ends_the_run_with_a_sentence
+check killed_rank_ends_the_run
+check ended_run_says_why
+check suspended_run_goes_on
 check request_ends_training_on_all_ranks
 check run_of_one_is_interrupted_in_order
 check batch_on_any_number_of_ranks_agrees

@@ -1,6 +1,8 @@
 /* A step of the variational models: objective, gradient in everything and the update of q, kernel, noise and inducing inputs, over
    a batch of 1024 rows of 8 inputs; as a share of dgemm's rate, counting 6 M^2 B + M^3 operations for svgp.  Same threads, same run.
-   Usage: bench_svgp [likelihood] [threads] [M]        default gaussian, all, all of them */
+   The rate of a machine can change by a third within seconds: so dgemm runs before each step, models take turns, and what is
+   shown of shares and ratios is the median of those of neighbours in time.
+   Usage: bench_svgp [likelihood] [threads] [M | sets]     default gaussian, all, all of them; sets: solve and odvgp */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +16,6 @@
 #include "support.h"
 
 enum { BATCH = 1024, BLOCK = 256, TOTAL = 36000, WARM = 2, TIMED = 40 };
-
-typedef struct pace {
-    double best, median;
-    double rate; /* dgemm's, between the steps */
-} pace;
 
 static int ascending(const void *a, const void *b)
 {
@@ -36,6 +33,29 @@ typedef struct run {
     void *state;
     double took[TIMED];
 } run;
+
+static double median(const double *x)
+{
+    double sorted[TIMED];
+    memcpy(sorted, x, sizeof sorted);
+    qsort(sorted, TIMED, sizeof *sorted, ascending);
+    return sorted[TIMED / 2];
+}
+
+static double best(const double *x)
+{
+    double least = INFINITY;
+    for (int t = 0; t < TIMED; t++) least = fmin(least, x[t]);
+    return least;
+}
+
+/* Of the turns. */
+static double median_ratio(const double *x, const double *y)
+{
+    double ratio[TIMED];
+    for (int t = 0; t < TIMED; t++) ratio[t] = x[t] / y[t];
+    return median(ratio);
+}
 
 /* X, y and l stay the caller's. */
 static void begin(run *r, const model_ops *model, const likelihood *l, int64_t sets, const int64_t *set,
@@ -78,48 +98,56 @@ static void step(run *r, int t)
     if (t >= WARM) r->took[t - WARM] = clock_seconds() - began;
 }
 
-static pace end(run *r, double rate)
+static void end(run *r)
 {
     r->model->close(r->state);
     blocks_free(r->b);
     hyper_clear(&r->h);
-    qsort(r->took, TIMED, sizeof *r->took, ascending);
-    return (pace){r->took[0], r->took[TIMED / 2], rate};
 }
 
-/* The models in turns, and dgemm between them: rates can change by a third within seconds. */
-static void steps_in_turns(int count, run *r, pace *out)
+static void steps_in_turns(int count, run *r)
 {
-    double rate = 0;
-    for (int t = 0; t < WARM + TIMED; t++) {
+    for (int t = 0; t < WARM + TIMED; t++)
         for (int k = 0; k < count; k++) step(&r[k], t);
-        if (t % 4 == 0) rate = fmax(rate, dgemm_rate(1024, 4));
-    }
-    for (int k = 0; k < count; k++) out[k] = end(&r[k], rate);
 }
 
-static void show(const char *name, pace p, double work)
+static void show(const char *name, const run *r)
 {
-    printf("%-18s %8.4f s a step, median %.4f s", name, p.best, p.median);
-    if (work > 0) printf(", %3.0f %% of dgemm's %.0f GFLOP/s", 100 * work / p.best / p.rate, p.rate / 1e9);
-    printf("\n");
+    printf("%-18s %8.4f s a step, median %.4f s", name, best(r->took), median(r->took));
+}
+
+static void one_set(const likelihood *l, int64_t M, const double *X, const double *y, const double *Z)
+{
+    run r;
+    char name[32];
+    double gemm[TIMED], m = (double)M, work = 6 * m * m * BATCH + m * m * m;
+    begin(&r, &model_svgp, l, 1, &M, X, y, Z);
+    for (int t = 0; t < WARM + TIMED; t++) {
+        double rate = dgemm_rate(1024, 2);
+        if (t >= WARM) gemm[t - WARM] = work / rate;
+        step(&r, t);
+    }
+    snprintf(name, sizeof name, "svgp %lld", (long long)M);
+    show(name, &r);
+    printf(", %3.0f %% of dgemm's %.0f GFLOP/s\n", 100 * median_ratio(gemm, r.took), work / median(gemm) / 1e9);
+    end(&r);
 }
 
 static void sets_of_two(const likelihood *l, const double *X, const double *y, const double *Z)
 {
     static const int64_t both[] = {1024, 1024}, one[] = {1024}, two[] = {2048};
     run r[4];
-    pace p[4];
     begin(&r[0], &model_svgp, l, 1, one, X, y, Z);
     begin(&r[1], &model_svgp, l, 1, two, X, y, Z);
     begin(&r[2], &model_solve, l, 2, both, X, y, Z);
     begin(&r[3], &model_odvgp, l, 2, both, X, y, Z);
-    steps_in_turns(4, r, p);
-    show("solve 1024+1024", p[2], 0);
-    printf("%-18s %8.2f times svgp 1024, %.2f times svgp 2048; medians %.2f, %.2f\n", "", p[2].best / p[0].best,
-           p[2].best / p[1].best, p[2].median / p[0].median, p[2].median / p[1].median);
-    show("odvgp 1024+1024", p[3], 0);
-    printf("%-18s %8.2f times svgp 1024; median %.2f\n", "", p[3].best / p[0].best, p[3].median / p[0].median);
+    steps_in_turns(4, r);
+    show("solve 1024+1024", &r[2]);
+    printf("\n%-18s %8.2f times svgp 1024, %.2f times svgp 2048\n", "", median_ratio(r[2].took, r[0].took),
+           median_ratio(r[2].took, r[1].took));
+    show("odvgp 1024+1024", &r[3]);
+    printf("\n%-18s %8.2f times svgp 1024\n", "", median_ratio(r[3].took, r[0].took));
+    for (int k = 0; k < 4; k++) end(&r[k]);
 }
 
 int main(int argc, char **argv)
@@ -134,19 +162,10 @@ int main(int argc, char **argv)
     double *X = normals(1, BATCH * D), *y = normals(2, BATCH), *Z = normals(3, 4096 * D);
     for (int i = 0; i < BATCH && l.ops->target != TARGET_REAL; i++) y[i] = y[i] > 0;
     printf("threads %d, batch %d, d = %d, %s\n", threads_max(), BATCH, D, l.ops->name);
-    int64_t only = argc > 3 ? atoll(argv[3]) : 0;
-    for (int i = 0; i < 4; i++) {
-        if (only && only != sizes[i]) continue;
-        char name[32];
-        double M = (double)sizes[i];
-        run r;
-        pace p;
-        snprintf(name, sizeof name, "svgp %lld", (long long)sizes[i]);
-        begin(&r, &model_svgp, &l, 1, &sizes[i], X, y, Z);
-        steps_in_turns(1, &r, &p);
-        show(name, p, 6 * M * M * BATCH + M * M * M);
-    }
-    if (!only) sets_of_two(&l, X, y, Z);
+    const char *only = argc > 3 ? argv[3] : NULL;
+    for (int i = 0; i < 4; i++)
+        if (!only || atoll(only) == sizes[i]) one_set(&l, sizes[i], X, y, Z);
+    if (!only || !strcmp(only, "sets")) sets_of_two(&l, X, y, Z);
     free(X);
     free(y);
     free(Z);

@@ -3,7 +3,9 @@
 
 #include <math.h>
 
-enum { BLOCK = 64 }; /* columns and rows of a transposed block: two of them fit the first cache */
+enum {
+    BLOCK = 8
+}; /* of a transposed block, a line of the cache: longer columns, a power of two apart, push each other out */
 
 /* upper(i,j) = lower(j,i), block by block so that both sides stay in cache */
 void la_mirror(int64_t n, double *A, int64_t lda)

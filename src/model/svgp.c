@@ -117,7 +117,7 @@ void svgp_clear(svgp *s)
 {
     orthogonal_clear(s);
     for (int64_t i = 0; s->q && i < s->C * s->K; i++) {
-        double *const owned[] = {s->q[i].Lambda, s->q[i].F, s->q[i].T, s->q[i].theta};
+        double *const owned[] = {s->q[i].Lambda, s->q[i].F, s->q[i].T, s->q[i].theta, s->q[i].V};
         for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
     }
     double *const owned[] = {s->L, s->T_L, s->m, s->work};
@@ -191,7 +191,23 @@ static void swap(double **a, double **b)
     *a = *b, *b = t;
 }
 
-/* q becomes what stands in the spare arrays and in theta, m; F's inverse goes to `work`. */
+/* V, where it is held, and its trace; `square` is workspace and may change places with V. */
+static void take_inverse(svgp_q *q, double **square)
+{
+    int64_t M = q->M;
+    if (!q->V) {
+        q->trace = la_inverse_norm2(M, q->F, M, *square);
+        return;
+    }
+    copy_square(M, q->F, *square);
+    la_potri(M, *square, M);
+    la_mirror(M, *square, M);
+    q->trace = 0;
+    for (int64_t i = 0; i < M; i++) q->trace += (*square)[i + i * M];
+    swap(&q->V, square);
+}
+
+/* q becomes what stands in the spare arrays and in theta, m. */
 static void adopt(svgp_q *q, svgp_spare *spare, const double *theta, const double *m)
 {
     int64_t M = q->M;
@@ -200,7 +216,7 @@ static void adopt(svgp_q *q, svgp_spare *spare, const double *theta, const doubl
     copy(M, theta, q->theta);
     copy(M, m, q->m);
     la_trsm_prepare(M, q->F, M, q->T);
-    q->trace = la_inverse_norm2(M, q->F, M, spare->F);
+    take_inverse(q, &spare->F);
 }
 
 /* q from theta and the Lambda in `spare`. */
@@ -287,6 +303,24 @@ double svgp_kl(const svgp *s)
 }
 
 /* ------------------------------------------------------------------------------------- gradient */
+
+bool svgp_hold_V(svgp *s)
+{
+    if (s->q->V) return true;
+    if (!(s->q->V = mem_doubles(s->q->M, s->q->M))) return false;
+    take_inverse(s->q, &s->spare->F);
+    return true;
+}
+
+void svgp_E(const svgp *s, svgp_stat *stat)
+{
+    int64_t M = s->M, Mt = s->Mt, p = s->p;
+    const double *m = s->m + p, *b = stat->b + p, *S = stat->S + p * Mt;
+    la_mirror(Mt, stat->S, Mt);
+    for (int64_t j = 0; j < M; j++)
+        for (int64_t i = j; i < M; i++) stat->E[i + j * M] = m[i] * b[j] + S[p + i + j * Mt];
+    la_gemm_lower(LA_N, LA_N, M, Mt, -1, s->q->V + p, Mt, S, Mt, 1, stat->E, M);
+}
 
 bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp)
 {

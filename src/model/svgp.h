@@ -14,10 +14,12 @@
            Lambda_ck <- (1 - rho) Lambda_ck + rho (I + S_ck),   theta_ck <- (1 - rho) theta_ck + rho (b_ck + S_ck m_ck)
        Abar = sum_c [m_c g_c' + 2 V_c A diag(d_c)] - 2 A diag(sum_c d_c)        (the last in the M rows of L^-1 K_uf)
        K_uf bar = L^-T Abar,   E = lower triangle of sum Abar A', mirrored,   K_uu bar = -L^-T E L^-1 / 2.
-   All of it only adds over rows, so value, gradient and step take one pass of the driver.
+   All of it only adds over rows, so value, gradient and step take one pass of the driver.  For C = K = 1
+       sum Abar A' = m b' + S - V S,
+   which a step over more than 4/3 M rows makes of the sums rather than row by row; V itself is then at hand.
 
    Cost of a step over n rows, C = K = 1: 6 M^2 n (three pairs of triangular solves and products) + 2 M^3 (factors of K_uu and
-   Lambda, tr V, K_uu bar); each further latent 3 M^2 n.  Memory: (3 C + 4) M^2, C + 1 more for each further thread, and a piece of rows a thread. */
+   Lambda, tr V, K_uu bar), or 5 M^2 n + 10/3 M^3 if that is less; each further latent 3 M^2 n.  Memory: (3 C + 4) M^2, C + 1 more for each further thread, and a piece of rows a thread. */
 #ifndef MODEL_SVGP_H
 #define MODEL_SVGP_H
 
@@ -34,6 +36,7 @@ typedef struct svgp_q {
     double *theta;  /* Lambda m */
     double *m;      /* a part of svgp.m */
     double trace;   /* of V */
+    double *V;      /* M x M, both triangles; NULL unless svgp_hold_V asked for it */
 } svgp_q;
 
 /* Room of one thread for the next q, which changes places with the old one; between steps nothing is in it. */
@@ -58,6 +61,7 @@ typedef struct svgp {
     bool gaussian;   /* white noise then is noise of y, else of f */
     bool value_only; /* statistics are the expected log likelihood and nothing else */
     bool learn;      /* statistics have the hyperparameters' gradient */
+    bool by_V;       /* and V is at hand: V A takes one product, and E is not among them: svgp_E makes it of the rest */
     random_stream random;
     double *L, *T_L; /* M x M, la_trsm_prepare of it */
     double *m;       /* Mt x C */
@@ -94,7 +98,7 @@ typedef struct svgp_stat {
     double *b;      /* Mt x C */
     double *o;      /* O x C: K_of g */
     double *S;      /* for each latent and set M_k x M_k, lower triangles */
-    double *E;      /* M x M, lower triangle; this and what follows with `learn` only */
+    double *E;      /* M x M, lower triangle; with by_V behind the sums; this and what follows with `learn` only */
     double *kernel; /* kernel parameters */
     double *white;  /* 1: adjoint of the variance of white terms */
     double *Z;      /* M x D (and O x D behind it), where the inducing inputs are learned; else NULL */
@@ -110,6 +114,10 @@ void svgp_take_values(svgp *s, const hyper *h);
 bool svgp_move(svgp *s, const svgp_stat *stat, double rho);
 /* The same where the prior is not N(0, I) but has these natural parameters, those of all q one after the other. */
 bool svgp_move_from(svgp *s, const svgp_stat *stat, double rho, const double *Lambda, const double *theta);
+/* From here on V of the only q there is (C = K = 1) is at hand.  False: no memory. */
+bool svgp_hold_V(svgp *s);
+/* E from m, b, S and V, for by_V.  S gets its upper triangle. */
+void svgp_E(const svgp *s, svgp_stat *stat);
 /* From the summed adjoints, which are used up, to gp[hyper_size(h)].  False: no memory. */
 bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp);
 

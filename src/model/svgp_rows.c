@@ -26,9 +26,10 @@ svgp_stat svgp_stat_place(const svgp *s, double *at)
     t.S = t.o + s->O * s->C;
     if (!s->learn) return t;
     t.E = t.S + squares(s);
-    t.kernel = t.E + s->M * s->M;
+    t.kernel = t.E + (s->by_V ? 0 : s->M * s->M);
     t.white = t.kernel + hyper_kernel_params(s->h);
     t.Z = s->h->learn_Z ? t.white + 1 : NULL;
+    if (s->by_V) t.E = t.white + 1 + (s->h->learn_Z ? s->h->M * s->D : 0);
     return t;
 }
 
@@ -43,12 +44,12 @@ static int64_t all_size(const void *shared)
 static int64_t stat_size(const void *shared)
 {
     const svgp *s = shared;
-    return s->value_only ? 1 + params_of(s) : all_size(s);
+    return s->value_only ? 1 + params_of(s) : all_size(s) - (s->learn && s->by_V ? s->M * s->M : 0);
 }
 
 /* ------------------------------------------------------------------------------------ workspace */
 
-/* n rows.  U: F^-1 A of each latent, later V A, later A (-2 d)^1/2. */
+/* n rows.  U: F^-1 A of each latent, later or at once V A, later A (-2 d)^1/2. */
 typedef struct pieces {
     double *A, *U;                 /* Mt x n, U for each latent */
     double *Abar;                  /* M x n */
@@ -92,10 +93,22 @@ static void residuals(const svgp *s, const row_block *b, const double *A, double
     }
 }
 
+/* U = V A, var = rest + a'u, which rounds no worse than F^-1 A: V <= I, and a'a went before it. */
+static void variances_by_V(const svgp *s, int64_t n, const pieces *p)
+{
+    int64_t M = s->Mt;
+    la_gemm(LA_N, LA_N, M, n, M, 1, s->q->V, M, p->A, M, 0, p->U, M);
+    for (int64_t j = 0; j < n; j++) p->var[j] = p->rest[j] + fmax(la_dot(M, p->A + j * M, p->U + j * M), 0);
+}
+
 /* U = F^-1 A by sets, var = rest + |u|^2. */
 static void variances(const svgp *s, int64_t c, int64_t n, const pieces *p)
 {
     double *U = p->U + c * s->Mt * n, *var = p->var + c * n;
+    if (s->by_V) {
+        variances_by_V(s, n, p);
+        return;
+    }
     memcpy(U, p->A, (size_t)(s->Mt * n) * sizeof *U);
     for (int64_t k = 0; k < s->K; k++) {
         const svgp_q *q = &s->q[c * s->K + k];
@@ -163,7 +176,7 @@ static void spread(const svgp *s, int64_t c, int64_t n, const pieces *p)
 {
     double *U = p->U + c * s->Mt * n;
     const double *d = p->dvar + c * n;
-    for (int64_t k = 0; k < s->K; k++) {
+    for (int64_t k = 0; k < s->K && !s->by_V; k++) {
         const svgp_q *q = &s->q[c * s->K + k];
         la_trsm_prepared(LA_LEFT, LA_T, q->M, n, q->F, q->M, q->T, U + s->set[k], s->Mt);
     }
@@ -186,7 +199,7 @@ static bool adjoints(const svgp *s, const row_block *b, const pieces *p, svgp_st
         la_axpy(M, -2 * p->rest[j], A + j * s->Mt, p->Abar + j * M);
         if (!s->gaussian) *stat->white += p->rest[j];
     }
-    la_gemm_lower(LA_N, LA_T, M, n, 1, p->Abar, M, A, s->Mt, 1, stat->E, M);
+    if (!s->by_V) la_gemm_lower(LA_N, LA_T, M, n, 1, p->Abar, M, A, s->Mt, 1, stat->E, M);
     kernel_diag_reverse(k, n, b->X, s->D, p->rest, stat->kernel, NULL, 0);
     la_trsm_prepared(LA_LEFT, LA_T, M, n, s->L, M, s->T_L, p->Abar, M);
     return kernel_gram_reverse(k, M, s->h->Z, s->D, n, b->X, s->D, p->Abar, M, stat->kernel, stat->Z, s->D, NULL, 0);

@@ -222,11 +222,20 @@ static anygp_status move_a(svgp_state *q, const step_context *now, anygp_error *
     return c->size > 1 ? c->broadcast(c->ctx, 0, q->adam_a.n * (int64_t)sizeof(double), q->s.a, e) : ANYGP_OK;
 }
 
+/* Whether that costs less than row by row. */
+static bool works_by_V(svgp_state *q, const step_context *c)
+{
+    const row_blocks *b = q->problem->blocks;
+    double rows = c->which ? (double)c->count * (double)b->largest : b->total;
+    return q->s.C * q->s.K == 1 && q->s.O == 0 && 4 * (double)q->s.Mt < 3 * rows && svgp_hold_V(&q->s);
+}
+
 static anygp_status statistics(svgp_state *q, const hyper *h, const step_context *c, bool learn, svgp_stat *stat,
                                anygp_error *e)
 {
     TRY(svgp_state_prepare(q, h, e));
     q->s.learn = learn;
+    q->s.by_V = learn && works_by_V(q, c);
     q->s.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
     if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
     TRY(driver_stat(q->driver, &q->s, c->count, c->which, c->scale, q->stat, e));
@@ -240,6 +249,7 @@ static bool gradient_and_move(svgp_state *q, svgp_stat *stat, double rho, bool *
 {
     bool one = q->s.C * q->s.K == 1 && q->s.Mt <= BESIDE_SIZE, ok = false;
     int threads = one && threads_max() > 1 && threads_max() <= BESIDE_THREADS ? 2 : 1;
+    if (q->s.by_V) svgp_E(&q->s, stat);
     la_serial_begin(threads);
 #pragma omp parallel sections num_threads(threads) if (threads > 1)
     {

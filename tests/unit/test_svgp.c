@@ -344,6 +344,34 @@ static void gradient_equals_central_differences(void **unused)
     }
 }
 
+/* E from the sums, at q and after a step of q, which V has to follow. */
+static void statistics_are_the_same_by_V(void **unused)
+{
+    (void)unused;
+    int tried = 0;
+    FOR_EACH_TRIAL(v)
+    {
+        stage g;
+        svgp_stat stat;
+        double rows[60], sums[60];
+        set_stage(&g, v);
+        for (int t = 0; t < 2 && g.s.C * g.s.K == 1 && g.s.O == 0; t++, tried++) {
+            g.s.by_V = false;
+            bound_of(&g, 1e-6, &stat);
+            assert_true(svgp_gradient(&g.s, &stat, rows));
+            assert_true(svgp_hold_V(&g.s));
+            g.s.by_V = true;
+            bound_of(&g, 1e-6, &stat);
+            svgp_E(&g.s, &stat);
+            assert_true(svgp_gradient(&g.s, &stat, sums));
+            for (int64_t i = 0; i < hyper_size(&g.f.h); i++) check_close(sums[i], rows[i], 1e-9);
+            assert_true(svgp_move(&g.s, &stat, 0.3));
+        }
+        clear_stage(&g);
+    }
+    assert_true(tried > 0);
+}
+
 static void predictions_equal_their_definition(void **unused)
 {
     (void)unused;
@@ -547,6 +575,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bound_equals_its_definition),
         cmocka_unit_test(gradient_equals_central_differences),
+        cmocka_unit_test(statistics_are_the_same_by_V),
         cmocka_unit_test(predictions_equal_their_definition),
         cmocka_unit_test(one_natural_step_of_size_one_is_the_collapsed_bound),
         cmocka_unit_test(small_natural_steps_raise_the_bound),

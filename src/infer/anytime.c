@@ -199,7 +199,7 @@ static anygp_status walk_open(walk *w, anygp_error *e)
     w->which = mem_alloc(w->S, sizeof *w->which);
     if (!w->u || !w->gu || !w->before || !w->gp || !w->V || !w->which)
         return fail_memory(e, "the steps", 8.0 * (double)(w->q.M * w->q.M + 4 * n));
-    hyper_pack(w->h, w->u);
+    hyper_begin(w->h, w->u);
     if (w->o->resume) TRY(restore(w, e));
     return walk_begin(w, e);
 }

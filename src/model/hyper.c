@@ -211,6 +211,12 @@ void hyper_unpack(hyper *h, const double *u)
     for (int64_t k = 0; h->learn_Z && k < h->M * h->D; k++) h->Z[k] = u[f + k] * unit_of(h, k);
 }
 
+void hyper_begin(hyper *h, double *u)
+{
+    hyper_pack(h, u);
+    hyper_unpack(h, u);
+}
+
 void hyper_natural(const hyper *h, double *p)
 {
     for (int64_t i = 0; i < h->count; i++) p[i] = hyper_get(h, i);

@@ -208,7 +208,7 @@ static anygp_status step_dual(svdgp_state *q, hyper *h, const step_context *c, b
 
 /* ------------------------------------------------------------------------------ begin, and sga's rate */
 
-static anygp_status restart(svdgp_state *q, const hyper *h, anygp_error *e)
+static anygp_status restart(svdgp_state *q, hyper *h, anygp_error *e)
 {
     bool dual = q->s.dual;
     double jitter = q->s.jitter;
@@ -218,7 +218,7 @@ static anygp_status restart(svdgp_state *q, const hyper *h, anygp_error *e)
     q->s.jitter = jitter;
     q->u.width = 1;
     TRY(segment_append(&q->u, h->free, NULL, e));
-    hyper_pack(h, q->u.x);
+    hyper_begin(h, q->u.x);
     if (h->M == 0) return ANYGP_OK;
     return svdgp_add_beta(&q->s, h->M < q->Mb ? h->M : q->Mb, h->Z, SVDGP_SMALL, e);
 }

@@ -12,7 +12,7 @@
 #include "model/kuu.h"
 #include "model/svgp_orthogonal.h"
 
-enum { HALVINGS_MOST = 40 };
+enum { HALVINGS_MOST = 40, BESIDE_THREADS = 4, BESIDE_SIZE = 1536 };
 static const double ROUNDING = 4e-16;
 
 /* ---------------------------------------------------------------------------------------- state */
@@ -52,11 +52,13 @@ static bool q_init(svgp_q *q, int64_t M, int64_t room, double *m)
     return true;
 }
 
-/* With as many q as threads or many more each thread moves its own; else they move one after the other, by all threads. */
+/* With as many q as threads or many more each thread moves its own; else they move one after the other, by all threads, but
+   for the only one there is, of a size at which few threads are not much faster than one: beside the gradient. */
 static bool spares_init(svgp *s, int64_t room)
 {
     int64_t count = s->C * s->K, threads = threads_max();
     s->spares = count == threads || count >= 2 * threads ? (int)threads : 1;
+    s->beside = count == 1 && s->Mt <= BESIDE_SIZE && threads > 1 && threads <= BESIDE_THREADS;
     if (!(s->spare = mem_zeroed(s->spares, sizeof *s->spare))) return false;
     for (int t = 0; t < s->spares; t++) {
         s->spare[t] = (svgp_spare){mem_doubles(room, room), mem_doubles(room, room), mem_doubles(room, 3)};
@@ -219,6 +221,11 @@ static void adopt(svgp_q *q, svgp_spare *spare, const double *theta, const doubl
     take_inverse(q, &spare->F);
 }
 
+/* The threads that make the factors of one q, the same in a step and from a checkpoint, so that they have the same bits:
+   a thread moves its own, or all move each. */
+static int q_threads_begin(const svgp *s) { return la_threads(s->beside || s->spares > 1 ? 1 : threads_max()); }
+static void q_threads_end(int former) { la_threads(former); }
+
 /* q from theta and the Lambda in `spare`. */
 static bool take_spare(svgp_q *q, svgp_spare *spare, const double *theta)
 {
@@ -231,8 +238,11 @@ static bool take_spare(svgp_q *q, svgp_spare *spare, const double *theta)
 
 bool svgp_q_set(svgp *s, svgp_q *q, const double *Lambda, const double *theta)
 {
+    int former = q_threads_begin(s);
     copy_square(q->M, Lambda, s->spare->Lambda);
-    return take_spare(q, s->spare, theta);
+    bool ok = take_spare(q, s->spare, theta);
+    q_threads_end(former);
+    return ok;
 }
 
 /* Natural parameters of the prior of one q; Lambda NULL: N(0, I). */
@@ -281,12 +291,13 @@ bool svgp_move_from(svgp *s, const svgp_stat *stat, double rho, const double *La
 {
     bool ok = true;
     int wanted = threads_for((double)(s->C * s->K) * pow((double)s->q->M, 3));
-    int threads = wanted < s->spares ? wanted : s->spares;
+    int threads = wanted < s->spares ? wanted : s->spares, former = threads > 1 ? 0 : q_threads_begin(s);
     la_serial_begin(threads);
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static) reduction(&& : ok)
     for (int64_t i = 0; i < s->C * s->K; i++)
         ok = move_at(s, i, &s->spare[threads > 1 ? threads_id() : 0], rho, stat, (prior_q){Lambda, theta}) && ok;
     la_serial_end(threads);
+    if (threads == 1) q_threads_end(former);
     return ok;
 }
 
@@ -308,8 +319,16 @@ bool svgp_hold_V(svgp *s)
 {
     if (s->q->V) return true;
     if (!(s->q->V = mem_doubles(s->q->M, s->q->M))) return false;
+    int former = q_threads_begin(s);
     take_inverse(s->q, &s->spare->F);
+    q_threads_end(former);
     return true;
+}
+
+void svgp_drop_V(svgp *s)
+{
+    free(s->q->V);
+    s->q->V = NULL;
 }
 
 void svgp_E(const svgp *s, svgp_stat *stat)

@@ -68,6 +68,7 @@ typedef struct svgp {
     svgp_q *q;       /* C x K, the sets of a latent one after the other */
     double *work;    /* 4 Mt */
     int spares;      /* threads that move q at once */
+    bool beside;     /* q, the only one, moves on a thread beside that of the gradient */
     svgp_spare *spare;
 
     /* odvgp [svgp_orthogonal.h] */
@@ -114,8 +115,9 @@ void svgp_take_values(svgp *s, const hyper *h);
 bool svgp_move(svgp *s, const svgp_stat *stat, double rho);
 /* The same where the prior is not N(0, I) but has these natural parameters, those of all q one after the other. */
 bool svgp_move_from(svgp *s, const svgp_stat *stat, double rho, const double *Lambda, const double *theta);
-/* From here on V of the only q there is (C = K = 1) is at hand.  False: no memory. */
+/* From here on V of the only q there is (C = K = 1) is at hand, until it is dropped.  False: no memory. */
 bool svgp_hold_V(svgp *s);
+void svgp_drop_V(svgp *s);
 /* E from m, b, S and V, for by_V.  S gets its upper triangle. */
 void svgp_E(const svgp *s, svgp_stat *stat);
 /* From the summed adjoints, which are used up, to gp[hyper_size(h)].  False: no memory. */

@@ -93,7 +93,7 @@ static void residuals(const svgp *s, const row_block *b, const double *A, double
     }
 }
 
-/* U = V A, var = rest + a'u, which rounds no worse than F^-1 A: V <= I, and a'a went before it. */
+/* U = V A, var = rest + a'u: its rounding is that of F^-1 A, squared or not, since |a|^2 was subtracted before. */
 static void variances_by_V(const svgp *s, int64_t n, const pieces *p)
 {
     int64_t M = s->Mt;

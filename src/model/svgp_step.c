@@ -11,7 +11,7 @@
 #include "model/svgp_state.h"
 #include "model/svgp_transport.h"
 
-enum { TRIALS = 6, TRUSTED = 16, EVERY = 4, BESIDE_THREADS = 4, BESIDE_SIZE = 1536 };
+enum { TRIALS = 6, TRUSTED = 16, EVERY = 4 };
 static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5, STRETCH = 10;
 
 static anygp_status no_factor(anygp_error *e)
@@ -51,8 +51,8 @@ static void start_q(svgp *s)
 anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e)
 {
     svgp_state *q = state;
+    hyper_begin(h, q->u);
     q->jitter = jitter, q->prepared = svgp_prepare(&q->s, h, true, &q->jitter);
-    hyper_pack(h, q->u);
     if (!q->prepared) return no_factor(e);
     if (!q->s.gaussian) start_q(&q->s);
     return ANYGP_OK;
@@ -236,6 +236,7 @@ static anygp_status statistics(svgp_state *q, const hyper *h, const step_context
     TRY(svgp_state_prepare(q, h, e));
     q->s.learn = learn;
     q->s.by_V = learn && works_by_V(q, c);
+    if (!q->s.by_V) svgp_drop_V(&q->s);
     q->s.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
     if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
     TRY(driver_stat(q->driver, &q->s, c->count, c->which, c->scale, q->stat, e));
@@ -243,12 +244,11 @@ static anygp_status statistics(svgp_state *q, const hyper *h, const step_context
     return ANYGP_OK;
 }
 
-/* The gradient and the step of q, neither of which needs the other.  Of a size at which two threads are not much faster than
-   one each has a thread of its own.  False: no memory. */
+/* The gradient and the step of q, neither of which needs the other.  False: no memory. */
 static bool gradient_and_move(svgp_state *q, svgp_stat *stat, double rho, bool *moved)
 {
-    bool one = q->s.C * q->s.K == 1 && q->s.Mt <= BESIDE_SIZE, ok = false;
-    int threads = one && threads_max() > 1 && threads_max() <= BESIDE_THREADS ? 2 : 1;
+    bool ok = false;
+    int threads = q->s.beside && threads_max() > 1 ? 2 : 1;
     if (q->s.by_V) svgp_E(&q->s, stat);
     la_serial_begin(threads);
 #pragma omp parallel sections num_threads(threads) if (threads > 1)

@@ -7,7 +7,7 @@
 
 #include "model/model.h"
 
-enum { ROWS = 40, D = 2, PARTS = 4, MANY = 9, NEW = 5, CLASSES = 3 };
+enum { ROWS = 40, D = 2, PARTS = 4, MANY = 9, MOST = 900, NEW = 5, CLASSES = 3 };
 
 static const model_ops *const stepping[] = {&model_svgp, &model_solve, &model_odvgp, &model_ivsgpr, &model_svdgp};
 static const int64_t two[] = {6, 3};
@@ -20,7 +20,7 @@ typedef struct scene {
     problem p;
     void *state;
     const model_ops *model;
-    double X[ROWS * D], Y[ROWS * 2], w[ROWS], Z[MANY * D], new[NEW * D];
+    double X[ROWS * D], Y[ROWS * 2], w[ROWS], Z[MOST * D], new[NEW * D];
 } scene;
 
 /* A smooth function of the inputs, as this likelihood would have it. */
@@ -37,7 +37,8 @@ static void fill_targets(scene *s)
     }
 }
 
-static void open_scene(scene *s, const model_ops *model, const likelihood_ops *of)
+/* M inducing inputs; more than MANY: in one set, and with a variance that changes on its way to its logarithm and back. */
+static void open_with(scene *s, const model_ops *model, const likelihood_ops *of, int64_t M)
 {
     static const int64_t start[PARTS + 1] = {0, 10, 20, 30, 40};
     kernel_input in[D] = {{NULL, 0, INPUT_NUMBER, 0}, {NULL, 1, INPUT_NUMBER, 1}};
@@ -45,29 +46,31 @@ static void open_scene(scene *s, const model_ops *model, const likelihood_ops *o
     anygp_error e;
     *s = (scene){.model = model};
     fill_normal(1, ROWS * D, s->X);
-    fill_normal(2, MANY * D, s->Z);
+    fill_normal(2, M * D, s->Z);
     fill_normal(3, NEW * D, s->new);
     assert_int_equal(likelihood_parse(of->name, &s->like, &e), ANYGP_OK);
     int64_t classes = of->target != TARGET_CLASS ? 0 : !strcmp(of->name, "bernoulli") ? 2 : CLASSES;
     assert_int_equal(likelihood_open(&s->like, classes, of->exposure, &e), ANYGP_OK);
     fill_targets(s);
     if (of->start) of->start(&s->like, ROWS, s->Y, s->w);
-    assert_int_equal(kernel_parse("rbf", in, D, D, &k, &e), ANYGP_OK);
+    assert_int_equal(kernel_parse(M == MANY ? "rbf" : "rbf(variance=321)", in, D, D, &k, &e), ANYGP_OK);
     assert_int_equal(hyper_init(&s->h, k, NAN, false, false, true, &e), ANYGP_OK);
     assert_int_equal(hyper_set_likelihood(&s->h, &s->like, 1, false, &e), ANYGP_OK);
-    assert_int_equal(hyper_set_inducing(&s->h, MANY, D, s->Z, true, &e), ANYGP_OK);
+    assert_int_equal(hyper_set_inducing(&s->h, M, D, s->Z, true, &e), ANYGP_OK);
     assert_int_equal(blocks_of_arrays(PARTS, start, D, s->like.columns, s->X, s->Y, s->w, &s->blocks, &e), ANYGP_OK);
     s->p = (problem){.mean = &s->mean,
                      .likelihood = &s->like,
                      .targets = 1,
-                     .subset = MANY,
+                     .subset = M,
                      .sets = two,
-                     .set_count = model->sets ? 2 : 0,
+                     .set_count = model->sets && M == MANY ? 2 : 0,
                      .blocks = s->blocks,
                      .comm = comm_self()};
     assert_int_equal(model->open(model, &s->p, &s->h, &s->state, &e), ANYGP_OK);
     assert_int_equal(model->steps->begin(s->state, &s->h, 1e-8, &e), ANYGP_OK);
 }
+
+static void open_scene(scene *s, const model_ops *model, const likelihood_ops *of) { open_with(s, model, of, MANY); }
 
 static void close_scene(scene *s)
 {
@@ -89,7 +92,7 @@ static double take_step(scene *s, int64_t t, bool sampled)
                       .scale = sampled ? 2 : 1,
                       .rho = 0.2,
                       .rate = 0.01,
-                      .learn = true};
+                      .learn = t > 1}; /* q alone first, as in a run */
     assert_int_equal(s->model->steps->step(s->state, &s->h, &c, &value, &e), ANYGP_OK);
     assert_true(isfinite(value));
     return value;
@@ -148,6 +151,18 @@ static void bound_rises_and_predictions_are_numbers(void **unused)
     }
 }
 
+static void check_same_predictions(scene *a, scene *b)
+{
+    double mean[2][NEW * CLASSES], variance[2][NEW * CLASSES];
+    posterior *p = posterior_now(a), *q = posterior_now(b);
+    predict(p, a, mean[0], variance[0]);
+    predict(q, b, mean[1], variance[1]);
+    assert_memory_equal(mean[0], mean[1], (size_t)(NEW * p->latents) * sizeof(double));
+    assert_memory_equal(variance[0], variance[1], (size_t)(NEW * p->latents) * sizeof(double));
+    p->ops->free(p);
+    q->ops->free(q);
+}
+
 static void restored_state_goes_on_to_the_same_bits(void **unused)
 {
     (void)unused;
@@ -156,20 +171,35 @@ static void restored_state_goes_on_to_the_same_bits(void **unused)
         scene a, b;
         shelf k = {0};
         anygp_error e;
-        double mean[2][NEW * CLASSES], variance[2][NEW * CLASSES];
         open_scene(&a, stepping[m], likelihood_at(l));
         for (int64_t t = 0; t < 5; t++) take_step(&a, t, true);
         assert_int_equal(a.model->steps->save(a.state, shelf_put, &k, &e), ANYGP_OK);
         open_scene(&b, stepping[m], likelihood_at(l));
         assert_true(b.model->steps->restore(b.state, &b.h, shelf_get, &k));
         for (int64_t t = 5; t < 8; t++) assert_true(take_step(&a, t, true) == take_step(&b, t, true));
-        posterior *p = posterior_now(&a), *q = posterior_now(&b);
-        predict(p, &a, mean[0], variance[0]);
-        predict(q, &b, mean[1], variance[1]);
-        assert_memory_equal(mean[0], mean[1], (size_t)(NEW * p->latents) * sizeof(double));
-        assert_memory_equal(variance[0], variance[1], (size_t)(NEW * p->latents) * sizeof(double));
-        p->ops->free(p);
-        q->ops->free(q);
+        check_same_predictions(&a, &b);
+        shelf_clear(&k);
+        close_scene(&a);
+        close_scene(&b);
+    }
+}
+
+/* At sizes where threads share the work: whoever makes the factors of q, in a step or from a checkpoint, makes the same. */
+static void restored_state_of_many_inducing_inputs_too(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"gaussian", "heteroscedastic", "softmax"};
+    for (size_t l = 0; l < sizeof names / sizeof *names; l++) {
+        scene a, b;
+        shelf k = {0};
+        anygp_error e;
+        open_with(&a, &model_svgp, likelihood_find(names[l]), MOST);
+        for (int64_t t = 0; t < 2; t++) take_step(&a, t, true);
+        assert_int_equal(a.model->steps->save(a.state, shelf_put, &k, &e), ANYGP_OK);
+        open_with(&b, &model_svgp, likelihood_find(names[l]), MOST);
+        assert_true(b.model->steps->restore(b.state, &b.h, shelf_get, &k));
+        check_same_predictions(&a, &b);
+        for (int64_t t = 2; t < 5; t++) assert_true(take_step(&a, t, true) == take_step(&b, t, true));
         shelf_clear(&k);
         close_scene(&a);
         close_scene(&b);
@@ -313,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bound_rises_and_predictions_are_numbers),
         cmocka_unit_test(restored_state_goes_on_to_the_same_bits),
+        cmocka_unit_test(restored_state_of_many_inducing_inputs_too),
         cmocka_unit_test(arrays_come_back_as_the_same_posterior),
         cmocka_unit_test(new_rows_are_learned_from),
         cmocka_unit_test(gaussian_updates_equal_one_step_over_all_rows),

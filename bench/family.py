@@ -250,7 +250,7 @@ def idx_part(source, folder, name, first, end):
 
 
 def mnist(a):
-    """The kernel is chosen by the mnlp of small models on the last 10000 training images; TEST is looked at once a seed."""
+    """IMAGES is a .gz with its labels beside it.  The kernel is chosen by the mnlp of small models on the last 10000 training images; TEST is looked at once a seed."""
     fixed = "--model svgp --likelihood softmax --standardize none "
     kernel = a.kernel
     with tempfile.TemporaryDirectory() as folder:

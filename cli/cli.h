@@ -52,7 +52,7 @@ void notes_attach(anygp_settings *s, bool quiet);
    rank 0 speaks; it also says so if the run is ended from outside. */
 void progress_attach(anygp_settings *s, bool quiet);
 void progress_end(void);    /* clears the line */
-void signals_release(void); /* from here on SIGTERM is not worth a word */
+void signals_release(void); /* from here on SIGCONT and SIGTERM are not worth a word */
 
 anygp_status complain(anygp_error *e, anygp_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

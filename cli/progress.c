@@ -1,5 +1,6 @@
 #include "cli.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -22,8 +23,10 @@ static void on_interrupt(int signal_number)
    nanosleep, write and _exit may be called here, little else may. */
 static void on_continue(int signal_number)
 {
+    int before = errno;
     (void)signal_number;
     nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+    errno = before;
 }
 
 static void on_lost_run(int signal_number)

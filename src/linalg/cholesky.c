@@ -3,9 +3,8 @@
 
 #include <math.h>
 
-enum {
-    BLOCK = 8
-}; /* of a transposed block, a line of the cache: longer columns, a power of two apart, push each other out */
+/* Of a transposed block, a line of the cache: longer columns, a power of two apart, push each other out. */
+enum { BLOCK = 8 };
 
 /* upper(i,j) = lower(j,i), block by block so that both sides stay in cache */
 void la_mirror(int64_t n, double *A, int64_t lda)

@@ -221,8 +221,9 @@ static void adopt(svgp_q *q, svgp_spare *spare, const double *theta, const doubl
     take_inverse(q, &spare->F);
 }
 
-/* The threads that make the factors of one q, the same in a step and from a checkpoint, so that they have the same bits:
-   a thread moves its own, or all move each. */
+/* The threads that make the factors of one q, the same in a step and from a checkpoint, so that they have the same bits: a
+   thread makes its own, or all make each.  Of `beside` that is one also in steps without a gradient, which are a little slower
+   for it. */
 static int q_threads_begin(const svgp *s) { return la_threads(s->beside || s->spares > 1 ? 1 : threads_max()); }
 static void q_threads_end(int former) { la_threads(former); }
 
@@ -315,20 +316,28 @@ double svgp_kl(const svgp *s)
 
 /* ------------------------------------------------------------------------------------- gradient */
 
+/* The trace again, as it is made with V or without. */
+static void inverse_again(svgp *s)
+{
+    int former = q_threads_begin(s);
+    take_inverse(s->q, &s->spare->F);
+    q_threads_end(former);
+}
+
 bool svgp_hold_V(svgp *s)
 {
     if (s->q->V) return true;
     if (!(s->q->V = mem_doubles(s->q->M, s->q->M))) return false;
-    int former = q_threads_begin(s);
-    take_inverse(s->q, &s->spare->F);
-    q_threads_end(former);
+    inverse_again(s);
     return true;
 }
 
 void svgp_drop_V(svgp *s)
 {
+    if (!s->q->V) return;
     free(s->q->V);
     s->q->V = NULL;
+    inverse_again(s);
 }
 
 void svgp_E(const svgp *s, svgp_stat *stat)

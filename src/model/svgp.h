@@ -19,7 +19,8 @@
    which a step over more than 4/3 M rows makes of the sums rather than row by row; V itself is then at hand.
 
    Cost of a step over n rows, C = K = 1: 6 M^2 n (three pairs of triangular solves and products) + 2 M^3 (factors of K_uu and
-   Lambda, tr V, K_uu bar), or 5 M^2 n + 10/3 M^3 if that is less; each further latent 3 M^2 n.  Memory: (3 C + 4) M^2, C + 1 more for each further thread, and a piece of rows a thread. */
+   Lambda, tr V, K_uu bar), or 5 M^2 n + 10/3 M^3 if that is less; each further latent 3 M^2 n.
+   Memory: (3 C + 4) M^2, C + 1 more for each further thread, and a piece of rows a thread; with V one more and one less. */
 #ifndef MODEL_SVGP_H
 #define MODEL_SVGP_H
 

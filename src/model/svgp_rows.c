@@ -93,19 +93,20 @@ static void residuals(const svgp *s, const row_block *b, const double *A, double
     }
 }
 
-/* U = V A, var = rest + a'u: its rounding is that of F^-1 A, squared or not, since |a|^2 was subtracted before. */
+/* U = V A, var = rest + a'u.  Its error, about epsilon |V| |a|^2, is no larger than that of `rest`: V <= I unless curvatures are
+   negative, as studentt's can be. */
 static void variances_by_V(const svgp *s, int64_t n, const pieces *p)
 {
-    int64_t M = s->Mt;
-    la_gemm(LA_N, LA_N, M, n, M, 1, s->q->V, M, p->A, M, 0, p->U, M);
-    for (int64_t j = 0; j < n; j++) p->var[j] = p->rest[j] + fmax(la_dot(M, p->A + j * M, p->U + j * M), 0);
+    int64_t Mt = s->Mt;
+    la_gemm(LA_N, LA_N, Mt, n, Mt, 1, s->q->V, Mt, p->A, Mt, 0, p->U, Mt);
+    for (int64_t j = 0; j < n; j++) p->var[j] = p->rest[j] + fmax(la_dot(Mt, p->A + j * Mt, p->U + j * Mt), 0);
 }
 
 /* U = F^-1 A by sets, var = rest + |u|^2. */
 static void variances(const svgp *s, int64_t c, int64_t n, const pieces *p)
 {
     double *U = p->U + c * s->Mt * n, *var = p->var + c * n;
-    if (s->by_V) {
+    if (s->by_V && !s->value_only) {
         variances_by_V(s, n, p);
         return;
     }

@@ -222,12 +222,19 @@ static anygp_status move_a(svgp_state *q, const step_context *now, anygp_error *
     return c->size > 1 ? c->broadcast(c->ctx, 0, q->adam_a.n * (int64_t)sizeof(double), q->s.a, e) : ANYGP_OK;
 }
 
-/* Whether that costs less than row by row. */
-static bool works_by_V(svgp_state *q, const step_context *c)
+/* Whether a learning step costs less with V at hand; from numbers that all ranks share, since their sums must be of one size. */
+static bool learns_by_V(const svgp_state *q, const step_context *c)
 {
     const row_blocks *b = q->problem->blocks;
-    double rows = c->which ? (double)c->count * (double)b->largest : b->total;
-    return q->s.C * q->s.K == 1 && q->s.O == 0 && 4 * (double)q->s.Mt < 3 * rows && svgp_hold_V(&q->s);
+    double rows = (double)(c->which ? c->count : b->count) * (double)b->largest;
+    return q->s.C * q->s.K == 1 && q->s.O == 0 && 4 * (double)q->s.Mt < 3 * rows;
+}
+
+static anygp_status hold_or_drop_V(svgp_state *q, anygp_error *e)
+{
+    if (!q->s.by_V) svgp_drop_V(&q->s);
+    return q->s.by_V && !svgp_hold_V(&q->s) ? fail_memory(e, "the covariance of q", 8.0 * (double)(q->s.Mt * q->s.Mt))
+                                            : ANYGP_OK;
 }
 
 static anygp_status statistics(svgp_state *q, const hyper *h, const step_context *c, bool learn, svgp_stat *stat,
@@ -235,8 +242,8 @@ static anygp_status statistics(svgp_state *q, const hyper *h, const step_context
 {
     TRY(svgp_state_prepare(q, h, e));
     q->s.learn = learn;
-    q->s.by_V = learn && works_by_V(q, c);
-    if (!q->s.by_V) svgp_drop_V(&q->s);
+    q->s.by_V = learn && learns_by_V(q, c);
+    TRY(hold_or_drop_V(q, e));
     q->s.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
     if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
     TRY(driver_stat(q->driver, &q->s, c->count, c->which, c->scale, q->stat, e));

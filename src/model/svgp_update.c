@@ -114,6 +114,7 @@ static anygp_status prepare(svgp_update *u, anygp_error *e)
     take_sets(u, sets);
     u->problem.blocks = &none;
     TRY(svgp_init(&u->s, &u->problem, &u->h, p->O > 0, e));
+    u->s.beside = false; /* there is no gradient to be beside of */
     TRY(allocate(u, e));
     svgp_take_values(&u->s, &u->h);
     memcpy(u->s.L, p->L, (size_t)(p->base.n * p->base.n) * sizeof(double));

@@ -227,6 +227,30 @@ static void adopt(svgp_q *q, svgp_spare *spare, const double *theta, const doubl
 static int q_threads_begin(const svgp *s) { return la_threads(s->beside || s->spares > 1 ? 1 : threads_max()); }
 static void q_threads_end(int former) { la_threads(former); }
 
+/* The trace again, as it is made with V or without. */
+static void inverse_again(svgp *s)
+{
+    int former = q_threads_begin(s);
+    take_inverse(s->q, &s->spare->F);
+    q_threads_end(former);
+}
+
+bool svgp_hold_V(svgp *s)
+{
+    if (s->q->V) return true;
+    if (!(s->q->V = mem_doubles(s->q->M, s->q->M))) return false;
+    inverse_again(s);
+    return true;
+}
+
+void svgp_drop_V(svgp *s)
+{
+    if (!s->q->V) return;
+    free(s->q->V);
+    s->q->V = NULL;
+    inverse_again(s);
+}
+
 /* q from theta and the Lambda in `spare`. */
 static bool take_spare(svgp_q *q, svgp_spare *spare, const double *theta)
 {
@@ -315,30 +339,6 @@ double svgp_kl(const svgp *s)
 }
 
 /* ------------------------------------------------------------------------------------- gradient */
-
-/* The trace again, as it is made with V or without. */
-static void inverse_again(svgp *s)
-{
-    int former = q_threads_begin(s);
-    take_inverse(s->q, &s->spare->F);
-    q_threads_end(former);
-}
-
-bool svgp_hold_V(svgp *s)
-{
-    if (s->q->V) return true;
-    if (!(s->q->V = mem_doubles(s->q->M, s->q->M))) return false;
-    inverse_again(s);
-    return true;
-}
-
-void svgp_drop_V(svgp *s)
-{
-    if (!s->q->V) return;
-    free(s->q->V);
-    s->q->V = NULL;
-    inverse_again(s);
-}
 
 void svgp_E(const svgp *s, svgp_stat *stat)
 {

@@ -133,7 +133,7 @@ def in_turns(a, which, name, *size):
     ratios, times, said = [], [], []
     for _ in range(a.rounds):
         ours, lines = own_steps(a, which)
-        theirs = min((r for r in peer("step", *size)), key=lambda r: r["median"])
+        theirs = min(peer("step", *size), key=lambda r: r["median"])
         ratios.append(theirs["median"] / ours[name][1])
         times.append(f"{clock(theirs['median'])} / {clock(ours[name][1])}")
         said.append((ours[name], lines))

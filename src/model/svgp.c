@@ -224,15 +224,14 @@ static void adopt(svgp_q *q, svgp_spare *spare, const double *theta, const doubl
 /* The threads that make the factors of one q, the same in a step and from a checkpoint, so that they have the same bits: a
    thread makes its own, or all make each.  Of `beside` that is one also in steps without a gradient, which are a little slower
    for it. */
-static int q_threads_begin(const svgp *s) { return la_threads(s->beside || s->spares > 1 ? 1 : threads_max()); }
-static void q_threads_end(int former) { la_threads(former); }
+static int q_threads(const svgp *s) { return s->beside || s->spares > 1 ? 1 : threads_max(); }
 
 /* The trace again, as it is made with V or without. */
 static void inverse_again(svgp *s)
 {
-    int former = q_threads_begin(s);
+    int former = la_threads(q_threads(s));
     take_inverse(s->q, &s->spare->F);
-    q_threads_end(former);
+    la_threads(former);
 }
 
 bool svgp_hold_V(svgp *s)
@@ -263,10 +262,10 @@ static bool take_spare(svgp_q *q, svgp_spare *spare, const double *theta)
 
 bool svgp_q_set(svgp *s, svgp_q *q, const double *Lambda, const double *theta)
 {
-    int former = q_threads_begin(s);
+    int former = la_threads(q_threads(s));
     copy_square(q->M, Lambda, s->spare->Lambda);
     bool ok = take_spare(q, s->spare, theta);
-    q_threads_end(former);
+    la_threads(former);
     return ok;
 }
 
@@ -316,13 +315,13 @@ bool svgp_move_from(svgp *s, const svgp_stat *stat, double rho, const double *La
 {
     bool ok = true;
     int wanted = threads_for((double)(s->C * s->K) * pow((double)s->q->M, 3));
-    int threads = wanted < s->spares ? wanted : s->spares, former = threads > 1 ? 0 : q_threads_begin(s);
+    int threads = wanted < s->spares ? wanted : s->spares, former = la_threads(q_threads(s));
     la_serial_begin(threads);
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static) reduction(&& : ok)
     for (int64_t i = 0; i < s->C * s->K; i++)
         ok = move_at(s, i, &s->spare[threads > 1 ? threads_id() : 0], rho, stat, (prior_q){Lambda, theta}) && ok;
     la_serial_end(threads);
-    if (threads == 1) q_threads_end(former);
+    la_threads(former);
     return ok;
 }
 

@@ -100,10 +100,10 @@ typedef struct svgp_stat {
     double *b;      /* Mt x C */
     double *o;      /* O x C: K_of g */
     double *S;      /* for each latent and set M_k x M_k, lower triangles */
-    double *E;      /* M x M, lower triangle; with by_V behind the sums; this and what follows with `learn` only */
-    double *kernel; /* kernel parameters */
+    double *kernel; /* kernel parameters; this and what follows with `learn` only */
     double *white;  /* 1: adjoint of the variance of white terms */
     double *Z;      /* M x D (and O x D behind it), where the inducing inputs are learned; else NULL */
+    double *E;      /* M x M, lower triangle; with by_V not a sum, but room for svgp_E */
 } svgp_stat;
 svgp_stat svgp_stat_place(const svgp *s, double *at);
 

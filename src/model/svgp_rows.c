@@ -25,11 +25,10 @@ svgp_stat svgp_stat_place(const svgp *s, double *at)
     t.o = t.b + s->Mt * s->C;
     t.S = t.o + s->O * s->C;
     if (!s->learn) return t;
-    t.E = t.S + squares(s);
-    t.kernel = t.E + (s->by_V ? 0 : s->M * s->M);
+    t.kernel = t.S + squares(s);
     t.white = t.kernel + hyper_kernel_params(s->h);
     t.Z = s->h->learn_Z ? t.white + 1 : NULL;
-    if (s->by_V) t.E = t.white + 1 + (s->h->learn_Z ? s->h->M * s->D : 0);
+    t.E = t.white + 1 + (s->h->learn_Z ? s->h->M * s->D : 0);
     return t;
 }
 
@@ -44,7 +43,7 @@ static int64_t all_size(const void *shared)
 static int64_t stat_size(const void *shared)
 {
     const svgp *s = shared;
-    return s->value_only ? 1 + params_of(s) : all_size(s) - (s->learn && s->by_V ? s->M * s->M : 0);
+    return s->value_only ? 1 + params_of(s) : all_size(s) - (s->by_V ? s->M * s->M : 0);
 }
 
 /* ------------------------------------------------------------------------------------ workspace */

@@ -204,6 +204,7 @@ begin_steps() { # MODEL OPTIONS...
         fi
         sleep 0.02
     done
+    echo "no checkpoint"
     return 1
 }
 # As if it had not been killed: to the last bit on as many ranks, to rounding on others.

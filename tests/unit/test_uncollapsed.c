@@ -166,25 +166,29 @@ static void check_same_predictions(scene *a, scene *b)
     q->ops->free(q);
 }
 
+/* Saved after `saved` steps and restored into another, which then takes the same steps to `end`. */
+static void check_restored(const model_ops *model, const likelihood_ops *of, int64_t M, int64_t saved, int64_t end)
+{
+    scene a, b;
+    shelf k = {0};
+    anygp_error e;
+    open_with(&a, model, of, M);
+    for (int64_t t = 0; t < saved; t++) take_step(&a, t, true);
+    assert_int_equal(a.model->steps->save(a.state, shelf_put, &k, &e), ANYGP_OK);
+    open_with(&b, model, of, M);
+    assert_true(b.model->steps->restore(b.state, &b.h, shelf_get, &k));
+    check_same_predictions(&a, &b);
+    for (int64_t t = saved; t < end; t++) assert_true(take_step(&a, t, true) == take_step(&b, t, true));
+    check_same_predictions(&a, &b);
+    shelf_clear(&k);
+    close_scene(&a);
+    close_scene(&b);
+}
+
 static void restored_state_goes_on_to_the_same_bits(void **unused)
 {
     (void)unused;
-    FOR_EACH_PAIR(m, l)
-    {
-        scene a, b;
-        shelf k = {0};
-        anygp_error e;
-        open_scene(&a, stepping[m], likelihood_at(l));
-        for (int64_t t = 0; t < 5; t++) take_step(&a, t, true);
-        assert_int_equal(a.model->steps->save(a.state, shelf_put, &k, &e), ANYGP_OK);
-        open_scene(&b, stepping[m], likelihood_at(l));
-        assert_true(b.model->steps->restore(b.state, &b.h, shelf_get, &k));
-        for (int64_t t = 5; t < 8; t++) assert_true(take_step(&a, t, true) == take_step(&b, t, true));
-        check_same_predictions(&a, &b);
-        shelf_clear(&k);
-        close_scene(&a);
-        close_scene(&b);
-    }
+    FOR_EACH_PAIR(m, l) check_restored(stepping[m], likelihood_at(l), MANY, 5, 8);
 }
 
 /* At sizes where threads share the work: whoever makes the factors of q, in a step or from a checkpoint, makes the same; before
@@ -196,22 +200,8 @@ static void restored_state_of_many_inducing_inputs_too(void **unused)
         const char *name;
         int64_t saved;
     } runs[] = {{"gaussian", 1}, {"gaussian", 3}, {"gaussian", 4}, {"heteroscedastic", 3}, {"softmax", 3}};
-    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        scene a, b;
-        shelf k = {0};
-        anygp_error e;
-        open_with(&a, &model_svgp, likelihood_find(runs[i].name), MOST);
-        for (int64_t t = 0; t < runs[i].saved; t++) take_step(&a, t, true);
-        assert_int_equal(a.model->steps->save(a.state, shelf_put, &k, &e), ANYGP_OK);
-        open_with(&b, &model_svgp, likelihood_find(runs[i].name), MOST);
-        assert_true(b.model->steps->restore(b.state, &b.h, shelf_get, &k));
-        check_same_predictions(&a, &b);
-        for (int64_t t = runs[i].saved; t < 6; t++) assert_true(take_step(&a, t, true) == take_step(&b, t, true));
-        check_same_predictions(&a, &b);
-        shelf_clear(&k);
-        close_scene(&a);
-        close_scene(&b);
-    }
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        check_restored(&model_svgp, likelihood_find(runs[i].name), MOST, runs[i].saved, 6);
 }
 
 static void arrays_come_back_as_the_same_posterior(void **unused)

@@ -1,13 +1,33 @@
+/* The search for a starting point, by the exact evidence of a few hundred rows that show every scale (start_rows.c).
+       lengths     all length-scales together, by halves from several times the spread of the inputs down to the spacing of the
+                   rows, each with some noise levels: a profile of the evidence, which often has several maxima
+       cycles      periods and frequencies by half cycles over the extent of the data
+       leaves      the length-scales of one leaf of the kernel, then those of one column, longer and shorter by themselves
+       finalists   the best point so far and the other maxima of the profile: where there are several, each is the start of a
+                   short climb, and the best end is taken */
 #include "infer/start.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "infer/batch.h"
 #include "linalg/linalg.h"
 
-enum { SCAN_ROWS = 300, CYCLES_MOST = 100, CYCLES_SCANNED = 8 };
+enum {
+    SCAN_ROWS = 300,
+    WARM_ROWS = 800,
+    WARM_ITERATIONS = 40,
+    LENGTHS_MOST = 24, /* of the profile */
+    FINALISTS = 3,
+    FINAL_ITERATIONS = 15,
+    APART_MOST = 32,   /* length-scales up to which each is looked at by itself, */
+    APART_WIDELY = 12, /* and up to which at many values */
+    CYCLES_MOST = 100,
+    CYCLES_SCANNED = 8
+};
 
 anygp_status start_subset(const problem *p, int64_t size, merged *out, anygp_error *e)
 {
@@ -19,13 +39,55 @@ anygp_status start_subset(const problem *p, int64_t size, merged *out, anygp_err
     return status;
 }
 
+static bool is_length(const hyper *h, int64_t i)
+{
+    return i < hyper_kernel_params(h) && kernel_param_at(h->kernel, i)->role == ROLE_LENGTH;
+}
+
+/* Length-scales of a leaf move together, by much, and each by itself, as do all others, by less: their scale is what runs
+   end in different optima for. */
 void start_perturb(hyper *h, uint64_t seed, int64_t restart)
 {
+    static const double SCALES_SD = 2.5;
     random_stream s = {seed, RANDOM_RESTART, (uint64_t)restart};
     for (int64_t i = 0; i < h->count; i++) {
         const hyper_param *p = &h->param[i];
-        if (p->free) hyper_set(h, i, p->lower + (hyper_get(h, i) - p->lower) * exp(random_normal(s, (uint64_t)i)));
+        if (!p->free) continue;
+        double move = random_normal(s, (uint64_t)i);
+        if (is_length(h, i))
+            move += SCALES_SD * random_normal(s, (uint64_t)(h->count + kernel_param_at(h->kernel, i)->leaf));
+        hyper_set(h, i, p->lower + (hyper_get(h, i) - p->lower) * exp(move));
     }
+}
+
+/* A short climb of the exact evidence of the rows p->rows from the values in h, which moves to the best point. */
+static anygp_status climb(const problem *p, hyper *h, const train_options *o, int64_t iterations, double *best,
+                          anygp_status *stopped, anygp_error *e)
+{
+    train_result unused = {0};
+    batch q = {.r = &unused, .quiet = true};
+    problem alone = *p;
+    alone.comm = comm_self();
+    anygp_status status = batch_open(&q, &model_exact, &alone, h, o, e);
+    if (!ANYGP_FAILED(status))
+        status = batch_climb(&q, o->iterations < iterations ? o->iterations : iterations, false, e);
+    if (isfinite(q.best)) hyper_unpack(h, q.best_u);
+    *best = q.best;
+    *stopped = q.status;
+    batch_close(&q);
+    return status;
+}
+
+anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, anygp_error *e)
+{
+    merged few = {0};
+    double best;
+    TRY(start_rows(p, WARM_ROWS, h->unit, &few, e));
+    problem small = *p;
+    small.rows = &few;
+    anygp_status status = climb(&small, h, o, WARM_ITERATIONS, &best, stopped, e);
+    merged_clear(&few);
+    return status;
 }
 
 /* --------------------------------------------------------------------------------------- scans */
@@ -34,11 +96,20 @@ typedef struct scan {
     void *state; /* the exact model on the subset */
     hyper *h;
     double best;
-    double *best_value;      /* natural parameters at the best */
-    double *first;           /* natural parameters the scan started from */
+    double *best_value;         /* natural parameters at the best */
+    double *first;              /* natural parameters the scan started from */
+    double value[LENGTHS_MOST]; /* the profile: the best evidence at each of `lengths` length-scales, */
+    double *at;                 /* and the natural parameters of it, one after the other */
+    int lengths;
     bool (*stop)(void *ctx); /* asked before each trial; then nothing more is tried */
     void *ctx;
 } scan;
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
 
 static bool movable(const hyper *h, int64_t i) { return h->param[i].free && !h->param[i].given; }
 
@@ -58,25 +129,83 @@ static void set_all(hyper *h, const double *values)
     for (int64_t i = 0; i < h->count; i++) hyper_set(h, i, values[i]);
 }
 
-static const double length_factors[] = {1, 2.5, 0.5, 0.2}, noise_factors[] = {1, 0.1, 0.01, 5};
+static const double noise_factors[] = {1, 0.1, 0.01, 5};
+enum { NOISES = 4 };
 
 /* Lengths and noise at the start's times these factors; the rest stays as it is. */
 static void set_lengths_and_noise(scan *s, double length, double noise)
 {
     int64_t P = hyper_kernel_params(s->h);
     for (int64_t i = 0; i < P; i++)
-        if (movable(s->h, i) && kernel_param_at(s->h->kernel, i)->role == ROLE_LENGTH)
-            hyper_set(s->h, i, s->first[i] * length);
+        if (movable(s->h, i) && is_length(s->h, i)) hyper_set(s->h, i, s->first[i] * length);
     if (movable(s->h, P)) hyper_set(s->h, P, s->first[P] * noise);
 }
 
-static void scan_lengths_and_noise(scan *s)
+static bool moves_lengths(const hyper *h)
 {
-    for (int a = 0; a < 4; a++)
-        for (int b = 0; b < 4; b++) {
-            set_lengths_and_noise(s, length_factors[a], noise_factors[b]);
+    bool any = false;
+    for (int64_t i = 0; i < hyper_kernel_params(h); i++) any |= movable(h, i) && is_length(h, i);
+    return any;
+}
+
+/* Columns in units of the shortest length-scale they have at the start; those without one do not count. */
+static void weigh_columns(const scan *s, int64_t D, double *weight)
+{
+    for (int64_t j = 0; j < D; j++) weight[j] = 0;
+    for (int64_t i = 0; i < hyper_kernel_params(s->h); i++) {
+        int64_t dim = kernel_param_at(s->h->kernel, i)->dim;
+        for (int64_t j = 0; j < D && is_length(s->h, i); j++)
+            if (dim < 0 || dim == j) weight[j] = fmax(weight[j], 1 / s->first[i]);
+    }
+}
+
+/* Distance of rows that are next to each other, in length-scales of the start: of every row that to the nearest other one, and of
+   these the lowest decile. */
+static anygp_status spacing(const scan *s, const merged *m, double *out, anygp_error *e)
+{
+    double *weight = mem_alloc(m->D, sizeof *weight), *nearest = mem_alloc(m->n, sizeof *nearest);
+    anygp_status status = weight && nearest ? ANYGP_OK : fail_memory(e, "a scan", 8.0 * (double)(m->D + m->n));
+    int64_t count = 0;
+    if (!ANYGP_FAILED(status)) weigh_columns(s, m->D, weight);
+    for (int64_t i = 0; !ANYGP_FAILED(status) && i < m->n; i++) {
+        double least = INFINITY;
+        for (int64_t k = 0; k < m->n; k++) {
+            double sum = 0;
+            for (int64_t j = 0; j < m->D; j++) {
+                double d = weight[j] * (m->X[i * m->D + j] - m->X[k * m->D + j]);
+                sum += d * d;
+            }
+            if (k != i && sum > 0) least = fmin(least, sum);
+        }
+        if (isfinite(least)) nearest[count++] = sqrt(least);
+    }
+    if (count) qsort(nearest, (size_t)count, sizeof *nearest, ascending);
+    *out = count ? nearest[count / 10] : 1;
+    free(weight);
+    free(nearest);
+    return status;
+}
+
+/* The profile: by halves, down to the first length-scale below the spacing. */
+static void scan_lengths_and_noise(scan *s, double spacing)
+{
+    static const double LONGEST = 4, SHORTEST = 0.2;
+    double best = -INFINITY, shortest = fmin(spacing, SHORTEST), length = LONGEST;
+    int most = moves_lengths(s->h) ? LENGTHS_MOST : 1, winner = 0;
+    if (most == 1) length = 1;
+    for (s->lengths = 0; s->lengths < most && (s->lengths == 0 || 2 * length > shortest); length /= 2) {
+        s->best = -INFINITY;
+        for (int b = 0; b < NOISES; b++) {
+            set_lengths_and_noise(s, length, noise_factors[b]);
             try_here(s);
         }
+        s->value[s->lengths] = s->best;
+        memcpy(s->at + s->lengths * s->h->count, s->best_value, (size_t)s->h->count * sizeof(double));
+        if (s->best > best) best = s->best, winner = s->lengths;
+        s->lengths++;
+    }
+    s->best = best;
+    memcpy(s->best_value, s->at + winner * s->h->count, (size_t)s->h->count * sizeof(double));
     set_all(s->h, s->best_value);
 }
 
@@ -96,6 +225,7 @@ static double extent(const merged *m, int64_t dim)
    a short length-scale explains the cycles instead, only longer ones let them show. */
 static void scan_cycles(scan *s, const merged *m, int64_t i, int lengths, int noises)
 {
+    static const double length_factors[] = {1, 2.5};
     const kernel_param *p = kernel_param_at(s->h->kernel, i);
     double range = extent(m, p->column);
     if (!(range > 0)) return;
@@ -148,80 +278,120 @@ static void scan_all_cycles(scan *s, const merged *m)
         }
 }
 
-anygp_status start_from_data(const problem *p, hyper *h, bool (*stop)(void *ctx), void *ctx, anygp_error *e)
+/* ------------------------------------------------------------------------------------------- apart */
+
+/* Factor k of those that lengths are tried at by themselves: the nearest to 1 first. */
+static double apart(int k) { return pow(4, (k / 2 + 1) * (k % 2 ? 1 : -1)); }
+
+/* From the best point so far: the lengths i of a leaf, or the one of them that is named, times factor; the noise as it is, and lower
+   where that may have been what they explain. */
+static void try_scaled(scan *s, int64_t leaf, int64_t only, double factor)
+{
+    int64_t P = hyper_kernel_params(s->h);
+    for (double noise = 1; noise > 0.05; noise *= 0.1) {
+        set_all(s->h, s->best_value);
+        for (int64_t i = 0; i < P; i++)
+            if (movable(s->h, i) && is_length(s->h, i) && kernel_param_at(s->h->kernel, i)->leaf == leaf &&
+                (only < 0 || only == i))
+                hyper_set(s->h, i, fmax(s->best_value[i] * factor, 1.01 * s->h->param[i].lower));
+        if (movable(s->h, P)) hyper_set(s->h, P, fmax(s->best_value[P] * noise, 1.01 * s->h->param[P].lower));
+        try_here(s);
+    }
+}
+
+/* What is smooth in one term, or in most inputs, may be rough in another. */
+static void scan_apart(scan *s)
+{
+    int64_t lengths = 0, leaves = 0, last = -1;
+    for (int64_t i = 0; i < hyper_kernel_params(s->h); i++) {
+        if (!movable(s->h, i) || !is_length(s->h, i)) continue;
+        int64_t leaf = kernel_param_at(s->h->kernel, i)->leaf;
+        lengths++, leaves += leaf != last, last = leaf;
+    }
+    int each = lengths > APART_WIDELY ? 2 : 6;
+    if (lengths < 2 || lengths > APART_MOST) return;
+    last = -1;
+    for (int64_t i = 0; i < hyper_kernel_params(s->h); i++) {
+        if (!movable(s->h, i) || !is_length(s->h, i)) continue;
+        int64_t leaf = kernel_param_at(s->h->kernel, i)->leaf;
+        for (int k = 0; k < each && leaves > 1 && leaf != last; k++) try_scaled(s, leaf, -1, apart(k));
+        for (int k = 0; k < each && lengths > leaves; k++) try_scaled(s, leaf, i, apart(k));
+        last = leaf;
+    }
+    set_all(s->h, s->best_value);
+}
+
+/* --------------------------------------------------------------------------------------- finalists */
+
+static bool is_maximum(const scan *s, int a)
+{
+    return isfinite(s->value[a]) && (a == 0 || s->value[a] > s->value[a - 1]) &&
+           (a == s->lengths - 1 || s->value[a] > s->value[a + 1]);
+}
+
+/* The highest maximum of the profile below `value`; -1: there is none. */
+static int next_maximum(const scan *s, double value)
+{
+    int found = -1;
+    for (int a = 0; a < s->lengths; a++)
+        if (is_maximum(s, a) && s->value[a] < value && (found < 0 || s->value[a] > s->value[found])) found = a;
+    return found;
+}
+
+/* Each climbs from where it stands; s->best and s->best_value become those of the best end. */
+static anygp_status climb_finalists(scan *s, const problem *small, const train_options *o, anygp_error *e)
+{
+    int a = next_maximum(s, INFINITY), other = a < 0 ? -1 : next_maximum(s, s->value[a]);
+    double best = -INFINITY, end;
+    anygp_status stopped = ANYGP_OK;
+    if (other < 0) return ANYGP_OK;
+    double *from = mem_copied(s->h->count, 1, s->best_value);
+    if (!from) return fail_memory(e, "a scan", 8.0 * (double)s->h->count);
+    anygp_status status = ANYGP_OK;
+    const double *start = from;
+    for (int k = 0; k < FINALISTS && start && !stopped && !s->stop(s->ctx); k++) {
+        set_all(s->h, start);
+        TRY_DONE(climb(small, s->h, o, FINAL_ITERATIONS, &end, &stopped, e));
+        if (end > best) best = end, hyper_natural(s->h, s->best_value);
+        start = other < 0 ? NULL : s->at + other * s->h->count;
+        if (other >= 0) other = next_maximum(s, s->value[other]);
+    }
+done:
+    set_all(s->h, s->best_value);
+    free(from);
+    return status;
+}
+
+anygp_status start_from_data(const problem *p, hyper *h, const train_options *o, bool (*stop)(void *ctx), void *ctx,
+                             anygp_error *e)
 {
     merged few = {0};
     scan s = {.h = h, .best = -INFINITY, .stop = stop, .ctx = ctx};
     anygp_status status = ANYGP_OK;
-    TRY_DONE(start_subset(p, SCAN_ROWS, &few, e));
+    double shortest;
+    TRY_DONE(start_rows(p, SCAN_ROWS, h->unit, &few, e));
     problem small = *p;
     small.rows = &few;
     TRY_DONE(model_exact.open(&model_exact, &small, h, &s.state, e));
     s.best_value = mem_alloc(h->count, sizeof(double));
     s.first = mem_alloc(h->count, sizeof(double));
-    if (!s.best_value || !s.first) {
-        status = fail_memory(e, "a scan", 16.0 * (double)h->count);
+    s.at = mem_doubles(LENGTHS_MOST, h->count);
+    if (!s.best_value || !s.first || !s.at) {
+        status = fail_memory(e, "a scan", 8.0 * (LENGTHS_MOST + 2) * (double)h->count);
         goto done;
     }
     hyper_natural(h, s.first);
     hyper_natural(h, s.best_value);
-    scan_lengths_and_noise(&s);
+    TRY_DONE(spacing(&s, &few, &shortest, e));
+    scan_lengths_and_noise(&s, shortest);
     scan_all_cycles(&s, &few);
+    scan_apart(&s);
+    status = climb_finalists(&s, &small, o, e);
 done:
     model_exact.close(s.state);
     merged_clear(&few);
     free(s.best_value);
     free(s.first);
+    free(s.at);
     return status;
-}
-
-/* ---------------------------------------------------------------------------- with inducing inputs */
-
-enum { VARIANCE_ROWS = 1000 };
-
-/* Mean of k(x, x) - |L^-1 k_u(x)|^2 over n rows X, and in *prior that of k(x, x); L[M,M] and A[M,n] are workspace.  0 where
-   K_uu has no factor. */
-static double variance_left(const hyper *h, int64_t n, const double *X, double *L, double *A, double *diag,
-                            double *prior)
-{
-    int64_t M = h->M, D = h->D;
-    double added, left = 0;
-    *prior = 0;
-    if (!kernel_gram_sym(h->kernel, M, h->Z, D, L, M) || !la_cholesky(M, L, M, 1e-8, diag, &added)) return 0;
-    if (!kernel_gram(h->kernel, M, h->Z, D, n, X, D, A, M)) return 0;
-    la_trsm(LA_LEFT, LA_N, M, n, 1, L, M, A, M);
-    kernel_diag(h->kernel, n, X, D, diag);
-    for (int64_t j = 0; j < n; j++) {
-        left += fmax(diag[j] - la_dot(M, A + j * M, A + j * M), 0) / (double)n;
-        *prior += diag[j] / (double)n;
-    }
-    return left;
-}
-
-anygp_status start_left_by_inducing(const problem *p, const hyper *h, double *left, double *share, anygp_error *e)
-{
-    merged few = {0};
-    double prior = 0;
-    TRY(start_subset(p, VARIANCE_ROWS, &few, e));
-    int64_t n = few.n, M = h->M;
-    double *L = mem_doubles(M, M), *A = mem_doubles(M, n), *diag = mem_alloc(M > n ? M : n, sizeof *diag);
-    bool ok = L && A && diag;
-    *left = ok ? variance_left(h, n, few.X, L, A, diag, &prior) : 0;
-    *share = prior > 0 ? *left / prior : 0;
-    free(L);
-    free(A);
-    free(diag);
-    merged_clear(&few);
-    return ok ? ANYGP_OK : fail_memory(e, "the start", 8.0 * (double)M * (double)(M + n));
-}
-
-/* A variance, or a scale, of what the target has beyond the function; learned from a start that the user did not give. */
-static bool is_spread(const hyper_param *p) { return p->free && !p->given && !p->real && p->power > 0; }
-
-void start_noise_of_inducing(hyper *h, double left)
-{
-    for (int64_t i = 0; i < h->likes; i++) {
-        const hyper_param *p = &h->param[hyper_kernel_params(h) + i];
-        if (is_spread(p)) h->like[i] = fmax(h->like[i], p->power == 2 ? left : sqrt(left));
-    }
 }

@@ -13,7 +13,7 @@
 #include "infer/steps.h"
 #include "infer/surrogate.h"
 
-enum { WARM_ROWS = 800, WARM_ABOVE = 1600, WARM_ITERATIONS = 40 };
+enum { WARM_ABOVE = 1600 };
 
 static bool result_allocate(train_result *r, int64_t targets, int64_t n)
 {
@@ -83,27 +83,6 @@ static bool enough(void *ctx)
         w->asked = now;
     }
     return w->status != ANYGP_OK;
-}
-
-/* A short run on a subset moves the starting point close to the optimum at a fraction of the cost. */
-static anygp_status warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, anygp_error *e)
-{
-    merged few = {0};
-    train_result unused = {0};
-    batch q = {.r = &unused, .quiet = true};
-    anygp_status status = ANYGP_OK;
-    TRY_DONE(start_subset(p, WARM_ROWS, &few, e));
-    problem small = *p;
-    small.rows = &few;
-    small.comm = comm_self();
-    TRY_DONE(batch_open(&q, &model_exact, &small, h, o, e));
-    TRY_DONE(batch_climb(&q, o->iterations < WARM_ITERATIONS ? o->iterations : WARM_ITERATIONS, false, e));
-    if (isfinite(q.best)) hyper_unpack(h, q.best_u);
-    *stopped = q.status;
-done:
-    batch_close(&q);
-    merged_clear(&few);
-    return status;
 }
 
 /* Whether places are hyperparameters: those of a decoupled model move by its own steps. */
@@ -184,9 +163,9 @@ done:
 static anygp_status search(const model_ops *model, const problem *p, hyper *h, const train_options *o, watch *w,
                            anygp_error *e)
 {
-    TRY(start_from_data(p, h, enough, w, e));
+    TRY(start_from_data(p, h, o, enough, w, e));
     if (w->status || (!model->inducing && model->size(p) <= WARM_ABOVE)) return ANYGP_OK;
-    return warm_up(p, h, o, &w->status, e);
+    return start_warm_up(p, h, o, &w->status, e);
 }
 
 static anygp_status search_surrogate(const model_ops *model, const problem *p, hyper *h, const train_options *o,

@@ -114,6 +114,32 @@ double spec_initial(const leaf *l, int64_t s, int64_t i)
     return v;
 }
 
+static bool same_leaf(const leaf *a, const leaf *b)
+{
+    if (a->kind != b->kind || a->n_dims != b->n_dims || a->n_params != b->n_params) return false;
+    for (int64_t j = 0; j < a->n_dims; j++)
+        if (a->dims[j] != b->dims[j]) return false;
+    return true;
+}
+
+/* Leaves that start equal have equal gradients and would stay equal for ever: the second of them starts at a quarter of the
+   length-scale and half of the period, the third at a quarter of that, and so on.  Values that the expression gives stay. */
+static void set_apart(kernel *k)
+{
+    for (int64_t a = 0; a < k->n_leaves; a++) {
+        const leaf *l = &k->leaves[a];
+        double twins = 0;
+        for (int64_t b = 0; b < a; b++) twins += same_leaf(l, &k->leaves[b]);
+        for (int64_t i = l->first; i < l->first + l->n_params; i++) {
+            const kernel_param *p = &k->params[i];
+            if (p->given) continue;
+            if (p->role == ROLE_LENGTH || p->role == ROLE_SHAPE) k->values[i] *= pow(0.25, twins);
+            if (p->role == ROLE_PERIOD) k->values[i] *= pow(0.5, twins);
+            if (p->role == ROLE_FREQUENCY) k->values[i] *= pow(2, twins);
+        }
+    }
+}
+
 bool kernel_complete(kernel *k)
 {
     subtree s[MAX_NODES];
@@ -134,5 +160,6 @@ bool kernel_complete(kernel *k)
             for (int64_t j = 0; j < l->count[spec]; j++)
                 k->params[l->first + l->offset[spec] + j] = describe(l, n->leaf, spec, j, s[i].state);
     }
+    set_apart(k);
     return true;
 }

@@ -7,8 +7,6 @@
 #   make install    PREFIX=/usr/local, DESTDIR= for packagers
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
-# The default Python, or Debian's where that one has no NumPy.
-PYTHON ?= $(shell python3 -c 'import numpy, sklearn, pytest' 2>/dev/null && echo python3 || echo /usr/bin/python3)
 
 build:
 	@scripts/setup.sh
@@ -24,7 +22,7 @@ check:
 python:
 	@scripts/setup.sh python
 	@scripts/build.sh release
-	@cd python && PYTHONPATH=. OMP_WAIT_POLICY=passive $(PYTHON) -m pytest -q -p no:cacheprovider
+	@tests/run python
 
 mpi:
 	@scripts/setup.sh mpi
@@ -37,7 +35,7 @@ install: build
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
 format:
-	@scripts/setup.sh check
+	@scripts/setup.sh format
 	@scripts/format.sh
 
 docs: build

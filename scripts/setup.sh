@@ -2,16 +2,20 @@
 # What the build needs, from Debian; says nothing and changes nothing when all is there.
 #   setup.sh          library and program        setup.sh check   also the tests        setup.sh fuzz   also clang
 #   setup.sh python   also Python, scikit-learn and pytest                              setup.sh mpi    also Open MPI
+#   setup.sh format   clang-format alone
+# The tests need all of it but clang: see tests/run.
 set -eu
 
 need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev libjansson-dev libxxhash-dev
       librandom123-dev zlib1g-dev libcmocka-dev"
 mpi="libopenmpi-dev openmpi-bin"
+python="python3 python3-numpy python3-sklearn python3-pandas python3-matplotlib python3-pytest python3-pip"
 case "${1:-}" in
-    check) need="$need g++ binutils clang-format $mpi" ;;
+    check) need="$need g++ binutils clang-format liblbfgs-dev $python $mpi" ;;
     mpi) need="$need $mpi" ;;
     fuzz) need="$need clang" ;;
-    python) need="$need python3 python3-numpy python3-sklearn python3-pandas python3-pytest python3-pip" ;;
+    python) need="$need $python" ;;
+    format) need="clang-format" ;;
 esac
 
 # Elsewhere than on Debian the names differ; CMake says what it misses.

@@ -2,13 +2,12 @@
 import pathlib
 import re
 
-import pytest
+import matplotlib
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
 
 def test_every_block_of_the_page_runs(tmp_path, monkeypatch):
-    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)

@@ -1,16 +1,12 @@
 """`pip install` without a network, into an empty place."""
-import importlib.util
 import os
 import pathlib
 import subprocess
 import sys
 
-import pytest
-
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pip") is None, reason="pip is not installed")
 def test_pip_installs_package_and_library(tmp_path):
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", tmp_path / "site",
                     "."], cwd=PACKAGE, check=True, capture_output=True, timeout=300)

@@ -3,13 +3,13 @@ import pathlib
 import subprocess
 import sys
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 
 from anygp import GPRegressor, plot
 
-matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 EXAMPLE = pathlib.Path(__file__).resolve().parents[1] / "examples" / "first_fit.py"
 

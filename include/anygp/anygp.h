@@ -18,7 +18,10 @@
  *   - `s`, where a call takes settings, may be NULL: the defaults.
  *   - Inputs X are row-major with a stride (`ldx` doubles from one row to the next); other matrices are
  *     column-major.  Sizes are int64_t, numbers are double.
- *   - A handle may be used by one thread at a time; different handles are independent.
+ *   - A handle may be used by one thread at a time; different handles are independent.  Calls at the same time in several
+ *     threads have the bits each has alone, except that sums may differ by rounding where BLAS has threads of its own (an
+ *     OpenBLAS that is not its openmp build), or where the calls use different numbers of threads above one, since BLAS
+ *     then changes its number for the whole process.  Setting `threads` to 1 gives the same bits there too.
  *   - In a process forked from the one that loaded the library every call runs on one thread: a fork does not copy
  *     the threads that a parallel region would wait for.
  */

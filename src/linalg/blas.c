@@ -32,11 +32,19 @@ static int leading(int64_t ld) { return ld > 0 ? narrow(ld) : 1; }
 static CBLAS_TRANSPOSE trans(la_op op) { return op == LA_T ? CblasTrans : CblasNoTrans; }
 static CBLAS_SIDE lr(la_side s) { return s == LA_LEFT ? CblasLeft : CblasRight; }
 
+/* A pool of BLAS's own has one number of threads for the whole process.  Not so in the openmp build of OpenBLAS (2): it asks
+   OpenMP at every call how many the calling thread may have, and runs serially inside a region.  There OpenMP alone is told,
+   so that what one thread of the host asks for is nothing to the others, and their sums keep their order. */
+static bool has_own_threads(void)
+{
+    return openblas_set_num_threads && openblas_get_parallel && openblas_get_parallel() == 1;
+}
+
 int la_threads(int count)
 {
-    if (threads_inside()) return threads_max(); /* one thread already, and BLAS's number is everybody's */
+    if (threads_inside()) return threads_max(); /* one thread already, and a pool's number is everybody's */
     int former = threads_enter(count);
-    if (openblas_set_num_threads) openblas_set_num_threads(threads_max());
+    if (has_own_threads()) openblas_set_num_threads(threads_max());
     return former;
 }
 
@@ -44,12 +52,6 @@ int blas_alone_begin(void) { return threads_max() > 1 ? la_threads(1) : 0; }
 void blas_alone_end(int former)
 {
     if (former) la_threads(former);
-}
-
-/* 2: OpenMP, which runs serially inside a region by itself. */
-static bool has_own_threads(void)
-{
-    return openblas_set_num_threads && openblas_get_parallel && openblas_get_parallel() == 1;
 }
 
 void la_serial_begin(int threads)

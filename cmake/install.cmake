@@ -15,7 +15,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/anygpConfigVersion.cmake 
 install(FILES ${PROJECT_BINARY_DIR}/anygpConfig.cmake ${PROJECT_BINARY_DIR}/anygpConfigVersion.cmake
   DESTINATION ${package_dir})
 
-# pkg-config: `--libs` for the shared library, `--static --libs` for the other.
+# pkg-config: `--libs anygp` for the shared library, `--libs anygp-static` for the other.  (`--static --libs anygp` is for
+# programs that are static as a whole: beside a libanygp.so the linker takes that for -lanygp.)
 get_filename_component(blas_dir ${ANYGP_BLAS} DIRECTORY)
 get_filename_component(blas_name ${ANYGP_BLAS} NAME_WE)
 string(REGEX REPLACE "^lib" "" blas_name ${blas_name})
@@ -27,5 +28,7 @@ if(ANYGP_MPI)
   list(JOIN MPI_C_LIBRARIES " " mpi_libs)
   string(APPEND pc_libs " ${mpi_libs}")
 endif()
-configure_file(cmake/anygp.pc.in ${PROJECT_BINARY_DIR}/anygp.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/anygp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(package anygp anygp-static)
+  configure_file(cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

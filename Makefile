@@ -4,6 +4,7 @@
 #   make check      every test, also under the sanitizers; the last line counts them
 #   make mpi        the same over several processes, in build/mpi; see docs/mpi.md
 #   make python     the Python package's tests; PYTHON= names the interpreter
+#   make docs       docs/settings.md from the table of settings; what the pages print, from the program
 #   make install    PREFIX=/usr/local, DESTDIR= for packagers
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
@@ -40,6 +41,7 @@ format:
 
 docs: build
 	@build/release/anygp_make_docs settings > docs/settings.md
+	@tests/docs/transcripts.sh --write
 
 fuzz:
 	@scripts/setup.sh fuzz

@@ -71,9 +71,13 @@ shortened() {
                   else if (i == gap) print "..." }' "$2"
 }
 
-# Runs COMMAND in the page's directory; `said` gets what it printed, without empty lines.
+# Runs COMMAND in the page's directory; `said` gets what it printed, without empty lines.  One that takes too long says so, and
+# is nothing to write into a page.
 run() {
-    (cd "$work/page" && timeout 120 bash -c "$1" 2>&1 </dev/null) | grep -v '^[[:space:]]*$' >"$work/said"
+    local status=0
+    (cd "$work/page" && timeout 500 bash -c "$1" >"$work/all" 2>&1 </dev/null) || status=$?
+    grep -v '^[[:space:]]*$' "$work/all" >"$work/said"
+    [ $status != 124 ] || { echo "not ended after 500 s: $1" >&2; exit 1; }
 }
 
 # One transcript: runs $command, compares with the page's lines in $work/told; what the page should say goes to $work/new.

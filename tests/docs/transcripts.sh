@@ -11,12 +11,13 @@
 set -u
 source=$(cd "$(dirname "$0")/../.." && pwd)
 build=${ANYGP_BUILD_DIR:-$source/build/release}
+cd "$source" || exit 1 # pages are named from here
 export LC_ALL=C OMP_WAIT_POLICY=passive OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tests=0 failures=0
 
-pages_with_transcripts() { (cd "$source" && grep -lE '^ {4,}\$ ' README.md docs/*.md); }
+pages_with_transcripts() { grep -lE '^ {4,}\$ ' README.md docs/*.md; }
 
 # The build where a user would have it.
 install_build() {
@@ -111,7 +112,7 @@ read_page() { # PAGE
         fi
         echo "$line" >>"$work/new"
         case "$line" in
-            "<!-- with "*" -->") line=${line#<!-- with }; (cd "$source" && cp ${line% -->} "$work/page") ;;
+            "<!-- with "*" -->") line=${line#<!-- with }; cp ${line% -->} "$work/page" ;;
             "<!-- not run: "*" -->") left_out=yes ;;
             "    "*"\$ "*)
                 if [[ $line =~ ^(\ {4,})\$\ (.*)$ ]] && [ -z "$left_out" ]; then
@@ -121,7 +122,7 @@ read_page() { # PAGE
             "    "* | "") ;;
             *) left_out="" ;;
         esac
-    done <"$source/$1"
+    done <"$1"
     [ -z "$command" ] || transcript "$indent"
 }
 
@@ -131,7 +132,7 @@ check_page() { # PAGE
     if [ $differ = 0 ]; then
         echo "ok $tests - $1: $commands commands"
     elif [ $write = yes ]; then
-        cat "$work/new" >"$source/$1"
+        cat "$work/new" >"$1"
         echo "ok $tests - $1: $commands commands, $differ written anew"
     else
         failures=$((failures + 1))

@@ -54,7 +54,7 @@ void help_command(FILE *f, const command *c)
         fprintf(f, "  %-24s %s\n", "-o FILE",
                 !strcmp(c->name, "fit")      ? "the model file"
                 : !strcmp(c->name, "update") ? "the new model file; default: MODEL is replaced"
-                                             : "where to write (.csv, .tsv, .npy); default standard output");
+                                             : "where to write (.csv, .tsv, .npy, .h5); default standard output");
     if (c->json) fprintf(f, "  %-24s %s\n", "--json", "a JSON object on standard output");
     fprintf(f, "  %-24s %s\n", "-q, --quiet", "no progress and no notes");
 }
@@ -104,6 +104,17 @@ void help_man(FILE *f)
           f);
 }
 
+/* A text in a cell of a Markdown table, where a bar would end it. */
+static void cell(FILE *f, const char *text)
+{
+    fputc(' ', f);
+    for (; *text; text++) {
+        if (*text == '|') fputc('\\', f);
+        fputc(*text, f);
+    }
+    fputs(" |", f);
+}
+
 void help_settings(FILE *f)
 {
     fputs("# Settings\n\nMade from the library's settings table by `make docs`. The names are the options of the "
@@ -116,7 +127,10 @@ void help_settings(FILE *f)
         bool first = true;
         for (int k = 0; k < command_count; k++)
             if (taken(i, commands[k].letter)) fprintf(f, "%s%s", first ? "" : ", ", commands[k].name), first = false;
-        const char *type = *field(i, "choices") ? field(i, "choices") : field(i, "type");
-        fprintf(f, " | %s | %s | %s |\n", type, field(i, "default"), field(i, "help"));
+        fputs(" |", f);
+        cell(f, *field(i, "choices") ? field(i, "choices") : field(i, "type"));
+        cell(f, field(i, "default"));
+        cell(f, field(i, "help"));
+        fputc('\n', f);
     }
 }

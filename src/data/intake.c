@@ -55,7 +55,7 @@ static anygp_status check_objections(const double *row, const target_columns *y,
         double value = row[y->target[t]];
         const char *wrong = y->objection(y->objection_ctx, value);
         if (wrong)
-            return fail_with(e, ANYGP_ERR_DATA, "row %lld, column %s, target %.15g: %s", (long long)number + 1,
+            return fail_with(e, ANYGP_ERR_DATA, "row %lld, column %s: the target %.15g %s", (long long)number + 1,
                              label_of(columns, y->target[t], label), value, wrong);
     }
     return ANYGP_OK;

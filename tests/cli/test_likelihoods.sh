@@ -73,7 +73,7 @@ what_cannot_be_is_refused() {
     sed '2,$s/[^,]*$/same/' two.csv >one.csv && refuses "class 'same' in every row" fit one.csv -o no.agp --likelihood bernoulli &&
         refuses 'bernoulli takes at most 2 classes; the target has 3' fit three.csv -o no.agp --likelihood bernoulli &&
         refuses "'two' is text" fit two.csv -o no.agp --likelihood poisson || return 1
-    sed '9s/[^,]*$/-2/' count.csv >odd.csv && refuses "row 8, column 'count', target -2" fit odd.csv -o no.agp --likelihood poisson &&
+    sed '9s/[^,]*$/-2/' count.csv >odd.csv && refuses "row 8, column 'count': the target -2 is not a count" fit odd.csv -o no.agp --likelihood poisson &&
         awk -F, -v OFS=, 'NR == 9 { $3 = "" } 1' count.csv >odd.csv && refuses "row 8, column 'hours'" fit odd.csv -o no.agp --likelihood poisson --exposure hours &&
         awk -F, -v OFS=, 'NR == 9 { $3 = 0 } 1' count.csv >odd.csv && refuses "row 8, column 'hours'" fit odd.csv -o no.agp --likelihood negbin --exposure hours &&
         refuses "no column 'minutes'" fit count.csv -o no.agp --likelihood poisson --exposure minutes || return 1

@@ -639,11 +639,11 @@ static void bad_counts_are_refused_with_their_place(void **state)
     make_cells();
     target_columns y = exposed;
     dataset d;
-    y.objection = not_a_count, y.objection_ctx = "not a count";
+    y.objection = not_a_count, y.objection_ctx = "is not a count";
     assert_int_equal(dataset_build(&whole, &(table_part){.y = y, .skip_column = not_inputs}, false, &d, NULL), 0);
     dataset_clear(&d);
     cells[300 * COLS + OTHER] = 1.5;
-    check_refused_by_both(&whole, &y, not_inputs, "row 301, column 'other', target 1.5: not a count");
+    check_refused_by_both(&whole, &y, not_inputs, "row 301, column 'other': the target 1.5 is not a count");
     cells[300 * COLS + WEIGHT] = 0;
     assert_int_equal(dataset_build(&whole, &(table_part){.y = y, .skip_column = not_inputs}, false, &d, NULL), 0);
     dataset_clear(&d);

@@ -57,7 +57,7 @@ void settings_on_progress(settings *s, anygp_progress_fn fn, void *ctx) { s->pro
 void settings_log(const settings *s, anygp_log_level level, const char *format, ...)
 {
     if (!s || !s->log) return;
-    char text[512];
+    char text[1024]; /* twice what an error's sentence may have */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);

@@ -293,9 +293,9 @@ anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hook
 {
     anygp_status status = ANYGP_OK;
     fit_columns c = {0};
-    bool *held = NULL;
+    bool *held = NULL, told_unsaved = false;
     gp_set *m = calloc(1, sizeof *m);
-    fit_task f = {.data = data, .columns = &c, .s = s, .set = m, .hooks = hooks};
+    fit_task f = {.data = data, .columns = &c, .s = s, .set = m, .hooks = hooks, .told_unsaved = &told_unsaved};
     if (!m) return fail_memory(e, "the model", sizeof *m);
     TRY_DONE(choice_parse(s, &f.choice, e));
     TRY_DONE(fit_columns_find(data->table, s, &c, e));

@@ -97,6 +97,7 @@ typedef struct fit_task {
     double promised;        /* seconds for all targets, by auto; 0: no limit but the settings' */
     gp_set *set;            /* the targets before this one */
     const gp_hooks *hooks;
+    bool *told_unsaved; /* that a checkpoint could not be written */
 } fit_task;
 
 /* Kernel of the settings, or the default one, over the columns of d; then data and kernel to model units. */

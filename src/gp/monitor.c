@@ -111,7 +111,7 @@ static void fill_in(const monitor *m, const checkpoint *c, const hyper *h, doubl
 /* The model file too, where this is the last target: a set of all but some would be another model.  m->all is a part of the set
    that is being made, so what is saved is a list of its own. */
 static anygp_status save_model(monitor *m, const checkpoint *c, const hyper *h, double objective, double jitter,
-                               posterior **p, anygp_error *e)
+                               posterior *const *p, anygp_error *e)
 {
     int64_t n = m->f->together, before = m->f->set->targets;
     anygp_status status = ANYGP_OK;
@@ -160,21 +160,31 @@ void gp_checkpoint_name(const char *first, int64_t target, char *path, size_t si
         snprintf(path, size, "%s-%lld", first, (long long)target);
 }
 
-static anygp_status on_save(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior **p,
-                            anygp_error *e)
+static anygp_status save_state(const monitor *m, checkpoint *c, const hyper *h, anygp_error *e)
 {
-    monitor *m = ctx;
     char *text = NULL, *path = NULL;
-    anygp_status status = fingerprint(m, &text, e);
-    checkpoint_put_text(c, "settings", text ? text : "");
+    anygp_status status = ANYGP_OK;
+    TRY_DONE(fingerprint(m, &text, e));
+    checkpoint_put_text(c, "settings", text);
     if (h->M) checkpoint_put(c, "Z", h->M * h->D, h->Z);
-    if (!ANYGP_FAILED(status)) status = file_of(m, &path, e);
-    if (!ANYGP_FAILED(status)) status = checkpoint_write(c, path, e);
-    if (!ANYGP_FAILED(status) && p) status = save_model(m, c, h, objective, jitter, p, e);
-    for (int64_t t = 0; p && t < m->f->together; t++) p[t]->ops->free(p[t]);
+    TRY_DONE(file_of(m, &path, e));
+    status = checkpoint_write(c, path, e);
+done:
     free(text);
     free(path);
     return status;
+}
+
+/* Hours of training are worth more than a checkpoint: the user is told, once, and the next one may succeed. */
+static void on_save(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior *const *p)
+{
+    monitor *m = ctx;
+    anygp_error e;
+    anygp_status status = save_state(m, c, h, &e);
+    if (!ANYGP_FAILED(status) && p) status = save_model(m, c, h, objective, jitter, p, &e);
+    if (!ANYGP_FAILED(status) || *m->f->told_unsaved) return;
+    *m->f->told_unsaved = true;
+    settings_log(m->f->s, ANYGP_WARNING, "training goes on without a checkpoint until one can be saved: %s", e.text);
 }
 
 /* NULL: of several targets this one had not begun, or is done and is fitted again. */

@@ -75,14 +75,11 @@ static anygp_status save(walk *w, anygp_error *e)
     checkpoint_put_integer(c, "adam_t", w->adam.t);
     checkpoint_put(c, "adam_first", w->adam.n, w->adam.first);
     checkpoint_put(c, "adam_second", w->adam.n, w->adam.second);
-    anygp_status status = ANYGP_OK;
-    if (w->p->comm->rank == 0)
-        status = w->o->save(w->o->ctx, c, w->h, w->value, w->jitter, &now, e);
-    else
-        now->ops->free(now);
+    if (w->p->comm->rank == 0) w->o->save(w->o->ctx, c, w->h, w->value, w->jitter, &now);
+    posteriors_free(1, &now);
     checkpoint_free(c);
     w->saved = clock_seconds();
-    return status;
+    return ANYGP_OK;
 }
 
 /* What was absorbed; the start is made again. */

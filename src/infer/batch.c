@@ -137,10 +137,8 @@ static anygp_status save(batch *q, anygp_error *e)
     put_run(q, c);
     anygp_status status = best_so_far(q, now, e);
     if (!ANYGP_FAILED(status) && q->p->comm->rank == 0)
-        status = q->o->save(q->o->ctx, c, q->h, q->r->objective, q->r->jitter, now[0] ? now : NULL, e);
-    else
-        for (int64_t t = 0; t < T; t++)
-            if (now[t]) now[t]->ops->free(now[t]);
+        q->o->save(q->o->ctx, c, q->h, q->r->objective, q->r->jitter, now[0] ? now : NULL);
+    posteriors_free(T, now);
     free(now);
     checkpoint_free(c);
     q->saved = clock_seconds();

@@ -13,9 +13,10 @@
 
 #include "base/atomic_file.h"
 #include "base/memory.h"
+#include "data/name_table.h"
 
 static const char MAGIC[8] = "anygpck1"; /* without the zero */
-enum { NAME_BYTES = 32, WORD = 8, ENTRY_BYTES = NAME_BYTES + 2 * WORD, ENTRIES_MOST = 1024 };
+enum { NAME_BYTES = 32, WORD = 8, ENTRY_BYTES = NAME_BYTES + 2 * WORD };
 
 typedef enum entry_type { ARRAY, INTEGER, TEXT, TYPES } entry_type;
 
@@ -29,8 +30,9 @@ typedef struct entry {
 } entry;
 
 struct checkpoint {
-    int64_t count;
-    entry list[ENTRIES_MOST];
+    int64_t count, room;
+    entry *list;
+    name_table names; /* entry i has the name i */
     anygp_status status;
     anygp_error error;
 };
@@ -39,15 +41,31 @@ checkpoint *checkpoint_new(void) { return calloc(1, sizeof(checkpoint)); }
 
 void checkpoint_free(checkpoint *c)
 {
-    for (int64_t i = 0; c && i < c->count; i++) free(c->list[i].payload);
+    if (!c) return;
+    for (int64_t i = 0; i < c->count; i++) free(c->list[i].payload);
+    free(c->list);
+    name_table_free(&c->names);
     free(c);
 }
 
 static const entry *find(const checkpoint *c, const char *name)
 {
-    for (int64_t i = 0; i < c->count; i++)
-        if (!strcmp(c->list[i].name, name)) return &c->list[i];
-    return NULL;
+    int64_t i = name_find(&c->names, name, strlen(name));
+    return i >= 0 ? &c->list[i] : NULL;
+}
+
+/* Takes t over, whose name is new; false: out of memory. */
+static bool append(checkpoint *c, const entry *t)
+{
+    if (c->count == c->room) {
+        int64_t room = c->room ? 2 * c->room : 32;
+        entry *moved = realloc(c->list, (size_t)room * sizeof *moved);
+        if (!moved) return false;
+        c->list = moved, c->room = room;
+    }
+    if (name_add(&c->names, t->name, strlen(t->name)) < 0) return false;
+    c->list[c->count++] = *t;
+    return true;
 }
 
 static const entry *find_type(const checkpoint *c, const char *name, entry_type type)
@@ -78,8 +96,6 @@ static anygp_status check_name(const checkpoint *c, const char *name, anygp_erro
                          name, NAME_BYTES - 1);
     if (find(c, name))
         return fail_with(e, ANYGP_ERR_INTERNAL, "a checkpoint was given '%s' twice; give each name once", name);
-    if (c->count == ENTRIES_MOST)
-        return fail_with(e, ANYGP_ERR_INTERNAL, "a checkpoint holds at most %d names; put less into it", ENTRIES_MOST);
     return ANYGP_OK;
 }
 
@@ -89,13 +105,13 @@ static void put(checkpoint *c, const char *name, entry_type type, int64_t length
     entry t = {.type = type, .length = length};
     c->status = check_name(c, name, &c->error);
     if (ANYGP_FAILED(c->status)) return;
-    if (!make_room(&t)) {
+    memcpy(t.name, name, strlen(name));
+    if (!make_room(&t) || !append(c, &t)) {
+        free(t.payload);
         c->status = fail_memory(&c->error, "a checkpoint", 8.0 * (double)length);
         return;
     }
-    memcpy(t.name, name, strlen(name));
     if (length > 0) memcpy(t.payload, payload, (size_t)payload_bytes(&t));
-    c->list[c->count++] = t;
 }
 
 void checkpoint_put(checkpoint *c, const char *name, int64_t count, const double *values)
@@ -283,8 +299,10 @@ static anygp_status read_entry(passage *p, checkpoint *c, const char *name, anyg
 {
     entry t = {0};
     TRY(read_entry_head(p, c, name, &t, e));
-    if (!make_room(&t)) return fail_memory(e, "a checkpoint", (double)payload_bytes(&t));
-    c->list[c->count++] = t;
+    if (!make_room(&t) || !append(c, &t)) {
+        free(t.payload);
+        return fail_memory(e, "a checkpoint", (double)payload_bytes(&t));
+    }
     if (!take(p, t.payload, (uint64_t)payload_bytes(&t))) return damaged(e, name, "it cannot be read to its end");
     if (t.type == TEXT && strlen(t.payload) != (size_t)t.length) return damaged(e, name, "a text in it is not valid");
     return ANYGP_OK;
@@ -306,7 +324,7 @@ static anygp_status read_all(passage *p, checkpoint *c, const char *name, anygp_
     TRY(open_passage(p, name, e));
     if (!take(p, bytes, WORD)) return damaged(e, name, "it cannot be read");
     uint64_t count = word_of_bytes(bytes);
-    if (count > ENTRIES_MOST) return damaged(e, name, "it has too many entries");
+    if (count > p->left / ENTRY_BYTES) return damaged(e, name, "it has too many entries for its size");
     for (uint64_t i = 0; i < count; i++) TRY(read_entry(p, c, name, e));
     return check_end(p, name, e);
 }

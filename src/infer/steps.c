@@ -173,19 +173,13 @@ static anygp_status step(run *w, anygp_error *e)
 
 /* -------------------------------------------------------------------------------------- reports */
 
-static void free_posteriors(run *w, posterior **list)
-{
-    for (int64_t t = 0; t < w->T; t++)
-        if (list[t]) list[t]->ops->free(list[t]), list[t] = NULL;
-}
-
 static anygp_status score(run *w, anygp_error *e)
 {
     double began = clock_seconds();
     if (!w->o->score) return ANYGP_OK;
     TRY(w->ops->posteriors(w->state, w->h, &w->jitter, w->out, e));
     if (ANYGP_FAILED(w->o->score(w->o->ctx, w->out[0], &w->scores, e))) w->scores = train_scores_none();
-    free_posteriors(w, w->out);
+    posteriors_free(w->T, w->out);
     w->paused += clock_seconds() - began;
     return ANYGP_OK;
 }
@@ -213,10 +207,8 @@ static anygp_status save(run *w, anygp_error *e)
     checkpoint_put_integer(c, "valued", w->valued);
     checkpoint_put_integer(c, "record", w->next_record);
     status = w->ops->save(w->state, put, c, e);
-    if (!ANYGP_FAILED(status) && w->p->comm->rank == 0)
-        status = w->o->save(w->o->ctx, c, w->h, w->value, w->jitter, w->out, e);
-    else
-        free_posteriors(w, w->out);
+    if (!ANYGP_FAILED(status) && w->p->comm->rank == 0) w->o->save(w->o->ctx, c, w->h, w->value, w->jitter, w->out);
+    posteriors_free(w->T, w->out);
     checkpoint_free(c);
     w->saved = clock_seconds();
     return status;

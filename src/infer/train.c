@@ -306,8 +306,7 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     status = (model->steps ? run_steps : run_passes)(model, &fitted, h, o, w.status, r, out, e);
 done:
     if (ANYGP_FAILED(status)) {
-        for (int64_t t = 0; t < T; t++)
-            if (out[t]) out[t]->ops->free(out[t]), out[t] = NULL;
+        posteriors_free(T, out);
         train_result_clear(r);
     }
     return status;

@@ -49,10 +49,10 @@ typedef struct train_options {
     /* May be NULL: scores of a posterior on rows held out, model units.  Its time does not count. */
     anygp_status (*score)(void *ctx, const posterior *p, train_scores *out, anygp_error *e);
     /* Every so many seconds (infinite: never), on rank 0: the state of the run, and the posteriors so far, one a target
-       (the callee's; NULL for models that cannot make one on the way). */
+       (they stay the run's; NULL for models that cannot make one on the way).  What cannot be written is the callee's to
+       tell: it is no reason to end a run. */
     double save_every;
-    anygp_status (*save)(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior **so_far,
-                         anygp_error *e);
+    void (*save)(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior *const *so_far);
     const checkpoint *resume; /* NULL: from the start */
     void *ctx;
     anytime_options anytime;

@@ -104,6 +104,8 @@ struct posterior {
     int64_t beside;  /* further inducing inputs that the mean alone has */
 };
 
+void posteriors_free(int64_t count, posterior **list); /* accepts NULLs in it, and leaves nothing else */
+
 typedef struct model_ops model_ops;
 
 /* A model over blocks can be run anytime: an explicit q(v) = N(m, V), improved from sampled statistics. */

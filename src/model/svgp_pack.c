@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "model/svgp_state.h"
 
-/* Natural parameters of all q, one after the other: C K squares do not fit a list of names. */
+/* Natural parameters of all q, each under a name of its own. */
 anygp_status svgp_save(void *state, state_writer put, void *ctx, anygp_error *e)
 {
     svgp_state *q = state;

@@ -34,6 +34,14 @@ const model_ops *model_find(const char *name)
     return NULL;
 }
 
+void posteriors_free(int64_t count, posterior **list)
+{
+    for (int64_t t = 0; t < count; t++) {
+        if (list[t]) list[t]->ops->free(list[t]);
+        list[t] = NULL;
+    }
+}
+
 const named_array *named_array_find(const named_array *list, int64_t count, const char *name)
 {
     for (int64_t i = 0; i < count; i++)

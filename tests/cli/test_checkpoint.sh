@@ -117,9 +117,51 @@ damaged_checkpoint_is_refused() {
         refuses 'd.agp.checkpoint is damaged' fit few.csv -q -o d.agp "${steps[@]}" --resume || return 1
     done
 }
-checkpoint_that_cannot_be_written_is_said() {
-    mkdir full.agp.checkpoint
-    refuses 'full.agp.checkpoint' fit few.csv -q -o full.agp "${steps[@]}" --iters 100000000 --checkpoint 0.01s
+# No room for a checkpoint: said once, and the model is the one of a run without checkpoints.
+checkpoint_that_cannot_be_written_is_said() { # what stands in its place
+    anygp fit few.csv -q -o free.agp --threads 1 "${steps[@]}" --iters 300 >/dev/null || return 1
+    anygp fit few.csv -q -o full.agp --threads 1 "${steps[@]}" --iters 300 --checkpoint 0s >/dev/null 2>"$said/err" || { cat "$said/err"; return 1; }
+    cat "$said/err"
+    [ "$(grep -c 'warning: training goes on without a checkpoint' "$said/err")" = 1 ] && [ "$(wc -l <"$said/err")" = 1 ] && grep -q "full.agp.checkpoint\|$1" "$said/err" || return 1
+    anygp predict free.agp test.csv >p.csv && anygp predict full.agp test.csv | cmp - p.csv
+}
+directory_in_place_of_the_checkpoint_is_said() {
+    mkdir full.agp.checkpoint && checkpoint_that_cannot_be_written_is_said full.agp.checkpoint && rmdir full.agp.checkpoint
+}
+full_disk_is_said() {
+    [ -w /dev/full ] || return 0
+    ln -s /dev/full full.agp.checkpoint && checkpoint_that_cannot_be_written_is_said /dev/full && rm -f full.agp.checkpoint
+}
+# The folder goes while a run of each kind is on, and comes back before it ends, or does not.
+runs_outlive_their_folder() {
+    local options=(--inducing 20 --iters 100000000 --checkpoint 0.01s -q) model status end
+    for model in svgp svdgp solve odvgp ivsgpr fitc+ vfe; do
+        for end in back gone; do
+            [ $end = back ] || [[ $model = svgp || $model = fitc+ || $model = vfe ]] || continue
+            rm -rf folder away && mkdir folder
+            [ $model = vfe ] && options=(--inducing 100 --iters 100000 --restarts 1000 --checkpoint 0.01s -q)
+            begin folder/m.agp few.csv --model $model "${options[@]}"
+            mv folder away
+            while kill -0 $pid 2>/dev/null && ! [ -s "$said/err" ]; do sleep 0.01; done
+            [ $end = gone ] || mv away folder
+            kill -INT $pid
+            status=0
+            wait $pid || status=$?
+            echo "$model, $end: $status" && cat "$said/err"
+            grep -q 'warning: training goes on without a checkpoint' "$said/err" || return 1
+            if [ $end = back ]; then
+                [ $status = 0 ] && [ "$(wc -l <"$said/err")" = 1 ] && anygp predict folder/m.agp test.csv >p.csv && finite p.csv || return 1
+            else
+                [ $status = 1 ] && [ "$(wc -l <"$said/err")" = 2 ] && grep -q 'folder/m.agp cannot be written: No such file or directory; make its directory first' "$said/err" || return 1
+            fi
+        done
+    done
+}
+# Two names for each of them.
+checkpoint_holds_any_number_of_classes() {
+    awk 'BEGIN { print "x,class"; for (i = 0; i < 520; i++) print i / 520 ",c" i }' >classes.csv
+    anygp fit classes.csv -q -o c.agp --likelihood softmax --model svgp --inducing 3 --batch 32 --iters 3 --checkpoint 0s >"$said/out" 2>"$said/err" || { cat "$said/err"; return 1; }
+    [ ! -s "$said/err" ] && anygp info c.agp >/dev/null
 }
 
 checkpoints_of_a_fit_with_nothing_to_learn() {
@@ -140,5 +182,8 @@ check no_checkpoint_is_said
 check checkpoint_of_another_run_is_refused
 check checkpoint_of_other_targets_is_refused
 check damaged_checkpoint_is_refused
-check checkpoint_that_cannot_be_written_is_said
+check directory_in_place_of_the_checkpoint_is_said
+check full_disk_is_said
+check runs_outlive_their_folder
+check checkpoint_holds_any_number_of_classes
 finish

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/handles.h"
+#include "base/temporary.h"
 #include "gp/gp.h"
 #include "io/model_file.h"
 
@@ -68,6 +69,7 @@ static void remove_checkpoint(const gp_set *m)
     for (int64_t t = 0; path && t < m->targets; t++) {
         gp_checkpoint_name(first, t, path, size);
         unlink(path);
+        temporary_remove_stale(path);
     }
     free(path);
     free(first);

@@ -12,8 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-
-enum { NAME_TRIES = 1000 };
+#include "base/temporary.h"
 
 struct atomic_file {
     char *path;      /* the file to be replaced, links followed */
@@ -55,19 +54,6 @@ static size_t directory_length(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* A new file beside path, open for writing; the system applies the umask. */
-static int open_temporary(atomic_file *f)
-{
-    size_t size = strlen(f->path) + 64;
-    if (!(f->temporary = malloc(size))) return -1;
-    for (int k = 0; k < NAME_TRIES; k++) {
-        snprintf(f->temporary, size, "%s.%ld-%d.tmp", f->path, (long)getpid(), k);
-        int fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST) return fd;
-    }
-    return -1;
-}
-
 /* The path with links resolved if the file exists; the path itself if it does not. */
 static char *resolve(const char *path)
 {
@@ -84,7 +70,8 @@ static int open_for_writing(atomic_file *f, anygp_error *e)
         return -1;
     }
     bool direct = exists && !S_ISREG(st.st_mode);
-    int fd = direct ? open(f->path, O_WRONLY | O_CLOEXEC) : open_temporary(f);
+    if (!direct) temporary_remove_stale(f->path);
+    int fd = direct ? open(f->path, O_WRONLY | O_CLOEXEC) : temporary_open(f->path, &f->temporary);
     if (fd < 0)
         cannot_write(f->path, e);
     else if (exists && !direct && fchmod(fd, st.st_mode & 07777))

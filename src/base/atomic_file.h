@@ -1,6 +1,7 @@
 /* Files that appear whole or not at all.  Written under a temporary name in the same directory, synced, renamed: a
    crash or a full disk leaves the old file or the new one.  A symbolic link stays, its target is replaced; an existing
-   file's permissions are kept.  Devices and pipes (/dev/null, /dev/stdout) are written directly. */
+   file's permissions are kept.  Temporary files of the same name that killed processes left are removed.  Devices and
+   pipes (/dev/null, /dev/stdout) are written directly. */
 #ifndef BASE_ATOMIC_FILE_H
 #define BASE_ATOMIC_FILE_H
 

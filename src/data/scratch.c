@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "data/scratch.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/temporary.h"
 
 enum { CALL_MOST = 1 << 30 }; /* the system takes no more than 2 GiB in one call */
 
@@ -29,16 +31,29 @@ static anygp_status failed(const char *what, anygp_error *e)
                      directory(), what, strerror(errno ? errno : EIO));
 }
 
+/* For file systems that have no files without a name: one that is taken away at once.  A process that is killed in between
+   leaves it to the next one. */
+static int open_and_unlink(void)
+{
+    size_t size = strlen(directory()) + sizeof "/anygp-scratch";
+    char *path = malloc(size), *name = NULL;
+    if (!path) return -1;
+    snprintf(path, size, "%s/anygp-scratch", directory());
+    temporary_remove_stale(path);
+    int fd = temporary_open(path, &name);
+    if (fd >= 0) unlink(name);
+    free(name);
+    free(path);
+    return fd;
+}
+
 static anygp_status open_file(scratch *s, anygp_error *e)
 {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/anygp-XXXXXX", directory()) >= (int)sizeof path)
-        return fail_with(e, ANYGP_ERR_FILE, "the name of the directory in TMPDIR is too long");
-    s->fd = mkstemp(path);
-    if (s->fd < 0) return failed("made", e);
-    unlink(path);
-    fcntl(s->fd, F_SETFD, FD_CLOEXEC);
-    return ANYGP_OK;
+#ifdef O_TMPFILE
+    s->fd = open(directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+#endif
+    if (s->fd < 0) s->fd = open_and_unlink();
+    return s->fd < 0 ? failed("made", e) : ANYGP_OK;
 }
 
 static anygp_status open_memory(scratch *s, int64_t records, anygp_error *e)

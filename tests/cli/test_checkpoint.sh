@@ -55,7 +55,7 @@ steps_with_given_sizes_go_on_to_the_same_bits() { killed_and_resumed_is_left_alo
 batch_and_then_steps_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv "${steps[@]}" --learn batch --iters 400; }
 exact_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model exact --restarts 3; }
 
-# One model file all the time, overwritten by run after run.
+# One model file all the time, overwritten by run after run.  What the last kills left is gone after the next run.
 model_file_is_whole_whenever_the_run_is_killed() {
     local k resume=()
     RANDOM=21
@@ -65,9 +65,11 @@ model_file_is_whole_whenever_the_run_is_killed() {
         kill_later 60 || { echo "round $k: not killed"; cat "$said/err"; return 1; }
         resume=(--resume)
         [ ! -e k.agp ] || { anygp info k.agp >/dev/null && anygp predict k.agp test.csv >p.csv && finite p.csv && [ "$(wc -l <p.csv)" = 41 ]; } || { echo "round $k"; return 1; }
-        rm -f k.agp.*.tmp k.agp.checkpoint.*.tmp
     done
-    [ -e k.agp ] && anygp info k.agp --json | grep -q '"status": "interrupted"'
+    [ -e k.agp ] || return 1
+    begin k.agp few.csv "${steps[@]}" --iters 100000000 --resume && kill -INT $pid && wait $pid || return 1
+    ls k.agp*
+    [ "$(echo k.agp*)" = 'k.agp k.agp.checkpoint' ] && anygp info k.agp --json | grep -q '"status": "interrupted"'
 }
 
 checkpoint_is_gone_after_a_run_that_ended() {

@@ -1,7 +1,9 @@
 #include "data_support.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/atomic_file.h"
 #include "data/writer.h"
@@ -110,6 +112,64 @@ static void places_that_cannot_be_written(void **state)
     assert_non_null(strstr(e.text, "may write to"));
 }
 
+/* Begins to write path in a process of its own, which ends without a word once the pipe is closed. */
+static pid_t writing_child(const char *path, int *hold)
+{
+    int began[2], waits[2];
+    char byte;
+    assert_true(pipe(began) == 0 && pipe(waits) == 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        atomic_file *f;
+        anygp_error e;
+        close(waits[1]);
+        if (atomic_open(path, &f, &e) != ANYGP_OK || write(began[1], "x", 1) != 1) _exit(1);
+        while (read(waits[0], &byte, 1) > 0) continue;
+        _exit(0);
+    }
+    close(began[1]), close(waits[0]);
+    assert_int_equal(read(began[0], &byte, 1), 1);
+    close(began[0]);
+    *hold = waits[1];
+    return child;
+}
+
+static void write_whole(const char *path)
+{
+    atomic_file *f;
+    anygp_error e;
+    assert_int_equal(atomic_open(path, &f, &e), ANYGP_OK);
+    assert_int_equal(atomic_commit(f, &e), ANYGP_OK);
+}
+
+static void what_a_killed_process_left_is_removed(void **state)
+{
+    (void)state;
+    int hold, before = names_here();
+    put_file("k.txt.0-1-0.tmp", "", 0);
+    put_file("k.txt.zzzzzzzz-1-0.tmp", "", 0);
+    put_file("k.txt.tmp", "", 0);
+    pid_t child = writing_child("k.txt", &hold);
+    write_whole("k.txt");
+    assert_int_equal(names_here(), before + 5); /* it lives */
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(hold);
+    write_whole("k");
+    assert_int_equal(names_here(), before + 6); /* of another file */
+    write_whole("k.txt");
+    assert_int_equal(names_here(), before + 5);
+    assert_int_equal(mkdir("below", 0777), 0);
+    child = writing_child("below/k.txt", &hold);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(hold);
+    write_whole("below/k.txt");
+    assert_int_equal(unlink("below/k.txt"), 0);
+    assert_int_equal(rmdir("below"), 0);
+}
+
 /* --------------------------------------------------------------------------------------------- writers */
 
 enum { ROWS = 40000, COLS = 3 };
@@ -204,6 +264,7 @@ int main(void)
         cmocka_unit_test(permissions_and_links_are_kept),
         cmocka_unit_test(full_disk_is_a_sentence),
         cmocka_unit_test(places_that_cannot_be_written),
+        cmocka_unit_test(what_a_killed_process_left_is_removed),
         cmocka_unit_test(every_format_reads_back_to_the_same_bits),
         cmocka_unit_test(csv_is_plain),
         cmocka_unit_test(abandoned_and_failed_writers_leave_nothing),

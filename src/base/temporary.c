@@ -1,0 +1,74 @@
+#define _XOPEN_SOURCE 700 /* gethostname, kill */
+#include "base/temporary.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+enum { NAME_TRIES = 1000, SUFFIX_MOST = 64 };
+#define SUFFIX "%08lx-%ld-%d.tmp"
+
+/* Of the machine and, where the system has them, of the space that process ids are unique in. */
+static unsigned long machine(void)
+{
+    char host[256] = "";
+    struct stat space;
+    if (gethostname(host, sizeof host - 1)) host[0] = 0;
+    uint64_t seed = stat("/proc/self/ns/pid", &space) ? 0 : (uint64_t)space.st_ino;
+    return (unsigned long)(XXH64(host, strlen(host), seed) & UINT32_MAX);
+}
+
+int temporary_open(const char *path, char **name)
+{
+    size_t size = strlen(path) + SUFFIX_MOST;
+    unsigned long here = machine();
+    if (!(*name = malloc(size))) return errno = ENOMEM, -1;
+    int fd = -1;
+    for (int k = 0; k < NAME_TRIES; k++) {
+        snprintf(*name, size, "%s." SUFFIX, path, here, (long)getpid(), k);
+        fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); /* the system applies the umask */
+        if (fd >= 0 || errno != EEXIST) break;
+    }
+    if (fd >= 0) return fd;
+    int why = errno;
+    free(*name), *name = NULL;
+    errno = why;
+    return -1;
+}
+
+/* Whether what stands behind PATH. is what temporary_open writes there, on this machine, for a process that is gone. */
+static bool is_stale(const char *suffix, unsigned long here)
+{
+    unsigned long where;
+    long pid;
+    int k;
+    char again[SUFFIX_MOST];
+    if (sscanf(suffix, "%8lx-%ld-%d", &where, &pid, &k) != 3 || where != here || pid <= 0) return false;
+    snprintf(again, sizeof again, SUFFIX, where, pid, k);
+    return !strcmp(suffix, again) && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+void temporary_remove_stale(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t length = strlen(base);
+    unsigned long here = machine();
+    char *folder = malloc((size_t)(base - path) + 2);
+    if (folder) snprintf(folder, (size_t)(base - path) + 2, "%.*s.", (int)(base - path), path);
+    DIR *d = folder ? opendir(folder) : NULL;
+    for (struct dirent *f; d && (f = readdir(d));)
+        if (!strncmp(f->d_name, base, length) && f->d_name[length] == '.' && is_stale(f->d_name + length + 1, here))
+            unlinkat(dirfd(d), f->d_name, 0);
+    if (d) closedir(d);
+    free(folder);
+}

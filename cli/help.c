@@ -20,10 +20,9 @@ void help_program(FILE *f)
                "anygp COMMAND --help lists the options of a command.\n");
 }
 
-/* Text wrapped at `width`, further lines indented. */
-static void wrapped(FILE *f, const char *text, int indent, int width)
+/* Text wrapped at `width` from `column` on, further lines indented; the column where it ends. */
+static int wrapped(FILE *f, const char *text, int column, int indent, int width)
 {
-    int column = indent;
     while (*text) {
         int n = (int)strcspn(text, " ");
         if (column > indent && column + 1 + n > width)
@@ -34,7 +33,7 @@ static void wrapped(FILE *f, const char *text, int indent, int width)
         column += n;
         text += n + (text[n] == ' ');
     }
-    fputc('\n', f);
+    return column;
 }
 
 void help_command(FILE *f, const command *c)
@@ -42,13 +41,14 @@ void help_command(FILE *f, const command *c)
     enum { INDENT = 27, WIDTH = 110 };
     fprintf(f, "usage: anygp %s\n%s\n", c->usage, c->summary);
     for (int64_t i = 0; i < anygp_setting_count(); i++) {
-        char flag[64], text[512];
+        char flag[64], preset[64];
         if (!taken(i, c->letter)) continue;
         snprintf(flag, sizeof flag, "--%s %s", field(i, "name"), field(i, "argument"));
-        snprintf(text, sizeof text, "%s%s%s%s", field(i, "help"), *field(i, "default") ? " [" : "", field(i, "default"),
-                 *field(i, "default") ? "]" : "");
         fprintf(f, "  %-24s ", flag);
-        wrapped(f, text, INDENT, WIDTH);
+        int column = wrapped(f, field(i, "help"), INDENT, INDENT, WIDTH);
+        snprintf(preset, sizeof preset, "[%s]", field(i, "default"));
+        if (*field(i, "default")) wrapped(f, preset, column, INDENT, WIDTH);
+        fputc('\n', f);
     }
     if (c->writes)
         fprintf(f, "  %-24s %s\n", "-o FILE",

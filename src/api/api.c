@@ -48,10 +48,13 @@ const char *anygp_setting_field(int64_t i, const char *field)
     const setting_info *t = setting_at((setting_id)i);
     const struct {
         const char *field, *value;
-    } fields[] = {{"name", t->name},         {"type", setting_type_name(t->type)},
-                  {"default", t->preset},    {"choices", t->choices},
-                  {"argument", t->argument}, {"commands", t->commands},
-                  {"help", t->help}};
+    } fields[] = {{"name", t->name},
+                  {"type", setting_type_name(t->type)},
+                  {"default", t->preset},
+                  {"choices", t->choices},
+                  {"argument", t->argument},
+                  {"commands", t->commands},
+                  {"help", api_setting_help((setting_id)i)}};
     for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
         if (!strcmp(fields[k].field, field)) return fields[k].value;
     if (strcmp(field, "lower") && strcmp(field, "upper")) return NULL;

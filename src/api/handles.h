@@ -24,6 +24,8 @@ anygp_status threads_end(int former, anygp_status status); /* status, for a retu
 anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
                             unsigned flags, anygp_error *e);
 
+const char *api_setting_help(setting_id i); /* with its lists of names filled in */
+
 #define NEED(argument)                                                                                                 \
     if (!(argument)) return fail_with(e, ANYGP_ERR_ARGUMENT, "the argument %s must not be NULL", #argument)
 

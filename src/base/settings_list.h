@@ -1,11 +1,12 @@
 /* The one table of settings: defaults, checks, command-line flags, --help, the man page, the C interface and the
    Python arguments all come from here.
    X(ID, name, type, default, lower, upper, choices, argument, commands, help)
-   `commands` lists which commands take it: f(it) p(redict) e(val) u(pdate) s(imulate) c(onvert).  An empty default means "not set". */
+   `commands` lists which commands take it: f(it) p(redict) e(val) u(pdate) s(imulate) c(onvert).  An empty default means "not set".
+   {models} and {likelihoods} in a help stand for the names in those tables. */
 /* clang-format off */
-X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "exact, sod, sor, dtc, fitc, fic, pitc, pic, vfe, pep(alpha=0.5), vfe_tight, svgp, solve, odvgp, ivsgpr, svdgp, svdgp-sga, combine(dtc=0.3,fitc=0.7), or auto: exact, vfe, svgp or solve, by rows, likelihood, --time and --memory; NAME+ runs anytime")
+X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "{models}, pep(alpha=0.5), combine(dtc=0.3,fitc=0.7), or auto: exact, vfe, svgp or solve, by rows, likelihood, --time and --memory; NAME+ runs anytime")
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance, e.g. 'rbf', 'matern32(iso) + linear'; default matern52, one length-scale per input")
-X(LIKELIHOOD, "likelihood", TEXT, "gaussian", 0, 0, "", "NAME", "f", "what the target is given the function: gaussian, laplace, studentt, bernoulli(logit|probit), poisson, negbin, softmax, robustmax, ordinal, heteroscedastic")
+X(LIKELIHOOD, "likelihood", TEXT, "gaussian", 0, 0, "", "NAME", "f", "what the target is given the function: {likelihoods}; bernoulli(probit) for that link instead of logit")
 X(NOISE, "noise", REAL, "", 0, 1e300, "", "V", "fs", "initial noise variance, in the data's units; simulate: 0.01 by default")
 X(MEAN, "mean", CHOICE, "zero", 0, 0, "zero constant linear", "KIND", "f", "prior mean, its coefficients integrated out under a wide Gaussian")
 X(PRIOR, "prior", CHOICE, "default", 0, 0, "default none", "KIND", "f", "weak priors on the hyperparameters, or none (maximum likelihood)")

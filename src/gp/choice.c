@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/name_list.h"
 #include "gp/fit.h"
 
 /* Whether `word` is an item of a list separated by commas. */
@@ -41,14 +42,12 @@ static const char *model_name(int64_t i, const void *ctx)
 static anygp_status unknown_model(const char *name, anygp_error *e)
 {
     const char *near = nearest_name(name, model_count(), model_name, NULL);
-    char list[512] = "";
-    for (int64_t i = 0; i < model_count(); i++) {
-        strcat(list, model_at(i)->name);
-        strcat(list, ", ");
-    }
-    return fail_with(e, ANYGP_ERR_ARGUMENT,
-                     "model: there is no model '%.80s'%s%s%s models are %spep(alpha=...), combine(...) and auto", name,
-                     near ? ", did you mean '" : "", near ? near : "", near ? "'? The" : "; the", list);
+    char *list = model_names(NULL, ", ");
+    fail_with(e, ANYGP_ERR_ARGUMENT,
+              "model: there is no model '%.80s'%s%s%s models are auto, combine(...), pep(alpha=...), %s", name,
+              near ? ", did you mean '" : "", near ? near : "", near ? "'? The" : "; the", name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
 }
 
 static anygp_status no_anytime(const char *name, anygp_error *e)
@@ -136,6 +135,8 @@ static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_err
     } while (true);
 }
 
+static bool takes_sets(const model_ops *m) { return m->sets && !m->decoupled; }
+
 static anygp_status check_sets(const model_choice *c, anygp_error *e)
 {
     if (c->grow && (!c->model->inducing || c->model->decoupled))
@@ -154,23 +155,39 @@ static anygp_status check_sets(const model_choice *c, anygp_error *e)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: %s takes M+M2, sets of inducing inputs, such as 512+512",
                          c->model->name);
     if (c->model->sets) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: %s has one set of inducing inputs; solve and odvgp take M+M2",
-                     c->model->name);
+    char *list = model_names(takes_sets, " and ");
+    fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: %s has one set of inducing inputs; those that take M+M2 are %s",
+              c->model->name, name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
+}
+
+static const char *exposed_name(int64_t i, const void *ctx)
+{
+    (void)ctx;
+    return likelihood_at(i)->exposure ? likelihood_at(i)->name : NULL;
 }
 
 static anygp_status check_exposure(const settings *s, const likelihood *l, anygp_error *e)
 {
     if (!settings_given(s, SET_EXPOSURE) || l->ops->exposure) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_ARGUMENT, "exposure: %s takes no exposure; only counts do, poisson and negbin",
-                     l->ops->name);
+    char *list = name_list(likelihood_count(), exposed_name, NULL, " and ");
+    fail_with(e, ANYGP_ERR_ARGUMENT, "exposure: %s takes no exposure; only counts do, %s", l->ops->name,
+              name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
 }
+
+static bool takes_likelihoods(const model_ops *m) { return m->steps; }
 
 static anygp_status check_likelihood(const model_choice *c, anygp_error *e)
 {
     if (c->model->steps || likelihood_is_gaussian(&c->like)) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_ARGUMENT,
-                     "likelihood: %s is for gaussian targets alone; use --model svgp or solve for %s", c->model->name,
-                     c->like.ops->name);
+    char *list = model_names(takes_likelihoods, " or ");
+    fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: %s is for gaussian targets alone; for %s use --model %s",
+              c->model->name, c->like.ops->name, name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
 }
 
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)

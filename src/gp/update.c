@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/name_list.h"
 #include "data/intake.h"
 #include "gp/fit.h"
 
@@ -57,16 +58,23 @@ static void update_clear(update *u)
 
 /* ------------------------------------------------------------------------------------------- begin */
 
+static bool takes_rows(const model_ops *m) { return m->update; }
+
+static anygp_status no_updates(const gp *g, anygp_error *e)
+{
+    char *list = model_names(takes_rows, " or ");
+    fail_with(e, ANYGP_ERR_ARGUMENT,
+              "a model of the kind %s cannot take new rows; fit again with all of them, or use %s", g->name,
+              name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
+}
+
 static anygp_status check_models(const gp_set *m, bool weights, anygp_error *e)
 {
     for (int64_t t = 0; t < m->targets; t++) {
         const gp *g = m->gp[t];
-        if (!g->model->update)
-            return fail_with(
-                e, ANYGP_ERR_ARGUMENT,
-                "a model of the kind %s cannot take new rows; fit again with all of them, or use sor, dtc, "
-                "fitc, fic, pitc, pic, vfe, pep, svgp, solve, odvgp, ivsgpr or svdgp",
-                g->name);
+        if (!g->model->update) return no_updates(g, e);
         if (weights && kernel_has_white(g->posterior->kernel))
             return fail_with(e, ANYGP_ERR_ARGUMENT,
                              "a white kernel tells equal rows apart, so it cannot be used with --weights");

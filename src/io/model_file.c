@@ -80,26 +80,48 @@ static const char *schema_of(const gp_set *m)
     return "1";
 }
 
-/* The header as text, padded so that the arrays are aligned. */
-static char *header_text(const gp_set *m, size_t *length)
+static void arrays_free(const gp_set *m, array_list *arrays)
 {
-    json_t *targets = json_array(), *header = json_object();
-    int64_t offset = 0;
-    for (int64_t t = 0; t < m->targets; t++) {
-        named_array list[MODEL_ARRAYS_MAX];
+    for (int64_t t = 0; arrays && t < m->targets; t++) array_list_clear(&arrays[t]);
+    free(arrays);
+}
+
+/* The arrays of all targets, one list for each. */
+static array_list *arrays_of(const gp_set *m)
+{
+    array_list *arrays = mem_zeroed(m->targets, sizeof *arrays);
+    bool failed = !arrays;
+    for (int64_t t = 0; arrays && t < m->targets; t++) {
         posterior *p = m->gp[t]->posterior;
-        int64_t count = p->ops->arrays(p, list);
-        json_array_append_new(targets, describe_gp(m->gp[t], m->settings));
-        for (int64_t i = 0; i < count; i++) {
+        p->ops->arrays(p, &arrays[t]);
+        failed = failed || arrays[t].failed;
+    }
+    if (failed) arrays_free(m, arrays), arrays = NULL;
+    return arrays;
+}
+
+/* Their names, shapes and places. */
+static void describe_arrays(int64_t targets, const array_list *arrays, json_t *header)
+{
+    int64_t offset = 0;
+    for (int64_t t = 0; t < targets; t++)
+        for (const named_array *a = arrays[t].at; a < arrays[t].at + arrays[t].count; a++) {
             char name[64];
-            int64_t end = offset + 8 * stored_count(&list[i]);
-            snprintf(name, sizeof name, "%lld/%s", (long long)t, list[i].name);
+            int64_t end = offset + 8 * stored_count(a);
+            snprintf(name, sizeof name, "%lld/%s", (long long)t, a->name);
             json_object_set_new(header, name,
-                                json_pack("{s:s, s:o, s:[I, I]}", "dtype", "F64", "shape", shape_json(&list[i]),
+                                json_pack("{s:s, s:o, s:[I, I]}", "dtype", "F64", "shape", shape_json(a),
                                           "data_offsets", (json_int_t)offset, (json_int_t)end));
             offset = end;
         }
-    }
+}
+
+/* The header as text, padded so that the arrays are aligned. */
+static char *header_text(const gp_set *m, const array_list *arrays, size_t *length)
+{
+    json_t *targets = json_array(), *header = json_object();
+    for (int64_t t = 0; t < m->targets; t++) json_array_append_new(targets, describe_gp(m->gp[t], m->settings));
+    describe_arrays(m->targets, arrays, header);
     json_t *info = json_pack("{s:o, s:o}", "settings", describe_settings(m->settings), "targets", targets);
     char *info_text = info ? json_dumps(info, JSON_COMPACT) : NULL;
     json_object_set_new(header, "__metadata__",
@@ -142,28 +164,24 @@ static void put_array(const sink *k, const named_array *a)
         put(k, a->values + j + j * a->rows, (size_t)(a->rows - j) * sizeof(double));
 }
 
-static void put_model(const sink *k, const gp_set *m, const char *header, size_t length)
+static void put_model(const sink *k, int64_t targets, const array_list *arrays, const char *header, size_t length)
 {
     unsigned char bytes[8];
     for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)length >> (8 * i));
     put(k, bytes, 8);
     put(k, header, length);
-    for (int64_t t = 0; t < m->targets; t++) {
-        named_array list[MODEL_ARRAYS_MAX];
-        posterior *p = m->gp[t]->posterior;
-        int64_t count = p->ops->arrays(p, list);
-        for (int64_t i = 0; i < count; i++) put_array(k, &list[i]);
-    }
+    for (int64_t t = 0; t < targets; t++)
+        for (int64_t i = 0; i < arrays[t].count; i++) put_array(k, &arrays[t].at[i]);
 }
 
 /* Fills in the digits of the checksum. */
-static bool seal(const gp_set *m, char *header, size_t length)
+static bool seal(int64_t targets, const array_list *arrays, char *header, size_t length)
 {
     char digits[CHECKSUM_DIGITS + 1];
     sink k = {.hash = XXH64_createState()};
     if (!k.hash) return false;
     XXH64_reset(k.hash, 0);
-    put_model(&k, m, header, length);
+    put_model(&k, targets, arrays, header, length);
     snprintf(digits, sizeof digits, "%016llx", (unsigned long long)XXH64_digest(k.hash));
     XXH64_freeState(k.hash);
     memcpy(header + find_digits(header, length), digits, CHECKSUM_DIGITS);
@@ -173,18 +191,21 @@ static bool seal(const gp_set *m, char *header, size_t length)
 anygp_status model_file_write_stream(const gp_set *m, FILE *f, anygp_error *e)
 {
     size_t length = 0;
-    char *header = header_text(m, &length);
-    if (header && length > HEADER_MOST) {
-        free(header);
-        return fail_with(e, ANYGP_ERR_FILE,
-                         "the model file's header would have %.3g MB, more than can be read again; "
-                         "are there columns of text with very many categories?",
-                         (double)length / 1e6);
-    }
-    bool sealed = header && seal(m, header, length);
-    if (sealed) put_model(&(sink){.file = f}, m, header, length);
+    anygp_status status = ANYGP_OK;
+    array_list *arrays = arrays_of(m);
+    char *header = arrays ? header_text(m, arrays, &length) : NULL;
+    if (header && length > HEADER_MOST)
+        status = fail_with(e, ANYGP_ERR_FILE,
+                           "the model file's header would have %.3g MB, more than can be read again; "
+                           "are there columns of text with very many categories?",
+                           (double)length / 1e6);
+    else if (header && seal(m->targets, arrays, header, length))
+        put_model(&(sink){.file = f}, m->targets, arrays, header, length);
+    else
+        status = fail_memory(e, "the model file's header", (double)length);
     free(header);
-    return sealed ? ANYGP_OK : fail_memory(e, "the model file's header", (double)length);
+    arrays_free(m, arrays);
+    return status;
 }
 
 anygp_status model_file_write(const gp_set *m, const char *path, anygp_error *e)
@@ -294,30 +315,39 @@ static bool parse_array(const json_t *entry, int64_t data_size, named_array *a, 
     return a->rows >= 0 && a->rows < INT32_MAX && a->cols < INT32_MAX;
 }
 
+/* The arrays of target t, with values of their own. */
+static anygp_status read_arrays(FILE *f, const char *name, const json_t *header, int64_t t, int64_t data_at,
+                                int64_t data_size, array_list *list, anygp_error *e)
+{
+    const char *key;
+    json_t *entry;
+    char prefix[32];
+    size_t skip = (size_t)snprintf(prefix, sizeof prefix, "%lld/", (long long)t);
+    json_object_foreach((json_t *)header, key, entry)
+    {
+        named_array a = {0};
+        int64_t offset;
+        if (strncmp(key, prefix, skip) != 0) continue;
+        if (!parse_array(entry, data_size, &a, &offset)) return damaged(e, name, "the list of its arrays is not valid");
+        a.name = key + skip;
+        anygp_status status = read_values(f, name, data_at + offset, &a, e);
+        if (!ANYGP_FAILED(status)) array_list_add(list, a);
+        if (!ANYGP_FAILED(status) && list->failed) status = fail_memory(e, "the model", sizeof a);
+        if (ANYGP_FAILED(status)) return free(a.values), status;
+    }
+    return ANYGP_OK;
+}
+
 static anygp_status read_gp(FILE *f, const char *name, const json_t *header, const json_t *description, int64_t t,
                             int64_t data_at, int64_t data_size, gp **out, anygp_error *e)
 {
     described d = {0};
-    named_array list[MODEL_ARRAYS_MAX] = {0};
-    int64_t count = 0;
-    const char *key;
-    json_t *entry;
-    char prefix[32];
+    array_list list = {0};
     anygp_status status = ANYGP_OK;
-    size_t skip = (size_t)snprintf(prefix, sizeof prefix, "%lld/", (long long)t);
     TRY_DONE(describe_parse(description, &d, e));
-    json_object_foreach((json_t *)header, key, entry)
-    {
-        int64_t offset;
-        if (strncmp(key, prefix, skip) != 0) continue;
-        if (count == MODEL_ARRAYS_MAX || !parse_array(entry, data_size, &list[count], &offset)) {
-            status = damaged(e, name, "the list of its arrays is not valid");
-            goto done;
-        }
-        list[count].name = key + skip;
-        TRY_DONE(read_values(f, name, data_at + offset, &list[count++], e));
-    }
-    TRY_DONE(d.g->model->load(d.g->model, d.kernel, d.noise, &d.mean, d.g->schema.D, list, count, &d.g->posterior, e));
+    TRY_DONE(read_arrays(f, name, header, t, data_at, data_size, &list, e));
+    TRY_DONE(d.g->model->load(d.g->model, d.kernel, d.noise, &d.mean, d.g->schema.D, list.at, list.count,
+                              &d.g->posterior, e));
     d.kernel = NULL;
     if (gp_latents(d.g) != (d.g->likelihood ? d.g->likelihood->latents : 1)) {
         status = damaged(e, name, "its arrays are of another number of latent functions than its likelihood has");
@@ -326,7 +356,8 @@ static anygp_status read_gp(FILE *f, const char *name, const json_t *header, con
     *out = d.g;
     d.g = NULL;
 done:
-    for (int64_t i = 0; i < MODEL_ARRAYS_MAX; i++) free(list[i].values);
+    for (int64_t i = 0; i < list.count; i++) free(list.at[i].values);
+    array_list_clear(&list);
     described_clear(&d);
     return status;
 }

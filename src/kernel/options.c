@@ -3,9 +3,13 @@
    in any order.  They are collected first and resolved at the end, since counts depend on dims. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/name_list.h"
 #include "kernel/parser.h"
+
+enum { HINT_MOST = 400 }; /* of a sentence; longer ones are cut */
 
 typedef struct given_numbers {
     bool set, list;
@@ -49,17 +53,19 @@ static const char *option_name(const kernel_kind *kind, int64_t i)
     return rest[i - n];
 }
 
+static const char *listed_option(int64_t i, const void *kind) { return option_name(kind, i); }
+
 static anygp_status complain_option(parser *p, const kernel_kind *kind, int64_t length)
 {
-    char hint[240];
+    char hint[HINT_MOST];
     const char *word = p->text + p->at, *name;
     nearest near = nearest_to(word, length);
-    int n = snprintf(hint, sizeof hint, "%s takes ", kind->name);
-    for (int64_t i = 0; (name = option_name(kind, i)); i++) {
-        n += snprintf(hint + n, sizeof hint - (size_t)n, "%s%s", i ? ", " : "", name);
-        nearest_offer(&near, name);
-    }
-    if (near.best) snprintf(hint + n, sizeof hint - (size_t)n, "; did you mean %s?", near.best);
+    int64_t count = 0;
+    for (; (name = option_name(kind, count)); count++) nearest_offer(&near, name);
+    char *list = name_list(count, listed_option, kind, ", ");
+    snprintf(hint, sizeof hint, "%s takes %s%s%s%s", kind->name, name_list_or(list), near.best ? "; did you mean " : "",
+             near.best ? near.best : "", near.best ? "?" : "");
+    free(list);
     return complain(p, p->at, hint, "unknown option '%.*s'", (int)(length < 60 ? length : 60), word);
 }
 
@@ -267,15 +273,21 @@ static anygp_status resolve(parser *p, const options *o)
 
 /* ---------------------------------------------------------------------------------------------- leaf */
 
+static const char *listed_kind(int64_t i, const void *unused)
+{
+    (void)unused;
+    return kernel_kind_name(i);
+}
+
 static anygp_status complain_kind(parser *p, int64_t length)
 {
-    char hint[240];
+    char hint[HINT_MOST];
     nearest near = nearest_to(p->text + p->at, length);
     for (int64_t i = 0; i < kernel_kinds(); i++) nearest_offer(&near, kernel_kind_name(i));
-    int n = near.best ? snprintf(hint, sizeof hint, "did you mean %s?", near.best)
-                      : snprintf(hint, sizeof hint, "there are");
-    for (int64_t i = 0; !near.best && i < kernel_kinds(); i++)
-        n += snprintf(hint + n, sizeof hint - (size_t)n, "%s %s", i ? "," : "", kernel_kind_name(i));
+    char *list = near.best ? NULL : name_list(kernel_kinds(), listed_kind, NULL, ", ");
+    snprintf(hint, sizeof hint, near.best ? "did you mean %s?" : "there are %s",
+             near.best ? near.best : name_list_or(list));
+    free(list);
     return complain(p, p->at, hint, "unknown kernel '%.*s'", (int)(length < 60 ? length : 60), p->text + p->at);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/c_locale.h"
 #include "base/memory.h"
+#include "base/name_list.h"
 #include "base/settings.h"
 #include "likelihood/parts.h"
 
@@ -52,33 +53,25 @@ static const char *option_name(int64_t i, const void *ctx)
     return o->options[i].param.name;
 }
 
-/* "a, b, c" */
-static void list_names(char *to, size_t room, int64_t count, const char *(*name)(int64_t, const void *),
-                       const void *ctx)
-{
-    size_t n = 0;
-    to[0] = 0;
-    for (int64_t i = 0; i < count && n < room; i++)
-        n += (size_t)snprintf(to + n, room - n, "%s%s", i ? ", " : "", name(i, ctx));
-}
-
 static anygp_status unknown_likelihood(const char *word, anygp_error *e)
 {
     const char *near = nearest_name(word, likelihood_count(), ops_name, NULL);
-    char list[256];
-    list_names(list, sizeof list, likelihood_count(), ops_name, NULL);
-    return fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: there is no likelihood '%s'%s%s%s likelihoods are %s", word,
-                     near ? ", did you mean '" : "", near ? near : "", near ? "'? The" : "; the", list);
+    char *list = name_list(likelihood_count(), ops_name, NULL, ", ");
+    fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: there is no likelihood '%s'%s%s%s likelihoods are %s", word,
+              near ? ", did you mean '" : "", near ? near : "", near ? "'? The" : "; the", name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
 }
 
 static anygp_status unknown_option(const reader *r, const char *word)
 {
     const likelihood_ops *o = r->l->ops;
     const char *near = nearest_name(word, o->n_options, option_name, o);
-    char list[256];
-    list_names(list, sizeof list, o->n_options, option_name, o);
-    return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s has no option '%s'%s%s%s takes %s", o->name, word,
-                     near ? ", did you mean '" : "", near ? near : "", near ? "'? It" : "; it", list);
+    char *list = name_list(o->n_options, option_name, o, ", ");
+    fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s has no option '%s'%s%s%s takes %s", o->name, word,
+              near ? ", did you mean '" : "", near ? near : "", near ? "'? It" : "; it", name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
 }
 
 static anygp_status expected(const reader *r, const char *what)

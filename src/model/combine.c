@@ -3,8 +3,10 @@
    to a model, which is the family's with other terms (sparse_combined.c), a partition where a term needs one, and
    nothing to learn.  Models predict alike, and so go together: dtc, vfe, pep, fitc and pitc; sor, fic and pic stand alone. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/name_list.h"
 #include "model/made.h"
 
 /* What an expression says, by place in the list of models. */
@@ -34,23 +36,35 @@ static bool take(expression *x, char wanted)
     return true;
 }
 
+static bool can_be_combined(const model_ops *m)
+{
+    return m->load == sparse_load && kind_of(m)->form == FORM_JOINT && !kind_of(m)->tighter;
+}
+
+static anygp_status no_part(const char *word, size_t n, anygp_error *e)
+{
+    char *list = model_names(can_be_combined, " and ");
+    fail_with(e, ANYGP_ERR_ARGUMENT, "model: '%.*s' cannot be part of a combination; %s can", (int)(n < 40 ? n : 40),
+              word, name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
+}
+
 static anygp_status take_model(expression *x, const model_ops **m, anygp_error *e)
 {
-    char word[16] = "";
+    char word[MADE_WORD_MOST] = "";
     size_t n = strcspn(x->at, "=,() ");
     if (n < sizeof word) memcpy(word, x->at, n);
     *m = model_find(word);
-    if (!*m || (*m)->load != sparse_load || kind_of(*m)->form != FORM_JOINT || kind_of(*m)->tighter)
-        return fail_with(
-            e, ANYGP_ERR_ARGUMENT,
-            "model: '%.*s' cannot be part of a combination; sor, dtc, fitc, fic, pitc, pic, vfe and pep can",
-            (int)(n < 40 ? n : 40), x->at);
+    if (!*m || !can_be_combined(*m)) return no_part(x->at, n, e);
     x->at += n;
     return ANYGP_OK;
 }
 
 static anygp_status check_together(const expression *x, const model_ops *m, anygp_error *e)
 {
+    if (x->count == TERMS_MOST)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "model: a combination has at most %d terms", TERMS_MOST);
     for (int64_t i = 0; i < x->count; i++) {
         if (x->model[i] == m)
             return fail_with(e, ANYGP_ERR_ARGUMENT, "model: %s is named twice in the combination", m->name);

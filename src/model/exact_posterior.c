@@ -94,18 +94,17 @@ static anygp_status exact_joint(const posterior *base, int64_t m, const double *
     return ANYGP_OK;
 }
 
-static int64_t exact_arrays(posterior *base, named_array *list)
+static void exact_arrays(posterior *base, array_list *list)
 {
     exact_posterior *p = (exact_posterior *)base;
-    int64_t k = 0, n = base->n;
-    list[k++] = (named_array){"X", base->D, n, p->X, false};
-    list[k++] = (named_array){"alpha", n, 1, p->alpha, false};
-    list[k++] = (named_array){"L", n, n, p->L, true};
-    if (p->p == 0) return k;
-    list[k++] = (named_array){"V", n, p->p, p->V, false};
-    list[k++] = (named_array){"R", p->p, p->p, p->R, true};
-    list[k++] = (named_array){"beta", p->p, 1, p->beta, false};
-    return k;
+    int64_t n = base->n;
+    array_list_add(list, (named_array){"X", base->D, n, p->X, false});
+    array_list_add(list, (named_array){"alpha", n, 1, p->alpha, false});
+    array_list_add(list, (named_array){"L", n, n, p->L, true});
+    if (p->p == 0) return;
+    array_list_add(list, (named_array){"V", n, p->p, p->V, false});
+    array_list_add(list, (named_array){"R", p->p, p->p, p->R, true});
+    array_list_add(list, (named_array){"beta", p->p, 1, p->beta, false});
 }
 
 static const posterior_ops exact_posterior_ops = {.work_doubles = exact_work,

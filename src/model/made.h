@@ -5,7 +5,8 @@
 #include "data/number.h"
 #include "model/sparse_posterior.h"
 
-enum { MADE_NAME_MOST = 32 + TERMS_MOST * (8 + NUMBER_TEXT_MOST) };
+/* MADE_WORD_MOST: the name of a model in an expression, with the zero behind it. */
+enum { MADE_WORD_MOST = 16, MADE_NAME_MOST = 32 + TERMS_MOST * (MADE_WORD_MOST + NUMBER_TEXT_MOST + 2) };
 
 typedef struct made_model {
     model_ops ops; /* first: they are one object */

@@ -54,10 +54,19 @@ typedef struct named_array {
     bool lower; /* square, zeros above the diagonal: stored packed */
 } named_array;
 
+/* Any number of them; their values are somebody else's.  Failure for want of memory is sticky. */
+typedef struct array_list {
+    named_array *at;
+    int64_t count, room;
+    bool failed;
+} array_list;
+
+void array_list_add(array_list *list, named_array a);
+void array_list_clear(array_list *list); /* the list alone */
+
 const named_array *named_array_find(const named_array *list, int64_t count, const char *name);
 double *named_array_take(named_array *a); /* its values, which are the caller's from here on */
 enum {
-    MODEL_ARRAYS_MAX = 16,
     MODEL_SETS_MOST = 8,
     MODEL_COVARIANCE_BASES = 128 /* of a decoupled model, where the user gives no number */
 };
@@ -77,7 +86,7 @@ typedef struct posterior_ops {
        and C such squares, one after the other. */
     anygp_status (*joint)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                           double *covariance, int64_t ldc, anygp_error *e);
-    int64_t (*arrays)(posterior *p, named_array *list);
+    void (*arrays)(posterior *p, array_list *list); /* adds what goes into the model file */
     void (*free)(posterior *p);
     /* A model may predict a row from the training rows of its block.  blocks: how many there are, 0 for other models, and
        their names, whole numbers.  The other two are marginal and joint with block[n], from 0, instead of the block that
@@ -258,6 +267,8 @@ extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc,
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);
 const model_ops *model_at(int64_t i);
+/* The names of those that are wanted (NULL: all) in a sentence, `last` before the last one; freed by free(), NULL: no memory. */
+char *model_names(bool (*wanted)(const model_ops *m), const char *last);
 
 /* "combine(dtc=0.3,fitc=0.7)" [combine.c] or "pep(alpha=0.2)" [pep.c] to a model of its own, which the caller frees; its
    name is that expression in a normal form. */

@@ -121,17 +121,16 @@ done:
 
 /* --------------------------------------------------------------------------------- from a file */
 
-int64_t pic_arrays(pic_rows *r, named_array *list)
+void pic_arrays(pic_rows *r, array_list *list)
 {
-    int64_t k = 0, rows, cols;
+    int64_t rows, cols;
     double *route = (double *)router_values(r->route, &rows, &cols);
-    list[k++] = (named_array){"X", r->D, r->n, r->X, false};
-    list[k++] = (named_array){"y", r->n, 1, r->y, false};
-    list[k++] = (named_array){"w", r->n, 1, r->w, false};
-    list[k++] = (named_array){"start", r->blocks + 1, 1, r->start, false};
-    list[k++] = (named_array){"ids", r->blocks, 1, r->ids, false};
-    list[k++] = (named_array){"router", rows, cols, route, false};
-    return k;
+    array_list_add(list, (named_array){"X", r->D, r->n, r->X, false});
+    array_list_add(list, (named_array){"y", r->n, 1, r->y, false});
+    array_list_add(list, (named_array){"w", r->n, 1, r->w, false});
+    array_list_add(list, (named_array){"start", r->blocks + 1, 1, r->start, false});
+    array_list_add(list, (named_array){"ids", r->blocks, 1, r->ids, false});
+    array_list_add(list, (named_array){"router", rows, cols, route, false});
 }
 
 int64_t pic_blocks(const pic_rows *r, const double **names)

@@ -135,18 +135,17 @@ static posterior *sparse_condense(const posterior *base)
                                              .F = (double *[]){p->B}});
 }
 
-static int64_t sparse_arrays(posterior *base, named_array *list)
+static void sparse_arrays(posterior *base, array_list *list)
 {
     sparse_posterior *p = (sparse_posterior *)base;
-    int64_t k = 0;
-    list[k++] = (named_array){"Z", base->D, base->n, p->Z, false};
-    list[k++] = (named_array){"L", base->n, base->n, p->L, true};
-    list[k++] = (named_array){"m", p->Mt, 1, p->m, false};
-    list[k++] = (named_array){"B", p->Mt, p->Mt, p->B, true};
-    list[k++] = (named_array){"sums", 3, 1, p->sums, false};
-    if (p->J) list[k++] = (named_array){"J", p->Mt, p->Mt, p->J, true};
-    if (p->J) list[k++] = (named_array){"set", base->n, 1, p->set, false};
-    return k + (p->rows ? pic_arrays(p->rows, list + k) : 0);
+    array_list_add(list, (named_array){"Z", base->D, base->n, p->Z, false});
+    array_list_add(list, (named_array){"L", base->n, base->n, p->L, true});
+    array_list_add(list, (named_array){"m", p->Mt, 1, p->m, false});
+    array_list_add(list, (named_array){"B", p->Mt, p->Mt, p->B, true});
+    array_list_add(list, (named_array){"sums", 3, 1, p->sums, false});
+    if (p->J) array_list_add(list, (named_array){"J", p->Mt, p->Mt, p->J, true});
+    if (p->J) array_list_add(list, (named_array){"set", base->n, 1, p->set, false});
+    if (p->rows) pic_arrays(p->rows, list);
 }
 
 static const posterior_ops sparse_posterior_ops = {.work_doubles = sparse_work,

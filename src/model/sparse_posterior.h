@@ -52,7 +52,7 @@ extern const update_ops sparse_updates; /* sparse_update.c */
 anygp_status pic_rows_new(row_blocks *b, const router *route, const int64_t *ids, pic_rows **out, anygp_error *e);
 void pic_rows_free(pic_rows *r);                 /* accepts NULL */
 void pic_rows_limit(pic_rows *r, double memory); /* bytes that may be planned with, where the machine has more */
-int64_t pic_arrays(pic_rows *r, named_array *list);
+void pic_arrays(pic_rows *r, array_list *list);
 int64_t pic_blocks(const pic_rows *r, const double **names);
 /* Takes the arrays' memory over on success. */
 anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **out, anygp_error *e);

@@ -100,28 +100,24 @@ static anygp_status joint(const posterior *base, int64_t n, const double *X, int
 
 /* ---------------------------------------------------------------------------------------- arrays */
 
-static int64_t add_array(named_array *list, int64_t k, const char *name, const segment *g)
+static void add_array(array_list *list, const char *name, const segment *g)
 {
-    if (g->rows == 0) return k;
-    list[k] = (named_array){name, g->width, g->rows, g->x, false};
-    return k + 1;
+    if (g->rows) array_list_add(list, (named_array){name, g->width, g->rows, g->x, false});
 }
 
-static int64_t arrays(posterior *base, named_array *list)
+static void arrays(posterior *base, array_list *list)
 {
     svdgp_posterior *p = (svdgp_posterior *)base;
     svdgp *s = &p->s;
-    int64_t k = 0;
-    k = add_array(list, k, "a", &s->a);
-    k = add_array(list, k, "trend", &s->trend);
-    k = add_array(list, k, "alpha", &s->alpha);
-    k = add_array(list, k, "alpha_width", &s->alpha_width);
-    k = add_array(list, k, "beta", &s->beta);
-    k = add_array(list, k, "beta_width", &s->beta_width);
-    if (s->Mt) list[k++] = (named_array){"L", s->L[0].rows, s->C, p->L, false};
-    list[k++] = (named_array){"rows", 1, 1, &p->rows, false};
-    list[k++] = (named_array){"jitter", 1, 1, &s->jitter, false};
-    return k;
+    add_array(list, "a", &s->a);
+    add_array(list, "trend", &s->trend);
+    add_array(list, "alpha", &s->alpha);
+    add_array(list, "alpha_width", &s->alpha_width);
+    add_array(list, "beta", &s->beta);
+    add_array(list, "beta_width", &s->beta_width);
+    if (s->Mt) array_list_add(list, (named_array){"L", s->L[0].rows, s->C, p->L, false});
+    array_list_add(list, (named_array){"rows", 1, 1, &p->rows, false});
+    array_list_add(list, (named_array){"jitter", 1, 1, &s->jitter, false});
 }
 
 static const posterior_ops svdgp_posterior_ops = {

@@ -116,22 +116,21 @@ static posterior *condense(const posterior *base)
                                              .a = p->a});
 }
 
-static int64_t arrays(posterior *base, named_array *list)
+static void arrays(posterior *base, array_list *list)
 {
     static const char *const names[MODEL_SETS_MOST] = {"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8"};
     svgp_posterior *p = (svgp_posterior *)base;
-    int64_t k = 0, C = base->latents;
-    list[k++] = (named_array){"Z", base->D, base->n, p->Z, false};
-    list[k++] = (named_array){"L", base->n, base->n, p->L, true};
-    list[k++] = (named_array){"m", p->Mt, C, p->m, false};
-    list[k++] = (named_array){"sets", p->K, 1, p->sizes, false};
+    int64_t C = base->latents;
+    array_list_add(list, (named_array){"Z", base->D, base->n, p->Z, false});
+    array_list_add(list, (named_array){"L", base->n, base->n, p->L, true});
+    array_list_add(list, (named_array){"m", p->Mt, C, p->m, false});
+    array_list_add(list, (named_array){"sets", p->K, 1, p->sizes, false});
     for (int64_t i = 0; i < p->K; i++)
-        list[k++] = (named_array){names[i], set_size(p, i), set_size(p, i) * C, p->F[i], C == 1};
+        array_list_add(list, (named_array){names[i], set_size(p, i), set_size(p, i) * C, p->F[i], C == 1});
     if (p->O) {
-        list[k++] = (named_array){"O", base->D, p->O, p->places, false};
-        list[k++] = (named_array){"a", p->O, C, p->a, false};
+        array_list_add(list, (named_array){"O", base->D, p->O, p->places, false});
+        array_list_add(list, (named_array){"a", p->O, C, p->a, false});
     }
-    return k;
 }
 
 static const posterior_ops svgp_posterior_ops = {.work_doubles = work_doubles,

@@ -1,6 +1,8 @@
 /* The list of models.  A new one is one file, one line here and one page in docs/. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/name_list.h"
 #include "model/model.h"
 
 static const model_ops *const models[] = {&model_exact,
@@ -34,12 +36,47 @@ const model_ops *model_find(const char *name)
     return NULL;
 }
 
+typedef struct wish {
+    bool (*wanted)(const model_ops *m);
+} wish;
+
+static const char *wanted_name(int64_t i, const void *ctx)
+{
+    const wish *w = ctx;
+    return !w->wanted || w->wanted(models[i]) ? models[i]->name : NULL;
+}
+
+char *model_names(bool (*wanted)(const model_ops *m), const char *last)
+{
+    return name_list(model_count(), wanted_name, &(wish){wanted}, last);
+}
+
 void posteriors_free(int64_t count, posterior **list)
 {
     for (int64_t t = 0; t < count; t++) {
         if (list[t]) list[t]->ops->free(list[t]);
         list[t] = NULL;
     }
+}
+
+void array_list_add(array_list *list, named_array a)
+{
+    if (list->count == list->room) {
+        int64_t room = list->room ? 2 * list->room : 16;
+        named_array *moved = realloc(list->at, (size_t)room * sizeof *moved);
+        if (!moved) {
+            list->failed = true;
+            return;
+        }
+        list->at = moved, list->room = room;
+    }
+    list->at[list->count++] = a;
+}
+
+void array_list_clear(array_list *list)
+{
+    free(list->at);
+    *list = (array_list){0};
 }
 
 const named_array *named_array_find(const named_array *list, int64_t count, const char *name)

@@ -211,14 +211,16 @@ static void arrays_come_back_as_the_same_posterior(void **unused)
     {
         scene s;
         anygp_error e;
-        named_array list[MODEL_ARRAYS_MAX];
+        array_list all = {0};
         posterior *q = NULL;
         double mean[2][NEW * CLASSES], variance[2][NEW * CLASSES];
         basis none = {0};
         open_scene(&s, stepping[m], likelihood_at(l));
         for (int64_t t = 0; t < 3; t++) take_step(&s, t, true);
         posterior *p = posterior_now(&s);
-        int64_t count = p->ops->arrays(p, list);
+        p->ops->arrays(p, &all);
+        named_array *list = all.at;
+        int64_t count = all.count;
         for (int64_t i = 0; i < count; i++) {
             size_t bytes = (size_t)(list[i].rows * list[i].cols) * sizeof(double);
             list[i].values = memcpy(malloc(bytes), list[i].values, bytes);
@@ -230,6 +232,7 @@ static void arrays_come_back_as_the_same_posterior(void **unused)
         assert_memory_equal(mean[0], mean[1], (size_t)(NEW * p->latents) * sizeof(double));
         assert_memory_equal(variance[0], variance[1], (size_t)(NEW * p->latents) * sizeof(double));
         for (int64_t i = 0; i < count; i++) free(list[i].values);
+        array_list_clear(&all);
         p->ops->free(p);
         q->ops->free(q);
         close_scene(&s);

@@ -250,13 +250,15 @@ static void sets_survive_the_arrays_of_a_file(void **unused)
     (void)unused;
     for (int i = 0; i < 2; i++) {
         fixture f;
-        named_array list[MODEL_ARRAYS_MAX];
+        array_list all = {0};
         posterior *back = NULL;
         basis mean;
         anygp_error e;
         setup(&f, with_sets[i], variants[1].expression, MEAN_LINEAR, true, false);
         posterior *q = posterior_over_sets(&f, with_sets[i], 2);
-        int64_t count = q->ops->arrays(q, list);
+        q->ops->arrays(q, &all);
+        named_array *list = all.at;
+        int64_t count = all.count;
         assert_non_null(named_array_find(list, count, "J"));
         double *set = (double *)named_array_find(list, count, "set")->values;
         assert_int_equal(basis_copy(&f.mean, &mean, &e), ANYGP_OK);
@@ -267,6 +269,7 @@ static void sets_survive_the_arrays_of_a_file(void **unused)
         assert_int_equal(with_sets[i]->load(with_sets[i], f.h.kernel, 0.07, &mean, D, list, count - 1, &back, &e),
                          ANYGP_ERR_FILE);
         assert_null(back);
+        array_list_clear(&all);
         basis_clear(&mean);
         q->ops->free(q);
         teardown(&f, with_sets[i]);

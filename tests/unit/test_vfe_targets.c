@@ -117,14 +117,17 @@ static void compare_marginals(const fixture *f, posterior *p, posterior *q)
 /* All that a file or an update has of it. */
 static void compare_arrays(posterior *p, posterior *q)
 {
-    named_array of_p[MODEL_ARRAYS_MAX], of_q[MODEL_ARRAYS_MAX];
-    int64_t count = p->ops->arrays(p, of_p);
-    assert_int_equal(count, q->ops->arrays(q, of_q));
-    for (int64_t k = 0; k < count; k++) {
-        assert_string_equal(of_p[k].name, of_q[k].name);
-        for (int64_t i = 0; i < of_p[k].rows * of_p[k].cols; i++)
-            check_close(of_p[k].values[i], of_q[k].values[i], 1e-9);
+    array_list of_p = {0}, of_q = {0};
+    p->ops->arrays(p, &of_p);
+    q->ops->arrays(q, &of_q);
+    assert_int_equal(of_p.count, of_q.count);
+    for (int64_t k = 0; k < of_p.count; k++) {
+        const named_array *a = &of_p.at[k], *b = &of_q.at[k];
+        assert_string_equal(a->name, b->name);
+        for (int64_t i = 0; i < a->rows * a->cols; i++) check_close(a->values[i], b->values[i], 1e-9);
     }
+    array_list_clear(&of_p);
+    array_list_clear(&of_q);
 }
 
 static void posterior_of_each_target_is_that_of_a_model_of_it_alone(void **unused)

@@ -1,0 +1,24 @@
+#include "base/name_list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+char *name_list(int64_t count, const char *(*name)(int64_t i, const void *ctx), const void *ctx, const char *last)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    const char *waiting = NULL; /* whether it is the last shows only behind it */
+    int64_t written = 0;
+    if (!f) return NULL;
+    for (int64_t i = 0; i < count; i++) {
+        const char *next = name(i, ctx);
+        if (!next) continue;
+        if (waiting) fprintf(f, "%s%s", written++ ? ", " : "", waiting);
+        waiting = next;
+    }
+    if (waiting) fprintf(f, "%s%s", written ? last : "", waiting);
+    if (fclose(f) == 0) return text;
+    free(text);
+    return NULL;
+}

@@ -56,7 +56,9 @@ static anygp_status usable_rows(const table *t, const table_part *part, int64_t 
         TRY(intake_check(use, row, &part->y, t->columns, i, e));
         d->no_weight += use == ROW_NO_WEIGHT;
         d->no_target += use == ROW_NO_TARGET;
-        if (use == ROW_USED) rows[d->n++] = i;
+        if (use != ROW_USED) continue;
+        rows[d->n++] = i;
+        d->digest += intake_digest(row, t->cols, i);
     }
     d->used = d->n;
     return d->n > 0 ? ANYGP_OK : intake_nothing_left(t->rows, d->no_target, d->no_weight, e);

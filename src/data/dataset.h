@@ -42,6 +42,7 @@ typedef struct dataset {
     double *y;                 /* n x Q, row-major */
     double *w;                 /* n, all > 0 */
     double total;              /* sum of the weights of all rows */
+    uint64_t digest;           /* of all cells of the rows that are used: sum of intake_digest */
     int64_t no_target;         /* rows dropped because a target is missing */
     int64_t no_weight;         /* rows dropped because their weight is 0 */
 } dataset;

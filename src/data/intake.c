@@ -1,6 +1,7 @@
 #include "data/intake.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -8,6 +9,19 @@
 static const double NO_LEVEL = -1;
 
 /* --------------------------------------------------------------------------------------- rows */
+
+uint64_t intake_digest(const double *row, int64_t cols, int64_t number)
+{
+    static const uint64_t ODD = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t h = (uint64_t)number + 1, bits;
+    for (int64_t j = 0; j < cols; j++) {
+        double x = isnan(row[j]) ? NAN : row[j] + 0.0;
+        memcpy(&bits, &x, sizeof bits);
+        h = (h ^ bits) * ODD;
+        h ^= h >> 32;
+    }
+    return h * ODD;
+}
 
 static bool some_missing(const double *row, const target_columns *y)
 {

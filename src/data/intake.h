@@ -49,6 +49,10 @@ anygp_status intake_target(const column *columns, int64_t cols, const target_col
 anygp_status intake_input(schema *s, int64_t j, double mean, bool differs, bool missing, anygp_error *e);
 anygp_status intake_missing(const input_spec *c, int64_t number, anygp_error *e);
 
+/* A row as one number, by its place and the bits of all its cells; a missing cell is a missing cell, whatever its bits.  The
+   sum over rows is the same in any order, and so on any number of ranks. */
+uint64_t intake_digest(const double *row, int64_t cols, int64_t number);
+
 /* -0 becomes 0: rows merge by their bits. */
 static inline double intake_cell(double x, double fill) { return isnan(x) ? fill : x + 0.0; }
 

@@ -24,7 +24,8 @@ typedef struct column_sum {
 
 typedef struct tally {
     long double used, no_target, no_weight, total;
-    column_sum sum[]; /* targets, then inputs */
+    long double digest_high, digest_low; /* 32 bits each, so that a sum over ranks is exact */
+    column_sum sum[];                    /* targets, then inputs */
 } tally;
 
 typedef struct scan {
@@ -34,6 +35,7 @@ typedef struct scan {
     dataset *d;
     int64_t inputs, targets, fields; /* of the tally, long doubles */
     tally *mine, *all;
+    uint64_t digest;  /* of this rank's rows */
     class_set *seen;  /* targets, where they are classes; else NULL */
     double *flags;    /* ranks */
     double *gathered; /* ranks x fields x 3 */
@@ -89,6 +91,7 @@ static void add_tally(tally *a, const tally *b, int64_t sums)
 {
     a->used += b->used, a->total += b->total;
     a->no_target += b->no_target, a->no_weight += b->no_weight;
+    a->digest_high += b->digest_high, a->digest_low += b->digest_low;
     for (int64_t j = 0; j < sums; j++) add_sums(&a->sum[j], &b->sum[j]);
 }
 
@@ -226,6 +229,7 @@ static anygp_status add_row(scan *s, int64_t number, const double *row, anygp_er
     if (use != ROW_USED) return ANYGP_OK;
     double w = intake_weight(row, y->weights);
     s->mine->used += 1;
+    s->digest += intake_digest(row, s->r->cols, number);
     s->mine->total += w;
     TRY(add_targets(s, row, w, e));
     return add_inputs(s, number, row, w, e);
@@ -245,6 +249,7 @@ static anygp_status scan_share(scan *s, anygp_error *e)
         for (int64_t k = 0; k < n; k++)
             if (!rows_held(s->part->seed, i + k, s->part->hold_out)) TRY_DONE(add_row(s, i + k, at + k * r->cols, e));
     }
+    s->mine->digest_high = (long double)(s->digest >> 32), s->mine->digest_low = (long double)(s->digest & UINT32_MAX);
 done:
     free(room);
     return status;
@@ -319,6 +324,7 @@ static anygp_status settle(scan *s, anygp_error *e)
     d->no_target = (int64_t)s->all->no_target;
     d->no_weight = (int64_t)s->all->no_weight;
     d->total = (double)s->all->total;
+    d->digest = ((uint64_t)s->all->digest_high << 32) + (uint64_t)s->all->digest_low;
     if (d->used == 0) return intake_nothing_left(s->r->count, d->no_target, d->no_weight, e);
     TRY(settle_inputs(s, e));
     TRY(settle_targets(s, e));

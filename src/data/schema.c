@@ -4,8 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "base/memory.h"
 #include "data/number.h"
+
+static uint64_t names_digest(int64_t n, char *const *names, uint64_t seed)
+{
+    for (int64_t l = 0; l < n; l++) seed = XXH64(names[l], strlen(names[l]) + 1, seed);
+    return XXH64(&n, sizeof n, seed);
+}
+
+uint64_t schema_digest(const schema *s)
+{
+    uint64_t h = names_digest(s->classes, s->class_name, 0);
+    for (int64_t i = 0; i < s->inputs; i++) h = names_digest(s->input[i].levels, s->input[i].level, h);
+    return h;
+}
 
 static void names_free(int64_t n, char **names)
 {

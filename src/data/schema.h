@@ -53,6 +53,8 @@ int64_t schema_class_of_number(const schema *s, double label);
 /* "'age'" or "2" where there is no name: for sentences.  buffer: at least 96 bytes. */
 const char *schema_target_label(const schema *s, char *buffer);
 
+uint64_t schema_digest(const schema *s); /* of the names of categories and classes, in their order */
+
 /* Once the positions stand. */
 anygp_status schema_index(schema *s, anygp_error *e);
 /* The input that is column j of X. */

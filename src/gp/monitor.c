@@ -77,8 +77,8 @@ static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, a
 
 /* --------------------------------------------------------------------------------- checkpoints */
 
-/* What must be the same for a run to go on: the settings that matter, and the data.  Their moments are rounded, since
-   another number of ranks adds them up in another order. */
+/* What must be the same for a run to go on: the settings that matter, and the data, every cell of them.  Their moments are
+   rounded, since another number of ranks adds them up in another order. */
 static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
 {
     static const setting_id free_to_change[] = {SET_TIME,  SET_ITERS,  SET_CHECKPOINT, SET_RESUME, SET_TRACE,
@@ -94,6 +94,8 @@ static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
     fprintf(out, "%s, %lld\n", m->g->model->name, (long long)choice_subset(&m->f->choice)); /* as auto may choose */
     fprintf(out, "target %lld, %lld inputs, %.12g rows, mean %.6g, sd %.6g\n", (long long)m->f->target,
             (long long)m->d->D, m->d->total, m->d->schema.y_mean, m->d->schema.y_sd);
+    fprintf(out, "cells %016llx, texts %016llx\n", (unsigned long long)m->d->digest,
+            (unsigned long long)schema_digest(&m->d->schema));
     fclose(out);
     return *text ? ANYGP_OK : fail_memory(e, "the checkpoint", 0);
 }

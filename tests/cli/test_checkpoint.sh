@@ -106,6 +106,24 @@ checkpoint_of_other_targets_is_refused() {
     awk -F, -v OFS=, 'NR > 1 { $4 += NR % 2 } { print }' few.csv >other.csv
     stopped o.agp && refuses 'other settings or other data' fit other.csv -q -o o.agp "${steps[@]}" --resume
 }
+# In memory and out of core, models over blocks and exact: other cells, other rows, rows in another order, another category.
+checkpoint_of_other_inputs_is_refused() {
+    awk -F, -v OFS=, 'NR == 9 { $2 += 1e-9 } { print }' few.csv >other.csv
+    awk 'NR == 3 { held = $0; next } { print } NR == 4 { print held }' few.csv >order.csv
+    stopped o.agp && refuses 'other settings or other data' fit other.csv -q -o o.agp "${steps[@]}" --resume &&
+        refuses 'other settings or other data' fit order.csv -q -o o.agp "${steps[@]}" --resume || return 1
+    anygp simulate --rows 20000 --inputs 3 --features 50 -o big.csv && anygp convert big.csv big.npy || return 1
+    awk -F, -v OFS=, 'NR == 15000 { $2 += 1e-9 } { print }' big.csv >change.csv && anygp convert change.csv change.npy || return 1
+    begin b.agp big.npy "${steps[@]}" --iters 100000000 --memory 2M && kill -INT $pid && wait $pid || { cat "$said/err"; return 1; }
+    refuses 'other settings or other data' fit change.npy -q -o b.agp "${steps[@]}" --memory 2M --resume || return 1
+    anygp fit big.csv -q -o b.agp "${steps[@]}" --iters 1 --resume >/dev/null || return 1
+    begin x.agp few.csv --model exact --restarts 1000 && kill -INT $pid && wait $pid || return 1
+    refuses 'other settings or other data' fit other.csv -q -o x.agp --model exact --restarts 1000 --threads 1 --resume || return 1
+    awk -F, -v OFS=, '{ print (NR == 1 ? "kind" : NR % 2 ? "red" : "blue"), $0 }' few.csv >text.csv
+    sed 's/red/green/' text.csv >texts.csv
+    begin t.agp text.csv "${steps[@]}" --iters 100000000 && kill -INT $pid && wait $pid || return 1
+    refuses 'other settings or other data' fit texts.csv -q -o t.agp "${steps[@]}" --resume
+}
 damaged_checkpoint_is_refused() {
     local size k
     RANDOM=22
@@ -183,6 +201,7 @@ check checkpoint_stays_after_a_run_that_was_stopped
 check no_checkpoint_is_said
 check checkpoint_of_another_run_is_refused
 check checkpoint_of_other_targets_is_refused
+check checkpoint_of_other_inputs_is_refused
 check damaged_checkpoint_is_refused
 check directory_in_place_of_the_checkpoint_is_said
 check full_disk_is_said

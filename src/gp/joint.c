@@ -54,6 +54,15 @@ static anygp_status joint_alloc(const gp *g, int64_t n, double *square, joint *j
     return fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
 }
 
+/* Of column k the part on and below the diagonal. */
+static anygp_status check_column(const row_batch *b, int64_t k, int64_t n, const double *cells, anygp_error *e)
+{
+    row_batch rest = *b;
+    rest.number.first += k;
+    if (rest.number.number) rest.number.number += k;
+    return predictor_check(&rest, n - k, cells + k, e);
+}
+
 /* Of f; variances on the diagonals are not negative. */
 static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_error *e)
 {
@@ -70,8 +79,12 @@ static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_
     for (int64_t i = 0; i < n; i++) j->prior += j->mean[i] / (double)n;
     TRY_DONE(b->block ? q->ops->joint_in(q, n, X, D, b->block, work, j->mean, j->covariance, n, e)
                       : q->ops->joint(q, n, X, D, work, j->mean, j->covariance, n, e));
-    for (int64_t c = 0; c < j->C; c++)
-        for (int64_t i = 0; i < n; i++) square_of(j, c)[i + i * n] = fmax(square_of(j, c)[i + i * n], 0);
+    for (int64_t c = 0; c < j->C; c++) {
+        double *square = square_of(j, c);
+        TRY_DONE(predictor_check(b, n, j->mean + c * n, e));
+        for (int64_t k = 0; k < n; k++) TRY_DONE(check_column(b, k, n, square + k * n, e));
+        for (int64_t i = 0; i < n; i++) square[i + i * n] = fmax(square[i + i * n], 0);
+    }
 done:
     free(X);
     free(work);
@@ -137,6 +150,7 @@ anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean
     gp_latent_unit(g, 0, &shift, &scale, &square);
     la_mirror(n, j.covariance, n);
     for (int64_t i = 0; i < n * n; i++) covariance[i] = j.covariance[i] * square;
+    for (int64_t k = 0; k < n; k++) TRY_DONE(predictor_check(b, n, covariance + k * n, e));
     memcpy(mean, j.mean, (size_t)n * sizeof *mean);
     status = first_to_data(g, b, mean, e);
 done:
@@ -213,7 +227,8 @@ anygp_status gp_sample(const gp *g, const row_batch *b, bool latent, uint64_t se
     j.prior += added;
     TRY_DONE(latent || gaussian ? draw_latent(&j, 0, seed, S, out, e) : sample_observed(g, b, &j, seed, S, out, e));
     bool scaled = latent || gaussian || g->likelihood->ops->target == TARGET_REAL;
-    for (int64_t k = 0; k < S && scaled; k++) TRY_DONE(first_to_data(g, b, out + k * b->n, e));
+    for (int64_t k = 0; k < S; k++)
+        TRY_DONE(scaled ? first_to_data(g, b, out + k * b->n, e) : predictor_check(b, b->n, out + k * b->n, e));
 done:
     joint_clear(&j);
     return status;

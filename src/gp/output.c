@@ -45,7 +45,8 @@ static anygp_status normal_columns(predictor *p, const row_batch *b, bool latent
         double half = Z95 * sqrt(out[i + n]);
         out[i + 2 * n] = out[i] - half, out[i + 3 * n] = out[i] + half;
     }
-    return ANYGP_OK;
+    TRY(predictor_check(b, n, out + 2 * n, e));
+    return predictor_check(b, n, out + 3 * n, e);
 }
 
 static anygp_status observed_columns(predictor *p, const gp *g, const row_batch *b, double *out, anygp_error *e)

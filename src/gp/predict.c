@@ -167,8 +167,8 @@ anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, 
     double white = observed ? kernel_white(p->g->posterior->kernel) : 0;
     TRY(marginals(p, b, p->mean, p->variance, e));
     for (int64_t i = 0; i < cells; i++) {
-        p->variance[i] = fmax(p->variance[i], 0) + white;
         if (!isfinite(p->mean[i]) || !isfinite(p->variance[i])) return too_far(&b->number, i % b->n, e);
+        p->variance[i] = fmax(p->variance[i], 0) + white;
     }
     *out = (latents){b->n, p->mean, p->variance};
     return ANYGP_OK;
@@ -184,7 +184,8 @@ static anygp_status run_gaussian(predictor *p, const row_batch *b, bool latent, 
     TRY(marginals(p, b, mean, variance ? p->variance : NULL, e));
     TRY(mean_to_data(&g->schema, b->n, &b->number, mean, e));
     for (int64_t k = 0; variance && k < b->n; k++) {
-        variance[k] = y2 * (p->variance[k] + added);
+        variance[k] = y2 * (fmax(p->variance[k], 0) + added);
+        if (isnan(p->variance[k])) return too_far(&b->number, k, e); /* fmax takes no notice of it */
         if (!isfinite(variance[k])) return too_far(&b->number, k, e);
     }
     return ANYGP_OK;
@@ -251,6 +252,7 @@ anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int6
         row_batch part = part_of(b, i, b->n - i < p->block ? b->n - i : p->block);
         TRY(predictor_latents(p, &part, true, &f, e));
         observe_classes(p->g, &f, P + i, ldp);
+        for (int64_t k = 0; k < p->g->schema.classes; k++) TRY(predictor_check(&part, part.n, P + i + k * ldp, e));
     }
     return ANYGP_OK;
 }

@@ -91,7 +91,7 @@ static bool restore_sums(walk *w, const checkpoint *c)
     if (!absorbing) return true;
     if (!w->ops->sums) return false;
     double *sums = w->ops->sums(w->state, &size);
-    return checkpoint_get(c, "sums", size, sums);
+    return checkpoint_get_finite(c, "sums", size, sums);
 }
 
 static anygp_status restore(walk *w, anygp_error *e)
@@ -100,18 +100,21 @@ static anygp_status restore(walk *w, anygp_error *e)
     const char *run = checkpoint_text(c, "run");
     int64_t MM = w->q.M * w->q.M, n = w->h->free, has_value = 0;
     double *Lambda = mem_alloc(MM, sizeof *Lambda), *theta1 = mem_alloc(w->q.M, sizeof *theta1);
-    bool ok = Lambda && theta1 && run && !strcmp(run, "anytime") && checkpoint_get_integer(c, "t", &w->t) &&
-              checkpoint_get_integer(c, "turned", &w->turned) && checkpoint_get_number(c, "rho_turn", &w->rho_turn) &&
-              checkpoint_get_number(c, "jitter", &w->jitter) && checkpoint_get_number(c, "value", &w->value) &&
-              checkpoint_get_integer(c, "has_value", &has_value) && checkpoint_get_integer(c, "from", &w->from) &&
-              checkpoint_get_integer(c, "valued", &w->valued) && checkpoint_get_integer(c, "record", &w->next_record) &&
-              checkpoint_get(c, "Lambda", MM, Lambda) && checkpoint_get(c, "theta1", w->q.M, theta1) &&
-              checkpoint_get(c, "u", n, w->u) && checkpoint_get_integer(c, "adam_t", &w->adam.t) &&
-              checkpoint_get(c, "adam_first", n, w->adam.first) &&
-              checkpoint_get(c, "adam_second", n, w->adam.second) && w->t >= 0 && w->from >= 0 && w->from <= w->t &&
-              restore_sums(w, c) && gaussian_q_set(&w->q, Lambda, theta1);
+    bool ok = Lambda && theta1 && run && !strcmp(run, "anytime") && checkpoint_get_counter(c, "t", 0, &w->t) &&
+              checkpoint_get_counter(c, "turned", -1, &w->turned) && w->turned <= w->t &&
+              checkpoint_get_finite(c, "rho_turn", 1, &w->rho_turn) && (w->turned < 0 || w->rho_turn > 0) &&
+              checkpoint_get_jitter(c, "jitter", &w->jitter) && checkpoint_get_finite(c, "value", 1, &w->value) &&
+              checkpoint_get_integer(c, "has_value", &has_value) && checkpoint_get_counter(c, "from", 0, &w->from) &&
+              checkpoint_get_counter(c, "valued", 0, &w->valued) &&
+              checkpoint_get_counter(c, "record", 0, &w->next_record) &&
+              checkpoint_get_finite(c, "Lambda", MM, Lambda) && checkpoint_get_finite(c, "theta1", w->q.M, theta1) &&
+              checkpoint_get_finite(c, "u", n, w->u) && checkpoint_get_counter(c, "adam_t", 0, &w->adam.t) &&
+              checkpoint_get_finite(c, "adam_first", n, w->adam.first) &&
+              checkpoint_get_finite(c, "adam_second", n, w->adam.second) && adam_is_sound(&w->adam) &&
+              w->from <= w->t && restore_sums(w, c) && gaussian_q_set(&w->q, Lambda, theta1);
     if (!has_value) w->value = NAN;
     if (ok) hyper_unpack(w->h, w->u);
+    ok = ok && hyper_is_sound(w->h);
     free(Lambda);
     free(theta1);
     return ok ? ANYGP_OK

@@ -145,21 +145,30 @@ static anygp_status save(batch *q, anygp_error *e)
     return status;
 }
 
+/* A place in the hyperparameters that a run can have been at. */
+static bool get_point(batch *q, const char *name, double *u)
+{
+    if (!checkpoint_get_finite(q->o->resume, name, q->h->free, u)) return false;
+    hyper_unpack(q->h, u);
+    return hyper_is_sound(q->h);
+}
+
 /* Everything but the optimiser, which get_optimiser() restores once it is made. */
 static anygp_status get_run(batch *q, anygp_error *e)
 {
     const checkpoint *c = q->o->resume;
     const char *kind = checkpoint_text(c, "run");
-    int64_t n = q->h->free, allowed = 0;
-    bool ok = kind && !strcmp(kind, "batch") && checkpoint_get_integer(c, "allowed", &allowed) &&
-              checkpoint_get_integer(c, "restart", &q->restart) &&
-              checkpoint_get_integer(c, "evaluations", &q->evaluations) &&
-              checkpoint_get_integer(c, "iterations", &q->iterations) && checkpoint_get_integer(c, "most", &q->most) &&
-              checkpoint_get_number(c, "jitter", &q->jitter) && checkpoint_get_number(c, "best", &q->best) &&
-              checkpoint_get_number(c, "objective", &q->r->objective) &&
-              checkpoint_get_number(c, "log_prior", &q->r->log_prior) &&
-              checkpoint_get_number(c, "best_jitter", &q->r->jitter) && checkpoint_get(c, "best_u", n, q->best_u) &&
-              checkpoint_get(c, "start", n, q->start);
+    int64_t allowed = 0;
+    bool ok = kind && !strcmp(kind, "batch") && checkpoint_get_counter(c, "allowed", 0, &allowed) &&
+              checkpoint_get_counter(c, "restart", 0, &q->restart) &&
+              checkpoint_get_counter(c, "evaluations", 0, &q->evaluations) &&
+              checkpoint_get_counter(c, "iterations", 0, &q->iterations) &&
+              checkpoint_get_counter(c, "most", 0, &q->most) && checkpoint_get_jitter(c, "jitter", &q->jitter) &&
+              checkpoint_get_number(c, "best", &q->best) && q->best < INFINITY && /* -infinity: none yet */
+              checkpoint_get_finite(c, "objective", 1, &q->r->objective) &&
+              checkpoint_get_finite(c, "log_prior", 1, &q->r->log_prior) &&
+              checkpoint_get_jitter(c, "best_jitter", &q->r->jitter) && get_point(q, "best_u", q->best_u) &&
+              get_point(q, "start", q->start);
     if (!ok)
         return fail_with(e, ANYGP_ERR_FILE,
                          "the checkpoint is of another run; start without --resume, or with the options of the run "
@@ -216,6 +225,7 @@ anygp_status batch_open(batch *q, const model_ops *model, const problem *p, hype
     q->gp = mem_alloc(hyper_size(h), sizeof(double));
     q->best_u = mem_alloc(h->free, sizeof(double));
     if (!q->gp || !q->best_u) return fail_memory(e, "the gradient", 16.0 * (double)h->count);
+    hyper_pack(h, q->best_u);
     return model->open(model, p, h, &q->state, e);
 }
 

@@ -6,6 +6,7 @@
    Every length is held against what is left of the file before memory is asked for. */
 #include "infer/checkpoint.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,8 @@
 
 static const char MAGIC[8] = "anygpck1"; /* without the zero */
 enum { NAME_BYTES = 32, WORD = 8, ENTRY_BYTES = NAME_BYTES + 2 * WORD };
+
+static const int64_t COUNTER_MOST = INT64_C(1) << 50;
 
 typedef enum entry_type { ARRAY, INTEGER, TEXT, TYPES } entry_type;
 
@@ -147,6 +150,24 @@ bool checkpoint_get_number(const checkpoint *c, const char *name, double *value)
 bool checkpoint_get_integer(const checkpoint *c, const char *name, int64_t *value)
 {
     return get(find_type(c, name, INTEGER), 1, value);
+}
+
+bool checkpoint_get_counter(const checkpoint *c, const char *name, int64_t least, int64_t *value)
+{
+    return checkpoint_get_integer(c, name, value) && *value >= least && *value <= COUNTER_MOST;
+}
+
+bool checkpoint_get_finite(const checkpoint *c, const char *name, int64_t count, double *values)
+{
+    if (!checkpoint_get(c, name, count, values)) return false;
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+bool checkpoint_get_jitter(const checkpoint *c, const char *name, double *value)
+{
+    return checkpoint_get_number(c, name, value) && *value >= 0 && *value <= 1;
 }
 
 int64_t checkpoint_count(const checkpoint *c, const char *name)

@@ -25,6 +25,11 @@ void checkpoint_put_text(checkpoint *c, const char *name, const char *text);
 bool checkpoint_get(const checkpoint *c, const char *name, int64_t count, double *values);
 bool checkpoint_get_number(const checkpoint *c, const char *name, double *value);
 bool checkpoint_get_integer(const checkpoint *c, const char *name, int64_t *value);
+/* The same, of what a run can have: a counter from `least` to 2^50, so that a run can still count on; finite numbers; a
+   relative jitter. */
+bool checkpoint_get_counter(const checkpoint *c, const char *name, int64_t least, int64_t *value);
+bool checkpoint_get_finite(const checkpoint *c, const char *name, int64_t count, double *values);
+bool checkpoint_get_jitter(const checkpoint *c, const char *name, double *value);
 int64_t checkpoint_count(const checkpoint *c, const char *name);    /* -1: no such array */
 const char *checkpoint_text(const checkpoint *c, const char *name); /* NULL: none */
 

@@ -191,7 +191,7 @@ static void put(void *ctx, const char *name, int64_t count, const double *values
 
 static bool get(const void *ctx, const char *name, int64_t count, double *values)
 {
-    return checkpoint_get(ctx, name, count, values);
+    return checkpoint_get_finite(ctx, name, count, values);
 }
 
 static anygp_status save(run *w, anygp_error *e)
@@ -218,10 +218,12 @@ static anygp_status restore(run *w, anygp_error *e)
 {
     const checkpoint *c = w->o->resume;
     const char *kind = checkpoint_text(c, "run");
-    bool ok = kind && !strcmp(kind, "steps") && checkpoint_get_integer(c, "t", &w->t) && w->t >= 0 &&
-              checkpoint_get_integer(c, "turned", &w->turned) && checkpoint_get_number(c, "share", &w->share) &&
-              checkpoint_get_number(c, "value", &w->value) && checkpoint_get_integer(c, "valued", &w->valued) &&
-              checkpoint_get_integer(c, "record", &w->next_record) && w->ops->restore(w->state, w->h, get, c);
+    bool ok = kind && !strcmp(kind, "steps") && checkpoint_get_counter(c, "t", 0, &w->t) &&
+              checkpoint_get_counter(c, "turned", -1, &w->turned) && w->turned <= w->t &&
+              checkpoint_get_finite(c, "share", 1, &w->share) && w->share >= 0 &&
+              checkpoint_get_finite(c, "value", 1, &w->value) && checkpoint_get_counter(c, "valued", 0, &w->valued) &&
+              checkpoint_get_counter(c, "record", 0, &w->next_record) && w->ops->restore(w->state, w->h, get, c) &&
+              hyper_is_sound(w->h);
     if (ok && w->valued == 0) w->value = NAN;
     return ok ? ANYGP_OK
               : fail_with(e, ANYGP_ERR_FILE,

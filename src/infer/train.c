@@ -213,7 +213,7 @@ static anygp_status restore_inducing(const model_ops *model, const problem *p, h
     int64_t count = checkpoint_count(c, "Z"), D = p->rows->D;
     double *Z = count > 0 ? mem_alloc(count, sizeof *Z) : NULL;
     anygp_status status = ANYGP_OK;
-    if (!Z || D < 1 || count % D || !checkpoint_get(c, "Z", count, Z))
+    if (!Z || D < 1 || count % D || !checkpoint_get_finite(c, "Z", count, Z))
         status = fail_with(e, ANYGP_ERR_FILE, "the checkpoint has no inducing inputs; it is of another run");
     else
         status = hyper_set_inducing(h, count / D, D, Z, learned_places(model, p), e);

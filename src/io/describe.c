@@ -71,7 +71,7 @@ static json_t *rounded(double x) { return x == floor(x) && fabs(x) < 1e15 ? json
 static json_t *objective_json(const gp *g)
 {
     return json_pack("{s:s, s:f, s:o, s:b, s:o, s:o}", "name", g->model->objective, "value",
-                     isnan(g->objective) ? 0 : g->objective, "n", rounded(g->objective_rows), "exact", !g->estimate,
+                     isfinite(g->objective) ? g->objective : 0, "n", rounded(g->objective_rows), "exact", !g->estimate,
                      "tighter", number(g->bounds.tighter), "upper", number(g->bounds.upper));
 }
 

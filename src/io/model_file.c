@@ -100,6 +100,21 @@ static array_list *arrays_of(const gp_set *m)
     return arrays;
 }
 
+/* A file that holds others would be refused by whoever reads it. */
+static anygp_status check_finite(const gp_set *m, const array_list *arrays, anygp_error *e)
+{
+    for (int64_t t = 0; t < m->targets; t++)
+        for (const named_array *a = arrays[t].at; a < arrays[t].at + arrays[t].count; a++)
+            for (int64_t j = 0; j < a->cols; j++)
+                for (int64_t i = a->lower ? j : 0; i < a->rows; i++)
+                    if (!isfinite(a->values[i + j * a->rows]))
+                        return fail_with(e, ANYGP_ERR_NUMERIC,
+                                         "the model has numbers that are not finite (%s) and cannot be saved; look for "
+                                         "extreme values in the data and the settings",
+                                         a->name);
+    return ANYGP_OK;
+}
+
 /* Their names, shapes and places. */
 static void describe_arrays(int64_t targets, const array_list *arrays, json_t *header)
 {
@@ -194,7 +209,10 @@ anygp_status model_file_write_stream(const gp_set *m, FILE *f, anygp_error *e)
     anygp_status status = ANYGP_OK;
     array_list *arrays = arrays_of(m);
     char *header = arrays ? header_text(m, arrays, &length) : NULL;
-    if (header && length > HEADER_MOST)
+    if (arrays) status = check_finite(m, arrays, e);
+    if (ANYGP_FAILED(status))
+        ; /* said */
+    else if (header && length > HEADER_MOST)
         status = fail_with(e, ANYGP_ERR_FILE,
                            "the model file's header would have %.3g MB, more than can be read again; "
                            "are there columns of text with very many categories?",

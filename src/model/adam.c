@@ -42,3 +42,11 @@ void adam_step(adam *a, double rate, const double *gradient, double *x)
 {
     adam_move(a->n, (double)++a->t, rate, gradient, 1, a->first, a->second, x);
 }
+
+/* By Cauchy and Schwarz first^2 <= 53 second, for these decays; squares of small gradients may have vanished. */
+bool adam_means_are_sound(int64_t n, const double *first, const double *second)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!(second[i] >= 0 && fabs(first[i]) <= 10 * sqrt(second[i]) + 1e-150)) return false;
+    return true;
+}

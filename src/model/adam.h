@@ -3,6 +3,7 @@
 #ifndef MODEL_ADAM_H
 #define MODEL_ADAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -18,5 +19,9 @@ void adam_step(adam *a, double rate, const double *gradient, double *x);
 /* The t-th step, from 1, of n numbers whose running means the caller keeps; upwards along scale * gradient. */
 void adam_move(int64_t n, double t, double rate, const double *gradient, double scale, double *first, double *second,
                double *x);
+
+/* Whether steps can have led to these running means: no mean of squares is negative, or small beside the square of the mean. */
+bool adam_means_are_sound(int64_t n, const double *first, const double *second);
+static inline bool adam_is_sound(const adam *a) { return a->t >= 0 && adam_means_are_sound(a->n, a->first, a->second); }
 
 #endif

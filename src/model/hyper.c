@@ -211,6 +211,18 @@ void hyper_unpack(hyper *h, const double *u)
     for (int64_t k = 0; h->learn_Z && k < h->M * h->D; k++) h->Z[k] = u[f + k] * unit_of(h, k);
 }
 
+/* What was given stays as it is: a noise of 0 may be. */
+bool hyper_is_sound(const hyper *h)
+{
+    for (int64_t i = 0; i < h->count; i++) {
+        double value = hyper_get(h, i);
+        if (!isfinite(value) || (h->param[i].free && !h->param[i].real && !(value > 0))) return false;
+    }
+    for (int64_t k = 0; k < h->M * h->D; k++)
+        if (!isfinite(h->Z[k])) return false;
+    return true;
+}
+
 void hyper_begin(hyper *h, double *u)
 {
     hyper_pack(h, u);

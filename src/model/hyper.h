@@ -68,6 +68,7 @@ double hyper_get(const hyper *h, int64_t i);
 void hyper_set(hyper *h, int64_t i, double value);
 void hyper_pack(const hyper *h, double *u);   /* free parameters to u */
 void hyper_unpack(hyper *h, const double *u); /* and back */
+bool hyper_is_sound(const hyper *h);          /* all values are finite, and positive where they have to be */
 void hyper_begin(hyper *h, double *u); /* pack and back: values that a resumed run, which has u alone, will have too */
 void hyper_natural(const hyper *h, double *p);                  /* all `count` natural values */
 void hyper_chain(const hyper *h, const double *gp, double *gu); /* gu[free] = dp/du * gp[hyper_size] */

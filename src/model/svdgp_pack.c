@@ -1,9 +1,11 @@
 /* The state of a run as one array, for a checkpoint:
        gamma, jitter, rows of the dual, then of each segment: rows, whether it has running means, x and those; then the rows. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/adam.h"
 #include "model/svdgp_state.h"
 
 enum { HEAD = 3, SEGMENTS = 9 };
@@ -89,10 +91,19 @@ static anygp_status damaged(anygp_error *e)
     return fail_with(e, ANYGP_ERR_FILE, "the checkpoint's state of svdgp is not complete; start the run again");
 }
 
+static bool is_whole(double x, double most) { return x >= 0 && x <= most && x == floor(x); }
+
+static bool none_negative(int64_t n, const double *x)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!(x[i] >= 0)) return false;
+    return true;
+}
+
 static anygp_status take_segment(reading *r, segment *g, anygp_error *e)
 {
     const double *head = take(r, 2);
-    if (!head || !(head[0] >= 0 && head[0] <= (double)r->left + 1)) return damaged(e);
+    if (!head || !is_whole(head[0], (double)r->left + 1)) return damaged(e);
     int64_t rows = (int64_t)head[0], size = rows * g->width;
     const double *x = take(r, size);
     if (!x) return damaged(e);
@@ -100,19 +111,21 @@ static anygp_status take_segment(reading *r, segment *g, anygp_error *e)
     TRY(segment_append(g, rows, x, e));
     if (head[1] == 0) return ANYGP_OK;
     const double *first = take(r, size), *second = take(r, size), *age = take(r, rows);
-    if (!first || !second || !age) return damaged(e);
+    if (!first || !second || !age || !adam_means_are_sound(size, first, second) || !none_negative(rows, age))
+        return damaged(e);
     TRY(segment_begin(g, e));
     put(g->first, first, size), put(g->second, second, size), put(g->age, age, rows);
     return ANYGP_OK;
 }
 
-static anygp_status take_rows(reading *r, int64_t count, id_table *rows, anygp_error *e)
+static anygp_status take_rows(reading *r, int64_t count, int64_t blocks, id_table *rows, anygp_error *e)
 {
     const double *pairs = take(r, 2 * count);
     int64_t index;
     if (!pairs) return damaged(e);
     id_table_clear(rows);
     for (int64_t m = 0; m < count; m++) {
+        if (!is_whole(pairs[2 * m], (double)blocks - 1) || !is_whole(pairs[2 * m + 1], UINT32_MAX)) return damaged(e);
         TRY(id_table_index(rows, svdgp_row((int64_t)pairs[2 * m], (int64_t)pairs[2 * m + 1]), &index, e));
         if (index != m) return damaged(e);
     }
@@ -135,10 +148,11 @@ static anygp_status unpack(svdgp_state *q, const hyper *h, int64_t size, anygp_e
 {
     reading r = {q->packed, size};
     const double *head = take(&r, HEAD);
-    if (!head || !(head[1] >= 0 && head[2] >= 0 && head[2] <= (double)r.left)) return damaged(e);
+    if (!head || !(head[0] >= 0) || !(head[1] >= 0 && head[1] <= 1) || !is_whole(head[2], (double)r.left))
+        return damaged(e);
     q->gamma = head[0], q->s.jitter = head[1];
     for (int64_t i = 0; i < SEGMENTS + q->s.C; i++) TRY(take_segment(&r, segment_at(q, i), e));
-    TRY(take_rows(&r, (int64_t)head[2], &q->s.rows, e));
+    TRY(take_rows(&r, (int64_t)head[2], q->problem->blocks->count, &q->s.rows, e));
     return consistent(q, h) ? ANYGP_OK : damaged(e);
 }
 

@@ -1,4 +1,5 @@
 /* Checkpoints of a variational model. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,6 +51,17 @@ static bool restore_q(svgp_state *q, state_reader get, const void *ctx)
     return ok;
 }
 
+/* Counters and a relative jitter. */
+static bool numbers_are_sound(const double *numbers)
+{
+    static const int counters[] = {SVGP_NUMBER_ADAM, SVGP_NUMBER_ADAM_A, SVGP_NUMBER_APPROVED};
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+        double x = numbers[counters[i]];
+        if (!(x >= 0 && x <= 0x1p50 && x == floor(x))) return false;
+    }
+    return numbers[SVGP_NUMBER_JITTER] >= 0 && numbers[SVGP_NUMBER_JITTER] <= 1;
+}
+
 bool svgp_restore(void *state, hyper *h, state_reader get, const void *ctx)
 {
     svgp_state *q = state;
@@ -59,10 +71,10 @@ bool svgp_restore(void *state, hyper *h, state_reader get, const void *ctx)
     if (ok && q->s.O)
         ok = get(ctx, "a", q->adam_a.n, q->s.a) && get(ctx, "adam_a_first", q->adam_a.n, q->adam_a.first) &&
              get(ctx, "adam_a_second", q->adam_a.n, q->adam_a.second);
-    if (!ok) return false;
+    if (!ok || !numbers_are_sound(q->numbers)) return false;
     q->adam_a.t = (int64_t)q->numbers[SVGP_NUMBER_ADAM_A], q->approved = (int64_t)q->numbers[SVGP_NUMBER_APPROVED];
     q->adam.t = (int64_t)q->numbers[SVGP_NUMBER_ADAM], q->jitter = q->numbers[SVGP_NUMBER_JITTER];
     hyper_unpack(h, q->u);
     q->prepared = false;
-    return true;
+    return adam_is_sound(&q->adam) && (!q->s.O || adam_is_sound(&q->adam_a));
 }

@@ -126,12 +126,15 @@ static anygp_status print_info(const anygp_model *m, bool json, anygp_error *e)
 
 /* ------------------------------------------------------------------------------------------ fit */
 
-static void print_fit_line(const anygp_model *m, const char *kind, const anygp_scores *s)
+/* kind: of what; counted: with the number of rows before it. */
+static void print_fit_line(const anygp_model *m, const char *kind, bool counted, const anygp_scores *s)
 {
     for (int64_t t = 0; t < anygp_model_targets(m); t++) {
         const char *name = anygp_model_target_name(m, t);
         if (anygp_scores_count(s, t) < 2) continue;
-        printf("%s%s%s: ", name, *name ? ", " : "", kind);
+        printf("%s%s", name, *name ? ", " : "");
+        if (counted) printf("%.15g rows ", score_named(s, t, "n"));
+        printf("%s: ", kind);
         if (anygp_classes(m, t))
             printf("accuracy %.2f %%, logloss %.5g\n", 100 * score_named(s, t, "accuracy"),
                    score_named(s, t, "logloss"));
@@ -141,24 +144,29 @@ static void print_fit_line(const anygp_model *m, const char *kind, const anygp_s
     }
 }
 
+static anygp_status report_scores(const anygp_model *m, const char *kind, const char *label, bool counted,
+                                  anygp_error *e)
+{
+    anygp_scores *s = NULL;
+    TRY(anygp_model_scores(m, kind, &s, e));
+    print_fit_line(m, label, counted, s);
+    anygp_scores_free(s);
+    return ANYGP_OK;
+}
+
 static anygp_status report_fit(const options *o, const anygp_model *m, anygp_status how, anygp_error *e)
 {
-    anygp_scores *loo = NULL, *valid = NULL;
+    bool automatic = !strcmp(anygp_get(o->settings, "valid"), "auto");
     if (o->json) return print_info(m, true, e);
-    TRY(anygp_model_scores(m, "leave_one_out", &loo, e));
-    anygp_status status = anygp_model_scores(m, "valid", &valid, e);
-    if (!ANYGP_FAILED(status)) {
-        print_fit_line(m, "leave-one-out", loo);
-        print_fit_line(m, "validation", valid);
-        printf("%s%s\n",
-               how == ANYGP_OK           ? "wrote "
-               : how == ANYGP_TIME_LIMIT ? "time limit reached; wrote the best model so far to "
-                                         : "stopped; wrote the best model so far to ",
-               o->output);
-    }
-    anygp_scores_free(loo);
-    anygp_scores_free(valid);
-    return status;
+    TRY(report_scores(m, "leave_one_out", "leave-one-out", false, e));
+    TRY(report_scores(m, "valid", automatic ? "held out" : "validation", automatic, e));
+    TRY(report_scores(m, "training", "it was fitted on", true, e));
+    printf("%s%s\n",
+           how == ANYGP_OK           ? "wrote "
+           : how == ANYGP_TIME_LIMIT ? "time limit reached; wrote the best model so far to "
+                                     : "stopped; wrote the best model so far to ",
+           o->output);
+    return ANYGP_OK;
 }
 
 /* Everything that can be known to be wrong before an hour of training.  Places to write are rank 0's affair. */

@@ -207,7 +207,8 @@ ANYGP_API anygp_status anygp_convert_file(const anygp_settings *s, const char *i
 typedef struct anygp_scores anygp_scores;
 ANYGP_API anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, const char *in,
                                        anygp_scores **out, anygp_error *e);
-/* What a fit found: kind "leave_one_out" or "valid"; count 0 where there is none. */
+/* What a fit found: kind "leave_one_out", "valid": of rows held out or of a file, or "training": of rows it was fitted on,
+   where there is nothing better; count 0 where there is none. */
 ANYGP_API anygp_status anygp_model_scores(const anygp_model *m, const char *kind, anygp_scores **out, anygp_error *e);
 ANYGP_API int64_t anygp_scores_count(const anygp_scores *s, int64_t target);
 ANYGP_API const char *anygp_scores_name(const anygp_scores *s, int64_t target, int64_t i);

@@ -290,11 +290,14 @@ anygp_status anygp_model_scores(const anygp_model *m, const char *kind, anygp_sc
     NEED(kind);
     NEED(out);
     *out = NULL;
-    bool loo = !strcmp(kind, "leave_one_out");
-    if (!loo && strcmp(kind, "valid"))
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "kind: '%.40s' is not one of: leave_one_out, valid", kind);
+    bool loo = !strcmp(kind, "leave_one_out"), training = !strcmp(kind, "training");
+    if (!loo && !training && strcmp(kind, "valid"))
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "kind: '%.40s' is not one of: leave_one_out, valid, training", kind);
     if (!(*out = scores_new(m->targets))) return fail_memory(e, "scores", 0);
-    for (int64_t t = 0; t < m->targets; t++) (*out)->list[t] = loo ? m->gp[t]->loo : m->gp[t]->valid;
+    for (int64_t t = 0; t < m->targets; t++) {
+        const gp *g = m->gp[t];
+        (*out)->list[t] = loo ? g->loo : training ? g->training : g->valid;
+    }
     return ANYGP_OK;
 }
 

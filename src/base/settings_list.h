@@ -36,7 +36,7 @@ X(JITTER, "jitter", REAL, "", 0, 0.01, "", "V", "f", "first jitter relative to t
 X(RESTARTS, "restarts", INTEGER, "0", 0, 1000, "", "N", "f", "further runs from random starting points; the best of all is kept")
 X(ITERS, "iters", INTEGER, "200", 0, 1e9, "", "N", "f", "iterations of the optimiser at most, each run; steps of NAME+, default an epoch, learning 3 and at least 300; steps of svgp and its relatives, default 40 epochs, 400 to 20000")
 X(TIME, "time", SECONDS, "", 0, 1e9, "", "60s", "f", "stop after so long (s, m, h) with the best model so far")
-X(VALID, "valid", TEXT, "", 0, 0, "", "FRACTION|FILE", "f", "hold out this share of the rows, or take this file, and score on it")
+X(VALID, "valid", TEXT, "auto", 0, 0, "", "FRACTION|FILE", "f", "hold out this share of the rows, or take this file, and score on it; auto: where a model has no leave-one-out score, a tenth of less than 1000 rows, else a twentieth, 100 to 1000 of them; 0: none")
 X(TRACE, "trace", TEXT, "", 0, 0, "", "FILE", "f", "a row per report (.csv or .jsonl); rmse and mnlp are leave-one-out, of NAME+ on --valid")
 X(MEMORY, "memory", BYTES, "", 0, 1e18, "", "1G", "fpeu", "never plan for more than this (k, M, G, T); default what the machine has left")
 X(CHECKPOINT, "checkpoint", SECONDS, "", 0, 1e9, "", "30s", "f", "save the state of the run (MODEL.checkpoint) and the model so far this often")

@@ -270,6 +270,7 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
     anygp_status worst = ANYGP_OK;
     gp_set *m = f->set;
     TRY(auto_choose(f, e));
+    TRY(valid_settle(f, e));
     if (isnan(limit)) limit = INFINITY;
     if (f->promised > 0) limit = fmin(limit, f->promised);
     f->together = how_many(f);
@@ -283,7 +284,7 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
             m->targets++;
             if (g->status > worst) worst = g->status;
             if (worst == ANYGP_INTERRUPTED) g->status = worst;
-            if (f->hold_out > 0) valid_score_held_out(g, f->data, f->columns->weights, f->hold_out, f->s);
+            valid_score(&some, g);
         }
     }
     return worst;
@@ -293,16 +294,14 @@ anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hook
 {
     anygp_status status = ANYGP_OK;
     fit_columns c = {0};
-    bool *held = NULL, told_unsaved = false;
+    bool told_unsaved = false;
     gp_set *m = calloc(1, sizeof *m);
     fit_task f = {.data = data, .columns = &c, .s = s, .set = m, .hooks = hooks, .told_unsaved = &told_unsaved};
     if (!m) return fail_memory(e, "the model", sizeof *m);
     TRY_DONE(choice_parse(s, &f.choice, e));
     TRY_DONE(fit_columns_find(data->table, s, &c, e));
-    TRY_DONE(valid_share(s, &f.hold_out, e));
-    if (!data->file) TRY_DONE(valid_hold_out(data->table, s, f.hold_out, &held, e));
-    TRY_DONE(valid_check_file(s, f.hold_out, e));
-    f.held = held;
+    TRY_DONE(valid_parse(s, &f.valid, &f.hold_out, e));
+    if (f.valid == VALID_FILE) TRY_DONE(valid_check_file(s, e));
     m->settings = settings_copy(s);
     m->gp = mem_zeroed(c.targets, sizeof *m->gp);
     if (!m->settings || !m->gp) {
@@ -312,11 +311,12 @@ anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hook
     settings_on_log(m->settings, NULL, NULL); /* the caller's contexts do not outlive this call */
     settings_on_progress(m->settings, NULL, NULL);
     TRY_DONE(fit_targets(&f, e));
-    if (settings_given(s, SET_VALID) && f.hold_out == 0 && comm_world()->rank == 0) valid_score_file(m, s);
+    if (f.valid == VALID_FILE && comm_world()->rank == 0) valid_score_file(m, s);
+    for (int64_t t = 0; t < m->targets && comm_world()->rank == 0; t++) gp_warn_of_baseline(m->gp[t], s);
 done:
     fit_columns_clear(&c);
     model_free(f.choice.model);
-    free(held);
+    free(f.held);
     if (ANYGP_FAILED(status))
         gp_set_free(m);
     else

@@ -3,6 +3,7 @@
 #ifndef GP_FIT_H
 #define GP_FIT_H
 
+#include "base/deadline.h"
 #include "gp/gp.h"
 
 /* ----------------------------------------------------------------------------------- choice.c */
@@ -59,14 +60,18 @@ void gp_given_likelihood_of_target(const likelihood *l, const schema *first, con
 
 typedef struct valid_rows valid_rows; /* rows to score on, in memory */
 
-/* --valid 0.1: *share; 0 if --valid is not a fraction. */
-anygp_status valid_share(const settings *s, double *share, anygp_error *e);
+/* What --valid is: a share of the rows, a file, nothing, or auto: the model decides. */
+typedef enum valid_kind { VALID_NONE, VALID_SHARE, VALID_FILE, VALID_AUTO } valid_kind;
+
+/* *share: of VALID_SHARE, else 0. */
+anygp_status valid_parse(const settings *s, valid_kind *kind, double *share, anygp_error *e);
+/* Rows that auto holds out of n; 0: too few to spare any. */
+double valid_auto_rows(double n);
 /* held[rows], that share of them at random; NULL for none. */
 anygp_status valid_hold_out(const table *t, const settings *s, double share, bool **held, anygp_error *e);
 /* A validation file that is not there is said before the training, not after it. */
-anygp_status valid_check_file(const settings *s, double share, anygp_error *e);
+anygp_status valid_check_file(const settings *s, anygp_error *e);
 /* What is wrong with the rows shows only after the training, and is no reason to throw the model away: a warning. */
-void valid_score_held_out(gp *g, const gp_data *data, int64_t weights, double share, const settings *s);
 void valid_score_file(gp_set *m, const settings *s);
 
 /* Rows of --valid for the trace of an anytime run, 20 000 of them at most, at random; NULL for none.  g needs its schema only,
@@ -74,8 +79,9 @@ void valid_score_file(gp_set *m, const settings *s);
 anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, double share, const settings *s,
                              valid_rows **out, anygp_error *e);
 void valid_rows_free(valid_rows *v); /* accepts NULL */
-/* Of classes rmse is NaN, and mnlp the mean of -log p(label). */
-anygp_status valid_rows_score(const valid_rows *v, const gp *g, train_scores *out, anygp_error *e);
+/* Of classes rmse is NaN, and mnlp the mean of -log p(label).  Only some of the rows, at random, where the time is short. */
+anygp_status valid_rows_score(const valid_rows *v, const gp *g, const deadline *until, train_scores *out,
+                              anygp_error *e);
 
 /* ------------------------------------------------------------------------------------- fit.c */
 
@@ -85,8 +91,9 @@ typedef struct fit_task {
     const fit_columns *columns;
     int64_t target;   /* which of columns->target is the first */
     int64_t together; /* how many share one fit */
-    const bool *held;
-    double hold_out;
+    bool *held;       /* rows of the table; NULL: none */
+    valid_kind valid;
+    double hold_out; /* this share of the rows */
     const settings *s;
     model_choice choice;
     const likelihood *like; /* once the data are known; NULL: gaussian, its noise in the hyperparameters */
@@ -99,6 +106,11 @@ typedef struct fit_task {
     const gp_hooks *hooks;
     bool *told_unsaved; /* that a checkpoint could not be written */
 } fit_task;
+
+/* Once the model is known: the share of the rows that auto holds out of it, f->hold_out. */
+anygp_status valid_settle(fit_task *f, anygp_error *e);
+/* The rows held out, or of a model that has no other score some of the training rows. */
+void valid_score(const fit_task *f, gp *g);
 
 /* Kernel of the settings, or the default one, over the columns of d; then data and kernel to model units. */
 anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *e);

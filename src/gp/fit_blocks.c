@@ -19,7 +19,6 @@ enum {
     ROWS_A_SAMPLE = 256,  /* and where a step takes some of them at random */
     OVERSIZE = 2          /* a part has at most so many times the mean number of rows */
 };
-static const double GROW_HELD = 0.05; /* of the rows */
 static const double ROWS_SHARE = 0.25,
                     KEEP_SHARE = 0.4; /* of the memory: rows in model units, products between passes */
 
@@ -326,22 +325,12 @@ static bool scores_on_the_way(const block_fit *b)
     return (b->f->choice.anytime || b->g->model->steps) && settings_given(b->f->s, SET_TRACE);
 }
 
-/* What grows by steps has to be scored. */
-static void hold_some_out(fit_task *f)
-{
-    if (!f->choice.grow || !f->choice.model->steps || settings_given(f->s, SET_VALID)) return;
-    f->hold_out = GROW_HELD;
-    settings_log(f->s, ANYGP_NOTE, "%.0f %% of the rows are held out to see how many inducing inputs are enough",
-                 100 * GROW_HELD);
-}
-
 anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     fit_task mine_task = *task, *f = &mine_task;
     block_fit b = {.f = f, .all = g, .g = g[0]};
     kernel *k = NULL;
-    hold_some_out(f);
     TRY_DONE(open_rows(&b, e));
     choice_note_unused(&f->choice, f->s);
     TRY_DONE(

@@ -13,6 +13,7 @@
        stream.c   file -> predictions file, in flat memory
        eval.c     file -> scores, in flat memory
        update.c   gp + labelled rows -> gp that has seen them too
+       baseline.c scores -> a warning where the model says no more than the mean
        simulate.c draws from a known prior */
 #ifndef GP_GP_H
 #define GP_GP_H
@@ -27,6 +28,7 @@
 typedef struct gp_scores {
     int count; /* 0: not computed */
     score list[SCORES_MOST];
+    double trivial; /* of classes: the log loss of their frequencies among these rows; 0: not known */
 } gp_scores;
 
 /* What --model auto chose and said; reason "": it was not asked. */
@@ -48,9 +50,10 @@ typedef struct gp {
     int64_t inducing; /* rows or inducing inputs the posterior rests on */
     int64_t blocks;   /* the rows were in so many; 0: not in blocks */
     int64_t iterations, evaluations;
-    anygp_status status; /* OK, TIME_LIMIT or INTERRUPTED */
-    gp_scores loo, valid;
-    int64_t steps; /* of the trace */
+    anygp_status status;  /* OK, TIME_LIMIT or INTERRUPTED */
+    gp_scores loo, valid; /* leave-one-out; of rows held out, or of a file */
+    gp_scores training;   /* of rows it was fitted on, where there is nothing better */
+    int64_t steps;        /* of the trace */
     train_step *trace;
 } gp;
 
@@ -179,7 +182,15 @@ typedef struct scorer scorer;
 anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, anygp_error *e);
 void scorer_free(scorer *r);
 anygp_status scorer_add(scorer *r, const labelled_row *row, anygp_error *e);
+anygp_status scorer_flush(scorer *r, anygp_error *e); /* scores what was added so far */
 anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e);
+
+/* The score of that name; NaN: there is none. */
+double gp_score_named(const gp_scores *s, const char *name);
+/* The best scores the fit has: of rows held out, leave-one-out, or of the training rows; NULL: none. */
+const gp_scores *gp_best_scores(const gp *g);
+/* One warning where these say that the mean of the target, or the frequencies of its classes, would do as well. */
+void gp_warn_of_baseline(const gp *g, const settings *s);
 
 double gp_joint_bytes(const gp *g, int64_t n); /* what the two below need */
 /* Joint mean[n] and covariance[n,n] (full, column-major) in data units.  An error where that of y has no closed form: counts

@@ -53,7 +53,7 @@ static double rows_of(const block_fit *b) { return b->result.rows * (double)b->f
 static double value_of(const block_fit *b)
 {
     train_scores held;
-    if (b->valid && !ANYGP_FAILED(valid_rows_score(b->valid, b->g, &held, NULL)) && isfinite(held.mnlp))
+    if (b->valid && !ANYGP_FAILED(valid_rows_score(b->valid, b->g, NULL, &held, NULL)) && isfinite(held.mnlp))
         return -held.mnlp;
     return b->result.objective / rows_of(b);
 }

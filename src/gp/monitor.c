@@ -67,8 +67,9 @@ static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, a
 {
     monitor *m = ctx;
     for (int64_t i = 0; m->now && i < m->now->params; i++) m->now->value[i] = m->h->like[i];
+    deadline until = {m->f->began, m->f->limit};
     gp now = {.schema = m->d->schema, .posterior = (posterior *)p, .likelihood = m->now};
-    TRY(valid_rows_score(m->valid, &now, out, e));
+    TRY(valid_rows_score(m->valid, &now, &until, out, e));
     out->rmse /= m->d->schema.y_scale;
     out->mnlp -= log(m->d->schema.y_scale);
     out->mell += log(m->d->schema.y_scale);

@@ -199,6 +199,8 @@ anygp_status scorer_add(scorer *r, const labelled_row *row, anygp_error *e)
     return r->filled == r->block ? flush(r, e) : ANYGP_OK;
 }
 
+anygp_status scorer_flush(scorer *r, anygp_error *e) { return r->filled ? flush(r, e) : ANYGP_OK; }
+
 /* Before the last, which is n. */
 static void add_expected(const scorer *r, gp_scores *out)
 {
@@ -210,10 +212,11 @@ static void add_expected(const scorer *r, gp_scores *out)
 
 anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e)
 {
-    if (r->filled) TRY(flush(r, e));
-    if (r->classes)
+    TRY(scorer_flush(r, e));
+    if (r->classes) {
         TRY(class_scores_list(r->classes, out->list, &out->count, e));
-    else
+        out->trivial = class_scores_trivial(r->classes);
+    } else
         out->count = regression_scores_list(&r->acc, out->list);
     add_expected(r, out);
     return ANYGP_OK;

@@ -218,7 +218,7 @@ static void replace(target_update *k)
     g->rows += r->rows;
     if (g->model->decoupled) g->inducing = g->posterior->n; /* the new rows are among the mean's bases */
     g->blocks += r->blocks;
-    g->loo.count = g->valid.count = 0; /* they were of the model before */
+    g->loo.count = g->valid.count = g->training.count = 0; /* they were of the model before */
 }
 
 /* in: where new categories come from; NULL: there are none. */

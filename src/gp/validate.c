@@ -4,12 +4,15 @@
 #include <string.h>
 
 #include "base/c_locale.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/intake.h"
 #include "gp/fit.h"
 
-anygp_status valid_share(const settings *s, double *share, anygp_error *e)
+static uint64_t seed_of(const settings *s) { return (uint64_t)settings_integer(s, SET_SEED); }
+
+anygp_status valid_parse(const settings *s, valid_kind *kind, double *share, anygp_error *e)
 {
     const char *text = settings_text(s, SET_VALID);
     char *end;
@@ -17,14 +20,103 @@ anygp_status valid_share(const settings *s, double *share, anygp_error *e)
     double value = strtod(text, &end);
     c_locale_leave(l);
     *share = 0;
-    if (end == text || *end) return ANYGP_OK;
-    if (!(value > 0 && value < 1))
+    *kind = !strcmp(text, "auto") ? VALID_AUTO : !*text || !strcmp(text, "none") ? VALID_NONE : VALID_FILE;
+    if (*kind != VALID_FILE || end == text || *end) return ANYGP_OK;
+    if (!(value >= 0 && value < 1))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "valid: %.40s is not a file, nor a fraction between 0 and 1", text);
-    *share = value;
+    *kind = value > 0 ? VALID_SHARE : VALID_NONE, *share = value;
     return ANYGP_OK;
 }
 
-static uint64_t seed_of(const settings *s) { return (uint64_t)settings_integer(s, SET_SEED); }
+/* ----------------------------------------------------------------------------- what auto holds out */
+
+enum { AUTO_LEAST = 50, AUTO_MOST = 1000, AUTO_SOME = 100 };
+static const double GROW_HELD = 0.05; /* of the rows */
+
+double valid_auto_rows(double n)
+{
+    if (n < AUTO_LEAST) return 0;
+    return n < 10 * AUTO_SOME ? n / 10 : fmin(AUTO_MOST, fmax(AUTO_SOME, n / 20));
+}
+
+/* Rows that have a target, or of a file all. */
+static double rows_with_target(const fit_task *f)
+{
+    const table *t = f->data->table;
+    double count = 0;
+    if (f->data->file) return (double)rows_count(f->data->file);
+    for (int64_t i = 0; i < t->rows; i++) count += !isnan(t->values[i * t->cols + f->columns->target[0]]);
+    return count;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Whether every class that a held-out row of the table has is left among the others: a model would not know it else. */
+static anygp_status classes_stay(const fit_task *f, double share, bool *stay, anygp_error *e)
+{
+    const table *t = f->data->table;
+    int64_t held = 0, found = 0;
+    bool *seen = mem_zeroed(t->rows, sizeof *seen);
+    double *label = mem_alloc(t->rows, sizeof *label);
+    anygp_status status = seen && label ? ANYGP_OK : fail_memory(e, "the held-out rows", 9.0 * (double)t->rows);
+    for (int pass = 0; pass < 2 && !ANYGP_FAILED(status); pass++) {
+        for (int64_t i = 0; i < t->rows; i++) {
+            double y = t->values[i * t->cols + f->columns->target[f->target]];
+            bool out = rows_held(seed_of(f->s), i, share);
+            if (isnan(y) || out != (pass == 0)) continue;
+            double *at = pass == 0 ? NULL : bsearch(&y, label, (size_t)held, sizeof y, by_value);
+            if (pass == 0) label[held++] = y;
+            if (at) found += !seen[at - label], seen[at - label] = true;
+        }
+        if (pass > 0) break;
+        qsort(label, (size_t)held, sizeof *label, by_value);
+        int64_t different = 0;
+        for (int64_t k = 0; k < held; k++)
+            if (k == 0 || label[k] != label[different - 1]) label[different++] = label[k];
+        held = different;
+    }
+    *stay = found == held;
+    free(seen);
+    free(label);
+    return status;
+}
+
+/* A block that the user named must not lose its last row, nor a class: then nothing is held out. */
+static anygp_status settle_auto(fit_task *f, anygp_error *e)
+{
+    double n = rows_with_target(f), share = n > 0 ? valid_auto_rows(n) / n : 0;
+    bool classes = f->choice.like.ops->target == TARGET_CLASS && !f->data->file, stay = true;
+    if (f->choice.model->loo || settings_given(f->s, SET_BLOCKS_FROM)) return ANYGP_OK;
+    for (f->target = 0; classes && share > 0 && stay && f->target < f->columns->targets; f->target++)
+        TRY(classes_stay(f, share, &stay, e));
+    f->target = 0;
+    if (!stay)
+        settings_log(f->s, ANYGP_NOTE,
+                     "no rows are held out for a score, since a class would have none left to learn from");
+    else
+        f->hold_out = share;
+    return ANYGP_OK;
+}
+
+/* What grows by steps has to be scored on the way. */
+static void settle_growth(fit_task *f)
+{
+    if (!f->choice.grow || !f->choice.model->steps || f->valid == VALID_FILE || f->hold_out > 0) return;
+    f->hold_out = GROW_HELD;
+    settings_log(f->s, ANYGP_NOTE, "%.0f %% of the rows are held out to see how many inducing inputs are enough",
+                 100 * GROW_HELD);
+}
+
+anygp_status valid_settle(fit_task *f, anygp_error *e)
+{
+    if (f->valid == VALID_AUTO) TRY(settle_auto(f, e));
+    settle_growth(f);
+    return f->data->file ? ANYGP_OK : valid_hold_out(f->data->table, f->s, f->hold_out, &f->held, e);
+}
 
 anygp_status valid_hold_out(const table *t, const settings *s, double share, bool **held, anygp_error *e)
 {
@@ -38,12 +130,12 @@ anygp_status valid_hold_out(const table *t, const settings *s, double share, boo
                      (long long)t->rows);
 }
 
-anygp_status valid_check_file(const settings *s, double share, anygp_error *e)
+anygp_status valid_check_file(const settings *s, anygp_error *e)
 {
     const char *path = settings_text(s, SET_VALID);
     reader *r = NULL;
     read_options o = READ_DEFAULTS;
-    if (!*path || share > 0 || !strcmp(path, "-")) return ANYGP_OK;
+    if (!strcmp(path, "-")) return ANYGP_OK;
     anygp_status status = reader_open(path, &o, &r, e);
     reader_close(r);
     return status;
@@ -97,33 +189,6 @@ done:
     return status;
 }
 
-static anygp_status take_score(void *ctx, const labelled_row *row, anygp_error *e) { return scorer_add(ctx, row, e); }
-
-static anygp_status score_held(const gp *g, const gp_data *data, int64_t weights, double share, const settings *s,
-                               gp_scores *scores, anygp_error *e)
-{
-    scorer *r = NULL;
-    TRY(scorer_new(g, 1e8, false, &r, e));
-    held_walk w = {g, weights, take_score, r};
-    anygp_status status = walk_held(&w, data, s, share, e);
-    if (!ANYGP_FAILED(status)) status = scorer_finish(r, scores, e);
-    scorer_free(r);
-    if (!ANYGP_FAILED(status) && scores->count <= 1)
-        status = fail_with(e, ANYGP_ERR_DATA, "no row with a target was held out");
-    return status;
-}
-
-void valid_score_held_out(gp *g, const gp_data *data, int64_t weights, double share, const settings *s)
-{
-    anygp_error why;
-    gp_scores scores = {0};
-    if (comm_world()->rank != 0) return;
-    if (ANYGP_FAILED(score_held(g, data, weights, share, s, &scores, &why)))
-        settings_log(s, ANYGP_WARNING, "no validation scores: %s", why.text);
-    else
-        g->valid = scores;
-}
-
 void valid_score_file(gp_set *m, const settings *s)
 {
     anygp_error why;
@@ -137,7 +202,7 @@ void valid_score_file(gp_set *m, const settings *s)
 
 /* -------------------------------------------------------------------------- scores on the way */
 
-enum { VALID_MOST = 20000 };
+enum { VALID_MOST = 20000, FIRST_PIECE = 32 };
 
 struct valid_rows {
     int64_t n, inputs;
@@ -145,6 +210,7 @@ struct valid_rows {
     uint64_t seed;
     const schema *schema;
     double *row, *y, *w, *exposure;
+    int64_t *number; /* of the row, from 0 */
 };
 
 void valid_rows_free(valid_rows *v)
@@ -154,6 +220,7 @@ void valid_rows_free(valid_rows *v)
     free(v->y);
     free(v->w);
     free(v->exposure);
+    free(v->number);
     free(v);
 }
 
@@ -176,7 +243,7 @@ static anygp_status take_row(void *ctx, const labelled_row *r, anygp_error *e)
     if (k >= VALID_MOST) place = random_below((random_stream){v->seed, RANDOM_SPLIT, 1}, (uint64_t)k, k + 1);
     if (place >= VALID_MOST) return ANYGP_OK;
     memcpy(v->row + place * v->inputs, r->row, (size_t)v->inputs * sizeof *r->row);
-    v->y[place] = r->y, v->w[place] = r->weight, v->exposure[place] = r->exposure;
+    v->y[place] = r->y, v->w[place] = r->weight, v->exposure[place] = r->exposure, v->number[place] = r->number;
     v->n = v->offered < VALID_MOST ? v->offered : VALID_MOST;
     return ANYGP_OK;
 }
@@ -224,7 +291,10 @@ anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, 
                              valid_rows **out, anygp_error *e)
 {
     *out = NULL;
-    bool file = settings_given(s, SET_VALID) && strcmp(settings_text(s, SET_VALID), "-");
+    valid_kind kind;
+    double given;
+    TRY(valid_parse(s, &kind, &given, e));
+    bool file = kind == VALID_FILE && strcmp(settings_text(s, SET_VALID), "-");
     if ((share <= 0 && !file) || comm_world()->rank != 0) return ANYGP_OK;
     valid_rows *v = calloc(1, sizeof *v);
     if (!v) return fail_memory(e, "the validation rows", sizeof *v);
@@ -233,9 +303,10 @@ anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, 
     v->y = mem_alloc(VALID_MOST, sizeof(double));
     v->w = mem_alloc(VALID_MOST, sizeof(double));
     v->exposure = mem_alloc(VALID_MOST, sizeof(double));
+    v->number = mem_alloc(VALID_MOST, sizeof *v->number);
     anygp_status status = ANYGP_OK;
-    if (!v->row || !v->y || !v->w || !v->exposure)
-        status = fail_memory(e, "the validation rows", 8.0 * VALID_MOST * (double)(v->inputs + 3));
+    if (!v->row || !v->y || !v->w || !v->exposure || !v->number)
+        status = fail_memory(e, "the validation rows", 8.0 * VALID_MOST * (double)(v->inputs + 4));
     else if (share > 0)
         status = walk_held(&(held_walk){g, weights, take_row, v}, data, s, share, e);
     else
@@ -247,21 +318,100 @@ anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, 
     return status;
 }
 
-anygp_status valid_rows_score(const valid_rows *v, const gp *g, train_scores *out, anygp_error *e)
+/* In growing pieces of rows, in a random order, as long as the next one ends in time; the first one always does. */
+static anygp_status score_rows(const valid_rows *v, scorer *r, const deadline *until, int64_t *scored, anygp_error *e)
+{
+    random_stream order = {v->seed, RANDOM_SPLIT, 2};
+    bool limited = isfinite(deadline_left(until));
+    double row = 0; /* seconds */
+    for (int64_t i = 0, piece = limited ? FIRST_PIECE : v->n, n; i < v->n; i += n, piece *= 2) {
+        double began = clock_seconds(), fit = i > 0 ? deadline_left(until) / row : (double)v->n;
+        if (fit < (double)(FIRST_PIECE / 2)) break;
+        n = fmin((double)(v->n - i < piece ? v->n - i : piece), fit);
+        for (int64_t k = i; k < i + n; k++) {
+            int64_t j = limited ? random_shuffled(order, v->n, k) : k;
+            TRY(scorer_add(
+                r, &(labelled_row){v->row + j * v->inputs, v->y[j], v->exposure[j], v->w[j], v->number[j], -1}, e));
+        }
+        if (limited) TRY(scorer_flush(r, e));
+        *scored = i + n;
+        row = (clock_seconds() - began) / (double)n;
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status score_some(const valid_rows *v, const gp *g, const deadline *until, gp_scores *scores,
+                               int64_t *scored, anygp_error *e)
 {
     scorer *r = NULL;
-    gp_scores scores = {0};
-    *out = train_scores_none();
     TRY(scorer_new(g, 1e8, false, &r, e));
-    anygp_status status = ANYGP_OK;
-    for (int64_t i = 0; i < v->n && !ANYGP_FAILED(status); i++)
-        status = scorer_add(r, &(labelled_row){v->row + i * v->inputs, v->y[i], v->exposure[i], v->w[i], i, -1}, e);
-    if (!ANYGP_FAILED(status)) status = scorer_finish(r, &scores, e);
+    anygp_status status = score_rows(v, r, until, scored, e);
+    if (!ANYGP_FAILED(status)) status = scorer_finish(r, scores, e);
     scorer_free(r);
-    for (int i = 0; i < scores.count; i++) {
-        if (!strcmp(scores.list[i].name, "rmse")) out->rmse = scores.list[i].value;
-        if (!strcmp(scores.list[i].name, "mnlp")) out->mnlp = scores.list[i].value;
-        if (!strcmp(scores.list[i].name, "mell")) out->mell = scores.list[i].value;
-    }
     return status;
+}
+
+anygp_status valid_rows_score(const valid_rows *v, const gp *g, const deadline *until, train_scores *out,
+                              anygp_error *e)
+{
+    gp_scores scores = {0};
+    int64_t scored = 0;
+    *out = train_scores_none();
+    TRY(score_some(v, g, until, &scores, &scored, e));
+    *out = (train_scores){gp_score_named(&scores, "rmse"), gp_score_named(&scores, "mnlp"),
+                          gp_score_named(&scores, "mell")};
+    return ANYGP_OK;
+}
+
+/* --------------------------------------------------------------------------------- the last score */
+
+static anygp_status take_score(void *ctx, const labelled_row *row, anygp_error *e) { return scorer_add(ctx, row, e); }
+
+/* All of the rows that rows_held() takes, as they come. */
+static anygp_status score_all(const fit_task *f, const gp *g, double share, gp_scores *scores, anygp_error *e)
+{
+    scorer *r = NULL;
+    TRY(scorer_new(g, 1e8, false, &r, e));
+    held_walk w = {g, f->columns->weights, take_score, r};
+    anygp_status status = walk_held(&w, f->data, f->s, share, e);
+    if (!ANYGP_FAILED(status)) status = scorer_finish(r, scores, e);
+    scorer_free(r);
+    return status;
+}
+
+/* Of a run with a time limit those that it has time for. */
+static anygp_status score_in_time(const fit_task *f, const gp *g, double share, gp_scores *scores, anygp_error *e)
+{
+    valid_rows *v = NULL;
+    int64_t scored = 0;
+    deadline until = {f->began, f->limit};
+    TRY(valid_rows_read(g, f->data, f->columns->weights, share, f->s, &v, e));
+    anygp_status status = v ? score_some(v, g, &until, scores, &scored, e) : ANYGP_OK;
+    if (v && !ANYGP_FAILED(status) && scored < v->n)
+        settings_log(f->s, ANYGP_NOTE, "the time sufficed to score %lld of %lld rows, taken at random",
+                     (long long)scored, (long long)v->n);
+    valid_rows_free(v);
+    return status;
+}
+
+static bool score_share(const fit_task *f, const gp *g, double share, gp_scores *out)
+{
+    anygp_error why;
+    gp_scores scores = {0};
+    anygp_status status = (isfinite(f->limit) ? score_in_time : score_all)(f, g, share, &scores, &why);
+    if (!ANYGP_FAILED(status) && scores.count <= 1)
+        status = fail_with(&why, ANYGP_ERR_DATA, "no row with a target was held out");
+    if (ANYGP_FAILED(status))
+        settings_log(f->s, ANYGP_WARNING, "no validation scores: %s", why.text);
+    else
+        *out = scores;
+    return !ANYGP_FAILED(status);
+}
+
+void valid_score(const fit_task *f, gp *g)
+{
+    double n = (double)f->data->table->rows;
+    if (comm_world()->rank != 0) return;
+    if (f->hold_out > 0 && score_share(f, g, f->hold_out, &g->valid)) return;
+    if (f->valid == VALID_AUTO && g->loo.count == 0) score_share(f, g, fmin(1, AUTO_MOST / n), &g->training);
 }

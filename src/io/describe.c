@@ -91,7 +91,7 @@ json_t *describe_gp(const gp *g, const settings *s)
     if (!gp_kernel_text(g, 10, &units, NULL) &&
         !kernel_format(p->kernel, kernel_values(p->kernel), 17, &model_units, NULL))
         o = json_pack("{s:s, s:o, s:s, s:f, s:o, s:I, s:s, s:o, s:f, s:I, s:I, s:f, s:I, s:o, s:f, s:I, s:I, s:s, s:o, "
-                      "s:{s:o, s:o}, "
+                      "s:{s:o, s:o, s:o}, "
                       "s:o, s:o}",
                       "model", g->name, "auto", describe_promise(g), "kernel", units, "noise", gp_noise(g),
                       "likelihood", describe_likelihood(g), "latents", (json_int_t)gp_latents(g), "mean",
@@ -100,8 +100,8 @@ json_t *describe_gp(const gp *g, const settings *s)
                       (json_int_t)settings_integer(s, SET_SEED), "rows", rounded(g->rows), "seconds", g->seconds,
                       "iterations", (json_int_t)g->iterations, "evaluations", (json_int_t)g->evaluations, "status",
                       status_names[g->status], "data", schema_json(&g->schema), "scores", "leave_one_out",
-                      scores_json(&g->loo), "valid", scores_json(&g->valid), "trace", trace_json(g), "internal",
-                      internal_json(g, model_units));
+                      scores_json(&g->loo), "valid", scores_json(&g->valid), "training", scores_json(&g->training),
+                      "trace", trace_json(g), "internal", internal_json(g, model_units));
     free(units);
     free(model_units);
     return o;
@@ -267,6 +267,7 @@ static anygp_status parse_summary(const json_t *j, gp *g, anygp_error *e)
     parse_promise(json_object_get(j, "auto"), g);
     parse_scores(json_object_get(scores, "leave_one_out"), &g->loo);
     parse_scores(json_object_get(scores, "valid"), &g->valid);
+    parse_scores(json_object_get(scores, "training"), &g->training);
     return parse_trace(json_object_get(j, "trace"), g, e);
 }
 

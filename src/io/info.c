@@ -26,23 +26,16 @@ static void line(page *p, const char *label, const char *format, ...)
     fputc('\n', p->stream);
 }
 
-static double score_named(const gp_scores *s, const char *name)
-{
-    for (int i = 0; i < s->count; i++)
-        if (!strcmp(s->list[i].name, name)) return s->list[i].value;
-    return NAN;
-}
-
 static void scores_line(page *p, const char *label, const gp_scores *s)
 {
     if (s->count < 2) return;
-    if (isfinite(score_named(s, "accuracy"))) {
-        line(p, label, "accuracy %.2f %%, logloss %.4g, brier %.4g, auc %.4g", 100 * score_named(s, "accuracy"),
-             score_named(s, "logloss"), score_named(s, "brier"), score_named(s, "auc"));
+    if (isfinite(gp_score_named(s, "accuracy"))) {
+        line(p, label, "accuracy %.2f %%, logloss %.4g, brier %.4g, auc %.4g", 100 * gp_score_named(s, "accuracy"),
+             gp_score_named(s, "logloss"), gp_score_named(s, "brier"), gp_score_named(s, "auc"));
         return;
     }
-    line(p, label, "rmse %.4g, mnlp %.4g, msll %.4g, 95 %% intervals cover %.1f %%", score_named(s, "rmse"),
-         score_named(s, "mnlp"), score_named(s, "msll"), 100 * score_named(s, "coverage95"));
+    line(p, label, "rmse %.4g, mnlp %.4g, msll %.4g, 95 %% intervals cover %.1f %%", gp_score_named(s, "rmse"),
+         gp_score_named(s, "mnlp"), gp_score_named(s, "msll"), 100 * gp_score_named(s, "coverage95"));
 }
 
 static void bounds_line(page *p, const gp *g)
@@ -126,6 +119,7 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     bounds_line(p, g);
     scores_line(p, "leave-one-out", &g->loo);
     scores_line(p, "validation", &g->valid);
+    scores_line(p, "training rows", &g->training);
     line(p, "training", "%lld iterations, %lld evaluations, %.3g s, seed %lld%s%s", (long long)g->iterations,
          (long long)g->evaluations, g->seconds, (long long)settings_integer(s, SET_SEED),
          g->status ? ", ended by " : "",

@@ -125,6 +125,15 @@ anygp_status class_scores_add(class_scores *s, int64_t n, const int64_t *label, 
 
 /* --------------------------------------------------------------------------------------------- the scores */
 
+double class_scores_trivial(const class_scores *s)
+{
+    double N = exact_value(s->weight), sum = 0, *of = mem_zeroed(s->classes, sizeof *of);
+    for (int64_t i = 0; of && i < s->rows; i++) of[s->labels[i]] += s->weights[i] / N;
+    for (int64_t c = 0; of && c < s->classes; c++) sum -= of[c] > 0 ? of[c] * log(of[c]) : 0;
+    free(of);
+    return sum;
+}
+
 static double calibration_error(const class_scores *s)
 {
     double sum = 0;

@@ -91,6 +91,8 @@ void class_scores_free(class_scores *s);         /* accepts NULL */
 /* label[n] in 0 .. classes-1 (a row with any other is absent); p[n, classes] column-major */
 anygp_status class_scores_add(class_scores *s, int64_t n, const int64_t *label, const double *p, int64_t ldp,
                               const double *weight, anygp_error *e);
+/* The log loss of the frequencies of the classes among these rows, which knows nothing of their inputs; 0: no memory. */
+double class_scores_trivial(const class_scores *s);
 /* Fills out[CLASS_SCORES]; *count gets how many: only `n` if no row was fed. */
 anygp_status class_scores_list(const class_scores *s, score *out, int *count, anygp_error *e);
 

@@ -26,12 +26,6 @@ static bool should_turn(const walk *w)
 
 /* -------------------------------------------------------------------------------------- reports */
 
-static anygp_status posterior_now(walk *w, posterior **out, anygp_error *e)
-{
-    TRY(walk_ready(w, true, e));
-    return w->ops->posterior(w->state, w->q.m, w->q.factor, out, e);
-}
-
 /* Only rank 0 has rows to score on. */
 static anygp_status score(walk *w, anygp_error *e)
 {
@@ -39,7 +33,7 @@ static anygp_status score(walk *w, anygp_error *e)
     posterior *now = NULL;
     anygp_status status =
         walk_ready(w, true, e); /* where nobody scores too: it may raise the jitter, which all ranks share */
-    if (!ANYGP_FAILED(status) && w->o->score) status = posterior_now(w, &now, e);
+    if (!ANYGP_FAILED(status) && w->o->score) status = walk_posterior(w, &now, e);
     if (now) { /* scores that cannot be had are missing in the trace */
         if (ANYGP_FAILED(w->o->score(w->o->ctx, now, &w->scores, e))) w->scores = train_scores_none();
         now->ops->free(now);
@@ -51,7 +45,7 @@ static anygp_status score(walk *w, anygp_error *e)
 static anygp_status save(walk *w, anygp_error *e)
 {
     posterior *now = NULL;
-    TRY(posterior_now(w, &now, e)); /* which may raise the jitter */
+    TRY(walk_posterior(w, &now, e)); /* which may raise the jitter */
     checkpoint *c = checkpoint_new();
     checkpoint_put_text(c, "run", "anytime");
     checkpoint_put_integer(c, "t", w->t);
@@ -231,7 +225,7 @@ anygp_status anytime_run(const model_ops *model, void *state, const problem *p, 
         if (w.status == ANYGP_OK) w.status = stopped; /* out of time before the first step: that one is still made */
     }
     keep_result(&w, r);
-    status = posterior_now(&w, out, e);
+    status = walk_posterior(&w, out, e);
 done:
     walk_close(&w);
     return status;

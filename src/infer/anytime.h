@@ -11,7 +11,8 @@
      from all over it, taken one by one as in fitc, stand for the blocks not seen yet, with the share of those as exponent.
      Later epochs take rho_t = 1 / (1 + t): a running mean of the statistics, which is the batch result at the end of each.
    - While learning kappa = 0.6, so that statistics at old hyperparameters fade; the last 30 % of the run keep the
-     hyperparameters and go back to a running mean. */
+     hyperparameters and go back to a running mean.  A run that ends before every block was seen claims the certainty of the
+     rows it has seen, with the same start for the others [walk_posterior]. */
 #ifndef INFER_ANYTIME_H
 #define INFER_ANYTIME_H
 

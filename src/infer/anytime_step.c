@@ -72,6 +72,46 @@ anygp_status walk_begin(walk *w, anygp_error *e)
     return make_start(w, e);
 }
 
+/* Whether q claims the certainty of all rows before it has met them. */
+static bool claims_too_much(const walk *w)
+{
+    const anytime_options *a = &w->o->anytime;
+    return walk_learns(w) && !printed(a) && !a->plain && w->t * w->S < w->P;
+}
+
+/* prior x (likelihood as q has it)^c x (likelihood of the start)^(1 - c), c the share of the blocks seen. */
+static bool tempered(const walk *w, gaussian_q *out)
+{
+    int64_t M = w->q.M;
+    double c = (double)(w->t * w->S) / (double)w->P, rest = w->start_S ? 1 - c : 0, prior = w->ops->prior(w->state);
+    double *theta1 = mem_alloc(M, sizeof *theta1);
+    for (int64_t j = 0; theta1 && j < M; j++) {
+        for (int64_t i = j, k = j + j * M; i < M; i++, k++)
+            w->V[k] = c * w->q.Lambda[k] + (i == j ? (1 - c) * prior : 0) + (rest > 0 ? rest * w->start_S[k] : 0);
+        theta1[j] = c * w->q.theta1[j] + (rest > 0 ? rest * w->start_b[j] : 0);
+    }
+    bool ok = theta1 && gaussian_q_set(out, w->V, theta1);
+    free(theta1);
+    return ok;
+}
+
+anygp_status walk_posterior(walk *w, posterior **out, anygp_error *e)
+{
+    gaussian_q honest = {0};
+    TRY(walk_ready(w, true, e));
+    if (!claims_too_much(w)) return w->ops->posterior(w->state, w->q.m, w->q.factor, out, e);
+    anygp_status status = ANYGP_OK;
+    TRY_DONE(gaussian_q_init(&honest, w->q.M, e));
+    TRY_DONE(make_start(w, e));
+    if (!tempered(w, &honest))
+        status = fail_with(e, ANYGP_ERR_NUMERIC, "the precision of the rows seen so far is not positive definite");
+    else
+        status = w->ops->posterior(w->state, honest.m, honest.factor, out, e);
+done:
+    gaussian_q_clear(&honest);
+    return status;
+}
+
 /* Blocks absorbed so far. */
 static int64_t seen_of(const walk *w)
 {

@@ -390,8 +390,9 @@ static anygp_model *fit_first(const char *model, const char *inducing, const cha
                               const double *X, const double *y, const double *w, const char *expression,
                               const char *noise)
 {
-    const char *const pairs[] = {"model", model, "inducing-from", inducing, "kernel",      expression,  "noise", noise,
-                                 "fix",   "all", "blocks",        "1",      "standardize", standardize, NULL};
+    const char *const pairs[] = {"model",       model,       "inducing-from", inducing, "kernel", expression,
+                                 "noise",       noise,       "fix",           "all",    "blocks", "1",
+                                 "standardize", standardize, "valid",         "0",      NULL};
     return fit_arrays(n, D, X, y, w, pairs);
 }
 
@@ -478,9 +479,9 @@ static void update_of_an_anytime_model_equals_that_of_its_batch_model(void **unu
     char path[] = "/tmp/test_update_XXXXXX";
     double X[ROWS * D], y[ROWS], w[ROWS], mean[2][NEW], variance[2][NEW], new[NEW * D];
     const char *expression = "rbf(variance=1.2,lengthscale=0.9)";
-    const char *const pairs[] = {"model",       "fitc+", "inducing-from", path,     "kernel", expression, "noise",
-                                 "0.1",         "fix",   "all",           "blocks", "1",      "iters",    "1",
-                                 "standardize", "none",  "rho",           "1",      NULL};
+    const char *const pairs[] = {"valid",    "0",     "model",       "fitc+", "inducing-from", path,     "kernel",
+                                 expression, "noise", "0.1",         "fix",   "all",           "blocks", "1",
+                                 "iters",    "1",     "standardize", "none",  "rho",           "1",      NULL};
     anygp_error e;
     rows_of_test(X, y, w);
     write_inducing(path, no_shift, no_scale);

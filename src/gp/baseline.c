@@ -48,6 +48,7 @@ void gp_warn_of_baseline(const gp *g, const settings *s)
 {
     char what[160];
     const gp_scores *scores = gp_best_scores(g);
+    if (strstr(settings_text(s, SET_FIX), "all")) return; /* what is given is not learned better */
     if (!scores || !(gp_score_named(scores, "n") >= LEAST_ROWS) || g->schema.y_sd == 0) return;
     if (!(gp_is_class(g) ? no_better_than_frequencies(scores, what, sizeof what)
                          : no_better_than_mean(g, scores, what, sizeof what)))

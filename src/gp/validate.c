@@ -105,7 +105,7 @@ static anygp_status settle_auto(fit_task *f, anygp_error *e)
 /* What grows by steps has to be scored on the way. */
 static void settle_growth(fit_task *f)
 {
-    if (!f->choice.grow || !f->choice.model->steps || f->valid == VALID_FILE || f->hold_out > 0) return;
+    if (!f->choice.grow || !f->choice.model->steps || f->valid == VALID_FILE || f->valid == VALID_SHARE) return;
     f->hold_out = GROW_HELD;
     settings_log(f->s, ANYGP_NOTE, "%.0f %% of the rows are held out to see how many inducing inputs are enough",
                  100 * GROW_HELD);

@@ -43,7 +43,7 @@ growth_of_sets_and_of_sparse_priors() {
 }
 growth_ends_with_the_time() { fit_auto small.csv --model svgp --inducing auto --time 0.3s && grep -q 'it stops at 128, since' err.txt && anygp info m.agp >/dev/null; }
 growth_with_auto() { fit_auto large.csv --inducing auto --memory 40M --iters 3 && chose 'vfe with a growing number' && grep -q 'it stops at' err.txt; }
-start_of_inducing_inputs_is_explained() { fit_auto small.csv --model vfe --inducing 20 --iters 2 && grep -qE '20 inducing inputs began by (k-means|greedy conditional variance) on 400 rows: there they left .* % of the prior variance' err.txt; }
+start_of_inducing_inputs_is_explained() { fit_auto small.csv --model vfe --inducing 20 --iters 2 --valid 0 && grep -qE '20 inducing inputs began by (k-means|greedy conditional variance) on 400 rows: there they left .* % of the prior variance' err.txt; }
 misuse_is_refused() {
     refuses "inducing: 'some' is not a whole number" fit small.csv -o x.agp --inducing some &&
         refuses 'exact has not' fit small.csv -o x.agp --model exact --inducing auto &&

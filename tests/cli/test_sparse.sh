@@ -7,7 +7,7 @@ anygp simulate --rows 300 --inputs 2 -o all.csv
 head -n 241 all.csv >train.csv
 sed '2,241d' all.csv >test.csv
 cut -d, -f1,2 train.csv >inputs.csv
-fixed=(--fix all --kernel 'matern32(lengthscale=0.3)' --noise 0.05)
+fixed=(--valid 0 --fix all --kernel 'matern32(lengthscale=0.3)' --noise 0.05)
 
 # A fit without learning, its predictions at other rows and its evidence: NAME.p and NAME.value.
 fit_fixed() { # NAME OPTIONS...
@@ -212,7 +212,7 @@ bad_numbers_are_refused() {
         refuses "inducing: '0' is not" fit train.csv -o m.agp --model pic --inducing 0 && refuses 'noise 0 is fixed, but dtc needs noise' fit train.csv -o m.agp --model dtc --noise 0 --fix noise &&
         refuses 'noise 0 is fixed, but pic needs noise' fit train.csv -o m.agp --model pic+ --noise 0 --fix all
 }
-memory_that_does_not_suffice_is_said() { refuses 'the dtc model of 240 rows needs .*--memory allows' fit train.csv -o m.agp --model dtc --memory 10k; }
+memory_that_does_not_suffice_is_said() { refuses 'the dtc model of 240 rows needs .*--memory allows' fit train.csv -o m.agp --model dtc --memory 10k --valid 0; }
 # Whatever the data: a model with finite numbers.
 poor_data_give_a_model() {
     printf 'a,y\n1,2\n' >one.csv

@@ -76,12 +76,12 @@ files_on_disk_give_the_same_model() {
 weights_count_rows() {
     awk -F, -v OFS=, '{ print $0, (NR == 1 ? "w" : 1 + NR % 3) }' train.csv >weighted.csv
     awk -F, 'NR == 1 { print; next } { for (k = 0; k <= NR % 3; k++) print }' train.csv >repeated.csv
-    local o=(-q "${fixed[@]}" --standardize none --inducing-from both.csv --batch 0)
+    local o=(-q --valid 0 "${fixed[@]}" --standardize none --inducing-from both.csv --batch 0)
     anygp fit weighted.csv -o w.agp --target y --weights w --model svgp "${o[@]}" >/dev/null && anygp fit repeated.csv -o r.agp --model svgp "${o[@]}" >/dev/null &&
         anygp predict w.agp test.csv >a && anygp predict r.agp test.csv >b && close a b 1e-8
 }
 new_rows_equal_a_fit_of_all() {
-    local o=(-q "${fixed[@]}" --standardize none --inducing-from both.csv --batch 0 --model svgp)
+    local o=(-q --valid 0 "${fixed[@]}" --standardize none --inducing-from both.csv --batch 0 --model svgp)
     head -n 201 train.csv >some.csv && (head -n 1 train.csv && sed '1,201d' train.csv) >more.csv
     anygp fit train.csv -o all.agp "${o[@]}" >/dev/null && anygp fit some.csv -o new.agp "${o[@]}" >/dev/null && anygp update new.agp more.csv -q >/dev/null &&
         anygp predict all.agp test.csv >a && anygp predict new.agp test.csv >b && close a b 1e-7 && anygp info new.agp | grep -q 'rows *300'

@@ -12,7 +12,7 @@ awk -F, 'NR > 1 { print 3 * ($1 > 0.5) + 5 * ($2 > 0.5) + (pitc && NR > 401 ? 10
 awk -F, 'NR > 1 { print 3 * ($1 > 0.5) + 5 * ($2 > 0.5) }' all.csv >pic.txt
 part() { sed -n "$2,$3p" "$1"; } # FILE FIRST LAST
 
-fixed=(--inducing-from inducing.csv --kernel "$kernel" --noise 0.05 --fix all --standardize none)
+fixed=(--valid 0 --inducing-from inducing.csv --kernel "$kernel" --noise 0.05 --fix all --standardize none)
 fit() { anygp fit "$1" -q -o "$2" "${fixed[@]}" "${@:3}" >"$said/out" 2>"$said/err" || { cat "$said/err"; return 1; }; } # DATA MODEL
 update() { anygp update "$@" >"$said/out" 2>"$said/err" || { cat "$said/err"; return 1; }; }
 # Two models agree in evidence, rows and predictions.
@@ -65,8 +65,8 @@ weights_count_rows() {
 standardised_model_keeps_its_scales() {
     # Where the first rows have the scales of all, their update is the fit of all: each row once in either part.
     { cat one.csv; tail -n +2 one.csv; } >twice.csv
-    anygp fit one.csv -q -o m.agp --inducing-from inducing.csv --model fitc --kernel "$kernel" --noise 0.05 --fix all >/dev/null &&
-        anygp fit twice.csv -q -o all.agp --inducing-from inducing.csv --model fitc --kernel "$kernel" --noise 0.05 --fix all >/dev/null &&
+    anygp fit one.csv -q -o m.agp --inducing-from inducing.csv --model fitc --kernel "$kernel" --noise 0.05 --fix all --valid 0 >/dev/null &&
+        anygp fit twice.csv -q -o all.agp --inducing-from inducing.csv --model fitc --kernel "$kernel" --noise 0.05 --fix all --valid 0 >/dev/null &&
         update m.agp one.csv && same_model all.agp m.agp
 }
 every_format_and_standard_input_can_be_read() {
@@ -105,7 +105,7 @@ new_categories_are_remembered() {
     sed 's/^green/violet/' ctest.csv >other.csv
     head -n 1 call.csv >cz.csv
     sed -n '2,25p' c1.csv >>cz.csv
-    local f=(--model fitc --inducing-from cz.csv --kernel 'rbf(variance=1,lengthscale=0.3,dims=[1,2]) * categorical(dims=[0],variance=1,lengthscale=0.5)' --noise 0.05 --fix all --standardize none)
+    local f=(--valid 0 --model fitc --inducing-from cz.csv --kernel 'rbf(variance=1,lengthscale=0.3,dims=[1,2]) * categorical(dims=[0],variance=1,lengthscale=0.5)' --noise 0.05 --fix all --standardize none)
     anygp fit call.csv -q -o all.agp "${f[@]}" >/dev/null && anygp fit c1.csv -q -o m.agp "${f[@]}" >/dev/null || return 1
     anygp update m.agp c2.csv 2>"$said/err" >/dev/null && grep -q 'categories the model has not seen' "$said/err" || return 1
     anygp predict all.agp ctest.csv >a.csv && anygp predict m.agp ctest.csv 2>"$said/err" >b.csv && [ ! -s "$said/err" ] && close a.csv b.csv 1e-8 || return 1

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TRY(call)                                                                                                      \
@@ -196,6 +197,21 @@ static anygp_status finish_fit(const options *o, const anygp_model *m, const cha
     return report_fit(o, m, how, e);
 }
 
+static double wall_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The time limit is that of the program: what reading took is gone. */
+static anygp_status charge_reading(const options *o, double seconds, anygp_error *e)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.3f", seconds);
+    return anygp_set(o->settings, "spent", text, e);
+}
+
 static anygp_status fit(const options *o, anygp_error *e)
 {
     const char *trace = anygp_get(o->settings, "trace");
@@ -204,7 +220,9 @@ static anygp_status fit(const options *o, anygp_error *e)
     TRY(check_fit(o, trace, e));
     TRY(anygp_set(o->settings, "output", o->output, e));
     progress_attach(o->settings, o->quiet);
+    double began = wall_seconds();
     anygp_status status = anygp_data_read(o->path[0], o->settings, &data, e), how = ANYGP_OK;
+    if (!ANYGP_FAILED(status)) status = charge_reading(o, wall_seconds() - began, e);
     if (!ANYGP_FAILED(status)) status = how = anygp_fit(o->settings, data, &m, e);
     progress_end();
     anygp_data_free(data);

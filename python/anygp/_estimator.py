@@ -40,6 +40,12 @@ def of_fit(key, text):
     return property(read, doc=text)
 
 
+def best_scores(scores):
+    """The first kind there is; without any, nothing."""
+    kind = next((kind for kind in ("valid", "leave_one_out", "training") if scores[kind]), None)
+    return {"of": kind, **scores[kind]} if kind else {}
+
+
 class Estimator(BaseEstimator):
     """Everything but what a target is."""
 
@@ -47,6 +53,11 @@ class Estimator(BaseEstimator):
     log_marginal_likelihood_value_ = of_fit(lambda info: info["objective"]["value"], "Log evidence or bound.")
     leave_one_out_ = of_fit(lambda info: info["scores"]["leave_one_out"], "Leave-one-out scores, data units.")
     valid_ = of_fit(lambda info: info["scores"]["valid"], "Scores on the rows held out, data units.")
+    training_ = of_fit(lambda info: info["scores"]["training"],
+                       "Scores on rows it was fitted on, data units, where there are no others.")
+    scores_ = of_fit(lambda info: best_scores(info["scores"]),
+                     "The scores the fit ended with: those of rows held out, leave-one-out, or of training rows; their kind "
+                     "is under 'of': 'valid', 'leave_one_out' or 'training'.")
     trace_ = of_fit(lambda info: {name: np.array(values, float) for name, values in info["trace"].items()},
                     "A row per iteration of the optimiser.")
     n_iter_ = of_fit(lambda info: info["iterations"], "Iterations of the optimiser.")

@@ -85,8 +85,10 @@ def threads_of(n_jobs):
 
 
 def texts_of(parameters, seed):
-    """What to give to anygp_set: the settings that are not None, by their names in the library."""
-    values = {FIT[name].name: value for name, value in parameters.items() if name in FIT and value is not None}
+    """What to give to anygp_set, by the names in the library: the settings that differ from their defaults, since the
+    library tells of those it was given that have no effect."""
+    values = {FIT[name].name: value for name, value in parameters.items()
+              if name in FIT and value is not None and value != default_of(name)}
     values["threads"] = threads_of(parameters["n_jobs"])
     values["seed"] = seed
     return {name: to_text(value) for name, value in values.items() if to_text(value) != ""}

@@ -42,6 +42,7 @@ X(MEMORY, "memory", BYTES, "", 0, 1e18, "", "1G", "fpeu", "never plan for more t
 X(CHECKPOINT, "checkpoint", SECONDS, "", 0, 1e9, "", "30s", "f", "save the state of the run (MODEL.checkpoint) and the model so far this often")
 X(RESUME, "resume", FLAG, "no", 0, 0, "", "", "f", "go on from MODEL.checkpoint")
 X(OUTPUT, "output", TEXT, "", 0, 0, "", "MODEL", "", "where checkpoints go: MODEL and MODEL.checkpoint; the command line's -o")
+X(SPENT, "spent", SECONDS, "", 0, 1e9, "", "1s", "", "of the time limit, what is gone before the fit begins: the command line says here how long it took to read the data")
 X(SEED, "seed", INTEGER, "0", 0, 9007199254740992.0, "", "N", "fps", "seed of every random choice")
 X(THREADS, "threads", INTEGER, "0", 0, 4096, "", "N", "fpeusc", "threads; 0 = all processors")
 X(LATENT, "latent", FLAG, "no", 0, 0, "", "", "pe", "the distribution of f, without the noise, instead of y")

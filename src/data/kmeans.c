@@ -128,7 +128,8 @@ static bool lloyd(work *w)
     int64_t iterations = w->o->iterations > 0 ? w->o->iterations : 20, *former = w->sample;
     memset(former, 0xff, (size_t)w->all.n * sizeof *former);
     bool moved = true, ok = true;
-    for (int64_t t = 0; ok && moved && t < iterations; t++) ok = lloyd_step(w, former, &moved);
+    for (int64_t t = 0; ok && moved && t < iterations && !deadline_passed(w->o->until); t++)
+        ok = lloyd_step(w, former, &moved);
     return ok;
 }
 
@@ -160,7 +161,7 @@ static bool batches(work *w)
     int64_t iterations = batch_count(w);
     for (int64_t c = 0; c < w->k; c++) w->counts[c] = 1; /* the row it started from */
     bool ok = true;
-    for (int64_t t = 0; ok && t < iterations; t++) ok = batch_step(w, t);
+    for (int64_t t = 0; ok && t < iterations && !deadline_passed(w->o->until); t++) ok = batch_step(w, t);
     return ok;
 }
 

@@ -5,12 +5,14 @@
 
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "base/error.h"
 
 typedef struct kmeans_options {
     uint64_t seed;
-    int64_t iterations; /* 0: 20 over all rows, 100 over batches */
-    int64_t batch;      /* rows an iteration; 0: all up to 50 000 rows, else 10 a centre and at least 4096 */
+    int64_t iterations;    /* 0: 20 over all rows, 100 over batches */
+    const deadline *until; /* after that no further iteration begins; NULL: any time */
+    int64_t batch;         /* rows an iteration; 0: all up to 50 000 rows, else 10 a centre and at least 4096 */
 } kmeans_options;
 
 /* X[n,d] row-major, ldx doubles from one row to the next.  centres: room for k rows of d.  *found <= k centres come out,

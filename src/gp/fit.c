@@ -262,11 +262,15 @@ static int64_t how_many(const fit_task *f)
     return by_passes || by_steps ? f->columns->targets : 1;
 }
 
+static const double TIME_OVER = 1.05;
+
+static double spent(const settings *s) { return settings_given(s, SET_SPENT) ? settings_number(s, SET_SPENT) : 0; }
+
 /* One after the other, or all at once; each may take an equal share of the time that is left, and none once the caller said
    stop. */
 static anygp_status fit_targets(fit_task *f, anygp_error *e)
 {
-    double began = clock_seconds(), limit = settings_number(f->s, SET_TIME);
+    double began = clock_seconds(), limit = settings_number(f->s, SET_TIME) - spent(f->s);
     anygp_status worst = ANYGP_OK;
     gp_set *m = f->set;
     TRY(auto_choose(f, e));
@@ -290,11 +294,24 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
     return worst;
 }
 
+/* Some things cannot be cut short: reading, a pass over all rows, one factorisation.  A limit that was not kept is said. */
+static void warn_of_overrun(const fit_task *f, double seconds)
+{
+    double limit = settings_number(f->s, SET_TIME);
+    if (!(seconds > TIME_OVER * limit + 1) || comm_world()->rank != 0) return;
+    settings_log(
+        f->s, ANYGP_WARNING,
+        "the fit took %.3g s, longer than its limit of %.3g s: so many rows cannot be read, placed in blocks or "
+        "factorised in less; give it more --time, or fit fewer rows",
+        seconds, limit);
+}
+
 anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     fit_columns c = {0};
     bool told_unsaved = false;
+    double began = clock_seconds();
     gp_set *m = calloc(1, sizeof *m);
     fit_task f = {.data = data, .columns = &c, .s = s, .set = m, .hooks = hooks, .told_unsaved = &told_unsaved};
     if (!m) return fail_memory(e, "the model", sizeof *m);
@@ -312,6 +329,7 @@ anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hook
     settings_on_progress(m->settings, NULL, NULL);
     TRY_DONE(fit_targets(&f, e));
     if (f.valid == VALID_FILE && comm_world()->rank == 0) valid_score_file(m, s);
+    warn_of_overrun(&f, clock_seconds() - began + spent(s));
     for (int64_t t = 0; t < m->targets && comm_world()->rank == 0; t++) gp_warn_of_baseline(m->gp[t], s);
 done:
     fit_columns_clear(&c);

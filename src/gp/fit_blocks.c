@@ -139,6 +139,16 @@ static int64_t wanted_inducing(const block_fit *b)
 
 /* --------------------------------------------------------------------------------------- blocks */
 
+/* Distances a second of k-means, about; of a time limit it may take a share, else a kd-tree cuts, which is nearly for free. */
+static const double DISTANCES = 1e9, CUT_SHARE = 0.1;
+enum { CUT_ROUNDS = 20 };
+
+static bool means_take_too_long(const block_fit *b)
+{
+    double sample = CUT_ROUNDS * (double)b->d.n + (double)rows_count(b->source);
+    return !settings_changed(b->f->s, SET_PARTITION) && sample * (double)b->P / DISTANCES > CUT_SHARE * b->f->limit;
+}
+
 static plan_kind plan_of(const block_fit *b)
 {
     const settings *s = b->f->s;
@@ -147,6 +157,7 @@ static plan_kind plan_of(const block_fit *b)
     if (!b->g->model->partition) return PLAN_RUNS;
     if (b->d.D == 0) return PLAN_RANDOM; /* there is no space to cut */
     return settings_is(s, SET_PARTITION, "kdtree")   ? PLAN_KDTREE
+           : means_take_too_long(b)                  ? PLAN_KDTREE
            : settings_is(s, SET_PARTITION, "random") ? PLAN_RANDOM
                                                      : PLAN_KMEANS;
 }
@@ -162,6 +173,9 @@ static anygp_status make_blocks(block_fit *b, anygp_error *e)
                        .ids = &b->ids,
                        .seed = b->part.seed,
                        .keep = ROWS_SHARE * choice_memory(b->f->s)};
+    if (plan.kind == PLAN_KDTREE && !settings_changed(b->f->s, SET_PARTITION))
+        settings_log(b->f->s, ANYGP_NOTE,
+                     "the rows are cut into blocks by a kd-tree: k-means would take too much of the time limit");
     TRY(rows_blocks(b->source, &b->part, &b->d, &plan, &b->blocks, &b->route, e));
     return ANYGP_OK;
 }

@@ -63,11 +63,20 @@ static int on_step(void *ctx, const train_step *step)
     return settings_progress(s, &progress);
 }
 
+static void on_tell(void *ctx, anygp_log_level level, const char *sentence)
+{
+    const monitor *m = ctx;
+    settings_log(m->f->s, level, "%s", sentence);
+}
+
+/* Of the time that is left, scores on the way may take this. */
+static const double SCORE_SHARE = 0.05;
+
 static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, anygp_error *e)
 {
     monitor *m = ctx;
     for (int64_t i = 0; m->now && i < m->now->params; i++) m->now->value[i] = m->h->like[i];
-    deadline until = {m->f->began, m->f->limit};
+    deadline all = {m->f->began, m->f->limit}, until = deadline_part(&all, SCORE_SHARE);
     gp now = {.schema = m->d->schema, .posterior = (posterior *)p, .likelihood = m->now};
     TRY(valid_rows_score(m->valid, &now, &until, out, e));
     out->rmse /= m->d->schema.y_scale;
@@ -82,8 +91,8 @@ static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, a
    rounded, since another number of ranks adds them up in another order. */
 static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
 {
-    static const setting_id free_to_change[] = {SET_TIME,  SET_ITERS,  SET_CHECKPOINT, SET_RESUME, SET_TRACE,
-                                                SET_VALID, SET_MEMORY, SET_THREADS,    SET_OUTPUT};
+    static const setting_id free_to_change[] = {SET_SPENT, SET_TIME,  SET_ITERS,  SET_CHECKPOINT, SET_RESUME,
+                                                SET_TRACE, SET_VALID, SET_MEMORY, SET_THREADS,    SET_OUTPUT};
     size_t size;
     FILE *out = open_memstream(text, &size);
     if (!out) return fail_memory(e, "the checkpoint", 0);
@@ -245,6 +254,9 @@ static anytime_options anytime_of(const fit_task *f, const model_ops *model, con
                              .step = settings_number(s, SET_STEP)};
 }
 
+/* Of a time limit what comes after the training has: scores, the file. */
+static const double END_SHARE = 0.04, END_MOST = 2;
+
 anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
                        train_result *r, anygp_error *e)
 {
@@ -260,10 +272,11 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
     train_options o = {.iterations = iterations_of(f),
                        .restarts = settings_integer(s, SET_RESTARTS),
                        .jitter = isnan(jitter) ? model->jitter : jitter,
-                       .time_limit = f->limit,
+                       .time_limit = f->limit - fmin(END_SHARE * f->limit, END_MOST),
                        .began = f->began,
                        .started = f->started,
                        .report = on_step,
+                       .tell = on_tell,
                        .score = valid ? on_score : NULL,
                        .save_every =
                            named && settings_given(s, SET_CHECKPOINT) ? settings_number(s, SET_CHECKPOINT) : INFINITY,

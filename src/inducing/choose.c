@@ -52,14 +52,14 @@ static anygp_status take_some(int64_t n, int64_t D, const double *X, uint64_t se
 }
 
 static anygp_status choose_greedy(int64_t n, int64_t D, const double *X, const kernel *k, int64_t M, uint64_t seed,
-                                  int64_t *chosen, int64_t *count, anygp_error *e)
+                                  const deadline *until, int64_t *chosen, int64_t *count, anygp_error *e)
 {
     int64_t m = n < GREEDY_ROWS ? n : GREEDY_ROWS, *row = NULL;
     double *some = NULL;
     anygp_status status = ANYGP_OK;
     TRY_DONE(take_some(n, D, X, seed, m, &row, &some, e));
     greedy_rows g = {m, D, some, k, false};
-    TRY_DONE(greedy_select(m, M < m ? M : m, greedy_rows_diag, greedy_rows_columns, &g, 0, chosen, count, e));
+    TRY_DONE(greedy_select(m, M < m ? M : m, greedy_rows_diag, greedy_rows_columns, &g, 0, until, chosen, count, e));
     if (g.failed) status = fail_memory(e, "kernel tiles", 0);
     for (int64_t i = 0; i < *count; i++) chosen[i] = row[chosen[i]];
 done:
@@ -99,8 +99,8 @@ anygp_status choose_more(int64_t n, int64_t D, const double *X, const kernel *k,
     TRY_DONE(take_some(n, D, X, seed, m, &row, &some, e));
     greedy_rows g = {m, D, some, k, false};
     TRY_DONE(columns_of_places(&g, M0, Z, &before, e));
-    TRY_DONE(
-        greedy_more(m, M0, before, more, greedy_rows_diag, greedy_rows_columns, &g, LEAST_LEFT, chosen, &found, e));
+    TRY_DONE(greedy_more(m, M0, before, more, greedy_rows_diag, greedy_rows_columns, &g, LEAST_LEFT, NULL, chosen,
+                         &found, e));
     if (g.failed) status = fail_memory(e, "kernel tiles", 0);
     copy_rows(D, some, found, chosen, Z + M0 * D);
     *count = M0 + found;
@@ -126,11 +126,12 @@ static int64_t take_different(int64_t D, const double *X, int64_t count, const i
 }
 
 anygp_status choose_inducing(const char *how, int64_t n, int64_t D, const double *X, bool rows_only, const kernel *k,
-                             int64_t M, uint64_t seed, double *Z, int64_t *count, anygp_error *e)
+                             int64_t M, uint64_t seed, const deadline *until, double *Z, int64_t *count, anygp_error *e)
 {
     bool centres = !strcmp(how, "kmeans");
     if (M > n) M = n;
-    if (centres && !rows_only) return kmeans(n, D, X, D, M, &(kmeans_options){.seed = seed}, Z, count, NULL, e);
+    if (centres && !rows_only)
+        return kmeans(n, D, X, D, M, &(kmeans_options){.seed = seed, .until = until}, Z, count, NULL, e);
     int64_t *chosen = mem_alloc(M, sizeof *chosen);
     anygp_status status = chosen ? ANYGP_OK : fail_memory(e, "the inducing inputs", 8.0 * (double)M);
     if (!chosen) return status;
@@ -138,7 +139,7 @@ anygp_status choose_inducing(const char *how, int64_t n, int64_t D, const double
     if (centres)
         status = select_kmeans(n, D, X, D, M, seed, chosen, count, e);
     else if (!strcmp(how, "greedy"))
-        status = choose_greedy(n, D, X, k, M, seed, chosen, count, e);
+        status = choose_greedy(n, D, X, k, M, seed, until, chosen, count, e);
     else
         *count = select_random(n, M, seed, chosen);
     if (!ANYGP_FAILED(status)) *count = take_different(D, X, *count, chosen, Z);

@@ -8,13 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
 
 /* X[n,D] row-major.  Z: room for M rows of D; *count <= M different ones come out, fewer where X has fewer different
-   rows.  rows_only: never a point between rows. */
+   rows.  rows_only: never a point between rows.  After `until` (NULL: none) the
+   rest is chosen with less care. */
 anygp_status choose_inducing(const char *how, int64_t n, int64_t D, const double *X, bool rows_only, const kernel *k,
-                             int64_t M, uint64_t seed, double *Z, int64_t *count, anygp_error *e);
+                             int64_t M, uint64_t seed, const deadline *until, double *Z, int64_t *count,
+                             anygp_error *e);
 
 /* M0 places Z[M0,D] that are there, and `more` rows of X (few of them looked at) of the largest conditional variance given
    those: after them in Z, which has room for M0 + more.  *count <= M0 + more comes out. */

@@ -114,8 +114,8 @@ static void take_before(greedy *g, int64_t m, const double *before)
 }
 
 anygp_status greedy_more(int64_t n, int64_t m, const double *before, int64_t k, greedy_diag *diag,
-                         greedy_columns *columns, void *ctx, double tolerance, int64_t *chosen, int64_t *count,
-                         anygp_error *e)
+                         greedy_columns *columns, void *ctx, double tolerance, const deadline *until, int64_t *chosen,
+                         int64_t *count, anygp_error *e)
 {
     *count = 0;
     if (k > n) k = n;
@@ -132,7 +132,10 @@ anygp_status greedy_more(int64_t n, int64_t m, const double *before, int64_t k, 
     while (*count < k) {
         int64_t p = largest(n, g.left);
         if (!(g.left[p] > least)) break;
-        add_pivot(&g, p);
+        if (deadline_passed(until))
+            g.left[p] = -INFINITY;
+        else
+            add_pivot(&g, p);
         chosen[(*count)++] = p;
     }
 done:
@@ -144,7 +147,7 @@ done:
 }
 
 anygp_status greedy_select(int64_t n, int64_t k, greedy_diag *diag, greedy_columns *columns, void *ctx,
-                           double tolerance, int64_t *chosen, int64_t *count, anygp_error *e)
+                           double tolerance, const deadline *until, int64_t *chosen, int64_t *count, anygp_error *e)
 {
-    return greedy_more(n, 0, NULL, k, diag, columns, ctx, tolerance, chosen, count, e);
+    return greedy_more(n, 0, NULL, k, diag, columns, ctx, tolerance, until, chosen, count, e);
 }

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "base/error.h"
 
 typedef void greedy_diag(void *ctx, double *diag); /* K_ii, n numbers */
@@ -13,13 +14,14 @@ typedef void greedy_columns(void *ctx, int64_t count, const int64_t *row, double
 
 /* chosen: room for k; *count gets how many, in the order of choice.  Stops early when the largest variance left is below
    `tolerance` times the largest K_ii (or is lost in rounding).  Ties go to the lowest index.
+   After `until` (NULL: none) the variances stay as they are, and the rest is chosen by them.
    Cost n k^2 and a few times k columns; memory n k. */
 anygp_status greedy_select(int64_t n, int64_t k, greedy_diag *diag, greedy_columns *columns, void *ctx,
-                           double tolerance, int64_t *chosen, int64_t *count, anygp_error *e);
+                           double tolerance, const deadline *until, int64_t *chosen, int64_t *count, anygp_error *e);
 
 /* The same after m pivots that need not be among the rows: their columns of the factor, before[n,m]. */
 anygp_status greedy_more(int64_t n, int64_t m, const double *before, int64_t k, greedy_diag *diag,
-                         greedy_columns *columns, void *ctx, double tolerance, int64_t *chosen, int64_t *count,
-                         anygp_error *e);
+                         greedy_columns *columns, void *ctx, double tolerance, const deadline *until, int64_t *chosen,
+                         int64_t *count, anygp_error *e);
 
 #endif

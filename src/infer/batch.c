@@ -37,6 +37,7 @@ static void loo_keep(leave_one_out *to, const leave_one_out *from)
 /* ---------------------------------------------------------------------------------- callbacks */
 
 /* Room must be left for one more evaluation and the posterior. */
+static const double FIRST_SHARE = 0.5, POSTERIOR_SHARE = 0.5;
 static bool out_of_time(const batch *q) { return clock_seconds() - q->o->began + 1.5 * q->longest > q->o->time_limit; }
 
 static void keep_best(batch *q, const double *u, double objective, double log_prior)
@@ -64,6 +65,14 @@ static anygp_status agree(batch *q, int *flags, double *value)
     return train_share(p, hyper_size(q->h), q->gp, &q->error);
 }
 
+/* When the evaluation that begins now is given up: it must leave time for a posterior, whose pass is like its first third. */
+static void begin_pass(batch *q)
+{
+    deadline all = train_deadline(q->o);
+    q->pass = q->longest > 0 ? all : deadline_part(&all, FIRST_SHARE);
+    if (q->longest > 0) q->pass.limit -= POSTERIOR_SHARE * q->longest;
+}
+
 /* Minus (objective + log prior) in the free parameters. */
 static int evaluate(void *ctx, const double *u, double *f, double *g)
 {
@@ -73,8 +82,11 @@ static int evaluate(void *ctx, const double *u, double *f, double *g)
     hyper_unpack(q->h, u);
     q->evaluations++;
     int flags = 0;
+    begin_pass(q);
     bool ok = q->model->evaluate(q->state, q->h, q->first, &q->jitter, &value, q->gp);
     q->first = false;
+    if (!ok && q->model->failure && q->model->failure(q->state)->status == ANYGP_TIME_LIMIT)
+        return q->status = ANYGP_TIME_LIMIT, 1;
     q->longest = fmax(q->longest, clock_seconds() - began);
     if (!ok && q->model->failure && ANYGP_FAILED(q->model->failure(q->state)->status)) {
         q->error = *q->model->failure(q->state);
@@ -307,7 +319,9 @@ static void settle(batch *q)
     bool found = isfinite(q->best);
     hyper_unpack(q->h, found ? q->best_u : q->start);
     q->jitter = found ? r->jitter : q->o->jitter;
-    if (!found && q->model->evaluate(q->state, q->h, true, &q->jitter, &r->objective, NULL))
+    if (!found && q->status == ANYGP_TIME_LIMIT && q->model->inducing)
+        r->objective = NAN; /* what time there is is the posterior's */
+    else if (!found && q->model->evaluate(q->state, q->h, true, &q->jitter, &r->objective, NULL))
         r->log_prior = hyper_log_prior(q->h, NULL);
     r->status = q->status;
     r->iterations = q->iterations;
@@ -328,15 +342,40 @@ static void evaluate_only(batch *q)
     }
     double value;
     iteration(q, 0, 0, 0, 0);
+    begin_pass(q);
     if (q->model->evaluate(q->state, q->h, true, &q->jitter, &value, NULL)) keep_best(q, &u, value, 0);
     q->evaluations = 1;
     iteration(q, 1, 1, 0, 0);
     q->iterations = 0;
 }
 
+/* The factorisation alone takes a third of an evaluation.  A limit that cannot be kept is said. */
+static bool too_long(batch *q)
+{
+    deadline until = train_deadline(q->o);
+    if (q->model->inducing || deadline_fits(&until, q->expected)) return false;
+    q->status = ANYGP_TIME_LIMIT;
+    if (deadline_fits(&until, q->expected / 3))
+        train_tell(
+            q->p, q->o, ANYGP_WARNING,
+            "the time does not suffice to learn on all rows, one evaluation of which would take about %.2g s: the "
+            "hyperparameters are those of a subset; give it more --time, or use --model vfe",
+            q->expected);
+    else
+        train_tell(
+            q->p, q->o, ANYGP_WARNING,
+            "the time limit of %.3g s cannot be kept: one factorisation of %lld rows takes about %.2g s; give it "
+            "--time %.0fs, or use --model vfe",
+            q->o->time_limit, (long long)q->model->size(q->p), q->expected / 3,
+            ceil(1.5 * (clock_seconds() - q->o->began + q->expected)));
+    return true;
+}
+
 anygp_status batch_learn(batch *q, anygp_error *e)
 {
-    if ((q->h->free == 0 || q->model->no_learning) && !q->o->resume)
+    if (too_long(q))
+        hyper_unpack(q->h, q->start);
+    else if ((q->h->free == 0 || q->model->no_learning) && !q->o->resume)
         evaluate_only(q);
     else
         TRY(climb_all(q, e));

@@ -20,12 +20,14 @@ typedef struct batch {
     int64_t restart;
     int64_t evaluations; /* of all runs */
     int64_t iterations;
-    double jitter;  /* relative, fixed within a run */
-    bool refused;   /* a Cholesky failed at this jitter */
-    bool first;     /* the run's first evaluation may raise the jitter */
-    double longest; /* seconds an evaluation takes */
-    double *gp;     /* hyper_size(h) */
-    double best;    /* log objective + log prior */
+    double jitter;   /* relative, fixed within a run */
+    bool refused;    /* a Cholesky failed at this jitter */
+    bool first;      /* the run's first evaluation may raise the jitter */
+    double longest;  /* seconds an evaluation takes */
+    double expected; /* seconds one would take, before the first was made; 0: not known */
+    deadline pass;   /* of the pass over blocks under way [problem.pass] */
+    double *gp;      /* hyper_size(h) */
+    double best;     /* log objective + log prior */
     double *best_u;
     train_result *r;
     anygp_status status;

@@ -60,9 +60,10 @@ void start_perturb(hyper *h, uint64_t seed, int64_t restart)
     }
 }
 
-/* A short climb of the exact evidence of the rows p->rows from the values in h, which moves to the best point. */
+/* A short climb of the exact evidence of the rows p->rows from the values in h, which moves to the best point.  longest:
+   NULL, or gets the seconds an evaluation took. */
 static anygp_status climb(const problem *p, hyper *h, const train_options *o, int64_t iterations, double *best,
-                          anygp_status *stopped, anygp_error *e)
+                          double *longest, anygp_status *stopped, anygp_error *e)
 {
     train_result unused = {0};
     batch q = {.r = &unused, .quiet = true};
@@ -73,19 +74,22 @@ static anygp_status climb(const problem *p, hyper *h, const train_options *o, in
         status = batch_climb(&q, o->iterations < iterations ? o->iterations : iterations, false, e);
     if (isfinite(q.best)) hyper_unpack(h, q.best_u);
     *best = q.best;
+    if (longest) *longest = q.longest;
     *stopped = q.status;
     batch_close(&q);
     return status;
 }
 
-anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, anygp_error *e)
+anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, double *cubic,
+                           anygp_error *e)
 {
     merged few = {0};
-    double best;
+    double best, longest = 0;
     TRY(start_rows(p, WARM_ROWS, h->unit, &few, e));
     problem small = *p;
     small.rows = &few;
-    anygp_status status = climb(&small, h, o, WARM_ITERATIONS, &best, stopped, e);
+    anygp_status status = climb(&small, h, o, WARM_ITERATIONS, &best, &longest, stopped, e);
+    *cubic = longest / pow((double)few.n, 3);
     merged_clear(&few);
     return status;
 }
@@ -351,7 +355,7 @@ static anygp_status climb_finalists(scan *s, const problem *small, const train_o
     const double *start = from;
     for (int k = 0; k < FINALISTS && start && !stopped && !s->stop(s->ctx); k++) {
         set_all(s->h, start);
-        TRY_DONE(climb(small, s->h, o, FINAL_ITERATIONS, &end, &stopped, e));
+        TRY_DONE(climb(small, s->h, o, FINAL_ITERATIONS, &end, NULL, &stopped, e));
         if (end > best) best = end, hyper_natural(s->h, s->best_value);
         start = other < 0 ? NULL : s->at + other * s->h->count;
         if (other >= 0) other = next_maximum(s, s->value[other]);

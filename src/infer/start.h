@@ -8,8 +8,10 @@
 anygp_status start_from_data(const problem *p, hyper *h, const train_options *o, bool (*stop)(void *ctx), void *ctx,
                              anygp_error *e);
 
-/* A short exact run on some hundred rows: close to the optimum at a fraction of the cost.  *stopped: TIME_LIMIT or INTERRUPTED. */
-anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, anygp_error *e);
+/* A short exact run on some hundred rows: close to the optimum at a fraction of the cost.  *stopped: TIME_LIMIT or INTERRUPTED.
+   *cubic: seconds an evaluation took, over the cube of its rows. */
+anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, double *cubic,
+                           anygp_error *e);
 
 /* Random move of the free parameters for restart k > 0, a function of (seed, k). */
 void start_perturb(hyper *h, uint64_t seed, int64_t restart);

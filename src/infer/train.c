@@ -1,6 +1,8 @@
 #include "infer/train.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +53,19 @@ bool train_report_step(const train_options *o, int64_t t, int64_t steps, double 
     return o->report && o->report(o->ctx, &now);
 }
 
+deadline train_deadline(const train_options *o) { return (deadline){o->began, o->time_limit}; }
+
+void train_tell(const problem *p, const train_options *o, anygp_log_level level, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    if (!o->tell || p->comm->rank != 0) return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    o->tell(o->ctx, level, text);
+}
+
 anygp_status train_agree(const problem *p, int *flags, anygp_error *e)
 {
     return p->comm->size == 1 ? ANYGP_OK : p->comm->broadcast(p->comm->ctx, 0, sizeof *flags, flags, e);
@@ -68,8 +83,14 @@ anygp_status train_share(const problem *p, int64_t n, double *x, anygp_error *e)
 typedef struct watch {
     const train_options *o;
     anygp_status status;
-    double asked; /* by the clock */
+    double asked;   /* by the clock */
+    deadline scan;  /* the scan's own */
+    double seconds; /* an evaluation of all rows would take, by what fewer took; 0: not known */
 } watch;
+
+/* Of the time that is left: for the scan, for the run on a subset. */
+static const double SCAN_SHARE = 0.15, WARM_SHARE = 0.35,
+                    PLACES_SHARE = 0.5; /* of all of it: until when places are chosen with care */
 
 static bool enough(void *ctx)
 {
@@ -82,13 +103,14 @@ static bool enough(void *ctx)
         if (w->o->report(w->o->ctx, &step)) w->status = ANYGP_INTERRUPTED;
         w->asked = now;
     }
-    return w->status != ANYGP_OK;
+    return w->status != ANYGP_OK || deadline_passed(&w->scan);
 }
 
 /* Whether places are hyperparameters: those of a decoupled model move by its own steps. */
 static bool learned_places(const model_ops *model, const problem *p) { return p->learn_inducing && !model->decoupled; }
 
-static anygp_status place(const model_ops *model, const problem *p, hyper *h, const char *how, anygp_error *e)
+static anygp_status place(const model_ops *model, const problem *p, hyper *h, const char *how, const deadline *until,
+                          anygp_error *e)
 {
     const merged *m = p->rows;
     int64_t M = p->subset, count = 0;
@@ -96,21 +118,23 @@ static anygp_status place(const model_ops *model, const problem *p, hyper *h, co
     if (!Z) return fail_memory(e, "the inducing inputs", 8.0 * (double)M * (double)m->D);
     bool text = false;
     for (int64_t j = 0; j < m->D; j++) text |= schema_at(&m->data->schema, j)->text;
-    anygp_status status = choose_inducing(how, m->n, m->D, m->X, text, h->kernel, M, p->seed, Z, &count, e);
+    anygp_status status = choose_inducing(how, m->n, m->D, m->X, text, h->kernel, M, p->seed, until, Z, &count, e);
     if (!ANYGP_FAILED(status)) status = hyper_set_inducing(h, count, m->D, Z, learned_places(model, p), e);
     free(Z);
     return status;
 }
 
 /* Of two choices the one that leaves less of the prior variance: what a bound pays for. */
-static anygp_status place_best(const model_ops *model, const problem *p, hyper *h, inducing_start *s, anygp_error *e)
+static anygp_status place_best(const model_ops *model, const problem *p, hyper *h, const deadline *until,
+                               inducing_start *s, anygp_error *e)
 {
     hyper first = {0};
     double left, share;
-    TRY(place(model, p, h, "kmeans", e));
+    TRY(place(model, p, h, "kmeans", until, e));
     TRY(start_left_by_inducing(p, h, &left, &share, e));
+    if (deadline_passed(until)) return *s = (inducing_start){"kmeans", left, share, NAN}, ANYGP_OK;
     anygp_status status = hyper_copy(h, &first, e);
-    if (!ANYGP_FAILED(status)) status = place(model, p, h, "greedy", e);
+    if (!ANYGP_FAILED(status)) status = place(model, p, h, "greedy", until, e);
     if (!ANYGP_FAILED(status)) status = start_left_by_inducing(p, h, &s->left, &s->share, e);
     s->how = "greedy", s->other = share;
     if (!ANYGP_FAILED(status) && left <= s->left) {
@@ -121,14 +145,17 @@ static anygp_status place_best(const model_ops *model, const problem *p, hyper *
     return status;
 }
 
-static anygp_status place_inducing(const model_ops *model, const problem *p, hyper *h, inducing_start *s,
-                                   anygp_error *e)
+static anygp_status place_inducing(const model_ops *model, const problem *p, hyper *h, const train_options *o,
+                                   inducing_start *s, anygp_error *e)
 {
+    bool best = !strcmp(p->select, "best");
+    deadline until = train_deadline(o);
+    until.limit *= PLACES_SHARE;
     if (!model->inducing || p->subset == 0) return ANYGP_OK;
-    if (h->M == 0 && !strcmp(p->select, "best")) return place_best(model, p, h, s, e);
+    if (h->M == 0 && best && !deadline_passed(&until)) return place_best(model, p, h, &until, s, e);
     if (h->M == 0) {
-        TRY(place(model, p, h, p->select, e));
-        s->how = p->select;
+        s->how = best ? "kmeans" : p->select;
+        TRY(place(model, p, h, s->how, &until, e));
     }
     return model->learns_inducing ? start_left_by_inducing(p, h, &s->left, &s->share, e) : ANYGP_OK;
 }
@@ -160,23 +187,31 @@ done:
     return status;
 }
 
-static anygp_status search(const model_ops *model, const problem *p, hyper *h, const train_options *o, watch *w,
-                           anygp_error *e)
+static anygp_status search(const model_ops *model, const problem *p, hyper *h, watch *w, anygp_error *e)
 {
-    TRY(start_from_data(p, h, o, enough, w, e));
+    deadline all = train_deadline(w->o);
+    train_options brief = *w->o;
+    anygp_status stopped = ANYGP_OK;
+    double cubic = 0;
+    w->scan = deadline_part(&all, SCAN_SHARE);
+    brief.time_limit = fmin(all.limit, w->scan.limit);
+    TRY(start_from_data(p, h, &brief, enough, w, e));
     if (w->status || (!model->inducing && model->size(p) <= WARM_ABOVE)) return ANYGP_OK;
-    return start_warm_up(p, h, o, &w->status, e);
+    brief.time_limit = fmin(all.limit, deadline_part(&all, WARM_SHARE).limit);
+    TRY(start_warm_up(p, h, &brief, &stopped, &cubic, e));
+    if (stopped != ANYGP_TIME_LIMIT || deadline_passed(&all)) w->status = stopped; /* else: its share of the time */
+    w->seconds = cubic * pow((double)model->size(p), 3);
+    return ANYGP_OK;
 }
 
-static anygp_status search_surrogate(const model_ops *model, const problem *p, hyper *h, const train_options *o,
-                                     watch *w, anygp_error *e)
+static anygp_status search_surrogate(const model_ops *model, const problem *p, hyper *h, watch *w, anygp_error *e)
 {
     hyper first = {0};
     anygp_status status = hyper_copy(h, &first, e);
     for (int64_t t = 0; !ANYGP_FAILED(status) && !w->status && t < (p->targets > 1 ? p->targets : 1); t++) {
         surrogate s;
         status = surrogate_open(p, t, &first, &s, e);
-        if (!ANYGP_FAILED(status)) status = search(model, &s.problem, &s.h, o, w, e);
+        if (!ANYGP_FAILED(status)) status = search(model, &s.problem, &s.h, w, e);
         if (!ANYGP_FAILED(status)) surrogate_take(&s, p, t, h);
         surrogate_close(&s);
     }
@@ -194,8 +229,8 @@ static anygp_status find_start(const model_ops *model, const problem *p, hyper *
         if (learns && model->start)
             TRY(model->start(p, h, e));
         else if (learns)
-            TRY(surrogate_needed(p) ? search_surrogate(model, p, h, o, w, e) : search(model, p, h, o, w, e));
-        TRY(place_inducing(model, p, h, s, e));
+            TRY(surrogate_needed(p) ? search_surrogate(model, p, h, w, e) : search(model, p, h, w, e));
+        TRY(place_inducing(model, p, h, o, s, e));
         if (learns && model->learns_inducing && !model->start) start_noise_of_inducing(h, s->left);
     }
     TRY(share_start(model, p, h, e));
@@ -234,11 +269,11 @@ static problem with_sets(const model_ops *model, const problem *p, const hyper *
 /* ------------------------------------------------------------------------------------------- runs */
 
 static anygp_status run_steps(const model_ops *model, const problem *p, hyper *h, const train_options *o,
-                              anygp_status stopped, train_result *r, posterior **out, anygp_error *e)
+                              const watch *w, train_result *r, posterior **out, anygp_error *e)
 {
     void *state;
     TRY(model->open(model, p, h, &state, e));
-    anygp_status status = steps_run(model, state, p, h, o, stopped, r, out, e);
+    anygp_status status = steps_run(model, state, p, h, o, w->status, r, out, e);
     model->close(state);
     return status;
 }
@@ -260,25 +295,47 @@ static anygp_status run_anytime(batch *q, posterior **out, anygp_error *e)
     return anytime_run(q->model, q->state, q->p, q->h, &steps, q->status, q->r, out, e);
 }
 
+/* What else bounds the evidence is left out where there is no time for it, or the caller wants to stop. */
+static anygp_status add_bounds(batch *q, anygp_error *e)
+{
+    deadline until = train_deadline(q->o);
+    int affordable = q->status != ANYGP_INTERRUPTED && deadline_fits(&until, q->longest);
+    if (!q->model->bounds) return ANYGP_OK;
+    TRY(train_agree(q->p, &affordable, e));
+    if (affordable) return q->model->bounds(q->state, q->h, &q->jitter, q->r->bounds, e);
+    train_tell(q->p, q->o, ANYGP_NOTE, "there was no time for the upper bound on the log evidence");
+    return ANYGP_OK;
+}
+
 static anygp_status run_batch(batch *q, posterior **out, anygp_error *e)
 {
     TRY(batch_learn(q, e));
-    if (q->model->bounds) TRY(q->model->bounds(q->state, q->h, &q->jitter, q->r->bounds, e));
+    q->pass = train_deadline(q->o);
+    TRY(add_bounds(q, e));
     TRY(q->model->posterior(q->state, q->h, &q->jitter, out, e));
+    double seen = q->model->seen ? q->model->seen(q->state) : 1;
+    if (seen < 1)
+        train_tell(q->p, q->o, ANYGP_WARNING,
+                   "the time sufficed for %.2g %% of the rows, on which the model rests; give it more --time, fewer "
+                   "--inducing, or use an anytime model: --model %s+ or svgp",
+                   100 * seen, q->model->anytime ? q->model->name : "vfe");
+    if (seen < 1) q->r->exact = false, q->r->status = ANYGP_TIME_LIMIT;
     q->r->jitter = q->jitter;
     return ANYGP_OK;
 }
 
-static anygp_status run_passes(const model_ops *model, const problem *p, hyper *h, const train_options *o,
-                               anygp_status stopped, train_result *r, posterior **out, anygp_error *e)
+static anygp_status run_passes(const model_ops *model, const problem *given, hyper *h, const train_options *o,
+                               const watch *w, train_result *r, posterior **out, anygp_error *e)
 {
     batch q = {.r = r};
+    problem mine = *given, *p = &mine;
+    mine.pass = isfinite(o->time_limit) ? &q.pass : NULL;
     double *start = mem_alloc(h->free, sizeof *start);
     anygp_status status = start ? ANYGP_OK : fail_memory(e, "the start", 8.0 * (double)h->free);
     if (ANYGP_FAILED(status)) goto done;
     hyper_pack(h, start);
     TRY_DONE(batch_open(&q, model, p, h, o, e));
-    q.status = stopped, q.start = start;
+    q.status = w->status, q.start = start, q.expected = w->seconds;
     status = (o->anytime.on ? run_anytime : run_batch)(&q, out, e);
 done:
     batch_close(&q);
@@ -290,7 +347,7 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
                    posterior **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    watch w = {.o = o, .asked = clock_seconds()};
+    watch w = {.o = o, .asked = clock_seconds(), .scan = train_deadline(o)};
     int64_t T = p->targets > 1 ? p->targets : 1, sets[MODEL_SETS_MOST];
     *r = (train_result){.places = {NULL, NAN, NAN, NAN}};
     for (int64_t t = 0; t < T; t++) out[t] = NULL;
@@ -303,7 +360,7 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     else if (model->inducing)
         TRY_DONE(restore_inducing(model, p, h, o->resume, e));
     problem fitted = with_sets(model, p, h, sets);
-    status = (model->steps ? run_steps : run_passes)(model, &fitted, h, o, w.status, r, out, e);
+    status = (model->steps ? run_steps : run_passes)(model, &fitted, h, o, &w, r, out, e);
 done:
     if (ANYGP_FAILED(status)) {
         posteriors_free(T, out);

@@ -46,6 +46,7 @@ typedef struct train_options {
     double began;                                     /* clock_seconds() when the work began */
     bool started;                                     /* the values in h are a good start: none is looked for */
     int (*report)(void *ctx, const train_step *step); /* may be NULL; nonzero: stop */
+    void (*tell)(void *ctx, anygp_log_level level, const char *sentence); /* may be NULL */
     /* May be NULL: scores of a posterior on rows held out, model units.  Its time does not count. */
     anygp_status (*score)(void *ctx, const posterior *p, train_scores *out, anygp_error *e);
     /* Every so many seconds (infinite: never), on rank 0: the state of the run, and the posteriors so far, one a target
@@ -83,6 +84,10 @@ void train_result_clear(train_result *r);
 
 /* What rank 0 says of these flags, or has in these numbers, counts on every rank. */
 anygp_status train_agree(const problem *p, int *flags, anygp_error *e);
+deadline train_deadline(const train_options *o);
+/* A sentence for the caller, from rank 0. */
+void train_tell(const problem *p, const train_options *o, anygp_log_level level, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Tells the caller of a run by steps where it is; true: the caller wants it to stop. */
 bool train_report_step(const train_options *o, int64_t t, int64_t steps, double seconds, double objective,
                        train_scores scores, bool record);

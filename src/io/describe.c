@@ -111,7 +111,7 @@ json_t *describe_settings(const settings *s)
 {
     json_t *o = json_object();
     for (setting_id i = 0; i < SETTING_COUNT; i++)
-        if (settings_changed(s, i) && i != SET_OUTPUT)
+        if (settings_changed(s, i) && i != SET_OUTPUT && i != SET_SPENT)
             json_object_set_new(o, setting_at(i)->name, text(settings_text(s, i)));
     return o;
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "base/error.h"
 #include "comm/comm.h"
 #include "data/blocks.h"
@@ -38,6 +39,10 @@ anygp_status driver_open(const block_model *m, row_blocks *b, const comm *c, dou
 void driver_close(driver *d); /* accepts NULL */
 /* Whether a reverse will follow the next driver_stat: only then is anything kept for it. */
 void driver_expect_reverse(driver *d, bool expected);
+
+/* From here on a pass of a process alone ends between two blocks once this has passed, each thread having done one at least:
+   the sums are those of the blocks done, *seen of all of them.  NULL: every pass is whole. */
+void driver_until(driver *d, const deadline *until, double *seen);
 
 /* Over the `count` blocks in `which` (NULL: over all), summed over threads and ranks in a fixed order and multiplied by
    `scale`.  ANYGP_ERR_NUMERIC, on every rank alike: some block failed. */

@@ -18,6 +18,7 @@ typedef struct worker {
     block_buffer buffer;
     double *work, *sum;
     int64_t work_size, sum_size;
+    int64_t done; /* pieces of the pass */
     anygp_status status;
     anygp_error error;
 } worker;
@@ -29,6 +30,8 @@ struct driver {
     double keep_left; /* bytes */
     double **kept;    /* of each block; NULL where nothing is kept */
     bool expects;     /* a reverse follows */
+    const deadline *until;
+    double *seen; /* with it: the share of the pieces that the last pass has done */
     int workers;
     worker *worker;
 };
@@ -64,6 +67,13 @@ void driver_close(driver *d)
 }
 
 void driver_expect_reverse(driver *d, bool expected) { d->expects = expected; }
+
+void driver_until(driver *d, const deadline *until, double *seen)
+{
+    d->until = d->comm->size == 1 ? until : NULL;
+    d->seen = seen;
+    if (seen) *seen = 1;
+}
 
 /* ------------------------------------------------------------------------------------ one pass */
 
@@ -143,13 +153,27 @@ static bool run_piece(const pass *p, worker *w, int64_t index)
 
 static bool worker_begin(const pass *p, worker *w)
 {
-    w->status = ANYGP_OK;
+    w->status = ANYGP_OK, w->done = 0;
     if (!grow(&w->sum, &w->sum_size, p->size)) {
         w->status = fail_memory(&w->error, "a thread's sums", 8.0 * (double)p->size);
         return false;
     }
     memset(w->sum, 0, (size_t)p->size * sizeof(double));
     return true;
+}
+
+/* Pieces first, first + step, ... as long as there is time. */
+static void run_some(const pass *p, worker *w, int64_t first, int64_t step, int64_t pieces)
+{
+    for (int64_t i = first; i < pieces; i += step, w->done++)
+        if ((i > first && deadline_passed(p->d->until)) || !run_piece(p, w, i)) return;
+}
+
+static void note_seen(const pass *p, int64_t pieces, int threads)
+{
+    int64_t done = 0;
+    for (int t = 0; t < threads; t++) done += p->d->worker[t].done;
+    if (p->d->seen) *p->d->seen = pieces > 0 ? (double)done / (double)pieces : 1;
 }
 
 static void run_pieces(const pass *p, int64_t pieces, int threads)
@@ -160,10 +184,10 @@ static void run_pieces(const pass *p, int64_t pieces, int threads)
     {
         int t = threads > 1 ? threads_id() : 0;
         worker *w = &d->worker[t];
-        if (worker_begin(p, w))
-            for (int64_t i = t; i < pieces && run_piece(p, w, i); i += threads) continue;
+        if (worker_begin(p, w)) run_some(p, w, t, threads, pieces);
     }
     la_serial_end(threads);
+    note_seen(p, pieces, threads);
 }
 
 /* Behind the sums: blocks whose numbers broke down, and for each rank whether it failed in another way. */
@@ -215,9 +239,10 @@ static anygp_status run_alone(pass *p, int64_t pieces, double scale, bool more, 
     double *own = w->sum;
     int former = la_threads(1);
     if (!more) memset(out, 0, (size_t)p->size * sizeof *out);
-    w->sum = out, w->status = ANYGP_OK;
-    for (int64_t i = 0; i < pieces && run_piece(p, w, i);) i++;
+    w->sum = out, w->status = ANYGP_OK, w->done = 0;
+    run_some(p, w, 0, 1, pieces);
     w->sum = own;
+    note_seen(p, pieces, 1);
     la_threads(former);
     if (w->status == ANYGP_ERR_NUMERIC)
         return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of a block of rows is not positive definite");

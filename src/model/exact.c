@@ -32,6 +32,7 @@ void exact_close(void *state)
 {
     exact *s = state;
     if (!s) return;
+    free(s->at);
     double *const owned[] = {s->K, s->diag,  s->a,        s->alpha,        s->q,         s->V, s->W, s->R,
                              s->t, s->loo.y, s->loo.mean, s->loo.variance, s->loo.weight};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
@@ -216,12 +217,29 @@ static bool evidence_and_gradient(exact *s, const hyper *h, bool grow, double *j
     return kernel_gram_sym_reverse(h->kernel, s->n, m->X, m->D, s->K, s->n, gp, NULL, 0);
 }
 
+/* Where the factor in s->K is of. */
+static bool note_place(exact *s, const hyper *h, double jitter)
+{
+    if (!s->at && !(s->at = mem_alloc(h->count + 1, sizeof *s->at))) return false;
+    hyper_natural(h, s->at);
+    s->at[h->count] = jitter;
+    return true;
+}
+
+bool exact_is_at(const exact *s, const hyper *h, double jitter)
+{
+    bool same = s->factored && s->at[h->count] == jitter;
+    for (int64_t i = 0; same && i < h->count; i++) same = s->at[i] == hyper_get(h, i);
+    return same;
+}
+
 bool exact_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp)
 {
     exact *s = state;
     int former = la_threads(threads_for(pow((double)s->n, 3)));
     bool ok = evidence_and_gradient(s, h, grow, jitter, value, gp);
     la_threads(former);
+    s->factored = ok && !gp && note_place(s, h, *jitter);
     return ok;
 }
 

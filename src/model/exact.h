@@ -16,6 +16,8 @@ typedef struct exact {
     double *V, *W;         /* n x p */
     double *R, *t;         /* p x p, p */
     leave_one_out loo;
+    bool factored; /* K holds the factor at these hyperparameters and, last, this jitter */
+    double *at;
 } exact;
 
 /* Works on `rows`, or takes `owned` over if it is not NULL. */
@@ -24,6 +26,8 @@ double exact_bytes_for(int64_t n, int64_t D, int64_t p);
 /* Log evidence; leaves L, a, alpha, V and R in place. */
 bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double *value);
 
+bool exact_is_at(const exact *s, const hyper *h,
+                 double jitter); /* that was the last evaluate, and without a gradient */
 bool exact_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
 const leave_one_out *exact_loo(void *state, const hyper *h);
 anygp_status exact_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);

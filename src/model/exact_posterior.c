@@ -132,7 +132,7 @@ anygp_status exact_to_posterior(void *state, const hyper *h, double *jitter, pos
 {
     exact *s = state;
     double value;
-    if (!exact_evidence(s, h, true, jitter, &value))
+    if (!exact_is_at(s, h, *jitter) && !exact_evidence(s, h, true, jitter, &value))
         return fail_with(
             e, ANYGP_ERR_NUMERIC,
             "the covariance matrix is not positive definite at the final hyperparameters, even with jitter; "

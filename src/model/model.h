@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "base/error.h"
 #include "comm/comm.h"
 #include "data/blocks.h"
@@ -38,6 +39,7 @@ typedef struct problem {
     const int64_t *block_ids; /* names of the blocks where the user gave them; else NULL: 0, 1, ... */
     double keep;              /* bytes a batch pass may hold between its two halves */
     double memory;            /* bytes the whole run may plan with; 0: what the machine has */
+    const deadline *pass;     /* when a pass over the blocks has to end; whoever trains moves it.  NULL: any time */
 } problem;
 
 /* Closed-form leave-one-out predictions of y, one for each original row (model units). */
@@ -240,7 +242,8 @@ struct model_ops {
     /* Objective at h and, if gp is not NULL, its gradient in the hyper_size(h) natural parameters.  Jitter is `*jitter`
        times the mean diagonal; with `grow` it may be raised on failure.  False: not finite here. */
     bool (*evaluate)(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
-    /* Why the last evaluate failed, where that was not the numbers: an error to end with.  NULL: it cannot. */
+    /* Why the last evaluate failed, where that was not the numbers: an error to end with, or ANYGP_TIME_LIMIT: problem.pass
+       ended it.  NULL: it cannot. */
     const anygp_error *(*failure)(const void *state);
     /* Leave-one-out at the last evaluate with gradient; the arrays belong to the state.  NULL: the model has none. */
     const leave_one_out *(*loo)(void *state, const hyper *h);
@@ -249,6 +252,8 @@ struct model_ops {
     /* What else bounds the log evidence, at h, out[targets].  NULL: the objective is no lower bound on it. */
     anygp_status (*bounds)(void *state, const hyper *h, double *jitter, evidence_bounds *out, anygp_error *e);
     double (*rows)(const void *state); /* original rows the objective is a total of */
+    /* The share of the blocks that the posterior rests on: less than 1 where problem.pass ended before it had all.  NULL: 1. */
+    double (*seen)(const void *state);
     void (*close)(void *state);
 
     /* From the arrays of a file back to a posterior: takes kernel, mean and the arrays' memory over (and sets them to

@@ -30,7 +30,7 @@ static anygp_status choose(const problem *p, const hyper *h, int64_t *k, int64_t
     if (!strcmp(p->select, "kmeans")) return select_kmeans(m->n, m->D, m->X, m->D, *k, p->seed, chosen, k, e);
     if (!strcmp(p->select, "greedy")) {
         greedy_rows g = {m->n, m->D, m->X, h->kernel, false};
-        TRY(greedy_select(m->n, *k, greedy_rows_diag, greedy_rows_columns, &g, 0, chosen, k, e));
+        TRY(greedy_select(m->n, *k, greedy_rows_diag, greedy_rows_columns, &g, 0, NULL, chosen, k, e));
         return g.failed ? fail_memory(e, "kernel tiles", 0) : ANYGP_OK;
     }
     *k = select_random(m->n, *k, p->seed, chosen);

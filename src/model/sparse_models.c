@@ -20,6 +20,7 @@ typedef struct sparse_state {
     double *at;          /* hyperparameters and inducing inputs of the last evidence; NaN first: none */
     double *now;
     tight *tight; /* NULL: not asked for */
+    double seen;  /* of the blocks, by the last pass */
 } sparse_state;
 
 static const block_model *runs(const sparse_kind *k)
@@ -57,6 +58,7 @@ static double pic_bytes(const problem *p)
 }
 
 static int64_t sparse_size(const problem *p) { return p->subset; }
+static double sparse_seen(const void *state) { return ((const sparse_state *)state)->seen; }
 static double sparse_rows_behind(const void *state) { return ((const sparse_state *)state)->s.total; }
 
 /* --------------------------------------------------------------------------------------- state */
@@ -81,7 +83,7 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     anygp_status status = ANYGP_OK;
     sparse_state *q = calloc(1, sizeof *q);
     if (!q) return fail_memory(e, "the model", sizeof *q);
-    q->kind = self->family, q->problem = p;
+    q->kind = self->family, q->problem = p, q->seen = 1;
     TRY_DONE(sparse_init(&q->s, q->kind->kept, p->mean, h->M, h->D, p->blocks->total, e));
     q->s.power = q->kind->power;
     int64_t all = h->M;
@@ -130,9 +132,9 @@ static anygp_status add_gain(sparse_state *q, bool gradient, double *value, anyg
     return ANYGP_OK;
 }
 
-/* Evidence at h from all blocks; leaves the factor of a I + S (of several targets the last one's) and beta. */
-static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient, double *value,
-                             anygp_error *e)
+/* Evidence at h from all blocks, or partly: from those there was time for; leaves the factor of a I + S (of several targets the last one's) and beta. */
+static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient, bool partly,
+                             double *value, anygp_error *e)
 {
     q->at[0] = NAN;
     if (!sparse_prepare(&q->s, h, grow, jitter))
@@ -141,7 +143,11 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
             "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of them "
             "or another kernel");
     driver_expect_reverse(q->driver, gradient);
-    TRY(driver_stat(q->driver, &q->s, 0, NULL, 1, q->stat, e));
+    driver_until(q->driver, q->problem->pass, &q->seen);
+    anygp_status status = driver_stat(q->driver, &q->s, 0, NULL, 1, q->stat, e);
+    driver_until(q->driver, NULL, NULL);
+    if (ANYGP_FAILED(status)) return status;
+    if (q->seen < 1 && !partly) return ANYGP_TIME_LIMIT;
     if (!sparse_evidence_many(&q->s, q->stat, gradient, value))
         return fail_with(e, ANYGP_ERR_NUMERIC,
                          q->kind->terms.count ? "the combined precision of the inducing variables is not positive "
@@ -155,9 +161,15 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
 static anygp_status evidence_and_gradient(sparse_state *q, const hyper *h, bool grow, double *jitter, double *value,
                                           double *gp, anygp_error *e)
 {
-    TRY(evidence(q, h, grow, jitter, gp != NULL, value, e));
-    if (!gp) return ANYGP_OK;
-    TRY(driver_reverse(q->driver, &q->s, 0, NULL, 1, q->adjoint, e));
+    anygp_status status = evidence(q, h, grow, jitter, gp != NULL, false, value, e);
+    if (status != ANYGP_OK || !gp) return status;
+    driver_until(q->driver, q->problem->pass, &q->seen);
+    status = driver_reverse(q->driver, &q->s, 0, NULL, 1, q->adjoint, e);
+    driver_until(q->driver, NULL, NULL);
+    if (ANYGP_FAILED(status)) return status;
+    bool whole = q->seen == 1;
+    q->seen = 1; /* the sums of the posterior are whole */
+    if (!whole) return ANYGP_TIME_LIMIT;
     if (q->kind->tighter && !tight_reverse(q->tight, &q->s, q->adjoint)) return fail_memory(e, "kernel tiles", 0);
     return sparse_finish(&q->s, q->adjoint, gp) ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
@@ -168,8 +180,9 @@ static bool sparse_evaluate(void *state, const hyper *h, bool grow, double *jitt
     anygp_error why;
     anygp_status status = evidence_and_gradient(q, h, grow, jitter, value, gp, &why);
     q->failure = (anygp_error){.status = ANYGP_OK};
+    if (status == ANYGP_TIME_LIMIT) q->failure.status = status;
     if (ANYGP_FAILED(status) && status != ANYGP_ERR_NUMERIC) q->failure = why;
-    return !ANYGP_FAILED(status);
+    return status == ANYGP_OK;
 }
 
 static const anygp_error *sparse_failure(const void *state) { return &((const sparse_state *)state)->failure; }
@@ -207,7 +220,7 @@ static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jit
 {
     sparse_state *q = state;
     double value;
-    if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, &value, e));
+    if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, true, &value, e));
     for (int64_t t = 0; t < q->s.targets; t++) {
         const double *stat;
         sparse one = sparse_target(&q->s, q->stat, t, &stat);
@@ -223,7 +236,7 @@ static anygp_status sparse_bounds(void *state, const hyper *h, double *jitter, e
     sparse_state *q = state;
     double value;
     bool quick = !q->kind->tighter && tight_is_quick(q->problem, &q->s);
-    if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, &value, e));
+    if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, true, &value, e));
     for (int64_t t = 0; t < q->s.targets; t++) {
         const double *stat;
         sparse one = sparse_target(&q->s, q->stat, t, &stat);
@@ -347,8 +360,8 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
 #define SPARSE_OPS(id, text)                                                                                           \
     .name = #id, .summary = text, .family = &kind_##id, .inducing = true, .jitter = 1e-8, .subset = 512,               \
     .size = sparse_size, .open = sparse_state_open, .evaluate = sparse_evaluate, .failure = sparse_failure,            \
-    .posterior = sparse_to_posterior, .rows = sparse_rows_behind, .close = sparse_state_close, .load = sparse_load,    \
-    .update = &sparse_updates
+    .posterior = sparse_to_posterior, .rows = sparse_rows_behind, .seen = sparse_seen, .close = sparse_state_close,    \
+    .load = sparse_load, .update = &sparse_updates
 
 #define SPARSE_PRIOR(id, text, kept_, test_, parts, bytes_)                                                            \
     static const sparse_kind kind_##id = {.kept = kept_, .power = 1, .test = test_};                                   \

@@ -122,7 +122,7 @@ static void greedy_takes_the_largest_conditional_variance(void **state)
     dense d;
     make_kernel(&d, 0.2, 0.01);
     int64_t chosen[12], count;
-    assert_int_equal(greedy_select(N, 12, dense_diag, dense_columns, &d, 0, chosen, &count, NULL), ANYGP_OK);
+    assert_int_equal(greedy_select(N, 12, dense_diag, dense_columns, &d, 0, NULL, chosen, &count, NULL), ANYGP_OK);
     assert_int_equal(count, 12);
     assert_int_equal(d.columns, 12);
     for (int m = 0; m < 12; m++) {
@@ -138,11 +138,11 @@ static void greedy_stops_when_nothing_is_left(void **state)
     for (int j = 0; j < N; j++)
         for (int i = 0; i < N; i++) d.K[i + j * N] = i % 4 == j % 4; /* four different rows */
     int64_t chosen[N], count;
-    greedy_select(N, N, dense_diag, dense_columns, &d, 0, chosen, &count, NULL);
+    greedy_select(N, N, dense_diag, dense_columns, &d, 0, NULL, chosen, &count, NULL);
     assert_int_equal(count, 4);
     for (int i = 0; i < 4; i++) assert_int_equal(chosen[i], i); /* ties go to the lowest index */
     make_kernel(&d, 1, 0);
-    greedy_select(N, N, dense_diag, dense_columns, &d, 1e-4, chosen, &count, NULL);
+    greedy_select(N, N, dense_diag, dense_columns, &d, 1e-4, NULL, chosen, &count, NULL);
     assert_true(count < N);
     for (int i = 0; i < N; i++) assert_true(variance_left(&d, chosen, count, i) <= 1.5e-4);
     assert_true(variance_left(&d, chosen, count - 1, chosen[count - 1]) > 1e-4);

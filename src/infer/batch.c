@@ -349,25 +349,39 @@ static void evaluate_only(batch *q)
     q->iterations = 0;
 }
 
-/* The factorisation alone takes a third of an evaluation.  A limit that cannot be kept is said. */
+/* Seconds of one evaluation of a model that has all rows in one matrix: by what fewer rows took, or a guess; 0: no matter. */
+static double expected_seconds(const batch *q)
+{
+    static const double CUBES = 1e10; /* n^3 a second */
+    enum { QUICK_ROWS = 1600 };
+    double n = (double)q->model->size(q->p);
+    if (q->model->inducing || n <= QUICK_ROWS) return 0;
+    return q->expected > 0 ? q->expected : n * n * n / CUBES;
+}
+
+/* Whether there is no time to learn, or no wish to wait for it; the factorisation alone takes a third of an evaluation.  A limit
+   that cannot be kept is said. */
 static bool too_long(batch *q)
 {
     deadline until = train_deadline(q->o);
-    if (q->model->inducing || deadline_fits(&until, q->expected)) return false;
+    double seconds = expected_seconds(q);
+    if (seconds == 0 || q->o->resume) return false;
+    if (q->status == ANYGP_INTERRUPTED) return true;
+    if (deadline_fits(&until, seconds)) return false;
     q->status = ANYGP_TIME_LIMIT;
-    if (deadline_fits(&until, q->expected / 3))
+    if (deadline_fits(&until, seconds / 3))
         train_tell(
             q->p, q->o, ANYGP_WARNING,
             "the time does not suffice to learn on all rows, one evaluation of which would take about %.2g s: the "
             "hyperparameters are those of a subset; give it more --time, or use --model vfe",
-            q->expected);
+            seconds);
     else
         train_tell(
             q->p, q->o, ANYGP_WARNING,
             "the time limit of %.3g s cannot be kept: one factorisation of %lld rows takes about %.2g s; give it "
             "--time %.0fs, or use --model vfe",
-            q->o->time_limit, (long long)q->model->size(q->p), q->expected / 3,
-            ceil(1.5 * (clock_seconds() - q->o->began + q->expected)));
+            q->o->time_limit, (long long)q->model->size(q->p), seconds / 3,
+            ceil(1.5 * (clock_seconds() - q->o->began + seconds)));
     return true;
 }
 

@@ -288,11 +288,29 @@ static anygp_status eval(const options *o, anygp_error *e)
 
 /* --------------------------------------------------------------------------------------- update */
 
-static anygp_status report_update(const options *o, const anygp_model *m, const char *output, anygp_error *e)
+/* before: scores of the new rows by the model that did not know them; NULL: none, and why. */
+static anygp_status report_update(const options *o, const anygp_model *m, const char *output,
+                                  const anygp_scores *before, const char *why, anygp_error *e)
 {
     if (o->json) return print_info(m, true, e);
+    if (before)
+        print_fit_line(m, "before they were added", true, before);
+    else if (!o->quiet)
+        fprintf(stderr, "anygp: no score of the new rows: %s\n", why);
     printf("wrote %s\n", output);
     return ANYGP_OK;
+}
+
+/* What is wrong with the rows is for the update to say. */
+static anygp_scores *score_new_rows(const options *o, const anygp_model *m, anygp_error *why)
+{
+    anygp_scores *s = NULL;
+    if (o->json) return NULL;
+    if (is_file(o->path[1]))
+        anygp_eval_file(m, o->settings, o->path[1], &s, why);
+    else
+        complain(why, ANYGP_ERR_FILE, "standard input can be read only once");
+    return s;
 }
 
 /* The model is replaced by its successor in one step, or stays as it is. */
@@ -303,11 +321,15 @@ static anygp_status update(const options *o, anygp_error *e)
     anygp_model *m = NULL;
     TRY(distinct(read, 2, 3, e));
     TRY(check_writable(output, e));
-    notes_attach(o->settings, o->quiet);
+    anygp_error why = {0};
+    anygp_scores *before = NULL;
     anygp_status status = anygp_load(o->path[0], &m, e);
+    if (!ANYGP_FAILED(status)) before = score_new_rows(o, m, &why); /* its notes are those of the update again */
+    notes_attach(o->settings, o->quiet);
     if (!ANYGP_FAILED(status)) status = anygp_update_file(m, o->settings, o->path[1], e);
     if (!ANYGP_FAILED(status)) status = anygp_save(m, output, e);
-    if (!ANYGP_FAILED(status)) status = report_update(o, m, output, e);
+    if (!ANYGP_FAILED(status)) status = report_update(o, m, output, before, why.text, e);
+    anygp_scores_free(before);
     anygp_model_free(m);
     return status;
 }

@@ -102,3 +102,20 @@ def test_a_library_that_is_not_there_is_an_import_error():
     found = subprocess.run([sys.executable, "-c", "import anygp"], capture_output=True, text=True,
                            env={"ANYGP_LIBRARY": "/nowhere/libanygp.so", "PYTHONPATH": ":".join(sys.path)})
     assert found.returncode == 1 and "ImportError: the library libanygp.so cannot be loaded" in found.stderr
+
+
+def test_only_given_options_reach_the_library(waves, capfd):
+    assert _settings.texts_of(GPRegressor(iters=3).get_params(), 0).keys() == {"iters", "threads", "seed"}
+    GPRegressor(model="exact", iters=3, verbose=1).fit(*waves)
+    assert "says nothing to the model" not in capfd.readouterr().err
+    GPRegressor(model="exact", iters=3, batch=17, verbose=1).fit(*waves)
+    assert "--batch says nothing to the model exact" in capfd.readouterr().err
+
+
+def test_every_fit_has_scores(waves):
+    X, y = waves
+    for model, kind in {"exact": "leave_one_out", "vfe": "valid"}.items():
+        found = GPRegressor(model=model, iters=3, inducing=10 if model == "vfe" else None).fit(X, y).scores_
+        assert found["of"] == kind and found["rmse"] > 0
+    assert GPRegressor(model="vfe", iters=3, inducing=5).fit(X[:20], y[:20]).scores_["of"] == "training"
+    assert GPRegressor(model="vfe", iters=3, inducing=5, valid=0).fit(X, y).scores_ == {}

@@ -155,6 +155,10 @@ model_is_where_it_was_asked_for() {
     before=$(checksum m.agp)
     update m.agp two.csv -o m2.agp && [ "$before" = "$(checksum m.agp)" ] && [ "$(anygp info m2.agp --json | json_number rows)" = 600 ]
 }
+update_ends_with_a_score() {
+    fit one.csv m.agp --model fitc && anygp eval m.agp two.csv | awk '$1 == "rmse" { printf "%.5g\n", $2 }' >a.txt && update m.agp two.csv -o m2.agp &&
+        sed -n 's/^y, 200 rows before they were added: rmse \([0-9.]*\),.*/\1/p' "$said/out" >b.txt && close a.txt b.txt 1e-5 && anygp update m.agp - -o m2.agp <two.csv 2>"$said/err" >/dev/null && grep -q 'no score of the new rows: standard input' "$said/err"
+}
 json_tells_of_the_new_model() { anygp update m.agp two.csv -q -o m2.agp --json | is_json; }
 killed_update_leaves_a_model() {
     local before after i
@@ -199,6 +203,7 @@ check rows_that_cannot_be_used_leave_the_model
 check damaged_model_is_refused
 check data_is_not_written_over
 check model_is_where_it_was_asked_for
+check update_ends_with_a_score
 check json_tells_of_the_new_model
 check killed_update_leaves_a_model
 finish

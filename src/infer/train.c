@@ -193,6 +193,8 @@ static anygp_status search(const model_ops *model, const problem *p, hyper *h, w
     train_options brief = *w->o;
     anygp_status stopped = ANYGP_OK;
     double cubic = 0;
+    if (brief.anytime.on && brief.anytime.learn)
+        brief.iterations = INT64_MAX; /* those given are of steps, not of climbs */
     w->scan = deadline_part(&all, SCAN_SHARE);
     brief.time_limit = fmin(all.limit, w->scan.limit);
     TRY(start_from_data(p, h, &brief, enough, w, e));

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "cli.h"
 
 #include <errno.h>
@@ -55,20 +56,35 @@ static anygp_status distinct(const char *const *paths, int inputs, int count, an
     return ANYGP_OK;
 }
 
-/* Can the result be written there, under a longer name first?  Nothing is made to find out: a process that is killed at the
-   wrong moment would leave it behind. */
+/* Whether a file can be made in a directory.  One without a name, where there are such: a process that is killed at the wrong
+   moment leaves nothing behind. */
+static bool can_hold_files(const char *directory, char *probe)
+{
+    int fd = -1;
+#ifdef O_TMPFILE
+    fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+#else
+    (void)directory;
+#endif
+    if (fd < 0 && (fd = mkstemp(probe)) >= 0) unlink(probe);
+    if (fd >= 0) close(fd);
+    return fd >= 0;
+}
+
+/* Can the result be written there, under a longer name first? */
 static anygp_status check_writable(const char *path, anygp_error *e)
 {
     struct stat st;
-    char probe[4096];
+    char probe[4096], directory[4096];
     if (!is_file(path) || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) return ANYGP_OK;
     if (!stat(path, &st) && S_ISDIR(st.st_mode))
         return complain(e, ANYGP_ERR_FILE, "%.200s is a directory; give a file name", path);
     int n = snprintf(probe, sizeof probe, "%s.01234567-01234567-0.tmp", path);
     if (n >= (int)sizeof probe || (stat(probe, &st) && errno == ENAMETOOLONG))
         return complain(e, ANYGP_ERR_ARGUMENT, "the file name is too long");
-    snprintf(probe, sizeof probe, "%.*s.", (int)(last_part(path) - path), path);
-    if (faccessat(AT_FDCWD, probe, W_OK | X_OK, AT_EACCESS))
+    snprintf(probe, sizeof probe, "%s.XXXXXX", path);
+    snprintf(directory, sizeof directory, "%.*s.", (int)(last_part(path) - path), path);
+    if (!can_hold_files(directory, probe))
         return complain(e, ANYGP_ERR_FILE, "%.200s cannot be written: the directory is missing or read-only", path);
     return ANYGP_OK;
 }

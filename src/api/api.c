@@ -82,7 +82,7 @@ static int header_of(const anygp_settings *s)
 }
 
 /* A model over blocks reads its rows from the file where the table would take more than a share of the memory, or where
-   several processes read one file. */
+   several processes read one file.  auto may choose such a model; of several processes only if it has to. */
 static bool wants_blocks(const settings *s)
 {
     bool anytime;
@@ -92,6 +92,8 @@ static bool wants_blocks(const settings *s)
     return blocks;
 }
 
+static bool is_auto(const settings *s) { return settings_is(s, SET_MODEL, "auto"); }
+
 static anygp_status leave_in_file(const char *path, const read_options *o, const settings *s, anygp_data *d,
                                   anygp_error *e)
 {
@@ -100,7 +102,8 @@ static anygp_status leave_in_file(const char *path, const read_options *o, const
     double memory = settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available();
     TRY(rows_open_file(path, o, &r, e));
     double bytes = 8.0 * (double)rows_count(r) * (double)rows_columns(r);
-    if (comm_world()->size == 1 && bytes <= TABLE_SHARE * memory) return rows_close(r), ANYGP_OK;
+    bool few = comm_world()->size == 1 || is_auto(s);
+    if (few && bytes <= TABLE_SHARE * memory) return rows_close(r), ANYGP_OK;
     if (!(d->table = calloc(1, sizeof *d->table))) return rows_close(r), fail_memory(e, "the data", sizeof *d->table);
     *d->table = (table){.rows = rows_count(r),
                         .cols = rows_columns(r),
@@ -121,7 +124,8 @@ anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_da
     o.header = header_of(s);
     if (settings_given(s, SET_MEMORY)) o.memory = settings_number(s, SET_MEMORY);
     int former = threads_begin(s);
-    anygp_status status = wants_blocks(s) && rows_can_stay(path) ? leave_in_file(path, &o, s, d, e) : ANYGP_OK;
+    anygp_status status =
+        (is_auto(s) || wants_blocks(s)) && rows_can_stay(path) ? leave_in_file(path, &o, s, d, e) : ANYGP_OK;
     if (!ANYGP_FAILED(status) && !d->file) status = gp_read_table(path, &o, s, &d->table, e);
     threads_end(former, status);
     if (ANYGP_FAILED(status))

@@ -1,4 +1,4 @@
-/* The decision; the formulas are in auto.h. */
+/* The decision; the formulas are in auto.h, the candidates in auto_cost.c. */
 #include "gp/auto.h"
 
 #include <math.h>
@@ -8,64 +8,71 @@
 enum {
     SIZE_LEAST = 128, /* inducing inputs */
     SIZE_MOST = 2048,
-    ROWS_A_SIZE = 4,   /* rows there are to an inducing input, at least */
-    PASSES_LEAST = 60, /* of vfe, for a size to be worth it; */
+    ROWS_A_SIZE = 4,   /* rows there are to an inducing input, and blocks to the rows of one, at least */
     PASSES_MOST = 200, /* so many are made where they fit */
     EPOCHS = 40,       /* of svgp, */
     STEPS_LEAST = 400,
     STEPS_MOST = 20000,
-    PIECE = 256,         /* rows a thread works on */
-    GREEDY_ROWS = 10000, /* that inducing inputs are chosen from */
-    WARM_ROWS = 800,     /* of a short exact run that hyperparameters start from, */
-    WARM_EVALUATIONS = 45,
-    WARM_ABOVE = 1600 /* where an exact model has more rows than that */
+    WARM_ABOVE = 1600, /* rows from which an exact model starts from a short run on a subset */
+    HELD_LEAST = 100,  /* rows to score short fits on, */
+    HELD = 1000
 };
 static const double SECONDS = 300, /* where --time says nothing */
-    BYTES_LEAST = 1.5e7,           /* of the program itself */
     SHARE = 0.9,                   /* of the time is planned with: the rest is for reading, choosing, writing */
-    TIGHT_WORK = 2e10,             /* n^2 M up to which vfe's result has a tighter bound beside it */
-    KEPT_SHARE = 0.4,              /* of the memory: products of a pass, see fit_blocks.c */
-    SEARCHES = 1.1;                /* evaluations an iteration of the optimiser takes */
-/* Shares of R that these reach: Cholesky factorisations, passes over blocks, steps. */
-static const double EXACT_SHARE = 0.75, PASS_SHARE = 0.85, STEP_SHARE = 0.8;
+    SPARSE_SHARE = 0.7,            /* with a race */
+    SEARCHES = 1.1,                /* evaluations an iteration of the optimiser takes */
+    HELD_SHARE = 0.1,              /* of the rows, at most, for a race */
+    RACE_SHARE = 0.15,             /* of the time, at most, that a race is worth, */
+    POLISH_SHARE = 0.05,           /* and that its winner learns on at that size */
+    CLOSE_MNLP = 0.01,             /* nats a row: no better */
+    CLOSE_RMSE = 0.005;            /* nor is that share of it */
 
 double auto_seconds_default(void) { return SECONDS; }
 
-/* ------------------------------------------------------------------------------------------- costs */
+/* ------------------------------------------------------------------------------------------ sizes */
 
-static double exact_evaluation(const auto_facts *f)
+/* Inducing inputs and rows of a block; the largest first.  Of blocks that are parts of the input space more rows gain more than
+   more inducing inputs do: these have the wide view only. */
+typedef struct size {
+    int64_t M, J;
+} size;
+static const size part_sizes[] = {{256, 2000}, {192, 1400}, {128, 1000}, {64, 700},
+                                  {64, 500},   {64, 350},   {64, 250},   {64, 125}};
+static const size plain_sizes[] = {{SIZE_MOST, 0}, {1024, 0}, {512, 0}, {256, 0}, {SIZE_LEAST, 0}};
+
+/* Size k of a candidate, with what the user gave instead; false: there is none. */
+static bool size_at(const auto_facts *f, const model_ops *m, size_t k, size *s)
 {
-    double n = f->distinct;
-    return n * n * n / (EXACT_SHARE * f->products) + 2 * n * n / f->entries;
+    size_t count = m->partition ? sizeof part_sizes / sizeof *part_sizes : sizeof plain_sizes / sizeof *plain_sizes;
+    if (k >= count || (k > 0 && f->inducing > 0 && (!m->partition || f->part > 0))) return false;
+    *s = (m->partition ? part_sizes : plain_sizes)[k];
+    if (f->inducing > 0) s->M = f->inducing;
+    if (f->part > 0 && m->partition) s->J = f->part;
+    return true;
 }
 
-static double vfe_evaluation(const auto_facts *f, double M)
+static bool enough_rows(const auto_facts *f, size s)
 {
-    double others = (double)(f->targets - 1), work = 5 * f->rows * M * M + 8 * M * M * M;
-    work += others * (8 * f->rows * M + 2 * M * M * M);
-    return work / (PASS_SHARE * f->products) + 4 * f->rows * M / f->entries;
+    bool points = f->inducing > 0 || s.M <= SIZE_LEAST || (double)(s.M * ROWS_A_SIZE) <= f->rows;
+    bool blocks = f->part > 0 || s.J <= part_sizes[sizeof part_sizes / sizeof *part_sizes - 1].J ||
+                  (double)(s.J * ROWS_A_SIZE) <= f->rows;
+    return points && blocks;
 }
 
-static double batch_rows(const auto_facts *f)
+/* Seconds to plan with, once the search for a start is off; a race takes some where there may be one. */
+static double planned(const auto_facts *f, double share) { return share * f->seconds - auto_start_seconds(f); }
+
+/* Of a run of `wanted` iterations as many as there is time for; false: not even `least`. */
+static bool count_iterations(const auto_facts *f, double wanted, double least, double each, auto_plan *p)
 {
-    return f->batch > 0 && (double)f->batch < f->rows ? (double)f->batch : f->rows;
+    double fit = planned(f, SPARSE_SHARE) / each;
+    if (f->iterations > 0) wanted = (double)f->iterations, least = fmin(least, wanted);
+    p->iterations = (int64_t)fmax(1, fmin(wanted, fit));
+    p->seconds = auto_start_seconds(f) + (double)p->iterations * each;
+    return fit >= least;
 }
 
-static double all_latents(const auto_facts *f) { return (double)(f->latents * f->targets); }
-
-static double svgp_step(const auto_facts *f, double M)
-{
-    double B = batch_rows(f), C = all_latents(f);
-    return (3 * (1 + C) * M * M * B + 2 * C * M * M * M) / (STEP_SHARE * f->products) + 4 * (B + M) * M / f->entries;
-}
-
-static double solve_step(const auto_facts *f, double M) { return 0.8 * svgp_step(f, 2 * M); }
-
-static double start_seconds(const auto_facts *f)
-{
-    double n = fmin(f->rows, WARM_ROWS);
-    return WARM_EVALUATIONS * (n * n * n / (EXACT_SHARE * f->products) + 2 * n * n / f->entries);
-}
+/* ------------------------------------------------------------------------------------------- exact */
 
 /* Iterations of the optimiser over a smooth evidence of few parameters, typically. */
 static double exact_iterations(const auto_facts *f)
@@ -74,64 +81,9 @@ static double exact_iterations(const auto_facts *f)
     return fmin(most, 15 + 1.5 * (double)f->params);
 }
 
-/* ------------------------------------------------------------------------------------------- bytes */
-
-/* The table, the rows in model units and what else there is whatever the model. */
-static double rows_bytes(const auto_facts *f)
-{
-    double rows = 8 * f->rows * (double)(f->inputs + 3);
-    return BYTES_LEAST + (f->in_memory ? rows : 0) + fmin(rows, f->bytes / 4);
-}
-
-static double exact_bytes(const auto_facts *f)
-{
-    return rows_bytes(f) + 8 * f->distinct * (f->distinct + (double)f->inputs + 8);
-}
-
-/* Greedy rows: a factor of n M numbers. */
-static double choosing(const auto_facts *f, double M)
-{
-    return f->places_given ? 0 : 8 * fmin(f->rows, GREEDY_ROWS) * (M + 50);
-}
-
-static double vfe_bytes(const auto_facts *f, double M)
-{
-    double T = f->threads;
-    double kept = fmin(8 * f->rows * M, KEPT_SHARE * f->bytes); /* between the two halves of a pass */
-    double tight =
-        f->rows * f->rows * M < TIGHT_WORK ? fmin(32 * f->rows * M, f->bytes / 4) : 0; /* the tighter bound */
-    double heads = f->targets > 1 ? 3 : 0;
-    return rows_bytes(f) + 8 * ((8 + heads + 3 * T) * M * M + 3 * T * PIECE * M) + fmax(kept, choosing(f, M)) + tight;
-}
-
-static double svgp_bytes(const auto_facts *f, double M)
-{
-    double T = f->threads, C = all_latents(f);
-    double training = 8 * (M * M * (2 * C + 2 + 2 * fmin(C, T) + (C + 1) * (1 + T)) + T * PIECE * M * (C + 2));
-    return rows_bytes(f) + fmax(training, choosing(f, M));
-}
-
-/* ---------------------------------------------------------------------------------------- choices */
-
-static double planned(const auto_facts *f) { return SHARE * f->seconds - start_seconds(f); }
-
-/* Sizes to be tried, the largest first; a given one alone. */
-static int64_t next_size(const auto_facts *f, int64_t M)
-{
-    if (f->inducing > 0) return M == 0 ? f->inducing : 0;
-    if (M == 0) return SIZE_MOST;
-    return M > SIZE_LEAST ? M / 2 : 0;
-}
-
-static bool size_fits(const auto_facts *f, int64_t M, double bytes)
-{
-    bool rows = f->inducing > 0 || M <= SIZE_LEAST || (double)(M * ROWS_A_SIZE) <= f->rows;
-    return rows && bytes <= f->bytes;
-}
-
 static double exact_seconds(const auto_facts *f)
 {
-    return (double)f->targets * SEARCHES * exact_iterations(f) * exact_evaluation(f);
+    return (double)f->targets * SEARCHES * exact_iterations(f) * auto_exact_evaluation(f, f->distinct);
 }
 
 /* The user named places, sets, or fewer inducing inputs than there are rows. */
@@ -142,10 +94,10 @@ static bool asked_for_inducing(const auto_facts *f)
 
 static bool try_exact(const auto_facts *f, auto_plan *p)
 {
-    double seconds = exact_seconds(f), bytes = exact_bytes(f);
+    double seconds = exact_seconds(f), bytes = auto_exact_bytes(f);
     if (!f->gaussian || !f->in_memory || asked_for_inducing(f)) return false;
-    if (seconds > planned(f) || bytes > f->bytes) return false;
-    if (f->distinct > WARM_ABOVE) seconds += (double)f->targets * start_seconds(f);
+    if (seconds > planned(f, SHARE) || bytes > f->bytes) return false;
+    if (f->distinct > WARM_ABOVE) seconds += (double)f->targets * auto_start_seconds(f);
     *p = (auto_plan){.model = &model_exact, .seconds = seconds, .bytes = bytes};
     p->iterations = f->iterations > 0 ? f->iterations : PASSES_MOST;
     snprintf(p->reason, sizeof p->reason, "since %.0f distinct row%s few enough", f->distinct,
@@ -156,96 +108,188 @@ static bool try_exact(const auto_facts *f, auto_plan *p)
 /* Why it is not exact. */
 static void not_exact(const auto_facts *f, auto_plan *p)
 {
-    double seconds = exact_seconds(f), bytes = exact_bytes(f);
+    double seconds = exact_seconds(f), bytes = auto_exact_bytes(f);
     char *text = p->reason;
-    size_t size = sizeof p->reason;
+    size_t room = sizeof p->reason;
     if (!f->gaussian)
-        snprintf(text, size, "since the likelihood is not gaussian");
+        snprintf(text, room, "since the likelihood is not gaussian");
     else if (asked_for_inducing(f))
-        snprintf(text, size, "since inducing inputs are given");
+        snprintf(text, room, "since inducing inputs are given");
     else if (!f->in_memory)
-        snprintf(text, size, "since the rows stay in their file");
+        snprintf(text, room, "since the rows stay in their file");
     else if (bytes > f->bytes)
-        snprintf(text, size, "since %.0f rows are too many for exact (%.3g GB)", f->distinct, bytes / 1e9);
+        snprintf(text, room, "since %.0f rows are too many for exact (%.3g GB)", f->distinct, bytes / 1e9);
     else
-        snprintf(text, size, "since %.0f rows are too many for exact (%.*f s)", f->distinct, seconds < 10, seconds);
+        snprintf(text, room, "since %.0f rows are too many for exact (%.*f s)", f->distinct, seconds < 10, seconds);
 }
 
-/* Of a run of `wanted` iterations as many as there is time for; false: not even `least`. */
-static bool count_iterations(const auto_facts *f, double wanted, double least, double each, auto_plan *p)
+/* ------------------------------------------------------------------------------------------ passes */
+
+/* The largest size of a candidate by passes. */
+static bool try_passes(const auto_facts *f, const auto_candidate *c, auto_plan *p)
 {
-    double fit = planned(f) / each;
-    if (f->iterations > 0) wanted = (double)f->iterations, least = fmin(least, wanted);
-    p->iterations = (int64_t)fmax(1, fmin(wanted, fit));
-    p->seconds = start_seconds(f) + (double)p->iterations * each;
-    return fit >= least;
+    size s;
+    for (size_t k = 0; size_at(f, c->model, k, &s); k++) {
+        double M = (double)s.M, J = (double)s.J, each = SEARCHES * c->each(f, M, J);
+        *p = (auto_plan){.model = c->model, .sets = {s.M}, .set_count = 1, .part = s.J, .bytes = c->bytes(f, M, J)};
+        if (count_iterations(f, PASSES_MOST, c->passes, each, p) && p->bytes <= f->bytes && enough_rows(f, s))
+            return true;
+    }
+    return false;
 }
 
-static bool try_vfe(const auto_facts *f, int64_t M, auto_plan *p)
+static bool may_pass(const auto_facts *f, const auto_candidate *c)
 {
-    double each = SEARCHES * vfe_evaluation(f, (double)M);
-    *p = (auto_plan){.model = &model_vfe, .sets = {M}, .set_count = 1, .bytes = vfe_bytes(f, (double)M)};
-    return count_iterations(f, PASSES_MOST, PASSES_LEAST, each, p) && size_fits(f, M, p->bytes);
+    return c->passes > 0 && f->gaussian && f->sets <= 1 && c->model->inducing;
 }
+
+/* ------------------------------------------------------------------------------------------- steps */
 
 static double steps_wanted(const auto_facts *f)
 {
-    return fmin(fmax(EPOCHS * f->rows / batch_rows(f), STEPS_LEAST), STEPS_MOST);
+    return fmin(fmax(EPOCHS * f->rows / auto_batch_rows(f), STEPS_LEAST), STEPS_MOST);
 }
 
-/* The bound of all rows at the end is a pass without the gradient. */
-static bool count_steps(const auto_facts *f, double each, auto_plan *p)
+/* A model by steps with `sets` sets of M.  The bound of all rows at the end is a pass without the gradient. */
+static bool try_steps(const auto_facts *f, const model_ops *m, int64_t M, int64_t sets, auto_plan *p)
 {
-    double wanted = steps_wanted(f), pass = 0.4 * f->rows / batch_rows(f);
-    bool enough = count_iterations(f, wanted, wanted / 2, each * (1 + pass / wanted), p);
-    return enough;
-}
-
-static bool try_svgp(const auto_facts *f, int64_t M, auto_plan *p)
-{
-    *p = (auto_plan){.model = &model_svgp, .sets = {M}, .set_count = 1, .bytes = svgp_bytes(f, (double)M)};
-    return count_steps(f, svgp_step(f, (double)M), p) && size_fits(f, M, p->bytes);
-}
-
-static bool try_solve(const auto_facts *f, int64_t M, auto_plan *p)
-{
-    *p = (auto_plan){.model = &model_solve, .sets = {M, M}, .set_count = 2, .bytes = svgp_bytes(f, 2 * (double)M)};
-    return count_steps(f, solve_step(f, (double)M), p) && size_fits(f, 2 * M, p->bytes);
+    const auto_candidate *c = auto_candidate_of(m);
+    double all = (double)(sets * M), wanted = steps_wanted(f), pass = 0.4 * f->rows / auto_batch_rows(f);
+    *p = (auto_plan){.model = m, .sets = {M, sets > 1 ? M : 0}, .set_count = sets, .bytes = c->bytes(f, all, 0)};
+    bool time = count_iterations(f, wanted, wanted / 2, c->each(f, all, 0) * (1 + pass / wanted), p);
+    return time && p->bytes <= f->bytes && enough_rows(f, (size){sets * M, 0});
 }
 
 /* svgp with M is worse than solve with M + M, that than svgp with 2 M. */
 static bool by_steps(const auto_facts *f, auto_plan *p)
 {
-    if (f->sets > 1) return try_solve(f, f->inducing / 2, p);
-    for (int64_t M = next_size(f, 0); M > 0; M = next_size(f, M)) {
-        if (f->inducing == 0 && M < SIZE_MOST && try_solve(f, M, p)) return true;
-        if (try_svgp(f, M, p)) return true;
+    size s;
+    if (f->sets > 1) return try_steps(f, &model_solve, f->inducing / 2, 2, p);
+    for (size_t k = 0; size_at(f, &model_svgp, k, &s); k++) {
+        if (f->inducing == 0 && s.M < SIZE_MOST && try_steps(f, &model_solve, s.M, 2, p)) return true;
+        if (try_steps(f, &model_svgp, s.M, 1, p)) return true;
     }
     return false;
 }
 
-static bool by_passes(const auto_facts *f, auto_plan *p)
+/* ----------------------------------------------------------------------------------------- choices */
+
+/* Inducing inputs of the first plan that has nothing but them. */
+static int64_t most_inducing(const auto_plan *list, int count)
 {
-    for (int64_t M = next_size(f, 0); f->gaussian && f->sets <= 1 && M > 0; M = next_size(f, M))
-        if (try_vfe(f, M, p)) return true;
-    return false;
+    for (int i = 0; i < count; i++)
+        if (list[i].part == 0) return list[i].sets[0];
+    return 0;
 }
 
-/* More inducing inputs, by steps instead of passes over all rows, where that is twice as many or there are too few. */
-static void choose_sparse(const auto_facts *f, auto_plan *p)
+/* Those by passes that fit; and first of the list one by steps, where that has four times the inducing inputs and there are few of
+   them, or where nothing else fits.  The smallest there is, if nothing does: a time limit will end it. */
+static int sparse_plans(const auto_facts *f, auto_plan *list)
 {
+    int count = 0;
     auto_plan steps;
-    bool passes = by_passes(f, p);
-    if (passes && (f->inducing > 0 || p->sets[0] >= 4 * SIZE_LEAST)) return;
+    for (int i = 0; i < auto_candidate_count(); i++)
+        if (may_pass(f, auto_candidate_at(i)) && try_passes(f, auto_candidate_at(i), &list[count])) count++;
+    int64_t most = most_inducing(list, count);
+    if (count > 0 && (f->inducing > 0 || most >= 4 * SIZE_LEAST)) return count;
     bool stepwise = by_steps(f, &steps);
-    if (stepwise && (!passes || steps.sets[0] + steps.sets[1] >= 4 * p->sets[0])) *p = steps;
-    if (!stepwise && !passes) *p = steps; /* the smallest there is: a time limit will end it */
+    if (count > 0 && !(stepwise && steps.sets[0] + steps.sets[1] >= 4 * most)) return count;
+    memmove(list + 1, list, (size_t)count * sizeof *list);
+    list[0] = steps;
+    return count + 1;
+}
+
+int auto_plans(const auto_facts *f, auto_plan list[AUTO_ENTRANTS_MOST])
+{
+    if (try_exact(f, list)) return 1;
+    int count = sparse_plans(f, list);
+    for (int i = 0; i < count; i++) {
+        not_exact(f, &list[i]);
+        if (f->inducing > 0 || f->places_given) list[i].set_count = 0; /* as the user said */
+    }
+    return count;
 }
 
 void auto_decide(const auto_facts *f, auto_plan *p)
 {
-    if (try_exact(f, p)) return;
-    choose_sparse(f, p);
-    not_exact(f, p);
-    if (f->inducing > 0 || f->places_given) p->set_count = 0; /* as the user said */
+    auto_plan list[AUTO_ENTRANTS_MOST];
+    auto_plans(f, list);
+    *p = list[0];
+}
+
+/* -------------------------------------------------------------------------------------------- race */
+
+static const size race_sizes[] = {{128, 500}, {128, 250}, {64, 250}, {64, 125}};
+
+/* Iterations of a short fit: passes; of steps as many epochs. */
+int64_t auto_race_iterations(const auto_facts *f, const model_ops *m, int64_t passes)
+{
+    double iterations = (double)passes * (m->steps ? ceil(f->rows / auto_batch_rows(f)) : 1);
+    return (int64_t)(f->iterations > 0 ? fmin((double)f->iterations, iterations) : iterations);
+}
+
+static double short_fit_seconds(const auto_facts *f, const auto_race *r, const model_ops *m, int64_t passes)
+{
+    auto_facts one = *f; /* target */
+    const auto_candidate *c = auto_candidate_of(m);
+    one.targets = 1;
+    return SEARCHES * (double)(1 + auto_race_iterations(f, m, passes)) *
+           c->each(&one, (double)r->inducing, (double)r->part);
+}
+
+static double race_seconds(const auto_facts *f, const auto_race *r, const auto_plan *list, int count)
+{
+    double seconds = 0;
+    for (int i = 0; i < count; i++)
+        seconds += short_fit_seconds(f, r, list[i].model, auto_candidate_of(list[i].model)->race_passes);
+    return seconds;
+}
+
+static void shrink_to(const auto_facts *f, size s, auto_race *r)
+{
+    r->inducing = f->inducing > 0 && f->inducing < s.M ? f->inducing : s.M;
+    r->part = f->part > 0 && f->part < s.J ? f->part : s.J;
+}
+
+void auto_race_plan(const auto_facts *f, const auto_plan *list, int count, auto_race *r)
+{
+    *r = (auto_race){.held = fmin(HELD_SHARE, HELD / f->rows)};
+    if (count < 2 || f->grows || f->places_given) {
+        snprintf(r->skipped, sizeof r->skipped, "there is no other candidate");
+        return;
+    }
+    if (r->held * f->rows < HELD_LEAST) {
+        snprintf(r->skipped, sizeof r->skipped, "too few rows to hold some out");
+        return;
+    }
+    for (size_t k = 0; k < sizeof race_sizes / sizeof *race_sizes; k++) {
+        shrink_to(f, race_sizes[k], r);
+        r->seconds = race_seconds(f, r, list, count);
+        if (r->seconds <= RACE_SHARE * f->seconds) return;
+    }
+    snprintf(r->skipped, sizeof r->skipped, "short fits would take about %.*f s", r->seconds < 10, r->seconds);
+}
+
+int64_t auto_polish_passes(const auto_facts *f, const auto_race *r, const model_ops *m)
+{
+    static const int64_t passes[] = {40, 20, 10};
+    for (size_t k = 0; !m->steps && f->iterations == 0 && k < sizeof passes / sizeof *passes; k++)
+        if (short_fit_seconds(f, r, m, passes[k]) <= POLISH_SHARE * f->seconds) return passes[k];
+    return 0;
+}
+
+static double best_of(const auto_score *s, int count, double within, bool rmse)
+{
+    double best = INFINITY;
+    for (int i = 0; i < count; i++)
+        if (s[i].mnlp <= within) best = fmin(best, rmse ? s[i].rmse : s[i].mnlp);
+    return best;
+}
+
+int auto_winner(const auto_score *s, int count)
+{
+    double mnlp = best_of(s, count, INFINITY, false) + CLOSE_MNLP, rmse = best_of(s, count, mnlp, true);
+    for (int i = 0; i < count; i++)
+        if (s[i].mnlp <= mnlp && s[i].rmse <= (1 + CLOSE_RMSE) * rmse) return i;
+    return -1;
 }

@@ -1,12 +1,19 @@
-/* --model auto: which model, how large, and what it will take.  auto_decide() is a pure function of what is known before the
-   training; auto_choose() finds that out and applies the answer.
+/* --model auto: which model, how large, and what it will take.
+       auto_choose.c   finds out what there is to know, and applies the answer
+       auto_rates.c    how fast this machine is, as a coarse class
+       auto_cost.c     the candidates: one row each of a table, with what an evaluation takes
+       auto.c          the decision, a pure function of the facts: of each candidate the largest size there is time for
+       auto_race.c     short fits of the candidates, scored on rows held out
 
-   With R the operations a second of a matrix product and E the kernel entries a second, both measured here and now, rows n,
-   distinct rows n1, batch B, C latents, M inducing inputs:
-       exact   evaluation   n1^3 / (e R) + 2 n1^2 / E                       bytes 8 n1^2
-       vfe     evaluation   (5 n M^2 + 8 M^3) / (e R) + 4 n M / E           bytes 8 ((8 + 3 T) M^2 + 768 T M + n M), T threads;
-                                                                             32 n M where n^2 M < 2 10^10
-               a further target adds  8 n M + 2 M^3                          24 M^2 for all of them
+   With R the operations a second of a matrix product and E the kernel entries a second, rows n, distinct rows n1, batch B, C
+   latents, M inducing inputs, J rows of a block, T threads, D inputs:
+       exact   evaluation   n1^3 / (e R) + 2 n1^2 / E                            bytes 8 n1^2
+       vfe     evaluation   (5 n M^2 + 8 M^3) / (e R) + 4 n M / E                bytes 8 ((8 + 3 T) M^2 + 768 T M + n M);
+                                                                                  32 n M where n^2 M < 2 10^10
+               a further target adds  8 n M + 2 M^3                               24 M^2 for all of them
+       fitc    evaluation   (6 n M^2 + 8 M^3) / (e R) + 4 n M / E                as vfe, without the last
+       pic     evaluation   (n (6 M^2 + 6 J M + 2 J^2) + 8 M^3) / (e R) + 4 n (M + J) / E
+                                                                                  bytes 8 ((8 + 3 T) M^2 + T (6 J M + 8 J^2) + n (D + 2 + M + J))
        svgp    step         (3 (1 + C) M^2 B + 2 C M^3) / (e R) + 4 (B + M) M / E
        solve   M + M: 0.8 of svgp with 2 M
    where e is the share of R that each reaches, and 4 counts a kernel entry and its reverse. */
@@ -25,13 +32,14 @@ typedef struct auto_facts {
     bool gaussian;      /* the likelihood */
     bool in_memory;     /* the rows */
     bool places_given;  /* inducing inputs from a file: not exact */
+    bool grows;         /* --inducing auto */
     int64_t inducing;   /* given, in all sets; 0: to be chosen */
     int64_t sets;       /* given; 0: one or two */
+    int64_t part;       /* rows of a block, given; 0: to be chosen */
     int64_t iterations; /* at most, where the user says so; 0: as many as the model wants */
     int64_t batch;      /* rows a step; 0: all */
     int threads;
-    double seconds; /* for all targets; what has gone by is off */
-    bool seconds_given;
+    double seconds; /* for all of it */
     double bytes;
     double products; /* R */
     double entries;  /* E */
@@ -40,15 +48,89 @@ typedef struct auto_facts {
 typedef struct auto_plan {
     const model_ops *model;
     int64_t sets[2], set_count; /* of inducing inputs; 0: the user's, or none */
-    int64_t iterations;         /* of each fit */
+    int64_t part;               /* rows of a block, of models whose blocks are parts of the input space; else 0 */
+    int64_t iterations;         /* of each fit, that there is time for */
     double seconds, bytes;      /* of all of it, predicted */
     char reason[80];            /* "since ..." */
 } auto_plan;
 
-void auto_decide(const auto_facts *f, auto_plan *p);
-double auto_seconds_default(void); /* where --time says nothing */
+/* ------------------------------------------------------------------------------------ auto_cost.c */
 
-/* Settles f->choice where it has no model, and tells the user. */
+/* A candidate besides exact.  Likelihoods, streams and shared targets are as the model's table says. */
+typedef struct auto_candidate {
+    const model_ops *model;
+    double (*each)(const auto_facts *f, double M, double J);  /* seconds of an evaluation or a step */
+    double (*bytes)(const auto_facts *f, double M, double J); /* of a run, with the rows */
+    double passes;                                            /* that make a size worth it; of steps: 0 */
+    int64_t race_passes;                                      /* of a short fit; 0: it does not race */
+} auto_candidate;
+
+int auto_candidate_count(void);
+const auto_candidate *auto_candidate_at(int i);
+const auto_candidate *auto_candidate_of(const model_ops *model);
+double auto_exact_evaluation(const auto_facts *f, double n);
+double auto_exact_bytes(const auto_facts *f);
+double auto_start_seconds(const auto_facts *f); /* of the search for hyperparameters on a subset */
+double auto_batch_rows(const auto_facts *f);    /* B */
+
+/* --------------------------------------------------------------------------------------- auto.c */
+
+enum { AUTO_ENTRANTS_MOST = 8 };
+
+/* The plans that are worth a race, how_many of them, the one that is taken without a race first. */
+int auto_plans(const auto_facts *f, auto_plan list[AUTO_ENTRANTS_MOST]);
+void auto_decide(const auto_facts *f, auto_plan *p); /* that first one */
+double auto_seconds_default(void);                   /* where --time says nothing */
+
+/* Short fits of `count` plans on all rows but a share: how large, how long.  Their work is fixed by the facts, never by a clock. */
+typedef struct auto_race {
+    int64_t inducing, part;
+    double held;      /* share of the rows to score on */
+    double seconds;   /* predicted */
+    char skipped[80]; /* why there is none; "": there is one */
+} auto_race;
+
+void auto_race_plan(const auto_facts *f, const auto_plan *list, int count, auto_race *r);
+/* Iterations of a fit of so many passes over the rows: themselves, or steps. */
+int64_t auto_race_iterations(const auto_facts *f, const model_ops *m, int64_t passes);
+/* Passes that the winner goes on with at that size, where they cost little: its hyperparameters are a start for the fit. */
+int64_t auto_polish_passes(const auto_facts *f, const auto_race *r, const model_ops *m);
+
+/* What a short fit came to; mnlp NaN: it failed. */
+typedef struct auto_score {
+    double mnlp, rmse;
+} auto_score;
+
+/* The best mnlp; of those close to it the best rmse; of those close to that the first.  -1: all failed. */
+int auto_winner(const auto_score *s, int count);
+
+/* --------------------------------------------------------------------------------- auto_rates.c */
+
+/* Operations and kernel entries a second and thread, measured, in a's classes; both times the threads. */
+anygp_status auto_rates(const kernel *k, const dataset *d, auto_facts *a, anygp_error *e);
+double auto_rate_class(double measured, double usual);
+void auto_rates_usual(auto_facts *a); /* where measuring would take longer than the fit */
+
+/* ---------------------------------------------------------------------------------- auto_race.c */
+
+typedef struct auto_outcome {
+    bool ran;         /* there are scores */
+    int winner;       /* 0 where there are none */
+    int64_t held;     /* rows scored on */
+    bool cut;         /* a limit of time or the caller ended it early */
+    posterior *start; /* the winner's, whose hyperparameters are a start for the fit; the caller frees it; NULL: none */
+    auto_score score[AUTO_ENTRANTS_MOST];
+} auto_outcome;
+
+/* Runs it in `seconds` at the very most. */
+anygp_status auto_race_run(const fit_task *f, const auto_facts *a, const auto_race *r, const auto_plan *list, int count,
+                           double seconds, auto_outcome *out, anygp_error *e);
+
+/* -------------------------------------------------------------------------------- auto_choose.c */
+
+/* Settles f->choice where it has no model, and tells the user.  f->start is then the caller's to free. */
 anygp_status auto_choose(fit_task *f, anygp_error *e);
+/* f with p's model and sizes. */
+void auto_apply(fit_task *f, const auto_plan *p);
 
 #endif

@@ -190,6 +190,13 @@ static anygp_status check_likelihood(const model_choice *c, anygp_error *e)
     return ANYGP_ERR_ARGUMENT;
 }
 
+void choice_take(model_choice *c, const settings *s, const model_ops *m)
+{
+    const char *fix = settings_text(s, SET_FIX);
+    c->model = m;
+    c->fix_inducing = has_item(fix, "all") || has_item(fix, "inducing") || (!*fix && !m->learns_inducing);
+}
+
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
 {
     const char *name = settings_text(s, SET_MODEL), *fix = settings_text(s, SET_FIX);
@@ -201,13 +208,11 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     TRY(check_exposure(s, &c->like, e));
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
-    c->fix_inducing = fixes_all || has_item(fix, "inducing");
     if (!strcmp(name, "auto")) return ANYGP_OK;
     TRY(parse_model(name, &c->model, &c->anytime, e));
     bool gaussian = likelihood_is_gaussian(&c->like);
     c->collapsed = gaussian && settings_is(s, SET_LEARN, "batch") && collapsed(c->model) != c->model;
-    if (c->collapsed) c->model = collapsed(c->model);
-    if (!*fix && !c->model->learns_inducing) c->fix_inducing = true;
+    choice_take(c, s, c->collapsed ? collapsed(c->model) : c->model);
     if (c->model->no_learning) fix_everything(c);
     TRY(check_sets(c, e));
     return check_likelihood(c, e);

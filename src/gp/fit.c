@@ -229,8 +229,7 @@ static anygp_status take_model(const fit_task *f, gp *g, anygp_error *e)
     return g->model ? name_model(f, g, e) : fail_memory(e, "the model", 0);
 }
 
-/* Those that are fitted together, in f->limit seconds, into out[together]. */
-static anygp_status fit_some(fit_task *f, gp **out, anygp_error *e)
+anygp_status fit_some(fit_task *f, gp **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     f->began = clock_seconds();
@@ -276,11 +275,12 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
     TRY(auto_choose(f, e));
     TRY(valid_settle(f, e));
     if (isnan(limit)) limit = INFINITY;
-    if (f->promised > 0) limit = fmin(limit, f->promised);
+    if (f->budget > 0) limit = fmin(limit, f->budget);
     f->together = how_many(f);
     for (int64_t k = 0; k < f->columns->targets; k += f->together) {
         double share = (limit - (clock_seconds() - began)) * (double)f->together / (double)(f->columns->targets - k);
         fit_task some = *f;
+        if (f->columns->targets > 1) some.start = NULL; /* it is of the first, and of that alone */
         some.target = k, some.limit = worst == ANYGP_INTERRUPTED ? 0 : fmax(share, 0);
         TRY(fit_some(&some, m->gp + k, e));
         for (int64_t t = k; t < k + f->together; t++) {
@@ -333,6 +333,7 @@ anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hook
     for (int64_t t = 0; t < m->targets && comm_world()->rank == 0; t++) gp_warn_of_baseline(m->gp[t], s);
 done:
     fit_columns_clear(&c);
+    if (f.start) f.start->ops->free(f.start);
     model_free(f.choice.model);
     free(f.held);
     if (ANYGP_FAILED(status))

@@ -22,6 +22,8 @@ typedef struct model_choice {
 } model_choice;
 
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e);
+/* c with this model, and what follows from it. */
+void choice_take(model_choice *c, const settings *s, const model_ops *m);
 /* Tells the user of settings that have no effect on this model. */
 void choice_note_unused(const model_choice *c, const settings *s);
 mean_kind choice_mean(const settings *s);
@@ -100,8 +102,11 @@ typedef struct fit_task {
     double began, limit;    /* seconds */
     int64_t iterations;     /* that auto planned; 0: as the settings say */
     bool started;           /* the hyperparameters are a good start already */
+    bool start_only;        /* and only that is looked for */
+    posterior *start;       /* whose hyperparameters those of the first target begin with; NULL: they are looked for */
+    int64_t part;           /* rows of a block that auto planned; 0: as the settings say */
     gp_promise promise;     /* of auto */
-    double promised;        /* seconds for all targets, by auto; 0: no limit but the settings' */
+    double budget;          /* seconds for all targets, by auto; 0: no limit but the settings' */
     gp_set *set;            /* the targets before this one */
     const gp_hooks *hooks;
     bool *told_unsaved; /* that a checkpoint could not be written */
@@ -112,6 +117,8 @@ anygp_status valid_settle(fit_task *f, anygp_error *e);
 /* The rows held out, or of a model that has no other score some of the training rows. */
 void valid_score(const fit_task *f, gp *g);
 
+/* Those that are fitted together, in f->limit seconds, into out[together]. */
+anygp_status fit_some(fit_task *f, gp **out, anygp_error *e);
 /* Kernel of the settings, or the default one, over the columns of d; then data and kernel to model units. */
 anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *e);
 /* "3 rows of weight 0 were left out", if there are any. */

@@ -45,7 +45,7 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t block_rows(const block_fit *b)
 {
     int64_t batch = settings_integer(b->f->s, SET_BATCH);
-    if (b->g->model->partition) return blocks_part_rows(b->M);
+    if (b->g->model->partition) return b->f->part > 0 ? b->f->part : blocks_part_rows(b->M);
     if (!b->g->model->steps || batch == 0) return ROWS_A_BLOCK;
     return batch < ROWS_A_SAMPLE ? batch : batch / ceil_div(batch, ROWS_A_SAMPLE);
 }
@@ -334,6 +334,16 @@ static anygp_status open_likelihood(block_fit *b, fit_task *f, anygp_error *e)
     return start_likelihood(b, 0, &b->like, e);
 }
 
+/* What is learned begins where a fit before this one ended: its kernel, and its noise for all targets. */
+static void begin_at(block_fit *b, const posterior *start)
+{
+    hyper *h = &b->h;
+    int64_t kernels = hyper_kernel_params(h);
+    for (int64_t i = 0; start && i < h->count; i++)
+        if (h->param[i].free) hyper_set(h, i, i < kernels ? kernel_values(start->kernel)[i] : start->noise);
+    if (start) b->f->started = true;
+}
+
 static bool scores_on_the_way(const block_fit *b)
 {
     return (b->f->choice.anytime || b->g->model->steps) && settings_given(b->f->s, SET_TRACE);
@@ -360,6 +370,7 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
     }
     TRY_DONE(fit_hyper(f, &b.d, mine, f->like, &b.h, &b.mean, e));
     TRY_DONE(start_further_targets(&b, e));
+    begin_at(&b, f->start);
     TRY_DONE(check_noise(&b, e));
     note_not_learned(&b);
     TRY_DONE(dataset_merge(&b.d, !kernel_has_white(mine), &b.distinct, e));

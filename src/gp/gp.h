@@ -33,7 +33,7 @@ typedef struct gp_scores {
 
 /* What --model auto chose and said; reason "": it was not asked. */
 typedef struct gp_promise {
-    char reason[160];
+    char reason[400];
     double seconds, bytes; /* of all targets */
 } gp_promise;
 

@@ -275,6 +275,7 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
                        .time_limit = f->limit - fmin(END_SHARE * f->limit, END_MOST),
                        .began = f->began,
                        .started = f->started,
+                       .start_only = f->start_only,
                        .report = on_step,
                        .tell = on_tell,
                        .score = valid ? on_score : NULL,

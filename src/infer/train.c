@@ -362,7 +362,9 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     else if (model->inducing)
         TRY_DONE(restore_inducing(model, p, h, o->resume, e));
     problem fitted = with_sets(model, p, h, sets);
-    status = (model->steps ? run_steps : run_passes)(model, &fitted, h, o, &w, r, out, e);
+    train_options rest = *o;
+    if (o->start_only) rest.iterations = 0;
+    status = (model->steps ? run_steps : run_passes)(model, &fitted, h, &rest, &w, r, out, e);
 done:
     if (ANYGP_FAILED(status)) {
         posteriors_free(T, out);

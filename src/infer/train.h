@@ -45,6 +45,7 @@ typedef struct train_options {
     double time_limit;                                /* seconds from `began`; infinite: none */
     double began;                                     /* clock_seconds() when the work began */
     bool started;                                     /* the values in h are a good start: none is looked for */
+    bool start_only;                                  /* batch: only a start is looked for, and is the result */
     int (*report)(void *ctx, const train_step *step); /* may be NULL; nonzero: stop */
     void (*tell)(void *ctx, anygp_log_level level, const char *sentence); /* may be NULL */
     /* May be NULL: scores of a posterior on rows held out, model units.  Its time does not count. */

@@ -24,8 +24,8 @@ static const double SECONDS = 300, /* where --time says nothing */
     HELD_SHARE = 0.1,              /* of the rows, at most, for a race */
     RACE_SHARE = 0.15,             /* of the time, at most, that a race is worth, */
     POLISH_SHARE = 0.05,           /* and that its winner learns on at that size */
-    CLOSE_MNLP = 0.01,             /* nats a row: no better */
-    CLOSE_RMSE = 0.005;            /* nor is that share of it */
+    CLOSE_MNLP = 0.5,              /* nats a row over sqrt(rows scored on): no better */
+    CLOSE_RMSE = 0.3;              /* nor is that share of it, over the same */
 
 double auto_seconds_default(void) { return SECONDS; }
 
@@ -74,8 +74,8 @@ static bool count_iterations(const auto_facts *f, double wanted, double least, d
 
 /* ------------------------------------------------------------------------------------------- exact */
 
-/* Iterations of the optimiser over a smooth evidence of few parameters, typically. */
-static double exact_iterations(const auto_facts *f)
+/* Of the optimiser over a smooth evidence of few parameters, typically. */
+static double few_iterations(const auto_facts *f)
 {
     double most = f->iterations > 0 ? (double)f->iterations : PASSES_MOST;
     return fmin(most, 15 + 1.5 * (double)f->params);
@@ -83,7 +83,7 @@ static double exact_iterations(const auto_facts *f)
 
 static double exact_seconds(const auto_facts *f)
 {
-    return (double)f->targets * SEARCHES * exact_iterations(f) * auto_exact_evaluation(f, f->distinct);
+    return (double)f->targets * SEARCHES * few_iterations(f) * auto_exact_evaluation(f, f->distinct);
 }
 
 /* The user named places, sets, or fewer inducing inputs than there are rows. */
@@ -125,6 +125,12 @@ static void not_exact(const auto_facts *f, auto_plan *p)
 
 /* ------------------------------------------------------------------------------------------ passes */
 
+/* Inducing inputs that are learned take as many as there is time for. */
+static double passes_wanted(const auto_facts *f, const model_ops *m)
+{
+    return m->learns_inducing ? PASSES_MOST : few_iterations(f);
+}
+
 /* The largest size of a candidate by passes. */
 static bool try_passes(const auto_facts *f, const auto_candidate *c, auto_plan *p)
 {
@@ -132,7 +138,8 @@ static bool try_passes(const auto_facts *f, const auto_candidate *c, auto_plan *
     for (size_t k = 0; size_at(f, c->model, k, &s); k++) {
         double M = (double)s.M, J = (double)s.J, each = SEARCHES * c->each(f, M, J);
         *p = (auto_plan){.model = c->model, .sets = {s.M}, .set_count = 1, .part = s.J, .bytes = c->bytes(f, M, J)};
-        if (count_iterations(f, PASSES_MOST, c->passes, each, p) && p->bytes <= f->bytes && enough_rows(f, s))
+        if (count_iterations(f, passes_wanted(f, c->model), c->passes, each, p) && p->bytes <= f->bytes &&
+            enough_rows(f, s))
             return true;
     }
     return false;
@@ -286,10 +293,11 @@ static double best_of(const auto_score *s, int count, double within, bool rmse)
     return best;
 }
 
-int auto_winner(const auto_score *s, int count)
+int auto_winner(const auto_score *s, int count, int64_t held)
 {
-    double mnlp = best_of(s, count, INFINITY, false) + CLOSE_MNLP, rmse = best_of(s, count, mnlp, true);
+    double noise = 1 / sqrt((double)(held > 0 ? held : 1)), mnlp = best_of(s, count, INFINITY, false),
+           close = mnlp + CLOSE_MNLP * noise, rmse = best_of(s, count, close, true);
     for (int i = 0; i < count; i++)
-        if (s[i].mnlp <= mnlp && s[i].rmse <= (1 + CLOSE_RMSE) * rmse) return i;
+        if (s[i].mnlp <= close && s[i].rmse <= (1 + CLOSE_RMSE * noise) * rmse) return i;
     return -1;
 }

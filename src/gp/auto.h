@@ -101,8 +101,8 @@ typedef struct auto_score {
     double mnlp, rmse;
 } auto_score;
 
-/* The best mnlp; of those close to it the best rmse; of those close to that the first.  -1: all failed. */
-int auto_winner(const auto_score *s, int count);
+/* The best mnlp; of those close to it, for so many rows, the best rmse; of those close to that the first.  -1: all failed. */
+int auto_winner(const auto_score *s, int count, int64_t held);
 
 /* --------------------------------------------------------------------------------- auto_rates.c */
 

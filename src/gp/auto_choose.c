@@ -141,6 +141,14 @@ static void describe_size(const fit_task *f, const auto_facts *a, const auto_pla
         snprintf(text, 96, " with%s", blocks + 4);
 }
 
+/* Whether another short fit had a better mnlp, though not by enough to count. */
+static bool is_close(const auto_outcome *o, int count)
+{
+    bool close = false;
+    for (int i = 0; i < count; i++) close |= o->score[i].mnlp < o->score[o->winner].mnlp;
+    return close;
+}
+
 /* " and of short fits it had the best mnlp on 1000 rows held out: pic -0.72, vfe -0.41" */
 static void describe_race(const auto_race *r, const auto_outcome *o, const auto_plan *list, int count, char *text,
                           size_t room)
@@ -148,8 +156,9 @@ static void describe_race(const auto_race *r, const auto_outcome *o, const auto_
     *text = 0;
     if (*r->skipped && count > 1) snprintf(text, room, "; no other model was tried: %s", r->skipped);
     if (!o->ran) return;
-    size_t used = (size_t)snprintf(text, room, " and of short fits%s it had the best mnlp on %lld rows held out:",
-                                   o->cut ? ", which the time cut short," : "", (long long)o->held);
+    size_t used = (size_t)snprintf(
+        text, room, " and of short fits%s %s mnlp on %lld rows held out:", o->cut ? ", which the time cut short," : "",
+        is_close(o, count) ? "none had a clearly better" : "it had the best", (long long)o->held);
     for (int k = 0; k < count && used < room; k++) {
         int i = k == 0 ? o->winner : k <= o->winner ? k - 1 : k; /* the winner first */
         used += (size_t)snprintf(text + used, room - used, "%s %s %.3g", k ? "," : "", list[i].model->name,

@@ -69,11 +69,18 @@ static double choosing(const auto_facts *f, double M)
     return f->places_given ? 0 : 8 * fmin(f->rows, GREEDY_ROWS) * (M + 50);
 }
 
-/* Sums, and what is kept between the two halves of a pass. */
+/* `base` with what is kept between the two halves of a pass where there is room, `row` numbers of a row; before that inducing inputs
+   are chosen. */
+static double with_kept(const auto_facts *f, double base, double row, double M)
+{
+    double kept = fmin(8 * f->rows * row, fmin(KEPT_SHARE * f->bytes, f->bytes - base));
+    return base + fmax(kept, choosing(f, M));
+}
+
 static double passes_bytes(const auto_facts *f, double M)
 {
-    double T = f->threads, kept = fmin(8 * f->rows * M, KEPT_SHARE * f->bytes);
-    return rows_bytes(f) + 8 * ((8 + 3 * T) * M * M + 3 * T * PIECE * M) + fmax(kept, choosing(f, M));
+    double T = f->threads;
+    return with_kept(f, rows_bytes(f) + 8 * ((8 + 3 * T) * M * M + 3 * T * PIECE * M), M, M);
 }
 
 static double fitc_bytes(const auto_facts *f, double M, double J)
@@ -95,7 +102,7 @@ static double pic_bytes(const auto_facts *f, double M, double J)
     double T = f->threads, most = fmin(LARGEST * J, f->rows);
     double blocks = 8 * ((8 + 3 * T) * M * M + T * (3 * M * most + 2 * most * most));
     double model = 8 * f->rows * (double)(f->inputs + 2);
-    return rows_bytes(f) + model + blocks + fmax(fmin(8 * f->rows * (M + J), KEPT_SHARE * f->bytes), choosing(f, M));
+    return with_kept(f, rows_bytes(f) + model + blocks, M + J, M);
 }
 
 /* ------------------------------------------------------------------------------------------ steps */

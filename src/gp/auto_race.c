@@ -167,7 +167,7 @@ static void polish(race *r, const auto_plan *winner, posterior **start)
 static anygp_status run(race *r, const auto_plan *list, int count, const gp *start, anygp_error *e)
 {
     for (int i = 0; i < count; i++) TRY(enter(r, list, i, start->posterior, e));
-    int winner = auto_winner(r->out->score, count);
+    int winner = auto_winner(r->out->score, count, r->out->held);
     if (winner < 0) return ANYGP_OK;
     r->out->ran = true, r->out->winner = winner;
     polish(r, &list[winner], &r->of[winner]);

@@ -153,6 +153,125 @@ static void repeated_rows_are_exact_whatever_their_number(void **state)
     assert_ptr_equal(p.model, &model_exact);
 }
 
+/* ------------------------------------------------------------------------------------------ race */
+
+static bool listed(const auto_plan *list, int count, const model_ops *m)
+{
+    bool found = false;
+    for (int i = 0; i < count; i++) found |= list[i].model == m;
+    return found;
+}
+
+static void candidates_are_what_the_model_table_allows(void **state)
+{
+    (void)state;
+    auto_plan list[AUTO_ENTRANTS_MOST];
+    auto_facts f = facts(36000);
+    int count = auto_plans(&f, list);
+    assert_true(count == 3 && listed(list, count, &model_vfe) && listed(list, count, &model_pic) &&
+                listed(list, count, &model_fitc));
+    f.in_memory = false; /* all of these stream */
+    assert_int_equal(auto_plans(&f, list), 3);
+    f.gaussian = false;
+    count = auto_plans(&f, list);
+    for (int i = 0; i < count; i++) assert_non_null(list[i].model->steps);
+    f = facts(1000);
+    assert_int_equal(auto_plans(&f, list), 1);
+    assert_ptr_equal(list[0].model, &model_exact);
+    f = facts(1e7); /* whole passes over these are too long for vfe */
+    count = auto_plans(&f, list);
+    assert_non_null(list[0].model->steps);
+}
+
+/* The rows are part of a pic model: where they do not fit, others do. */
+static void pic_is_left_out_where_its_rows_do_not_fit(void **state)
+{
+    (void)state;
+    auto_plan list[AUTO_ENTRANTS_MOST];
+    auto_facts f = facts(1e6);
+    f.in_memory = false, f.seconds = 1e4, f.bytes = 1e9;
+    assert_true(listed(list, auto_plans(&f, list), &model_pic));
+    f.bytes = 7e7;
+    int count = auto_plans(&f, list);
+    assert_false(listed(list, count, &model_pic));
+    assert_true(list[0].bytes <= f.bytes);
+}
+
+static void more_time_makes_larger_blocks(void **state)
+{
+    (void)state;
+    int64_t last = 0, first = 0;
+    for (double seconds = 4; seconds < 1e4; seconds *= 2) {
+        auto_plan list[AUTO_ENTRANTS_MOST];
+        auto_facts f = facts(1e5);
+        f.seconds = seconds;
+        int count = auto_plans(&f, list);
+        for (int i = 0; i < count; i++) {
+            if (list[i].model != &model_pic) continue;
+            assert_true(list[i].part >= last);
+            last = list[i].part, first = first ? first : last;
+        }
+    }
+    assert_true(first > 0 && last > first);
+}
+
+static void race_is_a_small_part_of_the_time_or_none(void **state)
+{
+    (void)state;
+    int raced = 0, skipped = 0;
+    for (double rows = 300; rows < 1e8; rows *= 3)
+        for (double seconds = 0.3; seconds < 1e4; seconds *= 3) {
+            auto_plan list[AUTO_ENTRANTS_MOST];
+            auto_race r;
+            auto_facts f = facts(rows);
+            f.seconds = seconds, f.distinct = 1e5; /* not exact */
+            int count = auto_plans(&f, list);
+            auto_race_plan(&f, list, count, &r);
+            raced += !*r.skipped, skipped += *r.skipped != 0;
+            if (!*r.skipped) assert_true(r.seconds <= 0.2 * seconds && r.held * rows >= 100 && r.held * rows <= 2000);
+        }
+    assert_true(raced > 0 && skipped > 0);
+}
+
+static void what_the_user_gives_is_not_raced_against(void **state)
+{
+    (void)state;
+    auto_plan list[AUTO_ENTRANTS_MOST];
+    auto_race r;
+    auto_facts f = facts(36000);
+    f.inducing = 30, f.sets = 1, f.part = 90, f.iterations = 3;
+    int count = auto_plans(&f, list);
+    auto_race_plan(&f, list, count, &r);
+    assert_true(!*r.skipped && r.inducing == 30 && r.part == 90);
+    assert_int_equal(auto_race_iterations(&f, &model_vfe, 10), 3);
+    assert_int_equal(auto_polish_passes(&f, &r, &model_pic), 0);
+    f.places_given = true;
+    auto_race_plan(&f, list, count, &r);
+    assert_true(*r.skipped);
+}
+
+static void winner_is_the_best_or_the_first_of_equals(void **state)
+{
+    (void)state;
+    const auto_score clear[] = {{-0.4, 0.2}, {-0.9, 0.11}, {0.5, 0.4}}, same[] = {{-0.4, 0.2}, {-0.405, 0.2005}},
+                     by_rmse[] = {{-0.4, 0.2}, {-0.405, 0.15}}, one[] = {{NAN, NAN}, {3, 1}, {NAN, NAN}},
+                     none[] = {{NAN, NAN}, {NAN, NAN}};
+    assert_int_equal(auto_winner(clear, 3, 1000), 1);
+    assert_int_equal(auto_winner(same, 2, 1000), 0);
+    assert_int_equal(auto_winner(same, 2, 1000000), 1); /* so many rows tell */
+    assert_int_equal(auto_winner(by_rmse, 2, 1000), 1);
+    assert_int_equal(auto_winner(one, 3, 1000), 1);
+    assert_int_equal(auto_winner(none, 2, 1000), -1);
+}
+
+/* Processors of this decade, quiet or shared, are of one class: the plans for them are equal. */
+static void plans_do_not_hang_on_how_busy_the_machine_is(void **state)
+{
+    (void)state;
+    for (double part = 0.4; part <= 2.6; part *= 1.1) assert_true(auto_rate_class(part * 3e10, 3e10) == 3e10);
+    assert_true(auto_rate_class(3e9, 3e10) < 1e10 && auto_rate_class(3e11, 3e10) > 1e11);
+}
+
 /* ---------------------------------------------------------------------------------------- growth */
 
 static grow_stage stage(int64_t M, double value)
@@ -249,6 +368,13 @@ int main(void)
         cmocka_unit_test(second_set_fills_the_room_between_two_sizes),
         cmocka_unit_test(given_numbers_are_kept),
         cmocka_unit_test(repeated_rows_are_exact_whatever_their_number),
+        cmocka_unit_test(candidates_are_what_the_model_table_allows),
+        cmocka_unit_test(pic_is_left_out_where_its_rows_do_not_fit),
+        cmocka_unit_test(more_time_makes_larger_blocks),
+        cmocka_unit_test(race_is_a_small_part_of_the_time_or_none),
+        cmocka_unit_test(what_the_user_gives_is_not_raced_against),
+        cmocka_unit_test(winner_is_the_best_or_the_first_of_equals),
+        cmocka_unit_test(plans_do_not_hang_on_how_busy_the_machine_is),
         cmocka_unit_test(growth_goes_on_while_it_gains_and_may),
         cmocka_unit_test(greedy_after_given_pivots_is_the_plain_factorisation),
     };

@@ -261,10 +261,13 @@ static void shrink_to(const auto_facts *f, size s, auto_race *r)
 void auto_race_plan(const auto_facts *f, const auto_plan *list, int count, auto_race *r)
 {
     *r = (auto_race){.held = fmin(HELD_SHARE, HELD / f->rows)};
-    if (count < 2 || f->grows || f->places_given) {
-        snprintf(r->skipped, sizeof r->skipped, "there is no other candidate");
+    bool asked = f->grows || f->places_given || f->sets > 1 || !f->gaussian || list[0].model == &model_exact;
+    if (asked || count < 2) {
+        snprintf(r->skipped, sizeof r->skipped, asked ? "none is wanted" : "no other fits time and memory");
+        r->wanted = !asked;
         return;
     }
+    r->wanted = true;
     if (r->held * f->rows < HELD_LEAST) {
         snprintf(r->skipped, sizeof r->skipped, "too few rows to hold some out");
         return;

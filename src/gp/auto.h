@@ -87,6 +87,7 @@ typedef struct auto_race {
     int64_t inducing, part;
     double held;      /* share of the rows to score on */
     double seconds;   /* predicted */
+    bool wanted;      /* there is something to find out */
     char skipped[80]; /* why there is none; "": there is one */
 } auto_race;
 

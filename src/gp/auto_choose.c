@@ -154,7 +154,7 @@ static void describe_race(const auto_race *r, const auto_outcome *o, const auto_
                           size_t room)
 {
     *text = 0;
-    if (*r->skipped && count > 1) snprintf(text, room, "; no other model was tried: %s", r->skipped);
+    if (*r->skipped && r->wanted) snprintf(text, room, "; no other model was tried: %s", r->skipped);
     if (!o->ran) return;
     size_t used = (size_t)snprintf(
         text, room, " and of short fits%s %s mnlp on %lld rows held out:", o->cut ? ", which the time cut short," : "",

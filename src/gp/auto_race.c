@@ -23,11 +23,14 @@ typedef struct race {
 
 /* ------------------------------------------------------------------------------------------ scores */
 
+/* Share of all rows that short fits do not see: the user's, and of the rest the race's. */
+static double hidden(const race *r) { return r->f->hold_out + (1 - r->f->hold_out) * r->plan->held; }
+
 /* In the race's share, but not in the user's: those are for the scores of the result. */
 static bool held(const race *r, int64_t row)
 {
     uint64_t seed = (uint64_t)settings_integer(r->f->s, SET_SEED);
-    return rows_held(seed, row, r->f->hold_out + r->plan->held) && !rows_held(seed, row, r->f->hold_out);
+    return rows_held(seed, row, hidden(r)) && !rows_held(seed, row, r->f->hold_out);
 }
 
 /* Rows that cannot be predicted do not count. */
@@ -115,7 +118,7 @@ static anygp_status short_fit(race *r, const auto_plan *p, int64_t passes, poste
     small.sets[0] = r->plan->inducing, small.sets[1] = 0, small.set_count = 1;
     small.part = p->model->partition ? r->plan->part : 0;
     some.s = r->quiet, some.hooks = NULL, some.target = 0, some.together = 1;
-    some.hold_out = r->f->hold_out + r->plan->held;
+    some.hold_out = hidden(r);
     some.start = start, some.start_only = !start;
     auto_apply(&some, &small);
     some.iterations = start ? auto_race_iterations(r->facts, p->model, passes) : 1;

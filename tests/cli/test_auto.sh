@@ -24,6 +24,32 @@ several_targets_take_the_rows_of_the_largest() {
     fit_auto two.csv --target z --target y --iters 3 && chose 'exact, since 400 distinct'
 }
 
+# Rough, so that near neighbours count; too many rows for exact in that memory.
+anygp simulate --rows 2500 --inputs 2 --kernel 'matern12(variance=1,lengthscale=0.5)' --noise 0.01 --seed 3 -o rough.csv
+fit_race() { fit_auto rough.csv --memory 60M "$@"; }
+race_says_what_it_saw() {
+    fit_race && chose 'pic with [0-9]* inducing inputs and [0-9]* blocks, since 2500 rows are too many for exact .* and of short fits it had the best mnlp on [0-9]* rows held out: pic [-0-9.]*, vfe [-0-9.]*, fitc [-0-9.]*; about' &&
+        model_is pic && anygp info m.agp | grep -q 'auto  *pic with .* short fits it had the best mnlp' && [ "$(json_number rows <m.json)" = 2500 ] # those held out too
+}
+# The work of the race is fixed: scores, choice and model have the same bits on a machine that others keep busy.
+race_is_the_same_on_a_busy_machine() {
+    local busy=() i status=0
+    fit_race && cp err.txt quiet.txt && anygp predict m.agp rough.csv >quiet.csv || return 1
+    for i in 1 2 3; do (while :; do :; done) & busy+=($!); done
+    fit_race && cmp err.txt quiet.txt && anygp predict m.agp rough.csv | cmp - quiet.csv || status=1
+    kill "${busy[@]}"
+    return $status
+}
+race_leaves_the_rows_of_valid_alone() { fit_auto rough.csv --memory 45M --valid 0.2 --iters 5 && chose 'pic with .* on [12][0-9][0-9] rows held out' && [ "$(json_number rows <m.json)" = 1977 ]; }
+smooth_rows_take_the_first_of_equals() { fit_auto large.csv --memory 40M --iters 5 && chose 'vfe with .* and of short fits .* mnlp on [0-9]* rows held out: vfe' && model_is vfe; }
+blocks_are_the_users() { fit_race --iters 3 --blocks 20 && chose 'pic with [0-9]* inducing inputs and 20 blocks' && [ "$(json_number blocks <m.json)" -ge 20 ]; }
+too_little_time_for_a_race_is_said() { fit_race --time 0.01s && chose 'svgp with .* no other model was tried: no other fits time and memory'; }
+# 50 MB of rows; every named sparse model leaves them in their file.
+rows_beyond_the_memory_stay_in_their_file() {
+    anygp simulate --rows 300000 --inputs 20 --features 20 -o big.npy
+    fit_auto big.npy --memory 45M --iters 1 --time 1s && chose '[a-z]* with .* inducing inputs, since the rows stay in their file' && [ "$(json_number rows <m.json)" = 300000 ]
+}
+
 growth_says_what_it_tried() {
     fit_auto small.csv --model vfe --inducing auto --iters 15 && grep -q 'inducing auto: 128 inducing inputs, objective' err.txt &&
         grep -q 'inducing auto: it stops at [0-9]*, since' err.txt && anygp eval m.agp small.csv --json >e.json && finite e.json
@@ -52,6 +78,7 @@ misuse_is_refused() {
 }
 
 for t in few_rows_are_exact too_little_memory_is_not_exact classes_learn_by_steps sets_mean_solve places_are_used promise_is_in_the_model time_limit_is_kept \
-    several_targets_take_the_rows_of_the_largest growth_says_what_it_tried growth_adds_to_the_bound growth_by_steps_holds_rows_out growth_of_sets_and_of_sparse_priors \
+    several_targets_take_the_rows_of_the_largest race_says_what_it_saw race_is_the_same_on_a_busy_machine race_leaves_the_rows_of_valid_alone smooth_rows_take_the_first_of_equals \
+    blocks_are_the_users too_little_time_for_a_race_is_said rows_beyond_the_memory_stay_in_their_file growth_says_what_it_tried growth_adds_to_the_bound growth_by_steps_holds_rows_out growth_of_sets_and_of_sparse_priors \
     growth_ends_with_the_time growth_with_auto start_of_inducing_inputs_is_explained misuse_is_refused; do check $t; done
 finish

@@ -7,7 +7,7 @@ enum {
     PIECE = 256,         /* rows a thread works on */
     GREEDY_ROWS = 10000, /* that inducing inputs are chosen from */
     WARM_ROWS = 800,     /* of a short exact run that hyperparameters start from, */
-    WARM_EVALUATIONS = 45
+    WARM_EVALUATIONS = 90
 };
 static const double BYTES_LEAST = 1.5e7, /* of the program itself */
     TIGHT_WORK = 2e10,                   /* n^2 M up to which vfe's result has a tighter bound beside it */

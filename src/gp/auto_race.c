@@ -121,7 +121,7 @@ static anygp_status short_fit(race *r, const auto_plan *p, int64_t passes, poste
     some.hold_out = hidden(r);
     some.start = start, some.start_only = !start;
     auto_apply(&some, &small);
-    some.iterations = start ? auto_race_iterations(r->facts, p->model, passes) : 1;
+    some.iterations = start ? auto_race_iterations(r->facts, p->model, passes) : 0; /* the search has its own */
     some.limit = fmax(r->ends - clock_seconds(), 0);
     return fit_some(&some, g, e);
 }

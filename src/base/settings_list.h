@@ -4,7 +4,7 @@
    `commands` lists which commands take it: f(it) p(redict) e(val) u(pdate) s(imulate) c(onvert).  An empty default means "not set".
    {models} and {likelihoods} in a help stand for the names in those tables. */
 /* clang-format off */
-X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "{models}, pep(alpha=0.5), combine(dtc=0.3,fitc=0.7), or auto: exact, vfe, svgp or solve, by rows, likelihood, --time and --memory; NAME+ runs anytime")
+X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "{models}, pep(alpha=0.5), combine(dtc=0.3,fitc=0.7), or auto: exact, vfe, pic, fitc, svgp or solve, by rows, likelihood, --time, --memory and short fits scored on rows held out; NAME+ runs anytime")
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance, e.g. 'rbf', 'matern32(iso) + linear'; default matern52, one length-scale per input")
 X(LIKELIHOOD, "likelihood", TEXT, "gaussian", 0, 0, "", "NAME", "f", "what the target is given the function: {likelihoods}; bernoulli(probit) for that link instead of logit")
 X(NOISE, "noise", REAL, "", 0, 1e300, "", "V", "fs", "initial noise variance, in the data's units; simulate: 0.01 by default")

@@ -136,7 +136,7 @@ static double steps_bytes(const auto_facts *f, double M, double J)
 
 /* In the order that decides between equals.  Inducing inputs that are learned take more passes. */
 static const auto_candidate candidates[] = {{&model_vfe, vfe_each, vfe_bytes, 60, 10},
-                                            {&model_pic, pic_each, pic_bytes, 4, 5},
+                                            {&model_pic, pic_each, pic_bytes, 3, 5},
                                             {&model_fitc, fitc_each, fitc_bytes, 20, 5},
                                             {&model_solve, solve_each, steps_bytes, 0, 3},
                                             {&model_svgp, svgp_each, steps_bytes, 0, 3}};

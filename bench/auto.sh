@@ -8,7 +8,7 @@ what=$1 anygp=$2 data=$3
 folder=$(mktemp -d)
 busy=()
 trap 'kill "${busy[@]}" 2>/dev/null || true; rm -rf "$folder"' EXIT
-number() { grep -m 1 "\"$1\":" "$2" | sed 's/.*: *//; s/,.*//'; }
+number() { grep -o -m 1 "\"$1\": *[^,}]*" "$2" | head -n 1 | sed "s/.*: *//"; }
 
 # One fit and its scores: NAME TRAIN TEST OPTIONS...
 fit() {

@@ -254,14 +254,14 @@ static double race_seconds(const auto_facts *f, const auto_race *r, const auto_p
 
 static void shrink_to(const auto_facts *f, size s, auto_race *r)
 {
-    r->inducing = f->inducing > 0 && f->inducing < s.M ? f->inducing : s.M;
+    r->inducing = s.M;
     r->part = f->part > 0 && f->part < s.J ? f->part : s.J;
 }
 
 void auto_race_plan(const auto_facts *f, const auto_plan *list, int count, auto_race *r)
 {
     *r = (auto_race){.held = fmin(HELD_SHARE, HELD / f->rows)};
-    bool asked = f->grows || f->places_given || f->sets > 1 || !f->gaussian || list[0].model == &model_exact;
+    bool asked = f->grows || f->places_given || f->inducing > 0 || !f->gaussian || list[0].model == &model_exact;
     if (asked || count < 2) {
         snprintf(r->skipped, sizeof r->skipped, asked ? "none is wanted" : "no other fits time and memory");
         r->wanted = !asked;

@@ -59,7 +59,8 @@ extern "C" {
     X(ERR_FILE, 102, "a file cannot be read or written")                                                               \
     X(ERR_MEMORY, 103, "not enough memory")                                                                            \
     X(ERR_NUMERIC, 104, "the numbers broke down")                                                                      \
-    X(ERR_INTERNAL, 105, "an internal error; please report it")
+    X(ERR_INTERNAL, 105, "an internal error; please report it")                                                        \
+    X(ERR_STOPPED, 106, "stopped on request before there was a result")
 
 typedef enum anygp_status {
 #define ANYGP_STATUS_ENUM(name, value, text) ANYGP_##name = value,
@@ -114,6 +115,12 @@ typedef struct anygp_progress {
 } anygp_progress;
 typedef int (*anygp_progress_fn)(void *ctx, const anygp_progress *p);
 ANYGP_API void anygp_on_progress(anygp_settings *s, anygp_progress_fn fn, void *ctx);
+
+/* Asked some times a second while files are read, predicted or converted: a nonzero result ends the call with
+   ANYGP_ERR_STOPPED, and nothing is written.  Training is ended by the progress callback instead, with a model; once it has
+   begun this one is not asked any more. */
+typedef int (*anygp_stop_fn)(void *ctx);
+ANYGP_API void anygp_on_stop(anygp_settings *s, anygp_stop_fn fn, void *ctx);
 
 /* ----------------------------------------------------------------------------------------- data */
 

@@ -74,12 +74,12 @@ void anygp_on_progress(anygp_settings *s, anygp_progress_fn fn, void *ctx)
     if (s) settings_on_progress(s, fn, ctx);
 }
 
-/* ---------------------------------------------------------------------------------------- data */
-
-static int header_of(const anygp_settings *s)
+void anygp_on_stop(anygp_settings *s, anygp_stop_fn fn, void *ctx)
 {
-    return settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
+    if (s) settings_on_stop(s, fn, ctx);
 }
+
+/* ---------------------------------------------------------------------------------------- data */
 
 /* A model over blocks reads its rows from the file where the table would take more than a share of the memory, or where
    several processes read one file.  auto may choose such a model; of several processes only if it has to. */
@@ -109,6 +109,7 @@ static anygp_status leave_in_file(const char *path, const read_options *o, const
                         .cols = rows_columns(r),
                         .columns = (column *)rows_column(r, 0),
                         .target = rows_target(r)};
+    rows_stop(r, (stop_poll){0}); /* the settings need not last as long as the data */
     d->file = r;
     return ANYGP_OK;
 }
@@ -120,8 +121,7 @@ anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_da
     *out = NULL;
     anygp_data *d = calloc(1, sizeof *d);
     if (!d) return fail_memory(e, "the data", sizeof *d);
-    read_options o = READ_DEFAULTS;
-    o.header = header_of(s);
+    read_options o = gp_read_options(s);
     if (settings_given(s, SET_MEMORY)) o.memory = settings_number(s, SET_MEMORY);
     int former = threads_begin(s);
     anygp_status status =
@@ -247,8 +247,7 @@ anygp_status anygp_simulate_file(const anygp_settings *s, const char *out, anygp
 anygp_status anygp_convert_file(const anygp_settings *s, const char *in, const char *out, anygp_error *e)
 {
     NEED(in);
-    read_options o = READ_DEFAULTS;
-    o.header = header_of(s);
+    read_options o = gp_read_options(s);
     int former = threads_begin(s);
     return threads_end(former, convert_file(in, &o, out, e));
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/stop.h"
 
 typedef enum setting_id {
 #define X(id, ...) SET_##id,
@@ -61,9 +62,12 @@ bool settings_is(const settings *s, setting_id id, const char *choice);
 /* Callbacks live in the settings too, so that every call that takes them can report. */
 void settings_on_log(settings *s, anygp_log_fn fn, void *ctx);
 void settings_on_progress(settings *s, anygp_progress_fn fn, void *ctx);
+void settings_on_stop(settings *s, anygp_stop_fn fn, void *ctx);
 void settings_log(const settings *s, anygp_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int settings_progress(const settings *s, const anygp_progress *p); /* nonzero: stop */
+stop_poll settings_stop(const settings *s);                        /* whom to ask while there is no result yet */
+anygp_status settings_check_stop(const settings *s, anygp_error *e);
 
 /* The nearest of `count` names to `word` by edit distance, or NULL when none is near. */
 const char *nearest_name(const char *word, int64_t count, const char *(*name)(int64_t i, const void *ctx),

@@ -30,6 +30,7 @@ X(TARGET, "target", LIST, "", 0, 0, "", "COLUMN", "f", "column to predict, by na
 X(WEIGHTS, "weights", TEXT, "", 0, 0, "", "COLUMN", "feu", "column of row weights: a row counts so many times, 0 = absent")
 X(EXPOSURE, "exposure", TEXT, "", 0, 0, "", "COLUMN", "f", "column a count was exposed to (poisson, negbin)")
 X(HEADER, "header", CHOICE, "auto", 0, 0, "auto yes no", "YES|NO", "fpeuc", "whether the first line of a text table names the columns")
+X(LINKS, "links", CHOICE, "refuse", 0, 0, "refuse follow", "HOW", "fpeuc", "HDF5 datasets that lie in another file (external links or storage, virtual datasets): refuse or follow")
 X(MISSING, "missing", CHOICE, "error", 0, 0, "error mean", "HOW", "fpeu", "missing inputs: an error, or filled with the column's mean")
 X(STANDARDIZE, "standardize", CHOICE, "both", 0, 0, "both x y none", "WHAT", "f", "what is scaled to mean 0 and sd 1 inside; reports stay in the data's units")
 X(JITTER, "jitter", REAL, "", 0, 0.01, "", "V", "f", "first jitter relative to the mean diagonal, default 1e-8; exact and sod start without, and add it on failure only")

@@ -23,13 +23,14 @@ static anygp_status list_names(const reader *r, const char ***names, anygp_error
     return ANYGP_OK;
 }
 
-static anygp_status copy_rows(reader *r, writer *w, anygp_error *e)
+static anygp_status copy_rows(reader *r, writer *w, const stop_poll *stop, anygp_error *e)
 {
     int64_t cols = reader_columns(r), block = BLOCK_CELLS / cols + 1, got = 1;
     anygp_status status = ANYGP_OK;
     double *rows = mem_doubles(block, cols);
     if (!rows) return fail_memory(e, "a block of rows", 8.0 * (double)block * (double)cols);
     while (got > 0) {
+        TRY_DONE(stop_check(stop, e));
         TRY_DONE(reader_next(r, block, rows, &got, e));
         TRY_DONE(writer_rows(w, got, rows, e));
     }
@@ -54,7 +55,7 @@ anygp_status convert_file(const char *in, const read_options *o, const char *out
     TRY_DONE(list_names(r, &names, e));
     TRY_DONE(writer_open(out, reader_columns(r), names, &w, e));
     TRY_DONE(writer_columns(w, reader_column(r, 0), e));
-    TRY_DONE(copy_rows(r, w, e));
+    TRY_DONE(copy_rows(r, w, o ? &o->stop : NULL, e));
     status = writer_close(w, e);
     w = NULL;
 done:

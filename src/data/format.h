@@ -27,6 +27,7 @@ struct reader {
     int64_t cols, rows, target, delivered;
     int64_t likely_rows; /* what a table may allocate at once: never far above what the file can hold */
     column *columns;
+    stop_poll stop;
     void *state;
 };
 

@@ -1,286 +1,228 @@
-/* HDF5: the numeric datasets of one or two dimensions in the root group, chosen as members.h says; a list of strings
-   in the attribute "columns", of a dataset or of the root group, names the columns.  Blocks of rows are read as hyperslabs
-   and turned into doubles by the library, straight into their places in the caller's rows.
-   Every function below open, next and close runs inside the lock. */
+/* HDF5 files, read by libhdf5 in a worker (base/worker.h): a damaged file may crash the library, and the end of the worker is
+   a sentence.  hdf5_file.c is what runs there.  Numbers come through the worker's window, a block of rows at a time; while the
+   caller works on one, the worker reads the next. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/memory.h"
-#include "data/format.h"
-#include "data/hdf5_lock.h"
-#include "data/members.h"
-#include "data/utf8.h"
+#include "base/worker.h"
+#include "data/hdf5_file.h"
 
-enum { NAME_MOST = 256, DATASETS_MOST = 4096, CACHE_SLOTS = 521, CACHE_CHUNKS = 4, CACHE_MOST = 1 << 26 };
+/* The window has room for two blocks.  One should stay in the processor's cache between the two processes; a row of the widest
+   table has to fit. */
+enum { BLOCK_BYTES = 1 << 19, ROOM_BYTES = 1 << 25, WINDOW_BYTES = 2 * ROOM_BYTES };
 
-typedef struct dataset {
-    hid_t id;
-    char name[NAME_MOST];
-    int dims;
-    int64_t rows, cols;
-} dataset;
+typedef enum question { ASK_TABLE, ASK_NAMES, ASK_ROWS } question;
+
+/* Rows first .. first+n-1 in one half of the window. */
+typedef struct row_block {
+    int64_t first, n;
+    int room;
+} row_block;
 
 typedef struct hdf5_state {
-    hid_t file;
-    dataset *sets; /* as they stand in the table */
-    int64_t count, place;
+    worker *worker;
+    int64_t place;
+    row_block here; /* its rows are in the window */
+    row_block due;  /* asked for in advance; n = 0: nothing was */
 } hdf5_state;
 
-/* ------------------------------------------------------------------------------------------- datasets */
+/* ------------------------------------------------------------------------------------------ in the worker */
 
-static bool is_numeric(hid_t id)
+typedef struct served {
+    reader *r; /* the worker's copy */
+    const void *image;
+    size_t size;
+    bool follow;
+    hdf5_file *file;
+} served;
+
+static void serve_table(served *s, worker_message *m)
 {
-    hid_t type = H5Dget_type(id);
-    H5T_class_t c = H5Tget_class(type);
-    H5Tclose(type);
-    return c == H5T_FLOAT || c == H5T_INTEGER;
+    reader *r = s->r;
+    hdf5_silence();
+    hdf5_file_open(r, s->image, s->size, s->follow, &s->file, &m->error);
+    m->number[0] = r->rows, m->number[1] = r->cols, m->number[2] = r->target, m->number[3] = r->likely_rows;
 }
 
-static bool take_shape(dataset *d)
+/* Names from column number[0] on, as many as fit: each a byte that says whether there is one, then its text and a zero. */
+static void serve_names(const served *s, worker_message *m, char *window)
 {
-    hsize_t shape[2] = {0, 1};
-    hid_t space = H5Dget_space(d->id);
-    d->dims = H5Sget_simple_extent_ndims(space);
-    bool usable = d->dims == 1 || d->dims == 2;
-    if (usable) H5Sget_simple_extent_dims(space, shape, NULL);
-    H5Sclose(space);
-    d->rows = (int64_t)shape[0];
-    d->cols = (int64_t)shape[1];
-    return usable && shape[0] <= INT64_MAX / 16 && shape[1] >= 1 && shape[1] <= INT32_MAX;
-}
-
-/* Bytes of a chunk; 0 where the data is not in chunks, or the chunks are not packed. */
-static double packed_chunk_bytes(hid_t id, bool *chunked)
-{
-    hsize_t chunk[2] = {1, 1};
-    hid_t layout = H5Dget_create_plist(id), type = H5Dget_type(id);
-    *chunked = H5Pget_layout(layout) == H5D_CHUNKED && H5Pget_chunk(layout, 2, chunk) > 0;
-    double bytes = (double)chunk[0] * (double)chunk[1] * (double)H5Tget_size(type);
-    bool packed = *chunked && H5Pget_nfilters(layout) > 0;
-    H5Tclose(type);
-    H5Pclose(layout);
-    return packed ? bytes : 0;
-}
-
-/* Rows are also read out of order.  With a cache the library reads whole chunks: right for packed ones, of which a few should
-   stay; without one only the rows asked for. */
-static void set_cache(hid_t file, dataset *d)
-{
-    bool chunked;
-    double bytes = CACHE_CHUNKS * packed_chunk_bytes(d->id, &chunked);
-    if (!chunked) return;
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    H5Pset_chunk_cache(access, CACHE_SLOTS, bytes < CACHE_MOST ? (size_t)bytes : CACHE_MOST, 1);
-    H5Dclose(d->id);
-    d->id = H5Dopen2(file, d->name, access);
-    H5Pclose(access);
-}
-
-/* The i-th object of the root group, if it is a dataset we can use; else d->id stays invalid. */
-static void open_dataset(hid_t file, hsize_t i, dataset *d)
-{
-    d->id = H5I_INVALID_HID;
-    ssize_t n = H5Lget_name_by_idx(file, "/", H5_INDEX_NAME, H5_ITER_INC, i, d->name, NAME_MOST, H5P_DEFAULT);
-    if (n < 0 || n >= NAME_MOST) return;
-    hid_t id = H5Oopen(file, d->name, H5P_DEFAULT);
-    if (id < 0) return;
-    d->id = id;
-    if (H5Iget_type(id) == H5I_DATASET && is_numeric(id) && take_shape(d)) {
-        set_cache(file, d);
-        return;
+    size_t used = 0;
+    int64_t j = m->number[0];
+    for (; j < s->r->cols; j++) {
+        const char *name = s->r->columns[j].name;
+        size_t n = name ? strnlen(name, WINDOW_BYTES / 2) : 0;
+        if (used + n + 2 > WINDOW_BYTES) break;
+        window[used++] = name != NULL;
+        if (n) memcpy(window + used, name, n);
+        window[used + n] = 0;
+        used += n + 1;
     }
-    H5Oclose(id);
-    d->id = H5I_INVALID_HID;
+    m->number[0] = j;
 }
 
-static anygp_status list_datasets(reader *r, anygp_error *e)
+static void serve_rows(const served *s, worker_message *m, char *window)
 {
-    hdf5_state *h = r->state;
-    H5G_info_t info;
-    if (H5Gget_info(h->file, &info) < 0 || info.nlinks > DATASETS_MOST)
-        return fail_with(e, ANYGP_ERR_DATA, "the root group of %s cannot be listed", input_name(r->in));
-    h->sets = mem_zeroed((int64_t)info.nlinks, sizeof *h->sets);
-    if (!h->sets) return fail_memory(e, "the datasets of a file", (double)info.nlinks);
-    for (hsize_t i = 0; i < info.nlinks; i++) {
-        open_dataset(h->file, i, &h->sets[h->count]);
-        h->count += h->sets[h->count].id >= 0;
+    void *rows = window + m->number[2] * ROOM_BYTES;
+    m->number[0] = hdf5_file_rows(s->file, m->number[0], m->number[1], rows, s->r->cols);
+}
+
+static void serve(void *ctx, worker_message *m, void *window)
+{
+    served *s = ctx;
+    switch ((question)m->what) {
+    case ASK_TABLE: serve_table(s, m); break;
+    case ASK_NAMES: serve_names(s, m, window); break;
+    case ASK_ROWS: serve_rows(s, m, window); break;
     }
-    if (h->count > 0) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_DATA, "%s has no numeric dataset of one or two dimensions in its root group",
-                     input_name(r->in));
 }
 
-/* Keeps X and y only, where there are both. */
-static members choose_datasets(hdf5_state *h)
+/* ------------------------------------------------------------------------------------------ in the parent */
+
+static anygp_status lost(const reader *r, anygp_error *e)
 {
-    const char *names[DATASETS_MOST];
-    for (int64_t k = 0; k < h->count; k++) names[k] = h->sets[k].name;
-    members m = members_choose(names, h->count);
-    if (m.count != 2) return m;
-    dataset x = h->sets[m.order[0]], y = h->sets[m.order[1]];
-    for (int64_t k = 0; k < h->count; k++)
-        if (k != m.order[0] && k != m.order[1]) H5Dclose(h->sets[k].id);
-    h->sets[0] = x;
-    h->sets[1] = y;
-    h->count = 2;
-    return m;
+    const hdf5_state *h = r->state;
+    const char *how = worker_loss(h->worker);
+    if (!how) return fail_stopped(e);
+    return fail_with(e, ANYGP_ERR_DATA, "%.200s cannot be read: the HDF5 library %s on it; the file is damaged",
+                     input_name(r->in), how);
 }
 
-/* ----------------------------------------------------------------------------------------- the names */
-
-static anygp_status set_name(column *c, const char *text, size_t n, anygp_error *e)
+static anygp_status answer(const reader *r, worker_message *m, anygp_error *e)
 {
-    char *name = malloc(2 * n + 1);
-    if (!name) return fail_memory(e, "column names", (double)n);
-    memcpy(name, text, n);
-    n = utf8_from_any(name, n);
-    name[n] = 0;
-    free(c->name);
-    c->name = name;
+    const hdf5_state *h = r->state;
+    if (!worker_receive(h->worker, m, &r->stop)) return lost(r, e);
+    return ANYGP_FAILED(m->error.status) ? fail_with(e, m->error.status, "%s", m->error.text) : ANYGP_OK;
+}
+
+static anygp_status ask(const reader *r, worker_message *m, anygp_error *e)
+{
+    const hdf5_state *h = r->state;
+    return worker_send(h->worker, m) ? answer(r, m, e) : lost(r, e);
+}
+
+/* The worker may be wrong about anything once a damaged file has been at its memory. */
+static anygp_status take_table(reader *r, const worker_message *m, anygp_error *e)
+{
+    int64_t cols = m->number[1];
+    TRY(reader_make_columns(r, cols, e));
+    if (m->number[0] < 0 || m->number[2] < -1 || m->number[2] >= cols || m->number[3] < 0)
+        return fail_with(e, ANYGP_ERR_DATA, "%s has an impossible shape; it is damaged", input_name(r->in));
+    r->rows = m->number[0], r->target = m->number[2], r->likely_rows = m->number[3];
     return ANYGP_OK;
 }
 
-/* Strings of any length are pointers the library allocates, the others lie one after the other. */
-static anygp_status take_strings(column *columns, int64_t n, hid_t attribute, hid_t type, anygp_error *e)
+/* Columns first .. end-1 from the window. */
+static anygp_status take_names(reader *r, const char *window, int64_t first, int64_t end, anygp_error *e)
 {
-    bool variable = H5Tis_variable_str(type) > 0;
-    size_t size = variable ? sizeof(char *) : H5Tget_size(type);
-    hid_t space = H5Aget_space(attribute);
-    char *bytes = mem_zeroed(n, size);
-    anygp_status status = bytes ? ANYGP_OK : fail_memory(e, "column names", (double)n * (double)size);
-    bool read = bytes && H5Aread(attribute, type, bytes) >= 0;
-    for (int64_t j = 0; read && j < n && !ANYGP_FAILED(status); j++) {
-        const char *text = bytes + (size_t)j * size;
-        if (variable) memcpy(&text, bytes + (size_t)j * size, sizeof text);
-        if (text) status = set_name(&columns[j], text, variable ? strlen(text) : strnlen(text, size), e);
+    size_t at = 0;
+    for (int64_t j = first; j < end && at < WINDOW_BYTES - 1; j++) {
+        bool named = window[at++];
+        size_t n = strnlen(window + at, WINDOW_BYTES - at - 1);
+        if (named && !(r->columns[j].name = malloc(n + 1))) return fail_memory(e, "column names", (double)n);
+        if (named) memcpy(r->columns[j].name, window + at, n), r->columns[j].name[n] = 0;
+        at += n + 1;
     }
-    if (read && variable) H5Dvlen_reclaim(type, space, H5P_DEFAULT, bytes);
-    H5Sclose(space);
-    free(bytes);
-    return status;
+    return ANYGP_OK;
 }
 
-/* The attribute "columns" of an object, if it is as many strings as there are columns. */
-static anygp_status take_names(column *columns, int64_t n, hid_t object, anygp_error *e)
-{
-    anygp_status status = ANYGP_OK;
-    if (H5Aexists(object, "columns") <= 0) return status;
-    hid_t attribute = H5Aopen(object, "columns", H5P_DEFAULT);
-    if (attribute < 0) return status;
-    hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
-    if (H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == n)
-        status = take_strings(columns, n, attribute, type, e);
-    H5Sclose(space);
-    H5Tclose(type);
-    H5Aclose(attribute);
-    return status;
-}
-
-static anygp_status name_columns(reader *r, const members *m, anygp_error *e)
-{
-    hdf5_state *h = r->state;
-    int64_t first = 0;
-    for (int64_t k = 0; k < h->count; k++) {
-        const dataset *d = &h->sets[k];
-        bool plain = m->count == 2 && k == 0;
-        if (h->count > 1) TRY(members_name(r, first, d->cols, d->name, plain, e));
-        TRY(take_names(r->columns + first, d->cols, d->id, e));
-        first += d->cols;
-    }
-    return take_names(r->columns, r->cols, h->file, e);
-}
-
-/* --------------------------------------------------------------------------------------------- reader */
-
-static hid_t open_image(reader *r, anygp_error *e)
-{
-    const void *bytes;
-    size_t size;
-    if (ANYGP_FAILED(input_bytes(r->in, &bytes, &size, e))) return H5I_INVALID_HID;
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_fapl_core(access, (size_t)1 << 16, 0);
-    H5Pset_file_image(access, (void *)(uintptr_t)bytes, size);
-    hid_t file = H5Fopen("image", H5F_ACC_RDONLY, access);
-    H5Pclose(access);
-    return file;
-}
-
-static anygp_status measure(reader *r, anygp_error *e)
+static anygp_status ask_names(reader *r, anygp_error *e)
 {
     const hdf5_state *h = r->state;
-    int64_t cols = 0;
-    for (int64_t k = 0; k < h->count; k++) {
-        cols += h->sets[k].cols;
-        if (h->sets[k].rows != h->sets[0].rows)
-            return fail_with(e, ANYGP_ERR_DATA,
-                             "%.200s: dataset %.60s has %lld rows and %.60s %lld; all must have as many",
-                             input_name(r->in), h->sets[0].name, (long long)h->sets[0].rows, h->sets[k].name,
-                             (long long)h->sets[k].rows);
+    for (int64_t done = 0; done < r->cols;) {
+        worker_message m = {.what = ASK_NAMES, .number = {done}};
+        TRY(ask(r, &m, e));
+        if (m.number[0] <= done || m.number[0] > r->cols)
+            return fail_with(e, ANYGP_ERR_DATA, "the columns of %s cannot be named; it is damaged", input_name(r->in));
+        TRY(take_names(r, worker_window(h->worker), done, m.number[0], e));
+        done = m.number[0];
     }
-    r->rows = h->sets[0].rows;
-    r->likely_rows = input_size(r->in) > 0 && r->rows / 8 <= input_size(r->in) ? r->rows : 0;
-    return reader_make_columns(r, cols, e);
+    return ANYGP_OK;
 }
 
-static anygp_status open_locked(reader *r, anygp_error *e)
-{
-    hdf5_state *h = r->state;
-    const char *path = input_path(r->in);
-    h->file = path ? H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) : open_image(r, e);
-    if (h->file < 0)
-        return fail_with(e, ANYGP_ERR_DATA, "%s is not an HDF5 file, or it is damaged or open elsewhere",
-                         input_name(r->in));
-    TRY(list_datasets(r, e));
-    members m = choose_datasets(h);
-    TRY(measure(r, e));
-    if (m.target) r->target = r->cols - 1;
-    return name_columns(r, &m, e);
-}
+/* Seconds of processor time for one answer: a chunk or a list of names may be most of the file, packed a thousandfold. */
+static int patience(int64_t bytes) { return bytes < 1 << 30 ? 2 + (int)(bytes >> 20) : 1024; }
 
 static anygp_status hdf5_open(reader *r, const read_options *o, anygp_error *e)
 {
-    (void)o;
-    hdf5_state *h = r->state = calloc(1, sizeof *h);
+    served s = {.r = r, .follow = o->follow};
+    worker_message m = {.what = ASK_TABLE};
+    hdf5_state *h = calloc(1, sizeof *h);
     if (!h) return fail_memory(e, "a reader", sizeof *h);
-    h->file = H5I_INVALID_HID;
-    hdf5_guard g = hdf5_enter();
-    anygp_status status = open_locked(r, e);
-    hdf5_leave(g);
-    return status;
+    r->state = h;
+    if (!input_path(r->in)) TRY(input_bytes(r->in, &s.image, &s.size, e));
+    worker_job job = {serve, &s, WINDOW_BYTES, patience(input_size(r->in))};
+    TRY(worker_start(&job, &h->worker, e));
+    TRY(ask(r, &m, e));
+    TRY(take_table(r, &m, e));
+    return ask_names(r, e);
 }
 
-/* n rows of one dataset into columns col .. of the rows. */
-static bool read_block(const dataset *d, int64_t place, int64_t n, double *rows, int64_t ld, int64_t col)
+/* ------------------------------------------------------------------------------------------------- rows */
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static anygp_status request(reader *r, int64_t first, int64_t n, anygp_error *e)
 {
-    hsize_t from[2] = {(hsize_t)place, 0}, count[2] = {(hsize_t)n, (hsize_t)d->cols};
-    hsize_t shape[2] = {(hsize_t)n, (hsize_t)ld}, to[2] = {0, (hsize_t)col};
-    hid_t file = H5Dget_space(d->id), memory = H5Screate_simple(2, shape, NULL);
-    bool done = H5Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, count, NULL) >= 0 &&
-                H5Sselect_hyperslab(memory, H5S_SELECT_SET, to, NULL, count, NULL) >= 0 &&
-                H5Dread(d->id, H5T_NATIVE_DOUBLE, memory, file, H5P_DEFAULT, rows) >= 0;
-    H5Sclose(memory);
-    H5Sclose(file);
-    return done;
+    hdf5_state *h = r->state;
+    h->due = (row_block){first, least(n, r->rows - first), 1 - h->here.room};
+    if (h->due.n == 0) return ANYGP_OK;
+    worker_message m = {.what = ASK_ROWS, .number = {first, h->due.n, h->due.room}};
+    return worker_send(h->worker, &m) ? ANYGP_OK : lost(r, e);
+}
+
+/* What was asked for is here. */
+static anygp_status arrive(reader *r, anygp_error *e)
+{
+    hdf5_state *h = r->state;
+    row_block b = h->due;
+    worker_message m;
+    h->due.n = h->here.n = 0;
+    TRY(answer(r, &m, e));
+    if (m.number[0] != 1)
+        return fail_with(e, ANYGP_ERR_DATA, "rows %lld to %lld of %s cannot be read; the file is damaged",
+                         (long long)b.first + 1, (long long)(b.first + b.n), input_name(r->in));
+    h->here = b;
+    return ANYGP_OK;
+}
+
+/* What was asked for in advance and is not wanted.  A failure of it is nobody's concern. */
+static void drain(reader *r)
+{
+    hdf5_state *h = r->state;
+    worker_message m;
+    if (h->due.n > 0) worker_receive(h->worker, &m, &r->stop);
+    h->due.n = 0;
+}
+
+/* A block that begins with the row at the place.  Rows out of order are read as they are asked for; who goes on where he
+   stopped gets a whole block, and the next one is asked for in advance. */
+static anygp_status fetch_block(reader *r, int64_t max_rows, anygp_error *e)
+{
+    hdf5_state *h = r->state;
+    int64_t block = BLOCK_BYTES / (8 * r->cols) + 1;
+    bool onward = h->here.n > 0 && h->place == h->here.first + h->here.n;
+    TRY(stop_check(&r->stop, e));
+    if (h->due.n == 0 || h->due.first != h->place) {
+        drain(r);
+        TRY(request(r, h->place, onward ? block : least(block, max_rows), e));
+    }
+    TRY(arrive(r, e));
+    return onward ? request(r, h->place + h->here.n, block, e) : ANYGP_OK;
 }
 
 static anygp_status hdf5_next(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e)
 {
     hdf5_state *h = r->state;
-    int64_t left = r->rows - h->place, n = max_rows < left ? max_rows : left, col = 0;
-    bool done = true;
-    *got = n;
-    if (n == 0) return ANYGP_OK;
-    hdf5_guard g = hdf5_enter();
-    for (int64_t k = 0; done && k < h->count; k++) {
-        done = read_block(&h->sets[k], h->place, n, rows, r->cols, col);
-        col += h->sets[k].cols;
-    }
-    hdf5_leave(g);
-    h->place += n;
-    if (done) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_DATA, "rows %lld to %lld of %s cannot be read; the file is damaged",
-                     (long long)(h->place - n + 1), (long long)h->place, input_name(r->in));
+    *got = 0;
+    if (max_rows == 0 || h->place == r->rows) return ANYGP_OK;
+    if (h->place < h->here.first || h->place >= h->here.first + h->here.n) TRY(fetch_block(r, max_rows, e));
+    const double *room = (const double *)((const char *)worker_window(h->worker) + h->here.room * (size_t)ROOM_BYTES);
+    *got = least(max_rows, h->here.first + h->here.n - h->place);
+    memcpy(rows, room + (h->place - h->here.first) * r->cols, (size_t)(*got * r->cols) * sizeof *rows);
+    h->place += *got;
+    return ANYGP_OK;
 }
 
 static bool hdf5_can_seek(const reader *r)
@@ -295,11 +237,7 @@ static void hdf5_close(reader *r)
 {
     hdf5_state *h = r->state;
     if (!h) return;
-    hdf5_guard g = hdf5_enter();
-    for (int64_t k = 0; k < h->count; k++) H5Dclose(h->sets[k].id);
-    if (h->file >= 0) H5Fclose(h->file);
-    hdf5_leave(g);
-    free(h->sets);
+    worker_end(h->worker);
     free(h);
 }
 

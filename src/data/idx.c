@@ -77,9 +77,9 @@ static bool existing(char *name)
     return access(name, F_OK) == 0;
 }
 
-static anygp_status open_labels(array *a, const char *name, anygp_error *e)
+static anygp_status open_labels(array *a, const char *name, stop_poll stop, anygp_error *e)
 {
-    TRY(input_open(name, &a->in, e));
+    TRY(input_open(name, stop, &a->in, e));
     TRY(idx_head(a, e));
     if (a->cols == 1) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_DATA, "%s holds %lld numbers a row; labels are one", name, (long long)a->cols);
@@ -98,7 +98,7 @@ static anygp_status idx_open(reader *r, const read_options *o, anygp_error *e)
     }
     s->arrays[0].in = r->in;
     TRY_DONE(idx_head(&s->arrays[0], e));
-    if (labelled) TRY_DONE(open_labels(&s->arrays[1], name, e));
+    if (labelled) TRY_DONE(open_labels(&s->arrays[1], name, r->stop, e));
     TRY_DONE(arrays_ready(r, e));
     if (labelled) {
         r->target = r->cols - 1;

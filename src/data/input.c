@@ -61,12 +61,15 @@ static anygp_status unpack_if_gzip(input **in, anygp_error *e)
     return is_gzip(head, have) ? unpack(in, true, e) : ANYGP_OK;
 }
 
-anygp_status input_open(const char *path, input **out, anygp_error *e)
+void input_stop(input *in, stop_poll stop) { in->stop = stop; }
+
+anygp_status input_open(const char *path, stop_poll stop, input **out, anygp_error *e)
 {
     input *in = NULL;
     anygp_status status;
     *out = NULL;
     TRY(input_new(strcmp(path, "-") ? path : "standard input", &in, e));
+    in->stop = stop;
     TRY_DONE(file_attach(in, path, e));
     TRY_DONE(unpack_if_gzip(&in, e));
     *out = in;

@@ -8,11 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "anygp/anygp.h"
+#include "base/stop.h"
 
 typedef struct input input;
 
-anygp_status input_open(const char *path, input **out, anygp_error *e); /* "-": standard input */
+/* path "-": standard input.  stop is asked now and then while bytes come, also while none come. */
+anygp_status input_open(const char *path, stop_poll stop, input **out, anygp_error *e);
+void input_stop(input *in, stop_poll stop); /* of a plain file: whom to ask from now on */
 anygp_status input_memory(const void *bytes, size_t size, const char *name, input **out, anygp_error *e);
 
 /* Bytes offset .. offset+size-1 of `base` (random access, outlives the slice), unpacked if `deflated`. */

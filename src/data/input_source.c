@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -127,7 +128,8 @@ typedef struct file_state {
     int64_t place;
 } file_state;
 
-enum { READ_MOST = 1 << 30 }; /* the system reads no more than 2 GiB in one call */
+/* In one call: what a slow disk reads in less than a second.  Where nothing comes, stop is asked so often. */
+enum { READ_MOST = 1 << 24, POLL_MS = 100 };
 
 static anygp_status read_failed(const input *in, anygp_error *e)
 {
@@ -138,6 +140,7 @@ static anygp_status file_read_at(input *in, int64_t offset, void *to, size_t n, 
 {
     const file_state *f = in->state;
     ssize_t k;
+    TRY(stop_check(&in->stop, e));
     do k = pread(f->fd, to, n < READ_MOST ? n : READ_MOST, f->origin + offset);
     while (k < 0 && errno == EINTR);
     if (k < 0) return read_failed(in, e);
@@ -156,7 +159,10 @@ static anygp_status file_read(input *in, void *to, size_t n, size_t *got, anygp_
 static anygp_status pipe_read(input *in, void *to, size_t n, size_t *got, anygp_error *e)
 {
     const file_state *f = in->state;
+    struct pollfd p = {.fd = f->fd, .events = POLLIN};
     ssize_t k;
+    do TRY(stop_check(&in->stop, e));
+    while (in->stop.asked && poll(&p, 1, POLL_MS) <= 0);
     do k = read(f->fd, to, n < READ_MOST ? n : READ_MOST);
     while (k < 0 && errno == EINTR);
     if (k < 0) return read_failed(in, e);
@@ -210,6 +216,7 @@ anygp_status file_attach(input *in, const char *path, anygp_error *e)
     if (strcmp(path, "-")) {
         if (!(f->path = mem_strdup(path))) return fail_memory(e, "a path", (double)strlen(path));
         f->fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (f->fd < 0 && errno == EINTR) TRY(stop_check(&in->stop, e)); /* a pipe that nobody writes to */
         if (f->fd < 0) return fail_with(e, ANYGP_ERR_FILE, "%s cannot be opened: %s", path, strerror(errno));
     }
     return file_measure(in, e);

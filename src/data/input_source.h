@@ -17,7 +17,8 @@ struct input {
     const input_source *source;
     void *state; /* of the source */
     char *name;
-    int64_t size;        /* -1: unknown */
+    int64_t size; /* -1: unknown */
+    stop_poll stop;
     unsigned char *head; /* bytes peeked at and not yet taken: head[taken .. held-1] */
     size_t held, taken, room;
 };

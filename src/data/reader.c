@@ -54,6 +54,7 @@ static anygp_status open_input(input *in, const read_options *o, reader **out, a
     }
     r->in = in;
     r->rows = r->target = -1;
+    r->stop = o ? o->stop : defaults.stop;
     TRY_DONE(choose_format(r, e));
     TRY_DONE(r->format->open(r, o ? o : &defaults, e));
     *out = r;
@@ -67,7 +68,7 @@ anygp_status reader_open(const char *path, const read_options *o, reader **out, 
 {
     input *in;
     *out = NULL;
-    TRY(input_open(path, &in, e));
+    TRY(input_open(path, o ? o->stop : (stop_poll){0}, &in, e));
     return open_input(in, o, out, e);
 }
 
@@ -87,6 +88,12 @@ void reader_close(reader *r)
     columns_free(r->columns, r->cols);
     input_close(r->in);
     free(r);
+}
+
+void reader_stop(reader *r, stop_poll stop)
+{
+    r->stop = stop;
+    input_stop(r->in, stop);
 }
 
 int64_t reader_columns(const reader *r) { return r->cols; }

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "anygp/anygp.h"
+#include "base/stop.h"
 
 typedef enum column_kind { COLUMN_NUMBER, COLUMN_TEXT } column_kind;
 
@@ -33,7 +33,9 @@ typedef struct read_options {
     /* CSV: NULL, or the kind column j must have: a column_kind, or -1 to find out.  name is NULL without a header. */
     int (*kind)(const void *ctx, const char *name, int64_t j);
     const void *kind_ctx;
-    double memory; /* table_read: bytes the table may take; 0: what the machine has left */
+    double memory;  /* table_read: bytes the table may take; 0: what the machine has left */
+    bool follow;    /* HDF5: also into other files that this one leads to */
+    stop_poll stop; /* asked now and then while the file is opened and read */
 } read_options;
 
 #define READ_DEFAULTS ((read_options){.header = -1})
@@ -65,9 +67,10 @@ anygp_status reader_next(reader *r, int64_t max_rows, double *rows, int64_t *got
 bool reader_can_seek(const reader *r);
 anygp_status reader_seek(reader *r, int64_t row, anygp_error *e);
 
-int64_t reader_row_number(const reader *r); /* the row that comes next, from 0 */
-const char *reader_name(const reader *r);   /* for sentences: the path, or "standard input" */
-void reader_close(reader *r);               /* accepts NULL */
+void reader_stop(reader *r, stop_poll stop); /* whom to ask from now on */
+int64_t reader_row_number(const reader *r);  /* the row that comes next, from 0 */
+const char *reader_name(const reader *r);    /* for sentences: the path, or "standard input" */
+void reader_close(reader *r);                /* accepts NULL */
 
 /* ------------------------------------------------------------------------------------------ whole tables */
 

@@ -80,6 +80,11 @@ void rows_close(row_source *r)
     free(r);
 }
 
+void rows_stop(row_source *r, stop_poll stop)
+{
+    if (r->file) reader_stop(r->file, stop);
+}
+
 int64_t rows_count(const row_source *r) { return r->count; }
 int64_t rows_columns(const row_source *r) { return r->cols; }
 const column *rows_column(const row_source *r, int64_t j) { return &r->columns[j]; }

@@ -22,7 +22,8 @@ anygp_status rows_open_table(const table *t, row_source **out, anygp_error *e);
 /* Only for files whose rows can be reached by number: rows_can_stay(path). */
 anygp_status rows_open_file(const char *path, const read_options *o, row_source **out, anygp_error *e);
 bool rows_can_stay(const char *path);
-void rows_close(row_source *r); /* accepts NULL */
+void rows_close(row_source *r);                /* accepts NULL */
+void rows_stop(row_source *r, stop_poll stop); /* whom to ask from now on */
 
 int64_t rows_count(const row_source *r);
 int64_t rows_columns(const row_source *r);

@@ -1,26 +1,32 @@
 /* HDF5 output: one dataset "data" of rows x columns that grows as rows come, with the names in its attribute
-   "columns": what the reader takes for a table.  The library opens the temporary file by name. */
+   "columns": what the reader takes for a table.  libhdf5 runs in a worker (base/worker.h), which opens the temporary file by
+   name: a library that could not write everything tries again at the end of its process, and breaks down there. */
+#include <errno.h>
+#include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "data/hdf5_lock.h"
+#include "base/worker.h"
+#include "data/hdf5_file.h"
 #include "data/writer_format.h"
 
-enum { CHUNK_VALUES = 1 << 16 };
+enum { CHUNK_VALUES = 1 << 16, BLOCK_BYTES = 1 << 19, WINDOW_BYTES = 1 << 25, CPU_SECONDS = 100 };
 
-typedef struct hdf5_writer {
+typedef enum question { ASK_BEGIN, ASK_ROWS, ASK_END } question;
+
+/* ------------------------------------------------------------------------------------------ in the worker */
+
+typedef struct hdf5_file_writer {
+    const writer *w; /* the worker's copy, */
+    const char *const *names;
+    int64_t rows; /* so far: that of the copy stands still */
     hid_t file, set;
-} hdf5_writer;
+} target;
 
-static anygp_status failed(const writer *w, anygp_error *e)
+static bool make_dataset(target *h)
 {
-    return fail_with(e, ANYGP_ERR_FILE, "%s cannot be written by the HDF5 library; is the disk full?", w->path);
-}
-
-static bool make_dataset(writer *w)
-{
-    hdf5_writer *h = w->state;
+    const writer *w = h->w;
     hsize_t shape[2] = {0, (hsize_t)w->cols}, most[2] = {H5S_UNLIMITED, (hsize_t)w->cols};
     hsize_t chunk[2] = {(hsize_t)(CHUNK_VALUES / w->cols + 1), (hsize_t)w->cols};
     hid_t space = H5Screate_simple(2, shape, most), layout = H5Pcreate(H5P_DATASET_CREATE);
@@ -32,80 +38,99 @@ static bool make_dataset(writer *w)
     return h->set >= 0;
 }
 
-static bool put_names(const writer *w, const char *const *names)
+static bool put_names(const target *h)
 {
-    const hdf5_writer *h = w->state;
-    hsize_t n = (hsize_t)w->cols;
+    hsize_t n = (hsize_t)h->w->cols;
     hid_t space = H5Screate_simple(1, &n, NULL), type = H5Tcopy(H5T_C_S1);
     H5Tset_size(type, H5T_VARIABLE);
     H5Tset_cset(type, H5T_CSET_UTF8);
     hid_t attribute = H5Acreate2(h->set, "columns", type, space, H5P_DEFAULT, H5P_DEFAULT);
-    bool done = attribute >= 0 && H5Awrite(attribute, type, names) >= 0;
+    bool done = attribute >= 0 && H5Awrite(attribute, type, h->names) >= 0;
     if (attribute >= 0) H5Aclose(attribute);
     H5Tclose(type);
     H5Sclose(space);
     return done;
 }
 
-static anygp_status hdf5_begin(writer *w, const char *const *names, anygp_error *e)
+static bool make_file(target *h)
 {
-    if (!w->file) return fail_with(e, ANYGP_ERR_ARGUMENT, "HDF5 cannot be written to standard output; name a file");
-    hdf5_writer *h = w->state = malloc(sizeof *h);
-    if (!h) return fail_memory(e, "a writer", sizeof *h);
-    hdf5_guard g = hdf5_enter();
+    hdf5_silence();
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
-    h->set = H5I_INVALID_HID;
-    h->file = H5Fcreate(atomic_temporary(w->file), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    h->file = H5Fcreate(atomic_temporary(h->w->file), H5F_ACC_TRUNC, H5P_DEFAULT, access);
     H5Pclose(access);
-    bool done = h->file >= 0 && make_dataset(w) && (!names || put_names(w, names));
-    hdf5_leave(g);
-    return done ? ANYGP_OK : failed(w, e);
+    return h->file >= 0 && make_dataset(h) && (!h->names || put_names(h));
 }
 
-static bool put_rows(const writer *w, int64_t n, const double *rows)
+static bool put_rows(target *h, int64_t n, const double *rows)
 {
-    const hdf5_writer *h = w->state;
-    hsize_t from[2] = {(hsize_t)w->rows, 0}, count[2] = {(hsize_t)n, (hsize_t)w->cols};
-    hsize_t shape[2] = {(hsize_t)(w->rows + n), (hsize_t)w->cols};
+    hsize_t from[2] = {(hsize_t)h->rows, 0}, count[2] = {(hsize_t)n, (hsize_t)h->w->cols};
+    hsize_t shape[2] = {(hsize_t)(h->rows + n), (hsize_t)h->w->cols};
     if (H5Dset_extent(h->set, shape) < 0) return false;
     hid_t file = H5Dget_space(h->set), memory = H5Screate_simple(2, count, NULL);
     bool done = H5Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, count, NULL) >= 0 &&
                 H5Dwrite(h->set, H5T_NATIVE_DOUBLE, memory, file, H5P_DEFAULT, rows) >= 0;
     H5Sclose(memory);
     H5Sclose(file);
+    h->rows += n;
     return done;
+}
+
+static bool close_file(const target *h)
+{
+    bool done = H5Dclose(h->set) >= 0;
+    return H5Fclose(h->file) >= 0 && done;
+}
+
+/* number[0] comes back as whether it was done, number[1] as errno. */
+static void serve(void *ctx, worker_message *m, void *window)
+{
+    target *h = ctx;
+    bool done = false;
+    errno = 0;
+    switch ((question)m->what) {
+    case ASK_BEGIN: done = make_file(h); break;
+    case ASK_ROWS: done = put_rows(h, m->number[0], window); break;
+    case ASK_END: done = close_file(h); break;
+    }
+    m->number[0] = done, m->number[1] = errno;
+}
+
+/* ------------------------------------------------------------------------------------------ in the parent */
+
+static anygp_status ask(const writer *w, worker_message *m, anygp_error *e)
+{
+    if (!worker_ask(w->state, m, NULL))
+        return fail_with(e, ANYGP_ERR_FILE, "%.200s cannot be written: the HDF5 library %s", w->path,
+                         worker_loss(w->state));
+    if (m->number[0] == 1) return ANYGP_OK;
+    errno = (int)m->number[1];
+    return writer_failed(w, e);
+}
+
+static anygp_status hdf5_begin(writer *w, const char *const *names, anygp_error *e)
+{
+    target h = {.w = w, .names = names, .file = H5I_INVALID_HID, .set = H5I_INVALID_HID};
+    worker *k;
+    if (!w->file) return fail_with(e, ANYGP_ERR_ARGUMENT, "HDF5 cannot be written to standard output; name a file");
+    TRY(worker_start(&(worker_job){serve, &h, WINDOW_BYTES, CPU_SECONDS}, &k, e));
+    w->state = k;
+    return ask(w, &(worker_message){.what = ASK_BEGIN}, e);
 }
 
 static anygp_status hdf5_rows(writer *w, int64_t n, const double *rows, anygp_error *e)
 {
-    if (n == 0) return ANYGP_OK;
-    hdf5_guard g = hdf5_enter();
-    bool done = put_rows(w, n, rows);
-    hdf5_leave(g);
-    return done ? ANYGP_OK : failed(w, e);
+    int64_t most = BLOCK_BYTES / (8 * w->cols) + 1;
+    for (int64_t i = 0; i < n; i += most) {
+        int64_t k = n - i < most ? n - i : most;
+        memcpy(worker_window(w->state), rows + i * w->cols, (size_t)(k * w->cols) * sizeof *rows);
+        TRY(ask(w, &(worker_message){.what = ASK_ROWS, .number = {k}}, e));
+    }
+    return ANYGP_OK;
 }
 
-/* Closes what is open; false if the library could not write it out. */
-static bool shut(hdf5_writer *h)
-{
-    bool done = true;
-    hdf5_guard g = hdf5_enter();
-    if (h->set >= 0) done = H5Dclose(h->set) >= 0;
-    if (h->file >= 0) done = H5Fclose(h->file) >= 0 && done;
-    h->set = h->file = H5I_INVALID_HID;
-    hdf5_leave(g);
-    return done;
-}
-
-static anygp_status hdf5_end(writer *w, anygp_error *e) { return shut(w->state) ? ANYGP_OK : failed(w, e); }
-
-static void hdf5_close(writer *w)
-{
-    if (!w->state) return;
-    shut(w->state);
-    free(w->state);
-}
+static anygp_status hdf5_end(writer *w, anygp_error *e) { return ask(w, &(worker_message){.what = ASK_END}, e); }
+static void hdf5_close(writer *w) { worker_end(w->state); }
 
 static const char *const endings[] = {".h5", ".hdf5", NULL};
 const writer_format writer_hdf5 = {endings, hdf5_begin, hdf5_rows, hdf5_end, hdf5_close, false};

@@ -131,8 +131,7 @@ anygp_status binding_open(const gp_set *m, const char *path, const settings *s, 
         status = fail_memory(e, "the columns", 32.0 * (double)c->inputs);
         goto done;
     }
-    read_options o = READ_DEFAULTS;
-    o.header = settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
+    read_options o = gp_read_options(s);
     o.width = c->inputs;
     o.kind = forced_kind;
     o.kind_ctx = c;

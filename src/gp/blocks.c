@@ -100,8 +100,10 @@ static anygp_status check_columns(const reader *r, anygp_error *e)
                      reader_columns(r) == 1 ? " of text" : "");
 }
 
-anygp_status block_file_open(const gp_set *m, const char *path, const char *in, block_file **out, anygp_error *e)
+anygp_status block_file_open(const gp_set *m, const settings *s, const char *path, const char *in, block_file **out,
+                             anygp_error *e)
 {
+    read_options o = gp_side_options(s);
     anygp_status status = ANYGP_OK;
     *out = NULL;
     if (!*path) return ANYGP_OK;
@@ -116,7 +118,7 @@ anygp_status block_file_open(const gp_set *m, const char *path, const char *in, 
     }
     b->targets = m->targets;
     for (int64_t k = 0; k < m->targets; k++) TRY_DONE(block_map_new(m->gp[k], &b->map[k], e));
-    TRY_DONE(reader_open(path, NULL, &b->reader, e));
+    TRY_DONE(reader_open(path, &o, &b->reader, e));
     TRY_DONE(check_columns(b->reader, e));
 done:
     if (ANYGP_FAILED(status))

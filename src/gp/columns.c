@@ -78,6 +78,21 @@ anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c,
 
 /* --------------------------------------------------------------------------------------- labels */
 
+read_options gp_side_options(const settings *s)
+{
+    read_options o = READ_DEFAULTS;
+    o.follow = settings_is(s, SET_LINKS, "follow");
+    o.stop = settings_stop(s);
+    return o;
+}
+
+read_options gp_read_options(const settings *s)
+{
+    read_options o = gp_side_options(s);
+    o.header = settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
+    return o;
+}
+
 static int text_of_targets(const void *ctx, const char *name, int64_t j)
 {
     const fit_columns *c = ctx;

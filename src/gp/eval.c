@@ -8,6 +8,7 @@ enum { CHUNK = 256 };
 
 typedef struct evaluation {
     const gp_set *m;
+    const settings *s;
     binding *binding;
     block_file *blocks;
     scorer **scorer;          /* targets */
@@ -53,7 +54,7 @@ static anygp_status evaluation_open(evaluation *v, const settings *s, const char
     if (!v->scorer || !v->target || !v->rows || !v->exposure)
         return fail_memory(e, "a block of rows", 8.0 * CHUNK * (double)inputs);
     TRY(binding_open(v->m, in, s, &v->binding, e));
-    TRY(block_file_open(v->m, blocks, in, &v->blocks, e));
+    TRY(block_file_open(v->m, s, blocks, in, &v->blocks, e));
     TRY(find_labels(v, s, e));
     for (int64_t k = 0; k < T; k++)
         TRY(scorer_new(v->m->gp[k], budget / (double)T, settings_number(s, SET_LATENT) == 1, &v->scorer[k], e));
@@ -84,6 +85,7 @@ static anygp_status score_file(evaluation *v, anygp_error *e)
     do {
         const double *cells;
         int64_t first = binding_row_number(v->binding);
+        TRY(settings_check_stop(v->s, e));
         TRY(binding_next(v->binding, CHUNK, v->rows, &cells, &got, e));
         TRY(block_file_next(v->blocks, got, e));
         TRY(binding_exposure(v->binding, got, cells, first, v->exposure, e));
@@ -96,7 +98,7 @@ anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, co
                           anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    evaluation v = {.m = m};
+    evaluation v = {.m = m, .s = s};
     TRY_DONE(evaluation_open(&v, s, in, blocks, e));
     TRY_DONE(score_file(&v, e));
     for (int64_t k = 0; k < m->targets; k++) {

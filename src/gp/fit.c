@@ -283,6 +283,7 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
         if (f->columns->targets > 1) some.start = NULL; /* it is of the first, and of that alone */
         some.target = k, some.limit = worst == ANYGP_INTERRUPTED ? 0 : fmax(share, 0);
         TRY(fit_some(&some, m->gp + k, e));
+        f->s = f->later;
         for (int64_t t = k; t < k + f->together; t++) {
             gp *g = m->gp[t];
             m->targets++;
@@ -315,6 +316,14 @@ anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hook
     gp_set *m = calloc(1, sizeof *m);
     fit_task f = {.data = data, .columns = &c, .s = s, .set = m, .hooks = hooks, .told_unsaved = &told_unsaved};
     if (!m) return fail_memory(e, "the model", sizeof *m);
+    settings *later = settings_copy(s);
+    if (!later) {
+        status = fail_memory(e, "the settings", 0);
+        goto done;
+    }
+    settings_on_stop(later, NULL, NULL);
+    f.later = later;
+    if (data->file) rows_stop(data->file, settings_stop(s));
     TRY_DONE(choice_parse(s, &f.choice, e));
     TRY_DONE(fit_columns_find(data->table, s, &c, e));
     TRY_DONE(valid_parse(s, &f.valid, &f.hold_out, e));
@@ -327,11 +336,14 @@ anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hook
     }
     settings_on_log(m->settings, NULL, NULL); /* the caller's contexts do not outlive this call */
     settings_on_progress(m->settings, NULL, NULL);
+    settings_on_stop(m->settings, NULL, NULL);
     TRY_DONE(fit_targets(&f, e));
-    if (f.valid == VALID_FILE && comm_world()->rank == 0) valid_score_file(m, s);
+    if (f.valid == VALID_FILE && comm_world()->rank == 0) valid_score_file(m, later);
     warn_of_overrun(&f, clock_seconds() - began + spent(s));
     for (int64_t t = 0; t < m->targets && comm_world()->rank == 0; t++) gp_warn_of_baseline(m->gp[t], s);
 done:
+    if (data->file) rows_stop(data->file, (stop_poll){0});
+    settings_free(later);
     fit_columns_clear(&c);
     if (f.start) f.start->ops->free(f.start);
     model_free(f.choice.model);

@@ -95,8 +95,9 @@ typedef struct fit_task {
     int64_t together; /* how many share one fit */
     bool *held;       /* rows of the table; NULL: none */
     valid_kind valid;
-    double hold_out; /* this share of the rows */
-    const settings *s;
+    double hold_out;       /* this share of the rows */
+    const settings *s;     /* once there is a model they ask nobody whether to stop */
+    const settings *later; /* those */
     model_choice choice;
     const likelihood *like; /* once the data are known; NULL: gaussian, its noise in the hyperparameters */
     double began, limit;    /* seconds */
@@ -132,7 +133,7 @@ anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const p
                               anygp_error *e);
 
 /* The block of each of n rows, from a table of one column. */
-anygp_status blocks_from_file(const char *path, int64_t n, int64_t **out, anygp_error *e);
+anygp_status blocks_from_file(const char *path, const settings *s, int64_t n, int64_t **out, anygp_error *e);
 /* A model over blocks; g[together]. */
 anygp_status fit_blocks(const fit_task *f, gp **g, anygp_error *e);
 

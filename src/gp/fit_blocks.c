@@ -106,10 +106,11 @@ static anygp_status read_inducing(block_fit *b, anygp_error *e)
     return status;
 }
 
-anygp_status blocks_from_file(const char *path, int64_t n, int64_t **out, anygp_error *e)
+anygp_status blocks_from_file(const char *path, const settings *s, int64_t n, int64_t **out, anygp_error *e)
 {
+    read_options o = gp_side_options(s);
     table *t = NULL;
-    TRY(table_read(path, NULL, &t, e));
+    TRY(table_read(path, &o, &t, e));
     anygp_status status = ANYGP_OK;
     int64_t *ids = NULL;
     if (t->cols != 1 || t->rows != n)
@@ -165,7 +166,7 @@ static plan_kind plan_of(const block_fit *b)
 static anygp_status make_blocks(block_fit *b, anygp_error *e)
 {
     const char *from = settings_text(b->f->s, SET_BLOCKS_FROM);
-    if (*from) TRY(blocks_from_file(from, rows_count(b->source), &b->given, e));
+    if (*from) TRY(blocks_from_file(from, b->f->s, rows_count(b->source), &b->given, e));
     block_plan plan = {.kind = plan_of(b),
                        .blocks = b->P,
                        .cap = OVERSIZE * ceil_div(rows_count(b->source), b->P),

@@ -84,6 +84,10 @@ typedef struct gp_hooks {
 /* Each target of a run has a checkpoint of its own. */
 void gp_checkpoint_name(const char *first, int64_t target, char *path, size_t size);
 
+/* How the settings want tables to be read; of the others (blocks, inducing inputs) the first line is judged by itself. */
+read_options gp_read_options(const settings *s);
+read_options gp_side_options(const settings *s);
+
 /* table_read for a fit with these settings: labels of a class likelihood that are not all numbers are texts. */
 anygp_status gp_read_table(const char *path, const read_options *o, const settings *s, table **out, anygp_error *e);
 
@@ -213,7 +217,8 @@ anygp_status block_map_find(const block_map *m, int64_t n, const int64_t *name, 
 /* Blocks of rows to predict, from a file of one column read beside the data `in`.  path "": none, and *out is NULL, which
    all of these accept. */
 typedef struct block_file block_file;
-anygp_status block_file_open(const gp_set *m, const char *path, const char *in, block_file **out, anygp_error *e);
+anygp_status block_file_open(const gp_set *m, const settings *s, const char *path, const char *in, block_file **out,
+                             anygp_error *e);
 void block_file_close(block_file *b);
 anygp_status block_file_next(block_file *b, int64_t n, anygp_error *e); /* the next n rows */
 const int64_t *block_file_of(const block_file *b, int64_t target);      /* their blocks; NULL: routed */

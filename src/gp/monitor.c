@@ -265,6 +265,7 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
     const model_ops *model = g[0]->model;
     monitor m = {.f = f, .g = g[0], .all = g, .d = d, .valid = valid, .h = h};
     likelihood like;
+    if (f->data->file) rows_stop(f->data->file, (stop_poll){0}); /* from here on an early end leaves a model */
     if (f->like && !likelihood_is_gaussian(f->like)) like = *f->like, m.now = &like;
     bool named = f->hooks && f->hooks->checkpoint;
     checkpoint *resume = NULL;

@@ -106,6 +106,7 @@ static anygp_status write_blocks(simulation *m, anygp_error *e)
     double white = m->f ? 0 : sqrt(kernel_white(m->kernel)); /* an exact draw has it in f */
     for (int64_t first = 0; first < m->n; first += BLOCK) {
         int64_t count = m->n - first < BLOCK ? m->n - first : BLOCK;
+        TRY(settings_check_stop(m->s, e));
         fill_inputs(m, first, count, m->X);
 #pragma omp parallel for
         for (int64_t i = 0; i < count; i++) {

@@ -147,7 +147,7 @@ static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, 
 {
     int64_t T = m->targets, inputs = m->gp[0]->schema.inputs;
     TRY(binding_open(m, in, s, &st->binding, e));
-    TRY(block_file_open(m, settings_text(s, SET_BLOCKS_FROM), in, &st->blocks, e));
+    TRY(block_file_open(m, s, settings_text(s, SET_BLOCKS_FROM), in, &st->blocks, e));
     TRY(sheet_make(&st->sheet, e));
     if (!(st->predictor = mem_zeroed(T, sizeof *st->predictor))) return fail_memory(e, "prediction", 0);
     for (int64_t k = 0; k < T; k++) {
@@ -200,6 +200,7 @@ static anygp_status predict_marginals(const gp_set *m, const settings *s, const 
     for (;;) {
         const double *cells;
         int64_t first = binding_row_number(st.binding);
+        TRY_DONE(settings_check_stop(s, e));
         TRY_DONE(binding_next(st.binding, st.block, st.rows, &cells, &got, e));
         if (got == 0) break;
         TRY_DONE(block_file_next(st.blocks, got, e));
@@ -300,7 +301,7 @@ static anygp_status predict_draws(const gp_set *m, const settings *s, const char
     writer *w = NULL;
     TRY_DONE(sheet_make(&t, e));
     TRY_DONE(binding_open(m, in, s, &b, e));
-    TRY_DONE(block_file_open(m, settings_text(s, SET_BLOCKS_FROM), in, &blocks, e));
+    TRY_DONE(block_file_open(m, s, settings_text(s, SET_BLOCKS_FROM), in, &blocks, e));
     TRY_DONE(read_all(b, m->gp[0], half_of_memory(s), &a, e));
     TRY_DONE(block_file_next(blocks, a.n, e));
     TRY_DONE(block_file_end(blocks, e));

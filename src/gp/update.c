@@ -335,7 +335,8 @@ static anygp_status open_blocks(update_file *f, anygp_error *e)
 {
     const char *path = settings_text(f->u.s, SET_BLOCKS_FROM);
     if (!*path) return ANYGP_OK;
-    TRY(reader_open(path, NULL, &f->blocks, e));
+    read_options o = gp_side_options(f->u.s);
+    TRY(reader_open(path, &o, &f->blocks, e));
     if (reader_columns(f->blocks) == 1 && reader_column(f->blocks, 0)->kind == COLUMN_NUMBER) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_DATA, "%.200s needs one column of numbers, the block of each row of the data", path);
 }
@@ -404,6 +405,7 @@ anygp_status gp_update_file(gp_set *m, const settings *s, const char *in, anygp_
     int64_t got;
     TRY_DONE(open_file(&f, m, s, in, e));
     do {
+        TRY_DONE(settings_check_stop(s, e));
         TRY_DONE(next_rows(&f, &got, e));
     } while (got > 0);
     TRY_DONE(finish(&f.u, f.in, binding_row_number(f.in), e));

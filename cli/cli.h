@@ -46,12 +46,13 @@ void help_settings(FILE *f); /* docs/settings.md */
 /* One line on standard error.  Names from files come here too, so control characters become question marks. */
 void print_sentence(const char *kind, const char *text);
 
-/* Notes and warnings on standard error. */
+/* Notes and warnings on standard error; Ctrl-C and SIGTERM end the reading of files. */
 void notes_attach(anygp_settings *s, bool quiet);
-/* The same, with a progress line; Ctrl-C then ends training with the best model so far.  Of several processes only
+/* The same, with a progress line; Ctrl-C also ends training with the best model so far.  Of several processes only
    rank 0 speaks; it also says so if the run is ended from outside. */
 void progress_attach(anygp_settings *s, bool quiet);
 void progress_end(void);    /* clears the line */
+int signal_received(void);  /* that asked for an end; 0: none */
 void signals_release(void); /* from here on SIGCONT and SIGTERM are not worth a word */
 
 anygp_status complain(anygp_error *e, anygp_status status, const char *format, ...)

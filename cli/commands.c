@@ -364,6 +364,7 @@ static anygp_status info(const options *o, anygp_error *e)
 static anygp_status simulate(const options *o, anygp_error *e)
 {
     TRY(check_writable(o->output, e));
+    notes_attach(o->settings, o->quiet);
     return anygp_simulate_file(o->settings, o->output, e);
 }
 
@@ -371,6 +372,7 @@ static anygp_status convert(const options *o, anygp_error *e)
 {
     TRY(distinct(o->path, 1, 2, e));
     TRY(check_writable(o->path[1], e));
+    notes_attach(o->settings, o->quiet);
     return anygp_convert_file(o->settings, o->path[0], o->path[1], e);
 }
 

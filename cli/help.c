@@ -100,7 +100,9 @@ void help_man(FILE *f)
     }
     fputs(".SH EXIT STATUS\n0: done, also when stopped by Ctrl\\-C or \\-\\-time.  1: the input or the options are "
           "wrong; one sentence on standard\n"
-          "error says where and what to do.  2: an internal error.\n",
+          "error says where and what to do.  2: an internal error.  130, 143: stopped by Ctrl\\-C or SIGTERM before "
+          "there was\n"
+          "a result; nothing was written.\n",
           f);
 }
 

@@ -1,11 +1,31 @@
 #include "cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* 0 done, 1 the input or the options are wrong, 2 internal. */
-static int exit_status(anygp_status status) { return !ANYGP_FAILED(status) ? 0 : status == ANYGP_ERR_INTERNAL ? 2 : 1; }
+/* 0 done, 1 the input or the options are wrong, 2 internal; stopped without a result: what a shell says of the signal. */
+static int exit_status(anygp_status status)
+{
+    if (status == ANYGP_ERR_STOPPED) return 128 + signal_received();
+    return !ANYGP_FAILED(status) ? 0 : status == ANYGP_ERR_INTERNAL ? 2 : 1;
+}
+
+/* A file opened where standard input, output or error is closed would take its number, and the words meant for standard
+   error would land in it.  What stands there instead can be neither read (0) nor written (1), so that who asks for these is
+   told. */
+static void fill_standard_files(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd]) != fd) _exit(1);
+}
+
+/* Beyond a limit on file sizes (ulimit -f) a write should fail, which is told, and not end the program. */
+static void survive_size_limits(void) { signal(SIGXFSZ, SIG_IGN); }
 
 /* Threads that spin while they wait win little on a quiet machine and cost several times the run on a busy one.  The
    OpenMP run time reads that wish when it is loaded, before main, so the program starts itself again with it set; where
@@ -83,6 +103,8 @@ int main(int argc, char **argv)
 {
     anygp_error e = {0};
     const command *c = argc > 1 ? command_find(argv[1]) : NULL;
+    fill_standard_files();
+    survive_size_limits();
     if (c) wait_asleep(argv);
     anygp_status status = anygp_world_begin(&argc, &argv, &e);
     if (!ANYGP_FAILED(status)) status = dispatch(c, argc, argv, &e);

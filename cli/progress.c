@@ -11,11 +11,9 @@ static volatile sig_atomic_t interrupted;
 static const char *last_words;
 static bool line_shown, terminal;
 
-static void on_interrupt(int signal_number)
-{
-    (void)signal_number;
-    interrupted = 1;
-}
+static void on_interrupt(int signal_number) { interrupted = signal_number; }
+
+int signal_received(void) { return interrupted; }
 
 /* mpirun ends the rest of a run when one process has died or aborted, and also on Ctrl-C: SIGCONT, a second later
    SIGTERM, and SIGKILL at once, so that there is no time to finish a model and hardly any to speak.  A thread that sleeps
@@ -45,20 +43,26 @@ static void on_signal(int signal_number, void (*handler)(int), int flags)
     sigaction(signal_number, &action, NULL);
 }
 
-/* The first Ctrl-C asks for an orderly end; a second one ends the program.  In a run of several processes SIGUSR1 asks,
-   which mpirun passes on to all. */
+/* The first Ctrl-C or SIGTERM asks for an orderly end; a second one ends the program. */
+static void catch_ends(void)
+{
+    on_signal(SIGINT, on_interrupt, (int)SA_RESETHAND);
+    on_signal(SIGTERM, on_interrupt, (int)SA_RESETHAND);
+}
+
+/* In a run of several processes SIGUSR1 asks, which mpirun passes on to all. */
 static void catch_signals(bool checkpointed)
 {
-    bool several = anygp_world_size() > 1;
+    if (anygp_world_size() == 1) return; /* see notes_attach() */
     last_words = checkpointed ? "anygp: another process of the run ended, or the run was stopped; start it again with "
                                 "--resume and it goes on from the last checkpoint\n"
                               : "anygp: another process of the run ended, or the run was stopped; no model was "
                                 "written (with --checkpoint the run could go on with --resume)\n";
     on_signal(SIGINT, on_interrupt, (int)SA_RESETHAND);
-    if (several) on_signal(SIGUSR1, on_interrupt, (int)SA_RESETHAND);
+    on_signal(SIGUSR1, on_interrupt, (int)SA_RESETHAND);
     if (anygp_world_rank() != 0) return;
-    if (several) on_signal(SIGCONT, on_continue, SA_RESTART);
-    on_signal(SIGTERM, several ? on_lost_run : on_interrupt, (int)SA_RESETHAND);
+    on_signal(SIGCONT, on_continue, SA_RESTART);
+    on_signal(SIGTERM, on_lost_run, (int)SA_RESETHAND);
 }
 
 void signals_release(void)
@@ -99,7 +103,13 @@ static int on_progress(void *ctx, const anygp_progress *p)
         fflush(stderr);
         line_shown = true;
     }
-    return interrupted;
+    return interrupted != 0;
+}
+
+static int on_stop(void *ctx)
+{
+    (void)ctx;
+    return interrupted != 0;
 }
 
 void print_sentence(const char *kind, const char *text)
@@ -123,6 +133,8 @@ static void on_warning_only(void *ctx, anygp_log_level level, const char *text)
 
 void notes_attach(anygp_settings *s, bool quiet)
 {
+    anygp_on_stop(s, on_stop, NULL);
+    if (anygp_world_size() == 1) catch_ends();
     if (anygp_world_rank() == 0) anygp_on_log(s, quiet ? on_warning_only : on_log, NULL);
 }
 

@@ -38,13 +38,15 @@ void atomic_abort(atomic_file *f)
 FILE *atomic_stream(atomic_file *f) { return f->stream; }
 const char *atomic_temporary(const atomic_file *f) { return f->temporary ? f->temporary : f->path; }
 
-static anygp_status cannot_write(const char *path, anygp_error *e)
+anygp_status fail_write(const char *path, anygp_error *e)
 {
-    const char *advice = errno == ENOENT                      ? "; make its directory first"
-                         : errno == EACCES || errno == EROFS  ? "; choose a directory you may write to"
-                         : errno == ENOSPC || errno == EDQUOT ? "; make room or choose another disk"
-                                                              : "";
-    return fail_with(e, ANYGP_ERR_FILE, "%s cannot be written: %s%s", path, strerror(errno), advice);
+    int why = errno ? errno : EIO;
+    const char *advice = why == ENOENT                    ? "; make its directory first"
+                         : why == EACCES || why == EROFS  ? "; choose a directory you may write to"
+                         : why == ENOSPC || why == EDQUOT ? "; make room or choose another disk"
+                         : why == EFBIG                   ? "; raise the limit on file sizes (ulimit -f)"
+                                                          : "";
+    return fail_with(e, ANYGP_ERR_FILE, "%s cannot be written: %s%s", path, strerror(why), advice);
 }
 
 /* Where the directory part of path ends, the slash included. */
@@ -73,7 +75,7 @@ static int open_for_writing(atomic_file *f, anygp_error *e)
     if (!direct) temporary_remove_stale(f->path);
     int fd = direct ? open(f->path, O_WRONLY | O_CLOEXEC) : temporary_open(f->path, &f->temporary);
     if (fd < 0)
-        cannot_write(f->path, e);
+        fail_write(f->path, e);
     else if (exists && !direct && fchmod(fd, st.st_mode & 07777))
         errno = 0; /* not ours: the default has to do */
     return fd;
@@ -131,8 +133,7 @@ anygp_status atomic_commit(atomic_file *f, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     if (!finish(f)) {
-        if (errno == 0) errno = EIO;
-        status = cannot_write(f->path, e);
+        status = fail_write(f->path, e);
         if (f->temporary) unlink(f->temporary);
     } else if (f->temporary) {
         sync_directory(f->path);

@@ -11,6 +11,8 @@
 
 typedef struct atomic_file atomic_file;
 
+anygp_status fail_write(const char *path, anygp_error *e); /* the sentence for errno */
+
 anygp_status atomic_open(const char *path, atomic_file **out, anygp_error *e);
 FILE *atomic_stream(atomic_file *f);
 const char *atomic_temporary(const atomic_file *f); /* the name written under, for libraries that open it themselves */

@@ -32,10 +32,7 @@ static const writer_format *format_of(const char *path)
 static bool is_standard(const char *path) { return !path || !strcmp(path, "-"); }
 bool writer_knows(const char *path) { return is_standard(path) || format_of(path); }
 
-anygp_status writer_failed(const writer *w, anygp_error *e)
-{
-    return fail_with(e, ANYGP_ERR_FILE, "%s cannot be written: %s", w->path, strerror(errno ? errno : EIO));
-}
+anygp_status writer_failed(const writer *w, anygp_error *e) { return fail_write(w->path, e); }
 
 anygp_status writer_put(writer *w, const void *bytes, size_t n, anygp_error *e)
 {

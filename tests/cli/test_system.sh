@@ -50,6 +50,24 @@ reads_closed() { "$ANYGP" predict m.agp - -o p.csv <&-; }
 closed_standard_output_is_told() { fails 1 'standard output cannot be written' writes_closed; }
 writes_closed() { "$ANYGP" predict m.agp small.csv >&-; }
 
+# OpenBLAS waits for ever for address space it does not get.
+in_address_space() { ( ulimit -v "$1" && shift && exec timeout -s KILL 60 "$ANYGP" "$@" ) }
+address_space_limits_are_told() {
+    [ "${ANYGP_BUILD:-release}" = asan ] && return 0 # which needs terabytes of it
+    local megabytes status command
+    fails 1 '80 MB of address space are allowed.*threads of linear algebra need 684 MB.*raise the limit' in_address_space 81920 info m.agp || return 1
+    fails 1 'set OMP_NUM_THREADS=1' in_address_space 409600 info m.agp || return 1
+    for megabytes in 50 150 500 700 2000; do
+        for command in 'fit small.csv -q -o v.agp --iters 1' 'predict m.agp small.csv -o v.csv' 'convert train.csv v.h5' 'fit train.csv -q -o v.agp --model dtc --inducing 50 --iters 1'; do
+            status=0
+            in_address_space $((1024 * megabytes)) $command >"$said/out" 2>"$said/err" || status=$?
+            [ $status = 0 ] || [ $status = 1 ] || [ $megabytes -lt 80 ] || { echo "$megabytes MB: status $status: $command"; cat "$said/err"; return 1; }
+            [ $status = 0 ] || [ "$(wc -l <"$said/err")" = 1 ] || { echo "$megabytes MB: no sentence: $command"; cat "$said/err"; return 1; }
+        done
+    done
+    [ $status = 0 ]
+}
+
 # Runs the program on a pipe that delivers a part of the table and then nothing more, and stops it when that part was taken.
 stopped_while_reading() { # SIGNAL STATUS ARGUMENTS...
     local signal=$1 wanted=$2 status=0 before
@@ -83,5 +101,6 @@ check full_disks_are_told
 check closed_standard_files_stay_apart
 check closed_standard_input_is_told
 check closed_standard_output_is_told
+check address_space_limits_are_told
 check reading_can_be_stopped
 finish

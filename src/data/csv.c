@@ -261,26 +261,35 @@ static anygp_status look(reader *r, const read_options *o, csv_sample *s, anygp_
     return fail_with(e, ANYGP_ERR_DATA, "%s is empty; a table needs at least one row", name);
 }
 
+/* The names so far, and for each the number tried last behind it. */
+typedef struct header_names {
+    name_table names;
+    int64_t *tried;
+} header_names;
+
 /* "x" again becomes "x_2", "x_3" ... */
-static anygp_status distinct_name(name_table *names, char *text, size_t n, char **out, anygp_error *e)
+static anygp_status distinct_name(header_names *h, const char *text, size_t n, char **out, anygp_error *e)
 {
     char *name = malloc(n + 24);
     if (!name) return fail_memory(e, "column names", (double)n);
     memcpy(name, text, n);
     name[n] = 0;
-    for (int64_t k = 2; name_find(names, name, strlen(name)) >= 0; k++) snprintf(name + n, 24, "_%lld", (long long)k);
+    int64_t same = name_find(&h->names, name, n);
+    while (name_find(&h->names, name, strlen(name)) >= 0) snprintf(name + n, 24, "_%lld", (long long)++h->tried[same]);
     *out = name;
-    return name_add(names, name, strlen(name)) < 0 ? fail_memory(e, "column names", (double)n) : ANYGP_OK;
+    int64_t k = name_add(&h->names, name, strlen(name));
+    if (k < 0) return fail_memory(e, "column names", (double)n);
+    h->tried[k] = 1;
+    return ANYGP_OK;
 }
 
 static anygp_status name_columns(reader *r, const csv_dialect *d, const char *p, const char *end, anygp_error *e)
 {
-    name_table names = {0};
-    anygp_status status = ANYGP_OK;
+    header_names h = {.tried = mem_alloc(r->cols, sizeof *h.tried)};
     const char *stop = csv_record_end(d, p, end);
     char *text = malloc(2 * (size_t)(stop - p) + 1);
     csv_cell c;
-    if (!text) return fail_memory(e, "column names", (double)(stop - p));
+    anygp_status status = text && h.tried ? ANYGP_OK : fail_memory(e, "column names", (double)(stop - p));
     p = csv_line_start(d, p);
     for (int64_t j = 0; p && j < r->cols && !ANYGP_FAILED(status); j++) {
         if (!(p = csv_cell_at(d, p, end, &c))) {
@@ -289,10 +298,11 @@ static anygp_status name_columns(reader *r, const csv_dialect *d, const char *p,
             break;
         }
         size_t n = utf8_from_any(text, csv_cell_text(&c, text));
-        if (n > 0) status = distinct_name(&names, text, n, &r->columns[j].name, e);
+        if (n > 0) status = distinct_name(&h, text, n, &r->columns[j].name, e);
         p = csv_next_cell(d, p);
     }
-    name_table_free(&names);
+    name_table_free(&h.names);
+    free(h.tried);
     free(text);
     return status;
 }

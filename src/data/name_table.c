@@ -63,3 +63,31 @@ void name_table_free(name_table *t)
     free(t->slots);
     *t = (name_table){0};
 }
+
+bool name_places_make(name_places *p, int64_t most)
+{
+    *p = (name_places){0};
+    return (p->place = mem_alloc(most, sizeof *p->place)) != NULL;
+}
+
+bool name_places_add(name_places *p, const char *text, int64_t place)
+{
+    size_t n = strlen(text);
+    if (name_find(&p->names, text, n) >= 0) return true;
+    int64_t k = name_add(&p->names, text, n);
+    if (k >= 0) p->place[k] = place;
+    return k >= 0;
+}
+
+int64_t name_places_find(const name_places *p, const char *text)
+{
+    int64_t k = name_find(&p->names, text, strlen(text));
+    return k < 0 ? -1 : p->place[k];
+}
+
+void name_places_free(name_places *p)
+{
+    name_table_free(&p->names);
+    free(p->place);
+    p->place = NULL;
+}

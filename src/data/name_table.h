@@ -17,4 +17,15 @@ int64_t name_find(const name_table *t, const char *s, size_t n); /* its number, 
 int64_t name_add(name_table *t, const char *s, size_t n);        /* of a text not in the table; -1: out of memory */
 void name_table_free(name_table *t);                             /* forgets the names as well */
 
+/* Where texts stand in a list, by hashing: of equal ones the first. */
+typedef struct name_places {
+    name_table names;
+    int64_t *place; /* of each of the names */
+} name_places;
+
+bool name_places_make(name_places *p, int64_t most);                   /* room for so many; false: out of memory */
+bool name_places_add(name_places *p, const char *text, int64_t place); /* false: out of memory */
+int64_t name_places_find(const name_places *p, const char *text);      /* -1: it is not there */
+void name_places_free(name_places *p);
+
 #endif

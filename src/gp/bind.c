@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "data/intake.h"
+#include "data/name_table.h"
 #include "gp/gp.h"
 
 struct binding {
@@ -15,10 +16,14 @@ struct binding {
     const schema *schema; /* of the first target: names, numbers and kinds of the inputs are those of all */
     const settings *s;
     reader *reader;
-    int64_t *column; /* inputs: column of the file */
-    double **level;  /* inputs: text: level of the file -> level of the model; NULL for numbers */
-    int64_t *levels; /* inputs: how many are mapped so far */
-    int64_t *unseen; /* inputs: categories the model has not seen */
+    name_places columns; /* of the file, by name */
+    name_places inputs;  /* of the model, by name */
+    int64_t *numbered;   /* columns of the training file: the input that stood there, or -1 */
+    name_places *known;  /* inputs: text: the categories of the model; made when they are needed */
+    int64_t *column;     /* inputs: column of the file */
+    double **level;      /* inputs: text: level of the file -> level of the model; NULL for numbers */
+    int64_t *levels;     /* inputs: how many are mapped so far */
+    int64_t *unseen;     /* inputs: categories the model has not seen */
     bool warned, by_name;
     bool fill;      /* --missing mean, for a model that was trained without; else the model knows what to do */
     bool unexposed; /* it was said that the file has no exposure */
@@ -30,6 +35,11 @@ void binding_close(binding *b)
 {
     if (!b) return;
     for (int64_t j = 0; b->level && j < b->schema->inputs; j++) free(b->level[j]);
+    for (int64_t j = 0; b->known && j < b->schema->inputs; j++) name_places_free(&b->known[j]);
+    name_places_free(&b->columns);
+    name_places_free(&b->inputs);
+    free(b->known);
+    free(b->numbered);
     free(b->level);
     free(b->levels);
     free(b->unseen);
@@ -39,31 +49,59 @@ void binding_close(binding *b)
     free(b);
 }
 
-/* The k-th place to look, starting from where the column stood in training: one step where nothing has moved. */
-static int64_t look_at(int64_t k, int64_t start, int64_t count) { return (start + k) % count; }
+/* Names and numbers of the model's inputs, to find them by. */
+static anygp_status list_inputs(binding *b, anygp_error *e)
+{
+    const schema *s = b->schema;
+    bool ok = name_places_make(&b->inputs, s->inputs) && (b->numbered = mem_alloc(s->columns, sizeof *b->numbered));
+    for (int64_t j = 0; ok && j < s->columns; j++) b->numbered[j] = -1;
+    for (int64_t i = 0; ok && i < s->inputs; i++) {
+        const input_spec *c = &s->input[i];
+        if (c->name) ok = name_places_add(&b->inputs, c->name, i);
+        if (c->number >= 0 && c->number < s->columns) b->numbered[c->number] = i;
+    }
+    return ok ? ANYGP_OK : fail_memory(e, "the columns", 24.0 * (double)s->columns);
+}
+
+static anygp_status list_columns(binding *b, anygp_error *e)
+{
+    int64_t n = reader_columns(b->reader);
+    bool ok = name_places_make(&b->columns, n);
+    for (int64_t j = 0; ok && j < n; j++) {
+        const char *name = reader_column(b->reader, j)->name;
+        if (name) ok = name_places_add(&b->columns, name, j);
+    }
+    return ok ? ANYGP_OK : fail_memory(e, "the columns", 24.0 * (double)n);
+}
+
+/* The input that column j of the file is: of that name or, where one of the two has none, of that place; -1: none. */
+static int64_t input_at(const binding *b, const char *name, int64_t j)
+{
+    const schema *s = b->schema;
+    int64_t i = name ? name_places_find(&b->inputs, name) : -1;
+    if (i >= 0) return i;
+    i = j < s->columns ? b->numbered[j] : -1;
+    return i >= 0 && name && s->input[i].name ? -1 : i;
+}
 
 /* The kind a column of the file must have: that of the model's input of the same name or place. */
 static int forced_kind(const void *ctx, const char *name, int64_t j)
 {
-    const schema *s = ctx;
-    for (int64_t k = 0; k < s->inputs; k++) {
-        const input_spec *c = &s->input[look_at(k, j, s->inputs)];
-        bool same = name && c->name ? !strcmp(name, c->name) : c->number == j;
-        if (same) return c->text ? COLUMN_TEXT : COLUMN_NUMBER;
-    }
+    const binding *b = ctx;
+    const schema *s = b->schema;
+    int64_t i = input_at(b, name, j);
+    if (i >= 0) return s->input[i].text ? COLUMN_TEXT : COLUMN_NUMBER;
     bool last = j == s->target_number && j == s->columns - 1; /* behind the inputs, where there are no names */
     bool labels = s->class_text && (name && s->target ? !strcmp(name, s->target) : !name && last);
     return labels ? COLUMN_TEXT : -1;
 }
 
-static int64_t column_named(const reader *r, const char *name, int64_t start)
+/* Of columns with one name that which stands where it stood in training, else the first. */
+static int64_t column_named(const binding *b, const char *name, int64_t start)
 {
-    for (int64_t k = 0; name && k < reader_columns(r); k++) {
-        int64_t j = look_at(k, start, reader_columns(r));
-        const char *has = reader_column(r, j)->name;
-        if (has && !strcmp(has, name)) return j;
-    }
-    return -1;
+    if (!name) return -1;
+    const char *has = start >= 0 && start < reader_columns(b->reader) ? reader_column(b->reader, start)->name : NULL;
+    return has && !strcmp(has, name) ? start : name_places_find(&b->columns, name);
 }
 
 static bool has_names(const reader *r) { return reader_columns(r) > 0 && reader_column(r, 0)->name; }
@@ -81,7 +119,7 @@ static anygp_status match_by_name(binding *b, anygp_error *e)
     const schema *s = b->schema;
     b->by_name = true;
     for (int64_t i = 0; i < s->inputs; i++) {
-        b->column[i] = column_named(b->reader, s->input[i].name, s->input[i].number);
+        b->column[i] = column_named(b, s->input[i].name, s->input[i].number);
         if (b->column[i] < 0 && is_used(b, i))
             return fail_with(e, ANYGP_ERR_DATA, "%s has no column '%.80s', which the model was trained on",
                              reader_name(b->reader), s->input[i].name);
@@ -127,15 +165,18 @@ anygp_status binding_open(const gp_set *m, const char *path, const settings *s, 
     b->level = mem_zeroed(c->inputs, sizeof *b->level);
     b->levels = mem_zeroed(c->inputs, sizeof *b->levels);
     b->unseen = mem_zeroed(c->inputs, sizeof *b->unseen);
-    if (!b->column || !b->level || !b->levels || !b->unseen) {
+    b->known = mem_zeroed(c->inputs, sizeof *b->known);
+    if (!b->column || !b->level || !b->levels || !b->unseen || !b->known) {
         status = fail_memory(e, "the columns", 32.0 * (double)c->inputs);
         goto done;
     }
+    TRY_DONE(list_inputs(b, e));
     read_options o = gp_read_options(s);
     o.width = c->inputs;
     o.kind = forced_kind;
-    o.kind_ctx = c;
+    o.kind_ctx = b;
     TRY_DONE(reader_open(path, &o, &b->reader, e));
+    TRY_DONE(list_columns(b, e));
     bool named = has_names(b->reader) && c->inputs > 0 && c->input[0].name;
     TRY_DONE(named ? match_by_name(b, e) : match_by_position(b, e));
     TRY_DONE(check_kinds(b, e));
@@ -147,6 +188,14 @@ done:
     return status;
 }
 
+static anygp_status list_levels(const input_spec *c, name_places *known, anygp_error *e)
+{
+    if (known->place) return ANYGP_OK;
+    bool ok = name_places_make(known, c->levels);
+    for (int64_t k = 0; ok && k < c->levels; k++) ok = name_places_add(known, c->level[k], k);
+    return ok ? ANYGP_OK : fail_memory(e, "category names", 24.0 * (double)c->levels);
+}
+
 /* Extends the map of levels to all the file has shown so far. */
 static anygp_status map_levels(binding *b, int64_t i, anygp_error *e)
 {
@@ -156,11 +205,10 @@ static anygp_status map_levels(binding *b, int64_t i, anygp_error *e)
     double *grown = realloc(b->level[i], (size_t)from->levels * sizeof *grown);
     if (!grown) return fail_memory(e, "category names", 8.0 * (double)from->levels);
     b->level[i] = grown;
+    TRY(list_levels(to, &b->known[i], e));
     for (int64_t l = b->levels[i]; l < from->levels; l++) {
-        int64_t k = 0;
-        while (k < to->levels && strcmp(to->level[k], from->level[l]) != 0) k++;
-        if (k == to->levels) k += b->unseen[i]++;
-        grown[l] = (double)k;
+        int64_t k = name_places_find(&b->known[i], from->level[l]);
+        grown[l] = (double)(k < 0 ? to->levels + b->unseen[i]++ : k);
     }
     b->levels[i] = from->levels;
     if (b->unseen[i] && !b->warned) {
@@ -210,7 +258,7 @@ int64_t binding_columns(const binding *b) { return reader_columns(b->reader); }
 int64_t binding_target(const binding *b, int64_t target)
 {
     const schema *s = &b->m->gp[target]->schema;
-    if (b->by_name && s->target) return column_named(b->reader, s->target, 0);
+    if (b->by_name && s->target) return column_named(b, s->target, 0);
     return reader_columns(b->reader) == s->columns ? s->target_number : -1;
 }
 
@@ -225,7 +273,7 @@ anygp_status binding_label(const binding *b, int64_t target, double cell, int64_
 static int64_t exposure_column(const binding *b, const schema *s)
 {
     if (!s->exposed) return -1;
-    if (b->by_name && s->exposure_name) return column_named(b->reader, s->exposure_name, s->exposure);
+    if (b->by_name && s->exposure_name) return column_named(b, s->exposure_name, s->exposure);
     return reader_columns(b->reader) == s->columns ? s->exposure : -1;
 }
 

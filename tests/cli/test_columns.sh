@@ -114,6 +114,22 @@ active_dimensions_go_by_name_and_number() {
         anygp fit plain.csv -q --kernel 'rbf(dims=[0],variance=1,lengthscale=0.7)' --noise 0.1 --fix all -o m.agp >/dev/null && predicts_alike n.agp m.agp 0
 }
 
+# Names and categories are found by hashing: where the time grows with the square of their number these take minutes.
+many_columns_of_one_name_are_told_apart() {
+    awk 'BEGIN { for (j = 1; j <= 200000; j++) printf "%sx", (j > 1 ? "," : ""); print ""; for (j = 1; j <= 200000; j++) printf "%s%d", (j > 1 ? "," : ""), j; print "" }' >same.csv
+    timeout 60 "$ANYGP" convert same.csv distinct.csv --header yes && head -n 1 distinct.csv | tr , '\n' | tail -n 1 | grep -qx x_200000
+}
+many_categories_are_found_again() {
+    awk 'BEGIN { print "k,x,y"; for (i = 0; i < 100000; i++) print "cat" i "," i % 7 "," i % 5 }' >cats.csv
+    anygp fit cats.csv -q -o cats.agp --model sod --inducing 50 --iters 1 >/dev/null && timeout 60 "$ANYGP" predict cats.agp cats.csv -o p.csv 2>"$said/err" &&
+        [ ! -s "$said/err" ] && [ "$(wc -l <p.csv)" = 100001 ]
+}
+many_columns_in_another_order_are_found() {
+    awk 'BEGIN { n = 60000; for (r = 0; r < 4; r++) for (j = 1; j <= n; j++) printf "%s%s", r ? (j == 7 || j == n ? r * r : 1) : "c" j, j < n ? "," : "\n" }' >wide.csv
+    awk -F, '{ for (j = NF; j >= 1; j--) printf "%s%s", $j, (j > 1 ? "," : "\n") }' wide.csv >turned.csv
+    anygp fit wide.csv -q -o wide.agp --iters 1 >/dev/null && timeout 60 "$ANYGP" predict wide.agp wide.csv >a.csv && timeout 60 "$ANYGP" predict wide.agp turned.csv >b.csv && cmp a.csv b.csv
+}
+
 check weights_are_repeated_rows
 check evidence_of_weights_is_that_of_repeated_rows
 check scores_with_weights_are_those_of_repeated_rows
@@ -137,4 +153,7 @@ check quiet_keeps_warnings_and_drops_notes
 check numbers_where_text_was_are_refused
 check quoted_names_and_cells_are_read
 check active_dimensions_go_by_name_and_number
+check many_columns_of_one_name_are_told_apart
+check many_categories_are_found_again
+check many_columns_in_another_order_are_found
 finish

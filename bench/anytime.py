@@ -37,7 +37,7 @@ def numbers(path):
 def learn(a, folder, model, iterations):
     """Hyperparameters of one model, by batch on all training rows."""
     path = os.path.join(folder, "learned.agp")
-    run(a.anygp, "fit", a.train, "-o", path, "--model", model, "--kernel", "rbf", "--inducing", str(a.inducing),
+    run(a.anygp, "fit", a.train, "-o", path, "--valid", "0", "--model", model, "--kernel", "rbf", "--inducing", str(a.inducing),
         "--blocks", str(a.blocks), "--iters", str(iterations), "--seed", "0")
     info = json.loads(run(a.anygp, "info", path, "--json"))
     return info["kernel"], info["noise"]
@@ -45,7 +45,7 @@ def learn(a, folder, model, iterations):
 
 def fit(a, folder, model, seed, kernel, noise, *more):
     path, trace = os.path.join(folder, "m.agp"), os.path.join(folder, "trace.csv")
-    run(a.anygp, "fit", a.train, "-o", path, "--model", model, "--kernel", kernel, "--noise", str(noise), "--fix", "all",
+    run(a.anygp, "fit", a.train, "-o", path, "--valid", "0", "--model", model, "--kernel", kernel, "--noise", str(noise), "--fix", "all",
         "--inducing", str(a.inducing), "--blocks", str(a.blocks), "--seed", str(seed), "--trace", trace, *more)
     return path, numbers(trace)
 
@@ -53,7 +53,7 @@ def fit(a, folder, model, seed, kernel, noise, *more):
 def linear(a, folder):
     """A linear model: the mean's coefficients and nothing else (a kernel of nearly no variance)."""
     path = os.path.join(folder, "linear.agp")
-    run(a.anygp, "fit", a.train, "-o", path, "--model", "dtc", "--inducing", "1", "--mean", "linear", "--kernel",
+    run(a.anygp, "fit", a.train, "-o", path, "--valid", "0", "--model", "dtc", "--inducing", "1", "--mean", "linear", "--kernel",
         "rbf(variance=1e-9)", "--fix", "kernel")
     return json.loads(run(a.anygp, "eval", path, a.test, "--json"))
 

@@ -16,7 +16,7 @@ import tempfile
 
 def measure(a, path, rows, folder):
     trace, model = os.path.join(folder, "trace.csv"), os.path.join(folder, "m.agp")
-    command = [a.anygp, "fit", path, "-q", "-o", model, "--model", a.model, "--inducing", str(a.inducing), "--blocks",
+    command = [a.anygp, "fit", path, "-q", "-o", model, "--valid", "0", "--model", a.model, "--inducing", str(a.inducing), "--blocks",
                str(rows // 1000), "--iters", str(a.steps), "--fix", "all", "--kernel", "rbf(variance=1,lengthscale=0.5)",
                "--noise", "0.01", "--rho", "1", "--tau", "1", "--kappa", "1", "--memory", a.memory, "--threads", a.threads, "--trace", trace]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)

@@ -199,6 +199,22 @@ static void limit(fit_task *f, const auto_plan *p)
     if (!timed && !f->choice.grow && p->seconds > SHORT * auto_seconds_default()) f->budget = auto_seconds_default();
 }
 
+/* Rows that the fit will hold out for its score are not for the race either: see valid_settle(). */
+static double share_to_hold(const fit_task *f, const auto_facts *a)
+{
+    bool scored = f->valid == VALID_AUTO && !settings_given(f->s, SET_BLOCKS_FROM);
+    return scored && a->rows > 0 ? valid_auto_rows(a->rows) / a->rows : f->hold_out;
+}
+
+static anygp_status run_race(const fit_task *f, const auto_facts *a, const auto_race *r, const auto_plan *list,
+                             int count, double seconds, auto_outcome *out, anygp_error *e)
+{
+    fit_task racing = *f;
+    if (*r->skipped) return ANYGP_OK;
+    racing.hold_out = share_to_hold(f, a);
+    return auto_race_run(&racing, a, r, list, count, seconds, out, e);
+}
+
 static anygp_status check_bytes(const auto_facts *a, const auto_plan *p, anygp_error *e)
 {
     if (p->bytes <= a->bytes) return ANYGP_OK;
@@ -223,7 +239,7 @@ anygp_status auto_choose(fit_task *f, anygp_error *e)
     TRY(check_bytes(&a, &list[0], e));
     auto_race_plan(&a, list, count, &race);
     double most = fmax(RACE_MOST * a.seconds - (clock_seconds() - began), 0);
-    if (!*race.skipped) TRY(auto_race_run(f, &a, &race, list, count, most, &outcome, e));
+    TRY(run_race(f, &a, &race, list, count, most, &outcome, e));
     f->start = outcome.start;
     describe_race(&race, &outcome, list, count, said, sizeof said);
     say(f, &a, &list[outcome.winner], said);

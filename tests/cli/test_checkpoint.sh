@@ -181,7 +181,7 @@ runs_outlive_their_folder() {
 checkpoint_holds_any_number_of_classes() {
     awk 'BEGIN { print "x,class"; for (i = 0; i < 520; i++) print i / 520 ",c" i }' >classes.csv
     anygp fit classes.csv -q -o c.agp --likelihood softmax --model svgp --inducing 3 --batch 32 --iters 3 --checkpoint 0s >"$said/out" 2>"$said/err" || { cat "$said/err"; return 1; }
-    [ ! -s "$said/err" ] && anygp info c.agp >/dev/null
+    ! grep -q checkpoint "$said/err" && anygp info c.agp >/dev/null
 }
 
 checkpoints_of_a_fit_with_nothing_to_learn() {

@@ -366,6 +366,10 @@ done:
     return status;
 }
 
+/* Where there was no time for a single look, lengths are taken to be long and the noise as large as the target: what comes of it
+   claims little. */
+static const double UNSEEN_LENGTH = 4, UNSEEN_NOISE = 10;
+
 anygp_status start_from_data(const problem *p, hyper *h, const train_options *o, bool (*stop)(void *ctx), void *ctx,
                              anygp_error *e)
 {
@@ -390,7 +394,8 @@ anygp_status start_from_data(const problem *p, hyper *h, const train_options *o,
     scan_lengths_and_noise(&s, shortest);
     scan_all_cycles(&s, &few);
     scan_apart(&s);
-    status = climb_finalists(&s, &small, o, e);
+    TRY_DONE(climb_finalists(&s, &small, o, e));
+    if (s.best == -INFINITY) set_lengths_and_noise(&s, UNSEEN_LENGTH, UNSEEN_NOISE);
 done:
     model_exact.close(s.state);
     merged_clear(&few);

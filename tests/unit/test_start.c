@@ -178,6 +178,26 @@ static void equal_terms_learn_two_scales(void **unused)
     anygp_model_free(one);
 }
 
+/* A run that had no time to look at anything takes noise for noise. */
+static void runs_without_time_are_no_worse_than_the_mean(void **unused)
+{
+    (void)unused;
+    enum { N = 3000, D = 2, NEW = 300 };
+    static double X[N * D], y[N], noise[N], new[NEW * D], f[NEW];
+    static const char *const models[] = {"svgp", "solve", "ivsgpr", "svdgp", "fitc", "fitc+"};
+    fill_uniform(35, N * D, X);
+    fill_uniform(36, NEW * D, new);
+    fill_normal(37, N, noise);
+    for (int i = 0; i < N; i++) y[i] = 1.2 * sin(6 * X[i * D]) + 3 * noise[i];
+    for (int i = 0; i < NEW; i++) f[i] = 1.2 * sin(6 * new[i * D]) + 3 * noise[i];
+    for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+        const char *pairs[] = {"model", models[k], "time", "0.000001", "inducing", "100", NULL};
+        anygp_model *m = fit_arrays(N, D, X, y, NULL, pairs);
+        assert_true(share_unexplained(m, NEW, new, f) < 1);
+        anygp_model_free(m);
+    }
+}
+
 /* ------------------------------------------------------------------------------------------- rows */
 
 /* n rows in random order, one column 0 .. n-1. */
@@ -259,6 +279,7 @@ int main(void)
         cmocka_unit_test(one_rough_input_among_smooth_ones_is_found),
         cmocka_unit_test(equal_terms_start_apart),
         cmocka_unit_test(equal_terms_learn_two_scales),
+        cmocka_unit_test(runs_without_time_are_no_worse_than_the_mean),
         cmocka_unit_test(rows_to_start_from_show_every_scale),
         cmocka_unit_test(few_rows_are_all_taken),
     };

@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "infer/batch.h"
-#include "linalg/linalg.h"
 
 enum {
     SCAN_ROWS = 300,
@@ -28,16 +27,6 @@ enum {
     CYCLES_MOST = 100,
     CYCLES_SCANNED = 8
 };
-
-anygp_status start_subset(const problem *p, int64_t size, merged *out, anygp_error *e)
-{
-    int64_t k = size < p->rows->n ? size : p->rows->n, *chosen = mem_alloc(k, sizeof *chosen);
-    if (!chosen) return fail_memory(e, "a subset", 8.0 * (double)k);
-    random_subset((random_stream){p->seed, RANDOM_SUBSET, 1}, p->rows->n, k, chosen);
-    anygp_status status = merged_select(p->rows, k, chosen, out, e);
-    free(chosen);
-    return status;
-}
 
 static bool is_length(const hyper *h, int64_t i)
 {
@@ -287,7 +276,7 @@ static void scan_all_cycles(scan *s, const merged *m)
 /* Factor k of those that lengths are tried at by themselves: the nearest to 1 first. */
 static double apart(int k) { return pow(4, (k / 2 + 1) * (k % 2 ? 1 : -1)); }
 
-/* From the best point so far: the lengths i of a leaf, or the one of them that is named, times factor; the noise as it is, and lower
+/* From the best point so far: the lengths of a leaf, or only one of them, times factor; the noise as it is, and lower
    where that may have been what they explain. */
 static void try_scaled(scan *s, int64_t leaf, int64_t only, double factor)
 {

@@ -11,6 +11,16 @@
 
 enum { CENTRE_ROWS = 30, LEVELS_MOST = 16, RANDOM_ROWS = 1, RANDOM_LEVELS = 2 };
 
+anygp_status start_subset(const problem *p, int64_t size, merged *out, anygp_error *e)
+{
+    int64_t k = size < p->rows->n ? size : p->rows->n, *chosen = mem_alloc(k, sizeof *chosen);
+    if (!chosen) return fail_memory(e, "a subset", 8.0 * (double)k);
+    random_subset((random_stream){p->seed, RANDOM_SUBSET, RANDOM_ROWS}, p->rows->n, k, chosen);
+    anygp_status status = merged_select(p->rows, k, chosen, out, e);
+    free(chosen);
+    return status;
+}
+
 typedef struct neighbour {
     double distance;
     int64_t row;

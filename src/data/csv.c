@@ -376,4 +376,4 @@ static bool csv_sniff(const unsigned char *head, size_t n)
 }
 
 static const char *const csv_endings[] = {".csv", ".tsv", NULL};
-const format format_csv = {"csv", csv_endings, csv_sniff, csv_open, csv_next, csv_close, false, NULL, NULL};
+const format format_csv = {"csv", csv_endings, csv_sniff, csv_open, csv_next, csv_close, false, NULL, NULL, NULL};

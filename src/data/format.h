@@ -19,6 +19,9 @@ typedef struct format {
     bool may_be_infinite;              /* cells are not checked by next(): the reader looks for infinities */
     bool (*can_seek)(const reader *r); /* NULL: never */
     void (*seek)(reader *r, int64_t row);
+    /* Told that these runs of rows will be read next, in this order, each after a seek; says for how many of them, one at
+       least, it has prepared.  NULL: it would be no faster for knowing. */
+    anygp_status (*expect)(reader *r, int count, const row_run *runs, int *prepared, anygp_error *e);
 } format;
 
 struct reader {

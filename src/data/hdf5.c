@@ -8,23 +8,25 @@
 #include "base/worker.h"
 #include "data/hdf5_file.h"
 
-/* The window has room for two blocks.  One should stay in the processor's cache between the two processes; a row of the widest
-   table has to fit. */
-enum { BLOCK_BYTES = 1 << 19, ROOM_BYTES = 1 << 25, WINDOW_BYTES = 2 * ROOM_BYTES };
+/* The window has two rooms, each for the rows of a batch, and behind them the list of the runs that are asked for.  A block
+   should stay in the processor's cache between the two processes; a row of the widest table has to fit. */
+enum { BLOCK_BYTES = 1 << 19, ROOM_BYTES = 1 << 25, RUNS_MOST = 64 };
+enum { WINDOW_BYTES = 2 * ROOM_BYTES + RUNS_MOST * sizeof(row_run) };
 
 typedef enum question { ASK_TABLE, ASK_NAMES, ASK_ROWS } question;
 
-/* Rows first .. first+n-1 in one half of the window. */
-typedef struct row_block {
-    int64_t first, n;
+/* Runs of rows that are asked for at once; they come one after another in one room of the window. */
+typedef struct batch {
+    row_run run[RUNS_MOST];
+    int count; /* 0: nothing */
     int room;
-} row_block;
+} batch;
 
 typedef struct hdf5_state {
     worker *worker;
     int64_t place;
-    row_block here; /* its rows are in the window */
-    row_block due;  /* asked for in advance; n = 0: nothing was */
+    batch here; /* its rows are in the window */
+    batch due;  /* asked for, and not yet arrived */
 } hdf5_state;
 
 /* ------------------------------------------------------------------------------------------ in the worker */
@@ -62,10 +64,15 @@ static void serve_names(const served *s, worker_message *m, char *window)
     m->number[0] = j;
 }
 
+/* number[0] runs of the list into room number[1]. */
 static void serve_rows(const served *s, worker_message *m, char *window)
 {
-    void *rows = window + m->number[2] * ROOM_BYTES;
-    m->number[0] = hdf5_file_rows(s->file, m->number[0], m->number[1], rows, s->r->cols);
+    const row_run *run = (const row_run *)(window + 2 * ROOM_BYTES);
+    double *rows = (double *)(window + m->number[1] * ROOM_BYTES);
+    bool done = true;
+    for (int64_t k = 0; done && k < m->number[0]; rows += run[k++].n * s->r->cols)
+        done = hdf5_file_rows(s->file, run[k].first, run[k].n, rows, s->r->cols);
+    m->number[0] = done;
 }
 
 static void serve(void *ctx, worker_message *m, void *window)
@@ -163,27 +170,38 @@ static anygp_status hdf5_open(reader *r, const read_options *o, anygp_error *e)
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static anygp_status request(reader *r, int64_t first, int64_t n, anygp_error *e)
+/* Asks for h->due. */
+static anygp_status request(reader *r, anygp_error *e)
 {
     hdf5_state *h = r->state;
-    h->due = (row_block){first, least(n, r->rows - first), 1 - h->here.room};
-    if (h->due.n == 0) return ANYGP_OK;
-    worker_message m = {.what = ASK_ROWS, .number = {first, h->due.n, h->due.room}};
+    h->due.room = 1 - h->here.room;
+    worker_message m = {.what = ASK_ROWS, .number = {h->due.count, h->due.room}};
+    memcpy((char *)worker_window(h->worker) + 2 * ROOM_BYTES, h->due.run, (size_t)h->due.count * sizeof *h->due.run);
     return worker_send(h->worker, &m) ? ANYGP_OK : lost(r, e);
+}
+
+static anygp_status request_run(reader *r, int64_t first, int64_t n, anygp_error *e)
+{
+    hdf5_state *h = r->state;
+    row_run run = {first, least(n, r->rows - first)};
+    if (run.n == 0) return ANYGP_OK;
+    h->due.run[0] = run, h->due.count = 1;
+    return request(r, e);
 }
 
 /* What was asked for is here. */
 static anygp_status arrive(reader *r, anygp_error *e)
 {
     hdf5_state *h = r->state;
-    row_block b = h->due;
     worker_message m;
-    h->due.n = h->here.n = 0;
+    int count = h->due.count;
+    h->due.count = h->here.count = 0;
     TRY(answer(r, &m, e));
     if (m.number[0] != 1)
-        return fail_with(e, ANYGP_ERR_DATA, "rows %lld to %lld of %s cannot be read; the file is damaged",
-                         (long long)b.first + 1, (long long)(b.first + b.n), input_name(r->in));
-    h->here = b;
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "row %lld of %s, or one of the next to be read, cannot be read; the file is damaged",
+                         (long long)h->due.run[0].first + 1, input_name(r->in));
+    h->here = h->due, h->here.count = count;
     return ANYGP_OK;
 }
 
@@ -192,8 +210,20 @@ static void drain(reader *r)
 {
     hdf5_state *h = r->state;
     worker_message m;
-    if (h->due.n > 0) worker_receive(h->worker, &m, &r->stop);
-    h->due.n = 0;
+    if (h->due.count > 0) worker_receive(h->worker, &m, &r->stop);
+    h->due.count = 0;
+}
+
+/* The run of a batch that has row `row`; its cells in the window; NULL: none. */
+static const row_run *run_with(const hdf5_state *h, int64_t cols, const batch *b, int64_t row, const double **cells)
+{
+    const double *at = (const double *)((const char *)worker_window(h->worker) + b->room * (size_t)ROOM_BYTES);
+    for (int k = 0; k < b->count; at += b->run[k++].n * cols)
+        if (row >= b->run[k].first && row < b->run[k].first + b->run[k].n) {
+            *cells = at + (row - b->run[k].first) * cols;
+            return &b->run[k];
+        }
+    return NULL;
 }
 
 /* A block that begins with the row at the place.  Rows out of order are read as they are asked for; who goes on where he
@@ -201,28 +231,51 @@ static void drain(reader *r)
 static anygp_status fetch_block(reader *r, int64_t max_rows, anygp_error *e)
 {
     hdf5_state *h = r->state;
+    const row_run *last = h->here.run;
     int64_t block = BLOCK_BYTES / (8 * r->cols) + 1;
-    bool onward = h->here.n > 0 && h->place == h->here.first + h->here.n;
+    bool onward = h->here.count == 1 && h->place == last->first + last->n;
     TRY(stop_check(&r->stop, e));
-    if (h->due.n == 0 || h->due.first != h->place) {
+    if (h->due.count != 1 || h->due.run[0].first != h->place) {
         drain(r);
-        TRY(request(r, h->place, onward ? block : least(block, max_rows), e));
+        TRY(request_run(r, h->place, onward ? block : least(block, max_rows), e));
     }
     TRY(arrive(r, e));
-    return onward ? request(r, h->place + h->here.n, block, e) : ANYGP_OK;
+    return onward ? request_run(r, h->place + h->here.run[0].n, block, e) : ANYGP_OK;
 }
 
 static anygp_status hdf5_next(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e)
 {
     hdf5_state *h = r->state;
+    const double *cells;
     *got = 0;
     if (max_rows == 0 || h->place == r->rows) return ANYGP_OK;
-    if (h->place < h->here.first || h->place >= h->here.first + h->here.n) TRY(fetch_block(r, max_rows, e));
-    const double *room = (const double *)((const char *)worker_window(h->worker) + h->here.room * (size_t)ROOM_BYTES);
-    *got = least(max_rows, h->here.first + h->here.n - h->place);
-    memcpy(rows, room + (h->place - h->here.first) * r->cols, (size_t)(*got * r->cols) * sizeof *rows);
+    const row_run *run = run_with(h, r->cols, &h->here, h->place, &cells);
+    if (!run) {
+        TRY(fetch_block(r, max_rows, e));
+        run = run_with(h, r->cols, &h->here, h->place, &cells);
+    }
+    *got = least(max_rows, run->first + run->n - h->place);
+    memcpy(rows, cells, (size_t)(*got * r->cols) * sizeof *rows);
     h->place += *got;
     return ANYGP_OK;
+}
+
+/* As many runs as a room holds, and the file.  One alone is what next() asks for. */
+static anygp_status hdf5_expect(reader *r, int count, const row_run *runs, int *prepared, anygp_error *e)
+{
+    hdf5_state *h = r->state;
+    int64_t room = ROOM_BYTES / (8 * r->cols); /* rows */
+    int k = 0;
+    if (count > RUNS_MOST) count = RUNS_MOST;
+    while (k < count && runs[k].n <= room && runs[k].n <= r->rows - runs[k].first) room -= runs[k++].n;
+    *prepared = k > 1 ? k : 1;
+    if (k < 2) return ANYGP_OK;
+    TRY(stop_check(&r->stop, e));
+    drain(r);
+    memcpy(h->due.run, runs, (size_t)k * sizeof *runs);
+    h->due.count = k;
+    TRY(request(r, e));
+    return arrive(r, e);
 }
 
 static bool hdf5_can_seek(const reader *r)
@@ -245,4 +298,4 @@ static bool hdf5_sniff(const unsigned char *head, size_t n) { return n >= 8 && !
 
 static const char *const endings[] = {".h5", ".hdf5", ".hdf", NULL};
 const format format_hdf5 = {"hdf5",     endings, hdf5_sniff,    hdf5_open, hdf5_next,
-                            hdf5_close, true,    hdf5_can_seek, hdf5_seek};
+                            hdf5_close, true,    hdf5_can_seek, hdf5_seek, hdf5_expect};

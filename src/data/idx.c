@@ -124,5 +124,5 @@ static bool idx_sniff(const unsigned char *head, size_t n)
 }
 
 static const char *const endings[] = {".idx", "idx1-ubyte", "idx2-ubyte", "idx3-ubyte", "idx4-ubyte", NULL};
-const format format_idx = {"idx",     endings, idx_sniff,       idx_open,   arrays_next,
-                           idx_close, true,    arrays_can_seek, arrays_seek};
+const format format_idx = {"idx",     endings, idx_sniff,       idx_open,    arrays_next,
+                           idx_close, true,    arrays_can_seek, arrays_seek, NULL};

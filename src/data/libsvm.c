@@ -202,4 +202,4 @@ static bool libsvm_sniff(const unsigned char *head, size_t n)
 
 static const char *const endings[] = {".libsvm", ".svm", ".svmlight", NULL};
 const format format_libsvm = {"libsvm",     endings, libsvm_sniff, libsvm_open, libsvm_next,
-                              libsvm_close, false,   NULL,         NULL};
+                              libsvm_close, false,   NULL,         NULL,        NULL};

@@ -183,5 +183,5 @@ static void npy_close(reader *r)
 static bool npy_sniff(const unsigned char *head, size_t n) { return n >= 6 && !memcmp(head, "\x93NUMPY", 6); }
 
 static const char *const endings[] = {".npy", NULL};
-const format format_npy = {"npy",     endings, npy_sniff,       npy_open,   arrays_next,
-                           npy_close, true,    arrays_can_seek, arrays_seek};
+const format format_npy = {"npy",     endings, npy_sniff,       npy_open,    arrays_next,
+                           npy_close, true,    arrays_can_seek, arrays_seek, NULL};

@@ -91,5 +91,5 @@ done:
 static bool npz_sniff(const unsigned char *head, size_t n) { return n >= 4 && !memcmp(head, "PK\3\4", 4); }
 
 static const char *const endings[] = {".npz", NULL};
-const format format_npz = {"npz",        endings, npz_sniff,       npz_open,   arrays_next,
-                           arrays_close, true,    arrays_can_seek, arrays_seek};
+const format format_npz = {"npz",        endings, npz_sniff,       npz_open,    arrays_next,
+                           arrays_close, true,    arrays_can_seek, arrays_seek, NULL};

@@ -157,3 +157,28 @@ anygp_status reader_next(reader *r, int64_t max_rows, double *rows, int64_t *got
         return fail_with(e, ANYGP_ERR_DATA, "%s has no data rows; a table needs at least one", input_name(r->in));
     return ANYGP_OK;
 }
+
+static anygp_status read_run(reader *r, row_run run, double *rows, anygp_error *e)
+{
+    int64_t got;
+    TRY(reader_seek(r, run.first, e));
+    TRY(reader_next(r, run.n, rows, &got, e));
+    if (got == run.n) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_DATA, "%s ends before its contents do; it was cut short, so make or copy it again",
+                     input_name(r->in));
+}
+
+anygp_status reader_runs(reader *r, int count, const row_run *runs, double *rows, anygp_error *e)
+{
+    int prepared = r->format->expect ? 0 : count;
+    for (int k = 0; k < count; k++) {
+        if (prepared == k) {
+            int more = 1;
+            TRY(r->format->expect(r, count - k, runs + k, &more, e));
+            prepared += more;
+        }
+        TRY(read_run(r, runs[k], rows, e));
+        rows += runs[k].n * r->cols;
+    }
+    return ANYGP_OK;
+}

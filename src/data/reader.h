@@ -67,6 +67,15 @@ anygp_status reader_next(reader *r, int64_t max_rows, double *rows, int64_t *got
 bool reader_can_seek(const reader *r);
 anygp_status reader_seek(reader *r, int64_t row, anygp_error *e);
 
+/* Rows first .. first+n-1. */
+typedef struct row_run {
+    int64_t first, n;
+} row_run;
+
+/* The rows of all these runs, one after another; faster than one run at a time where that costs a round trip to another
+   process.  A file that ends before a run does is an error. */
+anygp_status reader_runs(reader *r, int count, const row_run *runs, double *rows, anygp_error *e);
+
 void reader_stop(reader *r, stop_poll stop); /* whom to ask from now on */
 int64_t reader_row_number(const reader *r);  /* the row that comes next, from 0 */
 const char *reader_name(const reader *r);    /* for sentences: the path, or "standard input" */

@@ -100,24 +100,18 @@ bool rows_held(uint64_t seed, int64_t row, double share)
 int64_t rows_chunk(const row_source *r) { return CHUNK_CELLS / r->cols + 1; }
 double *rows_room(const row_source *r, int64_t n) { return r->table ? mem_doubles(0, 0) : mem_doubles(n, r->cols); }
 
-static anygp_status read_locked(row_source *r, int64_t first, int64_t n, double *room, anygp_error *e)
+anygp_status rows_fetch_runs(row_source *r, int count, const row_run *runs, double *room, anygp_error *e)
 {
-    int64_t got;
-    TRY(reader_seek(r->file, first, e));
-    TRY(reader_next(r->file, n, room, &got, e));
-    if (got == n) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_DATA, "%s ends before its contents do; it was cut short, so make or copy it again",
-                     reader_name(r->file));
+    pthread_mutex_lock(&r->lock);
+    anygp_status status = reader_runs(r->file, count, runs, room, e);
+    pthread_mutex_unlock(&r->lock);
+    return status;
 }
 
 anygp_status rows_fetch(row_source *r, int64_t first, int64_t n, double *room, const double **at, anygp_error *e)
 {
     *at = r->table ? r->table->values + first * r->cols : room;
-    if (r->table || n == 0) return ANYGP_OK;
-    pthread_mutex_lock(&r->lock);
-    anygp_status status = read_locked(r, first, n, room, e);
-    pthread_mutex_unlock(&r->lock);
-    return status;
+    return r->table || n == 0 ? ANYGP_OK : rows_fetch_runs(r, 1, &(row_run){first, n}, room, e);
 }
 
 /* ----------------------------------------------------------------------------- model units */

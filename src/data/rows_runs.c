@@ -18,35 +18,58 @@ typedef struct run_set {
     uint64_t seed;
 } run_set;
 
-static int64_t run_start(const run_set *s, int64_t k) { return (int64_t)((__int128)k * s->r->count / s->runs); }
-
-/* The used rows of one run, behind the out->n that are there. */
-static anygp_status add_run(const run_set *s, int64_t run, double *room, double *X, double *y, double *w,
-                            row_block *out, anygp_error *e)
+static row_run run_at(const run_set *s, int64_t k)
 {
-    int64_t first = run_start(s, run), n = run_start(s, run + 1) - first;
-    const double *at;
-    TRY(rows_fetch(s->r, first, n, room, &at, e));
-    for (int64_t i = 0; i < n; i++, at += s->r->cols)
-        if (row_units_uses(&s->u, first + i, at)) {
+    int64_t first = (int64_t)((__int128)k * s->r->count / s->runs);
+    return (row_run){first, (int64_t)((__int128)(k + 1) * s->r->count / s->runs) - first};
+}
+
+/* The used rows of one run, whose cells are at `at`, behind the out->n that are there. */
+static void add_run(const run_set *s, row_run run, const double *at, double *X, double *y, double *w, row_block *out)
+{
+    for (int64_t i = 0; i < run.n; i++, at += s->r->cols)
+        if (row_units_uses(&s->u, run.first + i, at)) {
             row_units_convert(&s->u, at, X + out->n * s->u.D, y + out->n * s->u.Q, w + out->n);
             out->n++;
         }
+}
+
+/* From a file, runs are read together, as many as `raw` rows of room hold: one at least. */
+static int runs_together(const row_run *run, int count, int64_t raw)
+{
+    int k = 0;
+    for (int64_t rows = 0; k < count && rows + run[k].n <= raw; k++) rows += run[k].n;
+    return k;
+}
+
+static anygp_status add_from_file(const run_set *s, const row_run *run, int64_t raw, double *room, double *X, double *y,
+                                  double *w, row_block *out, anygp_error *e)
+{
+    for (int k = 0, together; k < s->each; k += together) {
+        const double *at = room;
+        together = runs_together(run + k, (int)s->each - k, raw);
+        TRY(rows_fetch_runs(s->r, together, run + k, room, e));
+        for (int j = k; j < k + together; at += run[j++].n * s->r->cols) add_run(s, run[j], at, X, y, w, out);
+    }
     return ANYGP_OK;
 }
 
-/* The raw rows of a run lie in the same buffer, behind the block. */
+/* The raw rows lie in the same buffer, behind the block. */
 static anygp_status run_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e)
 {
     const run_set *s = (const run_set *)b;
     random_stream stream = {s->seed, RANDOM_BLOCKS, 0};
-    int64_t raw = s->r->table ? 0 : s->longest * s->r->cols / (b->D + b->Q + 1) + 1;
+    const table *t = s->r->table;
+    int64_t chunk = rows_chunk(s->r), raw = s->longest > chunk ? s->longest : chunk < b->largest ? chunk : b->largest;
+    row_run run[RUNS_A_BLOCK];
     double *X, *y, *w;
-    TRY(block_buffer_reserve(buffer, b->largest + raw, b->D, b->Q, &X, &y, &w, e));
+    TRY(block_buffer_reserve(buffer, b->largest + (t ? 0 : raw * s->r->cols / (b->D + b->Q + 1) + 1), b->D, b->Q, &X,
+                             &y, &w, e));
     y = X + b->largest * b->D, w = y + b->largest * b->Q;
     *out = (row_block){.index = i, .X = X, .y = y, .w = w};
-    for (int64_t k = 0; k < s->each; k++)
-        TRY(add_run(s, random_shuffled(stream, s->runs, s->each * i + k), w + b->largest, X, y, w, out, e));
+    for (int64_t k = 0; k < s->each; k++) run[k] = run_at(s, random_shuffled(stream, s->runs, s->each * i + k));
+    if (!t) return add_from_file(s, run, raw, w + b->largest, X, y, w, out, e);
+    for (int64_t k = 0; k < s->each; k++) add_run(s, run[k], t->values + run[k].first * t->cols, X, y, w, out);
     return ANYGP_OK;
 }
 

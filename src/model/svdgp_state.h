@@ -38,6 +38,13 @@ anygp_status svdgp_dual_step(svdgp *s, int64_t n, const int64_t *bases, const do
    step towards its optimum, with keep = rho = 1 the rows of S are added.  A latent whose step is not finite keeps its B. */
 void svdgp_natural_step(svdgp *s, const double *S, double keep, double rho);
 
+/* ------------------------------------------------------------------------- [svdgp_shorten.c] */
+
+/* sga: a mean that is worse than none is shortened until it is not, for the model that is put out; *kept is what it was, or NULL
+   if it stays.  svdgp_lengthen gives it back to the run and frees it. */
+anygp_status svdgp_shorten(svdgp_state *q, const hyper *h, double **kept, anygp_error *e);
+void svdgp_lengthen(svdgp_state *q, double *kept);
+
 /* ---------------------------------------------------------------------------- [svdgp_pack.c] */
 
 anygp_status svdgp_save(void *state, state_writer write, void *ctx, anygp_error *e);

@@ -275,6 +275,43 @@ static void readers_of_one_file_do_not_disturb_each_other(void **state)
     }
 }
 
+/* Many runs or few, short, long or empty, in any order, between reads that go on where the last one stopped. */
+static void runs_are_the_rows_one_would_read_alone(void **state)
+{
+    static const char *const paths[] = {"long.npy", "long.h5"};
+    static double rows[4 * LONG * WIDE];
+    (void)state;
+    for (size_t f = 0; f < sizeof paths / sizeof *paths; f++) {
+        reader *r;
+        random_stream s = {.seed = 4, .use = RANDOM_TEST};
+        uint64_t k = 0;
+        make_long_file(paths[f]);
+        assert_int_equal(reader_open(paths[f], NULL, &r, NULL), ANYGP_OK);
+        for (int round = 0; round < 40; round++) {
+            row_run run[200];
+            int count = (int)random_below(s, k++, round % 2 ? 200 : 9);
+            int64_t at = 0, got, longest = round % 3 ? 40 : 4 * LONG / 200;
+            for (int j = 0; j < count; j++) {
+                run[j].n = random_below(s, k++, longest);
+                run[j].first = random_below(s, k++, LONG - run[j].n);
+            }
+            assert_int_equal(reader_runs(r, count, run, rows, NULL), ANYGP_OK);
+            for (int j = 0; j < count; j++)
+                for (int64_t i = 0; i < run[j].n * WIDE; i++)
+                    assert_true(rows[at++] == cell(run[j].first + i / WIDE, i % WIDE));
+            if (count == 0) continue;
+            int64_t next = run[count - 1].first + run[count - 1].n, n = LONG - next < 2000 ? LONG - next : 2000;
+            assert_int_equal(reader_next(r, n, rows, &got, NULL), ANYGP_OK);
+            assert_int_equal(got, n);
+            for (int64_t i = 0; i < n * WIDE; i++) assert_true(rows[i] == cell(next + i / WIDE, i % WIDE));
+        }
+        anygp_error e;
+        assert_int_equal(reader_runs(r, 2, (row_run[]){{0, 5}, {LONG - 3, 4}}, rows, &e), ANYGP_ERR_DATA);
+        assert_non_null(strstr(e.text, "cut short"));
+        reader_close(r);
+    }
+}
+
 static int stop_now(void *ctx)
 {
     (void)ctx;
@@ -311,6 +348,7 @@ int main(void)
         cmocka_unit_test(external_storage_is_read_on_request_only),
         cmocka_unit_test(virtual_datasets_are_read_on_request_only),
         cmocka_unit_test(readers_of_one_file_do_not_disturb_each_other),
+        cmocka_unit_test(runs_are_the_rows_one_would_read_alone),
         cmocka_unit_test(reading_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);

@@ -351,6 +351,40 @@ static void sga_asks_whether_its_trials_should_end(void **unused)
     }
 }
 
+/* The sum of w (y - m)^2 over the rows, for the first target. */
+static double squares(const run *r, const double *mean)
+{
+    double sum = 0;
+    for (int i = 0; i < ROWS; i++) sum += r->f.w[i] * pow(r->f.y[i * r->f.p.targets] - (mean ? mean[i] : 0), 2);
+    return sum;
+}
+
+/* Steps of one unit in every coefficient carry the mean far away.  What comes out is no worse than no mean; the run itself goes
+   on from where it is. */
+static void a_mean_that_overshot_is_shortened_on_its_way_out(void **unused)
+{
+    (void)unused;
+    FOR_EACH_CASE(v)
+    {
+        run r;
+        double mean[ROWS], variance[ROWS], largest = 0, before[ROWS * 2];
+        run_open(&r, &model_svdgp_sga, v, ROWS, 3);
+        r.f.p.targets = v->targets;
+        for (int64_t t = 0; t < 6; t++) run_step(&r, t, false, false, 5.0);
+        int64_t size = r.state->s.a.rows * r.state->s.a.width;
+        memcpy(before, r.state->s.a.x, (size_t)size * sizeof *before);
+        for (int64_t i = 0; i < size; i++) largest = fmax(largest, fabs(before[i]));
+        assert_true(largest > 5);
+        posterior *second = NULL, *p = run_posterior(&r, &second);
+        assert_memory_equal(before, r.state->s.a.x, (size_t)size * sizeof *before);
+        predict(p, ROWS, r.f.X, mean, variance);
+        assert_true(squares(&r, mean) <= squares(&r, NULL));
+        p->ops->free(p);
+        if (second) second->ops->free(second);
+        run_close(&r);
+    }
+}
+
 static void bases_are_no_more_than_rows(void **unused)
 {
     (void)unused;
@@ -383,6 +417,7 @@ int main(void)
         cmocka_unit_test(sga_starts_at_the_median_distance_and_the_targets_variance),
         cmocka_unit_test(sga_chooses_its_first_rate),
         cmocka_unit_test(sga_asks_whether_its_trials_should_end),
+        cmocka_unit_test(a_mean_that_overshot_is_shortened_on_its_way_out),
         cmocka_unit_test(bases_are_no_more_than_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,19 +1,21 @@
 /* HDF5 files, read by libhdf5 in a worker (base/worker.h): a damaged file may crash the library, and the end of the worker is
    a sentence.  hdf5_file.c is what runs there.  Numbers come through the worker's window, a block of rows at a time; while the
-   caller works on one, the worker reads the next. */
+   caller works on one, the worker reads the next.  Those that lie in the file as they are in memory are read directly, once the
+   worker has said where (hdf5_plain.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/worker.h"
 #include "data/hdf5_file.h"
+#include "data/hdf5_plain.h"
 
 /* The window has two rooms, each for the rows of a batch, and behind them the list of the runs that are asked for.  A block
    should stay in the processor's cache between the two processes; a row of the widest table has to fit. */
 enum { BLOCK_BYTES = 1 << 19, ROOM_BYTES = 1 << 25, RUNS_MOST = 64 };
 enum { WINDOW_BYTES = 2 * ROOM_BYTES + RUNS_MOST * sizeof(row_run) };
 
-typedef enum question { ASK_TABLE, ASK_NAMES, ASK_ROWS } question;
+typedef enum question { ASK_TABLE, ASK_NAMES, ASK_PLAIN, ASK_PLACES, ASK_ROWS } question;
 
 /* Runs of rows that are asked for at once; they come one after another in one room of the window. */
 typedef struct batch {
@@ -24,6 +26,8 @@ typedef struct batch {
 
 typedef struct hdf5_state {
     worker *worker;
+    bool looked; /* whether the numbers are plain */
+    hdf5_plain plain;
     int64_t place;
     batch here; /* its rows are in the window */
     batch due;  /* asked for, and not yet arrived */
@@ -75,12 +79,30 @@ static void serve_rows(const served *s, worker_message *m, char *window)
     m->number[0] = done;
 }
 
+/* Dataset number[0]: its columns, rows of a chunk, chunks, or no chunks; and how many datasets there are. */
+static void serve_plain(const served *s, worker_message *m)
+{
+    int64_t k = m->number[0];
+    m->number[3] = hdf5_file_sets(s->file);
+    if (!hdf5_file_plain(s->file, k, &m->number[0], &m->number[1], &m->number[2])) m->number[2] = 0;
+}
+
+/* Those of chunks number[1] .. of dataset number[0], number[2] of them, each of number[3] rows. */
+static void serve_places(const served *s, const worker_message *m, char *window)
+{
+    int64_t *place = (int64_t *)window;
+    for (int64_t i = 0; i < m->number[2]; i++)
+        place[i] = hdf5_file_place(s->file, m->number[0], (m->number[1] + i) * m->number[3]);
+}
+
 static void serve(void *ctx, worker_message *m, void *window)
 {
     served *s = ctx;
     switch ((question)m->what) {
     case ASK_TABLE: serve_table(s, m); break;
     case ASK_NAMES: serve_names(s, m, window); break;
+    case ASK_PLAIN: serve_plain(s, m); break;
+    case ASK_PLACES: serve_places(s, m, window); break;
     case ASK_ROWS: serve_rows(s, m, window); break;
     }
 }
@@ -166,6 +188,78 @@ static anygp_status hdf5_open(reader *r, const read_options *o, anygp_error *e)
     return ask_names(r, e);
 }
 
+/* ----------------------------------------------------------------------------- numbers as in memory */
+
+enum { SETS_MOST = 4096, PLACES_AT_ONCE = 1 << 14 };
+
+static anygp_status ask_places(const reader *r, int64_t k, plain_set *s, anygp_error *e)
+{
+    const hdf5_state *h = r->state;
+    if (!(s->place = mem_alloc(s->chunks, sizeof *s->place)))
+        return fail_memory(e, "a reader", 8.0 * (double)s->chunks);
+    for (int64_t i = 0; i < s->chunks; i += PLACES_AT_ONCE) {
+        int64_t n = s->chunks - i < PLACES_AT_ONCE ? s->chunks - i : PLACES_AT_ONCE;
+        worker_message m = {.what = ASK_PLACES, .number = {k, i, n, s->rows}};
+        TRY(ask(r, &m, e));
+        memcpy(s->place + i, worker_window(h->worker), (size_t)n * sizeof *s->place);
+    }
+    return ANYGP_OK;
+}
+
+/* *plain: all datasets are. */
+static anygp_status ask_sets(const reader *r, plain_set **set, int64_t *count, bool *plain, anygp_error *e)
+{
+    int64_t cols = 0;
+    *plain = true;
+    for (int64_t k = 0; *plain && (k == 0 || k < *count); k++) {
+        worker_message m = {.what = ASK_PLAIN, .number = {k}};
+        TRY(ask(r, &m, e));
+        if (k == 0) {
+            *count = m.number[3] > 0 && m.number[3] <= SETS_MOST ? m.number[3] : 0;
+            if (!(*set = mem_zeroed(*count, sizeof **set))) return fail_memory(e, "a reader", (double)*count);
+        }
+        plain_set s = {.cols = m.number[0], .rows = m.number[1], .chunks = m.number[2]};
+        *plain = *count > 0 && s.cols > 0 && s.cols <= r->cols - cols && s.rows > 0 && s.chunks > 0 &&
+                 s.chunks <= PLAIN_CHUNKS_MOST && s.chunks == (r->rows - 1) / s.rows + 1;
+        if (!*plain) break;
+        (*set)[k] = s, cols += s.cols;
+        TRY(ask_places(r, k, &(*set)[k], e));
+    }
+    *plain = *plain && cols == r->cols;
+    return ANYGP_OK;
+}
+
+/* Once, before the first rows; from then on the worker is not needed. */
+static anygp_status look_for_plain(reader *r, anygp_error *e)
+{
+    hdf5_state *h = r->state;
+    plain_set *set = NULL;
+    int64_t count = 0;
+    bool plain = false;
+    h->looked = true;
+    if (!input_path(r->in)) return ANYGP_OK;
+    anygp_status status = ask_sets(r, &set, &count, &plain, e);
+    if (ANYGP_FAILED(status) || !plain || !hdf5_plain_open(&h->plain, input_path(r->in), count, set, r->rows)) {
+        if (ANYGP_FAILED(status) || !plain) plain_sets_free(set, count);
+        return status;
+    }
+    worker_end(h->worker);
+    h->worker = NULL;
+    return ANYGP_OK;
+}
+
+static anygp_status read_plain(reader *r, int64_t n, double *rows, anygp_error *e)
+{
+    hdf5_state *h = r->state;
+    TRY(stop_check(&r->stop, e));
+    if (!hdf5_plain_rows(&h->plain, h->place, n, rows, r->cols))
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "%s ends before its contents do; it was cut short, so make or copy it again",
+                         input_name(r->in));
+    h->place += n;
+    return ANYGP_OK;
+}
+
 /* ------------------------------------------------------------------------------------------------- rows */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -249,6 +343,8 @@ static anygp_status hdf5_next(reader *r, int64_t max_rows, double *rows, int64_t
     const double *cells;
     *got = 0;
     if (max_rows == 0 || h->place == r->rows) return ANYGP_OK;
+    if (!h->looked) TRY(look_for_plain(r, e));
+    if (h->plain.set) return *got = least(max_rows, r->rows - h->place), read_plain(r, *got, rows, e);
     const row_run *run = run_with(h, r->cols, &h->here, h->place, &cells);
     if (!run) {
         TRY(fetch_block(r, max_rows, e));
@@ -268,8 +364,9 @@ static anygp_status hdf5_expect(reader *r, int count, const row_run *runs, int *
     int k = 0;
     if (count > RUNS_MOST) count = RUNS_MOST;
     while (k < count && runs[k].n <= room && runs[k].n <= r->rows - runs[k].first) room -= runs[k++].n;
-    *prepared = k > 1 ? k : 1;
-    if (k < 2) return ANYGP_OK;
+    if (!h->looked) TRY(look_for_plain(r, e));
+    *prepared = h->plain.set ? count : k > 1 ? k : 1;
+    if (h->plain.set || k < 2) return ANYGP_OK;
     TRY(stop_check(&r->stop, e));
     drain(r);
     memcpy(h->due.run, runs, (size_t)k * sizeof *runs);
@@ -291,6 +388,7 @@ static void hdf5_close(reader *r)
     hdf5_state *h = r->state;
     if (!h) return;
     worker_end(h->worker);
+    hdf5_plain_clear(&h->plain);
     free(h);
 }
 

@@ -319,3 +319,53 @@ bool hdf5_file_rows(const hdf5_file *h, int64_t first, int64_t n, double *rows, 
     }
     return done;
 }
+
+/* ------------------------------------------------------------------------------- numbers as in memory */
+
+int64_t hdf5_file_sets(const hdf5_file *h) { return h->count; }
+
+/* Rows of a chunk, all of them where the numbers lie in one piece; 0: packed, of another type, or chunks of part of the columns. */
+static int64_t plain_rows(const dataset *d)
+{
+    hsize_t chunk[2] = {0, 1};
+    int64_t rows = 0;
+    hid_t layout = H5Dget_create_plist(d->id), type = H5Dget_type(d->id);
+    bool same = H5Tequal(type, H5T_NATIVE_DOUBLE) > 0 && H5Pget_nfilters(layout) == 0;
+    H5D_layout_t kind = H5Pget_layout(layout);
+    if (same && kind == H5D_CONTIGUOUS) rows = d->rows;
+    if (same && kind == H5D_CHUNKED && H5Pget_chunk(layout, 2, chunk) == d->dims && (int64_t)chunk[1] == d->cols)
+        rows = (int64_t)chunk[0];
+    H5Tclose(type);
+    H5Pclose(layout);
+    return rows;
+}
+
+static bool has_user_block(hid_t file)
+{
+    hsize_t size = 1;
+    hid_t plan = H5Fget_create_plist(file);
+    H5Pget_userblock(plan, &size);
+    H5Pclose(plan);
+    return size > 0;
+}
+
+bool hdf5_file_plain(const hdf5_file *h, int64_t k, int64_t *cols, int64_t *rows, int64_t *chunks)
+{
+    const dataset *d = &h->sets[k];
+    *cols = d->cols;
+    *rows = d->elsewhere || d->rows == 0 || has_user_block(h->id) ? 0 : plain_rows(d);
+    *chunks = *rows > 0 ? (d->rows - 1) / *rows + 1 : 0;
+    return *chunks > 0;
+}
+
+int64_t hdf5_file_place(const hdf5_file *h, int64_t k, int64_t row)
+{
+    hid_t id = h->sets[k].id;
+    haddr_t place = H5Dget_offset(id); /* undefined where there are chunks */
+#if H5_VERSION_GE(1, 10, 5)
+    hsize_t at[2] = {(hsize_t)row, 0}, size;
+    unsigned packed;
+    if (place == HADDR_UNDEF && H5Dget_chunk_info_by_coord(id, at, &packed, &place, &size) < 0) place = HADDR_UNDEF;
+#endif
+    return place == HADDR_UNDEF || place > INT64_MAX ? -1 : (int64_t)place;
+}

@@ -17,7 +17,7 @@ enum { N, MEMORY, PAST, ITERATIONS, EVALUATIONS, PAIRS, NEWEST, VALUE, BEST_VALU
 struct lbfgs {
     lbfgs_options o;
     int64_t n;
-    bool resume;
+    bool started;        /* there is a state to go on from */
     int64_t evaluations; /* live; state[EVALUATIONS] is that of the last whole iteration */
     /* one allocation: first the state, then the workspace of an iteration */
     double *state;
@@ -296,29 +296,37 @@ static int report(const lbfgs *s, const lbfgs_problem *p)
     return p->iteration(p->ctx, lbfgs_iterations(s), lbfgs_evaluations(s), s->state[VALUE], max_norm(s->n, s->g));
 }
 
-static lbfgs_result iterate(lbfgs *s, const lbfgs_problem *p)
+lbfgs_result lbfgs_step(lbfgs *s, const lbfgs_problem *p, const double *x)
 {
     static const lbfgs_result ending[] = {
         [STEP_FAILED] = LBFGS_NO_PROGRESS, [STEP_STOPPED] = LBFGS_STOPPED, [STEP_EVALUATIONS] = LBFGS_ITERATIONS};
-    for (;;) {
-        if (converged(s)) return LBFGS_CONVERGED;
-        if (out_of_iterations(s) || evaluations_spent(s)) return LBFGS_ITERATIONS;
-        double f;
-        step_result r = take_step(s, p, &f);
-        if (r != STEP_TAKEN) return ending[r];
-        move_to_trial(s, f);
-        if (report(s, p)) return LBFGS_STOPPED;
-    }
+    lbfgs_result why;
+    double f;
+    if (!s->started && !start(s, p, x, &why)) return why;
+    s->started = true;
+    if (converged(s)) return LBFGS_CONVERGED;
+    if (out_of_iterations(s) || evaluations_spent(s)) return LBFGS_ITERATIONS;
+    step_result r = take_step(s, p, &f);
+    if (r != STEP_TAKEN) return ending[r];
+    move_to_trial(s, f);
+    return LBFGS_MORE;
+}
+
+double lbfgs_best(const lbfgs *s, double *x)
+{
+    copy(s->n, s->best, x);
+    return s->state[BEST_VALUE];
 }
 
 lbfgs_result lbfgs_minimize(lbfgs *s, const lbfgs_problem *p, double *x, double *f_best)
 {
     lbfgs_result r;
-    bool ready = s->resume || start(s, p, x, &r);
-    s->resume = false;
-    if (ready) r = iterate(s, p);
-    copy(s->n, s->best, x);
-    *f_best = s->state[BEST_VALUE];
+    do {
+        r = lbfgs_step(s, p, x);
+        if (r == LBFGS_MORE && report(s, p)) r = LBFGS_STOPPED;
+    } while (r == LBFGS_MORE);
+    s->started = false;
+    *f_best = lbfgs_best(s, x);
     return r;
 }
 
@@ -344,5 +352,5 @@ bool lbfgs_state_load(lbfgs *s, const double *state, int64_t size)
     if (!state_is_sound(s, state, size)) return false;
     copy(size, state, s->state);
     s->evaluations = lbfgs_evaluations(s);
-    return s->resume = true;
+    return s->started = true;
 }

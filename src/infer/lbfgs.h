@@ -36,7 +36,8 @@ typedef enum lbfgs_result {
     LBFGS_ITERATIONS,  /* a limit of iterations or evaluations was reached */
     LBFGS_STOPPED,     /* a callback asked for it */
     LBFGS_NO_PROGRESS, /* not even the steepest descent decreases f: at the optimum to rounding, or f is not smooth */
-    LBFGS_BAD_START    /* f or g is not finite at the start; x is left alone */
+    LBFGS_BAD_START,   /* f or g is not finite at the start; x is left alone */
+    LBFGS_MORE         /* lbfgs_step: an iteration was made */
 } lbfgs_result;
 
 lbfgs *lbfgs_new(int64_t n, const lbfgs_options *o); /* NULL: out of memory */
@@ -45,6 +46,10 @@ void lbfgs_free(lbfgs *s);                           /* accepts NULL */
 /* x[n]: the start going in (not read after lbfgs_state_load), the best point seen coming out, with its value in
    *f_best (infinite if nothing finite was seen).  p->n must be the n of lbfgs_new. */
 lbfgs_result lbfgs_minimize(lbfgs *s, const lbfgs_problem *p, double *x, double *f_best);
+
+/* The same, one iteration at a time: until it returns something else than LBFGS_MORE.  x[n] is read before the first. */
+lbfgs_result lbfgs_step(lbfgs *s, const lbfgs_problem *p, const double *x);
+double lbfgs_best(const lbfgs *s, double *x); /* the best point seen, and its value */
 
 int64_t lbfgs_iterations(const lbfgs *s);
 int64_t lbfgs_evaluations(const lbfgs *s); /* those of a line search that was stopped do not count */

@@ -13,7 +13,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "infer/batch.h"
+#include "infer/climb.h"
 
 enum {
     SCAN_ROWS = 300,
@@ -51,21 +51,27 @@ void start_perturb(hyper *h, uint64_t seed, int64_t restart)
 
 /* A short climb of the exact evidence of the rows p->rows from the values in h, which moves to the best point.  longest:
    NULL, or gets the seconds an evaluation took. */
-static anygp_status climb(const problem *p, hyper *h, const train_options *o, int64_t iterations, double *best,
-                          double *longest, anygp_status *stopped, anygp_error *e)
+static anygp_status climb_briefly(const problem *p, hyper *h, const train_options *o, int64_t iterations, double *best,
+                                  double *longest, anygp_status *stopped, anygp_error *e)
 {
-    train_result unused = {0};
-    batch q = {.r = &unused, .quiet = true};
+    climb c = {0};
+    void *state = NULL;
     problem alone = *p;
+    train_options brief = *o;
+    anygp_status status = ANYGP_OK;
     alone.comm = comm_self();
-    anygp_status status = batch_open(&q, &model_exact, &alone, h, o, e);
-    if (!ANYGP_FAILED(status))
-        status = batch_climb(&q, o->iterations < iterations ? o->iterations : iterations, false, e);
-    if (isfinite(q.best)) hyper_unpack(h, q.best_u);
-    *best = q.best;
-    if (longest) *longest = q.longest;
-    *stopped = q.status;
-    batch_close(&q);
+    brief.restarts = 0, brief.resume = NULL, brief.save_every = INFINITY;
+    if (brief.iterations > iterations) brief.iterations = iterations;
+    TRY(model_exact.open(&model_exact, &alone, h, &state, e));
+    TRY_DONE(climb_init(&c, &model_exact, state, &alone, h, &brief, ANYGP_OK, NULL, e));
+    c.r.stage = TRAIN_WARM_UP;
+    TRY_DONE(run_go(&c.r, e));
+    if (isfinite(c.best)) hyper_unpack(h, c.best_u);
+    *best = c.best, *stopped = c.r.status;
+    if (longest) *longest = c.r.longest;
+done:
+    climb_clear(&c);
+    model_exact.close(state);
     return status;
 }
 
@@ -77,7 +83,7 @@ anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, a
     TRY(start_rows(p, WARM_ROWS, h->unit, &few, e));
     problem small = *p;
     small.rows = &few;
-    anygp_status status = climb(&small, h, o, WARM_ITERATIONS, &best, &longest, stopped, e);
+    anygp_status status = climb_briefly(&small, h, o, WARM_ITERATIONS, &best, &longest, stopped, e);
     *cubic = longest / pow((double)few.n, 3);
     merged_clear(&few);
     return status;
@@ -344,7 +350,7 @@ static anygp_status climb_finalists(scan *s, const problem *small, const train_o
     const double *start = from;
     for (int k = 0; k < FINALISTS && start && !stopped && !s->stop(s->ctx); k++) {
         set_all(s->h, start);
-        TRY_DONE(climb(small, s->h, o, FINAL_ITERATIONS, &end, NULL, &stopped, e));
+        TRY_DONE(climb_briefly(small, s->h, o, FINAL_ITERATIONS, &end, NULL, &stopped, e));
         if (end > best) best = end, hyper_natural(s->h, s->best_value);
         start = other < 0 ? NULL : s->at + other * s->h->count;
         if (other >= 0) other = next_maximum(s, s->value[other]);

@@ -9,11 +9,11 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "inducing/choose.h"
-#include "infer/anytime.h"
-#include "infer/batch.h"
+#include "infer/climb.h"
 #include "infer/start.h"
-#include "infer/steps.h"
+#include "infer/stepwise.h"
 #include "infer/surrogate.h"
+#include "infer/walk.h"
 
 enum { WARM_ABOVE = 1600 };
 
@@ -37,20 +37,6 @@ void train_result_clear(train_result *r)
     free(r->loo.weight);
     free(r->bounds);
     *r = (train_result){0};
-}
-
-bool train_report_step(const train_options *o, int64_t t, int64_t steps, double seconds, double objective,
-                       train_scores scores, bool record)
-{
-    train_step now = {.stage = TRAIN_MAIN,
-                      .iteration = t,
-                      .evaluations = t,
-                      .most = steps,
-                      .seconds = seconds,
-                      .objective = objective,
-                      .scores = scores,
-                      .record = record};
-    return o->report && o->report(o->ctx, &now);
 }
 
 deadline train_deadline(const train_options *o) { return (deadline){o->began, o->time_limit}; }
@@ -270,78 +256,79 @@ static problem with_sets(const model_ops *model, const problem *p, const hyper *
 
 /* ------------------------------------------------------------------------------------------- runs */
 
-static anygp_status run_steps(const model_ops *model, const problem *p, hyper *h, const train_options *o,
-                              const watch *w, train_result *r, posterior **out, anygp_error *e)
-{
-    void *state;
-    TRY(model->open(model, p, h, &state, e));
-    anygp_status status = steps_run(model, state, p, h, o, w->status, r, out, e);
-    model->close(state);
-    return status;
-}
-
-static bool checkpoint_is_anytime(const checkpoint *c)
+static bool checkpoint_is_walk(const checkpoint *c)
 {
     const char *kind = c ? checkpoint_text(c, "run") : NULL;
-    return kind && !strcmp(kind, "anytime");
+    return kind && !strcmp(kind, "walk");
 }
 
 /* Steps of NAME+ by themselves, or after learning by batch; a checkpoint of that learning has been used then. */
-static anygp_status run_anytime(batch *q, posterior **out, anygp_error *e)
+static anygp_status run_anytime(climb *c, train_result *result, posterior **out, anygp_error *e)
 {
-    train_options steps = *q->o;
-    if (!steps.anytime.learn && q->h->free > 0 && !checkpoint_is_anytime(steps.resume)) {
-        TRY(batch_learn(q, e));
+    const run *r = &c->r;
+    train_options steps = *r->o;
+    if (!steps.anytime.learn && r->h->free > 0 && !checkpoint_is_walk(steps.resume)) {
+        TRY(run_go(&c->r, e));
+        climb_finish(c, result);
         steps.resume = NULL;
     }
-    return anytime_run(q->model, q->state, q->p, q->h, &steps, q->status, q->r, out, e);
+    return walk_run(r->model, r->state, r->p, r->h, &steps, r->status, result, out, e);
 }
 
 /* What else bounds the evidence is left out where there is no time for it, or the caller wants to stop. */
-static anygp_status add_bounds(batch *q, anygp_error *e)
+static anygp_status add_bounds(run *r, train_result *result, anygp_error *e)
 {
-    deadline until = train_deadline(q->o);
-    int affordable = q->status != ANYGP_INTERRUPTED && deadline_fits(&until, q->longest);
-    if (!q->model->bounds) return ANYGP_OK;
-    TRY(train_agree(q->p, &affordable, e));
-    if (affordable) return q->model->bounds(q->state, q->h, &q->jitter, q->r->bounds, e);
-    train_tell(q->p, q->o, ANYGP_NOTE, "there was no time for the upper bound on the log evidence");
+    deadline until = train_deadline(r->o);
+    int affordable = r->status != ANYGP_INTERRUPTED && deadline_fits(&until, r->longest);
+    if (!r->model->bounds) return ANYGP_OK;
+    TRY(train_agree(r->p, &affordable, e));
+    if (affordable) return r->model->bounds(r->state, r->h, &r->jitter, result->bounds, e);
+    train_tell(r->p, r->o, ANYGP_NOTE, "there was no time for the upper bound on the log evidence");
     return ANYGP_OK;
 }
 
-static anygp_status run_batch(batch *q, posterior **out, anygp_error *e)
+static anygp_status run_batch(climb *c, train_result *result, posterior **out, anygp_error *e)
 {
-    TRY(batch_learn(q, e));
-    q->pass = train_deadline(q->o);
-    TRY(add_bounds(q, e));
-    TRY(q->model->posterior(q->state, q->h, &q->jitter, out, e));
-    double seen = q->model->seen ? q->model->seen(q->state) : 1;
+    run *r = &c->r;
+    TRY(run_go(r, e));
+    climb_finish(c, result);
+    if (c->pass) *c->pass = train_deadline(r->o);
+    TRY(add_bounds(r, result, e));
+    TRY(r->model->posterior(r->state, r->h, &r->jitter, out, e));
+    double seen = r->model->seen ? r->model->seen(r->state) : 1;
     if (seen < 1)
-        train_tell(q->p, q->o, ANYGP_WARNING,
+        train_tell(r->p, r->o, ANYGP_WARNING,
                    "the time sufficed for %.2g %% of the rows, on which the model rests; give it more --time, fewer "
                    "--inducing, or use an anytime model: --model %s+ or svgp",
-                   100 * seen, q->model->anytime ? q->model->name : "vfe");
-    if (seen < 1) q->r->exact = false, q->r->status = ANYGP_TIME_LIMIT;
-    q->r->jitter = q->jitter;
+                   100 * seen, r->model->anytime ? r->model->name : "vfe");
+    if (seen < 1) result->exact = false, result->status = ANYGP_TIME_LIMIT;
+    result->jitter = r->jitter;
     return ANYGP_OK;
 }
 
-static anygp_status run_passes(const model_ops *model, const problem *given, hyper *h, const train_options *o,
-                               const watch *w, train_result *r, posterior **out, anygp_error *e)
+static anygp_status run_passes(const model_ops *model, void *state, const problem *p, hyper *h, const train_options *o,
+                               const watch *w, deadline *pass, train_result *result, posterior **out, anygp_error *e)
 {
-    batch q = {.r = r};
-    problem mine = *given, *p = &mine;
-    mine.pass = isfinite(o->time_limit) ? &q.pass : NULL;
-    double *start = mem_alloc(h->free, sizeof *start);
-    anygp_status status = start ? ANYGP_OK : fail_memory(e, "the start", 8.0 * (double)h->free);
-    if (ANYGP_FAILED(status)) goto done;
-    hyper_pack(h, start);
-    TRY_DONE(batch_open(&q, model, p, h, o, e));
-    q.status = w->status, q.start = start, q.expected = w->seconds;
-    status = (o->anytime.on ? run_anytime : run_batch)(&q, out, e);
-done:
-    batch_close(&q);
-    free(start);
+    climb c;
+    anygp_status status = climb_init(&c, model, state, p, h, o, w->status, &result->loo, e);
+    c.expected = w->seconds, c.pass = pass;
+    if (!ANYGP_FAILED(status)) status = (o->anytime.on ? run_anytime : run_batch)(&c, result, out, e);
+    climb_clear(&c);
+    return status;
+}
+
+static anygp_status run_model(const model_ops *model, const problem *p, hyper *h, const train_options *o,
+                              const watch *w, train_result *result, posterior **out, anygp_error *e)
+{
+    void *state;
+    deadline pass = train_deadline(o);
+    problem timed = *p;
+    if (!model->steps && isfinite(o->time_limit)) timed.pass = &pass;
+    TRY(model->open(model, &timed, h, &state, e));
+    anygp_status status = model->steps ? stepwise_run(model, state, &timed, h, o, w->status, result, out, e)
+                                       : run_passes(model, state, &timed, h, o, w,
+                                                    isfinite(o->time_limit) ? &pass : NULL, result, out, e);
+    model->close(state);
     return status;
 }
 
@@ -364,7 +351,7 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     problem fitted = with_sets(model, p, h, sets);
     train_options rest = *o;
     if (o->start_only) rest.iterations = 0;
-    status = (model->steps ? run_steps : run_passes)(model, &fitted, h, &rest, &w, r, out, e);
+    status = run_model(model, &fitted, h, &rest, &w, r, out, e);
 done:
     if (ANYGP_FAILED(status)) {
         posteriors_free(T, out);

@@ -1,7 +1,7 @@
 /* Learning: from a model's objective to hyperparameters and a posterior.
    Starting points come from the data.  Batch: L-BFGS climbs log objective + log prior, restarts can only improve on the
    first run, and whatever stops it (convergence, --iters, --time, the caller) the best point seen is kept.  Anytime: see
-   anytime.h.  Over several ranks, rank 0 decides what depends on a clock or on the caller, and the others follow. */
+   walk.h.  Over several ranks, rank 0 decides what depends on a clock or on the caller, and the others follow. */
 #ifndef INFER_TRAIN_H
 #define INFER_TRAIN_H
 
@@ -89,9 +89,6 @@ deadline train_deadline(const train_options *o);
 /* A sentence for the caller, from rank 0. */
 void train_tell(const problem *p, const train_options *o, anygp_log_level level, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Tells the caller of a run by steps where it is; true: the caller wants it to stop. */
-bool train_report_step(const train_options *o, int64_t t, int64_t steps, double seconds, double objective,
-                       train_scores scores, bool record);
 anygp_status train_share(const problem *p, int64_t n, double *x, anygp_error *e);
 
 #endif

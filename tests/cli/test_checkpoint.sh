@@ -184,6 +184,13 @@ checkpoint_holds_any_number_of_classes() {
     ! grep -q checkpoint "$said/err" && anygp info c.agp >/dev/null
 }
 
+# Also where the next one was not due for long; nothing is learned, so that no search for a start uses the time up.
+a_run_out_of_time_leaves_a_checkpoint() {
+    local options=(--model svgp --fix all --inducing 10 --batch 16 --iters 100000000 --time 0.3s --checkpoint 1h)
+    anygp fit train.csv -q -o late.agp "${options[@]}" >/dev/null && [ -s late.agp.checkpoint ] &&
+        anygp fit train.csv -q -o late.agp "${options[@]}" --resume >/dev/null && [ -s late.agp.checkpoint ] && anygp info late.agp >/dev/null
+}
+
 checkpoints_of_a_fit_with_nothing_to_learn() {
     anygp fit train.csv -q -o m.agp --model dtc --fix all --inducing 10 --checkpoint 0s >/dev/null && anygp info m.agp >/dev/null &&
         anygp fit train.csv -q -o m.agp --model 'combine(dtc=0.3,fitc=0.7)' --inducing 10 --checkpoint 0s >/dev/null && anygp info m.agp >/dev/null
@@ -198,6 +205,7 @@ check exact_goes_on_to_the_same_bits
 check model_file_is_whole_whenever_the_run_is_killed
 check checkpoint_is_gone_after_a_run_that_ended
 check checkpoint_stays_after_a_run_that_was_stopped
+check a_run_out_of_time_leaves_a_checkpoint
 check no_checkpoint_is_said
 check checkpoint_of_another_run_is_refused
 check checkpoint_of_other_targets_is_refused

@@ -2,7 +2,7 @@
 #include "sparse_support.h"
 
 #include "base/clock.h"
-#include "infer/anytime.h"
+#include "infer/walk.h"
 
 static const char *const EXPRESSION = "rbf(variance=1.3,lengthscale=[0.8,1.4])";
 
@@ -49,7 +49,7 @@ static posterior *walk_of(sampled *s, const model_ops *model, const train_option
 {
     posterior *q = NULL;
     anygp_error e;
-    if (anytime_run(model, s->f.state, &s->f.p, &s->f.h, o, ANYGP_OK, r, &q, &e)) fail_msg("%s", e.text);
+    if (walk_run(model, s->f.state, &s->f.p, &s->f.h, o, ANYGP_OK, r, &q, &e)) fail_msg("%s", e.text);
     return q;
 }
 

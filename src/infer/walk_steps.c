@@ -1,4 +1,4 @@
-/* The steps of an anytime run; what they do stands in anytime.h. */
+/* The steps of an anytime run; what they do stands in walk.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +10,12 @@
 #include "infer/walk.h"
 
 enum {
-    BURN_IN = 20, /* steps before hyperparameters move: q must know something first */
-    RETRIES = 6,
-    FAILURES_MOST = 50, /* steps in a row that could not be taken */
+    BURN_IN = 20,       /* steps before hyperparameters move: q must know something first */
     START_LEAST = 1000, /* rows that stand for blocks not seen yet: so many, or twice the size of q */
 };
-static const double LEARNING_KAPPA = 0.6, ADAM_STEP = 0.02, ADAM_FADES = 100, SMOOTHING = 0.05, FORGETS = 3;
+static const double LEARNING_KAPPA = 0.6, ADAM_STEP = 0.02, ADAM_FADES = 100;
 
-bool walk_learns(const walk *w) { return w->o->anytime.learn && w->h->free > 0; }
-static bool learns_now(const walk *w) { return walk_learns(w) && w->turned < 0 && w->t >= BURN_IN; }
+static bool learns_now(const walk *w) { return w->r.learns && w->r.turned < 0 && w->r.t >= BURN_IN; }
 
 static double given(double value, double otherwise) { return isnan(value) ? otherwise : value; }
 
@@ -27,9 +24,9 @@ static bool printed(const anytime_options *a) { return !isnan(a->rho) || !isnan(
 
 double walk_rho(const walk *w, int64_t t)
 {
-    const anytime_options *a = &w->o->anytime;
-    if (w->turned >= 0 && t >= w->turned && !printed(a)) return 1 / (1 / w->rho_turn + (double)(t - w->turned));
-    double kappa = given(a->kappa, walk_learns(w) && !printed(a) ? LEARNING_KAPPA : 1);
+    const anytime_options *a = &w->r.o->anytime;
+    if (w->r.turned >= 0 && t >= w->r.turned && !printed(a)) return 1 / (1 / w->rho_turn + (double)(t - w->r.turned));
+    double kappa = given(a->kappa, w->r.learns && !printed(a) ? LEARNING_KAPPA : 1);
     return fmin(step_size(given(a->rho, 1), given(a->tau, 1), kappa, t), a->plain ? INFINITY : 1);
 }
 
@@ -38,11 +35,11 @@ double walk_rho(const walk *w, int64_t t)
 /* Statistics of a few random rows, where blocks are parts of space and a few of them know nothing of the rest. */
 static anygp_status make_start(walk *w, anygp_error *e)
 {
-    const merged *m = w->p->rows;
+    const merged *m = w->r.p->rows;
     int64_t M = w->q.M, n = 2 * M > START_LEAST ? 2 * M : START_LEAST, *chosen = NULL;
     merged few = {0};
     anygp_status status = ANYGP_OK;
-    if (!w->model->partition || !w->ops->start) return ANYGP_OK;
+    if (!w->r.model->partition || !w->ops->start) return ANYGP_OK;
     if (n > m->n) n = m->n;
     free(w->start_S), free(w->start_b);
     chosen = mem_alloc(n, sizeof *chosen);
@@ -52,9 +49,9 @@ static anygp_status make_start(walk *w, anygp_error *e)
         status = fail_memory(e, "the start", 8.0 * (double)(M * M));
         goto done;
     }
-    random_subset((random_stream){w->p->seed, RANDOM_SUBSET, 3}, m->n, n, chosen);
+    random_subset((random_stream){w->r.p->seed, RANDOM_SUBSET, 3}, m->n, n, chosen);
     TRY_DONE(merged_select(m, n, chosen, &few, e));
-    status = w->ops->start(w->state, few.n, few.X, few.y, few.c, w->start_S, w->start_b, e);
+    status = w->ops->start(w->r.state, few.n, few.X, few.y, few.c, w->start_S, w->start_b, e);
 done:
     merged_clear(&few);
     free(chosen);
@@ -63,11 +60,11 @@ done:
 
 anygp_status walk_begin(walk *w, anygp_error *e)
 {
-    const anytime_options *a = &w->o->anytime;
-    w->absorbing = w->ops->absorb && w->ops->prior(w->state) == 1 && !printed(a) && !a->plain && !a->replace &&
-                   !walk_learns(w) && (w->behind || w->t == 0);
+    const anytime_options *a = &w->r.o->anytime;
+    w->absorbing = w->ops->absorb && w->ops->prior(w->r.state) == 1 && !printed(a) && !a->plain && !a->replace &&
+                   !w->r.learns && (w->behind || w->r.t == 0);
     if (!w->absorbing) return ANYGP_OK;
-    w->prepared = w->ops->prepare(w->state, w->h, w->t == 0, &w->jitter);
+    w->prepared = w->ops->prepare(w->r.state, w->r.h, w->r.t == 0, &w->r.jitter);
     if (!w->prepared) return ANYGP_OK; /* the first step says so */
     return make_start(w, e);
 }
@@ -75,15 +72,16 @@ anygp_status walk_begin(walk *w, anygp_error *e)
 /* Whether q claims the certainty of all rows before it has met them. */
 static bool claims_too_much(const walk *w)
 {
-    const anytime_options *a = &w->o->anytime;
-    return walk_learns(w) && !printed(a) && !a->plain && w->t * w->S < w->P;
+    const anytime_options *a = &w->r.o->anytime;
+    return w->r.learns && !printed(a) && !a->plain && w->r.t * w->r.S < w->r.P;
 }
 
 /* prior x (likelihood as q has it)^c x (likelihood of the start)^(1 - c), c the share of the blocks seen. */
 static bool tempered(const walk *w, gaussian_q *out)
 {
     int64_t M = w->q.M;
-    double c = (double)(w->t * w->S) / (double)w->P, rest = w->start_S ? 1 - c : 0, prior = w->ops->prior(w->state);
+    double c = (double)(w->r.t * w->r.S) / (double)w->r.P, rest = w->start_S ? 1 - c : 0,
+           prior = w->ops->prior(w->r.state);
     double *theta1 = mem_alloc(M, sizeof *theta1);
     for (int64_t j = 0; theta1 && j < M; j++) {
         for (int64_t i = j, k = j + j * M; i < M; i++, k++)
@@ -99,14 +97,14 @@ anygp_status walk_posterior(walk *w, posterior **out, anygp_error *e)
 {
     gaussian_q honest = {0};
     TRY(walk_ready(w, true, e));
-    if (!claims_too_much(w)) return w->ops->posterior(w->state, w->q.m, w->q.factor, out, e);
+    if (!claims_too_much(w)) return w->ops->posterior(w->r.state, w->q.m, w->q.factor, out, e);
     anygp_status status = ANYGP_OK;
     TRY_DONE(gaussian_q_init(&honest, w->q.M, e));
     TRY_DONE(make_start(w, e));
     if (!tempered(w, &honest))
         status = fail_with(e, ANYGP_ERR_NUMERIC, "the precision of the rows seen so far is not positive definite");
     else
-        status = w->ops->posterior(w->state, honest.m, honest.factor, out, e);
+        status = w->ops->posterior(w->r.state, honest.m, honest.factor, out, e);
 done:
     gaussian_q_clear(&honest);
     return status;
@@ -115,8 +113,8 @@ done:
 /* Blocks absorbed so far. */
 static int64_t seen_of(const walk *w)
 {
-    int64_t seen = (w->t - w->from) * w->S;
-    return seen < w->P ? seen : w->P;
+    int64_t seen = (w->r.t - w->from) * w->r.S;
+    return seen < w->r.P ? seen : w->r.P;
 }
 
 /* q = prior x likelihood of the blocks seen x (likelihood of the start)^(share of blocks not seen) */
@@ -124,9 +122,9 @@ static bool catch_up(walk *w)
 {
     const double *S, *b;
     int64_t M = w->q.M, seen = seen_of(w);
-    double rest = w->start_S ? 1 - (double)seen / (double)w->P : 0, *theta1 = mem_alloc(M, sizeof *theta1);
+    double rest = w->start_S ? 1 - (double)seen / (double)w->r.P : 0, *theta1 = mem_alloc(M, sizeof *theta1);
     if (!theta1) return false;
-    w->ops->absorbed(w->state, &S, &b);
+    w->ops->absorbed(w->r.state, &S, &b);
     for (int64_t j = 0; j < M; j++) {
         for (int64_t i = j; i < M; i++)
             w->V[i + j * M] = S[i + j * M] + (i == j) + (rest > 0 ? rest * w->start_S[i + j * M] : 0);
@@ -141,18 +139,18 @@ static bool catch_up(walk *w)
 /* Block after block of the first epoch's permutation. */
 static anygp_status absorb(walk *w, anygp_error *e)
 {
-    random_stream s = {w->p->seed, RANDOM_STEP, 0};
-    int64_t first = seen_of(w), count = w->P - first < w->S ? w->P - first : w->S;
-    for (int64_t i = 0; i < count; i++) w->which[i] = random_shuffled(s, w->P, first + i);
+    random_stream s = {w->r.p->seed, RANDOM_STEP, 0};
+    int64_t first = seen_of(w), count = w->r.P - first < w->r.S ? w->r.P - first : w->r.S;
+    for (int64_t i = 0; i < count; i++) w->r.which[i] = random_shuffled(s, w->r.P, first + i);
     w->behind = true;
-    return w->ops->absorb(w->state, count, w->which, first == 0, e);
+    return w->ops->absorb(w->r.state, count, w->r.which, first == 0, e);
 }
 
 /* ------------------------------------------------------------------------------------------ ready */
 
 anygp_status walk_ready(walk *w, bool grow, anygp_error *e)
 {
-    if (!w->prepared) w->prepared = w->ops->prepare(w->state, w->h, grow, &w->jitter);
+    if (!w->prepared) w->prepared = w->ops->prepare(w->r.state, w->r.h, grow, &w->r.jitter);
     if (!w->prepared)
         return fail_with(e, ANYGP_ERR_NUMERIC,
                          "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of "
@@ -165,28 +163,21 @@ anygp_status walk_ready(walk *w, bool grow, anygp_error *e)
 
 /* ----------------------------------------------------------------------------------------- bound */
 
-/* A running mean that first forgets the start, with the cube of the number of values, and then has a fixed memory. */
-static void smooth(walk *w, double value)
-{
-    double gain = fmax(SMOOTHING, FORGETS / (FORGETS + (double)w->valued++));
-    w->value = gain == 1 ? value : w->value + gain * (value - w->value);
-}
-
 /* The bound at q on the sample, and with `gradient` a step of Adam in u; h itself moves after q has. */
 static anygp_status look_at_bound(walk *w, double scale, double times, bool gradient, anygp_error *e)
 {
     double value;
     gaussian_q_covariance(&w->q, w->V);
-    TRY(w->ops->bound(w->state, w->q.m, w->V, gaussian_q_kl(&w->q), w->S, w->which, scale, times, &value,
+    TRY(w->ops->bound(w->r.state, w->q.m, w->V, gaussian_q_kl(&w->q), w->r.S, w->r.which, scale, times, &value,
                       gradient ? w->gp : NULL, e));
     if (w->absorbing)
-        w->value = value; /* it rests on all that was seen */
+        w->r.value = value; /* it rests on all that was seen */
     else
-        smooth(w, value);
+        run_smooth(&w->r, value);
     if (!gradient) return ANYGP_OK;
-    hyper_chain(w->h, w->gp, w->gu);
-    hyper_log_prior(w->h, w->gu);
-    double rate = given(w->o->anytime.step, ADAM_STEP) / sqrt(1 + (double)w->t / ADAM_FADES);
+    hyper_chain(w->r.h, w->gp, w->gu);
+    hyper_log_prior(w->r.h, w->gu);
+    double rate = given(w->r.o->anytime.step, ADAM_STEP) / sqrt(1 + (double)w->r.t / ADAM_FADES);
     adam_step(&w->adam, rate, w->gu, w->u);
     return ANYGP_OK;
 }
@@ -196,15 +187,15 @@ static anygp_status look_at_bound(walk *w, double scale, double times, bool grad
 static anygp_status note_bound(walk *w, anygp_error *e)
 {
     double began = clock_seconds();
-    if (learns_now(w) || (w->t + 1 < w->next_record && w->t + 1 < w->steps)) return ANYGP_OK;
-    w->t++; /* what is seen counts this step */
+    if (learns_now(w) || (w->r.t + 1 < w->r.next_record && w->r.t + 1 < w->r.steps)) return ANYGP_OK;
+    w->r.t++; /* what is seen counts this step */
     anygp_status status = walk_ready(w, false, e);
     double seen = (double)seen_of(w);
-    w->t--;
+    w->r.t--;
     if (!ANYGP_FAILED(status))
-        status = look_at_bound(w, (double)w->P / (double)w->S, w->absorbing ? (double)w->P / seen : 1, false, e);
-    w->exact = !ANYGP_FAILED(status) && w->absorbing && seen == (double)w->P;
-    w->paused += clock_seconds() - began;
+        status = look_at_bound(w, (double)w->r.P / (double)w->r.S, w->absorbing ? (double)w->r.P / seen : 1, false, e);
+    w->exact = !ANYGP_FAILED(status) && w->absorbing && seen == (double)w->r.P;
+    w->r.paused += clock_seconds() - began;
     return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
 }
 
@@ -212,23 +203,23 @@ static anygp_status note_bound(walk *w, anygp_error *e)
 
 static bool move_q(walk *w, const double *S, const double *b)
 {
-    double rho = walk_rho(w, w->t), prior = w->ops->prior(w->state), taken;
-    if (!w->o->anytime.plain) return natural_step(&w->q, rho, prior, S, b);
-    w->ops->root(w->state, w->V);
+    double rho = walk_rho(w, w->r.t), prior = w->ops->prior(w->r.state), taken;
+    if (!w->r.o->anytime.plain) return natural_step(&w->q, rho, prior, S, b);
+    w->ops->root(w->r.state, w->V);
     return plain_step(&w->q, rho, prior, w->V, w->q.M, S, b, &taken);
 }
 
 /* Adam's u on every rank; a place where K_uu has no factor is not gone to. */
 static anygp_status move_hyper(walk *w, anygp_error *e)
 {
-    TRY(train_share(w->p, w->h->free, w->u, e));
-    hyper_unpack(w->h, w->u);
-    w->prepared = w->ops->prepare(w->state, w->h, false, &w->jitter);
+    TRY(train_share(w->r.p, w->r.h->free, w->u, e));
+    hyper_unpack(w->r.h, w->u);
+    w->prepared = w->ops->prepare(w->r.state, w->r.h, false, &w->r.jitter);
     int broken = !w->prepared;
-    TRY(train_agree(w->p, &broken, e));
+    TRY(train_agree(w->r.p, &broken, e));
     if (!broken) return ANYGP_OK;
-    memcpy(w->u, w->before, (size_t)w->h->free * sizeof *w->u);
-    hyper_unpack(w->h, w->u);
+    memcpy(w->u, w->before, (size_t)w->r.h->free * sizeof *w->u);
+    hyper_unpack(w->r.h, w->u);
     w->prepared = false;
     return ANYGP_OK;
 }
@@ -236,10 +227,10 @@ static anygp_status move_hyper(walk *w, anygp_error *e)
 static anygp_status gradient_step(walk *w, anygp_error *e)
 {
     const double *S, *b;
-    double scale = (double)w->P / (double)w->S;
+    double scale = (double)w->r.P / (double)w->r.S;
     bool learning = learns_now(w);
-    sample_blocks(w->p->seed, w->t, w->P, w->S, w->o->anytime.replace, w->which);
-    TRY(w->ops->stat(w->state, w->S, w->which, scale, &S, &b, e));
+    sample_blocks(w->r.p->seed, w->r.t, w->r.P, w->r.S, w->r.o->anytime.replace, w->r.which);
+    TRY(w->ops->stat(w->r.state, w->r.S, w->r.which, scale, &S, &b, e));
     if (learning) {
         TRY(walk_ready(w, false, e));
         TRY(look_at_bound(w, scale, 1, true, e));
@@ -254,47 +245,37 @@ static anygp_status gradient_step(walk *w, anygp_error *e)
 /* At a new L: the epoch from its start, and as many steps more. */
 static anygp_status begin_again(walk *w, anygp_error *e)
 {
-    w->steps += w->t - w->from;
-    w->from = w->t;
+    w->r.steps += w->r.t - w->from;
+    w->from = w->r.t;
     w->again = false;
     return make_start(w, e);
 }
 
 static anygp_status try_step(walk *w, anygp_error *e)
 {
-    memcpy(w->before, w->u, (size_t)w->h->free * sizeof *w->u);
-    if (w->absorbing && w->t - w->from == w->epoch) {
+    memcpy(w->before, w->u, (size_t)w->r.h->free * sizeof *w->u);
+    if (w->absorbing && w->r.t - w->from == w->epoch) {
         TRY(walk_ready(w, false, e));
         w->absorbing = false;
     }
-    if (!w->prepared) TRY(walk_ready(w, w->t == 0, e));
+    if (!w->prepared) TRY(walk_ready(w, w->r.t == 0, e));
     if (w->again) TRY(begin_again(w, e));
     w->exact = false;
     return w->absorbing ? absorb(w, e) : gradient_step(w, e);
 }
 
-/* Back to where the step began, with more jitter.  What was absorbed holds for the old L alone, and is absorbed again. */
-static void take_back(walk *w)
-{
-    w->jitter = fmin(w->jitter > 0 ? 10 * w->jitter : 1e-10, 1e-3);
-    w->prepared = w->behind = false;
-    w->again = w->absorbing;
-    memcpy(w->u, w->before, (size_t)w->h->free * sizeof *w->u);
-    hyper_unpack(w->h, w->u);
-}
-
-/* A step that breaks down is taken back and tried again with more jitter; one that cannot be taken at all is left out.  At
-   the first step, or after too many of them, the run ends with the reason. */
 anygp_status walk_step(walk *w, anygp_error *e)
 {
-    for (int k = 0;; k++) {
-        anygp_status status = try_step(w, e);
-        if (status == ANYGP_OK) return w->failures = 0, note_bound(w, e);
-        if (status != ANYGP_ERR_NUMERIC) return status;
-        if (w->model->no_learning) return status; /* its coefficients are the reason; jitter would change nothing */
-        take_back(w);
-        if (k < RETRIES) continue;
-        if (w->t == 0 || ++w->failures > FAILURES_MOST) return status;
-        return ANYGP_OK;
-    }
+    TRY(try_step(w, e));
+    return note_bound(w, e);
+}
+
+/* Back to where the step began, with more jitter.  What was absorbed holds for the old L alone, and is absorbed again. */
+void walk_take_back(walk *w)
+{
+    w->r.jitter = fmin(w->r.jitter > 0 ? 10 * w->r.jitter : 1e-10, 1e-3);
+    w->prepared = w->behind = false;
+    w->again = w->absorbing;
+    memcpy(w->u, w->before, (size_t)w->r.h->free * sizeof *w->u);
+    hyper_unpack(w->r.h, w->u);
 }

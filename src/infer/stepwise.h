@@ -5,13 +5,13 @@
    rests on 20 rows an inducing input, or where the user gives --rho that.  Hyperparameters begin to move once q has seen a few samples, at
    Adam's rate; the last quarter of the run keeps them, and rho falls to a running mean again, so that q settles.
    Where every step sees all blocks, rho is 1 for Gaussian noise, which is exact, and 1/2 else. */
-#ifndef INFER_STEPS_H
-#define INFER_STEPS_H
+#ifndef INFER_STEPWISE_H
+#define INFER_STEPWISE_H
 
 #include "infer/train.h"
 
 /* From the hyperparameters in h; leaves the final ones there, and the posteriors out[targets]. */
-anygp_status steps_run(const model_ops *model, void *state, const problem *p, hyper *h, const train_options *o,
-                       anygp_status stopped, train_result *r, posterior **out, anygp_error *e);
+anygp_status stepwise_run(const model_ops *model, void *state, const problem *p, hyper *h, const train_options *o,
+                          anygp_status stopped, train_result *r, posterior **out, anygp_error *e);
 
 #endif

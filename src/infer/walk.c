@@ -1,0 +1,157 @@
+#include "infer/walk.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+enum {
+    STEPS_LEAST = 300, /* of a run that learns, where the user gives no number */
+    EPOCHS = 3,
+    RETRIES = 6,
+    FAILURES_MOST = 50
+};
+static const double LEARNING_SHARE = 0.7;
+
+/* ---------------------------------------------------------------------------------- the learner */
+
+static anygp_status begin(run *r, anygp_error *e) { return walk_begin((walk *)r, e); }
+
+static anygp_status step(run *r, int attempt, anygp_error *e)
+{
+    (void)attempt;
+    return walk_step((walk *)r, e);
+}
+
+static void take_back(run *r) { walk_take_back((walk *)r); }
+static void turn(run *r) { ((walk *)r)->rho_turn = walk_rho((walk *)r, r->t); }
+
+static anygp_status posteriors(run *r, double *jitter, posterior **out, anygp_error *e)
+{
+    anygp_status status = walk_posterior((walk *)r, out, e); /* which may raise the jitter */
+    *jitter = r->jitter;
+    return status;
+}
+
+static anygp_status save(run *r, checkpoint *to, anygp_error *e)
+{
+    walk *w = (walk *)r;
+    (void)e;
+    checkpoint_put_number(to, "rho_turn", w->rho_turn);
+    checkpoint_put_integer(to, "from", w->from);
+    checkpoint_put_integer(to, "absorbing", w->absorbing);
+    if (w->absorbing) {
+        int64_t size;
+        const double *sums = w->ops->sums(w->r.state, &size);
+        checkpoint_put(to, "sums", size, sums);
+    }
+    checkpoint_put(to, "Lambda", w->q.M * w->q.M, w->q.Lambda);
+    checkpoint_put(to, "theta1", w->q.M, w->q.theta1);
+    checkpoint_put(to, "u", w->r.h->free, w->u);
+    checkpoint_put_integer(to, "adam_t", w->adam.t);
+    checkpoint_put(to, "adam_first", w->adam.n, w->adam.first);
+    checkpoint_put(to, "adam_second", w->adam.n, w->adam.second);
+    return ANYGP_OK;
+}
+
+/* What was absorbed; the start is made again. */
+static bool restore_sums(walk *w, const checkpoint *c)
+{
+    int64_t absorbing = 0, size;
+    if (!checkpoint_get_integer(c, "absorbing", &absorbing)) return false;
+    w->behind = absorbing;
+    if (!absorbing) return true;
+    if (!w->ops->sums) return false;
+    double *sums = w->ops->sums(w->r.state, &size);
+    return checkpoint_get_finite(c, "sums", size, sums);
+}
+
+static bool restore(run *r, const checkpoint *from, anygp_error *e)
+{
+    walk *w = (walk *)r;
+    int64_t MM = w->q.M * w->q.M, n = r->h->free;
+    double *Lambda = mem_alloc(MM, sizeof *Lambda), *theta1 = mem_alloc(w->q.M, sizeof *theta1);
+    (void)e;
+    bool ok = Lambda && theta1 && checkpoint_get_finite(from, "rho_turn", 1, &w->rho_turn) &&
+              (r->turned < 0 || w->rho_turn > 0) && checkpoint_get_counter(from, "from", 0, &w->from) &&
+              w->from <= r->t && checkpoint_get_finite(from, "Lambda", MM, Lambda) &&
+              checkpoint_get_finite(from, "theta1", w->q.M, theta1) && checkpoint_get_finite(from, "u", n, w->u) &&
+              checkpoint_get_counter(from, "adam_t", 0, &w->adam.t) &&
+              checkpoint_get_finite(from, "adam_first", n, w->adam.first) &&
+              checkpoint_get_finite(from, "adam_second", n, w->adam.second) && adam_is_sound(&w->adam) &&
+              restore_sums(w, from) && gaussian_q_set(&w->q, Lambda, theta1);
+    if (ok) hyper_unpack(r->h, w->u);
+    free(Lambda);
+    free(theta1);
+    return ok;
+}
+
+static const learner walk_learner = {.name = "walk",
+                                     .learning = LEARNING_SHARE,
+                                     .scored = true,
+                                     .begin = begin,
+                                     .step = step,
+                                     .take_back = take_back,
+                                     .turn = turn,
+                                     .posteriors = posteriors,
+                                     .save = save,
+                                     .restore = restore};
+
+/* ------------------------------------------------------------------------------------------ run */
+
+static void walk_close(walk *w)
+{
+    gaussian_q_clear(&w->q);
+    adam_clear(&w->adam);
+    double *const owned[] = {w->u, w->gu, w->gp, w->before, w->V, w->start_S, w->start_b};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    run_clear(&w->r);
+}
+
+static int64_t default_steps(const walk *w)
+{
+    if (!w->r.learns) return w->epoch;
+    return EPOCHS * w->epoch > STEPS_LEAST ? EPOCHS * w->epoch : STEPS_LEAST;
+}
+
+static anygp_status walk_open(walk *w, anygp_error *e)
+{
+    run *r = &w->r;
+    int64_t n = r->h->free;
+    const anytime_options *a = &r->o->anytime;
+    TRY(run_sample_init(r, e));
+    w->epoch = (r->P + r->S - 1) / r->S;
+    r->steps = a->steps > 0 ? a->steps : default_steps(w);
+    if (!r->model->no_learning) /* else its coefficients are the reason; more jitter would change nothing */
+        r->retries = RETRIES, r->failures_most = FAILURES_MOST;
+    TRY(gaussian_q_init(&w->q, w->ops->size(r->state), e));
+    w->q.lazy = !a->plain && w->ops->prior(r->state) == 1;
+    TRY(adam_init(&w->adam, n, e));
+    w->u = mem_alloc(n, sizeof(double));
+    w->gu = mem_alloc(n, sizeof(double));
+    w->before = mem_alloc(n, sizeof(double));
+    w->gp = mem_alloc(hyper_size(r->h), sizeof(double));
+    w->V = mem_doubles(w->q.M, w->q.M);
+    if (!w->u || !w->gu || !w->before || !w->gp || !w->V)
+        return fail_memory(e, "the steps", 8.0 * (double)(w->q.M * w->q.M + 4 * n));
+    hyper_begin(r->h, w->u);
+    return ANYGP_OK;
+}
+
+anygp_status walk_run(const model_ops *model, void *state, const problem *p, hyper *h, const train_options *o,
+                      anygp_status stopped, train_result *result, posterior **out, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    walk w = {.ops = model->anytime};
+    run_init(&w.r, &walk_learner, model, state, p, h, o, stopped);
+    TRY_DONE(walk_open(&w, e));
+    TRY_DONE(run_go(&w.r, e));
+    run_keep(&w.r, result);
+    result->exact = w.exact;
+    status = walk_posterior(&w, out, e);
+done:
+    walk_close(&w);
+    return status;
+}

@@ -6,20 +6,16 @@
 
 #include <xxhash.h>
 
-#include "base/atomic_file.h"
 #include "base/memory.h"
 #include "io/describe.h"
+#include "io/model_file_parts.h"
 
 static const char CHECKSUM_KEY[] = "\"checksum\": \"xxh64:";
-enum { CHECKSUM_DIGITS = 16, HEADER_MOST = 1 << 28, ALIGN = 8, SCAN = 1 << 16 };
-
-/* A checksum field that is still to be filled in. */
-#define CHECKSUM_BLANK "xxh64:0000000000000000"
+enum { SCAN = 1 << 16 };
 
 /* ------------------------------------------------------------------------------------ checksum */
 
-/* Where the digits of the checksum stand in the header, or -1. */
-static int64_t find_digits(const char *header, size_t size)
+int64_t model_file_digits(const char *header, size_t size)
 {
     size_t key = sizeof CHECKSUM_KEY - 1;
     for (size_t i = 0; i + key + CHECKSUM_DIGITS <= size; i++)
@@ -44,7 +40,7 @@ bool model_file_checksum(FILE *f, char digits[17], int64_t *at)
     if (!state || fread(length, 1, 8, f) != 8) goto done;
     uint64_t size = header_length(length);
     if (size > HEADER_MOST || !(header = malloc(size + 1)) || fread(header, 1, size, f) != size) goto done;
-    int64_t place = find_digits(header, size);
+    int64_t place = model_file_digits(header, size);
     if (place < 0) goto done;
     memset(header + place, '0', CHECKSUM_DIGITS);
     XXH64_reset(state, 0);
@@ -59,181 +55,6 @@ done:
     XXH64_freeState(state);
     free(header);
     return ok;
-}
-
-/* --------------------------------------------------------------------------------------- write */
-
-/* Doubles an array takes in the file. */
-static int64_t stored_count(const named_array *a) { return a->lower ? a->rows * (a->rows + 1) / 2 : a->rows * a->cols; }
-
-static json_t *shape_json(const named_array *a)
-{
-    if (a->lower) return json_pack("[I]", (json_int_t)stored_count(a));
-    return json_pack("[I, I]", (json_int_t)a->cols, (json_int_t)a->rows); /* row-major, as the layout has it */
-}
-
-/* A version that knows no likelihoods would take all targets for gaussian. */
-static const char *schema_of(const gp_set *m)
-{
-    for (int64_t t = 0; t < m->targets; t++)
-        if (m->gp[t]->likelihood) return "2";
-    return "1";
-}
-
-static void arrays_free(const gp_set *m, array_list *arrays)
-{
-    for (int64_t t = 0; arrays && t < m->targets; t++) array_list_clear(&arrays[t]);
-    free(arrays);
-}
-
-/* The arrays of all targets, one list for each. */
-static array_list *arrays_of(const gp_set *m)
-{
-    array_list *arrays = mem_zeroed(m->targets, sizeof *arrays);
-    bool failed = !arrays;
-    for (int64_t t = 0; arrays && t < m->targets; t++) {
-        posterior *p = m->gp[t]->posterior;
-        p->ops->arrays(p, &arrays[t]);
-        failed = failed || arrays[t].failed;
-    }
-    if (failed) arrays_free(m, arrays), arrays = NULL;
-    return arrays;
-}
-
-/* A file that holds others would be refused by whoever reads it. */
-static anygp_status check_finite(const gp_set *m, const array_list *arrays, anygp_error *e)
-{
-    for (int64_t t = 0; t < m->targets; t++)
-        for (const named_array *a = arrays[t].at; a < arrays[t].at + arrays[t].count; a++)
-            for (int64_t j = 0; j < a->cols; j++)
-                for (int64_t i = a->lower ? j : 0; i < a->rows; i++)
-                    if (!isfinite(a->values[i + j * a->rows]))
-                        return fail_with(e, ANYGP_ERR_NUMERIC,
-                                         "the model has numbers that are not finite (%s) and cannot be saved; look for "
-                                         "extreme values in the data and the settings",
-                                         a->name);
-    return ANYGP_OK;
-}
-
-/* Their names, shapes and places. */
-static void describe_arrays(int64_t targets, const array_list *arrays, json_t *header)
-{
-    int64_t offset = 0;
-    for (int64_t t = 0; t < targets; t++)
-        for (const named_array *a = arrays[t].at; a < arrays[t].at + arrays[t].count; a++) {
-            char name[64];
-            int64_t end = offset + 8 * stored_count(a);
-            snprintf(name, sizeof name, "%lld/%s", (long long)t, a->name);
-            json_object_set_new(header, name,
-                                json_pack("{s:s, s:o, s:[I, I]}", "dtype", "F64", "shape", shape_json(a),
-                                          "data_offsets", (json_int_t)offset, (json_int_t)end));
-            offset = end;
-        }
-}
-
-/* The header as text, padded so that the arrays are aligned. */
-static char *header_text(const gp_set *m, const array_list *arrays, size_t *length)
-{
-    json_t *targets = json_array(), *header = json_object();
-    for (int64_t t = 0; t < m->targets; t++) json_array_append_new(targets, describe_gp(m->gp[t], m->settings));
-    describe_arrays(m->targets, arrays, header);
-    json_t *info = json_pack("{s:o, s:o}", "settings", describe_settings(m->settings), "targets", targets);
-    char *info_text = info ? json_dumps(info, JSON_COMPACT) : NULL;
-    json_object_set_new(header, "__metadata__",
-                        json_pack("{s:s, s:s, s:s, s:s, s:s}", "checksum", CHECKSUM_BLANK, "format", "anygp", "schema",
-                                  schema_of(m), "version", anygp_version(), "info", info_text ? info_text : ""));
-    char *bare = info_text ? json_dumps(header, 0) : NULL, *padded = NULL;
-    if (bare) {
-        size_t n = strlen(bare);
-        *length = (n + ALIGN - 1) / ALIGN * ALIGN;
-        if ((padded = malloc(*length + 1))) {
-            memset(padded, ' ', *length);
-            memcpy(padded, bare, n);
-        }
-    }
-    free(bare);
-    free(info_text);
-    json_decref(info);
-    json_decref(header);
-    return padded;
-}
-
-/* Where the bytes of a model file go: into the checksum, or into the file. */
-typedef struct sink {
-    XXH64_state_t *hash;
-    FILE *file;
-} sink;
-
-static void put(const sink *k, const void *bytes, size_t size)
-{
-    if (k->hash)
-        XXH64_update(k->hash, bytes, size);
-    else
-        fwrite(bytes, 1, size, k->file);
-}
-
-static void put_array(const sink *k, const named_array *a)
-{
-    if (!a->lower) put(k, a->values, (size_t)(a->rows * a->cols) * sizeof(double));
-    for (int64_t j = 0; a->lower && j < a->cols; j++)
-        put(k, a->values + j + j * a->rows, (size_t)(a->rows - j) * sizeof(double));
-}
-
-static void put_model(const sink *k, int64_t targets, const array_list *arrays, const char *header, size_t length)
-{
-    unsigned char bytes[8];
-    for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)length >> (8 * i));
-    put(k, bytes, 8);
-    put(k, header, length);
-    for (int64_t t = 0; t < targets; t++)
-        for (int64_t i = 0; i < arrays[t].count; i++) put_array(k, &arrays[t].at[i]);
-}
-
-/* Fills in the digits of the checksum. */
-static bool seal(int64_t targets, const array_list *arrays, char *header, size_t length)
-{
-    char digits[CHECKSUM_DIGITS + 1];
-    sink k = {.hash = XXH64_createState()};
-    if (!k.hash) return false;
-    XXH64_reset(k.hash, 0);
-    put_model(&k, targets, arrays, header, length);
-    snprintf(digits, sizeof digits, "%016llx", (unsigned long long)XXH64_digest(k.hash));
-    XXH64_freeState(k.hash);
-    memcpy(header + find_digits(header, length), digits, CHECKSUM_DIGITS);
-    return true;
-}
-
-anygp_status model_file_write_stream(const gp_set *m, FILE *f, anygp_error *e)
-{
-    size_t length = 0;
-    anygp_status status = ANYGP_OK;
-    array_list *arrays = arrays_of(m);
-    char *header = arrays ? header_text(m, arrays, &length) : NULL;
-    if (arrays) status = check_finite(m, arrays, e);
-    if (ANYGP_FAILED(status))
-        ; /* said */
-    else if (header && length > HEADER_MOST)
-        status = fail_with(e, ANYGP_ERR_FILE,
-                           "the model file's header would have %.3g MB, more than can be read again; "
-                           "are there columns of text with very many categories?",
-                           (double)length / 1e6);
-    else if (header && seal(m->targets, arrays, header, length))
-        put_model(&(sink){.file = f}, m->targets, arrays, header, length);
-    else
-        status = fail_memory(e, "the model file's header", (double)length);
-    free(header);
-    arrays_free(m, arrays);
-    return status;
-}
-
-anygp_status model_file_write(const gp_set *m, const char *path, anygp_error *e)
-{
-    atomic_file *file = NULL;
-    TRY(atomic_open(path, &file, e));
-    anygp_status status = model_file_write_stream(m, atomic_stream(file), e);
-    if (!ANYGP_FAILED(status)) return atomic_commit(file, e);
-    atomic_abort(file);
-    return status;
 }
 
 /* ---------------------------------------------------------------------------------------- read */
@@ -333,42 +154,62 @@ static bool parse_array(const json_t *entry, int64_t data_size, named_array *a, 
     return a->rows >= 0 && a->rows < INT32_MAX && a->cols < INT32_MAX;
 }
 
-/* The arrays of target t, with values of their own. */
-static anygp_status read_arrays(FILE *f, const char *name, const json_t *header, int64_t t, int64_t data_at,
-                                int64_t data_size, array_list *list, anygp_error *e)
+/* An open model file: its arrays by path, and the paths under which others are stored, or NULL. */
+typedef struct model_stream {
+    FILE *f;
+    const char *name; /* for sentences */
+    json_t *header, *shared;
+    int64_t data_at, data_size;
+} model_stream;
+
+static anygp_status read_array(const model_stream *s, const json_t *entry, const char *name, array_list *list,
+                               anygp_error *e)
+{
+    named_array a = {.name = name};
+    int64_t offset;
+    if (!parse_array(entry, s->data_size, &a, &offset))
+        return damaged(e, s->name, "the list of its arrays is not valid");
+    anygp_status status = read_values(s->f, s->name, s->data_at + offset, &a, e);
+    if (!ANYGP_FAILED(status)) array_list_add(list, a);
+    if (!ANYGP_FAILED(status) && list->failed) status = fail_memory(e, "the model", sizeof a);
+    if (ANYGP_FAILED(status)) free(a.values);
+    return status;
+}
+
+/* The arrays of target t, with values of their own: those under its number, and those it shares with another. */
+static anygp_status read_arrays(const model_stream *s, int64_t t, array_list *list, anygp_error *e)
 {
     const char *key;
     json_t *entry;
     char prefix[32];
     size_t skip = (size_t)snprintf(prefix, sizeof prefix, "%lld/", (long long)t);
-    json_object_foreach((json_t *)header, key, entry)
+    json_object_foreach(s->header, key, entry)
     {
-        named_array a = {0};
-        int64_t offset;
+        if (!strncmp(key, prefix, skip)) TRY(read_array(s, entry, key + skip, list, e));
+    }
+    json_object_foreach(s->shared, key, entry)
+    {
+        const char *path = json_string_value(entry);
         if (strncmp(key, prefix, skip) != 0) continue;
-        if (!parse_array(entry, data_size, &a, &offset)) return damaged(e, name, "the list of its arrays is not valid");
-        a.name = key + skip;
-        anygp_status status = read_values(f, name, data_at + offset, &a, e);
-        if (!ANYGP_FAILED(status)) array_list_add(list, a);
-        if (!ANYGP_FAILED(status) && list->failed) status = fail_memory(e, "the model", sizeof a);
-        if (ANYGP_FAILED(status)) return free(a.values), status;
+        if (json_object_get(s->header, key) || !path || !json_is_object(json_object_get(s->header, path)))
+            return damaged(e, s->name, "the list of its arrays is not valid");
+        TRY(read_array(s, json_object_get(s->header, path), key + skip, list, e));
     }
     return ANYGP_OK;
 }
 
-static anygp_status read_gp(FILE *f, const char *name, const json_t *header, const json_t *description, int64_t t,
-                            int64_t data_at, int64_t data_size, gp **out, anygp_error *e)
+static anygp_status read_gp(const model_stream *s, const json_t *description, int64_t t, gp **out, anygp_error *e)
 {
     described d = {0};
     array_list list = {0};
     anygp_status status = ANYGP_OK;
     TRY_DONE(describe_parse(description, &d, e));
-    TRY_DONE(read_arrays(f, name, header, t, data_at, data_size, &list, e));
+    TRY_DONE(read_arrays(s, t, &list, e));
     TRY_DONE(d.g->model->load(d.g->model, d.kernel, d.noise, &d.mean, d.g->schema.D, list.at, list.count,
                               &d.g->posterior, e));
     d.kernel = NULL;
     if (gp_latents(d.g) != (d.g->likelihood ? d.g->likelihood->latents : 1)) {
-        status = damaged(e, name, "its arrays are of another number of latent functions than its likelihood has");
+        status = damaged(e, s->name, "its arrays are of another number of latent functions than its likelihood has");
         goto done;
     }
     *out = d.g;
@@ -396,40 +237,46 @@ static bool same_inputs(const schema *a, const schema *b)
     return true;
 }
 
+/* A text of JSON in the metadata; NULL: there is none, or it is none. */
+static json_t *metadata_json(const json_t *meta, const char *key)
+{
+    const char *text = json_string_value(json_object_get(meta, key));
+    json_error_t where;
+    return text ? json_loads(text, JSON_REJECT_DUPLICATES, &where) : NULL;
+}
+
+static anygp_status read_targets(const model_stream *s, const json_t *info, gp_set *m, anygp_error *e)
+{
+    const json_t *targets = json_object_get(info, "targets");
+    int64_t count = (int64_t)json_array_size(targets);
+    if (count < 1) return damaged(e, s->name, "it describes no model");
+    TRY(describe_parse_settings(json_object_get(info, "settings"), &m->settings, e));
+    if (!(m->gp = mem_zeroed(count, sizeof *m->gp))) return fail_memory(e, "the model", 8.0 * (double)count);
+    for (int64_t t = 0; t < count; t++) {
+        TRY(read_gp(s, json_array_get(targets, (size_t)t), t, &m->gp[t], e));
+        m->targets++;
+        if (!same_inputs(&m->gp[0]->schema, &m->gp[t]->schema))
+            return damaged(e, s->name, "its targets have different inputs");
+    }
+    return ANYGP_OK;
+}
+
 anygp_status model_file_read_stream(FILE *f, const char *name, gp_set **out, anygp_error *e)
 {
-    json_t *header = NULL, *info = NULL;
-    int64_t data_at = 0, data_size = 0;
+    model_stream s = {.f = f, .name = name};
+    json_t *info = NULL;
     anygp_status status = ANYGP_OK;
     gp_set *m = calloc(1, sizeof *m);
     if (!m) return fail_memory(e, "the model", sizeof *m);
-    TRY_DONE(read_header(f, name, &data_at, &data_size, &header, e));
-    const json_t *meta = json_object_get(header, "__metadata__");
+    TRY_DONE(read_header(f, name, &s.data_at, &s.data_size, &s.header, e));
+    const json_t *meta = json_object_get(s.header, "__metadata__");
     TRY_DONE(check_format(name, meta, e));
     TRY_DONE(check_checksum(f, name, meta, e));
-    const char *text = json_string_value(json_object_get(meta, "info"));
-    json_error_t where;
-    info = text ? json_loads(text, JSON_REJECT_DUPLICATES, &where) : NULL;
-    const json_t *targets = json_object_get(info, "targets");
-    int64_t count = (int64_t)json_array_size(targets);
-    if (count < 1) {
-        status = damaged(e, name, "it describes no model");
-        goto done;
-    }
-    TRY_DONE(describe_parse_settings(json_object_get(info, "settings"), &m->settings, e));
-    if (!(m->gp = mem_zeroed(count, sizeof *m->gp))) {
-        status = fail_memory(e, "the model", 8.0 * (double)count);
-        goto done;
-    }
-    for (int64_t t = 0; t < count; t++) {
-        TRY_DONE(read_gp(f, name, header, json_array_get(targets, (size_t)t), t, data_at, data_size, &m->gp[t], e));
-        m->targets++;
-        if (same_inputs(&m->gp[0]->schema, &m->gp[t]->schema)) continue;
-        status = damaged(e, name, "its targets have different inputs");
-        goto done;
-    }
+    info = metadata_json(meta, "info"), s.shared = metadata_json(meta, "shared");
+    status = read_targets(&s, info, m, e);
 done:
-    json_decref(header);
+    json_decref(s.header);
+    json_decref(s.shared);
     json_decref(info);
     if (ANYGP_FAILED(status))
         gp_set_free(m);

@@ -10,8 +10,8 @@
 
 #include "gp/gp.h"
 
-/* The latest: a file has the first that can say what is in it, 2 where a target has a likelihood. */
-enum { MODEL_FILE_SCHEMA = 2 };
+/* The latest: a file has the first that can say what is in it, 2 where a target has a likelihood, 3 where targets share arrays. */
+enum { MODEL_FILE_SCHEMA = 3 };
 
 anygp_status model_file_write(const gp_set *m, const char *path, anygp_error *e);
 anygp_status model_file_write_stream(const gp_set *m, FILE *f, anygp_error *e); /* the caller looks at ferror() */

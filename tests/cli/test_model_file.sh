@@ -85,6 +85,26 @@ info_is_json_with_the_promised_names() {
     done
 }
 
+# Files of every schema so far, with the predictions of the version that wrote them.
+older_files_are_read() {
+    local name
+    for name in schema1 schema1-targets schema2; do
+        anygp predict "$here/../files/$name.agp" "$here/../files/rows.csv" -o p.csv && close p.csv "$here/../files/$name.csv" 1e-9 || { echo "$name"; return 1; }
+    done
+}
+# Targets that are fitted together have one set of inducing inputs and one factor.
+shared_arrays_are_stored_once() {
+    local targets=(--target y --target z) both=(--model vfe --inducing 6 --iters 3 --seed 2)
+    awk -F, 'NR == 1 { print "a,b,y,z"; next } { print $1 "," $2 "," $3 "," 2 * $3 + $1 }' train.csv >two.csv
+    anygp fit two.csv -q -o two.agp "${targets[@]}" "${both[@]}" >/dev/null || return 1
+    grep -a -q '"schema": "3"' two.agp && grep -a -q '\\"1/Z\\":\\"0/Z\\"' two.agp && ! grep -a -q '"1/Z": {' two.agp || return 1
+    anygp predict two.agp two.csv -o p.csv && finite p.csv && [ "$(wc -l <p.csv)" = "$(wc -l <two.csv)" ]
+}
+what_is_not_shared_keeps_the_first_schema() { grep -a -q '"schema": "1"' good.agp; }
+
+check older_files_are_read
+check shared_arrays_are_stored_once
+check what_is_not_shared_keeps_the_first_schema
 check truncated_anywhere_is_refused
 check trailing_bytes_are_refused
 check flipped_length_is_refused

@@ -1,0 +1,12 @@
+/* What writing and reading a model file share: where its checksum stands. */
+#ifndef IO_MODEL_FILE_PARTS_H
+#define IO_MODEL_FILE_PARTS_H
+
+#include "io/model_file.h"
+
+enum { CHECKSUM_DIGITS = 16, HEADER_MOST = 1 << 28, ALIGN = 8 };
+
+/* Where the digits of the checksum stand in the header, or -1. */
+int64_t model_file_digits(const char *header, size_t size);
+
+#endif

@@ -10,7 +10,7 @@
        Y21 = (W - P) L11^-1
        Y11 = L11^-T E11 L11^-1                            by halves again,
    which costs 6 (n/2)^3 a level.  Down to TRIANGLE_BASE, where L^-1 is at hand and two small products do it.
-   Workspace: P, (n/2)^2 doubles; without it P is multiplied out twice. */
+   Workspace: P, about (n/2)^2 doubles; without it P is multiplied out twice. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -72,10 +72,17 @@ static void by_halves(int64_t n, const double *L, int64_t ldl, const double *T, 
     by_halves(n1, L, ldl, T, E, lde, P);
 }
 
+/* Doubles of P: where the first half is much the larger one, its own halves need more. */
+static int64_t room(int64_t n)
+{
+    int64_t n1 = half(n), here = n1 * (n - n1), inside = n1 * n1 / 4;
+    return here > inside ? here : inside;
+}
+
 void la_congruence(int64_t n, const double *L, int64_t ldl, const double *T, double *E, int64_t lde)
 {
     double *own = T ? NULL : mem_alloc(la_trsm_size(n), sizeof *own);
-    double *P = mem_alloc(half(n) * (n - half(n)), sizeof *P);
+    double *P = mem_alloc(room(n), sizeof *P);
     if (own) la_trsm_prepare(n, L, ldl, own);
     by_halves(n, L, ldl, T ? T : own, E, lde, P);
     free(P);

@@ -58,8 +58,6 @@ enum { CHUNK_HEADER = 64, CHUNK_MIN = 1 << 20 };
 
 struct arena {
     chunk *first, *current;
-    size_t live, peak;
-    bool failed;
 };
 
 arena *arena_new(void) { return calloc(1, sizeof(arena)); }
@@ -98,38 +96,24 @@ static chunk *arena_advance(arena *a, size_t bytes)
 void *arena_alloc(arena *a, int64_t count, size_t size)
 {
     size_t bytes;
-    if (a->failed || !size_mul(count, (int64_t)size, &bytes)) return a->failed = true, NULL;
+    if (!size_mul(count, (int64_t)size, &bytes)) return NULL;
     bytes = round_up(bytes ? bytes : 1);
     chunk *c = a->current;
     if (!c || c->size - c->used < bytes) {
-        if (!(c = arena_advance(a, bytes))) return a->failed = true, NULL;
+        if (!(c = arena_advance(a, bytes))) return NULL;
         a->current = c;
         c->used = 0;
     }
     void *p = (char *)c + CHUNK_HEADER + c->used;
     c->used += bytes;
-    a->live += bytes;
-    if (a->live > a->peak) a->peak = a->live;
     return p;
-}
-
-double *arena_doubles(arena *a, int64_t rows, int64_t cols)
-{
-    size_t count;
-    if (!size_mul(rows, cols, &count)) return a->failed = true, NULL;
-    return arena_alloc(a, (int64_t)count, sizeof(double));
 }
 
 void arena_reset(arena *a)
 {
     a->current = a->first;
     if (a->first) a->first->used = 0;
-    a->live = 0;
-    a->failed = false;
 }
-
-bool arena_failed(const arena *a) { return a->failed; }
-size_t arena_peak(const arena *a) { return a->peak; }
 
 /* ------------------------------------------------------------------------------- what is left */
 

@@ -1,7 +1,6 @@
 /* Memory: checked sizes, aligned blocks, and arenas.
    An arena hands out 64-byte aligned slices of a few large chunks and takes them all back at once: memory of
-   one step lives in one arena that is reset, not freed.  Failure is sticky, so a sequence of arena_alloc may be
-   checked once at its end with arena_failed(). */
+   one step lives in one arena that is reset, not freed. */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
@@ -25,11 +24,8 @@ char *mem_strdup(const char *s);
 typedef struct arena arena;
 arena *arena_new(void);
 void arena_free(arena *a); /* accepts NULL */
-void *arena_alloc(arena *a, int64_t count, size_t size);
-double *arena_doubles(arena *a, int64_t rows, int64_t cols); /* rows*cols, overflow checked */
-void arena_reset(arena *a);                                  /* keeps the chunks; forgets failure */
-bool arena_failed(const arena *a);
-size_t arena_peak(const arena *a); /* bytes handed out at most between two resets */
+void *arena_alloc(arena *a, int64_t count, size_t size); /* NULL on overflow or exhaustion */
+void arena_reset(arena *a);                              /* keeps the chunks */
 
 /* Bytes the process may still use: the smaller of what the system and the control group have left. */
 int64_t memory_available(void);

@@ -1,5 +1,7 @@
 #include "kernel/tape_gram.h"
 
+#include <string.h>
+
 #include "linalg/linalg.h"
 
 enum { P, X, Z }; /* inputs */
@@ -21,13 +23,35 @@ static void gram_reverse(tape *t, node *n)
         out_of_memory(t);
 }
 
+/* gp += g times the gradient of the variance of white terms: what kernel_gram_sym of any row has and kernel_diag has not. */
+static void add_white(tape *t, const kernel *k, double g, double *gp)
+{
+    int64_t D = kernel_inputs(k);
+    double *x = gp && kernel_has_white(k) ? tape_doubles(t, D, 1) : NULL, minus = -g;
+    if (!x) return;
+    memset(x, 0, (size_t)D * sizeof *x);
+    kernel_diag_reverse(k, 1, x, D, &minus, gp, NULL, 0);
+    if (!kernel_gram_sym_reverse(k, 1, x, D, &g, 1, gp, NULL, 0)) out_of_memory(t);
+}
+
+static void white_forward(tape *t, node *n)
+{
+    (void)t;
+    n->value[0] = kernel_white(n->ctx);
+}
+
+static void white_reverse(tape *t, node *n) { add_white(t, n->ctx, n->adjoint[0], tape_grad(t, n->inputs[P])); }
+
 static void sym_forward(tape *t, node *n)
 {
     const node *x = n->inputs[X];
-    if (!kernel_gram_sym(n->ctx, x->cols, x->value, x->rows, n->value, n->rows))
+    double white = kernel_white(n->ctx);
+    if (!kernel_gram_sym(n->ctx, x->cols, x->value, x->rows, n->value, n->rows)) {
         out_of_memory(t);
-    else
-        la_mirror(n->rows, n->value, n->rows);
+        return;
+    }
+    for (int64_t i = 0; i < n->rows; i++) n->value[i * (n->rows + 1)] -= white;
+    la_mirror(n->rows, n->value, n->rows);
 }
 
 /* The matrix is full and symmetric, its adjoint need not be: both triangles count. */
@@ -35,14 +59,15 @@ static void sym_reverse(tape *t, node *n)
 {
     node *x = n->inputs[X];
     int64_t size = n->rows;
-    double *G = tape_doubles(t, size, size);
+    double *G = tape_doubles(t, size, size), *gp = tape_grad(t, n->inputs[P]), trace = 0;
     if (!G) return;
     for (int64_t j = 0; j < size; j++)
         for (int64_t i = j; i < size; i++)
             G[i + j * size] = 0.5 * (n->adjoint[i + j * size] + n->adjoint[j + i * size]);
-    if (!kernel_gram_sym_reverse(n->ctx, size, x->value, x->rows, G, size, tape_grad(t, n->inputs[P]), tape_grad(t, x),
-                                 x->rows))
+    if (!kernel_gram_sym_reverse(n->ctx, size, x->value, x->rows, G, size, gp, tape_grad(t, x), x->rows))
         out_of_memory(t);
+    for (int64_t i = 0; i < size; i++) trace += G[i * (size + 1)];
+    add_white(t, n->ctx, -trace, gp);
 }
 
 static void diag_forward(tape *t, node *n)
@@ -61,6 +86,7 @@ static void diag_reverse(tape *t, node *n)
 
 static const tape_op op_gram = {"gram", gram_forward, gram_reverse};
 static const tape_op op_gram_sym = {"gram_sym", sym_forward, sym_reverse};
+static const tape_op op_white = {"white", white_forward, white_reverse};
 static const tape_op op_gram_diag = {"gram_diag", diag_forward, diag_reverse};
 
 node *tape_gram(tape *t, const kernel *k, node *p, node *x, node *z)
@@ -76,4 +102,9 @@ node *tape_gram_sym(tape *t, const kernel *k, node *p, node *x)
 node *tape_gram_diag(tape *t, const kernel *k, node *p, node *x)
 {
     return tape_custom(t, x->cols, 1, 2, (node *[]){p, x}, &op_gram_diag, (void *)k);
+}
+
+node *tape_white(tape *t, const kernel *k, node *p)
+{
+    return tape_custom(t, 1, 1, 1, &p, &op_white, (void *)k);
 }

@@ -6,8 +6,10 @@
 #include "kernel/kernel.h"
 #include "tape/tape.h"
 
-node *tape_gram(tape *t, const kernel *k, node *p, node *X, node *Z); /* K[n,m] = k(X, Z), without white */
-node *tape_gram_sym(tape *t, const kernel *k, node *p, node *X);  /* K[n,n] = k(X, X), full, white on the diagonal */
-node *tape_gram_diag(tape *t, const kernel *k, node *p, node *X); /* [n,1]: k(x_i, x_i), without white */
+node *tape_gram(tape *t, const kernel *k, node *p, node *X, node *Z); /* K[n,m] = k(X, Z) */
+node *tape_gram_sym(tape *t, const kernel *k, node *p, node *X);      /* K[n,n] = k(X, X), both triangles */
+node *tape_gram_diag(tape *t, const kernel *k, node *p, node *X);     /* [n,1]: k(x_i, x_i) */
+/* All of these without white terms, which belong to rows: their variance, to be added to the noise or to a diagonal. */
+node *tape_white(tape *t, const kernel *k, node *p);
 
 #endif

@@ -8,7 +8,8 @@
 struct tape {
     arena *memory;
     node *newest;
-    double relative, jitter; /* asked for; the largest absolute amount added since the reset */
+    double relative, jitter; /* asked for; the largest since the reset */
+    bool grow;
     anygp_error failure;
     node dead; /* what calls return after a failure */
     double dead_value;

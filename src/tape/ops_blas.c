@@ -77,17 +77,17 @@ static void syrk_reverse(tape *t, node *n)
             la_gemm(LA_N, half, m, k, k, 1, A->value, m, dC, k, 1, dA, m);
 }
 
-/* ------------------------------------------- C = op(L) B;  dB += op(L)' dC;  dL += lower(dC B' or B dC') */
+/* ------------------------------------------------------- C = L'B;  dB += L dC;  dL += lower(B dC') */
 
-static void mul_lower_forward(tape *t, node *n)
+static void mul_lower_t_forward(tape *t, node *n)
 {
     (void)t;
     const node *L = n->inputs[0], *B = n->inputs[1];
     memcpy(n->value, B->value, (size_t)node_size(n) * sizeof(double));
-    la_trmm(LA_LEFT, n->trans[0], n->rows, n->cols, 1, L->value, L->rows, n->value, n->rows);
+    la_trmm(LA_LEFT, LA_T, n->rows, n->cols, 1, L->value, L->rows, n->value, n->rows);
 }
 
-static void mul_lower_reverse(tape *t, node *n)
+static void mul_lower_t_reverse(tape *t, node *n)
 {
     node *L = n->inputs[0], *B = n->inputs[1];
     int64_t m = n->rows, c = n->cols;
@@ -95,27 +95,25 @@ static void mul_lower_reverse(tape *t, node *n)
     double *work = tape_doubles(t, m, dL && m > c ? m : c);
     if (!work) return;
     if (dL) {
-        const double *left = n->trans[0] == LA_N ? n->adjoint : B->value;
-        const double *right = n->trans[0] == LA_N ? B->value : n->adjoint;
-        la_gemm(LA_N, LA_T, m, m, c, 1, left, m, right, m, 0, work, m);
+        la_gemm(LA_N, LA_T, m, m, c, 1, B->value, m, n->adjoint, m, 0, work, m);
         add_lower(m, 1, work, dL);
     }
     if (dB) {
         memcpy(work, n->adjoint, (size_t)node_size(n) * sizeof *work);
-        la_trmm(LA_LEFT, flip(n->trans[0]), m, c, 1, L->value, m, work, m);
+        la_trmm(LA_LEFT, LA_N, m, c, 1, L->value, m, work, m);
         la_axpy(m * c, 1, work, dB);
     }
 }
 
 /* -------------------------------------------------------------------------------------------- the table */
 
-enum { TRANSPOSE, GEMM, SYRK, MUL_LOWER };
+enum { TRANSPOSE, GEMM, SYRK, MUL_LOWER_T };
 
 static const tape_op OPS[] = {
     [TRANSPOSE] = {"transpose", transpose_forward, transpose_reverse},
     [GEMM] = {"gemm", gemm_forward, gemm_reverse},
     [SYRK] = {"syrk", syrk_forward, syrk_reverse},
-    [MUL_LOWER] = {"mul_lower", mul_lower_forward, mul_lower_reverse},
+    [MUL_LOWER_T] = {"mul_lower_t", mul_lower_t_forward, mul_lower_t_reverse},
 };
 
 const tape_op_list tape_ops_blas = {OPS, sizeof OPS / sizeof *OPS};
@@ -143,13 +141,8 @@ node *tape_syrk(tape *t, la_op op, node *A)
     return tape_finish(t, n);
 }
 
-static node *mul_lower(tape *t, la_op op, node *L, node *B)
+node *tape_mul_lower_t(tape *t, node *L, node *B)
 {
     bool fit = L->rows == L->cols && L->rows == B->rows;
-    node *n = tape_begin(t, &OPS[MUL_LOWER], fit, B->rows, B->cols, 2, (node *[]){L, B});
-    n->trans[0] = op;
-    return tape_finish(t, n);
+    return tape_finish(t, tape_begin(t, &OPS[MUL_LOWER_T], fit, B->rows, B->cols, 2, (node *[]){L, B}));
 }
-
-node *tape_mul_lower(tape *t, node *L, node *B) { return mul_lower(t, LA_N, L, B); }
-node *tape_mul_lower_t(tape *t, node *L, node *B) { return mul_lower(t, LA_T, L, B); }

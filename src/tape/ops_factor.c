@@ -24,20 +24,33 @@ static double mean_diagonal(int64_t n, const double *A)
     return sum;
 }
 
+/* A + jitter I in place; *relative is what was asked for, then what it took. */
+static bool factor(const tape *t, int64_t m, double *A, double *diag, double *relative)
+{
+    double mean = mean_diagonal(m, A), added;
+    *relative = t->relative;
+    if (t->grow) {
+        if (!la_cholesky(m, A, m, t->relative, diag, &added)) return false;
+        *relative = added > 0 ? added / mean : 0;
+        return true;
+    }
+    for (int64_t i = 0; i < m; i++) A[i * (m + 1)] += t->relative * mean;
+    return la_factor(m, A, m);
+}
+
 static void cholesky_forward(tape *t, node *n)
 {
     int64_t m = n->rows;
-    double *diag = tape_doubles(t, m, 1), jitter;
+    double *diag = tape_doubles(t, m, 1);
     if (!diag) return;
     memcpy(n->value, n->inputs[0]->value, (size_t)node_size(n) * sizeof(double));
-    if (!la_cholesky(m, n->value, m, t->relative, diag, &jitter)) {
+    if (!factor(t, m, n->value, diag, &n->scalar)) {
         tape_fail(t, ANYGP_ERR_NUMERIC, "a %lld x %lld covariance matrix is not positive definite", (long long)m,
                   (long long)m);
         return;
     }
     la_zero_upper(m, n->value, m);
-    n->scalar = jitter > 0 ? jitter / mean_diagonal(m, n->inputs[0]->value) : 0;
-    t->jitter = fmax(t->jitter, jitter);
+    t->jitter = fmax(t->jitter, n->scalar);
 }
 
 /* S[b,b] = 1/2 D^-T (P + P') D^-1, P = Phi(D' dD); leading dimension of D and dD: n */
@@ -95,14 +108,14 @@ static void cholesky_reverse(tape *t, node *n)
     for (int64_t i = 0; i < m; i++) dA[i * (m + 1)] += through_jitter;
 }
 
-/* ------------------------------- X = op(L)^-1 B;  G = op(L)^-T dX;  dB += G;  dL -= lower(G X' or X G') */
+/* ------------------------------------------- X = L^-1 B;  G = L^-T dX;  dB += G;  dL -= lower(G X') */
 
 static void solve_lower_forward(tape *t, node *n)
 {
     (void)t;
     const node *L = n->inputs[0];
     memcpy(n->value, n->inputs[1]->value, (size_t)node_size(n) * sizeof(double));
-    la_trsm(LA_LEFT, n->trans[0], n->rows, n->cols, 1, L->value, L->rows, n->value, n->rows);
+    la_trsm(LA_LEFT, LA_N, n->rows, n->cols, 1, L->value, L->rows, n->value, n->rows);
 }
 
 static void solve_lower_reverse(tape *t, node *n)
@@ -113,11 +126,10 @@ static void solve_lower_reverse(tape *t, node *n)
     double *G = tape_doubles(t, m, c), *outer = dL ? tape_doubles(t, m, m) : NULL;
     if (!G || (dL && !outer)) return;
     memcpy(G, n->adjoint, (size_t)node_size(n) * sizeof *G);
-    la_trsm(LA_LEFT, n->trans[0] == LA_N ? LA_T : LA_N, m, c, 1, L->value, m, G, m);
+    la_trsm(LA_LEFT, LA_T, m, c, 1, L->value, m, G, m);
     if (dB) la_axpy(m * c, 1, G, dB);
     if (!dL) return;
-    const double *left = n->trans[0] == LA_N ? G : n->value, *right = n->trans[0] == LA_N ? n->value : G;
-    la_gemm(LA_N, LA_T, m, m, c, 1, left, m, right, m, 0, outer, m);
+    la_gemm(LA_N, LA_T, m, m, c, 1, G, m, n->value, m, 0, outer, m);
     add_lower(m, -1, outer, dL);
 }
 
@@ -175,16 +187,11 @@ node *tape_cholesky(tape *t, node *A)
     return tape_finish(t, tape_begin(t, &OPS[CHOLESKY], square(A), A->rows, A->cols, 1, &A));
 }
 
-static node *solve_lower(tape *t, la_op op, node *L, node *B)
+node *tape_solve_lower(tape *t, node *L, node *B)
 {
     bool fit = square(L) && L->rows == B->rows;
-    node *n = tape_begin(t, &OPS[SOLVE_LOWER], fit, B->rows, B->cols, 2, (node *[]){L, B});
-    n->trans[0] = op;
-    return tape_finish(t, n);
+    return tape_finish(t, tape_begin(t, &OPS[SOLVE_LOWER], fit, B->rows, B->cols, 2, (node *[]){L, B}));
 }
-
-node *tape_solve_lower(tape *t, node *L, node *B) { return solve_lower(t, LA_N, L, B); }
-node *tape_solve_lower_t(tape *t, node *L, node *B) { return solve_lower(t, LA_T, L, B); }
 
 node *tape_logdet(tape *t, node *L) { return tape_finish(t, tape_begin(t, &OPS[LOGDET], square(L), 1, 1, 1, &L)); }
 

@@ -1,4 +1,4 @@
-/* Sums, diagonals and quadratic forms, and the two terms of a variational bound built from them; slices.
+/* Sums, the two terms of a variational bound built from them, and slices.
    Costs are linear in the numbers read. */
 #include "tape/ops.h"
 
@@ -40,80 +40,13 @@ static void dot_reverse(tape *t, node *n)
     if (dB) la_axpy(node_size(A), ds, A->value, dB);
 }
 
-/* ------------------------------------------------------------------------------ trace and diagonal */
-
-static void trace_forward(tape *t, node *n)
-{
-    (void)t;
-    const node *A = n->inputs[0];
-    double s = 0;
-    for (int64_t i = 0; i < A->rows; i++) s += A->value[i * (A->rows + 1)];
-    n->value[0] = s;
-}
-
-static void trace_reverse(tape *t, node *n)
-{
-    node *A = n->inputs[0];
-    double *dA = tape_grad(t, A);
-    for (int64_t i = 0; dA && i < A->rows; i++) dA[i * (A->rows + 1)] += n->adjoint[0];
-}
-
-static void diagonal_forward(tape *t, node *n)
-{
-    (void)t;
-    for (int64_t i = 0; i < n->rows; i++) n->value[i] = n->inputs[0]->value[i * (n->rows + 1)];
-}
-
-static void diagonal_reverse(tape *t, node *n)
-{
-    double *dA = tape_grad(t, n->inputs[0]);
-    for (int64_t i = 0; dA && i < n->rows; i++) dA[i * (n->rows + 1)] += n->adjoint[i];
-}
-
-/* ------------------------------------------- s = y' A y;  dy += ds (A + A') y,  dA += ds y y'  (O(n^2)) */
-
-static void quadratic_forward(tape *t, node *n)
-{
-    const node *y = n->inputs[0], *A = n->inputs[1];
-    double *Ay = tape_doubles(t, A->rows, 1);
-    if (!Ay) return;
-    la_gemv(LA_N, A->rows, A->cols, 1, A->value, A->rows, y->value, 0, Ay);
-    n->value[0] = la_dot(A->rows, y->value, Ay);
-}
-
-static void quadratic_reverse(tape *t, node *n)
-{
-    node *y = n->inputs[0], *A = n->inputs[1];
-    int64_t m = A->rows;
-    double *dy = tape_grad(t, y), *dA = tape_grad(t, A), ds = n->adjoint[0];
-    if (dy) la_gemv(LA_N, m, m, ds, A->value, m, y->value, 1, dy);
-    if (dy) la_gemv(LA_T, m, m, ds, A->value, m, y->value, 1, dy);
-    for (int64_t j = 0; dA && j < m; j++) la_axpy(m, ds * y->value[j], y->value, dA + j * m);
-}
-
-/* ------------------------------------------------ v_j = a_j' b_j over columns;  da_j += dv_j b_j and back */
+/* --------------------------- v_i = k_i - |a_i|^2 + |c_i|^2: the marginal variance of f_i under q(u), whitened */
 
 /* D(:,j) += alpha v_j S(:,j) */
 static void add_scaled_columns(const node *S, double alpha, const double *v, double *D)
 {
     for (int64_t j = 0; D && j < S->cols; j++) la_axpy(S->rows, alpha * v[j], S->value + j * S->rows, D + j * S->rows);
 }
-
-static void column_dots_forward(tape *t, node *n)
-{
-    (void)t;
-    const node *A = n->inputs[0], *B = n->inputs[1];
-    for (int64_t j = 0; j < A->cols; j++) n->value[j] = la_dot(A->rows, A->value + j * A->rows, B->value + j * A->rows);
-}
-
-static void column_dots_reverse(tape *t, node *n)
-{
-    node *A = n->inputs[0], *B = n->inputs[1];
-    add_scaled_columns(B, 1, n->adjoint, tape_grad(t, A));
-    add_scaled_columns(A, 1, n->adjoint, tape_grad(t, B));
-}
-
-/* --------------------------- v_i = k_i - |a_i|^2 + |c_i|^2: the marginal variance of f_i under q(u), whitened */
 
 static double column_square(const node *A, int64_t j)
 {
@@ -196,15 +129,11 @@ static void slice_reverse(tape *t, node *n)
 
 /* -------------------------------------------------------------------------------------------- the table */
 
-enum { SUM, DOT, TRACE, DIAGONAL, QUADRATIC, COLUMN_DOTS, MARGINAL, KL_WHITE, CONCAT, SLICE };
+enum { SUM, DOT, MARGINAL, KL_WHITE, CONCAT, SLICE };
 
 static const tape_op OPS[] = {
     [SUM] = {"sum", sum_forward, sum_reverse},
     [DOT] = {"dot", dot_forward, dot_reverse},
-    [TRACE] = {"trace", trace_forward, trace_reverse},
-    [DIAGONAL] = {"diagonal", diagonal_forward, diagonal_reverse},
-    [QUADRATIC] = {"quadratic", quadratic_forward, quadratic_reverse},
-    [COLUMN_DOTS] = {"column_dots", column_dots_forward, column_dots_reverse},
     [MARGINAL] = {"marginal", marginal_forward, marginal_reverse},
     [KL_WHITE] = {"kl_white", kl_white_forward, kl_white_reverse},
     [CONCAT] = {"concat", concat_forward, concat_reverse},
@@ -222,24 +151,6 @@ static bool square(const node *A) { return A->rows == A->cols; }
 
 node *tape_sum(tape *t, node *A) { return reduce(t, SUM, true, 1, 1, &A); }
 node *tape_dot(tape *t, node *A, node *B) { return reduce(t, DOT, same_shape(A, B), 1, 2, (node *[]){A, B}); }
-node *tape_trace(tape *t, node *A) { return reduce(t, TRACE, square(A), 1, 1, &A); }
-node *tape_diagonal(tape *t, node *A) { return reduce(t, DIAGONAL, square(A), A->rows, 1, &A); }
-node *tape_column_squares(tape *t, node *A) { return tape_column_dots(t, A, A); }
-
-node *tape_weighted_sum(tape *t, node *A, const double *w)
-{
-    return tape_dot(t, A, tape_constant(t, A->rows, A->cols, w));
-}
-
-node *tape_quadratic(tape *t, node *y, node *A)
-{
-    return reduce(t, QUADRATIC, square(A) && node_size(y) == A->rows, 1, 2, (node *[]){y, A});
-}
-
-node *tape_column_dots(tape *t, node *A, node *B)
-{
-    return reduce(t, COLUMN_DOTS, same_shape(A, B), A->cols, 2, (node *[]){A, B});
-}
 
 node *tape_marginal(tape *t, node *kdiag, node *A, node *C)
 {

@@ -17,6 +17,7 @@ tape *tape_new(void)
     if (!t) return NULL;
     t->memory = arena_new();
     if (!t->memory) return tape_free(t), NULL;
+    t->grow = true;
     tape_reset(t);
     return t;
 }
@@ -38,7 +39,7 @@ void tape_reset(tape *t)
     t->dead = (node){.value = &t->dead_value};
 }
 
-void tape_set_jitter(tape *t, double relative) { t->relative = relative; }
+void tape_set_jitter(tape *t, double relative, bool grow) { t->relative = relative, t->grow = grow; }
 double tape_jitter(const tape *t) { return t->jitter; }
 
 /* ---------------------------------------------------------------------------------------------- failure */

@@ -55,9 +55,10 @@ tape *tape_new(void);    /* NULL: out of memory */
 void tape_free(tape *t); /* accepts NULL */
 void tape_reset(tape *t);
 
-/* Relative jitter that tape_cholesky starts from (default 0); survives tape_reset. */
-void tape_set_jitter(tape *t, double relative);
-double tape_jitter(const tape *t); /* largest absolute amount added since the last reset */
+/* Jitter that tape_cholesky adds, relative to the mean diagonal (default 0), and whether it may grow where there is no
+   factor (default: yes); survives tape_reset. */
+void tape_set_jitter(tape *t, double relative, bool grow);
+double tape_jitter(const tape *t); /* the largest since the last reset, relative too */
 
 /* Leaves refer to the caller's numbers, which must stay until the reset. */
 node *tape_constant(tape *t, int64_t rows, int64_t cols, const double *values);
@@ -89,50 +90,37 @@ void tape_fail(tape *t, anygp_status status, const char *format, ...) __attribut
 int tape_op_count(void);
 const tape_op *tape_op_at(int i);
 
-/* ---------------------------------------------------------------- elementwise, C of the shape of A [ops_element.c] */
+/* ---------------------------------------------------------------------------------- elementwise [ops_element.c] */
 
 node *tape_add(tape *t, node *A, node *B);
 node *tape_sub(tape *t, node *A, node *B);
 node *tape_mul(tape *t, node *A, node *B);
 node *tape_scale(tape *t, node *A, double c);
-node *tape_scale_by(tape *t, node *A, node *s); /* s A, s a scalar node */
-node *tape_add_scalar(tape *t, node *A, double c);
-node *tape_exp(tape *t, node *A);
 node *tape_log(tape *t, node *A);
 node *tape_sqrt(tape *t, node *A);
-node *tape_square(tape *t, node *A);
 node *tape_reciprocal(tape *t, node *A);
-node *tape_softplus(tape *t, node *A);
-node *tape_power(tape *t, node *A, double p);
-node *tape_constrain(tape *t, node *u, const double *lower); /* lower_i + exp(u_i); lower: as many as u, referenced */
+node *tape_fill(tape *t, node *s, int64_t rows, int64_t cols); /* the scalar s everywhere */
+node *tape_scale_columns(tape *t, node *A, node *s);           /* A diag(s) */
 
 /* --------------------------------------------------------------------------------------- products [ops_blas.c] */
 
 node *tape_transpose(tape *t, node *A);
 node *tape_gemm(tape *t, la_op opa, node *A, la_op opb, node *B); /* op(A) op(B) */
 node *tape_syrk(tape *t, la_op op, node *A);                      /* LA_N: A A';  LA_T: A' A;  both triangles */
-node *tape_mul_lower(tape *t, node *L, node *B);                  /* L B, only the lower triangle of L is read */
-node *tape_mul_lower_t(tape *t, node *L, node *B);                /* L' B */
+node *tape_mul_lower_t(tape *t, node *L, node *B);                /* L' B, only the lower triangle of L is read */
 node *tape_mul_tv(tape *t, node *A, node *v);                     /* A' v */
 
 /* --------------------------------------------------------------------------- factors and solves [ops_factor.c] */
 
-node *tape_cholesky(tape *t, node *A);             /* lower L, L L' = A + jitter I; zeros above */
-node *tape_solve_lower(tape *t, node *L, node *B); /* L^-1 B */
-node *tape_solve_lower_t(tape *t, node *L, node *B);
+node *tape_cholesky(tape *t, node *A);              /* lower L, L L' = A + jitter I; zeros above */
+node *tape_solve_lower(tape *t, node *L, node *B);  /* L^-1 B */
 node *tape_logdet(tape *t, node *L);                /* log det(L L') = 2 sum log L_ii */
 node *tape_add_diagonal(tape *t, node *A, node *d); /* A + diag(d), d[n] or a scalar */
 
 /* ------------------------------------------------------------------------------------ reductions [ops_reduce.c] */
 
 node *tape_sum(tape *t, node *A);
-node *tape_dot(tape *t, node *A, node *B);                  /* sum A_ij B_ij */
-node *tape_weighted_sum(tape *t, node *A, const double *w); /* sum w_ij A_ij, w referenced */
-node *tape_trace(tape *t, node *A);
-node *tape_diagonal(tape *t, node *A);                       /* n x 1 */
-node *tape_quadratic(tape *t, node *y, node *A);             /* y' A y */
-node *tape_column_dots(tape *t, node *A, node *B);           /* diag(A' B), cols x 1 */
-node *tape_column_squares(tape *t, node *A);                 /* |a_i|^2, cols x 1 */
+node *tape_dot(tape *t, node *A, node *B);                   /* sum A_ij B_ij */
 node *tape_marginal(tape *t, node *kdiag, node *A, node *C); /* k_i - |a_i|^2 + |c_i|^2;  C may be NULL */
 node *tape_kl_white(tape *t, node *m, node *R);              /* KL(N(m, R R') || N(0, I)), R lower */
 node *tape_concat(tape *t, int count, node *const *parts);   /* one column: the columns of all parts in order */

@@ -5,105 +5,33 @@
 
 #include "tape/tape.h"
 
-/* ------------------------------------------- an SVGP-like bound, written as a model file would write it
-
-   theta = (log lengthscale, log noise | m | R | Z) and data (X, y), one input dimension, rbf kernel of variance 1:
-       bound = sum_i [ -log(2 pi s2)/2 - ((y_i - mu_i)^2 + v_i) / (2 s2) ] - KL(N(m, R R') || N(0, I))          */
-
-enum { M = 4, B = 9, N_THETA = 2 + M + M * M + M };
-
-static const double RIDGE = 1e-3, LOWER[2] = {1e-3, 1e-3};
-
-typedef struct data {
-    double x[B], y[B], ones[B > M ? B : M];
-} data;
-
-static void make_data(data *d, double *theta)
-{
-    fill_normal(1, B, d->x);
-    fill_normal(2, B, d->y);
-    for (int i = 0; i < B; i++) d->ones[i] = 1;
-    fill_normal(3, N_THETA, theta);
-    for (int i = 0; i < M; i++) theta[2 + M + i * (M + 1)] = 1 + 0.1 * i;
-}
-
-/* exp(-(z_i - x_j)^2 / (2 l^2)) from outer sums: z^2 1' + 1 x^2' - 2 z x' */
-static node *rbf(tape *t, const data *d, node *z, node *x, node *p)
-{
-    node *ones_x = tape_constant(t, x->rows, 1, d->ones), *ones_z = tape_constant(t, z->rows, 1, d->ones);
-    node *zz = tape_gemm(t, LA_N, tape_square(t, z), LA_T, ones_x);
-    node *xx = tape_gemm(t, LA_N, ones_z, LA_T, tape_square(t, x));
-    node *cross = tape_scale(t, tape_gemm(t, LA_N, z, LA_T, x), -2);
-    node *squared = tape_add(t, tape_add(t, zz, xx), cross);
-    node *precision = tape_power(t, tape_slice(t, p, 0, 1, 1), -2);
-    return tape_exp(t, tape_scale(t, tape_scale_by(t, squared, precision), -0.5));
-}
-
-static node *bound(tape *t, const data *d, node *theta)
-{
-    node *p = tape_constrain(t, tape_slice(t, theta, 0, 2, 1), LOWER);
-    node *m = tape_slice(t, theta, 2, M, 1), *R = tape_slice(t, theta, 2 + M, M, M);
-    node *z = tape_slice(t, theta, 2 + M + M * M, M, 1), *x = tape_constant(t, B, 1, d->x);
-    node *Kuu = tape_add_diagonal(t, rbf(t, d, z, z, p), tape_constant(t, 1, 1, &RIDGE));
-    node *L = tape_cholesky(t, Kuu);
-    node *A = tape_solve_lower(t, L, rbf(t, d, z, x, p));
-    node *C = tape_mul_lower_t(t, R, A);
-    node *mu = tape_mul_tv(t, A, m);
-    node *var = tape_marginal(t, tape_constant(t, B, 1, d->ones), A, C);
-    node *error = tape_sub(t, tape_constant(t, B, 1, d->y), mu);
-    node *noise = tape_slice(t, p, 1, 1, 1);
-    node *squares = tape_scale_by(t, tape_sum(t, tape_add(t, tape_square(t, error), var)), tape_reciprocal(t, noise));
-    node *logs = tape_scale(t, tape_log(t, tape_scale(t, noise, 6.283185307179586)), B);
-    node *fit = tape_scale(t, tape_add(t, logs, squares), -0.5);
-    return tape_sub(t, fit, tape_kl_white(t, m, R));
-}
-
-typedef struct bound_of {
-    tape *t;
-    const data *d;
-} bound_of;
-
-static double bound_value(void *ctx, const double *theta)
-{
-    bound_of *b = ctx;
-    tape_reset(b->t);
-    return tape_value(bound(b->t, b->d, tape_constant(b->t, N_THETA, 1, theta)));
-}
-
-static void svgp_bound_has_the_gradient_of_its_value(void **state)
-{
-    (void)state;
-    data d;
-    double theta[N_THETA], gradient[N_THETA];
-    make_data(&d, theta);
-    bound_of b = {tape_new(), &d};
-    node *u = tape_variable(b.t, N_THETA, 1, theta);
-    anygp_error e;
-    assert_int_equal(tape_backward(b.t, bound(b.t, &d, u), &e), ANYGP_OK);
-    memcpy(gradient, tape_adjoint(u), sizeof gradient);
-    for (int i = 0; i < N_THETA; i++) {
-        double numeric = central_difference(bound_value, &b, theta, i, 1e-5);
-        check_close(gradient[i], numeric, 1e-7);
-    }
-    tape_free(b.t);
-}
-
 /* log det A + y' A^-1 y, whose gradient is A^-1 - A^-1 y y' A^-1; several blocks of columns, the last one short */
-static void evidence_gradient_equals_the_inverse(void **state)
+enum { N = 150 };
+
+static void make_data(double *A, double *y)
 {
-    (void)state;
-    enum { N = 150 };
-    static double Q[N * N], A[N * N], W[N * N];
-    double y[N], alpha[N], diag[N], jitter;
+    static double Q[N * N];
     fill_normal(5, N * N, Q);
     fill_normal(6, N, y);
     la_gemm(LA_N, LA_T, N, N, N, 1.0 / N, Q, N, Q, N, 0, A, N);
     for (int i = 0; i < N; i++) A[i * (N + 1)] += 1;
+}
+
+static node *evidence(tape *t, node *K, const double *y)
+{
+    node *L = tape_cholesky(t, K), *a = tape_solve_lower(t, L, tape_constant(t, N, 1, y));
+    return tape_add(t, tape_logdet(t, L), tape_dot(t, a, a));
+}
+
+static void evidence_gradient_equals_the_inverse(void **state)
+{
+    (void)state;
+    static double A[N * N], W[N * N];
+    double y[N], alpha[N], diag[N], jitter;
+    make_data(A, y);
     tape *t = tape_new();
-    node *K = tape_variable(t, N, N, A), *L = tape_cholesky(t, K);
-    node *a = tape_solve_lower(t, L, tape_constant(t, N, 1, y));
-    node *f = tape_add(t, tape_logdet(t, L), tape_dot(t, a, a));
-    assert_int_equal(tape_backward(t, f, NULL), ANYGP_OK);
+    node *K = tape_variable(t, N, N, A);
+    assert_int_equal(tape_backward(t, evidence(t, K, y), NULL), ANYGP_OK);
     memcpy(W, A, sizeof W);
     assert_true(la_cholesky(N, W, N, 0, diag, &jitter));
     la_potri(N, W, N);
@@ -131,15 +59,15 @@ static void repeated_use_of_a_node_accumulates(void **state)
 static void reset_gives_the_same_memory_and_the_same_bits(void **state)
 {
     (void)state;
-    data d;
-    double theta[N_THETA], gradient[N_THETA], value = 0;
-    make_data(&d, theta);
+    static double A[N * N], gradient[N * N];
+    double y[N], value = 0;
+    make_data(A, y);
     tape *t = tape_new();
     node *first = NULL;
     const double *adjoint = NULL;
     for (int run = 0; run < 3; run++) {
         tape_reset(t);
-        node *u = tape_variable(t, N_THETA, 1, theta), *f = bound(t, &d, u);
+        node *u = tape_variable(t, N, N, A), *f = evidence(t, u, y);
         assert_int_equal(tape_backward(t, f, NULL), ANYGP_OK);
         if (run == 0) {
             first = f, adjoint = tape_adjoint(u), value = tape_value(f);
@@ -158,13 +86,13 @@ static void what_no_variable_feeds_gets_no_adjoint(void **state)
     (void)state;
     double x[4] = {1, 2, 3, 4};
     tape *t = tape_new();
-    node *c = tape_constant(t, 2, 2, x), *k = tape_exp(t, c), *u = tape_variable(t, 2, 2, x);
-    node *unused = tape_square(t, u);
+    node *c = tape_constant(t, 2, 2, x), *k = tape_log(t, c), *u = tape_variable(t, 2, 2, x);
+    node *unused = tape_sqrt(t, u);
     assert_int_equal(tape_backward(t, tape_dot(t, k, u), NULL), ANYGP_OK);
     assert_null(tape_adjoint(c));
     assert_null(tape_adjoint(k));
     assert_null(tape_adjoint(unused));
-    for (int i = 0; i < 4; i++) check_close(tape_adjoint(u)[i], exp(x[i]), 1e-15);
+    for (int i = 0; i < 4; i++) check_close(tape_adjoint(u)[i], log(x[i]), 1e-15);
     tape_free(t);
 }
 
@@ -195,7 +123,7 @@ static void failure_is_sticky_and_told_once(void **state)
     A = tape_variable(t, 2, 3, x);
     check_failure(t, tape_slice(t, A, 3, 2, 2), ANYGP_ERR_INTERNAL);
     A = tape_variable(t, 2, 3, x);
-    check_failure(t, tape_trace(t, A), ANYGP_ERR_INTERNAL);
+    check_failure(t, tape_logdet(t, A), ANYGP_ERR_INTERNAL);
     check_failure(t, tape_custom(t, INT64_MAX, 3, 1, &A, tape_op_at(0), NULL), ANYGP_ERR_MEMORY);
     A = tape_variable(t, 2, 3, x);
     assert_int_equal(tape_backward(t, A, NULL), ANYGP_ERR_INTERNAL);
@@ -214,9 +142,19 @@ static void jitter_is_recorded_until_the_reset(void **state)
     check_close(L->value[0], 1, 1e-6);
     tape_reset(t);
     assert_true(tape_jitter(t) == 0);
-    tape_set_jitter(t, 1e-3);
+    tape_set_jitter(t, 1e-3, true);
     tape_cholesky(t, tape_constant(t, 3, 3, ones));
     check_close(tape_jitter(t), 1e-3, 1e-15);
+    tape_reset(t);
+    double threes[9] = {3, 3, 3, 3, 3, 3, 3, 3, 3};
+    tape_set_jitter(t, 1e-3, false);
+    L = tape_cholesky(t, tape_constant(t, 3, 3, threes));
+    check_close(L->value[0] * L->value[0], 3.003, 1e-15);
+    assert_true(tape_jitter(t) == 1e-3);
+    tape_reset(t);
+    tape_set_jitter(t, 0, false);
+    tape_cholesky(t, tape_constant(t, 3, 3, ones));
+    assert_int_equal(tape_status(t, NULL), ANYGP_ERR_NUMERIC);
     tape_free(t);
 }
 
@@ -271,7 +209,6 @@ static void empty_matrices_pass_through(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(svgp_bound_has_the_gradient_of_its_value),
         cmocka_unit_test(evidence_gradient_equals_the_inverse),
         cmocka_unit_test(repeated_use_of_a_node_accumulates),
         cmocka_unit_test(reset_gives_the_same_memory_and_the_same_bits),

@@ -23,7 +23,7 @@ static node *bound(fixture *f, const double *x, node **variables)
     node *p = variables[0] = tape_variable(t, f->P, 1, x);
     node *X = variables[1] = tape_variable(t, D, N, x + f->P);
     node *Z = variables[2] = tape_variable(t, D, M, x + f->P + N * D);
-    node *L = tape_cholesky(t, tape_gram_sym(t, f->k, p, Z));
+    node *L = tape_cholesky(t, tape_add_diagonal(t, tape_gram_sym(t, f->k, p, Z), tape_white(t, f->k, p)));
     node *a = tape_solve_lower(t, L, tape_mul_tv(t, tape_gram(t, f->k, p, X, Z), tape_constant(t, N, 1, f->y)));
     node *d = tape_gram_diag(t, f->k, p, X);
     return tape_add(t, tape_add(t, tape_logdet(t, L), tape_dot(t, a, a)), tape_dot(t, d, d));

@@ -23,7 +23,7 @@ char *mem_strdup(const char *s);
 
 typedef struct arena arena;
 arena *arena_new(void);
-void arena_free(arena *a); /* accepts NULL */
+void arena_free(arena *a);                               /* accepts NULL */
 void *arena_alloc(arena *a, int64_t count, size_t size); /* NULL on overflow or exhaustion */
 void arena_reset(arena *a);                              /* keeps the chunks */
 

@@ -104,7 +104,4 @@ node *tape_gram_diag(tape *t, const kernel *k, node *p, node *x)
     return tape_custom(t, x->cols, 1, 2, (node *[]){p, x}, &op_gram_diag, (void *)k);
 }
 
-node *tape_white(tape *t, const kernel *k, node *p)
-{
-    return tape_custom(t, 1, 1, 1, &p, &op_white, (void *)k);
-}
+node *tape_white(tape *t, const kernel *k, node *p) { return tape_custom(t, 1, 1, 1, &p, &op_white, (void *)k); }

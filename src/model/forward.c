@@ -115,8 +115,10 @@ static int64_t adjoint_size(const void *shared) { return ((const forward *)share
 static int64_t nothing(const void *shared, int64_t n) { return (void)shared, (void)n, 0; }
 
 #define BLOCKS(alone)                                                                                                  \
-    {.rows_alone = alone,     .stat_size = stat_size,  .adjoint_size = adjoint_size, .work_doubles = nothing,          \
-     .keep_doubles = nothing, .stat = block_stat, .reverse = block_reverse}
+    {                                                                                                                  \
+        .rows_alone = alone, .stat_size = stat_size, .adjoint_size = adjoint_size, .work_doubles = nothing,            \
+        .keep_doubles = nothing, .stat = block_stat, .reverse = block_reverse                                          \
+    }
 static const block_model whole_blocks = BLOCKS(false), any_rows = BLOCKS(true);
 
 /* A pass over blocks; a tape that failed says why in its own words. */
@@ -180,24 +182,37 @@ done:
     return status;
 }
 
-/* The shape of the statistic, from a row of zeros; sums and adjoints get their room. */
-static anygp_status measure(forward *f, anygp_error *e)
+static anygp_status make_room(forward *f, int64_t stat, int64_t adjoint, anygp_error *e)
 {
-    int64_t D = f->problem->blocks->D, Q = f->problem->blocks->Q, adjoints = 0;
-    double *zeros = mem_zeroed(D + Q, sizeof *zeros);
-    forward_view g;
-    if (!zeros) return fail_memory(e, "a row", 8.0 * (double)(D + Q));
-    node *s = record(f, f->head, &(row_block){.n = 1, .X = zeros, .y = zeros + D, .w = &(double){1}}, false, &g);
-    free(zeros);
-    TRY(tape_status(f->head, e));
-    for (int i = 0; i < f->nodes; i++) adjoints += size_of(f->at.v[i]);
-    if (f->stat && size_of(s) == f->stat_size && adjoints == f->adjoint_size) return ANYGP_OK;
+    if (f->stat && stat == f->stat_size && adjoint == f->adjoint_size) return ANYGP_OK;
     free(f->stat);
     free(f->adjoint);
-    f->stat_size = size_of(s), f->adjoint_size = adjoints;
-    f->stat = mem_alloc(f->stat_size, sizeof(double));
-    f->adjoint = mem_alloc(f->adjoint_size, sizeof(double));
-    return f->stat && f->adjoint ? ANYGP_OK : fail_memory(e, "the sums", 8.0 * (double)(f->stat_size + adjoints));
+    f->stat_size = stat, f->adjoint_size = adjoint;
+    f->stat = mem_alloc(stat, sizeof(double));
+    f->adjoint = mem_alloc(adjoint, sizeof(double));
+    return f->stat && f->adjoint ? ANYGP_OK : fail_memory(e, "the sums", 8.0 * (double)(stat + adjoint));
+}
+
+/* The size of the statistic, from one row of zeros, and from two whether it depends on the rows: so that what is wrong with a
+   model is found before any pass, on every rank alike. */
+static anygp_status measure(forward *f, anygp_error *e)
+{
+    int64_t D = f->problem->blocks->D, Q = f->problem->blocks->Q, adjoint = 0;
+    anygp_status status = ANYGP_OK;
+    forward_view g;
+    double *zeros = mem_zeroed(2, (size_t)(D + Q) * sizeof *zeros);
+    if (!zeros) return fail_memory(e, "a row", 16.0 * (double)(D + Q));
+    row_block b = {.n = 1, .X = zeros, .y = zeros + 2 * D, .w = (const double[]){1, 1}};
+    for (int i = 0; i < f->nodes; i++) adjoint += size_of(f->at.v[i]);
+    int64_t stat = size_of(record(f, f->head, &b, false, &g));
+    TRY_DONE(tape_status(f->head, e));
+    TRY_DONE(make_room(f, stat, adjoint, e));
+    b.n = 2;
+    record_checked(f, f->head, &b, false, &g);
+    status = tape_status(f->head, e);
+done:
+    free(zeros);
+    return status;
 }
 
 /* --------------------------------------------------------------------------------------- gradient */
@@ -220,7 +235,8 @@ static anygp_status head(forward *f, bool reverse, forward_view *g, double *valu
     tape *t = f->head;
     tape_reset(t);
     borrow(f, t, reverse, g);
-    node *sum = (reverse ? tape_variable : tape_constant)(t, f->stat_size, 1, f->stat), *out = f->model->head(t, g, sum);
+    node *sum = (reverse ? tape_variable : tape_constant)(t, f->stat_size, 1, f->stat),
+         *out = f->model->head(t, g, sum);
     TRY(tape_status(t, e));
     *value = tape_value(out);
     if (!isfinite(*value)) return fail_with(e, ANYGP_ERR_NUMERIC, "the objective is not a number");
@@ -266,9 +282,9 @@ bool forward_evaluate(void *state, const hyper *h, bool grow, double *jitter, do
 {
     forward *f = state;
     anygp_error why;
-    anygp_status status =
-        f->own > 0 ? fail_with(&why, ANYGP_ERR_INTERNAL, "a model with parameters of its own has no place for their gradient")
-                   : forward_gradient(f, h, 0, NULL, 1, grow, jitter, value, gp, &why);
+    anygp_status status = f->own > 0 ? fail_with(&why, ANYGP_ERR_INTERNAL,
+                                                 "a model with parameters of its own has no place for their gradient")
+                                     : forward_gradient(f, h, 0, NULL, 1, grow, jitter, value, gp, &why);
     f->failure = (anygp_error){.status = ANYGP_OK};
     if (status == ANYGP_TIME_LIMIT) f->failure.status = status;
     if (ANYGP_FAILED(status) && status != ANYGP_ERR_NUMERIC) f->failure = why;

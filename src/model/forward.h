@@ -33,9 +33,9 @@ typedef struct forward_view {
 
 typedef struct forward_block {
     int64_t n;
-    node *X; /* D x n: one row of inputs a column */
-    node *y; /* n x 1; with Q > 1 numbers of y a row, Q x n */
-    node *w; /* n x 1: weights */
+    node *X;       /* D x n: one row of inputs a column */
+    node *y;       /* n x 1; with Q > 1 numbers of y a row, Q x n */
+    node *w;       /* n x 1: weights */
     int64_t first; /* the number of the first row, which no other row has: for random numbers */
 } forward_block;
 

@@ -23,8 +23,7 @@ static void prepare(tape *t, forward_view *g)
 
 static node *features(tape *t, const forward_view *g, const forward_block *b)
 {
-    return tape_solve_lower(t, g->v[L],
-                            tape_gram(t, g->h->kernel, g->v[FORWARD_KERNEL], g->v[FORWARD_Z], b->X));
+    return tape_solve_lower(t, g->v[L], tape_gram(t, g->h->kernel, g->v[FORWARD_KERNEL], g->v[FORWARD_Z], b->X));
 }
 
 static node *statistics(tape *t, node *F, node *r, node *logdet)
@@ -65,8 +64,7 @@ static node *pitc_stat(tape *t, const forward_view *g, const forward_block *b)
 {
     node *A = features(t, g, b), *K = tape_gram_sym(t, g->h->kernel, g->v[FORWARD_KERNEL], b->X);
     node *noise = tape_fill(t, g->v[NOISE], b->n, 1), *logs = tape_log(t, noise);
-    node *G = tape_add_diagonal(t, tape_sub(t, K, tape_syrk(t, LA_T, A)),
-                                tape_mul(t, noise, tape_reciprocal(t, b->w)));
+    node *G = tape_add_diagonal(t, tape_sub(t, K, tape_syrk(t, LA_T, A)), tape_mul(t, noise, tape_reciprocal(t, b->w)));
     node *root = tape_cholesky(t, G), *F = tape_transpose(t, tape_solve_lower(t, root, tape_transpose(t, A)));
     node *repeated = tape_sub(t, tape_dot(t, b->w, logs), tape_sum(t, logs)); /* sum (w - 1) log noise */
     node *constants = tape_add(t, tape_sum(t, tape_log(t, b->w)), tape_scale(t, tape_sum(t, b->w), log(TWO_PI)));

@@ -56,5 +56,4 @@ static node *head(tape *t, const forward_view *g, node *sum)
     return sum;
 }
 
-const forward_model forward_svgp = {
-    .rows_alone = true, .made = MADE, .prepare = prepare, .stat = stat, .head = head};
+const forward_model forward_svgp = {.rows_alone = true, .made = MADE, .prepare = prepare, .stat = stat, .head = head};

@@ -197,10 +197,7 @@ node *tape_log(tape *t, node *A) { return with_constant(t, LOG, A, 0); }
 node *tape_sqrt(tape *t, node *A) { return with_constant(t, SQRT, A, 0); }
 node *tape_reciprocal(tape *t, node *A) { return with_constant(t, RECIPROCAL, A, 0); }
 
-node *tape_scale_columns(tape *t, node *A, node *s)
-{
-    return binary(t, SCALE_COLUMNS, node_size(s) == A->cols, A, s);
-}
+node *tape_scale_columns(tape *t, node *A, node *s) { return binary(t, SCALE_COLUMNS, node_size(s) == A->cols, A, s); }
 
 node *tape_fill(tape *t, node *s, int64_t rows, int64_t cols)
 {

@@ -2,6 +2,8 @@
 #include "rank_support.h"
 #include "sparse_support.h"
 
+#include <stdatomic.h>
+
 #include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/forward_models.h"
@@ -29,6 +31,15 @@ static const trial trials[] = {
 };
 #define FOR_EACH_TRIAL(v) for (const trial *v = trials; v < trials + sizeof trials / sizeof *trials; v++)
 
+/* forward_svgp, with a bit for each thread that has recorded a block. */
+static atomic_int threads_seen;
+
+static node *svgp_stat_noted(tape *t, const forward_view *g, const forward_block *b)
+{
+    atomic_fetch_or(&threads_seen, 1 << threads_id());
+    return forward_svgp.stat(t, g, b);
+}
+
 /* Both models of the same rows, with the same q. */
 typedef struct stage {
     fixture f;
@@ -37,6 +48,7 @@ typedef struct stage {
     svgp s;
     driver *d;
     double *stat, y[ROWS];
+    forward_model noted;
     forward *forward;
     double m[M * LATENTS], R[SQUARES];
     forward_param own[2];
@@ -94,7 +106,8 @@ static void open_both(stage *g)
 {
     anygp_error e;
     assert_int_equal(driver_open(&svgp_rows, g->f.p.blocks, g->f.p.comm, 0, &g->d, &e), ANYGP_OK);
-    assert_int_equal(forward_open(&forward_svgp, &g->constants, 2, g->own, &g->f.p, &g->forward, &e), ANYGP_OK);
+    g->noted = forward_svgp, g->noted.stat = svgp_stat_noted;
+    assert_int_equal(forward_open(&g->noted, &g->constants, 2, g->own, &g->f.p, &g->forward, &e), ANYGP_OK);
     g->stat = calloc((size_t)svgp_rows.stat_size(&g->s), sizeof *g->stat);
 }
 
@@ -112,7 +125,8 @@ static void clear_stage(stage *g)
 }
 
 /* Gradients in m and R from b and S, which stand for dE/dm and -2 dE/dV:  b - m  and  lower(-S R) - R + diag(1 / R_ii). */
-static void q_gradient(int64_t size, const double *m, const double *R, const double *b, double *S, double *gm, double *gR)
+static void q_gradient(int64_t size, const double *m, const double *R, const double *b, double *S, double *gm,
+                       double *gR)
 {
     la_mirror(size, S, size);
     for (int64_t i = 0; i < size; i++) gm[i] = b[i] - m[i];
@@ -141,8 +155,8 @@ static void on_tape(stage *g, int64_t count, const int64_t *which, double scale,
 {
     anygp_error e;
     *a = (answer){0};
-    assert_int_equal(
-        forward_gradient(g->forward, &g->f.h, count, which, scale, false, &jitter, &a->value, a->g, &e), ANYGP_OK);
+    assert_int_equal(forward_gradient(g->forward, &g->f.h, count, which, scale, false, &jitter, &a->value, a->g, &e),
+                     ANYGP_OK);
 }
 
 static void check_same(const answer *a, const answer *b)
@@ -176,7 +190,8 @@ static void a_sample_of_blocks_has_the_same_scaled_bound(void **unused)
     (void)unused;
     stage g;
     answer a, b;
-    FOR_EACH_TRIAL(v) {
+    FOR_EACH_TRIAL(v)
+    {
         set_stage(&g, v, 4);
         open_both(&g);
         const int64_t which[][2] = {{0, 3}, {2, 1}};
@@ -218,13 +233,15 @@ static void ranks_and_threads_add_up_to_the_same(void **unused)
     static rank_run r[RANKS];
     static team t;
     pthread_t thread[RANKS];
-    FOR_EACH_TRIAL(v) {
+    FOR_EACH_TRIAL(v)
+    {
         stage g;
         answer alone;
         set_stage(&g, v, 5);
         open_both(&g);
         on_tape(&g, 0, NULL, 1, 1e-4, &alone);
         close_both(&g);
+        threads_seen = 0;
         team_open(&t, RANKS);
         for (int i = 0; i < RANKS; i++) {
             set_stage(&r[i].g, v, 5);
@@ -232,6 +249,7 @@ static void ranks_and_threads_add_up_to_the_same(void **unused)
             assert_int_equal(pthread_create(&thread[i], NULL, run_rank, &r[i]), 0);
         }
         for (int i = 0; i < RANKS; i++) pthread_join(thread[i], NULL);
+        assert_int_equal(threads_seen, 3);
         for (int i = 0; i < RANKS; i++) {
             check_same(&r[i].by_hand, &r[i].on_tape);
             check_same(&alone, &r[i].on_tape);
@@ -309,7 +327,7 @@ static void sparse_models_on_the_tape_are_those_by_hand(void **unused)
 
 /* ------------------------------------------------------------------------------- many rows, threads */
 
-enum { MANY = 13000, LARGE = 64, MANY_BLOCKS = 50 };
+enum { MANY = 12000, LARGE = 96, MANY_BLOCKS = 50 };
 
 /* Enough work for the driver to wake a second thread. */
 static void two_threads_give_what_one_gives(void **unused)
@@ -350,7 +368,10 @@ static void two_threads_give_what_one_gives(void **unused)
 /* ------------------------------------------------------------------------------------------ failure */
 
 static void no_prepare(tape *t, forward_view *g) { (void)t, (void)g; }
-static node *rows_as_statistic(tape *t, const forward_view *g, const forward_block *b) { return (void)t, (void)g, b->y; }
+static node *rows_as_statistic(tape *t, const forward_view *g, const forward_block *b)
+{
+    return (void)t, (void)g, b->y;
+}
 static node *sum_of(tape *t, const forward_view *g, node *sum) { return (void)g, tape_sum(t, sum); }
 
 static node *shapes_that_do_not_fit(tape *t, const forward_view *g, const forward_block *b)
@@ -364,7 +385,7 @@ static void check_sentence(fixture *f, const forward_model *m, const char *part)
     anygp_error e;
     double value, jitter = 0;
     assert_int_equal(forward_open(m, NULL, 0, NULL, &f->p, &state, &e), ANYGP_OK);
-    assert_true(ANYGP_FAILED(forward_gradient(state, &f->h, 0, NULL, 1, false, &jitter, &value, NULL, &e)));
+    assert_int_equal(forward_gradient(state, &f->h, 0, NULL, 1, false, &jitter, &value, NULL, &e), ANYGP_ERR_INTERNAL);
     if (!strstr(e.text, part)) print_error("%s\n", e.text);
     assert_non_null(strstr(e.text, part));
     forward_close(state);
@@ -385,18 +406,32 @@ static void check_jitter(fixture *f)
     forward_close(state);
 }
 
+/* As a model of the table it has a gradient in hyper alone. */
+static void check_own(fixture *f)
+{
+    forward *state;
+    anygp_error e;
+    double value, jitter = 0, g[GRADIENT];
+    forward_param own = {1, 1, &jitter};
+    assert_int_equal(forward_open(&forward_vfe, NULL, 1, &own, &f->p, &state, &e), ANYGP_OK);
+    assert_false(forward_evaluate(state, &f->h, true, &jitter, &value, g));
+    assert_int_equal(forward_failure(state)->status, ANYGP_ERR_INTERNAL);
+    forward_close(state);
+}
+
 static void what_is_wrong_with_a_model_is_said(void **unused)
 {
     (void)unused;
     fixture f;
     setup(&f, &model_vfe, "rbf", MEAN_ZERO, false, true);
     forward_model m = {.rows_alone = true, .prepare = no_prepare, .stat = rows_as_statistic, .head = sum_of};
-    check_sentence(&f, &m, "the statistic of");
+    check_sentence(&f, &m, "the statistic of 2 rows has 2 numbers and that of one row 1");
     m.stat = shapes_that_do_not_fit;
     check_sentence(&f, &m, "the operands of gemm do not fit: 2 x 1 and 2 x 6");
     m.made = FORWARD_NODES;
     assert_int_equal(forward_open(&m, NULL, 0, NULL, &f.p, &(forward *){NULL}, NULL), ANYGP_ERR_INTERNAL);
     check_jitter(&f);
+    check_own(&f);
     forward_close(NULL);
     teardown(&f, &model_vfe);
 }

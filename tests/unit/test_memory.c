@@ -93,9 +93,12 @@ static void some_memory_is_available(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_that_overflow_are_refused),  cmocka_unit_test(blocks_are_aligned_and_zeroed),
-        cmocka_unit_test(arena_slices_do_not_overlap),         cmocka_unit_test(reset_hands_out_the_same_memory),
-        cmocka_unit_test(an_arena_refuses_what_overflows_and_goes_on), cmocka_unit_test(some_memory_is_available),
+        cmocka_unit_test(products_that_overflow_are_refused),
+        cmocka_unit_test(blocks_are_aligned_and_zeroed),
+        cmocka_unit_test(arena_slices_do_not_overlap),
+        cmocka_unit_test(reset_hands_out_the_same_memory),
+        cmocka_unit_test(an_arena_refuses_what_overflows_and_goes_on),
+        cmocka_unit_test(some_memory_is_available),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void borrow(const forward *f, tape *t, bool variable, forward_view *g)
 static void collect(const forward *f, const forward_view *g, double *to)
 {
     for (int i = 0; i < f->nodes; to += size_of(g->v[i++]))
-        if (g->v[i]->adjoint) la_axpy(size_of(g->v[i]), 1, g->v[i]->adjoint, to);
+        if (tape_adjoint(g->v[i])) la_axpy(size_of(g->v[i]), 1, tape_adjoint(g->v[i]), to);
 }
 
 /* ----------------------------------------------------------------------------------------- blocks */
@@ -255,7 +255,7 @@ static anygp_status finish(forward *f, const hyper *h, double *g, anygp_error *e
     for (int i = 0; i < FORWARD_OWN + f->own; i++) {
         const node *n = f->at.v[i];
         if (i == FORWARD_Z && !h->learn_Z) continue;
-        memcpy(g, n->adjoint, (size_t)size_of(n) * sizeof *g);
+        memcpy(g, tape_adjoint(n), (size_t)size_of(n) * sizeof *g);
         g += size_of(n);
     }
     return ANYGP_OK;

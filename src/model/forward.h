@@ -11,8 +11,9 @@
    with the shared nodes as leaves; head on a third.  The reverse goes from head to the adjoint s of the sum, through every block
    from s to adjoints of the shared nodes (each block is recorded again: nothing is kept), and with their sum, and head's own
    share, through prepare.
-   Cost: a gradient takes about four times the forward pass, and each block multiplies M x M adjoints of what it shares, which
-   a reverse written by hand can often do once in its head.  Memory: a block's intermediates for each thread. */
+   Cost: a gradient takes four to five times the forward pass, since each block multiplies M x M adjoints of what it shares, which
+   a reverse written by hand can often do once in its head; for fitc about 1.4 times as long as by hand.  Memory: a block's
+   intermediates for each thread. */
 #ifndef MODEL_FORWARD_H
 #define MODEL_FORWARD_H
 

@@ -20,7 +20,8 @@ static node *record(trial *r, const double *x, node *in[3])
     in[0] = tape_variable(r->t, r->l.params, 1, x);
     in[1] = tape_variable(r->t, ROWS, C, x + PARAMS_MOST);
     in[2] = tape_variable(r->t, ROWS, C, x + PARAMS_MOST + ROWS * C);
-    return tape_scale(r->t, tape_expect(r->t, &r->l, in[0], &(expect_rows){ROWS, r->Y, r->w}, in[1], in[2]), -2.5);
+    return tape_scale(
+        r->t, tape_expect(r->t, &r->l, in[0], &(expect_rows){.n = ROWS, .Y = r->Y, .w = r->w}, in[1], in[2]), -2.5);
 }
 
 static double value_at(void *ctx, const double *x)
@@ -72,7 +73,7 @@ static void shapes_that_do_not_fit_are_refused(void **state)
     anygp_error e;
     assert_int_equal(likelihood_with_noise(1, &r.l, &e), ANYGP_OK);
     node *p = tape_constant(r.t, 1, 1, x), *mu = tape_variable(r.t, ROWS, 1, x), *var = tape_constant(r.t, 2, 1, x);
-    tape_expect(r.t, &r.l, p, &(expect_rows){ROWS, r.Y, r.w}, mu, var);
+    tape_expect(r.t, &r.l, p, &(expect_rows){.n = ROWS, .Y = r.Y, .w = r.w}, mu, var);
     assert_int_equal(tape_status(r.t, &e), ANYGP_ERR_INTERNAL);
     assert_string_equal(e.text, "the operands of expect do not fit: 2 x 1 instead of 5 numbers");
     tape_free(r.t);

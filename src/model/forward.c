@@ -59,6 +59,16 @@ static void collect(const forward *f, const forward_view *g, double *to)
 
 /* ----------------------------------------------------------------------------------------- blocks */
 
+static node *basis_rows(const forward *f, tape *t, const row_block *b)
+{
+    const basis *mean = f->problem->mean;
+    double *H = tape_doubles(t, mean->p, b->n);
+    if (!H) return tape_constant(t, 0, 0, NULL);
+    if (mean->p) basis_fill(mean, b->n, b->X, f->problem->blocks->D, H, mean->p, 1);
+    la_scale(mean->p * b->n, sqrt(mean->B), H);
+    return tape_constant(t, mean->p, b->n, H);
+}
+
 static node *record(const forward *f, tape *t, const row_block *b, bool variable, forward_view *g)
 {
     int64_t n = b->n, D = f->problem->blocks->D, Q = f->problem->blocks->Q;
@@ -68,6 +78,7 @@ static node *record(const forward *f, tape *t, const row_block *b, bool variable
                           .X = tape_constant(t, D, n, b->X),
                           .y = tape_constant(t, Q == 1 ? n : Q, Q == 1 ? 1 : n, b->y),
                           .w = tape_constant(t, n, 1, b->w),
+                          .H = basis_rows(f, t, b),
                           .first = b->index * f->problem->blocks->largest + b->first};
     return f->model->stat(t, g, &rows);
 }
@@ -166,7 +177,12 @@ anygp_status forward_open(const forward_model *m, const void *model, int count, 
     anygp_status status = ANYGP_OK;
     forward *f = calloc(1, sizeof *f);
     if (!f) return fail_memory(e, "the model", sizeof *f);
-    *f = (forward){.model = m, .problem = p, .own = count, .param = own, .at.model = model, .threads = threads_max()};
+    *f = (forward){.model = m,
+                   .problem = p,
+                   .own = count,
+                   .param = own,
+                   .at = {.model = model, .mean = p->mean},
+                   .threads = threads_max()};
     f->nodes = FORWARD_OWN + count + m->made;
     TRY_DONE(f->nodes <= FORWARD_NODES ? ANYGP_OK : fail_with(e, ANYGP_ERR_INTERNAL, "a model has too many nodes"));
     TRY_DONE(driver_open(m->rows_alone ? &any_rows : &whole_blocks, p->blocks, p->comm, 0, &f->driver, e));

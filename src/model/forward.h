@@ -21,22 +21,24 @@
 #include "model/model.h"
 #include "tape/tape.h"
 
-/* Nodes by number.  The first three are there in every model; Z is there in its transposed form, as the tape has columns.  Then
-   come the model's own parameters in their order, and what its prepare makes. */
+/* Nodes by number.  Every model has the first three: parameters of the kernel and of the likelihood as columns of natural values,
+   and inducing inputs Z[D,M], one in each column.  The model's own parameters follow in their order, then what prepare makes. */
 enum { FORWARD_KERNEL, FORWARD_LIKE, FORWARD_Z, FORWARD_OWN, FORWARD_NODES = 32 };
 
 /* What the three functions see. */
 typedef struct forward_view {
     const void *model; /* constants of the model's own, such as a likelihood */
     const hyper *h;    /* with the kernel that tape_gram wants */
+    const basis *mean; /* the prior mean h(x)'b, b ~ N(0, B I) */
     node *v[FORWARD_NODES];
 } forward_view;
 
 typedef struct forward_block {
     int64_t n;
-    node *X;       /* D x n: one row of inputs a column */
-    node *y;       /* n x 1; with Q > 1 numbers of y a row, Q x n */
+    node *X;       /* D x n: one row of inputs in each column */
+    node *y;       /* n x 1; Q x n where a row has Q > 1 numbers */
     node *w;       /* n x 1: weights */
+    node *H;       /* p x n: sqrt(B) h(x), the rows that a prior mean adds to A */
     int64_t first; /* the number of the first row, which no other row has: for random numbers */
 } forward_block;
 
@@ -48,7 +50,7 @@ typedef struct forward_model {
     node *(*head)(tape *t, const forward_view *g, node *sum);
 } forward_model;
 
-/* A parameter of the model's own, which stands where it stands until the model is closed. */
+/* A parameter of the model's own.  Its values are read at every evaluation; they must not move in memory. */
 typedef struct forward_param {
     int64_t rows, cols;
     const double *value;

@@ -29,6 +29,30 @@ static void transpose_reverse(tape *t, node *n)
         for (int64_t i = 0; i < n->rows; i++) dA[j + i * n->cols] += n->adjoint[i + j * n->rows];
 }
 
+/* ------------------------------------------------------------------------------------------ C = [A; B] */
+
+static void stack_forward(tape *t, node *n)
+{
+    double *to = n->value;
+    (void)t;
+    for (int64_t j = 0; j < n->cols; j++)
+        for (int i = 0; i < 2; to += n->inputs[i++]->rows) {
+            int64_t rows = n->inputs[i]->rows;
+            memcpy(to, n->inputs[i]->value + j * rows, (size_t)rows * sizeof *to);
+        }
+}
+
+static void stack_reverse(tape *t, node *n)
+{
+    const double *from = n->adjoint;
+    double *const d[2] = {tape_grad(t, n->inputs[0]), tape_grad(t, n->inputs[1])};
+    for (int64_t j = 0; j < n->cols; j++)
+        for (int i = 0; i < 2; from += n->inputs[i++]->rows) {
+            int64_t rows = n->inputs[i]->rows;
+            if (d[i]) la_axpy(rows, 1, from, d[i] + j * rows);
+        }
+}
+
 /* ------------------------------------------------------------------------------- C[m,n] = op(A) op(B) */
 
 static int64_t inner(const node *A, la_op opa) { return opa == LA_N ? A->cols : A->rows; }
@@ -107,10 +131,11 @@ static void mul_lower_t_reverse(tape *t, node *n)
 
 /* -------------------------------------------------------------------------------------------- the table */
 
-enum { TRANSPOSE, GEMM, SYRK, MUL_LOWER_T };
+enum { TRANSPOSE, STACK, GEMM, SYRK, MUL_LOWER_T };
 
 static const tape_op OPS[] = {
     [TRANSPOSE] = {"transpose", transpose_forward, transpose_reverse},
+    [STACK] = {"stack", stack_forward, stack_reverse},
     [GEMM] = {"gemm", gemm_forward, gemm_reverse},
     [SYRK] = {"syrk", syrk_forward, syrk_reverse},
     [MUL_LOWER_T] = {"mul_lower_t", mul_lower_t_forward, mul_lower_t_reverse},
@@ -121,6 +146,12 @@ const tape_op_list tape_ops_blas = {OPS, sizeof OPS / sizeof *OPS};
 node *tape_transpose(tape *t, node *A)
 {
     return tape_finish(t, tape_begin(t, &OPS[TRANSPOSE], true, A->cols, A->rows, 1, &A));
+}
+
+node *tape_stack(tape *t, node *A, node *B)
+{
+    node *const in[2] = {A, B};
+    return tape_finish(t, tape_begin(t, &OPS[STACK], A->cols == B->cols, A->rows + B->rows, A->cols, 2, in));
 }
 
 node *tape_gemm(tape *t, la_op opa, node *A, la_op opb, node *B)

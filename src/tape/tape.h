@@ -105,6 +105,7 @@ node *tape_scale_columns(tape *t, node *A, node *s);           /* A diag(s) */
 /* --------------------------------------------------------------------------------------- products [ops_blas.c] */
 
 node *tape_transpose(tape *t, node *A);
+node *tape_stack(tape *t, node *A, node *B);                      /* [A; B], A above */
 node *tape_gemm(tape *t, la_op opa, node *A, la_op opb, node *B); /* op(A) op(B) */
 node *tape_syrk(tape *t, la_op op, node *A);                      /* LA_N: A A';  LA_T: A' A;  both triangles */
 node *tape_mul_lower_t(tape *t, node *L, node *B);                /* L' B, only the lower triangle of L is read */

@@ -12,21 +12,22 @@
 
 static const double CLOSE = 1e-10;
 
-enum { LATENTS = 3, SQUARES = M * M * LATENTS, GRADIENT = 32 + M * D };
+enum { LATENTS = 3, MOST = M + D + 1, SQUARES = MOST * MOST * LATENTS, GRADIENT = 32 + M * D };
 
 typedef struct trial {
     const char *expression, *likelihood;
     int64_t classes;
+    mean_kind mean;
     bool weights;
 } trial;
 
 static const trial trials[] = {
-    {"rbf", "gaussian", 0, false},
-    {"matern52(variance=2) + 0.5*white(variance=0.6)", "gaussian", 0, true},
-    {"rbf(variance=1.3,lengthscale=[0.8,1.4])*linear + white(variance=0.2)", "bernoulli", 2, true},
-    {"matern32 + constant", "studentt", 0, true},
-    {"matern52 + white(variance=0.1)", "heteroscedastic", 0, true},
-    {"rbf", "softmax", LATENTS, false},
+    {"rbf", "gaussian", 0, MEAN_ZERO, false},
+    {"matern52(variance=2) + 0.5*white(variance=0.6)", "gaussian", 0, MEAN_LINEAR, true},
+    {"rbf(variance=1.3,lengthscale=[0.8,1.4])*linear + white(variance=0.2)", "bernoulli", 2, MEAN_CONSTANT, true},
+    {"matern32 + constant", "studentt", 0, MEAN_ZERO, true},
+    {"matern52 + white(variance=0.1)", "heteroscedastic", 0, MEAN_LINEAR, true},
+    {"rbf", "softmax", LATENTS, MEAN_CONSTANT, false},
 };
 #define FOR_EACH_TRIAL(v) for (const trial *v = trials; v < trials + sizeof trials / sizeof *trials; v++)
 
@@ -49,12 +50,12 @@ typedef struct stage {
     double *stat, y[ROWS];
     forward_model noted;
     forward *forward;
-    double m[M * LATENTS], R[SQUARES];
+    double m[MOST * LATENTS], R[SQUARES];
     forward_param own[2];
 } stage;
 
 typedef struct answer {
-    double value, g[GRADIENT + M * LATENTS + SQUARES];
+    double value, g[GRADIENT + MOST * LATENTS + SQUARES];
 } answer;
 
 static void fit_targets(stage *g)
@@ -66,24 +67,25 @@ static void fit_targets(stage *g)
 /* q number c, no special one: Lambda and theta by hand, m and the factor of V = Lambda^-1 on the tape. */
 static void scatter_q(stage *g, uint64_t seed, int64_t c)
 {
-    double Q[M * M], Lambda[M * M] = {0}, theta[M], *R = g->R + c * M * M;
-    fill_normal(seed + 100 + (uint64_t)c, M * M, Q);
-    fill_normal(seed + 200 + (uint64_t)c, M, theta);
-    la_syrk(LA_N, M, M, 0.7, Q, M, 0, Lambda, M);
-    for (int64_t j = 0; j < M; j++) Lambda[j + j * M] += 1;
+    int64_t n = g->s.Mt;
+    double Q[MOST * MOST], Lambda[MOST * MOST] = {0}, theta[MOST], *R = g->R + c * n * n;
+    fill_normal(seed + 100 + (uint64_t)c, n * n, Q);
+    fill_normal(seed + 200 + (uint64_t)c, n, theta);
+    la_syrk(LA_N, n, n, 0.7, Q, n, 0, Lambda, n);
+    for (int64_t j = 0; j < n; j++) Lambda[j + j * n] += 1;
     assert_true(svgp_q_set(&g->s, &g->s.q[c], Lambda, theta));
-    memcpy(g->m + c * M, g->s.q[c].m, M * sizeof(double));
-    memcpy(R, g->s.q[c].F, M * M * sizeof(double));
-    la_potri(M, R, M);
-    assert_true(la_factor(M, R, M));
-    la_zero_upper(M, R, M);
+    memcpy(g->m + c * n, g->s.q[c].m, (size_t)n * sizeof(double));
+    memcpy(R, g->s.q[c].F, (size_t)(n * n) * sizeof(double));
+    la_potri(n, R, n);
+    assert_true(la_factor(n, R, n));
+    la_zero_upper(n, R, n);
 }
 
 static void set_stage(stage *g, const trial *v, uint64_t seed)
 {
     anygp_error e;
     *g = (stage){0};
-    setup(&g->f, &model_dtc, v->expression, MEAN_ZERO, v->weights, true);
+    setup(&g->f, &model_dtc, v->expression, v->mean, v->weights, true);
     model_dtc.close(g->f.state), g->f.state = NULL;
     assert_int_equal(likelihood_parse(v->likelihood, &g->like, &e), ANYGP_OK);
     assert_int_equal(likelihood_open(&g->like, v->classes, false, &e), ANYGP_OK);
@@ -98,7 +100,8 @@ static void set_stage(stage *g, const trial *v, uint64_t seed)
     g->s.learn = true, g->s.random = (random_stream){.seed = seed, .use = RANDOM_TEST};
     for (int64_t c = 0; c < g->s.C; c++) scatter_q(g, seed, c);
     g->constants = (forward_svgp_model){&g->like, g->s.random};
-    g->own[0] = (forward_param){M, g->s.C, g->m}, g->own[1] = (forward_param){M, M * g->s.C, g->R};
+    g->own[0] = (forward_param){g->s.Mt, g->s.C, g->m};
+    g->own[1] = (forward_param){g->s.Mt, g->s.Mt * g->s.C, g->R};
 }
 
 static void open_both(stage *g)
@@ -138,15 +141,15 @@ static void q_gradient(int64_t size, const double *m, const double *R, const dou
 static void by_hand(stage *g, int64_t count, const int64_t *which, double scale, double jitter, answer *a)
 {
     anygp_error e;
-    int64_t P = hyper_size(&g->f.h), C = g->s.C;
+    int64_t P = hyper_size(&g->f.h), C = g->s.C, n = g->s.Mt;
     *a = (answer){0};
     assert_true(svgp_prepare(&g->s, &g->f.h, false, &jitter));
     assert_int_equal(driver_stat(g->d, &g->s, count, which, scale, g->stat, &e), ANYGP_OK);
     svgp_stat stat = svgp_stat_place(&g->s, g->stat);
     a->value = *stat.value - svgp_kl(&g->s);
     for (int64_t c = 0; c < C; c++)
-        q_gradient(M, g->m + c * M, g->R + c * M * M, stat.b + c * M, stat.S + c * M * M, a->g + P + c * M,
-                   a->g + P + C * M + c * M * M);
+        q_gradient(n, g->m + c * n, g->R + c * n * n, stat.b + c * n, stat.S + c * n * n, a->g + P + c * n,
+                   a->g + P + C * n + c * n * n);
     assert_true(svgp_gradient(&g->s, &stat, a->g));
 }
 
@@ -173,7 +176,7 @@ static void svgp_on_the_tape_has_the_bound_and_gradients_of_svgp(void **unused)
     for (uint64_t seed = 1; seed <= 3; seed++) {
         set_stage(&g, v, seed);
         open_both(&g);
-        assert_true(hyper_size(&g.f.h) <= GRADIENT && g.s.C <= LATENTS);
+        assert_true(hyper_size(&g.f.h) <= GRADIENT && g.s.C <= LATENTS && g.s.Mt <= MOST);
         for (double jitter = 1e-6; jitter < 0.1; jitter *= 1e3) {
             by_hand(&g, 0, NULL, 1, jitter, &a);
             on_tape(&g, 0, NULL, 1, jitter, &b);

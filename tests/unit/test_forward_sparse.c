@@ -66,7 +66,7 @@ static void sparse_models_on_the_tape_are_those_by_hand(void **unused)
     FOR_EACH_PAIR(q)
     for (const variant *v = variants; v < variants + VARIANTS; v++)
         for (int learn_Z = 0; learn_Z < 2; learn_Z++) {
-            setup(&f, q->by_hand, v->expression, MEAN_ZERO, v->weights, true);
+            setup(&f, q->by_hand, v->expression, v->mean, v->weights, true);
             compare_models(&f, q, learn_Z);
             teardown(&f, q->by_hand);
         }

@@ -29,6 +29,7 @@ static node *reciprocal(tape *t, node **in) { return tape_reciprocal(t, in[0]); 
 static node *fill(tape *t, node **in) { return tape_fill(t, in[0], 3, 4); }
 static node *scale_columns(tape *t, node **in) { return tape_scale_columns(t, in[0], in[1]); }
 static node *transpose(tape *t, node **in) { return tape_transpose(t, in[0]); }
+static node *stack(tape *t, node **in) { return tape_stack(t, in[0], in[1]); }
 static node *gemm_nn(tape *t, node **in) { return tape_gemm(t, LA_N, in[0], LA_N, in[1]); }
 static node *gemm_nt(tape *t, node **in) { return tape_gemm(t, LA_N, in[0], LA_T, in[1]); }
 static node *gemm_tn(tape *t, node **in) { return tape_gemm(t, LA_T, in[0], LA_N, in[1]); }
@@ -81,6 +82,8 @@ static const op_case CASES[] = {
     {"fill", "", fill, 1, {{1, 1}}, 0},
     {"scale_columns", "", scale_columns, 2, {{3, 4}, {4, 1}}, 0},
     {"transpose", "", transpose, 1, {{3, 5}}, 0},
+    {"stack", "", stack, 2, {{2, 4}, {3, 4}}, 0},
+    {"stack", "on nothing", stack, 2, {{0, 4}, {3, 4}}, 0},
     {"gemm", "AB", gemm_nn, 2, {{3, 5}, {5, 4}}, 0},
     {"gemm", "AB'", gemm_nt, 2, {{3, 5}, {4, 5}}, 0},
     {"gemm", "A'B", gemm_tn, 2, {{5, 3}, {5, 4}}, 0},

@@ -211,7 +211,7 @@ static bool evidence_and_gradient(exact *s, const hyper *h, bool grow, double *j
     if (!adjoint(s)) return false;
     if (*jitter > 0) adjoint_of_jitter(s, *jitter);
     int64_t P = hyper_kernel_params(h);
-    memset(gp, 0, (size_t)h->count * sizeof(double));
+    memset(gp, 0, (size_t)hyper_size(h) * sizeof(double));
     for (int64_t i = 0; i < s->n; i++) gp[P] += s->K[i + i * s->n] / m->c[i];
     gp[P] += repeated_slope(m, h->like[0]);
     return kernel_gram_sym_reverse(h->kernel, s->n, m->X, m->D, s->K, s->n, gp, NULL, 0);

@@ -35,7 +35,7 @@ anygp_status block_map_new(const gp *g, block_map **out, anygp_error *e)
 {
     const posterior *p = g->posterior;
     const double *names = NULL;
-    int64_t count = p->ops->blocks ? p->ops->blocks(p, &names) : 0;
+    int64_t count = p->ops->blocks && p->ops->marginal_in ? p->ops->blocks(p, &names) : 0;
     if (count == 0)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "blocks-from: a %s model does not look at blocks when it predicts; only pic does", g->name);

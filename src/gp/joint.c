@@ -63,12 +63,21 @@ static anygp_status check_column(const row_batch *b, int64_t k, int64_t n, const
     return predictor_check(&rest, n - k, cells + k, e);
 }
 
+static anygp_status no_joint(const gp *g, anygp_error *e)
+{
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "a model of the kind %s has no joint distribution of several rows, and no draws from one; ask for "
+                     "the mean and variance of each row",
+                     g->name);
+}
+
 /* Of f; variances on the diagonals are not negative. */
 static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_error *e)
 {
     const posterior *q = g->posterior;
     int64_t n = b->n, D = g->schema.D;
     anygp_status status = ANYGP_OK;
+    if (b->block ? !q->ops->joint_in : !q->ops->joint) return no_joint(g, e);
     double *X = mem_doubles(n, D), *work = mem_doubles(n, q->ops->work_doubles(q, 1));
     if (!X || !work) {
         status = fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));

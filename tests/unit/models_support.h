@@ -1,0 +1,279 @@
+/* Every model there is, for the tests that must hold for all: the table is walked, so that a model put into src/model/table.c
+   is tested without a line here.  Each is fitted to a few rows through the public interface, and its posterior is then asked
+   through the functions at the end of this file.  Signatures of model_ops and posterior_ops are used nowhere else in
+   the suite, but for model_scene.h. */
+#ifndef TEST_MODELS_SUPPORT_H
+#define TEST_MODELS_SUPPORT_H
+
+#include <string.h>
+#include <unistd.h>
+
+#include "anygp/anygp.h"
+#include "gp/gp.h"
+#include "model_traits.h"
+#include "support.h"
+
+enum { ROWS = 40, LATER = 8, D = 2, NEW = 7, CLASSES = 3, PAIRS_MOST = 32, NOTES_MOST = 16384 };
+
+/* A model as --model names it, with one of the likelihoods it takes. */
+typedef struct subject {
+    char name[80];
+    const model_ops *ops;
+    bool anytime; /* NAME+ */
+    const char *likelihood;
+} subject;
+
+/* What a model needs to be fitted to the rows of this suite, besides what follows from its table (case_settings): settings by
+   name and value.  A model that cannot be fitted without wants a line here. */
+static const struct {
+    const char *model, *name, *value;
+} needs[] = {{"", "", ""}};
+
+/* ---------------------------------------------------------------------------------------- the list */
+
+typedef void subject_check(const subject *s);
+
+static inline void run_subject(const model_ops *m, bool anytime, const char *like, subject_check *check)
+{
+    subject s = {.ops = m, .anytime = anytime, .likelihood = like};
+    snprintf(s.name, sizeof s.name, "%s%s", m->name, anytime ? "+" : "");
+    check(&s);
+}
+
+typedef struct subjects {
+    bool all;
+    subject_check *check;
+} subjects;
+
+static inline void run_model(const model_ops *m, void *ctx)
+{
+    const subjects *which = ctx;
+    run_subject(m, false, "gaussian", which->check);
+    if (m->anytime) run_subject(m, true, "gaussian", which->check);
+    if (which->all && takes_likelihoods(m)) run_subject(m, false, "softmax", which->check);
+}
+
+/* Each model of the table and each expression, also anytime; with `all` also with three classes, where it takes them. */
+static inline void for_each_subject(bool all, subject_check *check)
+{
+    for_each_model(run_model, &(subjects){all, check});
+}
+
+/* ------------------------------------------------------------------------------------------- a fit */
+
+/* A smooth function with a little noise, or the third of its range it lies in. */
+static inline void case_rows(const subject *s, int64_t n, double *X, double *y)
+{
+    double noise[ROWS + LATER];
+    bool classes = !strcmp(s->likelihood, "softmax");
+    fill_normal(21, n * D, X);
+    fill_normal(22, n, noise);
+    for (int64_t i = 0; i < n; i++) {
+        double f = sin(2 * X[i * D]) + 0.5 * X[i * D + 1];
+        y[i] = classes ? (f > -0.3) + (f > 0.5) : f + 0.1 * noise[i];
+    }
+}
+
+typedef struct pair_list {
+    const char *at[2 * PAIRS_MOST + 1];
+    int count;
+} pair_list;
+
+static inline void add_pair(pair_list *p, const char *name, const char *value)
+{
+    for (int i = 0; i < p->count; i++)
+        if (!strcmp(p->at[2 * i], name)) {
+            p->at[2 * i + 1] = value;
+            return;
+        }
+    assert_true(p->count < PAIRS_MOST);
+    p->at[2 * p->count] = name, p->at[2 * p->count++ + 1] = value;
+}
+
+/* Sizes for so few rows: several blocks, of which a step takes one; sets where the model has sets.  more: name, value, ..., NULL,
+   which count where both say something. */
+static inline pair_list case_settings(const subject *s, const char *const *more)
+{
+    const model_ops *m = s->ops;
+    pair_list p = {.count = 0};
+    add_pair(&p, "model", s->name);
+    add_pair(&p, "likelihood", s->likelihood);
+    add_pair(&p, "kernel", "rbf");
+    add_pair(&p, "iters", by_steps(m) || s->anytime ? "8" : "4");
+    add_pair(&p, "valid", "0");
+    add_pair(&p, "threads", "1");
+    if (has_subset(m))
+        add_pair(&p, "inducing", has_pair(m) ? "12/5" : has_sets(m) ? "5+3" : has_inducing(m) ? "8" : "20");
+    if (by_steps(m))
+        add_pair(&p, "batch", "12");
+    else if (has_inducing(m))
+        add_pair(&p, "blocks", "4");
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (!strcmp(needs[i].model, m->name)) add_pair(&p, needs[i].name, needs[i].value);
+    for (; more && more[0]; more += 2) add_pair(&p, more[0], more[1]);
+    return p;
+}
+
+/* What came of a fit. */
+typedef struct outcome {
+    anygp_model *model; /* NULL: refused */
+    anygp_error e;
+    char notes[NOTES_MOST]; /* one a line */
+} outcome;
+
+static inline void keep_note(void *ctx, anygp_log_level level, const char *text)
+{
+    outcome *o = ctx;
+    size_t used = strlen(o->notes);
+    (void)level;
+    snprintf(o->notes + used, sizeof o->notes - used, "%s\n", text);
+}
+
+static inline void fit_rows(const subject *s, int64_t n, const char *const *more, anygp_progress_fn progress, void *ctx,
+                            outcome *o)
+{
+    double X[(ROWS + LATER) * D], y[ROWS + LATER];
+    pair_list p = case_settings(s, more);
+    anygp_settings *set = anygp_settings_new();
+    anygp_data *data;
+    *o = (outcome){.model = NULL};
+    case_rows(s, n, X, y);
+    anygp_on_log(set, keep_note, o);
+    if (progress) anygp_on_progress(set, progress, ctx);
+    anygp_status status = ANYGP_OK;
+    for (int i = 0; !ANYGP_FAILED(status) && i < p.count; i++)
+        status = anygp_set(set, p.at[2 * i], p.at[2 * i + 1], &o->e);
+    if (!ANYGP_FAILED(status)) {
+        assert_int_equal(anygp_data_new(n, D, X, D, y, NULL, &data, &o->e), ANYGP_OK);
+        anygp_fit(set, data, &o->model, &o->e);
+        anygp_data_free(data);
+    }
+    anygp_settings_free(set);
+}
+
+/* A fit that has to succeed. */
+static inline anygp_model *fit_subject(const subject *s, const char *const *more)
+{
+    outcome o;
+    fit_rows(s, ROWS, more, NULL, NULL, &o);
+    if (!o.model)
+        fail_msg("%s with the likelihood %s cannot be fitted to the rows of this suite: %s.  If it needs other "
+                 "settings, add "
+                 "them to `needs` in tests/unit/models_support.h",
+                 s->name, s->likelihood, o.e.text);
+    return o.model;
+}
+
+/* ------------------------------------------------------------------------------------- predictions */
+
+/* Rows that no model was fitted to. */
+static inline void new_rows(double *X) { fill_normal(23, NEW * D, X); }
+
+/* Of y: means and variances, or the probabilities of classes. */
+typedef struct answers {
+    double cell[NEW * CLASSES];
+} answers;
+
+static inline answers ask_at(const anygp_model *m, const double *X)
+{
+    answers a = {.cell = {0}};
+    anygp_error e = {.text = ""};
+    anygp_status status = anygp_classes(m, 0) > 0 ? anygp_predict_proba(m, 0, NEW, X, D, a.cell, &e)
+                                                  : anygp_predict(m, NEW, X, D, 0, a.cell, a.cell + NEW, &e);
+    if (status) fail_msg("%s", e.text);
+    for (int i = 0; i < NEW * CLASSES; i++) assert_true(isfinite(a.cell[i]));
+    return a;
+}
+
+static inline answers ask(const anygp_model *m)
+{
+    double X[NEW * D];
+    new_rows(X);
+    return ask_at(m, X);
+}
+
+static inline bool same_bits(const answers *a, const answers *b) { return !memcmp(a, b, sizeof *a); }
+
+static inline void check_same_bits(const subject *s, const char *what, const answers *a, const answers *b)
+{
+    if (same_bits(a, b)) return;
+    for (int i = 0; i < NEW * CLASSES; i++)
+        if (a->cell[i] != b->cell[i])
+            fail_msg("%s, %s: %s predicts %.17g instead of %.17g", s->name, s->likelihood, what, b->cell[i],
+                     a->cell[i]);
+}
+
+/* ---------------------------------------------------------------------------- posteriors, by their table */
+
+static inline gp *gp_of(const anygp_model *m) { return m->gp[0]; }
+
+static inline int64_t latents_of(const posterior *p) { return p->latents > 1 ? p->latents : 1; }
+
+static inline double *work_of(const posterior *p)
+{
+    double *work = calloc((size_t)p->ops->work_doubles(p, NEW) + 1, sizeof *work);
+    assert_non_null(work);
+    return work;
+}
+
+/* mean[NEW, C], variance[NEW, C] or NULL. */
+static inline void marginals_of(const posterior *p, const double *X, double *mean, double *variance)
+{
+    anygp_error e;
+    double *work = work_of(p);
+    if (p->ops->marginal(p, NEW, X, D, work, mean, variance, &e)) fail_msg("%s", e.text);
+    free(work);
+}
+
+/* C squares, lower triangles. */
+static inline void joint_of(const posterior *p, const double *X, double *mean, double *covariance)
+{
+    anygp_error e;
+    double *work = work_of(p);
+    if (p->ops->joint(p, NEW, X, D, work, mean, covariance, NEW, &e)) fail_msg("%s", e.text);
+    free(work);
+}
+
+static inline int64_t blocks_of(const posterior *p)
+{
+    const double *names;
+    return p->ops->blocks ? p->ops->blocks(p, &names) : 0;
+}
+
+/* The same in blocks that are given. */
+static inline void joint_and_marginals_in(const posterior *p, const double *X, const int64_t *block, double *mean,
+                                          double *variance, double *same, double *covariance)
+{
+    anygp_error e;
+    double *work = work_of(p);
+    if (p->ops->marginal_in(p, NEW, X, D, block, work, mean, variance, &e)) fail_msg("%s", e.text);
+    if (p->ops->joint_in(p, NEW, X, D, block, work, same, covariance, NEW, &e)) fail_msg("%s", e.text);
+    free(work);
+}
+
+static inline posterior *condensed_of(const posterior *p) { return p->ops->condense ? p->ops->condense(p) : NULL; }
+
+static inline void free_posterior(posterior *p) { p->ops->free(p); }
+
+/* A posterior made of the arrays of another. */
+static inline posterior *reloaded(const gp *g)
+{
+    posterior *p = g->posterior, *q = NULL;
+    array_list all = {0};
+    basis mean;
+    anygp_error e;
+    assert_int_equal(basis_copy(&p->mean, &mean, &e), ANYGP_OK);
+    p->ops->arrays(p, &all);
+    assert_false(all.failed);
+    for (int64_t i = 0; i < all.count; i++) {
+        size_t bytes = (size_t)(all.at[i].rows * all.at[i].cols) * sizeof(double);
+        all.at[i].values = memcpy(malloc(bytes + 1), all.at[i].values, bytes);
+    }
+    if (g->model->load(g->model, kernel_copy(p->kernel), p->noise, &mean, D, all.at, all.count, &q, &e))
+        fail_msg("%s: %s", g->name, e.text);
+    for (int64_t i = 0; i < all.count; i++) free(all.at[i].values);
+    array_list_clear(&all);
+    return q;
+}
+
+#endif

@@ -1,0 +1,169 @@
+/* Every model's training, stopped at every moment (models_support.h): a checkpoint is written after each of the first
+   iterations or steps, and a run that goes on from any of them ends with the bits of one that was never stopped.  A
+   checkpoint that cannot be written is told, and changes nothing. */
+#include "models_support.h"
+
+static const char checkpoint_file[] = "model.checkpoint";
+enum { MOMENTS = 12 };
+
+static void copy_file(const char *from, const char *to)
+{
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    char bytes[4096];
+    size_t n;
+    assert_non_null(in);
+    assert_non_null(out);
+    while ((n = fread(bytes, 1, sizeof bytes, in)) > 0) assert_int_equal(fwrite(bytes, 1, n, out), n);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void name_moment(int k, char name[32]) { snprintf(name, 32, "moment%d", k); }
+
+/* Keeps every checkpoint there is.  The one that a report finds was written after the report before. */
+static int keep_moments(void *ctx, const anygp_progress *p)
+{
+    int *count = ctx;
+    char name[32];
+    (void)p;
+    if (access(checkpoint_file, F_OK) != 0 || *count == MOMENTS) return 0;
+    name_moment((*count)++, name);
+    copy_file(checkpoint_file, name);
+    unlink(checkpoint_file);
+    return 0;
+}
+
+static const char *const saved_each_time[] = {"checkpoint", "0s", "output", "model", "restarts", "1", NULL};
+static const char *const resumed[] = {"resume", "yes", "output", "model", "restarts", "1", NULL};
+static const char *const plain[] = {"restarts", "1", NULL};
+
+static anygp_model *fit_or_fail(const subject *s, const char *const *more, anygp_progress_fn progress, void *ctx)
+{
+    outcome o;
+    fit_rows(s, ROWS, more, progress, ctx, &o);
+    if (!o.model) fail_msg("%s: %s", s->name, o.e.text);
+    return o.model;
+}
+
+static void goes_on_from_every_moment(const subject *s)
+{
+    int count = 0;
+    anygp_model *m = fit_or_fail(s, plain, NULL, NULL);
+    answers whole = ask(m);
+    anygp_model_free(m);
+    m = fit_or_fail(s, saved_each_time, keep_moments, &count);
+    answers saved = ask(m);
+    anygp_model_free(m);
+    check_same_bits(s, "a run that writes checkpoints", &whole, &saved);
+    /* What learns nothing is one evaluation, or a few steps. */
+    int least = !learns(s->ops) && !s->anytime ? 0 : 3;
+    if (count < least) fail_msg("%s wrote %d checkpoints", s->name, count);
+    for (int k = 0; k < count; k++) {
+        char name[32], what[64];
+        name_moment(k, name);
+        copy_file(name, checkpoint_file);
+        m = fit_or_fail(s, resumed, NULL, NULL);
+        answers again = ask(m);
+        snprintf(what, sizeof what, "resumed from checkpoint %d of %d, it", k + 1, count);
+        check_same_bits(s, what, &whole, &again);
+        anygp_model_free(m);
+        unlink(checkpoint_file);
+    }
+    unlink("model");
+}
+
+static void a_run_goes_on_from_every_checkpoint_to_the_same_bits(void **unused)
+{
+    (void)unused;
+    for_each_subject(true, goes_on_from_every_moment);
+}
+
+/* --------------------------------------------------------------------------- what cannot be written */
+
+static const char told[] = "training goes on without a checkpoint";
+
+static void goes_on_without(const subject *s)
+{
+    static const char *const nowhere[] = {"checkpoint", "0s", "output", "no/such/directory/model", NULL};
+    outcome o;
+    anygp_model *m = fit_subject(s, NULL);
+    answers whole = ask(m);
+    anygp_model_free(m);
+    fit_rows(s, ROWS, nowhere, NULL, NULL, &o);
+    if (!o.model) fail_msg("%s ends where no checkpoint can be written: %s", s->name, o.e.text);
+    const char *note = strstr(o.notes, told);
+    bool saves = !(!learns(s->ops) && !s->anytime);
+    if (!!note != saves) fail_msg("%s says of a checkpoint that cannot be written: %s", s->name, o.notes);
+    if (note && strstr(note + 1, told)) fail_msg("%s says it more than once", s->name);
+    if (note && !strstr(note, "no/such/directory")) fail_msg("%s does not say where: %s", s->name, note);
+    answers alone = ask(o.model);
+    check_same_bits(s, "a run whose checkpoints cannot be written", &whole, &alone);
+    anygp_model_free(o.model);
+}
+
+static void a_checkpoint_that_cannot_be_written_is_told_once_and_changes_nothing(void **unused)
+{
+    (void)unused;
+    for_each_subject(false, goes_on_without);
+}
+
+/* ------------------------------------------------------------------------------------ of another model */
+
+static int stop_at_once(void *ctx, const anygp_progress *p)
+{
+    (void)ctx;
+    return p->iteration >= 2;
+}
+
+static const subject *other; /* whose checkpoint lies there */
+
+static void refuses_the_checkpoint_of_another(const subject *s)
+{
+    outcome o;
+    if (!strcmp(s->name, other->name)) return;
+    fit_rows(s, ROWS, resumed, NULL, NULL, &o);
+    if (o.model) fail_msg("%s goes on from the checkpoint of %s", s->name, other->name);
+    if (!strstr(o.e.text, checkpoint_file)) fail_msg("%s: %s", s->name, o.e.text);
+}
+
+static void a_checkpoint_of_another_model_is_refused(void **unused)
+{
+    (void)unused;
+    subject s = {.ops = model_at(0), .likelihood = "gaussian"};
+    strcpy(s.name, model_at(0)->name);
+    other = &s;
+    anygp_model_free(fit_or_fail(&s, saved_each_time, stop_at_once, NULL));
+    assert_int_equal(access(checkpoint_file, F_OK), 0);
+    for_each_subject(false, refuses_the_checkpoint_of_another);
+}
+
+/* --------------------------------------------------------------------------------------- where to write */
+
+static char home[4096];
+
+/* In memory where that can be: hundreds of files that are synced take long on a busy disk. */
+static int enter_memory(void **state)
+{
+    static char memory[] = "/dev/shm/anygp-test-XXXXXX", here[] = "models-test-XXXXXX";
+    if (!getcwd(home, sizeof home)) return -1;
+    *state = mkdtemp(memory);
+    if (!*state) *state = mkdtemp(here);
+    return *state && chdir(*state) == 0 ? 0 : -1;
+}
+
+static int leave_memory(void **state)
+{
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
+    return chdir(home) == 0 && system(command) == 0 ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_goes_on_from_every_checkpoint_to_the_same_bits),
+        cmocka_unit_test(a_checkpoint_that_cannot_be_written_is_told_once_and_changes_nothing),
+        cmocka_unit_test(a_checkpoint_of_another_model_is_refused),
+    };
+    return cmocka_run_group_tests(tests, enter_memory, leave_memory);
+}

@@ -34,7 +34,7 @@ X(LINKS, "links", CHOICE, "refuse", 0, 0, "refuse follow", "HOW", "fpeuc", "HDF5
 X(MISSING, "missing", CHOICE, "error", 0, 0, "error mean", "HOW", "fpeu", "missing inputs: an error, or filled with the column's mean")
 X(STANDARDIZE, "standardize", CHOICE, "both", 0, 0, "both x y none", "WHAT", "f", "what is scaled to mean 0 and sd 1 inside; reports stay in the data's units")
 X(JITTER, "jitter", REAL, "", 0, 0.01, "", "V", "f", "first jitter relative to the mean diagonal, default 1e-8; exact and sod start without, and add it on failure only")
-X(RESTARTS, "restarts", INTEGER, "0", 0, 1000, "", "N", "f", "further runs from random starting points; the best of all is kept")
+X(RESTARTS, "restarts", INTEGER, "0", 0, 1000, "", "N", "f", "further runs from random starting points; the best of all is kept; NAME+, svgp and its relatives make one run")
 X(ITERS, "iters", INTEGER, "200", 0, 1e9, "", "N", "f", "iterations of the optimiser at most, each run; steps of NAME+, default an epoch, learning 3 and at least 300; steps of svgp and its relatives, default 40 epochs, 400 to 20000")
 X(TIME, "time", SECONDS, "", 0, 1e9, "", "60s", "f", "stop after so long (s, m, h) with the best model so far")
 X(VALID, "valid", TEXT, "auto", 0, 0, "", "FRACTION|FILE", "f", "hold out this share of the rows, or take this file, and score on it; auto: where a model has no leave-one-out score, a tenth of less than 1000 rows, else a twentieth, 100 to 1000 of them; 0: none")

@@ -224,11 +224,38 @@ typedef enum setting_scope { OF_STEPS, OF_ANYTIME, OF_INDUCING, OF_PARTITIONS, O
 static const struct {
     setting_id id;
     setting_scope scope;
-} scoped[] = {{SET_SAMPLE, OF_ANYTIME},       {SET_REPLACE, OF_STEPS},   {SET_LEARN, OF_ANYTIME},
-              {SET_OPTIMIZER, OF_ANYTIME},    {SET_RHO, OF_STEPS},       {SET_TAU, OF_ANYTIME},
-              {SET_KAPPA, OF_ANYTIME},        {SET_STEP, OF_STEPS},      {SET_INDUCING_FROM, OF_INDUCING},
-              {SET_BATCH, OF_BATCHES},        {SET_BLOCKS, OF_INDUCING}, {SET_BLOCKS_FROM, OF_INDUCING},
-              {SET_PARTITION, OF_PARTITIONS}, {SET_INDUCING, OF_SUBSETS}};
+} scoped[] = {{SET_SAMPLE, OF_ANYTIME},       {SET_REPLACE, OF_STEPS},    {SET_LEARN, OF_ANYTIME},
+              {SET_OPTIMIZER, OF_ANYTIME},    {SET_RHO, OF_STEPS},        {SET_TAU, OF_ANYTIME},
+              {SET_KAPPA, OF_ANYTIME},        {SET_STEP, OF_STEPS},       {SET_INDUCING_FROM, OF_INDUCING},
+              {SET_BATCH, OF_BATCHES},        {SET_BLOCKS, OF_INDUCING},  {SET_BLOCKS_FROM, OF_INDUCING},
+              {SET_PARTITION, OF_PARTITIONS}, {SET_INDUCING, OF_SUBSETS}, {SET_SELECT, OF_SUBSETS}};
+
+static void note_no_effect(const model_choice *c, const settings *s, setting_id id, const char *value)
+{
+    settings_log(s, ANYGP_NOTE, "--%s %s has no effect on the model %s%s", setting_at(id)->name, value, c->model->name,
+                 c->anytime ? "+" : "");
+}
+
+/* Settings of learning: a model may learn nothing, or by one run of steps, or have steps of its own. */
+static void note_unused_in_learning(const model_choice *c, const settings *s)
+{
+    const model_ops *m = c->model;
+    const char *fix = settings_text(s, SET_FIX);
+    bool learns = !m->no_learning, one_run = m->steps || (c->anytime && settings_is(s, SET_LEARN, "anytime"));
+    const struct {
+        setting_id id;
+        bool used;
+    } of[] = {{SET_PRIOR, learns},
+              {SET_RESTARTS, learns && !one_run},
+              {SET_ITERS, learns || c->anytime},
+              {SET_STEP, learns || !c->anytime}, /* models without steps: above */
+              {SET_LEARN, learns || !c->anytime},
+              {SET_RHO, !m->own_rate}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (!of[i].used && settings_changed(s, of[i].id)) note_no_effect(c, s, of[i].id, settings_text(s, of[i].id));
+    if (has_item(fix, "inducing") && !m->inducing) note_no_effect(c, s, SET_FIX, "inducing");
+    if (has_item(fix, "none") && !learns) note_no_effect(c, s, SET_FIX, "none");
+}
 
 void choice_note_unused(const model_choice *c, const settings *s)
 {
@@ -246,6 +273,7 @@ void choice_note_unused(const model_choice *c, const settings *s)
     }
     if (settings_changed(s, SET_NOISE) && !likelihood_is_gaussian(&c->like))
         settings_log(s, ANYGP_NOTE, "--noise says nothing to the likelihood %s", c->like.ops->name);
+    note_unused_in_learning(c, s);
 }
 
 mean_kind choice_mean(const settings *s)

@@ -32,6 +32,7 @@ static const struct {
 /* ---------------------------------------------------------------------------------------- the list */
 
 typedef void subject_check(const subject *s);
+typedef void model_check(const subject *s, anygp_model *m);
 
 static inline void run_subject(const model_ops *m, bool anytime, const char *like, subject_check *check)
 {
@@ -162,6 +163,31 @@ static inline anygp_model *fit_subject(const subject *s, const char *const *more
                  "them to `needs` in tests/unit/models_support.h",
                  s->name, s->likelihood, o.e.text);
     return o.model;
+}
+
+/* Kinds of fits that differ in what a posterior holds: the functions of a prior mean, a kernel that tells equal rows apart. */
+static const char *const fit_kinds[][7] = {
+    {NULL}, {"mean", "linear", NULL}, {"kernel", "matern32 + white", "mean", "constant", NULL}};
+enum { FIT_KINDS = sizeof fit_kinds / sizeof *fit_kinds };
+
+/* A model may refuse a white kernel: NULL. */
+static inline anygp_model *fit_kind(const subject *s, int k)
+{
+    outcome o;
+    if (k + 1 < FIT_KINDS) return fit_subject(s, fit_kinds[k]);
+    fit_rows(s, ROWS, fit_kinds[k], NULL, NULL, &o);
+    if (!o.model && (o.e.status != ANYGP_ERR_ARGUMENT || !strstr(o.e.text, "white")))
+        fail_msg("%s: %s", s->name, o.e.text);
+    return o.model;
+}
+
+static inline void for_each_kind(const subject *s, model_check *check)
+{
+    for (int k = 0; k < FIT_KINDS; k++) {
+        anygp_model *m = fit_kind(s, k);
+        if (m) check(s, m);
+        anygp_model_free(m);
+    }
 }
 
 /* ------------------------------------------------------------------------------------- predictions */

@@ -4,7 +4,7 @@
 #include "models_support.h"
 
 static const char checkpoint_file[] = "model.checkpoint";
-enum { MOMENTS = 12 };
+enum { MOMENTS = 64 };
 
 static void copy_file(const char *from, const char *to)
 {
@@ -33,14 +33,26 @@ static int keep_moments(void *ctx, const anygp_progress *p)
     return 0;
 }
 
-static const char *const saved_each_time[] = {"checkpoint", "0s", "output", "model", "restarts", "1", NULL};
-static const char *const resumed[] = {"resume", "yes", "output", "model", "restarts", "1", NULL};
-static const char *const plain[] = {"restarts", "1", NULL};
+typedef enum way { PLAIN, SAVED, RESUMED } way;
 
-static anygp_model *fit_or_fail(const subject *s, const char *const *more, anygp_progress_fn progress, void *ctx)
+/* Long enough for all that a run does on its way: a restart; of steps, hyperparameters begin to move after 20 (anytime) or 10 of
+   them, and stay from about three quarters on. */
+static void fit_way(const subject *s, way how, anygp_progress_fn progress, void *ctx, outcome *o)
+{
+    const char *steps = s->anytime ? "32" : "16", *pairs[8];
+    bool passes = !s->anytime && !by_steps(s->ops);
+    int n = 0;
+    pairs[n++] = passes ? "restarts" : "iters", pairs[n++] = passes ? "1" : steps;
+    if (how != PLAIN) pairs[n++] = "output", pairs[n++] = "model";
+    if (how != PLAIN) pairs[n++] = how == SAVED ? "checkpoint" : "resume", pairs[n++] = how == SAVED ? "0s" : "yes";
+    pairs[n] = NULL;
+    fit_rows(s, ROWS, pairs, progress, ctx, o);
+}
+
+static anygp_model *fit_or_fail(const subject *s, way how, anygp_progress_fn progress, void *ctx)
 {
     outcome o;
-    fit_rows(s, ROWS, more, progress, ctx, &o);
+    fit_way(s, how, progress, ctx, &o);
     if (!o.model) fail_msg("%s: %s", s->name, o.e.text);
     return o.model;
 }
@@ -48,10 +60,10 @@ static anygp_model *fit_or_fail(const subject *s, const char *const *more, anygp
 static void goes_on_from_every_moment(const subject *s)
 {
     int count = 0;
-    anygp_model *m = fit_or_fail(s, plain, NULL, NULL);
+    anygp_model *m = fit_or_fail(s, PLAIN, NULL, NULL);
     answers whole = ask(m);
     anygp_model_free(m);
-    m = fit_or_fail(s, saved_each_time, keep_moments, &count);
+    m = fit_or_fail(s, SAVED, keep_moments, &count);
     answers saved = ask(m);
     anygp_model_free(m);
     check_same_bits(s, "a run that writes checkpoints", &whole, &saved);
@@ -62,7 +74,7 @@ static void goes_on_from_every_moment(const subject *s)
         char name[32], what[64];
         name_moment(k, name);
         copy_file(name, checkpoint_file);
-        m = fit_or_fail(s, resumed, NULL, NULL);
+        m = fit_or_fail(s, RESUMED, NULL, NULL);
         answers again = ask(m);
         snprintf(what, sizeof what, "resumed from checkpoint %d of %d, it", k + 1, count);
         check_same_bits(s, what, &whole, &again);
@@ -121,7 +133,7 @@ static void refuses_the_checkpoint_of_another(const subject *s)
 {
     outcome o;
     if (!strcmp(s->name, other->name)) return;
-    fit_rows(s, ROWS, resumed, NULL, NULL, &o);
+    fit_way(s, RESUMED, NULL, NULL, &o);
     if (o.model) fail_msg("%s goes on from the checkpoint of %s", s->name, other->name);
     if (!strstr(o.e.text, checkpoint_file)) fail_msg("%s: %s", s->name, o.e.text);
 }
@@ -132,7 +144,7 @@ static void a_checkpoint_of_another_model_is_refused(void **unused)
     subject s = {.ops = model_at(0), .likelihood = "gaussian"};
     strcpy(s.name, model_at(0)->name);
     other = &s;
-    anygp_model_free(fit_or_fail(&s, saved_each_time, stop_at_once, NULL));
+    anygp_model_free(fit_or_fail(&s, SAVED, stop_at_once, NULL));
     assert_int_equal(access(checkpoint_file, F_OK), 0);
     for_each_subject(false, refuses_the_checkpoint_of_another);
 }

@@ -38,11 +38,14 @@ static void set_to_prior(svgp_q *q)
     q->trace = (double)M;
 }
 
+/* Room for a precision of which steps write the lower triangle alone; a checkpoint has all of it. */
+static double *new_Lambda(int64_t room) { return mem_zeroed(room, (size_t)room * sizeof(double)); }
+
 /* room: of the squares, which change places with the spare ones. */
 static bool q_init(svgp_q *q, int64_t M, int64_t room, double *m)
 {
     *q = (svgp_q){.M = M,
-                  .Lambda = mem_doubles(room, room),
+                  .Lambda = new_Lambda(room),
                   .F = mem_doubles(room, room),
                   .T = mem_alloc(la_trsm_size(M), sizeof(double)),
                   .theta = mem_alloc(M, sizeof(double)),
@@ -61,7 +64,7 @@ static bool spares_init(svgp *s, int64_t room)
     s->beside = count == 1 && s->Mt <= BESIDE_SIZE && threads > 1 && threads <= BESIDE_THREADS;
     if (!(s->spare = mem_zeroed(s->spares, sizeof *s->spare))) return false;
     for (int t = 0; t < s->spares; t++) {
-        s->spare[t] = (svgp_spare){mem_doubles(room, room), mem_doubles(room, room), mem_doubles(room, 3)};
+        s->spare[t] = (svgp_spare){new_Lambda(room), mem_doubles(room, room), mem_doubles(room, 3)};
         if (!s->spare[t].Lambda || !s->spare[t].F || !s->spare[t].work) return false;
     }
     return true;

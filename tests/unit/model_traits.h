@@ -14,6 +14,7 @@ static inline bool over_parts(const model_ops *m) { return m->partition; }      
 static inline bool by_steps(const model_ops *m) { return m->steps != NULL; }
 static inline bool learns(const model_ops *m) { return !m->no_learning; }
 static inline bool takes_likelihoods(const model_ops *m) { return m->steps != NULL; }
+static inline bool fits_together(const model_ops *m) { return m->steps || m->shares; } /* several targets in one run */
 
 /* One or more of each kind that model_make() knows: a power at its ends and between, models that share a form, parts. */
 static const char *const expressions[] = {"pep(alpha=0)", "pep(alpha=0.3)", "combine(dtc=0.3,fitc=0.7)",

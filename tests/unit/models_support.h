@@ -13,14 +13,15 @@
 #include "model_traits.h"
 #include "support.h"
 
-enum { ROWS = 40, LATER = 8, D = 2, NEW = 7, CLASSES = 3, PAIRS_MOST = 32, NOTES_MOST = 16384 };
+enum { ROWS = 40, LATER = 8, D = 2, NEW = 7, CLASSES = 3, TARGETS = 2, PAIRS_MOST = 32, NOTES_MOST = 16384 };
 
-/* A model as --model names it, with one of the likelihoods it takes. */
+/* A model as --model names it, with one of the likelihoods it takes, and targets that are fitted together. */
 typedef struct subject {
     char name[80];
     const model_ops *ops;
     bool anytime; /* NAME+ */
     const char *likelihood;
+    int64_t targets; /* 1 or TARGETS */
 } subject;
 
 /* What a model needs to be fitted to the rows of this suite, besides what follows from its table (case_settings): settings by
@@ -34,27 +35,30 @@ static const struct {
 typedef void subject_check(const subject *s);
 typedef void model_check(const subject *s, anygp_model *m);
 
-static inline void run_subject(const model_ops *m, bool anytime, const char *like, subject_check *check)
-{
-    subject s = {.ops = m, .anytime = anytime, .likelihood = like};
-    snprintf(s.name, sizeof s.name, "%s%s", m->name, anytime ? "+" : "");
-    check(&s);
-}
-
 typedef struct subjects {
     bool all;
     subject_check *check;
 } subjects;
 
+static inline void run_subject(const subjects *which, const model_ops *m, bool anytime, const char *like,
+                               int64_t targets)
+{
+    subject s = {.ops = m, .anytime = anytime, .likelihood = like, .targets = targets};
+    snprintf(s.name, sizeof s.name, "%s%s", m->name, anytime ? "+" : "");
+    which->check(&s);
+}
+
 static inline void run_model(const model_ops *m, void *ctx)
 {
     const subjects *which = ctx;
-    run_subject(m, false, "gaussian", which->check);
-    if (m->anytime) run_subject(m, true, "gaussian", which->check);
-    if (which->all && takes_likelihoods(m)) run_subject(m, false, "softmax", which->check);
+    run_subject(which, m, false, "gaussian", 1);
+    if (m->anytime) run_subject(which, m, true, "gaussian", 1);
+    if (which->all && takes_likelihoods(m)) run_subject(which, m, false, "softmax", 1);
+    if (which->all && fits_together(m)) run_subject(which, m, false, "gaussian", TARGETS);
 }
 
-/* Each model of the table and each expression, also anytime; with `all` also with three classes, where it takes them. */
+/* Each model of the table and each expression, also anytime; with `all` also with three classes, where it takes them, and with
+   two targets where they are one run. */
 static inline void for_each_subject(bool all, subject_check *check)
 {
     for_each_model(run_model, &(subjects){all, check});
@@ -62,8 +66,9 @@ static inline void for_each_subject(bool all, subject_check *check)
 
 /* ------------------------------------------------------------------------------------------- a fit */
 
-/* A smooth function with a little noise, or the third of its range it lies in. */
-static inline void case_rows(const subject *s, int64_t n, double *X, double *y)
+/* A smooth function with a little noise, or the third of its range it lies in; the second target is another one.  X[n, D],
+   Y[n, targets] column-major. */
+static inline void case_rows(const subject *s, int64_t n, double *X, double *Y)
 {
     double noise[ROWS + LATER];
     bool classes = !strcmp(s->likelihood, "softmax");
@@ -71,8 +76,36 @@ static inline void case_rows(const subject *s, int64_t n, double *X, double *y)
     fill_normal(22, n, noise);
     for (int64_t i = 0; i < n; i++) {
         double f = sin(2 * X[i * D]) + 0.5 * X[i * D + 1];
-        y[i] = classes ? (f > -0.3) + (f > 0.5) : f + 0.1 * noise[i];
+        Y[i] = classes ? (f > -0.3) + (f > 0.5) : f + 0.1 * noise[i];
+        if (s->targets > 1) Y[n + i] = 3 * cos(X[i * D + 1]) + 0.2 * noise[i] * X[i * D];
     }
+}
+
+/* The second target is the last column but one of the table. */
+static inline anygp_data *case_data(const subject *s, int64_t n)
+{
+    double X[(ROWS + LATER) * D], Y[(ROWS + LATER) * TARGETS], wide[(ROWS + LATER) * (D + 1)];
+    anygp_data *data;
+    anygp_error e;
+    int64_t columns = D + s->targets - 1;
+    case_rows(s, n, X, Y);
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(wide + i * columns, X + i * D, D * sizeof *wide);
+        if (s->targets > 1) wide[i * columns + D] = Y[n + i];
+    }
+    assert_int_equal(anygp_data_new(n, columns, wide, columns, Y, NULL, &data, &e), ANYGP_OK);
+    return data;
+}
+
+/* In the order of Y. */
+static inline anygp_status name_targets(const subject *s, anygp_settings *set, anygp_error *e)
+{
+    char last[8], before[8];
+    if (s->targets == 1) return ANYGP_OK;
+    snprintf(last, sizeof last, "%d", D + 1);
+    snprintf(before, sizeof before, "%d", D);
+    anygp_status status = anygp_set(set, "target", last, e);
+    return status ? status : anygp_set(set, "target", before, e);
 }
 
 typedef struct pair_list {
@@ -133,22 +166,17 @@ static inline void keep_note(void *ctx, anygp_log_level level, const char *text)
 static inline void fit_rows(const subject *s, int64_t n, const char *const *more, anygp_progress_fn progress, void *ctx,
                             outcome *o)
 {
-    double X[(ROWS + LATER) * D], y[ROWS + LATER];
     pair_list p = case_settings(s, more);
     anygp_settings *set = anygp_settings_new();
-    anygp_data *data;
+    anygp_data *data = case_data(s, n);
     *o = (outcome){.model = NULL};
-    case_rows(s, n, X, y);
     anygp_on_log(set, keep_note, o);
     if (progress) anygp_on_progress(set, progress, ctx);
-    anygp_status status = ANYGP_OK;
+    anygp_status status = name_targets(s, set, &o->e);
     for (int i = 0; !ANYGP_FAILED(status) && i < p.count; i++)
         status = anygp_set(set, p.at[2 * i], p.at[2 * i + 1], &o->e);
-    if (!ANYGP_FAILED(status)) {
-        assert_int_equal(anygp_data_new(n, D, X, D, y, NULL, &data, &o->e), ANYGP_OK);
-        anygp_fit(set, data, &o->model, &o->e);
-        anygp_data_free(data);
-    }
+    if (!ANYGP_FAILED(status)) anygp_fit(set, data, &o->model, &o->e);
+    anygp_data_free(data);
     anygp_settings_free(set);
 }
 
@@ -159,8 +187,7 @@ static inline anygp_model *fit_subject(const subject *s, const char *const *more
     fit_rows(s, ROWS, more, NULL, NULL, &o);
     if (!o.model)
         fail_msg("%s with the likelihood %s cannot be fitted to the rows of this suite: %s.  If it needs other "
-                 "settings, add "
-                 "them to `needs` in tests/unit/models_support.h",
+                 "settings, add them to `needs` in tests/unit/models_support.h",
                  s->name, s->likelihood, o.e.text);
     return o.model;
 }
@@ -195,19 +222,23 @@ static inline void for_each_kind(const subject *s, model_check *check)
 /* Rows that no model was fitted to. */
 static inline void new_rows(double *X) { fill_normal(23, NEW * D, X); }
 
-/* Of y: means and variances, or the probabilities of classes. */
+/* Of each y: means and variances, or the probabilities of classes. */
+enum { ANSWERS = TARGETS * NEW * CLASSES };
 typedef struct answers {
-    double cell[NEW * CLASSES];
+    double cell[ANSWERS];
 } answers;
 
 static inline answers ask_at(const anygp_model *m, const double *X)
 {
     answers a = {.cell = {0}};
     anygp_error e = {.text = ""};
-    anygp_status status = anygp_classes(m, 0) > 0 ? anygp_predict_proba(m, 0, NEW, X, D, a.cell, &e)
-                                                  : anygp_predict(m, NEW, X, D, 0, a.cell, a.cell + NEW, &e);
-    if (status) fail_msg("%s", e.text);
-    for (int i = 0; i < NEW * CLASSES; i++) assert_true(isfinite(a.cell[i]));
+    for (int64_t t = 0; t < anygp_model_targets(m); t++) {
+        double *cell = a.cell + t * NEW * CLASSES;
+        anygp_status status = anygp_classes(m, t) > 0 ? anygp_predict_proba(m, t, NEW, X, D, cell, &e)
+                                                      : anygp_predict_target(m, t, NEW, X, D, 0, cell, cell + NEW, &e);
+        if (status) fail_msg("%s", e.text);
+    }
+    for (int i = 0; i < ANSWERS; i++) assert_true(isfinite(a.cell[i]));
     return a;
 }
 
@@ -223,7 +254,7 @@ static inline bool same_bits(const answers *a, const answers *b) { return !memcm
 static inline void check_same_bits(const subject *s, const char *what, const answers *a, const answers *b)
 {
     if (same_bits(a, b)) return;
-    for (int i = 0; i < NEW * CLASSES; i++)
+    for (int i = 0; i < ANSWERS; i++)
         if (a->cell[i] != b->cell[i])
             fail_msg("%s, %s: %s predicts %.17g instead of %.17g", s->name, s->likelihood, what, b->cell[i],
                      a->cell[i]);

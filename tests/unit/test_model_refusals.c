@@ -20,9 +20,11 @@ static double rows_told(const anygp_model *m)
 
 static anygp_status update(anygp_model *m, const subject *s, anygp_error *e)
 {
-    double X[(ROWS + LATER) * D], y[ROWS + LATER];
-    case_rows(s, ROWS + LATER, X, y);
-    return anygp_update(m, NULL, LATER, X + ROWS * D, D, y + ROWS, NULL, e);
+    double X[(ROWS + LATER) * D], Y[(ROWS + LATER) * TARGETS], later[LATER * TARGETS];
+    case_rows(s, ROWS + LATER, X, Y);
+    for (int64_t t = 0; t < s->targets; t++)
+        memcpy(later + t * LATER, Y + t * (ROWS + LATER) + ROWS, LATER * sizeof *later);
+    return anygp_update(m, NULL, LATER, X + ROWS * D, D, later, NULL, e);
 }
 
 /* Refused by a sentence that names the model, which stays as it is. */

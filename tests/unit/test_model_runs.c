@@ -35,6 +35,20 @@ static int keep_moments(void *ctx, const anygp_progress *p)
 
 typedef enum way { PLAIN, SAVED, RESUMED } way;
 
+/* Leaves memory behind in which every number is NaN: what is written without having been set shows. */
+static void spoil_memory(void)
+{
+    enum { SIZES = 8, EACH = 32 };
+    void *block[SIZES][EACH];
+    for (int k = 0; k < SIZES; k++)
+        for (int i = 0; i < EACH; i++) {
+            assert_non_null(block[k][i] = malloc((size_t)64 << k));
+            memset(block[k][i], 0xff, (size_t)64 << k);
+        }
+    for (int k = 0; k < SIZES; k++)
+        for (int i = 0; i < EACH; i++) free(block[k][i]);
+}
+
 /* Long enough for all that a run does on its way: a restart; of steps, hyperparameters begin to move after 20 (anytime) or 10 of
    them, and stay from about three quarters on. */
 static void fit_way(const subject *s, way how, anygp_progress_fn progress, void *ctx, outcome *o)
@@ -46,6 +60,7 @@ static void fit_way(const subject *s, way how, anygp_progress_fn progress, void 
     if (how != PLAIN) pairs[n++] = "output", pairs[n++] = "model";
     if (how != PLAIN) pairs[n++] = how == SAVED ? "checkpoint" : "resume", pairs[n++] = how == SAVED ? "0s" : "yes";
     pairs[n] = NULL;
+    spoil_memory();
     fit_rows(s, ROWS, pairs, progress, ctx, o);
 }
 
@@ -141,7 +156,7 @@ static void refuses_the_checkpoint_of_another(const subject *s)
 static void a_checkpoint_of_another_model_is_refused(void **unused)
 {
     (void)unused;
-    subject s = {.ops = model_at(0), .likelihood = "gaussian"};
+    subject s = {.ops = model_at(0), .likelihood = "gaussian", .targets = 1};
     strcpy(s.name, model_at(0)->name);
     other = &s;
     anygp_model_free(fit_or_fail(&s, SAVED, stop_at_once, NULL));

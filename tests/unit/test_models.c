@@ -23,9 +23,8 @@ static void check_diagonal(const subject *s, int64_t C, const double *mean, cons
     }
 }
 
-static void check_agreement(const subject *s, anygp_model *m)
+static void check_posterior(const subject *s, const posterior *p)
 {
-    const posterior *p = gp_of(m)->posterior;
     double X[NEW * D], mean[CELLS], variance[CELLS], same[CELLS], covariance[SQUARE * CLASSES];
     int64_t C = latents_of(p);
     assert_true(C <= CLASSES);
@@ -45,6 +44,11 @@ static void check_agreement(const subject *s, anygp_model *m)
         }
         free_posterior(q);
     }
+}
+
+static void check_agreement(const subject *s, anygp_model *m)
+{
+    for (int64_t t = 0; t < m->targets; t++) check_posterior(s, m->gp[t]->posterior);
 }
 
 static void agrees_with_itself(const subject *s) { for_each_kind(s, check_agreement); }
@@ -114,7 +118,7 @@ static void check_file(const subject *s, const anygp_model *m)
 
 static void check_both_ways(const subject *s, anygp_model *m)
 {
-    check_reloaded(s, gp_of(m));
+    for (int64_t t = 0; t < m->targets; t++) check_reloaded(s, m->gp[t]);
     check_file(s, m);
 }
 

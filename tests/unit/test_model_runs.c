@@ -33,7 +33,7 @@ static int keep_moments(void *ctx, const anygp_progress *p)
     return 0;
 }
 
-typedef enum way { PLAIN, SAVED, RESUMED } way;
+typedef enum way { PLAIN, SAVED, STOPPED, RESUMED } way;
 
 /* Leaves memory behind in which every number is NaN: what is written without having been set shows. */
 static void spoil_memory(void)
@@ -58,7 +58,8 @@ static void fit_way(const subject *s, way how, anygp_progress_fn progress, void 
     int n = 0;
     pairs[n++] = passes ? "restarts" : "iters", pairs[n++] = passes ? "1" : steps;
     if (how != PLAIN) pairs[n++] = "output", pairs[n++] = "model";
-    if (how != PLAIN) pairs[n++] = how == SAVED ? "checkpoint" : "resume", pairs[n++] = how == SAVED ? "0s" : "yes";
+    if (how == SAVED || how == STOPPED) pairs[n++] = "checkpoint", pairs[n++] = how == SAVED ? "0s" : "1h";
+    if (how == RESUMED) pairs[n++] = "resume", pairs[n++] = "yes";
     pairs[n] = NULL;
     spoil_memory();
     fit_rows(s, ROWS, pairs, progress, ctx, o);
@@ -103,6 +104,47 @@ static void a_run_goes_on_from_every_checkpoint_to_the_same_bits(void **unused)
 {
     (void)unused;
     for_each_subject(true, goes_on_from_every_moment);
+}
+
+/* -------------------------------------------------------------------------------------- stopped */
+
+static int64_t stop_at;
+
+static int stop_there(void *ctx, const anygp_progress *p)
+{
+    (void)ctx;
+    return !strcmp(p->stage, "learning") && p->iteration >= stop_at;
+}
+
+/* Long before a checkpoint is due. */
+static void goes_on_where_it_was_stopped(const subject *s)
+{
+    static const int64_t stops[] = {1, 3, 11, 22};
+    if (!learns(s->ops)) return;
+    anygp_model *m = fit_or_fail(s, PLAIN, NULL, NULL);
+    answers whole = ask(m);
+    int64_t most = s->anytime ? 22 : by_steps(s->ops) ? 11 : 3;
+    anygp_model_free(m);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops && stops[i] <= most; i++) {
+        char what[64];
+        stop_at = stops[i];
+        snprintf(what, sizeof what, "stopped at iteration %d and resumed, it", (int)stop_at);
+        m = fit_or_fail(s, STOPPED, stop_there, NULL);
+        if (gp_of(m)->status != ANYGP_INTERRUPTED) fail_msg("%s was not stopped", s->name);
+        ask(m); /* finite, or it fails */
+        anygp_model_free(m);
+        m = fit_or_fail(s, RESUMED, NULL, NULL);
+        answers again = ask(m);
+        check_same_bits(s, what, &whole, &again);
+        anygp_model_free(m);
+        unlink(checkpoint_file);
+    }
+}
+
+static void a_run_that_was_stopped_goes_on_to_the_same_bits(void **unused)
+{
+    (void)unused;
+    for_each_subject(true, goes_on_where_it_was_stopped);
 }
 
 /* --------------------------------------------------------------------------- what cannot be written */
@@ -189,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_goes_on_from_every_checkpoint_to_the_same_bits),
+        cmocka_unit_test(a_run_that_was_stopped_goes_on_to_the_same_bits),
         cmocka_unit_test(a_checkpoint_that_cannot_be_written_is_told_once_and_changes_nothing),
         cmocka_unit_test(a_checkpoint_of_another_model_is_refused),
     };

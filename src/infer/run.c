@@ -201,6 +201,8 @@ static anygp_status after_step(run *r, anygp_error *e)
     return ANYGP_OK;
 }
 
+static bool is_over(const run *r) { return r->steps > 0 && r->t >= r->steps; }
+
 /* Out of time before the first step: that one is still made.  A run that was stopped leaves a checkpoint of where it came to; the
    model itself is written by whoever asked for it. */
 anygp_status run_go(run *r, anygp_error *e)
@@ -211,6 +213,7 @@ anygp_status run_go(run *r, anygp_error *e)
     if (r->o->resume) TRY(restore(r, e));
     TRY(r->learner->begin(r, e));
     if (r->t == 0 && r->steps > 0 && r->p->comm->rank == 0) run_report(r, true);
+    if (r->t > 0) r->done |= is_over(r); /* a resumed run may be past its end */
     for (bool first = r->t == 0; !r->done && (first || r->status == ANYGP_OK); first = false) {
         double began = clock_seconds(), paused = r->paused;
         TRY(step(r, e));
@@ -218,7 +221,7 @@ anygp_status run_go(run *r, anygp_error *e)
         r->t++;
         if (r->steps > 0) run_worked(r, began, paused);
         TRY(after_step(r, e));
-        r->done = r->t == r->steps;
+        r->done = is_over(r);
     }
     return r->saves && r->t > 0 && r->status != ANYGP_OK ? write_checkpoint(r, r->jitter, NULL, e) : ANYGP_OK;
 }

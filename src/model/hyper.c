@@ -203,11 +203,17 @@ void hyper_pack(const hyper *h, double *u)
     for (int64_t k = 0; h->learn_Z && k < h->M * h->D; k++) u[f + k] = h->Z[k] / unit_of(h, k);
 }
 
+/* Never at the floor itself, which a file or the logarithm would not take; without one, an underflow is left to be noticed. */
+static double above(double lower, double more)
+{
+    return lower > 0 && lower + more == lower ? nextafter(lower, INFINITY) : lower + more;
+}
+
 void hyper_unpack(hyper *h, const double *u)
 {
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
-        if (h->param[i].free) hyper_set(h, i, h->param[i].real ? u[f] : h->param[i].lower + exp(u[f])), f++;
+        if (h->param[i].free) hyper_set(h, i, h->param[i].real ? u[f] : above(h->param[i].lower, exp(u[f]))), f++;
     for (int64_t k = 0; h->learn_Z && k < h->M * h->D; k++) h->Z[k] = u[f + k] * unit_of(h, k);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "infer/climb.h"
 
 enum {
@@ -104,12 +105,6 @@ typedef struct scan {
     void *ctx;
 } scan;
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static bool movable(const hyper *h, int64_t i) { return h->param[i].free && !h->param[i].given; }
 
 static void try_here(scan *s)
@@ -178,7 +173,7 @@ static anygp_status spacing(const scan *s, const merged *m, double *out, anygp_e
         }
         if (isfinite(least)) nearest[count++] = sqrt(least);
     }
-    if (count) qsort(nearest, (size_t)count, sizeof *nearest, ascending);
+    if (count) qsort(nearest, (size_t)count, sizeof *nearest, by_double);
     *out = count ? nearest[count / 10] : 1;
     free(weight);
     free(nearest);

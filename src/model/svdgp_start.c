@@ -2,15 +2,10 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 #include "model/svdgp_state.h"
 
 enum { ROWS = 300 };
-
-static int by_size(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
 
 /* Of the distances between n rows. */
 static anygp_status median_distance(int64_t n, int64_t D, const double *X, double *median, anygp_error *e)
@@ -21,7 +16,7 @@ static anygp_status median_distance(int64_t n, int64_t D, const double *X, doubl
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < i; j++, k++)
             for (int64_t d = 0; d < D; d++) square[k] += pow(X[i * D + d] - X[j * D + d], 2);
-    qsort(square, (size_t)pairs, sizeof *square, by_size);
+    qsort(square, (size_t)pairs, sizeof *square, by_double);
     *median = pairs ? sqrt(square[pairs / 2]) : 0;
     free(square);
     return ANYGP_OK;

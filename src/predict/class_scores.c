@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 
 enum { ECE_BINS = 15 };
 
@@ -143,20 +144,14 @@ static double calibration_error(const class_scores *s)
 }
 
 typedef struct ranked {
-    double p, positive, negative; /* score; weight if the row is of the class, weight if not */
+    double p, positive, negative; /* score, first for by_double(); weight if the row is of the class, weight if not */
 } ranked;
-
-static int by_score(const void *a, const void *b)
-{
-    double x = ((const ranked *)a)->p, y = ((const ranked *)b)->p;
-    return (x > y) - (x < y);
-}
 
 /* P(score of a positive > score of a negative) + P(equal)/2 by one sweep over sorted scores; NaN if one kind is
    missing. */
 static double area(int64_t n, ranked *r)
 {
-    qsort(r, (size_t)n, sizeof *r, by_score);
+    qsort(r, (size_t)n, sizeof *r, by_double);
     exact_sum wins = {0}, below = {0}, positives = {0};
     for (int64_t i = 0, end; i < n; i = end) {
         double positive = 0, negative = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 #include "data/number.h"
 
 /* ----------------------------------------------------------------------------------- collecting */
@@ -28,6 +29,19 @@ anygp_status class_set_add(class_set *c, double cell, const schema *s, anygp_err
                      "the target column %s has more than %d different values, too many for classes; if it is a "
                      "number, use another --likelihood",
                      schema_target_label(s, label), CLASSES_MOST);
+}
+
+anygp_status class_set_note(class_set *c, double cell, anygp_error *e)
+{
+    int64_t index;
+    return id_table_index(&c->seen, bits_of(cell), &index, e);
+}
+
+bool class_set_within(const class_set *a, const class_set *b)
+{
+    bool all = true;
+    for (int64_t i = 0; all && i < a->seen.count; i++) all = id_table_find(&b->seen, a->seen.id[i]) >= 0;
+    return all;
 }
 
 double class_set_at(const class_set *c, int64_t i)
@@ -105,24 +119,20 @@ void class_codes_clear(class_codes *c)
     *c = (class_codes){0};
 }
 
-static anygp_status codes_of_levels(const schema *s, const column *from, class_codes *c, anygp_error *e)
+anygp_status class_codes_follow(class_codes *c, const schema *s, const column *from, anygp_error *e)
 {
-    c->count = from->levels;
-    if (!(c->of = mem_alloc(c->count, sizeof *c->of))) return fail_memory(e, "the classes", 8.0 * (double)c->count);
-    for (int64_t l = 0; l < c->count; l++) c->of[l] = schema_class_of_text(s, from->level[l]);
+    if (c->value || from->levels == c->count) return ANYGP_OK;
+    int64_t *grown = realloc(c->of, (size_t)from->levels * sizeof *grown);
+    if (!grown) return fail_memory(e, "the classes", 8.0 * (double)from->levels);
+    c->of = grown;
+    for (; c->count < from->levels; c->count++) c->of[c->count] = schema_class_of_text(s, from->level[c->count]);
     return ANYGP_OK;
 }
 
 typedef struct class_value {
-    double value;
+    double value; /* the first member: by_double() */
     int64_t class;
 } class_value;
-
-static int by_value(const void *a, const void *b)
-{
-    const class_value *p = a, *q = b;
-    return p->value < q->value ? -1 : p->value > q->value;
-}
 
 /* The classes that a number can be: those that it is when printed. */
 static int64_t list_numbers(const schema *s, class_value *list)
@@ -147,7 +157,7 @@ static anygp_status codes_of_numbers(const schema *s, class_codes *c, anygp_erro
         return fail_memory(e, "the classes", 32.0 * (double)s->classes);
     }
     c->count = list_numbers(s, list);
-    qsort(list, (size_t)c->count, sizeof *list, by_value);
+    qsort(list, (size_t)c->count, sizeof *list, by_double);
     for (int64_t i = 0; i < c->count; i++) c->value[i] = list[i].value, c->of[i] = list[i].class;
     free(list);
     return ANYGP_OK;
@@ -156,7 +166,7 @@ static anygp_status codes_of_numbers(const schema *s, class_codes *c, anygp_erro
 anygp_status class_codes_make(const schema *s, const column *from, class_codes *out, anygp_error *e)
 {
     *out = (class_codes){0};
-    anygp_status status = from->kind == COLUMN_TEXT ? codes_of_levels(s, from, out, e) : codes_of_numbers(s, out, e);
+    anygp_status status = from->kind == COLUMN_TEXT ? class_codes_follow(out, s, from, e) : codes_of_numbers(s, out, e);
     if (ANYGP_FAILED(status)) class_codes_clear(out);
     return status;
 }
@@ -179,11 +189,4 @@ int64_t class_code(const class_codes *c, double cell)
 {
     if (c->value) return number_code(c, cell);
     return cell >= 0 && cell < (double)c->count ? c->of[(int64_t)cell] : -1;
-}
-
-int64_t class_index(const schema *s, const column *from, double cell)
-{
-    if (isnan(cell)) return -1;
-    if (from->kind != COLUMN_TEXT) return schema_class_of_number(s, cell);
-    return schema_class_of_text(s, from->level[(int64_t)cell]);
 }

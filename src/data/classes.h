@@ -16,6 +16,10 @@ typedef struct class_set {
     id_table seen;
 } class_set; /* {0} to begin with */
 
+/* Any number of them. */
+anygp_status class_set_note(class_set *c, double cell, anygp_error *e);
+bool class_set_within(const class_set *a, const class_set *b); /* all cells of a are in b */
+
 /* s: of the column's target, for sentences.  More than CLASSES_MOST are refused. */
 anygp_status class_set_add(class_set *c, double cell, const schema *s, anygp_error *e);
 double class_set_at(const class_set *c, int64_t i); /* the cell of i < seen.count */
@@ -32,10 +36,9 @@ typedef struct class_codes {
 
 /* Text in the column meets classes that are numbers, and the other way round, by what they are when printed. */
 anygp_status class_codes_make(const schema *s, const column *from, class_codes *out, anygp_error *e);
+/* A column of texts may have shown more levels since. */
+anygp_status class_codes_follow(class_codes *c, const schema *s, const column *from, anygp_error *e);
 int64_t class_code(const class_codes *c, double cell); /* -1: none of the classes */
 void class_codes_clear(class_codes *c);
-
-/* The same without codes, for columns whose levels are not all known yet: O(log K) comparisons of names. */
-int64_t class_index(const schema *s, const column *from, double cell);
 
 #endif

@@ -1,5 +1,5 @@
-/* From a table to the arrays a model is trained on.
-       dataset_build        choose columns, drop rows without a target or weight, drop constant columns
+/* The arrays a model is trained on.
+       rows_scan            [rows.h] choose columns, drop rows without a target or weight, drop constant columns
        dataset_standardize  to mean 0 and sd 1, remembering how
        dataset_merge        repeated rows of inputs become one row with a count
 
@@ -47,15 +47,6 @@ typedef struct dataset {
     int64_t no_weight;         /* rows dropped because their weight is 0 */
 } dataset;
 
-/* Which part of a table: columns of y, further columns that are not inputs, rows held out; NULL: none. */
-typedef struct table_part {
-    target_columns y;
-    const bool *skip_column;
-    const bool *skip_row;
-} table_part;
-
-anygp_status dataset_build(const table *t, const table_part *part, bool fill_missing, dataset *out, anygp_error *e);
-
 /* group[D], ids below D: number columns of one group are divided by one common sd (kernels that share a length-scale).
    target: each target to its own mean and sd, but for classes; counts are left to the caller, who should not ask for it. */
 anygp_status dataset_standardize(dataset *d, const int64_t *group, bool inputs, bool target, anygp_error *e);
@@ -76,7 +67,8 @@ void dataset_spread(const dataset *d, double *sd_x, double *rms_y);
 
 typedef struct merged {
     int64_t n, D;        /* distinct rows */
-    double *X;           /* n x D, row-major */
+    const double *X;     /* n x D, row-major: its own, or data->X where every row stays by itself */
+    double *own;         /* the former, or NULL */
     double *y;           /* group means of the first target */
     double *c;           /* counts (sums of weights) */
     double total;        /* sum of c */

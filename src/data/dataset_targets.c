@@ -100,6 +100,6 @@ void targets_take(const target_columns *y, const class_codes *codes, const doubl
     for (int64_t t = 0; t < y->targets; t++) {
         double cell = row[y->target[t]];
         *to++ = codes ? (double)class_code(&codes[t], cell) : cell;
-        if (y->exposure >= 0) *to++ = row[y->exposure];
+        if (target_width(y) > 1) *to++ = y->exposure < 0 ? 1 : row[y->exposure];
     }
 }

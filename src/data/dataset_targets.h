@@ -1,4 +1,4 @@
-/* The targets of a dataset, for those who fill it: dataset.c from a table, rows_scan.c row by row; rows.c has the codes. */
+/* The targets of a dataset, for the scan that fills it (rows_scan.c) and the way of a row (row_units.c). */
 #ifndef DATA_DATASET_TARGETS_H
 #define DATA_DATASET_TARGETS_H
 

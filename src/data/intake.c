@@ -23,36 +23,11 @@ uint64_t intake_digest(const double *row, int64_t cols, int64_t number)
     return h * ODD;
 }
 
-static bool some_missing(const double *row, const target_columns *y)
-{
-    for (int64_t t = 0; t < y->targets; t++)
-        if (isnan(row[y->target[t]])) return true;
-    return false;
-}
-
-/* The column of the first one, or -1. */
-static int64_t large_target(const double *row, const target_columns *y)
-{
-    for (int64_t t = 0; t < y->targets && !y->classes; t++)
-        if (fabs(row[y->target[t]]) > TARGET_LARGEST) return y->target[t];
-    return -1;
-}
-
 const char *intake_exposure(double x)
 {
     if (isnan(x)) return "is missing";
     if (!(x > 0)) return "is not above 0";
     return x < EXPOSURE_LEAST || x > EXPOSURE_LARGEST ? "is outside 1e-100 to 1e100" : NULL;
-}
-
-row_use intake_row(const double *row, const target_columns *y)
-{
-    double w = intake_weight(row, y->weights);
-    if (!(w >= 0 && w <= 1e15)) return ROW_BAD_WEIGHT;
-    if (w == 0) return ROW_NO_WEIGHT;
-    if (some_missing(row, y)) return ROW_NO_TARGET;
-    if (y->exposure >= 0 && intake_exposure(row[y->exposure])) return ROW_BAD_EXPOSURE;
-    return large_target(row, y) >= 0 ? ROW_LARGE_TARGET : ROW_USED;
 }
 
 /* "'age'" or "2" where there is no name. */
@@ -61,50 +36,10 @@ static const char *label_of(const column *columns, int64_t j, char *buffer)
     return schema_label(&(input_spec){.name = columns[j].name, .number = j}, buffer);
 }
 
-static anygp_status check_objections(const double *row, const target_columns *y, const column *columns, int64_t number,
-                                     anygp_error *e)
-{
-    char label[96];
-    for (int64_t t = 0; t < y->targets && y->objection; t++) {
-        double value = row[y->target[t]];
-        const char *wrong = y->objection(y->objection_ctx, value);
-        if (wrong)
-            return fail_with(e, ANYGP_ERR_DATA, "row %lld, column %s: the target %.15g %s", (long long)number + 1,
-                             label_of(columns, y->target[t], label), value, wrong);
-    }
-    return ANYGP_OK;
-}
-
-anygp_status intake_check(row_use use, const double *row, const target_columns *y, const column *columns,
-                          int64_t number, anygp_error *e)
-{
-    char label[96];
-    if (use == ROW_USED && !y->classes) return check_objections(row, y, columns, number, e);
-    if (use == ROW_BAD_WEIGHT)
-        return fail_with(e, ANYGP_ERR_DATA, "row %lld has the weight %g; weights must be numbers from 0 to 1e15",
-                         (long long)number + 1, intake_weight(row, y->weights));
-    if (use == ROW_LARGE_TARGET)
-        return fail_with(e, ANYGP_ERR_DATA, "row %lld: the target %g is too large (over %g); rescale the target column",
-                         (long long)number + 1, row[large_target(row, y)], TARGET_LARGEST);
-    if (use == ROW_BAD_EXPOSURE)
-        return fail_with(e, ANYGP_ERR_DATA, "row %lld, column %s: the exposure %s; correct it, or drop the row",
-                         (long long)number + 1, label_of(columns, y->exposure, label),
-                         intake_exposure(row[y->exposure]));
-    return ANYGP_OK;
-}
-
 anygp_status intake_nothing_left(int64_t rows, int64_t no_target, int64_t no_weight, anygp_error *e)
 {
     return fail_with(e, ANYGP_ERR_DATA, "no row is left to learn from: of %lld, %lld have no target and %lld no weight",
                      (long long)rows, (long long)no_target, (long long)no_weight);
-}
-
-anygp_status intake_missing(const input_spec *c, int64_t number, anygp_error *e)
-{
-    char label[96];
-    return fail_with(e, ANYGP_ERR_DATA,
-                     "row %lld, column %s: the input is missing; fill it, drop the row, or use --missing mean",
-                     (long long)number + 1, schema_label(c, label));
 }
 
 /* ------------------------------------------------------------------------------------ columns */

@@ -10,7 +10,7 @@
 
 void merged_clear(merged *m)
 {
-    free(m->X);
+    free(m->own);
     free(m->y);
     free(m->c);
     free(m->group);
@@ -53,12 +53,12 @@ static bool first_equals(const dataset *d, int64_t *first)
     return true;
 }
 
-static anygp_status merged_alloc(merged *m, int64_t n, const dataset *d, anygp_error *e)
+/* all: the groups are the rows of d. */
+static anygp_status merged_alloc(merged *m, int64_t n, const dataset *d, bool all, anygp_error *e)
 {
-    size_t count;
-    bool fits = size_mul(n, d->D, &count);
     *m = (merged){.n = n, .D = d->D, .data = d};
-    m->X = fits ? mem_alloc((int64_t)count, sizeof *m->X) : NULL;
+    m->own = all ? NULL : mem_doubles(n, d->D);
+    m->X = all ? d->X : m->own;
     m->y = mem_zeroed(n, sizeof *m->y);
     m->c = mem_zeroed(n, sizeof *m->c);
     m->group = mem_alloc(d->n, sizeof *m->group);
@@ -104,10 +104,10 @@ anygp_status dataset_merge(const dataset *d, bool merge, merged *out, anygp_erro
         goto done;
     }
     for (int64_t i = 0; i < d->n; i++) id[i] = first[i] == i ? distinct++ : -1;
-    TRY_DONE(merged_alloc(out, distinct, d, e));
+    TRY_DONE(merged_alloc(out, distinct, d, distinct == d->n, e));
     for (int64_t i = 0; i < d->n; i++) {
         int64_t g = out->group[i] = id[first[i]];
-        if (first[i] == i) memcpy(out->X + g * d->D, d->X + i * d->D, (size_t)d->D * sizeof(double));
+        if (first[i] == i && out->own) memcpy(out->own + g * d->D, d->X + i * d->D, (size_t)d->D * sizeof(double));
     }
     accumulate(out);
 done:
@@ -118,7 +118,7 @@ done:
 
 anygp_status merged_select(const merged *m, int64_t k, const int64_t *chosen, merged *out, anygp_error *e)
 {
-    TRY(merged_alloc(out, k, m->data, e));
+    TRY(merged_alloc(out, k, m->data, false, e));
     int64_t *renamed = mem_alloc(m->n, sizeof *renamed);
     if (!renamed) {
         merged_clear(out);
@@ -127,7 +127,7 @@ anygp_status merged_select(const merged *m, int64_t k, const int64_t *chosen, me
     for (int64_t g = 0; g < m->n; g++) renamed[g] = -1;
     for (int64_t j = 0; j < k; j++) {
         renamed[chosen[j]] = j;
-        memcpy(out->X + j * m->D, m->X + chosen[j] * m->D, (size_t)m->D * sizeof(double));
+        memcpy(out->own + j * m->D, m->X + chosen[j] * m->D, (size_t)m->D * sizeof(double));
     }
     for (int64_t i = 0; i < m->data->n; i++) out->group[i] = m->group[i] < 0 ? -1 : renamed[m->group[i]];
     accumulate(out);

@@ -5,9 +5,6 @@
 #include <strings.h>
 
 #include "base/memory.h"
-#include "base/random.h"
-#include "data/dataset_targets.h"
-#include "data/intake.h"
 #include "data/rows_inside.h"
 
 enum { CHUNK_CELLS = 1 << 16 };
@@ -90,11 +87,6 @@ int64_t rows_columns(const row_source *r) { return r->cols; }
 const column *rows_column(const row_source *r, int64_t j) { return &r->columns[j]; }
 int64_t rows_target(const row_source *r) { return r->target; }
 
-bool rows_held(uint64_t seed, int64_t row, double share)
-{
-    return share > 0 && random_uniform((random_stream){seed, RANDOM_SPLIT, 0}, (uint64_t)row) < share;
-}
-
 /* --------------------------------------------------------------------------------- reading */
 
 int64_t rows_chunk(const row_source *r) { return CHUNK_CELLS / r->cols + 1; }
@@ -114,67 +106,30 @@ anygp_status rows_fetch(row_source *r, int64_t first, int64_t n, double *room, c
     return r->table || n == 0 ? ANYGP_OK : rows_fetch_runs(r, 1, &(row_run){first, n}, room, e);
 }
 
-/* ----------------------------------------------------------------------------- model units */
-
-static anygp_status take_inputs(const schema *s, row_units *u, anygp_error *e)
+void rows_share(const row_source *r, const comm *c, int64_t *first, int64_t *end)
 {
-    if (!(u->x = mem_alloc(u->D, sizeof *u->x))) return fail_memory(e, "column scales", 32.0 * (double)u->D);
-    for (int64_t j = 0; j < u->D; j++) {
-        const input_spec *c = schema_at(s, j);
-        u->x[j] = (cell_units){c->number, c->shift, c->scale, c->fill};
+    int64_t each = r->count / c->size;
+    *first = each * c->rank;
+    *end = c->rank == c->size - 1 ? r->count : *first + each;
+}
+
+static anygp_status walk(row_source *r, int64_t first, int64_t end, double *room, rows_visitor see, void *ctx,
+                         anygp_error *e)
+{
+    for (int64_t i = first, n; i < end; i += n) {
+        const double *at;
+        n = end - i < rows_chunk(r) ? end - i : rows_chunk(r);
+        TRY(rows_fetch(r, i, n, room, &at, e));
+        for (int64_t k = 0; k < n; k++) TRY(see(ctx, i + k, at + k * r->cols, e));
     }
     return ANYGP_OK;
 }
 
-static anygp_status take_targets(const row_source *r, const rows_part *part, const dataset *sample, row_units *u,
-                                 anygp_error *e)
+anygp_status rows_walk(row_source *r, int64_t first, int64_t end, rows_visitor see, void *ctx, anygp_error *e)
 {
-    int64_t T = part->y.targets;
-    u->target = mem_alloc(T, sizeof *u->target);
-    u->unit = mem_alloc(T, sizeof *u->unit);
-    if (!u->target || !u->unit) return fail_memory(e, "the targets", 24.0 * (double)T);
-    memcpy(u->target, part->y.target, (size_t)T * sizeof *u->target);
-    u->y.target = u->target;
-    for (int64_t t = 0; t < T; t++) {
-        const schema *s = dataset_target(sample, t);
-        u->unit[t] = (target_scale){s->y_shift, s->y_scale};
-    }
-    return target_codes_make(sample, r->columns, &u->y, &u->codes, e);
-}
-
-anygp_status row_units_make(const row_source *r, const rows_part *part, const dataset *sample, row_units *u,
-                            anygp_error *e)
-{
-    *u = (row_units){
-        .D = sample->D, .Q = target_numbers(&part->y), .y = part->y, .hold_out = part->hold_out, .seed = part->seed};
-    anygp_status status = take_inputs(&sample->schema, u, e);
-    if (!ANYGP_FAILED(status)) status = take_targets(r, part, sample, u, e);
-    if (ANYGP_FAILED(status)) row_units_clear(u);
+    double *room = rows_room(r, rows_chunk(r));
+    if (!room) return fail_memory(e, "rows of a file", 8.0 * (double)rows_chunk(r) * (double)r->cols);
+    anygp_status status = walk(r, first, end, room, see, ctx, e);
+    free(room);
     return status;
-}
-
-void row_units_clear(row_units *u)
-{
-    target_codes_free(u->codes, u->y.targets);
-    free(u->x);
-    free(u->target);
-    free(u->unit);
-    *u = (row_units){0};
-}
-
-bool row_units_uses(const row_units *u, int64_t number, const double *row)
-{
-    return intake_row(row, &u->y) == ROW_USED && !rows_held(u->seed, number, u->hold_out);
-}
-
-void row_units_convert(const row_units *u, const double *row, double *x, double *y, double *w)
-{
-    for (int64_t j = 0; j < u->D; j++) {
-        const cell_units *c = &u->x[j];
-        x[j] = schema_scale(intake_cell(row[c->number], c->fill), c->shift, c->scale);
-    }
-    targets_take(&u->y, u->codes, row, y);
-    for (int64_t t = 0, width = target_width(&u->y); t < u->y.targets; t++)
-        y[t * width] = schema_scale(y[t * width], u->unit[t].shift, u->unit[t].scale);
-    *w = intake_weight(row, u->y.weights);
 }

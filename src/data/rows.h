@@ -14,6 +14,7 @@
 #include "data/dataset.h"
 #include "data/partition.h"
 #include "data/reader.h"
+#include "data/row_units.h"
 
 typedef struct row_source row_source;
 
@@ -34,14 +35,12 @@ int64_t rows_target(const row_source *r);                  /* as reader_target *
 anygp_status rows_fetch(row_source *r, int64_t first, int64_t n, double *room, const double **at, anygp_error *e);
 double *rows_room(const row_source *r, int64_t n); /* for rows_fetch; NULL: no memory */
 
-typedef struct rows_part {
-    target_columns y;
-    const bool *skip_column; /* further columns that are not inputs; NULL: none */
-    double hold_out;         /* this share of the rows is left out: row i if rows_held(seed, i, share) */
-    uint64_t seed;
-} rows_part;
+/* The rows that are the share of this rank. */
+void rows_share(const row_source *r, const comm *c, int64_t *first, int64_t *end);
 
-bool rows_held(uint64_t seed, int64_t row, double share);
+/* Shows rows first .. end-1, raw, one after another, until one call fails. */
+typedef anygp_status (*rows_visitor)(void *ctx, int64_t number, const double *row, anygp_error *e);
+anygp_status rows_walk(row_source *r, int64_t first, int64_t end, rows_visitor see, void *ctx, anygp_error *e);
 
 /* The schema and moments of all usable rows, with `sample` of them at random (all, if there are not more) in their order.
    Each rank reads its share; the sample is read by rank 0 and sent to the others.  d->n is the size of the sample;

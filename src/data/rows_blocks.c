@@ -42,7 +42,7 @@ static anygp_status make(row_source *r, const rows_part *part, const dataset *sa
                          router *route, row_blocks **b, anygp_error *e)
 {
     row_units u;
-    TRY(row_units_make(r, part, sample, &u, e));
+    TRY(row_units_make(sample, part, r->columns, NULL, &u, e));
     TRY(plan->kind == PLAN_RUNS ? run_blocks(r, &u, plan, b, e) : grouped_blocks(r, &u, plan, route, b, e));
     (*b)->total = sample->total;
     return plan->keep > 0 ? blocks_keep(*b, plan->keep, b, e) : ANYGP_OK;

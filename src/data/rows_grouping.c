@@ -49,8 +49,8 @@ static anygp_status make_room(grouping *g, anygp_error *e)
     return fail_memory(e, "a block of rows", 8.0 * (double)chunk * (double)(s->r->cols + group_row_width(s)));
 }
 
-/* The used ones of the chunk that begins at row `first`. */
-static anygp_status read_chunk(grouping *g, int64_t first, anygp_error *e)
+/* The used ones of the chunk that begins at row `first`: their numbers and, if asked, what they are in model units. */
+static anygp_status read_chunk(grouping *g, int64_t first, bool convert, anygp_error *e)
 {
     const group_set *s = g->s;
     int64_t left = s->r->count - first, m = rows_chunk(s->r);
@@ -59,8 +59,8 @@ static anygp_status read_chunk(grouping *g, int64_t first, anygp_error *e)
     if (m > left) m = left;
     TRY(rows_fetch(s->r, first, m, g->room, &at, e));
     for (int64_t k = 0; k < m; k++, at += s->r->cols)
-        if (row_units_uses(&s->u, first + k, at)) {
-            group_row(s, at, g->row + g->n * group_row_width(s));
+        if (row_units_use(&s->u, first + k, at) == ROW_USED) {
+            if (convert) group_row(s, at, g->row + g->n * group_row_width(s));
             g->number[g->n++] = first + k;
         }
     return ANYGP_OK;
@@ -89,7 +89,7 @@ static int64_t blocks_now(const grouping *g) { return g->route ? router_blocks(g
 static anygp_status count_rows(grouping *g, anygp_error *e)
 {
     for (int64_t i = 0; i < g->s->r->count; i += rows_chunk(g->s->r)) {
-        TRY(read_chunk(g, i, e));
+        TRY(read_chunk(g, i, g->route != NULL, e));
         TRY(assign_chunk(g, e));
         TRY(group_set_reserve(g->s, blocks_now(g), e));
         for (int64_t k = 0; k < g->n; k++) g->s->size[g->id[k]]++;
@@ -154,7 +154,7 @@ static anygp_status place_rows(grouping *g, anygp_error *e)
     anygp_status status;
     TRY_DONE(feeder_open(&f, s, e));
     for (int64_t i = 0; i < s->r->count; i += rows_chunk(s->r)) {
-        TRY_DONE(read_chunk(g, i, e));
+        TRY_DONE(read_chunk(g, i, !s->r->table, e));
         TRY_DONE(scratch_read(g->ids, done, g->n, g->id, e));
         for (int64_t k = 0; k < g->n; k++) {
             const void *record = s->r->table ? (const void *)&g->number[k] : g->row + k * group_row_width(s);

@@ -28,7 +28,7 @@ static row_run run_at(const run_set *s, int64_t k)
 static void add_run(const run_set *s, row_run run, const double *at, double *X, double *y, double *w, row_block *out)
 {
     for (int64_t i = 0; i < run.n; i++, at += s->r->cols)
-        if (row_units_uses(&s->u, run.first + i, at)) {
+        if (row_units_use(&s->u, run.first + i, at) == ROW_USED) {
             row_units_convert(&s->u, at, X + out->n * s->u.D, y + out->n * s->u.Q, w + out->n);
             out->n++;
         }

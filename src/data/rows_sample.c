@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "data/intake.h"
 #include "data/rows_inside.h"
 
 enum { SAMPLE_STREAM = 2, TRIES = 8 }; /* so many times the wanted rows are looked at before fewer will do */
@@ -36,7 +35,7 @@ static anygp_status visit(row_source *r, int64_t n, const int64_t *number, doubl
 }
 
 typedef struct choice {
-    const rows_part *part;
+    const row_units *u;
     int64_t *number; /* the usable ones move to the front */
     int64_t found, next, looked_at;
 } choice;
@@ -45,17 +44,18 @@ static void keep_if_usable(void *ctx, int64_t i, const double *row)
 {
     choice *c = ctx;
     int64_t number = c->number[i];
-    if (intake_row(row, &c->part->y) == ROW_USED) c->number[c->found++] = number;
+    if (row_units_use(c->u, number, row) == ROW_USED) c->number[c->found++] = number;
 }
 
 /* Fills number[found .. wanted-1] with the next candidates; returns how many there are. */
 static int64_t draw_numbers(choice *c, int64_t count, int64_t wanted)
 {
-    random_stream s = {c->part->seed, RANDOM_SUBSET, SAMPLE_STREAM};
+    const rows_part *part = &c->u->part;
+    random_stream s = {part->seed, RANDOM_SUBSET, SAMPLE_STREAM};
     int64_t have = c->found;
     for (; have < wanted && c->next < count; c->next++) {
         int64_t i = wanted == count ? c->next : random_shuffled(s, count, c->next);
-        if (!rows_held(c->part->seed, i, c->part->hold_out)) c->number[have++] = i;
+        if (!rows_held(part->seed, i, part->hold_out)) c->number[have++] = i;
     }
     return have;
 }
@@ -64,7 +64,7 @@ static anygp_status choose(row_source *r, choice *c, int64_t wanted, double *roo
 {
     while (c->found < wanted && c->next < r->count && (c->looked_at < TRIES * wanted || c->found == 0)) {
         int64_t from = c->found, have = draw_numbers(c, r->count, wanted);
-        choice round = {.part = c->part, .number = c->number + from};
+        choice round = {.u = c->u, .number = c->number + from};
         sort_numbers(have - from, round.number);
         TRY(visit(r, have - from, round.number, room, keep_if_usable, &round, e));
         c->found += round.found;
@@ -85,13 +85,12 @@ static void copy_row(void *ctx, int64_t i, const double *row)
     memcpy(t->cells + i * t->cols, row, (size_t)t->cols * sizeof *row);
 }
 
-anygp_status rows_sample(row_source *r, const rows_part *part, int64_t wanted, int64_t *n, double **cells,
-                         anygp_error *e)
+anygp_status rows_sample(row_source *r, const row_units *u, int64_t wanted, int64_t *n, double **cells, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     if (wanted < 1) wanted = 1;
     if (wanted > r->count) wanted = r->count;
-    choice c = {.part = part, .number = mem_alloc(wanted, sizeof *c.number)};
+    choice c = {.u = u, .number = mem_alloc(wanted, sizeof *c.number)};
     double *room = rows_room(r, rows_chunk(r));
     *cells = NULL;
     if (!c.number || !room) {

@@ -31,6 +31,7 @@ typedef struct tally {
 typedef struct scan {
     row_source *r;
     const rows_part *part;
+    row_units u; /* before the columns are known */
     const comm *c;
     dataset *d;
     int64_t inputs, targets, fields; /* of the tally, long doubles */
@@ -145,7 +146,7 @@ static anygp_status share_sample(scan *s, int64_t wanted, anygp_error *e)
     const comm *c = s->c;
     anygp_error said = {0};
     anygp_status status = ANYGP_OK;
-    if (c->rank == 0) status = rows_sample(s->r, s->part, wanted, &s->n, &s->cells, &said);
+    if (c->rank == 0) status = rows_sample(s->r, &s->u, wanted, &s->n, &s->cells, &said);
     TRY(agree(s, status, &said, e));
     TRY(c->broadcast(c->ctx, 0, sizeof s->n, &s->n, e));
     if (c->rank > 0 && !(s->cells = mem_doubles(s->n, s->r->cols)))
@@ -203,56 +204,41 @@ static anygp_status add_targets(scan *s, const double *row, double w, anygp_erro
     return ANYGP_OK;
 }
 
-static anygp_status add_inputs(scan *s, int64_t number, const double *row, double w, anygp_error *e)
+static void add_inputs(scan *s, const double *row, double w)
 {
     column_sum *sum = s->mine->sum + s->targets;
     for (int64_t j = 0; j < s->inputs; j++) {
-        const input_spec *c = &s->d->schema.input[j];
-        double x = row[c->number];
-        if (!isnan(x))
-            add_cell(&sum[j], x, w);
-        else if (s->d->schema.fill_missing)
+        double x = row[s->u.x[j].number];
+        if (isnan(x))
             sum[j].missing = 1;
         else
-            return intake_missing(c, number, e);
+            add_cell(&sum[j], x, w);
     }
-    return ANYGP_OK;
 }
 
-static anygp_status add_row(scan *s, int64_t number, const double *row, anygp_error *e)
+static anygp_status add_row(void *ctx, int64_t number, const double *row, anygp_error *e)
 {
-    const target_columns *y = &s->part->y;
-    row_use use = intake_row(row, y);
-    TRY(intake_check(use, row, y, s->r->columns, number, e));
+    scan *s = ctx;
+    row_use use = row_units_use(&s->u, number, row);
+    if (row_refused(use)) return row_units_refuse(&s->u, &s->d->schema, use, number, row, e);
     s->mine->no_weight += use == ROW_NO_WEIGHT;
     s->mine->no_target += use == ROW_NO_TARGET;
     if (use != ROW_USED) return ANYGP_OK;
-    double w = intake_weight(row, y->weights);
+    double w = row_units_weight(&s->u, row);
     s->mine->used += 1;
     s->digest += intake_digest(row, s->r->cols, number);
     s->mine->total += w;
-    TRY(add_targets(s, row, w, e));
-    return add_inputs(s, number, row, w, e);
+    add_inputs(s, row, w);
+    return add_targets(s, row, w, e);
 }
 
 static anygp_status scan_share(scan *s, anygp_error *e)
 {
-    row_source *r = s->r;
-    int64_t chunk = rows_chunk(r), first = r->count / s->c->size * s->c->rank, end = first + r->count / s->c->size;
-    if (s->c->rank == s->c->size - 1) end = r->count;
-    double *room = rows_room(r, chunk);
-    anygp_status status = room ? ANYGP_OK : fail_memory(e, "rows of a file", 8.0 * (double)chunk * (double)r->cols);
-    for (int64_t i = first; i < end && !ANYGP_FAILED(status); i += chunk) {
-        const double *at;
-        int64_t n = end - i < chunk ? end - i : chunk;
-        TRY_DONE(rows_fetch(r, i, n, room, &at, e));
-        for (int64_t k = 0; k < n; k++)
-            if (!rows_held(s->part->seed, i + k, s->part->hold_out)) TRY_DONE(add_row(s, i + k, at + k * r->cols, e));
-    }
+    int64_t first, end;
+    rows_share(s->r, s->c, &first, &end);
+    TRY(rows_walk(s->r, first, end, add_row, s, e));
     s->mine->digest_high = (long double)(s->digest >> 32), s->mine->digest_low = (long double)(s->digest & UINT32_MAX);
-done:
-    free(room);
-    return status;
+    return ANYGP_OK;
 }
 
 /* -------------------------------------------------------------------------------------- results */
@@ -295,25 +281,17 @@ static anygp_status settle_targets(scan *s, anygp_error *e)
 static anygp_status settle_sample(scan *s, anygp_error *e)
 {
     dataset *d = s->d;
-    const target_columns *y = &s->part->y;
-    class_codes *codes;
+    row_units u;
     d->n = s->n;
     d->y = mem_doubles(d->n, d->Q);
     d->w = mem_alloc(d->n, sizeof *d->w);
     if (!d->y || !d->w) return fail_memory(e, "the target", 8.0 * (double)d->n * (double)(d->Q + 1));
-    TRY(target_codes_make(d, s->r->columns, y, &codes, e));
+    TRY(row_units_make(d, s->part, s->r->columns, NULL, &u, e));
     d->X = s->cells;
     s->cells = NULL;
-    for (int64_t i = 0; i < d->n; i++) {
-        const double *row = d->X + i * s->r->cols;
-        targets_take(y, codes, row, d->y + i * d->Q);
-        d->w[i] = intake_weight(row, y->weights);
-        for (int64_t j = 0; j < d->D; j++) {
-            const input_spec *c = schema_at(&d->schema, j);
-            d->X[i * d->D + j] = intake_cell(row[c->number], c->fill);
-        }
-    }
-    target_codes_free(codes, s->targets);
+    for (int64_t i = 0; i < d->n; i++)
+        row_units_convert(&u, d->X + i * s->r->cols, d->X + i * d->D, d->y + i * d->Q, d->w + i);
+    row_units_clear(&u);
     return ANYGP_OK;
 }
 
@@ -342,6 +320,7 @@ static anygp_status prepare(scan *s, anygp_error *e)
 {
     const rows_part *p = s->part;
     TRY(dataset_take_columns(s->d, s->r->columns, s->r->cols, &p->y, p->skip_column, e));
+    TRY(row_units_make_raw(&s->d->schema, p, s->r->columns, &s->u, e));
     s->inputs = s->d->schema.inputs;
     s->targets = p->y.targets;
     size_t sums = (size_t)(s->inputs + s->targets) * sizeof(column_sum);
@@ -378,6 +357,7 @@ anygp_status rows_scan(row_source *r, const rows_part *part, bool fill_missing, 
     else if (status == ANYGP_ERR_MEMORY)
         c->abort(c->ctx, status);
     class_sets_free(s.seen, s.targets);
+    row_units_clear(&s.u);
     free(s.mine);
     free(s.all);
     free(s.flags);

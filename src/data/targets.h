@@ -17,12 +17,14 @@ typedef struct target_columns {
     const int64_t *target;      /* their columns */
     int64_t weights;            /* -1: none */
     int64_t exposure;           /* -1: none */
+    bool exposed;               /* they have one all the same: 1 */
+    bool scored;                /* for scores: y stays in data units, and may be of any size */
     bool classes;               /* the targets are labels, texts or numbers; else numbers, */
     target_objection objection; /* all of which this has nothing against; NULL: any will do */
     const void *objection_ctx;
 } target_columns;
 
-static inline int64_t target_width(const target_columns *c) { return c->exposure < 0 ? 1 : 2; }
+static inline int64_t target_width(const target_columns *c) { return c->exposed || c->exposure >= 0 ? 2 : 1; }
 static inline int64_t target_numbers(const target_columns *c) { return c->targets * target_width(c); } /* Q */
 
 #endif

@@ -26,76 +26,14 @@ typedef struct race {
 /* Share of all rows that short fits do not see: the user's, and of the rest the race's. */
 static double hidden(const race *r) { return r->f->hold_out + (1 - r->f->hold_out) * r->plan->held; }
 
-/* In the race's share, but not in the user's: those are for the scores of the result. */
-static bool held(const race *r, int64_t row)
-{
-    uint64_t seed = (uint64_t)settings_integer(r->f->s, SET_SEED);
-    return rows_held(seed, row, hidden(r)) && !rows_held(seed, row, r->f->hold_out);
-}
-
-/* Rows that cannot be predicted do not count. */
-static bool usable(const schema *c, const labelled_row *r, const double *inputs)
-{
-    bool ok = isfinite(r->y) && isfinite(r->weight) && r->weight > 0;
-    for (int64_t j = 0; j < c->inputs && ok; j++)
-        ok = c->input[j].position < 0 || isfinite(inputs[j]) || (c->fill_missing && isnan(inputs[j]));
-    return ok;
-}
-
-static anygp_status score_row(const race *r, const schema *c, const double *cells, int64_t number, double *inputs,
-                              scorer *s, anygp_error *e)
-{
-    int64_t weights = r->f->columns->weights;
-    labelled_row row = {.row = inputs,
-                        .y = cells[c->target_number],
-                        .exposure = 1,
-                        .weight = weights < 0 ? 1 : cells[weights],
-                        .number = number,
-                        .block = -1};
-    for (int64_t j = 0; j < c->inputs; j++) inputs[j] = cells[c->input[j].number];
-    if (!usable(c, &row, inputs)) return ANYGP_OK;
-    r->out->held++;
-    return scorer_add(s, &row, e);
-}
-
-static anygp_status score_rows(const race *r, const gp *g, scorer *s, anygp_error *e)
-{
-    enum { CHUNK = 4096 };
-    const gp_data *data = r->f->data;
-    const table *t = data->table;
-    anygp_status status = ANYGP_OK;
-    double *inputs = mem_alloc(g->schema.inputs, sizeof *inputs);
-    double *room = data->file ? rows_room(data->file, CHUNK) : NULL;
-    if (!inputs || (data->file && !room)) {
-        status = fail_memory(e, "a block of rows", 8.0 * CHUNK * (double)t->cols);
-        goto done;
-    }
-    r->out->held = 0;
-    for (int64_t i = 0; i < t->rows; i += CHUNK) {
-        int64_t n = t->rows - i < CHUNK ? t->rows - i : CHUNK;
-        const double *cells = data->file ? NULL : t->values + i * t->cols;
-        if (data->file) TRY_DONE(rows_fetch(data->file, i, n, room, &cells, e));
-        for (int64_t k = 0; k < n; k++)
-            if (held(r, i + k)) TRY_DONE(score_row(r, &g->schema, cells + k * t->cols, i + k, inputs, s, e));
-    }
-done:
-    free(inputs);
-    free(room);
-    return status;
-}
-
+/* On rows of the race's share that are not in the user's: those are for the scores of the result. */
 static anygp_status score_fit(const race *r, const gp *g, auto_score *out, anygp_error *e)
 {
-    scorer *s = NULL;
+    const fit_task *f = r->f;
     gp_scores scores = {0};
-    TRY(scorer_new(g, 1e8, false, &s, e));
-    anygp_status status = score_rows(r, g, s, e);
-    if (!ANYGP_FAILED(status)) status = scorer_finish(s, &scores, e);
-    scorer_free(s);
-    for (int i = 0; i < scores.count; i++) {
-        if (!strcmp(scores.list[i].name, "rmse")) out->rmse = scores.list[i].value;
-        if (!strcmp(scores.list[i].name, "mnlp")) out->mnlp = scores.list[i].value;
-    }
+    anygp_status status = valid_score_part(g, f->data, f->columns->weights, (uint64_t)settings_integer(f->s, SET_SEED),
+                                           f->hold_out, hidden(r), &r->out->held, &scores, e);
+    *out = (auto_score){.rmse = gp_score_named(&scores, "rmse"), .mnlp = gp_score_named(&scores, "mnlp")};
     return status;
 }
 

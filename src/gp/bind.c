@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/intake.h"
 #include "data/name_table.h"
 #include "gp/gp.h"
 
@@ -25,8 +24,9 @@ struct binding {
     int64_t *levels;     /* inputs: how many are mapped so far */
     int64_t *unseen;     /* inputs: categories the model has not seen */
     bool warned, by_name;
-    bool fill;      /* --missing mean, for a model that was trained without; else the model knows what to do */
-    bool unexposed; /* it was said that the file has no exposure */
+    bool fill;        /* --missing mean, for a model that was trained without; else the model knows what to do */
+    bool unexposed;   /* it was said that the file has no exposure */
+    row_units *units; /* targets: the way of a row of the file into their units */
     double *cells;
     int64_t capacity;
 };
@@ -36,6 +36,8 @@ void binding_close(binding *b)
     if (!b) return;
     for (int64_t j = 0; b->level && j < b->schema->inputs; j++) free(b->level[j]);
     for (int64_t j = 0; b->known && j < b->schema->inputs; j++) name_places_free(&b->known[j]);
+    for (int64_t t = 0; b->units && t < b->m->targets; t++) row_units_clear(&b->units[t]);
+    free(b->units);
     name_places_free(&b->columns);
     name_places_free(&b->inputs);
     free(b->known);
@@ -153,6 +155,43 @@ static anygp_status check_kinds(const binding *b, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* Column of the file, or -1. */
+static int64_t exposure_column(const binding *b, const schema *s)
+{
+    if (!s->exposed) return -1;
+    if (b->by_name && s->exposure_name) return column_named(b, s->exposure_name, s->exposure);
+    return reader_columns(b->reader) == s->columns ? s->exposure : -1;
+}
+
+/* ------------------------------------------------------------------------------------------- units */
+
+/* Of target t, instead of former ones. */
+static anygp_status make_units(binding *b, int64_t t, const row_places *places, anygp_error *e)
+{
+    row_units *u = &b->units[t];
+    row_places p = *places;
+    p.columns = reader_column(b->reader, 0), p.input = b->column;
+    row_units_clear(u);
+    TRY(gp_row_units(b->m->gp[t], &p, u, e));
+    for (int64_t j = 0; b->fill && j < u->D; j++) u->x[j].fill = b->schema->input[u->x[j].input].fill;
+    u->fill_missing = u->fill_missing || b->fill;
+    return ANYGP_OK;
+}
+
+static anygp_status units_of_inputs(binding *b, anygp_error *e)
+{
+    int64_t T = b->m->targets;
+    if (!(b->units = mem_zeroed(T, sizeof *b->units)))
+        return fail_memory(e, "the columns", (double)T * sizeof *b->units);
+    for (int64_t t = 0; t < T; t++) {
+        int64_t exposure = exposure_column(b, &b->m->gp[t]->schema);
+        TRY(make_units(b, t, &(row_places){.target = -1, .weights = -1, .exposure = exposure}, e));
+    }
+    return ANYGP_OK;
+}
+
+const row_units *binding_units(const binding *b, int64_t target) { return &b->units[target]; }
+
 anygp_status binding_open(const gp_set *m, const char *path, const settings *s, binding **out, anygp_error *e)
 {
     const schema *c = &m->gp[0]->schema;
@@ -180,6 +219,7 @@ anygp_status binding_open(const gp_set *m, const char *path, const settings *s, 
     bool named = has_names(b->reader) && c->inputs > 0 && c->input[0].name;
     TRY_DONE(named ? match_by_name(b, e) : match_by_position(b, e));
     TRY_DONE(check_kinds(b, e));
+    TRY_DONE(units_of_inputs(b, e));
 done:
     if (ANYGP_FAILED(status))
         binding_close(b);
@@ -220,24 +260,20 @@ static anygp_status map_levels(binding *b, int64_t i, anygp_error *e)
     return ANYGP_OK;
 }
 
-static anygp_status pick(binding *b, int64_t n, double *rows, anygp_error *e)
+/* What the file has shown of texts so far. */
+static anygp_status learn_texts(binding *b, anygp_error *e)
 {
-    int64_t wide = reader_columns(b->reader), inputs = b->schema->inputs;
-    for (int64_t i = 0; i < inputs; i++) {
-        const input_spec *c = &b->schema->input[i];
-        bool text = c->text && is_used(b, i);
-        double missing = b->fill ? c->fill : NAN;
-        if (text) TRY(map_levels(b, i, e));
-        for (int64_t r = 0; r < n; r++) {
-            double x = b->column[i] < 0 ? 0 : b->cells[r * wide + b->column[i]];
-            rows[r * inputs + i] = isnan(x) ? missing : text ? b->level[i][(int64_t)x] : x;
-        }
+    for (int64_t i = 0; i < b->schema->inputs; i++)
+        if (b->schema->input[i].text && is_used(b, i)) TRY(map_levels(b, i, e));
+    for (int64_t t = 0; t < b->m->targets; t++) {
+        row_units *u = &b->units[t];
+        for (int64_t j = 0; j < u->D; j++) u->x[j].level = b->level[u->x[j].input];
+        TRY(row_units_follow(u, &b->m->gp[t]->schema, e));
     }
     return ANYGP_OK;
 }
 
-anygp_status binding_next(binding *b, int64_t max_rows, double *rows, const double **cells, int64_t *got,
-                          anygp_error *e)
+anygp_status binding_next(binding *b, int64_t max_rows, const double **cells, int64_t *got, anygp_error *e)
 {
     if (max_rows > b->capacity) {
         free(b->cells);
@@ -248,34 +284,24 @@ anygp_status binding_next(binding *b, int64_t max_rows, double *rows, const doub
         b->capacity = max_rows;
     }
     TRY(reader_next(b->reader, max_rows, b->cells, got, e));
-    if (cells) *cells = b->cells;
-    return pick(b, *got, rows, e);
+    *cells = b->cells;
+    return learn_texts(b, e);
 }
 
 int64_t binding_row_number(const binding *b) { return reader_row_number(b->reader); }
 int64_t binding_columns(const binding *b) { return reader_columns(b->reader); }
 
-int64_t binding_target(const binding *b, int64_t target)
+/* ----------------------------------------------------------------------------- targets and the like */
+
+/* Column of the file, or -1. */
+static int64_t target_column(const binding *b, int64_t target)
 {
     const schema *s = &b->m->gp[target]->schema;
     if (b->by_name && s->target) return column_named(b, s->target, 0);
     return reader_columns(b->reader) == s->columns ? s->target_number : -1;
 }
 
-anygp_status binding_label(const binding *b, int64_t target, double cell, int64_t row, double *y, anygp_error *e)
-{
-    const schema *s = &b->m->gp[target]->schema;
-    int64_t j = binding_target(b, target);
-    return j < 0 ? (*y = cell, ANYGP_OK) : label_class(s, reader_column(b->reader, j), cell, row, y, e);
-}
-
-/* Column of the file, or -1. */
-static int64_t exposure_column(const binding *b, const schema *s)
-{
-    if (!s->exposed) return -1;
-    if (b->by_name && s->exposure_name) return column_named(b, s->exposure_name, s->exposure);
-    return reader_columns(b->reader) == s->columns ? s->exposure : -1;
-}
+static bool is_text(const binding *b, int64_t j) { return reader_column(b->reader, j)->kind == COLUMN_TEXT; }
 
 static void note_unexposed(binding *b, const schema *s)
 {
@@ -286,30 +312,48 @@ static void note_unexposed(binding *b, const schema *s)
                  s->exposure_name ? "'" : "");
 }
 
-anygp_status binding_exposure(binding *b, int64_t n, const double *cells, int64_t first_row, double *exposure,
-                              anygp_error *e)
+void binding_exposure(binding *b, int64_t n, const double *cells, double *exposure)
 {
-    const schema *s = b->schema;
-    int64_t j = exposure_column(b, s), wide = reader_columns(b->reader);
-    if (j < 0) note_unexposed(b, s);
-    for (int64_t i = 0; i < n; i++) {
-        exposure[i] = j < 0 ? 1 : cells[i * wide + j];
-        const char *wrong = intake_exposure(exposure[i]);
-        if (wrong)
-            return fail_with(e, ANYGP_ERR_DATA, "row %lld: the exposure %s; correct it, or drop the row",
-                             (long long)(first_row + i) + 1, wrong);
+    int64_t j = exposure_column(b, b->schema), wide = reader_columns(b->reader);
+    if (j < 0) note_unexposed(b, b->schema);
+    for (int64_t i = 0; i < n; i++) exposure[i] = j < 0 ? 1 : cells[i * wide + j];
+}
+
+static anygp_status weights_column(const binding *b, int64_t *j, anygp_error *e)
+{
+    *j = -1;
+    if (!settings_given(b->s, SET_WEIGHTS)) return ANYGP_OK;
+    TRY(column_find(reader_column(b->reader, 0), reader_columns(b->reader), settings_text(b->s, SET_WEIGHTS), j, e));
+    return is_text(b, *j)
+               ? fail_with(e, ANYGP_ERR_DATA, "%.200s: the column of weights is text; weights must be numbers",
+                           reader_name(b->reader))
+               : ANYGP_OK;
+}
+
+/* Texts are targets of classes alone. */
+static anygp_status check_target(const binding *b, const schema *s, int64_t j, const char *what_for, anygp_error *e)
+{
+    bool text = j >= 0 && is_text(b, j) && s->classes == 0;
+    if (j >= 0 && !text) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_DATA, "%.200s has no target column%s%.80s%s %s%s", reader_name(b->reader),
+                     s->target ? " '" : "", s->target ? s->target : "", s->target ? "'" : "", text ? "of numbers " : "",
+                     what_for);
+}
+
+anygp_status binding_labels(binding *b, bool scored, const char *what_for, anygp_error *e)
+{
+    int64_t weights;
+    for (int64_t t = 0; t < b->m->targets; t++)
+        TRY(check_target(b, &b->m->gp[t]->schema, target_column(b, t), what_for, e));
+    TRY(weights_column(b, &weights, e));
+    for (int64_t t = 0; t < b->m->targets; t++) {
+        const schema *s = &b->m->gp[t]->schema;
+        row_places p = {
+            .target = target_column(b, t), .weights = weights, .exposure = exposure_column(b, s), .scored = scored};
+        if (p.exposure < 0) note_unexposed(b, s);
+        TRY(make_units(b, t, &p, e));
     }
     return ANYGP_OK;
-}
-
-anygp_status binding_column(const binding *b, const char *spec, int64_t *column_index, anygp_error *e)
-{
-    return column_find(reader_column(b->reader, 0), reader_columns(b->reader), spec, column_index, e);
-}
-
-bool binding_is_text(const binding *b, int64_t column_index)
-{
-    return reader_column(b->reader, column_index)->kind == COLUMN_TEXT;
 }
 
 /* --------------------------------------------------------------------------------- new categories */

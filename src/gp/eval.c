@@ -11,51 +11,28 @@ typedef struct evaluation {
     const settings *s;
     binding *binding;
     block_file *blocks;
-    scorer **scorer;          /* targets */
-    int64_t *target, weights; /* columns of the file; weights -1: none */
-    double *rows, *exposure;  /* of a chunk */
+    scorer **scorer; /* targets */
 } evaluation;
 
 static void evaluation_close(evaluation *v)
 {
     for (int64_t k = 0; v->scorer && k < v->m->targets; k++) scorer_free(v->scorer[k]);
     free(v->scorer);
-    free(v->target);
-    free(v->rows);
-    free(v->exposure);
     binding_close(v->binding);
     block_file_close(v->blocks);
-}
-
-static anygp_status find_labels(evaluation *v, const settings *s, anygp_error *e)
-{
-    v->weights = -1;
-    for (int64_t k = 0; k < v->m->targets; k++) {
-        const schema *c = &v->m->gp[k]->schema;
-        if ((v->target[k] = binding_target(v->binding, k)) < 0)
-            return fail_with(e, ANYGP_ERR_DATA,
-                             "the file has no target column%s%.80s%s to score against; anygp predict needs none",
-                             c->target ? " '" : "", c->target ? c->target : "", c->target ? "'" : "");
-    }
-    return settings_given(s, SET_WEIGHTS) ? binding_column(v->binding, settings_text(s, SET_WEIGHTS), &v->weights, e)
-                                          : ANYGP_OK;
 }
 
 static anygp_status evaluation_open(evaluation *v, const settings *s, const char *in, const char *blocks,
                                     anygp_error *e)
 {
-    int64_t T = v->m->targets, inputs = v->m->gp[0]->schema.inputs;
+    int64_t T = v->m->targets;
     double memory = settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available();
     double budget = memory / 2 < 256e6 ? memory / 2 : 256e6; /* more does not help */
     v->scorer = mem_zeroed(T, sizeof *v->scorer);
-    v->target = mem_alloc(T, sizeof *v->target);
-    v->rows = mem_doubles(CHUNK, inputs);
-    v->exposure = mem_alloc(CHUNK, sizeof(double));
-    if (!v->scorer || !v->target || !v->rows || !v->exposure)
-        return fail_memory(e, "a block of rows", 8.0 * CHUNK * (double)inputs);
+    if (!v->scorer) return fail_memory(e, "scores", 8.0 * (double)T);
     TRY(binding_open(v->m, in, s, &v->binding, e));
     TRY(block_file_open(v->m, s, blocks, in, &v->blocks, e));
-    TRY(find_labels(v, s, e));
+    TRY(binding_labels(v->binding, true, "to score against; anygp predict needs none", e));
     for (int64_t k = 0; k < T; k++)
         TRY(scorer_new(v->m->gp[k], budget / (double)T, settings_number(s, SET_LATENT) == 1, &v->scorer[k], e));
     return ANYGP_OK;
@@ -64,18 +41,10 @@ static anygp_status evaluation_open(evaluation *v, const settings *s, const char
 /* Rows of the file to the scorer of target k. */
 static anygp_status score_chunk(evaluation *v, int64_t k, int64_t n, int64_t first, const double *cells, anygp_error *e)
 {
-    int64_t inputs = v->m->gp[0]->schema.inputs, wide = binding_columns(v->binding);
-    const int64_t *in = block_file_of(v->blocks, k);
-    for (int64_t i = 0; i < n; i++) {
-        const double *row = cells + i * wide;
-        labelled_row r = {.row = v->rows + i * inputs,
-                          .exposure = v->exposure[i],
-                          .weight = v->weights < 0 ? 1 : row[v->weights],
-                          .number = first + i,
-                          .block = in ? in[i] : -1};
-        TRY(binding_label(v->binding, k, row[v->target[k]], first + i, &r.y, e));
-        TRY(scorer_add(v->scorer[k], &r, e));
-    }
+    const row_units *units = binding_units(v->binding, k);
+    const int64_t *in = block_file_of(v->blocks, k), wide = binding_columns(v->binding);
+    for (int64_t i = 0; i < n; i++)
+        TRY(scorer_take(v->scorer[k], units, first + i, cells + i * wide, in ? in[i] : -1, e));
     return ANYGP_OK;
 }
 
@@ -86,9 +55,8 @@ static anygp_status score_file(evaluation *v, anygp_error *e)
         const double *cells;
         int64_t first = binding_row_number(v->binding);
         TRY(settings_check_stop(v->s, e));
-        TRY(binding_next(v->binding, CHUNK, v->rows, &cells, &got, e));
+        TRY(binding_next(v->binding, CHUNK, &cells, &got, e));
         TRY(block_file_next(v->blocks, got, e));
-        TRY(binding_exposure(v->binding, got, cells, first, v->exposure, e));
         for (int64_t k = 0; k < v->m->targets; k++) TRY(score_chunk(v, k, got, first, cells, e));
     } while (got > 0);
     return block_file_end(v->blocks, e);

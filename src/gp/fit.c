@@ -191,12 +191,17 @@ static anygp_status fit_whole(fit_task *f, gp *g, anygp_error *e)
     anygp_status status = ANYGP_OK;
     dataset d = {0};
     kernel *k = NULL;
-    table_part part = {fit_columns_some(f->columns, f->target, 1, &f->choice.like), f->columns->skip, f->held};
+    rows_part part = {.y = fit_columns_some(f->columns, f->target, 1, &f->choice.like),
+                      .skip_column = f->columns->skip,
+                      .hold_out = f->hold_out,
+                      .seed = (uint64_t)settings_integer(f->s, SET_SEED)};
+    row_source *rows = NULL;
     if (f->data->file)
         return fail_with(e, ANYGP_ERR_MEMORY,
                          "the file is larger than the memory there is, and this model needs all rows at once; use "
                          "--model dtc, fitc, or one with a + behind it");
-    TRY_DONE(dataset_build(f->data->table, &part, settings_is(f->s, SET_MISSING, "mean"), &d, e));
+    TRY_DONE(rows_open_table(f->data->table, &rows, e));
+    TRY_DONE(rows_scan(rows, &part, settings_is(f->s, SET_MISSING, "mean"), rows_count(rows), comm_self(), &d, e));
     bool equal = d.n > 1;
     for (int64_t i = 1; i < d.n && equal; i++) equal = d.y[i] == d.y[0];
     fit_note_what_was_left_out(f, &d, equal);
@@ -209,6 +214,7 @@ static anygp_status fit_whole(fit_task *f, gp *g, anygp_error *e)
 done:
     dataset_clear(&d);
     kernel_free(k);
+    rows_close(rows);
     return status;
 }
 
@@ -347,7 +353,6 @@ done:
     fit_columns_clear(&c);
     if (f.start) f.start->ops->free(f.start);
     model_free(f.choice.model);
-    free(f.held);
     if (ANYGP_FAILED(status))
         gp_set_free(m);
     else

@@ -1,5 +1,5 @@
-/* What the files of fitting share: choice.c, columns.c, units.c, monitor.c, validate.c, and fit.c and fit_blocks.c, which call
-   them in this order. */
+/* What the files of fitting share: choice.c, columns.c, units.c, monitor.c, hold_out.c, validate.c, and fit.c and fit_blocks.c,
+   which call them in this order. */
 #ifndef GP_FIT_H
 #define GP_FIT_H
 
@@ -50,6 +50,9 @@ void fit_columns_clear(fit_columns *c);
 
 /* ------------------------------------------------------------------------------------ units.c */
 
+/* Scores on the way. */
+train_scores fit_scores_to_data(const schema *s, train_scores m);
+train_scores fit_scores_to_model(const schema *s, train_scores d);
 /* matern52 over the numbers, times a categorical factor over the texts. */
 const char *gp_default_kernel(const schema *s);
 /* Values the user gave are in data units. */
@@ -58,9 +61,7 @@ void gp_given_likelihood_to_model_units(likelihood *l, const schema *s);
 /* Of l in model units of `first` what was given, into the values of a target with units of its own. */
 void gp_given_likelihood_of_target(const likelihood *l, const schema *first, const schema *s, double *values);
 
-/* --------------------------------------------------------------------------------- validate.c */
-
-typedef struct valid_rows valid_rows; /* rows to score on, in memory */
+/* --------------------------------------------------------------------------------- hold_out.c */
 
 /* What --valid is: a share of the rows, a file, nothing, or auto: the model decides. */
 typedef enum valid_kind { VALID_NONE, VALID_SHARE, VALID_FILE, VALID_AUTO } valid_kind;
@@ -68,22 +69,32 @@ typedef enum valid_kind { VALID_NONE, VALID_SHARE, VALID_FILE, VALID_AUTO } vali
 /* *share: of VALID_SHARE, else 0. */
 anygp_status valid_parse(const settings *s, valid_kind *kind, double *share, anygp_error *e);
 /* Rows that auto holds out of n; 0: too few to spare any. */
+enum { VALID_AUTO_MOST = 1000 };
 double valid_auto_rows(double n);
-/* held[rows], that share of them at random; NULL for none. */
-anygp_status valid_hold_out(const table *t, const settings *s, double share, bool **held, anygp_error *e);
 /* A validation file that is not there is said before the training, not after it. */
 anygp_status valid_check_file(const settings *s, anygp_error *e);
+/* Rows of a table or of a file that stays on disk, one after another. */
+anygp_status gp_data_walk(const gp_data *data, rows_visitor see, void *ctx, anygp_error *e);
+
+/* --------------------------------------------------------------------------------- validate.c */
+
+typedef struct valid_rows valid_rows; /* rows to score on, in memory */
+
 /* What is wrong with the rows shows only after the training, and is no reason to throw the model away: a warning. */
 void valid_score_file(gp_set *m, const settings *s);
 
-/* Rows of --valid for the trace of an anytime run, 20 000 of them at most, at random; NULL for none.  g needs its schema only,
-   which must outlive them. */
+/* Rows of --valid for the trace of an anytime run, 20 000 of them at most, at random; NULL for none.  g needs its schema and its
+   likelihood only, of which the former must outlive them. */
 anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, double share, const settings *s,
                              valid_rows **out, anygp_error *e);
 void valid_rows_free(valid_rows *v); /* accepts NULL */
 /* Of classes rmse is NaN, and mnlp the mean of -log p(label).  Only some of the rows, at random, where the time is short. */
 anygp_status valid_rows_score(const valid_rows *v, const gp *g, const deadline *until, train_scores *out,
                               anygp_error *e);
+/* Scores on the rows of the data whose number (rows_part) is from hold_out up to below.  scored: NULL, and then a row that
+   cannot be predicted is an error; or it gets how many could. */
+anygp_status valid_score_part(const gp *g, const gp_data *data, int64_t weights, uint64_t seed, double hold_out,
+                              double below, int64_t *scored, gp_scores *out, anygp_error *e);
 
 /* ------------------------------------------------------------------------------------- fit.c */
 
@@ -93,7 +104,6 @@ typedef struct fit_task {
     const fit_columns *columns;
     int64_t target;   /* which of columns->target is the first */
     int64_t together; /* how many share one fit */
-    bool *held;       /* rows of the table; NULL: none */
     valid_kind valid;
     double hold_out;       /* this share of the rows */
     const settings *s;     /* once there is a model they ask nobody whether to stop */

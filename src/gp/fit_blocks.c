@@ -62,46 +62,27 @@ static int64_t sample_size(const block_fit *b)
 /* ------------------------------------------------------------------------------------ the files */
 
 /* A category that no row has would be mistaken for any other new one later. */
-static anygp_status check_levels(const schema *s, const double *row, int64_t number, anygp_error *e)
+static anygp_status check_levels(const schema *s, int64_t n, const double *Z, anygp_error *e)
 {
     char label[96];
-    for (int64_t j = 0; j < s->inputs; j++)
-        if (s->input[j].text && row[j] >= (double)s->input[j].levels)
+    for (int64_t i = 0; i < n * s->D; i++) {
+        const input_spec *c = schema_at(s, i % s->D);
+        if (c->text && Z[i] >= (double)c->levels)
             return fail_with(e, ANYGP_ERR_DATA,
                              "inducing-from: row %lld, column %s: no row of the data has this category",
-                             (long long)number + 1, schema_label(&s->input[j], label));
+                             (long long)(i / s->D) + 1, schema_label(c, label));
+    }
     return ANYGP_OK;
 }
 
 /* Inducing inputs of --inducing-from, in the data's units there. */
 static anygp_status read_inducing(block_fit *b, anygp_error *e)
 {
-    const settings *s = b->f->s;
-    gp plain = {.schema = b->d.schema};
-    gp *list[1] = {&plain};
-    gp_set set = {.targets = 1, .gp = list};
-    binding *in = NULL;
-    int64_t inputs = plain.schema.inputs, D = b->d.D, count = 0, capacity = 4096, got = 0;
-    double *raw = mem_doubles(capacity, inputs), *Z = mem_doubles(capacity, D);
-    anygp_status status = raw && Z ? ANYGP_OK : fail_memory(e, "the inducing inputs", 8.0 * (double)(capacity * D));
-    if (!ANYGP_FAILED(status)) status = binding_open(&set, settings_text(s, SET_INDUCING_FROM), s, &in, e);
-    while (!ANYGP_FAILED(status)) {
-        status = binding_next(in, 1, raw, NULL, &got, e);
-        if (ANYGP_FAILED(status) || got == 0) break;
-        if (count == capacity) {
-            double *grown = realloc(Z, (size_t)(2 * capacity * D) * sizeof *Z);
-            if (!grown) status = fail_memory(e, "the inducing inputs", 16.0 * (double)(capacity * D));
-            if (grown) Z = grown, capacity *= 2;
-        }
-        if (!ANYGP_FAILED(status)) status = check_levels(&plain.schema, raw, count, e);
-        if (!ANYGP_FAILED(status))
-            status = gp_scale_rows(&plain, 1, raw, inputs, &(row_numbers){count, NULL}, Z + count * D, e);
-        count++;
-    }
-    if (!ANYGP_FAILED(status)) status = hyper_set_inducing(&b->h, count, D, Z, !b->f->choice.fix_inducing, e);
-    b->M = count;
-    binding_close(in);
-    free(raw);
+    const gp plain = {.schema = b->d.schema};
+    double *Z = NULL;
+    TRY(gp_read_inputs(&plain, settings_text(b->f->s, SET_INDUCING_FROM), b->f->s, &b->M, &Z, e));
+    anygp_status status = check_levels(&b->d.schema, b->M, Z, e);
+    if (!ANYGP_FAILED(status)) status = hyper_set_inducing(&b->h, b->M, b->d.D, Z, !b->f->choice.fix_inducing, e);
     free(Z);
     return status;
 }
@@ -379,7 +360,7 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
     if (b.M > b.distinct.n) b.M = b.distinct.n;
     if (settings_given(f->s, SET_INDUCING_FROM)) TRY_DONE(read_inducing(&b, e));
     TRY_DONE(make_blocks(&b, e));
-    gp plain = {.schema = b.d.schema};
+    gp plain = {.schema = b.d.schema, .likelihood = (likelihood *)f->like};
     if (f->choice.grow ? b.g->model->steps != NULL : scores_on_the_way(&b))
         TRY_DONE(valid_rows_read(&plain, f->data, f->columns->weights, f->hold_out, f->s, &b.valid, e));
     TRY_DONE(f->choice.grow ? grow_run(&b, e) : block_fit_train(&b, e));

@@ -2,11 +2,11 @@
    This is where model units and data units meet: everything below works in model units, everything above in data
    units.
        fit.c      table or file + settings -> gp (fit.h: choice.c, columns.c, units.c, monitor.c, validate.c, fit_blocks.c)
-       predict.c  gp + rows in data units -> latents in model units, predictions in data units
+       places.c   where raw rows have what a gp asks for -> the way of a row into its units (data/row_units.h)
+       predict.c  gp + rows -> latents in model units, predictions in data units
        observe.c  latents -> what the likelihood says of y, in data units
        joint.c    joint distributions and draws
-       bind.c     columns of a file -> inputs of a gp
-       labels.c   cells of a file -> classes
+       bind.c     columns of a file -> places
        blocks.c   blocks of rows to predict, where the user gives them
        score.c    labelled rows -> scores
        output.c   the columns of a predictions file
@@ -115,9 +115,16 @@ typedef struct row_numbers {
     const int64_t *number;
 } row_numbers;
 
-/* Rows of all inputs (schema order, data units, text as level index) to columns of X in model units. */
-anygp_status gp_scale_rows(const gp *g, int64_t n, const double *rows, int64_t ld, const row_numbers *number, double *X,
-                           anygp_error *e);
+/* Where raw rows have what a gp asks for; rows_part says which of them. */
+typedef struct row_places {
+    const column *columns;             /* of the rows; NULL: numbers without names, and no target */
+    const int64_t *input;              /* columns of the schema's inputs; NULL: those of the training file */
+    int64_t target, weights, exposure; /* -1: none; without an exposure it is 1 */
+    bool scored;                       /* y stays in data units */
+    double hold_out, below;            /* as in rows_part */
+    uint64_t seed;
+} row_places;
+anygp_status gp_row_units(const gp *g, const row_places *p, row_units *u, anygp_error *e);
 
 /* Whether y is f plus Gaussian noise: by no likelihood, or by that one. */
 bool gp_is_gaussian(const gp *g);
@@ -125,14 +132,23 @@ int64_t gp_latents(const gp *g); /* C, at least 1 */
 /* gp_is_gaussian: the variance y has beyond f's, model units: the noise, and white terms of the kernel. */
 double gp_observation_variance(const gp *g);
 bool gp_is_class(const gp *g); /* the target is one of schema.classes */
-/* Latent c from model units to those a user sees; variances are multiplied by *square. */
-void gp_latent_unit(const gp *g, int64_t c, double *shift, double *scale, double *square);
+
+/* Model units to those a user sees, and nowhere else but in units.c: data = shift + scale * model.  The first latent of a real
+   target is in its units; counts, classes and all other latents are what they are. */
+target_scale gp_target_unit(const gp *g);
+target_scale gp_latent_unit(const gp *g, int64_t c);
+void unit_means(target_scale u, int64_t n, const double *model, double *data); /* may be one array, as below */
+void unit_variances(target_scale u, int64_t n, const double *model, double *data);
+double unit_variance(target_scale u, double model);
+double unit_log_density(target_scale u, double model); /* of one row */
 
 /* Rows to predict. */
 typedef struct row_batch {
     int64_t n;
-    const double *rows; /* all inputs in data units, */
-    int64_t ld;         /* from one row to the next */
+    const double *X;        /* in model units; or NULL, and then */
+    const double *rows;     /* raw rows, */
+    int64_t ld;             /* from one to the next, */
+    const row_units *units; /* and their way; NULL: the rows are all inputs in the order of the schema */
     row_numbers number;
     const int64_t *block;   /* of each row, from 0 [block_map_find]; NULL: where it is routed to */
     const double *exposure; /* NULL: 1 */
@@ -157,6 +173,8 @@ anygp_status predictor_run(predictor *p, const row_batch *b, bool latent, double
                            anygp_error *e);
 /* Of a target that is a class: P[n,K] column-major. */
 anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int64_t ldp, anygp_error *e);
+/* X[n, D] of rows that are not there yet. */
+anygp_status gp_take_inputs(const gp *g, const row_batch *b, double *X, anygp_error *e);
 /* The sentence for a prediction that is not finite, where one of x[n] is so. */
 anygp_status predictor_check(const row_batch *b, int64_t n, const double *x, anygp_error *e);
 
@@ -173,19 +191,22 @@ double observe_expected(const gp *g, const latents *f, const double *Y, const do
 /* Y of one target y in data units. */
 void observe_target(const gp *g, double y, double exposure, double *Y);
 
-/* A row with its target: data units, for classes the index. */
+/* A row with its target: x in model units, y in data units, for classes the index. */
 typedef struct labelled_row {
-    const double *row;
+    const double *x;
     double y, exposure, weight;
     int64_t number; /* from 0, for sentences */
     int64_t block;  /* from 0; -1: where it is routed to, and then so for all rows */
 } labelled_row;
 
-/* Predicts labelled rows block by block and scores them; rows without a target do not count. */
+/* Predicts labelled rows block by block and scores them. */
 typedef struct scorer scorer;
 anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, anygp_error *e);
 void scorer_free(scorer *r);
 anygp_status scorer_add(scorer *r, const labelled_row *row, anygp_error *e);
+/* A raw row, by units that are `scored`; rows without a target or weight do not count. */
+anygp_status scorer_take(scorer *r, const row_units *u, int64_t number, const double *row, int64_t block,
+                         anygp_error *e);
 anygp_status scorer_flush(scorer *r, anygp_error *e); /* scores what was added so far */
 anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e);
 
@@ -224,29 +245,24 @@ anygp_status block_file_next(block_file *b, int64_t n, anygp_error *e); /* the n
 const int64_t *block_file_of(const block_file *b, int64_t target);      /* their blocks; NULL: routed */
 anygp_status block_file_end(block_file *b, anygp_error *e);             /* an error if there are more */
 
-/* How the columns of a file become the inputs of a model; see bind.c. */
+/* A file whose columns are matched to the inputs of a model; see bind.c. */
 typedef struct binding binding;
 anygp_status binding_open(const gp_set *m, const char *path, const settings *s, binding **out, anygp_error *e);
-/* The next rows[got, inputs] in data units and, if it is not NULL, the cells[got, columns] as they were read. */
-anygp_status binding_next(binding *b, int64_t max_rows, double *rows, const double **cells, int64_t *got,
-                          anygp_error *e);
-int64_t binding_row_number(const binding *b);             /* rows delivered so far */
-int64_t binding_columns(const binding *b);                /* of the file */
-int64_t binding_target(const binding *b, int64_t target); /* column of the file, or -1 */
-/* A cell of the target's column, as label_class. */
-anygp_status binding_label(const binding *b, int64_t target, double cell, int64_t row, double *y, anygp_error *e);
+/* From now on rows have their targets, weights and exposures; an error where the file has no target, `what_for`. */
+anygp_status binding_labels(binding *b, bool scored, const char *what_for, anygp_error *e);
+/* The next raw rows, (*cells)[got, columns], and their way into the model's units, which learns new texts with every call. */
+anygp_status binding_next(binding *b, int64_t max_rows, const double **cells, int64_t *got, anygp_error *e);
+const row_units *binding_units(const binding *b, int64_t target);
+int64_t binding_row_number(const binding *b); /* rows delivered so far */
+int64_t binding_columns(const binding *b);    /* of the file */
 /* The exposure of n rows from their cells, which all targets share; ones where the file has none, with one note. */
-anygp_status binding_exposure(binding *b, int64_t n, const double *cells, int64_t first_row, double *exposure,
-                              anygp_error *e);
-anygp_status binding_column(const binding *b, const char *spec, int64_t *column, anygp_error *e);
-bool binding_is_text(const binding *b, int64_t column);
+void binding_exposure(binding *b, int64_t n, const double *cells, double *exposure);
+/* All rows of a file, X[n, D] in model units; freed by free(). */
+anygp_status gp_read_inputs(const gp *g, const char *path, const settings *s, int64_t *n, double **X, anygp_error *e);
 /* The categories that were new become the model's, by the indices they had; the binding is not used after that. */
 anygp_status binding_keep_levels(const binding *b, gp_set *m, anygp_error *e);
 void binding_close(binding *b);
 
-/* A cell of column c, row `row` from 0 of its table, as y in data units: for classes the index, NaN where it is missing, an
-   error where the model does not know it; other targets are the cell itself. */
-anygp_status label_class(const schema *s, const column *c, double cell, int64_t row, double *y, anygp_error *e);
 /* Class k as a cell: the number it is, or of classes that are texts its index, the level of a text column. */
 double label_cell(const schema *s, int64_t k);
 

@@ -83,7 +83,7 @@ static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_
         status = fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
         goto done;
     }
-    TRY_DONE(gp_scale_rows(g, n, b->rows, b->ld, &b->number, X, e));
+    TRY_DONE(gp_take_inputs(g, b, X, e));
     kernel_diag(q->kernel, n, X, D, j->mean);
     for (int64_t i = 0; i < n; i++) j->prior += j->mean[i] / (double)n;
     TRY_DONE(b->block ? q->ops->joint_in(q, n, X, D, b->block, work, j->mean, j->covariance, n, e)
@@ -108,9 +108,7 @@ static void add_to_diagonals(joint *j, double added)
 
 static anygp_status first_to_data(const gp *g, const row_batch *b, double *mean, anygp_error *e)
 {
-    double shift, scale, square;
-    gp_latent_unit(g, 0, &shift, &scale, &square);
-    for (int64_t i = 0; i < b->n; i++) mean[i] = shift + scale * mean[i];
+    unit_means(gp_latent_unit(g, 0), b->n, mean, mean);
     return predictor_check(b, b->n, mean, e);
 }
 
@@ -148,7 +146,6 @@ static anygp_status noise_on_diagonal(const gp *g, joint *j, anygp_error *e)
 anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean, double *covariance, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    double shift, scale, square;
     int64_t n = b->n;
     joint j = {0};
     TRY(check_joint(g, latent, e));
@@ -156,9 +153,8 @@ anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean
     TRY_DONE(joint_of_f(g, b, &j, e));
     if (!latent && gp_is_gaussian(g)) add_to_diagonals(&j, gp_observation_variance(g));
     if (!latent && !gp_is_gaussian(g)) TRY_DONE(noise_on_diagonal(g, &j, e));
-    gp_latent_unit(g, 0, &shift, &scale, &square);
     la_mirror(n, j.covariance, n);
-    for (int64_t i = 0; i < n * n; i++) covariance[i] = j.covariance[i] * square;
+    unit_variances(gp_latent_unit(g, 0), n * n, j.covariance, covariance);
     for (int64_t k = 0; k < n; k++) TRY_DONE(predictor_check(b, n, covariance + k * n, e));
     memcpy(mean, j.mean, (size_t)n * sizeof *mean);
     status = first_to_data(g, b, mean, e);

@@ -46,9 +46,7 @@ static int on_step(void *ctx, const train_step *step)
     monitor *m = ctx;
     const settings *s = m->f->s;
     train_step data = *step;
-    data.scores.rmse *= m->d->schema.y_scale;
-    data.scores.mnlp += log(m->d->schema.y_scale);
-    data.scores.mell -= log(m->d->schema.y_scale);
+    data.scores = fit_scores_to_data(&m->d->schema, step->scores);
     if (step->record && step->stage == TRAIN_MAIN && !keep_step(m, &data)) return 1;
     anygp_progress progress = {.stage = step->stage == TRAIN_MAIN ? "learning" : "starting point",
                                .iteration = step->iteration,
@@ -79,9 +77,7 @@ static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, a
     deadline all = {m->f->began, m->f->limit}, until = deadline_part(&all, SCORE_SHARE);
     gp now = {.schema = m->d->schema, .posterior = (posterior *)p, .likelihood = m->now};
     TRY(valid_rows_score(m->valid, &now, &until, out, e));
-    out->rmse /= m->d->schema.y_scale;
-    out->mnlp -= log(m->d->schema.y_scale);
-    out->mell += log(m->d->schema.y_scale);
+    *out = fit_scores_to_model(&m->d->schema, *out);
     return ANYGP_OK;
 }
 
@@ -298,12 +294,14 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
 static void score_loo(gp *g, const schema *c, const leave_one_out *l)
 {
     if (l->n == 0) return;
-    double scale = c->y_scale, shift = c->y_shift;
+    const target_scale unit = {c->y_shift, c->y_scale};
     regression_scores acc;
     regression_scores_begin(&acc, c->y_mean, c->y_sd);
     for (int64_t i = 0; i < l->n; i++) {
-        double y = shift + scale * l->y[i], mean = shift + scale * l->mean[i],
-               variance = scale * scale * l->variance[i];
+        double y, mean, variance;
+        unit_means(unit, 1, &l->y[i], &y);
+        unit_means(unit, 1, &l->mean[i], &mean);
+        unit_variances(unit, 1, &l->variance[i], &variance);
         regression_scores_add(&acc, 1, &y, &mean, &variance, &l->weight[i]);
     }
     g->loo.count = regression_scores_list(&acc, g->loo.list);

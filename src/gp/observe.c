@@ -25,27 +25,12 @@ double gp_observation_variance(const gp *g)
     return noise + kernel_white(g->posterior->kernel);
 }
 
-static bool is_scaled(const gp *g) { return !g->likelihood || g->likelihood->ops->target == TARGET_REAL; }
-
-/* The first latent of a real target is in its units.  All others are logarithms or utilities and have none. */
-void gp_latent_unit(const gp *g, int64_t c, double *shift, double *scale, double *square)
-{
-    bool scaled = is_scaled(g) && c == 0;
-    *shift = scaled ? g->schema.y_shift : 0;
-    *scale = scaled ? g->schema.y_scale : 1;
-    *square = *scale * *scale;
-}
-
 void observe_moments(const gp *g, const latents *f, const double *exposure, double *mean, double *variance)
 {
     const likelihood *l = g->likelihood;
     l->ops->moments(l, f->n, exposure, f->mean, f->variance, f->n, mean, variance);
-    if (!is_scaled(g)) return;
-    double y2 = g->schema.y_scale * g->schema.y_scale;
-    for (int64_t i = 0; i < f->n; i++) {
-        mean[i] = g->schema.y_shift + g->schema.y_scale * mean[i];
-        variance[i] *= y2;
-    }
+    unit_means(gp_target_unit(g), f->n, mean, mean);
+    unit_variances(gp_target_unit(g), f->n, variance, variance);
 }
 
 static int64_t piece_of(const latents *f, int64_t i) { return f->n - i < PIECE ? f->n - i : PIECE; }
@@ -56,12 +41,13 @@ void observe_quantile(const gp *g, const latents *f, const double *exposure, dou
     for (int64_t i = 0; i < f->n; i += PIECE)
         likelihood_quantiles(g->likelihood, piece_of(f, i), p, exposure ? exposure + i : NULL, f->mean + i,
                              f->variance + i, f->n, out + i);
-    for (int64_t i = 0; is_scaled(g) && i < f->n; i++) out[i] = g->schema.y_shift + g->schema.y_scale * out[i];
+    unit_means(gp_target_unit(g), f->n, out, out);
 }
 
 void observe_target(const gp *g, double y, double exposure, double *Y)
 {
-    Y[0] = is_scaled(g) ? schema_scale(y, g->schema.y_shift, g->schema.y_scale) : y;
+    target_scale u = gp_target_unit(g);
+    Y[0] = schema_scale(y, u.shift, u.scale);
     if (g->likelihood->columns > 1) Y[1] = exposure;
 }
 
@@ -71,7 +57,7 @@ void observe_density(const gp *g, const latents *f, const double *Y, double *out
 #pragma omp parallel for schedule(dynamic) if (f->n > PIECE)
     for (int64_t i = 0; i < f->n; i += PIECE)
         l->ops->log_predictive(l, piece_of(f, i), Y + i * l->columns, f->mean + i, f->variance + i, f->n, out + i);
-    for (int64_t i = 0; is_scaled(g) && i < f->n; i++) out[i] -= log(g->schema.y_scale);
+    for (int64_t i = 0; i < f->n; i++) out[i] = unit_log_density(gp_target_unit(g), out[i]);
 }
 
 /* Pieces each have their place in work, so that the sum does not depend on the threads. */
@@ -88,7 +74,7 @@ double observe_expected(const gp *g, const latents *f, const double *Y, const do
     }
     for (int64_t i = 0; i < n; i += PIECE) sum += part[i];
     for (int64_t i = 0; i < n; i++) weight += w[i];
-    return is_scaled(g) ? sum - weight * log(g->schema.y_scale) : sum;
+    return sum + weight * unit_log_density(gp_target_unit(g), 0);
 }
 
 void observe_classes(const gp *g, const latents *f, double *P, int64_t ldp)

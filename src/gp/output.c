@@ -1,7 +1,9 @@
 /* The columns of a predictions file that one target has. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "data/number.h"
 #include "gp/gp.h"
 
 static const double Z95 = 1.959963984540054; /* normal quantile of 0.975 */
@@ -67,16 +69,21 @@ static anygp_status latent_columns(predictor *p, const gp *g, const row_batch *b
     int64_t n = b->n;
     TRY(predictor_latents(p, b, false, &f, e));
     for (int64_t c = 0; c < gp_latents(g); c++) {
-        double shift, scale, square, *mean = out + 2 * c * n, *variance = mean + n;
-        gp_latent_unit(g, c, &shift, &scale, &square);
-        for (int64_t i = 0; i < n; i++) {
-            mean[i] = shift + scale * f.mean[i + c * n];
-            variance[i] = square * f.variance[i + c * n];
-        }
+        double *mean = out + 2 * c * n, *variance = mean + n;
+        unit_means(gp_latent_unit(g, c), n, f.mean + c * n, mean);
+        unit_variances(gp_latent_unit(g, c), n, f.variance + c * n, variance);
         TRY(predictor_check(b, n, mean, e));
         TRY(predictor_check(b, n, variance, e));
     }
     return ANYGP_OK;
+}
+
+double label_cell(const schema *s, int64_t k)
+{
+    const char *name = s->class_name[k];
+    double x;
+    if (!s->class_text && cell_classify(name, name + strlen(name), &x) == CELL_NUMBER) return x;
+    return (double)k;
 }
 
 /* The most probable class, the first on ties. */

@@ -1,38 +1,15 @@
-/* Rows in data units to predictions in data units, block by block. */
+/* Rows to predictions in data units, block by block. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "gp/gp.h"
 
-/* -------------------------------------------------------------------------------------- scaling */
+/* ------------------------------------------------------------------------------ numbers of rows */
 
 static long long row_number(const row_numbers *r, int64_t i)
 {
     return (long long)(r->number ? r->number[i] : r->first + i) + 1;
-}
-
-anygp_status gp_scale_rows(const gp *g, int64_t n, const double *rows, int64_t ld, const row_numbers *number, double *X,
-                           anygp_error *e)
-{
-    const schema *s = &g->schema;
-    for (int64_t j = 0; j < s->inputs; j++) {
-        const input_spec *c = &s->input[j];
-        if (c->position < 0) continue;
-        for (int64_t i = 0; i < n; i++) {
-            double x = rows[i * ld + j];
-            char label[96];
-            if (isnan(x) && s->fill_missing) x = c->fill;
-            if (!isfinite(x))
-                return fail_with(e, ANYGP_ERR_DATA,
-                                 "row %lld, column %s: the input is %s; fill it, or use --missing mean",
-                                 row_number(number, i), schema_label(c, label), isnan(x) ? "missing" : "infinite");
-            X[i * s->D + c->position] = c->text ? x : schema_scale(x, c->shift, c->scale);
-        }
-    }
-    /* Inputs absurdly far away are pulled in to where their squares are still numbers. */
-    for (int64_t i = 0; i < n * s->D; i++) X[i] = fmin(fmax(X[i], -1e150), 1e150);
-    return ANYGP_OK;
 }
 
 static anygp_status too_far(const row_numbers *number, int64_t i, anygp_error *e)
@@ -41,15 +18,6 @@ static anygp_status too_far(const row_numbers *number, int64_t i, anygp_error *e
         e, ANYGP_ERR_NUMERIC,
         "row %lld: the prediction is too large to be written; its inputs are far outside the training data",
         row_number(number, i));
-}
-
-static anygp_status mean_to_data(const schema *s, int64_t n, const row_numbers *number, double *mean, anygp_error *e)
-{
-    for (int64_t i = 0; i < n; i++) {
-        mean[i] = s->y_shift + s->y_scale * mean[i];
-        if (!isfinite(mean[i])) return too_far(number, i, e);
-    }
-    return ANYGP_OK;
 }
 
 anygp_status predictor_check(const row_batch *b, int64_t n, const double *x, anygp_error *e)
@@ -120,11 +88,13 @@ void predictor_free(predictor *p)
 int64_t predictor_block(const predictor *p) { return p->block; }
 
 /* Rows i .. i+n-1 of b. */
-static row_batch part_of(const row_batch *b, int64_t i, int64_t n)
+static row_batch part_of(const row_batch *b, int64_t D, int64_t i, int64_t n)
 {
     return (row_batch){n,
-                       b->rows + i * b->ld,
+                       b->X ? b->X + i * D : NULL,
+                       b->X ? NULL : b->rows + i * b->ld,
                        b->ld,
+                       b->units,
                        {b->number.first + i, b->number.number ? b->number.number + i : NULL},
                        b->block ? b->block + i : NULL,
                        b->exposure ? b->exposure + i : NULL};
@@ -156,9 +126,10 @@ static anygp_status marginals(predictor *p, const row_batch *b, double *mean, do
     if (!b->block) condense(p), p->seen += b->n;
     const posterior *q = p->condensed ? p->condensed : p->g->posterior;
     int64_t D = p->g->schema.D;
-    TRY(gp_scale_rows(p->g, b->n, b->rows, b->ld, &b->number, p->X, e));
-    return b->block ? q->ops->marginal_in(q, b->n, p->X, D, b->block, p->work, mean, variance, e)
-                    : q->ops->marginal(q, b->n, p->X, D, p->work, mean, variance, e);
+    const double *X = b->X ? b->X : p->X;
+    if (!b->X) TRY(gp_take_inputs(p->g, b, p->X, e));
+    return b->block ? q->ops->marginal_in(q, b->n, X, D, b->block, p->work, mean, variance, e)
+                    : q->ops->marginal(q, b->n, X, D, p->work, mean, variance, e);
 }
 
 anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, latents *out, anygp_error *e)
@@ -180,22 +151,21 @@ static anygp_status run_gaussian(predictor *p, const row_batch *b, bool latent, 
                                  anygp_error *e)
 {
     const gp *g = p->g;
-    double y2 = g->schema.y_scale * g->schema.y_scale, added = latent ? 0 : gp_observation_variance(g);
+    double added = latent ? 0 : gp_observation_variance(g);
     TRY(marginals(p, b, mean, variance ? p->variance : NULL, e));
-    TRY(mean_to_data(&g->schema, b->n, &b->number, mean, e));
-    for (int64_t k = 0; variance && k < b->n; k++) {
-        variance[k] = y2 * (fmax(p->variance[k], 0) + added);
-        if (isnan(p->variance[k])) return too_far(&b->number, k, e); /* fmax takes no notice of it */
-        if (!isfinite(variance[k])) return too_far(&b->number, k, e);
-    }
-    return ANYGP_OK;
+    unit_means(gp_target_unit(g), b->n, mean, mean);
+    TRY(predictor_check(b, b->n, mean, e));
+    if (!variance) return ANYGP_OK;
+    for (int64_t k = 0; k < b->n; k++) /* fmax takes no notice of what is no number */
+        if (!isnan(p->variance[k])) p->variance[k] = fmax(p->variance[k], 0) + added;
+    unit_variances(gp_target_unit(g), b->n, p->variance, variance);
+    return predictor_check(b, b->n, variance, e);
 }
 
 static void first_latent(const gp *g, const latents *f, double *mean, double *variance)
 {
-    double shift, scale, square;
-    gp_latent_unit(g, 0, &shift, &scale, &square);
-    for (int64_t i = 0; i < f->n; i++) mean[i] = shift + scale * f->mean[i], variance[i] = square * f->variance[i];
+    unit_means(gp_latent_unit(g, 0), f->n, f->mean, mean);
+    unit_variances(gp_latent_unit(g, 0), f->n, f->variance, variance);
 }
 
 static anygp_status run_observed(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
@@ -233,7 +203,7 @@ anygp_status predictor_run(predictor *p, const row_batch *b, bool latent, double
     bool gaussian = gp_is_gaussian(p->g);
     TRY(one_number(p->g, latent, e));
     for (int64_t i = 0; i < b->n; i += p->block) {
-        row_batch part = part_of(b, i, b->n - i < p->block ? b->n - i : p->block);
+        row_batch part = part_of(b, p->g->schema.D, i, b->n - i < p->block ? b->n - i : p->block);
         double *v = variance ? variance + i : NULL;
         TRY(gaussian ? run_gaussian(p, &part, latent, mean + i, v, e) : run_observed(p, &part, latent, mean + i, v, e));
     }
@@ -249,7 +219,7 @@ anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int6
                          "the target is a number and not a class; ask for its mean and variance");
     for (int64_t i = 0; i < b->n; i += p->block) {
         latents f;
-        row_batch part = part_of(b, i, b->n - i < p->block ? b->n - i : p->block);
+        row_batch part = part_of(b, p->g->schema.D, i, b->n - i < p->block ? b->n - i : p->block);
         TRY(predictor_latents(p, &part, true, &f, e));
         observe_classes(p->g, &f, P + i, ldp);
         for (int64_t k = 0; k < p->g->schema.classes; k++) TRY(predictor_check(&part, part.n, P + i + k * ldp, e));

@@ -12,11 +12,11 @@ struct scorer {
     const gp *g;
     bool latent;
     int64_t filled, block, *number;
-    int64_t *in;    /* block of each row; */
-    int64_t *label; /* its class */
-    bool routed;    /* blocks are not given */
-    double *rows, *y, *w, *exposure;
-    double *out; /* block x width: what was predicted */
+    int64_t *in;                  /* block of each row; */
+    int64_t *label;               /* its class */
+    bool routed;                  /* blocks are not given */
+    double *X, *y, *w, *exposure; /* X in model units, y in data units */
+    double *out;                  /* block x width: what was predicted */
     regression_scores acc;
     class_scores *classes; /* NULL: the target is a number */
     double *expects;       /* to work with, block x (2 C + 1); NULL: gaussian */
@@ -32,7 +32,7 @@ void scorer_free(scorer *r)
     if (!r) return;
     predictor_free(r->predictor);
     class_scores_free(r->classes);
-    double *const owned[] = {r->rows, r->y, r->w, r->exposure, r->out, r->expects};
+    double *const owned[] = {r->X, r->y, r->w, r->exposure, r->out, r->expects};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(r->number);
     free(r->in);
@@ -48,19 +48,19 @@ static int64_t out_width(const gp *g)
 
 static anygp_status scorer_rows(scorer *r, anygp_error *e)
 {
-    int64_t inputs = r->g->schema.inputs, width = out_width(r->g);
+    int64_t D = r->g->schema.D, width = out_width(r->g);
     double **const columns[] = {&r->y, &r->w, &r->exposure};
     r->block = predictor_block(r->predictor);
-    r->rows = mem_doubles(r->block, inputs);
+    r->X = mem_doubles(r->block, D);
     r->out = mem_doubles(r->block, width);
     r->number = mem_alloc(r->block, sizeof *r->number);
     r->in = mem_alloc(r->block, sizeof *r->in);
     r->label = mem_alloc(r->block, sizeof *r->label);
-    bool ok = r->rows && r->out && r->number && r->in && r->label;
+    bool ok = r->X && r->out && r->number && r->in && r->label;
     for (int i = 0; i < 3; i++) ok = (*columns[i] = mem_alloc(r->block, sizeof(double))) && ok;
     if (!gp_is_gaussian(r->g)) ok = (r->expects = mem_doubles(r->block, 2 * gp_latents(r->g) + 1)) && ok;
     if (gp_is_class(r->g)) ok = (r->classes = class_scores_new(r->g->schema.classes)) && ok;
-    return ok ? ANYGP_OK : fail_memory(e, "scores", 8.0 * (double)r->block * (double)(inputs + width + 6));
+    return ok ? ANYGP_OK : fail_memory(e, "scores", 8.0 * (double)r->block * (double)(D + width + 6));
 }
 
 anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, anygp_error *e)
@@ -88,8 +88,7 @@ anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, an
 static void expect_normal(scorer *r, int64_t n, const double *mean, const double *variance)
 {
     static const double LOG_2PI = 1.837877066409345483560659472811, Z_MOST = 1e140;
-    const schema *c = &r->g->schema;
-    double noise = gp_observation_variance(r->g) * c->y_scale * c->y_scale, sd = sqrt(noise);
+    double noise = unit_variance(gp_target_unit(r->g), gp_observation_variance(r->g)), sd = sqrt(noise);
     for (int64_t i = 0; i < n && noise > 0; i++) {
         if (!isfinite(r->y[i])) continue;
         double z = fmin(fabs(r->y[i] - mean[i]) / sd, Z_MOST), u = variance[i] - (r->latent ? 0 : noise);
@@ -165,8 +164,7 @@ static anygp_status flush(scorer *r, anygp_error *e)
 {
     const gp *g = r->g;
     row_batch b = {.n = r->filled,
-                   .rows = r->rows,
-                   .ld = g->schema.inputs,
+                   .X = r->X,
                    .number = {0, r->number},
                    .block = r->routed ? NULL : r->in,
                    .exposure = g->schema.exposed ? r->exposure : NULL};
@@ -174,29 +172,30 @@ static anygp_status flush(scorer *r, anygp_error *e)
     return r->classes ? score_classes(r, &b, e) : gp_is_gaussian(g) ? score_normal(r, &b, e) : score_observed(r, &b, e);
 }
 
-static anygp_status check_row(const scorer *r, const labelled_row *row, anygp_error *e)
+/* The row that was put behind the others counts. */
+static anygp_status add_last(scorer *r, double y, double exposure, int64_t number, int64_t block, anygp_error *e)
 {
-    const likelihood *l = r->g->likelihood;
-    const char *objection = l && !r->classes ? likelihood_objection(l, row->y) : NULL;
-    if (!(row->weight > 0 && isfinite(row->weight)))
-        return fail_with(e, ANYGP_ERR_DATA, "row %lld has the weight %g", (long long)row->number + 1, row->weight);
-    if (objection)
-        return fail_with(e, ANYGP_ERR_DATA, "row %lld: the target %g %s", (long long)row->number + 1, row->y,
-                         objection);
-    return ANYGP_OK;
+    int64_t k = r->filled++;
+    r->y[k] = y, r->exposure[k] = exposure, r->number[k] = number;
+    r->in[k] = block, r->routed = block < 0;
+    return r->filled == r->block ? flush(r, e) : ANYGP_OK;
 }
 
 anygp_status scorer_add(scorer *r, const labelled_row *row, anygp_error *e)
 {
-    int64_t inputs = r->g->schema.inputs, k = r->filled;
-    if (isnan(row->y) || row->weight == 0) return ANYGP_OK;
-    TRY(check_row(r, row, e));
-    r->number[k] = row->number;
-    r->in[k] = row->block, r->routed = row->block < 0;
-    if (inputs) memcpy(r->rows + k * inputs, row->row, (size_t)inputs * sizeof(double));
-    r->y[k] = row->y, r->w[k] = row->weight, r->exposure[k] = row->exposure;
-    r->filled++;
-    return r->filled == r->block ? flush(r, e) : ANYGP_OK;
+    int64_t D = r->g->schema.D;
+    if (D) memcpy(r->X + r->filled * D, row->x, (size_t)D * sizeof(double));
+    r->w[r->filled] = row->weight;
+    return add_last(r, row->y, row->exposure, row->number, row->block, e);
+}
+
+anygp_status scorer_take(scorer *r, const row_units *u, int64_t number, const double *row, int64_t block,
+                         anygp_error *e)
+{
+    double y[2] = {0, 1};
+    row_use use;
+    TRY(row_units_take(u, &r->g->schema, number, row, r->X + r->filled * u->D, y, r->w + r->filled, &use, e));
+    return use == ROW_USED ? add_last(r, y[0], y[1], number, block, e) : ANYGP_OK;
 }
 
 anygp_status scorer_flush(scorer *r, anygp_error *e) { return r->filled ? flush(r, e) : ANYGP_OK; }

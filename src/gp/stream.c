@@ -124,7 +124,7 @@ typedef struct stream {
     predictor **predictor; /* targets */
     sheet sheet;
     int64_t block;
-    double *rows, *exposure;
+    double *exposure;
     double *columns; /* block x widest, column-major: one target's */
     double *table;   /* block x width */
 } stream;
@@ -133,7 +133,6 @@ static void stream_close(stream *st, int64_t targets)
 {
     for (int64_t k = 0; st->predictor && k < targets; k++) predictor_free(st->predictor[k]);
     free(st->predictor);
-    free(st->rows);
     free(st->exposure);
     free(st->columns);
     free(st->table);
@@ -145,7 +144,7 @@ static void stream_close(stream *st, int64_t targets)
 
 static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, const char *in, anygp_error *e)
 {
-    int64_t T = m->targets, inputs = m->gp[0]->schema.inputs;
+    int64_t T = m->targets;
     TRY(binding_open(m, in, s, &st->binding, e));
     TRY(block_file_open(m, s, settings_text(s, SET_BLOCKS_FROM), in, &st->blocks, e));
     TRY(sheet_make(&st->sheet, e));
@@ -155,12 +154,11 @@ static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, 
         int64_t block = predictor_block(st->predictor[k]);
         st->block = k == 0 || block < st->block ? block : st->block;
     }
-    st->rows = mem_doubles(st->block, inputs);
     st->exposure = mem_alloc(st->block, sizeof(double));
     st->columns = mem_doubles(st->block, st->sheet.widest);
     st->table = mem_doubles(st->block, st->sheet.width);
-    if (st->rows && st->exposure && st->columns && st->table) return ANYGP_OK;
-    return fail_memory(e, "a block of rows", 8.0 * (double)st->block * (double)(inputs + 2 * st->sheet.width));
+    if (st->exposure && st->columns && st->table) return ANYGP_OK;
+    return fail_memory(e, "a block of rows", 8.0 * (double)st->block * (double)(1 + 2 * st->sheet.width));
 }
 
 /* One target's columns to their place in the rows of the table. */
@@ -174,12 +172,13 @@ static void place_columns(const stream *st, int64_t n, int64_t width, int64_t at
 static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_t first_row, const double *cells,
                                   anygp_error *e)
 {
-    TRY(binding_exposure(st->binding, n, cells, first_row, st->exposure, e));
+    binding_exposure(st->binding, n, cells, st->exposure);
     for (int64_t k = 0, at = 0; k < m->targets; at += width_of(&st->sheet, k++)) {
         const gp *g = m->gp[k];
         row_batch b = {.n = n,
-                       .rows = st->rows,
-                       .ld = m->gp[0]->schema.inputs,
+                       .rows = cells,
+                       .ld = binding_columns(st->binding),
+                       .units = binding_units(st->binding, k),
                        .number = {first_row, NULL},
                        .block = block_file_of(st->blocks, k),
                        .exposure = g->schema.exposed ? st->exposure : NULL};
@@ -201,7 +200,7 @@ static anygp_status predict_marginals(const gp_set *m, const settings *s, const 
         const double *cells;
         int64_t first = binding_row_number(st.binding);
         TRY_DONE(settings_check_stop(s, e));
-        TRY_DONE(binding_next(st.binding, st.block, st.rows, &cells, &got, e));
+        TRY_DONE(binding_next(st.binding, st.block, &cells, &got, e));
         if (got == 0) break;
         TRY_DONE(block_file_next(st.blocks, got, e));
         TRY_DONE(predict_block(&st, m, got, first, cells, e));
@@ -217,22 +216,22 @@ done:
 
 /* ----------------------------------------------------------------------------------------- draws */
 
-/* All rows of the file: joint draws need them together. */
+/* All rows of the file, raw: joint draws need them together. */
 typedef struct all_rows {
-    int64_t n, capacity;
+    int64_t n, capacity, wide;
     double *rows, *exposure;
 } all_rows;
 
-static anygp_status reserve_rows(all_rows *a, int64_t inputs, int64_t more, anygp_error *e)
+static anygp_status reserve_rows(all_rows *a, int64_t more, anygp_error *e)
 {
     size_t cells = 0;
     if (a->n + more <= a->capacity) return ANYGP_OK;
     int64_t capacity = 2 * a->capacity + 4 * more;
-    bool fits = size_mul(capacity, (inputs + 1) * (int64_t)sizeof(double), &cells);
+    bool fits = size_mul(capacity, (a->wide + 1) * (int64_t)sizeof(double), &cells);
     double *rows = fits ? realloc(a->rows, cells) : NULL;
     if (rows) a->rows = rows;
     double *exposure = rows ? realloc(a->exposure, (size_t)capacity * sizeof *exposure) : NULL;
-    if (!exposure) return fail_memory(e, "the rows", 8.0 * (double)capacity * (double)(inputs + 1));
+    if (!exposure) return fail_memory(e, "the rows", 8.0 * (double)capacity * (double)(a->wide + 1));
     a->exposure = exposure, a->capacity = capacity;
     return ANYGP_OK;
 }
@@ -241,15 +240,17 @@ static anygp_status reserve_rows(all_rows *a, int64_t inputs, int64_t more, anyg
 static anygp_status read_all(binding *b, const gp *g, double most, all_rows *a, anygp_error *e)
 {
     enum { CHUNK = 256 };
-    int64_t inputs = g->schema.inputs, got;
+    int64_t got;
+    a->wide = binding_columns(b);
     do {
         const double *cells;
         if (gp_joint_bytes(g, a->n) > most)
             return fail_with(e, ANYGP_ERR_MEMORY, "joint draws at %lld rows or more need over %.3g GB; use fewer rows",
                              (long long)a->n, most / 1e9);
-        TRY(reserve_rows(a, inputs, CHUNK, e));
-        TRY(binding_next(b, CHUNK, a->rows + a->n * inputs, &cells, &got, e));
-        TRY(binding_exposure(b, got, cells, a->n, a->exposure + a->n, e));
+        TRY(reserve_rows(a, CHUNK, e));
+        TRY(binding_next(b, CHUNK, &cells, &got, e));
+        memcpy(a->rows + a->n * a->wide, cells, (size_t)(got * a->wide) * sizeof *cells);
+        binding_exposure(b, got, cells, a->exposure + a->n);
         a->n += got;
     } while (got > 0);
     return ANYGP_OK;
@@ -274,14 +275,15 @@ static anygp_status write_draws(const sheet *t, writer *w, int64_t n, const doub
     return status;
 }
 
-static anygp_status draw_targets(const sheet *t, const settings *s, const all_rows *a, const block_file *blocks,
-                                 double *draws, anygp_error *e)
+static anygp_status draw_targets(const sheet *t, const settings *s, const all_rows *a, const binding *in,
+                                 const block_file *blocks, double *draws, anygp_error *e)
 {
     for (int64_t k = 0; k < t->m->targets; k++) {
         const gp *g = t->m->gp[k];
         row_batch b = {.n = a->n,
                        .rows = a->rows,
-                       .ld = g->schema.inputs,
+                       .ld = a->wide,
+                       .units = binding_units(in, k),
                        .block = block_file_of(blocks, k),
                        .exposure = g->schema.exposed ? a->exposure : NULL};
         TRY(gp_sample(g, &b, t->latent, (uint64_t)(settings_integer(s, SET_SEED) + k), t->samples,
@@ -309,7 +311,7 @@ static anygp_status predict_draws(const gp_set *m, const settings *s, const char
         status = fail_memory(e, "the draws", 8.0 * (double)a.n * (double)t.width);
         goto done;
     }
-    TRY_DONE(draw_targets(&t, s, &a, blocks, draws, e));
+    TRY_DONE(draw_targets(&t, s, &a, b, blocks, draws, e));
     TRY_DONE(sheet_open(&t, s, out, &w, e));
     TRY_DONE(write_draws(&t, w, a.n, draws, e));
     status = writer_close(w, e);

@@ -1,10 +1,50 @@
-/* Kernels between data units, in which users write and read them, and the model units of standardised data. */
+/* Between data units, in which users write and read, and the model units of standardised data: predictions, scores, kernels and
+   likelihoods. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "gp/fit.h"
+
+/* ------------------------------------------------------------------------- predictions and scores */
+
+target_scale gp_latent_unit(const gp *g, int64_t c)
+{
+    bool scaled = c == 0 && (!g->likelihood || g->likelihood->ops->target == TARGET_REAL);
+    return scaled ? (target_scale){g->schema.y_shift, g->schema.y_scale} : (target_scale){0, 1};
+}
+
+target_scale gp_target_unit(const gp *g) { return gp_latent_unit(g, 0); }
+
+void unit_means(target_scale u, int64_t n, const double *model, double *data)
+{
+    for (int64_t i = 0; i < n; i++) data[i] = u.shift + u.scale * model[i];
+}
+
+void unit_variances(target_scale u, int64_t n, const double *model, double *data)
+{
+    double square = u.scale * u.scale;
+    for (int64_t i = 0; i < n; i++) data[i] = square * model[i];
+}
+
+double unit_variance(target_scale u, double model) { return model * u.scale * u.scale; }
+
+double unit_log_density(target_scale u, double model) { return model - log(u.scale); }
+
+train_scores fit_scores_to_data(const schema *s, train_scores m)
+{
+    double shift = log(s->y_scale);
+    return (train_scores){.rmse = m.rmse * s->y_scale, .mnlp = m.mnlp + shift, .mell = m.mell - shift};
+}
+
+train_scores fit_scores_to_model(const schema *s, train_scores d)
+{
+    double shift = log(s->y_scale);
+    return (train_scores){.rmse = d.rmse / s->y_scale, .mnlp = d.mnlp - shift, .mell = d.mell + shift};
+}
+
+/* ------------------------------------------------------------------------- kernels and likelihoods */
 
 /* The unit of parameter p: data units = model units times this. */
 static double unit_of(const schema *s, const kernel_param *p)
@@ -16,7 +56,7 @@ static double unit_of(const schema *s, const kernel_param *p)
 double gp_noise(const gp *g)
 {
     double noise = g->likelihood && gp_is_gaussian(g) ? g->likelihood->value[0] : g->posterior->noise;
-    return noise * g->schema.y_scale * g->schema.y_scale;
+    return unit_variance((target_scale){g->schema.y_shift, g->schema.y_scale}, noise);
 }
 
 /* Parameter i of l, data units = scale * model units + shift.  Positive ones of real targets have the unit of y to some power;

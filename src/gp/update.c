@@ -14,18 +14,14 @@
 enum { CHUNK_LEAST = 256, CHUNK_MOST = 8192, OVERSIZE = 2 };
 static const double CHUNK_BYTES = 64e6;
 
-/* Rows of all inputs in data units, with the cells of one target; the steps lie between two rows. */
-typedef struct labelled_rows {
+/* Raw rows for one target. */
+typedef struct new_rows {
     int64_t n, first; /* the first one's number, for sentences */
-    const double *rows;
+    const double *cells;
     int64_t ld;
-    const double *y, *w; /* w may be NULL */
-    int64_t y_step, w_step;
-    const int64_t *ids;     /* of their blocks, or NULL */
-    const binding *in;      /* of a file, whose labels it knows; NULL: arrays */
-    const double *exposure; /* n, or NULL: ones */
-    int64_t target;         /* which of the model's */
-} labelled_rows;
+    const row_units *units;
+    const int64_t *ids; /* of their blocks, or NULL */
+} new_rows;
 
 typedef struct target_update {
     gp *g;
@@ -40,9 +36,8 @@ typedef struct update {
     const settings *s;
     target_update *target; /* targets */
     int64_t chunk;         /* rows at a time */
-    /* The used rows of a chunk: as they were read, in model units, and their numbers. */
-    double *raw, *X, *y, *w; /* y has the columns of the likelihood */
-    int64_t *number, *ids;
+    double *X, *y, *w;     /* the used rows of a chunk in model units; y has the columns of the likelihood */
+    int64_t *ids;
 } update;
 
 static void update_clear(update *u)
@@ -52,7 +47,7 @@ static void update_clear(update *u)
         if (k->state) k->g->model->update->close(k->state);
         if (k->made) k->made->ops->free(k->made);
     }
-    void *const owned[] = {u->target, u->raw, u->X, u->y, u->w, u->number, u->ids};
+    void *const owned[] = {u->target, u->X, u->y, u->w, u->ids};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
 }
 
@@ -92,17 +87,15 @@ static int64_t chunk_rows(const update *u)
 
 static anygp_status make_room(update *u, anygp_error *e)
 {
-    int64_t D = 0, inputs = u->m->gp[0]->schema.inputs, n = u->chunk = chunk_rows(u);
+    int64_t D = 0, n = u->chunk = chunk_rows(u);
     for (int64_t t = 0; t < u->m->targets; t++)
         if (u->m->gp[t]->schema.D > D) D = u->m->gp[t]->schema.D;
-    u->raw = mem_doubles(n, inputs);
     u->X = mem_doubles(n, D);
     u->y = mem_alloc(2 * n, sizeof *u->y);
     u->w = mem_alloc(n, sizeof *u->w);
-    u->number = mem_alloc(n, sizeof *u->number);
     u->ids = mem_alloc(n, sizeof *u->ids);
-    if (u->raw && u->X && u->y && u->w && u->number && u->ids) return ANYGP_OK;
-    return fail_memory(e, "a block of rows", 8.0 * (double)n * (double)(inputs + D + 4));
+    if (u->X && u->y && u->w && u->ids) return ANYGP_OK;
+    return fail_memory(e, "a block of rows", 8.0 * (double)n * (double)(D + 4));
 }
 
 static anygp_status begin(update *u, gp_set *m, const settings *s, bool weights, anygp_error *e)
@@ -121,55 +114,20 @@ static anygp_status begin(update *u, gp_set *m, const settings *s, bool weights,
 
 /* -------------------------------------------------------------------------------------------- rows */
 
-/* The class of a label, from 0; other targets are what they are. */
-static anygp_status take_label(const labelled_rows *r, const schema *c, int64_t i, double *y, anygp_error *e)
-{
-    const column number = {.kind = COLUMN_NUMBER};
-    if (r->in) return binding_label(r->in, r->target, *y, r->first + i, y, e);
-    return label_class(c, &number, *y, r->first + i, y, e);
-}
-
-/* Copies row i to place `at` of the chunk if target k can use it. */
-static anygp_status take_row(update *u, target_update *k, const labelled_rows *r, int64_t i, int64_t at, bool *taken,
-                             anygp_error *e)
-{
-    int64_t inputs = k->g->schema.inputs, columns = k->g->likelihood ? k->g->likelihood->columns : 1;
-    const schema *c = &k->g->schema;
-    double cells[2] = {r->y[i * r->y_step], r->w ? r->w[i * r->w_step] : 1};
-    const target_columns y = {.targets = 1,
-                              .target = (const int64_t[]){0},
-                              .weights = 1,
-                              .exposure = -1,
-                              .objection = k->g->likelihood ? fit_objection : NULL,
-                              .objection_ctx = k->g->likelihood};
-    TRY(take_label(r, c, i, &cells[0], e));
-    const column names[2] = {{.name = c->target}, {.name = NULL}};
-    row_use use = intake_row(cells, &y);
-    TRY(intake_check(use, cells, &y, names, r->first + i, e));
-    k->no_target += use == ROW_NO_TARGET, k->no_weight += use == ROW_NO_WEIGHT;
-    *taken = use == ROW_USED;
-    if (!*taken) return ANYGP_OK;
-    if (inputs) memcpy(u->raw + at * inputs, r->rows + i * r->ld, (size_t)inputs * sizeof(double));
-    u->y[at * columns] = schema_scale(cells[0], c->y_shift, c->y_scale);
-    if (columns > 1) u->y[at * columns + 1] = r->exposure ? r->exposure[i] : 1;
-    u->w[at] = cells[1];
-    u->number[at] = r->first + i;
-    u->ids[at] = r->ids ? r->ids[i] : 0;
-    return ANYGP_OK;
-}
-
 /* At most a chunk of rows to one target. */
-static anygp_status add_rows(update *u, target_update *k, const labelled_rows *r, anygp_error *e)
+static anygp_status add_rows(update *u, target_update *k, const new_rows *r, anygp_error *e)
 {
     const gp *g = k->g;
     const update_ops *ops = g->model->update;
-    int64_t n = 0;
+    int64_t n = 0, D = r->units->D, Q = r->units->Q;
     for (int64_t i = 0; i < r->n; i++) {
-        bool taken;
-        TRY(take_row(u, k, r, i, n, &taken, e));
-        n += taken;
+        row_use use;
+        TRY(row_units_take(r->units, &g->schema, r->first + i, r->cells + i * r->ld, u->X + n * D, u->y + n * Q,
+                           u->w + n, &use, e));
+        k->no_target += use == ROW_NO_TARGET, k->no_weight += use == ROW_NO_WEIGHT;
+        u->ids[n] = r->ids ? r->ids[i] : 0;
+        n += use == ROW_USED;
     }
-    TRY(gp_scale_rows(g, n, u->raw, g->schema.inputs, &(row_numbers){0, u->number}, u->X, e));
     TRY(ops->add(k->state, n, u->X, u->y, u->w, r->ids ? u->ids : NULL, e));
     k->used += n;
     double held = 0;
@@ -261,29 +219,73 @@ static anygp_status check_levels(const schema *s, int64_t n, const double *rows,
     return ANYGP_OK;
 }
 
+/* Rows of the caller's arrays side by side: inputs, target, weight. */
+typedef struct update_arrays {
+    update u;
+    int64_t inputs, wide;
+    double *cells;   /* a chunk */
+    column *columns; /* wide: numbers */
+    row_units units; /* of one target */
+} update_arrays;
+
+static void update_arrays_clear(update_arrays *a)
+{
+    update_clear(&a->u);
+    row_units_clear(&a->units);
+    free(a->cells);
+    free(a->columns);
+}
+
+static anygp_status open_arrays(update_arrays *a, gp_set *m, const settings *s, bool weights, anygp_error *e)
+{
+    TRY(begin(&a->u, m, s, weights, e));
+    a->inputs = m->gp[0]->schema.inputs, a->wide = a->inputs + 2;
+    a->cells = mem_doubles(a->u.chunk, a->wide);
+    a->columns = mem_zeroed(a->wide, sizeof *a->columns);
+    return a->cells && a->columns ? ANYGP_OK
+                                  : fail_memory(e, "a block of rows", 8.0 * (double)a->u.chunk * (double)a->wide);
+}
+
+static anygp_status open_target(update_arrays *a, int64_t t, anygp_error *e)
+{
+    const gp *g = a->u.m->gp[t];
+    anygp_status status;
+    int64_t *input = mem_alloc(a->inputs, sizeof *input);
+    if (!input) return fail_memory(e, "the columns", 8.0 * (double)a->inputs);
+    for (int64_t j = 0; j < a->inputs; j++) input[j] = j;
+    a->columns[a->inputs].name = g->schema.target;
+    row_places p = {
+        .columns = a->columns, .input = input, .target = a->inputs, .weights = a->inputs + 1, .exposure = -1};
+    row_units_clear(&a->units);
+    status = gp_row_units(g, &p, &a->units, e);
+    free(input);
+    return status;
+}
+
 anygp_status gp_update_rows(gp_set *m, const settings *s, int64_t n, const double *rows, int64_t ld, const double *Y,
                             const double *weights, anygp_error *e)
 {
-    update u = {.m = m};
+    update_arrays a = {.u.m = m};
     anygp_status status;
-    TRY_DONE(begin(&u, m, s, weights != NULL, e));
+    TRY_DONE(open_arrays(&a, m, s, weights != NULL, e));
     TRY_DONE(check_levels(&m->gp[0]->schema, n, rows, ld, e));
-    for (int64_t i = 0; i < n; i += u.chunk)
-        for (int64_t t = 0; t < m->targets; t++) {
-            labelled_rows r = {.n = n - i < u.chunk ? n - i : u.chunk,
-                               .first = i,
-                               .rows = rows + i * ld,
-                               .ld = ld,
-                               .y = Y + t * n + i,
-                               .w = weights ? weights + i : NULL,
-                               .y_step = 1,
-                               .w_step = 1,
-                               .target = t};
-            TRY_DONE(add_rows(&u, &u.target[t], &r, e));
+    for (int64_t t = 0; t < m->targets; t++) {
+        TRY_DONE(open_target(&a, t, e));
+        for (int64_t first = 0, got; first < n; first += got) {
+            got = n - first < a.u.chunk ? n - first : a.u.chunk;
+            for (int64_t i = 0; i < got; i++) {
+                double *row = a.cells + i * a.wide;
+                memcpy(row, rows + (first + i) * ld, (size_t)a.inputs * sizeof *row);
+                row[a.inputs] = Y[t * n + first + i];
+                row[a.inputs + 1] = weights ? weights[first + i] : 1;
+            }
+            new_rows r = {.n = got, .first = first, .cells = a.cells, .ld = a.wide, .units = &a.units};
+            TRY_DONE(add_rows(&a.u, &a.u.target[t], &r, e));
         }
-    TRY_DONE(finish(&u, NULL, n, e));
+    }
+    TRY_DONE(finish(&a.u, NULL, n, e));
 done:
-    update_clear(&u);
+    update_arrays_clear(&a);
     return status;
 }
 
@@ -292,11 +294,8 @@ done:
 typedef struct update_file {
     update u;
     binding *in;
-    int64_t *column, weights; /* of the targets, and -1: none */
-    double *rows;             /* a chunk of inputs */
-    double *exposure;         /* of them; ones where there is none */
-    reader *blocks;           /* --blocks-from, read in step with the rows; or NULL */
-    double *block;            /* a chunk of it */
+    reader *blocks; /* --blocks-from, read in step with the rows; or NULL */
+    double *block;  /* a chunk of it */
     int64_t *ids;
 } update_file;
 
@@ -305,30 +304,8 @@ static void update_file_clear(update_file *f)
     update_clear(&f->u);
     binding_close(f->in);
     reader_close(f->blocks);
-    free(f->column);
-    free(f->rows);
-    free(f->exposure);
     free(f->block);
     free(f->ids);
-}
-
-static anygp_status find_columns(update_file *f, const char *path, anygp_error *e)
-{
-    const gp_set *m = f->u.m;
-    f->weights = -1;
-    for (int64_t t = 0; t < m->targets; t++) {
-        const char *name = m->gp[t]->schema.target;
-        f->column[t] = binding_target(f->in, t);
-        bool text = f->column[t] >= 0 && binding_is_text(f->in, f->column[t]);
-        if (f->column[t] >= 0 && (!text || m->gp[t]->schema.classes)) continue;
-        return fail_with(e, ANYGP_ERR_DATA, "%.200s has no target column%s%.80s%s of numbers to learn from", path,
-                         name ? " '" : "", name ? name : "", name ? "'" : "");
-    }
-    if (!settings_given(f->u.s, SET_WEIGHTS)) return ANYGP_OK;
-    TRY(binding_column(f->in, settings_text(f->u.s, SET_WEIGHTS), &f->weights, e));
-    return binding_is_text(f->in, f->weights)
-               ? fail_with(e, ANYGP_ERR_DATA, "%.200s: the column of weights is text; weights must be numbers", path)
-               : ANYGP_OK;
 }
 
 static anygp_status open_blocks(update_file *f, anygp_error *e)
@@ -346,13 +323,10 @@ static anygp_status open_file(update_file *f, gp_set *m, const settings *s, cons
     TRY(begin(&f->u, m, s, settings_given(s, SET_WEIGHTS), e));
     TRY(binding_open(m, in, s, &f->in, e));
     int64_t n = f->u.chunk;
-    f->column = mem_alloc(m->targets, sizeof *f->column);
-    f->rows = mem_doubles(n, m->gp[0]->schema.inputs);
     f->block = mem_alloc(n + 1, sizeof *f->block);
-    f->exposure = mem_alloc(n, sizeof *f->exposure);
     f->ids = mem_alloc(n, sizeof *f->ids);
-    if (!f->column || !f->rows || !f->exposure || !f->block || !f->ids) return fail_memory(e, "a block of rows", 0);
-    TRY(find_columns(f, in, e));
+    if (!f->block || !f->ids) return fail_memory(e, "the blocks of the rows", 16.0 * (double)n);
+    TRY(binding_labels(f->in, false, "to learn from", e));
     return open_blocks(f, e);
 }
 
@@ -376,23 +350,16 @@ static anygp_status next_rows(update_file *f, int64_t *got, anygp_error *e)
 {
     update *u = &f->u;
     const double *cells;
-    int64_t wide = binding_columns(f->in), inputs = u->m->gp[0]->schema.inputs, first = binding_row_number(f->in);
-    TRY(binding_next(f->in, u->chunk, f->rows, &cells, got, e));
+    int64_t first = binding_row_number(f->in);
+    TRY(binding_next(f->in, u->chunk, &cells, got, e));
     TRY(next_blocks(f, *got, first, e));
-    TRY(binding_exposure(f->in, *got, cells, first, f->exposure, e));
     for (int64_t t = 0; t<u->m->targets && * got> 0; t++) {
-        labelled_rows r = {.n = *got,
-                           .first = first,
-                           .rows = f->rows,
-                           .ld = inputs,
-                           .y = cells + f->column[t],
-                           .w = f->weights < 0 ? NULL : cells + f->weights,
-                           .y_step = wide,
-                           .w_step = wide,
-                           .ids = f->blocks ? f->ids : NULL,
-                           .in = f->in,
-                           .exposure = f->exposure,
-                           .target = t};
+        new_rows r = {.n = *got,
+                      .first = first,
+                      .cells = cells,
+                      .ld = binding_columns(f->in),
+                      .units = binding_units(f->in, t),
+                      .ids = f->blocks ? f->ids : NULL};
         TRY(add_rows(u, &u->target[t], &r, e));
     }
     return ANYGP_OK;

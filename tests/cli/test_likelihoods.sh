@@ -124,9 +124,9 @@ many_degrees_of_freedom_are_the_gaussian() {
 }
 exposures_without_sense_are_refused() {
     awk -F, -v OFS=, 'NR == 9 { $3 = "" } 1' count.csv >odd.csv && refuses "row 8, column 'hours': the exposure is missing" fit odd.csv -o no.agp --likelihood poisson --exposure hours || return 1
-    quietly fit count.csv -o m.agp --likelihood poisson --exposure hours "${steps[@]}" && refuses 'row 8: the exposure is missing' predict m.agp odd.csv || return 1
+    quietly fit count.csv -o m.agp --likelihood poisson --exposure hours "${steps[@]}" && refuses "row 8, column 'hours': the exposure is missing" predict m.agp odd.csv || return 1
     awk -F, -v OFS=, 'NR == 9 { $3 = "1e300" } 1' count.csv >odd.csv && refuses "row 8, column 'hours': the exposure is outside 1e-100 to 1e100" fit odd.csv -o no.agp --likelihood poisson --exposure hours &&
-        refuses 'row 8: the exposure is outside' eval m.agp odd.csv && refuses 'row 8: the exposure is outside' update m.agp odd.csv
+        refuses "row 8, column 'hours': the exposure is outside" eval m.agp odd.csv && refuses "row 8, column 'hours': the exposure is outside" update m.agp odd.csv
 }
 settings_of_another_likelihood_are_named() {
     local m

@@ -235,7 +235,7 @@ static void rows_to_start_from_show_every_scale(void **unused)
     problem p = {.rows = &m, .seed = 1};
     assert_int_equal(start_rows(&p, FEW, NULL, &few, &e), ANYGP_OK);
     assert_true(few.n > 0.9 * FEW && few.n <= FEW);
-    qsort(few.X, (size_t)few.n, sizeof *few.X, by_value);
+    qsort(few.own, (size_t)few.n, sizeof *few.own, by_value);
     assert_true(few.X[0] < 0.03 * ROWS && few.X[few.n - 1] > 0.97 * ROWS);
     int seen[6] = {0};
     for (int64_t i = 1; i < few.n; i++) {

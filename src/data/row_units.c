@@ -180,7 +180,7 @@ void row_units_inputs(const row_units *u, const double *row, double *x)
         double cell = row[c->number];
         if (c->level && !isnan(cell)) cell = c->level[(int64_t)cell];
         double scaled = schema_scale(intake_cell(cell, c->fill), c->shift, c->scale);
-        x[j] = fmin(fmax(scaled, -u->most), u->most);
+        x[j] = scaled > u->most ? u->most : scaled < -u->most ? -u->most : scaled;
     }
 }
 

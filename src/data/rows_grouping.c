@@ -1,5 +1,5 @@
 /* Grouping rows by block.  Two passes: the first assigns a block to each used row and counts, the second puts the rows where
-   they belong; blocks that came out too large are split.  In a block rows keep their order.  Memory: buffers of a fixed size
+   they belong (of a table their numbers, which takes no look at the rows); blocks that came out too large are split.  In a block rows keep their order.  Memory: buffers of a fixed size
    in all, and the largest block that has to be split. */
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +18,11 @@ typedef struct grouping {
     router *route; /* KMEANS and KDTREE; for the others: */
     id_table names;
     int64_t used; /* rows */
-    scratch *ids; /* of the used rows, in their order */
-    double *room; /* a chunk of raw rows, and what was made of the used ones: */
-    int64_t n, *number, *id;
-    double *row; /* n x (D + Q + 1): x, y, w */
+    scratch *ids; /* of all rows; -1: not used */
+    double *room; /* a chunk of raw rows, and its ids; */
+    int64_t *all;
+    int64_t n, *number, *id; /* what was made of the used ones: */
+    double *row;             /* n x (D + Q + 1): x, y, w */
 } grouping;
 
 static void grouping_clear(grouping *g)
@@ -29,6 +30,7 @@ static void grouping_clear(grouping *g)
     id_table_clear(&g->names);
     scratch_free(g->ids);
     free(g->room);
+    free(g->all);
     free(g->number);
     free(g->id);
     free(g->row);
@@ -41,26 +43,32 @@ static anygp_status make_room(grouping *g, anygp_error *e)
     const group_set *s = g->s;
     int64_t chunk = rows_chunk(s->r);
     g->room = rows_room(s->r, chunk);
+    g->all = mem_alloc(chunk, sizeof *g->all);
     g->number = mem_alloc(chunk, sizeof *g->number);
     g->id = mem_alloc(chunk, sizeof *g->id);
     g->row = mem_doubles(chunk, group_row_width(s));
-    if (g->room && g->number && g->id && g->row)
+    if (g->room && g->all && g->number && g->id && g->row)
         return scratch_open(!s->r->table, s->r->count, sizeof *g->id, &g->ids, e);
     return fail_memory(e, "a block of rows", 8.0 * (double)chunk * (double)(s->r->cols + group_row_width(s)));
 }
 
-/* The used ones of the chunk that begins at row `first`: their numbers and, if asked, what they are in model units. */
-static anygp_status read_chunk(grouping *g, int64_t first, bool convert, anygp_error *e)
+static int64_t chunk_at(const grouping *g, int64_t first)
+{
+    int64_t left = g->s->r->count - first, m = rows_chunk(g->s->r);
+    return m < left ? m : left;
+}
+
+/* The used ones of the chunk that begins at row `first`: their numbers and, to be routed, what they are in model units. */
+static anygp_status read_chunk(grouping *g, int64_t first, anygp_error *e)
 {
     const group_set *s = g->s;
-    int64_t left = s->r->count - first, m = rows_chunk(s->r);
+    int64_t m = chunk_at(g, first);
     const double *at;
     g->n = 0;
-    if (m > left) m = left;
     TRY(rows_fetch(s->r, first, m, g->room, &at, e));
     for (int64_t k = 0; k < m; k++, at += s->r->cols)
         if (row_units_use(&s->u, first + k, at) == ROW_USED) {
-            if (convert) group_row(s, at, g->row + g->n * group_row_width(s));
+            if (g->route) group_row(s, at, g->row + g->n * group_row_width(s));
             g->number[g->n++] = first + k;
         }
     return ANYGP_OK;
@@ -89,11 +97,12 @@ static int64_t blocks_now(const grouping *g) { return g->route ? router_blocks(g
 static anygp_status count_rows(grouping *g, anygp_error *e)
 {
     for (int64_t i = 0; i < g->s->r->count; i += rows_chunk(g->s->r)) {
-        TRY(read_chunk(g, i, g->route != NULL, e));
+        TRY(read_chunk(g, i, e));
         TRY(assign_chunk(g, e));
         TRY(group_set_reserve(g->s, blocks_now(g), e));
-        for (int64_t k = 0; k < g->n; k++) g->s->size[g->id[k]]++;
-        TRY(scratch_write(g->ids, g->used, g->n, g->id, e));
+        for (int64_t k = 0; k < chunk_at(g, i); k++) g->all[k] = -1;
+        for (int64_t k = 0; k < g->n; k++) g->s->size[g->id[k]]++, g->all[g->number[k] - i] = g->id[k];
+        TRY(scratch_write(g->ids, i, chunk_at(g, i), g->all, e));
         g->used += g->n;
     }
     return ANYGP_OK;
@@ -114,7 +123,7 @@ static anygp_status feeder_open(feeder *f, group_set *s, anygp_error *e)
 {
     int64_t P = s->base.count;
     f->s = s;
-    f->each = BUFFERED_BYTES / s->width / P;
+    f->each = s->r->table ? 1 : BUFFERED_BYTES / s->width / P; /* memory takes them one by one */
     f->each = f->each < 1 ? 1 : f->each < BUFFERED_ROWS ? f->each : BUFFERED_ROWS;
     f->bytes = mem_alloc(P * f->each, (size_t)s->width);
     f->waiting = mem_zeroed(P, sizeof *f->waiting);
@@ -146,22 +155,30 @@ static anygp_status feeder_put(feeder *f, int64_t b, const void *record, anygp_e
     return f->waiting[b] == f->each ? feeder_flush(f, b, e) : ANYGP_OK;
 }
 
+/* The used rows of the chunk that begins at row `first`. */
+static anygp_status place_chunk(grouping *g, feeder *f, int64_t first, anygp_error *e)
+{
+    const group_set *s = g->s;
+    int64_t m = chunk_at(g, first);
+    const double *at = NULL;
+    TRY(scratch_read(g->ids, first, m, g->all, e));
+    if (!s->r->table) TRY(rows_fetch(s->r, first, m, g->room, &at, e));
+    for (int64_t k = 0; k < m; k++) {
+        int64_t number = first + k;
+        if (g->all[k] < 0) continue;
+        if (at) group_row(s, at + k * s->r->cols, g->row);
+        TRY(feeder_put(f, g->all[k], at ? (const void *)g->row : &number, e));
+    }
+    return ANYGP_OK;
+}
+
 static anygp_status place_rows(grouping *g, anygp_error *e)
 {
     group_set *s = g->s;
     feeder f = {0};
-    int64_t done = 0;
     anygp_status status;
     TRY_DONE(feeder_open(&f, s, e));
-    for (int64_t i = 0; i < s->r->count; i += rows_chunk(s->r)) {
-        TRY_DONE(read_chunk(g, i, !s->r->table, e));
-        TRY_DONE(scratch_read(g->ids, done, g->n, g->id, e));
-        for (int64_t k = 0; k < g->n; k++) {
-            const void *record = s->r->table ? (const void *)&g->number[k] : g->row + k * group_row_width(s);
-            TRY_DONE(feeder_put(&f, g->id[k], record, e));
-        }
-        done += g->n;
-    }
+    for (int64_t i = 0; i < s->r->count; i += rows_chunk(s->r)) TRY_DONE(place_chunk(g, &f, i, e));
     for (int64_t b = 0; b < s->base.count; b++) TRY_DONE(feeder_flush(&f, b, e));
 done:
     feeder_close(&f);

@@ -21,9 +21,13 @@ static void group_free(row_blocks *b)
 
 static void get_from_table(const group_set *s, int64_t i, int64_t n, double *X, double *y, double *w)
 {
-    const int64_t *number = scratch_view(s->records, s->start[i]);
-    for (int64_t k = 0; k < n; k++)
-        row_units_convert(&s->u, s->r->table->values + number[k] * s->r->cols, X + k * s->u.D, y + k * s->u.Q, w + k);
+    enum { AHEAD = 16 };
+    const int64_t *number = scratch_view(s->records, s->start[i]), cols = s->r->cols;
+    const double *values = s->r->table->values;
+    for (int64_t k = 0; k < n; k++) { /* rows from all over the table: fetched while others are converted */
+        if (k + AHEAD < n) __builtin_prefetch(values + number[k + AHEAD] * cols);
+        row_units_convert(&s->u, values + number[k] * cols, X + k * s->u.D, y + k * s->u.Q, w + k);
+    }
 }
 
 /* Through a piece of records that lies in the buffer behind the block. */

@@ -26,15 +26,14 @@ static anygp_status evaluation_open(evaluation *v, const settings *s, const char
                                     anygp_error *e)
 {
     int64_t T = v->m->targets;
-    double memory = settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available();
-    double budget = memory / 2 < 256e6 ? memory / 2 : 256e6; /* more does not help */
     v->scorer = mem_zeroed(T, sizeof *v->scorer);
     if (!v->scorer) return fail_memory(e, "scores", 8.0 * (double)T);
     TRY(binding_open(v->m, in, s, &v->binding, e));
     TRY(block_file_open(v->m, s, blocks, in, &v->blocks, e));
     TRY(binding_labels(v->binding, true, "to score against; anygp predict needs none", e));
     for (int64_t k = 0; k < T; k++)
-        TRY(scorer_new(v->m->gp[k], budget / (double)T, settings_number(s, SET_LATENT) == 1, &v->scorer[k], e));
+        TRY(scorer_new(v->m->gp[k], gp_block_budget(s) / (double)T, settings_number(s, SET_LATENT) == 1, &v->scorer[k],
+                       e));
     return ANYGP_OK;
 }
 

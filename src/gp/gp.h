@@ -118,7 +118,8 @@ typedef struct row_numbers {
 /* Where raw rows have what a gp asks for; rows_part says which of them. */
 typedef struct row_places {
     const column *columns;             /* of the rows; NULL: numbers without names, and no target */
-    const int64_t *input;              /* columns of the schema's inputs; NULL: those of the training file */
+    const int64_t *input;              /* columns of the schema's inputs; NULL: those of the training file, */
+    bool in_order;                     /* or 0, 1, ... */
     int64_t target, weights, exposure; /* -1: none; without an exposure it is 1 */
     bool scored;                       /* y stays in data units */
     double hold_out, below;            /* as in rows_part */
@@ -273,6 +274,8 @@ void output_suffix(const gp *g, bool latent, int64_t i, char *buffer, size_t siz
 /* Those of one block of rows: out[n, width] column-major; labels as label_cell has them. */
 anygp_status output_block(predictor *p, const gp *g, const row_batch *b, bool latent, double *out, anygp_error *e);
 
+/* Bytes for blocks of rows: more than that does not help. */
+double gp_block_budget(const settings *s);
 anygp_status gp_predict_file(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e);
 /* blocks: "", or a block_file's path; scores[targets] */
 anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, const char *blocks, gp_scores *scores,

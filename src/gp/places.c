@@ -1,45 +1,37 @@
 /* The way of a raw row into the units of a fitted model. */
 #include <stdlib.h>
 
-#include "base/memory.h"
 #include "gp/fit.h"
 
 /* Inputs absurdly far away are pulled in to where their squares are still numbers. */
 static const double X_MOST = 1e150;
 
-anygp_status gp_row_units(const gp *g, const row_places *p, row_units *u, anygp_error *e)
+static rows_part part_of(const gp *g, const row_places *p)
 {
     const likelihood *l = g->likelihood;
-    const dataset d = {.schema = g->schema, .D = g->schema.D, .targets = 1, .Q = 1};
-    bool counts = l && l->ops->target == TARGET_COUNT;
-    rows_part part = {.y = {.targets = p->target >= 0,
-                            .target = &p->target,
-                            .weights = p->weights,
-                            .exposure = g->schema.exposed ? p->exposure : -1,
-                            .exposed = g->schema.exposed,
-                            .classes = g->schema.classes > 0,
-                            .scored = p->scored,
-                            .objection = counts ? fit_objection : NULL,
-                            .objection_ctx = l},
-                      .hold_out = p->hold_out,
-                      .below = p->below,
-                      .seed = p->seed};
-    if (p->target < 0) part.y.classes = false;
-    TRY(row_units_make(&d, &part, p->columns, p->input, u, e));
-    u->most = X_MOST;
-    return ANYGP_OK;
+    bool labelled = p->target >= 0, counts = l && l->ops->target == TARGET_COUNT;
+    return (rows_part){.y = {.targets = labelled,
+                             .target = &p->target,
+                             .weights = p->weights,
+                             .exposure = g->schema.exposed ? p->exposure : -1,
+                             .exposed = g->schema.exposed,
+                             .classes = labelled && g->schema.classes > 0,
+                             .scored = p->scored,
+                             .objection = counts ? fit_objection : NULL,
+                             .objection_ctx = l},
+                       .hold_out = p->hold_out,
+                       .below = p->below,
+                       .seed = p->seed};
 }
 
-/* Rows that are all inputs, in the order of the schema. */
-static anygp_status units_of_inputs(const gp *g, row_units *u, anygp_error *e)
+anygp_status gp_row_units(const gp *g, const row_places *p, row_units *u, anygp_error *e)
 {
-    int64_t n = g->schema.inputs, *input = mem_alloc(n, sizeof *input);
-    if (!input) return fail_memory(e, "the columns", 8.0 * (double)n);
-    for (int64_t i = 0; i < n; i++) input[i] = i;
-    anygp_status status =
-        gp_row_units(g, &(row_places){.input = input, .target = -1, .weights = -1, .exposure = -1}, u, e);
-    free(input);
-    return status;
+    const dataset d = {.schema = g->schema, .D = g->schema.D, .targets = 1, .Q = 1};
+    const rows_part part = part_of(g, p);
+    TRY(row_units_make(&d, &part, p->columns, p->input, u, e));
+    for (int64_t j = 0; p->in_order && j < u->D; j++) u->x[j].number = u->x[j].input;
+    u->most = X_MOST;
+    return ANYGP_OK;
 }
 
 static anygp_status take_inputs(const gp *g, const row_batch *b, const row_units *u, double *X, anygp_error *e)
@@ -59,7 +51,7 @@ anygp_status gp_take_inputs(const gp *g, const row_batch *b, double *X, anygp_er
 {
     row_units own;
     if (b->units) return take_inputs(g, b, b->units, X, e);
-    TRY(units_of_inputs(g, &own, e));
+    TRY(gp_row_units(g, &(row_places){.in_order = true, .target = -1, .weights = -1, .exposure = -1}, &own, e));
     anygp_status status = take_inputs(g, b, &own, X, e);
     row_units_clear(&own);
     return status;

@@ -6,15 +6,12 @@
 
 #include "base/memory.h"
 #include "data/writer.h"
-#include "gp/gp.h"
+#include "gp/fit.h"
 
-/* Half of what may be used. */
-static double half_of_memory(const settings *s)
-{
-    return (settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available()) / 2;
-}
+/* Of what may be used: */
+static double half_of_memory(const settings *s) { return choice_memory(s) / 2; }
 
-static double block_budget(const settings *s) { return fmin(half_of_memory(s), 256e6); /* more does not help */ }
+double gp_block_budget(const settings *s) { return fmin(half_of_memory(s), 256e6); }
 
 /* --------------------------------------------------------------------------- columns of the file */
 
@@ -150,7 +147,7 @@ static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, 
     TRY(sheet_make(&st->sheet, e));
     if (!(st->predictor = mem_zeroed(T, sizeof *st->predictor))) return fail_memory(e, "prediction", 0);
     for (int64_t k = 0; k < T; k++) {
-        TRY(predictor_new(m->gp[k], block_budget(s) / (double)T, &st->predictor[k], e));
+        TRY(predictor_new(m->gp[k], gp_block_budget(s) / (double)T, &st->predictor[k], e));
         int64_t block = predictor_block(st->predictor[k]);
         st->block = k == 0 || block < st->block ? block : st->block;
     }

@@ -249,17 +249,11 @@ static anygp_status open_arrays(update_arrays *a, gp_set *m, const settings *s, 
 static anygp_status open_target(update_arrays *a, int64_t t, anygp_error *e)
 {
     const gp *g = a->u.m->gp[t];
-    anygp_status status;
-    int64_t *input = mem_alloc(a->inputs, sizeof *input);
-    if (!input) return fail_memory(e, "the columns", 8.0 * (double)a->inputs);
-    for (int64_t j = 0; j < a->inputs; j++) input[j] = j;
-    a->columns[a->inputs].name = g->schema.target;
     row_places p = {
-        .columns = a->columns, .input = input, .target = a->inputs, .weights = a->inputs + 1, .exposure = -1};
+        .columns = a->columns, .in_order = true, .target = a->inputs, .weights = a->inputs + 1, .exposure = -1};
+    a->columns[a->inputs].name = g->schema.target;
     row_units_clear(&a->units);
-    status = gp_row_units(g, &p, &a->units, e);
-    free(input);
-    return status;
+    return gp_row_units(g, &p, &a->units, e);
 }
 
 anygp_status gp_update_rows(gp_set *m, const settings *s, int64_t n, const double *rows, int64_t ld, const double *Y,

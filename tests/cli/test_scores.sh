@@ -52,6 +52,12 @@ a_run_stopped_at_once_is_no_worse_than_the_mean() {
     done
 }
 
+text_is_no_number_to_score_against() {
+    awk -F, -v OFS=, 'NR > 1 { $3 = NR % 2 ? "a" : "b" } 1' train.csv >text.csv && ends . train.csv --model vfe "${few[@]}" --valid text.csv &&
+        grep -q "no validation scores: text.csv has no target column 'y' of numbers" "$said/err" && refuses "text.csv has no target column 'y' of numbers to score against" eval m.agp text.csv &&
+        refuses "text.csv has no target column 'y' of numbers to learn from" update m.agp text.csv
+}
+
 for t in every_model_ends_with_a_score targets_files_and_classes_have_scores scores_are_in_the_model few_rows_are_scored_as_what_they_are nothing_is_held_out_on_request \
-    a_class_is_not_lost_to_the_score a_fit_that_explains_nothing_is_told a_fit_that_explains_something_is_not a_run_stopped_at_once_is_no_worse_than_the_mean; do check $t; done
+    a_class_is_not_lost_to_the_score a_fit_that_explains_nothing_is_told a_fit_that_explains_something_is_not a_run_stopped_at_once_is_no_worse_than_the_mean text_is_no_number_to_score_against; do check $t; done
 finish

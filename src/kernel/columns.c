@@ -14,24 +14,24 @@ typedef struct word {
 
 static anygp_status take_quoted(parser *p, word *w)
 {
-    char quote = p->text[p->at];
-    const char *end = strchr(p->text + p->at + 1, quote);
-    if (!end) return complain(p, p->at, NULL, "this quote is never closed");
-    *w = (word){p->at + 1, end - (p->text + p->at + 1), true};
-    p->at = end - p->text + 1;
+    char quote = p->s.text[p->s.at];
+    const char *end = strchr(p->s.text + p->s.at + 1, quote);
+    if (!end) return scan_fail(&p->s, p->s.at, NULL, "this quote is never closed");
+    *w = (word){p->s.at + 1, end - (p->s.text + p->s.at + 1), true};
+    p->s.at = end - p->s.text + 1;
     return ANYGP_OK;
 }
 
 static anygp_status take_word(parser *p, bool in_list, word *w)
 {
-    char c = peek(p);
+    char c = scan_peek(&p->s);
     if (c == '\'' || c == '"') return take_quoted(p, w);
-    int64_t first = p->at;
+    int64_t first = p->s.at;
     const char *stop = in_list ? ",]" : ",)";
-    while (p->at < p->length && !strchr(stop, p->text[p->at])) p->at++;
-    int64_t last = p->at;
-    while (last > first && isspace((unsigned char)p->text[last - 1])) last--;
-    if (last == first) return complain(p, first, NULL, "a column name or number is missing");
+    while (p->s.at < p->s.length && !strchr(stop, p->s.text[p->s.at])) p->s.at++;
+    int64_t last = p->s.at;
+    while (last > first && scan_is_blank(p->s.text[last - 1])) last--;
+    if (last == first) return scan_fail(&p->s, first, NULL, "a column name or number is missing");
     *w = (word){first, last - first, false};
     return ANYGP_OK;
 }
@@ -96,23 +96,23 @@ static int64_t find_number(const parser *p, const char *digits, int64_t length)
 static anygp_status complain_column(parser *p, word w)
 {
     char hint[120];
-    nearest n = nearest_to(p->text + w.at, w.length);
+    nearest n = nearest_to(p->s.text + w.at, w.length);
     for (int64_t i = 0; i < p->n_names; i++) nearest_offer(&n, p->by_name[i]->name);
     if (n.best)
         snprintf(hint, sizeof hint, "did you mean '%.60s'?", n.best);
     else
         snprintf(hint, sizeof hint, "inputs are columns by name, or by number counted from 0, without the target");
-    return complain(p, w.at, hint, "there is no input column '%.*s'", (int)(w.length < 60 ? w.length : 60),
-                    p->text + w.at);
+    return scan_fail(&p->s, w.at, hint, "there is no input column '%.*s'", (int)(w.length < 60 ? w.length : 60),
+                     p->s.text + w.at);
 }
 
 static anygp_status add_column(parser *p, word w)
 {
     if (!p->by_name && !sort_names(p)) return complain_memory(p);
-    int64_t i = w.quoted ? -1 : find_number(p, p->text + w.at, w.length);
-    if (i < 0) i = find_name(p, p->text + w.at, w.length);
+    int64_t i = w.quoted ? -1 : find_number(p, p->s.text + w.at, w.length);
+    if (i < 0) i = find_name(p, p->s.text + w.at, w.length);
     if (i < 0) return complain_column(p, w);
-    if (p->named[i]) return complain(p, w.at, NULL, "this column is in dims twice");
+    if (p->named[i]) return scan_fail(&p->s, w.at, NULL, "this column is in dims twice");
     p->named[i] = true;
     if (!make_room(&p->listed, &p->listed_capacity, p->n_listed + 1, sizeof *p->listed)) return complain_memory(p);
     p->listed[p->n_listed++] = i;
@@ -122,12 +122,12 @@ static anygp_status add_column(parser *p, word w)
 anygp_status parse_dims(parser *p)
 {
     word w = {0};
-    bool list = take(p, '[');
+    bool list = scan_take(&p->s, '[');
     do {
         TRY(take_word(p, list, &w));
         TRY(add_column(p, w));
-    } while (list && take(p, ','));
-    if (list && !take(p, ']')) return complain(p, p->at, NULL, "expected , or ]");
+    } while (list && scan_take(&p->s, ','));
+    if (list && !scan_take(&p->s, ']')) return scan_fail(&p->s, p->s.at, NULL, "expected , or ]");
     return ANYGP_OK;
 }
 

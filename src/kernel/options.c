@@ -58,7 +58,7 @@ static const char *listed_option(int64_t i, const void *kind) { return option_na
 static anygp_status complain_option(parser *p, const kernel_kind *kind, int64_t length)
 {
     char hint[HINT_MOST];
-    const char *word = p->text + p->at, *name;
+    const char *word = p->s.text + p->s.at, *name;
     nearest near = nearest_to(word, length);
     int64_t count = 0;
     for (; (name = option_name(kind, count)); count++) nearest_offer(&near, name);
@@ -66,13 +66,13 @@ static anygp_status complain_option(parser *p, const kernel_kind *kind, int64_t 
     snprintf(hint, sizeof hint, "%s takes %s%s%s%s", kind->name, name_list_or(list), near.best ? "; did you mean " : "",
              near.best ? near.best : "", near.best ? "?" : "");
     free(list);
-    return complain(p, p->at, hint, "unknown option '%.*s'", (int)(length < 60 ? length : 60), word);
+    return scan_fail(&p->s, p->s.at, hint, "unknown option '%.*s'", (int)(length < 60 ? length : 60), word);
 }
 
 static anygp_status add_number(parser *p, given_numbers *g)
 {
     double v;
-    TRY(take_number(p, &v));
+    TRY(take_positive(p, &v));
     if (!make_room(&p->numbers, &p->numbers_capacity, p->n_numbers + 1, sizeof *p->numbers)) return complain_memory(p);
     p->numbers[p->n_numbers++] = v;
     g->count++;
@@ -81,28 +81,28 @@ static anygp_status add_number(parser *p, given_numbers *g)
 
 static anygp_status parse_numbers(parser *p, given_numbers *g)
 {
-    skip_space(p);
-    *g = (given_numbers){.set = true, .at = p->at, .first = p->n_numbers};
-    g->list = take(p, '[');
+    scan_blanks(&p->s);
+    *g = (given_numbers){.set = true, .at = p->s.at, .first = p->n_numbers};
+    g->list = scan_take(&p->s, '[');
     do TRY(add_number(p, g));
-    while (g->list && take(p, ','));
-    if (g->list && !take(p, ']')) return complain(p, p->at, NULL, "expected , or ]");
+    while (g->list && scan_take(&p->s, ','));
+    if (g->list && !scan_take(&p->s, ']')) return scan_fail(&p->s, p->s.at, NULL, "expected , or ]");
     return ANYGP_OK;
 }
 
 static anygp_status parse_integer(parser *p, options *o)
 {
     double v;
-    skip_space(p);
-    int64_t at = p->at;
-    if (p->text[at] == '0')
-        v = 0, p->at++; /* a positive number otherwise */
+    scan_blanks(&p->s);
+    int64_t at = p->s.at;
+    if (p->s.text[at] == '0')
+        v = 0, p->s.at++; /* a positive number otherwise */
     else
-        TRY(take_number(p, &v));
+        TRY(take_positive(p, &v));
     const kernel_kind *kind = o->kind;
     if (v != floor(v) || v < (double)kind->integer_least || v > (double)kind->integer_most)
-        return complain(p, at, NULL, "%s must be a whole number from %d to %d", kind->integer_name,
-                        (int)kind->integer_least, (int)kind->integer_most);
+        return scan_fail(&p->s, at, NULL, "%s must be a whole number from %d to %d", kind->integer_name,
+                         (int)kind->integer_least, (int)kind->integer_most);
     o->integer = (int64_t)v;
     o->integer_set = true;
     return ANYGP_OK;
@@ -110,11 +110,11 @@ static anygp_status parse_integer(parser *p, options *o)
 
 static anygp_status parse_columns(parser *p, options *o)
 {
-    skip_space(p);
+    scan_blanks(&p->s);
     o->dims = true;
-    o->dims_from = p->at;
+    o->dims_from = p->s.at;
     TRY(parse_dims(p));
-    o->dims_to = p->at;
+    o->dims_to = p->s.at;
     return ANYGP_OK;
 }
 
@@ -128,34 +128,27 @@ static anygp_status parse_value(parser *p, options *o, int64_t which)
         twice = o->of[which].set;
     else
         twice = integer ? o->integer_set : o->dims;
-    if (twice) return complain(p, p->at, NULL, "%s is given twice", name);
-    p->at += (int64_t)strlen(name);
-    if (!take(p, '=')) return complain(p, p->at, NULL, "expected = and a value for %s", name);
+    if (twice) return scan_fail(&p->s, p->s.at, NULL, "%s is given twice", name);
+    p->s.at += (int64_t)strlen(name);
+    if (!scan_take(&p->s, '=')) return scan_fail(&p->s, p->s.at, NULL, "expected = and a value for %s", name);
     if (which < specs) return parse_numbers(p, &o->of[which]);
     return integer ? parse_integer(p, o) : parse_columns(p, o);
 }
 
-static anygp_status parse_option(parser *p, options *o)
+static anygp_status parse_option(scanner *s, void *ctx)
 {
-    int64_t length = word_length(p), which = 0;
-    const char *word = p->text + p->at, *name;
-    if (!length) return complain(p, p->at, NULL, "expected the name of an option");
+    parser *p = (parser *)s; /* which begins with it */
+    options *o = ctx;
+    int64_t length = scan_word(&p->s), which = 0;
+    const char *word = p->s.text + p->s.at, *name;
+    if (!length) return scan_fail(&p->s, p->s.at, NULL, "expected the name of an option");
     while ((name = option_name(o->kind, which)) && !word_is(word, length, name)) which++;
     if (!name) return complain_option(p, o->kind, length);
     bool ard = word_is(word, length, "ard"), iso = word_is(word, length, "iso");
     if (!ard && !iso) return parse_value(p, o, which);
-    if ((iso && o->ard) || (ard && o->iso)) return complain(p, p->at, NULL, "ard and iso exclude each other");
+    if ((iso && o->ard) || (ard && o->iso)) return scan_fail(&p->s, p->s.at, NULL, "ard and iso exclude each other");
     o->ard |= ard, o->iso |= iso;
-    p->at += length;
-    return ANYGP_OK;
-}
-
-static anygp_status parse_options(parser *p, options *o)
-{
-    if (!take(p, '(') || take(p, ')')) return ANYGP_OK;
-    do TRY(parse_option(p, o));
-    while (take(p, ','));
-    if (!take(p, ')')) return complain(p, p->at, NULL, "expected , or )");
+    p->s.at += length;
     return ANYGP_OK;
 }
 
@@ -180,10 +173,10 @@ static anygp_status list_default(parser *p, const options *o)
     }
     if (any || !other) return ANYGP_OK;
     if (o->kind->on_text)
-        return complain(p, o->name_at, "give dims to compare numbers as categories",
-                        "%s needs a text column; there is none", o->kind->name);
-    return complain(p, o->name_at, "text columns take categorical", "%s needs a column of numbers; there is none",
-                    o->kind->name);
+        return scan_fail(&p->s, o->name_at, "give dims to compare numbers as categories",
+                         "%s needs a text column; there is none", o->kind->name);
+    return scan_fail(&p->s, o->name_at, "text columns take categorical", "%s needs a column of numbers; there is none",
+                     o->kind->name);
 }
 
 static anygp_status resolve_dims(parser *p, const options *o, leaf *l)
@@ -196,8 +189,8 @@ static anygp_status resolve_dims(parser *p, const options *o, leaf *l)
     for (int64_t i = 0; i < p->n_listed; i++) {
         const kernel_input *in = &p->in[p->listed[i]];
         if (in->kind == INPUT_TEXT && !o->kind->on_text)
-            return complain(p, o->dims_from, "text columns take categorical", "%s cannot use the text column %lld",
-                            o->kind->name, (long long)in->number);
+            return scan_fail(&p->s, o->dims_from, "text columns take categorical", "%s cannot use the text column %lld",
+                             o->kind->name, (long long)in->number);
         if (in->position >= 0) k->dims[k->n_dims++] = in->position;
     }
     l->n_dims = k->n_dims - l->dims_at;
@@ -210,7 +203,7 @@ static bool keep_dims_text(parser *p, const options *o, leaf *l)
     kernel *k = p->k;
     int64_t length = o->dims ? o->dims_to - o->dims_from : 0;
     if (!make_room(&k->dims_text, &p->text_capacity, k->n_text + length, 1)) return false;
-    memcpy(k->dims_text + k->n_text, p->text + o->dims_from, (size_t)length);
+    memcpy(k->dims_text + k->n_text, p->s.text + o->dims_from, (size_t)length);
     l->text_at = k->n_text, l->text_length = length;
     k->n_text += length;
     return true;
@@ -248,8 +241,8 @@ static anygp_status fill_spec(parser *p, const options *o, const leaf *l, int64_
     else if (g->set && g->list && l->stride[s] && o->kind->specs[s].extent == PER_DIM && g->count == p->n_listed)
         copy_without_constants(p, from, to);
     else if (g->set && g->list)
-        return complain(p, g->at, NULL, "%s of %s takes %lld number%s, not %lld", o->kind->specs[s].name, o->kind->name,
-                        (long long)n, n == 1 ? "" : "s", (long long)g->count);
+        return scan_fail(&p->s, g->at, NULL, "%s of %s takes %lld number%s, not %lld", o->kind->specs[s].name,
+                         o->kind->name, (long long)n, n == 1 ? "" : "s", (long long)g->count);
     else
         for (int64_t i = 0; i < n; i++) to[i] = g->set ? *from : spec_initial(l, s, i);
     return ANYGP_OK;
@@ -282,24 +275,25 @@ static const char *listed_kind(int64_t i, const void *unused)
 static anygp_status complain_kind(parser *p, int64_t length)
 {
     char hint[HINT_MOST];
-    nearest near = nearest_to(p->text + p->at, length);
+    nearest near = nearest_to(p->s.text + p->s.at, length);
     for (int64_t i = 0; i < kernel_kinds(); i++) nearest_offer(&near, kernel_kind_name(i));
     char *list = near.best ? NULL : name_list(kernel_kinds(), listed_kind, NULL, ", ");
     snprintf(hint, sizeof hint, near.best ? "did you mean %s?" : "there are %s",
              near.best ? near.best : name_list_or(list));
     free(list);
-    return complain(p, p->at, hint, "unknown kernel '%.*s'", (int)(length < 60 ? length : 60), p->text + p->at);
+    return scan_fail(&p->s, p->s.at, hint, "unknown kernel '%.*s'", (int)(length < 60 ? length : 60),
+                     p->s.text + p->s.at);
 }
 
 anygp_status parse_leaf(parser *p)
 {
-    int64_t length = word_length(p);
-    const kernel_kind *kind = kind_find(p->text + p->at, length);
+    int64_t length = scan_word(&p->s);
+    const kernel_kind *kind = kind_find(p->s.text + p->s.at, length);
     if (!kind) return complain_kind(p, length);
-    options o = {.kind = kind, .name_at = p->at, .integer = kind->integer_default};
-    p->at += length;
+    options o = {.kind = kind, .name_at = p->s.at, .integer = kind->integer_default};
+    p->s.at += length;
     p->n_numbers = 0;
-    TRY(parse_options(p, &o));
+    TRY(scan_options(&p->s, parse_option, &o));
     TRY(resolve(p, &o));
     forget_dims(p);
     return ANYGP_OK;

@@ -5,57 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/c_locale.h"
 #include "base/memory.h"
 #include "kernel/parser.h"
 
 enum { LONGEST_TEXT = 4 << 20 }; /* 10^5 length-scales at 17 digits, and some */
 
-/* ---------------------------------------------------------------------------------------------- words */
+anygp_status complain_memory(parser *p) { return fail_memory(p->s.e, "the kernel expression", (double)p->s.length); }
 
-void skip_space(parser *p)
+anygp_status take_positive(parser *p, double *v)
 {
-    while (p->at < p->length && isspace((unsigned char)p->text[p->at])) p->at++;
-}
-
-char peek(parser *p)
-{
-    skip_space(p);
-    return p->text[p->at];
-}
-
-bool take(parser *p, char c)
-{
-    if (peek(p) != c) return false;
-    p->at++;
-    return true;
-}
-
-static bool starts_word(char c) { return isalpha((unsigned char)c) || c == '_'; }
-
-int64_t word_length(parser *p)
-{
-    if (!starts_word(peek(p))) return 0;
-    int64_t n = 1;
-    while (isalnum((unsigned char)p->text[p->at + n]) || p->text[p->at + n] == '_') n++;
-    return n;
-}
-
-static bool starts_number(const char *s)
-{
-    return isdigit((unsigned char)*s) || (*s == '.' && isdigit((unsigned char)s[1]));
-}
-
-anygp_status take_number(parser *p, double *v)
-{
-    skip_space(p);
-    const char *start = p->text + p->at, *digits = start + (*start == '-' || *start == '+');
-    if (!starts_number(digits)) return complain(p, p->at, NULL, "expected a number");
-    char *end;
-    *v = strtod(start, &end);
-    if (!isfinite(*v) || *v <= 0) return complain(p, p->at, NULL, "expected a positive number that is not too large");
-    p->at = end - p->text;
-    return ANYGP_OK;
+    scan_blanks(&p->s);
+    int64_t at = p->s.at;
+    TRY(scan_number(&p->s, v));
+    return isfinite(*v) && *v > 0 ? ANYGP_OK
+                                  : scan_fail(&p->s, at, NULL, "expected a positive number that is not too large");
 }
 
 bool make_room(void *array, int64_t *capacity, int64_t need, size_t size)
@@ -94,7 +57,7 @@ static anygp_status parse_scale(parser *p)
 {
     kernel *k = p->k;
     double v;
-    TRY(take_number(p, &v));
+    TRY(take_positive(p, &v));
     if (!make_room(&k->values, &p->values_capacity, k->n_params + 1, sizeof *k->values)) return complain_memory(p);
     k->leaves[k->n_leaves++] = (leaf){
         .kind = &kind_scale, .dims_at = k->n_dims, .first = k->n_params, .n_params = 1, .count = {1}, .given = {true}};
@@ -104,27 +67,28 @@ static anygp_status parse_scale(parser *p)
 
 static anygp_status parse_parenthesis(parser *p, int *root)
 {
-    int64_t open = p->at - 1;
-    if (++p->nesting > MAX_NESTING) return complain(p, open, NULL, "more than %d parentheses are nested", MAX_NESTING);
+    int64_t open = p->s.at - 1;
+    if (++p->nesting > MAX_NESTING)
+        return scan_fail(&p->s, open, NULL, "more than %d parentheses are nested", MAX_NESTING);
     TRY(parse_expression(p, root));
-    if (!take(p, ')')) return complain(p, p->at, NULL, "expected + or * or )");
+    if (!scan_take(&p->s, ')')) return scan_fail(&p->s, p->s.at, NULL, "expected + or * or )");
     p->nesting--;
     return ANYGP_OK;
 }
 
 static anygp_status parse_factor(parser *p, int *root)
 {
-    char c = peek(p);
-    if (take(p, '(')) return parse_parenthesis(p, root);
-    if (p->k->n_leaves == MAX_LEAVES) return complain(p, p->at, NULL, "more than %d kernels", MAX_LEAVES);
+    char c = scan_peek(&p->s);
+    if (scan_take(&p->s, '(')) return parse_parenthesis(p, root);
+    if (p->k->n_leaves == MAX_LEAVES) return scan_fail(&p->s, p->s.at, NULL, "more than %d kernels", MAX_LEAVES);
     if (isdigit((unsigned char)c) || c == '.' || c == '-')
         TRY(parse_scale(p));
-    else if (starts_word(c))
+    else if (scan_starts_word(c))
         TRY(parse_leaf(p));
     else if (c)
-        return complain(p, p->at, NULL, "expected a kernel, found '%c'", isprint((unsigned char)c) ? c : '?');
+        return scan_fail(&p->s, p->s.at, NULL, "expected a kernel, found '%c'", isprint((unsigned char)c) ? c : '?');
     else
-        return complain(p, p->at, NULL, "expected a kernel, found the end");
+        return scan_fail(&p->s, p->s.at, NULL, "expected a kernel, found the end");
     *root = add_leaf_node(p);
     return ANYGP_OK;
 }
@@ -138,19 +102,19 @@ static bool white_is_multiplied(const parser *p, int a, int b)
 static anygp_status parse_term(parser *p, int *root)
 {
     int right;
-    skip_space(p);
-    int64_t start = p->at;
+    scan_blanks(&p->s);
+    int64_t start = p->s.at;
     TRY(parse_factor(p, root));
-    while (take(p, '*')) {
+    while (scan_take(&p->s, '*')) {
         TRY(parse_factor(p, &right));
         if (white_is_multiplied(p, *root, right))
-            return complain(p, start, "use white as a term of a sum", "white is multiplied by a kernel");
+            return scan_fail(&p->s, start, "use white as a term of a sum", "white is multiplied by a kernel");
         *root = add_node(p, (node){.op = NODE_PRODUCT, .left = *root, .right = right},
                          p->literal[*root] && p->literal[right], p->white[*root] || p->white[right]);
     }
     if (p->literal[*root])
-        return complain(p, start, "write 2*rbf to scale a kernel, constant(variance=2) to add a constant",
-                        "this number multiplies no kernel");
+        return scan_fail(&p->s, start, "write 2*rbf to scale a kernel, constant(variance=2) to add a constant",
+                         "this number multiplies no kernel");
     return ANYGP_OK;
 }
 
@@ -158,7 +122,7 @@ static anygp_status parse_expression(parser *p, int *root)
 {
     int right;
     TRY(parse_term(p, root));
-    while (take(p, '+')) {
+    while (scan_take(&p->s, '+')) {
         TRY(parse_term(p, &right));
         *root = add_node(p, (node){.op = NODE_SUM, .left = *root, .right = right}, false,
                          p->white[*root] || p->white[right]);
@@ -169,13 +133,13 @@ static anygp_status parse_expression(parser *p, int *root)
 static anygp_status parse_all(parser *p)
 {
     int root;
-    if (p->length > LONGEST_TEXT)
-        return fail_with(p->e, ANYGP_ERR_ARGUMENT, "the kernel expression has %lld bytes; at most %d are read",
-                         (long long)p->length, LONGEST_TEXT);
-    if (!peek(p))
-        return fail_with(p->e, ANYGP_ERR_ARGUMENT, "the kernel expression is empty; write one such as matern52");
+    if (p->s.length > LONGEST_TEXT)
+        return fail_with(p->s.e, ANYGP_ERR_ARGUMENT, "the kernel expression has %lld bytes; at most %d are read",
+                         (long long)p->s.length, LONGEST_TEXT);
+    if (!scan_peek(&p->s))
+        return fail_with(p->s.e, ANYGP_ERR_ARGUMENT, "the kernel expression is empty; write one such as matern52");
     TRY(parse_expression(p, &root));
-    if (peek(p)) return complain(p, p->at, NULL, "expected + or * or the end");
+    if (scan_peek(&p->s)) return scan_fail(&p->s, p->s.at, NULL, "expected + or * or the end");
     return kernel_complete(p->k) ? ANYGP_OK : complain_memory(p);
 }
 
@@ -194,24 +158,16 @@ static kernel *kernel_new(int64_t D)
     return NULL;
 }
 
-static anygp_status parse_in_c_locale(parser *p)
-{
-    c_locale l = c_locale_enter();
-    anygp_status status = parse_all(p);
-    c_locale_leave(l);
-    return status;
-}
-
 anygp_status kernel_parse(const char *text, const kernel_input *in, int64_t n_in, int64_t D, kernel **out,
                           anygp_error *e)
 {
     *out = NULL;
     parser *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the kernel expression", sizeof *p);
-    *p = (parser){.text = text, .length = (int64_t)strlen(text), .in = in, .n_in = n_in, .e = e};
+    *p = (parser){.s = scan_text("kernel", text, e), .in = in, .n_in = n_in};
     p->k = kernel_new(D);
     p->named = mem_zeroed(n_in, sizeof *p->named);
-    anygp_status status = p->k && p->named ? parse_in_c_locale(p) : complain_memory(p);
+    anygp_status status = p->k && p->named ? parse_all(p) : complain_memory(p);
     if (status == ANYGP_OK)
         *out = p->k;
     else

@@ -1,15 +1,15 @@
-/* Inside the parser: parse.c reads expressions, options.c the options of one kernel, columns.c the names of columns,
-   complaint.c writes the sentences. */
+/* Inside the parser: parse.c reads expressions, options.c the options of one kernel, columns.c the names of columns, nearest.c finds
+   what a misspelt word was meant to be; base/scanner.h has the pieces of the text and the sentences. */
 #ifndef KERNEL_PARSER_H
 #define KERNEL_PARSER_H
 
 #include <stddef.h>
 
+#include "base/scanner.h"
 #include "kernel/kind.h"
 
 typedef struct parser {
-    const char *text;
-    int64_t at, length; /* next byte, bytes */
+    scanner s;
     int nesting;
     const kernel_input *in;
     int64_t n_in;
@@ -25,15 +25,7 @@ typedef struct parser {
     int64_t n_numbers, numbers_capacity;
     int64_t *listed;
     int64_t n_listed, listed_capacity;
-    anygp_error *e;
 } parser;
-
-/* ------------------------------------------------------------------------------------------ complaints */
-
-/* Fails with "kernel 'TEXT': MESSAGE at character N; HINT".  hint may be NULL. */
-anygp_status complain(parser *p, int64_t at, const char *hint, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-anygp_status complain_memory(parser *p);
 
 /* Remembers the candidate nearest to a misspelt word; best stays NULL if none is near enough. */
 typedef struct nearest {
@@ -45,13 +37,8 @@ typedef struct nearest {
 nearest nearest_to(const char *word, int64_t length);
 void nearest_offer(nearest *n, const char *candidate);
 
-/* ---------------------------------------------------------------------------------------------- words */
-
-void skip_space(parser *p);
-bool take(parser *p, char c); /* after space */
-char peek(parser *p);         /* after space; 0 at the end */
-int64_t word_length(parser *p);
-anygp_status take_number(parser *p, double *v); /* finite and positive */
+anygp_status take_positive(parser *p, double *v); /* a finite number > 0 */
+anygp_status complain_memory(parser *p);
 
 /* Room for `need` items in a growing array. */
 bool make_room(void *array, int64_t *capacity, int64_t need, size_t size);

@@ -8,35 +8,19 @@
 #include "base/c_locale.h"
 #include "base/memory.h"
 #include "base/name_list.h"
+#include "base/scanner.h"
 #include "base/settings.h"
 #include "likelihood/parts.h"
 
-enum { WORD = 32, SAMPLES_MOST = 1024, SAMPLES_START = 16 };
+enum { WORD = 32, SAMPLES_MOST = 1024, SAMPLES_START = 16, HINT_MOST = 300 };
 
-typedef struct reader {
-    const char *at;
-    likelihood *l;
-    anygp_error *e;
-} reader;
-
-static void skip_blanks(reader *r) { r->at += strspn(r->at, " \t"); }
-
-static bool take(reader *r, char c)
+/* The word that is next, taken, cut to what fits. */
+static void take_word(scanner *s, char word[WORD])
 {
-    skip_blanks(r);
-    if (*r->at != c) return false;
-    r->at++;
-    return true;
-}
-
-/* Letters, digits and _, cut to what fits. */
-static void take_word(reader *r, char word[WORD])
-{
-    size_t n = 0;
-    skip_blanks(r);
-    for (; isalnum((unsigned char)*r->at) || *r->at == '_'; r->at++)
-        if (n < WORD - 1) word[n++] = *r->at;
-    word[n] = 0;
+    int64_t n = scan_word(s), fits = n < WORD ? n : WORD - 1;
+    memcpy(word, s->text + s->at, (size_t)fits);
+    word[fits] = 0;
+    s->at += n;
 }
 
 /* ---------------------------------------------------------------------------------------- complaints */
@@ -63,21 +47,15 @@ static anygp_status unknown_likelihood(const char *word, anygp_error *e)
     return ANYGP_ERR_ARGUMENT;
 }
 
-static anygp_status unknown_option(const reader *r, const char *word)
+static anygp_status unknown_option(const scanner *s, int64_t at, const likelihood_ops *o, const char *word)
 {
-    const likelihood_ops *o = r->l->ops;
+    char hint[HINT_MOST];
     const char *near = nearest_name(word, o->n_options, option_name, o);
     char *list = name_list(o->n_options, option_name, o, ", ");
-    fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s has no option '%s'%s%s%s takes %s", o->name, word,
-              near ? ", did you mean '" : "", near ? near : "", near ? "'? It" : "; it", name_list_or(list));
+    snprintf(hint, sizeof hint, "%s%s%s takes %s", near ? "did you mean '" : "", near ? near : "",
+             near ? "'? It" : "it", name_list_or(list));
     free(list);
-    return ANYGP_ERR_ARGUMENT;
-}
-
-static anygp_status expected(const reader *r, const char *what)
-{
-    if (!*r->at) return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: expected %s at the end", what);
-    return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: expected %s at '%.40s'", what, r->at);
+    return scan_fail(s, at, hint, "%s has no option '%s'", o->name, word);
 }
 
 /* ------------------------------------------------------------------------------------------- options */
@@ -101,38 +79,25 @@ static const likelihood_option *find_option(const likelihood_ops *ops, const cha
     return NULL;
 }
 
-static anygp_status take_number(reader *r, double *x)
+static anygp_status check_value(const scanner *s, int64_t at, const likelihood *l, const likelihood_option *o,
+                                const char *word, double x)
 {
-    char *end;
-    skip_blanks(r);
-    c_locale c = c_locale_enter();
-    *x = strtod(r->at, &end);
-    c_locale_leave(c);
-    if (end == r->at || !isfinite(*x)) return expected(r, "a finite number");
-    r->at = end;
-    return ANYGP_OK;
-}
-
-static anygp_status check_value(const reader *r, const likelihood_option *o, const char *word, double x)
-{
+    if (!isfinite(x)) return scan_fail(s, at, NULL, "expected a finite number");
     if (!o->param.real && !(x > o->param.lower))
-        return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s of %s must be greater than %g, not %g", word,
-                         r->l->ops->name, o->param.lower, x);
+        return scan_fail(s, at, NULL, "%s of %s must be greater than %g, not %g", word, l->ops->name, o->param.lower,
+                         x);
     if (o->below > 0 && !(x < o->below))
-        return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s of %s must be less than %g, not %g", word,
-                         r->l->ops->name, o->below, x);
+        return scan_fail(s, at, NULL, "%s of %s must be less than %g, not %g", word, l->ops->name, o->below, x);
     return ANYGP_OK;
 }
 
 /* Remembered as a parameter that was given; likelihood_open() puts it into its place. */
-static anygp_status give_value(reader *r, const likelihood_option *o, const char *word, double x)
+static anygp_status give_value(const scanner *s, int64_t at, likelihood *l, const likelihood_option *o,
+                               const char *word, double x)
 {
-    likelihood *l = r->l;
-    TRY(check_value(r, o, word, x));
     for (int64_t i = 0; i < l->params; i++)
-        if (!strcmp(l->param[i].name, word))
-            return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s of %s is given twice", word, l->ops->name);
-    if (l->params == LIKELIHOOD_PARAMS) return expected(r, "fewer options");
+        if (!strcmp(l->param[i].name, word)) return scan_fail(s, at, NULL, "%s is given twice", word);
+    if (l->params == LIKELIHOOD_PARAMS) return scan_fail(s, at, NULL, "expected fewer options");
     likelihood_param *p = &l->param[l->params];
     *p = o->param;
     p->given = true;
@@ -141,54 +106,48 @@ static anygp_status give_value(reader *r, const likelihood_option *o, const char
     return ANYGP_OK;
 }
 
-static anygp_status give_samples(reader *r, double x)
+static anygp_status give_samples(const scanner *s, int64_t at, likelihood *l, double x)
 {
     if (x < 2 || x > SAMPLES_MOST || fmod(x, 2) != 0)
-        return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: samples must be an even number from 2 to %d, not %g",
-                         SAMPLES_MOST, x);
-    r->l->samples = (int64_t)x;
+        return scan_fail(s, at, NULL, "samples must be an even number from 2 to %d, not %g", SAMPLES_MOST, x);
+    l->samples = (int64_t)x;
     return ANYGP_OK;
 }
 
-static anygp_status take_option(reader *r)
+static anygp_status take_option(scanner *s, void *ctx)
 {
+    likelihood *l = ctx;
     char word[WORD];
     double x;
-    take_word(r, word);
-    if (!*word) return expected(r, "the name of an option");
-    const likelihood_option *o = find_option(r->l->ops, word);
-    if (!o) return unknown_option(r, word);
-    if (o->kind == OPTION_LINK) {
-        r->l->link = o->link;
-        return ANYGP_OK;
-    }
-    if (!take(r, '=')) return expected(r, "= and a number");
-    TRY(take_number(r, &x));
-    return o->kind == OPTION_SAMPLES ? give_samples(r, x) : give_value(r, o, word, x);
-}
-
-static anygp_status take_options(reader *r)
-{
-    if (!take(r, '(') || take(r, ')')) return ANYGP_OK;
-    if (!r->l->ops->n_options)
-        return fail_with(r->e, ANYGP_ERR_ARGUMENT, "likelihood: %s takes no options", r->l->ops->name);
-    do TRY(take_option(r));
-    while (take(r, ','));
-    return take(r, ')') ? ANYGP_OK : expected(r, "',' or ')'");
+    scan_blanks(s);
+    int64_t at = s->at;
+    take_word(s, word);
+    if (!*word) return scan_fail(s, at, NULL, "expected the name of an option");
+    const likelihood_option *o = find_option(l->ops, word);
+    if (!o) return unknown_option(s, at, l->ops, word);
+    if (o->kind == OPTION_LINK) return l->link = o->link, ANYGP_OK;
+    if (!scan_take(s, '=')) return scan_fail(s, s->at, NULL, "expected = and a number");
+    scan_blanks(s);
+    int64_t number = s->at;
+    TRY(scan_number(s, &x));
+    if (o->kind == OPTION_SAMPLES) return give_samples(s, number, l, x);
+    TRY(check_value(s, number, l, o, word, x));
+    return give_value(s, at, l, o, word, x);
 }
 
 anygp_status likelihood_parse(const char *text, likelihood *out, anygp_error *e)
 {
     char name[WORD];
-    reader r = {.at = text, .l = out, .e = e};
+    scanner s = scan_text("likelihood", text, e);
     *out = (likelihood){.samples = SAMPLES_START, .columns = 1};
-    take_word(&r, name);
-    if (!*name) return expected(&r, "the name of a likelihood");
+    take_word(&s, name);
+    if (!*name) return scan_fail(&s, s.at, NULL, "expected the name of a likelihood");
     out->ops = likelihood_find(name);
     if (!out->ops) return unknown_likelihood(name, e);
-    TRY(take_options(&r));
-    skip_blanks(&r);
-    if (*r.at) return expected(&r, "nothing more");
+    if (!out->ops->n_options && scan_peek(&s) == '(')
+        return scan_fail(&s, s.at, NULL, "%s takes no options", out->ops->name);
+    TRY(scan_options(&s, take_option, out));
+    TRY(scan_end(&s));
     return out->ops->target == TARGET_CLASS ? ANYGP_OK : likelihood_open(out, 0, false, e);
 }
 

@@ -660,19 +660,19 @@ static void bad_texts_are_refused_with_a_reason(void **state)
         {"gausian", "did you mean 'gaussian'"},
         {"gaussian(", "expected the name of an option"},
         {"gaussian(noise)", "expected = and a number"},
-        {"gaussian(noise=x)", "expected a finite number"},
+        {"gaussian(noise=x)", "expected a number at character 16"},
         {"gaussian(noise=1e999)", "expected a finite number"},
         {"gaussian(noise=-1)", "must be greater than"},
         {"gaussian(noise=1,noise=2)", "given twice"},
         {"gaussian(nois=1)", "did you mean 'noise'"},
-        {"gaussian(noise=1", "expected ',' or ')'"},
+        {"gaussian(noise=1", "expected , or ) at character 17"},
         {"gaussian(noise=1) x", "nothing more"},
         {"studentt(df=2)", "must be greater than 2"},
         {"softmax(samples=7)", "even number"},
         {"robustmax(epsilon=0.7)", "must be less than 0.5"},
         {"ordinal(increment0=1)", "no option"},
         {"bernoulli(probt)", "did you mean 'probit'"},
-        {"poisson(offset=nan)", "expected a finite number"},
+        {"poisson(offset=nan)", "expected a number at character 16"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

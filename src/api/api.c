@@ -9,6 +9,7 @@
 #include "comm/comm.h"
 #include "data/convert.h"
 #include "gp/gp.h"
+#include "gp/shares.h"
 #include "io/describe.h"
 #include "io/model_file.h"
 #include "io/trace.h"
@@ -87,7 +88,7 @@ static bool wants_blocks(const settings *s)
 {
     bool anytime;
     const model_ops *m = model_named(settings_text(s, SET_MODEL), &anytime);
-    bool blocks = m && m->inducing;
+    bool blocks = m && model_over_blocks(m);
     model_free(m);
     return blocks;
 }
@@ -97,9 +98,8 @@ static bool is_auto(const settings *s) { return settings_is(s, SET_MODEL, "auto"
 static anygp_status leave_in_file(const char *path, const read_options *o, const settings *s, anygp_data *d,
                                   anygp_error *e)
 {
-    static const double TABLE_SHARE = 0.25;
     row_source *r = NULL;
-    double memory = settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available();
+    double memory = settings_memory(s);
     TRY(rows_open_file(path, o, &r, e));
     double bytes = 8.0 * (double)rows_count(r) * (double)rows_columns(r);
     bool few = comm_world()->size == 1 || is_auto(s);

@@ -224,3 +224,8 @@ int64_t settings_integer(const settings *s, setting_id id)
 }
 
 bool settings_is(const settings *s, setting_id id, const char *choice) { return !strcmp(settings_text(s, id), choice); }
+
+double settings_memory(const settings *s)
+{
+    return settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available();
+}

@@ -59,6 +59,8 @@ double settings_number(const settings *s, setting_id id); /* integers, reals, se
 int64_t settings_integer(const settings *s, setting_id id); /* the same, as an integer; 0 when not set */
 bool settings_is(const settings *s, setting_id id, const char *choice);
 
+double settings_memory(const settings *s); /* --memory, or what the machine has left */
+
 /* Callbacks live in the settings too, so that every call that takes them can report. */
 void settings_on_log(settings *s, anygp_log_fn fn, void *ctx);
 void settings_on_progress(settings *s, anygp_progress_fn fn, void *ctx);

@@ -1,19 +1,17 @@
-/* The decision; the formulas are in auto.h, the candidates in auto_cost.c. */
+/* The decision; the candidates are in auto_cost.c, what they take in the tables of the models. */
 #include "gp/auto.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "infer/plan.h"
+
 enum {
     SIZE_LEAST = 128, /* inducing inputs */
     SIZE_MOST = 2048,
     ROWS_A_SIZE = 4,   /* rows there are to an inducing input, and blocks to the rows of one, at least */
     PASSES_MOST = 200, /* so many are made where they fit */
-    EPOCHS = 40,       /* of svgp, */
-    STEPS_LEAST = 400,
-    STEPS_MOST = 20000,
-    WARM_ABOVE = 1600, /* rows from which an exact model starts from a short run on a subset */
     HELD_LEAST = 100,  /* rows to score short fits on, */
     HELD = 1000
 };
@@ -43,11 +41,12 @@ static const size plain_sizes[] = {{SIZE_MOST, 0}, {1024, 0}, {512, 0}, {256, 0}
 /* Size k of a candidate, with what the user gave instead; false: there is none. */
 static bool size_at(const auto_facts *f, const model_ops *m, size_t k, size *s)
 {
-    size_t count = m->partition ? sizeof part_sizes / sizeof *part_sizes : sizeof plain_sizes / sizeof *plain_sizes;
-    if (k >= count || (k > 0 && f->inducing > 0 && (!m->partition || f->part > 0))) return false;
-    *s = (m->partition ? part_sizes : plain_sizes)[k];
+    size_t count =
+        model_over_parts(m) ? sizeof part_sizes / sizeof *part_sizes : sizeof plain_sizes / sizeof *plain_sizes;
+    if (k >= count || (k > 0 && f->inducing > 0 && (!model_over_parts(m) || f->part > 0))) return false;
+    *s = (model_over_parts(m) ? part_sizes : plain_sizes)[k];
     if (f->inducing > 0) s->M = f->inducing;
-    if (f->part > 0 && m->partition) s->J = f->part;
+    if (f->part > 0 && model_over_parts(m)) s->J = f->part;
     return true;
 }
 
@@ -83,7 +82,7 @@ static double few_iterations(const auto_facts *f)
 
 static double exact_seconds(const auto_facts *f)
 {
-    return (double)f->targets * SEARCHES * few_iterations(f) * auto_exact_evaluation(f, f->distinct);
+    return SEARCHES * few_iterations(f) * auto_seconds(f, &model_exact, 0, 0);
 }
 
 /* The user named places, sets, or fewer inducing inputs than there are rows. */
@@ -94,10 +93,10 @@ static bool asked_for_inducing(const auto_facts *f)
 
 static bool try_exact(const auto_facts *f, auto_plan *p)
 {
-    double seconds = exact_seconds(f), bytes = auto_exact_bytes(f);
+    double seconds = exact_seconds(f), bytes = auto_bytes(f, &model_exact, 0, 0);
     if (!f->gaussian || !f->in_memory || asked_for_inducing(f)) return false;
     if (seconds > planned(f, SHARE) || bytes > f->bytes) return false;
-    if (f->distinct > WARM_ABOVE) seconds += (double)f->targets * auto_start_seconds(f);
+    if (f->distinct > PLAN_WARM_ABOVE) seconds += (double)f->targets * auto_start_seconds(f);
     *p = (auto_plan){.model = &model_exact, .seconds = seconds, .bytes = bytes};
     p->iterations = f->iterations > 0 ? f->iterations : PASSES_MOST;
     snprintf(p->reason, sizeof p->reason, "since %.0f distinct row%s few enough", f->distinct,
@@ -108,7 +107,7 @@ static bool try_exact(const auto_facts *f, auto_plan *p)
 /* Why it is not exact. */
 static void not_exact(const auto_facts *f, auto_plan *p)
 {
-    double seconds = exact_seconds(f), bytes = auto_exact_bytes(f);
+    double seconds = exact_seconds(f), bytes = auto_bytes(f, &model_exact, 0, 0);
     char *text = p->reason;
     size_t room = sizeof p->reason;
     if (!f->gaussian)
@@ -128,7 +127,7 @@ static void not_exact(const auto_facts *f, auto_plan *p)
 /* Inducing inputs that are learned take as many as there is time for. */
 static double passes_wanted(const auto_facts *f, const model_ops *m)
 {
-    return m->learns_inducing ? PASSES_MOST : few_iterations(f);
+    return model_learns_inducing(m) ? PASSES_MOST : few_iterations(f);
 }
 
 /* The largest size of a candidate by passes. */
@@ -136,8 +135,8 @@ static bool try_passes(const auto_facts *f, const auto_candidate *c, auto_plan *
 {
     size s;
     for (size_t k = 0; size_at(f, c->model, k, &s); k++) {
-        double M = (double)s.M, J = (double)s.J, each = SEARCHES * c->each(f, M, J);
-        *p = (auto_plan){.model = c->model, .sets = {s.M}, .set_count = 1, .part = s.J, .bytes = c->bytes(f, M, J)};
+        double each = SEARCHES * auto_seconds(f, c->model, s.M, s.J), bytes = auto_bytes(f, c->model, s.M, s.J);
+        *p = (auto_plan){.model = c->model, .sets = {s.M}, .set_count = 1, .part = s.J, .bytes = bytes};
         if (count_iterations(f, passes_wanted(f, c->model), c->passes, each, p) && p->bytes <= f->bytes &&
             enough_rows(f, s))
             return true;
@@ -147,23 +146,23 @@ static bool try_passes(const auto_facts *f, const auto_candidate *c, auto_plan *
 
 static bool may_pass(const auto_facts *f, const auto_candidate *c)
 {
-    return c->passes > 0 && f->gaussian && f->sets <= 1 && c->model->inducing;
+    return c->passes > 0 && f->gaussian && f->sets <= 1;
 }
 
 /* ------------------------------------------------------------------------------------------- steps */
 
 static double steps_wanted(const auto_facts *f)
 {
-    return fmin(fmax(EPOCHS * f->rows / auto_batch_rows(f), STEPS_LEAST), STEPS_MOST);
+    return fmin(fmax(PLAN_EPOCHS * f->rows / auto_batch_rows(f), PLAN_STEPS_LEAST), PLAN_STEPS_MOST);
 }
 
 /* A model by steps with `sets` sets of M.  The bound of all rows at the end is a pass without the gradient. */
 static bool try_steps(const auto_facts *f, const model_ops *m, int64_t M, int64_t sets, auto_plan *p)
 {
-    const auto_candidate *c = auto_candidate_of(m);
-    double all = (double)(sets * M), wanted = steps_wanted(f), pass = 0.4 * f->rows / auto_batch_rows(f);
-    *p = (auto_plan){.model = m, .sets = {M, sets > 1 ? M : 0}, .set_count = sets, .bytes = c->bytes(f, all, 0)};
-    bool time = count_iterations(f, wanted, wanted / 2, c->each(f, all, 0) * (1 + pass / wanted), p);
+    double wanted = steps_wanted(f), pass = 0.4 * f->rows / auto_batch_rows(f), each = auto_seconds(f, m, sets * M, 0);
+    *p = (auto_plan){
+        .model = m, .sets = {M, sets > 1 ? M : 0}, .set_count = sets, .bytes = auto_bytes(f, m, sets * M, 0)};
+    bool time = count_iterations(f, wanted, wanted / 2, each * (1 + pass / wanted), p);
     return time && p->bytes <= f->bytes && enough_rows(f, (size){sets * M, 0});
 }
 
@@ -238,10 +237,8 @@ int64_t auto_race_iterations(const auto_facts *f, const model_ops *m, int64_t pa
 static double short_fit_seconds(const auto_facts *f, const auto_race *r, const model_ops *m, int64_t passes)
 {
     auto_facts one = *f; /* target */
-    const auto_candidate *c = auto_candidate_of(m);
     one.targets = 1;
-    return SEARCHES * (double)(1 + auto_race_iterations(f, m, passes)) *
-           c->each(&one, (double)r->inducing, (double)r->part);
+    return SEARCHES * (double)(1 + auto_race_iterations(f, m, passes)) * auto_seconds(&one, m, r->inducing, r->part);
 }
 
 static double race_seconds(const auto_facts *f, const auto_race *r, const auto_plan *list, int count)

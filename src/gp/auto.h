@@ -1,22 +1,11 @@
 /* --model auto: which model, how large, and what it will take.
        auto_choose.c   finds out what there is to know, and applies the answer
        auto_rates.c    how fast this machine is, as a coarse class
-       auto_cost.c     the candidates: one row each of a table, with what an evaluation takes
+       auto_cost.c     the candidates: one row each of a table; what a run of them takes
        auto.c          the decision, a pure function of the facts: of each candidate the largest size there is time for
        auto_race.c     short fits of the candidates, scored on rows held out
 
-   With R the operations a second of a matrix product and E the kernel entries a second, rows n, distinct rows n1, batch B, C
-   latents, M inducing inputs, J rows of a block, T threads, D inputs:
-       exact   evaluation   n1^3 / (e R) + 2 n1^2 / E                            bytes 8 n1^2
-       vfe     evaluation   (5 n M^2 + 8 M^3) / (e R) + 4 n M / E                bytes 8 ((8 + 3 T) M^2 + 768 T M + n M);
-                                                                                  32 n M where n^2 M < 2 10^10
-               a further target adds  8 n M + 2 M^3                               24 M^2 for all of them
-       fitc    evaluation   (6 n M^2 + 8 M^3) / (e R) + 4 n M / E                as vfe, without the last
-       pic     evaluation   (n (6 M^2 + 6 J M + 2 J^2) + 8 M^3) / (e R) + 4 n (M + J) / E
-                                                                                  bytes 8 ((8 + 3 T) M^2 + T (6 J M + 8 J^2) + n (D + 2 + M + J))
-       svgp    step         (3 (1 + C) M^2 B + 2 C M^3) / (e R) + 4 (B + M) M / E
-       solve   M + M: 0.8 of svgp with 2 M
-   where e is the share of R that each reaches, and 4 counts a kernel entry and its reverse. */
+   What an evaluation or a step of a model takes stands in its own table (model/cost.h). */
 #ifndef GP_AUTO_H
 #define GP_AUTO_H
 
@@ -56,20 +45,20 @@ typedef struct auto_plan {
 
 /* ------------------------------------------------------------------------------------ auto_cost.c */
 
-/* A candidate besides exact.  Likelihoods, streams and shared targets are as the model's table says. */
+/* A candidate besides exact.  Likelihoods, streams, shared targets and costs are as the model's table says. */
 typedef struct auto_candidate {
     const model_ops *model;
-    double (*each)(const auto_facts *f, double M, double J);  /* seconds of an evaluation or a step */
-    double (*bytes)(const auto_facts *f, double M, double J); /* of a run, with the rows */
-    double passes;                                            /* that make a size worth it; of steps: 0 */
-    int64_t race_passes;                                      /* of a short fit; 0: it does not race */
+    double passes;       /* that make a size worth it; of steps: 0 */
+    int64_t race_passes; /* of a short fit; 0: it does not race */
 } auto_candidate;
 
 int auto_candidate_count(void);
 const auto_candidate *auto_candidate_at(int i);
 const auto_candidate *auto_candidate_of(const model_ops *model);
-double auto_exact_evaluation(const auto_facts *f, double n);
-double auto_exact_bytes(const auto_facts *f);
+/* Of all targets, with M inducing inputs in all and J rows of a block: seconds of an evaluation or a step; bytes of a run, with the
+   rows. */
+double auto_seconds(const auto_facts *f, const model_ops *m, int64_t M, int64_t J);
+double auto_bytes(const auto_facts *f, const model_ops *m, int64_t M, int64_t J);
 double auto_start_seconds(const auto_facts *f); /* of the search for hyperparameters on a subset */
 double auto_batch_rows(const auto_facts *f);    /* B */
 

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "gp/auto.h"
+#include "gp/shares.h"
 
 enum {
     SMALL = 500,   /* rows up to which measuring would take longer than the fit: common rates are assumed */
@@ -51,7 +52,7 @@ static anygp_status look_at_target(const fit_task *f, row_source *rows, int64_t 
                       .hold_out = f->hold_out,
                       .seed = (uint64_t)settings_integer(f->s, SET_SEED)};
     int64_t all = rows_count(rows);
-    bool whole = a->in_memory && 16.0 * (double)all * (double)(f->data->table->cols + 2) < a->bytes / 4;
+    bool whole = a->in_memory && 16.0 * (double)all * (double)(f->data->table->cols + 2) < ROWS_SHARE * a->bytes;
     dataset d = {0};
     likelihood like = f->choice.like;
     anygp_status status = ANYGP_OK;
@@ -89,7 +90,7 @@ static anygp_status agree(auto_facts *a, anygp_error *e)
 /* Without --memory what the machine has left changes all the time: a power of two of it. */
 static double steady_memory(const settings *s)
 {
-    double bytes = choice_memory(s);
+    double bytes = settings_memory(s);
     return settings_given(s, SET_MEMORY) ? bytes : exp2(floor(log2(bytes)));
 }
 
@@ -129,7 +130,7 @@ static void describe_size(const fit_task *f, const auto_facts *a, const auto_pla
 {
     char blocks[40] = "";
     *text = 0;
-    if (!p->model->inducing) return;
+    if (!model_has_inducing(p->model)) return;
     if (p->part > 0) snprintf(blocks, sizeof blocks, " and %.0f blocks", ceil(a->rows / (double)p->part));
     if (f->choice.grow)
         snprintf(text, 96, " with a growing number of inducing inputs");
@@ -168,7 +169,7 @@ static void describe_race(const auto_race *r, const auto_outcome *o, const auto_
 
 static void say(fit_task *f, const auto_facts *a, const auto_plan *p, const char *race)
 {
-    bool grows = p->model->inducing && f->choice.grow; /* until that gains little: it takes what it takes */
+    bool grows = model_has_inducing(p->model) && f->choice.grow; /* until that gains little: it takes what it takes */
     char size[96];
     describe_size(f, a, p, size);
     if (!grows) f->promise = (gp_promise){.seconds = p->seconds, .bytes = p->bytes};
@@ -184,7 +185,7 @@ void auto_apply(fit_task *f, const auto_plan *p)
 {
     model_choice *c = &f->choice;
     choice_take(c, f->s, p->model);
-    if (c->grow && p->model->inducing) return; /* its size and time come of themselves */
+    if (c->grow && model_has_inducing(p->model)) return; /* its size and time come of themselves */
     for (int64_t k = 0; k < p->set_count; k++) c->sets[k] = p->sets[k];
     if (p->set_count) c->set_count = p->set_count;
     if (!settings_given(f->s, SET_BLOCKS)) f->part = p->part;

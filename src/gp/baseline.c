@@ -58,7 +58,7 @@ void gp_warn_of_baseline(const gp *g, const settings *s)
                  "length-scales, periodic)%s%s%s, and check the target column",
                  g->schema.target ? " '" : "", g->schema.target ? g->schema.target : "", g->schema.target ? "'" : "",
                  what, g->model->steps || strchr(g->name, '+') ? "" : ", --restarts 5",
-                 g->model->inducing ? ", more inducing inputs" : "",
+                 model_has_inducing(g->model) ? ", more inducing inputs" : "",
                  g->status == ANYGP_TIME_LIMIT    ? ", more --time, since the limit ended the run"
                  : g->status == ANYGP_INTERRUPTED ? ", more time, since the run was stopped"
                                                   : "");

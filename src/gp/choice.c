@@ -42,11 +42,13 @@ static const char *model_name(int64_t i, const void *ctx)
 static anygp_status unknown_model(const char *name, anygp_error *e)
 {
     const char *near = nearest_name(name, model_count(), model_name, NULL);
-    char *list = model_names(NULL, ", ");
+    char *list = model_names(NULL, ", "), *made = model_expressions(" and ");
     fail_with(e, ANYGP_ERR_ARGUMENT,
-              "model: there is no model '%.80s'%s%s%s models are auto, combine(...), pep(alpha=...), %s", name,
-              near ? ", did you mean '" : "", near ? near : "", near ? "'? The" : "; the", name_list_or(list));
+              "model: there is no model '%.80s'%s%s%s models are auto, %s, and expressions such as %s", name,
+              near ? ", did you mean '" : "", near ? near : "", near ? "'? The" : "; the", name_list_or(list),
+              name_list_or(made));
     free(list);
+    free(made);
     return ANYGP_ERR_ARGUMENT;
 }
 
@@ -58,7 +60,7 @@ static anygp_status no_anytime(const char *name, anygp_error *e)
 /* A name without its +. */
 static anygp_status find_model(const char *name, const model_ops **m, anygp_error *e)
 {
-    if (strchr(name, '(') || !strcmp(name, "combine")) return model_make(name, m, e);
+    if (model_is_expression(name)) return model_make(name, m, e);
     *m = model_find(name);
     return ANYGP_OK;
 }
@@ -135,27 +137,25 @@ static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_err
     } while (true);
 }
 
-static bool takes_sets(const model_ops *m) { return m->sets && !m->decoupled; }
-
 static anygp_status check_sets(const model_choice *c, anygp_error *e)
 {
-    if (c->grow && (!c->model->inducing || c->model->decoupled))
+    if (c->grow && (!model_has_inducing(c->model) || model_takes_pair(c->model)))
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "inducing: auto is for models with sets of inducing inputs that can grow, which %s has not",
                          c->model->name);
     if (c->grow && c->anytime)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: auto is not for the anytime variants; give a number");
     if (c->set_count <= 1) return ANYGP_OK;
-    if (c->model->decoupled && (c->added || c->set_count > 2))
+    if (model_takes_pair(c->model) && (c->added || c->set_count > 2))
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "inducing: %s takes M/M2, bases of the mean and inducing inputs of the covariance, such as "
                          "4096/128",
                          c->model->name);
-    if (c->model->sets && !c->model->decoupled && c->divided)
+    if (model_takes_sets(c->model) && c->divided)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: %s takes M+M2, sets of inducing inputs, such as 512+512",
                          c->model->name);
-    if (c->model->sets) return ANYGP_OK;
-    char *list = model_names(takes_sets, " and ");
+    if (model_takes_pair(c->model) || model_takes_sets(c->model)) return ANYGP_OK;
+    char *list = model_names(model_takes_sets, " and ");
     fail_with(e, ANYGP_ERR_ARGUMENT, "inducing: %s has one set of inducing inputs; those that take M+M2 are %s",
               c->model->name, name_list_or(list));
     free(list);
@@ -178,12 +178,10 @@ static anygp_status check_exposure(const settings *s, const likelihood *l, anygp
     return ANYGP_ERR_ARGUMENT;
 }
 
-static bool takes_likelihoods(const model_ops *m) { return m->steps; }
-
 static anygp_status check_likelihood(const model_choice *c, anygp_error *e)
 {
-    if (c->model->steps || likelihood_is_gaussian(&c->like)) return ANYGP_OK;
-    char *list = model_names(takes_likelihoods, " or ");
+    if (model_takes_likelihoods(c->model) || likelihood_is_gaussian(&c->like)) return ANYGP_OK;
+    char *list = model_names(model_takes_likelihoods, " or ");
     fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: %s is for gaussian targets alone; for %s use --model %s",
               c->model->name, c->like.ops->name, name_list_or(list));
     free(list);
@@ -194,7 +192,7 @@ void choice_take(model_choice *c, const settings *s, const model_ops *m)
 {
     const char *fix = settings_text(s, SET_FIX);
     c->model = m;
-    c->fix_inducing = has_item(fix, "all") || has_item(fix, "inducing") || (!*fix && !m->learns_inducing);
+    c->fix_inducing = has_item(fix, "all") || has_item(fix, "inducing") || (!*fix && !model_learns_inducing(m));
 }
 
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
@@ -213,9 +211,30 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     bool gaussian = likelihood_is_gaussian(&c->like);
     c->collapsed = gaussian && settings_is(s, SET_LEARN, "batch") && collapsed(c->model) != c->model;
     choice_take(c, s, c->collapsed ? collapsed(c->model) : c->model);
-    if (c->model->no_learning) fix_everything(c);
+    if (c->model->needs.given) fix_everything(c);
     TRY(check_sets(c, e));
     return check_likelihood(c, e);
+}
+
+static bool takes_mean(const model_ops *m) { return m->needs.mean; }
+static bool takes_weights(const model_ops *m) { return m->needs.weights; }
+
+static anygp_status not_taken(const model_ops *m, const char *setting, const char *what,
+                              bool (*wanted)(const model_ops *m), anygp_error *e)
+{
+    char *list = model_names(wanted, " or ");
+    fail_with(e, ANYGP_ERR_ARGUMENT, "%s: %s takes no %s; leave --%s out, or use --model %s", setting, m->name, what,
+              setting, name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
+}
+
+anygp_status choice_check_rows(const model_choice *c, const settings *s, bool weighted, anygp_error *e)
+{
+    if (!takes_mean(c->model) && choice_mean(s) != MEAN_ZERO)
+        return not_taken(c->model, "mean", "prior mean", takes_mean, e);
+    if (!takes_weights(c->model) && weighted) return not_taken(c->model, "weights", "weights", takes_weights, e);
+    return ANYGP_OK;
 }
 
 /* Settings that say something of some models only. */
@@ -264,9 +283,9 @@ void choice_note_unused(const model_choice *c, const settings *s)
         bool used = scoped[i].scope == OF_STEPS      ? c->anytime || m->steps
                     : scoped[i].scope == OF_ANYTIME  ? c->anytime || (c->collapsed && scoped[i].id == SET_LEARN)
                     : scoped[i].scope == OF_BATCHES  ? m->steps != NULL
-                    : scoped[i].scope == OF_INDUCING ? m->inducing
+                    : scoped[i].scope == OF_INDUCING ? model_has_inducing(m)
                     : scoped[i].scope == OF_SUBSETS  ? m->subset > 0 || c->grow
-                                                     : m->partition;
+                                                     : model_over_parts(m);
         if (!used && settings_changed(s, scoped[i].id))
             settings_log(s, ANYGP_NOTE, "--%s says nothing to the model %s%s", setting_at(scoped[i].id)->name, m->name,
                          scoped[i].scope <= OF_ANYTIME && m->anytime ? "; with a + behind its name it would" : "");
@@ -294,10 +313,5 @@ const char *choice_select(const model_choice *c, const settings *s)
 {
     const char *how = settings_text(s, SET_SELECT);
     if (*how) return how;
-    return !c->model->inducing ? "random" : c->model->learns_inducing ? "best" : "kmeans";
-}
-
-double choice_memory(const settings *s)
-{
-    return settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : (double)memory_available();
+    return !model_has_inducing(c->model) ? "random" : model_learns_inducing(c->model) ? "best" : "kmeans";
 }

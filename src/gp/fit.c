@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/name_list.h"
 #include "gp/auto.h"
 
 void gp_free(gp *g)
@@ -121,23 +122,23 @@ anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, const lik
 static void advise(const model_ops *model, const problem *p, double bytes, char text[64])
 {
     problem q = *p;
-    for (q.subset = 4000; q.subset > 1 && model->bytes(&q) > bytes;) q.subset /= 2;
-    if (model->bytes(&q) <= bytes)
+    for (q.subset = 4000; q.subset > 1 && model_bytes(model, &q) > bytes;) q.subset /= 2;
+    if (model_bytes(model, &q) <= bytes)
         snprintf(text, 64, "use --model %s --inducing %lld", model->name, (long long)q.subset);
     else
-        snprintf(text, 64, "give it more%s", model->partition ? ", or use --model dtc" : "");
+        snprintf(text, 64, "give it more%s", model_over_parts(model) ? ", or use --model dtc" : "");
 }
 
 anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const problem *p, double reserved,
                               anygp_error *e)
 {
-    double need = model->bytes(p) + reserved, have = choice_memory(f->s);
-    const model_ops *other = model->inducing ? model : &model_sod;
+    double need = model_bytes(model, p) + reserved, have = settings_memory(f->s);
+    const model_ops *other = model_has_inducing(model) ? model : &model_sod;
     char advice[64];
     if (need <= have) return ANYGP_OK;
     advise(other, p, have - reserved, advice);
     return fail_with(e, ANYGP_ERR_MEMORY, "the %s model of %.15g rows needs %.3g GB and %s %.3g GB; %s", model->name,
-                     model->inducing ? p->blocks->total : (double)p->rows->n, need / 1e9,
+                     model_over_blocks(model) ? p->blocks->total : (double)p->rows->n, need / 1e9,
                      settings_given(f->s, SET_MEMORY) ? "--memory allows" : "the machine has", have / 1e9, advice);
 }
 
@@ -186,6 +187,16 @@ done:
     return status;
 }
 
+static anygp_status needs_all_rows(const model_ops *m, anygp_error *e)
+{
+    char *list = model_names(model_over_blocks, " or ");
+    fail_with(e, ANYGP_ERR_MEMORY,
+              "the file is larger than the memory there is, and %s needs all rows at once; use --model %s", m->name,
+              name_list_or(list));
+    free(list);
+    return ANYGP_ERR_MEMORY;
+}
+
 static anygp_status fit_whole(fit_task *f, gp *g, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
@@ -196,10 +207,7 @@ static anygp_status fit_whole(fit_task *f, gp *g, anygp_error *e)
                       .hold_out = f->hold_out,
                       .seed = (uint64_t)settings_integer(f->s, SET_SEED)};
     row_source *rows = NULL;
-    if (f->data->file)
-        return fail_with(e, ANYGP_ERR_MEMORY,
-                         "the file is larger than the memory there is, and this model needs all rows at once; use "
-                         "--model dtc, fitc, or one with a + behind it");
+    if (f->data->file) return needs_all_rows(g->model, e);
     TRY_DONE(rows_open_table(f->data->table, &rows, e));
     TRY_DONE(rows_scan(rows, &part, settings_is(f->s, SET_MISSING, "mean"), rows_count(rows), comm_self(), &d, e));
     bool equal = d.n > 1;
@@ -249,7 +257,7 @@ anygp_status fit_some(fit_task *f, gp **out, anygp_error *e)
         TRY_DONE(take_model(f, out[t], e));
     }
     const model_ops *model = out[0]->model;
-    TRY_DONE(model->inducing ? fit_blocks(f, out, e) : fit_whole(f, out[0], e));
+    TRY_DONE(model_over_blocks(model) ? fit_blocks(f, out, e) : fit_whole(f, out[0], e));
     for (int64_t t = 0; t < f->together; t++) { out[t]->seconds = clock_seconds() - f->began; }
 done:
     for (int64_t t = 0; ANYGP_FAILED(status) && t < f->together; t++) gp_free(out[t]), out[t] = NULL;
@@ -262,9 +270,9 @@ static int64_t how_many(const fit_task *f)
 {
     const model_ops *m = f->choice.model;
     bool scaled = settings_is(f->s, SET_STANDARDIZE, "both") || settings_is(f->s, SET_STANDARDIZE, "y");
-    bool by_passes = m->shares && !f->choice.anytime && !(f->choice.fix_kernel && scaled);
-    bool by_steps = m->steps && f->choice.like.ops->target != TARGET_CLASS;
-    return by_passes || by_steps ? f->columns->targets : 1;
+    bool may = model_by_steps(m) ? f->choice.like.ops->target != TARGET_CLASS
+                                 : !f->choice.anytime && !(f->choice.fix_kernel && scaled);
+    return model_takes_targets(m) && may ? f->columns->targets : 1;
 }
 
 static const double TIME_OVER = 1.05;
@@ -279,6 +287,7 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
     anygp_status worst = ANYGP_OK;
     gp_set *m = f->set;
     TRY(auto_choose(f, e));
+    TRY(choice_check_rows(&f->choice, f->s, f->columns->weights >= 0, e));
     TRY(valid_settle(f, e));
     if (isnan(limit)) limit = INFINITY;
     if (f->budget > 0) limit = fmin(limit, f->budget);

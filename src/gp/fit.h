@@ -24,13 +24,14 @@ typedef struct model_choice {
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e);
 /* c with this model, and what follows from it. */
 void choice_take(model_choice *c, const settings *s, const model_ops *m);
+/* Refuses a prior mean or weights, where the model takes none. */
+anygp_status choice_check_rows(const model_choice *c, const settings *s, bool weighted, anygp_error *e);
 /* Tells the user of settings that have no effect on this model. */
 void choice_note_unused(const model_choice *c, const settings *s);
 mean_kind choice_mean(const settings *s);
 /* Inducing inputs or rows of a subset. */
 int64_t choice_subset(const model_choice *c);
 const char *choice_select(const model_choice *c, const settings *s);
-double choice_memory(const settings *s); /* --memory, or what the machine has left */
 
 /* ---------------------------------------------------------------------------------- columns.c */
 

@@ -10,17 +10,15 @@
 
 #include "base/memory.h"
 #include "gp/fit_blocks.h"
+#include "gp/shares.h"
 
 enum {
     SAMPLE_LEAST = 20000, /* rows in memory to start from */
     SAMPLE_A_BLOCK = 25,  /* and so many for each block of a partition */
     SAMPLE_A_POINT = 10,  /* or inducing input */
     ROWS_A_BLOCK = 1000,  /* where rows stand alone, */
-    ROWS_A_SAMPLE = 256,  /* and where a step takes some of them at random */
-    OVERSIZE = 2          /* a part has at most so many times the mean number of rows */
+    ROWS_A_SAMPLE = 256   /* and where a step takes some of them at random */
 };
-static const double ROWS_SHARE = 0.25,
-                    KEEP_SHARE = 0.4; /* of the memory: rows in model units, products between passes */
 
 static void block_fit_clear(block_fit *b)
 {
@@ -41,22 +39,24 @@ static void block_fit_clear(block_fit *b)
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Rows of a block.  Where steps take rows at random a batch is a few blocks, each of rows at random. */
-static int64_t block_rows(const block_fit *b)
+int64_t fit_block_rows(const model_ops *m, int64_t M, int64_t batch, int64_t part)
 {
-    int64_t batch = settings_integer(b->f->s, SET_BATCH);
-    if (b->g->model->partition) return b->f->part > 0 ? b->f->part : blocks_part_rows(b->M);
-    if (!b->g->model->steps || batch == 0) return ROWS_A_BLOCK;
+    if (model_over_parts(m)) return part > 0 ? part : blocks_part_rows(M);
+    if (!model_by_steps(m) || batch == 0) return ROWS_A_BLOCK;
     return batch < ROWS_A_SAMPLE ? batch : batch / ceil_div(batch, ROWS_A_SAMPLE);
 }
 
-static int64_t default_blocks(const block_fit *b) { return ceil_div(rows_count(b->source), block_rows(b)); }
+static int64_t default_blocks(const block_fit *b)
+{
+    int64_t rows = fit_block_rows(b->g->model, b->M, settings_integer(b->f->s, SET_BATCH), b->f->part);
+    return ceil_div(rows_count(b->source), rows);
+}
 
 static int64_t sample_size(const block_fit *b)
 {
     int64_t n = SAMPLE_LEAST, points = SAMPLE_A_POINT * b->M, parts = SAMPLE_A_BLOCK * b->P;
     if (points > n) n = points;
-    return b->g->model->partition && parts > n ? parts : n;
+    return model_over_parts(b->g->model) && parts > n ? parts : n;
 }
 
 /* ------------------------------------------------------------------------------------ the files */
@@ -111,11 +111,11 @@ anygp_status blocks_from_file(const char *path, const settings *s, int64_t n, in
     return status;
 }
 
-/* Inducing inputs to choose; of a decoupled model those of the covariance, since the mean's are rows it meets. */
+/* Inducing inputs to choose; for a pair those of the covariance, since the mean's are rows it meets. */
 static int64_t wanted_inducing(const block_fit *b)
 {
     const model_choice *c = &b->f->choice;
-    if (!c->model->decoupled) return choice_subset(c);
+    if (!model_takes_pair(c->model)) return choice_subset(c);
     return c->set_count > 1 ? c->sets[1] : MODEL_COVARIANCE_BASES;
 }
 
@@ -136,7 +136,7 @@ static plan_kind plan_of(const block_fit *b)
     const settings *s = b->f->s;
     if (b->given) return PLAN_GIVEN;
     if (b->g->model->steps && settings_integer(s, SET_BATCH) > 0) return PLAN_RANDOM;
-    if (!b->g->model->partition) return PLAN_RUNS;
+    if (!model_over_parts(b->g->model)) return PLAN_RUNS;
     if (b->d.D == 0) return PLAN_RANDOM; /* there is no space to cut */
     return settings_is(s, SET_PARTITION, "kdtree")   ? PLAN_KDTREE
            : means_take_too_long(b)                  ? PLAN_KDTREE
@@ -150,11 +150,11 @@ static anygp_status make_blocks(block_fit *b, anygp_error *e)
     if (*from) TRY(blocks_from_file(from, b->f->s, rows_count(b->source), &b->given, e));
     block_plan plan = {.kind = plan_of(b),
                        .blocks = b->P,
-                       .cap = OVERSIZE * ceil_div(rows_count(b->source), b->P),
+                       .cap = PART_OVERSIZE * ceil_div(rows_count(b->source), b->P),
                        .given = b->given,
                        .ids = &b->ids,
                        .seed = b->part.seed,
-                       .keep = ROWS_SHARE * choice_memory(b->f->s)};
+                       .keep = ROWS_SHARE * settings_memory(b->f->s)};
     if (plan.kind == PLAN_KDTREE && !settings_changed(b->f->s, SET_PARTITION))
         settings_log(b->f->s, ANYGP_NOTE,
                      "the rows are cut into blocks by a kd-tree: k-means would take too much of the time limit");
@@ -206,7 +206,7 @@ static void note_inducing(const block_fit *b)
 {
     const settings *s = b->f->s;
     int64_t got = b->g->inducing;
-    if (b->f->choice.grow || settings_given(s, SET_INDUCING_FROM) || b->g->model->decoupled ||
+    if (b->f->choice.grow || settings_given(s, SET_INDUCING_FROM) || model_takes_pair(b->g->model) ||
         got >= choice_subset(&b->f->choice))
         return;
     settings_log(s, ANYGP_NOTE, "the rows have only %lld different place%s for inducing inputs", (long long)got,
@@ -217,13 +217,13 @@ static void note_inducing(const block_fit *b)
 static void share_out_sets(block_fit *b)
 {
     const model_choice *c = &b->f->choice;
-    if (c->model->decoupled) {
+    if (model_takes_pair(c->model)) {
         b->sets[0] = c->set_count > 0 ? c->sets[0] : c->model->subset, b->sets[1] = b->M, b->set_count = 2;
         return;
     }
     int64_t halves[2] = {b->M - b->M / 2, b->M / 2}, wanted = c->set_count > 1 ? c->set_count : 2;
     const int64_t *size = c->set_count > 1 ? c->sets : halves;
-    b->set_count = c->model->sets ? model_share_sets(b->M, wanted, size, b->sets) : 0;
+    b->set_count = model_takes_sets(c->model) ? model_share_sets(b->M, wanted, size, b->sets) : 0;
 }
 
 /* Why the inducing inputs are where they are. */
@@ -265,10 +265,10 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
                  .block_ids = b->ids,
                  .sets = b->sets,
                  .set_count = b->set_count,
-                 .memory = choice_memory(s)};
-    double have = choice_memory(s), rows_kept = ROWS_SHARE * have;
+                 .memory = settings_memory(s)};
+    double have = settings_memory(s), rows_kept = ROWS_SHARE * have;
     TRY(fit_check_memory(f, b->g->model, &p, rows_kept, e));
-    if (!f->choice.anytime) p.keep = fmax(0, fmin(KEEP_SHARE * have, have - rows_kept - b->g->model->bytes(&p)));
+    if (!f->choice.anytime) p.keep = fmax(0, fmin(KEEP_SHARE * have, have - rows_kept - model_bytes(b->g->model, &p)));
     TRY(fit_train(f, b->all, &b->d, &p, &b->h, settings_given(s, SET_TRACE) ? b->valid : NULL, &b->result, e));
     for (int64_t t = 0; t < f->together; t++) {
         TRY(fit_describe(f, &b->d, &b->h, t, b->all[t], e));

@@ -4,6 +4,12 @@
 
 #include "gp/fit.h"
 
+enum { PART_OVERSIZE = 2 }; /* a part of the input space has at most so many times the mean number of rows */
+
+/* Rows of a block for M inducing inputs; part: those of a part, where they are planned, else 0.  Where steps take rows at random a
+   batch is a few blocks, each of rows at random. */
+int64_t fit_block_rows(const model_ops *m, int64_t M, int64_t batch, int64_t part);
+
 /* What a fit over blocks holds. */
 typedef struct block_fit {
     fit_task *f;

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "gp/auto.h"
 #include "gp/fit_blocks.h"
+#include "gp/shares.h"
 #include "inducing/choose.h"
 
 static const double CLOSE = 0.01, /* nats a row: a gain or a gap that is none */
@@ -74,7 +75,7 @@ static double bytes_of_twice(const block_fit *b)
                  .likelihood = b->f->like,
                  .targets = b->f->together,
                  .blocks = b->blocks};
-    return b->g->model->bytes(&p);
+    return model_bytes(b->g->model, &p);
 }
 
 static grow_stage look_at(const block_fit *b, double began)
@@ -87,7 +88,7 @@ static grow_stage look_at(const block_fit *b, double began)
                         .worth = b->g->model->steps ? 1 : PART,
                         .left = b->f->limit - (now - b->f->began),
                         .bytes = bytes_of_twice(b),
-                        .allowed = 0.75 * choice_memory(b->f->s), /* a quarter is for rows, see fit_blocks.c */
+                        .allowed = (1 - ROWS_SHARE) * settings_memory(b->f->s),
                         .places = b->distinct.n,
                         .stopped = b->result.status != ANYGP_OK};
 }

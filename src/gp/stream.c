@@ -9,7 +9,7 @@
 #include "gp/fit.h"
 
 /* Of what may be used: */
-static double half_of_memory(const settings *s) { return choice_memory(s) / 2; }
+static double half_of_memory(const settings *s) { return settings_memory(s) / 2; }
 
 double gp_block_budget(const settings *s) { return fmin(half_of_memory(s), 256e6); }
 

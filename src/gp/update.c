@@ -79,7 +79,7 @@ static anygp_status check_models(const gp_set *m, bool weights, anygp_error *e)
 
 static int64_t chunk_rows(const update *u)
 {
-    double bytes = fmin(choice_memory(u->s) / 4, CHUNK_BYTES), row = 0;
+    double bytes = fmin(settings_memory(u->s) / 4, CHUNK_BYTES), row = 0;
     for (int64_t t = 0; t < u->m->targets; t++) row = fmax(row, (double)u->m->gp[t]->schema.D);
     row = 8 * (row + 3 * (double)u->m->gp[0]->schema.inputs + 8);
     return bytes / row < CHUNK_LEAST ? CHUNK_LEAST : bytes / row > CHUNK_MOST ? CHUNK_MOST : (int64_t)(bytes / row);
@@ -132,10 +132,10 @@ static anygp_status add_rows(update *u, target_update *k, const new_rows *r, any
     k->used += n;
     double held = 0;
     for (int64_t t = 0; t < u->m->targets; t++) held += ops->held(u->target[t].state);
-    if (held <= choice_memory(u->s)) return ANYGP_OK;
+    if (held <= settings_memory(u->s)) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_MEMORY,
                      "the new rows, which %s has to hold, need more than %s %.3g GB; update in several steps", g->name,
-                     settings_given(u->s, SET_MEMORY) ? "the --memory of" : "the", choice_memory(u->s) / 1e9);
+                     settings_given(u->s, SET_MEMORY) ? "the --memory of" : "the", settings_memory(u->s) / 1e9);
 }
 
 /* ------------------------------------------------------------------------------------------ finish */

@@ -10,10 +10,7 @@
 #include "inducing/greedy.h"
 #include "linalg/linalg.h"
 
-enum {
-    GREEDY_ROWS = 10000, /* of the sample: time rows M^2, memory rows M */
-    MORE_ROWS = 4        /* and to each place, where some are there */
-};
+enum { MORE_ROWS = 4 };                /* looked at for each place, where some are there */
 static const double LEAST_LEFT = 1e-6; /* of the prior variance: below that a row says what the places there are say */
 
 void greedy_rows_diag(void *ctx, double *diag)
@@ -54,7 +51,7 @@ static anygp_status take_some(int64_t n, int64_t D, const double *X, uint64_t se
 static anygp_status choose_greedy(int64_t n, int64_t D, const double *X, const kernel *k, int64_t M, uint64_t seed,
                                   const deadline *until, int64_t *chosen, int64_t *count, anygp_error *e)
 {
-    int64_t m = n < GREEDY_ROWS ? n : GREEDY_ROWS, *row = NULL;
+    int64_t m = n < CHOOSE_GREEDY_ROWS ? n : CHOOSE_GREEDY_ROWS, *row = NULL;
     double *some = NULL;
     anygp_status status = ANYGP_OK;
     TRY_DONE(take_some(n, D, X, seed, m, &row, &some, e));

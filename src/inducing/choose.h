@@ -12,6 +12,14 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 
+enum { CHOOSE_GREEDY_ROWS = 10000 }; /* greedy looks at so many of the rows, at random: time rows M^2, memory rows M */
+
+/* Bytes that it takes to choose M of n rows. */
+static inline double choose_bytes(double n, double M)
+{
+    return 8 * (n < CHOOSE_GREEDY_ROWS ? n : CHOOSE_GREEDY_ROWS) * (M + 50);
+}
+
 /* X[n,D] row-major.  Z: room for M rows of D; *count <= M different ones come out, fewer where X has fewer different
    rows.  rows_only: never a point between rows.  After `until` (NULL: none) the
    rest is chosen with less care. */

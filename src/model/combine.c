@@ -3,15 +3,15 @@
    to a model, which is the family's with other terms (sparse_combined.c), a partition where a term needs one, and
    nothing to learn.  Models predict alike, and so go together: dtc, vfe, pep, fitc and pitc; sor, fic and pic stand alone. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/name_list.h"
 #include "model/made.h"
 
-/* What an expression says, by place in the list of models. */
+/* What an expression says, in the order of what their G keeps. */
 typedef struct expression {
-    const char *at, *end;
     int64_t count;
     const model_ops *model[TERMS_MOST];
     double alpha[TERMS_MOST];
@@ -21,58 +21,53 @@ static const sparse_kind *kind_of(const model_ops *m) { return m->family; }
 
 /* ------------------------------------------------------------------------------------ the parser */
 
-static anygp_status not_an_expression(const char *text, anygp_error *e)
-{
-    return fail_with(e, ANYGP_ERR_ARGUMENT,
-                     "model: '%.80s' is not a combination, which is written combine(dtc=0.3,fitc=0.7)", text);
-}
-
-static bool take(expression *x, char wanted)
-{
-    while (x->at < x->end && *x->at == ' ') x->at++;
-    if (x->at == x->end || *x->at != wanted) return false;
-    x->at++;
-    while (x->at < x->end && *x->at == ' ') x->at++;
-    return true;
-}
-
 static bool can_be_combined(const model_ops *m)
 {
     return m->load == sparse_load && kind_of(m)->form == FORM_JOINT && !kind_of(m)->tighter;
 }
 
-static anygp_status no_part(const char *word, size_t n, anygp_error *e)
+static anygp_status no_part(const scanner *s, int64_t n)
 {
-    char *list = model_names(can_be_combined, " and ");
-    fail_with(e, ANYGP_ERR_ARGUMENT, "model: '%.*s' cannot be part of a combination; %s can", (int)(n < 40 ? n : 40),
-              word, name_list_or(list));
+    char hint[300], *list = model_names(can_be_combined, " and ");
+    snprintf(hint, sizeof hint, "%s can", name_list_or(list));
     free(list);
-    return ANYGP_ERR_ARGUMENT;
+    return scan_fail(s, s->at, hint, "'%.*s' cannot be part of a combination", (int)(n < 40 ? n : 40), s->text + s->at);
 }
 
-static anygp_status take_model(expression *x, const model_ops **m, anygp_error *e)
+/* The model that is next; it is not taken yet. */
+static const model_ops *model_there(const scanner *s, int64_t n)
 {
     char word[MADE_WORD_MOST] = "";
-    size_t n = strcspn(x->at, "=,() ");
-    if (n < sizeof word) memcpy(word, x->at, n);
-    *m = model_find(word);
-    if (!*m || !can_be_combined(*m)) return no_part(x->at, n, e);
-    x->at += n;
-    return ANYGP_OK;
+    if (n < MADE_WORD_MOST) memcpy(word, s->text + s->at, (size_t)n);
+    const model_ops *m = model_find(word);
+    return m && can_be_combined(m) ? m : NULL;
 }
 
-static anygp_status check_together(const expression *x, const model_ops *m, anygp_error *e)
+/* Another one that predicts as `ctx` does. */
+static const char *alike(int64_t i, const void *ctx)
+{
+    const model_ops *m = model_at(i), *as = ctx;
+    return m != as && can_be_combined(m) && kind_of(m)->test == kind_of(as)->test ? m->name : NULL;
+}
+
+static anygp_status not_alike(const scanner *s, const model_ops *before, const model_ops *m)
+{
+    char hint[300], *list = name_list(model_count(), alike, before, " and ");
+    const char *others = name_list_or(list);
+    snprintf(hint, sizeof hint, "they do not predict alike, and %s goes with %s%s", before->name,
+             *others ? "" : "no other", others);
+    free(list);
+    return scan_fail(s, s->at, hint, "%s and %s cannot be combined", before->name, m->name);
+}
+
+static anygp_status check_together(const expression *x, const model_ops *m, const scanner *s)
 {
     if (x->count == TERMS_MOST)
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "model: a combination has at most %d terms", TERMS_MOST);
+        return scan_fail(s, s->at, "leave some out", "a combination has at most %d terms", TERMS_MOST);
     for (int64_t i = 0; i < x->count; i++) {
         if (x->model[i] == m)
-            return fail_with(e, ANYGP_ERR_ARGUMENT, "model: %s is named twice in the combination", m->name);
-        if (kind_of(x->model[i])->test != kind_of(m)->test)
-            return fail_with(e, ANYGP_ERR_ARGUMENT,
-                             "model: %s and %s cannot be combined, since they do not predict alike; dtc, vfe, pep, "
-                             "fitc and pitc go together, sor, fic and pic each stand alone",
-                             x->model[i]->name, m->name);
+            return scan_fail(s, s->at, "add its coefficients", "%s is named twice in the combination", m->name);
+        if (kind_of(x->model[i])->test != kind_of(m)->test) return not_alike(s, x->model[i], m);
     }
     return ANYGP_OK;
 }
@@ -91,31 +86,23 @@ static void insert_term(expression *x, const model_ops *m, double alpha)
     x->model[i] = m, x->alpha[i] = alpha;
 }
 
-static anygp_status take_term(expression *x, const char *text, anygp_error *e)
+static anygp_status take_term(scanner *s, void *ctx)
 {
-    const model_ops *m;
+    expression *x = ctx;
     double alpha;
-    TRY(take_model(x, &m, e));
-    TRY(check_together(x, m, e));
-    const char *stop = take(x, '=') ? number_scan(x->at, x->end, &alpha) : NULL;
-    if (!stop) return not_an_expression(text, e);
+    int64_t n = scan_word(s);
+    const model_ops *m = model_there(s, n);
+    if (!m) return no_part(s, n);
+    TRY(check_together(x, m, s));
+    s->at += n;
+    if (!scan_take(s, '=')) return scan_fail(s, s->at, NULL, "expected = and a coefficient");
+    scan_blanks(s);
+    int64_t at = s->at;
+    TRY(scan_number(s, &alpha));
     if (!isfinite(alpha))
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "model: the coefficient of %s is too large to be a number", m->name);
-    x->at = stop;
+        return scan_fail(s, at, "use a smaller one", "the coefficient of %s is too large to be a number", m->name);
     insert_term(x, m, alpha);
     return ANYGP_OK;
-}
-
-static anygp_status parse(const char *text, expression *x, anygp_error *e)
-{
-    static const char word[] = "combine";
-    *x = (expression){.at = text, .end = text + strlen(text)};
-    if (strncmp(text, word, sizeof word - 1)) return not_an_expression(text, e);
-    x->at += sizeof word - 1;
-    if (!take(x, '(')) return not_an_expression(text, e);
-    do TRY(take_term(x, text, e));
-    while (take(x, ','));
-    return take(x, ')') && x->at == x->end ? ANYGP_OK : not_an_expression(text, e);
 }
 
 /* -------------------------------------------------------------------------------------- the model */
@@ -131,24 +118,28 @@ static void write_name(const expression *x, char *to)
     *to = 0;
 }
 
-anygp_status made_combine(const char *text, const model_ops **out, anygp_error *e)
+anygp_status made_combine(scanner *s, made_model **out, anygp_error *e)
 {
-    expression x;
+    expression x = {.count = 0};
     made_model *c = NULL;
-    TRY(parse(text, &x, e));
+    TRY(scan_options(s, take_term, &x));
+    TRY(scan_end(s));
+    if (x.count == 0) return no_part(s, 0);
     TRY(made_new(&model_dtc, &c, e));
     c->ops.summary = "linear combination of sparse models";
     c->ops.objective = "combined bound";
-    c->ops.no_learning = true;
+    c->ops.no_learning = c->ops.needs.given = true;
     c->ops.update = NULL; /* sums of several models are not kept apart */
     c->kind = (sparse_kind){.test = kind_of(x.model[0])->test, .terms.count = x.count};
     for (int64_t i = 0; i < x.count; i++) {
         const sparse_kind *k = kind_of(x.model[i]);
         c->kind.terms.term[i] = (sparse_term){k->kept, k->power, x.alpha[i]};
-        c->ops.partition |= x.model[i]->partition;
-        if (x.model[i]->partition) c->ops.bytes = x.model[i]->bytes; /* those of whole blocks */
+        if (!model_over_parts(x.model[i])) continue;
+        c->ops.partition = true;
+        c->ops.needs.rows = ROWS_PARTS;
+        c->ops.order = x.model[i]->order;
     }
     write_name(&x, c->name);
-    *out = &c->ops;
+    *out = c;
     return ANYGP_OK;
 }

@@ -42,12 +42,19 @@ void exact_close(void *state)
 
 static double square_bytes(int64_t n) { return 8.0 * (double)n * (double)n; }
 
-double exact_bytes_for(int64_t n, int64_t D, int64_t p)
+model_cost exact_cost_of(const cost_facts *f, double n)
 {
-    return square_bytes(n) + square_bytes(p) + 8.0 * (double)n * (double)(8 + D + 2 * p);
+    static const double SHARE = 0.75; /* of R, which factorisations reach */
+    double p = (double)f->basis, D = (double)f->inputs;
+    return (model_cost){.rows = cost_of_work(f, SHARE, n * n * n, 2 * n * n),
+                        .bytes = 8 * (n * n + p * p + n * (8 + D + 2 * p))};
 }
 
-static double exact_bytes(const problem *p) { return exact_bytes_for(p->rows->n, p->rows->D, p->mean->p); }
+static model_cost exact_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
+{
+    (void)self, (void)s;
+    return exact_cost_of(f, f->distinct);
+}
 
 static int64_t exact_size(const problem *p) { return p->rows->n; }
 
@@ -272,9 +279,11 @@ const leave_one_out *exact_loo(void *state, const hyper *h)
 
 const model_ops model_exact = {
     .name = "exact",
-    .summary = "exact Gaussian process: n^3 time, 8 n^2 bytes",
+    .summary = "exact Gaussian process",
     .objective = "log evidence",
-    .bytes = exact_bytes,
+    .needs = {.rows = ROWS_ALL, .mean = true, .weights = true, .joint = true},
+    .order = "n^3",
+    .cost = exact_cost,
     .size = exact_size,
     .open = exact_open,
     .evaluate = exact_evaluate,

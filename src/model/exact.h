@@ -22,7 +22,7 @@ typedef struct exact {
 
 /* Works on `rows`, or takes `owned` over if it is not NULL. */
 anygp_status exact_open_rows(const merged *rows, merged *owned, const basis *mean, void **state, anygp_error *e);
-double exact_bytes_for(int64_t n, int64_t D, int64_t p);
+model_cost exact_cost_of(const cost_facts *f, double n); /* on n of the rows */
 /* Log evidence; leaves L, a, alpha, V and R in place. */
 bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double *value);
 

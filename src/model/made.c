@@ -3,10 +3,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/name_list.h"
+
+/* What there is, how it is written, and what a mistake is told. */
 static const struct {
-    const char *word;
-    anygp_status (*make)(const char *text, const model_ops **out, anygp_error *e);
-} makers[] = {{"combine", made_combine}, {"pep", made_pep}};
+    const char *word, *example, *hint;
+    anygp_status (*make)(scanner *s, made_model **out, anygp_error *e);
+} makers[] = {{"pep", "pep(alpha=0.5)", "it is not of the form pep(alpha=0.5)", made_pep},
+              {"combine", "combine(dtc=0.3,fitc=0.7)",
+               "it is not a combination, which is written combine(dtc=0.3,fitc=0.7)", made_combine}};
+enum { MAKERS = sizeof makers / sizeof *makers };
+
+const char *model_expression(int64_t i) { return i >= 0 && i < MAKERS ? makers[i].example : NULL; }
+
+static const char *listed(int64_t i, const void *ctx)
+{
+    (void)ctx;
+    return makers[i].example;
+}
+
+char *model_expressions(const char *last) { return name_list(MAKERS, listed, NULL, last); }
+
+bool model_is_expression(const char *text)
+{
+    bool bare = false; /* one that is not a model by itself */
+    for (size_t i = 0; i < MAKERS; i++) bare = bare || (!strcmp(text, makers[i].word) && !model_find(text));
+    return bare || strchr(text, '(');
+}
 
 static void connect(made_model *m) { m->ops.name = m->name, m->ops.family = &m->kind; }
 
@@ -15,25 +38,45 @@ anygp_status made_new(const model_ops *from, made_model **out, anygp_error *e)
     made_model *m = calloc(1, sizeof *m);
     if (!m) return fail_memory(e, "the model", sizeof *m);
     m->ops = *from;
-    m->ops.made = true;
     m->kind = *(const sparse_kind *)from->family;
     connect(m);
     *out = m;
     return ANYGP_OK;
 }
 
+static anygp_status no_expression(const char *text, anygp_error *e)
+{
+    char *list = model_expressions(" and ");
+    fail_with(e, ANYGP_ERR_ARGUMENT, "model: '%.80s' is not an expression of a model; those are written as in %s", text,
+              name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
+}
+
 anygp_status model_make(const char *text, const model_ops **out, anygp_error *e)
 {
-    size_t n = strcspn(text, "( ");
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-        if (strlen(makers[i].word) == n && !strncmp(text, makers[i].word, n)) return makers[i].make(text, out, e);
-    return fail_with(e, ANYGP_ERR_ARGUMENT,
-                     "model: '%.80s' is not an expression of a model; combine(...) and pep(...) are", text);
+    scanner s = scan_text("model", text, e);
+    size_t n = (size_t)scan_word(&s), i = 0;
+    made_model *m = NULL;
+    while (i < MAKERS && (strlen(makers[i].word) != n || strncmp(text + s.at, makers[i].word, n))) i++;
+    if (i == MAKERS) return no_expression(text, e);
+    s.at += (int64_t)n, s.hint = makers[i].hint;
+    if (scan_peek(&s) != '(') return scan_fail(&s, s.at, NULL, "expected (");
+    TRY(makers[i].make(&s, &m, e));
+    *out = &m->ops;
+    return ANYGP_OK;
+}
+
+static bool is_listed(const model_ops *m)
+{
+    bool found = false;
+    for (int64_t i = 0; i < model_count(); i++) found = found || model_at(i) == m;
+    return found;
 }
 
 const model_ops *model_copy(const model_ops *m)
 {
-    if (!m || !m->made) return m;
+    if (!m || is_listed(m)) return m;
     made_model *c = malloc(sizeof *c);
     if (!c) return NULL;
     memcpy(c, m, sizeof *c);
@@ -43,5 +86,5 @@ const model_ops *model_copy(const model_ops *m)
 
 void model_free(const model_ops *m)
 {
-    if (m && m->made) free((void *)m);
+    if (m && !is_listed(m)) free((void *)m);
 }

@@ -1,7 +1,8 @@
-/* Models made from an expression: one of the family with other numbers, under the expression's name in a normal form. */
+/* Models made from an expression NAME(...): one of the family with other numbers, under the expression's name in a normal form. */
 #ifndef MODEL_MADE_H
 #define MODEL_MADE_H
 
+#include "base/scanner.h"
 #include "data/number.h"
 #include "model/sparse_posterior.h"
 
@@ -17,7 +18,8 @@ typedef struct made_model {
 /* A copy of a model of the list, to be changed; its name and kind are its own. */
 anygp_status made_new(const model_ops *from, made_model **out, anygp_error *e);
 
-anygp_status made_combine(const char *text, const model_ops **out, anygp_error *e); /* combine.c */
-anygp_status made_pep(const char *text, const model_ops **out, anygp_error *e);     /* pep.c */
+/* From what is in parentheses, and nothing behind them. */
+anygp_status made_combine(scanner *s, made_model **out, anygp_error *e); /* combine.c */
+anygp_status made_pep(scanner *s, made_model **out, anygp_error *e);     /* pep.c */
 
 #endif

@@ -16,7 +16,9 @@
 #include "data/partition.h"
 #include "likelihood/likelihood.h"
 #include "model/basis.h"
+#include "model/cost.h"
 #include "model/hyper.h"
+#include "model/needs.h"
 
 /* The training problem; everything outlives the model's state. */
 typedef struct problem {
@@ -228,13 +230,13 @@ struct model_ops {
     bool shares;           /* learns by evaluate, and fits several Gaussian targets at once */
     bool partition;        /* its blocks are parts of the input space */
     bool no_learning;      /* hyperparameters must be given; it is never asked for a gradient */
-    bool made;             /* by model_make, and to be freed; not one of the list */
-    double jitter;         /* relative, to begin with */
-    int64_t subset;        /* inducing inputs or rows of the subset, where the user gives no number */
+    model_needs needs;
+    double jitter;     /* relative, to begin with */
+    int64_t subset;    /* inducing inputs or rows of the subset, where the user gives no number */
+    const char *order; /* of an evaluation or a step, in words: "n m^2"; see docs/models.md */
 
-    /* Bytes the model will hold at most while training on these rows, and how many of them a step works on. */
-    double (*bytes)(const problem *p);
-    int64_t (*size)(const problem *p);
+    model_cost (*cost)(const model_ops *self, const cost_facts *f, const cost_size *s);
+    int64_t (*size)(const problem *p); /* rows or inducing inputs that a step works on */
     /* Workspace, sized once.  h: for choices that need a kernel; not kept. */
     anygp_status (*open)(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e);
     /* Starting values of its own, of what the user did not give.  NULL: those of an exact model of a subset. */
@@ -265,6 +267,22 @@ struct model_ops {
     const update_ops *update;   /* NULL: cannot */
 };
 
+/* ----------------------------------------------------------------------------- questions to a table */
+
+static inline bool model_over_blocks(const model_ops *m) { return m->needs.rows != ROWS_ALL; }
+static inline bool model_over_parts(const model_ops *m) { return m->needs.rows == ROWS_PARTS; }
+static inline bool model_has_inducing(const model_ops *m) { return m->needs.inducing != INDUCING_NONE; }
+static inline bool model_takes_sets(const model_ops *m) { return m->needs.inducing == INDUCING_SETS; }
+static inline bool model_takes_pair(const model_ops *m) { return m->needs.inducing == INDUCING_PAIR; }
+static inline bool model_learns_inducing(const model_ops *m) { return m->needs.learned; }
+static inline bool model_by_steps(const model_ops *m) { return m->steps != NULL; }
+static inline bool model_takes_likelihoods(const model_ops *m) { return m->needs.likelihoods == LIKELIHOOD_ANY; }
+static inline bool model_takes_targets(const model_ops *m) { return m->needs.targets == TARGETS_SEVERAL; }
+static inline bool model_takes_rows(const model_ops *m) { return m->update != NULL; } /* new ones, once it is fitted */
+
+/* Bytes that the model holds at most while it learns from these rows, besides them. */
+double model_bytes(const model_ops *m, const problem *p);
+
 extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic,
     model_vfe, model_pep, model_vfe_tight, model_solve_collapsed, model_odvgp_collapsed, model_svgp, model_solve,
     model_odvgp, model_ivsgpr, model_svdgp, model_svdgp_sga;
@@ -274,6 +292,11 @@ int64_t model_count(void);
 const model_ops *model_at(int64_t i);
 /* The names of those that are wanted (NULL: all) in a sentence, `last` before the last one; freed by free(), NULL: no memory. */
 char *model_names(bool (*wanted)(const model_ops *m), const char *last);
+
+/* Expressions that make a model: an example of each, NULL after the last; all of them in a sentence, as model_names(). */
+const char *model_expression(int64_t i);
+char *model_expressions(const char *last);
+bool model_is_expression(const char *text); /* or is meant to be one */
 
 /* "combine(dtc=0.3,fitc=0.7)" [combine.c] or "pep(alpha=0.2)" [pep.c] to a model of its own, which the caller frees; its
    name is that expression in a normal form. */

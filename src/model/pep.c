@@ -5,37 +5,41 @@
 
 #include "model/made.h"
 
-static const char *skip(const char *at, const char *word)
-{
-    while (*at == ' ') at++;
-    size_t n = strlen(word);
-    if (strncmp(at, word, n)) return NULL;
-    for (at += n; *at == ' ';) at++;
-    return at;
-}
-
-/* NULL: not of this form. */
-static const char *scan(const char *text, double *alpha)
-{
-    const char *at = skip(text, "pep"), *named;
-    if (!at || !(at = skip(at, "("))) return NULL;
-    if ((named = skip(at, "alpha")) && !(at = skip(named, "="))) return NULL;
-    return (at = number_scan(at, at + strlen(at), alpha)) ? skip(at, ")") : NULL;
-}
-
-anygp_status made_pep(const char *text, const model_ops **out, anygp_error *e)
-{
+typedef struct power {
     double alpha;
+    int64_t at; /* in the text */
+    bool given;
+} power;
+
+static anygp_status take_alpha(scanner *s, void *ctx)
+{
+    static const char key[] = "alpha";
+    power *p = ctx;
+    int64_t n = scan_word(s);
+    if (p->given) return scan_fail(s, s->at, NULL, "alpha is given twice");
+    if (n && (n != sizeof key - 1 || strncmp(s->text + s->at, key, (size_t)n)))
+        return scan_fail(s, s->at, NULL, "unknown option '%.*s'", (int)(n < 40 ? n : 40), s->text + s->at);
+    s->at += n;
+    if (n && !scan_take(s, '=')) return scan_fail(s, s->at, NULL, "expected = and a number");
+    scan_blanks(s);
+    p->at = s->at, p->given = true;
+    return scan_number(s, &p->alpha);
+}
+
+anygp_status made_pep(scanner *s, made_model **out, anygp_error *e)
+{
+    power p = {.given = false};
     made_model *m = NULL;
-    const char *end = scan(text, &alpha);
-    if (!end || *end) return fail_with(e, ANYGP_ERR_ARGUMENT, "model: '%.80s' is not of the form pep(alpha=0.5)", text);
-    if (!(alpha >= 0 && alpha <= 1))
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "model: the alpha of pep is from 0 (vfe) to 1 (fitc), not %g", alpha);
-    TRY(made_new(alpha > 0 ? &model_pep : &model_vfe, &m, e));
-    m->kind.power = alpha;
+    TRY(scan_options(s, take_alpha, &p));
+    TRY(scan_end(s));
+    if (!p.given) return scan_fail(s, s->at, NULL, "expected a power");
+    if (!(p.alpha >= 0 && p.alpha <= 1))
+        return scan_fail(s, p.at, "the alpha of pep is from 0 (vfe) to 1 (fitc)", "%g is no power", p.alpha);
+    TRY(made_new(p.alpha > 0 ? &model_pep : &model_vfe, &m, e));
+    m->kind.power = p.alpha;
     char *to = stpcpy(m->name, "pep(alpha=");
-    to += number_print(alpha, to);
+    to += number_print(p.alpha, to);
     strcpy(to, ")");
-    *out = &m->ops;
+    *out = m;
     return ANYGP_OK;
 }

@@ -1,6 +1,7 @@
 /* Subset of data: the exact model on M of the n rows (003, section III-A), chosen at random, as the rows nearest to
    k-means centres, or greedily by the largest conditional variance under the starting kernel.
    Cost: M^3 a step whatever n is; choosing costs n M D (k-means) or n M^2 (greedy) once. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +14,13 @@
 
 static int64_t subset_size(const problem *p) { return p->subset < p->rows->n ? p->subset : p->rows->n; }
 
-static double sod_bytes(const problem *p)
+static model_cost sod_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
 {
-    double greedy = strcmp(p->select, "greedy") ? 0 : 8.0 * (double)subset_size(p) * (double)p->rows->n;
-    double model = exact_bytes_for(subset_size(p), p->rows->D, p->mean->p);
-    return greedy > model ? greedy : model;
+    (void)self;
+    double M = fmin(s->M, f->distinct);
+    model_cost c = exact_cost_of(f, M);
+    if (f->greedy) c.bytes = fmax(c.bytes, 8 * M * f->distinct);
+    return c;
 }
 
 static anygp_status choose(const problem *p, const hyper *h, int64_t *k, int64_t *chosen, anygp_error *e)
@@ -51,10 +54,12 @@ static anygp_status sod_open(const model_ops *self, const problem *p, const hype
 
 const model_ops model_sod = {
     .name = "sod",
-    .summary = "exact Gaussian process on a subset of the rows",
+    .summary = "exact, on a subset of the rows",
     .objective = "log evidence of the subset",
+    .needs = {.rows = ROWS_ALL, .mean = true, .weights = true, .joint = true},
+    .order = "m^3",
     .subset = 2000,
-    .bytes = sod_bytes,
+    .cost = sod_cost,
     .size = subset_size,
     .open = sod_open,
     .evaluate = exact_evaluate,

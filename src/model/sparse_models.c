@@ -31,32 +31,7 @@ static const block_model *runs(const sparse_kind *k)
 
 /* --------------------------------------------------------------------------------------- sizes */
 
-/* M x M arrays, and for each thread the largest block and its workspace: `rows` of A at a time, `square` times B^2. */
-static double bytes_of(const problem *p, int64_t rows, double square)
-{
-    double Mt = (double)(p->subset + p->mean->p), B = (double)p->blocks->largest, threads = threads_max();
-    double block = B * ((double)p->blocks->D + 2) + 3 * Mt * (double)rows + square * B * B;
-    return 8.0 * (Mt * Mt * (8 + 3 * threads) + threads * block);
-}
-
 static int64_t targets_of(const problem *p) { return p->targets > 1 ? p->targets : 1; }
-
-/* Of several targets the heads hold three matrices more. */
-static double rows_bytes(const problem *p)
-{
-    double Mt = (double)(p->subset + p->mean->p), T = (double)targets_of(p);
-    return bytes_of(p, p->blocks->largest < DRIVER_PIECE ? p->blocks->largest : DRIVER_PIECE, 0) +
-           (T > 1 ? 8 * Mt * (3 * Mt + 3 * T) : 0);
-}
-static double sets_bytes(const problem *p) { return rows_bytes(p) + 8.0 * pow((double)(p->subset + p->mean->p), 2); }
-static double tighter_bytes(const problem *p) { return rows_bytes(p) + tight_bytes(p, (double)p->rows->data->used); }
-static double whole_bytes(const problem *p) { return bytes_of(p, p->blocks->largest, 2); }
-/* All rows are part of the model. */
-static double pic_bytes(const problem *p)
-{
-    return whole_bytes(p) + 8.0 * (double)p->rows->data->used * (double)(p->blocks->D + 2);
-}
-
 static int64_t sparse_size(const problem *p) { return p->subset; }
 static double sparse_seen(const void *state) { return ((const sparse_state *)state)->seen; }
 static double sparse_rows_behind(const void *state) { return ((const sparse_state *)state)->s.total; }
@@ -358,44 +333,61 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
 /* ---------------------------------------------------------------------------------- the models */
 
 #define SPARSE_OPS(id, text)                                                                                           \
-    .name = #id, .summary = text, .family = &kind_##id, .inducing = true, .jitter = 1e-8, .subset = 512,               \
+    .name = #id, .summary = text, .family = &kind_##id, .jitter = 1e-8, .subset = 512, .cost = sparse_cost,            \
     .size = sparse_size, .open = sparse_state_open, .evaluate = sparse_evaluate, .failure = sparse_failure,            \
     .posterior = sparse_to_posterior, .rows = sparse_rows_behind, .seen = sparse_seen, .close = sparse_state_close,    \
-    .load = sparse_load, .update = &sparse_updates
+    .load = sparse_load, .update = &sparse_updates, .inducing = true
+#define SPARSE_NEEDS .mean = true, .weights = true, .joint = true
 
-#define SPARSE_PRIOR(id, text, kept_, test_, parts, bytes_)                                                            \
+#define SPARSE_PRIOR(id, text, kept_, test_, rows_, order_)                                                            \
     static const sparse_kind kind_##id = {.kept = kept_, .power = 1, .test = test_};                                   \
-    const model_ops model_##id = {SPARSE_OPS(id, text), .objective = "log evidence", .partition = parts,               \
-                                  .bytes = bytes_, .anytime = &sparse_anytime};
+    const model_ops model_##id = {                                                                                     \
+        SPARSE_OPS(id, text),                                                                                          \
+        .objective = "log evidence",                                                                                   \
+        .needs = {SPARSE_NEEDS, .rows = rows_, .inducing = INDUCING_ONE},                                              \
+        .order = order_,                                                                                               \
+        .anytime = &sparse_anytime,                                                                                    \
+        .partition = rows_ == ROWS_PARTS,                                                                              \
+    };
 
-SPARSE_PRIOR(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, false, rows_bytes)
-SPARSE_PRIOR(dtc, "deterministic training conditional", KEPT_NOTHING, TEST_EXACT, false, rows_bytes)
-SPARSE_PRIOR(fitc, "fully independent training conditional", KEPT_DIAGONAL, TEST_EXACT, false, rows_bytes)
-SPARSE_PRIOR(fic, "fully independent conditional", KEPT_DIAGONAL, TEST_DIAGONAL, false, rows_bytes)
-SPARSE_PRIOR(pitc, "partially independent training conditional", KEPT_BLOCK, TEST_EXACT, true, whole_bytes)
-SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, true, pic_bytes)
+SPARSE_PRIOR(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, ROWS_BLOCKS, "n m^2")
+SPARSE_PRIOR(dtc, "deterministic training conditional", KEPT_NOTHING, TEST_EXACT, ROWS_BLOCKS, "n m^2")
+SPARSE_PRIOR(fitc, "fully independent training conditional", KEPT_DIAGONAL, TEST_EXACT, ROWS_BLOCKS, "n m^2")
+SPARSE_PRIOR(fic, "fully independent conditional", KEPT_DIAGONAL, TEST_DIAGONAL, ROWS_BLOCKS, "n m^2")
+SPARSE_PRIOR(pitc, "partially independent training conditional", KEPT_BLOCK, TEST_EXACT, ROWS_PARTS, "n (m+j)^2")
+SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, ROWS_PARTS, "n (m+j)^2")
 
 /* A bound is there to be maximised over the inducing inputs too. */
 #define SPARSE_BOUND(id, text, objective_, power_)                                                                     \
     static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = power_, .test = TEST_EXACT};                 \
-    const model_ops model_##id = {SPARSE_OPS(id, text),       .objective = objective_,                                 \
-                                  .learns_inducing = true,    .bytes = rows_bytes,                                     \
-                                  .anytime = &sparse_anytime, .bounds = power_ > 0 ? NULL : sparse_bounds,             \
-                                  .shares = !(power_ > 0)};
+    const model_ops model_##id = {                                                                                     \
+        SPARSE_OPS(id, text),                                                                                          \
+        .objective = objective_,                                                                                       \
+        .needs = {SPARSE_NEEDS, .rows = ROWS_BLOCKS, .inducing = INDUCING_ONE, .learned = true,                        \
+                  .targets = power_ > 0 ? TARGETS_ONE : TARGETS_SEVERAL},                                              \
+        .order = "n m^2",                                                                                              \
+        .anytime = &sparse_anytime,                                                                                    \
+        .bounds = power_ > 0 ? NULL : sparse_bounds,                                                                   \
+        .learns_inducing = true,                                                                                       \
+        .shares = !(power_ > 0),                                                                                       \
+    };
 
 SPARSE_BOUND(vfe, "variational free energy", "lower bound", 0)
 SPARSE_BOUND(pep, "power expectation propagation", "approximate log evidence", 0.5)
 
-static const sparse_kind kind_vfe_tight = {.kept = KEPT_DIAGONAL, .power = 0, .test = TEST_EXACT, .tighter = true};
-const model_ops model_vfe_tight = {SPARSE_OPS(vfe_tight, "variational free energy with a tighter bound"),
-                                   .objective = "lower bound", .learns_inducing = true, .bytes = tighter_bytes,
-                                   .bounds = sparse_bounds};
+/* Its q(v) is of another form than that of the anytime steps. */
+#define SPARSE_FORM(id, text, inducing_, order_, ...)                                                                  \
+    static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = 0, .test = TEST_EXACT, __VA_ARGS__};         \
+    const model_ops model_##id = {                                                                                     \
+        SPARSE_OPS(id, text),                                                                                          \
+        .objective = "lower bound",                                                                                    \
+        .needs = {SPARSE_NEEDS, .rows = ROWS_BLOCKS, .inducing = inducing_, .learned = true},                          \
+        .order = order_,                                                                                               \
+        .bounds = sparse_bounds,                                                                                       \
+        .learns_inducing = true,                                                                                       \
+        .sets = inducing_ == INDUCING_SETS,                                                                            \
+    };
 
-/* Their q(v) is of another form than that of the anytime steps. */
-#define SPARSE_SETS(id, text, form_)                                                                                   \
-    static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = 0, .test = TEST_EXACT, .form = form_};       \
-    const model_ops model_##id = {SPARSE_OPS(id, text), .objective = "lower bound", .learns_inducing = true,           \
-                                  .sets = true,         .bytes = sets_bytes,        .bounds = sparse_bounds};
-
-SPARSE_SETS(solve_collapsed, "sparse orthogonal variational inference, collapsed", FORM_BLOCKS)
-SPARSE_SETS(odvgp_collapsed, "orthogonally decoupled variational GP, collapsed", FORM_MEANS)
+SPARSE_FORM(vfe_tight, "vfe with a tighter bound, for moderate n", INDUCING_ONE, "n^2 m", .tighter = true)
+SPARSE_FORM(solve_collapsed, "solve for gaussian noise, q in closed form", INDUCING_SETS, "n m^2", .form = FORM_BLOCKS)
+SPARSE_FORM(odvgp_collapsed, "odvgp for gaussian noise, q in closed form", INDUCING_SETS, "n m^2", .form = FORM_MEANS)

@@ -44,7 +44,8 @@ anygp_status sparse_posterior_new(const sparse_kind *kind, const sparse *s, cons
                                   const double sums[3], posterior **out, anygp_error *e);
 anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                          int64_t count, posterior **out, anygp_error *e);
-extern const update_ops sparse_updates; /* sparse_update.c */
+extern const update_ops sparse_updates;                                                 /* sparse_update.c */
+model_cost sparse_cost(const model_ops *self, const cost_facts *f, const cost_size *s); /* sparse_cost.c */
 
 /* ------------------------------------------------------------------------------ pic [sparse_pic.c] */
 

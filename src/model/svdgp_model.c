@@ -1,4 +1,5 @@
 /* svdgp as a model: sizes, and a state for its steps. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -20,14 +21,19 @@ static int64_t wanted_beta(const problem *p)
     return at_most_rows(p, p->set_count > 1 ? p->sets[1] : MODEL_COVARIANCE_BASES);
 }
 
-/* Bases with their gradients and running means, squares of the covariance's, and a piece of rows a thread. */
-static double svdgp_bytes(const problem *p)
+/* A step over B rows: a tile of K between them and the bases of the mean, several times by gradients; squares of the
+   covariance's bases; by the dual a system of B equations.  Held: bases with their gradients and running means, squares of the
+   covariance's, and a piece of rows for each thread. */
+static model_cost svdgp_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
 {
-    double Ma = (double)wanted_alpha(p), Mt = (double)(wanted_beta(p) + p->mean->p), D = (double)p->blocks->D;
-    double targets = (double)(p->targets > 0 ? p->targets : 1), threads = threads_max();
-    double C = targets * (double)(p->likelihood ? p->likelihood->latents : 1);
+    double Ma = fmin(s->first, f->rows), Mb = fmin(s->M - s->first, f->rows), Mt = Mb + (double)f->basis;
+    double C = (double)(f->targets * f->latents), D = (double)f->inputs, B = f->batch, T = f->threads;
+    bool dual = *(const bool *)self->family;
     double own = Ma * (C + 2 * D), squares = Mt * Mt * (6 + 5 * C), piece = DRIVER_PIECE * (3 * Mt + 2 * SVDGP_TILE);
-    return 8.0 * (own * (5 + threads) + squares + threads * (piece + C * Mt * Mt));
+    return (model_cost){.rows = cost_of_work(f, 0.8, 3 * (1 + C) * Mb * Mb * B + (dual ? C * B * B * B / 3 : 0),
+                                             (dual ? 1.5 : 5) * B * Ma + 4 * B * Mb),
+                        .head = cost_of_work(f, 0.8, 2 * (2 + C) * pow(Mb, 3), 4 * Mb * Mb),
+                        .bytes = 8 * (own * (5 + T) + squares + T * (piece + C * Mt * Mt))};
 }
 
 static int64_t svdgp_size(const problem *p) { return wanted_alpha(p); }
@@ -64,42 +70,38 @@ done:
 
 static double svdgp_rows_behind(const void *state) { return ((const svdgp_state *)state)->problem->blocks->total; }
 
-const model_ops model_svdgp = {.name = "svdgp",
-                               .summary = "decoupled Gaussian process: separate bases for mean and covariance",
-                               .objective = "lower bound",
-                               .family = &by_dual,
-                               .inducing = true,
-                               .learns_inducing = true,
-                               .sets = true,
-                               .decoupled = true,
-                               .jitter = 1e-8,
-                               .subset = 16384,
-                               .bytes = svdgp_bytes,
-                               .size = svdgp_size,
-                               .open = svdgp_open,
-                               .rows = svdgp_rows_behind,
-                               .close = svdgp_close,
-                               .load = svdgp_load,
-                               .steps = &svdgp_steps,
-                               .update = &svdgp_updates};
+#define SVDGP_MODEL(id, name_, text, kind, own_rate_, start_, order_)                                                  \
+    const model_ops model_##id = {.name = name_,                                                                       \
+                                  .summary = text,                                                                     \
+                                  .objective = "lower bound",                                                          \
+                                  .family = kind,                                                                      \
+                                  .needs = {.rows = ROWS_BLOCKS,                                                       \
+                                            .likelihoods = LIKELIHOOD_ANY,                                             \
+                                            .targets = TARGETS_SEVERAL,                                                \
+                                            .inducing = INDUCING_PAIR,                                                 \
+                                            .learned = true,                                                           \
+                                            .own_rate = own_rate_,                                                     \
+                                            .mean = true,                                                              \
+                                            .weights = true,                                                           \
+                                            .joint = true},                                                            \
+                                  .inducing = true,                                                                    \
+                                  .learns_inducing = true,                                                             \
+                                  .sets = true,                                                                        \
+                                  .decoupled = true,                                                                   \
+                                  .own_rate = own_rate_,                                                               \
+                                  .jitter = 1e-8,                                                                      \
+                                  .subset = 16384,                                                                     \
+                                  .order = order_,                                                                     \
+                                  .cost = svdgp_cost,                                                                  \
+                                  .size = svdgp_size,                                                                  \
+                                  .open = svdgp_open,                                                                  \
+                                  .start = start_,                                                                     \
+                                  .rows = svdgp_rows_behind,                                                           \
+                                  .close = svdgp_close,                                                                \
+                                  .load = svdgp_load,                                                                  \
+                                  .steps = &svdgp_steps,                                                               \
+                                  .update = &svdgp_updates};
 
-const model_ops model_svdgp_sga = {.name = "svdgp-sga",
-                                   .summary = "the same by stochastic gradients, with bases that move",
-                                   .objective = "lower bound",
-                                   .family = &by_sga,
-                                   .inducing = true,
-                                   .learns_inducing = true,
-                                   .sets = true,
-                                   .decoupled = true,
-                                   .own_rate = true,
-                                   .jitter = 1e-8,
-                                   .subset = 16384,
-                                   .bytes = svdgp_bytes,
-                                   .size = svdgp_size,
-                                   .open = svdgp_open,
-                                   .start = svdgp_median_start,
-                                   .rows = svdgp_rows_behind,
-                                   .close = svdgp_close,
-                                   .load = svdgp_load,
-                                   .steps = &svdgp_steps,
-                                   .update = &svdgp_updates};
+SVDGP_MODEL(svdgp, "svdgp", "decoupled bases of mean and covariance", &by_dual, false, NULL, "b (ma+b^2)")
+SVDGP_MODEL(svdgp_sga, "svdgp-sga", "svdgp by gradients, with bases that move", &by_sga, true, svdgp_median_start,
+            "b (ma+mb^2)")

@@ -11,32 +11,52 @@
 /* What tells the models apart. */
 static const char orthogonal = 1, transported = 2;
 
-/* ---------------------------------------------------------------------------------------- state */
+/* ----------------------------------------------------------------------------------------- cost */
 
-static int64_t latents_of(const problem *p)
-{
-    return (p->targets > 1 ? p->targets : 1) * (p->likelihood ? p->likelihood->latents : 1);
-}
+static double latents_of(const cost_facts *f) { return (double)(f->targets * f->latents); }
 
 /* M x M arrays, and for each thread its sums and a piece of rows. */
-static double svgp_bytes(const problem *p)
+static double svgp_bytes(const cost_facts *f, double M, double largest)
 {
-    double Mt = (double)(p->subset + p->mean->p), C = (double)latents_of(p), threads = threads_max();
-    double rows = (double)(p->blocks->largest < DRIVER_PIECE ? p->blocks->largest : DRIVER_PIECE);
-    double sums = Mt * Mt * (C + 1), piece = rows * (Mt * (C + 2) + (double)p->blocks->D + 5 * C);
-    return 8.0 * (Mt * Mt * (2 * C + 2 + 2 * fmin(C, threads)) + sums * (1 + threads) + threads * piece);
+    double Mt = M + (double)f->basis, C = latents_of(f), T = f->threads, rows = fmin(largest, DRIVER_PIECE);
+    double sums = Mt * Mt * (C + 1), piece = rows * (Mt * (C + 2) + (double)f->inputs + 5 * C);
+    return 8 * (Mt * Mt * (2 * C + 2 + 2 * fmin(C, T)) + sums * (1 + T) + T * piece);
+}
+
+/* A step over B rows: (3 (1 + C) M^2 B + 2 C M^3) operations and 4 (B + M) M kernel entries, with their reverse.  In sets q has
+   smaller factors. */
+static model_cost svgp_cost_of(const cost_facts *f, double M, double largest, double saved)
+{
+    static const double SHARE = 0.8; /* of R */
+    double C = latents_of(f), B = f->batch, bytes = svgp_bytes(f, M, largest);
+    return (model_cost){.rows = saved * cost_of_work(f, SHARE, 3 * (1 + C) * M * M * B, 4 * B * M),
+                        .head = saved * cost_of_work(f, SHARE, 2 * C * M * M * M, 4 * M * M),
+                        .bytes = bytes};
+}
+
+static model_cost svgp_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
+{
+    model_cost c = svgp_cost_of(f, s->M, s->largest, model_takes_sets(self) ? 0.8 : 1);
+    if (self->family == &transported) { /* the factor of the step before, and q moved from there */
+        c.head += cost_of_work(f, 0.8, 5 * pow(s->M, 3), 0);
+        c.bytes += 8 * s->M * (s->M + (double)f->inputs);
+    }
+    return c;
 }
 
 /* The inducing inputs of the mean alone make no square. */
-static double odvgp_bytes(const problem *p)
+static model_cost odvgp_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
 {
-    problem first = *p;
-    first.subset = p->set_count > 1 ? p->sets[0] : p->subset - p->subset / 2;
-    double O = (double)(p->subset - first.subset), C = (double)latents_of(p), D = (double)p->blocks->D;
-    return svgp_bytes(&first) + 8.0 * O *
-                                    (orthogonal_row(first.subset, p->subset - first.subset) + 4 * (C + D) +
-                                     (double)threads_max() * (DRIVER_PIECE + D));
+    (void)self;
+    double M = s->first > 0 ? s->first : s->M - floor(s->M / 2), O = s->M - M, C = latents_of(f), D = (double)f->inputs;
+    model_cost c = svgp_cost_of(f, M, s->largest, 1);
+    c.rows += cost_of_work(f, 0.8, 4 * C * O * f->batch, 4 * O * f->batch);
+    c.head += cost_of_work(f, 0.8, 4 * O * M, 4 * O * M);
+    c.bytes += 8 * O * (orthogonal_row((int64_t)M, (int64_t)O) + 4 * (C + D) + (double)f->threads * (DRIVER_PIECE + D));
+    return c;
 }
+
+/* ---------------------------------------------------------------------------------------- state */
 
 static int64_t svgp_size(const problem *p) { return p->subset; }
 static double svgp_rows_behind(const void *state) { return ((const svgp_state *)state)->problem->blocks->total; }
@@ -121,17 +141,26 @@ static const step_ops svgp_steps = {.begin = svgp_begin,
 
 /* ---------------------------------------------------------------------------------- the models */
 
-#define SVGP_MODEL(id, text, kind, many, memory)                                                                       \
+#define SVGP_MODEL(id, text, kind, inducing_, order_, cost_)                                                           \
     const model_ops model_##id = {.name = #id,                                                                         \
                                   .summary = text,                                                                     \
                                   .objective = "lower bound",                                                          \
                                   .family = kind,                                                                      \
+                                  .needs = {.rows = ROWS_BLOCKS,                                                       \
+                                            .likelihoods = LIKELIHOOD_ANY,                                             \
+                                            .targets = TARGETS_SEVERAL,                                                \
+                                            .inducing = inducing_,                                                     \
+                                            .learned = true,                                                           \
+                                            .mean = true,                                                              \
+                                            .weights = true,                                                           \
+                                            .joint = true},                                                            \
                                   .inducing = true,                                                                    \
                                   .learns_inducing = true,                                                             \
-                                  .sets = many,                                                                        \
+                                  .sets = inducing_ == INDUCING_SETS,                                                  \
                                   .jitter = 1e-8,                                                                      \
                                   .subset = 512,                                                                       \
-                                  .bytes = memory,                                                                     \
+                                  .order = order_,                                                                     \
+                                  .cost = cost_,                                                                       \
                                   .size = svgp_size,                                                                   \
                                   .open = svgp_open,                                                                   \
                                   .rows = svgp_rows_behind,                                                            \
@@ -140,7 +169,7 @@ static const step_ops svgp_steps = {.begin = svgp_begin,
                                   .steps = &svgp_steps,                                                                \
                                   .update = &svgp_updates};
 
-SVGP_MODEL(svgp, "stochastic variational GP", NULL, false, svgp_bytes)
-SVGP_MODEL(solve, "sparse orthogonal variational inference", NULL, true, svgp_bytes)
-SVGP_MODEL(ivsgpr, "incremental variational sparse GP: mirror ascent", &transported, false, svgp_bytes)
-SVGP_MODEL(odvgp, "orthogonally decoupled variational GP", &orthogonal, true, odvgp_bytes)
+SVGP_MODEL(svgp, "stochastic variational GP", NULL, INDUCING_ONE, "b m^2+m^3", svgp_cost)
+SVGP_MODEL(solve, "sparse orthogonal variational inference", NULL, INDUCING_SETS, "b m^2+m^3", svgp_cost)
+SVGP_MODEL(ivsgpr, "incremental variational GP, mirror ascent", &transported, INDUCING_ONE, "b m^2+m^3", svgp_cost)
+SVGP_MODEL(odvgp, "orthogonally decoupled variational GP", &orthogonal, INDUCING_SETS, "b (m^2+o)", odvgp_cost)

@@ -25,11 +25,13 @@ struct tight {
 
 /* ---------------------------------------------------------------------------------- open, close */
 
-double tight_bytes(const problem *p, double rows)
+double tight_bytes(double n, double D, double Mt)
 {
-    double Mt = (double)(p->subset + p->mean->p), tiles = (double)TILE * (2 * TILE + Mt) * threads_max();
-    return 8.0 * (rows * (4 * Mt + (double)p->blocks->D + 1) + tiles);
+    double tiles = (double)TILE * (2 * TILE + Mt) * threads_max();
+    return 8.0 * (n * (4 * Mt + D + 1) + tiles);
 }
+
+bool tight_is_little(double n, double Mt, int64_t targets) { return n * n * Mt * (double)targets < 2e10; }
 
 void tight_close(tight *t)
 {
@@ -82,7 +84,8 @@ anygp_status tight_open(const problem *p, const sparse *s, tight **out, anygp_er
     t->T = mem_doubles(t->Mt, t->n);
     t->sums = mem_alloc(1 + t->params + t->Mt * t->n, sizeof *t->sums);
     if (!t->X || !t->w || !t->A || !t->U || !t->T || !t->sums) {
-        status = fail_memory(e, "the rows and their products with the inducing inputs", tight_bytes(p, (double)t->n));
+        status = fail_memory(e, "the rows and their products with the inducing inputs",
+                             tight_bytes((double)t->n, (double)p->blocks->D, (double)t->Mt));
         goto done;
     }
     TRY_DONE(copy_rows(t, e));
@@ -245,8 +248,8 @@ bool tight_reverse(const tight *t, const sparse *s, double *adjoint)
 
 bool tight_is_quick(const problem *p, const sparse *s)
 {
-    double n = p->blocks->total, bytes = tight_bytes(p, n);
-    return n * n * (double)(s->Mt * s->targets) < 2e10 && (p->memory <= 0 || bytes < p->memory / 4);
+    double n = p->blocks->total, Mt = (double)s->Mt, bytes = tight_bytes(n, (double)p->blocks->D, Mt);
+    return tight_is_little(n, Mt, s->targets) && (p->memory <= 0 || bytes < TIGHT_SHARE * p->memory);
 }
 
 anygp_status tight_bound(const problem *p, sparse *s, const double *stat, double *tighter, anygp_error *e)

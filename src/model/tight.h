@@ -13,7 +13,11 @@
 
 typedef struct tight tight;
 
-double tight_bytes(const problem *p, double rows); /* besides those of vfe */
+/* Of n rows of D inputs, with Mt inducing inputs and basis functions: bytes besides those of vfe; and whether n^2 Mt operations
+   for each target are a matter of seconds. */
+double tight_bytes(double n, double D, double Mt);
+bool tight_is_little(double n, double Mt, int64_t targets);
+#define TIGHT_SHARE 0.25 /* of the memory, for a bound beside another */
 /* Holds all rows of the problem, which outlives it. */
 anygp_status tight_open(const problem *p, const sparse *s, tight **out, anygp_error *e);
 void tight_close(tight *t); /* accepts NULL */
@@ -23,7 +27,7 @@ anygp_status tight_gain(tight *t, sparse *s, const double *stat, bool gradient, 
 /* After that, and after the reverse of the statistics: the gain's share of the adjoints. */
 bool tight_reverse(const tight *t, const sparse *s, double *adjoint);
 
-/* Whether a tighter bound of each target is a matter of seconds, and fits. */
+/* Whether it is little work, and fits. */
 bool tight_is_quick(const problem *p, const sparse *s);
 /* The tighter bound beside that of a V of any form: vfe's on all sets, and what it gains; NaN: not known.  s and stat: of one
    target; B and m of s are then those of all sets. */

@@ -395,7 +395,7 @@ static void bases_are_no_more_than_rows(void **unused)
         for (int t = 0; t < 4; t++) run_step(&r, t, true, false, 0.01);
         assert_in_range(svdgp_Ma(&r.state->s), ROWS, BLOCKS * 5); /* 5: rows of the largest block */
         assert_in_range(svdgp_Mb(&r.state->s), ROWS, BLOCKS * 5);
-        assert_true(r.model->bytes(&r.f.p) < 1e7);
+        assert_true(model_bytes(r.model, &r.f.p) < 1e7);
         run_close(&r);
     }
 }

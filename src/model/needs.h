@@ -1,0 +1,37 @@
+/* What a model asks of the rows, the targets and the user, and what it can do: stated in its table and nowhere else.  Whoever has
+   to know asks these questions; nobody asks for a model's name. */
+#ifndef MODEL_NEEDS_H
+#define MODEL_NEEDS_H
+
+#include <stdbool.h>
+
+typedef enum needs_rows {
+    ROWS_ALL,    /* at once, in memory */
+    ROWS_BLOCKS, /* block by block, in whatever blocks they come */
+    ROWS_PARTS   /* block by block, where a block is a part of the input space */
+} needs_rows;
+
+typedef enum needs_likelihoods { LIKELIHOOD_GAUSSIAN, LIKELIHOOD_ANY } needs_likelihoods;
+typedef enum needs_targets { TARGETS_ONE, TARGETS_SEVERAL } needs_targets; /* in one fit */
+
+typedef enum needs_inducing {
+    INDUCING_NONE,
+    INDUCING_ONE,  /* M: one set */
+    INDUCING_SETS, /* M+M2+...: several */
+    INDUCING_PAIR  /* Ma/Mb: bases of the mean, which are rows it meets, and inducing inputs of the covariance */
+} needs_inducing;
+
+typedef struct model_needs {
+    needs_rows rows;
+    needs_likelihoods likelihoods;
+    needs_targets targets;
+    needs_inducing inducing;
+    bool learned;  /* the inducing inputs, unless the user fixes them */
+    bool given;    /* the hyperparameters: it learns nothing, and is never asked for a gradient */
+    bool own_rate; /* its steps have a schedule of their own, where the user gives no --step */
+    bool mean;     /* takes a prior mean, */
+    bool weights;  /* and weights of rows */
+    bool joint;    /* its posterior has joint distributions, and so draws */
+} model_needs;
+
+#endif

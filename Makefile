@@ -4,7 +4,7 @@
 #   make check      every test, also under the sanitizers; the last line counts them
 #   make mpi        the same over several processes, in build/mpi; see docs/mpi.md
 #   make python     the Python package's tests; PYTHON= names the interpreter
-#   make docs       docs/settings.md from the table of settings; what the pages print, from the program
+#   make docs       docs/settings.md and docs/models.md from their tables; what the pages print, from the program
 #   make install    PREFIX=/usr/local, DESTDIR= for packagers
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
@@ -41,6 +41,7 @@ format:
 
 docs: build
 	@build/release/anygp_make_docs settings > docs/settings.md
+	@build/release/anygp_make_docs models > docs/models.md
 	@tests/docs/transcripts.sh --write
 
 fuzz:

@@ -3,7 +3,8 @@
        options.c   words of the command line -> settings, paths, switches
        commands.c  one function a command
        progress.c  the progress line, Ctrl-C
-       help.c      --help of the program and of each command; the same table makes the man page */
+       help.c      --help of the program and of each command; the same table makes the man page
+       models.c    the list of models: as a table, as JSON, as a page of the documentation */
 #ifndef CLI_H
 #define CLI_H
 
@@ -42,6 +43,12 @@ void help_program(FILE *f);
 void help_command(FILE *f, const command *c);
 void help_man(FILE *f);      /* the man page */
 void help_settings(FILE *f); /* docs/settings.md */
+
+void models_table(FILE *f);
+void models_json(FILE *f);
+void models_page(FILE *f); /* docs/models.md */
+
+void print_json_text(FILE *f, const char *s); /* quoted */
 
 /* One line on standard error.  Names from files come here too, so control characters become question marks. */
 void print_sentence(const char *kind, const char *text);

@@ -116,21 +116,6 @@ static void print_scores_json(const anygp_scores *s, int64_t target)
     printf("}");
 }
 
-/* Quotes, backslashes and control characters as JSON wants them. */
-static void print_json_text(const char *s)
-{
-    putchar('"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            printf("\\%c", *s);
-        else if ((unsigned char)*s < 32)
-            printf("\\u%04x", (unsigned)*s);
-        else
-            putchar(*s);
-    }
-    putchar('"');
-}
-
 static anygp_status print_info(const anygp_model *m, bool json, anygp_error *e)
 {
     char *text;
@@ -278,7 +263,7 @@ static void print_scores(const options *o, const anygp_model *m, const anygp_sco
     for (int64_t t = 0; t < T; t++) {
         const char *name = target_label(m, t, number);
         if (o->json) {
-            if (T > 1) printf("%s", t ? ", " : ""), print_json_text(name), printf(": ");
+            if (T > 1) printf("%s", t ? ", " : ""), print_json_text(stdout, name), printf(": ");
             print_scores_json(s, t);
             continue;
         }
@@ -350,7 +335,7 @@ static anygp_status update(const options *o, anygp_error *e)
     return status;
 }
 
-/* ---------------------------------------------------------------------- info, simulate, convert */
+/* ----------------------------------------------------------------- info, models, simulate, convert */
 
 static anygp_status info(const options *o, anygp_error *e)
 {
@@ -359,6 +344,16 @@ static anygp_status info(const options *o, anygp_error *e)
     if (!ANYGP_FAILED(status)) status = print_info(m, o->json, e);
     anygp_model_free(m);
     return status;
+}
+
+static anygp_status models(const options *o, anygp_error *e)
+{
+    (void)e;
+    if (o->json)
+        models_json(stdout);
+    else
+        models_table(stdout);
+    return ANYGP_OK;
 }
 
 static anygp_status simulate(const options *o, anygp_error *e)
@@ -386,6 +381,8 @@ const command commands[] = {
     {"update", 'u', "update MODEL DATA [-o MODEL2] [options]", "add new rows to a sparse model, without the old ones",
      2, 2, true, true, false, update},
     {"info", 'i', "info MODEL [--json]", "what is in a model file", 1, 1, false, true, false, info},
+    {"models", 'm', "models [--json]", "the models there are, what each takes and what it costs", 0, 0, false, true,
+     false, models},
     {"simulate", 's', "simulate [-o CSV] [options]", "draw data from a known Gaussian process, any size", 0, 0, true,
      false, false, simulate},
     {"convert", 'c', "convert IN OUT [options]", "a table from one format to another: .h5, .npy, .csv, .tsv", 2, 2,

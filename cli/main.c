@@ -53,9 +53,16 @@ static anygp_status run(const command *c, int argc, char **argv, anygp_error *e)
 static anygp_status unknown(const char *word, anygp_error *e)
 {
     if (word[0] == '-') return complain(e, ANYGP_ERR_ARGUMENT, "unknown option %.80s; see anygp --help", word);
-    return complain(e, ANYGP_ERR_ARGUMENT,
-                    "unknown command '%.80s'; the commands are fit, predict, eval, update, info, simulate and convert",
-                    word);
+    char list[120] = "";
+    for (int i = 0; i < command_count; i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s",
+                 i == 0                   ? ""
+                 : i + 1 == command_count ? " and "
+                                          : ", ",
+                 commands[i].name);
+    }
+    return complain(e, ANYGP_ERR_ARGUMENT, "unknown command '%.80s'; the commands are %s", word, list);
 }
 
 /* Started together by a program that cannot talk to the others, each would fit alone and write over the rest. */

@@ -1,4 +1,4 @@
-/* Prints the man page or docs/settings.md; run by the build, never installed. */
+/* Prints the man page, docs/settings.md or docs/models.md; run by the build, never installed. */
 #include <string.h>
 
 #include "cli.h"
@@ -10,7 +10,9 @@ int main(int argc, char **argv)
         help_man(stdout);
     else if (!strcmp(what, "settings"))
         help_settings(stdout);
+    else if (!strcmp(what, "models"))
+        models_page(stdout);
     else
-        return fprintf(stderr, "usage: make_docs man|settings\n"), 1;
+        return fprintf(stderr, "usage: make_docs man|settings|models\n"), 1;
     return 0;
 }

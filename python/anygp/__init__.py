@@ -2,6 +2,7 @@
 from ._library import __version__
 from . import plot
 from ._classifier import GPClassifier
+from ._models import models
 from ._regressor import GPRegressor
 
-__all__ = ["GPClassifier", "GPRegressor", "plot", "__version__"]
+__all__ = ["GPClassifier", "GPRegressor", "models", "plot", "__version__"]

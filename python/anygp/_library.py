@@ -39,6 +39,8 @@ _FUNCTIONS = {
     "setting_count": (c_int64, []),
     "setting_field": (c_char_p, [c_int64, c_char_p]),
     "setting_nearest": (c_char_p, [c_char_p]),
+    "model_count": (c_int64, []),
+    "model_field": (c_char_p, [c_int64, c_char_p]),
     "on_log": (None, [c_void_p, LogFunction, c_void_p]),
     "on_progress": (None, [c_void_p, ProgressFunction, c_void_p]),
     "data_new": (Status, [c_int64, c_int64, c_void_p, c_int64, c_void_p, c_void_p, POINTER(c_void_p)]),

@@ -1,12 +1,16 @@
-/* The help of a setting, with the lists it speaks of: {models} and {likelihoods} come from their tables. */
+/* The help of a setting, with the names and numbers it speaks of from where they stand. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/handles.h"
+#include "base/memory.h"
 #include "base/name_list.h"
-#include "model/model.h"
+#include "gp/auto.h"
+#include "infer/plan.h"
+
+/* ------------------------------------------------------------------------------------------ lists */
 
 static const char *likelihood_name(int64_t i, const void *ctx)
 {
@@ -14,29 +18,103 @@ static const char *likelihood_name(int64_t i, const void *ctx)
     return likelihood_at(i)->name;
 }
 
-static char *model_list(void) { return model_names(NULL, ", "); }
-static char *likelihood_list(void) { return name_list(likelihood_count(), likelihood_name, NULL, ", "); }
+static const char *exposed_name(int64_t i, const void *ctx)
+{
+    (void)ctx;
+    return likelihood_at(i)->exposure ? likelihood_at(i)->name : NULL;
+}
+
+/* exact, and those that auto has a table of. */
+static const char *candidate_name(int64_t i, const void *ctx)
+{
+    (void)ctx;
+    return i == 0 ? model_exact.name : auto_candidate_at((int)i - 1)->model->name;
+}
+
+static bool has_all_rows(const model_ops *m) { return !model_over_blocks(m); }
+
+/* "sod (2000)": those without inducing inputs that have a size. */
+static char *subsets(void)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return NULL;
+    for (int64_t i = 0, written = 0; i < model_count(); i++) {
+        const model_ops *m = model_at(i);
+        if (model_has_inducing(m) || m->subset == 0) continue;
+        fprintf(f, "%s%s (%lld)", written++ ? ", " : "", m->name, (long long)m->subset);
+    }
+    return fclose(f) == 0 ? text : NULL;
+}
+
+static char *models(void) { return model_names(NULL, ", "); }
+static char *expressions(void) { return model_expressions(", "); }
+static char *by_sets(void) { return model_names(model_takes_sets, " and "); }
+static char *by_pair(void) { return model_names(model_takes_pair, " and "); }
+static char *by_steps(void) { return model_names(model_by_steps, " and "); }
+static char *by_parts(void) { return model_names(model_over_parts, " and "); }
+static char *whole(void) { return model_names(has_all_rows, " and "); }
+static char *candidates(void) { return name_list(1 + auto_candidate_count(), candidate_name, NULL, " or "); }
+static char *likelihoods(void) { return name_list(likelihood_count(), likelihood_name, NULL, ", "); }
+static char *exposed(void) { return name_list(likelihood_count(), exposed_name, NULL, ", "); }
 
 static const struct {
     const char *mark;
     char *(*list)(void);
-} lists[] = {{"{models}", model_list}, {"{likelihoods}", likelihood_list}};
+} lists[] = {{"{models}", models},         {"{expressions}", expressions}, {"{sets}", by_sets},   {"{pair}", by_pair},
+             {"{steps}", by_steps},        {"{parts}", by_parts},          {"{whole}", whole},    {"{subset}", subsets},
+             {"{candidates}", candidates}, {"{likelihoods}", likelihoods}, {"{exposed}", exposed}};
+
+static const struct {
+    const char *mark;
+    int64_t value;
+} numbers[] = {{"{epochs}", PLAN_EPOCHS},
+               {"{steps_least}", PLAN_STEPS_LEAST},
+               {"{steps_most}", PLAN_STEPS_MOST},
+               {"{anytime_epochs}", PLAN_ANYTIME_EPOCHS},
+               {"{anytime_least}", PLAN_ANYTIME_LEAST}};
+
+/* ------------------------------------------------------------------------------------------ texts */
+
+static char *number_text(int64_t value)
+{
+    char *text = malloc(24);
+    if (text) snprintf(text, 24, "%lld", (long long)value);
+    return text;
+}
+
+static bool starts(const char *at, const char *mark) { return !strncmp(at, mark, strlen(mark)); }
+
+/* What stands for the mark at `at`; NULL: it is none, or there is no memory. */
+static char *meaning(const char *at)
+{
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        if (starts(at, lists[k].mark)) return lists[k].list();
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        if (starts(at, numbers[k].mark)) return number_text(numbers[k].value);
+    return starts(at, "{inducing}") ? number_text(model_fitc.subset) : NULL;
+}
 
 static const char *texts[SETTING_COUNT]; /* made once, for as long as the process lives */
 
 static const char *filled_in(const char *help)
 {
-    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
-        const char *at = strstr(help, lists[k].mark);
-        if (!at) continue;
-        char *list = lists[k].list(), *text = NULL;
-        size_t size = list ? strlen(help) + strlen(list) + 1 : 0;
-        if (list && (text = malloc(size)))
-            snprintf(text, size, "%.*s%s%s", (int)(at - help), help, list, at + strlen(lists[k].mark));
-        free(list);
-        return text ? text : help;
+    char *text = NULL;
+    size_t size;
+    if (!strchr(help, '{')) return help;
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return help;
+    for (const char *at = help; *at;) {
+        size_t plain = strcspn(at, "{");
+        fprintf(f, "%.*s", (int)plain, at);
+        at += plain;
+        char *name = *at ? meaning(at) : NULL;
+        if (*at) fputs(name ? name : "...", f);
+        at += strcspn(at, "}") + (*at != 0);
+        free(name);
     }
-    return help;
+    return fclose(f) == 0 ? text : help;
 }
 
 static void make_texts(void)

@@ -70,6 +70,33 @@ predictions_do_not_depend_on_the_byte_budget() {
 predictions_do_not_depend_on_the_threads() {
     anygp predict m.agp large.csv --threads 1 >a.csv && anygp predict m.agp large.csv --threads 2 >b.csv && close a.csv b.csv 1e-9
 }
+models_are_listed_in_lines_that_fit() {
+    anygp models >models.txt && awk 'length($0) > 100 { print; bad = 1 } END { exit bad }' models.txt && [ "$(head -n 1 models.txt | awk '{ print $1, $NF }')" = 'model summary' ] &&
+        grep -qE '^svgp +any +M\* +blocks +t\.uj b m\^2\+m\^3 +stochastic variational GP$' models.txt && grep -qE '^exact +gaussian +- +all +\.\.\.j n\^3 ' models.txt &&
+        grep -q 'combine(dtc=0.3,fitc=0.7)' models.txt && refuses 'one argument too many' models extra
+}
+models_as_json_are_those_of_the_table() {
+    anygp models --json >models.json && is_json <models.json && grep -oE '"name": "[^"]*"' models.json | sed 's/.*: "\(.*\)"/\1/' >names &&
+        [ "$(wc -l <names)" -gt 15 ] && awk 'NR > 1 && /^$/ { exit } NR > 1 { print $1 }' models.txt | cmp - names &&
+        grep -q '"name": "vfe", .*"likelihoods": "gaussian", "targets": "several", .*"learned": true' models.json
+}
+# Whoever lists models goes by the same table: a refusal of a likelihood, of sets, of an unknown name, and the help.
+lists_in_sentences_are_those_of_the_table() {
+    local any sets
+    any=$(grep '"likelihoods": "any"' models.json | sed 's/.*"name": "\([^"]*\)".*/\1/' | paste -sd, | sed 's/,/, /g; s/\(.*\), /\1 or /')
+    sets=$(grep '"inducing": "sets"' models.json | sed 's/.*"name": "\([^"]*\)".*/\1/' | paste -sd, | sed 's/,/, /g; s/\(.*\), /\1 and /')
+    refuses "use --model $any\$" fit train.csv -o no.agp --model exact --likelihood poisson && refuses "M\+M2 are $sets\$" fit train.csv -o no.agp --model vfe --inducing 4+4 &&
+        refuses "models are auto, $(grep -v combine names | paste -sd, | sed 's/,/, /g'), and" fit train.csv -o no.agp --model wrong &&
+        anygp fit --help | tr -s ' \n' ' ' | grep -qF -- "--inducing M inducing inputs (default 512), or rows of the subset of sod (2000); M+M2: $sets,"
+}
+mistakes_in_a_model_are_pointed_at() {
+    refuses "model 'combine\(dtc=1;fitc=1\)': expected , or \) at character 14; it is not a combination" fit train.csv -o no.agp --model 'combine(dtc=1;fitc=1)' &&
+        refuses "model 'pep\(beta=1\)': unknown option 'beta' at character 5" fit train.csv -o no.agp --model 'pep(beta=1)' &&
+        refuses "sor and dtc cannot be combined at character 15; they do not predict alike, and sor goes with no other" fit train.csv -o no.agp --model 'combine(sor=1,dtc=1)' &&
+        refuses "likelihood 'studentt\(dff=4\)': studentt has no option 'dff' at character 10; did you mean 'df'" fit train.csv -o no.agp --likelihood 'studentt(dff=4)' &&
+        refuses "likelihood 'studentt\(df=-4\)': df of studentt must be greater than 2, not -4 at character 13" fit train.csv -o no.agp --likelihood 'studentt(df=-4)' &&
+        refuses "likelihood 'laplace\)': expected nothing more at character 8" fit train.csv -o no.agp --likelihood 'laplace)'
+}
 
 check auto_is_exact_for_few_rows
 check auto_takes_inducing_inputs_where_the_user_gives_them
@@ -88,4 +115,8 @@ check trace_csv_has_a_row_per_iteration
 check trace_jsonl_has_an_object_per_iteration
 check predictions_do_not_depend_on_the_byte_budget
 check predictions_do_not_depend_on_the_threads
+check models_are_listed_in_lines_that_fit
+check models_as_json_are_those_of_the_table
+check lists_in_sentences_are_those_of_the_table
+check mistakes_in_a_model_are_pointed_at
 finish

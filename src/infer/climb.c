@@ -106,7 +106,7 @@ static double expected_seconds(const climb *c)
     static const double CUBES = 1e10; /* n^3 a second */
     enum { QUICK_ROWS = 1600 };
     double n = (double)c->r.model->size(c->r.p);
-    if (c->r.model->inducing || n <= QUICK_ROWS) return 0;
+    if (model_has_inducing(c->r.model) || n <= QUICK_ROWS) return 0;
     return c->expected > 0 ? c->expected : n * n * n / CUBES;
 }
 
@@ -217,7 +217,7 @@ static anygp_status begin(run *r, anygp_error *e)
     if (too_long(c)) {
         hyper_unpack(r->h, c->start);
         r->done = true;
-    } else if (r->h->free > 0 && !r->model->no_learning) {
+    } else if (r->h->free > 0 && !r->model->needs.given) {
         aim(c, 0);
     } else if (r->model->loo) {
         c->first = r->done = true;
@@ -244,7 +244,7 @@ static anygp_status posteriors(run *r, double *jitter, posterior **out, anygp_er
 {
     const climb *c = (const climb *)r;
     *jitter = c->best_jitter;
-    if (!r->model->inducing) return ANYGP_OK;
+    if (!model_has_inducing(r->model)) return ANYGP_OK;
     double grown = c->best_jitter;
     hyper_unpack(r->h, c->best_u);
     return r->model->posterior(r->state, r->h, &grown, out, e);
@@ -363,7 +363,7 @@ void climb_finish(climb *c, train_result *result)
     hyper_unpack(r->h, found ? c->best_u : c->start);
     r->jitter = found ? c->best_jitter : r->o->jitter;
     result->objective = found ? r->value : 0, result->log_prior = c->best_prior;
-    if (!found && r->status == ANYGP_TIME_LIMIT && r->model->inducing)
+    if (!found && r->status == ANYGP_TIME_LIMIT && model_has_inducing(r->model))
         result->objective = NAN; /* what time there is is the posterior's */
     else if (!found && r->model->evaluate(r->state, r->h, true, &r->jitter, &result->objective, NULL))
         result->log_prior = hyper_log_prior(r->h, NULL);

@@ -15,10 +15,10 @@
 #include "base/random.h"
 #include "base/sort.h"
 #include "infer/climb.h"
+#include "infer/plan.h"
 
 enum {
     SCAN_ROWS = 300,
-    WARM_ROWS = 800,
     WARM_ITERATIONS = 40,
     LENGTHS_MOST = 24, /* of the profile */
     FINALISTS = 3,
@@ -81,7 +81,7 @@ anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, a
 {
     merged few = {0};
     double best, longest = 0;
-    TRY(start_rows(p, WARM_ROWS, h->unit, &few, e));
+    TRY(start_rows(p, PLAN_WARM_ROWS, h->unit, &few, e));
     problem small = *p;
     small.rows = &few;
     anygp_status status = climb_briefly(&small, h, o, WARM_ITERATIONS, &best, &longest, stopped, e);

@@ -6,18 +6,11 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "infer/plan.h"
 #include "infer/run.h"
 #include "infer/sampler.h"
 
-enum {
-    EPOCHS = 40,
-    STEPS_LEAST = 400,
-    STEPS_FIXED = 40,
-    STEPS_MOST = 20000,
-    WAIT = 10,
-    RETRIES = 3,
-    FAILURES_MOST = 20
-};
+enum { STEPS_FIXED = 40, WAIT = 10, RETRIES = 3, FAILURES_MOST = 20 };
 static const double LEARNING_SHARE = 0.75, RATE = 0.05, ROWS_A_POINT = 20, RHO_MOST = 0.5, LOOKING_SHARE = 0.25;
 
 typedef struct stepwise {
@@ -31,7 +24,7 @@ typedef struct stepwise {
 static bool one_step_arrives(const stepwise *w)
 {
     return run_sees_all(&w->r) && likelihood_is_gaussian(w->r.p->likelihood) && w->r.p->set_count <= 1 &&
-           !w->r.model->own_rate;
+           !w->r.model->needs.own_rate;
 }
 
 static double default_rho(const stepwise *w)
@@ -64,16 +57,16 @@ static double rho_now(const stepwise *w)
 static double rate_now(const stepwise *w)
 {
     double first = isnan(w->r.o->anytime.step) ? RATE : w->r.o->anytime.step;
-    if (w->r.model->own_rate && isnan(w->r.o->anytime.step)) return 0;
+    if (w->r.model->needs.own_rate && isnan(w->r.o->anytime.step)) return 0;
     return first * fallen(w);
 }
 
 static int64_t default_steps(const stepwise *w)
 {
-    int64_t epoch = (w->r.P + w->r.S - 1) / w->r.S, steps = w->r.learns ? EPOCHS * epoch : 4 * epoch;
+    int64_t epoch = (w->r.P + w->r.S - 1) / w->r.S, steps = w->r.learns ? PLAN_EPOCHS * epoch : 4 * epoch;
     if (one_step_arrives(w) && !w->r.learns) return 1;
-    int64_t least = w->r.learns || w->r.p->set_count > 1 ? STEPS_LEAST : STEPS_FIXED;
-    return steps < least ? least : steps > STEPS_MOST ? STEPS_MOST : steps;
+    int64_t least = w->r.learns || w->r.p->set_count > 1 ? PLAN_STEPS_LEAST : STEPS_FIXED;
+    return steps < least ? least : steps > PLAN_STEPS_MOST ? PLAN_STEPS_MOST : steps;
 }
 
 /* ---------------------------------------------------------------------------------------- steps */

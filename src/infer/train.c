@@ -10,12 +10,11 @@
 #include "base/memory.h"
 #include "inducing/choose.h"
 #include "infer/climb.h"
+#include "infer/plan.h"
 #include "infer/start.h"
 #include "infer/stepwise.h"
 #include "infer/surrogate.h"
 #include "infer/walk.h"
-
-enum { WARM_ABOVE = 1600 };
 
 static bool result_allocate(train_result *r, int64_t targets, int64_t n)
 {
@@ -93,7 +92,10 @@ static bool enough(void *ctx)
 }
 
 /* Whether places are hyperparameters: those of a decoupled model move by its own steps. */
-static bool learned_places(const model_ops *model, const problem *p) { return p->learn_inducing && !model->decoupled; }
+static bool learned_places(const model_ops *model, const problem *p)
+{
+    return p->learn_inducing && !model_takes_pair(model);
+}
 
 static anygp_status place(const model_ops *model, const problem *p, hyper *h, const char *how, const deadline *until,
                           anygp_error *e)
@@ -137,13 +139,13 @@ static anygp_status place_inducing(const model_ops *model, const problem *p, hyp
     bool best = !strcmp(p->select, "best");
     deadline until = train_deadline(o);
     until.limit *= PLACES_SHARE;
-    if (!model->inducing || p->subset == 0) return ANYGP_OK;
+    if (!model_has_inducing(model) || p->subset == 0) return ANYGP_OK;
     if (h->M == 0 && best && !deadline_passed(&until)) return place_best(model, p, h, &until, s, e);
     if (h->M == 0) {
         s->how = best ? "kmeans" : p->select;
         TRY(place(model, p, h, s->how, &until, e));
     }
-    return model->learns_inducing ? start_left_by_inducing(p, h, &s->left, &s->share, e) : ANYGP_OK;
+    return model_learns_inducing(model) ? start_left_by_inducing(p, h, &s->left, &s->share, e) : ANYGP_OK;
 }
 
 /* Rank 0's hyperparameters and inducing inputs, to all. */
@@ -184,7 +186,7 @@ static anygp_status search(const model_ops *model, const problem *p, hyper *h, w
     w->scan = deadline_part(&all, SCAN_SHARE);
     brief.time_limit = fmin(all.limit, w->scan.limit);
     TRY(start_from_data(p, h, &brief, enough, w, e));
-    if (w->status || (!model->inducing && model->size(p) <= WARM_ABOVE)) return ANYGP_OK;
+    if (w->status || (!model_has_inducing(model) && model->size(p) <= PLAN_WARM_ABOVE)) return ANYGP_OK;
     brief.time_limit = fmin(all.limit, deadline_part(&all, WARM_SHARE).limit);
     TRY(start_warm_up(p, h, &brief, &stopped, &cubic, e));
     if (stopped != ANYGP_TIME_LIMIT || deadline_passed(&all)) w->status = stopped; /* else: its share of the time */
@@ -211,7 +213,7 @@ static anygp_status search_surrogate(const model_ops *model, const problem *p, h
 static anygp_status find_start(const model_ops *model, const problem *p, hyper *h, const train_options *o, watch *w,
                                inducing_start *s, anygp_error *e)
 {
-    bool learns = !o->started && h->free > 0 && !model->no_learning &&
+    bool learns = !o->started && h->free > 0 && !model->needs.given &&
                   (o->anytime.on || model->steps ? o->anytime.learn || o->iterations > 0 : o->iterations > 0);
     if (p->comm->rank == 0) {
         if (learns && model->start)
@@ -219,7 +221,7 @@ static anygp_status find_start(const model_ops *model, const problem *p, hyper *
         else if (learns)
             TRY(surrogate_needed(p) ? search_surrogate(model, p, h, w, e) : search(model, p, h, w, e));
         TRY(place_inducing(model, p, h, o, s, e));
-        if (learns && model->learns_inducing && !model->start) start_noise_of_inducing(h, s->left);
+        if (learns && model_learns_inducing(model) && !model->start) start_noise_of_inducing(h, s->left);
     }
     TRY(share_start(model, p, h, e));
     int flags = (int)w->status;
@@ -249,7 +251,7 @@ static anygp_status restore_inducing(const model_ops *model, const problem *p, h
 static problem with_sets(const model_ops *model, const problem *p, const hyper *h, int64_t sets[MODEL_SETS_MOST])
 {
     problem fitted = *p;
-    if (!model->sets || model->decoupled || !p->sets) return fitted;
+    if (!model_takes_sets(model) || !p->sets) return fitted;
     fitted.sets = sets, fitted.set_count = model_share_sets(h->M, p->set_count, p->sets, sets);
     return fitted;
 }
@@ -346,7 +348,7 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     }
     if (!o->resume)
         TRY_DONE(find_start(model, p, h, o, &w, &r->places, e));
-    else if (model->inducing)
+    else if (model_has_inducing(model))
         TRY_DONE(restore_inducing(model, p, h, o->resume, e));
     problem fitted = with_sets(model, p, h, sets);
     train_options rest = *o;

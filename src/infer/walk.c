@@ -6,13 +6,9 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "infer/plan.h"
 
-enum {
-    STEPS_LEAST = 300, /* of a run that learns, where the user gives no number */
-    EPOCHS = 3,
-    RETRIES = 6,
-    FAILURES_MOST = 50
-};
+enum { RETRIES = 6, FAILURES_MOST = 50 };
 static const double LEARNING_SHARE = 0.7;
 
 /* ---------------------------------------------------------------------------------- the learner */
@@ -113,7 +109,8 @@ static void walk_close(walk *w)
 static int64_t default_steps(const walk *w)
 {
     if (!w->r.learns) return w->epoch;
-    return EPOCHS * w->epoch > STEPS_LEAST ? EPOCHS * w->epoch : STEPS_LEAST;
+    int64_t steps = PLAN_ANYTIME_EPOCHS * w->epoch;
+    return steps > PLAN_ANYTIME_LEAST ? steps : PLAN_ANYTIME_LEAST;
 }
 
 static anygp_status walk_open(walk *w, anygp_error *e)
@@ -124,7 +121,7 @@ static anygp_status walk_open(walk *w, anygp_error *e)
     TRY(run_sample_init(r, e));
     w->epoch = (r->P + r->S - 1) / r->S;
     r->steps = a->steps > 0 ? a->steps : default_steps(w);
-    if (!r->model->no_learning) /* else its coefficients are the reason; more jitter would change nothing */
+    if (!r->model->needs.given) /* else its coefficients are the reason; more jitter would change nothing */
         r->retries = RETRIES, r->failures_most = FAILURES_MOST;
     TRY(gaussian_q_init(&w->q, w->ops->size(r->state), e));
     w->q.lazy = !a->plain && w->ops->prior(r->state) == 1;

@@ -39,7 +39,7 @@ static anygp_status make_start(walk *w, anygp_error *e)
     int64_t M = w->q.M, n = 2 * M > START_LEAST ? 2 * M : START_LEAST, *chosen = NULL;
     merged few = {0};
     anygp_status status = ANYGP_OK;
-    if (!w->r.model->partition || !w->ops->start) return ANYGP_OK;
+    if (!model_over_parts(w->r.model) || !w->ops->start) return ANYGP_OK;
     if (n > m->n) n = m->n;
     free(w->start_S), free(w->start_b);
     chosen = mem_alloc(n, sizeof *chosen);

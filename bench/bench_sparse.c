@@ -34,9 +34,9 @@ static void measure(const model_ops *model, const char *text, double keep, int64
     void *state;
     anygp_error e;
     double objective = INFINITY, both = INFINITY, jitter = 1e-8, value, *gp = mem_alloc(D + 2 + M * D, sizeof *gp);
-    row_blocks *b = cut(n, model->partition ? PART : BLOCK, X, y);
+    row_blocks *b = cut(n, model_over_parts(model) ? PART : BLOCK, X, y);
     if (hyper_init(&h, parse(text), 0.1, false, false, true, &e) ||
-        hyper_set_inducing(&h, M, D, Z, model->learns_inducing, &e))
+        hyper_set_inducing(&h, M, D, Z, model_learns_inducing(model), &e))
         exit(2);
     problem p = {.mean = &mean, .blocks = b, .comm = comm_self(), .keep = keep};
     if (model->open(model, &p, &h, &state, &e)) exit(2);

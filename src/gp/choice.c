@@ -260,7 +260,7 @@ static void note_unused_in_learning(const model_choice *c, const settings *s)
 {
     const model_ops *m = c->model;
     const char *fix = settings_text(s, SET_FIX);
-    bool learns = !m->no_learning, one_run = m->steps || (c->anytime && settings_is(s, SET_LEARN, "anytime"));
+    bool learns = !m->needs.given, one_run = m->steps || (c->anytime && settings_is(s, SET_LEARN, "anytime"));
     const struct {
         setting_id id;
         bool used;
@@ -269,10 +269,10 @@ static void note_unused_in_learning(const model_choice *c, const settings *s)
               {SET_ITERS, learns || c->anytime},
               {SET_STEP, learns || !c->anytime}, /* models without steps: above */
               {SET_LEARN, learns || !c->anytime},
-              {SET_RHO, !m->own_rate}};
+              {SET_RHO, !m->needs.own_rate}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (!of[i].used && settings_changed(s, of[i].id)) note_no_effect(c, s, of[i].id, settings_text(s, of[i].id));
-    if (has_item(fix, "inducing") && !m->inducing) note_no_effect(c, s, SET_FIX, "inducing");
+    if (has_item(fix, "inducing") && !model_has_inducing(m)) note_no_effect(c, s, SET_FIX, "inducing");
     if (has_item(fix, "none") && !learns) note_no_effect(c, s, SET_FIX, "none");
 }
 

@@ -174,7 +174,7 @@ static void replace(target_update *k)
     g->objective_rows += r->rows;
     g->bounds = (evidence_bounds){NAN, g->estimate ? NAN : r->upper, NAN};
     g->rows += r->rows;
-    if (g->model->decoupled) g->inducing = g->posterior->n; /* the new rows are among the mean's bases */
+    if (model_takes_pair(g->model)) g->inducing = g->posterior->n; /* the new rows are among the mean's bases */
     g->blocks += r->blocks;
     g->loo.count = g->valid.count = g->training.count = 0; /* they were of the model before */
 }

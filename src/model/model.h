@@ -222,14 +222,6 @@ struct model_ops {
     const char *summary;
     const char *objective; /* its name: "log evidence" */
     const void *family;    /* what tells apart the members of a family that share their functions */
-    bool inducing;         /* has inducing inputs, and works on row_blocks */
-    bool learns_inducing;  /* they are learned unless the user fixes them */
-    bool sets;             /* the inducing inputs are in sets: M+M+... */
-    bool decoupled;        /* two sets, Ma/Mb: bases of the mean, which are rows it meets, and inducing inputs */
-    bool own_rate;         /* its steps have a schedule of their own, where the user gives no --step */
-    bool shares;           /* learns by evaluate, and fits several Gaussian targets at once */
-    bool partition;        /* its blocks are parts of the input space */
-    bool no_learning;      /* hyperparameters must be given; it is never asked for a gradient */
     model_needs needs;
     double jitter;     /* relative, to begin with */
     int64_t subset;    /* inducing inputs or rows of the subset, where the user gives no number */

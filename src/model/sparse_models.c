@@ -336,7 +336,7 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
     .name = #id, .summary = text, .family = &kind_##id, .jitter = 1e-8, .subset = 512, .cost = sparse_cost,            \
     .size = sparse_size, .open = sparse_state_open, .evaluate = sparse_evaluate, .failure = sparse_failure,            \
     .posterior = sparse_to_posterior, .rows = sparse_rows_behind, .seen = sparse_seen, .close = sparse_state_close,    \
-    .load = sparse_load, .update = &sparse_updates, .inducing = true
+    .load = sparse_load, .update = &sparse_updates
 #define SPARSE_NEEDS .mean = true, .weights = true, .joint = true
 
 #define SPARSE_PRIOR(id, text, kept_, test_, rows_, order_)                                                            \
@@ -347,7 +347,6 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
         .needs = {SPARSE_NEEDS, .rows = rows_, .inducing = INDUCING_ONE},                                              \
         .order = order_,                                                                                               \
         .anytime = &sparse_anytime,                                                                                    \
-        .partition = rows_ == ROWS_PARTS,                                                                              \
     };
 
 SPARSE_PRIOR(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, ROWS_BLOCKS, "n m^2")
@@ -368,8 +367,6 @@ SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, R
         .order = "n m^2",                                                                                              \
         .anytime = &sparse_anytime,                                                                                    \
         .bounds = power_ > 0 ? NULL : sparse_bounds,                                                                   \
-        .learns_inducing = true,                                                                                       \
-        .shares = !(power_ > 0),                                                                                       \
     };
 
 SPARSE_BOUND(vfe, "variational free energy", "lower bound", 0)
@@ -384,8 +381,6 @@ SPARSE_BOUND(pep, "power expectation propagation", "approximate log evidence", 0
         .needs = {SPARSE_NEEDS, .rows = ROWS_BLOCKS, .inducing = inducing_, .learned = true},                          \
         .order = order_,                                                                                               \
         .bounds = sparse_bounds,                                                                                       \
-        .learns_inducing = true,                                                                                       \
-        .sets = inducing_ == INDUCING_SETS,                                                                            \
     };
 
 SPARSE_FORM(vfe_tight, "vfe with a tighter bound, for moderate n", INDUCING_ONE, "n^2 m", .tighter = true)

@@ -84,11 +84,6 @@ static double svdgp_rows_behind(const void *state) { return ((const svdgp_state 
                                             .mean = true,                                                              \
                                             .weights = true,                                                           \
                                             .joint = true},                                                            \
-                                  .inducing = true,                                                                    \
-                                  .learns_inducing = true,                                                             \
-                                  .sets = true,                                                                        \
-                                  .decoupled = true,                                                                   \
-                                  .own_rate = own_rate_,                                                               \
                                   .jitter = 1e-8,                                                                      \
                                   .subset = 16384,                                                                     \
                                   .order = order_,                                                                     \

@@ -154,9 +154,6 @@ static const step_ops svgp_steps = {.begin = svgp_begin,
                                             .mean = true,                                                              \
                                             .weights = true,                                                           \
                                             .joint = true},                                                            \
-                                  .inducing = true,                                                                    \
-                                  .learns_inducing = true,                                                             \
-                                  .sets = inducing_ == INDUCING_SETS,                                                  \
                                   .jitter = 1e-8,                                                                      \
                                   .subset = 512,                                                                       \
                                   .order = order_,                                                                     \

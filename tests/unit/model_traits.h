@@ -5,16 +5,22 @@
 #include "model/model.h"
 #include "support.h"
 
-static inline bool has_inducing(const model_ops *m) { return m->inducing; }           /* and works on blocks of rows */
-static inline bool learns_inducing(const model_ops *m) { return m->learns_inducing; } /* where nobody fixes them */
-static inline bool has_sets(const model_ops *m) { return m->sets && !m->decoupled; }  /* --inducing M+M2 */
-static inline bool has_pair(const model_ops *m) { return m->decoupled; }              /* --inducing Ma/Mb */
-static inline bool has_subset(const model_ops *m) { return m->subset > 0; }           /* --inducing says something */
-static inline bool over_parts(const model_ops *m) { return m->partition; }            /* of the input space */
+static inline bool has_inducing(const model_ops *m) { return model_has_inducing(m); } /* and works on blocks of rows */
+static inline bool learns_inducing(const model_ops *m)
+{
+    return model_learns_inducing(m);
+} /* where nobody fixes them */
+static inline bool has_sets(const model_ops *m) { return model_takes_sets(m); }   /* --inducing M+M2 */
+static inline bool has_pair(const model_ops *m) { return model_takes_pair(m); }   /* --inducing Ma/Mb */
+static inline bool has_subset(const model_ops *m) { return m->subset > 0; }       /* --inducing says something */
+static inline bool over_parts(const model_ops *m) { return model_over_parts(m); } /* of the input space */
 static inline bool by_steps(const model_ops *m) { return m->steps != NULL; }
-static inline bool learns(const model_ops *m) { return !m->no_learning; }
-static inline bool takes_likelihoods(const model_ops *m) { return m->steps != NULL; }
-static inline bool fits_together(const model_ops *m) { return m->steps || m->shares; } /* several targets in one run */
+static inline bool learns(const model_ops *m) { return !m->needs.given; }
+static inline bool takes_likelihoods(const model_ops *m) { return model_takes_likelihoods(m); }
+static inline bool fits_together(const model_ops *m)
+{
+    return m->steps || model_takes_targets(m);
+} /* several targets in one run */
 
 /* One or more of each kind that model_make() knows: a power at its ends and between, models that share a form, parts. */
 static const char *const expressions[] = {"pep(alpha=0)", "pep(alpha=0.3)", "combine(dtc=0.3,fitc=0.7)",

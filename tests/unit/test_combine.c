@@ -316,9 +316,9 @@ static void a_partition_is_needed_where_a_model_needs_one(void **unused)
 {
     (void)unused;
     const model_ops *rows = model_of("combine(dtc=1,fitc=1)"), *parts = model_of("combine(dtc=1,pitc=1)");
-    assert_false(rows->partition);
-    assert_true(parts->partition);
-    assert_true(rows->no_learning && rows->inducing);
+    assert_false(model_over_parts(rows));
+    assert_true(model_over_parts(parts));
+    assert_true(rows->needs.given && model_has_inducing(rows));
     model_free(rows);
     model_free(parts);
 }

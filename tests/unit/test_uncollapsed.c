@@ -66,7 +66,7 @@ static void open_with(scene *s, const model_ops *model, const likelihood_ops *of
                      .targets = 1,
                      .subset = M,
                      .sets = two,
-                     .set_count = model->sets && M == MANY ? 2 : 0,
+                     .set_count = (model_takes_sets(model) || model_takes_pair(model)) && M == MANY ? 2 : 0,
                      .blocks = s->blocks,
                      .comm = comm_self()};
     assert_int_equal(model->open(model, &s->p, &s->h, &s->state, &e), ANYGP_OK);

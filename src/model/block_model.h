@@ -17,17 +17,21 @@
 #include "comm/comm.h"
 #include "data/blocks.h"
 
-/* The part of a model that the driver runs.  `shared` is read only while blocks are at work.  False: the numbers broke
-   down here (a block's Cholesky, a value that is not finite). */
+/* The part of a model that the driver runs.  `shared` is read only while blocks are at work.  A block whose numbers broke down (its
+   Cholesky, a value that is not finite) says ANYGP_ERR_NUMERIC, one that found no memory ANYGP_ERR_MEMORY. */
 typedef struct block_model {
     bool rows_alone; /* stat adds over rows, so that a block may be cut anywhere */
     int64_t (*stat_size)(const void *shared);
-    int64_t (*adjoint_size)(const void *shared);
+    int64_t (*adjoint_size)(const void *shared); /* like reverse NULL in a model that needs one pass alone */
     int64_t (*work_doubles)(const void *shared, int64_t rows); /* workspace of one thread */
     int64_t (*keep_doubles)(const void *shared, int64_t rows); /* what stat may leave for reverse */
+    double (*work)(const void *shared,
+                   int64_t rows); /* multiplications of stat, about; those of reverse are no fewer */
     /* keep: NULL, or where stat leaves, and reverse finds, what need not be computed twice. */
-    bool (*stat)(const void *shared, const row_block *b, double *work, double *keep, double *stat);
-    bool (*reverse)(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);
+    anygp_status (*stat)(const void *shared, const row_block *b, double *work, double *keep, double *stat,
+                         anygp_error *e);
+    anygp_status (*reverse)(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint,
+                            anygp_error *e);
 } block_model;
 
 /* Runs a block_model over blocks; where rows stand alone, so many of them at a time: A stays in the second cache. */
@@ -45,7 +49,8 @@ void driver_expect_reverse(driver *d, bool expected);
 void driver_until(driver *d, const deadline *until, double *seen);
 
 /* Over the `count` blocks in `which` (NULL: over all), summed over threads and ranks in a fixed order and multiplied by
-   `scale`.  ANYGP_ERR_NUMERIC, on every rank alike: some block failed. */
+   `scale`.  Where a block fails, every rank returns its status and its sentence; numbers that broke down come after any
+   other failure. */
 anygp_status driver_stat(driver *d, const void *shared, int64_t count, const int64_t *which, double scale, double *stat,
                          anygp_error *e);
 /* The same, added to what is in stat; what cannot be added leaves it undefined. */

@@ -11,8 +11,8 @@
 #include "linalg/linalg.h"
 #include "model/block_model.h"
 
-/* Operations that are not worth waking a thread for, with M^2 numbers to add up. */
-static const double SMALL = 2e8;
+/* Multiplications that are not worth waking a thread for, with M^2 numbers to add up. */
+static const double SMALL = 1e8;
 
 typedef struct worker {
     block_buffer buffer;
@@ -100,7 +100,9 @@ static bool grow(double **array, int64_t *size, int64_t wanted)
 static bool apply(const pass *p, worker *w, const row_block *b, double *keep)
 {
     const block_model *m = p->d->model;
-    return p->reverse ? m->reverse(p->shared, b, w->work, keep, w->sum) : m->stat(p->shared, b, w->work, keep, w->sum);
+    w->status = p->reverse ? m->reverse(p->shared, b, w->work, keep, w->sum, &w->error)
+                           : m->stat(p->shared, b, w->work, keep, w->sum, &w->error);
+    return !ANYGP_FAILED(w->status);
 }
 
 /* Room to keep what the whole block leaves, once; NULL where there is none. */
@@ -131,10 +133,7 @@ static bool run_rows(const pass *p, worker *w, const row_block *b, int64_t first
     for (int64_t i = first; i < first + n; i += most) {
         int64_t k = first + n - i < most ? first + n - i : most;
         row_block piece = {b->index, k, b->X + i * D, b->y + i * Q, b->w + i, i};
-        if (apply(p, w, &piece, keep ? keep + m->keep_doubles(p->shared, i) : NULL)) continue;
-        w->status =
-            fail_with(&w->error, ANYGP_ERR_NUMERIC, "the numbers of block %lld broke down", (long long)b->index);
-        return false;
+        if (!apply(p, w, &piece, keep ? keep + m->keep_doubles(p->shared, i) : NULL)) return false;
     }
     return true;
 }
@@ -190,21 +189,25 @@ static void run_pieces(const pass *p, int64_t pieces, int threads)
     note_seen(p, pieces, threads);
 }
 
-/* Behind the sums: blocks whose numbers broke down, and for each rank whether it failed in another way. */
-static int64_t flags_size(const pass *p) { return 1 + p->d->comm->size; }
+/* How a thread or a rank came out of a pass: its numbers can be tried again elsewhere, what is worse ends the run. */
+enum { FLAG_NUMBERS = 1, FLAG_OTHER };
 
-/* Blocks that broke down, and whether this rank failed in another way, from what its threads say; with the first such error. */
-static void raise_flags(const pass *p, int threads, double *flags, anygp_error *said)
+static int flag_of(anygp_status status)
 {
-    double *failed = flags + 1 + p->d->comm->rank;
-    memset(flags, 0, (size_t)flags_size(p) * sizeof *flags);
+    return !ANYGP_FAILED(status) ? 0 : status == ANYGP_ERR_NUMERIC ? FLAG_NUMBERS : FLAG_OTHER;
+}
+
+/* The worst of this rank's threads, and the error of the first of those; behind the sums each rank has a flag. */
+static int raise_flag(const pass *p, int threads, anygp_error *said)
+{
+    int worst = 0;
     for (int t = 0; t < threads; t++) {
         const worker *w = &p->d->worker[t];
-        if (w->status == ANYGP_ERR_NUMERIC) *flags += 1;
-        if (w->status == ANYGP_OK || w->status == ANYGP_ERR_NUMERIC || *failed != 0) continue;
-        *failed = 1;
+        if (flag_of(w->status) <= worst) continue;
+        worst = flag_of(w->status);
         *said = w->error;
     }
+    return worst;
 }
 
 /* out = scale times the sum over threads, in their order, (added to out with `more`). */
@@ -223,13 +226,13 @@ static void add_workers(const pass *p, int threads, double scale, bool more, dou
 static anygp_status agree(const pass *p, const double *flags, anygp_error *said, anygp_error *e)
 {
     const comm *c = p->d->comm;
-    for (int rank = 0; rank < c->size; rank++) {
-        if (flags[1 + rank] == 0) continue;
-        TRY(c->broadcast(c->ctx, rank, sizeof *said, said, e));
-        return fail_with(e, said->status, "%s", said->text);
-    }
-    if (flags[0] == 0) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of a block of rows is not positive definite");
+    for (int flag = FLAG_OTHER; flag > 0; flag--)
+        for (int rank = 0; rank < c->size; rank++) {
+            if (flags[rank] != flag) continue;
+            TRY(c->broadcast(c->ctx, rank, sizeof *said, said, e));
+            return fail_with(e, said->status, "%s", said->text);
+        }
+    return ANYGP_OK;
 }
 
 /* On one thread of one process: straight into out, without copies of M^2 numbers. */
@@ -244,8 +247,6 @@ static anygp_status run_alone(pass *p, int64_t pieces, double scale, bool more, 
     w->sum = own;
     note_seen(p, pieces, 1);
     la_threads(former);
-    if (w->status == ANYGP_ERR_NUMERIC)
-        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of a block of rows is not positive definite");
     if (ANYGP_FAILED(w->status)) return fail_with(e, w->status, "%s", w->error.text);
     if (scale != 1) la_scale(p->size, scale, out);
     return ANYGP_OK;
@@ -256,14 +257,12 @@ static anygp_status add_ranks(pass *p, int threads, double scale, bool more, dou
 {
     const comm *c = p->d->comm;
     anygp_error said = {0};
-    double *sum = mem_alloc(p->size + flags_size(p), sizeof *sum);
+    double *sum = mem_zeroed(p->size + c->size, sizeof *sum);
     if (!sum) return fail_memory(e, "the sums", 8.0 * (double)p->size);
-    raise_flags(p, threads, sum + p->size, &said);
-    if (said.status == ANYGP_OK && sum[p->size] == 0)
-        add_workers(p, threads, 1, false, sum);
-    else
-        memset(sum, 0, (size_t)p->size * sizeof *sum);
-    anygp_status status = c->sum(c->ctx, p->size + flags_size(p), sum, e);
+    int flag = raise_flag(p, threads, &said);
+    sum[p->size + c->rank] = flag;
+    if (!flag) add_workers(p, threads, 1, false, sum);
+    anygp_status status = c->sum(c->ctx, p->size + c->size, sum, e);
     if (!ANYGP_FAILED(status)) status = agree(p, sum + p->size, &said, e);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < p->size; i++) out[i] = scale * sum[i] + (more ? out[i] : 0);
     free(sum);
@@ -274,7 +273,6 @@ static anygp_status run_together(pass *p, int64_t pieces, int threads, double sc
                                  anygp_error *e)
 {
     anygp_error said = {0};
-    double flags[2];
     worker *first = &p->d->worker[0];
     double *own = first->sum;
     int64_t own_size = first->sum_size;
@@ -282,8 +280,8 @@ static anygp_status run_together(pass *p, int64_t pieces, int threads, double sc
     if (straight) first->sum = out, first->sum_size = p->size;
     run_pieces(p, pieces, threads);
     if (p->d->comm->size > 1) return add_ranks(p, threads, scale, more, out, e);
-    raise_flags(p, threads, flags, &said);
-    anygp_status status = agree(p, flags, &said, e);
+    anygp_status status = ANYGP_OK;
+    if (raise_flag(p, threads, &said)) status = fail_with(e, said.status, "%s", said.text);
     if (!ANYGP_FAILED(status)) add_workers(p, threads, scale, more, out);
     if (straight) first->sum = own, first->sum_size = own_size;
     return status;
@@ -296,8 +294,7 @@ static anygp_status run(pass *p, double scale, bool more, double *out, anygp_err
     const comm *c = d->comm;
     int64_t mine = (p->count - c->rank + c->size - 1) / c->size;
     int threads = d->workers < threads_max() ? d->workers : threads_max();
-    int64_t stat = d->model->stat_size(p->shared), adjoint = d->model->adjoint_size(p->shared);
-    double work = 2 * (double)mine * (double)d->blocks->largest * (double)(stat > adjoint ? stat : adjoint);
+    double work = (double)mine * d->model->work(p->shared, d->blocks->largest);
     if (c->size == 1 && (work < SMALL || threads == 1) && (scale == 1 || !more))
         return run_alone(p, mine, scale, more, out, e);
     p->cuts = d->model->rows_alone && mine < 2 * threads && threads > 1 ? threads : 1;

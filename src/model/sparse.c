@@ -74,9 +74,10 @@ bool sparse_features(int64_t M, const double *Z, const double *L, const double *
     return true;
 }
 
-static bool features(const sparse *s, const row_block *b, double *A)
+static anygp_status features(const sparse *s, const row_block *b, double *A, anygp_error *e)
 {
-    return sparse_features(s->M, s->h->Z, s->L, s->T, s->h->kernel, s->mean, s->D, b->n, b->X, s->D, A, A + s->M);
+    bool ok = sparse_features(s->M, s->h->Z, s->L, s->T, s->h->kernel, s->mean, s->D, b->n, b->X, s->D, A, A + s->M);
+    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 
 /* ---------------------------------------------------------------------------------- diagonal G */
@@ -101,27 +102,34 @@ static double rest_of(const sparse *s, double d)
     return s->power > 0 ? (1 - s->power) / s->power * log1p(s->power * x) : x;
 }
 
-bool rows_forward(const sparse *s, const row_block *b, rows_parts *r)
+anygp_status rows_forward(const sparse *s, const row_block *b, rows_parts *r, anygp_error *e)
 {
-    if (!features(s, b, r->A)) return false;
+    TRY(features(s, b, r->A, e));
     diagonal_of_G(s, b, r);
     for (int64_t j = 0; j < b->n; j++) {
         double root = sqrt(b->w[j] / r->g[j]);
         la_scale(s->Mt, root, r->A + j * s->Mt);
         for (int64_t t = 0; t < s->targets; t++) r->y[j + t * b->n] = root * b->y[j * s->targets + t];
     }
-    return true;
+    return ANYGP_OK;
 }
 
-static bool rows_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat)
+static anygp_status no_number(const row_block *b, anygp_error *e)
+{
+    return fail_with(e, ANYGP_ERR_NUMERIC, "the likelihood of block %lld of the rows is not a number",
+                     (long long)b->index);
+}
+
+static anygp_status rows_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat,
+                              anygp_error *e)
 {
     const sparse *s = shared;
     rows_parts r = rows_place(s, b->n, keep ? keep : work);
     double l = 0;
-    if (!rows_forward(s, b, &r)) return false;
+    TRY(rows_forward(s, b, &r, e));
     for (int64_t j = 0; j < b->n; j++) l += b->w[j] * log(r.g[j]);
     for (int64_t j = 0; has_rest(s) && j < b->n; j++) l += b->w[j] * rest_of(s, r.d[j]);
-    if (!isfinite(l)) return false;
+    if (!isfinite(l)) return no_number(b, e);
     la_syrk(LA_N, s->Mt, b->n, 1, r.A, s->Mt, 1, stat_S(s, stat), s->Mt);
     *stat_l(s, stat) += l;
     for (int64_t t = 0; t < s->targets; t++) {
@@ -129,36 +137,47 @@ static bool rows_stat(const void *shared, const row_block *b, double *work, doub
         la_gemv(LA_N, s->Mt, b->n, 1, r.A, s->Mt, y, 1, stat_b(s, stat) + t * s->Mt);
         stat_q(s, stat)[t] += la_dot(b->n, y, y);
     }
-    return true;
+    return ANYGP_OK;
+}
+
+/* Triangular solve and product. */
+static double rows_multiplications(const void *shared, int64_t n)
+{
+    const sparse *s = shared;
+    return (double)n * (double)s->Mt * (double)(s->Mt + s->targets);
 }
 
 /* ------------------------------------------------------------------------------------- whole G */
 
 /* The factor of G = K - A'A + noise / w in place of K. */
-static bool factor_of_G(const sparse *s, const row_block *b, const double *A, double *G)
+static anygp_status factor_of_G(const sparse *s, const row_block *b, const double *A, double *G, anygp_error *e)
 {
     int64_t n = b->n;
     double white = kernel_white(s->h->kernel);
-    if (!kernel_gram_sym(s->h->kernel, n, b->X, s->D, G, n)) return false;
+    if (!kernel_gram_sym(s->h->kernel, n, b->X, s->D, G, n)) return fail_memory(e, "kernel tiles", 0);
     for (int64_t j = 0; j < n; j++) G[j + j * n] += s->noise / b->w[j] - white;
     la_syrk(LA_T, n, s->M, -1, A, s->Mt, 1, G, n);
-    return la_factor(n, G, n);
+    if (la_factor(n, G, n)) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of block %lld of the rows is not positive definite",
+                     (long long)b->index);
 }
 
-bool whole_forward(const sparse *s, const row_block *b, whole_parts *w)
+anygp_status whole_forward(const sparse *s, const row_block *b, whole_parts *w, anygp_error *e)
 {
-    if (!features(s, b, w->A) || !factor_of_G(s, b, w->A, w->G)) return false;
+    TRY(features(s, b, w->A, e));
+    TRY(factor_of_G(s, b, w->A, w->G, e));
     la_trsm(LA_RIGHT, LA_T, s->Mt, b->n, 1, w->G, b->n, w->A, s->Mt);
     memcpy(w->y, b->y, (size_t)b->n * sizeof(double));
     la_trsv(LA_N, b->n, w->G, b->n, w->y);
-    return true;
+    return ANYGP_OK;
 }
 
-static bool whole_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat)
+static anygp_status whole_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat,
+                               anygp_error *e)
 {
     const sparse *s = shared;
     whole_parts w = whole_place(s, b->n, keep ? keep : work);
-    if (!whole_forward(s, b, &w)) return false;
+    TRY(whole_forward(s, b, &w, e));
     la_syrk(LA_N, s->Mt, b->n, 1, w.A, s->Mt, 1, stat_S(s, stat), s->Mt);
     la_gemv(LA_N, s->Mt, b->n, 1, w.A, s->Mt, w.y, 1, stat_b(s, stat));
     double l = la_logdet(b->n, w.G, b->n);
@@ -166,7 +185,15 @@ static bool whole_stat(const void *shared, const row_block *b, double *work, dou
         if (b->w[j] != 1) l += (b->w[j] - 1) * log(s->noise) + log(b->w[j]);
     *stat_l(s, stat) += l;
     *stat_q(s, stat) += la_dot(b->n, w.y, w.y);
-    return isfinite(l);
+    return isfinite(l) ? ANYGP_OK : no_number(b, e);
+}
+
+/* The same, A'A, A L_G^-T and G's factor. */
+static double whole_multiplications(const void *shared, int64_t rows)
+{
+    const sparse *s = shared;
+    double n = (double)rows, Mt = (double)s->Mt;
+    return n * Mt * (Mt + 1) + n * n * Mt + n * n * n / 6;
 }
 
 /* ------------------------------------------------------------------------------------ the tables */
@@ -182,6 +209,7 @@ const block_model sparse_rows = {.rows_alone = true,
                                  .adjoint_size = sparse_adjoint_size,
                                  .work_doubles = rows_work,
                                  .keep_doubles = rows_keep,
+                                 .work = rows_multiplications,
                                  .stat = rows_stat,
                                  .reverse = rows_reverse};
 
@@ -190,5 +218,6 @@ const block_model sparse_whole = {.rows_alone = false,
                                   .adjoint_size = sparse_adjoint_size,
                                   .work_doubles = whole_work,
                                   .keep_doubles = whole_keep,
+                                  .work = whole_multiplications,
                                   .stat = whole_stat,
                                   .reverse = whole_reverse};

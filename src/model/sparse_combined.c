@@ -33,7 +33,16 @@ static int64_t combined_keep(const void *shared, int64_t rows)
     return 0;
 }
 
-static bool combined_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat)
+static double combined_multiplications(const void *shared, int64_t rows)
+{
+    const sparse *s = shared;
+    double sum = 0;
+    for (int64_t i = 0; i < s->terms->count; i++) sum += runs(s->terms->term[i].kept)->work(s, rows);
+    return sum;
+}
+
+static anygp_status combined_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat,
+                                  anygp_error *e)
 {
     const sparse *s = shared;
     int64_t size = sparse_stat_size(s);
@@ -43,10 +52,10 @@ static bool combined_stat(const void *shared, const row_block *b, double *work, 
         sparse one = *s; /* the same matrices, read only */
         one.kept = t->kept, one.power = t->power;
         memset(work, 0, (size_t)size * sizeof *work);
-        if (!runs(t->kept)->stat(&one, b, work + size, NULL, work)) return false;
+        TRY(runs(t->kept)->stat(&one, b, work + size, NULL, work, e));
         la_axpy(size, t->alpha, work, stat);
     }
-    return true;
+    return ANYGP_OK;
 }
 
 static const block_model combined_rows = {.rows_alone = true,
@@ -54,6 +63,7 @@ static const block_model combined_rows = {.rows_alone = true,
                                           .adjoint_size = sparse_adjoint_size,
                                           .work_doubles = combined_work,
                                           .keep_doubles = combined_keep,
+                                          .work = combined_multiplications,
                                           .stat = combined_stat};
 
 static const block_model combined_whole = {.rows_alone = false,
@@ -61,6 +71,7 @@ static const block_model combined_whole = {.rows_alone = false,
                                            .adjoint_size = sparse_adjoint_size,
                                            .work_doubles = combined_work,
                                            .keep_doubles = combined_keep,
+                                           .work = combined_multiplications,
                                            .stat = combined_stat};
 
 const block_model *sparse_combined(const sparse_terms *terms)

@@ -145,7 +145,7 @@ static anygp_status evidence_and_gradient(sparse_state *q, const hyper *h, bool 
     bool whole = q->seen == 1;
     q->seen = 1; /* the sums of the posterior are whole */
     if (!whole) return ANYGP_TIME_LIMIT;
-    if (q->kind->tighter && !tight_reverse(q->tight, &q->s, q->adjoint)) return fail_memory(e, "kernel tiles", 0);
+    if (q->kind->tighter) TRY(tight_reverse(q->tight, &q->s, q->adjoint, e));
     return sparse_finish(&q->s, q->adjoint, gp) ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 

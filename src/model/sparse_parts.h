@@ -21,15 +21,15 @@ typedef struct adjoint_parts {
 
 adjoint_parts adjoint_place(const sparse *s, double *at);
 /* From Abar (Mt x n, its first M rows) to the kernel: K_uf bar = L^-T Abar, in place. */
-bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a);
+anygp_status kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a, anygp_error *e);
 
 rows_parts rows_place(const sparse *s, int64_t n, double *at);
 whole_parts whole_place(const sparse *s, int64_t n, double *at);
-bool rows_forward(const sparse *s, const row_block *b, rows_parts *r);
+anygp_status rows_forward(const sparse *s, const row_block *b, rows_parts *r, anygp_error *e);
 /* Of several targets [sparse_many.c]: Abar[Mt,n] and dbar[n].  R: n x T of workspace. */
 void rows_adjoints_many(const sparse *s, const row_block *b, const rows_parts *r, double *R, double *Abar,
                         double *dbar);
-bool whole_forward(const sparse *s, const row_block *b, whole_parts *w);
+anygp_status whole_forward(const sparse *s, const row_block *b, whole_parts *w, anygp_error *e);
 
 int64_t rows_keep(const void *shared, int64_t n);
 int64_t whole_keep(const void *shared, int64_t n);
@@ -37,7 +37,9 @@ int64_t rows_work(const void *shared, int64_t n);
 int64_t whole_work(const void *shared, int64_t n);
 int64_t sparse_stat_size(const void *shared);
 int64_t sparse_adjoint_size(const void *shared);
-bool rows_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);
-bool whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint);
+anygp_status rows_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint,
+                          anygp_error *e);
+anygp_status whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint,
+                           anygp_error *e);
 
 #endif

@@ -29,11 +29,12 @@ int64_t sparse_adjoint_size(const void *shared)
     return kernel_params(s) + s->targets + 1 + (s->h->learn_Z ? s->M * s->D : 0) + (has_C(s) ? s->M * s->M : 0);
 }
 
-bool kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a)
+anygp_status kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a, anygp_error *e)
 {
     la_trsm_prepared(LA_LEFT, LA_T, s->M, b->n, s->L, s->M, s->T, Abar, s->Mt);
-    return kernel_gram_reverse(s->h->kernel, s->M, s->h->Z, s->D, b->n, b->X, s->D, Abar, s->Mt, a->gp, a->gZ, s->D,
-                               NULL, 0);
+    bool ok = kernel_gram_reverse(s->h->kernel, s->M, s->h->Z, s->D, b->n, b->X, s->D, Abar, s->Mt, a->gp, a->gZ, s->D,
+                                  NULL, 0);
+    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 
 /* ---------------------------------------------------------------------------------- diagonal G */
@@ -94,20 +95,21 @@ static void rows_outer(const sparse *s, const row_block *b, const rows_parts *r,
     la_syrk(LA_N, M, n - front, -1, U + front * M, M, 1, C, M);
 }
 
-bool rows_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint)
+anygp_status rows_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint,
+                          anygp_error *e)
 {
     const sparse *s = shared;
     adjoint_parts a = adjoint_place(s, adjoint);
     rows_parts r = rows_place(s, b->n, keep ? (double *)keep : work);
     double *T = work + rows_keep(s, b->n), *dbar = T + s->Mt * b->n, *U = dbar + b->n;
-    if (!keep && !rows_forward(s, b, &r)) return false;
+    if (!keep) TRY(rows_forward(s, b, &r, e));
     if (s->targets > 1)
         rows_adjoints_many(s, b, &r, U, T, dbar);
     else
         *a.noise += rows_adjoints(s, b, &r, T, dbar);
     if (has_C(s)) rows_outer(s, b, &r, dbar, U, a.C);
     if (s->kept == KEPT_DIAGONAL) kernel_diag_reverse(s->h->kernel, b->n, b->X, s->D, dbar, a.gp, NULL, 0);
-    return kernel_of_Abar(s, b, T, &a);
+    return kernel_of_Abar(s, b, T, &a, e);
 }
 
 /* ------------------------------------------------------------------------------------- whole G */
@@ -151,16 +153,19 @@ static bool whole_Gbar(const sparse *s, int64_t n, const whole_parts *w, const d
     return true;
 }
 
-bool whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint)
+anygp_status whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint,
+                           anygp_error *e)
 {
     const sparse *s = shared;
     int64_t n = b->n, Mt = s->Mt, M = s->M;
     adjoint_parts a = adjoint_place(s, adjoint);
     whole_parts w = whole_place(s, n, keep ? (double *)keep : work);
     double *R = work + whole_keep(s, n), *T = R + Mt * n, *F = T + Mt * n, *Gbar = F + M * n, *r = Gbar + n * n;
-    if (!keep && !whole_forward(s, b, &w)) return false;
+    if (!keep) TRY(whole_forward(s, b, &w, e));
     whole_projections(s, n, &w, R, r, T);
-    if (!whole_Gbar(s, n, &w, R, r, T, Gbar)) return false;
+    if (!whole_Gbar(s, n, &w, R, r, T, Gbar))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of block %lld of the rows has no inverse",
+                         (long long)b->index);
     for (int64_t j = 0; j < n; j++) {
         *a.noise += Gbar[j + j * n] / b->w[j] - 0.5 * (b->w[j] - 1) / s->noise;
         *a.white -= Gbar[j + j * n];
@@ -173,7 +178,9 @@ bool whole_reverse(const void *shared, const row_block *b, double *work, const d
     la_gemm(LA_N, LA_N, M, n, n, -2, A, Mt, Gbar, n, 0, F, M); /* -2 A Gbar */
     la_gemm(LA_N, LA_T, M, M, n, 1, F, M, A, Mt, 1, a.C, M);
     for (int64_t j = 0; j < n; j++) la_axpy(M, 1, F + j * M, T + j * Mt);
-    return kernel_gram_sym_reverse(s->h->kernel, n, b->X, s->D, Gbar, n, a.gp, NULL, 0) && kernel_of_Abar(s, b, T, &a);
+    if (!kernel_gram_sym_reverse(s->h->kernel, n, b->X, s->D, Gbar, n, a.gp, NULL, 0))
+        return fail_memory(e, "kernel tiles", 0);
+    return kernel_of_Abar(s, b, T, &a, e);
 }
 
 /* -------------------------------------------------------------------------------------- finish */

@@ -227,7 +227,10 @@ static double own_bases(const svdgp *s, const row_block *b, const rows_work *w, 
     return sum;
 }
 
-static bool rows_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat)
+static anygp_status no_tiles(anygp_error *e) { return fail_memory(e, "kernel tiles", 0); }
+
+static anygp_status rows_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat,
+                              anygp_error *e)
 {
     const svdgp *s = shared;
     svdgp_layout o = svdgp_layout_of(s);
@@ -235,13 +238,24 @@ static bool rows_stat(const void *shared, const row_block *b, double *work, doub
     (void)keep;
     divide(s, b->n, work, &w);
     functions_features(&s->f, b->n, b->X, s->D, w.F);
-    if (!covariances(s, b->n, b->X, s->D, &w) || !means(s, b->n, b->X, s->D, &w)) return false;
+    if (!covariances(s, b->n, b->X, s->D, &w) || !means(s, b->n, b->X, s->D, &w)) return no_tiles(e);
     variances(s, b->n, &w);
     stat[o.value] += expect(s, b, &w, stat + o.like);
-    if (!isfinite(stat[o.value])) return false;
-    if (s->gradient && !pull_covariances(s, b, &w, &o, stat)) return false;
+    if (!isfinite(stat[o.value]))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the expected log likelihood of block %lld of the rows is not a number",
+                         (long long)b->index);
+    if (s->gradient && !pull_covariances(s, b, &w, &o, stat)) return no_tiles(e);
     if (s->dual) stat[o.value] -= own_bases(s, b, &w, stat + o.own);
-    return !s->gradient || pull_means(s, b, &w, &o, stat);
+    return !s->gradient || pull_means(s, b, &w, &o, stat) ? ANYGP_OK : no_tiles(e);
+}
+
+/* Covariances with the bases of the mean, once and for the gradient again with its reverse; W K of each latent, its S and adjoints. */
+static double multiplications(const void *shared, int64_t n)
+{
+    const svdgp *s = shared;
+    double C = (double)s->C, tile = (double)(2 * s->D + 1) + C, square = (double)(s->Mt * s->Mt);
+    return (double)n * ((double)svdgp_Ma(s) * tile * (s->gradient ? 3 : 1) +
+                        C * square * (1 + s->gradient + (s->gradient && s->learn)));
 }
 
 /* -------------------------------------------------------------------------------------- marginals */
@@ -264,7 +278,7 @@ bool svdgp_marginal(const svdgp *s, int64_t n, const double *X, int64_t ldx, dou
 
 const block_model svdgp_rows = {.rows_alone = true,
                                 .stat_size = stat_size,
-                                .adjoint_size = stat_size,
                                 .work_doubles = work_doubles,
                                 .keep_doubles = keep_doubles,
+                                .work = multiplications,
                                 .stat = rows_stat};

@@ -117,21 +117,23 @@ static void variances(const svgp *s, int64_t c, int64_t n, const pieces *p)
     for (int64_t j = 0; j < n; j++) var[j] = p->rest[j] + la_dot(s->Mt, U + j * s->Mt, U + j * s->Mt);
 }
 
-static bool forward(const svgp *s, const row_block *b, const pieces *p)
+static anygp_status no_tiles(anygp_error *e) { return fail_memory(e, "kernel tiles", 0); }
+
+static anygp_status forward(const svgp *s, const row_block *b, const pieces *p, anygp_error *e)
 {
     const hyper *h = s->h;
     if (!sparse_features(s->M, h->Z, s->L, s->T_L, h->kernel, s->mean, s->D, b->n, b->X, s->D, p->A + s->p, p->A))
-        return false;
+        return no_tiles(e);
     residuals(s, b, p->A, p->rest);
     la_gemm(LA_T, LA_N, b->n, s->C, s->Mt, 1, p->A, s->Mt, s->mean_m, s->Mt, 0, p->mu, b->n);
-    if (s->O && !orthogonal_forward(s, b, p->G, p->mu)) return false;
+    if (s->O && !orthogonal_forward(s, b, p->G, p->mu)) return no_tiles(e);
     for (int64_t c = 0; c < s->C; c++) variances(s, c, b->n, p);
-    return true;
+    return ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------------ likelihood */
 
-static bool expectations(const svgp *s, const row_block *b, const pieces *p, svgp_stat *stat)
+static anygp_status expectations(const svgp *s, const row_block *b, const pieces *p, svgp_stat *stat, anygp_error *e)
 {
     int64_t n = b->n, columns = s->like->columns;
     for (int64_t t = 0; t < s->T; t++) {
@@ -147,7 +149,10 @@ static bool expectations(const svgp *s, const row_block *b, const pieces *p, svg
             l->ops->expect(l, n, y, b->w, p->mu + at, p->var + at, n, s->random, b->index * s->rows + b->first,
                            p->dmu + at, p->dvar + at, stat->like + t * l->params);
     }
-    return isfinite(*stat->value);
+    return isfinite(*stat->value) ? ANYGP_OK
+                                  : fail_with(e, ANYGP_ERR_NUMERIC,
+                                              "the expected log likelihood of block %lld of the rows is not a number",
+                                              (long long)b->index);
 }
 
 /* ------------------------------------------------------------------------------------ adjoints */
@@ -205,28 +210,39 @@ static bool adjoints(const svgp *s, const row_block *b, const pieces *p, svgp_st
     return kernel_gram_reverse(k, M, s->h->Z, s->D, n, b->X, s->D, p->Abar, M, stat->kernel, stat->Z, s->D, NULL, 0);
 }
 
-static bool stat_rows(const void *shared, const row_block *b, double *work, double *keep, double *at)
+static anygp_status stat_rows(const void *shared, const row_block *b, double *work, double *keep, double *at,
+                              anygp_error *e)
 {
     const svgp *s = shared;
     pieces p = place(s, b->n, work);
     svgp_stat stat = svgp_stat_place(s, at);
     double *S = stat.S;
     (void)keep;
-    if (!forward(s, b, &p) || !expectations(s, b, &p, &stat)) return false;
-    if (s->value_only) return true;
+    TRY(forward(s, b, &p, e));
+    TRY(expectations(s, b, &p, &stat, e));
+    if (s->value_only) return ANYGP_OK;
     la_gemm(LA_N, LA_N, s->Mt, s->C, b->n, 1, p.A, s->Mt, p.dmu, b->n, 1, stat.b, s->Mt);
-    if (s->O && !orthogonal_reverse(s, b, p.G, p.dmu, &stat)) return false;
-    if (s->learn && !adjoints(s, b, &p, &stat)) return false; /* which needs U; the curvature then takes its place */
+    if (s->O && !orthogonal_reverse(s, b, p.G, p.dmu, &stat)) return no_tiles(e);
+    if (s->learn && !adjoints(s, b, &p, &stat))
+        return no_tiles(e); /* which needs U; the curvature then takes its place */
     for (int64_t c = 0; c < s->C; c++) {
         curvature(s, c, b->n, &p, S);
         S += squares(s) / s->C;
     }
-    return true;
+    return ANYGP_OK;
+}
+
+/* Solves with L and, for each latent, F; its S; to learn, V A of each, E and the solve with L'. */
+static double multiplications(const void *shared, int64_t n)
+{
+    const svgp *s = shared;
+    double C = (double)s->C, halves = 1 + C + (s->value_only ? 0 : C + (s->learn ? C + 2 : 0));
+    return (double)n * ((double)(s->Mt * s->Mt) * halves / 2 + (double)s->O * (C + (double)s->D));
 }
 
 const block_model svgp_rows = {.rows_alone = true,
                                .stat_size = stat_size,
-                               .adjoint_size = all_size,
                                .work_doubles = work_doubles,
                                .keep_doubles = keep_nothing,
+                               .work = multiplications,
                                .stat = stat_rows};

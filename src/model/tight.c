@@ -233,7 +233,7 @@ anygp_status tight_gain(tight *t, sparse *s, const double *stat, bool gradient, 
     return isfinite(*gain) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
 }
 
-bool tight_reverse(const tight *t, const sparse *s, double *adjoint)
+anygp_status tight_reverse(const tight *t, const sparse *s, double *adjoint, anygp_error *e)
 {
     adjoint_parts a = adjoint_place(s, adjoint);
     double *Abar = t->sums + 1 + t->params;
@@ -241,7 +241,7 @@ bool tight_reverse(const tight *t, const sparse *s, double *adjoint)
     *a.noise += t->noise;
     for (int64_t j = 0; j < t->n; j++) la_scale(t->Mt, sqrt(t->w[j] / s->noise), Abar + j * t->Mt);
     row_block all = {.n = t->n, .X = t->X};
-    return kernel_of_Abar(s, &all, Abar, &a);
+    return kernel_of_Abar(s, &all, Abar, &a, e);
 }
 
 /* ---------------------------------------------------------------------------- beside another bound */

@@ -25,7 +25,7 @@ void tight_close(tight *t); /* accepts NULL */
 /* After sparse_evidence with trace alone and a V of any form.  With `gradient` it adds the gain's share to s->E. */
 anygp_status tight_gain(tight *t, sparse *s, const double *stat, bool gradient, double *gain, anygp_error *e);
 /* After that, and after the reverse of the statistics: the gain's share of the adjoints. */
-bool tight_reverse(const tight *t, const sparse *s, double *adjoint);
+anygp_status tight_reverse(const tight *t, const sparse *s, double *adjoint, anygp_error *e);
 
 /* Whether it is little work, and fits. */
 bool tight_is_quick(const problem *p, const sparse *s);

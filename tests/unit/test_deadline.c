@@ -97,18 +97,20 @@ enum { BLOCKS = 20, ROWS_EACH = 3 };
 
 static int64_t one(const void *shared) { return (void)shared, 1; }
 static int64_t none_of(const void *shared, int64_t rows) { return (void)shared, (void)rows, 0; }
+static double rows_of(const void *shared, int64_t rows) { return (void)shared, (double)rows; }
 
 /* The sum of y; a block takes a second. */
-static bool sum_y(const void *shared, const row_block *b, double *work, double *keep, double *stat)
+static anygp_status sum_y(const void *shared, const row_block *b, double *work, double *keep, double *stat,
+                          anygp_error *e)
 {
-    (void)shared, (void)work, (void)keep;
+    (void)shared, (void)work, (void)keep, (void)e;
     for (int64_t i = 0; i < b->n; i++) *stat += b->y[i];
     now += 1;
-    return true;
+    return ANYGP_OK;
 }
 
 static const block_model sums = {
-    .stat_size = one, .adjoint_size = one, .work_doubles = none_of, .keep_doubles = none_of, .stat = sum_y};
+    .stat_size = one, .work_doubles = none_of, .keep_doubles = none_of, .work = rows_of, .stat = sum_y};
 
 static void pass_ends_between_two_blocks(void **unused)
 {

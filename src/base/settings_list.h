@@ -14,6 +14,7 @@ X(FIX, "fix", TEXT, "", 0, 0, "", "LIST", "f", "keep at their initial values: ke
 X(INDUCING, "inducing", TEXT, "", 0, 0, "", "M", "f", "inducing inputs (default {inducing}), or rows of the subset of {subset}; M+M2: {sets}, where one number is two halves; Ma/Mb: {pair}; auto: doubled until that gains little, or --time or --memory end it")
 X(BATCH, "batch", INTEGER, "1024", 0, 1e9, "", "B", "f", "rows per step of {steps}; 0: all of them")
 X(INDUCING_FROM, "inducing-from", TEXT, "", 0, 0, "", "FILE", "f", "inducing inputs from a table of inputs, in the data's units")
+X(INDUCING_KIND, "inducing-kind", CHOICE, "points", 0, 0, "points scaled", "KIND", "f", "what an inducing variable is: the function at a place, or scaled: a place with a width of its own in each input, learned with it; for a single rbf kernel")
 X(SELECT, "select", CHOICE, "", 0, 0, "random kmeans greedy best", "HOW", "f", "how these are chosen: kmeans (default of the sparse priors), greedy: largest conditional variance, best: of these two what leaves less variance (default of the variational models), random (of sod)")
 X(BLOCKS, "blocks", INTEGER, "", 1, 1e12, "", "P", "f", "blocks the rows are cut into; default 1000 rows each, for {parts} as many rows as inducing inputs, 100 to 500")
 X(PARTITION, "partition", CHOICE, "kmeans", 0, 0, "kmeans kdtree random", "HOW", "f", "how {parts} cut the input space into blocks")

@@ -188,6 +188,31 @@ static anygp_status check_likelihood(const model_choice *c, anygp_error *e)
     return ANYGP_ERR_ARGUMENT;
 }
 
+/* Widths begin at 1, where scaled variables are points: unless they are learned, the option would have no effect. */
+static anygp_status check_kind(const model_choice *c, const settings *s, anygp_error *e)
+{
+    if (settings_is(s, SET_INDUCING_KIND, "points")) return ANYGP_OK;
+    const char *kind = settings_text(s, SET_INDUCING_KIND);
+    if (!c->model)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing-kind: %s needs a model by name, such as --model svgp", kind);
+    if (!c->model->inducing)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing-kind: %s has no inducing variables; leave it out",
+                         c->model->name);
+    if (c->model->decoupled)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "inducing-kind: %s has scaled bases wherever the kernel is a single rbf; leave it out",
+                         c->model->name);
+    if (!c->fix_inducing) return ANYGP_OK;
+    return fail_with(
+        e, ANYGP_ERR_ARGUMENT,
+        c->model->no_learning
+            ? "inducing-kind: %s learns nothing, and %s variables are points until they are learned; leave it "
+              "out"
+            : "inducing-kind: %s keeps its inducing inputs, and %s variables are points until they are "
+              "learned; add --fix none",
+        c->model->name, kind);
+}
+
 void choice_take(model_choice *c, const settings *s, const model_ops *m)
 {
     const char *fix = settings_text(s, SET_FIX);
@@ -206,13 +231,14 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     TRY(check_exposure(s, &c->like, e));
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
-    if (!strcmp(name, "auto")) return ANYGP_OK;
+    if (!strcmp(name, "auto")) return check_kind(c, s, e);
     TRY(parse_model(name, &c->model, &c->anytime, e));
     bool gaussian = likelihood_is_gaussian(&c->like);
     c->collapsed = gaussian && settings_is(s, SET_LEARN, "batch") && collapsed(c->model) != c->model;
     choice_take(c, s, c->collapsed ? collapsed(c->model) : c->model);
     if (c->model->needs.given) fix_everything(c);
     TRY(check_sets(c, e));
+    TRY(check_kind(c, s, e));
     return check_likelihood(c, e);
 }
 

@@ -112,6 +112,7 @@ anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, const lik
         if (!f->choice.like.ops->standardize) rms_y = 1; /* of the function, not of the target */
         hyper_defaults(h, sd_x, rms_y);
         status = hyper_set_units(h, d->D, sd_x, e);
+        if (!ANYGP_FAILED(status)) status = hyper_set_kind(h, inducing_find(settings_text(f->s, SET_INDUCING_KIND)), e);
     }
     if (!ANYGP_FAILED(status)) status = basis_init(mean, choice_mean(f->s), &d->schema, 100 * rms_y * rms_y, e);
     free(sd_x);

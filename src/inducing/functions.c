@@ -142,3 +142,41 @@ bool functions_gram_reverse(const functions *f, function_set s, int64_t n, const
     for (int64_t m = 0; m < s.M; m++) pull_basis(f, s, m, work + m * features(f), gp, gZ, gC);
     return true;
 }
+
+/* ------------------------------------------------------------------------------- bases and rows */
+
+/* Features of the rows and their adjoints, theta and its. */
+int64_t functions_cross_work(const functions *f, int64_t n, int64_t count) { return 2 * (n + count) * features(f); }
+
+void functions_cross(const functions *f, function_set s, int64_t n, const double *X, int64_t ldx, double *work,
+                     double *K, int64_t ldk)
+{
+    double *F = work, *theta = F + n * features(f);
+    functions_features(f, n, X, ldx, F);
+    coefficients(f, s, theta);
+    la_gemm(LA_T, LA_T, s.M, n, features(f), 1, theta, features(f), F, n, 0, K, ldk);
+    for (int64_t j = 0; j < n; j++) exponentials(s.M, f->variance, K + j * ldk);
+}
+
+/* t = (x - origin) / s. */
+static void pull_rows(const functions *f, int64_t n, const double *F, const double *Fbar, double *gX)
+{
+    for (int64_t d = 0; d < f->D; d++)
+        for (int64_t i = 0; i < n; i++)
+            gX[i * f->D + d] +=
+                f->inverse[d] * (2 * F[i + (f->D + d) * n] * Fbar[i + d * n] + Fbar[i + (f->D + d) * n]);
+}
+
+void functions_cross_reverse(const functions *f, function_set s, int64_t n, const double *X, int64_t ldx,
+                             const double *G, int64_t ldg, double *work, double *K, double *gp, double *gZ, double *gC,
+                             double *gX)
+{
+    double *F = work, *theta = F + n * features(f), *bar = theta + s.M * features(f), *Fbar = bar + s.M * features(f);
+    functions_cross(f, s, n, X, ldx, work, K, s.M);
+    for (int64_t j = 0; j < n; j++) multiply(s.M, G + j * ldg, K + j * s.M);
+    la_gemm(LA_T, LA_T, features(f), s.M, n, -1, F, n, K, s.M, 0, bar, features(f));
+    for (int64_t m = 0; m < s.M; m++) pull_basis(f, s, m, bar + m * features(f), gp, gZ, gC);
+    if (!gX) return;
+    la_gemm(LA_T, LA_T, n, features(f), s.M, -1, K, s.M, theta, features(f), 0, Fbar, n);
+    pull_rows(f, n, F, Fbar, gX);
+}

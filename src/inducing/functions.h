@@ -63,6 +63,15 @@ bool functions_gram_reverse(const functions *f, function_set s, int64_t n, const
                             const double *F, const double *K, double *G, double *work, double *gp, double *gZ,
                             double *gC);
 
+/* The same the other way round, for a single rbf: K[s.M, n] with leading dimension ldk.  The reverse makes K again, in K[s.M, n], and
+   takes G with it; gX (n x D, or NULL) gets the gradient in the rows.  work: functions_cross_work. */
+int64_t functions_cross_work(const functions *f, int64_t n, int64_t count);
+void functions_cross(const functions *f, function_set s, int64_t n, const double *X, int64_t ldx, double *work,
+                     double *K, int64_t ldk);
+void functions_cross_reverse(const functions *f, function_set s, int64_t n, const double *X, int64_t ldx,
+                             const double *G, int64_t ldg, double *work, double *K, double *gp, double *gZ, double *gC,
+                             double *gX);
+
 /* Covariances of bases, K[n.M, s.M], `rows` being bases too; and the reverse, which goes to s alone: gZ and gC get
    sum_i G_ij dk(i, j)/dj, gp the derivative in the kernel's parameters.  [functions_pair.c] */
 bool functions_pair(const functions *f, function_set s, function_set rows, double *work, double *K);

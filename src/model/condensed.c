@@ -16,7 +16,7 @@ static const double EDGE = 1e-13;
 typedef struct condensed {
     posterior base;
     int64_t M, All, p, C; /* inducing inputs; with those of the mean alone; basis functions; latents */
-    double *Z;            /* D x All */
+    inducing_set u;       /* All of them */
     double *w, *m_h;      /* All x C, p x C */
     double *R;            /* M x M for each latent, zeros above */
     double *N, *V_h;      /* M x p and p x p for each latent */
@@ -28,7 +28,8 @@ static void condensed_free(posterior *base)
     if (!c) return;
     kernel_free(base->kernel);
     basis_clear(&base->mean);
-    double *const owned[] = {c->Z, c->w, c->m_h, c->R, c->N, c->V_h};
+    inducing_clear(&c->u);
+    double *const owned[] = {c->w, c->m_h, c->R, c->N, c->V_h};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(c);
 }
@@ -81,8 +82,7 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
     const condensed *c = (const condensed *)base;
     int64_t p = c->p;
     double *K = work, *panel = K + n * c->All, *H = panel + n * PANEL, *room = H + n * p;
-    if (!kernel_gram(base->kernel, c->All, c->Z, base->D, n, X, ldx, K, c->All))
-        return fail_memory(e, "kernel tiles", 0);
+    if (!c->u.ops->cross(&c->u, n, X, ldx, K, c->All)) return fail_memory(e, "kernel tiles", 0);
     la_gemm(LA_T, LA_N, n, c->C, c->All, 1, K, c->All, c->w, c->All, 0, mean, n);
     if (p) {
         basis_fill(&base->mean, n, X, ldx, H, p, 1);
@@ -181,7 +181,7 @@ static void weights(condensed *c, const condensed_source *s, const double *Li)
     int64_t M = c->M, Mt = M + c->p, h = s->basis_first ? 0 : M;
     la_gemm(LA_T, LA_N, M, c->C, M, 1, Li, M, s->m + (s->basis_first ? c->p : 0), Mt, 0, c->w, c->All);
     for (int64_t k = 0; k < c->C; k++) {
-        if (s->O) memcpy(c->w + M + k * c->All, s->a + k * s->O, (size_t)s->O * sizeof(double));
+        if (s->o) memcpy(c->w + M + k * c->All, s->a + k * s->o->M, (size_t)s->o->M * sizeof(double));
         if (c->p) memcpy(c->m_h + k * c->p, s->m + h + k * Mt, (size_t)c->p * sizeof(double));
     }
 }
@@ -189,13 +189,12 @@ static void weights(condensed *c, const condensed_source *s, const double *Li)
 static bool allocate(condensed *c)
 {
     int64_t p = c->p, M = c->M, C = c->C;
-    c->Z = mem_doubles(c->base.D, c->All);
     c->w = mem_doubles(c->All, C);
     c->R = mem_zeroed(M * M * C, sizeof *c->R);
     c->m_h = mem_doubles(p, C);
     c->N = mem_doubles(p, M * C);
     c->V_h = mem_doubles(p, p * C);
-    return c->Z && c->w && c->R && (!p || (c->m_h && c->N && c->V_h));
+    return c->w && c->R && (!p || (c->m_h && c->N && c->V_h));
 }
 
 posterior *condensed_new(const condensed_source *s)
@@ -203,14 +202,13 @@ posterior *condensed_new(const condensed_source *s)
     const posterior *of = s->of;
     int64_t C = of->latents ? of->latents : 1, D = of->D;
     condensed *c = calloc(1, sizeof *c);
-    double *Li = mem_copied(s->M, s->M, s->L);
+    double *Li = s->u->ops->cross ? mem_copied(s->M, s->M, s->u->L) : NULL;
     if (!c || !Li) goto none;
     c->base = (posterior){.ops = &condensed_ops, .noise = of->noise, .D = D, .n = of->n, .latents = of->latents};
-    c->M = s->M, c->All = s->M + s->O, c->p = of->mean.p, c->C = C;
+    c->M = s->M, c->All = s->M + (s->o ? s->o->M : 0), c->p = of->mean.p, c->C = C;
     c->base.kernel = kernel_copy(of->kernel);
     if (!c->base.kernel || ANYGP_FAILED(basis_copy(&of->mean, &c->base.mean, NULL)) || !allocate(c)) goto none;
-    memcpy(c->Z, s->Z, (size_t)(s->M * D) * sizeof *c->Z);
-    if (s->O) memcpy(c->Z + s->M * D, s->places, (size_t)(s->O * D) * sizeof *c->Z);
+    if (ANYGP_FAILED(inducing_join(s->u, s->o, c->base.kernel, &c->u, NULL))) goto none;
     la_zero_upper(s->M, Li, s->M);
     if (la_trtri(s->M, Li, s->M) || !condense(c, s, Li)) goto none;
     weights(c, s, Li);

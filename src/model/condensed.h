@@ -20,14 +20,15 @@ typedef struct condensed_source {
     const int64_t *set; /* K + 1: where each set of v begins */
     bool
         basis_first; /* the basis functions stand before the inducing inputs of the first set; else behind those of the last */
-    const double *Z, *L;
-    const double *m;          /* Mt x C */
-    double *const *F;         /* of set k: M_k x M_k for each latent, one after the other */
-    int64_t O;                /* inducing inputs of the mean alone, */
-    const double *places, *a; /* D x O, and their coefficients O x C */
+    const inducing_set *u;
+    const double *m;       /* Mt x C */
+    double *const *F;      /* of set k: M_k x M_k for each latent, one after the other */
+    const inducing_set *o; /* inducing inputs of the mean alone, or NULL, */
+    const double *a;       /* and their coefficients O x C */
 } condensed_source;
 
-/* A posterior with marginals alone, or NULL: there is no memory, or I - V_uu is not positive semidefinite. */
+/* A posterior with marginals alone, or NULL: there is no memory, I - V_uu is not positive semidefinite, or the kind of inducing
+   variables has no K_uf. */
 posterior *condensed_new(const condensed_source *s);
 
 #endif

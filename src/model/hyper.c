@@ -23,7 +23,7 @@ static hyper_param noise_param(bool learned, bool given)
 anygp_status hyper_init(hyper *h, kernel *k, double noise, bool fix_kernel, bool fix_noise, bool prior, anygp_error *e)
 {
     int64_t P = kernel_count(k);
-    *h = (hyper){.kernel = k, .likes = 1, .count = P + 1, .prior = prior};
+    *h = (hyper){.kernel = k, .likes = 1, .count = P + 1, .prior = prior, .kind = &inducing_points};
     h->param = mem_zeroed(h->count, sizeof *h->param);
     h->like = mem_alloc(1, sizeof *h->like);
     if (!h->param || !h->like) {
@@ -50,7 +50,7 @@ anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e)
     *to = *from;
     to->kernel = kernel_copy(from->kernel);
     to->param = mem_alloc(from->count, sizeof *to->param);
-    to->Z = to->unit = NULL;
+    to->Z = to->C = to->unit = NULL;
     to->like = mem_alloc(from->likes, sizeof *to->like);
     if (!to->kernel || !to->param || !to->like) {
         hyper_clear(to);
@@ -58,17 +58,20 @@ anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e)
     }
     memcpy(to->param, from->param, (size_t)from->count * sizeof *to->param);
     memcpy(to->like, from->like, (size_t)from->likes * sizeof *to->like);
-    to->free -= from->learn_Z ? from->M * from->D : 0;
+    to->free -= hyper_variables(from);
     to->learn_Z = false;
     if (from->unit) TRY(hyper_set_units(to, kernel_inputs(from->kernel), from->unit, e));
-    return from->Z ? hyper_set_inducing(to, from->M, from->D, from->Z, from->learn_Z, e) : ANYGP_OK;
+    if (!from->Z) return ANYGP_OK;
+    TRY(hyper_set_inducing(to, from->M, from->D, from->Z, from->learn_Z, e));
+    if (from->C) memcpy(to->C, from->C, (size_t)(from->M * from->D) * sizeof *to->C);
+    return ANYGP_OK;
 }
 
 anygp_status hyper_gaussian(const hyper *from, double sd_y, hyper *to, anygp_error *e)
 {
     hyper plain = *from;
-    plain.Z = NULL, plain.M = 0, plain.learn_Z = false;
-    if (from->learn_Z) plain.free -= from->M * from->D;
+    plain.free -= hyper_variables(from);
+    plain.Z = plain.C = NULL, plain.M = 0, plain.learn_Z = false, plain.kind = &inducing_points;
     TRY(hyper_copy(&plain, to, e));
     int64_t P = hyper_kernel_params(to);
     hyper_param *param = mem_alloc(P + 1, sizeof *param);
@@ -100,15 +103,41 @@ anygp_status hyper_set_units(hyper *h, int64_t D, const double *sd_x, anygp_erro
     return ANYGP_OK;
 }
 
+/* Of the variables that stay where they were. */
+static void keep_widths(const hyper *h, int64_t M, const double *Z, double *widths)
+{
+    size_t bytes = (size_t)h->D * sizeof *Z;
+    for (int64_t i = 0; h->C && i < M && i < h->M; i++)
+        if (!memcmp(Z + i * h->D, h->Z + i * h->D, bytes)) memcpy(widths + i * h->D, h->C + i * h->D, bytes);
+}
+
 anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z, bool learn, anygp_error *e)
 {
-    double *copy = mem_doubles(M, D);
-    if (!copy) return fail_memory(e, "the inducing inputs", 8.0 * (double)M * (double)D);
+    double *copy = mem_doubles(M, D), *widths = h->kind->widths ? mem_zeroed(M * D, sizeof *widths) : NULL;
+    if (!copy || (h->kind->widths && !widths)) {
+        free(copy);
+        return fail_memory(e, "the inducing inputs", 8.0 * (double)M * (double)D);
+    }
     memcpy(copy, Z, (size_t)(M * D) * sizeof *copy);
-    h->free += (learn ? M * D : 0) - (h->learn_Z ? h->M * h->D : 0);
+    if (widths && h->D == D) keep_widths(h, M, Z, widths);
+    h->free -= hyper_variables(h);
     free(h->Z);
-    h->Z = copy, h->M = M, h->D = D, h->learn_Z = learn;
+    free(h->C);
+    h->Z = copy, h->C = widths, h->M = M, h->D = D, h->learn_Z = learn;
+    h->free += hyper_variables(h);
     return ANYGP_OK;
+}
+
+anygp_status hyper_set_kind(hyper *h, const inducing_ops *kind, anygp_error *e)
+{
+    if (kind->check) TRY(kind->check(h->kernel, e));
+    h->kind = kind;
+    return ANYGP_OK;
+}
+
+inducing_grad hyper_grad(const hyper *h, double *gp, double *g)
+{
+    return (inducing_grad){gp, h->learn_Z ? g : NULL, h->learn_Z && h->C ? g + h->M * h->D : NULL, NULL};
 }
 
 anygp_status hyper_set_likelihood(hyper *h, const likelihood *l, int64_t sets, bool fix, anygp_error *e)
@@ -142,7 +171,7 @@ anygp_status hyper_set_likelihood(hyper *h, const likelihood *l, int64_t sets, b
     return ANYGP_OK;
 }
 
-int64_t hyper_size(const hyper *h) { return h->count + (h->learn_Z ? h->M * h->D : 0); }
+int64_t hyper_size(const hyper *h) { return h->count + hyper_variables(h); }
 
 void hyper_clear(hyper *h)
 {
@@ -150,6 +179,7 @@ void hyper_clear(hyper *h)
     free(h->param);
     free(h->like);
     free(h->Z);
+    free(h->C);
     free(h->unit);
     *h = (hyper){0};
 }
@@ -193,14 +223,16 @@ void hyper_defaults(hyper *h, const double *sd_x, double sd_y)
     }
 }
 
-static double unit_of(const hyper *h, int64_t k) { return h->unit ? h->unit[k % h->D] : 1; }
+/* Places come first, then widths. */
+static double unit_of(const hyper *h, int64_t k) { return h->unit && k < h->M * h->D ? h->unit[k % h->D] : 1; }
+static double *variable(const hyper *h, int64_t k) { return k < h->M * h->D ? h->Z + k : h->C + (k - h->M * h->D); }
 
 void hyper_pack(const hyper *h, double *u)
 {
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
         if (h->param[i].free) u[f++] = h->param[i].real ? hyper_get(h, i) : log(hyper_get(h, i) - h->param[i].lower);
-    for (int64_t k = 0; h->learn_Z && k < h->M * h->D; k++) u[f + k] = h->Z[k] / unit_of(h, k);
+    for (int64_t k = 0; k < hyper_variables(h); k++) u[f + k] = *variable(h, k) / unit_of(h, k);
 }
 
 /* Never at the floor itself, which a file or the logarithm would not take; without one, an underflow is left to be noticed. */
@@ -214,7 +246,7 @@ void hyper_unpack(hyper *h, const double *u)
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
         if (h->param[i].free) hyper_set(h, i, h->param[i].real ? u[f] : above(h->param[i].lower, exp(u[f]))), f++;
-    for (int64_t k = 0; h->learn_Z && k < h->M * h->D; k++) h->Z[k] = u[f + k] * unit_of(h, k);
+    for (int64_t k = 0; k < hyper_variables(h); k++) *variable(h, k) = u[f + k] * unit_of(h, k);
 }
 
 /* What was given stays as it is: a noise of 0 may be. */
@@ -224,8 +256,8 @@ bool hyper_is_sound(const hyper *h)
         double value = hyper_get(h, i);
         if (!isfinite(value) || (h->param[i].free && !h->param[i].real && !(value > 0))) return false;
     }
-    for (int64_t k = 0; k < h->M * h->D; k++)
-        if (!isfinite(h->Z[k])) return false;
+    for (int64_t k = 0; k < h->M * h->D * (h->C ? 2 : 1); k++)
+        if (!isfinite(*variable(h, k))) return false;
     return true;
 }
 
@@ -246,7 +278,7 @@ void hyper_chain(const hyper *h, const double *gp, double *gu)
     int64_t f = 0;
     for (int64_t i = 0; i < h->count; i++)
         if (h->param[i].free) gu[f++] = gp[i] * (h->param[i].real ? 1 : hyper_get(h, i) - h->param[i].lower);
-    for (int64_t k = 0; h->learn_Z && k < h->M * h->D; k++) gu[f + k] = gp[h->count + k] * unit_of(h, k);
+    for (int64_t k = 0; k < hyper_variables(h); k++) gu[f + k] = gp[h->count + k] * unit_of(h, k);
 }
 
 double hyper_log_prior(const hyper *h, double *gu)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "inducing/inducing.h"
 #include "kernel/kernel.h"
 #include "likelihood/likelihood.h"
 
@@ -34,10 +35,12 @@ typedef struct hyper {
     int64_t free;
     bool prior; /* whether the weak prior counts */
     hyper_param *param;
-    int64_t M, D; /* inducing inputs; 0: none */
-    double *Z;    /* M x D, row-major, its own */
-    double *unit; /* the inputs' spreads: u has Z in these, so that its numbers have one size; NULL: 1 */
-    bool learn_Z; /* they are part of u, and of `free` */
+    int64_t M, D;             /* inducing inputs; 0: none */
+    double *Z;                /* M x D, row-major, its own */
+    double *unit;             /* the inputs' spreads: u has Z in these, so that its numbers have one size; NULL: 1 */
+    bool learn_Z;             /* they are part of u, and of `free` */
+    const inducing_ops *kind; /* of inducing variables; points after hyper_init */
+    double *C;                /* M x D where the kind has widths: their logarithms, its own; else NULL */
 } hyper;
 
 /* Takes the kernel over.  noise: NaN = not given. */
@@ -54,10 +57,17 @@ anygp_status hyper_gaussian(const hyper *from, double sd_y, hyper *to, anygp_err
 
 /* Spreads of the D inputs, before any inducing inputs are set. */
 anygp_status hyper_set_units(hyper *h, int64_t D, const double *sd_x, anygp_error *e);
-/* Inducing inputs Z[M,D], copied; replaces former ones. */
+/* Another kind of inducing variables, before there are any; refused with a sentence where the kernel has none of the kind. */
+anygp_status hyper_set_kind(hyper *h, const inducing_ops *kind, anygp_error *e);
+/* Inducing inputs Z[M,D], copied; replaces former ones.  Of width 1, but for those that stay at the same place. */
 anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z, bool learn, anygp_error *e);
-/* Natural parameters a gradient has: `count`, and M D more where the inducing inputs are learned. */
+/* Natural parameters a gradient has: `count`, and where the inducing variables are learned their hyper_variables more: all places,
+   then all widths. */
 int64_t hyper_size(const hyper *h);
+static inline int64_t hyper_variables(const hyper *h) { return h->learn_Z ? h->M * h->D * (h->C ? 2 : 1) : 0; }
+static inline function_set hyper_set_of(const hyper *h) { return (function_set){h->M, h->Z, h->C}; }
+/* Their gradients, one after the other in g (where they are not learned: nowhere), and the kernel's in gp. */
+inducing_grad hyper_grad(const hyper *h, double *gp, double *g);
 
 static inline int64_t hyper_kernel_params(const hyper *h) { return h->count - h->likes; }
 

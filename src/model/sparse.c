@@ -8,29 +8,26 @@
 
 #include "base/memory.h"
 #include "linalg/linalg.h"
-#include "model/kuu.h"
 #include "model/sparse_parts.h"
 
-anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t M, int64_t D, double total,
-                         anygp_error *e)
+anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, const hyper *h, double total, anygp_error *e)
 {
-    int64_t Mt = M + mean->p;
+    int64_t Mt = h->M + mean->p;
     *s = (sparse){.kept = kept,
                   .mean = mean,
-                  .M = M,
+                  .M = h->M,
                   .p = mean->p,
-                  .D = D,
+                  .D = h->D,
                   .Mt = Mt,
                   .total = total,
                   .prior = 1,
                   .power = 1,
                   .targets = 1};
     double **const square[] = {&s->B, &s->V, &s->E, &s->work};
-    s->L = mem_doubles(M, M);
-    s->T = mem_alloc(la_trsm_size(M), sizeof(double));
+    TRY(inducing_open(&s->u, h->kind, h->M, h->D, e));
     s->diag = mem_alloc(Mt, sizeof(double));
     s->m = mem_alloc(Mt, sizeof(double));
-    bool ok = s->L && s->T && s->diag && s->m;
+    bool ok = s->diag && s->m;
     for (size_t i = 0; i < sizeof square / sizeof *square; i++) ok &= (*square[i] = mem_doubles(Mt, Mt)) != NULL;
     if (ok) return ANYGP_OK;
     sparse_clear(s);
@@ -39,45 +36,38 @@ anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t
 
 void sparse_clear(sparse *s)
 {
-    double *const owned[] = {s->L, s->T, s->diag, s->B, s->V, s->m, s->E, s->work, s->J};
+    double *const owned[] = {s->diag, s->B, s->V, s->m, s->E, s->work, s->J};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(s->set);
+    inducing_clear(&s->u);
     sparse_share_clear(s);
     *s = (sparse){0};
 }
 
 /* ------------------------------------------------------------------------------------- prepare */
 
-/* K_uu without the white terms: inducing inputs are not rows. */
 bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter)
 {
     s->h = h;
     s->noise = h->like[0] + kernel_white(h->kernel);
     if (s->targets > 1 && !sparse_share_prepare(s, h)) return false;
-    if (!(s->noise > 0) || !kuu_factor(h, s->M, grow, jitter, s->L, s->T, s->diag)) return false;
-    s->jitter = *jitter;
-    return true;
+    return s->noise > 0 && inducing_prepare(&s->u, h->kernel, hyper_set_of(h), grow, jitter);
 }
 
-bool sparse_features(int64_t M, const double *Z, const double *L, const double *T, const kernel *k, const basis *mean,
-                     int64_t D, int64_t n, const double *X, int64_t ldx, double *A, double *H)
+anygp_status sparse_features(const inducing_set *u, const basis *mean, int64_t n, const double *X, int64_t ldx,
+                             double *A, double *H, anygp_error *e)
 {
-    int64_t p = mean->p, Mt = M + p;
+    int64_t p = mean->p, Mt = u->M + p;
     double root = sqrt(mean->B);
-    if (!kernel_gram(k, M, Z, D, n, X, ldx, A, Mt)) return false;
+    if (!u->ops->features(u, n, X, ldx, A, Mt)) return fail_memory(e, "kernel tiles", 0);
     if (p) basis_fill(mean, n, X, ldx, H, Mt, 1);
     for (int64_t j = 0; p && j < n; j++) la_scale(p, root, H + j * Mt);
-    if (T)
-        la_trsm_prepared(LA_LEFT, LA_N, M, n, L, M, T, A, Mt);
-    else
-        la_trsm(LA_LEFT, LA_N, M, n, 1, L, M, A, Mt);
-    return true;
+    return ANYGP_OK;
 }
 
 static anygp_status features(const sparse *s, const row_block *b, double *A, anygp_error *e)
 {
-    bool ok = sparse_features(s->M, s->h->Z, s->L, s->T, s->h->kernel, s->mean, s->D, b->n, b->X, s->D, A, A + s->M);
-    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+    return sparse_features(&s->u, s->mean, b->n, b->X, s->D, A, A + s->M, e);
 }
 
 /* ---------------------------------------------------------------------------------- diagonal G */
@@ -87,12 +77,8 @@ static void diagonal_of_G(const sparse *s, const row_block *b, const rows_parts 
 {
     for (int64_t j = 0; j < b->n && s->kept == KEPT_NOTHING; j++) r->g[j] = s->noise;
     if (s->kept == KEPT_NOTHING) return;
-    kernel_diag(s->h->kernel, b->n, b->X, s->D, r->d);
-    for (int64_t j = 0; j < b->n; j++) {
-        const double *a = r->A + j * s->Mt;
-        r->d[j] = fmax(r->d[j] - la_dot(s->M, a, a), 0);
-        r->g[j] = s->power * r->d[j] + s->noise;
-    }
+    inducing_residual(&s->u, b->n, b->X, s->D, r->A, s->Mt, r->d);
+    for (int64_t j = 0; j < b->n; j++) r->g[j] = s->power * r->d[j] + s->noise;
 }
 
 /* A row's share of l besides log g. */

@@ -96,10 +96,8 @@ typedef struct sparse {
     int64_t M, p, D; /* inducing inputs, basis functions, inputs */
     int64_t Mt;      /* M + p */
     double noise;    /* with the white terms of the kernel */
-    double jitter;   /* relative, inside L */
     double total;    /* original rows */
-    double *L;       /* M x M */
-    double *T;       /* of la_trsm_prepare */
+    inducing_set u;  /* L, A and their reverses */
     double *diag;    /* Mt: workspace */
     double *B;       /* Mt x Mt: factor of a I + S, or of what the form takes of it */
     double *V, *m;   /* Mt x Mt (both triangles), Mt x T: coefficients of the reverse; V is sum rho_t V_t */
@@ -110,8 +108,8 @@ typedef struct sparse {
     sparse_many many;
 } sparse;
 
-anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, int64_t M, int64_t D, double total,
-                         anygp_error *e);
+/* h: the kind and number of inducing variables; not kept. */
+anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, const hyper *h, double total, anygp_error *e);
 void sparse_clear(sparse *s); /* accepts a half-built one */
 
 /* Whether the bound has a term of its own for what G leaves out; if so, and G keeps nothing, the head can do its reverse. */
@@ -159,9 +157,8 @@ bool sparse_upper(sparse *s, const double *stat, double *value);
 /* From the summed adjoints to gp[hyper_size(h)]; adjoint is used up. */
 bool sparse_finish(sparse *s, double *adjoint, double *gp);
 
-/* A[M,n] = L^-1 K_un and H[p,n] = sqrt(B) h(x), both with leading dimension M + p: one above the other, as the caller likes.
-   T: of la_trsm_prepare, or NULL.  False: no memory. */
-bool sparse_features(int64_t M, const double *Z, const double *L, const double *T, const kernel *k, const basis *mean,
-                     int64_t D, int64_t n, const double *X, int64_t ldx, double *A, double *H);
+/* A[M,n] = L^-1 K_uf and H[p,n] = sqrt(B) h(x), both with leading dimension M + p: one above the other, as the caller likes. */
+anygp_status sparse_features(const inducing_set *u, const basis *mean, int64_t n, const double *X, int64_t ldx,
+                             double *A, double *H, anygp_error *e);
 
 #endif

@@ -52,6 +52,17 @@ static void sparse_state_close(void *state)
     free(q);
 }
 
+/* Where an evidence is: hyperparameters and inducing variables. */
+static int64_t point_size(const hyper *h) { return h->count + h->M * h->D * (h->C ? 2 : 1); }
+
+static void put_point(const hyper *h, double *at)
+{
+    size_t variables = (size_t)(h->M * h->D);
+    hyper_natural(h, at);
+    memcpy(at + h->count, h->Z, variables * sizeof *at);
+    if (h->C) memcpy(at + h->count + variables, h->C, variables * sizeof *at);
+}
+
 static anygp_status sparse_state_open(const model_ops *self, const problem *p, const hyper *h, void **state,
                                       anygp_error *e)
 {
@@ -59,7 +70,7 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     sparse_state *q = calloc(1, sizeof *q);
     if (!q) return fail_memory(e, "the model", sizeof *q);
     q->kind = self->family, q->problem = p, q->seen = 1;
-    TRY_DONE(sparse_init(&q->s, q->kind->kept, p->mean, h->M, h->D, p->blocks->total, e));
+    TRY_DONE(sparse_init(&q->s, q->kind->kept, p->mean, h, p->blocks->total, e));
     q->s.power = q->kind->power;
     int64_t all = h->M;
     TRY_DONE(sparse_divide(&q->s, q->kind->form, p->sets ? p->set_count : 1, p->sets ? p->sets : &all, e));
@@ -70,8 +81,8 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     if (q->kind->tighter) TRY_DONE(tight_open(p, &q->s, &q->tight, e));
     q->stat = mem_alloc(runs(q->kind)->stat_size(&q->s), sizeof(double));
     q->adjoint = mem_alloc(runs(q->kind)->adjoint_size(&q->s), sizeof(double));
-    q->at = mem_alloc(h->count + h->M * h->D, sizeof(double));
-    q->now = mem_alloc(h->count + h->M * h->D, sizeof(double));
+    q->at = mem_alloc(point_size(h), sizeof(double));
+    q->now = mem_alloc(point_size(h), sizeof(double));
     if (q->at) q->at[0] = NAN;
     if (!q->stat || !q->adjoint || !q->at || !q->now)
         status = fail_memory(e, "the sums", 16.0 * pow((double)q->s.Mt, 2));
@@ -86,16 +97,8 @@ done:
 /* Whether the last evidence was at h: then its sums still stand. */
 static bool is_at(sparse_state *q, const hyper *h)
 {
-    int64_t n = h->count + h->M * h->D;
-    hyper_natural(h, q->now);
-    memcpy(q->now + h->count, h->Z, (size_t)(h->M * h->D) * sizeof(double));
-    return !memcmp(q->now, q->at, (size_t)n * sizeof(double));
-}
-
-static void now_at(sparse_state *q, const hyper *h)
-{
-    hyper_natural(h, q->at);
-    memcpy(q->at + h->count, h->Z, (size_t)(h->M * h->D) * sizeof(double));
+    put_point(h, q->now);
+    return !memcmp(q->now, q->at, (size_t)point_size(h) * sizeof(double));
 }
 
 static anygp_status add_gain(sparse_state *q, bool gradient, double *value, anygp_error *e)
@@ -129,7 +132,7 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
                                                 "definite; use other coefficients"
                                               : "the log evidence is not a number");
     TRY(add_gain(q, gradient, value, e));
-    now_at(q, h);
+    put_point(h, q->at);
     return ANYGP_OK;
 }
 
@@ -195,7 +198,7 @@ static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jit
 {
     sparse_state *q = state;
     double value;
-    if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, true, &value, e));
+    if (!is_at(q, h) || q->s.u.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, true, &value, e));
     for (int64_t t = 0; t < q->s.targets; t++) {
         const double *stat;
         sparse one = sparse_target(&q->s, q->stat, t, &stat);
@@ -211,7 +214,7 @@ static anygp_status sparse_bounds(void *state, const hyper *h, double *jitter, e
     sparse_state *q = state;
     double value;
     bool quick = !q->kind->tighter && tight_is_quick(q->problem, &q->s);
-    if (!is_at(q, h) || q->s.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, true, &value, e));
+    if (!is_at(q, h) || q->s.u.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, true, &value, e));
     for (int64_t t = 0; t < q->s.targets; t++) {
         const double *stat;
         sparse one = sparse_target(&q->s, q->stat, t, &stat);
@@ -262,7 +265,7 @@ static void anytime_root(const void *state, double *L)
     const sparse *s = &((const sparse_state *)state)->s;
     memset(L, 0, (size_t)(s->Mt * s->Mt) * sizeof *L);
     for (int64_t j = 0; j < s->Mt; j++) L[j + j * s->Mt] = 1;
-    for (int64_t j = 0; j < s->M; j++) memcpy(L + j * s->Mt, s->L + j * s->M, (size_t)s->M * sizeof *L);
+    for (int64_t j = 0; j < s->M; j++) memcpy(L + j * s->Mt, s->u.L + j * s->M, (size_t)s->M * sizeof *L);
 }
 
 static anygp_status anytime_posterior(void *state, const double *m, const double *factor, posterior **out,

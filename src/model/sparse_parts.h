@@ -14,14 +14,16 @@ typedef struct whole_parts {
     double *A, *G, *y;
 } whole_parts;
 
-/* Of the flat vector of adjoints; what each is says sparse_reverse.c; noise: T of them.  gZ, C: NULL where there is none. */
+/* Of the flat vector of adjoints; what each is says sparse_reverse.c; noise: T of them.  C: NULL where there is none. */
 typedef struct adjoint_parts {
-    double *gp, *noise, *white, *gZ, *C;
+    double *gp, *noise, *white, *variables, *C;
 } adjoint_parts;
 
 adjoint_parts adjoint_place(const sparse *s, double *at);
-/* From Abar (Mt x n, its first M rows) to the kernel: K_uf bar = L^-T Abar, in place. */
-anygp_status kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a, anygp_error *e);
+/* From Abar (Mt x n, its first M rows), which is used up, and dbar (NULL: nothing is kept of the diagonal) to the kernel and the
+   inducing variables. */
+anygp_status reverse_features(const sparse *s, const row_block *b, double *Abar, const double *dbar,
+                              const adjoint_parts *a, anygp_error *e);
 
 rows_parts rows_place(const sparse *s, int64_t n, double *at);
 whole_parts whole_place(const sparse *s, int64_t n, double *at);

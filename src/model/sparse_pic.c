@@ -216,7 +216,7 @@ static bool factor_block(const sparse_posterior *p, int64_t b, double *G)
     int64_t n = rows_of(r, b), at = start_of(r, b);
     const double *X = r->X + at * r->D;
     double white = kernel_white(q->kernel), noise = q->noise + white, *A = mem_doubles(p->Mt, n), *y = G + n * n;
-    bool ok = A && sparse_features(q->n, p->Z, p->L, NULL, q->kernel, &q->mean, q->D, n, X, q->D, A, A + q->n) &&
+    bool ok = A && !ANYGP_FAILED(sparse_features(&p->u, &q->mean, n, X, q->D, A, A + q->n, NULL)) &&
               kernel_gram_sym(q->kernel, n, X, q->D, G, n);
     if (ok) {
         for (int64_t j = 0; j < n; j++) G[j + j * n] += noise / r->w[at + j] - white;
@@ -300,10 +300,10 @@ static bool condition(const correction *c, const visit *v, const double *G, cons
     int64_t nb = rows_of(r, v->block), t = v->count, M = q->n, Mt = p->Mt;
     const double *Xb = r->X + start_of(r, v->block) * r->D;
     double *Kub = work, *C = Kub + Mt * nb, *g = C + Mt * t; /* K_ub over sqrt(B) h, L^-T a, G^-1 r */
-    if (!kernel_gram(q->kernel, M, p->Z, q->D, nb, Xb, q->D, Kub, Mt)) return false;
+    if (!p->u.ops->cross(&p->u, nb, Xb, q->D, Kub, Mt)) return false;
     if (!kernel_gram(q->kernel, nb, Xb, q->D, t, Xv, q->D, s, nb)) return false;
     for (int64_t j = 0; j < t; j++) memcpy(C + j * M, Av + j * Mt, (size_t)M * sizeof(double));
-    la_trsm(LA_LEFT, LA_T, M, t, 1, p->L, M, C, M);
+    la_trsm(LA_LEFT, LA_T, M, t, 1, p->u.L, M, C, M);
     la_gemm(LA_T, LA_N, nb, t, M, -1, Kub, Mt, C, M, 1, s, nb);
     la_trsm(LA_LEFT, LA_N, nb, t, 1, G, nb, s, nb);
     memcpy(g, s, (size_t)(nb * t) * sizeof(double));
@@ -311,7 +311,7 @@ static bool condition(const correction *c, const visit *v, const double *G, cons
     if (q->mean.p) basis_fill(&q->mean, nb, Xb, q->D, Kub + M, Mt, 1);
     for (int64_t j = 0; q->mean.p && j < nb; j++) la_scale(q->mean.p, sqrt(q->mean.B), Kub + M + j * Mt);
     la_gemm(LA_N, LA_N, Mt, t, nb, 1, Kub, Mt, g, nb, 0, C, Mt);
-    la_trsm(LA_LEFT, LA_N, M, t, 1, p->L, M, C, Mt);
+    la_trsm(LA_LEFT, LA_N, M, t, 1, p->u.L, M, C, Mt);
     for (int64_t j = 0; j < t; j++) la_axpy(Mt, -1, C + j * Mt, Av + j * Mt);
     return true;
 }

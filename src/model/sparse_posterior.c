@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "linalg/linalg.h"
 #include "model/condensed.h"
+#include "model/inducing_arrays.h"
 
 static void sparse_posterior_free(posterior *base)
 {
@@ -15,7 +16,8 @@ static void sparse_posterior_free(posterior *base)
     kernel_free(base->kernel);
     basis_clear(&base->mean);
     pic_rows_free(p->rows);
-    double *const owned[] = {p->Z, p->L, p->m, p->B, p->J, p->set};
+    inducing_clear(&p->u);
+    double *const owned[] = {p->m, p->B, p->J, p->set};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p);
 }
@@ -25,9 +27,7 @@ static int64_t sparse_work(const posterior *base, int64_t n) { return n * ((cons
 static anygp_status features(const sparse_posterior *p, int64_t n, const double *X, int64_t ldx, double *A,
                              anygp_error *e)
 {
-    const posterior *b = &p->base;
-    bool ok = sparse_features(b->n, p->Z, p->L, NULL, b->kernel, &b->mean, b->D, n, X, ldx, A, A + b->n);
-    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+    return sparse_features(&p->u, &p->base.mean, n, X, ldx, A, A + p->base.n, e);
 }
 
 /* The bracket of the head comment for each row. */
@@ -38,11 +38,7 @@ static void row_variances(const sparse_posterior *p, int64_t n, const double *X,
         memset(variance, 0, (size_t)n * sizeof *variance);
         return;
     }
-    kernel_diag(p->base.kernel, n, X, ldx, variance);
-    for (int64_t j = 0; j < n; j++) {
-        const double *a = A + j * p->Mt;
-        variance[j] = fmax(variance[j] - la_dot(p->base.n, a, a), 0);
-    }
+    inducing_residual(&p->u, n, X, ldx, A, p->Mt, variance);
 }
 
 static anygp_status marginal_in(const posterior *base, int64_t n, const double *X, int64_t ldx, const int64_t *block,
@@ -129,8 +125,7 @@ static posterior *sparse_condense(const posterior *base)
                                              .M = base->n,
                                              .K = 1,
                                              .set = (int64_t[]){0, p->Mt},
-                                             .Z = p->Z,
-                                             .L = p->L,
+                                             .u = &p->u,
                                              .m = p->m,
                                              .F = (double *[]){p->B}});
 }
@@ -138,8 +133,7 @@ static posterior *sparse_condense(const posterior *base)
 static void sparse_arrays(posterior *base, array_list *list)
 {
     sparse_posterior *p = (sparse_posterior *)base;
-    array_list_add(list, (named_array){"Z", base->D, base->n, p->Z, false});
-    array_list_add(list, (named_array){"L", base->n, base->n, p->L, true});
+    inducing_arrays(&p->u, INDUCING_FIRST, list);
     array_list_add(list, (named_array){"m", p->Mt, 1, p->m, false});
     array_list_add(list, (named_array){"B", p->Mt, p->Mt, p->B, true});
     array_list_add(list, (named_array){"sums", 3, 1, p->sums, false});
@@ -179,12 +173,13 @@ anygp_status sparse_posterior_new(const sparse_kind *kind, const sparse *s, cons
     memcpy(p->sums, sums, sizeof p->sums);
     TRY_DONE(basis_copy(s->mean, &p->base.mean, e));
     p->base.kernel = kernel_copy(s->h->kernel);
-    p->Z = mem_copied(s->M, s->D, s->h->Z);
-    p->L = mem_copied(s->M, s->M, s->L);
     p->m = mem_copied(s->Mt, 1, m);
     p->B = mem_copied(s->Mt, s->Mt, B);
-    if (!p->base.kernel || !p->Z || !p->L || !p->m || !p->B || !copy_sets(s, p))
+    if (!p->base.kernel || !p->m || !p->B || !copy_sets(s, p)) {
         status = fail_memory(e, "the posterior", 16.0 * (double)s->Mt * (double)s->Mt);
+        goto done;
+    }
+    TRY_DONE(inducing_copy(&s->u, p->base.kernel, &p->u, e));
 done:
     if (ANYGP_FAILED(status))
         sparse_posterior_free(&p->base);
@@ -195,7 +190,7 @@ done:
 
 /* ------------------------------------------------------------------------------------ from a file */
 
-enum { ARRAYS = 7, ARRAYS_JOINT = 5 };
+enum { ARRAYS = 5, ARRAYS_JOINT = 3 };
 
 static bool is_factor(const named_array *a)
 {
@@ -215,24 +210,24 @@ static bool are_sets(const named_array *a)
 }
 
 /* Shapes are checked against each other before anything is taken. */
-static anygp_status find_arrays(named_array *list, int64_t count, int64_t D, int64_t p, int wanted,
+static anygp_status find_arrays(named_array *list, int64_t count, int64_t M, int64_t p, int wanted,
                                 named_array *found[ARRAYS], anygp_error *e)
 {
-    static const char *const names[ARRAYS] = {"Z", "L", "m", "B", "sums", "J", "set"};
+    static const char *const names[ARRAYS] = {"m", "B", "sums", "J", "set"};
     for (int i = 0; i < wanted; i++)
         if (!(found[i] = (named_array *)named_array_find(list, count, names[i])))
             return fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete",
                              names[i]);
-    int64_t M = found[0]->cols, Mt = M + p;
-    const int64_t shape[ARRAYS][2] = {{D, M}, {M, M}, {Mt, 1}, {Mt, Mt}, {3, 1}, {Mt, Mt}, {M, 1}};
+    int64_t Mt = M + p;
+    const int64_t shape[ARRAYS][2] = {{Mt, 1}, {Mt, Mt}, {3, 1}, {Mt, Mt}, {M, 1}};
     for (int i = 0; i < wanted; i++)
         if (found[i]->rows != shape[i][0] || found[i]->cols != shape[i][1])
             return fail_with(e, ANYGP_ERR_FILE, "the model file's array '%s' is %lld x %lld instead of %lld x %lld",
                              names[i], (long long)found[i]->rows, (long long)found[i]->cols, (long long)shape[i][0],
                              (long long)shape[i][1]);
-    if (!is_factor(found[1]) || !is_factor(found[3]) || (wanted > ARRAYS_JOINT && !is_factor(found[5])))
+    if (!is_factor(found[1]) || (wanted > ARRAYS_JOINT && !is_factor(found[3])))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's Cholesky factors are not valid; it is damaged");
-    if (wanted > ARRAYS_JOINT && !are_sets(found[6]))
+    if (wanted > ARRAYS_JOINT && !are_sets(found[4]))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's sets of inducing inputs are not valid; it is damaged");
     return ANYGP_OK;
 }
@@ -243,22 +238,26 @@ anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *
     const sparse_kind *kind = self->family;
     named_array *a[ARRAYS] = {0};
     bool joint = kind->form == FORM_JOINT;
-    TRY(find_arrays(list, count, D, mean->p, joint ? ARRAYS_JOINT : ARRAYS, a, e));
+    inducing_found found;
+    anygp_status status;
     pic_rows *rows = NULL;
-    if (kind->test == TEST_BLOCK) TRY(pic_load(D, list, count, &rows, e));
+    TRY(inducing_find_arrays(list, count, INDUCING_FIRST, k, D, &found, e));
+    TRY(find_arrays(list, count, found.M, mean->p, joint ? ARRAYS_JOINT : ARRAYS, a, e));
     sparse_posterior *p = calloc(1, sizeof *p);
-    if (!p) {
-        pic_rows_free(rows);
-        return fail_memory(e, "the posterior", sizeof *p);
-    }
+    if (!p) return fail_memory(e, "the posterior", sizeof *p);
+    TRY_DONE(inducing_empty(&p->u, found.kind, k, D, e));
+    if (kind->test == TEST_BLOCK) TRY_DONE(pic_load(D, list, count, &rows, e));
     p->base =
-        (posterior){.ops = &sparse_posterior_ops, .kernel = k, .noise = noise, .mean = *mean, .D = D, .n = a[0]->cols};
+        (posterior){.ops = &sparse_posterior_ops, .kernel = k, .noise = noise, .mean = *mean, .D = D, .n = found.M};
     *mean = (basis){0};
-    p->test = kind->test, p->Mt = a[2]->rows, p->rows = rows;
-    memcpy(p->sums, a[4]->values, sizeof p->sums);
-    p->Z = named_array_take(a[0]), p->L = named_array_take(a[1]), p->m = named_array_take(a[2]),
-    p->B = named_array_take(a[3]);
-    if (!joint) p->J = named_array_take(a[5]), p->set = named_array_take(a[6]);
+    p->test = kind->test, p->Mt = a[0]->rows, p->rows = rows;
+    memcpy(p->sums, a[2]->values, sizeof p->sums);
+    inducing_take_arrays(&found, &p->u);
+    p->m = named_array_take(a[0]), p->B = named_array_take(a[1]);
+    if (!joint) p->J = named_array_take(a[3]), p->set = named_array_take(a[4]);
     *out = &p->base;
     return ANYGP_OK;
+done:
+    sparse_posterior_free(&p->base);
+    return status;
 }

@@ -28,8 +28,7 @@ typedef struct sparse_posterior {
     posterior base; /* base.n = M */
     sparse_test test;
     int64_t Mt;
-    double *Z;      /* M x D, row-major */
-    double *L;      /* M x M */
+    inducing_set u;
     double *m, *B;  /* Mt, Mt x Mt */
     double *J;      /* Mt x Mt: the factor of I + S, where B is that of a V of another form; else NULL */
     double *set;    /* M: then the set of each inducing input */

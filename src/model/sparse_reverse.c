@@ -1,11 +1,10 @@
 /* The reverse of the sparse priors' statistics; equations in sparse.h.  Adjoints of a block (adjoint_parts):
        gp      kernel parameters            noise, white   of the noise, and what the kernel's reverses count too much
-       gZ      inducing inputs, M x D       C              -2 sum A Gbar A' (M x M, lower triangle), where the head has it not */
+       variables  places and widths         C              -2 sum A Gbar A' (M x M, lower triangle), where the head has it not */
 #include <math.h>
 #include <string.h>
 
 #include "linalg/linalg.h"
-#include "model/kuu.h"
 #include "model/sparse_parts.h"
 
 static int64_t kernel_params(const sparse *s) { return hyper_kernel_params(s->h); }
@@ -15,9 +14,8 @@ adjoint_parts adjoint_place(const sparse *s, double *at)
     adjoint_parts a = {.gp = at};
     a.noise = a.gp + kernel_params(s);
     a.white = a.noise + s->targets;
-    a.gZ = a.white + 1;
-    a.C = a.gZ + (s->h->learn_Z ? s->M * s->D : 0);
-    if (!s->h->learn_Z) a.gZ = NULL;
+    a.variables = a.white + 1;
+    a.C = a.variables + hyper_variables(s->h);
     return a;
 }
 
@@ -26,14 +24,14 @@ static bool has_C(const sparse *s) { return s->kept != KEPT_NOTHING && !is_trace
 int64_t sparse_adjoint_size(const void *shared)
 {
     const sparse *s = shared;
-    return kernel_params(s) + s->targets + 1 + (s->h->learn_Z ? s->M * s->D : 0) + (has_C(s) ? s->M * s->M : 0);
+    return kernel_params(s) + s->targets + 1 + hyper_variables(s->h) + (has_C(s) ? s->M * s->M : 0);
 }
 
-anygp_status kernel_of_Abar(const sparse *s, const row_block *b, double *Abar, const adjoint_parts *a, anygp_error *e)
+anygp_status reverse_features(const sparse *s, const row_block *b, double *Abar, const double *dbar,
+                              const adjoint_parts *a, anygp_error *e)
 {
-    la_trsm_prepared(LA_LEFT, LA_T, s->M, b->n, s->L, s->M, s->T, Abar, s->Mt);
-    bool ok = kernel_gram_reverse(s->h->kernel, s->M, s->h->Z, s->D, b->n, b->X, s->D, Abar, s->Mt, a->gp, a->gZ, s->D,
-                                  NULL, 0);
+    inducing_grad g = hyper_grad(s->h, a->gp, a->variables);
+    bool ok = s->u.ops->reverse(&s->u, b->n, b->X, s->D, Abar, s->Mt, dbar, g);
     return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 
@@ -108,8 +106,7 @@ anygp_status rows_reverse(const void *shared, const row_block *b, double *work, 
     else
         *a.noise += rows_adjoints(s, b, &r, T, dbar);
     if (has_C(s)) rows_outer(s, b, &r, dbar, U, a.C);
-    if (s->kept == KEPT_DIAGONAL) kernel_diag_reverse(s->h->kernel, b->n, b->X, s->D, dbar, a.gp, NULL, 0);
-    return kernel_of_Abar(s, b, T, &a, e);
+    return reverse_features(s, b, T, s->kept == KEPT_DIAGONAL ? dbar : NULL, &a, e);
 }
 
 /* ------------------------------------------------------------------------------------- whole G */
@@ -180,33 +177,32 @@ anygp_status whole_reverse(const void *shared, const row_block *b, double *work,
     for (int64_t j = 0; j < n; j++) la_axpy(M, 1, F + j * M, T + j * Mt);
     if (!kernel_gram_sym_reverse(s->h->kernel, n, b->X, s->D, Gbar, n, a.gp, NULL, 0))
         return fail_memory(e, "kernel tiles", 0);
-    return kernel_of_Abar(s, b, T, &a, e);
+    return reverse_features(s, b, T, NULL, &a, e);
 }
 
 /* -------------------------------------------------------------------------------------- finish */
 
-/* K_uu bar in s->work, of the head's E and what the blocks add to it; returns its trace. */
-static double Kuu_bar(sparse *s, const double *C)
+/* E in s->work: the head's, and what the blocks add to it. */
+static void gather_E(sparse *s, const double *C)
 {
     int64_t M = s->M, Mt = s->Mt;
-    double *K = s->work;
     for (int64_t j = 0; j < M; j++)
-        for (int64_t i = j; i < M; i++) K[i + j * M] = s->E[i + j * Mt] + (C ? C[i + j * M] : 0);
-    return kuu_bar(M, s->L, s->T, s->jitter, K);
+        for (int64_t i = j; i < M; i++) s->work[i + j * M] = s->E[i + j * Mt] + (C ? C[i + j * M] : 0);
 }
 
 bool sparse_finish(sparse *s, double *adjoint, double *gp)
 {
     adjoint_parts a = adjoint_place(s, adjoint);
     int64_t P = kernel_params(s);
-    double trace = Kuu_bar(s, has_C(s) ? a.C : NULL), noise = 0;
+    double noise = 0;
+    gather_E(s, has_C(s) ? a.C : NULL);
     for (int64_t t = 0; t < s->targets; t++) {
         if (s->targets > 1) a.noise[t] = s->many.bar[t]; /* of several targets the heads have it */
         gp[P + t] = a.noise[t], noise += a.noise[t];
     }
-    if (!kernel_gram_sym_reverse(s->h->kernel, s->M, s->h->Z, s->D, s->work, s->M, a.gp, a.gZ, s->D)) return false;
-    if (!kuu_white_reverse(s->h, noise + *a.white - trace, a.gp)) return false;
+    inducing_grad g = hyper_grad(s->h, a.gp, a.variables);
+    if (!s->u.ops->finish(&s->u, s->work, noise + *a.white, g)) return false;
     memcpy(gp, a.gp, (size_t)P * sizeof(double));
-    if (a.gZ) memcpy(gp + P + s->targets, a.gZ, (size_t)(s->M * s->D) * sizeof(double));
+    memcpy(gp + P + s->targets, a.variables, (size_t)hyper_variables(s->h) * sizeof(double));
     return true;
 }

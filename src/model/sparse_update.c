@@ -97,15 +97,15 @@ static anygp_status take_posterior(sparse_update *u, anygp_error *e)
 {
     const posterior *p = &u->from->base;
     u->noise = p->noise;
-    u->h = (hyper){.kernel = p->kernel, .like = &u->noise, .likes = 1, .M = p->n, .D = p->D, .Z = u->from->Z};
-    TRY(sparse_init(&u->s, u->kind->kept, &p->mean, p->n, p->D, u->from->sums[SUM_ROWS], e));
+    const inducing_set *v = &u->from->u;
+    u->h = (hyper){.kernel = p->kernel, .like = &u->noise, .likes = 1, .M = p->n, .D = p->D, .kind = v->ops};
+    TRY(sparse_init(&u->s, u->kind->kept, &p->mean, &u->h, u->from->sums[SUM_ROWS], e));
     u->s.power = u->kind->power;
     TRY(sparse_divide(&u->s, u->kind->form, 0, NULL, e));
     for (int64_t i = 0; u->s.set && i < p->n; i++) u->s.set[i] = (int64_t)u->from->set[i];
     u->s.h = &u->h;
     u->s.noise = p->noise + kernel_white(p->kernel);
-    memcpy(u->s.L, u->from->L, (size_t)(p->n * p->n) * sizeof(double));
-    la_trsm_prepare(p->n, u->s.L, p->n, u->s.T);
+    inducing_set_factor(&u->s.u, p->kernel, v->set, v->L);
     int64_t size = runs(u)->stat_size(&u->s);
     u->stat = mem_zeroed(size, sizeof(double));
     u->part = mem_alloc(size, sizeof(double));

@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/linalg.h"
-#include "model/kuu.h"
 #include "model/svgp_orthogonal.h"
 
 enum { HALVINGS_MOST = 40, BESIDE_THREADS = 4, BESIDE_SIZE = 1536 };
@@ -98,14 +97,13 @@ anygp_status svgp_init(svgp *s, const problem *p, const hyper *h, bool orthogona
     s->O = O;
     place_sets(s, p);
     s->rows = p->blocks->largest;
-    s->L = mem_doubles(s->M, s->M);
-    s->T_L = mem_alloc(la_trsm_size(s->M), sizeof(double));
+    if (ok && ANYGP_FAILED(inducing_open(&s->u, h->kind, s->M, s->D, e))) return svgp_clear(s), ANYGP_ERR_MEMORY;
     s->m = ok ? mem_zeroed(Mt * s->C, sizeof(double)) : NULL;
     s->q = ok ? mem_zeroed(s->C * s->K, sizeof *s->q) : NULL;
     s->work = mem_doubles(Mt, 4);
     int64_t room = 0;
     for (int64_t k = 0; k < s->K; k++) room = s->set[k + 1] - s->set[k] > room ? s->set[k + 1] - s->set[k] : room;
-    ok = ok && s->L && s->T_L && s->m && s->q && s->work && spares_init(s, room);
+    ok = ok && s->m && s->q && s->work && spares_init(s, room);
     for (int64_t i = 0; ok && i < s->C * s->K; i++) {
         int64_t c = i / s->K, k = i % s->K;
         ok = q_init(&s->q[i], s->set[k + 1] - s->set[k], room, s->m + c * Mt + s->set[k]);
@@ -125,7 +123,8 @@ void svgp_clear(svgp *s)
         double *const owned[] = {s->q[i].Lambda, s->q[i].F, s->q[i].T, s->q[i].theta, s->q[i].V};
         for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
     }
-    double *const owned[] = {s->L, s->T_L, s->m, s->work};
+    inducing_clear(&s->u);
+    double *const owned[] = {s->m, s->work};
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
     for (int t = 0; s->spare && t < s->spares; t++) {
         free(s->spare[t].Lambda);
@@ -153,10 +152,19 @@ void svgp_take_values(svgp *s, const hyper *h)
 
 bool svgp_prepare(svgp *s, const hyper *h, bool grow, double *jitter)
 {
+    function_set all = hyper_set_of(h);
     svgp_take_values(s, h);
-    if (!kuu_factor(h, s->M, grow, jitter, s->L, s->T_L, s->work)) return false;
-    s->jitter = *jitter;
+    if (!inducing_prepare(&s->u, h->kernel, functions_part(all, s->D, 0, s->M), grow, jitter)) return false;
+    s->o = inducing_part(&s->u, all, s->M, s->O);
     return true;
+}
+
+void svgp_take_factor(svgp *s, const hyper *h, const double *L)
+{
+    function_set all = hyper_set_of(h);
+    svgp_take_values(s, h);
+    inducing_set_factor(&s->u, h->kernel, functions_part(all, s->D, 0, s->M), L);
+    s->o = inducing_part(&s->u, all, s->M, s->O);
 }
 
 /* --------------------------------------------------------------------------------------- q moves */
@@ -354,14 +362,12 @@ void svgp_E(const svgp *s, svgp_stat *stat)
 
 bool svgp_gradient(svgp *s, svgp_stat *stat, double *gp)
 {
-    const kernel *k = s->h->kernel;
     int64_t P = hyper_kernel_params(s->h);
-    double white = *stat->white - kuu_bar(s->M, s->L, s->T_L, s->jitter, stat->E);
-    if (!kernel_gram_sym_reverse(k, s->M, s->h->Z, s->D, stat->E, s->M, stat->kernel, stat->Z, s->D)) return false;
+    double white = *stat->white;
     for (int64_t t = 0; s->gaussian && t < s->T; t++) white += stat->like[t];
-    if (!kuu_white_reverse(s->h, white, stat->kernel)) return false;
+    if (!s->u.ops->finish(&s->u, stat->E, white, svgp_grad(s, stat))) return false;
     copy(P, stat->kernel, gp);
     copy(s->h->likes, stat->like, gp + P);
-    if (stat->Z) copy(s->h->M * s->D, stat->Z, gp + s->h->count);
+    copy(hyper_variables(s->h), stat->variables, gp + s->h->count);
     return true;
 }

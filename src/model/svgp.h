@@ -58,29 +58,30 @@ typedef struct svgp {
     int64_t K,
         set[MODEL_SETS_MOST + 1]; /* set k is rows set[k] .. set[k+1]-1 of A; the basis functions belong to the first */
     int64_t rows;                 /* a block has at most so many: numbers the rows */
-    double white, jitter;
+    double white;
     bool gaussian;   /* white noise then is noise of y, else of f */
     bool value_only; /* statistics are the expected log likelihood and nothing else */
     bool learn;      /* statistics have the hyperparameters' gradient */
     bool by_V;       /* and V is at hand: V A takes one product, and E is not among them: svgp_E makes it of the rest */
     random_stream random;
-    double *L, *T_L; /* M x M, la_trsm_prepare of it */
-    double *m;       /* Mt x C */
-    svgp_q *q;       /* C x K, the sets of a latent one after the other */
-    double *work;    /* 4 Mt */
-    int spares;      /* threads that move q at once */
-    bool beside;     /* q, the only one, moves on a thread beside that of the gradient */
+    inducing_set u; /* the M inducing variables: L, A and their reverses */
+    double *m;      /* Mt x C */
+    svgp_q *q;      /* C x K, the sets of a latent one after the other */
+    double *work;   /* 4 Mt */
+    int spares;     /* threads that move q at once */
+    bool beside;    /* q, the only one, moves on a thread beside that of the gradient */
     svgp_spare *spare;
 
     /* odvgp [svgp_orthogonal.h] */
-    int64_t O; /* inducing inputs of the mean alone, behind the M others in Z; 0: none */
+    int64_t O;      /* inducing inputs of the mean alone, behind the M others in Z; 0: none */
+    inducing_set o; /* these, without a factor */
     int64_t columns;
     double *a, *Ka; /* O x C */
     double *w;      /* Mt x C */
     double *mean_m; /* Mt x C: m - w; where O is 0, m itself */
     double *t;      /* M x C */
     int64_t *chosen;
-    double *picked; /* places and coefficients of the sampled columns */
+    double *picked; /* of the sampled columns: places, widths, coefficients */
     double *G;      /* workspace: O times the larger of M and columns */
 } svgp;
 
@@ -95,22 +96,29 @@ bool svgp_prepare(svgp *s, const hyper *h, bool grow, double *jitter);
 extern const block_model svgp_rows;
 
 typedef struct svgp_stat {
-    double *value;  /* 1 */
-    double *like;   /* T params: gradient of the likelihoods' parameters */
-    double *b;      /* Mt x C */
-    double *o;      /* O x C: K_of g */
-    double *S;      /* for each latent and set M_k x M_k, lower triangles */
-    double *kernel; /* kernel parameters; this and what follows with `learn` only */
-    double *white;  /* 1: adjoint of the variance of white terms */
-    double *Z;      /* M x D (and O x D behind it), where the inducing inputs are learned; else NULL */
-    double *E;      /* M x M, lower triangle; with by_V not a sum, but room for svgp_E */
+    double *value;     /* 1 */
+    double *like;      /* T params: gradient of the likelihoods' parameters */
+    double *b;         /* Mt x C */
+    double *o;         /* O x C: K_of g */
+    double *S;         /* for each latent and set M_k x M_k, lower triangles */
+    double *kernel;    /* kernel parameters; this and what follows with `learn` only */
+    double *white;     /* 1: adjoint of the variance of white terms */
+    double *variables; /* of all M + O inducing inputs, as hyper_grad has them; none where they are not learned */
+    double *E;         /* M x M, lower triangle; with by_V not a sum, but room for svgp_E */
 } svgp_stat;
 svgp_stat svgp_stat_place(const svgp *s, double *at);
+/* Where the gradients of u go; those of o follow. */
+static inline inducing_grad svgp_grad(const svgp *s, const svgp_stat *stat)
+{
+    return hyper_grad(s->h, stat->kernel, stat->variables);
+}
 
 /* Sum of the KL of all q to their priors. */
 double svgp_kl(const svgp *s);
 /* The likelihoods' values and the white noise of h: what prepare does besides L. */
 void svgp_take_values(svgp *s, const hyper *h);
+/* All that prepare does, with an L that is known. */
+void svgp_take_factor(svgp *s, const hyper *h, const double *L);
 
 /* One natural step of every q, each halved until its Lambda is positive definite; false: one of them cannot move at all. */
 bool svgp_move(svgp *s, const svgp_stat *stat, double rho);

@@ -96,7 +96,7 @@ static anygp_status allocate(svgp_state *q, const hyper *h, anygp_error *e)
 static anygp_status allocate_old(svgp_state *q, const hyper *h, anygp_error *e)
 {
     q->old_L = mem_doubles(h->M, h->M);
-    q->old_Z = mem_doubles(h->M, h->D);
+    q->old_Z = mem_doubles(h->M, 2 * h->D);
     return q->old_L && q->old_Z ? ANYGP_OK : fail_memory(e, "the former step", 8.0 * (double)(h->M * h->M));
 }
 

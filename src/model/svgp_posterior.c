@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "linalg/linalg.h"
 #include "model/condensed.h"
+#include "model/inducing_arrays.h"
 #include "model/sparse.h"
 
 static int64_t set_size(const svgp_posterior *p, int64_t k) { return p->set[k + 1] - p->set[k]; }
@@ -19,7 +20,9 @@ static void posterior_free(posterior *base)
     kernel_free(base->kernel);
     basis_clear(&base->mean);
     for (int k = 0; k < MODEL_SETS_MOST; k++) free(p->F[k]);
-    double *const owned[] = {p->Z, p->L, p->m, p->sizes, p->places, p->a};
+    inducing_clear(&p->u);
+    inducing_clear(&p->o);
+    double *const owned[] = {p->m, p->sizes, p->a};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p);
 }
@@ -34,9 +37,7 @@ static int64_t work_doubles(const posterior *base, int64_t n)
 static anygp_status features(const svgp_posterior *p, int64_t n, const double *X, int64_t ldx, double *A,
                              anygp_error *e)
 {
-    const posterior *b = &p->base;
-    bool ok = sparse_features(b->n, p->Z, p->L, NULL, b->kernel, &b->mean, b->D, n, X, ldx, A + b->mean.p, A);
-    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+    return sparse_features(&p->u, &p->base.mean, n, X, ldx, A + p->base.mean.p, A, e);
 }
 
 /* a'm, and K_xo a of odvgp; room: n x O. */
@@ -46,8 +47,7 @@ static anygp_status means(const svgp_posterior *p, int64_t n, const double *X, i
     int64_t C = p->base.latents;
     la_gemm(LA_T, LA_N, n, C, p->Mt, 1, A, p->Mt, p->m, p->Mt, 0, mean, n);
     if (p->O == 0) return ANYGP_OK;
-    if (!kernel_gram(p->base.kernel, p->O, p->places, p->base.D, n, X, ldx, room, p->O))
-        return fail_memory(e, "kernel tiles", 0);
+    if (!p->o.ops->cross(&p->o, n, X, ldx, room, p->O)) return fail_memory(e, "kernel tiles", 0);
     la_gemm(LA_T, LA_N, n, C, p->O, 1, room, p->O, p->a, p->O, 1, mean, n);
     return ANYGP_OK;
 }
@@ -70,10 +70,7 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
     TRY(features(p, n, X, ldx, A, e));
     TRY(means(p, n, X, ldx, A, U, mean, e));
     if (!variance) return ANYGP_OK;
-    const double *A_u = A + base->mean.p;
-    kernel_diag(base->kernel, n, X, ldx, variance);
-    for (int64_t j = 0; j < n; j++)
-        variance[j] = fmax(variance[j] - la_dot(base->n, A_u + j * p->Mt, A_u + j * p->Mt), 0);
+    inducing_residual(&p->u, n, X, ldx, A + base->mean.p, p->Mt, variance);
     for (int64_t c = base->latents; c-- > 0;) { /* the first one last: it holds what all begin with */
         spread(p, c, n, A, U);
         for (int64_t j = 0; j < n; j++) variance[c * n + j] = variance[j] + la_dot(p->Mt, U + j * p->Mt, U + j * p->Mt);
@@ -107,12 +104,10 @@ static posterior *condense(const posterior *base)
                                              .K = p->K,
                                              .set = p->set,
                                              .basis_first = true,
-                                             .Z = p->Z,
-                                             .L = p->L,
+                                             .u = &p->u,
                                              .m = p->m,
                                              .F = p->F,
-                                             .O = p->O,
-                                             .places = p->places,
+                                             .o = p->O ? &p->o : NULL,
                                              .a = p->a});
 }
 
@@ -121,14 +116,13 @@ static void arrays(posterior *base, array_list *list)
     static const char *const names[MODEL_SETS_MOST] = {"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8"};
     svgp_posterior *p = (svgp_posterior *)base;
     int64_t C = base->latents;
-    array_list_add(list, (named_array){"Z", base->D, base->n, p->Z, false});
-    array_list_add(list, (named_array){"L", base->n, base->n, p->L, true});
+    inducing_arrays(&p->u, INDUCING_FIRST, list);
     array_list_add(list, (named_array){"m", p->Mt, C, p->m, false});
     array_list_add(list, (named_array){"sets", p->K, 1, p->sizes, false});
     for (int64_t i = 0; i < p->K; i++)
         array_list_add(list, (named_array){names[i], set_size(p, i), set_size(p, i) * C, p->F[i], C == 1});
     if (p->O) {
-        array_list_add(list, (named_array){"O", base->D, p->O, p->places, false});
+        inducing_arrays(&p->o, INDUCING_SECOND, list);
         array_list_add(list, (named_array){"a", p->O, C, p->a, false});
     }
 }
@@ -165,17 +159,16 @@ anygp_status svgp_posterior_new(const svgp *s, int64_t t, posterior **out, anygp
     memcpy(p->set, s->set, sizeof p->set);
     TRY_DONE(basis_copy(s->mean, &p->base.mean, e));
     p->base.kernel = kernel_copy(s->h->kernel);
-    p->Z = mem_copied(s->M, s->D, s->h->Z);
-    p->L = mem_copied(s->M, s->M, s->L);
     p->m = mem_copied(s->Mt, s->each, s->mean_m + t * s->each * s->Mt);
-    if (s->O) {
-        p->O = p->base.beside = s->O;
-        p->places = mem_copied(s->O, s->D, s->h->Z + s->M * s->D);
-        p->a = mem_copied(s->O, s->each, s->a + t * s->each * s->O);
-    }
+    if (s->O) p->a = mem_copied(s->O, s->each, s->a + t * s->each * s->O);
+    p->O = p->base.beside = s->O;
     p->sizes = mem_alloc(s->K, sizeof(double));
-    if ((s->O && (!p->places || !p->a)) || !p->base.kernel || !p->Z || !p->L || !p->m || !p->sizes || !copy_q(s, t, p))
+    if ((s->O && !p->a) || !p->base.kernel || !p->m || !p->sizes || !copy_q(s, t, p)) {
         status = fail_memory(e, "the posterior", 8.0 * (double)(s->Mt * s->Mt) * (double)(1 + s->each));
+        goto done;
+    }
+    TRY_DONE(inducing_copy(&s->u, p->base.kernel, &p->u, e));
+    if (s->O) TRY_DONE(inducing_copy(&s->o, p->base.kernel, &p->o, e));
 done:
     if (ANYGP_FAILED(status))
         posterior_free(&p->base);
@@ -237,36 +230,41 @@ static anygp_status find_factors(const svgp_posterior *p, named_array *list, int
 anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                        int64_t count, posterior **out, anygp_error *e)
 {
-    named_array *Z = find(list, count, "Z", e), *L = find(list, count, "L", e), *m = find(list, count, "m", e);
-    named_array *sizes = find(list, count, "sets", e), *factor[MODEL_SETS_MOST];
+    named_array *m = find(list, count, "m", e), *sizes = find(list, count, "sets", e), *factor[MODEL_SETS_MOST];
     svgp_posterior found = {0};
+    inducing_found u, o = {0};
+    anygp_status status;
     (void)self;
-    if (!Z || !L || !m || !sizes) return ANYGP_ERR_FILE;
+    if (!m || !sizes) return ANYGP_ERR_FILE;
+    TRY(inducing_find_arrays(list, count, INDUCING_FIRST, k, D, &u, e));
     if (mean->p && named_array_find(list, count, "white")) /* of the time when basis functions stood behind */
         return fail_with(e, ANYGP_ERR_FILE,
                          "the model file is of an earlier version that kept its mean in another order; "
                          "fit the model again");
-    int64_t M = Z->cols, Mt = M + mean->p;
-    if (Z->rows != D || L->rows != M || L->cols != M || m->rows != Mt || m->cols < 1 ||
-        !positive_diagonal(M, L->values))
-        return damaged("inducing inputs", e);
+    int64_t Mt = u.M + mean->p;
+    if (m->rows != Mt || m->cols < 1) return damaged("inducing inputs", e);
     if (!read_sets(sizes, Mt, &found)) return damaged("sets of inducing inputs", e);
     TRY(find_factors(&found, list, count, m->cols, factor, e));
-    named_array *O = (named_array *)named_array_find(list, count, "O"),
-                *a = (named_array *)named_array_find(list, count, "a");
-    if (!O != !a || (O && (O->rows != D || a->rows != O->cols || a->cols != m->cols)))
+    named_array *a = (named_array *)named_array_find(list, count, "a");
+    if (a) TRY(inducing_find_arrays(list, count, INDUCING_SECOND, k, D, &o, e));
+    if (a && (a->rows != o.M || a->cols != m->cols || o.kind != u.kind))
         return damaged("orthogonal inducing inputs", e);
     svgp_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
-    *p = found;
+    TRY_DONE(inducing_empty(&p->u, u.kind, k, D, e));
+    if (a) TRY_DONE(inducing_empty(&p->o, o.kind, k, D, e));
     p->base = (posterior){
-        .ops = &svgp_posterior_ops, .kernel = k, .noise = noise, .mean = *mean, .D = D, .n = M, .latents = m->cols};
+        .ops = &svgp_posterior_ops, .kernel = k, .noise = noise, .mean = *mean, .D = D, .n = u.M, .latents = m->cols};
     *mean = (basis){0};
-    p->Mt = Mt;
-    p->Z = named_array_take(Z), p->L = named_array_take(L), p->m = named_array_take(m),
-    p->sizes = named_array_take(sizes);
-    if (O) p->O = p->base.beside = O->cols, p->places = named_array_take(O), p->a = named_array_take(a);
+    p->Mt = Mt, p->K = found.K;
+    memcpy(p->set, found.set, sizeof p->set);
+    p->m = named_array_take(m), p->sizes = named_array_take(sizes);
+    inducing_take_arrays(&u, &p->u);
+    if (a) inducing_take_arrays(&o, &p->o), p->O = p->base.beside = o.M, p->a = named_array_take(a);
     for (int64_t i = 0; i < p->K; i++) p->F[i] = named_array_take(factor[i]);
     *out = &p->base;
     return ANYGP_OK;
+done:
+    posterior_free(&p->base);
+    return status;
 }

@@ -9,11 +9,12 @@
 typedef struct svgp_posterior {
     posterior base;
     int64_t Mt, K, set[MODEL_SETS_MOST + 1];
-    double *Z, *L;
+    inducing_set u;
     double *m;                  /* Mt x C */
     double *F[MODEL_SETS_MOST]; /* of set k: M_k x M_k for each latent, one after the other */
     int64_t O;                  /* odvgp: inducing inputs of the mean alone, */
-    double *places, *a;         /* where, D x O, and their coefficients, O x C; m is then m - w */
+    inducing_set o;             /* which have no factor, */
+    double *a;                  /* and their coefficients, O x C; m is then m - w */
     double *sizes;              /* K: as an array of the file */
 } svgp_posterior;
 

@@ -27,8 +27,8 @@ svgp_stat svgp_stat_place(const svgp *s, double *at)
     if (!s->learn) return t;
     t.kernel = t.S + squares(s);
     t.white = t.kernel + hyper_kernel_params(s->h);
-    t.Z = s->h->learn_Z ? t.white + 1 : NULL;
-    t.E = t.white + 1 + (s->h->learn_Z ? s->h->M * s->D : 0);
+    t.variables = t.white + 1;
+    t.E = t.variables + hyper_variables(s->h);
     return t;
 }
 
@@ -37,7 +37,7 @@ static int64_t all_size(const void *shared)
     const svgp *s = shared;
     int64_t size = 1 + params_of(s) + (s->Mt + s->O) * s->C + squares(s);
     if (!s->learn) return size;
-    return size + s->M * s->M + hyper_kernel_params(s->h) + 1 + (s->h->learn_Z ? s->h->M * s->D : 0);
+    return size + s->M * s->M + hyper_kernel_params(s->h) + 1 + hyper_variables(s->h);
 }
 
 static int64_t stat_size(const void *shared)
@@ -85,11 +85,8 @@ static int64_t keep_nothing(const void *shared, int64_t n) { return (void)shared
 
 static void residuals(const svgp *s, const row_block *b, const double *A, double *rest)
 {
-    kernel_diag(s->h->kernel, b->n, b->X, s->D, rest);
-    for (int64_t j = 0; j < b->n; j++) {
-        const double *a = A + s->p + j * s->Mt;
-        rest[j] = fmax(rest[j] - la_dot(s->M, a, a), 0) + (s->gaussian ? 0 : s->white);
-    }
+    inducing_residual(&s->u, b->n, b->X, s->D, A + s->p, s->Mt, rest);
+    for (int64_t j = 0; j < b->n && !s->gaussian; j++) rest[j] += s->white;
 }
 
 /* U = V A, var = rest + a'u.  Its error, about epsilon |V| |a|^2, is no larger than that of `rest`: V <= I unless curvatures are
@@ -121,9 +118,7 @@ static anygp_status no_tiles(anygp_error *e) { return fail_memory(e, "kernel til
 
 static anygp_status forward(const svgp *s, const row_block *b, const pieces *p, anygp_error *e)
 {
-    const hyper *h = s->h;
-    if (!sparse_features(s->M, h->Z, s->L, s->T_L, h->kernel, s->mean, s->D, b->n, b->X, s->D, p->A + s->p, p->A))
-        return no_tiles(e);
+    TRY(sparse_features(&s->u, s->mean, b->n, b->X, s->D, p->A + s->p, p->A, e));
     residuals(s, b, p->A, p->rest);
     la_gemm(LA_T, LA_N, b->n, s->C, s->Mt, 1, p->A, s->Mt, s->mean_m, s->Mt, 0, p->mu, b->n);
     if (s->O && !orthogonal_forward(s, b, p->G, p->mu)) return no_tiles(e);
@@ -188,11 +183,10 @@ static void spread(const svgp *s, int64_t c, int64_t n, const pieces *p)
     for (int64_t j = 0; j < n; j++) la_axpy(s->M, 2 * d[j], U + s->p + j * s->Mt, p->Abar + j * s->M);
 }
 
-/* Abar, and from it E, the kernel's parameters and Z. */
+/* Abar, and from it E, the kernel's parameters and the inducing variables. */
 static bool adjoints(const svgp *s, const row_block *b, const pieces *p, svgp_stat *stat)
 {
     int64_t n = b->n, M = s->M;
-    const kernel *k = s->h->kernel;
     const double *A = p->A + s->p;
     la_gemm(LA_N, LA_T, M, n, s->C, 1, s->mean_m + s->p, s->Mt, p->dmu, n, 0, p->Abar, M);
     memset(p->rest, 0, (size_t)n * sizeof(double));
@@ -205,9 +199,7 @@ static bool adjoints(const svgp *s, const row_block *b, const pieces *p, svgp_st
         if (!s->gaussian) *stat->white += p->rest[j];
     }
     if (!s->by_V) la_gemm_lower(LA_N, LA_T, M, n, 1, p->Abar, M, A, s->Mt, 1, stat->E, M);
-    kernel_diag_reverse(k, n, b->X, s->D, p->rest, stat->kernel, NULL, 0);
-    la_trsm_prepared(LA_LEFT, LA_T, M, n, s->L, M, s->T_L, p->Abar, M);
-    return kernel_gram_reverse(k, M, s->h->Z, s->D, n, b->X, s->D, p->Abar, M, stat->kernel, stat->Z, s->D, NULL, 0);
+    return s->u.ops->reverse(&s->u, n, b->X, s->D, p->Abar, M, p->rest, svgp_grad(s, stat));
 }
 
 static anygp_status stat_rows(const void *shared, const row_block *b, double *work, double *keep, double *at,

@@ -14,7 +14,7 @@ typedef struct svgp_state {
     bool prepared; /* L is that of h */
     adam adam;     /* of u, the free hyperparameters */
     double *u, *gu, *before, *gp;
-    double *old_L, *old_Z; /* ivsgpr: before the step; else NULL */
+    double *old_L, *old_Z; /* ivsgpr: before the step, the widths behind the places; else NULL */
     adam adam_a;           /* odvgp: of a */
     double *ga;
     double *kept;     /* q before the step */

@@ -39,7 +39,7 @@ anygp_status svgp_state_prepare(svgp_state *q, const hyper *h, anygp_error *e)
 static void start_q(svgp *s)
 {
     double size = 0;
-    for (int64_t j = 0; j < s->M; j++) size += la_dot(s->M, s->L + j * s->M, s->L + j * s->M) / (double)s->M;
+    for (int64_t j = 0; j < s->M; j++) size += la_dot(s->M, s->u.L + j * s->M, s->u.L + j * s->M) / (double)s->M;
     for (int64_t i = 0; i < s->C * s->K; i++) {
         svgp_q *q = &s->q[i];
         int64_t p = i % s->K == 0 ? s->p : 0; /* of the mean */
@@ -94,8 +94,10 @@ static anygp_status settle_noise(svgp_state *q, hyper *h, const svgp_stat *stat,
 static void remember(svgp_state *q, const hyper *h)
 {
     if (!q->old_L) return;
-    memcpy(q->old_L, q->s.L, (size_t)(h->M * h->M) * sizeof(double));
-    memcpy(q->old_Z, h->Z, (size_t)(h->M * h->D) * sizeof(double));
+    size_t size = (size_t)(h->M * h->D);
+    memcpy(q->old_L, q->s.u.L, (size_t)(h->M * h->M) * sizeof(double));
+    memcpy(q->old_Z, h->Z, size * sizeof(double));
+    if (h->C) memcpy(q->old_Z + size, h->C, size * sizeof(double));
 }
 
 /* ------------------------------------------------------------------------- steps that are not exact */
@@ -158,7 +160,8 @@ static anygp_status carry_q(svgp_state *q, const step_context *c, double before,
     double after;
     if (!q->old_L) return ANYGP_OK;
     if (q->kept) svgp_keep(&q->s, q->kept);
-    if (!svgp_transport(&q->s, q->old_Z, q->old_L)) return fail_memory(e, "the step", 0);
+    function_set old = {q->s.M, q->old_Z, q->s.h->C ? q->old_Z + q->s.M * q->s.D : NULL};
+    if (!svgp_transport(&q->s, old, q->old_L)) return fail_memory(e, "the step", 0);
     if (!q->kept) return ANYGP_OK;
     TRY(value_after(q, c, &after, e));
     if (!(after >= before)) svgp_take_back(&q->s, q->kept);

@@ -7,14 +7,14 @@
 #include "linalg/linalg.h"
 
 /* W[Mt,Mt]: the identity for the basis functions, whose prior does not move. */
-static bool make_W(const svgp *s, const double *Z, const double *L, double *W)
+static bool make_W(const svgp *s, function_set old, const double *L, double *W)
 {
     int64_t M = s->M, Mt = s->Mt;
     double *W_u = W + s->p * (Mt + 1);
     memset(W, 0, (size_t)(Mt * Mt) * sizeof *W);
     for (int64_t i = 0; i < s->p; i++) W[i + i * Mt] = 1;
-    if (!kernel_gram(s->h->kernel, M, s->h->Z, s->D, M, Z, s->D, W_u, Mt)) return false;
-    la_trsm_prepared(LA_LEFT, LA_N, M, M, s->L, M, s->T_L, W_u, Mt);
+    if (!s->u.ops->pair(&s->u, old, W_u, Mt)) return false;
+    la_trsm_prepared(LA_LEFT, LA_N, M, M, s->u.L, M, s->u.T, W_u, Mt);
     la_trsm(LA_RIGHT, LA_T, M, M, 1, L, M, W_u, Mt);
     return true;
 }
@@ -31,11 +31,11 @@ static void carry(const svgp_q *q, const double *W, double *R, double *Lambda, d
     la_gemv(LA_N, M, M, 1, W, M, q->theta, 0, theta);
 }
 
-bool svgp_transport(svgp *s, const double *Z, const double *L)
+bool svgp_transport(svgp *s, function_set old, const double *L)
 {
     int64_t Mt = s->Mt;
     double *W = mem_doubles(Mt, Mt), *R = mem_doubles(Mt, Mt), *next = mem_doubles(Mt, Mt + 1);
-    bool ok = W && R && next && make_W(s, Z, L, W);
+    bool ok = W && R && next && make_W(s, old, L, W);
     for (int64_t c = 0; ok && c < s->C; c++) {
         carry(&s->q[c], W, R, next, next + Mt * Mt);
         svgp_q_set(s, &s->q[c], next, next + Mt * Mt);

@@ -12,7 +12,7 @@
 
 #include "model/svgp.h"
 
-/* From L_t and Z_t to those of the last prepare.  One set of inducing inputs.  A q that would not stay a distribution stays as it is. */
-bool svgp_transport(svgp *s, const double *Z, const double *L); /* false: no memory */
+/* From the variables of step t and their L_t to those of the last prepare.  One set of inducing inputs.  A q that would not stay a distribution stays as it is. */
+bool svgp_transport(svgp *s, function_set old, const double *L); /* false: no memory */
 
 #endif

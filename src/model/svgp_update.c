@@ -18,8 +18,9 @@ static const double CLOSE = 1e-9, RHO = 0.5, RHO_LEAST = 1e-12;
 typedef struct svgp_update {
     const svgp_posterior *from;
     likelihood like;
-    hyper h; /* a view of the posterior's, but for Z and like */
-    double *Z, *values;
+    hyper h; /* a view of the posterior's, but for the inducing variables and like */
+    inducing_set all;
+    double *values;
     problem problem;
     svgp s;
     double *stat, *Lambda, *theta; /* of all q before the rows that are being added, one after the other */
@@ -34,32 +35,32 @@ static void update_close(void *state)
     svgp_update *u = state;
     if (!u) return;
     svgp_clear(&u->s);
-    double *const owned[] = {u->Z, u->values, u->stat, u->Lambda, u->theta, u->m_old, u->kept, u->V};
+    inducing_clear(&u->all);
+    double *const owned[] = {u->values, u->stat, u->Lambda, u->theta, u->m_old, u->kept, u->V};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(u);
 }
 
 /* ---------------------------------------------------------------------------------------- open */
 
-/* Z and, behind them, odvgp's places. */
+/* The inducing variables and, behind them, odvgp's second set. */
 static anygp_status view_hyper(svgp_update *u, anygp_error *e)
 {
     const svgp_posterior *p = u->from;
     const posterior *b = &p->base;
-    int64_t all = b->n + p->O;
-    u->Z = mem_doubles(all, b->D);
+    TRY(inducing_join(&p->u, p->O ? &p->o : NULL, b->kernel, &u->all, e));
     u->values = mem_alloc(u->like.params, sizeof(double));
-    if (!u->Z || !u->values) return fail_memory(e, "the update", 8.0 * (double)(all * b->D));
-    memcpy(u->Z, p->Z, (size_t)(b->n * b->D) * sizeof(double));
-    if (p->O) memcpy(u->Z + b->n * b->D, p->places, (size_t)(p->O * b->D) * sizeof(double));
+    if (!u->values) return fail_memory(e, "the update", 8.0 * (double)u->like.params);
     memcpy(u->values, u->like.value, (size_t)u->like.params * sizeof(double));
     u->h = (hyper){.kernel = b->kernel,
                    .like = u->values,
                    .likes = u->like.params,
                    .count = kernel_count(b->kernel) + u->like.params,
-                   .M = all,
+                   .M = u->all.M,
                    .D = b->D,
-                   .Z = u->Z};
+                   .Z = (double *)u->all.set.Z,
+                   .C = (double *)u->all.set.C,
+                   .kind = p->u.ops};
     return ANYGP_OK;
 }
 
@@ -116,9 +117,7 @@ static anygp_status prepare(svgp_update *u, anygp_error *e)
     TRY(svgp_init(&u->s, &u->problem, &u->h, p->O > 0, e));
     u->s.beside = false; /* there is no gradient to be beside of */
     TRY(allocate(u, e));
-    svgp_take_values(&u->s, &u->h);
-    memcpy(u->s.L, p->L, (size_t)(p->base.n * p->base.n) * sizeof(double));
-    la_trsm_prepare(p->base.n, u->s.L, p->base.n, u->s.T_L);
+    svgp_take_factor(&u->s, &u->h, p->u.L);
     if (p->O) memcpy(u->s.a, p->a, (size_t)(p->O * u->s.C) * sizeof(double));
     return take_q(u) ? ANYGP_OK
                      : fail_with(e, ANYGP_ERR_FILE, "the model's factors are not valid; its file is damaged");

@@ -179,17 +179,16 @@ static anygp_status all_tiles(tight *t, const sparse *s, bool gradient, anygp_er
 /* ----------------------------------------------------------------------------------------- gain */
 
 /* A, U = B^-1 A and T = B^-T U; B the factor of I + S. */
-static bool make_products(tight *t, const sparse *s, const double *B)
+static anygp_status make_products(tight *t, const sparse *s, const double *B, anygp_error *e)
 {
     int64_t Mt = t->Mt, n = t->n;
-    if (!sparse_features(s->M, s->h->Z, s->L, s->T, s->h->kernel, s->mean, s->D, n, t->X, t->D, t->A, t->A + s->M))
-        return false;
+    TRY(sparse_features(&s->u, s->mean, n, t->X, t->D, t->A, t->A + s->M, e));
     for (int64_t j = 0; j < n; j++) la_scale(Mt, sqrt(t->w[j] / s->noise), t->A + j * Mt);
     memcpy(t->U, t->A, (size_t)(Mt * n) * sizeof *t->U);
     la_trsm(LA_LEFT, LA_N, Mt, n, 1, B, Mt, t->U, Mt);
     memcpy(t->T, t->U, (size_t)(Mt * n) * sizeof *t->T);
     la_trsm(LA_LEFT, LA_T, Mt, n, 1, B, Mt, t->T, Mt);
-    return true;
+    return ANYGP_OK;
 }
 
 /* |B^-1 S_M|^2; leaves B^-T B^-1 S_M = T A_M' in s->work (Mt x M). */
@@ -225,7 +224,7 @@ static void make_Abar(tight *t, sparse *s)
 anygp_status tight_gain(tight *t, sparse *s, const double *stat, bool gradient, double *gain, anygp_error *e)
 {
     const double *B = s->form == FORM_JOINT ? s->B : s->J;
-    if (!make_products(t, s, B)) return fail_memory(e, "kernel tiles", 0);
+    TRY(make_products(t, s, B, e));
     TRY(all_tiles(t, s, gradient, e));
     double off = taken_off(s, stat_S(s, (double *)stat), B);
     *gain = 0.5 * (t->sums[0] - off);
@@ -241,7 +240,7 @@ anygp_status tight_reverse(const tight *t, const sparse *s, double *adjoint, any
     *a.noise += t->noise;
     for (int64_t j = 0; j < t->n; j++) la_scale(t->Mt, sqrt(t->w[j] / s->noise), Abar + j * t->Mt);
     row_block all = {.n = t->n, .X = t->X};
-    return kernel_of_Abar(s, &all, Abar, &a, e);
+    return reverse_features(s, &all, Abar, NULL, &a, e);
 }
 
 /* ---------------------------------------------------------------------------- beside another bound */

@@ -45,9 +45,20 @@ static inline void place_rows(fixture *f)
     f->start[BLOCKS] = n;
 }
 
+/* An expression after this word has scaled inducing variables, of widths that are not 1. */
+#define SCALED "scaled "
+
+static inline void scatter_widths(hyper *h)
+{
+    if (!h->C) return;
+    fill_normal(5, h->M * h->D, h->C);
+    for (int64_t i = 0; i < h->M * h->D; i++) h->C[i] *= 0.3;
+}
+
 static inline void setup(fixture *f, const model_ops *model, const char *expression, mean_kind mean, bool weights,
                          bool learn_Z)
 {
+    bool scaled = !strncmp(expression, SCALED, strlen(SCALED));
     input_spec columns[D] = {{.number = 0, .position = 0, .scale = 1}, {.number = 1, .position = 1, .scale = 1}};
     schema s = {.inputs = D, .D = D, .input = columns, .y_scale = 1};
     kernel_input in[D];
@@ -59,9 +70,11 @@ static inline void setup(fixture *f, const model_ops *model, const char *express
     fill_normal(4, NEW * D, f->new);
     for (int i = 0; i < ROWS; i++) f->w[i] = weights ? 1 + i % 2 : 1;
     for (int j = 0; j < D; j++) in[j] = (kernel_input){NULL, j, INPUT_NUMBER, j};
-    assert_int_equal(kernel_parse(expression, in, D, D, &k, &e), ANYGP_OK);
+    assert_int_equal(kernel_parse(expression + (scaled ? strlen(SCALED) : 0), in, D, D, &k, &e), ANYGP_OK);
     assert_int_equal(hyper_init(&f->h, k, 0.07, false, false, true, &e), ANYGP_OK);
+    if (scaled) assert_int_equal(hyper_set_kind(&f->h, &inducing_scaled, &e), ANYGP_OK);
     assert_int_equal(hyper_set_inducing(&f->h, M, D, f->Z, learn_Z, &e), ANYGP_OK);
+    scatter_widths(&f->h);
     assert_int_equal(basis_init(&f->mean, mean, &s, 2.5, &e), ANYGP_OK);
     assert_int_equal(blocks_of_arrays(BLOCKS, f->start, D, 1, f->X, f->y, f->w, &f->blocks, &e), ANYGP_OK);
     f->p = (problem){.mean = &f->mean, .blocks = f->blocks, .route = f->route, .comm = comm_self(), .keep = 1e6};
@@ -110,9 +123,32 @@ static inline real basis_product(const basis *b, const double *x, const double *
     return (real)b->B * s;
 }
 
+/* Logarithms of the widths of what is at x: of an inducing variable its own, of a row 0. */
+static inline const double *widths_at(const hyper *h, const double *x)
+{
+    static const double none[D];
+    uintptr_t first = (uintptr_t)h->Z, at = (uintptr_t)x;
+    return h->C && at >= first && at < first + (size_t)(h->M * D) * sizeof *x ? h->C + (x - h->Z) : none;
+}
+
+/* Generalised SE functions by 001, eq. 15, times the variance. */
+static inline real scaled_of(const hyper *h, const double *x, const double *z)
+{
+    int64_t length[D];
+    const double *log_a = widths_at(h, x), *log_b = widths_at(h, z), *value = kernel_values(h->kernel);
+    assert_true(kernel_as_rbf(h->kernel, length));
+    real k = value[0];
+    for (int d = 0; d < D; d++) {
+        real s = value[length[d]], a = s * expl(log_a[d]), b = s * expl(log_b[d]), square = a * a + b * b;
+        k *= sqrtl(2 * a * b / square) * expl(-((real)x[d] - z[d]) * ((real)x[d] - z[d]) / square);
+    }
+    return k;
+}
+
+/* The covariance of f at rows, or of inducing variables where x or z is a place of one. */
 static inline real k_of(const fixture *f, const double *x, const double *z)
 {
-    return kernel_reference(f->h.kernel, x, z, false);
+    return f->h.C ? scaled_of(&f->h, x, z) : kernel_reference(f->h.kernel, x, z, false);
 }
 
 static inline real q_of(const fixture *f, const dense_gp *g, const double *x, const double *z)
@@ -206,7 +242,9 @@ typedef struct variant {
 static const variant variants[] = {
     {"rbf(variance=1.3,lengthscale=[0.8,1.4])", MEAN_ZERO, false},
     {"matern32(variance=0.7,lengthscale=1.1) + linear(variance=[0.3,0.2])", MEAN_LINEAR, true},
-    {"rbf(lengthscale=1.2) + white(variance=0.2)", MEAN_CONSTANT, true}};
+    {"rbf(lengthscale=1.2) + white(variance=0.2)", MEAN_CONSTANT, true},
+    {SCALED "rbf(variance=1.3,lengthscale=[0.8,1.4])", MEAN_ZERO, false},
+    {SCALED "rbf(variance=0.8,lengthscale=1.1)", MEAN_LINEAR, true}};
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
 #define FOR_EACH_CASE(v, d)                                                                                            \

@@ -31,6 +31,9 @@ static const trial trials[] = {
     {"rbf", "softmax", LATENTS, 1, MEAN_ZERO, false, false},
     {"rbf(variance=1.5)", "robustmax", LATENTS, 2, MEAN_CONSTANT, true, false},
     {"matern52", "heteroscedastic", 0, 2, MEAN_ZERO, true, false},
+    {SCALED "rbf(lengthscale=[0.8,1.4])", "gaussian", 0, 1, MEAN_ZERO, false, false},
+    {SCALED "rbf(variance=2)", "bernoulli", 2, 2, MEAN_CONSTANT, true, false},
+    {SCALED "rbf", "gaussian", 0, 2, MEAN_LINEAR, true, true},
 };
 #define FOR_EACH_TRIAL(v) for (const trial *v = trials; v < trials + sizeof trials / sizeof *trials; v++)
 
@@ -508,12 +511,12 @@ static void transport_keeps_what_q_knows(void **unused)
     set_stage(&g, &v);
     bound_of(&g, jitter, &stat);
     dense_of(&g, 0, jitter, &old);
-    memcpy(L, g.s.L, sizeof L);
+    memcpy(L, g.s.u.L, sizeof L);
     memcpy(Z, g.f.h.Z, sizeof Z);
     hyper_pack(&g.f.h, u);
     for (int64_t i = 0; i < g.f.h.free; i++) u[i] += 0.1 * sin((double)i);
     hyper_unpack(&g.f.h, u);
-    assert_true(svgp_prepare(&g.s, &g.f.h, false, &jitter) && svgp_transport(&g.s, Z, L));
+    assert_true(svgp_prepare(&g.s, &g.f.h, false, &jitter) && svgp_transport(&g.s, (function_set){M, Z, NULL}, L));
     dense_of(&g, 0, jitter, &now);
     real P[M * M], S[M * M], mean[M] = {0}, h[M] = {0}, A[M * M] = {0};
     memcpy(P, old.S, sizeof P);

@@ -38,6 +38,9 @@ static void fill_targets(scene *s)
     }
 }
 
+/* Of the inducing variables of the scenes that are opened from here on. */
+static const inducing_ops *kind = &inducing_points;
+
 /* MANY inducing inputs, or MOST: those are one set, over many rows, and with a variance that changes on its way to its
    logarithm and back. */
 static void open_with(scene *s, const model_ops *model, const likelihood_ops *of, int64_t M)
@@ -59,6 +62,7 @@ static void open_with(scene *s, const model_ops *model, const likelihood_ops *of
     assert_int_equal(kernel_parse(M == MANY ? "rbf" : "rbf(variance=321)", in, D, D, &k, &e), ANYGP_OK);
     assert_int_equal(hyper_init(&s->h, k, NAN, false, false, true, &e), ANYGP_OK);
     assert_int_equal(hyper_set_likelihood(&s->h, &s->like, 1, false, &e), ANYGP_OK);
+    assert_int_equal(hyper_set_kind(&s->h, kind, &e), ANYGP_OK);
     assert_int_equal(hyper_set_inducing(&s->h, M, D, s->Z, true, &e), ANYGP_OK);
     assert_int_equal(blocks_of_arrays(PARTS, start, D, s->like.columns, s->X, s->Y, s->w, &s->blocks, &e), ANYGP_OK);
     s->p = (problem){.mean = &s->mean,
@@ -189,6 +193,14 @@ static void restored_state_goes_on_to_the_same_bits(void **unused)
 {
     (void)unused;
     FOR_EACH_PAIR(m, l) check_restored(stepping[m], likelihood_at(l), MANY, 5, 8);
+}
+
+static void restored_state_of_scaled_variables_too(void **unused)
+{
+    (void)unused;
+    kind = &inducing_scaled;
+    FOR_EACH_PAIR(m, l) if (stepping[m] != &model_svdgp) check_restored(stepping[m], likelihood_at(l), MANY, 5, 8);
+    kind = &inducing_points;
 }
 
 /* At sizes where threads share the work: whoever makes the factors of q, in a step or from a checkpoint, makes the same; before
@@ -344,6 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bound_rises_and_predictions_are_numbers),
         cmocka_unit_test(restored_state_goes_on_to_the_same_bits),
+        cmocka_unit_test(restored_state_of_scaled_variables_too),
         cmocka_unit_test(restored_state_of_many_inducing_inputs_too),
         cmocka_unit_test(arrays_come_back_as_the_same_posterior),
         cmocka_unit_test(new_rows_are_learned_from),

@@ -133,11 +133,18 @@ static json_t *shared_json(const stored_list *list)
     return shared;
 }
 
-/* The first that can say what is in the file: a version that knows no likelihoods would take all targets for gaussian, and one
-   that knows of no sharing would miss arrays. */
-static const char *schema_of(const gp_set *m, const json_t *shared)
+static bool has_widths(const stored_list *list)
 {
-    if (shared) return "3";
+    for (const stored *s = list->at; s < list->at + list->count; s++)
+        if (!strcmp(s->a.name, "widths")) return true;
+    return false;
+}
+
+/* The first that can say what is in the file: a version that knows no likelihoods would take all targets for gaussian, one
+   that knows of no sharing would miss arrays, and one that knows no scaled inducing variables would take them for points. */
+static const char *schema_of(const gp_set *m, const stored_list *list, const json_t *shared)
+{
+    if (shared || has_widths(list)) return "3";
     for (int64_t t = 0; t < m->targets; t++)
         if (m->gp[t]->likelihood) return "2";
     return "1";
@@ -153,7 +160,7 @@ static json_t *metadata(const gp_set *m, const stored_list *list)
     json_t *meta = NULL;
     if (info_text && (shared_text || !shared))
         meta = json_pack("{s:s, s:s, s:s, s:s, s:s}", "checksum", CHECKSUM_BLANK, "format", "anygp", "schema",
-                         schema_of(m, shared), "version", anygp_version(), "info", info_text);
+                         schema_of(m, list, shared), "version", anygp_version(), "info", info_text);
     if (meta && shared) json_object_set_new(meta, "shared", json_string(shared_text));
     free(info_text);
     free(shared_text);

@@ -10,7 +10,7 @@ scaled=(--inducing-kind scaled --kernel rbf)
 # The model in memory and the one of the file score alike, on rows that neither was fitted to.
 file_says_what_the_fit_said() { # OPTIONS...
     anygp fit train.csv -q -o m.agp "${scaled[@]}" --valid test.csv --json "$@" >fit.json && json_number rmse <fit.json >fit.rmse &&
-        anygp eval m.agp test.csv --json | json_number rmse >eval.rmse && close fit.rmse eval.rmse 1e-12 && head -c 20000 m.agp | grep -aq '/widths"' || { echo "model $*"; return 1; }
+        anygp eval m.agp test.csv --json | json_number rmse >eval.rmse && close fit.rmse eval.rmse 1e-12 && head -c 20000 m.agp | grep -aq '/widths"' && head -c 20000 m.agp | grep -aq '"schema": "3"' || { echo "model $*"; return 1; }
 }
 every_model_learns_widths() {
     file_says_what_the_fit_said --model svgp --inducing 12 --iters 30 && file_says_what_the_fit_said --model solve --inducing 8+6 --iters 30 &&

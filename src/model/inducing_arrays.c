@@ -24,10 +24,10 @@ static anygp_status find(named_array *list, int64_t count, const char *name, int
                      (long long)a->rows, (long long)a->cols, (long long)rows, (long long)cols);
 }
 
-static bool is_factor(const named_array *a)
+bool is_factor(int64_t M, const double *L)
 {
-    for (int64_t i = 0; i < a->rows; i++)
-        if (!(a->values[i + i * a->rows] > 0)) return false;
+    for (int64_t i = 0; i < M; i++)
+        if (!(L[i + i * M] > 0)) return false;
     return true;
 }
 
@@ -46,7 +46,7 @@ anygp_status inducing_find_arrays(named_array *list, int64_t count, inducing_pla
     f->M = f->Z->cols;
     if (place == INDUCING_FIRST) {
         TRY(find(list, count, "L", f->M, f->M, &f->L, e));
-        if (!is_factor(f->L))
+        if (!is_factor(f->M, f->L->values))
             return fail_with(e, ANYGP_ERR_FILE, "the model file's Cholesky factors are not valid; it is damaged");
     }
     if (!named_array_find(list, count, names[place][1])) return ANYGP_OK;

@@ -9,6 +9,9 @@
 typedef enum inducing_place { INDUCING_FIRST, INDUCING_SECOND } inducing_place;
 void inducing_arrays(inducing_set *v, inducing_place place, array_list *list);
 
+/* Whether L[M,M], read from a file, can be a Cholesky factor. */
+bool is_factor(int64_t M, const double *L);
+
 /* Found and checked, but not taken. */
 typedef struct inducing_found {
     const inducing_ops *kind;

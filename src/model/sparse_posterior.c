@@ -192,13 +192,6 @@ done:
 
 enum { ARRAYS = 5, ARRAYS_JOINT = 3 };
 
-static bool is_factor(const named_array *a)
-{
-    for (int64_t i = 0; i < a->rows; i++)
-        if (!(a->values[i + i * a->rows] > 0)) return false;
-    return true;
-}
-
 /* Sets are numbered from 0 in the order of the inducing inputs. */
 static bool are_sets(const named_array *a)
 {
@@ -225,7 +218,7 @@ static anygp_status find_arrays(named_array *list, int64_t count, int64_t M, int
             return fail_with(e, ANYGP_ERR_FILE, "the model file's array '%s' is %lld x %lld instead of %lld x %lld",
                              names[i], (long long)found[i]->rows, (long long)found[i]->cols, (long long)shape[i][0],
                              (long long)shape[i][1]);
-    if (!is_factor(found[1]) || (wanted > ARRAYS_JOINT && !is_factor(found[3])))
+    if (!is_factor(Mt, found[1]->values) || (wanted > ARRAYS_JOINT && !is_factor(Mt, found[3]->values)))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's Cholesky factors are not valid; it is damaged");
     if (wanted > ARRAYS_JOINT && !are_sets(found[4]))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's sets of inducing inputs are not valid; it is damaged");

@@ -204,13 +204,6 @@ static bool read_sets(const named_array *sizes, int64_t Mt, svgp_posterior *p)
     return p->set[p->K] == Mt;
 }
 
-static bool positive_diagonal(int64_t M, const double *F)
-{
-    for (int64_t i = 0; i < M; i++)
-        if (!(F[i + i * M] > 0)) return false;
-    return true;
-}
-
 /* The factors of all sets, checked; taken by the caller once everything is known to be there. */
 static anygp_status find_factors(const svgp_posterior *p, named_array *list, int64_t count, int64_t C,
                                  named_array **factor, anygp_error *e)
@@ -222,7 +215,7 @@ static anygp_status find_factors(const svgp_posterior *p, named_array *list, int
         if (!(factor[k] = find(list, count, name, e))) return ANYGP_ERR_FILE;
         if (factor[k]->rows != M || factor[k]->cols != M * C) return damaged("factors", e);
         for (int64_t c = 0; c < C; c++)
-            if (!positive_diagonal(M, factor[k]->values + c * M * M)) return damaged("factors", e);
+            if (!is_factor(M, factor[k]->values + c * M * M)) return damaged("factors", e);
     }
     return ANYGP_OK;
 }

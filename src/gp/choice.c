@@ -195,17 +195,17 @@ static anygp_status check_kind(const model_choice *c, const settings *s, anygp_e
     const char *kind = settings_text(s, SET_INDUCING_KIND);
     if (!c->model)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing-kind: %s needs a model by name, such as --model svgp", kind);
-    if (!c->model->inducing)
+    if (!model_has_inducing(c->model))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing-kind: %s has no inducing variables; leave it out",
                          c->model->name);
-    if (c->model->decoupled)
+    if (model_takes_pair(c->model))
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "inducing-kind: %s has scaled bases wherever the kernel is a single rbf; leave it out",
                          c->model->name);
     if (!c->fix_inducing) return ANYGP_OK;
     return fail_with(
         e, ANYGP_ERR_ARGUMENT,
-        c->model->no_learning
+        c->model->needs.given
             ? "inducing-kind: %s learns nothing, and %s variables are points until they are learned; leave it "
               "out"
             : "inducing-kind: %s keeps its inducing inputs, and %s variables are points until they are "

@@ -158,7 +158,7 @@ static anygp_status make_blocks(block_fit *b, anygp_error *e)
     if (plan.kind == PLAN_KDTREE && !settings_changed(b->f->s, SET_PARTITION))
         settings_log(b->f->s, ANYGP_NOTE,
                      "the rows are cut into blocks by a kd-tree: k-means would take too much of the time limit");
-    router **route = b->g->model->partition ? &b->route : NULL; /* to random blocks: a pass over all rows */
+    router **route = model_over_parts(b->g->model) ? &b->route : NULL; /* to random blocks: a pass over all rows */
     TRY(rows_blocks(b->source, &b->part, &b->d, &plan, &b->blocks, route, e));
     return ANYGP_OK;
 }

@@ -95,55 +95,60 @@ static node *record_checked(const forward *f, tape *t, const row_block *b, bool 
 /* A tape has no numbers of its own, so it does not matter whose it is as long as no two threads share it. */
 static tape *tape_of_thread(const forward *f) { return f->thread[threads_id() < f->threads ? threads_id() : 0]; }
 
-static bool block_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat)
+static anygp_status block_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat,
+                               anygp_error *e)
 {
     const forward *f = shared;
     tape *t = tape_of_thread(f);
     forward_view g;
     (void)work, (void)keep;
     node *s = record_checked(f, t, b, false, &g);
-    if (tape_failed(t)) return false;
+    if (tape_failed(t)) return tape_status(t, e);
     la_axpy(f->stat_size, 1, s->value, stat);
-    return true;
+    return ANYGP_OK;
 }
 
-static bool block_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint)
+static anygp_status block_reverse(const void *shared, const row_block *b, double *work, const double *keep,
+                                  double *adjoint, anygp_error *e)
 {
     const forward *f = shared;
     tape *t = tape_of_thread(f);
     forward_view g;
     (void)work, (void)keep;
     node *s = record_checked(f, t, b, true, &g);
-    if (tape_failed(t)) return false;
+    if (tape_failed(t)) return tape_status(t, e);
     tape_seed(t, s, f->sum_bar);
-    if (ANYGP_FAILED(tape_sweep(t, NULL))) return false;
+    TRY(tape_sweep(t, e));
     collect(f, &g, adjoint);
-    return true;
+    return ANYGP_OK;
 }
 
 static int64_t stat_size(const void *shared) { return ((const forward *)shared)->stat_size; }
 static int64_t adjoint_size(const void *shared) { return ((const forward *)shared)->adjoint_size; }
 static int64_t nothing(const void *shared, int64_t n) { return (void)shared, (void)n, 0; }
 
+/* A guess: what a model does with a block is its own affair. */
+static double block_work(const void *shared, int64_t n)
+{
+    const problem *p = ((const forward *)shared)->problem;
+    double M = (double)p->subset;
+    return (double)n * (M * M + M * (double)p->blocks->D);
+}
+
 #define BLOCKS(alone)                                                                                                  \
     {                                                                                                                  \
         .rows_alone = alone, .stat_size = stat_size, .adjoint_size = adjoint_size, .work_doubles = nothing,            \
-        .keep_doubles = nothing, .stat = block_stat, .reverse = block_reverse                                          \
+        .keep_doubles = nothing, .work = block_work, .stat = block_stat, .reverse = block_reverse                      \
     }
 static const block_model whole_blocks = BLOCKS(false), any_rows = BLOCKS(true);
 
-/* A pass over blocks; a tape that failed says why in its own words. */
 static anygp_status pass(forward *f, bool reverse, int64_t count, const int64_t *which, double scale, anygp_error *e)
 {
     double seen = 1;
-    anygp_error own;
-    for (int i = 0; i < f->threads; i++) tape_reset(f->thread[i]);
     driver_until(f->driver, f->problem->pass, &seen);
     anygp_status status = reverse ? driver_reverse(f->driver, f, count, which, scale, f->adjoint, e)
                                   : driver_stat(f->driver, f, count, which, scale, f->stat, e);
     driver_until(f->driver, NULL, NULL);
-    for (int i = 0; status == ANYGP_ERR_NUMERIC && i < f->threads; i++)
-        if (ANYGP_FAILED(tape_status(f->thread[i], &own))) return fail_with(e, status, "%s", own.text);
     return !ANYGP_FAILED(status) && seen < 1 ? ANYGP_TIME_LIMIT : status;
 }
 

@@ -33,6 +33,7 @@ static int64_t size_of(const node *n) { return n->rows * n->cols; }
 static void parameters(const forward *f, tape *t, const hyper *h, forward_view *g)
 {
     kernel *k = h->kernel;
+    if (h->C) tape_fail(t, ANYGP_ERR_INTERNAL, "a model written forward has inducing points, and no other variables");
     g->v[FORWARD_KERNEL] = tape_variable(t, hyper_kernel_params(h), 1, kernel_values(k));
     g->v[FORWARD_LIKE] = tape_variable(t, h->likes, 1, h->like);
     g->v[FORWARD_Z] = (h->learn_Z ? tape_variable : tape_constant)(t, h->D, h->M, h->Z);

@@ -23,6 +23,7 @@ static const trial trials[] = {
     {SET_INDUCING, NULL, NULL},
     {SET_BATCH, "20", NULL},
     {SET_INDUCING_FROM, "places.csv", NULL},
+    {SET_INDUCING_KIND, "scaled", NULL},
     {SET_SELECT, NULL, NULL},
     {SET_BLOCKS, "3", NULL},
     {SET_PARTITION, "kdtree", NULL},

@@ -1,3 +1,4 @@
+/* Threads of a call of the C interface: set when it begins, as before when it ends. */
 #include "api/handles.h"
 #include "comm/comm.h"
 #include "linalg/linalg.h"

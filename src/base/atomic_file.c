@@ -1,3 +1,4 @@
+/* Files that appear whole or not at all: written under a temporary name, synced and renamed. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "base/atomic_file.h"
 

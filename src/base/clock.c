@@ -1,3 +1,4 @@
+/* The wall clock, which tests can replace. */
 #include "base/clock.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* How much of a time limit is left. */
 #include "base/deadline.h"
 
 #include <math.h>

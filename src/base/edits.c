@@ -1,3 +1,4 @@
+/* The edit distance of two words, for "did you mean". */
 #include "base/edits.h"
 
 #include <strings.h>

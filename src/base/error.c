@@ -1,3 +1,4 @@
+/* A failure is a status and one sentence. */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Allocation with checked sizes, and what memory the machine has left. */
 #include "base/memory.h"
 
 #include <stdio.h>

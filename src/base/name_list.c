@@ -1,3 +1,4 @@
+/* Names joined to a sentence, of any length. */
 #include "base/name_list.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Philox, and the distributions made from it (random.h). */
 #include "base/random.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Settings by name: the table in settings_list.h, their values as texts, checked when they are set. */
 #include "base/settings.h"
 
 #include <math.h>

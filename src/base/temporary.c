@@ -1,3 +1,4 @@
+/* Temporary files: their names, and the removal of those that a killed process left. */
 #define _XOPEN_SOURCE 700 /* gethostname, kill */
 #include "base/temporary.h"
 

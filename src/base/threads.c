@@ -1,3 +1,4 @@
+/* How many threads a piece of work is worth, and how many there are. */
 #define _GNU_SOURCE
 #include "base/threads.h"
 

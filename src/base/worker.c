@@ -1,3 +1,4 @@
+/* A forked process that answers messages (worker.h). */
 #define _GNU_SOURCE /* syscall, strsignal */
 #include "base/worker.h"
 

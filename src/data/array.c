@@ -1,3 +1,4 @@
+/* Rows of arrays that lie in a file as they are: .npy, the members of .npz, idx. */
 #include "data/array.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Blocks over arrays in memory, and the buffer that a block is read into. */
 #include "data/blocks.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Classes: their names in order, and the code of a cell. */
 #include "data/classes.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* From one file format to another, a piece of rows at a time. */
 #include "data/convert.h"
 
 #include <stdlib.h>

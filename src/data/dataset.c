@@ -1,3 +1,4 @@
+/* The rows of a table as models see them: checked, coded, standardised. */
 #include "data/dataset.h"
 
 #include <math.h>

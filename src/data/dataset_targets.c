@@ -1,3 +1,4 @@
+/* The targets of a dataset, one after the other or all at once. */
 #include "data/dataset_targets.h"
 
 #include <math.h>

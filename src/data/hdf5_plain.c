@@ -1,3 +1,4 @@
+/* Rows of an HDF5 file that are read without its library (hdf5_plain.h). */
 #include "data/hdf5_plain.h"
 
 #include <errno.h>

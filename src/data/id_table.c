@@ -1,3 +1,4 @@
+/* Numbers to 0, 1, 2, ... by a hash table. */
 #include "data/id_table.h"
 
 #include <stdlib.h>

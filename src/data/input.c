@@ -1,3 +1,4 @@
+/* Bytes of a file, of standard input or of memory; gzip is unpacked on the way. */
 #include "data/input.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* What becomes of columns and rows before a model sees them (intake.h). */
 #include "data/intake.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* k-means: its start, Lloyd's steps, minibatches (kmeans.h). */
 #include "data/kmeans.h"
 
 #include <float.h>

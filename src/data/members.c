@@ -1,3 +1,4 @@
+/* Which arrays of a file with several make the table: X and y, or all of them. */
 #include "data/members.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* A hash table from names to positions. */
 #include "data/name_table.h"
 
 #include <stdlib.h>

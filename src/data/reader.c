@@ -1,3 +1,4 @@
+/* The formats as one stream of rows: opening, seeking, what no format may let through. */
 #include "data/reader.h"
 
 #include <math.h>

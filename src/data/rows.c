@@ -1,3 +1,4 @@
+/* Raw rows by number, from a table or a file, and their way into model units. */
 #include "data/rows.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* What the columns of a table are to a model: names, categories, shifts and scales. */
 #include "data/schema.h"
 
 #include <stdio.h>

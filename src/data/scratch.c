@@ -1,3 +1,4 @@
+/* Records that are written out of order and read back, in memory or in a file without a name. */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "data/scratch.h"
 

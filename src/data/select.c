@@ -1,3 +1,4 @@
+/* Which columns are inputs, targets, weights, by name or number. */
 #include "data/select.h"
 
 #include <float.h>

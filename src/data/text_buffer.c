@@ -1,3 +1,4 @@
+/* Text that grows. */
 #include "data/text_buffer.h"
 
 #include <stdlib.h>

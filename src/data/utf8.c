@@ -1,3 +1,4 @@
+/* Text of any encoding as valid UTF-8. */
 #include "data/utf8.h"
 
 #include <stdint.h>

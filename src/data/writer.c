@@ -1,3 +1,4 @@
+/* Tables written row by row, in the format of the name's ending. */
 #include "data/writer.h"
 
 #include <errno.h>

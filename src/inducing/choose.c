@@ -1,3 +1,4 @@
+/* Where inducing inputs start (choose.h). */
 #include "inducing/choose.h"
 
 #include <stdlib.h>

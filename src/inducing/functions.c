@@ -1,3 +1,4 @@
+/* Covariances of generalised SE functions with rows, and their reverse (functions.h). */
 #include "inducing/functions.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Batch learning by L-BFGS: evaluations, restarts, checkpoints (climb.h). */
 #include "infer/climb.h"
 
 #include <math.h>

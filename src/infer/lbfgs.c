@@ -1,3 +1,4 @@
+/* L-BFGS, an iteration at a time (lbfgs.h). */
 #include "infer/lbfgs.h"
 
 #include <math.h>

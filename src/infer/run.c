@@ -1,3 +1,4 @@
+/* The loop of all runs (run.h). */
 #include "infer/run.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The blocks of a step: a function of seed and step. */
 #include "infer/sampler.h"
 
 #include "base/random.h"

@@ -1,3 +1,4 @@
+/* Runs of models that have steps of their own (stepwise.h). */
 #include "infer/stepwise.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* A Gaussian stand-in for a problem with another likelihood, to find a start (surrogate.h). */
 #include "infer/surrogate.h"
 
 #include <math.h>

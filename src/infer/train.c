@@ -1,3 +1,4 @@
+/* From a model and a problem to a posterior: the start, inducing inputs, and the run that fits the model. */
 #include "infer/train.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Anytime runs: the learner, its checkpoints (walk.h). */
 #include "infer/walk.h"
 
 #include <math.h>

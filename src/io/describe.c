@@ -1,3 +1,4 @@
+/* A fitted target as JSON, and back. */
 #include "io/describe.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Reading a model file (model_file.h); its checksum. */
 #include "io/model_file.h"
 
 #include <math.h>

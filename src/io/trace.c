@@ -1,3 +1,4 @@
+/* The trace of a run as a CSV file. */
 #include "io/trace.h"
 
 #include <math.h>

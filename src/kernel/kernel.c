@@ -1,3 +1,4 @@
+/* A kernel expression as a value: parameters, copies, Gram matrices over tiles (kernel.h). */
 #include "kernel/kernel.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Gram matrices as an operation of the tape. */
 #include "kernel/tape_gram.h"
 
 #include <string.h>

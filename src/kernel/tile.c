@@ -1,3 +1,4 @@
+/* A tile of a Gram matrix: the terms of an expression, forward and reverse. */
 #include "kernel/tile.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Products of cosines and their derivatives (wave.h). */
 #include "kernel/wave.h"
 
 #include "kernel/kind.h"

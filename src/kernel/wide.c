@@ -1,3 +1,4 @@
+/* Leaves with many inputs, by products of matrices (wide.h). */
 #include "kernel/wide.h"
 
 #include "kernel/vector.h"

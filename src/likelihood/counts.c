@@ -1,3 +1,4 @@
+/* What poisson and negbin share: counts with an exposure. */
 #include "likelihood/counts.h"
 
 #include "likelihood/quadrature.h"

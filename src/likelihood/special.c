@@ -1,3 +1,4 @@
+/* Special functions with the accuracy that densities need. */
 #include "likelihood/special.h"
 
 #include <float.h>

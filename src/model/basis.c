@@ -1,3 +1,4 @@
+/* The prior mean's functions (basis.h). */
 #include "model/basis.h"
 
 #include <stdlib.h>

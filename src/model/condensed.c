@@ -1,3 +1,4 @@
+/* Posteriors prepared for many rows (condensed.h). */
 #include "model/condensed.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Hyperparameters as one vector: natural and free values, priors, chain rule (hyper.h). */
 #include "model/hyper.h"
 
 #include <math.h>

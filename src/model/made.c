@@ -1,3 +1,4 @@
+/* Models made from an expression NAME(key=value, ...). */
 #include "model/made.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Rows of any likelihood under a joint Gaussian prior (sites.h). */
 #include "model/sites.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Predictions of the sparse models (sparse_posterior.h). */
 #include "model/sparse_posterior.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Predictions of decoupled models (svdgp_posterior.h). */
 #include "model/svdgp_posterior.h"
 
 #include <math.h>

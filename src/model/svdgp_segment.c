@@ -1,3 +1,4 @@
+/* A parameter that grows, with Adam's state (svdgp_segment.h). */
 #include "model/svdgp_segment.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* Starting values of 001, appendix B.2. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* The second, orthogonal set of inducing inputs (svgp_orthogonal.h). */
 #include "model/svgp_orthogonal.h"
 
 #include <stdlib.h>

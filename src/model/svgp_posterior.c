@@ -1,3 +1,4 @@
+/* Predictions of the variational models (svgp_posterior.h). */
 #include "model/svgp_posterior.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* q carried over to new places (svgp_transport.h). */
 #include "model/svgp_transport.h"
 
 #include <stdlib.h>

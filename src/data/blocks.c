@@ -28,6 +28,7 @@ anygp_status block_names_of(int64_t n, const double *values, const char *source,
 
 int64_t blocks_part_rows(int64_t inducing)
 {
+    if (inducing == 0) return PART_MOST;
     return inducing < PART_LEAST ? PART_LEAST : inducing > PART_MOST ? PART_MOST : inducing;
 }
 

@@ -45,7 +45,8 @@ bool block_name_of(double value, int64_t *name);
 /* Those of n rows, the first of which is row `first` (from 0) of the file called `source`. */
 anygp_status block_names_of(int64_t n, const double *values, const char *source, int64_t first, int64_t *names,
                             anygp_error *e);
-/* Rows of a part of the input space where the user does not say: as many as inducing inputs, within bounds. */
+/* Rows of a part of the input space where the user does not say: as many as inducing inputs, within bounds; 0: there are none,
+   and the part is all that a row is predicted from. */
 int64_t blocks_part_rows(int64_t inducing);
 
 /* Block i.  Several threads may ask at once, each with a buffer of its own. */

@@ -264,7 +264,15 @@ anygp_status choice_check_rows(const model_choice *c, const settings *s, bool we
 }
 
 /* Settings that say something of some models only. */
-typedef enum setting_scope { OF_STEPS, OF_ANYTIME, OF_INDUCING, OF_PARTITIONS, OF_BATCHES, OF_SUBSETS } setting_scope;
+typedef enum setting_scope {
+    OF_STEPS,
+    OF_ANYTIME,
+    OF_INDUCING,
+    OF_BLOCKS,
+    OF_PARTITIONS,
+    OF_BATCHES,
+    OF_SUBSETS
+} setting_scope;
 
 static const struct {
     setting_id id;
@@ -272,7 +280,7 @@ static const struct {
 } scoped[] = {{SET_SAMPLE, OF_ANYTIME},       {SET_REPLACE, OF_STEPS},    {SET_LEARN, OF_ANYTIME},
               {SET_OPTIMIZER, OF_ANYTIME},    {SET_RHO, OF_STEPS},        {SET_TAU, OF_ANYTIME},
               {SET_KAPPA, OF_ANYTIME},        {SET_STEP, OF_STEPS},       {SET_INDUCING_FROM, OF_INDUCING},
-              {SET_BATCH, OF_BATCHES},        {SET_BLOCKS, OF_INDUCING},  {SET_BLOCKS_FROM, OF_INDUCING},
+              {SET_BATCH, OF_BATCHES},        {SET_BLOCKS, OF_BLOCKS},    {SET_BLOCKS_FROM, OF_BLOCKS},
               {SET_PARTITION, OF_PARTITIONS}, {SET_INDUCING, OF_SUBSETS}, {SET_SELECT, OF_SUBSETS}};
 
 static void note_no_effect(const model_choice *c, const settings *s, setting_id id, const char *value)
@@ -310,14 +318,15 @@ void choice_note_unused(const model_choice *c, const settings *s)
                     : scoped[i].scope == OF_ANYTIME  ? c->anytime || (c->collapsed && scoped[i].id == SET_LEARN)
                     : scoped[i].scope == OF_BATCHES  ? m->steps != NULL
                     : scoped[i].scope == OF_INDUCING ? model_has_inducing(m)
+                    : scoped[i].scope == OF_BLOCKS   ? model_over_blocks(m)
                     : scoped[i].scope == OF_SUBSETS  ? m->subset > 0 || c->grow
                                                      : model_over_parts(m);
         if (!used && settings_changed(s, scoped[i].id))
-            settings_log(s, ANYGP_NOTE, "--%s says nothing to the model %s%s", setting_at(scoped[i].id)->name, m->name,
+            settings_log(s, ANYGP_NOTE, "--%s has no effect on model %s%s", setting_at(scoped[i].id)->name, m->name,
                          scoped[i].scope <= OF_ANYTIME && m->anytime ? "; with a + behind its name it would" : "");
     }
     if (settings_changed(s, SET_NOISE) && !likelihood_is_gaussian(&c->like))
-        settings_log(s, ANYGP_NOTE, "--noise says nothing to the likelihood %s", c->like.ops->name);
+        settings_log(s, ANYGP_NOTE, "--noise has no effect on likelihood %s", c->like.ops->name);
     note_unused_in_learning(c, s);
 }
 

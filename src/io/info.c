@@ -98,7 +98,10 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
         fprintf(p->stream, "target '%s'\n", g->schema.target);
     else
         fprintf(p->stream, "target column %lld\n", (long long)g->schema.target_number);
-    if (g->blocks)
+    if (g->blocks && !model_has_inducing(g->model))
+        line(p, "model", "%s, %lld rows in the posterior, in %lld block%s", g->name, (long long)g->inducing,
+             (long long)g->blocks, g->blocks == 1 ? "" : "s");
+    else if (g->blocks)
         line(p, "model", "%s, %lld inducing input%s, rows in %lld block%s", g->name, (long long)g->inducing,
              g->inducing == 1 ? "" : "s", (long long)g->blocks, g->blocks == 1 ? "" : "s");
     else

@@ -275,9 +275,9 @@ static inline bool model_takes_rows(const model_ops *m) { return m->update != NU
 /* Bytes that the model holds at most while it learns from these rows, besides them. */
 double model_bytes(const model_ops *m, const problem *p);
 
-extern const model_ops model_exact, model_sod, model_sor, model_dtc, model_fitc, model_fic, model_pitc, model_pic,
-    model_vfe, model_pep, model_vfe_tight, model_solve_collapsed, model_odvgp_collapsed, model_svgp, model_solve,
-    model_odvgp, model_ivsgpr, model_svdgp, model_svdgp_sga;
+extern const model_ops model_exact, model_sod, model_rbcm, model_sor, model_dtc, model_fitc, model_fic, model_pitc,
+    model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed, model_odvgp_collapsed, model_svgp,
+    model_solve, model_odvgp, model_ivsgpr, model_svdgp, model_svdgp_sga;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

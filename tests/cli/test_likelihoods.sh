@@ -132,7 +132,7 @@ settings_of_another_likelihood_are_named() {
     local m
     for m in exact dtc svgp auto; do refuses 'gaussian takes no exposure' fit count.csv -o no.agp --model $m --exposure hours || return 1; done
     anygp fit count.csv -o m.agp --likelihood poisson --noise 0.1 "${steps[@]/-q/--threads=1}" >/dev/null 2>note
-    grep -q -e '--noise says nothing to the likelihood poisson' note && ! anygp fit real.csv -o m.agp --noise 0.1 --iters 3 2>&1 | grep -q 'says nothing'
+    grep -q -e '--noise has no effect on likelihood poisson' note && ! anygp fit real.csv -o m.agp --noise 0.1 --iters 3 2>&1 | grep -q 'has no effect'
 }
 labels_may_be_numbers_and_words() {
     awk -F, -v OFS=, 'NR > 1 { $3 = $3 == "red" ? 2 : $3 == "green" ? 10 : "x" } 1' three.csv | sed '2,8s/x$/2/' >mixed.csv

@@ -5,14 +5,16 @@
 #include "model/model.h"
 #include "support.h"
 
-static inline bool has_inducing(const model_ops *m) { return model_has_inducing(m); } /* and works on blocks of rows */
+static inline bool has_inducing(const model_ops *m) { return model_has_inducing(m); }
 static inline bool learns_inducing(const model_ops *m)
 {
     return model_learns_inducing(m);
 } /* where nobody fixes them */
-static inline bool has_sets(const model_ops *m) { return model_takes_sets(m); }   /* --inducing M+M2 */
-static inline bool has_pair(const model_ops *m) { return model_takes_pair(m); }   /* --inducing Ma/Mb */
-static inline bool has_subset(const model_ops *m) { return m->subset > 0; }       /* --inducing says something */
+static inline bool has_sets(const model_ops *m) { return model_takes_sets(m); } /* --inducing M+M2 */
+static inline bool has_pair(const model_ops *m) { return model_takes_pair(m); } /* --inducing Ma/Mb */
+static inline bool has_subset(const model_ops *m) { return m->subset > 0; }     /* --inducing says something */
+static inline bool over_blocks(const model_ops *m) { return model_over_blocks(m); }
+static inline bool has_joint(const model_ops *m) { return m->needs.joint; }
 static inline bool over_parts(const model_ops *m) { return model_over_parts(m); } /* of the input space */
 static inline bool by_steps(const model_ops *m) { return m->steps != NULL; }
 static inline bool learns(const model_ops *m) { return !m->needs.given; }

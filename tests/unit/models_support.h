@@ -140,7 +140,7 @@ static inline pair_list case_settings(const subject *s, const char *const *more)
         add_pair(&p, "inducing", has_pair(m) ? "12/5" : has_sets(m) ? "5+3" : has_inducing(m) ? "8" : "20");
     if (by_steps(m))
         add_pair(&p, "batch", "12");
-    else if (has_inducing(m))
+    else if (over_blocks(m))
         add_pair(&p, "blocks", "4");
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (!strcmp(needs[i].model, m->name)) add_pair(&p, needs[i].name, needs[i].value);

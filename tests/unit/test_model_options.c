@@ -108,7 +108,7 @@ static bool notes_it(const outcome *o, setting_id id)
     char start[64];
     size_t n = (size_t)snprintf(start, sizeof start, "--%s ", setting_at(id)->name);
     for (const char *line = o->notes; line && *line; line = strchr(line, '\n'), line += line != NULL)
-        if (!strncmp(line, start, n) && (strstr(line, "says nothing to") || strstr(line, "has no effect"))) return true;
+        if (!strncmp(line, start, n) && strstr(line, "has no effect")) return true;
     return false;
 }
 

@@ -1,10 +1,14 @@
 import os
 import pathlib
+import signal
 
 import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and Python then leaves it so; some tests press it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -434,7 +434,7 @@ static model_cost rbcm_cost(const model_ops *self, const cost_facts *f, const co
 
 const model_ops model_rbcm = {
     .name = "rbcm",
-    .summary = "committee of exact experts on parts of the inputs",
+    .summary = "committee of exact experts, one per part",
     .objective = "log evidence of the experts",
     .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true},
     .order = "n j^2",

@@ -185,9 +185,9 @@ static bool next_climb(climb *c, lbfgs_result result)
 static void evaluate_once(climb *c)
 {
     run *r = &c->r;
-    double value, none = 0;
+    double value;
     begin_pass(c);
-    if (r->model->evaluate(r->state, r->h, true, &r->jitter, &value, NULL)) keep_best(c, &none, value, 0);
+    if (r->model->evaluate(r->state, r->h, true, &r->jitter, &value, NULL)) keep_best(c, c->start, value, 0);
     c->evaluations = 1;
 }
 
@@ -213,7 +213,7 @@ static anygp_status step(run *r, int attempt, anygp_error *e)
 static anygp_status begin(run *r, anygp_error *e)
 {
     climb *c = (climb *)r;
-    double f, none = 0;
+    double f;
     if (r->o->resume) return ANYGP_OK;
     if (too_long(c)) {
         hyper_unpack(r->h, c->start);
@@ -222,7 +222,7 @@ static anygp_status begin(run *r, anygp_error *e)
         aim(c, 0);
     } else if (r->model->loo) {
         c->first = r->done = true;
-        evaluate(c, &none, &f, &none);
+        evaluate(c, c->start, &f, c->u);
         if (ANYGP_FAILED(c->error.status)) return fail_with(e, c->error.status, "%s", c->error.text);
     } else {
         c->once = true, r->steps = 1, r->saves = false;

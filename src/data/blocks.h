@@ -72,4 +72,20 @@ anygp_status blocks_join(row_blocks *older, int64_t count, int64_t D, int64_t Q,
    also on failure. */
 anygp_status blocks_keep(row_blocks *inner, double bytes, row_blocks **out, anygp_error *e);
 
+/* ------------------------------------------------------------------------- all rows [blocks_gather.c] */
+
+/* Block after block, for blocks with one target: block i is rows start[i] .. start[i+1]-1. */
+typedef struct gathered_rows {
+    int64_t n;
+    double *X, *y, *w; /* n x D row-major, n, n */
+    double *start;     /* count + 1, as a file has them */
+} gathered_rows;
+
+/* what: for the sentence where there is no memory for them. */
+anygp_status blocks_gather(row_blocks *b, const char *what, gathered_rows *g, anygp_error *e);
+void gathered_rows_clear(gathered_rows *g);
+
+/* Of a file: starts of `count` blocks that go from 0 to n and never fall, n weights that are positive. */
+bool blocks_make_sense(int64_t count, const double *start, int64_t n, const double *w);
+
 #endif

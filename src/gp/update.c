@@ -53,11 +53,9 @@ static void update_clear(update *u)
 
 /* ------------------------------------------------------------------------------------------- begin */
 
-static bool takes_rows(const model_ops *m) { return m->update; }
-
 static anygp_status no_updates(const gp *g, anygp_error *e)
 {
-    char *list = model_names(takes_rows, " or ");
+    char *list = model_names(model_takes_rows, " or ");
     fail_with(e, ANYGP_ERR_ARGUMENT,
               "a model of the kind %s cannot take new rows; fit again with all of them, or use %s", g->name,
               name_list_or(list));

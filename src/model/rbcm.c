@@ -242,49 +242,6 @@ static anygp_status factorize(rbcm_posterior *p, anygp_error *e)
     return status;
 }
 
-/* p has kernel, mean and what `arrays` lists. */
-static anygp_status finish_posterior(rbcm_posterior *p, posterior **out, anygp_error *e)
-{
-    anygp_status status = factorize(p, e);
-    if (ANYGP_FAILED(status))
-        posterior_free(&p->base);
-    else
-        *out = &p->base;
-    return status;
-}
-
-static anygp_status copy_rows(row_blocks *b, rbcm_posterior *p, anygp_error *e)
-{
-    block_buffer buffer = {0};
-    row_block rows;
-    anygp_status status = ANYGP_OK;
-    int64_t room = 0, n = 0;
-    for (int64_t k = 0; k < b->count; k++) {
-        TRY_DONE(blocks_get(b, k, &buffer, &rows, e));
-        if (n + rows.n > room) {
-            room = n + rows.n > 2 * room ? n + rows.n : 2 * room;
-            double *X = realloc(p->X, (size_t)(room * b->D) * sizeof *X), *y = realloc(p->y, (size_t)room * sizeof *y),
-                   *w = realloc(p->w, (size_t)room * sizeof *w);
-            if (X) p->X = X;
-            if (y) p->y = y;
-            if (w) p->w = w;
-            if (!X || !y || !w) {
-                status = fail_memory(e, "the experts' rows", 8.0 * (double)room * (double)(b->D + 2));
-                goto done;
-            }
-        }
-        memcpy(p->X + n * b->D, rows.X, (size_t)(rows.n * b->D) * sizeof *p->X);
-        memcpy(p->y + n, rows.y, (size_t)rows.n * sizeof *p->y);
-        memcpy(p->w + n, rows.w, (size_t)rows.n * sizeof *p->w);
-        p->start[k] = (double)n;
-        n += rows.n;
-    }
-    p->start[b->count] = (double)n, p->base.n = n;
-done:
-    block_buffer_clear(&buffer);
-    return status;
-}
-
 /* ------------------------------------------------------------------------------------------ state */
 
 typedef struct rbcm_state {
@@ -355,39 +312,36 @@ static const anygp_error *rbcm_failure(const void *state) { return &((const rbcm
 static double rbcm_rows(const void *state) { return ((const rbcm_state *)state)->problem->blocks->total; }
 static int64_t rbcm_size(const problem *p) { return p->blocks->largest; }
 
-static rbcm_posterior *posterior_new(const kernel *k, double noise, int64_t D, int64_t count, double jitter)
+/* Takes X, y, w and start over, whatever comes of it. */
+static anygp_status make_posterior(const kernel *k, double noise, const basis *mean, int64_t D, int64_t count,
+                                   const gathered_rows *g, double jitter, posterior **out, anygp_error *e)
 {
+    gathered_rows owned = *g;
     rbcm_posterior *p = calloc(1, sizeof *p);
-    if (!p) return NULL;
-    *p = (rbcm_posterior){.base = {.ops = &rbcm_posterior_ops, .noise = noise, .D = D}, .experts = count};
+    if (!p) return gathered_rows_clear(&owned), fail_memory(e, "the posterior", sizeof *p);
+    *p = (rbcm_posterior){.base = {.ops = &rbcm_posterior_ops, .noise = noise, .D = D, .n = g->n}, .experts = count};
+    p->X = g->X, p->y = g->y, p->w = g->w, p->start = g->start;
     p->base.kernel = kernel_copy(k);
-    p->start = mem_alloc(count + 1, sizeof *p->start);
     p->jitter = mem_alloc(1, sizeof *p->jitter);
-    if (p->base.kernel && p->start && p->jitter) return *p->jitter = jitter, p;
-    return posterior_free(&p->base), NULL;
+    anygp_status status =
+        p->base.kernel && p->jitter ? basis_copy(mean, &p->base.mean, e) : fail_memory(e, "the posterior", sizeof *p);
+    if (!ANYGP_FAILED(status)) *p->jitter = jitter, status = factorize(p, e);
+    if (ANYGP_FAILED(status))
+        posterior_free(&p->base);
+    else
+        *out = &p->base;
+    return status;
 }
 
 static anygp_status rbcm_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
 {
-    const rbcm_state *q = state;
-    row_blocks *b = q->problem->blocks;
-    rbcm_posterior *p = posterior_new(h->kernel, h->like[0], b->D, b->count, *jitter);
-    if (!p) return fail_memory(e, "the posterior", 8.0 * (double)b->count);
-    anygp_status status = basis_copy(q->problem->mean, &p->base.mean, e);
-    if (!ANYGP_FAILED(status)) status = copy_rows(b, p, e);
-    if (ANYGP_FAILED(status)) return posterior_free(&p->base), status;
-    return finish_posterior(p, out, e);
+    const problem *p = ((const rbcm_state *)state)->problem;
+    gathered_rows g;
+    TRY(blocks_gather(p->blocks, "the experts' rows", &g, e));
+    return make_posterior(h->kernel, h->like[0], p->mean, p->blocks->D, p->blocks->count, &g, *jitter, out, e);
 }
 
 /* ------------------------------------------------------------------------------------------- file */
-
-static bool starts_are_sound(const named_array *start, int64_t n)
-{
-    const double *s = start->values;
-    bool ok = start->rows >= 2 && start->cols == 1 && s[0] == 0 && s[start->rows - 1] == (double)n;
-    for (int64_t k = 1; ok && k < start->rows; k++) ok = s[k] >= s[k - 1] && s[k] == floor(s[k]);
-    return ok;
-}
 
 static anygp_status rbcm_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                               int64_t count, posterior **out, anygp_error *e)
@@ -400,21 +354,14 @@ static anygp_status rbcm_load(const model_ops *self, kernel *k, double noise, ba
         if (!(a[i] = (named_array *)named_array_find(list, count, names[i])))
             return fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete",
                              names[i]);
-    int64_t n = a[0]->cols;
-    bool ok = a[0]->rows == D && a[1]->rows == n && a[1]->cols == 1 && a[2]->rows == n && a[2]->cols == 1 &&
-              a[4]->rows == 1 && a[4]->cols == 1 && *a[4]->values >= 0 && *a[4]->values <= 1 &&
-              starts_are_sound(a[3], n);
-    for (int64_t i = 0; ok && i < n; i++) ok = a[2]->values[i] > 0;
-    if (!ok) return fail_with(e, ANYGP_ERR_FILE, "the model file's experts do not fit together; it is damaged");
-    rbcm_posterior *p = posterior_new(k, noise, D, a[3]->rows - 1, *a[4]->values);
-    if (!p) return fail_memory(e, "the posterior", sizeof *p);
-    anygp_status status = basis_copy(mean, &p->base.mean, e);
-    if (ANYGP_FAILED(status)) return posterior_free(&p->base), status;
-    free(p->start);
-    p->base.n = n;
-    p->X = named_array_take(a[0]), p->y = named_array_take(a[1]), p->w = named_array_take(a[2]);
-    p->start = named_array_take(a[3]);
-    TRY(finish_posterior(p, out, e));
+    int64_t n = a[0]->cols, P = a[3]->rows - 1;
+    if (a[0]->rows != D || a[1]->rows != n || a[1]->cols != 1 || a[2]->rows != n || a[2]->cols != 1 || P < 1 ||
+        a[3]->cols != 1 || a[4]->rows != 1 || a[4]->cols != 1 || !(*a[4]->values >= 0 && *a[4]->values <= 1) ||
+        !blocks_make_sense(P, a[3]->values, n, a[2]->values))
+        return fail_with(e, ANYGP_ERR_FILE, "the model file's experts do not fit together; it is damaged");
+    gathered_rows g = {n, named_array_take(a[0]), named_array_take(a[1]), named_array_take(a[2]),
+                       named_array_take(a[3])};
+    TRY(make_posterior(k, noise, mean, D, P, &g, *a[4]->values, out, e));
     kernel_free(k);
     basis_clear(mean);
     return ANYGP_OK;

@@ -53,31 +53,6 @@ void pic_rows_limit(pic_rows *r, double memory) { r->room = fmin(r->room, memory
 
 /* ---------------------------------------------------------------------------------- from row_blocks */
 
-static anygp_status count_rows(row_blocks *b, block_buffer *buffer, pic_rows *r, anygp_error *e)
-{
-    row_block one;
-    r->start[0] = 0;
-    for (int64_t i = 0; i < b->count; i++) {
-        TRY(blocks_get(b, i, buffer, &one, e));
-        r->start[i + 1] = r->start[i] + (double)one.n;
-    }
-    r->n = start_of(r, b->count);
-    return ANYGP_OK;
-}
-
-static anygp_status copy_rows(row_blocks *b, block_buffer *buffer, pic_rows *r, anygp_error *e)
-{
-    row_block one;
-    for (int64_t i = 0; i < b->count; i++) {
-        int64_t at = start_of(r, i);
-        TRY(blocks_get(b, i, buffer, &one, e));
-        memcpy(r->X + at * r->D, one.X, (size_t)(one.n * r->D) * sizeof(double));
-        memcpy(r->y + at, one.y, (size_t)one.n * sizeof(double));
-        memcpy(r->w + at, one.w, (size_t)one.n * sizeof(double));
-    }
-    return ANYGP_OK;
-}
-
 static anygp_status copy_router(const router *from, int64_t D, router **to, anygp_error *e)
 {
     int64_t rows, cols;
@@ -88,30 +63,20 @@ static anygp_status copy_router(const router *from, int64_t D, router **to, anyg
 anygp_status pic_rows_new(row_blocks *b, const router *route, const int64_t *ids, pic_rows **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    block_buffer buffer = {0};
+    gathered_rows g;
     pic_rows *r = calloc(1, sizeof *r);
     if (!r) return fail_memory(e, "the blocks", sizeof *r);
     r->D = b->D, r->blocks = b->count;
-    r->start = mem_alloc(b->count + 1, sizeof *r->start);
-    r->ids = mem_alloc(b->count, sizeof *r->ids);
-    if (!r->start || !r->ids) {
+    TRY_DONE(blocks_gather(b, "the training rows, which pic keeps", &g, e));
+    r->n = g.n, r->X = g.X, r->y = g.y, r->w = g.w, r->start = g.start;
+    if (!(r->ids = mem_alloc(b->count, sizeof *r->ids))) {
         status = fail_memory(e, "the blocks", 8.0 * (double)b->count);
         goto done;
     }
-    TRY_DONE(count_rows(b, &buffer, r, e));
-    r->X = mem_doubles(r->n, r->D);
-    r->y = mem_alloc(r->n, sizeof(double));
-    r->w = mem_alloc(r->n, sizeof(double));
-    if (!r->X || !r->y || !r->w) {
-        status = fail_memory(e, "the training rows, which pic keeps", 8.0 * (double)r->n * (double)(r->D + 2));
-        goto done;
-    }
-    TRY_DONE(copy_rows(b, &buffer, r, e));
     for (int64_t i = 0; i < b->count; i++) r->ids[i] = (double)(ids ? ids[i] : i);
     TRY_DONE(copy_router(route, r->D, &r->route, e));
     TRY_DONE(finish_rows(r, e));
 done:
-    block_buffer_clear(&buffer);
     if (ANYGP_FAILED(status))
         pic_rows_free(r);
     else
@@ -139,20 +104,12 @@ int64_t pic_blocks(const pic_rows *r, const double **names)
     return r->blocks;
 }
 
-/* Starts that increase from 0 to n; names that are whole numbers; weights that are positive. */
-static bool rows_make_sense(const named_array *start, const named_array *ids, const named_array *w)
+static bool names_make_sense(const named_array *ids)
 {
-    double last = 0;
-    for (int64_t b = 0; b < start->rows; b++) {
-        double s = start->values[b];
-        if (s != floor(s) || s < last || (b == 0 && s != 0)) return false;
-        last = s;
-    }
-    for (int64_t b = 0, name; b < ids->rows; b++)
+    int64_t name;
+    for (int64_t b = 0; b < ids->rows; b++)
         if (!block_name_of(ids->values[b], &name)) return false;
-    for (int64_t i = 0; i < w->rows; i++)
-        if (!(w->values[i] > 0)) return false;
-    return last == (double)w->rows;
+    return true;
 }
 
 anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **out, anygp_error *e)
@@ -165,7 +122,8 @@ anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **ou
                              names[i]);
     int64_t n = a[0]->cols, P = a[3]->rows - 1;
     if (a[0]->rows != D || a[1]->rows != n || a[1]->cols != 1 || a[2]->rows != n || a[2]->cols != 1 || P < 1 ||
-        a[3]->cols != 1 || a[4]->rows != P || a[4]->cols != 1 || !rows_make_sense(a[3], a[4], a[2]))
+        a[3]->cols != 1 || a[4]->rows != P || a[4]->cols != 1 || !names_make_sense(a[4]) ||
+        !blocks_make_sense(P, a[3]->values, n, a[2]->values))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's blocks of rows do not fit together; it is damaged");
     router *route = NULL;
     TRY(router_from_values(a[5]->rows, a[5]->cols, a[5]->values, D, &route, e));

@@ -212,7 +212,7 @@ anygp_status run_go(run *r, anygp_error *e)
     TRY(train_agree(r->p, &scored, e));
     r->scored = scored;
     if (r->o->resume) TRY(restore(r, e));
-    TRY(r->learner->begin(r, e));
+    if (r->learner->begin) TRY(r->learner->begin(r, e));
     if (r->t == 0 && r->steps > 0 && r->p->comm->rank == 0) run_report(r, true);
     if (r->t > 0) r->done |= is_over(r); /* a resumed run may be past its end */
     for (bool first = r->t == 0; !r->done && (first || r->status == ANYGP_OK); first = false) {

@@ -17,7 +17,7 @@ typedef struct learner {
     double learning;  /* the share of the run after which hyperparameters stay */
     bool scored;      /* posteriors on the way are cheap enough for scores in the trace */
 
-    anygp_status (*begin)(run *r, anygp_error *e); /* before the first step, and after restore */
+    anygp_status (*begin)(run *r, anygp_error *e); /* before the first step, and after restore; NULL: nothing to do */
     /* One step, or r->done: there was none left to take.  ANYGP_ERR_NUMERIC: it broke down; attempt counts the tries. */
     anygp_status (*step)(run *r, int attempt, anygp_error *e);
     void (*take_back)(run *r);                       /* NULL: a step that breaks down has moved nothing */

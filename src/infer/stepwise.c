@@ -146,16 +146,9 @@ static bool restore(run *r, const checkpoint *from, anygp_error *e)
 
 /* ------------------------------------------------------------------------------------------ run */
 
-static anygp_status begin(run *r, anygp_error *e)
-{
-    (void)r, (void)e;
-    return ANYGP_OK;
-}
-
 static const learner stepwise_learner = {.name = "steps",
                                          .learning = LEARNING_SHARE,
                                          .scored = true,
-                                         .begin = begin,
                                          .step = step,
                                          .posteriors = posteriors,
                                          .save = save,

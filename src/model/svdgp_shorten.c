@@ -12,7 +12,7 @@
 #include "linalg/linalg.h"
 #include "model/svdgp_state.h"
 
-enum { ROWS = 1024, COLUMNS = 1024, QUARTERS_MOST = 20 };
+enum { COLUMNS = 1024, QUARTERS_MOST = 20 };
 
 typedef struct look {
     svdgp_state *q;
@@ -76,14 +76,13 @@ static void take_samples(look *k)
 
 anygp_status svdgp_shorten(svdgp_state *q, const hyper *h, double **kept, anygp_error *e)
 {
-    const row_blocks *b = q->problem->blocks;
     int64_t Ma = svdgp_Ma(&q->s), size = size_of(&q->s.a), trends = size_of(&q->s.trend);
     look k = {.q = q, .h = h, .columns = Ma < COLUMNS ? Ma : COLUMNS};
     double factor = 1;
     anygp_status status = ANYGP_OK;
     *kept = NULL;
     if (Ma == 0) return ANYGP_OK;
-    k.blocks = (int64_t)fmin(ceil(ROWS * (double)b->count / fmax(b->total, 1)), (double)b->count);
+    k.blocks = svdgp_sample_blocks(q->problem->blocks);
     double *mean = mem_alloc(size + trends, sizeof *mean);
     k.block = mem_alloc(k.blocks, sizeof *k.block), k.column = mem_alloc(k.columns, sizeof *k.column);
     if (!mean || !k.block || !k.column) {

@@ -26,6 +26,9 @@ extern const step_ops svdgp_steps;
 /* Room for `size` numbers in *array; what was in it is lost. */
 anygp_status svdgp_room(double **array, int64_t *room, int64_t size, anygp_error *e);
 
+/* How many blocks have about 1024 rows together: what a look at the bound is worth. */
+int64_t svdgp_sample_blocks(const row_blocks *b);
+
 /* Algorithm 1, line 4: rows of the sample become bases until there are enough; *grew: some of the covariance's did. */
 anygp_status svdgp_grow(svdgp_state *q, const step_context *c, bool *grew, anygp_error *e);
 

@@ -9,7 +9,7 @@
 #include "model/svdgp_posterior.h"
 #include "model/svdgp_state.h"
 
-enum { COLUMNS = 1024, FRESH = 1024, TRIAL_STEPS = 100, TRIAL_LAST = 10, TRIAL_ROWS = 1024 };
+enum { COLUMNS = 1024, FRESH = 1024, TRIAL_STEPS = 100, TRIAL_LAST = 10 };
 static const double FIRST_RATES[] = {0.1, 0.01, 0.001}; /* the paper's choice */
 
 anygp_status svdgp_room(double **array, int64_t *room, int64_t size, anygp_error *e)
@@ -231,7 +231,13 @@ static anygp_status one_step(svdgp_state *q, hyper *h, const step_context *c, do
     return q->s.dual ? step_dual(q, h, c, grew, value, e) : step_sga(q, h, c, value, e);
 }
 
-/* Blocks of step t of a trial: about TRIAL_ROWS rows. */
+int64_t svdgp_sample_blocks(const row_blocks *b)
+{
+    enum { ROWS = 1024 };
+    return (int64_t)fmin(ceil(ROWS * (double)b->count / fmax(b->total, 1)), (double)b->count);
+}
+
+/* Blocks of step t of a trial. */
 static void trial_sample(const svdgp_state *q, int64_t t, int64_t S, int64_t *which)
 {
     int64_t P = q->problem->blocks->count, steps = P / S;
@@ -267,8 +273,7 @@ static anygp_status trial(svdgp_state *q, hyper *h, const step_context *asks, in
 static anygp_status choose_gamma(svdgp_state *q, hyper *h, const step_context *asks, anygp_error *e)
 {
     const row_blocks *b = q->problem->blocks;
-    int64_t S = (int64_t)ceil(TRIAL_ROWS * (double)b->count / fmax(b->total, 1)), *which;
-    if (S > b->count) S = b->count;
+    int64_t S = svdgp_sample_blocks(b), *which;
     double *first = mem_alloc(h->count, sizeof *first), best = -INFINITY, gamma = FIRST_RATES[1], reached;
     anygp_status status = ANYGP_OK;
     which = mem_alloc(S, sizeof *which);

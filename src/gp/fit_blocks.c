@@ -192,9 +192,9 @@ static anygp_status check_noise(const block_fit *b, anygp_error *e)
 static void note_not_learned(const block_fit *b)
 {
     if (!b->f->choice.not_learned) return; /* a likelihood may have no parameter to look at */
-    bool given = b->h.param[hyper_kernel_params(&b->h)].given;
+    bool given = hyper_facts(&b->h, hyper_kernel_params(&b->h))->given;
     for (int64_t i = 0; i < hyper_kernel_params(&b->h); i++)
-        given = given && (b->h.param[i].given || kernel_param_at(b->h.kernel, i)->fixed);
+        given = given && (hyper_facts(&b->h, i)->given || kernel_param_at(b->h.kernel, i)->fixed);
     if (!given)
         settings_log(b->f->s, ANYGP_NOTE,
                      "a combination learns nothing: hyperparameters that --kernel and --noise do not give stay at "
@@ -323,7 +323,7 @@ static void begin_at(block_fit *b, const posterior *start)
     hyper *h = &b->h;
     int64_t kernels = hyper_kernel_params(h);
     for (int64_t i = 0; start && i < h->count; i++)
-        if (h->param[i].free) hyper_set(h, i, i < kernels ? kernel_values(start->kernel)[i] : start->noise);
+        if (hyper_facts(h, i)->free) hyper_set(h, i, i < kernels ? kernel_values(start->kernel)[i] : start->noise);
     if (start) b->f->started = true;
 }
 

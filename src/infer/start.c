@@ -41,7 +41,7 @@ void start_perturb(hyper *h, uint64_t seed, int64_t restart)
     static const double SCALES_SD = 2.5;
     random_stream s = {seed, RANDOM_RESTART, (uint64_t)restart};
     for (int64_t i = 0; i < h->count; i++) {
-        const hyper_param *p = &h->param[i];
+        const param_facts *p = hyper_facts(h, i);
         if (!p->free) continue;
         double move = random_normal(s, (uint64_t)i);
         if (is_length(h, i))
@@ -105,7 +105,11 @@ typedef struct scan {
     void *ctx;
 } scan;
 
-static bool movable(const hyper *h, int64_t i) { return h->param[i].free && !h->param[i].given; }
+static bool movable(const hyper *h, int64_t i)
+{
+    const param_facts *q = hyper_facts(h, i);
+    return q->free && !q->given;
+}
 
 static void try_here(scan *s)
 {
@@ -287,8 +291,8 @@ static void try_scaled(scan *s, int64_t leaf, int64_t only, double factor)
         for (int64_t i = 0; i < P; i++)
             if (movable(s->h, i) && is_length(s->h, i) && kernel_param_at(s->h->kernel, i)->leaf == leaf &&
                 (only < 0 || only == i))
-                hyper_set(s->h, i, fmax(s->best_value[i] * factor, 1.01 * s->h->param[i].lower));
-        if (movable(s->h, P)) hyper_set(s->h, P, fmax(s->best_value[P] * noise, 1.01 * s->h->param[P].lower));
+                hyper_set(s->h, i, fmax(s->best_value[i] * factor, 1.01 * hyper_facts(s->h, i)->lower));
+        if (movable(s->h, P)) hyper_set(s->h, P, fmax(s->best_value[P] * noise, 1.01 * hyper_facts(s->h, P)->lower));
         try_here(s);
     }
 }

@@ -45,12 +45,12 @@ anygp_status start_left_by_inducing(const problem *p, const hyper *h, double *le
 }
 
 /* A variance, or a scale, of what the target has beyond the function; learned from a start that the user did not give. */
-static bool is_spread(const hyper_param *p) { return p->free && !p->given && !p->real && p->power > 0; }
+static bool is_spread(const param_facts *p) { return p->free && !p->given && !p->real && p->power > 0; }
 
 void start_noise_of_inducing(hyper *h, double left)
 {
     for (int64_t i = 0; i < h->likes; i++) {
-        const hyper_param *p = &h->param[hyper_kernel_params(h) + i];
+        const param_facts *p = hyper_facts(h, hyper_kernel_params(h) + i);
         if (is_spread(p)) h->like[i] = fmax(h->like[i], p->power == 2 ? left : sqrt(left));
     }
 }

@@ -71,7 +71,8 @@ static void take_kernel(const surrogate *s, double factor, bool first, hyper *h)
 {
     for (int64_t i = 0; i < hyper_kernel_params(h); i++) {
         const kernel_param *k = kernel_param_at(h->kernel, i);
-        bool scaled = k->role == ROLE_VARIANCE && k->unit_variance && h->param[i].free && !h->param[i].given;
+        bool scaled =
+            k->role == ROLE_VARIANCE && k->unit_variance && hyper_facts(h, i)->free && !hyper_facts(h, i)->given;
         double found = hyper_get(&s->h, i) * (scaled ? factor : 1);
         hyper_set(h, i, first ? found : of_both(k->role, hyper_get(h, i), found));
     }
@@ -87,6 +88,7 @@ void surrogate_take(const surrogate *s, const problem *p, int64_t target, hyper 
         const likelihood_param *q = &l->param[k];
         int64_t i = target * l->params + k;
         if (q->given || q->real || q->power == 0) continue;
-        h->like[i] = fmax(q->power == 2 ? noise : sqrt(noise), 1.01 * h->param[hyper_kernel_params(h) + i].lower);
+        h->like[i] =
+            fmax(q->power == 2 ? noise : sqrt(noise), 1.01 * hyper_facts(h, hyper_kernel_params(h) + i)->lower);
     }
 }

@@ -18,7 +18,7 @@
 
 #include "infer/natural.h"
 #include "infer/run.h"
-#include "model/adam.h"
+#include "params/adam.h"
 
 typedef struct walk {
     run r;

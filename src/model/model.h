@@ -17,7 +17,7 @@
 #include "likelihood/likelihood.h"
 #include "model/basis.h"
 #include "model/cost.h"
-#include "model/hyper.h"
+#include "params/hyper.h"
 #include "model/needs.h"
 
 /* The training problem; everything outlives the model's state. */

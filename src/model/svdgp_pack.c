@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/adam.h"
+#include "params/adam.h"
 #include "model/svdgp_state.h"
 
 enum { HEAD = 3, SEGMENTS = 9 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/adam.h"
+#include "params/adam.h"
 
 static bool widen(double **array, int64_t used, int64_t size)
 {

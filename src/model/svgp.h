@@ -24,7 +24,7 @@
 #ifndef MODEL_SVGP_H
 #define MODEL_SVGP_H
 
-#include "model/adam.h"
+#include "params/adam.h"
 #include "model/block_model.h"
 #include "model/model.h"
 

@@ -66,7 +66,7 @@ static void move_noise(svgp_state *q, const hyper *h, double rho)
     double precision = 0.5 * q->problem->blocks->total;
     int64_t f = 0, P = hyper_kernel_params(h);
     for (int64_t i = 0; i < h->count; i++) {
-        if (!h->param[i].free) continue;
+        if (!hyper_facts(h, i)->free) continue;
         if (i >= P) q->u[f] = q->before[f] + fmin(fmax(rho * q->gu[f] / precision, -NOISE_STEP), NOISE_STEP);
         f++;
     }

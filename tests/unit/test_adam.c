@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "model/adam.h"
+#include "params/adam.h"
 
 enum { N = 4, STEPS = 300 };
 

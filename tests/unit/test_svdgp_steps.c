@@ -311,7 +311,7 @@ static void sga_starts_at_the_median_distance_and_the_targets_variance(void **un
     merged rows = {.n = 4, .D = D, .X = X, .y = y, .data = &d};
     setup_rows(&f, &(variant){"rbf(ard)", MEAN_ZERO, false, 2});
     f.p.rows = &rows;
-    f.h.param[1].given = true;
+    hyper_facts(&f.h, 1)->given = true;
     double before = hyper_get(&f.h, 1), variance = hyper_get(&f.h, 0);
     assert_true(model_svdgp_sga.start && !model_svdgp.start);
     assert_int_equal(model_svdgp_sga.start(&f.p, &f.h, &e), ANYGP_OK);

@@ -1,7 +1,7 @@
 /* Adam (Kingma and Ba 2015), for ascent; its whole state can be saved and restored, so that a resumed run has the same
    bits.  A coordinate whose gradient is not finite does not move in that step. */
-#ifndef MODEL_ADAM_H
-#define MODEL_ADAM_H
+#ifndef PARAMS_ADAM_H
+#define PARAMS_ADAM_H
 
 #include <stdbool.h>
 #include <stdint.h>

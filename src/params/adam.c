@@ -1,7 +1,7 @@
 /* Kingma and Ba (2015), algorithm 1, upwards:
        first  <- b1 first  + (1 - b1) g            second <- b2 second + (1 - b2) g^2
        x += rate (first / (1 - b1^t)) / (sqrt(second / (1 - b2^t)) + eps) */
-#include "model/adam.h"
+#include "params/adam.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,0 +1,230 @@
+/* Segments of parameters, and the walks over their list (params.h). */
+#include "params/params.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* ---------------------------------------------------------------------------------------- the list */
+
+static void segment_clear(param_segment *s)
+{
+    if (s->kernel)
+        kernel_free(s->kernel);
+    else
+        free(s->values);
+    free(s->facts);
+    free(s->unit);
+    *s = (param_segment){0};
+}
+
+param_segment *params_find(const param_list *p, const char *name)
+{
+    for (int64_t i = 0; i < p->count; i++)
+        if (!strcmp(p->at[i].name, name)) return &p->at[i];
+    return NULL;
+}
+
+anygp_status params_put(param_list *p, param_segment s, anygp_error *e)
+{
+    param_segment *there = params_find(p, s.name);
+    if (!there) {
+        param_segment *more = realloc(p->at, (size_t)(p->count + 1) * sizeof *more);
+        if (!more) return segment_clear(&s), fail_memory(e, "the parameters", (double)sizeof s);
+        p->at = more;
+        there = &more[p->count++];
+    } else {
+        segment_clear(there);
+    }
+    *there = s;
+    return ANYGP_OK;
+}
+
+anygp_status params_put_kernel(param_list *p, const char *name, kernel *k, bool fix, anygp_error *e)
+{
+    int64_t count = kernel_count(k);
+    param_segment s = {
+        .rows = count, .cols = 1, .values = kernel_values(k), .kernel = k, .facts = mem_zeroed(count, sizeof *s.facts)};
+    snprintf(s.name, sizeof s.name, "%s", name);
+    if (!s.facts) return segment_clear(&s), fail_memory(e, "the hyperparameters", (double)count * sizeof *s.facts);
+    for (int64_t i = 0; i < count; i++) {
+        const kernel_param *q = kernel_param_at(k, i);
+        s.facts[i] = (param_facts){.lower = q->lower,
+                                   .prior_mean = q->prior_mean,
+                                   .prior_sd = q->prior_sd,
+                                   .scale = 1,
+                                   .free = !fix && !q->fixed,
+                                   .given = q->given};
+    }
+    return params_put(p, s, e);
+}
+
+anygp_status params_put_bulk(param_list *p, const char *name, int64_t rows, int64_t cols, const double *values,
+                             const double *unit, bool learned, anygp_error *e)
+{
+    param_segment s = {.rows = rows, .cols = cols, .learned = learned, .values = mem_copied(rows, cols, values)};
+    snprintf(s.name, sizeof s.name, "%s", name);
+    if (unit) s.unit = mem_copied(cols, 1, unit);
+    if (s.values && (s.unit || !unit)) return params_put(p, s, e);
+    segment_clear(&s);
+    return fail_memory(e, "the parameters", 8.0 * (double)rows * (double)cols);
+}
+
+void params_drop(param_list *p, const char *name)
+{
+    param_segment *s = params_find(p, name);
+    if (!s) return;
+    segment_clear(s);
+    memmove(s, s + 1, (size_t)(p->at + p->count - (s + 1)) * sizeof *s);
+    p->count--;
+}
+
+/* Of s, with memory of its own. */
+static anygp_status segment_copy(const param_segment *s, param_segment *to, anygp_error *e)
+{
+    int64_t n = param_segment_size(s);
+    *to = *s;
+    to->kernel = s->kernel ? kernel_copy(s->kernel) : NULL;
+    to->values = !s->kernel ? mem_copied(n, 1, s->values) : to->kernel ? kernel_values(to->kernel) : NULL;
+    to->facts = s->facts ? mem_alloc(n, sizeof *to->facts) : NULL;
+    to->unit = s->unit ? mem_copied(s->cols, 1, s->unit) : NULL;
+    if (to->facts) memcpy(to->facts, s->facts, (size_t)n * sizeof *to->facts);
+    if (to->values && (to->facts || !s->facts) && (to->unit || !s->unit)) return ANYGP_OK;
+    segment_clear(to);
+    return fail_memory(e, "the parameters", 8.0 * (double)n);
+}
+
+anygp_status params_copy(const param_list *from, param_list *to, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    *to = (param_list){.prior = from->prior};
+    for (int64_t i = 0; i < from->count && !ANYGP_FAILED(status); i++) {
+        param_segment s;
+        status = segment_copy(&from->at[i], &s, e);
+        if (!ANYGP_FAILED(status)) status = params_put(to, s, e);
+    }
+    if (ANYGP_FAILED(status)) params_clear(to);
+    return status;
+}
+
+void params_clear(param_list *p)
+{
+    for (int64_t i = 0; i < p->count; i++) segment_clear(&p->at[i]);
+    free(p->at);
+    *p = (param_list){0};
+}
+
+/* --------------------------------------------------------------------------------------- the vectors */
+
+static int64_t gradients_of(const param_segment *s) { return s->facts || s->learned ? param_segment_size(s) : 0; }
+
+static int64_t free_of(const param_segment *s)
+{
+    int64_t count = 0;
+    if (!s->facts) return gradients_of(s);
+    for (int64_t i = 0; i < param_segment_size(s); i++) count += s->facts[i].free;
+    return count;
+}
+
+int64_t params_size(const param_list *p) { return params_place(p, p->at + p->count); }
+
+int64_t params_free(const param_list *p)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < p->count; i++) sum += free_of(&p->at[i]);
+    return sum;
+}
+
+int64_t params_place(const param_list *p, const param_segment *s)
+{
+    int64_t sum = 0;
+    for (const param_segment *q = p->at; q < s; q++) sum += gradients_of(q);
+    return sum;
+}
+
+/* One number that is learned, of a segment and its place there. */
+typedef struct place {
+    const param_segment *s;
+    int64_t i;
+    int64_t gradient; /* its place in a gradient */
+} place;
+
+static const param_facts *facts_at(const place *a) { return a->s->facts ? &a->s->facts[a->i] : NULL; }
+static bool is_positive(const place *a) { return a->s->facts && !a->s->facts[a->i].real; }
+static double unit_at(const place *a) { return a->s->unit ? a->s->unit[a->i % a->s->cols] : 1; }
+
+/* The next number of u; begins with {p->at, -1, -1}.  False: there is none. */
+static bool next(const param_list *p, place *a)
+{
+    for (;;) {
+        if (a->s >= p->at + p->count) return false;
+        if (++a->i >= param_segment_size(a->s)) {
+            a->s++, a->i = -1;
+            continue;
+        }
+        a->gradient += a->s->facts || a->s->learned;
+        if (a->s->facts ? a->s->facts[a->i].free : a->s->learned) return true;
+    }
+}
+
+static place first(const param_list *p) { return (place){p->at, -1, -1}; }
+
+void params_pack(const param_list *p, double *u)
+{
+    place a = first(p);
+    for (int64_t f = 0; next(p, &a); f++) {
+        double value = a.s->values[a.i];
+        u[f] = is_positive(&a) ? log(value - facts_at(&a)->lower) : value / unit_at(&a);
+    }
+}
+
+/* Never at the floor itself, which a file or the logarithm would not take; without one, an underflow is left to be noticed. */
+static double above(double lower, double more)
+{
+    return lower > 0 && lower + more == lower ? nextafter(lower, INFINITY) : lower + more;
+}
+
+void params_unpack(param_list *p, const double *u)
+{
+    place a = first(p);
+    for (int64_t f = 0; next(p, &a); f++)
+        a.s->values[a.i] = is_positive(&a) ? above(facts_at(&a)->lower, exp(u[f])) : u[f] * unit_at(&a);
+}
+
+/* dp/du = exp(u) = p - lower; for real ones their unit */
+void params_chain(const param_list *p, const double *gp, double *gu)
+{
+    place a = first(p);
+    for (int64_t f = 0; next(p, &a); f++)
+        gu[f] = gp[a.gradient] * (is_positive(&a) ? a.s->values[a.i] - facts_at(&a)->lower : unit_at(&a));
+}
+
+double params_log_prior(const param_list *p, double *gu)
+{
+    static const double HALF_LOG_2PI = 0.918938533204672741780;
+    double sum = 0;
+    place a = first(p);
+    if (!p->prior) return 0;
+    for (int64_t f = 0; next(p, &a); f++) {
+        const param_facts *q = facts_at(&a);
+        if (!q) continue;
+        double x = a.s->values[a.i], z = ((q->real ? x : log(x)) - q->prior_mean) / q->prior_sd;
+        sum -= 0.5 * z * z + log(q->prior_sd) + HALF_LOG_2PI;
+        if (gu) gu[f] -= z / q->prior_sd * (q->real ? 1 : (x - q->lower) / x);
+    }
+    return sum;
+}
+
+/* What was given stays as it is: a noise of 0 may be. */
+bool params_are_sound(const param_list *p)
+{
+    for (const param_segment *s = p->at; s < p->at + p->count; s++)
+        for (int64_t i = 0; i < param_segment_size(s); i++) {
+            bool positive = s->facts && s->facts[i].free && !s->facts[i].real;
+            if (!isfinite(s->values[i]) || (positive && !(s->values[i] > 0))) return false;
+        }
+    return true;
+}

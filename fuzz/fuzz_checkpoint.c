@@ -7,7 +7,7 @@
 
 #include <xxhash.h>
 
-#include "infer/checkpoint.h"
+#include "params/checkpoint.h"
 
 #ifndef FUZZ_ENTRY
 #define FUZZ_ENTRY LLVMFuzzerTestOneInput

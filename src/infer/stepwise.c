@@ -126,22 +126,12 @@ static anygp_status posteriors(run *r, double *jitter, posterior **out, anygp_er
 
 /* ---------------------------------------------------------------------------------- checkpoints */
 
-static void put(void *ctx, const char *name, int64_t count, const double *values)
-{
-    checkpoint_put(ctx, name, count, values);
-}
-
-static bool get(const void *ctx, const char *name, int64_t count, double *values)
-{
-    return checkpoint_get_finite(ctx, name, count, values);
-}
-
-static anygp_status save(run *r, checkpoint *to, anygp_error *e) { return r->model->steps->save(r->state, put, to, e); }
+static anygp_status save(run *r, checkpoint *to, anygp_error *e) { return r->model->steps->save(r->state, to, e); }
 
 static bool restore(run *r, const checkpoint *from, anygp_error *e)
 {
     (void)e;
-    return r->model->steps->restore(r->state, r->h, get, from);
+    return r->model->steps->restore(r->state, r->h, from);
 }
 
 /* ------------------------------------------------------------------------------------------ run */

@@ -5,7 +5,7 @@
 #ifndef INFER_TRAIN_H
 #define INFER_TRAIN_H
 
-#include "infer/checkpoint.h"
+#include "params/checkpoint.h"
 #include "model/model.h"
 
 typedef enum train_stage { TRAIN_SCAN, TRAIN_WARM_UP, TRAIN_MAIN } train_stage;

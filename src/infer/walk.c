@@ -46,10 +46,7 @@ static anygp_status save(run *r, checkpoint *to, anygp_error *e)
     }
     checkpoint_put(to, "Lambda", w->q.M * w->q.M, w->q.Lambda);
     checkpoint_put(to, "theta1", w->q.M, w->q.theta1);
-    checkpoint_put(to, "u", w->r.h->free, w->u);
-    checkpoint_put_integer(to, "adam_t", w->adam.t);
-    checkpoint_put(to, "adam_first", w->adam.n, w->adam.first);
-    checkpoint_put(to, "adam_second", w->adam.n, w->adam.second);
+    ascent_save(&w->up, to);
     return ANYGP_OK;
 }
 
@@ -68,18 +65,14 @@ static bool restore_sums(walk *w, const checkpoint *c)
 static bool restore(run *r, const checkpoint *from, anygp_error *e)
 {
     walk *w = (walk *)r;
-    int64_t MM = w->q.M * w->q.M, n = r->h->free;
+    int64_t MM = w->q.M * w->q.M;
     double *Lambda = mem_alloc(MM, sizeof *Lambda), *theta1 = mem_alloc(w->q.M, sizeof *theta1);
     (void)e;
     bool ok = Lambda && theta1 && checkpoint_get_finite(from, "rho_turn", 1, &w->rho_turn) &&
               (r->turned < 0 || w->rho_turn > 0) && checkpoint_get_counter(from, "from", 0, &w->from) &&
               w->from <= r->t && checkpoint_get_finite(from, "Lambda", MM, Lambda) &&
-              checkpoint_get_finite(from, "theta1", w->q.M, theta1) && checkpoint_get_finite(from, "u", n, w->u) &&
-              checkpoint_get_counter(from, "adam_t", 0, &w->adam.t) &&
-              checkpoint_get_finite(from, "adam_first", n, w->adam.first) &&
-              checkpoint_get_finite(from, "adam_second", n, w->adam.second) && adam_is_sound(&w->adam) &&
-              restore_sums(w, from) && gaussian_q_set(&w->q, Lambda, theta1);
-    if (ok) hyper_unpack(r->h, w->u);
+              checkpoint_get_finite(from, "theta1", w->q.M, theta1) && restore_sums(w, from) &&
+              gaussian_q_set(&w->q, Lambda, theta1) && ascent_restore(&w->up, r->h, from);
     free(Lambda);
     free(theta1);
     return ok;
@@ -101,8 +94,8 @@ static const learner walk_learner = {.name = "walk",
 static void walk_close(walk *w)
 {
     gaussian_q_clear(&w->q);
-    adam_clear(&w->adam);
-    double *const owned[] = {w->u, w->gu, w->gp, w->before, w->V, w->start_S, w->start_b};
+    ascent_clear(&w->up);
+    double *const owned[] = {w->V, w->start_S, w->start_b};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     run_clear(&w->r);
 }
@@ -117,7 +110,6 @@ static int64_t default_steps(const walk *w)
 static anygp_status walk_open(walk *w, anygp_error *e)
 {
     run *r = &w->r;
-    int64_t n = r->h->free;
     const anytime_options *a = &r->o->anytime;
     TRY(run_sample_init(r, e));
     w->epoch = (r->P + r->S - 1) / r->S;
@@ -126,15 +118,9 @@ static anygp_status walk_open(walk *w, anygp_error *e)
         r->retries = RETRIES, r->failures_most = FAILURES_MOST;
     TRY(gaussian_q_init(&w->q, w->ops->size(r->state), e));
     w->q.lazy = !a->plain && w->ops->prior(r->state) == 1;
-    TRY(adam_init(&w->adam, n, e));
-    w->u = mem_alloc(n, sizeof(double));
-    w->gu = mem_alloc(n, sizeof(double));
-    w->before = mem_alloc(n, sizeof(double));
-    w->gp = mem_alloc(hyper_size(r->h), sizeof(double));
-    w->V = mem_doubles(w->q.M, w->q.M);
-    if (!w->u || !w->gu || !w->before || !w->gp || !w->V)
-        return fail_memory(e, "the steps", 8.0 * (double)(w->q.M * w->q.M + 4 * n));
-    hyper_begin(r->h, w->u);
+    TRY(ascent_init(&w->up, r->h, e));
+    if (!(w->V = mem_doubles(w->q.M, w->q.M))) return fail_memory(e, "the steps", 8.0 * (double)(w->q.M * w->q.M));
+    ascent_begin(&w->up, r->h);
     return ANYGP_OK;
 }
 

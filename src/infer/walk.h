@@ -18,7 +18,7 @@
 
 #include "infer/natural.h"
 #include "infer/run.h"
-#include "params/adam.h"
+#include "params/ascent.h"
 
 typedef struct walk {
     run r;
@@ -31,10 +31,9 @@ typedef struct walk {
     bool behind;     /* q is still to be made of what was absorbed */
     double rho_turn; /* rho where hyperparameters began to stay */
     gaussian_q q;
-    adam adam;
-    double *u, *gu, *gp, *before; /* free parameters, their gradient, natural gradient, u before the step */
-    double *V;                    /* M x M: covariance of q, or L */
-    double *start_S, *start_b;    /* statistics that stand for blocks not seen yet; NULL: none */
+    ascent up;
+    double *V;                 /* M x M: covariance of q, or L */
+    double *start_S, *start_b; /* statistics that stand for blocks not seen yet; NULL: none */
     bool prepared;
 } walk;
 

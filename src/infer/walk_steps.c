@@ -169,16 +169,15 @@ static anygp_status look_at_bound(walk *w, double scale, double times, bool grad
     double value;
     gaussian_q_covariance(&w->q, w->V);
     TRY(w->ops->bound(w->r.state, w->q.m, w->V, gaussian_q_kl(&w->q), w->r.S, w->r.which, scale, times, &value,
-                      gradient ? w->gp : NULL, e));
+                      gradient ? w->up.gp : NULL, e));
     if (w->absorbing)
         w->r.value = value; /* it rests on all that was seen */
     else
         run_smooth(&w->r, value);
     if (!gradient) return ANYGP_OK;
-    hyper_chain(w->r.h, w->gp, w->gu);
-    hyper_log_prior(w->r.h, w->gu);
+    ascent_slope(&w->up, w->r.h);
     double rate = given(w->r.o->anytime.step, ADAM_STEP) / sqrt(1 + (double)w->r.t / ADAM_FADES);
-    adam_step(&w->adam, rate, w->gu, w->u);
+    ascent_step(&w->up, rate);
     return ANYGP_OK;
 }
 
@@ -212,14 +211,13 @@ static bool move_q(walk *w, const double *S, const double *b)
 /* Adam's u on every rank; a place where K_uu has no factor is not gone to. */
 static anygp_status move_hyper(walk *w, anygp_error *e)
 {
-    TRY(train_share(w->r.p, w->r.h->free, w->u, e));
-    hyper_unpack(w->r.h, w->u);
+    TRY(train_share(w->r.p, w->r.h->free, w->up.u, e));
+    hyper_unpack(w->r.h, w->up.u);
     w->prepared = w->ops->prepare(w->r.state, w->r.h, false, &w->r.jitter);
     int broken = !w->prepared;
     TRY(train_agree(w->r.p, &broken, e));
     if (!broken) return ANYGP_OK;
-    memcpy(w->u, w->before, (size_t)w->r.h->free * sizeof *w->u);
-    hyper_unpack(w->r.h, w->u);
+    ascent_back(&w->up, w->r.h);
     w->prepared = false;
     return ANYGP_OK;
 }
@@ -253,7 +251,7 @@ static anygp_status begin_again(walk *w, anygp_error *e)
 
 static anygp_status try_step(walk *w, anygp_error *e)
 {
-    memcpy(w->before, w->u, (size_t)w->r.h->free * sizeof *w->u);
+    ascent_keep(&w->up);
     if (w->absorbing && w->r.t - w->from == w->epoch) {
         TRY(walk_ready(w, false, e));
         w->absorbing = false;
@@ -276,6 +274,5 @@ void walk_take_back(walk *w)
     w->r.jitter = fmin(w->r.jitter > 0 ? 10 * w->r.jitter : 1e-10, 1e-3);
     w->prepared = w->behind = false;
     w->again = w->absorbing;
-    memcpy(w->u, w->before, (size_t)w->r.h->free * sizeof *w->u);
-    hyper_unpack(w->r.h, w->u);
+    ascent_back(&w->up, w->r.h);
 }

@@ -19,6 +19,7 @@
 #include "model/cost.h"
 #include "params/hyper.h"
 #include "model/needs.h"
+#include "params/checkpoint.h"
 
 /* The training problem; everything outlives the model's state. */
 typedef struct problem {
@@ -166,9 +167,6 @@ typedef struct step_context {
     void *ctx;
 } step_context;
 
-typedef void (*state_writer)(void *ctx, const char *name, int64_t count, const double *values);
-typedef bool (*state_reader)(const void *ctx, const char *name, int64_t count, double *values);
-
 typedef struct step_ops {
     /* Once, before the first step, from the hyperparameters' start; jitter is relative. */
     anygp_status (*begin)(void *state, hyper *h, double jitter, anygp_error *e);
@@ -178,10 +176,10 @@ typedef struct step_ops {
     anygp_status (*bound)(void *state, const hyper *h, double *value, anygp_error *e);
     /* The posteriors so far, out[targets]; the state goes on. */
     anygp_status (*posteriors)(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
-    /* What a checkpoint keeps, with the hyperparameters: arrays by name (at most 24 characters); restore, after begin(), takes
-       the same ones back and moves h.  False: they are of another run. */
-    anygp_status (*save)(void *state, state_writer put, void *ctx, anygp_error *e);
-    bool (*restore)(void *state, hyper *h, state_reader get, const void *ctx);
+    /* Into a checkpoint, with the hyperparameters; restore, after begin(), takes the same numbers back and moves h.  False: they
+       are of another run. */
+    anygp_status (*save)(void *state, checkpoint *to, anygp_error *e);
+    bool (*restore)(void *state, hyper *h, const checkpoint *from);
 } step_ops;
 
 /* Around the log evidence of a target, besides an objective that is a lower bound on it; NaN: not known. */

@@ -60,15 +60,15 @@ static void pack(svdgp_state *q)
         *at++ = (double)(q->s.rows.id[m] >> 32), *at++ = (double)(q->s.rows.id[m] & UINT32_MAX);
 }
 
-anygp_status svdgp_save(void *state, state_writer write, void *ctx, anygp_error *e)
+anygp_status svdgp_save(void *state, checkpoint *to, anygp_error *e)
 {
     svdgp_state *q = state;
     int64_t size = packed_size(q);
     double length = (double)size;
     TRY(svdgp_room(&q->packed, &q->packed_room, size, e));
     pack(q);
-    write(ctx, "svdgp_size", 1, &length);
-    write(ctx, "svdgp", size, q->packed);
+    checkpoint_put(to, "svdgp_size", 1, &length);
+    checkpoint_put(to, "svdgp", size, q->packed);
     return ANYGP_OK;
 }
 
@@ -156,14 +156,15 @@ static anygp_status unpack(svdgp_state *q, const hyper *h, int64_t size, anygp_e
     return consistent(q, h) ? ANYGP_OK : damaged(e);
 }
 
-bool svdgp_restore(void *state, hyper *h, state_reader read, const void *ctx)
+bool svdgp_restore(void *state, hyper *h, const checkpoint *from)
 {
     svdgp_state *q = state;
     double size;
     anygp_error unused;
-    if (!read(ctx, "svdgp_size", 1, &size) || !(size >= HEAD && size < 1e15)) return false;
+    if (!checkpoint_get_finite(from, "svdgp_size", 1, &size) || !(size >= HEAD && size < 1e15)) return false;
     if (ANYGP_FAILED(svdgp_room(&q->packed, &q->packed_room, (int64_t)size, &unused))) return false;
-    if (!read(ctx, "svdgp", (int64_t)size, q->packed) || ANYGP_FAILED(unpack(q, h, (int64_t)size, &unused)))
+    if (!checkpoint_get_finite(from, "svdgp", (int64_t)size, q->packed) ||
+        ANYGP_FAILED(unpack(q, h, (int64_t)size, &unused)))
         return false;
     hyper_unpack(h, q->u.x);
     return true;

@@ -50,8 +50,8 @@ void svdgp_lengthen(svdgp_state *q, double *kept);
 
 /* ---------------------------------------------------------------------------- [svdgp_pack.c] */
 
-anygp_status svdgp_save(void *state, state_writer write, void *ctx, anygp_error *e);
-bool svdgp_restore(void *state, hyper *h, state_reader read, const void *ctx);
+anygp_status svdgp_save(void *state, checkpoint *to, anygp_error *e);
+bool svdgp_restore(void *state, hyper *h, const checkpoint *from);
 
 /* --------------------------------------------------------------------------- [svdgp_start.c] */
 

@@ -24,7 +24,6 @@
 #ifndef MODEL_SVGP_H
 #define MODEL_SVGP_H
 
-#include "params/adam.h"
 #include "model/block_model.h"
 #include "model/model.h"
 

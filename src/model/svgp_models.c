@@ -67,9 +67,9 @@ static void svgp_close(void *state)
     if (!q) return;
     svgp_clear(&q->s);
     driver_close(q->driver);
-    adam_clear(&q->adam);
+    ascent_clear(&q->up);
     adam_clear(&q->adam_a);
-    double *const owned[] = {q->stat, q->u, q->gu, q->before, q->gp, q->ga, q->numbers, q->old_L, q->old_Z, q->kept};
+    double *const owned[] = {q->stat, q->ga, q->old_L, q->old_Z, q->kept};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(q);
 }
@@ -79,18 +79,11 @@ static anygp_status allocate(svgp_state *q, const hyper *h, anygp_error *e)
     q->s.learn = true; /* the longest statistics */
     int64_t size = svgp_rows.stat_size(&q->s);
     q->stat = mem_alloc(size, sizeof(double));
-    q->u = mem_alloc(h->free, sizeof(double));
-    q->gu = mem_alloc(h->free, sizeof(double));
-    q->before = mem_alloc(h->free, sizeof(double));
-    q->gp = mem_alloc(hyper_size(h), sizeof(double));
-    q->numbers = mem_zeroed(SVGP_NUMBERS, sizeof(double));
     q->ga = mem_alloc(q->s.O * q->s.C, sizeof(double));
     if (!q->s.gaussian) q->kept = mem_alloc(svgp_kept_size(&q->s), sizeof(double));
-    if (q->stat && q->u && q->gu && q->before && q->gp && q->ga && q->numbers && (q->kept || q->s.gaussian)) {
-        TRY(adam_init(&q->adam_a, q->s.O * q->s.C, e));
-        return adam_init(&q->adam, h->free, e);
-    }
-    return fail_memory(e, "the sums", 8.0 * (double)size);
+    if (!q->stat || !q->ga || (!q->kept && !q->s.gaussian)) return fail_memory(e, "the sums", 8.0 * (double)size);
+    TRY(adam_init(&q->adam_a, q->s.O * q->s.C, e));
+    return ascent_init(&q->up, h, e);
 }
 
 static anygp_status allocate_old(svgp_state *q, const hyper *h, anygp_error *e)

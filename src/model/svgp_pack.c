@@ -1,80 +1,65 @@
-/* Checkpoints of a variational model. */
-#include <math.h>
+/* Checkpoints of a variational model: Adam's state, and the natural parameters of all q, each under a name of its own. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "model/svgp_state.h"
 
-/* Natural parameters of all q, each under a name of its own. */
-anygp_status svgp_save(void *state, state_writer put, void *ctx, anygp_error *e)
+typedef struct q_names {
+    char Lambda[32], theta[32];
+} q_names;
+
+static q_names names_of(int64_t i)
+{
+    q_names n;
+    snprintf(n.Lambda, sizeof n.Lambda, "Lambda%lld", (long long)i);
+    snprintf(n.theta, sizeof n.theta, "theta%lld", (long long)i);
+    return n;
+}
+
+anygp_status svgp_save(void *state, checkpoint *to, anygp_error *e)
 {
     svgp_state *q = state;
-    char name[32];
-    q->numbers[SVGP_NUMBER_ADAM] = (double)q->adam.t, q->numbers[SVGP_NUMBER_JITTER] = q->jitter;
-    q->numbers[SVGP_NUMBER_ADAM_A] = (double)q->adam_a.t, q->numbers[SVGP_NUMBER_APPROVED] = (double)q->approved;
-    put(ctx, "numbers", SVGP_NUMBERS, q->numbers);
-    put(ctx, "u", q->adam.n, q->u);
-    put(ctx, "adam_first", q->adam.n, q->adam.first);
-    put(ctx, "adam_second", q->adam.n, q->adam.second);
+    (void)e;
+    checkpoint_put_number(to, "model_jitter", q->jitter);
+    checkpoint_put_integer(to, "approved", q->approved);
+    ascent_save(&q->up, to);
     if (q->s.O) {
-        put(ctx, "a", q->adam_a.n, q->s.a);
-        put(ctx, "adam_a_first", q->adam_a.n, q->adam_a.first);
-        put(ctx, "adam_a_second", q->adam_a.n, q->adam_a.second);
+        checkpoint_put(to, "a", q->adam_a.n, q->s.a);
+        adam_save(&q->adam_a, "adam_a", to);
     }
     for (int64_t i = 0; i < q->s.C * q->s.K; i++) {
         const svgp_q *one = &q->s.q[i];
-        snprintf(name, sizeof name, "Lambda%lld", (long long)i);
-        put(ctx, name, one->M * one->M, one->Lambda);
-        snprintf(name, sizeof name, "theta%lld", (long long)i);
-        put(ctx, name, one->M, one->theta);
+        q_names name = names_of(i);
+        checkpoint_put(to, name.Lambda, one->M * one->M, one->Lambda);
+        checkpoint_put(to, name.theta, one->M, one->theta);
     }
-    (void)e;
     return ANYGP_OK;
 }
 
-static bool restore_q(svgp_state *q, state_reader get, const void *ctx)
+static bool restore_q(svgp_state *q, const checkpoint *from)
 {
     int64_t most = q->s.Mt;
-    char name[32];
     double *Lambda = mem_doubles(most, most), *theta = mem_alloc(most, sizeof *theta);
     bool ok = Lambda && theta;
     for (int64_t i = 0; ok && i < q->s.C * q->s.K; i++) {
         svgp_q *one = &q->s.q[i];
-        snprintf(name, sizeof name, "Lambda%lld", (long long)i);
-        ok = get(ctx, name, one->M * one->M, Lambda);
-        snprintf(name, sizeof name, "theta%lld", (long long)i);
-        ok = ok && get(ctx, name, one->M, theta) && svgp_q_set(&q->s, one, Lambda, theta);
+        q_names name = names_of(i);
+        ok = checkpoint_get_finite(from, name.Lambda, one->M * one->M, Lambda) &&
+             checkpoint_get_finite(from, name.theta, one->M, theta) && svgp_q_set(&q->s, one, Lambda, theta);
     }
     free(Lambda);
     free(theta);
     return ok;
 }
 
-/* Counters and a relative jitter. */
-static bool numbers_are_sound(const double *numbers)
-{
-    static const int counters[] = {SVGP_NUMBER_ADAM, SVGP_NUMBER_ADAM_A, SVGP_NUMBER_APPROVED};
-    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
-        double x = numbers[counters[i]];
-        if (!(x >= 0 && x <= 0x1p50 && x == floor(x))) return false;
-    }
-    return numbers[SVGP_NUMBER_JITTER] >= 0 && numbers[SVGP_NUMBER_JITTER] <= 1;
-}
-
-bool svgp_restore(void *state, hyper *h, state_reader get, const void *ctx)
+bool svgp_restore(void *state, hyper *h, const checkpoint *from)
 {
     svgp_state *q = state;
-    bool ok = get(ctx, "numbers", SVGP_NUMBERS, q->numbers) && get(ctx, "u", q->adam.n, q->u) &&
-              get(ctx, "adam_first", q->adam.n, q->adam.first) && get(ctx, "adam_second", q->adam.n, q->adam.second) &&
-              restore_q(q, get, ctx);
-    if (ok && q->s.O)
-        ok = get(ctx, "a", q->adam_a.n, q->s.a) && get(ctx, "adam_a_first", q->adam_a.n, q->adam_a.first) &&
-             get(ctx, "adam_a_second", q->adam_a.n, q->adam_a.second);
-    if (!ok || !numbers_are_sound(q->numbers)) return false;
-    q->adam_a.t = (int64_t)q->numbers[SVGP_NUMBER_ADAM_A], q->approved = (int64_t)q->numbers[SVGP_NUMBER_APPROVED];
-    q->adam.t = (int64_t)q->numbers[SVGP_NUMBER_ADAM], q->jitter = q->numbers[SVGP_NUMBER_JITTER];
-    hyper_unpack(h, q->u);
     q->prepared = false;
-    return adam_is_sound(&q->adam) && (!q->s.O || adam_is_sound(&q->adam_a));
+    return checkpoint_get_jitter(from, "model_jitter", &q->jitter) &&
+           checkpoint_get_counter(from, "approved", 0, &q->approved) && restore_q(q, from) &&
+           (!q->s.O ||
+            (checkpoint_get_finite(from, "a", q->adam_a.n, q->s.a) && adam_restore(&q->adam_a, "adam_a", from))) &&
+           ascent_restore(&q->up, h, from);
 }

@@ -51,7 +51,7 @@ static void start_q(svgp *s)
 anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e)
 {
     svgp_state *q = state;
-    hyper_begin(h, q->u);
+    ascent_begin(&q->up, h);
     q->jitter = jitter, q->prepared = svgp_prepare(&q->s, h, true, &q->jitter);
     if (!q->prepared) return no_factor(e);
     if (!q->s.gaussian) start_q(&q->s);
@@ -67,7 +67,7 @@ static void move_noise(svgp_state *q, const hyper *h, double rho)
     int64_t f = 0, P = hyper_kernel_params(h);
     for (int64_t i = 0; i < h->count; i++) {
         if (!hyper_facts(h, i)->free) continue;
-        if (i >= P) q->u[f] = q->before[f] + fmin(fmax(rho * q->gu[f] / precision, -NOISE_STEP), NOISE_STEP);
+        if (i >= P) q->up.u[f] = q->up.before[f] + fmin(fmax(rho * q->up.gu[f] / precision, -NOISE_STEP), NOISE_STEP);
         f++;
     }
 }
@@ -78,14 +78,13 @@ static anygp_status settle_noise(svgp_state *q, hyper *h, const svgp_stat *stat,
 {
     const comm *c = q->problem->comm;
     size_t bytes = (size_t)h->free * sizeof(double);
-    memset(q->gp, 0, (size_t)hyper_size(h) * sizeof(double));
-    memcpy(q->gp + hyper_kernel_params(h), stat->like, (size_t)h->likes * sizeof(double));
-    hyper_chain(h, q->gp, q->gu);
-    hyper_log_prior(h, q->gu);
-    memcpy(q->before, q->u, bytes);
+    memset(q->up.gp, 0, (size_t)hyper_size(h) * sizeof(double));
+    memcpy(q->up.gp + hyper_kernel_params(h), stat->like, (size_t)h->likes * sizeof(double));
+    ascent_slope(&q->up, h);
+    ascent_keep(&q->up);
     move_noise(q, h, now->rho);
-    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->u, e));
-    hyper_unpack(h, q->u);
+    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->up.u, e));
+    hyper_unpack(h, q->up.u);
     svgp_take_values(&q->s, h);
     return ANYGP_OK;
 }
@@ -187,8 +186,8 @@ static anygp_status look_at_hyper(svgp_state *q, hyper *h, const step_context *c
         TRY(value_after(q, c, &after, e));
         if (after >= before) return ANYGP_OK;
         for (int64_t i = 0; i < h->free; i++)
-            q->u[i] = k == TRIALS ? q->before[i] : q->before[i] + 0.25 * (q->u[i] - q->before[i]);
-        hyper_unpack(h, q->u);
+            q->up.u[i] = k == TRIALS ? q->up.before[i] : q->up.before[i] + 0.25 * (q->up.u[i] - q->up.before[i]);
+        hyper_unpack(h, q->up.u);
         q->prepared = false;
         TRY(svgp_state_prepare(q, h, e));
     }
@@ -200,21 +199,19 @@ static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now,
 {
     const comm *c = q->problem->comm;
     size_t bytes = (size_t)h->free * sizeof(double);
-    hyper_chain(h, q->gp, q->gu);
-    hyper_log_prior(h, q->gu);
-    memcpy(q->before, q->u, bytes);
-    adam_step(&q->adam, now->rate, q->gu, q->u);
+    ascent_slope(&q->up, h);
+    ascent_keep(&q->up);
+    ascent_step(&q->up, now->rate);
     if (q->s.gaussian) move_noise(q, h, now->rho);
-    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->u, e));
+    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->up.u, e));
     remember(q, h);
-    hyper_unpack(h, q->u);
+    hyper_unpack(h, q->up.u);
     q->prepared = false;
     if (!ANYGP_FAILED(svgp_state_prepare(q, h, e))) {
         TRY(carry_q(q, now, value, e));
         return daring(q) ? look_at_hyper(q, h, now, value, e) : ANYGP_OK;
     }
-    memcpy(q->u, q->before, bytes);
-    hyper_unpack(h, q->u);
+    ascent_back(&q->up, h);
     return svgp_state_prepare(q, h, e);
 }
 
@@ -264,7 +261,7 @@ static bool gradient_and_move(svgp_state *q, svgp_stat *stat, double rho, bool *
 #pragma omp parallel sections num_threads(threads) if (threads > 1)
     {
 #pragma omp section
-        ok = svgp_gradient(&q->s, stat, q->gp);
+        ok = svgp_gradient(&q->s, stat, q->up.gp);
 #pragma omp section
         *moved = svgp_move(&q->s, stat, rho);
     }

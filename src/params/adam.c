@@ -4,6 +4,7 @@
 #include "params/adam.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -49,4 +50,26 @@ bool adam_means_are_sound(int64_t n, const double *first, const double *second)
     for (int64_t i = 0; i < n; i++)
         if (!(second[i] >= 0 && fabs(first[i]) <= 10 * sqrt(second[i]) + 1e-150)) return false;
     return true;
+}
+
+void adam_save(const adam *a, const char *name, checkpoint *to)
+{
+    char full[32];
+    snprintf(full, sizeof full, "%s_t", name);
+    checkpoint_put_integer(to, full, a->t);
+    snprintf(full, sizeof full, "%s_first", name);
+    checkpoint_put(to, full, a->n, a->first);
+    snprintf(full, sizeof full, "%s_second", name);
+    checkpoint_put(to, full, a->n, a->second);
+}
+
+bool adam_restore(adam *a, const char *name, const checkpoint *from)
+{
+    char full[32];
+    snprintf(full, sizeof full, "%s_t", name);
+    if (!checkpoint_get_counter(from, full, 0, &a->t)) return false;
+    snprintf(full, sizeof full, "%s_first", name);
+    if (!checkpoint_get_finite(from, full, a->n, a->first)) return false;
+    snprintf(full, sizeof full, "%s_second", name);
+    return checkpoint_get_finite(from, full, a->n, a->second) && adam_means_are_sound(a->n, a->first, a->second);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "params/checkpoint.h"
 
 typedef struct adam {
     int64_t n, t;
@@ -22,6 +23,9 @@ void adam_move(int64_t n, double t, double rate, const double *gradient, double 
 
 /* Whether steps can have led to these running means: no mean of squares is negative, or small beside the square of the mean. */
 bool adam_means_are_sound(int64_t n, const double *first, const double *second);
-static inline bool adam_is_sound(const adam *a) { return a->t >= 0 && adam_means_are_sound(a->n, a->first, a->second); }
+
+/* Under names that begin with `name`; restore is false where they are of another run. */
+void adam_save(const adam *a, const char *name, checkpoint *to);
+bool adam_restore(adam *a, const char *name, const checkpoint *from);
 
 #endif

@@ -246,18 +246,12 @@ static inline double scene_step(scene *s, int64_t t, double rho, double rate, bo
     return value;
 }
 
-static inline shelf scene_save(scene *s)
-{
-    shelf k = {0};
-    anygp_error e;
-    assert_int_equal(s->model->steps->save(s->state, shelf_put, &k, &e), ANYGP_OK);
-    return k;
-}
+static inline shelf scene_save(scene *s) { return shelf_of(s->model, s->state); }
 
 /* The state that was saved: a state may remember what it made of the hyperparameters before. */
 static inline void scene_restore(scene *s, const shelf *k)
 {
-    assert_true(s->model->steps->restore(s->state, &s->h, shelf_get, k));
+    assert_true(s->model->steps->restore(s->state, &s->h, k->c));
 }
 
 /* The bound and the prior at the q of the shelf and at free parameters u. */

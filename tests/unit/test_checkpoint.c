@@ -4,7 +4,7 @@
 
 #include <xxhash.h>
 
-#include "infer/checkpoint.h"
+#include "params/checkpoint.h"
 
 enum { FILE_MOST = 4096, HEAD = 16, ENTRY = 48, ARRAY_AT = HEAD, NUMBER_AT = ARRAY_AT + ENTRY + 24 };
 

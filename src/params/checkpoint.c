@@ -4,7 +4,7 @@
                     ARRAY: length doubles;  INTEGER: 8 bytes, length 1;  TEXT: length bytes
        xxh64 of all bytes before                             8 bytes
    Every length is held against what is left of the file before memory is asked for. */
-#include "infer/checkpoint.h"
+#include "params/checkpoint.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What a run needs to go on where it was: named arrays of doubles, integers and texts, in one file that appears whole or
    not at all.  Reading checks everything (a checkpoint may be damaged or of another run) before anything is used. */
-#ifndef INFER_CHECKPOINT_H
-#define INFER_CHECKPOINT_H
+#ifndef PARAMS_CHECKPOINT_H
+#define PARAMS_CHECKPOINT_H
 
 #include <stdbool.h>
 #include <stdint.h>

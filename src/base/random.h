@@ -18,6 +18,7 @@ typedef enum random_use {
     RANDOM_LIKELIHOOD,
     RANDOM_BASES,
     RANDOM_COLUMNS,
+    RANDOM_LAYERS,
     RANDOM_TEST = 1000
 } random_use;
 

@@ -99,13 +99,6 @@ static double max_norm(int64_t n, const double *v)
     return m;
 }
 
-static bool all_finite(int64_t n, const double *v)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(v[i])) return false;
-    return true;
-}
-
 static void copy(int64_t n, const double *from, double *to) { memcpy(to, from, (size_t)n * sizeof *to); }
 
 /* ---------------------------------------------------------------------------------------------- evaluation */
@@ -117,7 +110,7 @@ static int evaluate(lbfgs *s, const lbfgs_problem *p, double *f)
     int stop = p->evaluate(p->ctx, s->xt, f, s->gt);
     if (stop) return stop;
     s->evaluations++;
-    if (!isfinite(*f) || !all_finite(s->n, s->gt)) *f = INFINITY;
+    if (!isfinite(*f) || !la_all_finite(s->n, s->gt)) *f = INFINITY;
     if (*f <= s->state[BEST_VALUE]) {
         s->state[BEST_VALUE] = *f;
         copy(s->n, s->xt, s->best);
@@ -342,7 +335,7 @@ static bool whole_between(double v, double low, double high) { return v >= low &
 static bool state_is_sound(const lbfgs *s, const double *state, int64_t size)
 {
     const double many = 0x1p53, m = (double)s->o.memory;
-    return size == s->state_size && all_finite(size, state) && state[N] == s->state[N] && state[MEMORY] == m &&
+    return size == s->state_size && la_all_finite(size, state) && state[N] == s->state[N] && state[MEMORY] == m &&
            state[PAST] == s->state[PAST] && whole_between(state[ITERATIONS], 0, many) &&
            whole_between(state[EVALUATIONS], 1, many) && whole_between(state[PAIRS], 0, m) &&
            whole_between(state[NEWEST], 0, m - 1);

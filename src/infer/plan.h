@@ -3,6 +3,9 @@
 #ifndef INFER_PLAN_H
 #define INFER_PLAN_H
 
+#include <math.h>
+#include <stdint.h>
+
 enum {
     PLAN_EPOCHS = 40,         /* of models that learn by steps, */
     PLAN_STEPS_LEAST = 400,   /* in steps at least, */
@@ -12,5 +15,11 @@ enum {
     PLAN_WARM_ROWS = 800,     /* of a short exact run, where hyperparameters start; */
     PLAN_WARM_ABOVE = 1600    /* the exact models have one from so many rows on */
 };
+
+/* rho_t = rho_0 / (1 + tau rho_0 t)^kappa */
+static inline double step_size(double rho0, double tau, double kappa, int64_t t)
+{
+    return rho0 / pow(1 + tau * rho0 * (double)t, kappa);
+}
 
 #endif

@@ -44,8 +44,7 @@ static anygp_status save(run *r, checkpoint *to, anygp_error *e)
         const double *sums = w->ops->sums(w->r.state, &size);
         checkpoint_put(to, "sums", size, sums);
     }
-    checkpoint_put(to, "Lambda", w->q.M * w->q.M, w->q.Lambda);
-    checkpoint_put(to, "theta1", w->q.M, w->q.theta1);
+    gauss_save(&w->q, "", to);
     ascent_save(&w->up, to);
     return ANYGP_OK;
 }
@@ -65,17 +64,10 @@ static bool restore_sums(walk *w, const checkpoint *c)
 static bool restore(run *r, const checkpoint *from, anygp_error *e)
 {
     walk *w = (walk *)r;
-    int64_t MM = w->q.M * w->q.M;
-    double *Lambda = mem_alloc(MM, sizeof *Lambda), *theta1 = mem_alloc(w->q.M, sizeof *theta1);
     (void)e;
-    bool ok = Lambda && theta1 && checkpoint_get_finite(from, "rho_turn", 1, &w->rho_turn) &&
-              (r->turned < 0 || w->rho_turn > 0) && checkpoint_get_counter(from, "from", 0, &w->from) &&
-              w->from <= r->t && checkpoint_get_finite(from, "Lambda", MM, Lambda) &&
-              checkpoint_get_finite(from, "theta1", w->q.M, theta1) && restore_sums(w, from) &&
-              gaussian_q_set(&w->q, Lambda, theta1) && ascent_restore(&w->up, r->h, from);
-    free(Lambda);
-    free(theta1);
-    return ok;
+    return checkpoint_get_finite(from, "rho_turn", 1, &w->rho_turn) && (r->turned < 0 || w->rho_turn > 0) &&
+           checkpoint_get_counter(from, "from", 0, &w->from) && w->from <= r->t && restore_sums(w, from) &&
+           gauss_restore(&w->q, NULL, "", from) && ascent_restore(&w->up, r->h, from);
 }
 
 static const learner walk_learner = {.name = "walk",
@@ -93,7 +85,7 @@ static const learner walk_learner = {.name = "walk",
 
 static void walk_close(walk *w)
 {
-    gaussian_q_clear(&w->q);
+    gauss_clear(&w->q);
     ascent_clear(&w->up);
     double *const owned[] = {w->V, w->start_S, w->start_b};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
@@ -116,7 +108,7 @@ static anygp_status walk_open(walk *w, anygp_error *e)
     r->steps = a->steps > 0 ? a->steps : default_steps(w);
     if (!r->model->needs.given) /* else its coefficients are the reason; more jitter would change nothing */
         r->retries = RETRIES, r->failures_most = FAILURES_MOST;
-    TRY(gaussian_q_init(&w->q, w->ops->size(r->state), e));
+    TRY(gauss_init(&w->q, w->ops->size(r->state), e));
     w->q.lazy = !a->plain && w->ops->prior(r->state) == 1;
     TRY(ascent_init(&w->up, r->h, e));
     if (!(w->V = mem_doubles(w->q.M, w->q.M))) return fail_memory(e, "the steps", 8.0 * (double)(w->q.M * w->q.M));

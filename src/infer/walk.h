@@ -16,7 +16,7 @@
 #ifndef INFER_WALK_H
 #define INFER_WALK_H
 
-#include "infer/natural.h"
+#include "gauss/gauss.h"
 #include "infer/run.h"
 #include "params/ascent.h"
 
@@ -30,7 +30,7 @@ typedef struct walk {
     bool exact;      /* `value` is that of all rows */
     bool behind;     /* q is still to be made of what was absorbed */
     double rho_turn; /* rho where hyperparameters began to stay */
-    gaussian_q q;
+    gauss q;
     ascent up;
     double *V;                 /* M x M: covariance of q, or L */
     double *start_S, *start_b; /* statistics that stand for blocks not seen yet; NULL: none */

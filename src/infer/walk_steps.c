@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "infer/sampler.h"
+#include "infer/plan.h"
 #include "infer/walk.h"
 
 enum {
@@ -77,7 +78,7 @@ static bool claims_too_much(const walk *w)
 }
 
 /* prior x (likelihood as q has it)^c x (likelihood of the start)^(1 - c), c the share of the blocks seen. */
-static bool tempered(const walk *w, gaussian_q *out)
+static bool tempered(const walk *w, gauss *out)
 {
     int64_t M = w->q.M;
     double c = (double)(w->r.t * w->r.S) / (double)w->r.P, rest = w->start_S ? 1 - c : 0,
@@ -86,27 +87,27 @@ static bool tempered(const walk *w, gaussian_q *out)
     for (int64_t j = 0; theta1 && j < M; j++) {
         for (int64_t i = j, k = j + j * M; i < M; i++, k++)
             w->V[k] = c * w->q.Lambda[k] + (i == j ? (1 - c) * prior : 0) + (rest > 0 ? rest * w->start_S[k] : 0);
-        theta1[j] = c * w->q.theta1[j] + (rest > 0 ? rest * w->start_b[j] : 0);
+        theta1[j] = c * w->q.theta[j] + (rest > 0 ? rest * w->start_b[j] : 0);
     }
-    bool ok = theta1 && gaussian_q_set(out, w->V, theta1);
+    bool ok = theta1 && gauss_set(out, NULL, w->V, theta1);
     free(theta1);
     return ok;
 }
 
 anygp_status walk_posterior(walk *w, posterior **out, anygp_error *e)
 {
-    gaussian_q honest = {0};
+    gauss honest = {0};
     TRY(walk_ready(w, true, e));
-    if (!claims_too_much(w)) return w->ops->posterior(w->r.state, w->q.m, w->q.factor, out, e);
+    if (!claims_too_much(w)) return w->ops->posterior(w->r.state, w->q.m, w->q.F, out, e);
     anygp_status status = ANYGP_OK;
-    TRY_DONE(gaussian_q_init(&honest, w->q.M, e));
+    TRY_DONE(gauss_init(&honest, w->q.M, e));
     TRY_DONE(make_start(w, e));
     if (!tempered(w, &honest))
         status = fail_with(e, ANYGP_ERR_NUMERIC, "the precision of the rows seen so far is not positive definite");
     else
-        status = w->ops->posterior(w->r.state, honest.m, honest.factor, out, e);
+        status = w->ops->posterior(w->r.state, honest.m, honest.F, out, e);
 done:
-    gaussian_q_clear(&honest);
+    gauss_clear(&honest);
     return status;
 }
 
@@ -130,7 +131,7 @@ static bool catch_up(walk *w)
             w->V[i + j * M] = S[i + j * M] + (i == j) + (rest > 0 ? rest * w->start_S[i + j * M] : 0);
         theta1[j] = b[j] + (rest > 0 ? rest * w->start_b[j] : 0);
     }
-    bool ok = gaussian_q_set(&w->q, w->V, theta1);
+    bool ok = gauss_set(&w->q, NULL, w->V, theta1);
     w->behind = w->behind && !ok;
     free(theta1);
     return ok;
@@ -155,7 +156,7 @@ anygp_status walk_ready(walk *w, bool grow, anygp_error *e)
         return fail_with(e, ANYGP_ERR_NUMERIC,
                          "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of "
                          "them or another kernel");
-    if (w->behind ? catch_up(w) : gaussian_q_ready(&w->q)) return ANYGP_OK;
+    if (w->behind ? catch_up(w) : gauss_ready(&w->q)) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_NUMERIC,
                      "a step leads to a precision that is not positive definite; look at more blocks a step "
                      "(--sample), take smaller steps (--rho) or, in a combination, use other coefficients");
@@ -167,8 +168,8 @@ anygp_status walk_ready(walk *w, bool grow, anygp_error *e)
 static anygp_status look_at_bound(walk *w, double scale, double times, bool gradient, anygp_error *e)
 {
     double value;
-    gaussian_q_covariance(&w->q, w->V);
-    TRY(w->ops->bound(w->r.state, w->q.m, w->V, gaussian_q_kl(&w->q), w->r.S, w->r.which, scale, times, &value,
+    gauss_covariance(&w->q, w->V);
+    TRY(w->ops->bound(w->r.state, w->q.m, w->V, gauss_kl(&w->q), w->r.S, w->r.which, scale, times, &value,
                       gradient ? w->up.gp : NULL, e));
     if (w->absorbing)
         w->r.value = value; /* it rests on all that was seen */

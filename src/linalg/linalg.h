@@ -14,6 +14,7 @@ typedef enum la_side { LA_LEFT, LA_RIGHT } la_side;
 double la_dot(int64_t n, const double *x, const double *y);
 double la_norm(int64_t n, const double *x);
 void la_axpy(int64_t n, double alpha, const double *x, double *y); /* y += alpha x */
+bool la_all_finite(int64_t n, const double *x);
 void la_scale(int64_t n, double alpha, double *x);
 
 /* y = alpha op(A) x + beta y,  A[m,n] */

@@ -1,6 +1,6 @@
 /* Marginals of a posterior over inducing inputs, made ready for many rows.
 
-   With k = k_u(x), h = sqrt(B) h(x) the basis functions of the mean, and q's mean and covariance V = (F F')^-1 (svgp.h) split
+   With k = k_u(x), h = sqrt(B) h(x) the basis functions of the mean, and q's mean and covariance V = (F F')^-1 (gauss/layer.h) split
    into inducing inputs and basis functions, a latent has
        mean      w'k + m_h'h,                                                             w = L^-T m_u
        variance  k(x,x) - k'L^-T (I - V_uu) L^-1 k + 2 k'N h + h'V_hh h,                  N = L^-T V_uh

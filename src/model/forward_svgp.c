@@ -2,7 +2,7 @@
        bound = sum_i w_i E[log p(y_i | f_i)] - sum_c KL(q(v_c) || N(0, I)),
        f_ic ~ N(a_i'm_c, k_ii - |a_i|^2 + |R_c'a_i|^2),   A = L^-1 K_uf.
    A prior mean is p rows H above A in a_i'm_c and R_c'a_i.  White terms of the kernel are noise of y where that is Gaussian, else
-   of f.  svgp.h has the same by hand. */
+   of f.  chain.h has the same by hand. */
 #include "kernel/tape_gram.h"
 #include "likelihood/tape_expect.h"
 #include "model/forward_models.h"

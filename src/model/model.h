@@ -15,7 +15,7 @@
 #include "data/dataset.h"
 #include "data/partition.h"
 #include "likelihood/likelihood.h"
-#include "model/basis.h"
+#include "inducing/basis.h"
 #include "model/cost.h"
 #include "params/hyper.h"
 #include "model/needs.h"

@@ -54,20 +54,9 @@ bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter)
     return s->noise > 0 && inducing_prepare(&s->u, h->kernel, hyper_set_of(h), grow, jitter);
 }
 
-anygp_status sparse_features(const inducing_set *u, const basis *mean, int64_t n, const double *X, int64_t ldx,
-                             double *A, double *H, anygp_error *e)
-{
-    int64_t p = mean->p, Mt = u->M + p;
-    double root = sqrt(mean->B);
-    if (!u->ops->features(u, n, X, ldx, A, Mt)) return fail_memory(e, "kernel tiles", 0);
-    if (p) basis_fill(mean, n, X, ldx, H, Mt, 1);
-    for (int64_t j = 0; p && j < n; j++) la_scale(p, root, H + j * Mt);
-    return ANYGP_OK;
-}
-
 static anygp_status features(const sparse *s, const row_block *b, double *A, anygp_error *e)
 {
-    return sparse_features(&s->u, s->mean, b->n, b->X, s->D, A, A + s->M, e);
+    return basis_features(&s->u, s->mean, b->n, b->X, s->D, A, A + s->M, e);
 }
 
 /* ---------------------------------------------------------------------------------- diagonal G */

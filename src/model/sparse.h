@@ -157,8 +157,4 @@ bool sparse_upper(sparse *s, const double *stat, double *value);
 /* From the summed adjoints to gp[hyper_size(h)]; adjoint is used up. */
 bool sparse_finish(sparse *s, double *adjoint, double *gp);
 
-/* A[M,n] = L^-1 K_uf and H[p,n] = sqrt(B) h(x), both with leading dimension M + p: one above the other, as the caller likes. */
-anygp_status sparse_features(const inducing_set *u, const basis *mean, int64_t n, const double *X, int64_t ldx,
-                             double *A, double *H, anygp_error *e);
-
 #endif

@@ -174,7 +174,7 @@ static bool factor_block(const sparse_posterior *p, int64_t b, double *G)
     int64_t n = rows_of(r, b), at = start_of(r, b);
     const double *X = r->X + at * r->D;
     double white = kernel_white(q->kernel), noise = q->noise + white, *A = mem_doubles(p->Mt, n), *y = G + n * n;
-    bool ok = A && !ANYGP_FAILED(sparse_features(&p->u, &q->mean, n, X, q->D, A, A + q->n, NULL)) &&
+    bool ok = A && !ANYGP_FAILED(basis_features(&p->u, &q->mean, n, X, q->D, A, A + q->n, NULL)) &&
               kernel_gram_sym(q->kernel, n, X, q->D, G, n);
     if (ok) {
         for (int64_t j = 0; j < n; j++) G[j + j * n] += noise / r->w[at + j] - white;

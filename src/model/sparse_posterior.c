@@ -28,7 +28,7 @@ static int64_t sparse_work(const posterior *base, int64_t n) { return n * ((cons
 static anygp_status features(const sparse_posterior *p, int64_t n, const double *X, int64_t ldx, double *A,
                              anygp_error *e)
 {
-    return sparse_features(&p->u, &p->base.mean, n, X, ldx, A, A + p->base.n, e);
+    return basis_features(&p->u, &p->base.mean, n, X, ldx, A, A + p->base.n, e);
 }
 
 /* The bracket of the head comment for each row. */

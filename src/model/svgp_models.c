@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "model/svgp_orthogonal.h"
+#include "gauss/orthogonal.h"
 #include "model/svgp_posterior.h"
 #include "model/svgp_state.h"
 
@@ -65,7 +65,7 @@ static void svgp_close(void *state)
 {
     svgp_state *q = state;
     if (!q) return;
-    svgp_clear(&q->s);
+    chain_clear(&q->s);
     driver_close(q->driver);
     ascent_clear(&q->up);
     adam_clear(&q->adam_a);
@@ -76,13 +76,13 @@ static void svgp_close(void *state)
 
 static anygp_status allocate(svgp_state *q, const hyper *h, anygp_error *e)
 {
-    q->s.learn = true; /* the longest statistics */
-    int64_t size = svgp_rows.stat_size(&q->s);
+    chain_learn(&q->s, true); /* the longest statistics */
+    int64_t size = chain_rows.stat_size(&q->s);
     q->stat = mem_alloc(size, sizeof(double));
-    q->ga = mem_alloc(q->s.O * q->s.C, sizeof(double));
-    if (!q->s.gaussian) q->kept = mem_alloc(svgp_kept_size(&q->s), sizeof(double));
+    q->ga = mem_alloc(q->s.f->O * q->s.f->C, sizeof(double));
+    if (!q->s.gaussian) q->kept = mem_alloc(layer_kept_size(q->s.f), sizeof(double));
     if (!q->stat || !q->ga || (!q->kept && !q->s.gaussian)) return fail_memory(e, "the sums", 8.0 * (double)size);
-    TRY(adam_init(&q->adam_a, q->s.O * q->s.C, e));
+    TRY(adam_init(&q->adam_a, q->s.f->O * q->s.f->C, e));
     return ascent_init(&q->up, h, e);
 }
 
@@ -99,8 +99,8 @@ static anygp_status svgp_open(const model_ops *self, const problem *p, const hyp
     svgp_state *q = calloc(1, sizeof *q);
     if (!q) return fail_memory(e, "the model", sizeof *q);
     q->problem = p;
-    TRY_DONE(svgp_init(&q->s, p, h, self->family == &orthogonal, e));
-    TRY_DONE(driver_open(&svgp_rows, p->blocks, p->comm, 0, &q->driver, e));
+    TRY_DONE(chain_init(&q->s, p, h, self->family == &orthogonal, e));
+    TRY_DONE(driver_open(&chain_rows, p->blocks, p->comm, 0, &q->driver, e));
     TRY_DONE(allocate(q, h, e));
     if (self->family == &transported) TRY_DONE(allocate_old(q, h, e));
 done:
@@ -115,7 +115,7 @@ static anygp_status svgp_posteriors(void *state, const hyper *h, double *jitter,
 {
     svgp_state *q = state;
     TRY(svgp_state_prepare(q, h, e));
-    if (q->s.O && !orthogonal_prepare(&q->s, q->problem->seed, 0)) return fail_memory(e, "kernel tiles", 0);
+    if (q->s.f->O && !orthogonal_prepare(q->s.f, q->problem->seed, 0)) return fail_memory(e, "kernel tiles", 0);
     *jitter = q->jitter;
     for (int64_t t = 0; t < q->s.T; t++) {
         anygp_status status = svgp_posterior_new(&q->s, t, &out[t], e);

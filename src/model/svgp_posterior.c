@@ -38,7 +38,7 @@ static int64_t work_doubles(const posterior *base, int64_t n)
 static anygp_status features(const svgp_posterior *p, int64_t n, const double *X, int64_t ldx, double *A,
                              anygp_error *e)
 {
-    return sparse_features(&p->u, &p->base.mean, n, X, ldx, A + p->base.mean.p, A, e);
+    return basis_features(&p->u, &p->base.mean, n, X, ldx, A + p->base.mean.p, A, e);
 }
 
 /* a'm, and K_xo a of odvgp; room: n x O. */
@@ -137,39 +137,39 @@ static const posterior_ops svgp_posterior_ops = {.work_doubles = work_doubles,
 
 /* ------------------------------------------------------------------------------- from the training */
 
-static bool copy_q(const svgp *s, int64_t t, svgp_posterior *p)
+static bool copy_q(const chain *s, int64_t t, svgp_posterior *p)
 {
-    for (int64_t k = 0; k < s->K; k++) {
+    for (int64_t k = 0; k < s->f->K; k++) {
         int64_t M = set_size(p, k), first = t * s->each;
         if (!(p->F[k] = mem_doubles(M, M * s->each))) return false;
         p->sizes[k] = (double)M;
         for (int64_t c = 0; c < s->each; c++)
-            memcpy(p->F[k] + c * M * M, s->q[(first + c) * s->K + k].F, (size_t)(M * M) * sizeof(double));
+            memcpy(p->F[k] + c * M * M, s->f->q[(first + c) * s->f->K + k].F, (size_t)(M * M) * sizeof(double));
     }
     return true;
 }
 
-anygp_status svgp_posterior_new(const svgp *s, int64_t t, posterior **out, anygp_error *e)
+anygp_status svgp_posterior_new(const chain *s, int64_t t, posterior **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     svgp_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
-    p->base = (posterior){.ops = &svgp_posterior_ops, .D = s->D, .n = s->M, .latents = s->each};
+    p->base = (posterior){.ops = &svgp_posterior_ops, .D = s->f->D, .n = s->f->M, .latents = s->each};
     p->base.noise = s->gaussian ? s->h->like[t] : 0;
-    p->Mt = s->Mt, p->K = s->K;
-    memcpy(p->set, s->set, sizeof p->set);
-    TRY_DONE(basis_copy(s->mean, &p->base.mean, e));
+    p->Mt = s->f->Mt, p->K = s->f->K;
+    memcpy(p->set, s->f->set, sizeof p->set);
+    TRY_DONE(basis_copy(s->f->mean, &p->base.mean, e));
     p->base.kernel = kernel_copy(s->h->kernel);
-    p->m = mem_copied(s->Mt, s->each, s->mean_m + t * s->each * s->Mt);
-    if (s->O) p->a = mem_copied(s->O, s->each, s->a + t * s->each * s->O);
-    p->O = p->base.beside = s->O;
-    p->sizes = mem_alloc(s->K, sizeof(double));
-    if ((s->O && !p->a) || !p->base.kernel || !p->m || !p->sizes || !copy_q(s, t, p)) {
-        status = fail_memory(e, "the posterior", 8.0 * (double)(s->Mt * s->Mt) * (double)(1 + s->each));
+    p->m = mem_copied(s->f->Mt, s->each, s->f->mean_m + t * s->each * s->f->Mt);
+    if (s->f->O) p->a = mem_copied(s->f->O, s->each, s->f->a + t * s->each * s->f->O);
+    p->O = p->base.beside = s->f->O;
+    p->sizes = mem_alloc(s->f->K, sizeof(double));
+    if ((s->f->O && !p->a) || !p->base.kernel || !p->m || !p->sizes || !copy_q(s, t, p)) {
+        status = fail_memory(e, "the posterior", 8.0 * (double)(s->f->Mt * s->f->Mt) * (double)(1 + s->each));
         goto done;
     }
-    TRY_DONE(inducing_copy(&s->u, p->base.kernel, &p->u, e));
-    if (s->O) TRY_DONE(inducing_copy(&s->o, p->base.kernel, &p->o, e));
+    TRY_DONE(inducing_copy(&s->f->u, p->base.kernel, &p->u, e));
+    if (s->f->O) TRY_DONE(inducing_copy(&s->f->o, p->base.kernel, &p->o, e));
 done:
     if (ANYGP_FAILED(status))
         posterior_free(&p->base);

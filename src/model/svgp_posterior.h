@@ -1,10 +1,10 @@
 /* Predictions of a variational model (004, eq. 23 and 24): with a = L^-1 k_u over the basis functions, latent c has
-       mean a'm_c,   covariance k(x, x') - a'a' + sum_k (F_ck^-1 a_k)'(F_ck^-1 a'_k)        (notation of svgp.h)
+       mean a'm_c,   covariance k(x, x') - a'a' + sum_k (F_ck^-1 a_k)'(F_ck^-1 a'_k)        (notation of gauss/layer.h)
    White terms are what an observation adds, whatever the likelihood; they are no part of this. */
 #ifndef MODEL_SVGP_POSTERIOR_H
 #define MODEL_SVGP_POSTERIOR_H
 
-#include "model/svgp.h"
+#include "model/chain.h"
 
 typedef struct svgp_posterior {
     posterior base;
@@ -19,7 +19,7 @@ typedef struct svgp_posterior {
 } svgp_posterior;
 
 /* Of target t: copies what it needs of s. */
-anygp_status svgp_posterior_new(const svgp *s, int64_t t, posterior **out, anygp_error *e);
+anygp_status svgp_posterior_new(const chain *s, int64_t t, posterior **out, anygp_error *e);
 anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                        int64_t count, posterior **out, anygp_error *e);
 extern const update_ops svgp_updates; /* svgp_update.c */

@@ -1,13 +1,13 @@
-/* What svgp, solve, odvgp and ivsgpr have between steps: q and what it rests on (svgp.h), Adam's moments of everything else.
+/* What svgp, solve, odvgp and ivsgpr have between steps: q and what it rests on (chain.h), Adam's moments of everything else.
    svgp_models.c opens and closes it and has the tables, svgp_step.c moves it, svgp_pack.c is its checkpoint. */
 #ifndef MODEL_SVGP_STATE_H
 #define MODEL_SVGP_STATE_H
 
-#include "model/svgp.h"
+#include "model/chain.h"
 #include "params/ascent.h"
 
 typedef struct svgp_state {
-    svgp s;
+    chain s;
     const problem *problem;
     driver *driver;
     double *stat;

@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/linalg.h"
-#include "model/svgp_orthogonal.h"
+#include "gauss/orthogonal.h"
 #include "model/svgp_state.h"
-#include "model/svgp_transport.h"
+#include "gauss/transport.h"
 
 enum { TRIALS = 6, TRUSTED = 16, EVERY = 4 };
 static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5, STRETCH = 10;
@@ -26,25 +26,25 @@ static anygp_status no_factor(anygp_error *e)
 anygp_status svgp_state_prepare(svgp_state *q, const hyper *h, anygp_error *e)
 {
     if (q->prepared) return ANYGP_OK;
-    q->prepared = svgp_prepare(&q->s, h, false, &q->jitter);
+    q->prepared = chain_prepare(&q->s, h, false, &q->jitter);
     if (q->prepared) return ANYGP_OK;
     double jitter = fmax(q->jitter, 1e-10);
-    if (!svgp_prepare(&q->s, h, true, &jitter) || jitter > JITTER_MOST) return no_factor(e);
+    if (!chain_prepare(&q->s, h, true, &jitter) || jitter > JITTER_MOST) return no_factor(e);
     q->jitter = jitter, q->prepared = true;
     return ANYGP_OK;
 }
 
 /* q before the first step.  Likelihoods with exp(f) have curvatures like exp(var / 2): under a wide prior the first step would
    claim a precision that it takes hundreds to forget, so functions start with a variance of at most about 1. */
-static void start_q(svgp *s)
+static void start_q(layer *l)
 {
     double size = 0;
-    for (int64_t j = 0; j < s->M; j++) size += la_dot(s->M, s->u.L + j * s->M, s->u.L + j * s->M) / (double)s->M;
-    for (int64_t i = 0; i < s->C * s->K; i++) {
-        svgp_q *q = &s->q[i];
-        int64_t p = i % s->K == 0 ? s->p : 0; /* of the mean */
-        for (int64_t k = 0; k < q->M; k++) q->Lambda[k + k * q->M] = fmax(1, k < p ? s->mean->B : size);
-        svgp_q_set(s, q, q->Lambda, q->theta);
+    for (int64_t j = 0; j < l->M; j++) size += la_dot(l->M, l->u.L + j * l->M, l->u.L + j * l->M) / (double)l->M;
+    for (int64_t i = 0; i < l->C * l->K; i++) {
+        gauss *q = &l->q[i];
+        int64_t p = i % l->K == 0 ? l->p : 0; /* of the mean */
+        for (int64_t k = 0; k < q->M; k++) q->Lambda[k + k * q->M] = fmax(1, k < p ? l->mean->B : size);
+        layer_q_set(l, q, q->Lambda, q->theta);
     }
 }
 
@@ -52,9 +52,9 @@ anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e)
 {
     svgp_state *q = state;
     ascent_begin(&q->up, h);
-    q->jitter = jitter, q->prepared = svgp_prepare(&q->s, h, true, &q->jitter);
+    q->jitter = jitter, q->prepared = chain_prepare(&q->s, h, true, &q->jitter);
     if (!q->prepared) return no_factor(e);
-    if (!q->s.gaussian) start_q(&q->s);
+    if (!q->s.gaussian) start_q(q->s.f);
     return ANYGP_OK;
 }
 
@@ -73,7 +73,7 @@ static void move_noise(svgp_state *q, const hyper *h, double rho)
 }
 
 /* The noise alone, while the rest stands. */
-static anygp_status settle_noise(svgp_state *q, hyper *h, const svgp_stat *stat, const step_context *now,
+static anygp_status settle_noise(svgp_state *q, hyper *h, const chain_stat *stat, const step_context *now,
                                  anygp_error *e)
 {
     const comm *c = q->problem->comm;
@@ -85,7 +85,7 @@ static anygp_status settle_noise(svgp_state *q, hyper *h, const svgp_stat *stat,
     move_noise(q, h, now->rho);
     if (c->size > 1) TRY(c->broadcast(c->ctx, 0, (int64_t)bytes, q->up.u, e));
     hyper_unpack(h, q->up.u);
-    svgp_take_values(&q->s, h);
+    chain_take_values(&q->s, h);
     return ANYGP_OK;
 }
 
@@ -94,7 +94,7 @@ static void remember(svgp_state *q, const hyper *h)
 {
     if (!q->old_L) return;
     size_t size = (size_t)(h->M * h->D);
-    memcpy(q->old_L, q->s.u.L, (size_t)(h->M * h->M) * sizeof(double));
+    memcpy(q->old_L, q->s.f->u.L, (size_t)(h->M * h->M) * sizeof(double));
     memcpy(q->old_Z, h->Z, size * sizeof(double));
     if (h->C) memcpy(q->old_Z + size, h->C, size * sizeof(double));
 }
@@ -110,10 +110,10 @@ static anygp_status value_after(svgp_state *q, const step_context *c, double *va
         return fail_memory(e, "the sums", 8.0 * (double)size);
     anygp_status status = ANYGP_OK;
     q->s.value_only = true;
-    if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) status = fail_memory(e, "kernel tiles", 0);
+    if (q->s.f->O && !orthogonal_prepare(q->s.f, c->seed, c->t)) status = fail_memory(e, "kernel tiles", 0);
     if (!ANYGP_FAILED(status)) status = driver_stat(q->driver, &q->s, c->count, c->which, c->scale, room, e);
     q->s.value_only = false;
-    *value = ANYGP_FAILED(status) ? -INFINITY : room[0] - svgp_kl(&q->s);
+    *value = ANYGP_FAILED(status) ? -INFINITY : room[0] - chain_kl(&q->s);
     if (room != sums) free(room);
     return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
 }
@@ -121,7 +121,7 @@ static anygp_status value_after(svgp_state *q, const step_context *c, double *va
 /* q as it was before a step that cannot be taken. */
 static anygp_status stays(svgp_state *q, const step_context *c, anygp_error *e)
 {
-    if (q->kept) svgp_take_back(&q->s, q->kept);
+    if (q->kept) layer_take_back(q->s.f, q->kept);
     if (c->t > 0) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_NUMERIC, "a step of any size leads to a precision that is not positive definite");
 }
@@ -130,13 +130,13 @@ static anygp_status stays(svgp_state *q, const step_context *c, anygp_error *e)
    TRUSTED looks in a row that found nothing wrong only at every EVERY-th step. */
 static bool looks(const svgp_state *q, const step_context *c)
 {
-    return !q->s.gaussian && (q->approved < TRUSTED || c->t % EVERY == 0) && svgp_far_moved(&q->s, q->kept);
+    return !q->s.gaussian && (q->approved < TRUSTED || c->t % EVERY == 0) && layer_far_moved(q->s.f, q->kept);
 }
 
 /* The natural step of a likelihood that is not quadratic can lead too far: where the sample's bound falls it is taken back and
    tried at a quarter, and in the end left out.  So is one that no size makes a distribution, but for the first.
-   moved: what svgp_move said of the step of size c->rho. */
-static anygp_status look_at_q(svgp_state *q, const step_context *c, const svgp_stat *stat, bool moved, double before,
+   moved: what layer_move said of the step of size c->rho. */
+static anygp_status look_at_q(svgp_state *q, const step_context *c, const chain_stat *stat, bool moved, double before,
                               anygp_error *e)
 {
     double rho = c->rho, after;
@@ -145,10 +145,10 @@ static anygp_status look_at_q(svgp_state *q, const step_context *c, const svgp_s
         if (!looks(q, c)) return ANYGP_OK;
         TRY(value_after(q, c, &after, e));
         if (after >= before) return q->approved++, ANYGP_OK;
-        svgp_take_back(&q->s, q->kept);
+        layer_take_back(q->s.f, q->kept);
         q->approved = 0;
         if (k == TRIALS) return ANYGP_OK;
-        moved = svgp_move(&q->s, stat, rho *= 0.25);
+        moved = layer_move(q->s.f, stat->f, rho *= 0.25, NULL, NULL);
     }
 }
 
@@ -158,12 +158,12 @@ static anygp_status carry_q(svgp_state *q, const step_context *c, double before,
 {
     double after;
     if (!q->old_L) return ANYGP_OK;
-    if (q->kept) svgp_keep(&q->s, q->kept);
-    function_set old = {q->s.M, q->old_Z, q->s.h->C ? q->old_Z + q->s.M * q->s.D : NULL};
-    if (!svgp_transport(&q->s, old, q->old_L)) return fail_memory(e, "the step", 0);
+    if (q->kept) layer_keep(q->s.f, q->kept);
+    function_set old = {q->s.f->M, q->old_Z, q->s.h->C ? q->old_Z + q->s.f->M * q->s.f->D : NULL};
+    if (!layer_transport(q->s.f, old, q->old_L)) return fail_memory(e, "the step", 0);
     if (!q->kept) return ANYGP_OK;
     TRY(value_after(q, c, &after, e));
-    if (!(after >= before)) svgp_take_back(&q->s, q->kept);
+    if (!(after >= before)) layer_take_back(q->s.f, q->kept);
     return ANYGP_OK;
 }
 
@@ -173,8 +173,8 @@ static anygp_status carry_q(svgp_state *q, const step_context *c, double before,
    nothing to do with the data: weights and counts in the millions do that. */
 static bool daring(const svgp_state *q)
 {
-    int64_t n = q->s.Mt * q->s.C;
-    return !q->s.gaussian && la_dot(n, q->s.m, q->s.m) > STRETCH * STRETCH * (double)n;
+    int64_t n = q->s.f->Mt * q->s.f->C;
+    return !q->s.gaussian && la_dot(n, q->s.f->m, q->s.f->m) > STRETCH * STRETCH * (double)n;
 }
 
 /* A step of the hyperparameters after which the sample's bound is below that before all of the step is made smaller, and in
@@ -218,8 +218,8 @@ static anygp_status move_hyper(svgp_state *q, hyper *h, const step_context *now,
 static anygp_status move_a(svgp_state *q, const step_context *now, anygp_error *e)
 {
     const comm *c = q->problem->comm;
-    adam_step(&q->adam_a, now->rate, q->ga, q->s.a);
-    return c->size > 1 ? c->broadcast(c->ctx, 0, q->adam_a.n * (int64_t)sizeof(double), q->s.a, e) : ANYGP_OK;
+    adam_step(&q->adam_a, now->rate, q->ga, q->s.f->a);
+    return c->size > 1 ? c->broadcast(c->ctx, 0, q->adam_a.n * (int64_t)sizeof(double), q->s.f->a, e) : ANYGP_OK;
 }
 
 /* Whether a learning step costs less with V at hand; from numbers that all ranks share, since their sums must be of one size. */
@@ -227,43 +227,44 @@ static bool learns_by_V(const svgp_state *q, const step_context *c)
 {
     const row_blocks *b = q->problem->blocks;
     double rows = (double)(c->which ? c->count : b->count) * (double)b->largest;
-    return q->s.C * q->s.K == 1 && q->s.O == 0 && 4 * (double)q->s.Mt < 3 * rows;
+    return q->s.L == 1 && q->s.f->C * q->s.f->K == 1 && q->s.f->O == 0 && 4 * (double)q->s.f->Mt < 3 * rows;
 }
 
 static anygp_status hold_or_drop_V(svgp_state *q, anygp_error *e)
 {
-    if (!q->s.by_V) svgp_drop_V(&q->s);
-    return q->s.by_V && !svgp_hold_V(&q->s) ? fail_memory(e, "the covariance of q", 8.0 * (double)(q->s.Mt * q->s.Mt))
-                                            : ANYGP_OK;
+    if (!q->s.f->by_V) layer_drop_V(q->s.f);
+    return q->s.f->by_V && !layer_hold_V(q->s.f)
+               ? fail_memory(e, "the covariance of q", 8.0 * (double)(q->s.f->Mt * q->s.f->Mt))
+               : ANYGP_OK;
 }
 
-static anygp_status statistics(svgp_state *q, const hyper *h, const step_context *c, bool learn, svgp_stat *stat,
+static anygp_status statistics(svgp_state *q, const hyper *h, const step_context *c, bool learn, chain_stat *stat,
                                anygp_error *e)
 {
     TRY(svgp_state_prepare(q, h, e));
-    q->s.learn = learn;
-    q->s.by_V = learn && learns_by_V(q, c);
+    chain_learn(&q->s, learn);
+    q->s.f->by_V = learn && learns_by_V(q, c);
     TRY(hold_or_drop_V(q, e));
     q->s.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
-    if (q->s.O && !orthogonal_prepare(&q->s, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
+    if (q->s.f->O && !orthogonal_prepare(q->s.f, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
     TRY(driver_stat(q->driver, &q->s, c->count, c->which, c->scale, q->stat, e));
-    *stat = svgp_stat_place(&q->s, q->stat);
+    chain_stat_place(&q->s, q->stat, stat);
     return ANYGP_OK;
 }
 
 /* The gradient and the step of q, neither of which needs the other.  False: no memory. */
-static bool gradient_and_move(svgp_state *q, svgp_stat *stat, double rho, bool *moved)
+static bool gradient_and_move(svgp_state *q, chain_stat *stat, double rho, bool *moved)
 {
     bool ok = false;
-    int threads = q->s.beside && threads_max() > 1 ? 2 : 1;
-    if (q->s.by_V) svgp_E(&q->s, stat);
+    int threads = q->s.f->beside && threads_max() > 1 ? 2 : 1;
+    if (q->s.f->by_V) layer_E(q->s.f, stat->f);
     la_serial_begin(threads);
 #pragma omp parallel sections num_threads(threads) if (threads > 1)
     {
 #pragma omp section
-        ok = svgp_gradient(&q->s, stat, q->up.gp);
+        ok = chain_gradient(&q->s, stat, q->up.gp);
 #pragma omp section
-        *moved = svgp_move(&q->s, stat, rho);
+        *moved = layer_move(q->s.f, stat->f, rho, NULL, NULL);
     }
     la_serial_end(threads);
     return ok;
@@ -272,18 +273,18 @@ static bool gradient_and_move(svgp_state *q, svgp_stat *stat, double rho, bool *
 anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
 {
     svgp_state *q = state;
-    svgp_stat stat;
+    chain_stat stat;
     bool learn = c->learn && h->free > 0, moved;
     TRY(statistics(q, h, c, learn, &stat, e));
-    *value = *stat.value - svgp_kl(&q->s);
-    if (q->s.O && !orthogonal_gradient(&q->s, &stat, q->ga)) return fail_memory(e, "kernel tiles", 0);
-    if (!q->s.gaussian) svgp_keep(&q->s, q->kept);
+    *value = *stat.value - chain_kl(&q->s);
+    if (q->s.f->O && !orthogonal_gradient(q->s.f, stat.f, q->ga)) return fail_memory(e, "kernel tiles", 0);
+    if (!q->s.gaussian) layer_keep(q->s.f, q->kept);
     if (!learn)
-        moved = svgp_move(&q->s, &stat, c->rho);
+        moved = layer_move(q->s.f, stat.f, c->rho, NULL, NULL);
     else if (!gradient_and_move(q, &stat, c->rho, &moved))
         return fail_memory(e, "kernel tiles", 0);
     TRY(look_at_q(q, c, &stat, moved, *value, e));
-    if (q->s.O) TRY(move_a(q, c, e));
+    if (q->s.f->O) TRY(move_a(q, c, e));
     if (learn) return move_hyper(q, h, c, *value, e);
     return c->settle && q->s.gaussian && h->free > 0 ? settle_noise(q, h, &stat, c, e) : ANYGP_OK;
 }
@@ -291,8 +292,8 @@ anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *val
 anygp_status svgp_bound(void *state, const hyper *h, double *value, anygp_error *e)
 {
     svgp_state *q = state;
-    svgp_stat stat;
+    chain_stat stat;
     TRY(statistics(q, h, &(step_context){.scale = 1, .seed = q->problem->seed}, false, &stat, e));
-    *value = *stat.value - svgp_kl(&q->s);
+    *value = *stat.value - chain_kl(&q->s);
     return isfinite(*value) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
 }

@@ -182,7 +182,7 @@ static anygp_status all_tiles(tight *t, const sparse *s, bool gradient, anygp_er
 static anygp_status make_products(tight *t, const sparse *s, const double *B, anygp_error *e)
 {
     int64_t Mt = t->Mt, n = t->n;
-    TRY(sparse_features(&s->u, s->mean, n, t->X, t->D, t->A, t->A + s->M, e));
+    TRY(basis_features(&s->u, s->mean, n, t->X, t->D, t->A, t->A + s->M, e));
     for (int64_t j = 0; j < n; j++) la_scale(Mt, sqrt(t->w[j] / s->noise), t->A + j * Mt);
     memcpy(t->U, t->A, (size_t)(Mt * n) * sizeof *t->U);
     la_trsm(LA_LEFT, LA_N, Mt, n, 1, B, Mt, t->U, Mt);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "dense.h"
-#include "infer/natural.h"
+#include "gauss/gauss.h"
 
 enum { M_MOST = 70, P_MOST = 5, SQUARE = M_MOST * M_MOST, LDL = M_MOST + 3 };
 
@@ -72,11 +72,11 @@ static inline void gather_all(const problem *p, double *S, double *b)
 }
 
 /* A start that is neither the prior nor the optimum. */
-static inline void start(const problem *p, gaussian_q *q)
+static inline void start(const problem *p, gauss *q)
 {
     anygp_error e;
     double S[SQUARE], b[M_MOST];
-    assert_int_equal(gaussian_q_init(q, p->M, &e), ANYGP_OK);
+    assert_int_equal(gauss_init(q, p->M, &e), ANYGP_OK);
     make_block(p->M, 500, S, b);
     assert_true(natural_step(q, 0.4, 1, S, b));
 }
@@ -100,7 +100,7 @@ static inline void dense_factor(const problem *p, real *L)
 }
 
 /* mu = L m, Sigma = L Lambda^-1 L' */
-static inline void moments_of(const problem *p, const gaussian_q *q, moments *u)
+static inline void moments_of(const problem *p, const gauss *q, moments *u)
 {
     int M = p->M;
     real L[SQUARE], V[SQUARE], LV[SQUARE];
@@ -159,25 +159,25 @@ static inline void check_moments(int M, const moments *a, const moments *b, doub
 }
 
 /* What holds between the parts of any q. */
-static inline void check_consistent(const gaussian_q *q, double tolerance)
+static inline void check_consistent(const gauss *q, double tolerance)
 {
     int M = (int)q->M;
     for (int i = 0; i < M; i++) {
         real t = 0;
         for (int j = 0; j < M; j++) t += lower(q->Lambda, M, i, j) * (real)q->m[j];
-        check_close((double)t, q->theta1[i], tolerance);
-        assert_true(q->factor[i + i * M] > 0);
+        check_close((double)t, q->theta[i], tolerance);
+        assert_true(q->F[i + i * M] > 0);
         for (int j = 0; j <= i; j++) {
             real s = 0;
-            for (int k = 0; k <= j; k++) s += (real)q->factor[i + k * M] * q->factor[j + k * M];
+            for (int k = 0; k <= j; k++) s += (real)q->F[i + k * M] * q->F[j + k * M];
             check_close((double)s, q->Lambda[i + j * M], tolerance);
         }
-        for (int j = i + 1; j < M; j++) assert_true(q->factor[i + j * M] == 0 && q->Lambda[i + j * M] == 0);
+        for (int j = i + 1; j < M; j++) assert_true(q->F[i + j * M] == 0 && q->Lambda[i + j * M] == 0);
     }
 }
 
 /* q = N((prior I + S)^-1 b, (prior I + S)^-1) */
-static inline void check_optimum(const gaussian_q *q, real prior, const double *S, const double *b, double tolerance)
+static inline void check_optimum(const gauss *q, real prior, const double *S, const double *b, double tolerance)
 {
     int M = (int)q->M;
     real C[SQUARE];
@@ -185,7 +185,7 @@ static inline void check_optimum(const gaussian_q *q, real prior, const double *
     for (int i = 0; i < M; i++)
         for (int j = 0; j < M; j++) C[i * M + j] = lower(S, M, i, j) + (i == j ? prior : 0);
     dense_invert(M, C);
-    gaussian_q_covariance(q, V);
+    gauss_covariance(q, V);
     for (int i = 0; i < M; i++) {
         real m = 0;
         for (int j = 0; j < M; j++) m += C[i * M + j] * (real)b[j];

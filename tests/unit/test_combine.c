@@ -2,7 +2,7 @@
    model's natural parameters by their definition, added, inverted by Gauss-Jordan in extended precision. */
 #include "sparse_support.h"
 
-#include "infer/natural.h"
+#include "gauss/gauss.h"
 
 enum { WIDE = M + 3, NAMES = 64 };
 
@@ -235,7 +235,7 @@ static void one_step_of_size_one_with_all_blocks_is_the_batch_result(void **unus
     FOR_EACH_COMBINATION(v, c)
     {
         fixture f;
-        gaussian_q q;
+        gauss q;
         posterior *p;
         const double *S, *b;
         double jitter = 1e-8, value, bound, V[WIDE * WIDE];
@@ -243,18 +243,18 @@ static void one_step_of_size_one_with_all_blocks_is_the_batch_result(void **unus
         const anytime_ops *a = m->anytime;
         setup(&f, m, v->expression, v->mean, v->weights, false);
         assert_true(m->evaluate(f.state, &f.h, true, &jitter, &value, NULL));
-        assert_int_equal(gaussian_q_init(&q, a->size(f.state), NULL), ANYGP_OK);
+        assert_int_equal(gauss_init(&q, a->size(f.state), NULL), ANYGP_OK);
         assert_int_equal(a->stat(f.state, BLOCKS, all_blocks, 1, &S, &b, NULL), ANYGP_OK);
         assert_true(natural_step(&q, 1, a->prior(f.state), S, b));
-        gaussian_q_covariance(&q, V);
-        assert_int_equal(a->bound(f.state, q.m, V, gaussian_q_kl(&q), BLOCKS, all_blocks, 1, 1, &bound, NULL, NULL),
+        gauss_covariance(&q, V);
+        assert_int_equal(a->bound(f.state, q.m, V, gauss_kl(&q), BLOCKS, all_blocks, 1, 1, &bound, NULL, NULL),
                          ANYGP_OK);
         check_close(bound, value, 1e-10);
-        assert_int_equal(a->posterior(f.state, q.m, q.factor, &p, NULL), ANYGP_OK);
+        assert_int_equal(a->posterior(f.state, q.m, q.F, &p, NULL), ANYGP_OK);
         combined_gp *dense = combined_new(&f, c, jitter);
         check_predictions(&f, c, dense, p);
         free(dense);
-        gaussian_q_clear(&q);
+        gauss_clear(&q);
         teardown(&f, m);
         model_free(m);
     }

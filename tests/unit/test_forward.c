@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/forward_models.h"
-#include "model/svgp.h"
+#include "model/chain.h"
 
 static const double CLOSE = 1e-10;
 
@@ -45,7 +45,7 @@ typedef struct stage {
     fixture f;
     likelihood like;
     forward_svgp_model constants;
-    svgp s;
+    chain s;
     driver *d;
     double *stat, y[ROWS];
     forward_model noted;
@@ -67,15 +67,15 @@ static void fit_targets(stage *g)
 /* q number c, no special one: Lambda and theta by hand, m and the factor of V = Lambda^-1 on the tape. */
 static void scatter_q(stage *g, uint64_t seed, int64_t c)
 {
-    int64_t n = g->s.Mt;
+    int64_t n = g->s.f->Mt;
     double Q[MOST * MOST], Lambda[MOST * MOST] = {0}, theta[MOST], *R = g->R + c * n * n;
     fill_normal(seed + 100 + (uint64_t)c, n * n, Q);
     fill_normal(seed + 200 + (uint64_t)c, n, theta);
     la_syrk(LA_N, n, n, 0.7, Q, n, 0, Lambda, n);
     for (int64_t j = 0; j < n; j++) Lambda[j + j * n] += 1;
-    assert_true(svgp_q_set(&g->s, &g->s.q[c], Lambda, theta));
-    memcpy(g->m + c * n, g->s.q[c].m, (size_t)n * sizeof(double));
-    memcpy(R, g->s.q[c].F, (size_t)(n * n) * sizeof(double));
+    assert_true(layer_q_set(g->s.f, &g->s.f->q[c], Lambda, theta));
+    memcpy(g->m + c * n, g->s.f->q[c].m, (size_t)n * sizeof(double));
+    memcpy(R, g->s.f->q[c].F, (size_t)(n * n) * sizeof(double));
     la_potri(n, R, n);
     assert_true(la_factor(n, R, n));
     la_zero_upper(n, R, n);
@@ -96,21 +96,21 @@ static void set_stage(stage *g, const trial *v, uint64_t seed)
     assert_int_equal(hyper_set_likelihood(&g->f.h, &g->like, 1, false, &e), ANYGP_OK);
     fill_normal(seed + 300, M * D, g->f.h.Z);
     g->f.p.blocks = g->f.blocks, g->f.p.likelihood = &g->like;
-    assert_int_equal(svgp_init(&g->s, &g->f.p, &g->f.h, false, &e), ANYGP_OK);
-    g->s.learn = true, g->s.random = (random_stream){.seed = seed, .use = RANDOM_TEST};
-    for (int64_t c = 0; c < g->s.C; c++) scatter_q(g, seed, c);
+    assert_int_equal(chain_init(&g->s, &g->f.p, &g->f.h, false, &e), ANYGP_OK);
+    g->s.f->learn = true, g->s.random = (random_stream){.seed = seed, .use = RANDOM_TEST};
+    for (int64_t c = 0; c < g->s.f->C; c++) scatter_q(g, seed, c);
     g->constants = (forward_svgp_model){&g->like, g->s.random};
-    g->own[0] = (forward_param){g->s.Mt, g->s.C, g->m};
-    g->own[1] = (forward_param){g->s.Mt, g->s.Mt * g->s.C, g->R};
+    g->own[0] = (forward_param){g->s.f->Mt, g->s.f->C, g->m};
+    g->own[1] = (forward_param){g->s.f->Mt, g->s.f->Mt * g->s.f->C, g->R};
 }
 
 static void open_both(stage *g)
 {
     anygp_error e;
-    assert_int_equal(driver_open(&svgp_rows, g->f.p.blocks, g->f.p.comm, 0, &g->d, &e), ANYGP_OK);
+    assert_int_equal(driver_open(&chain_rows, g->f.p.blocks, g->f.p.comm, 0, &g->d, &e), ANYGP_OK);
     g->noted = forward_svgp, g->noted.stat = svgp_stat_noted;
     assert_int_equal(forward_open(&g->noted, &g->constants, 2, g->own, &g->f.p, &g->forward, &e), ANYGP_OK);
-    g->stat = calloc((size_t)svgp_rows.stat_size(&g->s), sizeof *g->stat);
+    g->stat = calloc((size_t)chain_rows.stat_size(&g->s), sizeof *g->stat);
 }
 
 static void close_both(stage *g)
@@ -122,7 +122,7 @@ static void close_both(stage *g)
 
 static void clear_stage(stage *g)
 {
-    svgp_clear(&g->s);
+    chain_clear(&g->s);
     teardown(&g->f, &model_dtc);
 }
 
@@ -141,16 +141,17 @@ static void q_gradient(int64_t size, const double *m, const double *R, const dou
 static void by_hand(stage *g, int64_t count, const int64_t *which, double scale, double jitter, answer *a)
 {
     anygp_error e;
-    int64_t P = hyper_size(&g->f.h), C = g->s.C, n = g->s.Mt;
+    int64_t P = hyper_size(&g->f.h), C = g->s.f->C, n = g->s.f->Mt;
     *a = (answer){0};
-    assert_true(svgp_prepare(&g->s, &g->f.h, false, &jitter));
+    assert_true(chain_prepare(&g->s, &g->f.h, false, &jitter));
     assert_int_equal(driver_stat(g->d, &g->s, count, which, scale, g->stat, &e), ANYGP_OK);
-    svgp_stat stat = svgp_stat_place(&g->s, g->stat);
-    a->value = *stat.value - svgp_kl(&g->s);
+    chain_stat stat;
+    chain_stat_place(&g->s, g->stat, &stat);
+    a->value = *stat.value - chain_kl(&g->s);
     for (int64_t c = 0; c < C; c++)
-        q_gradient(n, g->m + c * n, g->R + c * n * n, stat.b + c * n, stat.S + c * n * n, a->g + P + c * n,
+        q_gradient(n, g->m + c * n, g->R + c * n * n, stat.f->b + c * n, stat.f->S + c * n * n, a->g + P + c * n,
                    a->g + P + C * n + c * n * n);
-    assert_true(svgp_gradient(&g->s, &stat, a->g));
+    assert_true(chain_gradient(&g->s, &stat, a->g));
 }
 
 static void on_tape(stage *g, int64_t count, const int64_t *which, double scale, double jitter, answer *a)
@@ -176,7 +177,7 @@ static void svgp_on_the_tape_has_the_bound_and_gradients_of_svgp(void **unused)
     for (uint64_t seed = 1; seed <= 3; seed++) {
         set_stage(&g, v, seed);
         open_both(&g);
-        assert_true(hyper_size(&g.f.h) <= GRADIENT && g.s.C <= LATENTS && g.s.Mt <= MOST);
+        assert_true(hyper_size(&g.f.h) <= GRADIENT && g.s.f->C <= LATENTS && g.s.f->Mt <= MOST);
         for (double jitter = 1e-6; jitter < 0.1; jitter *= 1e3) {
             by_hand(&g, 0, NULL, 1, jitter, &a);
             on_tape(&g, 0, NULL, 1, jitter, &b);

@@ -1,6 +1,8 @@
 /* The steps of q(v) against the formulas of natural_support.h. */
 #include "natural_support.h"
 
+#include "infer/plan.h"
+
 /* ------------------------------------------------------------------------------- natural gradient */
 
 static void full_natural_step_of_one_is_the_optimum(void **state)
@@ -10,7 +12,7 @@ static void full_natural_step_of_one_is_the_optimum(void **state)
     const double priors[] = {1, 0.7};
     static problem p;
     double S[SQUARE], b[M_MOST];
-    gaussian_q q;
+    gauss q;
     for (int k = 0; k < 5; k++)
         for (int l = 0; l < 2; l++) {
             make_problem(&p, sizes[k], 5);
@@ -19,7 +21,7 @@ static void full_natural_step_of_one_is_the_optimum(void **state)
             assert_true(natural_step(&q, 1, priors[l], S, b));
             check_optimum(&q, priors[l], S, b, 1e-11);
             check_consistent(&q, 1e-11);
-            gaussian_q_clear(&q);
+            gauss_clear(&q);
         }
 }
 
@@ -28,20 +30,20 @@ static void natural_step_is_a_mixture_of_natural_parameters(void **state)
     (void)state;
     static problem p;
     double S[SQUARE], b[M_MOST], Lambda[SQUARE], theta1[M_MOST];
-    gaussian_q q;
+    gauss q;
     make_problem(&p, 5, 4);
     start(&p, &q);
     gather_all(&p, S, b);
     memcpy(Lambda, q.Lambda, 25 * sizeof *Lambda);
-    memcpy(theta1, q.theta1, 5 * sizeof *theta1);
+    memcpy(theta1, q.theta, 5 * sizeof *theta1);
     assert_true(natural_step(&q, 0.3, 1.2, S, b));
     check_consistent(&q, 1e-12);
     for (int i = 0; i < 5; i++) {
-        check_close(q.theta1[i], 0.7 * theta1[i] + 0.3 * b[i], 1e-14);
+        check_close(q.theta[i], 0.7 * theta1[i] + 0.3 * b[i], 1e-14);
         for (int j = 0; j <= i; j++)
             check_close(q.Lambda[i + j * 5], 0.7 * Lambda[i + j * 5] + 0.3 * ((i == j) * 1.2 + S[i + j * 5]), 1e-14);
     }
-    gaussian_q_clear(&q);
+    gauss_clear(&q);
 }
 
 /* ------------------------------------------------------------------------------------ expectations */
@@ -61,17 +63,17 @@ static void add_step(average *a, double c, int count, const int *block)
     const problem *p = a->p;
     int M = p->M;
     double S[SQUARE], b[M_MOST], rho = (a->plain ? PLAIN_PERCENT : NATURAL_PERCENT) / 100.0, taken = rho;
-    gaussian_q q;
+    gauss q;
     moments u;
     start(p, &q);
     gather(p, c, count, block, S, b);
     assert_true(a->plain ? plain_step(&q, rho, 1, p->L, LDL, S, b, &taken) : natural_step(&q, rho, 1, S, b));
     assert_true(taken == rho);
     moments_of(p, &q, &u);
-    for (int i = 0; i < M; i++) a->theta1[i] += q.theta1[i], a->u.mu[i] += u.mu[i];
+    for (int i = 0; i < M; i++) a->theta1[i] += q.theta[i], a->u.mu[i] += u.mu[i];
     for (int k = 0; k < M * M; k++) a->Lambda[k] += q.Lambda[k], a->u.Sigma[k] += u.Sigma[k];
     a->samples++;
-    gaussian_q_clear(&q);
+    gauss_clear(&q);
 }
 
 /* Every ordered tuple of `size` blocks. */
@@ -157,7 +159,7 @@ static void plain_step_is_the_gradient_step_of_the_mean_and_covariance_of_u(void
     const double priors[] = {1, 0.6};
     static problem p;
     double S[SQUARE], b[M_MOST], taken;
-    gaussian_q q;
+    gauss q;
     moments expected, u;
     for (int k = 0; k < 4; k++)
         for (int l = 0; l < 2; l++) {
@@ -171,7 +173,7 @@ static void plain_step_is_the_gradient_step_of_the_mean_and_covariance_of_u(void
             moments_of(&p, &q, &u);
             check_moments(p.M, &u, &expected, 1e-11);
             check_consistent(&q, 1e-10);
-            gaussian_q_clear(&q);
+            gauss_clear(&q);
         }
 }
 
@@ -180,13 +182,13 @@ static void small_plain_steps_converge_to_the_optimum(void **state)
     (void)state;
     static problem p;
     double S[SQUARE], b[M_MOST], taken;
-    gaussian_q q;
+    gauss q;
     make_problem(&p, 3, 4);
     start(&p, &q);
     gather_all(&p, S, b);
     for (int t = 0; t < 4000; t++) assert_true(plain_step(&q, 0.01, 1, p.L, LDL, S, b, &taken) && taken == 0.01);
     check_optimum(&q, 1, S, b, 1e-10);
-    gaussian_q_clear(&q);
+    gauss_clear(&q);
 }
 
 /* Positive definite: every pivot of an elimination without exchange is positive. */
@@ -207,7 +209,7 @@ static void huge_plain_step_is_halved_until_sigma_is_positive_definite(void **st
     (void)state;
     static problem p;
     double S[SQUARE], b[M_MOST], taken, rho = 1e6;
-    gaussian_q q;
+    gauss q;
     moments expected, u, beyond;
     make_problem(&p, 5, 4);
     start(&p, &q);
@@ -223,19 +225,19 @@ static void huge_plain_step_is_halved_until_sigma_is_positive_definite(void **st
     check_consistent(&q, 1e-10);
     assert_true(is_positive_definite(p.M, u.Sigma));
     assert_false(is_positive_definite(p.M, beyond.Sigma));
-    gaussian_q_clear(&q);
+    gauss_clear(&q);
 }
 
 /* ------------------------------------------------------------------------------------- both of them */
 
 /* L(q) up to a constant: b'm - tr((I + S)(V + m m')) / 2 + log det V / 2 */
-static double lower_bound(const gaussian_q *q, const double *S, const double *b)
+static double lower_bound(const gauss *q, const double *S, const double *b)
 {
     int M = (int)q->M;
     double V[SQUARE], f = 0;
-    gaussian_q_covariance(q, V);
+    gauss_covariance(q, V);
     for (int i = 0; i < M; i++) {
-        f += b[i] * q->m[i] - log(q->factor[i + i * M]);
+        f += b[i] * q->m[i] - log(q->F[i + i * M]);
         for (int j = 0; j < M; j++)
             f -= 0.5 * ((double)lower(S, M, i, j) + (i == j)) * (V[i + j * M] + q->m[i] * q->m[j]);
     }
@@ -247,7 +249,7 @@ static void steps_with_all_data_improve_the_bound(void **state)
     (void)state;
     static problem p;
     double S[SQUARE], b[M_MOST], taken;
-    gaussian_q q;
+    gauss q;
     make_problem(&p, 5, 4);
     gather_all(&p, S, b);
     for (int plain = 0; plain < 2; plain++) {
@@ -259,22 +261,22 @@ static void steps_with_all_data_improve_the_bound(void **state)
             assert_true(after > before);
             before = after;
         }
-        gaussian_q_clear(&q);
+        gauss_clear(&q);
     }
 }
 
-static void check_same(const gaussian_q *a, const gaussian_q *b)
+static void check_same(const gauss *a, const gauss *b)
 {
     size_t vector = (size_t)a->M * sizeof(double), matrix = (size_t)a->M * vector;
-    assert_memory_equal(a->theta1, b->theta1, vector);
+    assert_memory_equal(a->theta, b->theta, vector);
     assert_memory_equal(a->m, b->m, vector);
     assert_memory_equal(a->Lambda, b->Lambda, matrix);
-    assert_memory_equal(a->factor, b->factor, matrix);
+    assert_memory_equal(a->F, b->F, matrix);
 }
 
 static void check_refused_by_both(const problem *p, const double *S, const double *b)
 {
-    gaussian_q q, before;
+    gauss q, before;
     double taken = -1;
     start(p, &q);
     start(p, &before);
@@ -283,8 +285,8 @@ static void check_refused_by_both(const problem *p, const double *S, const doubl
     assert_false(plain_step(&q, 0.001, 1, p->L, LDL, S, b, &taken));
     assert_true(taken == 0);
     check_same(&q, &before);
-    gaussian_q_clear(&q);
-    gaussian_q_clear(&before);
+    gauss_clear(&q);
+    gauss_clear(&before);
 }
 
 static void number_that_is_not_finite_leaves_q_alone(void **state)
@@ -317,7 +319,7 @@ static void precision_that_is_not_positive_definite_leaves_q_alone(void **state)
     (void)state;
     static problem p;
     double S[SQUARE], b[M_MOST], taken;
-    gaussian_q q, before;
+    gauss q, before;
     make_problem(&p, 5, 4);
     gather_all(&p, S, b);
     for (int k = 0; k < 25; k++) S[k] = -S[k];
@@ -328,8 +330,8 @@ static void precision_that_is_not_positive_definite_leaves_q_alone(void **state)
     for (int k = 0; k < 25; k++) S[k] = -S[k];
     assert_false(plain_step(&q, 1e200, 1, p.L, LDL, S, b, &taken)); /* 60 halvings are not enough */
     check_same(&q, &before);
-    gaussian_q_clear(&q);
-    gaussian_q_clear(&before);
+    gauss_clear(&q);
+    gauss_clear(&before);
 }
 
 /* ------------------------------------------------------------------------------------------ the rest */
@@ -338,22 +340,22 @@ static void kl_from_the_prior_is_that_of_the_dense_formula(void **state)
 {
     (void)state;
     static problem p;
-    gaussian_q q;
+    gauss q;
     for (int M = 1; M <= 20; M += 6) {
         make_problem(&p, M, 4);
         anygp_error e;
-        assert_int_equal(gaussian_q_init(&q, M, &e), ANYGP_OK);
-        assert_true(gaussian_q_kl(&q) == 0);
+        assert_int_equal(gauss_init(&q, M, &e), ANYGP_OK);
+        assert_true(gauss_kl(&q) == 0);
         check_consistent(&q, 0);
-        gaussian_q_clear(&q);
+        gauss_clear(&q);
         start(&p, &q);
         real V[SQUARE], expected = -M;
         for (int i = 0; i < M; i++)
             for (int j = 0; j < M; j++) V[i * M + j] = lower(q.Lambda, M, i, j);
         expected += dense_invert(M, V);
         for (int i = 0; i < M; i++) expected += V[i * M + i] + (real)q.m[i] * q.m[i];
-        check_close(gaussian_q_kl(&q), (double)expected / 2, 1e-12);
-        gaussian_q_clear(&q);
+        check_close(gauss_kl(&q), (double)expected / 2, 1e-12);
+        gauss_clear(&q);
     }
 }
 
@@ -363,25 +365,25 @@ static void precision_and_theta1_alone_restore_the_bits(void **state)
     static problem p;
     double S[SQUARE], b[M_MOST], Lambda[SQUARE], taken;
     anygp_error e;
-    gaussian_q q, back;
+    gauss q, back;
     make_problem(&p, 40, 4);
     gather_all(&p, S, b);
     start(&p, &q);
     assert_true(plain_step(&q, 1e-4, 1, p.L, LDL, S, b, &taken));
     assert_true(natural_step(&q, 0.1, 1, p.S[2], p.b[2]));
-    assert_int_equal(gaussian_q_init(&back, 40, &e), ANYGP_OK);
+    assert_int_equal(gauss_init(&back, 40, &e), ANYGP_OK);
     for (int k = 0; k < 1600; k++) Lambda[k] = k % 40 < k / 40 ? NAN : q.Lambda[k];
-    assert_true(gaussian_q_set(&back, Lambda, q.theta1));
+    assert_true(gauss_set(&back, NULL, Lambda, q.theta));
     check_same(&q, &back);
     assert_true(plain_step(&q, 1e-4, 1, p.L, LDL, S, b, &taken));
     assert_true(plain_step(&back, 1e-4, 1, p.L, LDL, S, b, &taken));
     check_same(&q, &back);
     Lambda[0] = -1;
-    assert_false(gaussian_q_set(&back, Lambda, q.theta1));
+    assert_false(gauss_set(&back, NULL, Lambda, q.theta));
     check_same(&q, &back);
-    gaussian_q_clear(&q);
-    gaussian_q_clear(&back);
-    gaussian_q_clear(&back);
+    gauss_clear(&q);
+    gauss_clear(&back);
+    gauss_clear(&back);
 }
 
 static void step_sizes_follow_the_schedule(void **state)
@@ -398,10 +400,10 @@ static void too_large_a_size_is_refused(void **state)
 {
     (void)state;
     anygp_error e = {.text = ""};
-    gaussian_q q;
-    assert_int_equal(gaussian_q_init(&q, INT64_C(1) << 60, &e), ANYGP_ERR_MEMORY);
+    gauss q;
+    assert_int_equal(gauss_init(&q, INT64_C(1) << 60, &e), ANYGP_ERR_MEMORY);
     assert_true(e.text[0] && !q.m);
-    gaussian_q_clear(&q);
+    gauss_clear(&q);
 }
 
 int main(void)

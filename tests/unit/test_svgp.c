@@ -4,9 +4,9 @@
 #include "sparse_support.h"
 
 #include "linalg/linalg.h"
-#include "model/svgp_orthogonal.h"
+#include "gauss/orthogonal.h"
 #include "model/svgp_posterior.h"
-#include "model/svgp_transport.h"
+#include "gauss/transport.h"
 
 enum { LATENTS = 3 };
 
@@ -42,7 +42,7 @@ static const int64_t cuts[3][3] = {{6, 0, 0}, {4, 2, 0}, {2, 3, 1}};
 typedef struct stage {
     fixture f;
     likelihood like;
-    svgp s;
+    chain s;
     driver *d;
     double *stat, y[ROWS];
 } stage;
@@ -59,10 +59,10 @@ static void fit_targets(stage *g)
 }
 
 /* Some q that is no special one. */
-static void scatter_q(svgp *s)
+static void scatter_q(layer *s)
 {
     for (int64_t i = 0; i < s->C * s->K; i++) {
-        svgp_q *q = &s->q[i];
+        gauss *q = &s->q[i];
         int64_t n = q->M;
         double *R = calloc((size_t)(n * n), sizeof *R), *Lambda = calloc((size_t)(n * n), sizeof *Lambda),
                *theta = calloc((size_t)n, sizeof *theta);
@@ -70,7 +70,7 @@ static void scatter_q(svgp *s)
         fill_normal(200 + (uint64_t)i, n, theta);
         la_syrk(LA_N, n, n, 0.7, R, n, 0, Lambda, n);
         for (int64_t j = 0; j < n; j++) Lambda[j + j * n] += 1;
-        assert_true(svgp_q_set(s, q, Lambda, theta));
+        assert_true(layer_q_set(s, q, Lambda, theta));
         free(R);
         free(Lambda);
         free(theta);
@@ -92,31 +92,31 @@ static void set_stage(stage *g, const trial *v)
     assert_int_equal(hyper_set_likelihood(&g->f.h, &g->like, 1, false, &e), ANYGP_OK);
     g->f.p.blocks = g->f.blocks, g->f.p.likelihood = &g->like;
     g->f.p.sets = cuts[v->sets - 1], g->f.p.set_count = v->sets;
-    assert_int_equal(svgp_init(&g->s, &g->f.p, &g->f.h, v->orthogonal, &e), ANYGP_OK);
-    assert_int_equal(driver_open(&svgp_rows, g->f.blocks, comm_self(), 0, &g->d, &e), ANYGP_OK);
-    g->s.learn = true;
-    g->stat = calloc((size_t)svgp_rows.stat_size(&g->s), sizeof *g->stat);
-    scatter_q(&g->s);
-    if (g->s.O) fill_normal(300, g->s.O * g->s.C, g->s.a);
+    assert_int_equal(chain_init(&g->s, &g->f.p, &g->f.h, v->orthogonal, &e), ANYGP_OK);
+    assert_int_equal(driver_open(&chain_rows, g->f.blocks, comm_self(), 0, &g->d, &e), ANYGP_OK);
+    g->s.f->learn = true;
+    g->stat = calloc((size_t)chain_rows.stat_size(&g->s), sizeof *g->stat);
+    scatter_q(g->s.f);
+    if (g->s.f->O) fill_normal(300, g->s.f->O * g->s.f->C, g->s.f->a);
 }
 
 static void clear_stage(stage *g)
 {
     driver_close(g->d);
-    svgp_clear(&g->s);
+    chain_clear(&g->s);
     free(g->stat);
     teardown(&g->f, &model_dtc);
 }
 
 /* The bound as the code has it; leaves the statistics. */
-static double bound_of(stage *g, double jitter, svgp_stat *stat)
+static double bound_of(stage *g, double jitter, chain_stat *stat)
 {
     anygp_error e;
-    assert_true(svgp_prepare(&g->s, &g->f.h, false, &jitter));
-    assert_true(g->s.O == 0 || orthogonal_prepare(&g->s, 0, 0));
+    assert_true(chain_prepare(&g->s, &g->f.h, false, &jitter));
+    assert_true(g->s.f->O == 0 || orthogonal_prepare(g->s.f, 0, 0));
     assert_int_equal(driver_stat(g->d, &g->s, 0, NULL, 1, g->stat, &e), ANYGP_OK);
-    *stat = svgp_stat_place(&g->s, g->stat);
-    return *stat->value - svgp_kl(&g->s);
+    chain_stat_place(&g->s, g->stat, stat);
+    return *stat->value - chain_kl(&g->s);
 }
 
 /* --------------------------------------------------------------------------- the other road */
@@ -141,14 +141,14 @@ static void dense_factor(int n, const real *A, real *L)
 }
 
 /* Where entry i of v is in (u, b): v has the basis functions first. */
-static int turned(const svgp *s, int64_t i) { return (int)(i < s->p ? s->M + i : i - s->p); }
+static int turned(const layer *s, int64_t i) { return (int)(i < s->p ? s->M + i : i - s->p); }
 
 /* Covariance of q(v), block-diagonal, and its mean. */
-static void whitened(const svgp *s, int64_t c, int n, real *V, real *m)
+static void whitened(const layer *s, int64_t c, int n, real *V, real *m)
 {
     memset(V, 0, (size_t)(n * n) * sizeof *V);
     for (int64_t k = 0; k < s->K; k++) {
-        const svgp_q *q = &s->q[c * s->K + k];
+        const gauss *q = &s->q[c * s->K + k];
         int size = (int)q->M;
         int64_t at = s->set[k];
         real block[MOST * MOST], theta[MOST];
@@ -172,7 +172,7 @@ static void whitened(const svgp *s, int64_t c, int n, real *V, real *m)
 static void dense_of(const stage *g, int64_t c, double jitter, dense_q *q)
 {
     const fixture *f = &g->f;
-    int U = (int)g->s.M, p = (int)f->mean.p, n = q->n = U + p;
+    int U = (int)g->s.f->M, p = (int)f->mean.p, n = q->n = U + p;
     real mean = 0, L[MOST * MOST], V[MOST * MOST], m[MOST];
     memset(q->K, 0, sizeof q->K);
     for (int i = 0; i < U; i++) mean += k_of(f, f->h.Z + i * D, f->h.Z + i * D) / U;
@@ -183,7 +183,7 @@ static void dense_of(const stage *g, int64_t c, double jitter, dense_q *q)
     memcpy(q->Kinverse, q->K, sizeof q->K);
     dense_invert(n, q->Kinverse);
     dense_factor(n, q->K, L);
-    whitened(&g->s, c, n, V, m);
+    whitened(g->s.f, c, n, V, m);
     for (int i = 0; i < n; i++) {
         q->mu[i] = 0;
         for (int k = 0; k < n; k++) q->mu[i] += L[i * n + k] * m[k];
@@ -200,19 +200,19 @@ static void dense_of(const stage *g, int64_t c, double jitter, dense_q *q)
 static void cross(const stage *g, const double *x, real *k)
 {
     const fixture *f = &g->f;
-    int U = (int)g->s.M;
+    int U = (int)g->s.f->M;
     for (int i = 0; i < U; i++) k[i] = k_of(f, x, f->h.Z + i * D);
     for (int64_t b = 0; b < f->mean.p; b++)
         k[U + b] = f->mean.B * (f->mean.column[b] < 0 ? 1 : (real)x[f->mean.column[b]]);
 }
 
 /* The place of orthogonal input o. */
-static const double *place(const stage *g, int64_t o) { return g->f.h.Z + (g->s.M + o) * D; }
+static const double *place(const stage *g, int64_t o) { return g->f.h.Z + (g->s.f->M + o) * D; }
 
 /* C = k - k_x K^-1 k_z over the inducing inputs without the basis functions, of which the prior is not a part. */
 static real residual(const stage *g, const dense_q *q, const double *x, const double *z)
 {
-    int U = (int)g->s.M, n = q->n;
+    int U = (int)g->s.f->M, n = q->n;
     real kx[MOST], kz[MOST], sum = k_of(&g->f, x, z);
     cross(g, x, kx);
     cross(g, z, kz);
@@ -237,7 +237,7 @@ static void dense_moments(const stage *g, int64_t c, const dense_q *q, const dou
         *mean += ax[i] * q->mu[i];
         for (int j = 0; j < n; j++) *covariance += ax[i] * (q->S[i * n + j] - q->K[i * n + j]) * az[j];
     }
-    for (int64_t o = 0; o < g->s.O; o++) *mean += residual(g, q, x, place(g, o)) * g->s.a[c * g->s.O + o];
+    for (int64_t o = 0; o < g->s.f->O; o++) *mean += residual(g, q, x, place(g, o)) * g->s.f->a[c * g->s.f->O + o];
 }
 
 static real dense_kl(const dense_q *q)
@@ -260,17 +260,17 @@ static double dense_bound(stage *g, double jitter)
     for (int64_t c = 0; c < C; c++) {
         dense_of(g, c, jitter, &q[c]);
         bound -= dense_kl(&q[c]);
-        for (int64_t a = 0; a < g->s.O; a++)
-            for (int64_t b = 0; b < g->s.O; b++)
-                bound -=
-                    residual(g, &q[c], place(g, a), place(g, b)) * g->s.a[c * g->s.O + a] * g->s.a[c * g->s.O + b] / 2;
+        for (int64_t a = 0; a < g->s.f->O; a++)
+            for (int64_t b = 0; b < g->s.f->O; b++)
+                bound -= residual(g, &q[c], place(g, a), place(g, b)) * g->s.f->a[c * g->s.f->O + a] *
+                         g->s.f->a[c * g->s.f->O + b] / 2;
     }
     for (int i = 0; i < ROWS; i++) {
         double mu[LATENTS], var[LATENTS], dmu[LATENTS], dvar[LATENTS], dparam[LIKELIHOOD_PARAMS] = {0};
         for (int64_t c = 0; c < C; c++) {
             real m, v;
             dense_moments(g, c, &q[c], g->f.X + i * D, g->f.X + i * D, &m, &v);
-            mu[c] = (double)m, var[c] = (double)v + (g->s.gaussian ? 0 : g->s.white);
+            mu[c] = (double)m, var[c] = (double)v + (g->s.gaussian ? 0 : g->s.f->white);
         }
         int64_t row = g->f.block[i] * g->s.rows + (i - g->f.start[g->f.block[i]]);
         bound +=
@@ -288,7 +288,7 @@ static void bound_equals_its_definition(void **unused)
     FOR_EACH_TRIAL(v)
     {
         stage g;
-        svgp_stat stat;
+        chain_stat stat;
         set_stage(&g, v);
         double value = bound_of(&g, 1e-6, &stat);
         check_close(value, dense_bound(&g, 1e-6), 1e-9);
@@ -299,7 +299,7 @@ static void bound_equals_its_definition(void **unused)
 static double bound_at(void *ctx, const double *u)
 {
     stage *g = ctx;
-    svgp_stat stat;
+    chain_stat stat;
     hyper_unpack(&g->f.h, u);
     return bound_of(g, 1e-6, &stat);
 }
@@ -307,23 +307,23 @@ static double bound_at(void *ctx, const double *u)
 static double bound_at_a(void *ctx, const double *a)
 {
     stage *g = ctx;
-    svgp_stat stat;
-    memcpy(g->s.a, a, (size_t)(g->s.O * g->s.C) * sizeof *a);
+    chain_stat stat;
+    memcpy(g->s.f->a, a, (size_t)(g->s.f->O * g->s.f->C) * sizeof *a);
     return bound_of(g, 1e-6, &stat);
 }
 
 /* odvgp: the gradient in a; leaves what the other adjoints need. */
-static void check_coefficients(stage *g, svgp_stat *stat)
+static void check_coefficients(stage *g, chain_stat *stat)
 {
     double a[3 * LATENTS], abar[3 * LATENTS];
-    assert_true(g->s.O * g->s.C <= 3 * LATENTS);
-    memcpy(a, g->s.a, (size_t)(g->s.O * g->s.C) * sizeof *a);
-    assert_true(orthogonal_gradient(&g->s, stat, abar));
-    for (int64_t i = 0; i < g->s.O * g->s.C; i++)
+    assert_true(g->s.f->O * g->s.f->C <= 3 * LATENTS);
+    memcpy(a, g->s.f->a, (size_t)(g->s.f->O * g->s.f->C) * sizeof *a);
+    assert_true(orthogonal_gradient(g->s.f, stat->f, abar));
+    for (int64_t i = 0; i < g->s.f->O * g->s.f->C; i++)
         check_close(abar[i], central_difference(bound_at_a, g, a, i, 1e-5), 3e-7);
     bound_at_a(g, a);
-    *stat = svgp_stat_place(&g->s, g->stat);
-    assert_true(orthogonal_gradient(&g->s, stat, abar));
+    chain_stat_place(&g->s, g->stat, stat);
+    assert_true(orthogonal_gradient(g->s.f, stat->f, abar));
 }
 
 /* Softmax's Monte Carlo gradient is that of the expectation, not of the sample: it has its own test. */
@@ -333,15 +333,15 @@ static void gradient_equals_central_differences(void **unused)
     FOR_EACH_TRIAL(v)
     {
         stage g;
-        svgp_stat stat;
+        chain_stat stat;
         double u[60], gp[60], gu[60];
         if (!strcmp(v->likelihood, "softmax")) continue;
         set_stage(&g, v);
         assert_true(g.f.h.free <= 60 && hyper_size(&g.f.h) <= 60);
         hyper_pack(&g.f.h, u);
         bound_of(&g, 1e-6, &stat);
-        if (g.s.O) check_coefficients(&g, &stat);
-        assert_true(svgp_gradient(&g.s, &stat, gp));
+        if (g.s.f->O) check_coefficients(&g, &stat);
+        assert_true(chain_gradient(&g.s, &stat, gp));
         hyper_chain(&g.f.h, gp, gu);
         for (int64_t i = 0; i < g.f.h.free; i++) check_close(gu[i], central_difference(bound_at, &g, u, i, 1e-5), 3e-7);
         clear_stage(&g);
@@ -356,20 +356,20 @@ static void statistics_are_the_same_by_V(void **unused)
     FOR_EACH_TRIAL(v)
     {
         stage g;
-        svgp_stat stat;
+        chain_stat stat;
         double rows[60], sums[60];
         set_stage(&g, v);
-        for (int t = 0; t < 2 && g.s.C * g.s.K == 1 && g.s.O == 0; t++, tried++) {
-            g.s.by_V = false;
+        for (int t = 0; t < 2 && g.s.f->C * g.s.f->K == 1 && g.s.f->O == 0; t++, tried++) {
+            g.s.f->by_V = false;
             double bound = bound_of(&g, 1e-6, &stat);
-            assert_true(svgp_gradient(&g.s, &stat, rows));
-            assert_true(svgp_hold_V(&g.s));
-            g.s.by_V = true;
+            assert_true(chain_gradient(&g.s, &stat, rows));
+            assert_true(layer_hold_V(g.s.f));
+            g.s.f->by_V = true;
             check_close(bound_of(&g, 1e-6, &stat), bound, 1e-12);
-            svgp_E(&g.s, &stat);
-            assert_true(svgp_gradient(&g.s, &stat, sums));
+            layer_E(g.s.f, stat.f);
+            assert_true(chain_gradient(&g.s, &stat, sums));
             for (int64_t i = 0; i < hyper_size(&g.f.h); i++) check_close(sums[i], rows[i], 1e-9);
-            assert_true(svgp_move(&g.s, &stat, 0.3));
+            assert_true(layer_move(g.s.f, stat.f, 0.3, NULL, NULL));
         }
         clear_stage(&g);
     }
@@ -382,7 +382,7 @@ static void predictions_equal_their_definition(void **unused)
     FOR_EACH_TRIAL(v)
     {
         stage g;
-        svgp_stat stat;
+        chain_stat stat;
         posterior *p = NULL;
         anygp_error e;
         double mean[NEW * LATENTS], variance[NEW * LATENTS], joint[NEW * NEW * LATENTS], again[NEW * LATENTS];
@@ -438,13 +438,13 @@ static void one_natural_step_of_size_one_is_the_collapsed_bound(void **unused)
     FOR_EACH_TRIAL(v)
     {
         stage g;
-        svgp_stat stat;
+        chain_stat stat;
         trial one = *v;
         if (strcmp(v->likelihood, "gaussian")) continue;
         one.sets = 1, one.orthogonal = false;
         set_stage(&g, &one);
         bound_of(&g, 1e-6, &stat);
-        assert_true(svgp_move(&g.s, &stat, 1));
+        assert_true(layer_move(g.s.f, stat.f, 1, NULL, NULL));
         check_close(bound_of(&g, 1e-6, &stat), vfe_of(&g, 1e-6), 1e-9);
         clear_stage(&g);
     }
@@ -454,10 +454,10 @@ static void one_natural_step_of_size_one_is_the_collapsed_bound(void **unused)
 static double after_step(const trial *v, double rho)
 {
     stage g;
-    svgp_stat stat;
+    chain_stat stat;
     set_stage(&g, v);
     bound_of(&g, 1e-6, &stat);
-    assert_true(svgp_move(&g.s, &stat, rho));
+    assert_true(layer_move(g.s.f, stat.f, rho, NULL, NULL));
     double value = bound_of(&g, 1e-6, &stat);
     clear_stage(&g);
     return value;
@@ -480,11 +480,11 @@ static void statistics_average_over_every_sample_to_those_of_all_rows(void **unu
     FOR_EACH_TRIAL(v)
     {
         stage g;
-        svgp_stat stat;
+        chain_stat stat;
         anygp_error e;
         set_stage(&g, v);
         bound_of(&g, 1e-6, &stat);
-        int64_t size = svgp_rows.stat_size(&g.s), samples = 0;
+        int64_t size = chain_rows.stat_size(&g.s), samples = 0;
         double *all = calloc((size_t)size, sizeof *all), *one = calloc((size_t)size, sizeof *one);
         for (int64_t a = 0; a < BLOCKS; a++)
             for (int64_t b = a + 1; b < BLOCKS; b++, samples++) {
@@ -504,19 +504,19 @@ static void transport_keeps_what_q_knows(void **unused)
 {
     (void)unused;
     stage g;
-    svgp_stat stat;
+    chain_stat stat;
     trial v = {"rbf", "gaussian", 0, 1, MEAN_ZERO, false, false};
     dense_q old, now;
     double L[M * M], Z[M * D], u[40], jitter = 1e-6;
     set_stage(&g, &v);
     bound_of(&g, jitter, &stat);
     dense_of(&g, 0, jitter, &old);
-    memcpy(L, g.s.u.L, sizeof L);
+    memcpy(L, g.s.f->u.L, sizeof L);
     memcpy(Z, g.f.h.Z, sizeof Z);
     hyper_pack(&g.f.h, u);
     for (int64_t i = 0; i < g.f.h.free; i++) u[i] += 0.1 * sin((double)i);
     hyper_unpack(&g.f.h, u);
-    assert_true(svgp_prepare(&g.s, &g.f.h, false, &jitter) && svgp_transport(&g.s, (function_set){M, Z, NULL}, L));
+    assert_true(chain_prepare(&g.s, &g.f.h, false, &jitter) && layer_transport(g.s.f, (function_set){M, Z, NULL}, L));
     dense_of(&g, 0, jitter, &now);
     real P[M * M], S[M * M], mean[M] = {0}, h[M] = {0}, A[M * M] = {0};
     memcpy(P, old.S, sizeof P);
@@ -550,23 +550,23 @@ static void sampled_columns_average_to_all_of_them(void **unused)
 {
     (void)unused;
     stage g;
-    svgp_stat stat;
+    chain_stat stat;
     trial v = {"matern52", "gaussian", 0, 2, MEAN_ZERO, false, true};
     double exact[60], mean[60] = {0}, one[60], abar[2], kl = 0;
     set_stage(&g, &v);
     bound_of(&g, 1e-6, &stat);
-    double kl_exact = orthogonal_kl(&g.s);
-    assert_true(orthogonal_gradient(&g.s, &stat, abar) && svgp_gradient(&g.s, &stat, exact));
-    g.s.columns = 1;
+    double kl_exact = orthogonal_kl(g.s.f);
+    assert_true(orthogonal_gradient(g.s.f, stat.f, abar) && chain_gradient(&g.s, &stat, exact));
+    g.s.f->columns = 1;
     bool seen[2] = {false, false};
     for (int64_t t = 0; !seen[0] || !seen[1]; t++) {
         double jitter = 1e-6;
         bound_of(&g, jitter, &stat);
-        assert_true(orthogonal_prepare(&g.s, 0, t));
-        if (seen[g.s.chosen[0]]) continue;
-        seen[g.s.chosen[0]] = true;
-        kl += orthogonal_kl(&g.s) / 2;
-        assert_true(orthogonal_gradient(&g.s, &stat, abar) && svgp_gradient(&g.s, &stat, one));
+        assert_true(orthogonal_prepare(g.s.f, 0, t));
+        if (seen[g.s.f->chosen[0]]) continue;
+        seen[g.s.f->chosen[0]] = true;
+        kl += orthogonal_kl(g.s.f) / 2;
+        assert_true(orthogonal_gradient(g.s.f, stat.f, abar) && chain_gradient(&g.s, &stat, one));
         for (int64_t i = 0; i < hyper_size(&g.f.h); i++) mean[i] += one[i] / 2;
     }
     check_close(kl, kl_exact, 1e-12);

@@ -1,5 +1,5 @@
-/* q carried over to new places (svgp_transport.h). */
-#include "model/svgp_transport.h"
+/* q carried over to new places (transport.h). */
+#include "gauss/transport.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,20 +8,20 @@
 #include "linalg/linalg.h"
 
 /* W[Mt,Mt]: the identity for the basis functions, whose prior does not move. */
-static bool make_W(const svgp *s, function_set old, const double *L, double *W)
+static bool make_W(const layer *l, function_set old, const double *L, double *W)
 {
-    int64_t M = s->M, Mt = s->Mt;
-    double *W_u = W + s->p * (Mt + 1);
+    int64_t M = l->M, Mt = l->Mt;
+    double *W_u = W + l->p * (Mt + 1);
     memset(W, 0, (size_t)(Mt * Mt) * sizeof *W);
-    for (int64_t i = 0; i < s->p; i++) W[i + i * Mt] = 1;
-    if (!s->u.ops->pair(&s->u, old, W_u, Mt)) return false;
-    la_trsm_prepared(LA_LEFT, LA_N, M, M, s->u.L, M, s->u.T, W_u, Mt);
+    for (int64_t i = 0; i < l->p; i++) W[i + i * Mt] = 1;
+    if (!l->u.ops->pair(&l->u, old, W_u, Mt)) return false;
+    la_trsm_prepared(LA_LEFT, LA_N, M, M, l->u.L, M, l->u.T, W_u, Mt);
     la_trsm(LA_RIGHT, LA_T, M, M, 1, L, M, W_u, Mt);
     return true;
 }
 
 /* Lambda and theta; R: Mt x Mt. */
-static void carry(const svgp_q *q, const double *W, double *R, double *Lambda, double *theta)
+static void carry(const gauss *q, const double *W, double *R, double *Lambda, double *theta)
 {
     int64_t M = q->M;
     memcpy(Lambda, q->Lambda, (size_t)(M * M) * sizeof *Lambda);
@@ -32,14 +32,14 @@ static void carry(const svgp_q *q, const double *W, double *R, double *Lambda, d
     la_gemv(LA_N, M, M, 1, W, M, q->theta, 0, theta);
 }
 
-bool svgp_transport(svgp *s, function_set old, const double *L)
+bool layer_transport(layer *l, function_set old, const double *L)
 {
-    int64_t Mt = s->Mt;
+    int64_t Mt = l->Mt;
     double *W = mem_doubles(Mt, Mt), *R = mem_doubles(Mt, Mt), *next = mem_doubles(Mt, Mt + 1);
-    bool ok = W && R && next && make_W(s, old, L, W);
-    for (int64_t c = 0; ok && c < s->C; c++) {
-        carry(&s->q[c], W, R, next, next + Mt * Mt);
-        svgp_q_set(s, &s->q[c], next, next + Mt * Mt);
+    bool ok = W && R && next && make_W(l, old, L, W);
+    for (int64_t c = 0; ok && c < l->C; c++) {
+        carry(&l->q[c], W, R, next, next + Mt * Mt);
+        layer_q_set(l, &l->q[c], next, next + Mt * Mt);
     }
     free(W);
     free(R);

@@ -1,10 +1,12 @@
 /* The prior mean's functions (basis.h). */
-#include "model/basis.h"
+#include "inducing/basis.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "linalg/linalg.h"
 
 anygp_status basis_init(basis *b, mean_kind kind, const schema *s, double B, anygp_error *e)
 {
@@ -35,4 +37,15 @@ void basis_fill(const basis *b, int64_t n, const double *X, int64_t ldx, double 
 {
     for (int64_t k = 0; k < b->p; k++)
         for (int64_t i = 0; i < n; i++) H[i * row + k * col] = b->column[k] < 0 ? 1 : X[i * ldx + b->column[k]];
+}
+
+anygp_status basis_features(const inducing_set *u, const basis *mean, int64_t n, const double *X, int64_t ldx,
+                            double *A, double *H, anygp_error *e)
+{
+    int64_t p = mean->p, Mt = u->M + p;
+    double root = sqrt(mean->B);
+    if (!u->ops->features(u, n, X, ldx, A, Mt)) return fail_memory(e, "kernel tiles", 0);
+    if (p) basis_fill(mean, n, X, ldx, H, Mt, 1);
+    for (int64_t j = 0; p && j < n; j++) la_scale(p, root, H + j * Mt);
+    return ANYGP_OK;
 }

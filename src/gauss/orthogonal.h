@@ -5,29 +5,30 @@
    so that only vectors meet K_oo and no factor of C_oo is made: time and memory are linear in O.  K_oo a is sampled, `columns` of
    its columns a step, drawn without replacement and scaled by O / columns: unbiased for the bound and its gradient.
 
-   With g as in svgp.h, t_c = L^-T (w_c - b_c), r = K_oo a (sampled), per latent:
+   With g as in layer.h, t_c = L^-T (w_c - b_c), r = K_oo a (sampled), per latent:
        a bar = K_of g - r + K_ou t,     K_of bar = a g',    K_uo bar = t a',    E more by (w - b) w',
        K_oo bar = -a a' / 2 in the sampled columns, times O / columns. */
-#ifndef MODEL_SVGP_ORTHOGONAL_H
-#define MODEL_SVGP_ORTHOGONAL_H
+#ifndef GAUSS_ORTHOGONAL_H
+#define GAUSS_ORTHOGONAL_H
 
-#include "model/svgp.h"
+#include "gauss/layer.h"
 
 /* Numbers of workspace for each of O inducing inputs of the mean, beside M others. */
 double orthogonal_row(int64_t M, int64_t O);
-anygp_status orthogonal_init(svgp *s, anygp_error *e); /* s->O, C, Mt stand */
-void orthogonal_clear(svgp *s);
+anygp_status orthogonal_init(layer *l, anygp_error *e); /* l->O, C, Mt stand */
+void orthogonal_clear(layer *l);
 
-/* w, s->mean_m = m - w and the sampled columns of this step; after L and m.  False: no memory. */
-bool orthogonal_prepare(svgp *s, uint64_t seed, int64_t t);
+/* w, l->mean_m = m - w and the sampled columns of this step; after L and m.  False: no memory. */
+bool orthogonal_prepare(layer *l, uint64_t seed, int64_t t);
 /* a'C_oo a / 2 of all latents, as sampled. */
-double orthogonal_kl(const svgp *s);
+double orthogonal_kl(const layer *l);
 /* Adds to the adjoints in stat what does not come from the rows; abar[O,C] is the gradient in a.  False: no memory. */
-bool orthogonal_gradient(svgp *s, svgp_stat *stat, double *abar);
+bool orthogonal_gradient(layer *l, layer_stat *stat, double *abar);
 
 /* Of n rows: G[O,n] = K_of, mu += G'a. */
-bool orthogonal_forward(const svgp *s, const row_block *b, double *G, double *mu);
+bool orthogonal_forward(const layer *l, int64_t n, const double *X, double *G, double *mu);
 /* o += G g; then G becomes K_of bar, and goes to the kernel's parameters and the places. */
-bool orthogonal_reverse(const svgp *s, const row_block *b, double *G, const double *dmu, const svgp_stat *stat);
+bool orthogonal_reverse(const layer *l, int64_t n, const double *X, double *G, const double *dmu,
+                        const layer_stat *stat);
 
 #endif

@@ -7,12 +7,12 @@
        Lambda = I + W (Lambda_t - I) W',      theta = W theta_t,
    and the natural step on the sample, rho = gamma / (1 + gamma), comes before.  Where nothing moves W is I, and this is svgp, whose
    v stands still instead of f.  Cost: 5 M^3 a step more. */
-#ifndef MODEL_SVGP_TRANSPORT_H
-#define MODEL_SVGP_TRANSPORT_H
+#ifndef GAUSS_TRANSPORT_H
+#define GAUSS_TRANSPORT_H
 
-#include "model/svgp.h"
+#include "gauss/layer.h"
 
 /* From the variables of step t and their L_t to those of the last prepare.  One set of inducing inputs.  A q that would not stay a distribution stays as it is. */
-bool svgp_transport(svgp *s, function_set old, const double *L); /* false: no memory */
+bool layer_transport(layer *l, function_set old, const double *L); /* false: no memory */
 
 #endif

@@ -1,0 +1,99 @@
+/* The plain gradient of 000 (eq. 14, 17, 18), in mu = L m and Sigma = L V L' of u = L v, whose prior is N(0, L L' / prior):
+   F' = prior L^-T L^-1, F = L^-T S L^-1, G = L^-T b,
+       mu    <- mu + rho L^-T (b - (prior I + S) m)
+       Sigma <- Sigma + rho/2 L^-T (Lambda - prior I - S) L^-1
+   The steps are Euclidean in u, but are taken on m = L^-1 mu and V = L^-1 Sigma L^-T: with H = L^-1 L^-T
+       m <- m + rho H (b - (prior I + S) m),      V <- V + rho/2 H (Lambda - prior I - S) H
+   is the same step, Sigma is positive definite where V is, and no Sigma of a nearly singular K_uu is ever inverted.
+   Cost: 6 M^3, and M^3 for each halving. */
+#include <math.h>
+#include <string.h>
+
+#include "gauss/gauss.h"
+#include "linalg/linalg.h"
+
+enum { HALVINGS_MOST = 60 };
+
+/* The spare room by what a step has there. */
+typedef struct next_state {
+    double *V;         /* becomes the next Lambda */
+    double *direction; /* of V; a factor is tried in its place */
+    double *m, *toward, *theta;
+} next_state;
+
+static next_state next_of(const gauss *q)
+{
+    double *work = q->own.work;
+    return (next_state){q->own.Lambda, q->own.F, work, work + q->M, work + 2 * q->M};
+}
+
+static void copy(int64_t n, const double *from, double *to) { memcpy(to, from, (size_t)n * sizeof *to); }
+
+/* D = H D H,  D symmetric, both triangles */
+static void between_inverses(int64_t M, const double *L, int64_t ldl, double *D)
+{
+    la_trsm(LA_LEFT, LA_T, M, M, 1, L, ldl, D, M);
+    la_trsm(LA_LEFT, LA_N, M, M, 1, L, ldl, D, M);
+    la_trsm(LA_RIGHT, LA_N, M, M, 1, L, ldl, D, M);
+    la_trsm(LA_RIGHT, LA_T, M, M, 1, L, ldl, D, M);
+}
+
+/* H (Lambda - prior I - S) H */
+static void covariance_direction(const gauss *q, double prior, const double *L, int64_t ldl, const double *S)
+{
+    int64_t M = q->M;
+    double *D = next_of(q).direction;
+    for (int64_t j = 0; j < M; j++) {
+        for (int64_t i = j, k = j + j * M; i < M; i++, k++) D[k] = q->Lambda[k] - S[k];
+        D[j + j * M] -= prior;
+    }
+    la_mirror(M, D, M);
+    between_inverses(M, L, ldl, D);
+}
+
+/* H (b - (prior I + S) m) */
+static void mean_direction(const gauss *q, double prior, const double *L, int64_t ldl, const double *S, const double *b)
+{
+    int64_t M = q->M;
+    double *d = next_of(q).toward;
+    copy(M, b, d);
+    la_axpy(M, -prior, q->m, d);
+    la_symm(LA_LEFT, M, 1, -1, S, M, q->m, M, 1, d, M);
+    la_trsv(LA_T, M, L, ldl, d);
+    la_trsv(LA_N, M, L, ldl, d);
+}
+
+/* The next Lambda and theta after a step of size rho; false where the covariance would not stay positive definite. */
+static bool move(const gauss *q, double rho)
+{
+    int64_t M = q->M;
+    next_state next = next_of(q);
+    const double *D = next.direction;
+    double *V = next.V;
+    copy(M * M, q->F, V);
+    if (la_potri(M, V, M)) return false;
+    for (int64_t j = 0; j < M; j++)
+        for (int64_t i = j, k = j + j * M; i < M; i++, k++) V[k] += rho / 2 * D[k];
+    if (!la_factor(M, V, M) || la_potri(M, V, M)) return false;
+    copy(M, q->m, next.m);
+    la_axpy(M, rho, next.toward, next.m);
+    la_symm(LA_LEFT, M, 1, 1, next.V, M, next.m, M, 0, next.theta, M);
+    return true;
+}
+
+bool plain_step(gauss *q, double rho, double prior, const double *L, int64_t ldl, const double *S, const double *b,
+                double *taken)
+{
+    int64_t M = q->M;
+    next_state next = next_of(q);
+    *taken = 0;
+    covariance_direction(q, prior, L, ldl, S);
+    mean_direction(q, prior, L, ldl, S, b);
+    if (!isfinite(rho) || !la_all_finite(M * M, next.direction) || !la_all_finite(M, next.toward)) return false;
+    for (int halvings = 0; halvings <= HALVINGS_MOST; halvings++, rho /= 2) {
+        if (!move(q, rho)) continue;
+        if (gauss_take_next(q, next.theta)) return *taken = rho, true;
+        covariance_direction(q, prior, L, ldl, S); /* a factor was tried in its place */
+    }
+    return false;
+}

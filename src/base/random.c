@@ -5,6 +5,8 @@
 
 #include <Random123/philox.h>
 
+#include "base/constants.h"
+
 static philox4x64_ctr_t block(random_stream s, uint64_t i)
 {
     philox4x64_ctr_t counter = {{i, s.sub, 0, 0}};
@@ -28,7 +30,7 @@ double random_uniform(random_stream s, uint64_t i) { return open_unit(random_bit
 double random_normal(random_stream s, uint64_t i)
 {
     philox4x64_ctr_t b = block(s, i);
-    return sqrt(-2 * log(open_unit(b.v[0]))) * cos(6.283185307179586477 * open_unit(b.v[1]));
+    return sqrt(-2 * log(open_unit(b.v[0]))) * cos(2 * PI * open_unit(b.v[1]));
 }
 
 int64_t random_below(random_stream s, uint64_t i, int64_t n)

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/c_locale.h"
-#include "base/edits.h"
 #include "base/memory.h"
+#include "base/nearest.h"
 
 static const setting_info table[] = {
 #define X(id, name, type, preset, lower, upper, choices, argument, commands, help)                                     \
@@ -77,21 +77,6 @@ int settings_progress(const settings *s, const anygp_progress *p)
 }
 
 /* ------------------------------------------------------------------------------- nearest name */
-
-const char *nearest_name(const char *word, int64_t count, const char *(*name)(int64_t i, const void *ctx),
-                         const void *ctx)
-{
-    const char *best = NULL;
-    int64_t best_distance = 1 + (int64_t)strlen(word) / 3;
-    for (int64_t i = 0; i < count; i++) {
-        const char *candidate = name(i, ctx);
-        int64_t distance = candidate ? edits(word, (int64_t)strlen(word), candidate, (int64_t)strlen(candidate), false)
-                                     : best_distance + 1;
-        if (distance <= best_distance && (!best || distance < best_distance))
-            best = candidate, best_distance = distance;
-    }
-    return best;
-}
 
 static const char *table_name(int64_t i, const void *ctx)
 {

@@ -71,8 +71,4 @@ int settings_progress(const settings *s, const anygp_progress *p); /* nonzero: s
 stop_poll settings_stop(const settings *s);                        /* whom to ask while there is no result yet */
 anygp_status settings_check_stop(const settings *s, anygp_error *e);
 
-/* The nearest of `count` names to `word` by edit distance, or NULL when none is near. */
-const char *nearest_name(const char *word, int64_t count, const char *(*name)(int64_t i, const void *ctx),
-                         const void *ctx);
-
 #endif

@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "base/edits.h"
 #include "base/error.h"
+#include "base/nearest.h"
 
 void columns_free(column *columns, int64_t n)
 {
@@ -23,17 +22,7 @@ void columns_free(column *columns, int64_t n)
 
 enum { LIST_BYTES = 240 };
 
-static const char *closest(const column *columns, int64_t n, const char *spec)
-{
-    const char *best = NULL;
-    int64_t least = (int64_t)strlen(spec) / 2 + 1;
-    for (int64_t j = 0; j < n; j++) {
-        if (!columns[j].name) continue;
-        int64_t d = edits(columns[j].name, (int64_t)strlen(columns[j].name), spec, (int64_t)strlen(spec), true);
-        if (d < least) least = d, best = columns[j].name;
-    }
-    return best;
-}
+static const char *column_name(int64_t j, const void *columns) { return ((const column *)columns)[j].name; }
 
 /* "a, b, c" or "a, b, ... (100000 in all)". */
 static void list_names(const column *columns, int64_t n, char *to)
@@ -72,7 +61,7 @@ anygp_status column_find(const column *columns, int64_t n, const char *spec, int
                          (long long)n);
     }
     char names[LIST_BYTES] = "";
-    const char *guess = closest(columns, n, spec);
+    const char *guess = nearest_name(spec, n, column_name, columns);
     list_names(columns, n, names);
     return fail_with(e, ANYGP_ERR_DATA, "there is no column '%.60s'%s%s%s The columns are: %s", spec,
                      guess ? "; did you mean '" : ".", guess ? guess : "", guess ? "'?" : "", names);

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/name_list.h"
+#include "base/nearest.h"
 #include "gp/fit.h"
 
 /* Whether `word` is an item of a list separated by commas. */

@@ -1,4 +1,4 @@
-/* What the files of fitting share: choice.c, columns.c, units.c, monitor.c, hold_out.c, validate.c, and fit.c and fit_blocks.c,
+/* What the files of fitting share: choice.c, fit_columns.c, units.c, monitor.c, hold_out.c, validate.c, and fit.c and fit_blocks.c,
    which call them in this order. */
 #ifndef GP_FIT_H
 #define GP_FIT_H
@@ -33,7 +33,7 @@ mean_kind choice_mean(const settings *s);
 int64_t choice_subset(const model_choice *c);
 const char *choice_select(const model_choice *c, const settings *s);
 
-/* ---------------------------------------------------------------------------------- columns.c */
+/* -------------------------------------------------------------------------------- fit_columns.c */
 
 typedef struct fit_columns {
     int64_t targets, *target;

@@ -1,13 +1,13 @@
 /* A fitted Gaussian process for one target: the data's description, the posterior, and what is to be told about it.
    This is where model units and data units meet: everything below works in model units, everything above in data
    units.
-       fit.c      table or file + settings -> gp (fit.h: choice.c, columns.c, units.c, monitor.c, validate.c, fit_blocks.c)
+       fit.c      table or file + settings -> gp (fit.h: choice.c, fit_columns.c, units.c, monitor.c, validate.c, fit_blocks.c)
        places.c   where raw rows have what a gp asks for -> the way of a row into its units (data/row_units.h)
        predict.c  gp + rows -> latents in model units, predictions in data units
        observe.c  latents -> what the likelihood says of y, in data units
        joint.c    joint distributions and draws
        bind.c     columns of a file -> places
-       blocks.c   blocks of rows to predict, where the user gives them
+       given_blocks.c  blocks of rows to predict, where the user gives them
        score.c    labelled rows -> scores
        output.c   the columns of a predictions file
        stream.c   file -> predictions file, in flat memory

@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "gp/gp.h"
 
 enum {
     PIECE = 16
 }; /* rows a thread takes at a time: integrals and draws of one row take microseconds to milliseconds */
-static const double SQRT_HALF = 0.70710678118654752440;
 
 bool gp_is_gaussian(const gp *g) { return !g->likelihood || likelihood_is_gaussian(g->likelihood); }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
 #include "gp/gp.h"
 
@@ -87,7 +88,7 @@ anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, an
 /* E[log N(y; f, s^2)], f ~ N(mean, variance - s^2): what is not f is noise, white terms too. */
 static void expect_normal(scorer *r, int64_t n, const double *mean, const double *variance)
 {
-    static const double LOG_2PI = 1.837877066409345483560659472811, Z_MOST = 1e140;
+    static const double Z_MOST = 1e140;
     double noise = unit_variance(gp_target_unit(r->g), gp_observation_variance(r->g)), sd = sqrt(noise);
     for (int64_t i = 0; i < n && noise > 0; i++) {
         if (!isfinite(r->y[i])) continue;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/writer.h"
@@ -81,7 +82,7 @@ static anygp_status draw_features(simulation *m, anygp_error *e)
                 "more than %d rows can be drawn from stationary kernels only; use --rows %d or another kernel",
                 EXACT_ROWS, EXACT_ROWS);
         }
-        m->phase[j] = 6.283185307179586477 * number(m, SUB_PHASE, (uint64_t)j, false);
+        m->phase[j] = 2 * PI * number(m, SUB_PHASE, (uint64_t)j, false);
     }
     if (ok) kernel_diag(m->kernel, 1, x, m->D, &origin);
     free(x);

@@ -6,14 +6,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/constants.h"
 #include "base/memory.h"
 #include "infer/start.h"
+#include "linalg/jitter.h"
 
 /* ------------------------------------------------------------------------------ leave-one-out */
 
 static void loo_errors(const leave_one_out *l, double *rmse, double *mnlp)
 {
-    static const double LOG_2PI = 1.83787706640934548356;
     double squares = 0, log_density = 0, weight = 0;
     for (int64_t i = 0; i < l->n; i++) {
         double d = l->y[i] - l->mean[i];
@@ -175,8 +176,8 @@ static bool next_climb(climb *c, lbfgs_result result)
     c->most -= lbfgs_iterations(c->optimiser);
     lbfgs_free(c->optimiser);
     c->optimiser = NULL;
-    if (result == LBFGS_NO_PROGRESS && c->refused && r->jitter < 1e-3 && c->most > 0)
-        return r->jitter = r->jitter > 0 ? 10 * r->jitter : 1e-10, true;
+    if (result == LBFGS_NO_PROGRESS && c->refused && r->jitter < JITTER_MOST && c->most > 0)
+        return r->jitter = jitter_next(r->jitter), true;
     if (r->status != ANYGP_OK || r->h->free == 0 || c->restart >= r->o->restarts) return false;
     return aim(c, c->restart + 1), true;
 }

@@ -9,6 +9,7 @@
 #include "infer/sampler.h"
 #include "infer/plan.h"
 #include "infer/walk.h"
+#include "linalg/jitter.h"
 
 enum {
     BURN_IN = 20,       /* steps before hyperparameters move: q must know something first */
@@ -272,7 +273,7 @@ anygp_status walk_step(walk *w, anygp_error *e)
 /* Back to where the step began, with more jitter.  What was absorbed holds for the old L alone, and is absorbed again. */
 void walk_take_back(walk *w)
 {
-    w->r.jitter = fmin(w->r.jitter > 0 ? 10 * w->r.jitter : 1e-10, 1e-3);
+    w->r.jitter = fmin(jitter_next(w->r.jitter), JITTER_MOST);
     w->prepared = w->behind = false;
     w->again = w->absorbing;
     ascent_back(&w->up, w->r.h);

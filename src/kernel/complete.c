@@ -22,10 +22,10 @@ static void place(kernel *k)
     k->nodes[k->n_nodes - 1].in_product = false;
     k->n_slots = 1;
     for (int64_t i = k->n_nodes - 1; i >= 0; i--) {
-        const node *n = &k->nodes[i];
+        const kernel_node *n = &k->nodes[i];
         if (n->slot >= k->n_slots) k->n_slots = n->slot + 1;
         if (n->op == NODE_LEAF) continue;
-        node *left = &k->nodes[n->left], *right = &k->nodes[n->right];
+        kernel_node *left = &k->nodes[n->left], *right = &k->nodes[n->right];
         left->slot = n->slot, right->slot = n->slot + 1;
         left->in_product = right->in_product = n->in_product || n->op == NODE_PRODUCT;
     }
@@ -34,7 +34,7 @@ static void place(kernel *k)
 static void look_up(const kernel *k, subtree *s)
 {
     for (int64_t i = 0; i < k->n_nodes; i++) {
-        const node *n = &k->nodes[i];
+        const kernel_node *n = &k->nodes[i];
         if (n->op == NODE_LEAF) {
             const leaf *l = &k->leaves[n->leaf];
             s[i].has_variance = l->kind->specs[0].role == ROLE_VARIANCE;
@@ -52,7 +52,7 @@ static bool left_carries(const subtree *left, const subtree *right)
     return left->has_variance;
 }
 
-static void decide(const node *n, subtree *s, scale_state state)
+static void decide(const kernel_node *n, subtree *s, scale_state state)
 {
     subtree *left = &s[n->left], *right = &s[n->right];
     if (n->op == NODE_PRODUCT) {
@@ -150,7 +150,7 @@ bool kernel_complete(kernel *k)
     if (!k->params) return false;
     s[k->n_nodes - 1].state = SCALE_UNIT;
     for (int64_t i = k->n_nodes - 1; i >= 0; i--) {
-        const node *n = &k->nodes[i];
+        const kernel_node *n = &k->nodes[i];
         if (n->op != NODE_LEAF) {
             decide(n, s, s[i].state);
             continue;

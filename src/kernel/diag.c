@@ -31,7 +31,7 @@ static void leaf_diag_reverse(const leaf *l, int64_t n, const double *X, int64_t
 static void diag_values(const kernel *k, int64_t n, const double *X, int64_t ldx, double value[][RUN])
 {
     for (int64_t a = 0; a < k->n_nodes; a++) {
-        const node *d = &k->nodes[a];
+        const kernel_node *d = &k->nodes[a];
         if (d->op == NODE_LEAF)
             leaf_diag(&k->leaves[d->leaf], n, X, ldx, value[a]);
         else if (d->op == NODE_SUM)
@@ -55,7 +55,7 @@ static void diag_push_down(const kernel *k, int64_t n, const double *X, int64_t 
                            double adjoint[][RUN], double *gp, double *gX, int64_t ldgx)
 {
     for (int64_t a = k->n_nodes - 1; a >= 0; a--) {
-        const node *d = &k->nodes[a];
+        const kernel_node *d = &k->nodes[a];
         if (d->op == NODE_LEAF) {
             const leaf *l = &k->leaves[d->leaf];
             leaf_diag_reverse(l, n, X, ldx, adjoint[a], gp ? gp + l->first : NULL, gX, ldgx);

@@ -113,7 +113,7 @@ static void put_child(writer *w, int at, bool parenthesis)
 /* Recursion is as deep as the expression has leaves, at most MAX_LEAVES. */
 static void put_node(writer *w, int at)
 {
-    const node *n = &w->k->nodes[at];
+    const kernel_node *n = &w->k->nodes[at];
     if (n->op == NODE_LEAF) {
         put_leaf(w, &w->k->leaves[n->leaf]);
         return;

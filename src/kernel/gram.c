@@ -6,25 +6,26 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernel/vector.h"
-#include "kernel/walk.h"
+#include "kernel/gram_walk.h"
 #include "kernel/wide.h"
 #include "linalg/linalg.h"
 
-walk walk_cross(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z, int64_t ldz)
+gram_walk gram_walk_cross(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z,
+                          int64_t ldz)
 {
-    walk w = {.k = k, .n = n, .X = X, .ldx = ldx, .m = m, .Z = Z, .ldz = ldz};
+    gram_walk w = {.k = k, .n = n, .X = X, .ldx = ldx, .m = m, .Z = Z, .ldz = ldz};
     w.tile_cols = wide_dims(k) ? WIDE_COLS : TILE_COLS;
     return w;
 }
 
-walk walk_symmetric(const kernel *k, int64_t n, const double *X, int64_t ldx)
+gram_walk gram_walk_symmetric(const kernel *k, int64_t n, const double *X, int64_t ldx)
 {
-    walk w = walk_cross(k, n, X, ldx, n, X, ldx);
+    gram_walk w = gram_walk_cross(k, n, X, ldx, n, X, ldx);
     w.symmetric = true;
     return w;
 }
 
-bool walk_tile(const walk *w, int64_t index, tile *t, int64_t *i0, int64_t *j0)
+bool gram_walk_tile(const gram_walk *w, int64_t index, tile *t, int64_t *i0, int64_t *j0)
 {
     int64_t down = (w->n + TILE_ROWS - 1) / TILE_ROWS;
     *i0 = index % down * TILE_ROWS, *j0 = index / down * w->tile_cols;
@@ -63,7 +64,7 @@ typedef struct target {
     int64_t ld;
 } target;
 
-static target slot_of(const tile *t, const node *n, double *K, int64_t ldk, double *slots)
+static target slot_of(const tile *t, const kernel_node *n, double *K, int64_t ldk, double *slots)
 {
     if (n->slot == 0) return (target){K, ldk};
     return (target){slots + (n->slot - 1) * t->rows * t->cols, t->rows};
@@ -72,7 +73,7 @@ static target slot_of(const tile *t, const node *n, double *K, int64_t ldk, doub
 static void evaluate(const kernel *k, const tile *t, double *K, int64_t ldk, double *slots)
 {
     for (int64_t i = 0; i < k->n_nodes; i++) {
-        const node *n = &k->nodes[i];
+        const kernel_node *n = &k->nodes[i];
         target out = slot_of(t, n, K, ldk, slots);
         if (n->op == NODE_LEAF) {
             const leaf *l = &k->leaves[n->leaf];
@@ -84,9 +85,9 @@ static void evaluate(const kernel *k, const tile *t, double *K, int64_t ldk, dou
     }
 }
 
-static bool gram(const walk *w, double *K, int64_t ldk)
+static bool gram(const gram_walk *w, double *K, int64_t ldk)
 {
-    int64_t rows = walk_rows(w), cols = walk_cols(w), tiles = walk_tiles(w);
+    int64_t rows = gram_walk_rows(w), cols = gram_walk_cols(w), tiles = gram_walk_tiles(w);
     int64_t leaf_work = tile_work(w->k, rows, cols), work = leaf_work + (w->k->n_slots - 1) * rows * cols;
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
     double *scratch = mem_alloc(threads * work, sizeof *scratch);
@@ -100,7 +101,7 @@ static bool gram(const walk *w, double *K, int64_t ldk)
         tile_place(&t, w->k, rows, cols, mine);
 #pragma omp for schedule(dynamic, 1)
         for (int64_t index = 0; index < tiles; index++)
-            if (walk_tile(w, index, &t, &i0, &j0)) evaluate(w->k, &t, K + i0 + j0 * ldk, ldk, mine + leaf_work);
+            if (gram_walk_tile(w, index, &t, &i0, &j0)) evaluate(w->k, &t, K + i0 + j0 * ldk, ldk, mine + leaf_work);
     }
     la_serial_end(threads);
     free(scratch);
@@ -111,13 +112,13 @@ bool kernel_gram(const kernel *k, int64_t n, const double *X, int64_t ldx, int64
                  double *K, int64_t ldk)
 {
     if (n == 0 || m == 0) return true;
-    walk w = walk_cross(k, n, X, ldx, m, Z, ldz);
+    gram_walk w = gram_walk_cross(k, n, X, ldx, m, Z, ldz);
     return gram(&w, K, ldk);
 }
 
 bool kernel_gram_sym(const kernel *k, int64_t n, const double *X, int64_t ldx, double *K, int64_t ldk)
 {
     if (n == 0) return true;
-    walk w = walk_symmetric(k, n, X, ldx);
+    gram_walk w = gram_walk_symmetric(k, n, X, ldx);
     return gram(&w, K, ldk);
 }

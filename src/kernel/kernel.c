@@ -110,7 +110,7 @@ double kernel_white(const kernel *k)
 {
     double value[MAX_NODES];
     for (int64_t i = 0; i < k->n_nodes; i++) {
-        const node *n = &k->nodes[i];
+        const kernel_node *n = &k->nodes[i];
         const leaf *l = n->op == NODE_LEAF ? &k->leaves[n->leaf] : NULL;
         if (l)
             value[i] = kernel_leaf_is_white(l) || kernel_leaf_is_scale(l) ? leaf_value(l, 0, 0) : 0;

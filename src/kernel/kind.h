@@ -1,6 +1,6 @@
 /* Inside the kernel folder: what a kind of kernel is, and how an expression is stored.
 
-   A kind (rbf, periodic, ...) is one const table of functions in its own file, named once in table.c.  A leaf is one
+   A kind (rbf, periodic, ...) is one const table of functions in its own file, named once in kernel_table.c.  A leaf is one
    use of a kind in an expression, with its active dims and its slice of the parameter values.  Kinds see one tile at a
    time and never the expression; gram.c, reverse.c and diag.c walk the expression and never see a formula. */
 #ifndef KERNEL_KIND_H
@@ -106,18 +106,18 @@ double spec_initial(const leaf *l, int64_t s, int64_t i);
 typedef enum node_op { NODE_LEAF, NODE_SUM, NODE_PRODUCT } node_op;
 
 /* Nodes are in postfix order: children before parents, the root last. */
-typedef struct node {
+typedef struct kernel_node {
     node_op op;
     int leaf;        /* NODE_LEAF */
     int left, right; /* the others */
     int slot;        /* tile of the evaluation stack that holds the result; the root's is 0 */
     bool in_product; /* some ancestor is a product, so reverse needs the value */
-} node;
+} kernel_node;
 
 struct kernel {
     int64_t D, n_leaves, n_nodes, n_params, n_dims, n_text, n_slots;
     leaf *leaves;
-    node *nodes;
+    kernel_node *nodes;
     kernel_param *params;
     double *values;
     int64_t *dims;

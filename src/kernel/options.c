@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/name_list.h"
+#include "base/nearest.h"
 #include "kernel/parser.h"
 
 enum { HINT_MOST = 400 }; /* of a sentence; longer ones are cut */
@@ -58,13 +59,13 @@ static const char *listed_option(int64_t i, const void *kind) { return option_na
 static anygp_status complain_option(parser *p, const kernel_kind *kind, int64_t length)
 {
     char hint[HINT_MOST];
-    const char *word = p->s.text + p->s.at, *name;
-    nearest near = nearest_to(word, length);
+    const char *word = p->s.text + p->s.at;
     int64_t count = 0;
-    for (; (name = option_name(kind, count)); count++) nearest_offer(&near, name);
+    while (option_name(kind, count)) count++;
+    const char *near = nearest_to(word, length, count, listed_option, kind);
     char *list = name_list(count, listed_option, kind, ", ");
-    snprintf(hint, sizeof hint, "%s takes %s%s%s%s", kind->name, name_list_or(list), near.best ? "; did you mean " : "",
-             near.best ? near.best : "", near.best ? "?" : "");
+    snprintf(hint, sizeof hint, "%s takes %s%s%s%s", kind->name, name_list_or(list), near ? "; did you mean " : "",
+             near ? near : "", near ? "?" : "");
     free(list);
     return scan_fail(&p->s, p->s.at, hint, "unknown option '%.*s'", (int)(length < 60 ? length : 60), word);
 }
@@ -275,11 +276,9 @@ static const char *listed_kind(int64_t i, const void *unused)
 static anygp_status complain_kind(parser *p, int64_t length)
 {
     char hint[HINT_MOST];
-    nearest near = nearest_to(p->s.text + p->s.at, length);
-    for (int64_t i = 0; i < kernel_kinds(); i++) nearest_offer(&near, kernel_kind_name(i));
-    char *list = near.best ? NULL : name_list(kernel_kinds(), listed_kind, NULL, ", ");
-    snprintf(hint, sizeof hint, near.best ? "did you mean %s?" : "there are %s",
-             near.best ? near.best : name_list_or(list));
+    const char *near = nearest_to(p->s.text + p->s.at, length, kernel_kinds(), listed_kind, NULL);
+    char *list = near ? NULL : name_list(kernel_kinds(), listed_kind, NULL, ", ");
+    snprintf(hint, sizeof hint, near ? "did you mean %s?" : "there are %s", near ? near : name_list_or(list));
     free(list);
     return scan_fail(&p->s, p->s.at, hint, "unknown kernel '%.*s'", (int)(length < 60 ? length : 60),
                      p->s.text + p->s.at);

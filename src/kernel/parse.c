@@ -38,7 +38,7 @@ bool make_room(void *array, int64_t *capacity, int64_t need, size_t size)
 
 static anygp_status parse_expression(parser *p, int *root);
 
-static int add_node(parser *p, node n, bool literal, bool white)
+static int add_node(parser *p, kernel_node n, bool literal, bool white)
 {
     int i = (int)p->k->n_nodes++;
     p->k->nodes[i] = n;
@@ -50,7 +50,7 @@ static int add_leaf_node(parser *p)
 {
     int i = (int)p->k->n_leaves - 1;
     const leaf *l = &p->k->leaves[i];
-    return add_node(p, (node){.op = NODE_LEAF, .leaf = i}, kernel_leaf_is_scale(l), kernel_leaf_is_white(l));
+    return add_node(p, (kernel_node){.op = NODE_LEAF, .leaf = i}, kernel_leaf_is_scale(l), kernel_leaf_is_white(l));
 }
 
 static anygp_status parse_scale(parser *p)
@@ -109,7 +109,7 @@ static anygp_status parse_term(parser *p, int *root)
         TRY(parse_factor(p, &right));
         if (white_is_multiplied(p, *root, right))
             return scan_fail(&p->s, start, "use white as a term of a sum", "white is multiplied by a kernel");
-        *root = add_node(p, (node){.op = NODE_PRODUCT, .left = *root, .right = right},
+        *root = add_node(p, (kernel_node){.op = NODE_PRODUCT, .left = *root, .right = right},
                          p->literal[*root] && p->literal[right], p->white[*root] || p->white[right]);
     }
     if (p->literal[*root])
@@ -124,7 +124,7 @@ static anygp_status parse_expression(parser *p, int *root)
     TRY(parse_term(p, root));
     while (scan_take(&p->s, '+')) {
         TRY(parse_term(p, &right));
-        *root = add_node(p, (node){.op = NODE_SUM, .left = *root, .right = right}, false,
+        *root = add_node(p, (kernel_node){.op = NODE_SUM, .left = *root, .right = right}, false,
                          p->white[*root] || p->white[right]);
     }
     return ANYGP_OK;

@@ -1,5 +1,5 @@
-/* Inside the parser: parse.c reads expressions, options.c the options of one kernel, columns.c the names of columns, nearest.c finds
-   what a misspelt word was meant to be; base/scanner.h has the pieces of the text and the sentences. */
+/* Inside the parser: parse.c reads expressions, options.c the options of one kernel, dims.c the names of columns;
+   base/scanner.h has the pieces of the text and the sentences. */
 #ifndef KERNEL_PARSER_H
 #define KERNEL_PARSER_H
 
@@ -26,16 +26,6 @@ typedef struct parser {
     int64_t *listed;
     int64_t n_listed, listed_capacity;
 } parser;
-
-/* Remembers the candidate nearest to a misspelt word; best stays NULL if none is near enough. */
-typedef struct nearest {
-    const char *word;
-    int64_t length;
-    const char *best;
-    int64_t distance;
-} nearest;
-nearest nearest_to(const char *word, int64_t length);
-void nearest_offer(nearest *n, const char *candidate);
 
 anygp_status take_positive(parser *p, double *v); /* a finite number > 0 */
 anygp_status complain_memory(parser *p);

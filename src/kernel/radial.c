@@ -6,7 +6,7 @@
 
    and, for one length-scale shared by all dims, dF/dl = -2/l sum_ij W_ij r2_ij, which needs no second pass over the dims.
 
-   All of it from differences, which are exact for repeated rows; distance.c finds r2.  Many dims go by radial_wide.c.
+   All of it from differences, which are exact for repeated rows; radial_distance.c finds r2.  Many dims go by radial_wide.c.
    Cost: 3 flops a dim forward, 6 reverse, and one profile an element. */
 #include "kernel/radial.h"
 

@@ -5,7 +5,7 @@ double kernel_reference(const kernel *k, const double *x, const double *z, bool 
 {
     double value[MAX_NODES];
     for (int64_t i = 0; i < k->n_nodes; i++) {
-        const node *n = &k->nodes[i];
+        const kernel_node *n = &k->nodes[i];
         if (n->op == NODE_LEAF)
             value[i] = k->leaves[n->leaf].kind->define(&k->leaves[n->leaf], x, z, same_row);
         else if (n->op == NODE_SUM)

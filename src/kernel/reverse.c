@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernel/vector.h"
-#include "kernel/walk.h"
+#include "kernel/gram_walk.h"
 #include "linalg/linalg.h"
 
 typedef struct gradients {
@@ -30,7 +30,7 @@ static void forward_values(const kernel *k, const tile *t, double *values)
 {
     int64_t size = t->rows * t->cols, ld = t->rows;
     for (int64_t i = 0; i < k->n_nodes; i++) {
-        const node *n = &k->nodes[i];
+        const kernel_node *n = &k->nodes[i];
         if (!n->in_product) continue;
         double *out = values + i * size;
         if (n->op == NODE_LEAF)
@@ -48,7 +48,7 @@ static void push_down(const kernel *k, const tile *t, adjoint root, double *valu
     int64_t size = t->rows * t->cols, ld = t->rows;
     a[k->n_nodes - 1] = root;
     for (int64_t i = k->n_nodes - 1; i >= 0; i--) {
-        const node *n = &k->nodes[i];
+        const kernel_node *n = &k->nodes[i];
         if (n->op == NODE_LEAF) {
             const leaf *l = &k->leaves[n->leaf];
             tile_gradient own = {g->gp ? g->gp + l->first : NULL, g->gX, g->gZ, g->ldgx, g->ldgz};
@@ -88,15 +88,15 @@ static gradients shifted(const gradients *g, int64_t i0, int64_t j0)
 }
 
 /* Every threads-th tile, from number `id` on. */
-static void reverse_share(const walk *w, int id, int threads, const double *G, int64_t ldg, double *work,
+static void reverse_share(const gram_walk *w, int id, int threads, const double *G, int64_t ldg, double *work,
                           const gradients *g)
 {
-    int64_t rows = walk_rows(w), cols = walk_cols(w), size = rows * cols, i0, j0, turn = 0;
+    int64_t rows = gram_walk_rows(w), cols = gram_walk_cols(w), size = rows * cols, i0, j0, turn = 0;
     double *root = work + tile_work(w->k, rows, cols), *values = root + size, *adjoints = values + w->k->n_nodes * size;
     tile t;
     tile_place(&t, w->k, rows, cols, work);
-    for (int64_t index = 0; index < walk_tiles(w); index++) {
-        if (!walk_tile(w, index, &t, &i0, &j0) || turn++ % threads != id) continue;
+    for (int64_t index = 0; index < gram_walk_tiles(w); index++) {
+        if (!gram_walk_tile(w, index, &t, &i0, &j0) || turn++ % threads != id) continue;
         adjoint a = {G + i0 + j0 * ldg, ldg};
         if (w->symmetric) a = fold(&t, a.G, ldg, root);
         forward_values(w->k, &t, values);
@@ -107,14 +107,14 @@ static void reverse_share(const walk *w, int id, int threads, const double *G, i
 
 /* -------------------------------------------------------------------------- gradients of the threads */
 
-static int64_t shares(const walk *w, const gradients *g)
+static int64_t shares(const gram_walk *w, const gradients *g)
 {
     int64_t D = w->k->D;
     return (g->gp ? w->k->n_params : 0) + (g->gX ? w->n * D : 0) + (g->gZ && !w->symmetric ? w->m * D : 0);
 }
 
 /* A thread's own gradients laid out in its share of the buffer. */
-static gradients share_of(const walk *w, const gradients *g, double *buffer)
+static gradients share_of(const gram_walk *w, const gradients *g, double *buffer)
 {
     int64_t D = w->k->D;
     gradients s = {.ldgx = D, .ldgz = D};
@@ -130,16 +130,16 @@ static void add_rows(int64_t n, int64_t D, const double *from, double *to, int64
         for (int64_t d = 0; d < D; d++) to[i * ld + d] += from[i * D + d];
 }
 
-static void add_share(const walk *w, const gradients *from, const gradients *to)
+static void add_share(const gram_walk *w, const gradients *from, const gradients *to)
 {
     add_rows(1, w->k->n_params, from->gp, to->gp, w->k->n_params);
     add_rows(w->n, w->k->D, from->gX, to->gX, to->ldgx);
     if (!w->symmetric) add_rows(w->m, w->k->D, from->gZ, to->gZ, to->ldgz);
 }
 
-static bool reverse(const walk *w, const double *G, int64_t ldg, const gradients *g)
+static bool reverse(const gram_walk *w, const double *G, int64_t ldg, const gradients *g)
 {
-    int64_t rows = walk_rows(w), cols = walk_cols(w), tiles = walk_tiles(w);
+    int64_t rows = gram_walk_rows(w), cols = gram_walk_cols(w), tiles = gram_walk_tiles(w);
     int64_t work = tile_work(w->k, rows, cols) + (1 + 2 * w->k->n_nodes) * rows * cols, own = shares(w, g);
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
     double *scratch = mem_alloc(threads * work, sizeof *scratch);
@@ -169,7 +169,7 @@ bool kernel_gram_reverse(const kernel *k, int64_t n, const double *X, int64_t ld
                          int64_t ldgz)
 {
     if (n == 0 || m == 0 || (!gp && !gX && !gZ)) return true;
-    walk w = walk_cross(k, n, X, ldx, m, Z, ldz);
+    gram_walk w = gram_walk_cross(k, n, X, ldx, m, Z, ldz);
     return reverse(&w, G, ldg, &(gradients){gp, gX, gZ, ldgx, ldgz});
 }
 
@@ -177,6 +177,6 @@ bool kernel_gram_sym_reverse(const kernel *k, int64_t n, const double *X, int64_
                              double *gp, double *gX, int64_t ldgx)
 {
     if (n == 0 || (!gp && !gX)) return true;
-    walk w = walk_symmetric(k, n, X, ldx);
+    gram_walk w = gram_walk_symmetric(k, n, X, ldx);
     return reverse(&w, G, ldg, &(gradients){gp, gX, gX, ldgx, ldgx});
 }

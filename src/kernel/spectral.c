@@ -44,7 +44,7 @@ double draw_poisson_difference(draws *r, double m)
 static bool variances(const kernel *k, double *v)
 {
     for (int64_t i = 0; i < k->n_nodes; i++) {
-        const node *n = &k->nodes[i];
+        const kernel_node *n = &k->nodes[i];
         const leaf *l = n->op == NODE_LEAF ? &k->leaves[n->leaf] : NULL;
         if (l && !l->kind->frequency && !kernel_leaf_is_white(l)) return false;
         if (l) {
@@ -65,7 +65,7 @@ bool kernel_spectral(const kernel *k, random_stream s, uint64_t index, double *w
     for (int64_t d = 0; d < k->D; d++) w[d] = 0;
     chosen[k->n_nodes - 1] = true;
     for (int64_t i = k->n_nodes - 1; i >= 0; i--) {
-        const node *n = &k->nodes[i];
+        const kernel_node *n = &k->nodes[i];
         if (!chosen[i]) continue;
         if (n->op == NODE_PRODUCT)
             chosen[n->left] = chosen[n->right] = true;

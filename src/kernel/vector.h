@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "base/constants.h"
 #include "base/simd.h"
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
@@ -18,8 +19,6 @@ __attribute__((simd("notinbranch"))) double cos(double);
 __attribute__((simd("notinbranch"))) double atan(double);
 #endif
 #endif
-
-#define PI 3.14159265358979323846
 
 static inline double at_most(double a, double b) { return a < b ? a : b; }
 static inline double at_least(double a, double b) { return a > b ? a : b; }

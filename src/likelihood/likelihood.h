@@ -1,5 +1,5 @@
 /* What the target is, given the latent functions: p(y | f), with parameters of its own.
-   One const table per likelihood, one list of them in table.c.  Of each row a likelihood sees `columns` numbers Y (the target
+   One const table per likelihood, one list of them in likelihood_table.c.  Of each row a likelihood sees `columns` numbers Y (the target
    and, for counts, what it was exposed to) and C independent Gaussian latents N(mu, var): one for most, one a class for softmax and
    robustmax, two for the heteroscedastic Gaussian (the function, the log of its noise variance).
 

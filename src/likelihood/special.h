@@ -4,8 +4,7 @@
 
 #include <stdint.h>
 
-#define LOG_2PI 1.8378770664093454836
-#define SQRT_HALF 0.70710678118654752440
+#include "base/constants.h"
 
 double normal_cdf(double x);
 double log_normal_cdf(double x);

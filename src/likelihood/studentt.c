@@ -137,7 +137,7 @@ static void draw(const likelihood *l, int64_t n, const double *exposure, const d
     for (int64_t i = 0; i < n; i++) {
         double u = random_uniform(random, (uint64_t)(2 * i)), v = random_uniform(random, (uint64_t)(2 * i + 1));
         double radius = sqrt(df * expm1(-2 / df * log(u)));
-        y[i] = f[i] + s * radius * cos(2 * 3.14159265358979323846 * v);
+        y[i] = f[i] + s * radius * cos(2 * PI * v);
     }
 }
 

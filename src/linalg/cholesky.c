@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "linalg/jitter.h"
+
 /* Of a transposed block, a line of the cache: longer columns, a power of two apart, push each other out. */
 enum { BLOCK = 8 };
 
@@ -54,11 +56,11 @@ bool la_cholesky_scaled(int64_t n, double *A, int64_t lda, double scale, double 
     if (!(isfinite(scale) && scale > 0)) return false;
     for (int64_t i = 0; i < n; i++) diag[i] = A[i + i * lda];
     la_mirror(n, A, lda);
-    for (double r = relative;; r = r > 0 ? 10 * r : 1e-10) {
+    for (double r = relative;; r = jitter_next(r)) {
         *jitter = r * scale;
         for (int64_t i = 0; i < n; i++) A[i + i * lda] += *jitter;
         if (la_factor(n, A, lda)) return true;
-        if (r > 1e-3) return false;
+        if (r > JITTER_MOST) return false;
         restore_lower(n, A, lda, diag);
     }
 }

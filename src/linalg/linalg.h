@@ -65,7 +65,7 @@ void la_mirror(int64_t n, double *A, int64_t lda);     /* lower triangle onto th
 void la_zero_upper(int64_t n, double *A, int64_t lda); /* zeros strictly above the diagonal */
 
 /* Cholesky that answers failure: factors A + j I where j starts at `relative` times the mean diagonal (0: without)
-   and grows in decades from 1e-10 (or `relative`) of it on failure.  The strict upper triangle is used as the copy of A
+   and on failure grows tenfold, as in jitter.h.  The strict upper triangle is used as the copy of A
    and is overwritten; diag[n] is workspace.  *jitter gets the absolute amount added.  False when A has a number
    that is not finite, or is not near a positive definite matrix (jitter would exceed 1e-2 of the mean diagonal). */
 bool la_cholesky(int64_t n, double *A, int64_t lda, double relative, double *diag, double *jitter);

@@ -19,12 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/exact.h"
-
-static const double LOG_2PI = 1.83787706640934548356;
 
 /* ---------------------------------------------------------------------------------- workspace */
 

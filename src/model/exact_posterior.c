@@ -176,18 +176,15 @@ anygp_status exact_load(const model_ops *self, kernel *k, double noise, basis *m
     int64_t n = 0, p = mean->p;
     (void)self;
     for (int i = 0; i < ALL; i++) {
-        a[i] = (named_array *)named_array_find(list, count, names[i]);
-        if (!a[i] && (i < REQUIRED || p > 0))
-            return fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete",
-                             names[i]);
+        bool needed = i < REQUIRED || p > 0;
+        a[i] = needed ? named_array_need(list, count, names[i], e)
+                      : (named_array *)named_array_find(list, count, names[i]);
+        if (needed && !a[i]) return ANYGP_ERR_FILE;
     }
     n = a[0]->cols;
     const int64_t shape[ALL][2] = {{D, n}, {n, 1}, {n, n}, {n, p}, {p, p}, {p, 1}};
     for (int i = 0; i < ALL; i++)
-        if (a[i] && (a[i]->rows != shape[i][0] || a[i]->cols != shape[i][1]))
-            return fail_with(e, ANYGP_ERR_FILE, "the model file's array '%s' is %lld x %lld instead of %lld x %lld",
-                             names[i], (long long)a[i]->rows, (long long)a[i]->cols, (long long)shape[i][0],
-                             (long long)shape[i][1]);
+        if (a[i]) TRY(named_array_check(a[i], shape[i][0], shape[i][1], e));
     if (!is_factor(a[2]) || (p > 0 && !is_factor(a[4])))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's Cholesky factors are not valid; it is damaged");
     exact_posterior *q = posterior_new(k, noise, D, n, p);

@@ -8,11 +8,12 @@
    A row of weight w counts as w equal rows, in a block that is kept whole as one with noise / w.  sparse.h has the same by hand. */
 #include <math.h>
 
+#include "base/constants.h"
 #include "kernel/tape_gram.h"
 #include "model/forward_models.h"
 
 enum { L = FORWARD_OWN, NOISE, MADE = 2 };
-static const double ONE = 1, TWO_PI = 6.283185307179586477;
+static const double ONE = 1, TWO_PI = 2 * PI;
 
 static void prepare(tape *t, forward_view *g)
 {

@@ -15,13 +15,8 @@ void inducing_arrays(inducing_set *v, inducing_place place, array_list *list)
 static anygp_status find(named_array *list, int64_t count, const char *name, int64_t rows, int64_t cols,
                          named_array **out, anygp_error *e)
 {
-    named_array *a = *out = (named_array *)named_array_find(list, count, name);
-    if (!a)
-        return fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete", name);
-    if (cols < 0) cols = a->cols;
-    if (a->rows == rows && a->cols == cols) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_FILE, "the model file's array '%s' is %lld x %lld instead of %lld x %lld", name,
-                     (long long)a->rows, (long long)a->cols, (long long)rows, (long long)cols);
+    named_array *a = *out = named_array_need(list, count, name, e);
+    return a ? named_array_check(a, rows, cols < 0 ? a->cols : cols, e) : ANYGP_ERR_FILE;
 }
 
 bool is_factor(int64_t M, const double *L)

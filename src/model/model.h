@@ -1,5 +1,5 @@
 /* What a model is: an objective in the hyperparameters, and a posterior that predicts.
-   One const table per model, one list of them in table.c.  A model knows nothing of files, units, optimisers, clocks
+   One const table per model, one list of them in model_table.c.  A model knows nothing of files, units, optimisers, clocks
    or printing: rows come merged and standardised, predictions leave in model units. */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -70,6 +70,9 @@ void array_list_add(array_list *list, named_array a);
 void array_list_clear(array_list *list); /* the list alone */
 
 const named_array *named_array_find(const named_array *list, int64_t count, const char *name);
+/* For loading a model file: NULL with a sentence where there is no such array; an error where it has another shape. */
+named_array *named_array_need(named_array *list, int64_t count, const char *name, anygp_error *e);
+anygp_status named_array_check(const named_array *a, int64_t rows, int64_t cols, anygp_error *e);
 double *named_array_take(named_array *a); /* its values, which are the caller's from here on */
 enum {
     MODEL_SETS_MOST = 8,

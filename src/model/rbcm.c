@@ -18,8 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
-#include "likelihood/special.h"
+#include "linalg/jitter.h"
 #include "linalg/linalg.h"
 #include "model/block_model.h"
 #include "model/model.h"
@@ -295,8 +296,8 @@ static bool rbcm_evaluate(void *state, const hyper *h, bool grow, double *jitter
     int64_t P = hyper_kernel_params(h);
     anygp_error why = {0};
     anygp_status status = pass(q, h, *jitter, gp != NULL, &why);
-    while (status == ANYGP_ERR_NUMERIC && grow && *jitter < 1e-3) {
-        *jitter = *jitter > 0 ? 10 * *jitter : 1e-10;
+    while (status == ANYGP_ERR_NUMERIC && grow && *jitter < JITTER_MOST) {
+        *jitter = jitter_next(*jitter);
         status = pass(q, h, *jitter, gp != NULL, &why);
     }
     q->failure = (anygp_error){.status = ANYGP_OK};
@@ -351,9 +352,7 @@ static anygp_status rbcm_load(const model_ops *self, kernel *k, double noise, ba
     named_array *a[ALL];
     (void)self;
     for (int i = 0; i < ALL; i++)
-        if (!(a[i] = (named_array *)named_array_find(list, count, names[i])))
-            return fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete",
-                             names[i]);
+        if (!(a[i] = named_array_need(list, count, names[i], e))) return ANYGP_ERR_FILE;
     int64_t n = a[0]->cols, P = a[3]->rows - 1;
     if (a[0]->rows != D || a[1]->rows != n || a[1]->cols != 1 || a[2]->rows != n || a[2]->cols != 1 || P < 1 ||
         a[3]->cols != 1 || a[4]->rows != 1 || a[4]->cols != 1 || !(*a[4]->values >= 0 && *a[4]->values <= 1) ||

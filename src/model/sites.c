@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
 #include "linalg/linalg.h"
 
@@ -92,7 +93,6 @@ static double move(sites *s, double rho)
 /* log N(y; m, K + noise / w), w times each: from B and d, where lambda = w / noise. */
 static double gaussian_density(const sites *s, const double *Y, const double *w)
 {
-    static const double LOG_2PI = 1.837877066409345483560659472811;
     double sum = -s->logdet, noise = s->l->value[0];
     for (int64_t i = 0; i < s->n; i++) sum -= (Y[i] - s->m[i]) * s->d[i] + log(noise / w[i]) + LOG_2PI;
     return sum / 2;

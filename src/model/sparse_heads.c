@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
 #include "linalg/linalg.h"
 #include "model/sparse.h"
-
-static const double LOG_2PI = 1.83787706640934548356;
 
 /* ------------------------------------------------------------------------------- the form of V */
 

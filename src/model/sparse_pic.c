@@ -117,9 +117,7 @@ anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **ou
     static const char *const names[] = {"X", "y", "w", "start", "ids", "router"};
     named_array *a[6];
     for (int i = 0; i < 6; i++)
-        if (!(a[i] = (named_array *)named_array_find(list, count, names[i])))
-            return fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete",
-                             names[i]);
+        if (!(a[i] = named_array_need(list, count, names[i], e))) return ANYGP_ERR_FILE;
     int64_t n = a[0]->cols, P = a[3]->rows - 1;
     if (a[0]->rows != D || a[1]->rows != n || a[1]->cols != 1 || a[2]->rows != n || a[2]->cols != 1 || P < 1 ||
         a[3]->cols != 1 || a[4]->rows != P || a[4]->cols != 1 || !names_make_sense(a[4]) ||

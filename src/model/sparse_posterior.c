@@ -209,16 +209,10 @@ static anygp_status find_arrays(named_array *list, int64_t count, int64_t M, int
 {
     static const char *const names[ARRAYS] = {"m", "B", "sums", "J", "set"};
     for (int i = 0; i < wanted; i++)
-        if (!(found[i] = (named_array *)named_array_find(list, count, names[i])))
-            return fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete",
-                             names[i]);
+        if (!(found[i] = named_array_need(list, count, names[i], e))) return ANYGP_ERR_FILE;
     int64_t Mt = M + p;
     const int64_t shape[ARRAYS][2] = {{Mt, 1}, {Mt, Mt}, {3, 1}, {Mt, Mt}, {M, 1}};
-    for (int i = 0; i < wanted; i++)
-        if (found[i]->rows != shape[i][0] || found[i]->cols != shape[i][1])
-            return fail_with(e, ANYGP_ERR_FILE, "the model file's array '%s' is %lld x %lld instead of %lld x %lld",
-                             names[i], (long long)found[i]->rows, (long long)found[i]->cols, (long long)shape[i][0],
-                             (long long)shape[i][1]);
+    for (int i = 0; i < wanted; i++) TRY(named_array_check(found[i], shape[i][0], shape[i][1], e));
     if (!is_factor(Mt, found[1]->values) || (wanted > ARRAYS_JOINT && !is_factor(Mt, found[3]->values)))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's Cholesky factors are not valid; it is damaged");
     if (wanted > ARRAYS_JOINT && !are_sets(found[4]))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "linalg/jitter.h"
 #include "linalg/linalg.h"
 
 /* ----------------------------------------------------------------------------------- open, clear */
@@ -206,15 +207,13 @@ static bool factor_K(svdgp *s)
 
 bool svdgp_whiten(svdgp *s)
 {
-    static const double JITTER_LEAST = 1e-10, JITTER_MOST = 1e-2;
     const double given = s->jitter;
     while (!factor_K(s)) {
-        double more = s->jitter > 0 ? 10 * s->jitter : JITTER_LEAST;
-        if (s->Mt == 0 || more > JITTER_MOST) {
+        if (s->Mt == 0 || s->jitter > JITTER_MOST) {
             set_jitter(s, given);
             return false;
         }
-        set_jitter(s, more);
+        set_jitter(s, jitter_next(s->jitter));
     }
     return true;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/linalg.h"
@@ -271,7 +272,7 @@ static double gaussian_rows(int64_t n, const double *y, const double *w, const d
     double sum = 0;
     for (int64_t i = 0; i < n; i++) {
         double r = y[i] - mu[i];
-        sum -= 0.5 * (w ? w[i] : 1) * (log(6.283185307179586477 * noise) + (r * r + var[i]) / noise);
+        sum -= 0.5 * (w ? w[i] : 1) * (log(2 * PI * noise) + (r * r + var[i]) / noise);
     }
     return sum;
 }

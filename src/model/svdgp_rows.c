@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
 #include "linalg/linalg.h"
 #include "model/svdgp.h"
@@ -124,7 +125,6 @@ static void variances(const svdgp *s, int64_t n, const rows_work *w)
 static double gaussian(int64_t n, const double *y, int64_t ldy, const double *wt, const double *mu, const double *var,
                        double noise, double *g, double *h, double *gnoise)
 {
-    static const double LOG_2PI = 1.837877066409345483560659472811;
     double sum = 0;
     for (int64_t i = 0; i < n; i++) {
         double r = y[i * ldy] - mu[i], square = r * r + var[i];

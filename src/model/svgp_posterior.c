@@ -185,13 +185,6 @@ static anygp_status damaged(const char *what, anygp_error *e)
     return fail_with(e, ANYGP_ERR_FILE, "the model file's %s are not valid; it is damaged", what);
 }
 
-static named_array *find(named_array *list, int64_t count, const char *name, anygp_error *e)
-{
-    named_array *a = (named_array *)named_array_find(list, count, name);
-    if (!a) (void)fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete", name);
-    return a;
-}
-
 /* Sizes that are whole, positive and add up to Mt. */
 static bool read_sets(const named_array *sizes, int64_t Mt, svgp_posterior *p)
 {
@@ -213,7 +206,7 @@ static anygp_status find_factors(const svgp_posterior *p, named_array *list, int
         char name[24];
         int64_t M = set_size(p, k);
         snprintf(name, sizeof name, "F%lld", (long long)k + 1);
-        if (!(factor[k] = find(list, count, name, e))) return ANYGP_ERR_FILE;
+        if (!(factor[k] = named_array_need(list, count, name, e))) return ANYGP_ERR_FILE;
         if (factor[k]->rows != M || factor[k]->cols != M * C) return damaged("factors", e);
         for (int64_t c = 0; c < C; c++)
             if (!is_factor(M, factor[k]->values + c * M * M)) return damaged("factors", e);
@@ -224,7 +217,8 @@ static anygp_status find_factors(const svgp_posterior *p, named_array *list, int
 anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                        int64_t count, posterior **out, anygp_error *e)
 {
-    named_array *m = find(list, count, "m", e), *sizes = find(list, count, "sets", e), *factor[MODEL_SETS_MOST];
+    named_array *m = named_array_need(list, count, "m", e), *sizes = named_array_need(list, count, "sets", e),
+                *factor[MODEL_SETS_MOST];
     svgp_posterior found = {0};
     inducing_found u, o = {0};
     anygp_status status;

@@ -6,13 +6,14 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "linalg/jitter.h"
 #include "linalg/linalg.h"
 #include "gauss/orthogonal.h"
 #include "model/svgp_state.h"
 #include "gauss/transport.h"
 
 enum { TRIALS = 6, TRUSTED = 16, EVERY = 4 };
-static const double JITTER_MOST = 1e-3, NOISE_STEP = 0.5, STRETCH = 10;
+static const double NOISE_STEP = 0.5, STRETCH = 10;
 
 static anygp_status no_factor(anygp_error *e)
 {
@@ -28,7 +29,7 @@ anygp_status svgp_state_prepare(svgp_state *q, const hyper *h, anygp_error *e)
     if (q->prepared) return ANYGP_OK;
     q->prepared = chain_prepare(&q->s, h, false, &q->jitter);
     if (q->prepared) return ANYGP_OK;
-    double jitter = fmax(q->jitter, 1e-10);
+    double jitter = fmax(q->jitter, JITTER_FIRST);
     if (!chain_prepare(&q->s, h, true, &jitter) || jitter > JITTER_MOST) return no_factor(e);
     q->jitter = jitter, q->prepared = true;
     return ANYGP_OK;

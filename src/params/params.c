@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
 
 /* ---------------------------------------------------------------------------------------- the list */
@@ -204,7 +205,6 @@ void params_chain(const param_list *p, const double *gp, double *gu)
 
 double params_log_prior(const param_list *p, double *gu)
 {
-    static const double HALF_LOG_2PI = 0.918938533204672741780;
     double sum = 0;
     place a = first(p);
     if (!p->prior) return 0;
@@ -212,7 +212,7 @@ double params_log_prior(const param_list *p, double *gu)
         const param_facts *q = facts_at(&a);
         if (!q) continue;
         double x = a.s->values[a.i], z = ((q->real ? x : log(x)) - q->prior_mean) / q->prior_sd;
-        sum -= 0.5 * z * z + log(q->prior_sd) + HALF_LOG_2PI;
+        sum -= 0.5 * z * z + log(q->prior_sd) + 0.5 * LOG_2PI;
         if (gu) gu[f] -= z / q->prior_sd * (q->real ? 1 : (x - q->lower) / x);
     }
     return sum;

@@ -6,11 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/constants.h"
+
 static const double LEVELS[COVERAGE_LEVELS] = {/* Phi^-1((1 + P)/2), P = 0.50, 0.80, 0.90, 0.95, 0.99 */
                                                0.67448975019608171, 1.2815515655446004, 1.6448536269514722,
                                                1.9599639845400542, 2.5758293035489004};
 static const double SHARES[COVERAGE_LEVELS] = {0.50, 0.80, 0.90, 0.95, 0.99};
-static const double HALF_LOG_2PI = 0.91893853320467274178, SQRT_HALF = 0.70710678118654752440;
 static const double INV_SQRT_PI = 0.56418958354775628695, INV_SQRT_2PI = 0.39894228040143267794;
 static const double SMALLEST_SD = 1e-12; /* in units of the training sd */
 static const double LARGEST_Z = 1e140;   /* whose square still sums over any number of rows */
@@ -51,7 +52,7 @@ static void add_target(regression_scores *s, double t, double w)
 static void add_density(regression_scores *s, double e, double sd, double w)
 {
     double z = bounded(e / sd, LARGEST_Z);
-    exact_add(&s->nlp, w * (HALF_LOG_2PI + log(sd) + 0.5 * z * z));
+    exact_add(&s->nlp, w * (0.5 * LOG_2PI + log(sd) + 0.5 * z * z));
     exact_add(&s->crps, w * (e * erf(z * SQRT_HALF) + sd * (2 * INV_SQRT_2PI * exp(-0.5 * z * z) - INV_SQRT_PI)));
     exact_add(&s->sd, w * sd);
     for (int l = 0; l < COVERAGE_LEVELS; l++) exact_add(&s->covered[l], fabs(z) <= LEVELS[l] ? w : 0);
@@ -128,7 +129,7 @@ int regression_scores_list(const regression_scores *s, score *out)
     double N = exact_value(s->weight), unit = s->train_sd;
     if (!(N > 0)) return out[0] = (score){"n", 0}, 1;
     double mse = exact_value(s->square) / N, from_train = exact_value(s->from_train) / N;
-    double nlp = exact_value(s->nlp) / N, trivial = HALF_LOG_2PI + 0.5 * from_train;
+    double nlp = exact_value(s->nlp) / N, trivial = 0.5 * LOG_2PI + 0.5 * from_train;
     double covered[COVERAGE_LEVELS];
     for (int l = 0; l < COVERAGE_LEVELS; l++) covered[l] = exact_value(s->covered[l]) / N;
     const score list[REGRESSION_SCORES] = {

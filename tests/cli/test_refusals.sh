@@ -14,6 +14,11 @@ unknown_fix_is_refused() { refuses "'kernle'" fit train.csv -o m.agp --fix kernl
 unknown_command_is_refused() { refuses "unknown command 'frobnicate'" frobnicate; }
 unknown_model_is_refused() { refuses "no model 'exakt'.*exact" fit train.csv -o m.agp --model exakt; }
 kernel_typo_points_at_the_character() { refuses "'matren32' at character 7; did you mean matern32" fit train.csv -o m.agp --kernel 'rbf + matren32'; }
+names_in_another_case_are_guessed() {
+    refuses "did you mean matern32" fit train.csv -o m.agp --kernel MATERN32 &&
+        refuses "did you mean 'fitc'" fit train.csv -o m.agp --model FITC &&
+        refuses "did you mean 'y'" fit train.csv -o m.agp --target Y
+}
 kernel_bracket_points_at_the_character() { refuses 'at character 5' fit train.csv -o m.agp --kernel 'rbf('; }
 kernel_option_typo_points_at_the_character() { refuses 'at character 5' fit train.csv -o m.agp --kernel 'rbf(lenghtscale=1)'; }
 kernel_column_that_is_not_there_is_refused() { refuses 'x9' fit train.csv -o m.agp --kernel 'rbf(dims=[x9])'; }
@@ -97,6 +102,7 @@ check unknown_fix_is_refused
 check unknown_command_is_refused
 check unknown_model_is_refused
 check kernel_typo_points_at_the_character
+check names_in_another_case_are_guessed
 check kernel_bracket_points_at_the_character
 check kernel_option_typo_points_at_the_character
 check kernel_column_that_is_not_there_is_refused

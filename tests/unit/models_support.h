@@ -1,4 +1,4 @@
-/* Every model there is, for the tests that must hold for all: the table is walked, so that a model put into src/model/table.c
+/* Every model there is, for the tests that must hold for all: the table is walked, so that a model put into src/model/model_table.c
    is tested without a line here.  Each is fitted to a few rows through the public interface, and its posterior is then asked
    through the functions at the end of this file.  Signatures of model_ops and posterior_ops are used nowhere else in
    the suite, but for model_scene.h. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "kernel/parser.h"
 
 typedef struct word {
@@ -93,13 +94,14 @@ static int64_t find_number(const parser *p, const char *digits, int64_t length)
     return -1;
 }
 
+static const char *listed_name(int64_t i, const void *p) { return ((const parser *)p)->by_name[i]->name; }
+
 static anygp_status complain_column(parser *p, word w)
 {
     char hint[120];
-    nearest n = nearest_to(p->s.text + w.at, w.length);
-    for (int64_t i = 0; i < p->n_names; i++) nearest_offer(&n, p->by_name[i]->name);
-    if (n.best)
-        snprintf(hint, sizeof hint, "did you mean '%.60s'?", n.best);
+    const char *near = nearest_to(p->s.text + w.at, w.length, p->n_names, listed_name, p);
+    if (near)
+        snprintf(hint, sizeof hint, "did you mean '%.60s'?", near);
     else
         snprintf(hint, sizeof hint, "inputs are columns by name, or by number counted from 0, without the target");
     return scan_fail(&p->s, w.at, hint, "there is no input column '%.*s'", (int)(w.length < 60 ? w.length : 60),

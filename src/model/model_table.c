@@ -87,6 +87,20 @@ const named_array *named_array_find(const named_array *list, int64_t count, cons
     return NULL;
 }
 
+named_array *named_array_need(named_array *list, int64_t count, const char *name, anygp_error *e)
+{
+    named_array *a = (named_array *)named_array_find(list, count, name);
+    if (!a) (void)fail_with(e, ANYGP_ERR_FILE, "the model file has no array '%s'; it is damaged or not complete", name);
+    return a;
+}
+
+anygp_status named_array_check(const named_array *a, int64_t rows, int64_t cols, anygp_error *e)
+{
+    if (a->rows == rows && a->cols == cols) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_FILE, "the model file's array '%s' is %lld x %lld instead of %lld x %lld", a->name,
+                     (long long)a->rows, (long long)a->cols, (long long)rows, (long long)cols);
+}
+
 double *named_array_take(named_array *a)
 {
     double *values = a->values;

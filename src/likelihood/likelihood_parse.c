@@ -8,6 +8,7 @@
 #include "base/c_locale.h"
 #include "base/memory.h"
 #include "base/name_list.h"
+#include "base/nearest.h"
 #include "base/scanner.h"
 #include "base/settings.h"
 #include "likelihood/parts.h"

@@ -51,7 +51,7 @@ static anygp_status distinct(const char *const *paths, int inputs, int count, an
     for (int i = 0; i < count; i++)
         for (int j = i + 1 > inputs ? i + 1 : inputs; j < count; j++)
             if (same_file(paths[i], paths[j]))
-                return complain(e, ANYGP_ERR_ARGUMENT, "%.200s would be %s; give the outputs names of their own",
+                return complain(e, ANYGP_ERR_ARGUMENT, "%.200s would be %s; give each output a name of its own",
                                 paths[j], i < inputs ? "both read and written" : "written twice");
     return ANYGP_OK;
 }
@@ -180,7 +180,7 @@ static anygp_status check_fit(const options *o, const char *trace, anygp_error *
         trace};
     if (!o->output) return complain(e, ANYGP_ERR_ARGUMENT, "where should the model go? Add -o MODEL");
     if (anygp_world_size() > 1 && !is_file(o->path[0]))
-        return complain(e, ANYGP_ERR_ARGUMENT, "standard input reaches one process of %d only; give a file",
+        return complain(e, ANYGP_ERR_ARGUMENT, "standard input reaches only one of the %d processes; give a file",
                         anygp_world_size());
     TRY(distinct(files, 4, 6, e));
     if (anygp_world_rank() > 0) return ANYGP_OK;
@@ -297,7 +297,7 @@ static anygp_status report_update(const options *o, const anygp_model *m, const 
     if (before)
         print_fit_line(m, "before they were added", true, before);
     else if (!o->quiet)
-        fprintf(stderr, "anygp: no score of the new rows: %s\n", why);
+        fprintf(stderr, "anygp: no score for the new rows: %s\n", why);
     printf("wrote %s\n", output);
     return ANYGP_OK;
 }
@@ -375,17 +375,18 @@ const command commands[] = {
     {"fit", 'f', "fit DATA -o MODEL [options]", "train a model on a table and write it to a file", 1, 1, true, true,
      true, fit},
     {"predict", 'p', "predict MODEL DATA [-o CSV] [options]",
-     "for every row mean, variance and 95 % interval, or label and class probabilities", 2, 2, true, false, false,
+     "mean, variance and 95 % interval of every row, or label and class probabilities", 2, 2, true, false, false,
      predict},
-    {"eval", 'e', "eval MODEL DATA [--json] [options]", "scores on labelled data", 2, 2, false, true, false, eval},
+    {"eval", 'e', "eval MODEL DATA [--json] [options]", "score a model on labelled data", 2, 2, false, true, false,
+     eval},
     {"update", 'u', "update MODEL DATA [-o MODEL2] [options]", "add new rows to a sparse model, without the old ones",
      2, 2, true, true, false, update},
-    {"info", 'i', "info MODEL [--json]", "what is in a model file", 1, 1, false, true, false, info},
-    {"models", 'm', "models [--json]", "the models there are, what each takes and what it costs", 0, 0, false, true,
+    {"info", 'i', "info MODEL [--json]", "show what is in a model file", 1, 1, false, true, false, info},
+    {"models", 'm', "models [--json]", "list the models, what each one takes and what it costs", 0, 0, false, true,
      false, models},
-    {"simulate", 's', "simulate [-o CSV] [options]", "draw data from a known Gaussian process, any size", 0, 0, true,
+    {"simulate", 's', "simulate [-o CSV] [options]", "draw data of any size from a known Gaussian process", 0, 0, true,
      false, false, simulate},
-    {"convert", 'c', "convert IN OUT [options]", "a table from one format to another: .h5, .npy, .csv, .tsv", 2, 2,
+    {"convert", 'c', "convert IN OUT [options]", "convert a table to another format: .h5, .npy, .csv, .tsv", 2, 2,
      false, false, false, convert},
 };
 const int command_count = (int)(sizeof commands / sizeof *commands);

@@ -11,8 +11,8 @@ void help_program(FILE *f)
     fprintf(f, "anygp %s: Gaussian processes on large data\n\n", anygp_version());
     for (int i = 0; i < command_count; i++) fprintf(f, "  anygp %-40s %s\n", commands[i].usage, commands[i].summary);
     fprintf(f, "\nDATA is .csv or .tsv (plain or .gz), .npy, .npz, .h5, .libsvm or idx; - is standard input.\n"
-               "The target is the last column unless --target names another; --likelihood says what it is: a number, a "
-               "count, a class.\n\n"
+               "The target is the last column unless --target names another; --likelihood says whether it is a number, "
+               "a count or a class.\n\n"
                "A first fit:\n"
                "  anygp simulate --rows 500 --inputs 2 -o train.csv\n"
                "  anygp fit train.csv -o model.agp\n"
@@ -53,9 +53,9 @@ void help_command(FILE *f, const command *c)
     if (c->writes)
         fprintf(f, "  %-24s %s\n", "-o FILE",
                 !strcmp(c->name, "fit")      ? "the model file"
-                : !strcmp(c->name, "update") ? "the new model file; default: MODEL is replaced"
-                                             : "where to write (.csv, .tsv, .npy, .h5); default standard output");
-    if (c->json) fprintf(f, "  %-24s %s\n", "--json", "a JSON object on standard output");
+                : !strcmp(c->name, "update") ? "the new model file; default: replace MODEL"
+                                             : "output file (.csv, .tsv, .npy, .h5); default: standard output");
+    if (c->json) fprintf(f, "  %-24s %s\n", "--json", "write a JSON object to standard output");
     fprintf(f, "  %-24s %s\n", "-q, --quiet", "no progress and no notes");
 }
 
@@ -119,7 +119,7 @@ static void cell(FILE *f, const char *text)
 
 void help_settings(FILE *f)
 {
-    fputs("# Settings\n\nMade from the library's settings table by `make docs`. The names are the options of the "
+    fputs("# Settings\n\nGenerated from the library's settings table by `make docs`. The names are the options of the "
           "command line (`--name`), the first\n"
           "argument of `anygp_set`, and the keys of `settings` in a model file.\n\n| name | commands | type | default "
           "| meaning |\n| --- | --- | --- | --- | --- |\n",

@@ -43,11 +43,11 @@ void models_table(FILE *f)
                 field(i, "rows"), can, field(i, "cost"), field(i, "summary"));
     }
     fputs("\nnoise     gaussian: real targets with Gaussian noise; any: every likelihood\n"
-          "inducing  how --inducing is written; *: they are learned\n"
+          "inducing  how --inducing is written; *: inducing inputs are learned\n"
           "rows      all at once in memory, in blocks (from a file of any size), or in parts of the input space\n"
           "can       t: several targets in one fit, +: anytime as NAME+, u: update, j: joint draws\n"
-          "cost      of a pass over n rows or a step over b; m inducing inputs or rows of the subset, j rows\n"
-          "          of a block, o inducing inputs of the mean alone, ma/mb bases of mean and covariance\n\n"
+          "cost      of a pass over n rows or a step over b rows; m: inducing inputs or rows of the subset,\n"
+          "          j: rows per block, o: inducing inputs of the mean only, ma/mb: bases of mean/covariance\n\n"
           "With options: ",
           f);
     expressions(f, ", ");
@@ -102,9 +102,10 @@ static int page_length(const char *name) { return (int)strcspn(name, "_-"); }
 
 void models_page(FILE *f)
 {
-    fputs("# Models\n\nMade from the library's table of models by `make docs`; `anygp models` prints the same, `anygp "
+    fputs("# Models\n\nGenerated from the library's table of models by `make docs`; `anygp models` prints the same, "
+          "`anygp "
           "models "
-          "--json` for programs, and in C\n`anygp_model_field` has it. `--model auto` chooses among them "
+          "--json` prints it for programs, and in C\n`anygp_model_field` returns it. `--model auto` chooses among them "
           "([auto](auto.md)).\n\n"
           "| model | what it is | likelihoods | targets in one fit | inducing inputs | rows | learns by | `NAME+` | "
           "`update` "
@@ -119,21 +120,24 @@ void models_page(FILE *f)
                 field(i, "cost"));
     }
     fputs(
-        "\n- **likelihoods**: gaussian, which is real targets with Gaussian noise, or any of [these](likelihoods.md).\n"
-        "- **targets in one fit**: several share the kernel and the inducing inputs; otherwise each target is a fit of "
-        "its own.\n"
-        "- **inducing inputs**: how `--inducing` is written. `M`: one set; `M+M2`: sets, one after the other; `Ma/Mb`: "
+        "\n- **likelihoods**: gaussian (real targets with Gaussian noise), or any of [these](likelihoods.md).\n"
+        "- **targets in one fit**: several targets share the kernel and the inducing inputs; otherwise each target is "
+        "fitted "
+        "on its own.\n"
+        "- **inducing inputs**: how `--inducing` is written. `M`: one set; `M+M2`: the sizes of several sets; `Ma/Mb`: "
         "bases of the "
-        "mean, and inducing inputs of the\n  covariance. Learned ones move unless `--fix inducing` keeps them.\n"
+        "mean, and inducing inputs of the\n  covariance. Learned inducing inputs move unless `--fix inducing` is "
+        "given.\n"
         "- **rows**: all at once, in memory; blocks, so that a file of any size can be [streamed](running.md); or "
         "parts, which are "
         "[blocks](blocks.md) of the input space.\n"
         "- **learns by** passes over all rows (L-BFGS), or by steps over some of them. None: the hyperparameters are "
         "given.\n"
         "- **NAME+** runs [anytime](anytime.md). **update** takes [new rows](updating.md) without the old ones.\n"
-        "- **cost** of a pass over n rows, or of a step over b: with m inducing inputs or rows of the subset, j rows "
-        "of a block, o "
-        "inducing inputs of the mean alone,\n  ma and mb bases of mean and covariance.\n\n",
+        "- **cost** of a pass over n rows, or of a step over b rows, with m inducing inputs or rows of the subset, j "
+        "rows "
+        "per block, o "
+        "inducing inputs of the mean only,\n  ma and mb bases of mean and covariance.\n\n",
         f);
     if (all("weights") && all("mean")) fputs("All of them take weights and a prior mean. ", f);
     fputs("With options a model is written as in `", f);

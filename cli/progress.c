@@ -55,9 +55,9 @@ static void catch_signals(bool checkpointed)
 {
     if (anygp_world_size() == 1) return; /* see notes_attach() */
     last_words = checkpointed ? "anygp: another process of the run ended, or the run was stopped; start it again with "
-                                "--resume and it goes on from the last checkpoint\n"
+                                "--resume to continue from the last checkpoint\n"
                               : "anygp: another process of the run ended, or the run was stopped; no model was "
-                                "written (with --checkpoint the run could go on with --resume)\n";
+                                "written (with --checkpoint, --resume could continue it)\n";
     on_signal(SIGINT, on_interrupt, (int)SA_RESETHAND);
     on_signal(SIGUSR1, on_interrupt, (int)SA_RESETHAND);
     if (anygp_world_rank() != 0) return;

@@ -58,7 +58,7 @@ extern "C" {
     X(ERR_DATA, 101, "the data cannot be used")                                                                        \
     X(ERR_FILE, 102, "a file cannot be read or written")                                                               \
     X(ERR_MEMORY, 103, "not enough memory")                                                                            \
-    X(ERR_NUMERIC, 104, "the numbers broke down")                                                                      \
+    X(ERR_NUMERIC, 104, "a numerical computation failed")                                                              \
     X(ERR_INTERNAL, 105, "an internal error; please report it")                                                        \
     X(ERR_STOPPED, 106, "stopped on request before there was a result")
 

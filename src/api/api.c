@@ -154,8 +154,8 @@ anygp_status anygp_data_new(int64_t n, int64_t d, const double *X, int64_t ldx, 
     *out = NULL;
     if (d > 0) NEED(X);
     if (n < 1 || d < 0 || ldx < d)
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "the shape n = %lld, d = %lld, ldx = %lld is not possible",
-                         (long long)n, (long long)d, (long long)ldx);
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "the shape n = %lld, d = %lld, ldx = %lld is not valid", (long long)n,
+                         (long long)d, (long long)ldx);
     TRY(check_finite(n, d, X, ldx, y, e));
     int64_t cols = d + 1 + (weights != NULL);
     anygp_data *data = calloc(1, sizeof *data);

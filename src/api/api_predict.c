@@ -16,7 +16,7 @@ anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, con
     if (n < 0 || ldx < m->gp[target]->schema.inputs)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "n = %lld rows with ldx = %lld do not fit a model of %lld inputs",
                          (long long)n, (long long)ldx, (long long)m->gp[target]->schema.inputs);
-    if (flags & ~ANYGP_LATENT) return fail_with(e, ANYGP_ERR_ARGUMENT, "flags %#x are not known", flags);
+    if (flags & ~ANYGP_LATENT) return fail_with(e, ANYGP_ERR_ARGUMENT, "unknown flags %#x", flags);
     if (m->gp[target]->schema.inputs > 0 && n > 0) NEED(X);
     return ANYGP_OK;
 }
@@ -93,7 +93,7 @@ anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_t n, const
 {
     TRY(api_check_rows(m, target, n, X, ldx, flags, e));
     NEED(draws);
-    if (S < 0) return fail_with(e, ANYGP_ERR_ARGUMENT, "S = %lld draws are not possible", (long long)S);
+    if (S < 0) return fail_with(e, ANYGP_ERR_ARGUMENT, "S = %lld is not a number of draws", (long long)S);
     row_batch b = {.n = n, .rows = X, .ld = ldx};
     int former = threads_begin(m->settings);
     return threads_end(former, gp_sample(m->gp[target], &b, flags & ANYGP_LATENT, seed, S, draws, e));

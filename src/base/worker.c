@@ -197,7 +197,7 @@ anygp_status worker_start(const worker_job *job, worker **out, anygp_error *e)
     if (joined) close(ends[1]);
     if (w->pid < 0) {
         worker_end(w);
-        return fail_with(e, ANYGP_ERR_MEMORY, "a process of its own cannot be started: %s", strerror(why));
+        return fail_with(e, ANYGP_ERR_MEMORY, "a separate process cannot be started: %s", strerror(why));
     }
     *out = w;
     return ANYGP_OK;
@@ -206,11 +206,11 @@ anygp_status worker_start(const worker_job *job, worker **out, anygp_error *e)
 static void describe_end(worker *w, int status)
 {
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        snprintf(w->loss, sizeof w->loss, "was killed, perhaps for want of memory");
+        snprintf(w->loss, sizeof w->loss, "was killed, perhaps because memory ran out");
     else if (WIFSIGNALED(status))
         snprintf(w->loss, sizeof w->loss, "crashed (%s)", strsignal(WTERMSIG(status)));
     else if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_LOOPS)
-        snprintf(w->loss, sizeof w->loss, "did not come to an end");
+        snprintf(w->loss, sizeof w->loss, "did not finish");
     else
         snprintf(w->loss, sizeof w->loss, "ended early");
 }

@@ -47,7 +47,7 @@ bool worker_send(worker *w, const worker_message *m);
 bool worker_receive(worker *w, worker_message *m, const stop_poll *stop);
 void *worker_window(worker *w);
 
-/* How a worker ended: "crashed (Segmentation fault)", "did not come to an end".  NULL: it was ended because `stop` asked. */
+/* How a worker ended: "crashed (Segmentation fault)", "did not finish".  NULL: it was ended because `stop` asked. */
 const char *worker_loss(const worker *w);
 
 void worker_end(worker *w); /* accepts NULL */

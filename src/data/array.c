@@ -179,7 +179,8 @@ static anygp_status check_widths(reader *r, int64_t *cols, anygp_error *e)
     *cols = 0;
     for (int64_t k = 0; k < s->count; k++) {
         if (s->arrays[k].rows != s->arrays[0].rows)
-            return fail_with(e, ANYGP_ERR_DATA, "%s holds arrays of %lld and of %lld rows; all must have as many",
+            return fail_with(e, ANYGP_ERR_DATA,
+                             "%s holds arrays of %lld and of %lld rows; all must have the same number of rows",
                              input_name(r->in), (long long)s->arrays[0].rows, (long long)s->arrays[k].rows);
         if (__builtin_add_overflow(*cols, s->arrays[k].cols, cols)) *cols = INT64_MAX;
     }

@@ -91,7 +91,7 @@ static anygp_status check_several(const schema *s, anygp_error *e)
     char label[96];
     if (s->classes > 1) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_DATA,
-                     "the target column %s has the class '%.80s' in every row; to tell classes apart takes two or more",
+                     "the target column %s has the class '%.80s' in every row; a classifier needs two classes or more",
                      schema_target_label(s, label), s->class_name[0]);
 }
 

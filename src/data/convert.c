@@ -47,11 +47,10 @@ anygp_status convert_file(const char *in, const read_options *o, const char *out
     writer *w = NULL;
     const char **names = NULL;
     if (!writer_knows(out))
-        return fail_with(
-            e, ANYGP_ERR_ARGUMENT,
-            "%.200s: the ending names no format that can be written; the endings are .h5, .npy, .csv, .tsv, "
-            ".csv.gz and .tsv.gz",
-            out);
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "%.200s: the ending is that of no format that can be written; use .h5, .npy, .csv, .tsv, "
+                         ".csv.gz or .tsv.gz",
+                         out);
     TRY_DONE(reader_open(in, o, &r, e));
     TRY_DONE(list_names(r, &names, e));
     TRY_DONE(writer_open(out, reader_columns(r), names, &w, e));

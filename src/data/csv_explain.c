@@ -37,8 +37,9 @@ anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns
     snprintf(place, sizeof place, "%.200s, line %lld (data row %lld)", at.file, (long long)at.line, (long long)at.row);
     switch (f->kind) {
     case FAULT_RAGGED:
-        return fail_with(e, ANYGP_ERR_DATA, "%s: %lld cells where %lld are expected; every row must have as many",
-                         place, (long long)f->found, (long long)cols);
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "%s: %lld cells where %lld are expected; every row must have the same number", place,
+                         (long long)f->found, (long long)cols);
     case FAULT_NOT_NUMBER:
         return fail_with(e, ANYGP_ERR_DATA,
                          "%s, column %s: '%s' is not a number; correct it, or leave the cell empty if it is missing",
@@ -54,10 +55,11 @@ anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns
         return fail_with(e, ANYGP_ERR_DATA, "%s, column %s: a zero byte inside a text; the file is damaged or binary",
                          place, name);
     case FAULT_LEVELS:
-        return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: more than a million different texts; a category cannot have so many, so leave "
-                         "the column out",
-                         place, name);
+        return fail_with(
+            e, ANYGP_ERR_DATA,
+            "%s, column %s: more than a million different texts; that is too many for categories, so leave "
+            "the column out",
+            place, name);
     case FAULT_MEMORY: return fail_memory(e, "the categories of a text column", 0);
     case FAULT_NONE: break;
     }

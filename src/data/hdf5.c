@@ -252,10 +252,7 @@ static anygp_status read_plain(reader *r, int64_t n, double *rows, anygp_error *
 {
     hdf5_state *h = r->state;
     TRY(stop_check(&r->stop, e));
-    if (!hdf5_plain_rows(&h->plain, h->place, n, rows, r->cols))
-        return fail_with(e, ANYGP_ERR_DATA,
-                         "%s ends before its contents do; it was cut short, so make or copy it again",
-                         input_name(r->in));
+    if (!hdf5_plain_rows(&h->plain, h->place, n, rows, r->cols)) return input_cut_short(r->in, e);
     h->place += n;
     return ANYGP_OK;
 }

@@ -250,8 +250,10 @@ static anygp_status check_dataset(const reader *r, const hdf5_file *h, const dat
                          "%.200s: dataset %.60s leads to another file (%s); if you trust it, add --links follow",
                          input_name(r->in), d->name, d->elsewhere);
     if (d->rows != first->rows)
-        return fail_with(e, ANYGP_ERR_DATA, "%.200s: dataset %.60s has %lld rows and %.60s %lld; all must have as many",
-                         input_name(r->in), first->name, (long long)first->rows, d->name, (long long)d->rows);
+        return fail_with(
+            e, ANYGP_ERR_DATA,
+            "%.200s: dataset %.60s has %lld rows and %.60s has %lld; all must have the same number of rows",
+            input_name(r->in), first->name, (long long)first->rows, d->name, (long long)d->rows);
     if (!d->elsewhere && d->bytes > PACKED_MOST * h->size + SMALL_BYTES)
         return fail_with(
             e, ANYGP_ERR_DATA,

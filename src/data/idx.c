@@ -35,7 +35,7 @@ static anygp_status idx_head(array *a, anygp_error *e)
     size_t got;
     TRY(input_read(a->in, b, 4, &got, e));
     if (got < 4 || b[0] || b[1] || !scan_type(b[2], &a->type) || b[3] < 1 || b[3] > DIMS_MOST)
-        return fail_with(e, ANYGP_ERR_DATA, "%s is not an idx file, or its head is damaged", input_name(a->in));
+        return fail_with(e, ANYGP_ERR_DATA, "%s is not an idx file, or its header is damaged", input_name(a->in));
     int dims = b[3];
     a->offset = 4 + 4 * dims;
     a->cols = 1;
@@ -82,7 +82,8 @@ static anygp_status open_labels(array *a, const char *name, stop_poll stop, anyg
     TRY(input_open(name, stop, &a->in, e));
     TRY(idx_head(a, e));
     if (a->cols == 1) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_DATA, "%s holds %lld numbers a row; labels are one", name, (long long)a->cols);
+    return fail_with(e, ANYGP_ERR_DATA, "%s has %lld numbers per row; a file of labels has one", name,
+                     (long long)a->cols);
 }
 
 static anygp_status idx_open(reader *r, const read_options *o, anygp_error *e)

@@ -133,9 +133,9 @@ anygp_status input_read(input *in, void *to, size_t n, size_t *got, anygp_error 
     return ANYGP_OK;
 }
 
-static anygp_status cut_short(const input *in, anygp_error *e)
+anygp_status input_cut_short(const input *in, anygp_error *e)
 {
-    return fail_with(e, ANYGP_ERR_DATA, "%s ends before its contents do; it was cut short, so make or copy it again",
+    return fail_with(e, ANYGP_ERR_DATA, "%s ends before its contents do; it was cut short, so create or copy it again",
                      in->name);
 }
 
@@ -143,7 +143,7 @@ anygp_status input_read_all(input *in, void *to, size_t n, anygp_error *e)
 {
     size_t got;
     TRY(input_read(in, to, n, &got, e));
-    return got == n ? ANYGP_OK : cut_short(in, e);
+    return got == n ? ANYGP_OK : input_cut_short(in, e);
 }
 
 anygp_status input_read_at(input *in, int64_t offset, void *to, size_t n, anygp_error *e)
@@ -153,7 +153,7 @@ anygp_status input_read_at(input *in, int64_t offset, void *to, size_t n, anygp_
         TRY(in->source->read_at(in, offset + (int64_t)done, (char *)to + done, n - done, &more, e));
         done += more;
     }
-    return done == n ? ANYGP_OK : cut_short(in, e);
+    return done == n ? ANYGP_OK : input_cut_short(in, e);
 }
 
 static anygp_status head_reserve(input *in, size_t want, anygp_error *e)

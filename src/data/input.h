@@ -23,7 +23,8 @@ anygp_status input_slice(input *base, const char *name, int64_t offset, int64_t 
 
 void input_close(input *in); /* accepts NULL */
 
-const char *input_name(const input *in); /* for sentences */
+const char *input_name(const input *in);                       /* for error messages */
+anygp_status input_cut_short(const input *in, anygp_error *e); /* fails: the file ends too early */
 const char *input_path(const input *in); /* what was opened, if it is a plain regular file, else NULL */
 int64_t input_size(const input *in);     /* in bytes; -1 where only reading to the end would tell */
 

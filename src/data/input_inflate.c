@@ -17,7 +17,8 @@ typedef struct inflate_state {
 
 static anygp_status damaged(const input *in, anygp_error *e)
 {
-    return fail_with(e, ANYGP_ERR_DATA, "the compressed data of %s is damaged; make or copy the file again", in->name);
+    return fail_with(e, ANYGP_ERR_DATA, "the compressed data of %s is damaged; create or copy the file again",
+                     in->name);
 }
 
 static anygp_status refill(inflate_state *s, anygp_error *e)
@@ -50,7 +51,8 @@ static anygp_status inflate_read(input *in, void *to, size_t n, size_t *got, any
     while (!s->finished && s->z.avail_out == want) {
         TRY(refill(s, e));
         if (!s->z.avail_in)
-            return fail_with(e, ANYGP_ERR_DATA, "the compressed file %s is cut short; make or copy it again", in->name);
+            return fail_with(e, ANYGP_ERR_DATA, "the compressed file %s is cut short; create or copy it again",
+                             in->name);
         int code = inflate(&s->z, Z_NO_FLUSH);
         if (code == Z_STREAM_END)
             TRY(next_member(in, s, e));

@@ -67,7 +67,7 @@ static anygp_status check_target(const column *columns, int64_t j, bool classes,
     char label[96];
     if (classes || columns[j].kind == COLUMN_NUMBER) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_DATA,
-                     "the target column %s is text; a regression target must be numbers, and classes need --likelihood "
+                     "the target column %s is text; a regression target must be numeric, and classes need --likelihood "
                      "bernoulli, softmax, robustmax or ordinal",
                      label_of(columns, j, label));
 }
@@ -76,7 +76,7 @@ static anygp_status take_exposure(const column *columns, int64_t j, schema *s, a
 {
     char label[96];
     if (columns[j].kind != COLUMN_NUMBER)
-        return fail_with(e, ANYGP_ERR_DATA, "the exposure column %s is text; it must be numbers above 0",
+        return fail_with(e, ANYGP_ERR_DATA, "the exposure column %s is text; it must hold numbers above 0",
                          label_of(columns, j, label));
     s->exposed = true;
     s->exposure = j;

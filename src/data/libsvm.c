@@ -75,7 +75,7 @@ static void scan_entry(libsvm_line *l, const char *p, const char *end, double *r
     if (colon == p || colon == end || *colon != ':')
         refuse(l, p, end, "is not of the form index:value");
     else if (index < 1)
-        refuse(l, p, end, "has the index 0, and indices begin at 1");
+        refuse(l, p, end, "has the index 0, but indices begin at 1");
     else if (index > WIDTH_MOST)
         refuse(l, p, end, "has an index above 1048576, too many for dense inputs");
     else if (index <= l->last)
@@ -151,7 +151,7 @@ static anygp_status libsvm_open(reader *r, const read_options *o, anygp_error *e
     libsvm_state *s = r->state = calloc(1, sizeof *s);
     if (!s) return fail_memory(e, "a reader", sizeof *s);
     if (o->width > WIDTH_MOST)
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "%lld inputs are too many for a LIBSVM file; the most is %d",
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "%lld inputs are too many for a LIBSVM file, which can have at most %d",
                          (long long)o->width, WIDTH_MOST);
     TRY(input_make_rewindable(r->in, e));
     s->text.in = r->in;

@@ -126,7 +126,7 @@ static anygp_status settle(array *a, const head_fields *f, anygp_error *e)
 
 static anygp_status not_npy(const array *a, anygp_error *e)
 {
-    return fail_with(e, ANYGP_ERR_DATA, "%s is not a NumPy array file, or its head is damaged", input_name(a->in));
+    return fail_with(e, ANYGP_ERR_DATA, "%s is not a NumPy array file, or its header is damaged", input_name(a->in));
 }
 
 /* The length of the head stands in 2 bytes of version 1, in 4 of the later ones. */
@@ -150,7 +150,7 @@ anygp_status npy_head(array *a, anygp_error *e)
     head_fields f = {0};
     TRY(head_length(a, &length, e));
     char *text = malloc(length + 1);
-    if (!text) return fail_memory(e, "the head of an array", (double)length);
+    if (!text) return fail_memory(e, "the header of an array", (double)length);
     anygp_status status = input_read_all(a->in, text, length, e);
     text[ANYGP_FAILED(status) ? 0 : length] = 0;
     if (!ANYGP_FAILED(status)) status = scan_head(text, &f) ? settle(a, &f, e) : not_npy(a, e);

@@ -165,8 +165,7 @@ static anygp_status read_run(reader *r, row_run run, double *rows, anygp_error *
     TRY(reader_seek(r, run.first, e));
     TRY(reader_next(r, run.n, rows, &got, e));
     if (got == run.n) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_DATA, "%s ends before its contents do; it was cut short, so make or copy it again",
-                     input_name(r->in));
+    return input_cut_short(r->in, e);
 }
 
 anygp_status reader_runs(reader *r, int count, const row_run *runs, double *rows, anygp_error *e)

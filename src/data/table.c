@@ -20,11 +20,11 @@ static double bytes_left(const table *t, double limit)
 
 static anygp_status too_large(const reader *r, const table *t, double bytes, double limit, anygp_error *e)
 {
-    return fail_with(
-        e, ANYGP_ERR_MEMORY,
-        "%s needs %s%.3g GB as a table of %lld columns, and %.3g GB of memory may be used; use fewer rows or columns",
-        reader_name(r), r->rows < 0 ? "over " : "", bytes / 1e9, (long long)r->cols,
-        (limit > 0 ? limit : bytes_left(t, limit)) / 1e9);
+    return fail_with(e, ANYGP_ERR_MEMORY,
+                     "%s needs %s%.3g GB as a table of %lld columns, but only %.3g GB of memory may be used; use fewer "
+                     "rows or columns",
+                     reader_name(r), r->rows < 0 ? "over " : "", bytes / 1e9, (long long)r->cols,
+                     (limit > 0 ? limit : bytes_left(t, limit)) / 1e9);
 }
 
 /* Room for `rows` rows; the rows read so far stay. */

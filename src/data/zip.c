@@ -34,7 +34,7 @@ static uint64_t number_at(const unsigned char *p, int bytes)
 
 static anygp_status damaged(const input *in, anygp_error *e)
 {
-    return fail_with(e, ANYGP_ERR_DATA, "%s is not a zip file, or it is damaged or cut short; make or copy it again",
+    return fail_with(e, ANYGP_ERR_DATA, "%s is not a zip file, or it is damaged or cut short; create or copy it again",
                      input_name(in));
 }
 

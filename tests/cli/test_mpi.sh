@@ -85,7 +85,7 @@ predictions_are_written_once() {
 
 missing_file_ends_all_with_one_sentence() { fails_once 'gone.csv cannot be opened' 3 "$ANYGP" fit gone.csv -o g.agp; }
 wrong_option_ends_all_with_one_sentence() { fails_once 'unknown option' 2 "$ANYGP" fit train.csv -o g.agp --iter 5; }
-standard_input_is_refused() { fails_once 'standard input reaches one process of 2' 2 "$ANYGP" fit - -o g.agp; }
+standard_input_is_refused() { fails_once 'standard input reaches only one of the 2 processes' 2 "$ANYGP" fit - -o g.agp; }
 
 # A file that one machine lacks: the others are hours away from noticing.
 failure_of_one_rank_ends_the_others() {

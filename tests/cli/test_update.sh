@@ -157,7 +157,7 @@ model_is_where_it_was_asked_for() {
 }
 update_ends_with_a_score() {
     fit one.csv m.agp --model fitc && anygp eval m.agp two.csv | awk '$1 == "rmse" { printf "%.5g\n", $2 }' >a.txt && update m.agp two.csv -o m2.agp &&
-        sed -n 's/^y, 200 rows before they were added: rmse \([0-9.]*\),.*/\1/p' "$said/out" >b.txt && close a.txt b.txt 1e-5 && anygp update m.agp - -o m2.agp <two.csv 2>"$said/err" >/dev/null && grep -q 'no score of the new rows: standard input' "$said/err"
+        sed -n 's/^y, 200 rows before they were added: rmse \([0-9.]*\),.*/\1/p' "$said/out" >b.txt && close a.txt b.txt 1e-5 && anygp update m.agp - -o m2.agp <two.csv 2>"$said/err" >/dev/null && grep -q 'no score for the new rows: standard input' "$said/err"
 }
 json_tells_of_the_new_model() { anygp update m.agp two.csv -q -o m2.agp --json | is_json; }
 killed_update_leaves_a_model() {

@@ -88,7 +88,7 @@ static void a_crash_is_told(void **state)
 static void a_loop_comes_to_an_end(void **state)
 {
     (void)state;
-    check_loss(LOOP, "did not come to an end");
+    check_loss(LOOP, "did not finish");
 }
 
 static int yes(void *ctx)

@@ -88,6 +88,7 @@ static void time_steps(const model_ops *model, int64_t Ma, bool learn, const dou
                        double seconds[2])
 {
     basis mean = {0};
+    likelihood like;
     hyper h;
     void *state;
     anygp_error e;
@@ -95,7 +96,14 @@ static void time_steps(const model_ops *model, int64_t Ma, bool learn, const dou
     int64_t which[BATCH], sets[2] = {Ma, 128};
     row_blocks *b = cut(n, D, X, y);
     check(hyper_init(&h, parse("rbf(ard)"), 0.1, false, false, true, &e), &e);
-    problem p = {.mean = &mean, .blocks = b, .comm = comm_self(), .learn_inducing = true, .sets = sets, .set_count = 2};
+    check(likelihood_with_noise(0.1, &like, &e), &e);
+    problem p = {.mean = &mean,
+                 .likelihood = &like,
+                 .blocks = b,
+                 .comm = comm_self(),
+                 .learn_inducing = true,
+                 .sets = sets,
+                 .set_count = 2};
     check(model->open(model, &p, &h, &state, &e), &e);
     check(model->steps->begin(state, &h, 0, &e), &e);
     fill_bases(state, X, b->count);
@@ -208,6 +216,7 @@ typedef struct choice {
 static void run(const rows *train, const rows *test, const choice *o)
 {
     basis mean = {0};
+    likelihood like;
     hyper h;
     void *state;
     anygp_error e;
@@ -215,7 +224,9 @@ static void run(const rows *train, const rows *test, const choice *o)
     int64_t which[BATCH];
     row_blocks *b = cut(train->n, train->D, train->X, train->y);
     check(hyper_init(&h, parse_over(train->D, o->kernel), o->noise, false, false, true, &e), &e);
+    check(likelihood_with_noise(o->noise, &like, &e), &e);
     problem p = {.mean = &mean,
+                 .likelihood = &like,
                  .blocks = b,
                  .comm = comm_self(),
                  .learn_inducing = true,

@@ -20,17 +20,22 @@ static const double
 /* ------------------------------------------------------------------------------------------- data */
 
 /* A kernel and its parameters over the rows, for their number and its speed. */
-static anygp_status look_at_kernel(const fit_task *f, dataset *d, auto_facts *a, anygp_error *e)
+static anygp_status look_at_kernel(const fit_task *task, dataset *d, bool exposure, auto_facts *a, anygp_error *e)
 {
+    fit_task one = *task, *f = &one;
+    likelihood like;
     anygp_status status = ANYGP_OK;
     merged distinct = {0};
     hyper h = {0};
     basis mean = {0};
     kernel *k = NULL;
+    one.together = 1;
     TRY_DONE(fit_kernel(f, d, &k, e));
+    TRY_DONE(fit_likelihood(f, d, exposure, &like, e));
+    a->latents = like.latents;
     kernel *mine = k;
     k = NULL; /* fit_hyper() takes it over */
-    TRY_DONE(fit_hyper(f, d, mine, NULL, &h, &mean, e));
+    TRY_DONE(fit_hyper(f, d, mine, &h, &mean, e));
     a->params = h.free;
     if (d->used > SMALL) TRY_DONE(auto_rates(h.kernel, d, a, e));
     if (d->n < d->used) goto done;
@@ -54,14 +59,12 @@ static anygp_status look_at_target(const fit_task *f, row_source *rows, int64_t 
     int64_t all = rows_count(rows);
     bool whole = a->in_memory && 16.0 * (double)all * (double)(f->data->table->cols + 2) < ROWS_SHARE * a->bytes;
     dataset d = {0};
-    likelihood like = f->choice.like;
     anygp_status status = ANYGP_OK;
     TRY_DONE(rows_scan(rows, &part, settings_is(f->s, SET_MISSING, "mean"), whole ? all : SAMPLE, comm_world(), &d, e));
-    TRY_DONE(likelihood_open(&like, d.schema.classes, part.y.exposure >= 0, e));
     a->rows = fmax(a->rows, (double)d.used);
-    a->inputs = d.D, a->latents = like.latents;
+    a->inputs = d.D;
     double before = a->distinct;
-    TRY_DONE(look_at_kernel(f, &d, a, e));
+    TRY_DONE(look_at_kernel(f, &d, part.y.exposure >= 0, a, e));
     if (a->distinct == before && d.n < d.used) a->distinct = fmax(before, (double)d.used);
 done:
     dataset_clear(&d);

@@ -22,7 +22,7 @@ const gp_scores *gp_best_scores(const gp *g)
 }
 
 /* A log probability of counts is not to be compared with the density of a normal: msll says nothing of them. */
-static bool is_count(const gp *g) { return g->likelihood && g->likelihood->ops->target == TARGET_COUNT; }
+static bool is_count(const gp *g) { return g->likelihood->ops->target == TARGET_COUNT; }
 
 static bool no_better_than_mean(const gp *g, const gp_scores *s, char *what, size_t size)
 {

@@ -97,28 +97,6 @@ anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *
     return standardize(f, d, *k, e);
 }
 
-anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, const likelihood *l, hyper *h, basis *mean,
-                       anygp_error *e)
-{
-    double *sd_x = mem_alloc(d->D, sizeof *sd_x), rms_y, y2 = d->schema.y_scale * d->schema.y_scale;
-    if (!sd_x) return kernel_free(k), fail_memory(e, "column scales", 8.0 * (double)d->D);
-    anygp_status status = hyper_init(h, k, settings_number(f->s, SET_NOISE) / y2, f->choice.fix_kernel,
-                                     f->choice.fix_noise, settings_is(f->s, SET_PRIOR, "default"), e);
-    if (!ANYGP_FAILED(status) && l) status = hyper_set_likelihood(h, l, f->together, f->choice.fix_noise, e);
-    for (int64_t t = 1; !ANYGP_FAILED(status) && l && t < f->together; t++)
-        gp_given_likelihood_of_target(l, &d->schema, dataset_target(d, t), h->like + t * l->params);
-    if (!ANYGP_FAILED(status)) {
-        dataset_spread(d, sd_x, &rms_y);
-        if (!f->choice.like.ops->standardize) rms_y = 1; /* of the function, not of the target */
-        hyper_defaults(h, sd_x, rms_y);
-        status = hyper_set_units(h, d->D, sd_x, e);
-        if (!ANYGP_FAILED(status)) status = hyper_set_kind(h, inducing_find(settings_text(f->s, SET_INDUCING_KIND)), e);
-    }
-    if (!ANYGP_FAILED(status)) status = basis_init(mean, choice_mean(f->s), &d->schema, 100 * rms_y * rms_y, e);
-    free(sd_x);
-    return status;
-}
-
 /* The largest subset that fits, to within a factor of 2; if none does, a model whose blocks may be of any size. */
 static void advise(const model_ops *model, const problem *p, double bytes, char text[64])
 {
@@ -161,7 +139,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     hyper h = {0};
     basis mean = {0};
     train_result result = {0};
-    TRY_DONE(fit_hyper(f, d, k, NULL, &h, &mean, e));
+    TRY_DONE(fit_hyper(f, d, k, &h, &mean, e));
     TRY_DONE(dataset_merge(d, !kernel_has_white(k), &distinct, e));
     TRY_DONE(check_noise(&h, &distinct, e));
     choice_note_unused(&f->choice, f->s);
@@ -170,12 +148,14 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                  .seed = (uint64_t)settings_integer(f->s, SET_SEED),
                  .subset = choice_subset(&f->choice),
                  .select = choice_select(&f->choice, f->s),
+                 .likelihood = f->like,
                  .comm = comm_self()};
     TRY_DONE(fit_check_memory(f, g->model, &p, 0, e));
     if (distinct.n < d->n)
         settings_log(f->s, ANYGP_NOTE, "%lld rows share their inputs and were merged to %lld distinct ones",
                      (long long)d->n, (long long)distinct.n);
     TRY_DONE(fit_train(f, &g, d, &p, &h, NULL, &result, e));
+    TRY_DONE(fit_describe(f, d, &h, 0, g, e));
     fit_keep_result(g, d, &result, 0);
     if (g->jitter > 0)
         settings_log(f->s, ANYGP_NOTE, "the covariance matrix needed jitter: %.1g of its mean diagonal was added",
@@ -198,11 +178,13 @@ static anygp_status needs_all_rows(const model_ops *m, anygp_error *e)
     return ANYGP_ERR_MEMORY;
 }
 
-static anygp_status fit_whole(fit_task *f, gp *g, anygp_error *e)
+static anygp_status fit_whole(const fit_task *task, gp *g, anygp_error *e)
 {
+    fit_task mine_task = *task, *f = &mine_task;
     anygp_status status = ANYGP_OK;
     dataset d = {0};
     kernel *k = NULL;
+    likelihood like;
     rows_part part = {.y = fit_columns_some(f->columns, f->target, 1, &f->choice.like),
                       .skip_column = f->columns->skip,
                       .hold_out = f->hold_out,
@@ -215,11 +197,10 @@ static anygp_status fit_whole(fit_task *f, gp *g, anygp_error *e)
     for (int64_t i = 1; i < d.n && equal; i++) equal = d.y[i] == d.y[0];
     fit_note_what_was_left_out(f, &d, equal);
     TRY_DONE(fit_kernel(f, &d, &k, e));
+    TRY_DONE(fit_likelihood(f, &d, false, &like, e));
     kernel *mine = k;
     k = NULL; /* learn() takes it over */
     TRY_DONE(learn(f, g, &d, mine, e));
-    g->schema = d.schema;
-    d.schema = (schema){0};
 done:
     dataset_clear(&d);
     kernel_free(k);

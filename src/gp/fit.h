@@ -1,4 +1,4 @@
-/* What the files of fitting share: choice.c, fit_columns.c, units.c, monitor.c, hold_out.c, validate.c, and fit.c and fit_blocks.c,
+/* What the files of fitting share: choice.c, fit_columns.c, units.c, fit_hyper.c, monitor.c, hold_out.c, validate.c, and fit.c and fit_blocks.c,
    which call them in this order. */
 #ifndef GP_FIT_H
 #define GP_FIT_H
@@ -110,7 +110,7 @@ typedef struct fit_task {
     const settings *s;     /* once there is a model they ask nobody whether to stop */
     const settings *later; /* those */
     model_choice choice;
-    const likelihood *like; /* once the data are known; NULL: gaussian, its noise in the hyperparameters */
+    const likelihood *like; /* once the data are known */
     double began, limit;    /* seconds */
     int64_t iterations;     /* that auto planned; 0: as the settings say */
     bool started;           /* the hyperparameters are a good start already */
@@ -136,9 +136,6 @@ anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *
 /* "3 rows of weight 0 were left out", if there are any. */
 void note_left_out(const settings *s, int64_t rows, const char *which);
 void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_equal);
-/* h with its defaults, and the prior mean.  Takes the kernel over.  l: of models that have one; else NULL. */
-anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, const likelihood *l, hyper *h, basis *mean,
-                       anygp_error *e);
 /* reserved: bytes that are spoken for besides the model's. */
 anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const problem *p, double reserved,
                               anygp_error *e);
@@ -147,6 +144,13 @@ anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const p
 anygp_status blocks_from_file(const char *path, const settings *s, int64_t n, int64_t **out, anygp_error *e);
 /* A model over blocks; g[together]. */
 anygp_status fit_blocks(const fit_task *f, gp **g, anygp_error *e);
+
+/* -------------------------------------------------------------------------------- fit_hyper.c */
+
+/* f->like, once classes and exposure are known: into l, which outlives f, with starting values from the rows of d. */
+anygp_status fit_likelihood(fit_task *f, const dataset *d, bool exposure, likelihood *l, anygp_error *e);
+/* h with its defaults, and the prior mean.  Takes the kernel over. */
+anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h, basis *mean, anygp_error *e);
 
 /* ---------------------------------------------------------------------------------- monitor.c */
 

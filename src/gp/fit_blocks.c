@@ -78,7 +78,7 @@ static anygp_status check_levels(const schema *s, int64_t n, const double *Z, an
 /* Inducing inputs of --inducing-from, in the data's units there. */
 static anygp_status read_inducing(block_fit *b, anygp_error *e)
 {
-    const gp plain = {.schema = b->d.schema};
+    const gp plain = {.schema = b->d.schema, .likelihood = &b->like};
     double *Z = NULL;
     TRY(gp_read_inputs(&plain, settings_text(b->f->s, SET_INDUCING_FROM), b->f->s, &b->M, &Z, e));
     anygp_status status = check_levels(&b->d.schema, b->M, Z, e);
@@ -278,45 +278,6 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* Values that were not given, from the numbers of one target. */
-static anygp_status start_likelihood(const block_fit *b, int64_t target, likelihood *l, anygp_error *e)
-{
-    int64_t n = b->d.n, columns = l->columns, Q = dataset_numbers(&b->d);
-    double *Y = mem_doubles(n, columns);
-    if (!Y) return fail_memory(e, "the targets", 8.0 * (double)(n * columns));
-    for (int64_t i = 0; i < n; i++)
-        memcpy(Y + i * columns, b->d.y + i * Q + target * columns, (size_t)columns * sizeof *Y);
-    if (l->ops->start) l->ops->start(l, n, Y, b->d.w);
-    free(Y);
-    return ANYGP_OK;
-}
-
-/* Those of the targets after the first. */
-static anygp_status start_further_targets(block_fit *b, anygp_error *e)
-{
-    for (int64_t t = 1; b->f->like && t < b->f->together; t++) {
-        likelihood l = b->like;
-        if (!l.ops->start) continue;
-        TRY(start_likelihood(b, t, &l, e));
-        for (int64_t k = 0; k < l.params; k++)
-            if (!l.param[k].given) b->h.like[t * l.params + k] = l.value[k];
-    }
-    return ANYGP_OK;
-}
-
-/* The likelihood, once classes and exposure are known, with starting values from the sample. */
-static anygp_status open_likelihood(block_fit *b, fit_task *f, anygp_error *e)
-{
-    if (!b->g->model->steps && f->together == 1) return ANYGP_OK;
-    b->like = f->choice.like;
-    TRY(likelihood_open(&b->like, b->d.schema.classes, b->part.y.exposure >= 0, e));
-    if (likelihood_is_gaussian(&b->like) && settings_given(f->s, SET_NOISE) && !b->like.param[0].given)
-        b->like.value[0] = settings_number(f->s, SET_NOISE), b->like.param[0].given = true;
-    gp_given_likelihood_to_model_units(&b->like, &b->d.schema);
-    f->like = &b->like;
-    return start_likelihood(b, 0, &b->like, e);
-}
-
 /* What is learned begins where a fit before this one ended: its kernel, and its noise for all targets. */
 static void begin_at(block_fit *b, const posterior *start)
 {
@@ -344,15 +305,10 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
         rows_scan(b.source, &b.part, settings_is(f->s, SET_MISSING, "mean"), sample_size(&b), comm_world(), &b.d, e));
     fit_note_what_was_left_out(f, &b.d, b.d.used > 1 && b.d.y_moments.variance == 0);
     TRY_DONE(fit_kernel(f, &b.d, &k, e));
+    TRY_DONE(fit_likelihood(f, &b.d, b.part.y.exposure >= 0, &b.like, e));
     kernel *mine = k;
     k = NULL; /* fit_hyper() takes it over */
-    status = open_likelihood(&b, f, e);
-    if (ANYGP_FAILED(status)) {
-        kernel_free(mine);
-        goto done;
-    }
-    TRY_DONE(fit_hyper(f, &b.d, mine, f->like, &b.h, &b.mean, e));
-    TRY_DONE(start_further_targets(&b, e));
+    TRY_DONE(fit_hyper(f, &b.d, mine, &b.h, &b.mean, e));
     begin_at(&b, f->start);
     TRY_DONE(check_noise(&b, e));
     note_not_learned(&b);

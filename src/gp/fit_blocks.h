@@ -15,7 +15,7 @@ typedef struct block_fit {
     fit_task *f;
     gp **all;               /* f->together of them */
     gp *g;                  /* the first */
-    likelihood like;        /* of models that learn by steps, and of several targets at once */
+    likelihood like;        /* f->like */
     row_source *table_rows; /* of a table; else NULL */
     row_source *source;
     rows_part part;

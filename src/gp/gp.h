@@ -42,7 +42,7 @@ typedef struct gp {
     char *name;             /* of the model as the user writes it: dtc+ */
     const model_ops *model; /* its own, where it was made */
     posterior *posterior;
-    likelihood *likelihood; /* its own; NULL: gaussian, with the posterior's noise */
+    likelihood *likelihood; /* its own, with its values */
     double objective, objective_rows, log_prior, jitter, rows, seconds;
     evidence_bounds bounds;
     gp_promise promise;
@@ -100,7 +100,7 @@ const model_ops *model_named(const char *name, bool *anytime);
 /* The kernel as an expression with values in data units (digits significant ones); freed by free(). */
 anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e);
 double gp_noise(const gp *g); /* data units */
-/* Of a gp that has a likelihood, data units: the value of its parameter i, and the whole as an expression; freed by free(). */
+/* Of its likelihood, data units: the value of parameter i, and the whole as an expression; freed by free(). */
 double gp_likelihood_value(const gp *g, int64_t i);
 anygp_status gp_likelihood_text(const gp *g, int digits, char **text, anygp_error *e);
 
@@ -127,7 +127,7 @@ typedef struct row_places {
 } row_places;
 anygp_status gp_row_units(const gp *g, const row_places *p, row_units *u, anygp_error *e);
 
-/* Whether y is f plus Gaussian noise: by no likelihood, or by that one. */
+/* Whether y is f plus Gaussian noise. */
 bool gp_is_gaussian(const gp *g);
 int64_t gp_latents(const gp *g); /* C, at least 1 */
 /* gp_is_gaussian: the variance y has beyond f's, model units: the noise, and white terms of the kernel. */

@@ -16,7 +16,7 @@ typedef struct monitor {
     const dataset *d;
     const valid_rows *valid;
     const hyper *h;
-    likelihood *now; /* with the values in h, for scores; NULL: gaussian */
+    likelihood now; /* with the values in h, for scores */
     int64_t capacity;
 } monitor;
 
@@ -73,9 +73,9 @@ static const double SCORE_SHARE = 0.05;
 static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, anygp_error *e)
 {
     monitor *m = ctx;
-    for (int64_t i = 0; m->now && i < m->now->params; i++) m->now->value[i] = m->h->like[i];
+    for (int64_t i = 0; i < m->now.params; i++) m->now.value[i] = m->h->like[i];
     deadline all = {m->f->began, m->f->limit}, until = deadline_part(&all, SCORE_SHARE);
-    gp now = {.schema = m->d->schema, .posterior = (posterior *)p, .likelihood = m->now};
+    gp now = {.schema = m->d->schema, .posterior = (posterior *)p, .likelihood = &m->now};
     TRY(valid_rows_score(m->valid, &now, &until, out, e));
     *out = fit_scores_to_model(&m->d->schema, *out);
     return ANYGP_OK;
@@ -259,10 +259,8 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
     const settings *s = f->s;
     double jitter = settings_number(s, SET_JITTER);
     const model_ops *model = g[0]->model;
-    monitor m = {.f = f, .g = g[0], .all = g, .d = d, .valid = valid, .h = h};
-    likelihood like;
+    monitor m = {.f = f, .g = g[0], .all = g, .d = d, .valid = valid, .h = h, .now = *f->like};
     if (f->data->file) rows_stop(f->data->file, (stop_poll){0}); /* from here on an early end leaves a model */
-    if (f->like && !likelihood_is_gaussian(f->like)) like = *f->like, m.now = &like;
     bool named = f->hooks && f->hooks->checkpoint;
     checkpoint *resume = NULL;
     if (named && settings_number(s, SET_RESUME) == 1) TRY(read_checkpoint(&m, &resume, e));
@@ -309,14 +307,11 @@ static void score_loo(gp *g, const schema *c, const leave_one_out *l)
 
 anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, int64_t t, gp *g, anygp_error *e)
 {
-    g->schema = (schema){0}, g->likelihood = NULL;
-    if (f->like && !likelihood_is_gaussian(f->like)) {
-        likelihood *l = malloc(sizeof *l);
-        if (!l) return fail_memory(e, "the likelihood", sizeof *l);
-        *l = *f->like;
-        for (int64_t i = 0; i < l->params; i++) l->value[i] = h->like[t * l->params + i];
-        g->likelihood = l;
-    }
+    likelihood *l = malloc(sizeof *l);
+    g->schema = (schema){0}, g->likelihood = l;
+    if (!l) return fail_memory(e, "the likelihood", sizeof *l);
+    *l = *f->like;
+    for (int64_t i = 0; i < l->params; i++) l->value[i] = h->like[t * l->params + i];
     return dataset_schema(d, t, &g->schema, e);
 }
 

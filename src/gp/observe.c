@@ -13,17 +13,13 @@ enum {
     PIECE = 16
 }; /* rows a thread takes at a time: integrals and draws of one row take microseconds to milliseconds */
 
-bool gp_is_gaussian(const gp *g) { return !g->likelihood || likelihood_is_gaussian(g->likelihood); }
+bool gp_is_gaussian(const gp *g) { return likelihood_is_gaussian(g->likelihood); }
 
-bool gp_is_class(const gp *g) { return g->likelihood && g->likelihood->ops->target == TARGET_CLASS; }
+bool gp_is_class(const gp *g) { return g->likelihood->ops->target == TARGET_CLASS; }
 
 int64_t gp_latents(const gp *g) { return g->posterior->latents > 1 ? g->posterior->latents : 1; }
 
-double gp_observation_variance(const gp *g)
-{
-    double noise = g->likelihood ? g->likelihood->value[0] : g->posterior->noise;
-    return noise + kernel_white(g->posterior->kernel);
-}
+double gp_observation_variance(const gp *g) { return g->likelihood->value[0] + kernel_white(g->posterior->kernel); }
 
 void observe_moments(const gp *g, const latents *f, const double *exposure, double *mean, double *variance)
 {

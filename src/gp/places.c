@@ -9,7 +9,7 @@ static const double X_MOST = 1e150;
 static rows_part part_of(const gp *g, const row_places *p)
 {
     const likelihood *l = g->likelihood;
-    bool labelled = p->target >= 0, counts = l && l->ops->target == TARGET_COUNT;
+    bool labelled = p->target >= 0, counts = l->ops->target == TARGET_COUNT;
     return (rows_part){.y = {.targets = labelled,
                              .target = &p->target,
                              .weights = p->weights,

@@ -38,7 +38,7 @@ void fit_warn_of_rates(const fit_task *f, const dataset *d, const gp *g, int64_t
 {
     anygp_error e;
     int64_t n = d->n < ROWS_MOST ? d->n : ROWS_MOST, found = 0;
-    if (!g->likelihood || g->likelihood->ops->target != TARGET_COUNT) return;
+    if (g->likelihood->ops->target != TARGET_COUNT) return;
     if (ANYGP_FAILED(count(g, d, t, n, &found, &e)) || found == 0) return;
     settings_log(
         f->s, ANYGP_WARNING,

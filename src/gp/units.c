@@ -11,7 +11,7 @@
 
 target_scale gp_latent_unit(const gp *g, int64_t c)
 {
-    bool scaled = c == 0 && (!g->likelihood || g->likelihood->ops->target == TARGET_REAL);
+    bool scaled = c == 0 && g->likelihood->ops->target == TARGET_REAL;
     return scaled ? (target_scale){g->schema.y_shift, g->schema.y_scale} : (target_scale){0, 1};
 }
 
@@ -52,48 +52,52 @@ static double unit_of(const schema *s, const kernel_param *p)
     return kernel_param_unit(p, p->column >= 0 ? schema_at(s, p->column)->scale : 1, s->y_scale);
 }
 
-/* Of other likelihoods the posterior's, which they leave at 0. */
-double gp_noise(const gp *g)
-{
-    double noise = g->likelihood && gp_is_gaussian(g) ? g->likelihood->value[0] : g->posterior->noise;
-    return unit_variance((target_scale){g->schema.y_shift, g->schema.y_scale}, noise);
-}
+/* Parameter i of l, data units = y_scale^power * model units + shift.  Positive ones of real targets have the unit of y to some
+   power; their real ones are logarithms of variances; those of counts and classes have none. */
+typedef struct param_unit {
+    double y_scale, shift;
+    int power;
+} param_unit;
 
-/* Parameter i of l, data units = scale * model units + shift.  Positive ones of real targets have the unit of y to some power;
-   their real ones are logarithms of variances; those of counts and classes have none. */
-static void likelihood_unit(const likelihood *l, int64_t i, double y_scale, double *shift, double *scale)
+static param_unit param_unit_of(const likelihood *l, int64_t i, double y_scale)
 {
     bool of_y = l->ops->target == TARGET_REAL, log_variance = of_y && l->param[i].real;
-    *scale = of_y && !log_variance ? pow(y_scale, l->param[i].power) : 1;
-    *shift = log_variance ? 2 * log(y_scale) : 0;
+    return (param_unit){y_scale, log_variance ? 2 * log(y_scale) : 0, of_y && !log_variance ? l->param[i].power : 0};
+}
+
+static double param_to_data(param_unit u, double value)
+{
+    for (int k = 0; k < u.power; k++) value *= u.y_scale;
+    return value + u.shift;
+}
+
+static double param_to_model(param_unit u, double value)
+{
+    double scale = 1;
+    for (int k = 0; k < u.power; k++) scale *= u.y_scale;
+    return (value - u.shift) / scale;
 }
 
 double gp_likelihood_value(const gp *g, int64_t i)
 {
-    double shift, scale;
-    likelihood_unit(g->likelihood, i, g->schema.y_scale, &shift, &scale);
-    return fmin(fmax(shift + scale * g->likelihood->value[i], -DBL_MAX), DBL_MAX);
+    double value = param_to_data(param_unit_of(g->likelihood, i, g->schema.y_scale), g->likelihood->value[i]);
+    return fmin(fmax(value, -DBL_MAX), DBL_MAX);
 }
+
+double gp_noise(const gp *g) { return gp_is_gaussian(g) ? gp_likelihood_value(g, 0) : 0; }
 
 void gp_given_likelihood_to_model_units(likelihood *l, const schema *s)
 {
-    for (int64_t i = 0; i < l->params; i++) {
-        double shift, scale;
-        if (!l->param[i].given) continue;
-        likelihood_unit(l, i, s->y_scale, &shift, &scale);
-        l->value[i] = (l->value[i] - shift) / scale;
-    }
+    for (int64_t i = 0; i < l->params; i++)
+        if (l->param[i].given) l->value[i] = param_to_model(param_unit_of(l, i, s->y_scale), l->value[i]);
 }
 
 void gp_given_likelihood_of_target(const likelihood *l, const schema *first, const schema *s, double *values)
 {
-    for (int64_t i = 0; i < l->params; i++) {
-        double shift, scale, own_shift, own_scale;
-        if (!l->param[i].given) continue;
-        likelihood_unit(l, i, first->y_scale, &shift, &scale);
-        likelihood_unit(l, i, s->y_scale, &own_shift, &own_scale);
-        values[i] = (shift + scale * l->value[i] - own_shift) / own_scale;
-    }
+    for (int64_t i = 0; i < l->params; i++)
+        if (l->param[i].given)
+            values[i] = param_to_model(param_unit_of(l, i, s->y_scale),
+                                       param_to_data(param_unit_of(l, i, first->y_scale), l->value[i]));
 }
 
 anygp_status gp_likelihood_text(const gp *g, int digits, char **text, anygp_error *e)

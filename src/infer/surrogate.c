@@ -10,10 +10,7 @@
 /* Latent functions of classes are larger than the +1 and -1 they stand for: log odds of 2 are 88 %. */
 static const double CLASS_VARIANCE = 4;
 
-bool surrogate_needed(const problem *p)
-{
-    return p->likelihood && (p->targets > 1 || !likelihood_is_gaussian(p->likelihood));
-}
+bool surrogate_needed(const problem *p) { return p->targets > 1 || !likelihood_is_gaussian(p->likelihood); }
 
 static double stand_in(const likelihood *l, const double *y)
 {
@@ -49,8 +46,8 @@ anygp_status surrogate_open(const problem *p, int64_t target, const hyper *h, su
     for (int64_t i = 0; i < s->data.n; i++) sd_y += s->data.y[i] * s->data.y[i] / (double)s->data.n;
     TRY(hyper_gaussian(h, sd_y > 0 ? sqrt(sd_y) : 1, &s->h, e));
     s->problem = *p;
-    s->problem.rows = &s->rows, s->problem.likelihood = NULL, s->problem.targets = 1;
-    return ANYGP_OK;
+    s->problem.rows = &s->rows, s->problem.likelihood = &s->like, s->problem.targets = 1;
+    return likelihood_with_noise(s->h.like[0], &s->like, e);
 }
 
 void surrogate_close(surrogate *s)

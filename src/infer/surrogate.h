@@ -14,6 +14,7 @@ typedef struct surrogate {
     dataset data; /* a view of the problem's, but for y */
     merged rows;
     problem problem;
+    likelihood like; /* gaussian */
     hyper h;
 } surrogate;
 

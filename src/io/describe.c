@@ -295,7 +295,7 @@ anygp_status describe_parse(const json_t *j, described *d, anygp_error *e)
         status = bad(e, "internal");
         goto done;
     }
-    TRY_DONE(parse_likelihood(json_object_get(internal, "likelihood"), d->g, e));
+    TRY_DONE(parse_likelihood(json_object_get(internal, "likelihood"), d->noise, d->g, e));
     TRY_DONE(gp_parse_kernel(get_word(internal, "kernel"), &d->g->schema, &d->kernel, e));
     TRY_DONE(basis_init(&d->mean, (mean_kind)mean, &d->g->schema, B, e));
 done:

@@ -37,17 +37,16 @@ json_t *describe_likelihood(const gp *g)
 {
     const likelihood *l = g->likelihood;
     json_t *values = json_object();
-    if (!l) json_object_set_new(values, "noise", json_real(gp_noise(g)));
-    for (int64_t i = 0; l && i < l->params; i++)
+    for (int64_t i = 0; i < l->params; i++)
         json_object_set_new(values, l->param[i].name, json_real(gp_likelihood_value(g, i)));
-    return json_pack("{s:s, s:o}", "name", l ? l->ops->name : "gaussian", "parameters", values);
+    return json_pack("{s:s, s:o}", "name", l->ops->name, "parameters", values);
 }
 
 /* NULL: out of memory. */
 json_t *describe_likelihood_text(const gp *g)
 {
     char *text = NULL;
-    if (!g->likelihood) return json_null();
+    if (gp_is_gaussian(g)) return json_null();
     if (ANYGP_FAILED(likelihood_format(g->likelihood, g->likelihood->value, 17, &text, NULL))) return NULL;
     json_t *s = json_string(text);
     free(text);
@@ -103,15 +102,15 @@ static bool values_are_sound(const likelihood *l)
     return l->latents >= 1;
 }
 
-anygp_status parse_likelihood(const json_t *text, gp *g, anygp_error *e)
+anygp_status parse_likelihood(const json_t *text, double noise, gp *g, anygp_error *e)
 {
     const schema *s = &g->schema;
-    if (!text || json_is_null(text))
-        return s->classes || s->exposed ? bad(e, "likelihood") : ANYGP_OK; /* gaussian: its noise stands beside it */
-    if (!json_is_string(text)) return bad(e, "likelihood");
+    bool gaussian = !text || json_is_null(text); /* its noise stands beside it */
+    if (gaussian ? s->classes || s->exposed : !json_is_string(text)) return bad(e, "likelihood");
     if (!(g->likelihood = calloc(1, sizeof *g->likelihood)))
         return fail_memory(e, "the likelihood", sizeof *g->likelihood);
     likelihood *l = g->likelihood;
+    if (gaussian) return likelihood_with_noise(noise, l, e);
     TRY(likelihood_parse(json_string_value(text), l, e));
     if ((l->ops->target == TARGET_CLASS) != (s->classes > 0)) return bad(e, "classes");
     TRY(likelihood_open(l, s->classes, s->exposed, e));

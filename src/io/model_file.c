@@ -209,7 +209,7 @@ static anygp_status read_gp(const model_stream *s, const json_t *description, in
     TRY_DONE(d.g->model->load(d.g->model, d.kernel, d.noise, &d.mean, d.g->schema.D, list.at, list.count,
                               &d.g->posterior, e));
     d.kernel = NULL;
-    if (gp_latents(d.g) != (d.g->likelihood ? d.g->likelihood->latents : 1)) {
+    if (gp_latents(d.g) != d.g->likelihood->latents) {
         status = damaged(e, s->name, "its arrays are of another number of latent functions than its likelihood has");
         goto done;
     }

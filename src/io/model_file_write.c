@@ -146,7 +146,7 @@ static const char *schema_of(const gp_set *m, const stored_list *list, const jso
 {
     if (shared || has_widths(list)) return "3";
     for (int64_t t = 0; t < m->targets; t++)
-        if (m->gp[t]->likelihood) return "2";
+        if (!gp_is_gaussian(m->gp[t])) return "2";
     return "1";
 }
 

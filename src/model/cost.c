@@ -25,7 +25,7 @@ static cost_facts facts_of(const problem *p)
                         .inputs = p->blocks ? p->blocks->D : p->rows->D,
                         .basis = p->mean->p,
                         .targets = p->targets > 1 ? p->targets : 1,
-                        .latents = p->likelihood ? p->likelihood->latents : 1,
+                        .latents = p->likelihood->latents,
                         .batch = rows,
                         .threads = threads_max(),
                         .greedy = p->select && !strcmp(p->select, "greedy"),

@@ -32,7 +32,7 @@ typedef struct problem {
     bool learn_inducing;
     /* Models that fit several targets at once, or have a likelihood of their own: Y of a block has `targets` times its
        columns, one target after the other. */
-    const likelihood *likelihood; /* of each target; NULL: gaussian, its noise in hyper */
+    const likelihood *likelihood; /* of each target, never NULL; its values are in hyper */
     int64_t targets;              /* 0 counts as 1 */
     const int64_t *sets;          /* K sizes of the sets of inducing inputs, at most MODEL_SETS_MOST; NULL: one */
     int64_t set_count;
@@ -207,7 +207,7 @@ typedef struct update_report {
 
 /* New rows for a posterior, without the old ones, at the same hyperparameters. */
 typedef struct update_ops {
-    /* p and l outlive the state; l NULL: gaussian, with the noise of p. */
+    /* p and its likelihood l outlive the state. */
     anygp_status (*open)(const model_ops *self, const posterior *p, const likelihood *l, void **state, anygp_error *e);
     /* n rows in model units, y as the likelihood has it, all weights > 0; ids: the block of each by its name, or NULL: the model finds it. */
     anygp_status (*add)(void *state, int64_t n, const double *X, const double *y, const double *w, const int64_t *ids,

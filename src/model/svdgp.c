@@ -40,8 +40,9 @@ done:
 static anygp_status init_likelihoods(svdgp *s, const problem *p, anygp_error *e)
 {
     s->noise = mem_zeroed(s->targets, sizeof *s->noise);
-    s->likelihood = p->likelihood ? mem_alloc(s->targets, sizeof *s->likelihood) : NULL;
-    if (!s->noise || (p->likelihood && !s->likelihood))
+    bool closed = likelihood_is_gaussian(p->likelihood); /* its noise is all there is to keep */
+    s->likelihood = closed ? NULL : mem_alloc(s->targets, sizeof *s->likelihood);
+    if (!s->noise || (!closed && !s->likelihood))
         return fail_memory(e, "the likelihoods", (double)s->targets * sizeof *s->likelihood);
     for (int64_t t = 0; s->likelihood && t < s->targets; t++) s->likelihood[t] = *p->likelihood;
     return ANYGP_OK;
@@ -49,7 +50,7 @@ static anygp_status init_likelihoods(svdgp *s, const problem *p, anygp_error *e)
 
 anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool dual, anygp_error *e)
 {
-    int64_t targets = p->targets > 0 ? p->targets : 1, latents = p->likelihood ? p->likelihood->latents : 1;
+    int64_t targets = p->targets > 0 ? p->targets : 1, latents = p->likelihood->latents;
     *s = (svdgp){0};
     if (kernel_has_white(k))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "svdgp's likelihood has the noise; take white out of the kernel");
@@ -58,7 +59,7 @@ anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool dual, 
     s->widths = kernel_as_rbf(k, s->f.length);
     s->alpha_widths = s->widths && !dual;
     s->precondition = !dual && kernel_stationary(k);
-    s->target.width = targets * (p->likelihood ? p->likelihood->columns : 1), s->weight.width = 1;
+    s->target.width = targets * p->likelihood->columns, s->weight.width = 1;
     anygp_status status = init_likelihoods(s, p, e);
     if (ANYGP_FAILED(status)) svdgp_clear(s);
     return status;

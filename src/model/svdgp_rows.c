@@ -125,14 +125,15 @@ static void variances(const svdgp *s, int64_t n, const rows_work *w)
 static double gaussian(int64_t n, const double *y, int64_t ldy, const double *wt, const double *mu, const double *var,
                        double noise, double *g, double *h, double *gnoise)
 {
-    double sum = 0;
+    double sum = 0, ds = 0;
     for (int64_t i = 0; i < n; i++) {
         double r = y[i * ldy] - mu[i], square = r * r + var[i];
         sum -= 0.5 * wt[i] * (LOG_2PI + log(noise) + square / noise);
-        *gnoise += 0.5 * wt[i] * (square / noise - 1) / noise;
+        ds += 0.5 * wt[i] * (square / noise - 1) / noise;
         g[i] = wt[i] * r / noise;
         h[i] = -0.5 * wt[i] / noise;
     }
+    *gnoise += ds;
     return sum;
 }
 

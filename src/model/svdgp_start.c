@@ -43,7 +43,7 @@ anygp_status svdgp_median_start(const problem *p, hyper *h, anygp_error *e)
         if (kernel_param_at(h->kernel, i)->role == ROLE_LENGTH && q->free && !q->given)
             hyper_set(h, i, fmax(median, 1.01 * q->lower));
     }
-    if (p->likelihood && !likelihood_is_gaussian(p->likelihood)) return ANYGP_OK;
+    if (!likelihood_is_gaussian(p->likelihood)) return ANYGP_OK;
     for (int64_t t = 0; t < (p->targets > 1 ? p->targets : 1); t++) {
         const param_facts *q = hyper_facts(h, P + t);
         if (q->free && !q->given) hyper_set(h, P + t, fmax(target_variance(m->data, t), 1.01 * q->lower));

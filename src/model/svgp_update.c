@@ -132,10 +132,7 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
     if (!u) return fail_memory(e, "the update", sizeof *u);
     u->from = (const svgp_posterior *)p;
     u->report.upper = NAN;
-    if (l)
-        u->like = *l;
-    else
-        TRY_DONE(likelihood_with_noise(p->noise, &u->like, e));
+    u->like = *l;
     TRY_DONE(view_hyper(u, e));
     TRY_DONE(prepare(u, e));
 done:

@@ -90,11 +90,8 @@ static inline void scene_hyper(scene *s, const char *expression)
     assert_int_equal(kernel_parse(expression, in, D, D, &k, &e), ANYGP_OK);
     bool fixed = !learns(s->model);
     assert_int_equal(hyper_init(&s->h, k, 0.07, fixed, fixed, true, &e), ANYGP_OK);
-    if (by_steps(s->model)) {
-        assert_int_equal(likelihood_parse("gaussian(noise=0.07)", &s->like, &e), ANYGP_OK);
-        assert_int_equal(likelihood_open(&s->like, 0, false, &e), ANYGP_OK);
-        assert_int_equal(hyper_set_likelihood(&s->h, &s->like, 1, false, &e), ANYGP_OK);
-    }
+    assert_int_equal(likelihood_with_noise(0.07, &s->like, &e), ANYGP_OK);
+    if (by_steps(s->model)) assert_int_equal(hyper_set_likelihood(&s->h, &s->like, 1, false, &e), ANYGP_OK);
     fill_normal(3, M * D, s->Z);
     if (has_inducing(s->model))
         assert_int_equal(hyper_set_inducing(&s->h, count, D, s->Z, !fixed && !has_pair(s->model), &e), ANYGP_OK);
@@ -117,7 +114,7 @@ static inline void scene_open(scene *s, const model_ops *model, const scene_kind
                      .select = "random",
                      .comm = comm_self(),
                      .learn_inducing = true,
-                     .likelihood = by_steps(model) ? &s->like : NULL,
+                     .likelihood = &s->like,
                      .targets = 1,
                      .sets = many ? s->sets : NULL,
                      .set_count = many ? 2 : 0,

@@ -88,11 +88,13 @@ static inline void setup_rows(fixture *f, const variant *v)
     assert_int_equal(hyper_init(&f->h, parse_kernel(v->kernel), 0.3, false, false, true, &e), ANYGP_OK);
     f->like = (likelihood){.ops = &pair_ops, .latents = 2, .columns = 1, .params = 1, .value = {0.6}};
     f->like.param[0] = (likelihood_param){.name = "q", .start = 0.6, .lower = 1e-6, .prior_sd = 1};
-    likelihood noise = {.latents = 1, .columns = 1, .params = 1, .value = {0.3}};
-    noise.param[0] = (likelihood_param){.name = "noise", .start = 0.3, .lower = 1e-6, .prior_sd = 1};
-    assert_int_equal(hyper_set_likelihood(&f->h, v->pair ? &f->like : &noise, v->targets, false, &e), ANYGP_OK);
+    if (!v->pair) {
+        assert_int_equal(likelihood_with_noise(0.3, &f->like, &e), ANYGP_OK);
+        f->like.param[0] = (likelihood_param){.name = "noise", .start = 0.3, .lower = 1e-6, .prior_sd = 1};
+    }
+    assert_int_equal(hyper_set_likelihood(&f->h, &f->like, v->targets, false, &e), ANYGP_OK);
     f->p = (problem){.mean = &f->mean, .blocks = f->blocks, .comm = comm_self(), .targets = v->targets};
-    f->p.likelihood = v->pair ? &f->like : NULL;
+    f->p.likelihood = &f->like;
 }
 
 static inline void setup(fixture *f, const variant *v, bool dual)

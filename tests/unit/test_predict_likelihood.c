@@ -45,7 +45,6 @@ static anygp_model *fitted(void)
 static void attach(gp *g, const char *text, int64_t classes, bool exposure)
 {
     anygp_error e;
-    g->likelihood = mem_zeroed(1, sizeof *g->likelihood);
     if (likelihood_parse(text, g->likelihood, &e)) fail_msg("%s", e.text);
     if (likelihood_open(g->likelihood, classes, exposure, &e)) fail_msg("%s", e.text);
 }
@@ -170,6 +169,61 @@ static void a_gaussian_likelihood_predicts_as_its_noise(void **unused)
     assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
     assert_memory_equal(variance[0], variance[1], sizeof variance[0]);
     anygp_model_free(m);
+}
+
+/* For any model, fitted or from its file: gaussian is a likelihood, with the noise of the posterior. */
+static void gaussian_is_a_likelihood_of_every_model(void **unused)
+{
+    (void)unused;
+    static const char *const models[] = {"exact", "fitc", "svgp"};
+    double x[N], y[N];
+    char path[] = "test_predict_likelihood_XXXXXX";
+    anygp_error e;
+    training_rows(x, y);
+    write_file(path, "");
+    for (int k = 0; k < 3; k++) {
+        const char *const pairs[] = {"model", models[k], "inducing", "8", "iters", "3", NULL};
+        anygp_model *m[2] = {fit_arrays(N, 1, x, y, NULL, pairs), NULL};
+        assert_int_equal(anygp_save(m[0], path, &e), ANYGP_OK);
+        assert_int_equal(anygp_load(path, &m[1], &e), ANYGP_OK);
+        for (int i = 0; i < 2; i++) {
+            const gp *g = m[i]->gp[0];
+            assert_non_null(g->likelihood);
+            assert_string_equal(g->likelihood->ops->name, "gaussian");
+            assert_true(g->likelihood->value[0] > 0 && g->likelihood->value[0] == g->posterior->noise);
+            anygp_model_free(m[i]);
+        }
+    }
+    unlink(path);
+}
+
+static void noise_given_with_the_likelihood_is_that_of_every_model(void **unused)
+{
+    (void)unused;
+    static const char *const models[] = {"exact", "fitc", "svgp"};
+    double x[N], y[N], mean[2][NEW], variance[2][NEW];
+    training_rows(x, y);
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 2; i++) {
+            const char *const pairs[] = {"model",
+                                         models[k],
+                                         "inducing",
+                                         "8",
+                                         "iters",
+                                         "3",
+                                         i ? "noise" : "likelihood",
+                                         i ? "0.7" : "gaussian(noise=0.7)",
+                                         "fix",
+                                         "noise",
+                                         NULL};
+            anygp_model *m = fit_arrays(N, 1, x, y, NULL, pairs);
+            check_close(gp_noise(m->gp[0]), 0.7, 1e-12);
+            predict(m, NEW, new_x, mean[i], variance[i]);
+            anygp_model_free(m);
+        }
+        assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
+        assert_memory_equal(variance[0], variance[1], sizeof variance[0]);
+    }
 }
 
 static void a_normal_by_its_likelihood_predicts_as_gaussian(void **unused)
@@ -557,7 +611,6 @@ static void three_open(three *t)
     static const char *const names[] = {"a", "b,c", "d"};
     t->m = fitted();
     gp *g = t->m->gp[0];
-    g->likelihood = mem_zeroed(1, sizeof *g->likelihood);
     *g->likelihood = (likelihood){.ops = &made_likelihood, .classes = 3, .latents = 3, .columns = 1};
     name_classes(g, 3, names, true);
     g->schema.input[0].shift = 0, g->schema.input[0].scale = 1;
@@ -755,6 +808,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gaussian_likelihood_predicts_as_its_noise),
+        cmocka_unit_test(gaussian_is_a_likelihood_of_every_model),
+        cmocka_unit_test(noise_given_with_the_likelihood_is_that_of_every_model),
         cmocka_unit_test(a_normal_by_its_likelihood_predicts_as_gaussian),
         cmocka_unit_test(a_normal_by_its_likelihood_scores_as_gaussian),
         cmocka_unit_test(draws_of_a_likelihood_have_its_moments),

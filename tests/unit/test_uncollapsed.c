@@ -304,7 +304,7 @@ static void gaussian_updates_equal_one_step_over_all_rows(void **unused)
     step_context c = {.count = PARTS, .scale = 1, .rho = 1};
     open_scene(&s, &model_svgp, likelihood_find("gaussian"));
     posterior *p = posterior_now(&s);
-    assert_int_equal(s.model->update->open(s.model, p, NULL, &update, &e), ANYGP_OK);
+    assert_int_equal(s.model->update->open(s.model, p, &s.like, &update, &e), ANYGP_OK);
     for (int i = 0; i < ROWS; i += 10)
         assert_int_equal(s.model->update->add(update, 10, s.X + i * D, s.Y + i, s.w + i, NULL, &e), ANYGP_OK);
     assert_int_equal(s.model->update->finish(update, &q, &r, &e), ANYGP_OK);

@@ -19,6 +19,7 @@ typedef enum random_use {
     RANDOM_BASES,
     RANDOM_COLUMNS,
     RANDOM_LAYERS,
+    RANDOM_COMPONENT,
     RANDOM_TEST = 1000
 } random_use;
 

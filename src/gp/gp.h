@@ -22,6 +22,7 @@
 #include "data/dataset.h"
 #include "data/rows.h"
 #include "infer/train.h"
+#include "likelihood/mixture.h"
 #include "model/model.h"
 #include "predict/scores.h"
 
@@ -129,7 +130,10 @@ anygp_status gp_row_units(const gp *g, const row_places *p, row_units *u, anygp_
 
 /* Whether y is f plus Gaussian noise. */
 bool gp_is_gaussian(const gp *g);
-int64_t gp_latents(const gp *g); /* C, at least 1 */
+int64_t gp_latents(const gp *g);    /* C, at least 1 */
+int64_t gp_components(const gp *g); /* S, at least 1 */
+/* Whether f and y are normal: Gaussian noise, and one component. */
+bool gp_is_normal(const gp *g);
 /* gp_is_gaussian: the variance y has beyond f's, model units: the noise, and white terms of the kernel. */
 double gp_observation_variance(const gp *g);
 bool gp_is_class(const gp *g); /* the target is one of schema.classes */
@@ -155,18 +159,12 @@ typedef struct row_batch {
     const double *exposure; /* NULL: 1 */
 } row_batch;
 
-/* Marginals of the latents at n rows: mean[n,C], variance[n,C], leading dimension n, model units. */
-typedef struct latents {
-    int64_t n;
-    const double *mean, *variance;
-} latents;
-
 typedef struct predictor predictor; /* workspace for blocks of rows, under a byte budget */
 anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_error *e);
 void predictor_free(predictor *p);
 double predictor_row_bytes(const gp *g);     /* of the budget, a row of a block */
 int64_t predictor_block(const predictor *p); /* rows at a time that run best */
-/* Of one block of rows at most; valid until the next call.  observed: with the white terms, as y sees them. */
+/* Of one block of rows at most, model units; valid until the next call.  observed: with the white terms, as y sees them. */
 anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, latents *out, anygp_error *e);
 /* Mean and variance (or NULL) of y in data units, of any number of rows; latent: of f, where there is one.  An error where
    the target is a class. */
@@ -179,18 +177,29 @@ anygp_status gp_take_inputs(const gp *g, const row_batch *b, double *X, anygp_er
 /* The sentence for a prediction that is not finite, where one of x[n] is so. */
 anygp_status predictor_check(const row_batch *b, int64_t n, const double *x, anygp_error *e);
 
-/* What a likelihood says of y given the latents, real and count targets, data units.  exposure: NULL, or n of them. */
-void observe_moments(const gp *g, const latents *f, const double *exposure, double *mean, double *variance);
-void observe_quantile(const gp *g, const latents *f, const double *exposure, double p, double *out);
-/* log p(y), Y[n, columns] as the likelihood has it [observe_target]; P(y' <= y), y[n] in model units.  work: 2 n. */
-void observe_cdf(const gp *g, const latents *f, const double *y, const double *exposure, double *out, double *work);
-void observe_density(const gp *g, const latents *f, const double *Y, double *out);
+/* What is predicted from the latents, and its units: y by the likelihood, or the first latent itself. */
+typedef struct observer {
+    const likelihood *like;
+    target_scale unit;
+} observer;
+observer gp_observer(const gp *g, bool latent);
+observer gp_latent_observer(const gp *g, int64_t c); /* of latent c, whose means and variances come first in f */
+
+/* What an observer says of y given the latents [likelihood/mixture.h], real and count targets, data units.  exposure: NULL, or n of
+   them. */
+void observe_moments(const observer *o, const latents *f, const double *exposure, double *mean, double *variance);
+void observe_quantile(const observer *o, const latents *f, const double *exposure, double p, double *out);
+/* log p(y), Y[n, columns] as the likelihood has it [observe_target]; P(y' <= y), y[n] in model units; of gaussian the crps. */
+void observe_density(const observer *o, const latents *f, const double *Y, double *out);
+void observe_cdf(const observer *o, const latents *f, const double *y, const double *exposure, double *out);
+void observe_crps(const observer *o, const latents *f, const double *y, double *out);
 /* Of classes: P[n, classes] with leading dimension ldp. */
-void observe_classes(const gp *g, const latents *f, double *P, int64_t ldp);
+void observe_classes(const observer *o, const latents *f, double *P, int64_t ldp);
 /* Sum of w E[log p(y | f)], Y as above, classes too; row: the first one's number, for draws.  work: 2 C + 1 a row. */
-double observe_expected(const gp *g, const latents *f, const double *Y, const double *w, int64_t row, double *work);
+double observe_expected(const observer *o, const latents *f, const double *Y, const double *w, int64_t row,
+                        double *work);
 /* Y of one target y in data units. */
-void observe_target(const gp *g, double y, double exposure, double *Y);
+void observe_target(const observer *o, double y, double exposure, double *Y);
 
 /* A row with its target: x in model units, y in data units, for classes the index. */
 typedef struct labelled_row {
@@ -219,10 +228,10 @@ const gp_scores *gp_best_scores(const gp *g);
 void gp_warn_of_baseline(const gp *g, const settings *s);
 
 double gp_joint_bytes(const gp *g, int64_t n); /* what the two below need */
-/* Joint mean[n] and covariance[n,n] (full, column-major) in data units.  An error where that of y has no closed form: counts
-   and classes; of f where there are several. */
+/* Joint mean[n] and covariance[n,n] (full, column-major) in data units; of a mixture, its moments.  An error where that of y has no
+   closed form: counts and classes; of f where there are several. */
 anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean, double *covariance, anygp_error *e);
-/* S joint draws: out[n,S] column-major; classes by their indices. */
+/* S joint draws: out[n,S] column-major; classes by their indices.  Of a mixture each is from one component, chosen at random. */
 anygp_status gp_sample(const gp *g, const row_batch *b, bool latent, uint64_t seed, int64_t S, double *out,
                        anygp_error *e);
 

@@ -1,7 +1,9 @@
 /* Joint distributions of many rows, and draws from them.  The C latents are independent of each other, so their joint
    distribution is C means and C covariances; a draw of y is a draw of every latent and then one of y given them:
        f_c = mean_c + chol(covariance_c) z_c,   y ~ p(y | f)
-   Cost n^3/3 a latent, n^2 C numbers. */
+   A mixture has S such distributions: a draw is from one of them, taken at random for all rows and latents, and the covariance is
+   that of all draws, (1/S) sum of the covariances + that of the means.
+   Cost n^3/3 a latent and component, n^2 C S numbers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +16,14 @@
 double gp_joint_bytes(const gp *g, int64_t n)
 {
     const posterior *q = g->posterior;
-    double squares = (double)n * (double)gp_latents(g);
+    double squares = (double)n * (double)gp_latents(g) * (double)gp_components(g);
     return 8.0 * (double)n * (squares + (double)q->ops->work_doubles(q, 1) + (double)g->schema.D);
 }
 
 typedef struct joint {
-    int64_t n, C;
-    double *mean;       /* n x C, model units */
-    double *covariance; /* C squares: lower triangles */
+    int64_t n, C, S;
+    double *mean;       /* n x C x S, model units */
+    double *covariance; /* C S squares: lower triangles */
     bool borrowed;      /* it is the caller's */
     double *diag;       /* n */
     double prior;       /* mean prior variance of f */
@@ -34,19 +36,22 @@ static void joint_clear(joint *j)
     free(j->diag);
 }
 
-static double *square_of(const joint *j, int64_t c) { return j->covariance + c * j->n * j->n; }
+/* Of latent c by component s. */
+static double *mean_of(const joint *j, int64_t s, int64_t c) { return j->mean + (s * j->C + c) * j->n; }
+static double *square_of(const joint *j, int64_t s, int64_t c) { return j->covariance + (s * j->C + c) * j->n * j->n; }
 
 /* square: room for one covariance, or NULL. */
 static anygp_status joint_alloc(const gp *g, int64_t n, double *square, joint *j, anygp_error *e)
 {
     size_t squares;
-    *j = (joint){.n = n, .C = gp_latents(g)};
-    j->borrowed = square && j->C == 1;
-    j->mean = mem_doubles(n, j->C);
+    *j = (joint){.n = n, .C = gp_latents(g), .S = gp_components(g)};
+    int64_t count = j->C * j->S;
+    j->borrowed = square && count == 1;
+    j->mean = mem_doubles(n, count);
     j->diag = mem_doubles(n, 1);
     if (j->borrowed)
         j->covariance = square;
-    else if (size_mul(n, j->C, &squares))
+    else if (size_mul(n, count, &squares))
         j->covariance = mem_doubles(n, (int64_t)squares);
     if (j->mean && j->diag && j->covariance) return ANYGP_OK;
     joint_clear(j);
@@ -88,8 +93,8 @@ static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_
     for (int64_t i = 0; i < n; i++) j->prior += j->mean[i] / (double)n;
     TRY_DONE(b->block ? q->ops->joint_in(q, n, X, D, b->block, work, j->mean, j->covariance, n, e)
                       : q->ops->joint(q, n, X, D, work, j->mean, j->covariance, n, e));
-    for (int64_t c = 0; c < j->C; c++) {
-        double *square = square_of(j, c);
+    for (int64_t c = 0; c < j->C * j->S; c++) {
+        double *square = square_of(j, 0, c);
         TRY_DONE(predictor_check(b, n, j->mean + c * n, e));
         for (int64_t k = 0; k < n; k++) TRY_DONE(check_column(b, k, n, square + k * n, e));
         for (int64_t i = 0; i < n; i++) square[i + i * n] = fmax(square[i + i * n], 0);
@@ -102,8 +107,8 @@ done:
 
 static void add_to_diagonals(joint *j, double added)
 {
-    for (int64_t c = 0; c < j->C; c++)
-        for (int64_t i = 0; i < j->n; i++) square_of(j, c)[i + i * j->n] += added;
+    for (int64_t c = 0; c < j->C * j->S; c++)
+        for (int64_t i = 0; i < j->n; i++) square_of(j, 0, c)[i + i * j->n] += added;
 }
 
 static anygp_status first_to_data(const gp *g, const row_batch *b, double *mean, anygp_error *e)
@@ -134,13 +139,37 @@ static anygp_status noise_on_diagonal(const gp *g, joint *j, anygp_error *e)
     int64_t n = j->n;
     double white = kernel_white(g->posterior->kernel), *variance = mem_doubles(n, j->C), *mean = mem_alloc(n, 8);
     bool ok = variance && mean;
-    for (int64_t c = 0; ok && c < j->C; c++)
-        for (int64_t i = 0; i < n; i++) variance[i + c * n] = square_of(j, c)[i + i * n] + white;
-    if (ok) l->ops->moments(l, n, NULL, j->mean, variance, n, mean, j->diag);
-    for (int64_t i = 0; ok && i < n; i++) j->mean[i] = mean[i], j->covariance[i + i * n] = j->diag[i];
+    for (int64_t s = 0; ok && s < j->S; s++) {
+        double *first = square_of(j, s, 0);
+        for (int64_t c = 0; c < j->C; c++)
+            for (int64_t i = 0; i < n; i++) variance[i + c * n] = square_of(j, s, c)[i + i * n] + white;
+        l->ops->moments(l, n, NULL, mean_of(j, s, 0), variance, n, mean, j->diag);
+        for (int64_t i = 0; i < n; i++) mean_of(j, s, 0)[i] = mean[i], first[i + i * n] = j->diag[i];
+    }
     free(variance);
     free(mean);
     return ok ? ANYGP_OK : fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
+}
+
+/* Mean and covariance of all draws, of the first latent, in the place of the first component's. */
+static void merge_components(joint *j)
+{
+    int64_t n = j->n;
+    double *mean = j->diag, *all = square_of(j, 0, 0), S = (double)j->S;
+    for (int64_t i = 0; i < n; i++) {
+        mean[i] = 0;
+        for (int64_t s = 0; s < j->S; s++) mean[i] += mean_of(j, s, 0)[i] / S;
+    }
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t i = k; i < n; i++) {
+            double sum = 0;
+            for (int64_t s = 0; s < j->S; s++) {
+                const double *m = mean_of(j, s, 0);
+                sum += (square_of(j, s, 0)[i + k * n] + (m[i] - mean[i]) * (m[k] - mean[k])) / S;
+            }
+            all[i + k * n] = sum;
+        }
+    memcpy(j->mean, mean, (size_t)n * sizeof *mean);
 }
 
 anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean, double *covariance, anygp_error *e)
@@ -153,6 +182,7 @@ anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean
     TRY_DONE(joint_of_f(g, b, &j, e));
     if (!latent && gp_is_gaussian(g)) add_to_diagonals(&j, gp_observation_variance(g));
     if (!latent && !gp_is_gaussian(g)) TRY_DONE(noise_on_diagonal(g, &j, e));
+    if (j.S > 1) merge_components(&j);
     la_mirror(n, j.covariance, n);
     unit_variances(gp_latent_unit(g, 0), n * n, j.covariance, covariance);
     for (int64_t k = 0; k < n; k++) TRY_DONE(predictor_check(b, n, covariance + k * n, e));
@@ -180,16 +210,47 @@ static anygp_status factor_square(int64_t n, double *covariance, double prior, d
     return ANYGP_OK;
 }
 
-/* S draws of latent c in model units: mean + factor z.  Normal i of latent c and draw k is number i + c n of stream k. */
-static anygp_status draw_latent(joint *j, int64_t c, uint64_t seed, int64_t S, double *out, anygp_error *e)
+/* That draw k is from. */
+static int64_t component_of(const joint *j, uint64_t seed, int64_t k)
+{
+    return j->S > 1 ? random_below((random_stream){seed, RANDOM_COMPONENT, 0}, (uint64_t)k, j->S) : 0;
+}
+
+/* How many draws from k on are all from component s, or all not. */
+static int64_t draws_alike(const joint *j, uint64_t seed, int64_t s, int64_t k, int64_t end)
+{
+    int64_t count = 1;
+    bool is = component_of(j, seed, k) == s;
+    while (k + count < end && (component_of(j, seed, k + count) == s) == is) count++;
+    return count;
+}
+
+/* Draws k .. k+count-1 of latent c by component s, whose square is factored: mean + factor z.  Normal i of latent c and draw k is
+   number i + c n of stream k. */
+static void draw_some(const joint *j, int64_t s, int64_t c, uint64_t seed, int64_t k, int64_t count, double *out)
 {
     int64_t n = j->n;
-    TRY(factor_square(n, square_of(j, c), j->prior, j->diag, e));
-    for (int64_t k = 0; k < S; k++)
+    for (int64_t d = 0; d < count; d++)
         for (int64_t i = 0; i < n; i++)
-            out[i + k * n] = random_normal((random_stream){seed, RANDOM_SAMPLE, (uint64_t)k}, (uint64_t)(i + c * n));
-    la_trmm(LA_LEFT, LA_N, n, S, 1, square_of(j, c), n, out, n);
-    for (int64_t k = 0; k < S; k++) la_axpy(n, 1, j->mean + c * n, out + k * n);
+            out[i + d * n] =
+                random_normal((random_stream){seed, RANDOM_SAMPLE, (uint64_t)(k + d)}, (uint64_t)(i + c * n));
+    la_trmm(LA_LEFT, LA_N, n, count, 1, square_of(j, s, c), n, out, n);
+    for (int64_t d = 0; d < count; d++) la_axpy(n, 1, mean_of(j, s, c), out + d * n);
+}
+
+/* `draws` of latent c in model units. */
+static anygp_status draw_latent(joint *j, int64_t c, uint64_t seed, int64_t draws, double *out, anygp_error *e)
+{
+    for (int64_t s = 0; s < j->S; s++) {
+        bool factored = false;
+        for (int64_t k = 0, count; k < draws; k += count) {
+            count = draws_alike(j, seed, s, k, draws);
+            if (component_of(j, seed, k) != s) continue;
+            if (!factored) TRY(factor_square(j->n, square_of(j, s, c), j->prior, j->diag, e));
+            factored = true;
+            draw_some(j, s, c, seed, k, count, out + k * j->n);
+        }
+    }
     return ANYGP_OK;
 }
 

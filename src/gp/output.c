@@ -38,7 +38,7 @@ void output_suffix(const gp *g, bool latent, int64_t i, char *buffer, size_t siz
 
 /* ---------------------------------------------------------------------------------------- cells */
 
-/* Normal: gaussian targets, and f always. */
+/* Normal, by one component: gaussian targets, and f always. */
 static anygp_status normal_columns(predictor *p, const row_batch *b, bool latent, double *out, anygp_error *e)
 {
     int64_t n = b->n;
@@ -51,14 +51,16 @@ static anygp_status normal_columns(predictor *p, const row_batch *b, bool latent
     return predictor_check(b, n, out + 3 * n, e);
 }
 
-static anygp_status observed_columns(predictor *p, const gp *g, const row_batch *b, double *out, anygp_error *e)
+static anygp_status observed_columns(predictor *p, const gp *g, const row_batch *b, bool latent, double *out,
+                                     anygp_error *e)
 {
     latents f;
+    observer o = gp_observer(g, latent);
     int64_t n = b->n;
-    TRY(predictor_latents(p, b, true, &f, e));
-    observe_moments(g, &f, b->exposure, out, out + n);
-    observe_quantile(g, &f, b->exposure, 0.025, out + 2 * n);
-    observe_quantile(g, &f, b->exposure, 0.975, out + 3 * n);
+    TRY(predictor_latents(p, b, !latent, &f, e));
+    observe_moments(&o, &f, b->exposure, out, out + n);
+    observe_quantile(&o, &f, b->exposure, 0.025, out + 2 * n);
+    observe_quantile(&o, &f, b->exposure, 0.975, out + 3 * n);
     for (int64_t c = 0; c < MOMENT_COLUMNS; c++) TRY(predictor_check(b, n, out + c * n, e));
     return ANYGP_OK;
 }
@@ -70,8 +72,9 @@ static anygp_status latent_columns(predictor *p, const gp *g, const row_batch *b
     TRY(predictor_latents(p, b, false, &f, e));
     for (int64_t c = 0; c < gp_latents(g); c++) {
         double *mean = out + 2 * c * n, *variance = mean + n;
-        unit_means(gp_latent_unit(g, c), n, f.mean + c * n, mean);
-        unit_variances(gp_latent_unit(g, c), n, f.variance + c * n, variance);
+        observer o = gp_latent_observer(g, c);
+        latents one = latents_one(&f, c);
+        observe_moments(&o, &one, NULL, mean, variance);
         TRY(predictor_check(b, n, mean, e));
         TRY(predictor_check(b, n, variance, e));
     }
@@ -106,5 +109,6 @@ anygp_status output_block(predictor *p, const gp *g, const row_batch *b, bool la
     output_kind kind = kind_of(g, latent);
     if (kind == CLASSES) return class_columns(p, g, b, out, e);
     if (kind == LATENTS) return latent_columns(p, g, b, out, e);
-    return latent || gp_is_gaussian(g) ? normal_columns(p, b, latent, out, e) : observed_columns(p, g, b, out, e);
+    bool normal = gp_components(g) == 1 && (latent || gp_is_gaussian(g));
+    return normal ? normal_columns(p, b, latent, out, e) : observed_columns(p, g, b, latent, out, e);
 }

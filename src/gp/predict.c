@@ -35,7 +35,7 @@ struct predictor {
     int64_t block, seen;
     posterior *condensed; /* once the rows seen are many, where the posterior has it */
     double *X, *work;
-    double *mean, *variance; /* block x C; mean: not for gaussian targets, whose means go where they are asked for */
+    double *mean, *variance; /* block x C x S; mean: not of what is normal, whose means go where they are asked for */
     double *spare;           /* block, the same */
 };
 
@@ -43,7 +43,7 @@ enum { BLOCK_LEAST = 16, BLOCK_MOST = 2048 };
 static const double CONDENSED_BYTES = 256e6; /* that a condensed posterior may always have */
 
 /* Doubles of a row's latents and what is made of them. */
-static int64_t latent_doubles(const gp *g) { return gp_is_gaussian(g) ? 1 : 2 * gp_latents(g) + 1; }
+static int64_t latent_doubles(const gp *g) { return gp_is_normal(g) ? 1 : 2 * gp_latents(g) * gp_components(g) + 1; }
 
 /* The caller holds the row as it was read and as it is given, besides. */
 double predictor_row_bytes(const gp *g)
@@ -57,6 +57,7 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
 {
     const posterior *q = g->posterior;
     double row = predictor_row_bytes(g);
+    int64_t width = gp_latents(g) * gp_components(g);
     predictor *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "prediction", sizeof *p);
     double fits = bytes / row;
@@ -64,10 +65,10 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
     p->block = fits < BLOCK_LEAST ? BLOCK_LEAST : fits > BLOCK_MOST ? BLOCK_MOST : (int64_t)fits;
     p->X = mem_alloc(p->block * g->schema.D, sizeof(double));
     p->work = mem_alloc(q->ops->work_doubles(q, p->block), sizeof(double));
-    p->variance = mem_doubles(p->block, gp_latents(g));
+    p->variance = mem_doubles(p->block, width);
     bool ok = p->X && p->work && p->variance;
-    if (!gp_is_gaussian(g)) {
-        p->mean = mem_doubles(p->block, gp_latents(g));
+    if (!gp_is_normal(g)) {
+        p->mean = mem_doubles(p->block, width);
         p->spare = mem_alloc(p->block, sizeof(double));
         ok = ok && p->mean && p->spare;
     }
@@ -134,21 +135,21 @@ static anygp_status marginals(predictor *p, const row_batch *b, double *mean, do
 
 anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, latents *out, anygp_error *e)
 {
-    int64_t cells = b->n * gp_latents(p->g);
+    int64_t stride = b->n * gp_latents(p->g), S = gp_components(p->g), cells = stride * S;
     double white = observed ? kernel_white(p->g->posterior->kernel) : 0;
     TRY(marginals(p, b, p->mean, p->variance, e));
     for (int64_t i = 0; i < cells; i++) {
         if (!isfinite(p->mean[i]) || !isfinite(p->variance[i])) return too_far(&b->number, i % b->n, e);
         p->variance[i] = fmax(p->variance[i], 0) + white;
     }
-    *out = (latents){b->n, p->mean, p->variance};
+    *out = (latents){b->n, p->mean, p->variance, b->n, S, stride};
     return ANYGP_OK;
 }
 
 /* ---------------------------------------------------------------------------- one number a row */
 
-static anygp_status run_gaussian(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
-                                 anygp_error *e)
+static anygp_status run_normal(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
+                               anygp_error *e)
 {
     const gp *g = p->g;
     double added = latent ? 0 : gp_observation_variance(g);
@@ -162,22 +163,14 @@ static anygp_status run_gaussian(predictor *p, const row_batch *b, bool latent, 
     return predictor_check(b, b->n, variance, e);
 }
 
-static void first_latent(const gp *g, const latents *f, double *mean, double *variance)
-{
-    unit_means(gp_latent_unit(g, 0), f->n, f->mean, mean);
-    unit_variances(gp_latent_unit(g, 0), f->n, f->variance, variance);
-}
-
 static anygp_status run_observed(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
                                  anygp_error *e)
 {
     latents f;
+    observer o = gp_observer(p->g, latent);
     double *v = variance ? variance : p->spare;
     TRY(predictor_latents(p, b, !latent, &f, e));
-    if (latent)
-        first_latent(p->g, &f, mean, v);
-    else
-        observe_moments(p->g, &f, b->exposure, mean, v);
+    observe_moments(&o, &f, b->exposure, mean, v);
     TRY(predictor_check(b, b->n, mean, e));
     return predictor_check(b, b->n, v, e);
 }
@@ -200,12 +193,12 @@ static anygp_status one_number(const gp *g, bool latent, anygp_error *e)
 anygp_status predictor_run(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
                            anygp_error *e)
 {
-    bool gaussian = gp_is_gaussian(p->g);
+    bool normal = gp_is_normal(p->g);
     TRY(one_number(p->g, latent, e));
     for (int64_t i = 0; i < b->n; i += p->block) {
         row_batch part = part_of(b, p->g->schema.D, i, b->n - i < p->block ? b->n - i : p->block);
         double *v = variance ? variance + i : NULL;
-        TRY(gaussian ? run_gaussian(p, &part, latent, mean + i, v, e) : run_observed(p, &part, latent, mean + i, v, e));
+        TRY(normal ? run_normal(p, &part, latent, mean + i, v, e) : run_observed(p, &part, latent, mean + i, v, e));
     }
     return ANYGP_OK;
 }
@@ -217,11 +210,12 @@ anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int6
     if (!gp_is_class(p->g))
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "the target is a number and not a class; ask for its mean and variance");
+    observer o = gp_observer(p->g, false);
     for (int64_t i = 0; i < b->n; i += p->block) {
         latents f;
         row_batch part = part_of(b, p->g->schema.D, i, b->n - i < p->block ? b->n - i : p->block);
         TRY(predictor_latents(p, &part, true, &f, e));
-        observe_classes(p->g, &f, P + i, ldp);
+        observe_classes(&o, &f, P + i, ldp);
         for (int64_t k = 0; k < p->g->schema.classes; k++) TRY(predictor_check(&part, part.n, P + i + k * ldp, e));
     }
     return ANYGP_OK;

@@ -21,12 +21,14 @@ static anygp_status count(const gp *g, const dataset *d, int64_t t, int64_t n, i
 {
     const posterior *p = g->posterior;
     const likelihood *l = g->likelihood;
-    double *work = mem_alloc(p->ops->work_doubles(p, n), sizeof *work), *room = mem_doubles(n, 5);
-    anygp_status status = work && room ? ANYGP_OK : fail_memory(e, "the rates", 40.0 * (double)n);
-    double *mu = room, *var = mu + n, *mean = var + n, *variance = mean + n;
+    int64_t cells = n * gp_components(g);
+    double *work = mem_alloc(p->ops->work_doubles(p, n), sizeof *work), *room = mem_alloc(2 * cells + 3 * n, 8);
+    anygp_status status = work && room ? ANYGP_OK : fail_memory(e, "the rates", 8.0 * (double)(2 * cells + 3 * n));
+    double *mu = room, *var = mu + cells, *mean = var + cells, *variance = mean + n;
     if (!ANYGP_FAILED(status)) status = p->ops->marginal(p, n, d->X, d->D, work, mu, var, e);
     if (!ANYGP_FAILED(status)) {
-        l->ops->moments(l, n, exposures(d, l, t, n, variance + n), mu, var, n, mean, variance);
+        const latents f = {n, mu, var, n, gp_components(g), n};
+        mixture_moments(l, &f, exposures(d, l, t, n, variance + n), mean, variance);
         for (int64_t i = 0; i < n; i++) *found += likelihood_at_bound(l, mean[i]);
     }
     free(work);

@@ -1,5 +1,5 @@
-/* Labelled rows to scores, a block at a time: normal predictions as they are, classes by their probabilities, other targets by
-   what the likelihood says of them. */
+/* Labelled rows to scores, a block at a time: normal predictions as they are, classes by their probabilities, other targets and
+   mixtures by what the likelihood says of them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,8 @@ struct scorer {
     predictor *predictor;
     const gp *g;
     bool latent;
+    observer o;
+    likelihood seen; /* of gaussian targets, what o says */
     int64_t filled, block, *number;
     int64_t *in;                  /* block of each row; */
     int64_t *label;               /* its class */
@@ -22,10 +24,10 @@ struct scorer {
     class_scores *classes; /* NULL: the target is a number */
     double *expects;       /* to work with, block x (2 C + 1); NULL: gaussian */
     exact_sum expected, weight;
-    int64_t seen; /* rows */
+    int64_t rows; /* so far */
 };
 
-/* Columns of `out` beside Y: mean, below, up to, density, width, and three to work with. */
+/* Columns of `out` beside Y: mean, variance, below, up to, density, width, crps, and one to work with. */
 enum { OUT_COLUMNS = 8 };
 
 void scorer_free(scorer *r)
@@ -44,7 +46,7 @@ void scorer_free(scorer *r)
 /* Doubles of `out` a row has. */
 static int64_t out_width(const gp *g)
 {
-    return gp_is_class(g) ? g->schema.classes : gp_is_gaussian(g) ? 2 : OUT_COLUMNS + g->likelihood->columns;
+    return gp_is_class(g) ? g->schema.classes : gp_is_normal(g) ? 2 : OUT_COLUMNS + g->likelihood->columns;
 }
 
 static anygp_status scorer_rows(scorer *r, anygp_error *e)
@@ -64,6 +66,16 @@ static anygp_status scorer_rows(scorer *r, anygp_error *e)
     return ok ? ANYGP_OK : fail_memory(e, "scores", 8.0 * (double)r->block * (double)(D + width + 6));
 }
 
+/* As in scores.h a density that has no width gets one, here by noise of 1e-24 of the training variance. */
+static void see_gaussian(scorer *r)
+{
+    const schema *s = &r->g->schema;
+    double sd = 1e-12 * s->y_sd / s->y_scale;
+    r->seen = *r->o.like;
+    r->seen.value[0] = fmax(r->seen.value[0], sd * sd);
+    r->o.like = &r->seen;
+}
+
 anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, anygp_error *e)
 {
     if (latent && !gp_is_gaussian(g))
@@ -72,7 +84,8 @@ anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, an
                          g->likelihood->ops->name);
     scorer *r = calloc(1, sizeof *r);
     if (!r) return fail_memory(e, "scores", sizeof *r);
-    r->g = g, r->latent = latent;
+    r->g = g, r->latent = latent, r->o = gp_observer(g, latent);
+    if (gp_is_gaussian(g)) see_gaussian(r);
     regression_scores_begin(&r->acc, g->schema.y_mean, g->schema.y_sd);
     anygp_status status = predictor_new(g, bytes, &r->predictor, e);
     if (!ANYGP_FAILED(status)) status = scorer_rows(r, e);
@@ -100,9 +113,9 @@ static void expect_normal(scorer *r, int64_t n, const double *mean, const double
 
 static void expect_observed(scorer *r, const latents *f, const double *Y)
 {
-    exact_add(&r->expected, observe_expected(r->g, f, Y, r->w, r->seen, r->expects));
+    exact_add(&r->expected, observe_expected(&r->o, f, Y, r->w, r->rows, r->expects));
     for (int64_t i = 0; i < f->n; i++) exact_add(&r->weight, r->w[i]);
-    r->seen += f->n;
+    r->rows += f->n;
 }
 
 static anygp_status score_normal(scorer *r, const row_batch *b, anygp_error *e)
@@ -119,45 +132,50 @@ static anygp_status score_classes(scorer *r, const row_batch *b, anygp_error *e)
     latents f;
     for (int64_t i = 0; i < b->n; i++) r->label[i] = (int64_t)r->y[i];
     TRY(predictor_latents(r->predictor, b, true, &f, e));
-    observe_classes(r->g, &f, r->out, b->n);
+    observe_classes(&r->o, &f, r->out, b->n);
     expect_observed(r, &f, r->y);
     return class_scores_add(r->classes, b->n, r->label, r->out, b->n, r->w, e);
 }
 
-/* P(y' < y) of a count is P(y' <= y - 1), of a real target P(y' <= y).  Y's first column has y in model units. */
-static void score_ranks(const scorer *r, const row_batch *b, const latents *f, const double *Y, double *work,
+/* P(y' < y) of a count is P(y' <= y - 1), of a real target P(y' <= y).  Y's first column has y in model units; y: work. */
+static void score_ranks(const scorer *r, const row_batch *b, const latents *f, const double *Y, double *y,
                         double *below, double *up_to)
 {
-    const likelihood *l = r->g->likelihood;
+    const likelihood *l = r->o.like;
     int64_t n = b->n;
-    double *y = work + 2 * n;
     for (int64_t i = 0; i < n; i++) y[i] = Y[i * l->columns];
-    observe_cdf(r->g, f, y, b->exposure, up_to, work);
+    observe_cdf(&r->o, f, y, b->exposure, up_to);
     memcpy(below, up_to, (size_t)n * sizeof *below);
     if (l->ops->target != TARGET_COUNT) return;
     for (int64_t i = 0; i < n; i++) y[i]--;
-    observe_cdf(r->g, f, y, b->exposure, below, work);
+    observe_cdf(&r->o, f, y, b->exposure, below);
     for (int64_t i = 0; i < n; i++)
         if (y[i] < 0) below[i] = 0;
 }
 
 static anygp_status score_observed(scorer *r, const row_batch *b, anygp_error *e)
 {
-    int64_t n = b->n, columns = r->g->likelihood->columns;
-    double *mean = r->out, *below = mean + n, *up_to = below + n, *density = up_to + n, *width = density + n;
-    double *work = width + n, *Y = work + 3 * n;
+    int64_t n = b->n, columns = r->o.like->columns;
+    double *mean = r->out, *variance = mean + n, *below = variance + n, *up_to = below + n, *density = up_to + n;
+    double *width = density + n, *crps = width + n, *work = crps + n, *Y = work + n;
+    bool gaussian = gp_is_gaussian(r->g);
     latents f;
-    TRY(predictor_latents(r->predictor, b, true, &f, e));
-    for (int64_t i = 0; i < n; i++) observe_target(r->g, r->y[i], r->exposure[i], Y + i * columns);
-    observe_moments(r->g, &f, b->exposure, mean, work);
+    TRY(predictor_latents(r->predictor, b, !r->latent, &f, e));
+    for (int64_t i = 0; i < n; i++) observe_target(&r->o, r->y[i], r->exposure[i], Y + i * columns);
+    observe_moments(&r->o, &f, b->exposure, mean, variance);
     TRY(predictor_check(b, n, mean, e));
-    observe_density(r->g, &f, Y, density);
-    expect_observed(r, &f, Y);
+    observe_density(&r->o, &f, Y, density);
+    if (gaussian) /* E is of the second order in f: the moments of a mixture are enough */
+        expect_normal(r, n, mean, variance);
+    else
+        expect_observed(r, &f, Y);
+    if (gaussian) observe_crps(&r->o, &f, Y, crps);
     score_ranks(r, b, &f, Y, work, below, up_to);
-    observe_quantile(r->g, &f, b->exposure, 0.975, width);
-    observe_quantile(r->g, &f, b->exposure, 0.025, work);
+    observe_quantile(&r->o, &f, b->exposure, 0.975, width);
+    observe_quantile(&r->o, &f, b->exposure, 0.025, work);
     for (int64_t i = 0; i < n; i++) width[i] -= work[i];
-    regression_scores_add_predicted(&r->acc, n, r->y, &(predicted){mean, density, below, up_to, width}, r->w);
+    predicted p = {mean, density, below, up_to, width, gaussian ? crps : NULL};
+    regression_scores_add_predicted(&r->acc, n, r->y, &p, r->w);
     return ANYGP_OK;
 }
 
@@ -170,7 +188,7 @@ static anygp_status flush(scorer *r, anygp_error *e)
                    .block = r->routed ? NULL : r->in,
                    .exposure = g->schema.exposed ? r->exposure : NULL};
     r->filled = 0;
-    return r->classes ? score_classes(r, &b, e) : gp_is_gaussian(g) ? score_normal(r, &b, e) : score_observed(r, &b, e);
+    return r->classes ? score_classes(r, &b, e) : gp_is_normal(g) ? score_normal(r, &b, e) : score_observed(r, &b, e);
 }
 
 /* The row that was put behind the others counts. */

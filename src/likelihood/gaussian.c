@@ -65,3 +65,5 @@ const likelihood_ops likelihood_gaussian = {
     .draw = draw,
     .density = density,
 };
+
+const likelihood likelihood_of_f = {.ops = &likelihood_gaussian, .latents = 1, .columns = 1, .params = 1};

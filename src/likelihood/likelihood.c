@@ -1,11 +1,10 @@
-/* What is the same for all likelihoods: completing one, its targets, quantiles of what it predicts. */
+/* What is the same for all likelihoods: completing one, its targets. */
 #include "likelihood/likelihood.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "likelihood/counts.h"
-#include "likelihood/special.h"
+#include "likelihood/parts.h"
 
 /* ------------------------------------------------------------------------------------------- open */
 
@@ -85,71 +84,7 @@ bool likelihood_at_bound(const likelihood *l, double mean)
     return l->ops->target == TARGET_COUNT && !(fabs(log(mean)) < EXPONENT_MOST * (1 - 1e-12));
 }
 
-/* -------------------------------------------------------------------------------------- quantiles */
-
-/* One row of likelihood_quantiles. */
-typedef struct quantile {
-    const likelihood *l;
-    const double *exposure, *mu, *var;
-    int64_t ld;
-    double p, mean, sd;
-} quantile;
-
-static double quantile_cdf(const quantile *q, double y)
-{
-    double P;
-    q->l->ops->cdf(q->l, 1, &y, q->exposure, q->mu, q->var, q->ld, &P);
-    return P;
-}
-
-static bool quantile_reached(double k, const void *ctx)
-{
-    const quantile *q = ctx;
-    return quantile_cdf(q, k) >= q->p;
-}
-
-/* A log-normal with the counts' moments tells where to look. */
-static double quantile_count(const quantile *q)
-{
-    double spread = log1p((q->sd / q->mean) * (q->sd / q->mean)), z = normal_quantile(q->p);
-    return first_whole(q->mean * exp(z * sqrt(spread) - 0.5 * spread), quantile_reached, q);
-}
-
-/* The bracket is widened from the normal's quantile, then narrowed by the Illinois variant of regula falsi. */
-static double quantile_real(const quantile *q)
-{
-    double step = 0.1 * q->sd, z = q->mean + normal_quantile(q->p) * q->sd;
-    double lo = z - step, hi = z + step, at_lo, at_hi;
-    for (int k = 0; (at_lo = quantile_cdf(q, lo) - q->p) > 0 && k < 200; k++) hi = lo, lo -= step *= 2;
-    for (int k = 0; (at_hi = quantile_cdf(q, hi) - q->p) < 0 && k < 200; k++) lo = hi, at_lo = at_hi, hi += step *= 2;
-    for (int k = 0, side = 0; k < 200 && hi - lo > 1e-10 * (q->sd + 1e-6 * fabs(lo)); k++) {
-        double y = at_hi > at_lo ? hi - at_hi * (hi - lo) / (at_hi - at_lo) : 0.5 * (lo + hi);
-        if (k % 4 == 3 || !(y > lo && y < hi)) y = 0.5 * (lo + hi);
-        double at = quantile_cdf(q, y) - q->p;
-        if (at == 0) return y;
-        if (at > 0) {
-            hi = y, at_hi = at, at_lo *= side > 0 ? 0.5 : 1, side = 1;
-        } else {
-            lo = y, at_lo = at, at_hi *= side < 0 ? 0.5 : 1, side = -1;
-        }
-    }
-    return 0.5 * (lo + hi);
-}
-
-void likelihood_quantiles(const likelihood *l, int64_t n, double p, const double *exposure, const double *mu,
-                          const double *var, int64_t ld, double *out)
-{
-    for (int64_t i = 0; i < n; i++) {
-        quantile q = {
-            .l = l, .exposure = exposure ? exposure + i : NULL, .mu = mu + i, .var = var + i, .ld = ld, .p = p};
-        double variance;
-        l->ops->moments(l, 1, q.exposure, q.mu, q.var, ld, &q.mean, &variance);
-        q.sd = sqrt(variance);
-        out[i] = !l->ops->cdf                     ? q.mean + q.sd * normal_quantile(p)
-                 : l->ops->target == TARGET_COUNT ? quantile_count(&q)
-                                                  : quantile_real(&q);
-    }
-}
+/* --------------------------------------------------------------------------------------- gaussian */
 
 bool likelihood_is_gaussian(const likelihood *l) { return !strcmp(l->ops->name, "gaussian"); }
 

@@ -110,16 +110,13 @@ anygp_status likelihood_format(const likelihood *l, const double *value, int dig
 bool likelihood_is_gaussian(const likelihood *l); /* with one noise: closed forms hold */
 /* That one, with this noise variance. */
 anygp_status likelihood_with_noise(double noise, likelihood *out, anygp_error *e);
+extern const likelihood likelihood_of_f; /* the same without noise: y is f */
 
 /* Whether y may be a target: a whole number >= 0 for counts, finite for all.  NULL, or what is wrong with it. */
 const char *likelihood_objection(const likelihood *l, double y);
 
 /* Whether a mean that moments() gave lies where the logarithm of a rate is held; false for all but counts. */
 bool likelihood_at_bound(const likelihood *l, double mean);
-
-/* The y with P(y <= .) = p, for lo95 and hi95; counts: the smallest whole number that reaches it. */
-void likelihood_quantiles(const likelihood *l, int64_t n, double p, const double *exposure, const double *mu,
-                          const double *var, int64_t ld, double *out);
 
 int64_t likelihood_count(void);
 const likelihood_ops *likelihood_at(int64_t i);

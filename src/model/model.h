@@ -86,12 +86,14 @@ typedef struct posterior posterior;
 
 typedef struct posterior_ops {
     /* Marginals of the latents at X[n,D]: mean[n,C] and, unless NULL, variance[n,C], column-major, C = p->latents.
-       work: work_doubles(p, n). */
+       With S = p->components more than 1 they are mixtures of S Gaussians of weight 1/S each: mean[n,C,S], variance[n,C,S],
+       row i of latent c by component s at [i + (s C + c) n].  work: work_doubles(p, n). */
     int64_t (*work_doubles)(const posterior *p, int64_t n);
     anygp_status (*marginal)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                              double *variance, anygp_error *e);
     /* The joint distribution of f: mean[n] and the lower triangle of covariance[n,n].  With more latents than one: mean[n,C]
-       and C such squares, one after the other. */
+       and C such squares, one after the other.  With more components: mean[n,C,S] and S times C squares; a component is one
+       for all rows.  NULL: there is none, which is said in a sentence. */
     anygp_status (*joint)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                           double *covariance, int64_t ldc, anygp_error *e);
     void (*arrays)(posterior *p, array_list *list); /* adds what goes into the model file */
@@ -105,7 +107,7 @@ typedef struct posterior_ops {
     anygp_status (*joint_in)(const posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *block,
                              double *work, double *mean, double *covariance, int64_t ldc, anygp_error *e);
     /* For many rows: a posterior of its own that has marginals alone, made for less time a row (condensed.h).  NULL, or
-       returning NULL: there is none. */
+       returning NULL: there is none.  It has as many latents and components. */
     posterior *(*condense)(const posterior *p);
 } posterior_ops;
 
@@ -116,9 +118,10 @@ struct posterior {
     double noise;
     basis mean; /* its own */
     int64_t D;
-    int64_t n;       /* rows it rests on: the distinct training rows, or a subset of them */
-    int64_t latents; /* functions it is about; 0 counts as 1 */
-    int64_t beside;  /* further inducing inputs that the mean alone has */
+    int64_t n;          /* rows it rests on: the distinct training rows, or a subset of them */
+    int64_t latents;    /* functions it is about; 0 counts as 1 */
+    int64_t components; /* S Gaussians that a marginal is a mixture of; 0 counts as 1 */
+    int64_t beside;     /* further inducing inputs that the mean alone has */
 };
 
 void posteriors_free(int64_t count, posterior **list); /* accepts NULLs in it, and leaves nothing else */

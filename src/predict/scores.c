@@ -101,6 +101,7 @@ static bool inside(double below, double up_to, double level)
 static void add_distribution(regression_scores *s, const predicted *p, int64_t i, double w)
 {
     exact_add(&s->nlp, -w * (bounded(p->log_density[i], LARGEST_Z) + log(s->train_sd)));
+    if (p->crps) exact_add(&s->crps, w * bounded(p->crps[i] / s->train_sd, LARGEST_Z));
     exact_add(&s->sd, w * bounded(p->width95[i] / s->train_sd, LARGEST_Z) / (2 * LEVELS[3]));
     for (int l = 0; l < COVERAGE_LEVELS; l++)
         exact_add(&s->covered[l], inside(p->below[i], p->up_to[i], SHARES[l]) ? w : 0);
@@ -110,7 +111,7 @@ void regression_scores_add_predicted(regression_scores *s, int64_t n, const doub
                                      const double *weight)
 {
     double w;
-    s->no_crps = true;
+    s->no_crps = s->no_crps || !p->crps;
     for (int64_t i = 0; i < n; i++) {
         if (!counts(weight, y, i, &w)) continue;
         add_error(s, y[i], p->mean[i], w);

@@ -22,7 +22,8 @@ typedef struct score {
    smse     mean (y - m)^2 / variance of the test targets about their own mean   (Rasmussen and Williams, sec. 2.5)
    mnlp     mean negative log predictive density:  mean [ log(2 pi v)/2 + (y - m)^2 / (2 v) ]
    msll     mnlp minus that of the trivial N(training mean, training variance);  below 0 is better than trivial
-   crps     mean of  s [ z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi) ],  z = (y - m)/s, s = sqrt(v)
+   crps     mean of  s [ z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi) ],  z = (y - m)/s, s = sqrt(v);  of mixtures of normals see
+            likelihood/mixture.h;  other distributions have none
    coverageP  share of targets in the central P % interval
    width95  mean width of the 95 % interval
    n        N
@@ -40,7 +41,7 @@ typedef struct exact_sum {
 typedef struct regression_scores {
     double train_mean, train_sd;
     exact_sum weight, square, absolute, from_train, nlp, crps, sd, covered[COVERAGE_LEVELS];
-    bool no_crps;            /* y is not normal */
+    bool no_crps;            /* some rows had none */
     double y_mean, y_square; /* Welford: mean of (y - train_mean)/train_sd, and sum of squares about it */
 } regression_scores;
 
@@ -54,9 +55,10 @@ typedef struct predicted {
     const double *log_density;   /* of y in data units; of counts the log probability */
     const double *below, *up_to; /* P(y' < y) and P(y' <= y): equal for real targets */
     const double *width95;       /* of the central 95 % interval */
+    const double *crps;          /* of y; NULL: not known */
 } predicted;
 /* The central P % interval ends at the quantiles of (1 - P)/2 and (1 + P)/2, for counts at the smallest whole numbers that
-   reach them.  msll compares with the density of the trivial normal, for counts too.  There is no crps. */
+   reach them.  msll compares with the density of the trivial normal, for counts too. */
 void regression_scores_add_predicted(regression_scores *s, int64_t n, const double *y, const predicted *p,
                                      const double *weight);
 /* Fills out[REGRESSION_SCORES] in the order above; returns how many: only `n` if no row was fed. */

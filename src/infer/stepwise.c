@@ -163,7 +163,7 @@ static anygp_status final_bound(run *r, train_result *result, anygp_error *e)
     TRY(train_agree(r->p, &affordable, e));
     if (!affordable) return ANYGP_OK;
     anygp_status status = r->model->steps->bound(r->state, r->h, &value, e);
-    if (status == ANYGP_OK) result->objective = value, result->exact = true;
+    if (status == ANYGP_OK) result->objective = value, result->exact = !r->model->steps->sampled;
     return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
 }
 

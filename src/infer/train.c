@@ -327,7 +327,7 @@ static anygp_status run_model(const model_ops *model, const problem *p, hyper *h
     deadline pass = train_deadline(o);
     problem timed = *p;
     if (!model->steps && isfinite(o->time_limit)) timed.pass = &pass;
-    TRY(model->open(model, &timed, h, &state, e));
+    TRY(model_open(model, &timed, h, &state, e));
     anygp_status status = model->steps ? stepwise_run(model, state, &timed, h, o, w->status, result, out, e)
                                        : run_passes(model, state, &timed, h, o, w,
                                                     isfinite(o->time_limit) ? &pass : NULL, result, out, e);

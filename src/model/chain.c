@@ -64,6 +64,7 @@ anygp_status chain_init(chain *s, const problem *p, const hyper *h, bool orthogo
     s->at = mem_zeroed(s->L, sizeof *s->at);
     s->R = mem_zeroed(s->L, sizeof *s->R);
     s->f = s->at ? s->at + s->L - 1 : NULL;
+    s->s = chain_spreads(h);
     if (!s->at || !s->R || !place_likelihoods(s, p)) status = fail_memory(e, "the model", sizeof(layer));
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < s->L - 1; i++) status = open_inner(s, h, i, e);
     if (!ANYGP_FAILED(status)) status = open_last(s, p, h, orthogonal, e);

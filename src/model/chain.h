@@ -2,11 +2,12 @@
    have one layer, deep has several (Salimbeni and Deisenroth 2017).
 
    f^0 = x.  An inner layer l (gauss/layer.h) has as many functions as inputs, and from its marginals at f^(l-1) one draw is made per row:
-       f^l_ic = f^(l-1)_ic + mu_ic + sqrt(var_ic) e_ic,      e ~ N(0, 1), a function of (seed, step, row, layer, c)
+       f^l_ic = f^(l-1)_ic + s_c (mu_ic + sqrt(var_ic) e_ic),      e ~ N(0, 1), a function of (seed, step, row, layer, c)
+   with s_c the spread of input c, so that inner layers know no units; it is 0 for text, which no layer changes.
    The last layer's marginals at f^(L-1) are those of the likelihood's latents, and the bound is
        sum_i w_i E[log p(y_i | f_i)] - sum over layers of KL(q(v) || N(0, I)),
    for L = 1 exactly, else unbiased over e.  With gbar = dE/df^l from the layer above (its X bar) the derivatives of layer l are
-       dmu = gbar,   dvar = gbar e / (2 sd),   f^(l-1) bar = gbar + X bar of layer l.
+       dmu = s gbar,   dvar = s gbar e / (2 sd),   f^(l-1) bar = gbar + X bar of layer l.
 
    The last layer's q is moved by natural steps; an inner one is by covariance, its m and R are parameters like any other and move by
    Adam.  Value, gradient and step take one pass of the driver over the rows. */
@@ -26,6 +27,7 @@ typedef struct chain {
     layer *at;        /* L */
     layer *f;         /* the last of them */
     double **R;       /* L - 1: squares R of the inner q, Mt x Mt each */
+    const double *s;  /* D: the spreads; L > 1 only */
     int64_t T;        /* targets */
     likelihood *like; /* T, with the values of h */
     int64_t each;     /* latents of a target */
@@ -36,7 +38,13 @@ typedef struct chain {
     random_stream random;
 } chain;
 
-/* orthogonal: the second set of inducing inputs is of the mean alone. */
+/* What tells the models apart [model_ops.family]. */
+typedef struct chain_kind {
+    bool orthogonal;  /* odvgp: the second set of inducing inputs is of the mean alone */
+    bool transported; /* ivsgpr: q follows the inducing variables */
+    int64_t layers;   /* 0 counts as 1 */
+} chain_kind;
+
 anygp_status chain_init(chain *s, const problem *p, const hyper *h, bool orthogonal, anygp_error *e);
 void chain_clear(chain *s); /* accepts a half-built one */
 
@@ -67,8 +75,9 @@ bool chain_gradient(chain *s, chain_stat *stat, double *gp);
 /* ------------------------------------------------------------------------------- inner layers [chain_inner.c] */
 
 /* Segments of L - 1 inner layers, named layer1.kernel, layer1.Z, layer1.m, layer1.R, ..., behind those of h, whose kernel and places
-   they begin with; fix: which stay. */
-anygp_status chain_define(hyper *h, int64_t L, bool fix_kernel, anygp_error *e);
+   they begin with.  What is learned of h's is learned of theirs. */
+anygp_status chain_define(hyper *h, const problem *p, int64_t L, anygp_error *e);
+const double *chain_spreads(const hyper *h); /* of the inputs; NULL: there is one layer */
 int64_t chain_layers(const hyper *h); /* 1, and one for each inner layer among its segments */
 
 /* Kernel and inducing variables of a layer, and where their gradients stand; the last layer's are h's own. */

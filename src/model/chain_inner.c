@@ -11,6 +11,8 @@
 /* At the start an inner layer is close to the identity: q is narrow, and the prior's variance small beside the inputs'. */
 static const double START_LOG_R = -5.75, START_VARIANCE = 0.01;
 
+#define SPREADS "spreads"
+
 typedef struct segment_name {
     char text[SEGMENT_NAME];
 } segment_name;
@@ -37,7 +39,8 @@ int64_t chain_layers(const hyper *h)
 
 /* ---------------------------------------------------------------------------------------- define */
 
-static anygp_status define_kernel(hyper *h, int64_t i, bool fix, anygp_error *e)
+/* The kernel's variance has no unit here; its lengths have those of h's. */
+static anygp_status define_kernel(hyper *h, int64_t i, anygp_error *e)
 {
     kernel *k = kernel_copy(h->kernel);
     if (!k) return fail_memory(e, "a kernel", 0);
@@ -45,7 +48,27 @@ static anygp_status define_kernel(hyper *h, int64_t i, bool fix, anygp_error *e)
         const kernel_param *q = kernel_param_at(k, j);
         if (q->role == ROLE_VARIANCE && !q->fixed) kernel_values(k)[j] = fmax(START_VARIANCE, 1.01 * q->lower);
     }
-    return params_put_kernel(&h->all, name_of(i, HYPER_KERNEL).text, k, fix, e);
+    TRY(params_put_kernel(&h->all, name_of(i, HYPER_KERNEL).text, k, false, e));
+    param_facts *facts = find(h, i, HYPER_KERNEL)->facts;
+    for (int64_t j = 0; j < kernel_count(k); j++) {
+        bool variance = kernel_param_at(k, j)->role == ROLE_VARIANCE, moves = hyper_facts(h, j)->free;
+        if (!variance) facts[j] = *hyper_facts(h, j);
+        facts[j].free = moves;
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status define_spreads(hyper *h, const problem *p, anygp_error *e)
+{
+    const schema *columns = p->rows ? &p->rows->data->schema : NULL;
+    double *spread = mem_alloc(h->D, sizeof *spread);
+    if (!spread) return fail_memory(e, "column scales", 8.0 * (double)h->D);
+    for (int64_t j = 0; j < h->D; j++) spread[j] = h->unit ? h->unit[j] : 1;
+    for (int64_t i = 0; columns && i < columns->inputs; i++)
+        if (columns->input[i].text && columns->input[i].position >= 0) spread[columns->input[i].position] = 0;
+    anygp_status status = params_put_bulk(&h->all, SPREADS, 1, h->D, spread, NULL, false, e);
+    free(spread);
+    return status;
 }
 
 static anygp_status define_q(hyper *h, int64_t i, anygp_error *e)
@@ -62,17 +85,22 @@ static anygp_status define_q(hyper *h, int64_t i, anygp_error *e)
     return status;
 }
 
-anygp_status chain_define(hyper *h, int64_t L, bool fix_kernel, anygp_error *e)
+anygp_status chain_define(hyper *h, const problem *p, int64_t L, anygp_error *e)
 {
-    anygp_status status = ANYGP_OK;
-    for (int64_t i = 0; i < L - 1 && !ANYGP_FAILED(status); i++) {
-        status = define_kernel(h, i, fix_kernel, e);
-        if (!ANYGP_FAILED(status))
-            status = params_put_bulk(&h->all, name_of(i, HYPER_PLACES).text, h->M, h->D, h->Z, h->unit, h->learn_Z, e);
-        if (!ANYGP_FAILED(status)) status = define_q(h, i, e);
+    if (L > 1) TRY(define_spreads(h, p, e));
+    for (int64_t i = 0; i < L - 1; i++) {
+        TRY(define_kernel(h, i, e));
+        TRY(params_put_bulk(&h->all, name_of(i, HYPER_PLACES).text, h->M, h->D, h->Z, h->unit, h->learn_Z, e));
+        TRY(define_q(h, i, e));
     }
     hyper_bind(h);
-    return status;
+    return ANYGP_OK;
+}
+
+const double *chain_spreads(const hyper *h)
+{
+    const param_segment *s = params_find(&h->all, SPREADS);
+    return s ? s->values : NULL;
 }
 
 /* ----------------------------------------------------------------------------------------- values */

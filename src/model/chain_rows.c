@@ -85,7 +85,8 @@ static void draw(const chain *s, const row_block *b, int64_t i, const pieces *p)
     for (int64_t j = 0; j < n; j++)
         for (int64_t c = 0; c < D; c++) {
             int64_t at = j + c * n;
-            p->X[i + 1][j * D + c] = p->X[i][j * D + c] + q->mu[at] + sd_of(q, at) * noise(s, b, i, j, c);
+            double step = q->mu[at] + sd_of(q, at) * noise(s, b, i, j, c);
+            p->X[i + 1][j * D + c] = p->X[i][j * D + c] + s->s[c] * step;
         }
 }
 
@@ -98,9 +99,10 @@ static void undraw(const chain *s, const row_block *b, int64_t i, const pieces *
         for (int64_t c = 0; c < D; c++) {
             int64_t at = j + c * n;
             double bar = p->Xbar[i + 1][j * D + c], sd = sd_of(q, at);
+            if (i > 0) p->Xbar[i][j * D + c] = bar;
+            bar *= s->s[c];
             q->dmu[at] = bar;
             q->dvar[at] = sd > 0 ? bar * noise(s, b, i, j, c) / (2 * sd) : 0;
-            if (i > 0) p->Xbar[i][j * D + c] = bar;
         }
 }
 

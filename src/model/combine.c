@@ -125,15 +125,15 @@ anygp_status made_combine(scanner *s, made_model **out, anygp_error *e)
     TRY(scan_options(s, take_term, &x));
     TRY(scan_end(s));
     if (x.count == 0) return no_part(s, 0);
-    TRY(made_new(&model_dtc, &c, e));
+    TRY(made_new(&model_dtc, sizeof c->kind.sparse, &c, e));
     c->ops.summary = "linear combination of sparse models";
     c->ops.objective = "combined bound";
     c->ops.needs.given = true;
     c->ops.update = NULL; /* sums of several models are not kept apart */
-    c->kind = (sparse_kind){.test = kind_of(x.model[0])->test, .terms.count = x.count};
+    c->kind.sparse = (sparse_kind){.test = kind_of(x.model[0])->test, .terms.count = x.count};
     for (int64_t i = 0; i < x.count; i++) {
         const sparse_kind *k = kind_of(x.model[i]);
-        c->kind.terms.term[i] = (sparse_term){k->kept, k->power, x.alpha[i]};
+        c->kind.sparse.terms.term[i] = (sparse_term){k->kept, k->power, x.alpha[i]};
         if (!model_over_parts(x.model[i])) continue;
         c->ops.needs.rows = ROWS_PARTS;
         c->ops.order = x.model[i]->order;

@@ -12,7 +12,8 @@ static const struct {
     anygp_status (*make)(scanner *s, made_model **out, anygp_error *e);
 } makers[] = {{"pep", "pep(alpha=0.5)", "it is not of the form pep(alpha=0.5)", made_pep},
               {"combine", "combine(dtc=0.3,fitc=0.7)",
-               "it is not a combination, which is written combine(dtc=0.3,fitc=0.7)", made_combine}};
+               "it is not a combination, which is written combine(dtc=0.3,fitc=0.7)", made_combine},
+              {"deep", "deep(layers=3)", "it is not of the form deep(layers=3)", made_deep}};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 const char *model_expression(int64_t i) { return i >= 0 && i < MAKERS ? makers[i].example : NULL; }
@@ -34,15 +35,28 @@ bool model_is_expression(const char *text)
 
 static void connect(made_model *m) { m->ops.name = m->name, m->ops.family = &m->kind; }
 
-anygp_status made_new(const model_ops *from, made_model **out, anygp_error *e)
+anygp_status made_new(const model_ops *from, size_t kind, made_model **out, anygp_error *e)
 {
     made_model *m = calloc(1, sizeof *m);
     if (!m) return fail_memory(e, "the model", sizeof *m);
     m->ops = *from;
-    m->kind = *(const sparse_kind *)from->family;
+    memcpy(&m->kind, from->family, kind);
     connect(m);
     *out = m;
     return ANYGP_OK;
+}
+
+anygp_status made_number(scanner *s, const char *key, bool given, int64_t *at, double *value)
+{
+    int64_t n = scan_word(s);
+    if (given) return scan_fail(s, s->at, NULL, "%s is given twice", key);
+    if (n && ((size_t)n != strlen(key) || strncmp(s->text + s->at, key, (size_t)n)))
+        return scan_fail(s, s->at, NULL, "unknown option '%.*s'", (int)(n < 40 ? n : 40), s->text + s->at);
+    s->at += n;
+    if (n && !scan_take(s, '=')) return scan_fail(s, s->at, NULL, "expected = and a number");
+    scan_blanks(s);
+    *at = s->at;
+    return scan_number(s, value);
 }
 
 static anygp_status no_expression(const char *text, anygp_error *e)

@@ -109,6 +109,8 @@ typedef struct posterior_ops {
     /* For many rows: a posterior of its own that has marginals alone, made for less time a row (condensed.h).  NULL, or
        returning NULL: there is none.  It has as many latents and components. */
     posterior *(*condense)(const posterior *p);
+    /* Kernels of inner layers, from 0; NULL: there are no more, or the model has no layers. */
+    const kernel *(*inner_kernel)(const posterior *p, int64_t i);
 } posterior_ops;
 
 /* What every posterior starts with. */
@@ -174,6 +176,7 @@ typedef struct step_context {
 } step_context;
 
 typedef struct step_ops {
+    bool sampled; /* its bound over all blocks is an estimate all the same, over random draws that depend on the step */
     /* Once, before the first step, from the hyperparameters' start; jitter is relative. */
     anygp_status (*begin)(void *state, hyper *h, double jitter, anygp_error *e);
     /* One step: *value gets the bound as the sample tells it, before the step.  ANYGP_ERR_NUMERIC: nothing has moved. */
@@ -233,6 +236,8 @@ struct model_ops {
 
     model_cost (*cost)(const model_ops *self, const cost_facts *f, const cost_size *s);
     int64_t (*size)(const problem *p); /* rows or inducing inputs that a step works on */
+    /* Parameters of its own, as segments behind those of h, before open().  NULL: none. */
+    anygp_status (*define)(const model_ops *self, const problem *p, hyper *h, anygp_error *e);
     /* Workspace, sized once.  h: for choices that need a kernel; not kept. */
     anygp_status (*open)(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e);
     /* Starting values of its own, of what the user did not give.  NULL: those of an exact model of a subset. */
@@ -276,12 +281,15 @@ static inline bool model_takes_likelihoods(const model_ops *m) { return m->needs
 static inline bool model_takes_targets(const model_ops *m) { return m->needs.targets == TARGETS_SEVERAL; }
 static inline bool model_takes_rows(const model_ops *m) { return m->update != NULL; } /* new ones, once it is fitted */
 
+/* define() and open(). */
+anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **state, anygp_error *e);
+
 /* Bytes that the model holds at most while it learns from these rows, besides them. */
 double model_bytes(const model_ops *m, const problem *p);
 
 extern const model_ops model_exact, model_sod, model_rbcm, model_sor, model_dtc, model_fitc, model_fic, model_pitc,
     model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed, model_odvgp_collapsed, model_svgp,
-    model_solve, model_odvgp, model_ivsgpr, model_svdgp, model_svdgp_sga;
+    model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

@@ -23,6 +23,7 @@ static const model_ops *const models[] = {&model_exact,
                                           &model_solve,
                                           &model_odvgp,
                                           &model_ivsgpr,
+                                          &model_deep,
                                           &model_svdgp,
                                           &model_svdgp_sga};
 
@@ -35,6 +36,12 @@ const model_ops *model_find(const char *name)
     for (int64_t i = 0; i < model_count(); i++)
         if (!strcmp(models[i]->name, name)) return models[i];
     return NULL;
+}
+
+anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **state, anygp_error *e)
+{
+    if (m->define) TRY(m->define(m, p, h, e));
+    return m->open(m, p, h, state, e);
 }
 
 typedef struct wish {

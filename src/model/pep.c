@@ -13,17 +13,10 @@ typedef struct power {
 
 static anygp_status take_alpha(scanner *s, void *ctx)
 {
-    static const char key[] = "alpha";
     power *p = ctx;
-    int64_t n = scan_word(s);
-    if (p->given) return scan_fail(s, s->at, NULL, "alpha is given twice");
-    if (n && (n != sizeof key - 1 || strncmp(s->text + s->at, key, (size_t)n)))
-        return scan_fail(s, s->at, NULL, "unknown option '%.*s'", (int)(n < 40 ? n : 40), s->text + s->at);
-    s->at += n;
-    if (n && !scan_take(s, '=')) return scan_fail(s, s->at, NULL, "expected = and a number");
-    scan_blanks(s);
-    p->at = s->at, p->given = true;
-    return scan_number(s, &p->alpha);
+    TRY(made_number(s, "alpha", p->given, &p->at, &p->alpha));
+    p->given = true;
+    return ANYGP_OK;
 }
 
 anygp_status made_pep(scanner *s, made_model **out, anygp_error *e)
@@ -35,8 +28,8 @@ anygp_status made_pep(scanner *s, made_model **out, anygp_error *e)
     if (!p.given) return scan_fail(s, s->at, NULL, "expected a power");
     if (!(p.alpha >= 0 && p.alpha <= 1))
         return scan_fail(s, p.at, "the alpha of pep is from 0 (vfe) to 1 (fitc)", "%g is no power", p.alpha);
-    TRY(made_new(p.alpha > 0 ? &model_pep : &model_vfe, &m, e));
-    m->kind.power = p.alpha;
+    TRY(made_new(p.alpha > 0 ? &model_pep : &model_vfe, sizeof m->kind.sparse, &m, e));
+    m->kind.sparse.power = p.alpha;
     char *to = stpcpy(m->name, "pep(alpha=");
     to += number_print(p.alpha, to);
     strcpy(to, ")");

@@ -137,45 +137,62 @@ static const posterior_ops svgp_posterior_ops = {.work_doubles = work_doubles,
 
 /* ------------------------------------------------------------------------------- from the training */
 
-static bool copy_q(const chain *s, int64_t t, svgp_posterior *p)
+/* The factor of q's precision; of one by covariance V = R R' it is made. */
+static bool copy_factor(const gauss *q, double *F)
 {
-    for (int64_t k = 0; k < s->f->K; k++) {
-        int64_t M = set_size(p, k), first = t * s->each;
-        if (!(p->F[k] = mem_doubles(M, M * s->each))) return false;
+    int64_t M = q->M;
+    memcpy(F, q->R ? q->R : q->F, (size_t)(M * M) * sizeof *F);
+    if (!q->R) return true;
+    if (la_potri(M, F, M) || !la_factor(M, F, M)) return false;
+    la_zero_upper(M, F, M);
+    return true;
+}
+
+/* Functions first .. first + p->base.latents - 1. */
+static bool copy_q(const layer *l, int64_t first, svgp_posterior *p)
+{
+    for (int64_t k = 0; k < l->K; k++) {
+        int64_t M = set_size(p, k);
+        if (!(p->F[k] = mem_doubles(M, M * p->base.latents))) return false;
         p->sizes[k] = (double)M;
-        for (int64_t c = 0; c < s->each; c++)
-            memcpy(p->F[k] + c * M * M, s->f->q[(first + c) * s->f->K + k].F, (size_t)(M * M) * sizeof(double));
+        for (int64_t c = 0; c < p->base.latents; c++)
+            if (!copy_factor(&l->q[(first + c) * l->K + k], p->F[k] + c * M * M)) return false;
     }
     return true;
 }
 
-anygp_status svgp_posterior_new(const chain *s, int64_t t, posterior **out, anygp_error *e)
+anygp_status svgp_posterior_of(const layer *l, int64_t first, int64_t count, double noise, posterior **out,
+                               anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     svgp_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
-    p->base = (posterior){.ops = &svgp_posterior_ops, .D = s->f->D, .n = s->f->M, .latents = s->each};
-    p->base.noise = s->gaussian ? s->h->like[t] : 0;
-    p->Mt = s->f->Mt, p->K = s->f->K;
-    memcpy(p->set, s->f->set, sizeof p->set);
-    TRY_DONE(basis_copy(s->f->mean, &p->base.mean, e));
-    p->base.kernel = kernel_copy(s->h->kernel);
-    p->m = mem_copied(s->f->Mt, s->each, s->f->mean_m + t * s->each * s->f->Mt);
-    if (s->f->O) p->a = mem_copied(s->f->O, s->each, s->f->a + t * s->each * s->f->O);
-    p->O = p->base.beside = s->f->O;
-    p->sizes = mem_alloc(s->f->K, sizeof(double));
-    if ((s->f->O && !p->a) || !p->base.kernel || !p->m || !p->sizes || !copy_q(s, t, p)) {
-        status = fail_memory(e, "the posterior", 8.0 * (double)(s->f->Mt * s->f->Mt) * (double)(1 + s->each));
+    p->base =
+        (posterior){.ops = &svgp_posterior_ops, .D = l->D, .n = l->M, .latents = count, .noise = noise, .beside = l->O};
+    p->Mt = l->Mt, p->K = l->K, p->O = l->O;
+    memcpy(p->set, l->set, sizeof p->set);
+    TRY_DONE(basis_copy(l->mean, &p->base.mean, e));
+    p->base.kernel = kernel_copy(l->u.kernel);
+    p->m = mem_copied(l->Mt, count, l->mean_m + first * l->Mt);
+    if (l->O) p->a = mem_copied(l->O, count, l->a + first * l->O);
+    p->sizes = mem_alloc(l->K, sizeof(double));
+    if ((l->O && !p->a) || !p->base.kernel || !p->m || !p->sizes || !copy_q(l, first, p)) {
+        status = fail_memory(e, "the posterior", 8.0 * (double)(l->Mt * l->Mt) * (double)(1 + count));
         goto done;
     }
-    TRY_DONE(inducing_copy(&s->f->u, p->base.kernel, &p->u, e));
-    if (s->f->O) TRY_DONE(inducing_copy(&s->f->o, p->base.kernel, &p->o, e));
+    TRY_DONE(inducing_copy(&l->u, p->base.kernel, &p->u, e));
+    if (l->O) TRY_DONE(inducing_copy(&l->o, p->base.kernel, &p->o, e));
 done:
     if (ANYGP_FAILED(status))
         posterior_free(&p->base);
     else
         *out = &p->base;
     return status;
+}
+
+anygp_status svgp_posterior_new(const chain *s, int64_t t, posterior **out, anygp_error *e)
+{
+    return svgp_posterior_of(s->f, t * s->each, s->each, s->gaussian ? s->h->like[t] : 0, out, e);
 }
 
 /* ------------------------------------------------------------------------------------ from a file */

@@ -18,7 +18,10 @@ typedef struct svgp_posterior {
     double *sizes;              /* K: as an array of the file */
 } svgp_posterior;
 
-/* Of target t: copies what it needs of s. */
+/* Functions first .. first + count - 1 of a layer, which are copied. */
+anygp_status svgp_posterior_of(const layer *l, int64_t first, int64_t count, double noise, posterior **out,
+                               anygp_error *e);
+/* Target t. */
 anygp_status svgp_posterior_new(const chain *s, int64_t t, posterior **out, anygp_error *e);
 anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                        int64_t count, posterior **out, anygp_error *e);

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "infer/train.h"
 
-enum { ROWS = 40, D = 2, BLOCKS = 4, M = 8, M_COVARIANCE = 5, NEW = 7, SIZE_MOST = 64 };
+enum { ROWS = 40, D = 2, BLOCKS = 4, M = 8, M_COVARIANCE = 5, NEW = 7, SIZE_MOST = 256 };
 
 typedef struct scene_kind {
     const char *kernel;
@@ -105,7 +105,8 @@ static inline void scene_open(scene *s, const model_ops *model, const scene_kind
     scene_rows(s, kind->weights);
     scene_data(s);
     scene_hyper(s, kind->kernel);
-    assert_int_equal(basis_init(&s->mean, kind->mean, &s->data.schema, 2.5, &e), ANYGP_OK);
+    mean_kind mean = model->needs.mean ? kind->mean : MEAN_ZERO;
+    assert_int_equal(basis_init(&s->mean, mean, &s->data.schema, 2.5, &e), ANYGP_OK);
     s->sets[0] = has_pair(model) ? 2 * M : M - 3, s->sets[1] = has_pair(model) ? M_COVARIANCE : 3;
     s->p = (problem){.rows = &s->rows,
                      .mean = &s->mean,
@@ -122,7 +123,7 @@ static inline void scene_open(scene *s, const model_ops *model, const scene_kind
                      .route = s->route,
                      .keep = 1e6,
                      .memory = 1e9};
-    if (model->open(model, &s->p, &s->h, &s->state, &e)) fail_msg("%s: %s", model->name, e.text);
+    if (model_open(model, &s->p, &s->h, &s->state, &e)) fail_msg("%s: %s", model->name, e.text);
     assert_true(hyper_size(&s->h) <= SIZE_MOST);
 }
 
@@ -238,7 +239,7 @@ static inline double scene_step(scene *s, int64_t t, double rho, double rate, bo
     double value;
     anygp_error e;
     step_context c = {
-        .seed = 3, .t = t, .steps = 1000, .count = BLOCKS, .scale = 1, .rho = rho, .rate = rate, .learn = learn};
+        .seed = s->p.seed, .t = t, .steps = 1000, .count = BLOCKS, .scale = 1, .rho = rho, .rate = rate, .learn = learn};
     if (s->model->steps->step(s->state, &s->h, &c, &value, &e)) fail_msg("%s: %s", s->model->name, e.text);
     return value;
 }
@@ -294,7 +295,12 @@ static inline void scene_train(scene *s, const model_ops *model, bool anytime, d
     if (train(model, &s->p, &h, &o, r, &p, &e)) fail_msg("%s: %s", model->name, e.text);
     fill_normal(9, NEW * D, X);
     double *work = calloc((size_t)p->ops->work_doubles(p, NEW) + 1, sizeof *work);
-    assert_int_equal(p->ops->marginal(p, NEW, X, D, work, out, out + NEW, &e), ANYGP_OK);
+    int64_t S = p->components > 1 ? p->components : 1; /* the first of them is looked at */
+    double *marginals = calloc((size_t)(2 * NEW * S), sizeof *marginals);
+    assert_int_equal(p->ops->marginal(p, NEW, X, D, work, marginals, marginals + NEW * S, &e), ANYGP_OK);
+    memcpy(out, marginals, NEW * sizeof *out);
+    memcpy(out + NEW, marginals + NEW * S, NEW * sizeof *out);
+    free(marginals);
     free(work);
     posteriors_free(1, &p);
     hyper_clear(&h);

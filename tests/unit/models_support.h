@@ -197,12 +197,22 @@ static const char *const fit_kinds[][7] = {
     {NULL}, {"mean", "linear", NULL}, {"kernel", "matern32 + white", "mean", "constant", NULL}};
 enum { FIT_KINDS = sizeof fit_kinds / sizeof *fit_kinds };
 
+/* Without the prior mean, which stands last, where the model takes none. */
+static inline void settings_of_kind(const subject *s, int k, const char *pairs[7])
+{
+    memcpy(pairs, fit_kinds[k], sizeof fit_kinds[k]);
+    for (int i = 0; !s->ops->needs.mean && pairs[i]; i += 2)
+        if (!strcmp(pairs[i], "mean")) pairs[i] = NULL;
+}
+
 /* A model may refuse a white kernel: NULL. */
 static inline anygp_model *fit_kind(const subject *s, int k)
 {
     outcome o;
-    if (k + 1 < FIT_KINDS) return fit_subject(s, fit_kinds[k]);
-    fit_rows(s, ROWS, fit_kinds[k], NULL, NULL, &o);
+    const char *pairs[7];
+    settings_of_kind(s, k, pairs);
+    if (k + 1 < FIT_KINDS) return fit_subject(s, pairs);
+    fit_rows(s, ROWS, pairs, NULL, NULL, &o);
     if (!o.model && (o.e.status != ANYGP_ERR_ARGUMENT || !strstr(o.e.text, "white")))
         fail_msg("%s: %s", s->name, o.e.text);
     return o.model;
@@ -264,7 +274,11 @@ static inline void check_same_bits(const subject *s, const char *what, const ans
 
 static inline gp *gp_of(const anygp_model *m) { return m->gp[0]; }
 
-static inline int64_t latents_of(const posterior *p) { return p->latents > 1 ? p->latents : 1; }
+/* Numbers of a row's marginals: latents, in every component. */
+static inline int64_t latents_of(const posterior *p)
+{
+    return (p->latents > 1 ? p->latents : 1) * (p->components > 1 ? p->components : 1);
+}
 
 static inline double *work_of(const posterior *p)
 {

@@ -133,7 +133,7 @@ static void first_step_leads_uphill(const model_ops *m, const scene_kind *kind)
     slopes_of_the_bound(&s, &k, before, slope);
     for (int64_t i = 0; i < s.h.free; i++) largest = fmax(largest, fabs(slope[i]));
     scene_restore(&s, &k);
-    scene_step(&s, SETTLED, rho, rate, true);
+    scene_step(&s, m->steps->sampled ? 0 : SETTLED, rho, rate, true); /* with the draws of the bound */
     hyper_pack(&s.h, after);
     for (int64_t i = 0; i < s.h.free; i++)
         if (fabs(slope[i]) > 1e-3 * largest && !((after[i] - before[i]) * slope[i] > 0))

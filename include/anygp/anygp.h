@@ -15,13 +15,13 @@
  *   - Every call that can fail returns an anygp_status and, if `e` is not NULL, leaves one sentence in
  *     e->text that says what is wrong, where, and what to do.  The library never prints and never exits.
  *   - Handles are opaque; every *_free accepts NULL.  A call that fails sets the handle it should have made to NULL.
- *   - `s`, where a call takes settings, may be NULL: the defaults.
+ *   - Where a call takes settings `s`, NULL means the defaults.
  *   - Inputs X are row-major with a stride (`ldx` doubles from one row to the next); other matrices are
  *     column-major.  Sizes are int64_t, numbers are double.
- *   - A handle may be used by one thread at a time; different handles are independent.  Calls at the same time in several
- *     threads have the bits each has alone, except that sums may differ by rounding where BLAS has threads of its own (an
- *     OpenBLAS that is not its openmp build), or where the calls use different numbers of threads above one, since BLAS
- *     then changes its number for the whole process.  Setting `threads` to 1 gives the same bits there too.
+ *   - A handle may be used by one thread at a time; different handles are independent.  Simultaneous calls in several
+ *     threads give the same bits as separate calls, except that sums may differ by rounding if BLAS has its own threads (an
+ *     OpenBLAS that is not the openmp build), or if the calls use different numbers of threads above one, since BLAS
+ *     then changes its number for the whole process.  Setting `threads` to 1 gives the same bits in these cases too.
  *   - In a process forked from the one that loaded the library every call runs on one thread: a fork does not copy
  *     the threads that a parallel region would wait for.
  */
@@ -87,12 +87,12 @@ typedef struct anygp_settings anygp_settings;
 
 ANYGP_API anygp_settings *anygp_settings_new(void); /* defaults; NULL: out of memory */
 ANYGP_API void anygp_settings_free(anygp_settings *s);
-/* Replaces the value; of a list ("target") adds an item. */
+/* Replaces the value; for a list ("target") adds an item. */
 ANYGP_API anygp_status anygp_set(anygp_settings *s, const char *name, const char *value, anygp_error *e);
 ANYGP_API const char *anygp_get(const anygp_settings *s, const char *name); /* NULL: no such setting; "" = not set */
 
-/* The table itself.  field: name, type, default, lower, upper, choices, argument, commands, help; NULL for another.
-   The text of lower and upper lasts until the thread asks again. */
+/* The table itself.  field: name, type, default, lower, upper, choices, argument, commands, help; NULL for any other.
+   The text of lower and upper is valid until the next call in the same thread. */
 ANYGP_API int64_t anygp_setting_count(void);
 ANYGP_API const char *anygp_setting_field(int64_t i, const char *field);
 
@@ -101,7 +101,7 @@ ANYGP_API const char *anygp_setting_nearest(const char *name); /* the setting pr
 /* The models that the setting "model" takes, besides auto.  field: name, summary, expression (an example with options, or ""),
    likelihoods (gaussian, any), targets (one, several: in one fit), inducing (none, one, sets, pair), learned (its inducing inputs:
    yes, no), rows (all, blocks, parts: blocks that are parts of the input space), learning (passes, steps, none), anytime, update,
-   joint, mean, weights (yes, no), cost (of a pass or a step); NULL for another.  docs/models.md explains them. */
+   joint, mean, weights (yes, no), cost (of a pass or a step); NULL for any other.  docs/models.md explains them. */
 ANYGP_API int64_t anygp_model_count(void);
 ANYGP_API const char *anygp_model_field(int64_t i, const char *field);
 
@@ -116,16 +116,16 @@ typedef struct anygp_progress {
     const char *stage;             /* "starting point" (objective still NaN while it scans), "learning" */
     int64_t iteration, iterations; /* done, and at most */
     int64_t restart, restarts;
-    double objective;           /* log evidence or bound of the model's y */
+    double objective;           /* log evidence or bound, for y in model units */
     double seconds, time_limit; /* NaN: no limit */
-    double rmse, mnlp; /* leave-one-out or of validation rows, data units; NaN: not known; classes have no rmse */
+    double rmse, mnlp; /* leave-one-out or on validation rows, data units; NaN: not known; classes have no rmse */
 } anygp_progress;
 typedef int (*anygp_progress_fn)(void *ctx, const anygp_progress *p);
 ANYGP_API void anygp_on_progress(anygp_settings *s, anygp_progress_fn fn, void *ctx);
 
-/* Asked some times a second while files are read, predicted or converted: a nonzero result ends the call with
+/* Called a few times per second while files are read, predicted or converted: a nonzero result ends the call with
    ANYGP_ERR_STOPPED, and nothing is written.  Training is ended by the progress callback instead, with a model; once it has
-   begun this one is not asked any more. */
+   begun this one is no longer called. */
 typedef int (*anygp_stop_fn)(void *ctx);
 ANYGP_API void anygp_on_stop(anygp_settings *s, anygp_stop_fn fn, void *ctx);
 
@@ -135,12 +135,12 @@ typedef struct anygp_data anygp_data;
 
 /* .csv .tsv (plain or .gz), .npy, .npz, .h5, .libsvm, idx; "-" is standard input. */
 ANYGP_API anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_data **out, anygp_error *e);
-/* Copies X[n,d] (row-major, ldx doubles a row), y[n] and, if not NULL, weights[n].  NaN is a missing value. */
+/* Copies X[n,d] (row-major, ldx doubles per row), y[n] and, if not NULL, weights[n].  NaN is a missing value. */
 ANYGP_API anygp_status anygp_data_new(int64_t n, int64_t d, const double *X, int64_t ldx, const double *y,
                                       const double *weights, anygp_data **out, anygp_error *e);
-/* What a header line would have said: the name of a column, and that a column is text: its cells are the indices of these
-   categories (NaN: missing).  Inputs are columns 0 .. d-1, the target is column d; the categories of a target are classes, for
-   the likelihoods that take them.  Copied. */
+/* What a header line and text cells would say: the name of a column, and the categories of a text column, whose cells are
+   indices of these categories (NaN: missing).  Inputs are columns 0 .. d-1, the target is column d; the categories of a target
+   are classes, for the likelihoods that take them.  All of it is copied. */
 ANYGP_API anygp_status anygp_data_name(anygp_data *data, int64_t column, const char *name, anygp_error *e);
 ANYGP_API anygp_status anygp_data_categories(anygp_data *data, int64_t column, int64_t count, const char *const *names,
                                              anygp_error *e);
@@ -152,20 +152,20 @@ ANYGP_API void anygp_data_free(anygp_data *data);
 
 typedef struct anygp_model anygp_model;
 
-/* ANYGP_OK, ANYGP_TIME_LIMIT and ANYGP_INTERRUPTED all leave a valid model, which does not need `s` and `data` any more. */
+/* ANYGP_OK, ANYGP_TIME_LIMIT and ANYGP_INTERRUPTED all leave a valid model, which no longer needs `s` and `data`. */
 ANYGP_API anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_model **out, anygp_error *e);
 
 /* Mean and variance at each of n rows.  X has the training inputs in their order (constant ones too, without target
-   and weights), in the data's units; a text column is given by the index of its category.
-   flags: 0 for the distribution of y, ANYGP_LATENT for that of f.  variance may be NULL.  What is written is finite, or
-   the call fails; then mean and variance hold nothing of use.  Counts are those of an exposure of 1.  A target that is a
+   and weights), in the units of the data; a text column is given by the index of its category.
+   flags: 0 for the distribution of y, ANYGP_LATENT for that of f.  variance may be NULL.  Results are finite, or
+   the call fails; then mean and variance are not usable.  Counts are for an exposure of 1.  A target that is a
    class has no mean: see anygp_predict_proba. */
 #define ANYGP_LATENT 1u
 ANYGP_API anygp_status anygp_predict(const anygp_model *m, int64_t n, const double *X, int64_t ldx, unsigned flags,
                                      double *mean, double *variance, anygp_error *e);
 ANYGP_API void anygp_model_free(anygp_model *m);
 
-/* One file that holds all that prediction needs (docs/model-file.md).  It appears whole or not at all. */
+/* One file with everything needed for prediction (docs/model-file.md).  It is written completely or not at all. */
 ANYGP_API anygp_status anygp_save(const anygp_model *m, const char *path, anygp_error *e);
 ANYGP_API anygp_status anygp_load(const char *path, anygp_model **out, anygp_error *e);
 
@@ -176,7 +176,7 @@ ANYGP_API anygp_status anygp_save_bytes(const anygp_model *m, void **bytes, size
 ANYGP_API anygp_status anygp_load_bytes(const void *bytes, size_t size, anygp_model **out, anygp_error *e);
 ANYGP_API void anygp_bytes_free(void *bytes);
 
-/* A model of several targets holds one Gaussian process each; `target` counts from 0. */
+/* A model of several targets holds one Gaussian process per target; `target` counts from 0. */
 ANYGP_API int64_t anygp_model_targets(const anygp_model *m);
 ANYGP_API const char *anygp_model_target_name(const anygp_model *m, int64_t target); /* "" without a header */
 ANYGP_API int64_t anygp_model_inputs(const anygp_model *m);                          /* columns of X */
@@ -184,68 +184,68 @@ ANYGP_API int64_t anygp_model_inputs(const anygp_model *m);                     
 ANYGP_API anygp_status anygp_predict_target(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                             int64_t ldx, unsigned flags, double *mean, double *variance,
                                             anygp_error *e);
-/* The same for a pic model, each row predicted from the block that is given instead of the one it lies in: 0, 1, ..., or
-   what the blocks were called by the setting blocks-from. */
+/* The same for a pic model, with each row predicted from the given block instead of the one it lies in: 0, 1, ..., or
+   the numbers that the setting blocks-from gave the blocks. */
 ANYGP_API anygp_status anygp_predict_blocks(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                             int64_t ldx, const int64_t *block, unsigned flags, double *mean,
                                             double *variance, anygp_error *e);
-/* Targets that are classes: how many there are (0: the target is a number), their names in their order (texts as they were,
+/* Targets that are classes: the number of classes (0: the target is a number), their names in order (texts as given,
    numbers as they are printed), and the probability of each at n rows: probabilities[n, classes], column-major. */
 ANYGP_API int64_t anygp_classes(const anygp_model *m, int64_t target);
 ANYGP_API const char *anygp_class_name(const anygp_model *m, int64_t target, int64_t i); /* NULL: there is none */
 ANYGP_API anygp_status anygp_predict_proba(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                            int64_t ldx, double *probabilities, anygp_error *e);
-/* Joint distribution: mean[n], covariance[n,n], all of it.  Of counts and classes only that of f, and of one function. */
+/* Joint distribution: mean[n], covariance[n,n], both triangles.  For counts and classes only that of f, if there is one f. */
 ANYGP_API anygp_status anygp_predict_joint(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                            int64_t ldx, unsigned flags, double *mean, double *covariance,
                                            anygp_error *e);
-/* S joint draws at n rows: draws[n,S], of classes their indices from 0.  Draw k is a function of (seed, k). */
+/* S joint draws at n rows: draws[n,S], for classes their indices from 0.  Draw k is a function of (seed, k). */
 ANYGP_API anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
                                     unsigned flags, uint64_t seed, int64_t S, double *draws, anygp_error *e);
 
-/* Files in, files out, in flat memory whatever their length.  out = NULL or "-" is standard output. */
+/* From file to file, in constant memory for any length.  out = NULL or "-" is standard output. */
 ANYGP_API anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, const char *in,
                                           const char *out, anygp_error *e);
-/* Adds labelled rows to a fitted sparse or variational model, without the rows it was fitted on (docs/updating.md).
-   Hyperparameters, scales and inducing inputs stay.  On failure the model is as it was.
-   From arrays: X as for anygp_predict, Y[n, targets] (one target: y[n]), NaN where a row has none; weights may be NULL. */
+/* Adds labelled rows to a fitted sparse or variational model, without the rows it was fitted to (docs/updating.md).
+   Hyperparameters, scales and inducing inputs are kept.  On failure the model is unchanged.
+   From arrays: X as for anygp_predict, Y[n, targets] (one target: y[n]), NaN for a missing target; weights may be NULL. */
 ANYGP_API anygp_status anygp_update_file(anygp_model *m, const anygp_settings *s, const char *in, anygp_error *e);
 ANYGP_API anygp_status anygp_update(anygp_model *m, const anygp_settings *s, int64_t n, const double *X, int64_t ldx,
                                     const double *Y, const double *weights, anygp_error *e);
 ANYGP_API anygp_status anygp_simulate_file(const anygp_settings *s, const char *out, anygp_error *e);
-/* Any table that can be read to .h5, .npy, .csv or .tsv (also .gz), with its column names where the format has a place for
-   them.  A file of .h5 or .npy can be trained on where it lies. */
+/* Converts any readable table to .h5, .npy, .csv or .tsv (also .gz), with its column names if the format has a place for
+   them.  A .h5 or .npy file can be used for training without loading it. */
 ANYGP_API anygp_status anygp_convert_file(const anygp_settings *s, const char *in, const char *out, anygp_error *e);
 
-/* Scores on labelled data: a list of names and values, in the data's units. */
+/* Scores on labelled data: a list of names and values, in the units of the data. */
 typedef struct anygp_scores anygp_scores;
 ANYGP_API anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, const char *in,
                                        anygp_scores **out, anygp_error *e);
-/* What a fit found: kind "leave_one_out", "valid": of rows held out or of a file, or "training": of rows it was fitted on,
-   where there is nothing better; count 0 where there is none. */
+/* The scores of a fit: kind "leave_one_out", "valid" (on held-out rows or a file), or "training" (on rows it was fitted to,
+   if there is nothing better); count 0 if there is none. */
 ANYGP_API anygp_status anygp_model_scores(const anygp_model *m, const char *kind, anygp_scores **out, anygp_error *e);
 ANYGP_API int64_t anygp_scores_count(const anygp_scores *s, int64_t target);
 ANYGP_API const char *anygp_scores_name(const anygp_scores *s, int64_t target, int64_t i);
 ANYGP_API double anygp_scores_value(const anygp_scores *s, int64_t target, int64_t i);
 ANYGP_API void anygp_scores_free(anygp_scores *s);
 
-/* What is in a model, for people (a page of text) and for programs (a JSON object); freed by anygp_text_free. */
+/* The content of a model, for people (a page of text) or for programs (a JSON object); freed by anygp_text_free. */
 ANYGP_API anygp_status anygp_info(const anygp_model *m, int json, char **text, anygp_error *e);
 ANYGP_API void anygp_text_free(char *text);
 /* The trace of training as a table (.csv or .jsonl). */
 ANYGP_API anygp_status anygp_save_trace(const anygp_model *m, const char *path, anygp_error *e);
 
-/* Several processes at one fit (docs/mpi.md): mpirun starts R copies of a program, each calls anygp_world_begin once,
-   then anygp_fit with the same settings and data, and gets the same model (of pic only rank 0's has the rows it predicts with).  Between
-   begin and end anygp_fit is a call that all of them make, in the same order; what it does not say otherwise is done by each for itself.
+/* Several processes share one fit (docs/mpi.md): mpirun starts R copies of a program, each calls anygp_world_begin once,
+   then anygp_fit with the same settings and data, and gets the same model (for pic only that of rank 0 has the rows needed for prediction).  Between
+   begin and end, all processes call anygp_fit, in the same order; other calls concern one process only.
    Begin does nothing in a process that was started alone, and in a library built without MPI; MPI that the program has
    started itself is used and left running.  argc and argv are those of main, or NULL. */
 ANYGP_API anygp_status anygp_world_begin(int *argc, char ***argv, anygp_error *e);
-ANYGP_API void anygp_world_end(void); /* waits until all have come here; before main returns, after no failure */
-ANYGP_API int anygp_world_rank(void); /* 0 <= rank < size; 0 of 1 in a process alone */
+ANYGP_API void anygp_world_end(void); /* waits for all processes; call it before main returns, if nothing failed */
+ANYGP_API int anygp_world_rank(void); /* 0 <= rank < size; 0 of 1 in a single process */
 ANYGP_API int anygp_world_size(void);
-/* Ends all of them, this one too, instead of leaving the others to wait for one that has failed: mpirun then returns 1,
-   or 2 for ANYGP_ERR_INTERNAL.  Comes back, and has done nothing, in a process alone. */
+/* Ends all processes, including this one, so that the others do not wait for one that has failed: mpirun then returns 1,
+   or 2 for ANYGP_ERR_INTERNAL.  In a single process it does nothing and returns. */
 ANYGP_API void anygp_world_abort(anygp_status status);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Numbers are printed and read with a decimal point, whatever the locale of the program. */
+/* Numbers are printed and read with a decimal point in any locale of the program. */
 #define _GNU_SOURCE
 #include "base/c_locale.h"
 

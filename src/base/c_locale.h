@@ -1,5 +1,5 @@
-/* Numbers as the C locale writes them, whatever the host program has set: between enter and leave strtod and printf of this
-   thread know the decimal point only. */
+/* Numbers as the C locale writes them, for any locale of the host program: between enter and leave, strtod and printf of this
+   thread use the decimal point. */
 #ifndef BASE_C_LOCALE_H
 #define BASE_C_LOCALE_H
 

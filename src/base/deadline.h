@@ -1,5 +1,5 @@
-/* The time a run may take, by the wall clock.  Whatever takes long asks before it goes on.  NULL, where a deadline is taken by
-   its address, is no limit. */
+/* The wall-clock time a run may take.  Everything that takes long asks before it continues.  NULL, where a deadline is passed by
+   address, means no limit. */
 #ifndef BASE_DEADLINE_H
 #define BASE_DEADLINE_H
 
@@ -12,9 +12,9 @@ typedef struct deadline {
 
 double deadline_left(const deadline *d); /* seconds; negative once it has passed, infinite: no limit */
 bool deadline_passed(const deadline *d);
-/* Whether what takes about so many seconds still ends in time. */
+/* Whether work of about this many seconds still ends in time. */
 bool deadline_fits(const deadline *d, double seconds);
-/* What may take this share of the time that is left. */
+/* A deadline for this share of the remaining time. */
 deadline deadline_part(const deadline *d, double share);
 
 #endif

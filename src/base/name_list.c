@@ -1,4 +1,4 @@
-/* Names joined to a sentence, of any length. */
+/* Names joined for a sentence of any length. */
 #include "base/name_list.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@ char *name_list(int64_t count, const char *(*name)(int64_t i, const void *ctx), 
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
-    const char *waiting = NULL; /* whether it is the last shows only behind it */
+    const char *waiting = NULL; /* only what follows shows whether it is the last */
     int64_t written = 0;
     if (!f) return NULL;
     for (int64_t i = 0; i < count; i++) {

@@ -1,11 +1,11 @@
-/* Names joined to a list for a sentence, whatever their number and length. */
+/* Any number of names, of any length, joined to a list for a sentence. */
 #ifndef BASE_NAME_LIST_H
 #define BASE_NAME_LIST_H
 
 #include <stdint.h>
 
-/* "a, b and c" with last = " and ".  name(i, ctx) of 0 <= i < count; NULL: that one is left out.  Freed by free(); NULL: out
-   of memory, for which name_list_or() has a word. */
+/* "a, b and c" with last = " and ".  name(i, ctx) for 0 <= i < count; NULL: that one is left out.  Freed by free(); NULL: out
+   of memory, which name_list_or() replaces by "...". */
 char *name_list(int64_t count, const char *(*name)(int64_t i, const void *ctx), const void *ctx, const char *last);
 
 static inline const char *name_list_or(const char *list) { return list ? list : "..."; }

@@ -25,7 +25,7 @@ static int64_t edits(const char *a, int64_t na, const char *b, int64_t nb)
     return row[nb];
 }
 
-/* Near is: a third of the letters and one more are wrong, and not all of the name's. */
+/* Near means that at most a third of the letters plus one are wrong, and fewer than the name has. */
 const char *nearest_to(const char *word, int64_t length, int64_t count, const char *(*name)(int64_t i, const void *ctx),
                        const void *ctx)
 {

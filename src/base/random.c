@@ -26,7 +26,7 @@ void random_words(random_stream s, uint64_t i, uint64_t bits[4])
 
 double random_uniform(random_stream s, uint64_t i) { return open_unit(random_bits(s, i)); }
 
-/* Box and Muller, one number a counter: indexing stays trivial. */
+/* Box and Muller, one number per counter: indexing stays trivial. */
 double random_normal(random_stream s, uint64_t i)
 {
     philox4x64_ctr_t b = block(s, i);
@@ -48,7 +48,7 @@ void random_permutation(random_stream s, int64_t n, int64_t *order)
 }
 
 /* Six rounds over the halves of an even number of bits, at least 8: with fewer, small sizes are not fair.  From 64 on the
-   walk takes 4 steps at most on the average. */
+   walk takes at most 4 steps on average. */
 int64_t random_shuffled(random_stream s, int64_t n, int64_t i)
 {
     int half = 4;

@@ -1,5 +1,5 @@
 /* Counter-based random numbers (Philox 4x64, 10 rounds; Salmon et al. 2011, Random123).
-   A number is a function of (seed, stream, index): nothing is stored, any of them can be made again in any
+   A number is a function of (seed, stream, index): nothing is stored, and any of them can be computed again in any
    order by any thread or rank.  Each use has its own stream, so that one use never shifts another. */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H

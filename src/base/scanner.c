@@ -81,7 +81,7 @@ anygp_status scan_options(scanner *s, anygp_status (*option)(scanner *s, void *c
 
 static bool continues_character(char c) { return ((unsigned char)c & 0xC0) == 0x80; }
 
-/* Characters up to and with the one at byte `at`, counted from 1. */
+/* The number of the character at byte `at`, counted from 1. */
 static int64_t character(const char *text, int64_t at)
 {
     int64_t n = 1;

@@ -88,7 +88,7 @@ const char *setting_nearest(const char *name) { return nearest_name(name, SETTIN
 
 /* ------------------------------------------------------------------------------------- checks */
 
-/* A number and the suffix behind it. */
+/* A number and the suffix after it. */
 static bool parse_number(const char *text, double *value, const char **suffix)
 {
     char *end;

@@ -32,7 +32,7 @@ typedef struct setting_info {
     const char *preset; /* default, as text; "" = not set */
     double lower, upper;
     const char *choices;  /* separated by blanks */
-    const char *argument; /* what stands behind the flag in --help */
+    const char *argument; /* what follows the flag in --help */
     const char *commands;
     const char *help;
 } setting_info;
@@ -48,7 +48,7 @@ void settings_free(settings *s);
 
 const char *setting_nearest(const char *name); /* the setting probably meant, or NULL */
 
-/* Checks and sets.  An unknown name is answered with the nearest known one. */
+/* Checks and sets.  For an unknown name the message suggests the nearest known one. */
 anygp_status settings_set(settings *s, const char *name, const char *value, anygp_error *e);
 
 /* Values; numbers were checked when they were set. */
@@ -68,7 +68,7 @@ void settings_on_stop(settings *s, anygp_stop_fn fn, void *ctx);
 void settings_log(const settings *s, anygp_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int settings_progress(const settings *s, const anygp_progress *p); /* nonzero: stop */
-stop_poll settings_stop(const settings *s);                        /* whom to ask while there is no result yet */
+stop_poll settings_stop(const settings *s);                        /* for the time before there is a result */
 anygp_status settings_check_stop(const settings *s, anygp_error *e);
 
 #endif

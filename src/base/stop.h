@@ -1,4 +1,4 @@
-/* Whether the caller wants the work at hand to end.  Long work asks now and then; a NULL stop_poll is never asked. */
+/* Whether the caller wants the current work to end.  Long work asks now and then; a NULL stop_poll is never asked. */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
 

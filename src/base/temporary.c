@@ -19,7 +19,7 @@
 enum { NAME_TRIES = 1000, SUFFIX_MOST = 64 };
 #define SUFFIX "%08lx-%ld-%d.tmp"
 
-/* Of the machine and, where the system has them, of the space that process ids are unique in. */
+/* Identifies the machine and, if the system has them, the namespace in which process ids are unique. */
 static unsigned long machine(void)
 {
     char host[256] = "";
@@ -47,7 +47,7 @@ int temporary_open(const char *path, char **name)
     return -1;
 }
 
-/* Whether what stands behind PATH. is what temporary_open writes there, on this machine, for a process that is gone. */
+/* Whether what follows PATH. is a suffix that temporary_open made on this machine, for a process that no longer runs. */
 static bool is_stale(const char *suffix, unsigned long here)
 {
     unsigned long where;

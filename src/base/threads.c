@@ -6,8 +6,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-/* A fork copies the memory of OpenMP's pool but not its threads, and a region of several would wait for them for ever.
-   The pool is the process's, and may have been made by others than us: what counts is where the library was loaded. */
+/* A fork copies the memory of OpenMP's pool but not its threads, and a region of several would wait for them forever.
+   The pool belongs to the process, and others may have created it: what counts is where the library was loaded. */
 static pid_t home;
 __attribute__((constructor)) static void remember_home(void) { home = getpid(); }
 static bool forked(void) { return getpid() != home; }
@@ -16,7 +16,7 @@ int threads_max(void) { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 int threads_id(void) { return omp_get_thread_num(); }
 bool threads_inside(void) { return omp_in_parallel(); }
 
-/* Waking a pool costs some 10 us when the machine is quiet and far more when it is not. */
+/* Waking a pool costs about 10 us on an idle machine and far more on a busy one. */
 int threads_for(double work) { return work < 5e7 ? 1 : threads_max(); }
 
 int threads_available(void)

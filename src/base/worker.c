@@ -61,7 +61,7 @@ static bool receive_message(int channel, worker_message *m)
 
 /* ------------------------------------------------------------------------------------------ in the worker */
 
-/* What the watch looks at, once a second; there is one worker in a process. */
+/* What the watch checks, once per second; there is one worker in a process. */
 static struct {
     int channel;
     volatile sig_atomic_t busy;
@@ -119,7 +119,7 @@ static void close_from(int first)
     for (int fd = first; fd < most; fd++) close(fd);
 }
 
-/* The channel becomes the first file behind the standard ones, which lead nowhere. */
+/* The channel becomes the first file after the standard ones, which lead nowhere. */
 static int settle_files(int channel)
 {
     int high = fcntl(channel, F_DUPFD, FIRST_FREE + 1), null = open("/dev/null", O_RDWR);
@@ -130,7 +130,7 @@ static int settle_files(int channel)
     return FIRST_FREE;
 }
 
-/* A crash is expected and told in a sentence: it need not leave a file. */
+/* A crash is expected and reported: it need not leave a core file. */
 static void leave_no_core(void)
 {
     struct rlimit none = {0, 0};
@@ -140,7 +140,7 @@ static void leave_no_core(void)
 #endif
 }
 
-/* Ends by _exit: what others would do at exit is the parent's. */
+/* Ends by _exit: exit handlers belong to the parent. */
 static _Noreturn void run(const worker_job *job, int channel, void *window)
 {
     worker_message m;
@@ -161,7 +161,7 @@ static _Noreturn void run(const worker_job *job, int channel, void *window)
 
 /* ------------------------------------------------------------------------------------------ in the parent */
 
-/* Signals wait while the worker has not yet settled its own; others of them stay as the caller had them. */
+/* Signals are blocked until the worker has set its own handlers; then the mask is that of the caller again. */
 static pid_t fork_quietly(const worker_job *job, int mine, int theirs, void *window)
 {
     sigset_t all, former;
@@ -215,8 +215,8 @@ static void describe_end(worker *w, int status)
         snprintf(w->loss, sizeof w->loss, "ended early");
 }
 
-/* Closes the channel and waits.  A worker in a loop would need a second to notice; it has nothing to lose.  Where somebody
-   else has collected the process already (waitpid fails), its number must not be used. */
+/* Closes the channel and waits.  A worker in a loop would need a second to notice; it has nothing to lose.  If other code
+   has already waited for the process (waitpid fails), its number must not be used. */
 static void collect(worker *w, bool at_once)
 {
     int status = 0;

@@ -1,5 +1,5 @@
-/* A process of its own for code that must not take this one down: a library that a damaged file can crash, send round in
-   circles or make print.  It is forked, answers one message after another, and shares a window of memory with the process
+/* A separate process for code that must not end this one: a library that a damaged file can crash, send into an endless
+   loop or cause to print.  It is forked, answers one message after another, and shares a window of memory with the process
    that started it.
 
        worker *w;
@@ -11,8 +11,8 @@
    - memory is a copy of what it was when the worker was started: serve() may use it and change it freely;
    - there is one thread, so no OpenMP and no BLAS;
    - standard output and standard error lead nowhere, other files of the parent are closed;
-   - Ctrl-C and SIGTERM, which go to a whole group of processes, are the parent's affair: the worker ends when its parent has
-     closed the channel or has died, at the latest a second later even if it is in a loop. */
+   - Ctrl-C and SIGTERM, which go to a whole group of processes, are handled by the parent: the worker ends when its parent has
+     closed the channel or has died, within a second even if it is in a loop. */
 #ifndef BASE_WORKER_H
 #define BASE_WORKER_H
 
@@ -32,7 +32,7 @@ typedef struct worker_job {
     void (*serve)(void *ctx, worker_message *m, void *window);
     void *ctx;
     size_t window;   /* bytes; only those that are touched count as memory */
-    int cpu_seconds; /* of processor time that one answer may take: more is a loop without end */
+    int cpu_seconds; /* of processor time that one answer may take: more counts as an endless loop */
 } worker_job;
 
 typedef struct worker worker;

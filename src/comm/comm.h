@@ -1,9 +1,9 @@
-/* What the library asks of a group of processes: a table of callbacks.  Drivers sum over ranks through it, so no model
+/* What the library needs from a group of processes: a table of callbacks.  Drivers sum over ranks through it, so no model
    knows how many there are.  self.c is the group of one; mpi.c fills the same table.
 
    sum, broadcast and barrier are called by all ranks, in the same order and with the same sizes: a rank that returns
    before one of them leaves the others waiting in it.  What decides how many follow (a time limit, Ctrl-C, a failure
-   that may have met one rank only) is therefore summed or broadcast first. */
+   that may concern only one rank) is therefore summed or broadcast first. */
 #ifndef COMM_COMM_H
 #define COMM_COMM_H
 
@@ -20,8 +20,8 @@ typedef struct comm {
     /* `bytes` of `data` become those of rank `root` */
     anygp_status (*broadcast)(void *ctx, int root, int64_t bytes, void *data, anygp_error *e);
     anygp_status (*barrier)(void *ctx, anygp_error *e);
-    /* Tells the other ranks that this one cannot go on.  It may end this process with them, so it is for the program,
-       once its error has been told; a driver just returns its error. */
+    /* Tells the other ranks that this one cannot continue.  It may end this process with them, so it is for the program,
+       once its error has been reported; a driver just returns its error. */
     void (*abort)(void *ctx, anygp_status status);
 } comm;
 

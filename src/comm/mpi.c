@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "comm/transport.h"
+#include "comm/comm_transport.h"
 
 enum { PIECE = 1 << 20 }; /* numbers a message */
 
@@ -71,7 +71,7 @@ static void end_all(void *ctx, anygp_status status)
 /* ------------------------------------------------------------------------------- join and leave */
 
 /* By what mpirun (Open MPI), or a launcher that speaks PMI or PMIx (MPICH, Slurm), leaves in the environment: to start
-   MPI only to hear that there is nobody else costs a good part of a second. */
+   MPI only to learn that there are no other processes takes a good part of a second. */
 static bool launched(void)
 {
     static const char *const marks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};

@@ -1,8 +1,8 @@
-/* The group this process belongs to.  A process can be a member only once, whoever asks, so the group is the process's
-   and not a handle's: with it the library keeps as much outside handles as MPI itself does. */
+/* The group this process belongs to.  A process can be a member only once, whoever asks, so the group belongs to the process
+   and not to a handle: with it the library keeps as much outside handles as MPI itself does. */
 #include <stddef.h>
 
-#include "comm/transport.h"
+#include "comm/comm_transport.h"
 
 static const transport *const transports[] = {
 #ifdef ANYGP_MPI

@@ -1,4 +1,4 @@
-/* Rows of arrays that lie in a file as they are: .npy, the members of .npz, idx. */
+/* Rows of arrays stored in a file as plain numbers: .npy, the members of .npz, idx. */
 #include "data/array.h"
 
 #include <stdlib.h>
@@ -109,14 +109,14 @@ static void decode_rows(const array *a, const unsigned char *bytes, int64_t n, d
         for (int64_t i = 0; i < n; i++) scalar_decode(a->type, bytes + i * width, a->cols, out + i * ld, 1);
 }
 
-/* n bytes of rows, `done` bytes behind the place: from there, or of a stream just the next. */
+/* n bytes of rows, `done` bytes after the current position: from there, or just the next ones of a stream. */
 static anygp_status take_bytes(const array *a, int64_t done, void *to, int64_t n, anygp_error *e)
 {
     if (!input_is_random(a->in)) return input_read_all(a->in, to, (size_t)n, e);
     return input_read_at(a->in, a->offset + a->place * a->cols * a->type.size + done, to, (size_t)n, e);
 }
 
-/* Row `i` behind the place, longer than the block of bytes. */
+/* Row `i` after the current position, longer than the block of bytes. */
 static anygp_status read_long_row(const array *a, unsigned char *bytes, int64_t i, double *out, anygp_error *e)
 {
     int64_t cells = BLOCK_BYTES / a->type.size;
@@ -143,7 +143,7 @@ static anygp_status read_by_rows(const array *a, unsigned char *bytes, int64_t n
     return ANYGP_OK;
 }
 
-/* Column by column in the file: a piece of every column, from its place. */
+/* Stored column by column: a piece of every column, from its position. */
 static anygp_status read_by_columns(const array *a, unsigned char *bytes, int64_t n, double *out, int64_t ld,
                                     anygp_error *e)
 {
@@ -187,7 +187,7 @@ static anygp_status check_widths(reader *r, int64_t *cols, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* Fortran order needs random access; of a stream, what is behind the head is kept. */
+/* Fortran order needs random access; for a stream, everything after the header is kept. */
 static anygp_status keep_in_memory(array *a, anygp_error *e)
 {
     if (input_is_random(a->in)) return ANYGP_OK;

@@ -25,7 +25,7 @@ typedef struct array {
     int64_t place;  /* the row that comes next */
 } array;
 
-/* Checks that the numbers of the head make sense: the product of shape and size neither overflows nor exceeds the
+/* Checks that the numbers of the header make sense: the product of shape and size neither overflows nor exceeds the
    input's size, where that is known.  The data begins `offset` bytes into the input. */
 anygp_status array_check(const array *a, anygp_error *e);
 
@@ -33,7 +33,7 @@ anygp_status array_check(const array *a, anygp_error *e);
 typedef struct array_set {
     array *arrays;
     int64_t count;
-    unsigned char *bytes; /* a block as it stands in the file */
+    unsigned char *bytes; /* a block as it is in the file */
 } array_set;
 
 array_set *array_set_new(int64_t count);
@@ -43,7 +43,7 @@ bool arrays_can_seek(const reader *r);
 void arrays_seek(reader *r, int64_t row);
 void arrays_close(reader *r);
 
-/* Reads the head of an .npy stream at its start: type, shape, order; the input then stands at the data. */
+/* Reads the header of an .npy stream at its start: type, shape, order; the input is then at the data. */
 anygp_status npy_head(array *a, anygp_error *e);
 
 #endif

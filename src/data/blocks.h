@@ -1,5 +1,5 @@
 /* The training rows in P blocks, wherever they are: in memory or in a file.  A model's `stat` adds over rows, so a block is
-   all it ever sees; which blocks, in which order, on which thread and rank is the driver's affair. */
+   all it ever sees; which blocks, in which order, on which thread and rank is decided by the driver. */
 #ifndef DATA_BLOCKS_H
 #define DATA_BLOCKS_H
 
@@ -14,11 +14,11 @@ typedef struct row_block {
     int64_t n;       /* rows; may be 0 */
     const double *X; /* n x D, row-major, model units */
     const double *y; /* n x Q, row-major, model units: the targets, and what they were exposed to */
-    const double *w; /* n: the row counts so many times; all > 0 */
+    const double *w; /* n: how many times the row counts; all > 0 */
     int64_t first;   /* of a piece of a block: where in it the piece begins */
 } row_block;
 
-/* Memory for one block, each thread its own; {0} to begin with. */
+/* Memory for one block, one for each thread; initialised with {0}. */
 typedef struct block_buffer {
     double *cells;
     int64_t capacity;
@@ -35,25 +35,25 @@ struct row_blocks {
     const blocks_ops *ops;
     int64_t count;   /* P */
     int64_t D;       /* inputs of a row */
-    int64_t Q;       /* numbers of y a row has; 1 for most models */
-    int64_t largest; /* rows a block has at most */
+    int64_t Q;       /* numbers of y per row; 1 for most models */
+    int64_t largest; /* maximum number of rows in a block */
     double total;    /* sum of the weights of all rows */
 };
 
-/* The name of a block as a number in a file or an array: whole, and exact as a double.  False: it is none. */
+/* The name of a block as a number in a file or an array: whole, and exact as a double.  False: it is not one. */
 bool block_name_of(double value, int64_t *name);
 /* Those of n rows, the first of which is row `first` (from 0) of the file called `source`. */
 anygp_status block_names_of(int64_t n, const double *values, const char *source, int64_t first, int64_t *names,
                             anygp_error *e);
-/* Rows of a part of the input space where the user does not say: as many as inducing inputs, within bounds; 0: there are none,
-   and the part is all that a row is predicted from. */
+/* Default number of rows in a part of the input space: as many as inducing inputs, within bounds; inducing 0: there are none,
+   and a row is predicted from its part only. */
 int64_t blocks_part_rows(int64_t inducing);
 
-/* Block i.  Several threads may ask at once, each with a buffer of its own. */
+/* Block i.  Several threads may call it at once, each with its own buffer. */
 anygp_status blocks_get(row_blocks *b, int64_t i, block_buffer *buffer, row_block *out, anygp_error *e);
 void blocks_free(row_blocks *b); /* accepts NULL */
 
-/* Room for n rows of D inputs, Q targets and a weight; the places of X, y and w in it. */
+/* Room for n rows of D inputs, Q targets and a weight; returns where X, y and w are in it. */
 anygp_status block_buffer_reserve(block_buffer *buffer, int64_t n, int64_t D, int64_t Q, double **X, double **y,
                                   double **w, anygp_error *e);
 void block_buffer_clear(block_buffer *buffer);
@@ -64,12 +64,12 @@ anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, in
                               const double *y, const double *w, row_blocks **out, anygp_error *e);
 
 /* `count` blocks that have grown: block i is that of `older` (which may be NULL, or have fewer) and then those of the n rows
-   whose block[] is i, in their order; y[n,Q], and `older` has as many.  The arrays and `older` outlive it; block is not needed any more. */
+   whose block[] is i, in their order; y[n,Q], and `older` has as many.  The arrays and `older` must outlive it; block is no longer needed. */
 anygp_status blocks_join(row_blocks *older, int64_t count, int64_t D, int64_t Q, int64_t n, const double *X,
                          const double *y, const double *w, const int64_t *block, row_blocks **out, anygp_error *e);
 
-/* The same blocks, kept in memory once they were read: the first ones asked for, up to so many bytes.  Takes `inner` over,
-   also on failure. */
+/* The same blocks, kept in memory once they were read: the first ones requested, up to this many bytes.  Takes ownership of
+   `inner`, also on failure. */
 anygp_status blocks_keep(row_blocks *inner, double bytes, row_blocks **out, anygp_error *e);
 
 /* ------------------------------------------------------------------------- all rows [blocks_gather.c] */
@@ -81,11 +81,11 @@ typedef struct gathered_rows {
     double *start;     /* count + 1, as a file has them */
 } gathered_rows;
 
-/* what: for the sentence where there is no memory for them. */
+/* what: for the message if there is no memory for them. */
 anygp_status blocks_gather(row_blocks *b, const char *what, gathered_rows *g, anygp_error *e);
 void gathered_rows_clear(gathered_rows *g);
 
-/* Of a file: starts of `count` blocks that go from 0 to n and never fall, n weights that are positive. */
+/* Checks what a file says: the starts of `count` blocks go from 0 to n and never fall, and n weights are positive. */
 bool blocks_make_sense(int64_t count, const double *start, int64_t n, const double *w);
 
 #endif

@@ -1,5 +1,5 @@
 /* Blocks that have grown: those of an older set, each followed by the new rows that belong to it.  Nothing is copied until
-   a block is asked for; the new rows are put in the order of their blocks once, by counting.  O(n + blocks). */
+   a block is requested; the new rows are put in the order of their blocks once, by counting.  O(n + blocks). */
 #include <stdlib.h>
 #include <string.h>
 

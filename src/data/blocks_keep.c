@@ -1,4 +1,4 @@
-/* Blocks that stay in memory once they were read: the first ones asked for, while they fit into so many bytes. */
+/* Blocks that stay in memory once they were read: the first ones requested, as long as they fit. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void give_back(kept_blocks *k, double bytes)
     pthread_mutex_unlock(&k->lock);
 }
 
-/* Where memory is short the block is just not kept.  Of two threads with the same block the first wins. */
+/* If memory is short the block is simply not kept.  If two threads have the same block, the first one wins. */
 static void keep(kept_blocks *k, int64_t i, row_block *b)
 {
     size_t rows = (size_t)b->n, D = (size_t)k->base.D, Q = (size_t)k->base.Q,

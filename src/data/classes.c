@@ -135,7 +135,7 @@ typedef struct class_value {
     int64_t class;
 } class_value;
 
-/* The classes that a number can be: those that it is when printed. */
+/* The classes that a number can be: those equal to its printed form. */
 static int64_t list_numbers(const schema *s, class_value *list)
 {
     int64_t n = 0;
@@ -172,7 +172,7 @@ anygp_status class_codes_make(const schema *s, const column *from, class_codes *
     return status;
 }
 
-/* The last place whose value is not above the cell, by halving, is the only one that can have it. */
+/* By bisection: only the last value that is not above the cell can be equal to it. */
 static int64_t number_code(const class_codes *c, double cell)
 {
     int64_t low = 0, high = c->count;

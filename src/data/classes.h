@@ -1,6 +1,6 @@
-/* Labels to classes: the different labels of a target column, texts in alphabetical order and numbers in theirs, are the classes
-   0 .. K-1.  A scan collects the labels (class_set), their order makes the names of the schema, and class_codes turn the cells of
-   a column of that or of another file into classes.  O(log K) a cell, O(1) for texts. */
+/* Labels to classes: the distinct labels of a target column, texts in alphabetical order and numbers in increasing order, are the
+   classes 0 .. K-1.  A scan collects the labels (class_set), sorting them gives the names of the schema, and class_codes turn the
+   cells of a column of that or another file into classes.  O(log K) per cell, O(1) for texts. */
 #ifndef DATA_CLASSES_H
 #define DATA_CLASSES_H
 
@@ -11,7 +11,7 @@
 
 enum { CLASSES_MOST = 10000 };
 
-/* The different cells of a column, as they appear: bit patterns of numbers, so that hashing finds them. */
+/* The distinct cells of a column, as they appear: bit patterns of numbers, so that hashing finds them. */
 typedef struct class_set {
     id_table seen;
 } class_set; /* {0} to begin with */
@@ -34,7 +34,7 @@ typedef struct class_codes {
     int64_t *of;   /* the class of each, or -1 */
 } class_codes;
 
-/* Text in the column meets classes that are numbers, and the other way round, by what they are when printed. */
+/* Text in the column is compared with classes that are numbers, and vice versa, by their printed form. */
 anygp_status class_codes_make(const schema *s, const column *from, class_codes *out, anygp_error *e);
 /* A column of texts may have shown more levels since. */
 anygp_status class_codes_follow(class_codes *c, const schema *s, const column *from, anygp_error *e);

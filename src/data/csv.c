@@ -1,9 +1,9 @@
 /* CSV and its relatives.
 
-   The text comes in chunks of some megabytes.  A chunk is cut at line ends into pieces, which the threads take one after
-   the other: whoever takes a piece counts its lines, so that the next one knows where among the caller's rows it begins,
-   and then parses it straight into place.  Blank lines leave gaps, closed afterwards.  Where quotes occur, records are
-   found by a serial scan first, since a line end may stand inside a cell.
+   The text is read in chunks of a few megabytes.  A chunk is cut at line ends into pieces, which the threads take one after
+   the other: the thread that takes a piece counts its lines, so that the next piece knows where among the caller's rows it
+   begins, and then parses it straight into place.  Blank lines leave gaps, which are closed afterwards.  If quotes occur,
+   records are found by a serial scan first, since a line end may be inside a cell.
    Memory: the chunk, a sixteenth of the file and at most 16 MB, unless a line is longer. */
 #include "data/csv.h"
 
@@ -25,9 +25,9 @@ typedef struct csv_state {
     csv_layout layout;
     double bytes_per_row;
     csv_piece pieces[PIECES_MOST];
-    int npieces, claimed; /* pieces of the chunk at hand, and how many of them threads have taken */
+    int npieces, claimed; /* pieces of the current chunk, and how many of them threads have taken */
     int64_t lines;        /* in the pieces taken */
-    bool quotes;          /* in the pieces at hand: records may then hold several lines */
+    bool quotes;          /* in the current pieces: records may then hold several lines */
 } csv_state;
 
 /* Where the rows of a call go. */
@@ -36,7 +36,7 @@ typedef struct csv_target {
     int64_t max_rows, cols;
 } csv_target;
 
-/* The sentence for a fault in a record behind `row` rows of this call. */
+/* The message for a fault in a record after `row` rows of this call. */
 static anygp_status explain(const reader *r, const csv_fault *f, int64_t row, anygp_error *e)
 {
     const text_buffer *b = &((const csv_state *)r->state)->text;
@@ -73,7 +73,7 @@ static size_t piece_size(size_t bytes)
     return threads_max() == 1 ? bytes + 1 : size > PIECE_LEAST ? size : PIECE_LEAST;
 }
 
-/* Bytes that hold about max_rows rows, and not much more: the rest of a chunk need not be looked at. */
+/* Bytes that hold about max_rows rows, and not much more: the rest of a chunk is not needed. */
 static size_t budget(const csv_state *c, int64_t max_rows)
 {
     double bytes = (double)max_rows * c->bytes_per_row * 1.1 + 4096;
@@ -126,7 +126,7 @@ static void cut(csv_state *c, int64_t max_rows)
         cut_plain(c, begin, last);
 }
 
-/* Ends a piece behind its first `lines` lines. */
+/* Ends a piece after its first `lines` lines. */
 static void shorten(const csv_state *c, csv_piece *w, int64_t lines)
 {
     const char *p = w->begin;
@@ -135,7 +135,7 @@ static void shorten(const csv_state *c, csv_piece *w, int64_t lines)
     w->lines = lines;
 }
 
-/* The next piece, which is told its place among the rows; NULL when none is left or the rows are full.  Counting the
+/* The next piece, with its position among the rows; NULL when none is left or the rows are full.  Counting the
    lines is a small part of parsing them, so the threads may wait for each other here. */
 static csv_piece *claim(csv_state *c, const csv_target *t)
 {
@@ -148,7 +148,7 @@ static csv_piece *claim(csv_state *c, const csv_target *t)
     return w;
 }
 
-/* One parallel region a chunk: every further one would cost a wait on a busy machine. */
+/* One parallel region per chunk: each additional one would mean waiting on a busy machine. */
 static void parse_parallel(csv_state *c, const csv_target *t)
 {
     c->claimed = 0;
@@ -261,7 +261,7 @@ static anygp_status look(reader *r, const read_options *o, csv_sample *s, anygp_
     return fail_with(e, ANYGP_ERR_DATA, "%s is empty; a table needs at least one row", name);
 }
 
-/* The names so far, and for each the number tried last behind it. */
+/* The names so far, and for each the number that was last appended to it. */
 typedef struct header_names {
     name_table names;
     int64_t *tried;

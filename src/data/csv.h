@@ -1,5 +1,5 @@
 /* The parts of the CSV reader: dialect (what the file looks like), cells and records, and pieces, the stretches of
-   whole records that threads parse at the same time.  Everything is RFC 4180 with the usual freedom: any of four
+   whole records that threads parse at the same time.  Everything is RFC 4180 with the usual extensions: any of four
    delimiters, blanks around cells, carriage returns, blank lines. */
 #ifndef DATA_CSV_H
 #define DATA_CSV_H
@@ -48,20 +48,20 @@ typedef struct csv_cell {
 /* Where the first cell of the line at p begins, or the end of the line if it is blank. */
 const char *csv_line_start(const csv_dialect *d, const char *p);
 
-/* The cell at p; returns the delimiter or line end behind it.  NULL if its quotes are wrong.  The text must hold a
-   line end at or behind p. */
+/* The cell at p; returns the delimiter or line end after it.  NULL if its quotes are wrong.  The text must have a
+   line end at or after p. */
 const char *csv_cell_at(const csv_dialect *d, const char *p, const char *end, csv_cell *c);
 
-/* From the delimiter behind a cell to the next cell; NULL if the record ends here. */
+/* From the delimiter after a cell to the next cell; NULL if the record ends here. */
 const char *csv_next_cell(const csv_dialect *d, const char *p);
 
-/* The line end of the record that begins at p; NULL if it lies at or behind `end`. */
+/* The line end of the record that begins at p; NULL if it is at or after `end`. */
 const char *csv_record_end(const csv_dialect *d, const char *p, const char *end);
 
-/* Of the record at p; -1 if its quotes are wrong. */
+/* For the record at p; -1 if its quotes are wrong. */
 int64_t csv_count_cells(const csv_dialect *d, const char *p, const char *end);
 
-/* Copies the cell with doubled quotes made single; returns the length.  `to` has room for the cell as it stands. */
+/* Copies the cell with doubled quotes made single; returns the length.  `to` has room for the cell as it is. */
 size_t csv_cell_text(const csv_cell *c, char *to);
 
 /* -------------------------------------------------------------------------------------------- pieces */
@@ -79,14 +79,14 @@ typedef enum csv_fault_kind {
 
 typedef struct csv_fault {
     csv_fault_kind kind;
-    const char *begin, *end; /* the cell; of a ragged record, its start */
+    const char *begin, *end; /* the cell; for a ragged record, its start */
     int64_t row, col;        /* row: in the piece */
     int64_t found;           /* cells in a ragged record */
 } csv_fault;
 
 typedef struct csv_place {
     const char *file;
-    int64_t line, row; /* both from 1; of rows only those with data count */
+    int64_t line, row; /* both from 1; only rows with data count */
 } csv_place;
 
 /* Fails with one sentence: where, what is wrong, what to do. */
@@ -106,7 +106,7 @@ typedef struct csv_piece {
     int64_t rows;            /* parsed */
     csv_unknown *unknown;
     int64_t unknowns, room;
-    csv_fault fault; /* of the record behind the last parsed */
+    csv_fault fault; /* of the record after the last parsed one */
 } csv_piece;
 
 typedef struct csv_layout {

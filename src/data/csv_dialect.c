@@ -39,7 +39,8 @@ static int64_t agreement(char delimiter, const char *p, const char *end, char eo
 
 char csv_dialect_guess(const char *p, const char *end, char eol, char wanted)
 {
-    static const char candidates[] = {'\t', ';', ',', ' '}; /* of equals the first: "1, 2" is split at the comma */
+    static const char candidates[] = {
+        '\t', ';', ',', ' '}; /* the first of several that fit equally well: "1, 2" is split at the comma */
     if (wanted && agreement(wanted, p, end, eol) > 0) return wanted;
     char best = ',';
     int64_t most = 0;
@@ -90,8 +91,8 @@ static bool all_different(const csv_dialect *d, const char *p, const char *end)
     return different;
 }
 
-/* A text above numbers is a name.  Where the texts stand above texts only, a line of different texts is taken for
-   names too. */
+/* A text above numbers is a name.  If there are only texts below, a line of distinct texts is also taken for
+   names. */
 static bool looks_like_names(const csv_dialect *d, const char *p, const char *end, const tally *t, int64_t cols)
 {
     int64_t texts = 0;
@@ -118,7 +119,7 @@ static anygp_status make_sample(csv_sample *s, tally **t, anygp_error *e)
     return *t && s->kinds ? ANYGP_OK : fail_memory(e, "the columns of a file", (double)s->cols * sizeof **t);
 }
 
-/* Passes over blank lines, whole ones only. */
+/* Skips blank lines, complete ones only. */
 static const char *first_record(const csv_dialect *d, const char *p, const char *end)
 {
     while (p < end && memchr(p, d->eol, (size_t)(end - p)) && is_blank_line(d, p)) p = csv_line_start(d, p) + 1;

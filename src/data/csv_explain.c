@@ -1,4 +1,4 @@
-/* The sentences for mistakes in a CSV file. */
+/* The messages for mistakes in a CSV file. */
 #include <stdio.h>
 #include <string.h>
 

@@ -15,11 +15,11 @@
 #include "data/schema.h"
 #include "data/targets.h"
 
-/* Of all rows, by their weights, in data units; missing cells are filled.  Text columns and classes: 0 and 1. */
+/* Over all rows, with their weights, in data units; missing cells are filled.  Text columns and classes: 0 and 1. */
 typedef struct column_moments {
     double mean;
     long double variance; /* population; squares of 1e308 fit */
-    double largest;       /* the value of the largest size */
+    double largest;       /* the value with the largest absolute value */
 } column_moments;
 
 /* What is known of a target after the first: a schema without inputs, and its moments. */
@@ -33,7 +33,7 @@ typedef struct dataset {
     schema schema; /* inputs and the first target */
     int64_t n, D;
     int64_t targets;           /* T */
-    int64_t Q;                 /* numbers of y a row has (targets.h); in a dataset made by hand 0 stands for 1 */
+    int64_t Q;                 /* numbers of y per row (targets.h); in a dataset made by hand 0 means 1 */
     further_target *further;   /* T - 1 */
     int64_t used;              /* the rows there are; over n: X, y and w are a sample */
     column_moments *x_moments; /* D */
@@ -67,7 +67,7 @@ void dataset_spread(const dataset *d, double *sd_x, double *rms_y);
 
 typedef struct merged {
     int64_t n, D;        /* distinct rows */
-    const double *X;     /* n x D, row-major: its own, or data->X where every row stays by itself */
+    const double *X;     /* n x D, row-major: its own, or data->X if no rows are merged */
     double *own;         /* the former, or NULL */
     double *y;           /* group means of the first target */
     double *c;           /* counts (sums of weights) */
@@ -76,15 +76,15 @@ typedef struct merged {
     double log_c;        /* sum of log c */
     double SS;           /* sum of the within-group sums of squares */
     bool plain;          /* every count is 1: the three sums before are 0 */
-    const dataset *data; /* the rows behind it; must outlive this */
+    const dataset *data; /* the original rows; must outlive this */
     int64_t *group;      /* data->n: the group of each row, or -1: not in this subset */
 } merged;
 
-/* merge = false keeps every row by itself.  So do several numbers of y, and classes, whatever it says: the algebra above is that
-   of one number with Gaussian noise.  The sums then have no meaning but of the first target, which is there to start from. */
+/* merge = false keeps all rows separate.  So do several numbers of y, and classes, in any case: the algebra above is that
+   of one number with Gaussian noise.  The sums are then those of the first target only, which is used to find a start. */
 anygp_status dataset_merge(const dataset *d, bool merge, merged *out, anygp_error *e);
 
-/* The k chosen groups alone (subset of data). */
+/* Only the k chosen groups (subset of data). */
 anygp_status merged_select(const merged *m, int64_t k, const int64_t *chosen, merged *out, anygp_error *e);
 void merged_clear(merged *m);
 

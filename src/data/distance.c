@@ -2,7 +2,7 @@
    lose no digits.  Blocks of 256 rows go to the threads; a row-major X is d x n column-major, so no transposing.
    Blocks do not depend on the thread count.  Products may be summed in another order at the edge of a block than inside
    it, so centres that are equally near up to rounding are compared elementwise: a row's nearest centre depends on the
-   row alone, whichever rows come with it. */
+   row only, not on the rows that come with it. */
 #include "data/distance.h"
 
 #include <float.h>
@@ -18,7 +18,7 @@ enum { BLOCK = 256, LANES = 8 };
 
 const double *row_at(const row_set *s, int64_t i) { return s->X + (s->rows ? s->rows[i] : i) * s->ldx; }
 
-/* In LANES sums, so that it vectorises and is the same number whatever the width of the machine's vectors. */
+/* In LANES sums, so that it vectorises and gives the same number for any vector width of the machine. */
 VECTORISED double row_distance(int64_t d, const double *a, const double *b)
 {
     double lane[LANES] = {0}, sum = 0;

@@ -19,8 +19,8 @@ typedef struct format {
     bool may_be_infinite;              /* cells are not checked by next(): the reader looks for infinities */
     bool (*can_seek)(const reader *r); /* NULL: never */
     void (*seek)(reader *r, int64_t row);
-    /* Told that these runs of rows will be read next, in this order, each after a seek; says for how many of them, one at
-       least, it has prepared.  NULL: it would be no faster for knowing. */
+    /* Announces that these runs of rows will be read next, in this order, each after a seek; returns for how many of them, at
+       least one, it has prepared.  NULL: knowing them would not make it faster. */
     anygp_status (*expect)(reader *r, int count, const row_run *runs, int *prepared, anygp_error *e);
 } format;
 
@@ -28,7 +28,7 @@ struct reader {
     const format *format;
     input *in;
     int64_t cols, rows, target, delivered;
-    int64_t likely_rows; /* what a table may allocate at once: never far above what the file can hold */
+    int64_t likely_rows; /* what a table may allocate at once: never much more than the file can hold */
     column *columns;
     stop_poll stop;
     void *state;

@@ -1,7 +1,7 @@
 /* HDF5 files, read by libhdf5 in a worker (base/worker.h): a damaged file may crash the library, and the end of the worker is
-   a sentence.  hdf5_file.c is what runs there.  Numbers come through the worker's window, a block of rows at a time; while the
-   caller works on one, the worker reads the next.  Those that lie in the file as they are in memory are read directly, once the
-   worker has said where (hdf5_plain.h). */
+   reported as an error.  hdf5_file.c is what runs there.  Numbers come through the worker's window, a block of rows at a time; while the
+   caller works on one, the worker reads the next.  Numbers stored in the file as they are in memory are read directly, once the
+   worker has said where they are (hdf5_plain.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +10,14 @@
 #include "data/hdf5_file.h"
 #include "data/hdf5_plain.h"
 
-/* The window has two rooms, each for the rows of a batch, and behind them the list of the runs that are asked for.  A block
+/* The window has two halves, each for the rows of a batch, followed by the list of the requested runs.  A block
    should stay in the processor's cache between the two processes; a row of the widest table has to fit. */
 enum { BLOCK_BYTES = 1 << 19, ROOM_BYTES = 1 << 25, RUNS_MOST = 64 };
 enum { WINDOW_BYTES = 2 * ROOM_BYTES + RUNS_MOST * sizeof(row_run) };
 
 typedef enum question { ASK_TABLE, ASK_NAMES, ASK_PLAIN, ASK_PLACES, ASK_ROWS } question;
 
-/* Runs of rows that are asked for at once; they come one after another in one room of the window. */
+/* Runs of rows that are requested together; they arrive one after another in one half of the window. */
 typedef struct batch {
     row_run run[RUNS_MOST];
     int count; /* 0: nothing */
@@ -30,7 +30,7 @@ typedef struct hdf5_state {
     hdf5_plain plain;
     int64_t place;
     batch here; /* its rows are in the window */
-    batch due;  /* asked for, and not yet arrived */
+    batch due;  /* requested, and not yet arrived */
 } hdf5_state;
 
 /* ------------------------------------------------------------------------------------------ in the worker */
@@ -68,7 +68,7 @@ static void serve_names(const served *s, worker_message *m, char *window)
     m->number[0] = j;
 }
 
-/* number[0] runs of the list into room number[1]. */
+/* number[0] runs of the list into half number[1]. */
 static void serve_rows(const served *s, worker_message *m, char *window)
 {
     const row_run *run = (const row_run *)(window + 2 * ROOM_BYTES);
@@ -280,7 +280,7 @@ static anygp_status request_run(reader *r, int64_t first, int64_t n, anygp_error
     return request(r, e);
 }
 
-/* What was asked for is here. */
+/* What was requested has arrived. */
 static anygp_status arrive(reader *r, anygp_error *e)
 {
     hdf5_state *h = r->state;
@@ -296,7 +296,7 @@ static anygp_status arrive(reader *r, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* What was asked for in advance and is not wanted.  A failure of it is nobody's concern. */
+/* What was requested in advance and is not needed.  A failure of it does not matter. */
 static void drain(reader *r)
 {
     hdf5_state *h = r->state;
@@ -317,8 +317,8 @@ static const row_run *run_with(const hdf5_state *h, int64_t cols, const batch *b
     return NULL;
 }
 
-/* A block that begins with the row at the place.  Rows out of order are read as they are asked for; who goes on where he
-   stopped gets a whole block, and the next one is asked for in advance. */
+/* A block that begins with the row at the place.  Rows out of order are read as requested; a caller who continues
+   where he stopped gets a whole block, and the next one is requested in advance. */
 static anygp_status fetch_block(reader *r, int64_t max_rows, anygp_error *e)
 {
     hdf5_state *h = r->state;
@@ -353,7 +353,7 @@ static anygp_status hdf5_next(reader *r, int64_t max_rows, double *rows, int64_t
     return ANYGP_OK;
 }
 
-/* As many runs as a room holds, and the file.  One alone is what next() asks for. */
+/* As many runs as fit in one half and are in the file.  A single one is left to next(). */
 static anygp_status hdf5_expect(reader *r, int count, const row_run *runs, int *prepared, anygp_error *e)
 {
     hdf5_state *h = r->state;

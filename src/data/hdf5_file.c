@@ -24,12 +24,12 @@ typedef struct dataset {
     int dims;
     int64_t rows, cols;
     double bytes;          /* of all its numbers */
-    const char *elsewhere; /* how its numbers lie in another file; NULL: they are in this one */
+    const char *elsewhere; /* how its numbers are stored in another file; NULL: they are in this one */
 } dataset;
 
 struct hdf5_file {
     hid_t id;
-    dataset *sets; /* as they stand in the table */
+    dataset *sets; /* in the order of the table */
     int64_t count;
     bool follow;
     double size; /* of the file, bytes */
@@ -77,7 +77,7 @@ static double packed_chunk_bytes(hid_t id, bool *chunked)
 }
 
 /* Rows are also read out of order.  With a cache the library reads whole chunks: right for packed ones, of which a few should
-   stay; without one only the rows asked for. */
+   stay; without one only the requested rows. */
 static void set_cache(hid_t file, dataset *d)
 {
     bool chunked;
@@ -90,7 +90,7 @@ static void set_cache(hid_t file, dataset *d)
     H5Pclose(access);
 }
 
-/* How the numbers of a dataset lie in other files; NULL: they do not. */
+/* How the numbers of a dataset are stored in other files; NULL: they are not. */
 static const char *other_files(hid_t id)
 {
     hid_t layout = H5Dget_create_plist(id);

@@ -1,5 +1,5 @@
-/* Numbers of an HDF5 file that lie in it as they are in memory: whole rows of doubles, not packed, in one piece or in chunks.  The
-   library has only to say where; then rows are read without it and its process, as from an .npy file. */
+/* Numbers stored in an HDF5 file as they are in memory: whole rows of doubles, uncompressed, in one piece or in chunks.  The
+   library only has to say where they are; then rows are read without it and its process, as from an .npy file. */
 #ifndef DATA_HDF5_PLAIN_H
 #define DATA_HDF5_PLAIN_H
 

@@ -128,7 +128,7 @@ typedef struct file_state {
     int64_t place;
 } file_state;
 
-/* In one call: what a slow disk reads in less than a second.  Where nothing comes, stop is asked so often. */
+/* In one call: what a slow disk reads in less than a second.  If nothing arrives, stop is asked this often. */
 enum { READ_MOST = 1 << 24, POLL_MS = 100 };
 
 static anygp_status read_failed(const input *in, anygp_error *e)
@@ -216,7 +216,7 @@ anygp_status file_attach(input *in, const char *path, anygp_error *e)
     if (strcmp(path, "-")) {
         if (!(f->path = mem_strdup(path))) return fail_memory(e, "a path", (double)strlen(path));
         f->fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (f->fd < 0 && errno == EINTR) TRY(stop_check(&in->stop, e)); /* a pipe that nobody writes to */
+        if (f->fd < 0 && errno == EINTR) TRY(stop_check(&in->stop, e)); /* a pipe without a writer */
         if (f->fd < 0) return fail_with(e, ANYGP_ERR_FILE, "%s cannot be opened: %s", path, strerror(errno));
     }
     return file_measure(in, e);

@@ -23,7 +23,7 @@ struct input {
     size_t held, taken, room;
 };
 
-/* An input with nothing behind it yet; the caller sets source and state. */
+/* An input without a source yet; the caller sets source and state. */
 anygp_status input_new(const char *name, input **out, anygp_error *e);
 
 extern const input_source source_file, source_memory, source_slice, source_inflate;

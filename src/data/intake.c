@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* What stands for a missing category where that is not a category of its own: equal to none. */
+/* The value of a missing category that is not a category of its own: equal to none. */
 static const double NO_LEVEL = -1;
 
 /* --------------------------------------------------------------------------------------- rows */

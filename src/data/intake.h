@@ -1,5 +1,5 @@
-/* What becomes of the columns of a table before a model sees them: which of them are inputs, what the rows say of them.  What
-   becomes of the rows is in row_units.h. */
+/* What becomes of the columns of a table before a model sees them: which of them are inputs, and what the rows say about them.
+   row_units.h has what becomes of the rows. */
 #ifndef DATA_INTAKE_H
 #define DATA_INTAKE_H
 
@@ -18,7 +18,7 @@
 #define EXPOSURE_LEAST 1e-100
 #define EXPOSURE_LARGEST 1e100
 
-/* What is wrong with an exposure, to be said behind its name; NULL: nothing. */
+/* What is wrong with an exposure, to follow its name in a message; NULL: nothing. */
 const char *intake_exposure(double x);
 
 anygp_status intake_nothing_left(int64_t rows, int64_t no_target, int64_t no_weight, anygp_error *e);
@@ -34,7 +34,7 @@ anygp_status intake_target(const column *columns, int64_t cols, const target_col
    fill and, if it is not constant, the next position. */
 anygp_status intake_input(schema *s, int64_t j, double mean, bool differs, bool missing, anygp_error *e);
 
-/* A row as one number, by its place and the bits of all its cells; a missing cell is a missing cell, whatever its bits.  The
+/* A row as one number, by its place and the bits of all its cells; all missing cells are equal, whatever their bits.  The
    sum over rows is the same in any order, and so on any number of ranks. */
 uint64_t intake_digest(const double *row, int64_t cols, int64_t number);
 

@@ -97,7 +97,7 @@ static void pull_centre(work *w, int64_t c, const double *x)
     for (int64_t j = 0; j < w->all.d; j++) m[j] += (x[j] - m[j]) * share;
 }
 
-/* A centre without rows moves to the row that is worst served; each row is used once. */
+/* A centre without rows moves to the row farthest from its centre; each row is used once. */
 static void refill_empty(work *w)
 {
     for (int64_t c = 0; c < w->k; c++) {
@@ -149,7 +149,7 @@ static bool batch_step(work *w, int64_t t)
     return true;
 }
 
-/* Until every row was drawn four times in the mean, within 10 and 100 batches: with thousands of centres a batch is a good
+/* Until every row was drawn four times on average, within 10 and 100 batches: with thousands of centres a batch is a good
    part of the rows, and costs rows k d. */
 static int64_t batch_count(const work *w)
 {

@@ -1,5 +1,5 @@
 /* LIBSVM (svmlight): lines of   label index:value index:value ...   with ascending indices from 1, entries not named
-   being zero; '#' begins a comment and qid:... is passed over.  Rows come out dense, inputs first, label last.
+   being zero; '#' begins a comment and qid:... is skipped.  Rows come out dense, inputs first, label last.
    The width is known only after a first pass over the file, which also counts the rows and finds every mistake. */
 #include <math.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static void libsvm_close(reader *r)
     free(s);
 }
 
-/* The first line with any entries decides: every word behind the label must be one. */
+/* The first line with any entries decides: every word after the label must be one. */
 static bool libsvm_sniff(const unsigned char *head, size_t n)
 {
     const char *p = (const char *)head, *all = p + n, *end;

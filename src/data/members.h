@@ -15,7 +15,7 @@ typedef struct members {
 
 members members_choose(const char *const *names, int64_t n);
 
-/* Names the columns first .. first+cols-1 after their array: by its name if it is one column, with a number behind if
+/* Names the columns first .. first+cols-1 after their array: by its name if it is one column, with a number appended if
    it is one of several arrays, not at all if it is X or the only one. */
 anygp_status members_name(reader *r, int64_t first, int64_t cols, const char *name, bool plain, anygp_error *e);
 

@@ -17,7 +17,7 @@ int64_t name_find(const name_table *t, const char *s, size_t n); /* its number, 
 int64_t name_add(name_table *t, const char *s, size_t n);        /* of a text not in the table; -1: out of memory */
 void name_table_free(name_table *t);                             /* forgets the names as well */
 
-/* Where texts stand in a list, by hashing: of equal ones the first. */
+/* The positions of texts in a list, by hashing: the first of equal ones. */
 typedef struct name_places {
     name_table names;
     int64_t *place; /* of each of the names */

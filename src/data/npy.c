@@ -1,4 +1,4 @@
-/* NumPy's .npy, versions 1 to 3.  The head is a Python dictionary in text,
+/* NumPy's .npy, versions 1 to 3.  The header is a Python dictionary in text,
        {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
    read by a scanner that knows these three keys and nothing else.  The file's input belongs to the only array. */
 #include "data/array.h"
@@ -14,7 +14,7 @@ typedef struct head_fields {
     char descr[16];
     bool fortran, has_descr, has_order, has_shape;
     int dims;
-    int64_t shape[2]; /* the first two; dims tells if there are more */
+    int64_t shape[2]; /* the first two; dims shows if there are more */
 } head_fields;
 
 /* ------------------------------------------------------------------------------------ the dictionary */
@@ -129,7 +129,7 @@ static anygp_status not_npy(const array *a, anygp_error *e)
     return fail_with(e, ANYGP_ERR_DATA, "%s is not a NumPy array file, or its header is damaged", input_name(a->in));
 }
 
-/* The length of the head stands in 2 bytes of version 1, in 4 of the later ones. */
+/* The length of the header is stored in 2 bytes in version 1, in 4 in later ones. */
 static anygp_status head_length(array *a, size_t *length, anygp_error *e)
 {
     unsigned char b[12];

@@ -7,7 +7,7 @@
 
 typedef enum cell_kind { CELL_NUMBER, CELL_MISSING, CELL_INFINITE, CELL_TEXT } cell_kind;
 
-/* Reads the longest number  [+-] digits [. digits] [(e|E|d|D) [+-] digits]  at s, nothing at or behind `end`, and
+/* Reads the longest number  [+-] digits [. digits] [(e|E|d|D) [+-] digits]  at s, nothing at or after `end`, and
    returns where it stops; NULL if there is none.  *x is correctly rounded (ties to even); it is infinite where the
    number is too large, and 0 or denormal where it is too small. */
 const char *number_scan(const char *s, const char *end, double *x);
@@ -26,7 +26,7 @@ void cell_trim(const char **s, const char **end);
 enum { NUMBER_TEXT_MOST = 32 };
 size_t number_print(double x, char *to);
 
-/* w * 10^e10, correctly rounded, when the quick ways can tell; false when they cannot. */
+/* w * 10^e10, correctly rounded, if the quick methods can decide; false if they cannot. */
 bool decimal_to_double(unsigned long long w, long e10, double *x);
 
 #endif

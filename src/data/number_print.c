@@ -2,7 +2,7 @@
 
    x = m * 10^k with m an integer of 15, then 16, then 17 digits, rounded from x * 10^-k in long double; the first m
    that decimal_to_double() turns back into x is the answer (17 always can: 10^16 > 2^53).  A number that
-   has a shorter decimal has it among the 15-digit ones, with zeros at the end.  Where the quick ways cannot tell,
+   has a shorter decimal has it among the 15-digit ones, with zeros at the end.  If the quick methods cannot decide,
    snprintf and strtod decide. */
 #include "data/number.h"
 
@@ -41,7 +41,7 @@ static bool scaled(double x, int k, uint64_t *m)
     return true;
 }
 
-/* x = *m * 10^*k with as few digits as possible; false where arithmetic cannot tell. */
+/* x = *m * 10^*k with as few digits as possible; false if arithmetic cannot decide. */
 static bool shortest(double x, uint64_t *m, int *k)
 {
     int e10 = decimal_exponent(x);
@@ -78,7 +78,7 @@ static size_t put_exponent(int e10, char *to)
     return n + put_integer((uint64_t)abs(e10), to + n);
 }
 
-/* The digits of m with a point behind the first `whole` of them; whole <= 0 puts zeros in front. */
+/* The digits of m with a point after the first `whole` of them; whole <= 0 puts zeros in front. */
 static size_t put_point(const char *digits, int n, int whole, char *to)
 {
     char *t = to;

@@ -5,8 +5,8 @@
      2. w and 10^|e10|, |e10| <= 27, are exact in the 64-bit significand of a long double, so one operation gives
         the 64 leading bits with an error of at most half a unit.  The 11 bits below a double's 53 decide the
         rounding unless they are within one unit of the half-way pattern 10000000000.
-     3. Otherwise strtod, on a text rewritten without a decimal point, so that the locale plays no part.
-   More than 19 digits: if w and w+1 give the same double by ways 1 and 2, the digits behind do not matter.
+     3. Otherwise strtod, on a text rewritten without a decimal point, so that the locale does not matter.
+   More than 19 digits: if w and w+1 give the same double by ways 1 and 2, the remaining digits do not matter.
 
    Up to eight digits are taken at a time, by arithmetic on the bytes of a 64-bit word. */
 #include "data/number.h"
@@ -173,7 +173,7 @@ static const char *scan_exponent(const char *s, const char *end, long *e10)
 
 /* -------------------------------------------------------------------------------------- the whole */
 
-/* Way 3.  The digits up to what can matter, and a 1 behind them for any other digit left. */
+/* Way 3.  The digits that can matter, followed by a 1 for any nonzero digit left. */
 static double slow_value(const decimal *d, const char *end)
 {
     char text[DIGITS_DECIDING + 32];
@@ -212,7 +212,7 @@ static const char *scan_careful(const char *s, const char *end, double *x)
     return stop;
 }
 
-/* Numbers of at most 19 digits, zeros counted; NULL where there are more, or none, or the quick ways cannot tell. */
+/* Numbers of at most 19 digits, zeros counted; NULL where there are more, or none, or the quick methods cannot decide. */
 static const char *scan_short(const char *s, const char *end, double *x)
 {
     decimal d = {0};
@@ -235,7 +235,7 @@ const char *number_scan(const char *s, const char *end, double *x)
     s += negative | (*s == '+');
     const char *stop = scan_short(s, end, x);
     if (!stop && !(stop = scan_careful(s, end, x))) return NULL;
-    *x = copysign(*x, negative ? -1.0 : 1.0); /* without a branch: signs are hard to foresee */
+    *x = copysign(*x, negative ? -1.0 : 1.0); /* without a branch: signs are hard to predict */
     return stop;
 }
 

@@ -3,7 +3,7 @@
        kmeans   to the nearest centre, and where that block was split, to the nearest of its subcentres
        kdtree   by descending the tree
        means    to the nearest mean of the members: random partitions, and those that are given
-   A block that turns out too large is split, so that no block exceeds the cap: PITC and PIC cost a cube of it. */
+   A block that turns out too large is split, so that no block exceeds the cap: the cost of pitc and pic is a cube of it. */
 #ifndef DATA_PARTITION_H
 #define DATA_PARTITION_H
 
@@ -30,7 +30,7 @@ int64_t router_inputs(const router *r);
 anygp_status router_route(const router *r, int64_t n, const double *X, int64_t ldx, int64_t *block, anygp_error *e);
 
 /* Splits block `id` so that none of its rows X[n,D] are in a part of more than `cap`: the first part keeps the id, the others
-   get new ones at the end.  block[n] gets the ids.  Where too many rows are equal, the split is by place in the list and
+   get new ones at the end.  block[n] gets the ids.  If too many rows are equal, the split is by position in the list and
    routing finds the first of the parts. */
 anygp_status router_split(router *r, int64_t id, int64_t cap, int64_t n, const double *X, int64_t ldx, int64_t *block,
                           anygp_error *e);

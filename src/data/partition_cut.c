@@ -37,7 +37,7 @@ static double select_place(int64_t n, double *t, int64_t k)
     }
 }
 
-/* a <= halfway < b, whatever is rounded. */
+/* a <= halfway < b, in spite of rounding. */
 static double halfway(double a, double b)
 {
     double v = a / 2 + b / 2;

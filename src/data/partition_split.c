@@ -7,8 +7,8 @@
 
    Equal rows (for centres also those whose squared distance vanishes) are cut by their place in the list, by a split
    that sends everything left.
-   Cost: O(n D) a level (two-means: times its iterations), about log2 p levels; the smaller part is done by recursion
-   and the larger in the loop, so that the stack stays short whatever the data. */
+   Cost: O(n D) per level (two-means: times its iterations), about log2 p levels; the smaller part is done by recursion
+   and the larger in the loop, so that the stack stays short for any data. */
 #include "data/partition.h"
 
 #include <float.h>
@@ -20,12 +20,12 @@
 #include "data/kmeans.h"
 #include "data/partition_tree.h"
 
-enum { TWO_MEANS_ITERATIONS = 6 }; /* the direction is soon found, and where the cut lies is a matter of the cap */
+enum { TWO_MEANS_ITERATIONS = 6 }; /* the direction is soon found, and the cap decides where the cut is */
 
 typedef struct work {
     router *r;
     row_set all;
-    int64_t cap;    /* rows a part may have; 0: as many parts as asked for, and equal rows stay together */
+    int64_t cap;    /* maximum rows in a part; 0: as many parts as requested, and equal rows stay together */
     int64_t *order; /* n: the rows, those of a part next to each other */
     int64_t *right; /* n: those that go right, on their way */
     double *along;  /* n: the rows of a part along the direction of its cut */

@@ -120,7 +120,7 @@ bool reader_can_seek(const reader *r) { return r->format->can_seek && r->format-
 anygp_status reader_seek(reader *r, int64_t row, anygp_error *e)
 {
     if (!reader_can_seek(r))
-        return fail_with(e, ANYGP_ERR_INTERNAL, "the rows of %s cannot be reached by number", input_name(r->in));
+        return fail_with(e, ANYGP_ERR_INTERNAL, "the rows of %s cannot be accessed by number", input_name(r->in));
     if (row < 0 || row > r->rows)
         return fail_with(e, ANYGP_ERR_INTERNAL, "%s has no row %lld", input_name(r->in), (long long)row);
     r->format->seek(r, row);

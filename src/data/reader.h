@@ -8,7 +8,7 @@
    or, everything at once, table_read().  The format follows from the ending of the name (.gz is looked through),
    for standard input and unknown endings from the first bytes.  All cells become doubles: numbers as they are,
    correctly rounded; a text cell is the index of its category; a missing cell is NaN.  An infinite or too large
-   number is an error that names its place, so a finite value is a real one and NaN is always a missing one. */
+   number is an error that says where it is, so a finite value is a real one and NaN always means missing. */
 #ifndef DATA_READER_H
 #define DATA_READER_H
 
@@ -29,12 +29,12 @@ typedef struct column {
 
 typedef struct read_options {
     int header;    /* CSV: -1 find out, 0 the first line is data, 1 it is names */
-    int64_t width; /* LIBSVM: at least so many inputs; 0: as many as the file has */
+    int64_t width; /* LIBSVM: at least this many inputs; 0: as many as the file has */
     /* CSV: NULL, or the kind column j must have: a column_kind, or -1 to find out.  name is NULL without a header. */
     int (*kind)(const void *ctx, const char *name, int64_t j);
     const void *kind_ctx;
     double memory;  /* table_read: bytes the table may take; 0: what the machine has left */
-    bool follow;    /* HDF5: also into other files that this one leads to */
+    bool follow;    /* HDF5: also follow links into other files */
     stop_poll stop; /* asked now and then while the file is opened and read */
 } read_options;
 
@@ -62,7 +62,7 @@ int64_t reader_target(const reader *r);
    any data row is an error here. */
 anygp_status reader_next(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e);
 
-/* Whether rows can be reached by number without reading those before, and going to row `row`, from 0: reader_next goes on
+/* Whether rows can be accessed by number without reading those before; and going to row `row`, from 0: reader_next continues
    from there. */
 bool reader_can_seek(const reader *r);
 anygp_status reader_seek(reader *r, int64_t row, anygp_error *e);
@@ -78,7 +78,7 @@ anygp_status reader_runs(reader *r, int count, const row_run *runs, double *rows
 
 void reader_stop(reader *r, stop_poll stop); /* whom to ask from now on */
 int64_t reader_row_number(const reader *r);  /* the row that comes next, from 0 */
-const char *reader_name(const reader *r);    /* for sentences: the path, or "standard input" */
+const char *reader_name(const reader *r);    /* for messages: the path, or "standard input" */
 void reader_close(reader *r);                /* accepts NULL */
 
 /* ------------------------------------------------------------------------------------------ whole tables */

@@ -1,7 +1,7 @@
 /* The one way of a raw row into a model.  A raw row is a list of cells, as a reader, a table or the caller's array has them;
-   fitting, updating, predicting and scoring all take it by these steps, each once:
+   fitting, updating, predicting and scoring all use these steps, each once:
        row_units_use      whether it is used, left out or refused
-       row_units_refuse   the sentence for the latter
+       row_units_refuse   the message for the latter
        row_units_convert  x[D], y[Q] and w in model units: inputs scaled, texts and labels coded, missing cells filled
    row_units_take is the three of them. */
 #ifndef DATA_ROW_UNITS_H
@@ -54,20 +54,20 @@ typedef struct target_scale {
 typedef struct row_units {
     int64_t D, Q;
     cell_units *x;         /* D */
-    double most;           /* inputs beyond this size are pulled in to it; INFINITY from the start */
+    double most;           /* inputs beyond this size are clamped to it; INFINITY from the start */
     bool fill_missing;     /* else a row with a missing input is refused */
     rows_part part;        /* part.y.targets 0: rows to predict, inputs and perhaps an exposure */
     int64_t *target;       /* T: the list of part.y */
     target_scale *unit;    /* T */
     class_codes *codes;    /* T, or NULL: numbers */
-    const column *columns; /* of the raw rows, for labels and sentences; may be NULL where there are neither */
+    const column *columns; /* of the raw rows, for labels and messages; may be NULL if there are neither */
 } row_units;
 
 /* For the rows of the part, by the schemas of d.  column[inputs]: where the rows have the inputs; NULL: where the training file
    has them.  The columns must outlive it, d need not. */
 anygp_status row_units_make(const dataset *d, const rows_part *part, const column *columns, const int64_t *column_of,
                             row_units *u, anygp_error *e);
-/* The same before anything is known of the columns but their names: all of them count as inputs, labels are what they are. */
+/* The same when only the names of the columns are known: all of them count as inputs, labels are not coded. */
 anygp_status row_units_make_raw(const schema *s, const rows_part *part, const column *columns, row_units *u,
                                 anygp_error *e);
 /* Learns the labels that a column of texts has shown since; s: of the (one) target. */

@@ -37,7 +37,7 @@ static anygp_status attach_file(row_source *r, const char *path, const read_opti
     TRY(reader_open(path, o, &r->file, e));
     if (!reader_can_seek(r->file))
         return fail_with(e, ANYGP_ERR_DATA,
-                         "the rows of %s cannot be reached by number; unpack it, or convert it to .h5",
+                         "the rows of %s cannot be accessed by number; unpack it, or convert it to .h5",
                          reader_name(r->file));
     r->count = reader_rows(r->file), r->cols = reader_columns(r->file), r->target = reader_target(r->file);
     r->columns = reader_column(r->file, 0);

@@ -1,4 +1,4 @@
-/* Training rows that are reached by number: of a table in memory, or of a file (.npy, .h5) that stays on disk.
+/* Training rows that are accessed by number: of a table in memory, or of a file (.npy, .h5) that stays on disk.
        rows_open_table / rows_open_file
        rows_scan      one pass: columns, constants, moments of all rows; a sample of the rows in memory
        (the caller parses the kernel and calls dataset_standardize on the sample)
@@ -20,7 +20,7 @@ typedef struct row_source row_source;
 
 /* The table must outlive it. */
 anygp_status rows_open_table(const table *t, row_source **out, anygp_error *e);
-/* Only for files whose rows can be reached by number: rows_can_stay(path). */
+/* Only for files whose rows can be accessed by number: rows_can_stay(path). */
 anygp_status rows_open_file(const char *path, const read_options *o, row_source **out, anygp_error *e);
 bool rows_can_stay(const char *path);
 void rows_close(row_source *r);                /* accepts NULL */
@@ -51,9 +51,10 @@ anygp_status rows_scan(row_source *r, const rows_part *part, bool fill_missing, 
 typedef enum plan_kind { PLAN_RUNS, PLAN_RANDOM, PLAN_KMEANS, PLAN_KDTREE, PLAN_GIVEN } plan_kind;
 
 typedef struct block_plan {
-    plan_kind kind;       /* RUNS: a few runs of consecutive rows from all over the file: for models that do not care */
+    plan_kind
+        kind; /* RUNS: a few runs of consecutive rows from all over the file: for models that do not depend on blocks */
     int64_t blocks;       /* P wanted */
-    int64_t cap;          /* rows a block has at most (not of GIVEN); 0: any number */
+    int64_t cap;          /* maximum rows in a block (not for GIVEN); 0: any number */
     const int64_t *given; /* GIVEN: rows_count ids, any numbers; blocks are numbered as the used rows first name them */
     int64_t **ids;        /* GIVEN: NULL, or gets the id of each block; the caller frees it */
     uint64_t seed;
@@ -61,8 +62,8 @@ typedef struct block_plan {
 } block_plan;
 
 /* The rows that rows_scan found usable, with their Q numbers of y (targets.h), in the units of the (standardised) sample.  route: NULL, or gets the router (the
-   caller frees it; NULL for RUNS).  Blocks may be more than plan->blocks where some had to be split.  Of a file that stays on
-   disk, KMEANS, KDTREE, RANDOM and GIVEN write a scratch file in $TMPDIR, which nobody else can see and which ends with the
+   caller frees it; NULL for RUNS).  There may be more blocks than plan->blocks if some had to be split.  For a file that stays on
+   disk, KMEANS, KDTREE, RANDOM and GIVEN write a scratch file in $TMPDIR, which is invisible to others and disappears with the
    blocks.  The rows must outlive the blocks, the sample need not. */
 anygp_status rows_blocks(row_source *r, const rows_part *part, const dataset *sample, const block_plan *plan,
                          row_blocks **out, router **route, anygp_error *e);

@@ -1,5 +1,5 @@
 /* Grouping rows by block.  Two passes: the first assigns a block to each used row and counts, the second puts the rows where
-   they belong (of a table their numbers, which takes no look at the rows); blocks that came out too large are split.  In a block rows keep their order.  Memory: buffers of a fixed size
+   they belong (for a table only their numbers, without reading the rows); blocks that are too large are split.  In a block rows keep their order.  Memory: buffers of a fixed size
    in all, and the largest block that has to be split. */
 #include <stdlib.h>
 #include <string.h>

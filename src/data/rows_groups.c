@@ -1,4 +1,4 @@
-/* Blocks whose rows lie together, as pieces of a list of records (rows_groups.h). */
+/* Blocks whose rows are stored together, as pieces of a list of records (rows_groups.h). */
 #include "data/rows_groups.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Blocks whose rows lie together: each is one piece of a list of records.  A record is what is kept of a row: of a table its
-   number, of a file that stays on disk the row in model units (x, y, w), in a scratch file. */
+/* Blocks whose rows are stored together: each is one piece of a list of records.  A record is what is kept of a row: for a table
+   its number, for a file that stays on disk the row in model units (x, y, w), in a scratch file. */
 #ifndef DATA_ROWS_GROUPS_H
 #define DATA_ROWS_GROUPS_H
 
@@ -18,7 +18,7 @@ typedef struct group_set {
 
 /* Without blocks yet; takes u over, also on failure.  Freed by blocks_free. */
 anygp_status group_set_new(row_source *r, row_units *u, group_set **out, anygp_error *e);
-/* Room for so many blocks; new ones are empty. */
+/* Room for this many blocks; new ones are empty. */
 anygp_status group_set_reserve(group_set *s, int64_t count, anygp_error *e);
 /* Splits the blocks of more than `cap` rows; the router learns the new ones. */
 anygp_status group_set_split(group_set *s, router *route, int64_t cap, anygp_error *e);

@@ -13,7 +13,7 @@ typedef struct run_set {
     row_blocks base;
     row_source *r;
     row_units u;
-    int64_t runs, each; /* runs in all, and a block */
+    int64_t runs, each; /* runs in all, and per block */
     int64_t longest;    /* rows of a run at most */
     uint64_t seed;
 } run_set;

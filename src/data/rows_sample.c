@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "data/rows_inside.h"
 
-enum { SAMPLE_STREAM = 2, TRIES = 8 }; /* so many times the wanted rows are looked at before fewer will do */
+enum { SAMPLE_STREAM = 2, TRIES = 8 }; /* at most this many times the wanted rows are tried before fewer are accepted */
 
 static int by_number(const void *a, const void *b)
 {

@@ -5,7 +5,7 @@
    over its share of the rows, so that mean = a + S / W and variance = (Q - S^2 / W) / W lose nothing to cancellation.
    Sums of another shift b = a + t are moved:  S + t W,  Q + 2 t S + t^2 W.
    The sums of all ranks are gathered bit for bit and added in the order of the rows, on each rank alike.  O(n columns).
-   Of targets that are classes the labels are collected instead, and each rank learns those of the others. */
+   For targets that are classes the labels are collected instead, and each rank learns those of the others. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ typedef struct scan {
 
 /* ------------------------------------------------------------------------------------- together */
 
-/* Every rank fails if one does, with the sentence of the first: the first bad row's, since shares follow each other. */
+/* Every rank fails if one does, with the message of the first: the first bad row's, since shares follow each other. */
 static anygp_status agree(scan *s, anygp_status mine, anygp_error *said, anygp_error *e)
 {
     int root = 0, size = s->c->size;
@@ -113,7 +113,7 @@ static anygp_status gather(scan *s, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* The labels of target t that rank `root` has, to all.  A rank without memory for them goes on, and says so in the end. */
+/* The labels of target t that rank `root` has, to all.  A rank without memory for them continues, and reports it at the end. */
 static anygp_status spread_labels(scan *s, int64_t t, int root, double *room, anygp_status *mine, anygp_error *said,
                                   anygp_error *e)
 {
@@ -155,7 +155,7 @@ static anygp_status share_sample(scan *s, int64_t wanted, anygp_error *e)
     return c->broadcast(c->ctx, 0, s->n * s->r->cols * (int64_t)sizeof *s->cells, s->cells, e);
 }
 
-/* The mean of the sample's present cells; of equal cells exactly their value. */
+/* The mean of the sample's present cells; for equal cells exactly their value. */
 static long double sample_mean(const scan *s, int64_t j)
 {
     long double first = NAN, sum = 0;

@@ -1,4 +1,4 @@
-/* Which columns are inputs, targets, weights, by name or number. */
+/* Subsets of rows: random, and by k-means (select.h). */
 #include "data/select.h"
 
 #include <float.h>

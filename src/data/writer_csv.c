@@ -22,7 +22,7 @@ typedef struct csv_writer {
     int nshares; /* threads */
     char **share;
     size_t *room, *used; /* bytes of each */
-    int64_t share_rows;  /* most rows a thread formats at once */
+    int64_t share_rows;  /* maximum rows that a thread formats at once */
 } csv_writer;
 
 /* ---------------------------------------------------------------------------------------------- bytes */

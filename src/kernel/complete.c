@@ -122,8 +122,8 @@ static bool same_leaf(const leaf *a, const leaf *b)
     return true;
 }
 
-/* Leaves that start equal have equal gradients and would stay equal for ever: the second of them starts at a quarter of the
-   length-scale and half of the period, the third at a quarter of that, and so on.  Values that the expression gives stay. */
+/* Leaves that start equal have equal gradients and would stay equal forever: the second of them starts at a quarter of the
+   length-scale and half of the period, the third at a quarter of that, and so on.  Values that the expression gives are kept. */
 static void set_apart(kernel *k)
 {
     for (int64_t a = 0; a < k->n_leaves; a++) {

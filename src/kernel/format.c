@@ -57,7 +57,7 @@ static bool is_list(const leaf *l, int64_t s)
     return e == PER_COMPONENT || e == PER_COMPONENT_DIM || (e == PER_DIM && l->stride[s]);
 }
 
-/* A mixture in a product has only its first weight fixed; a list is written whole or not at all. */
+/* A mixture in a product has only its first weight fixed; a list is written completely or not at all. */
 static bool written(const writer *w, const leaf *l, int64_t s)
 {
     return l->count[s] > 0 && !w->k->params[l->first + l->offset[s] + l->count[s] - 1].fixed;

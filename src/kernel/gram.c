@@ -1,6 +1,6 @@
 /* Gram matrices, tile by tile.  Threads take tiles; in a tile each leaf of the expression is evaluated into the stack
    of tiles (slot 0 is the place in K itself) and combined element by element, so everything between the inputs and
-   K stays in cache.  Cost: n m times (3 flops a dim and one exponential a leaf); workspace: one stack a thread. */
+   K stays in cache.  Cost: n m times (3 flops per dim and one exponential per leaf); workspace: one stack per thread. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -48,7 +48,7 @@ VECTORISED void tile_add(const tile *t, const double *B, int64_t ldb, const doub
     }
 }
 
-/* Clamped, so that two factors that grow without bound make no infinity that a third turns into NaN. */
+/* Clamped, so that two factors that grow without bound do not give an infinity that a third turns into NaN. */
 VECTORISED void tile_multiply(const tile *t, const double *B, int64_t ldb, const double *C, int64_t ldc, double *A,
                               int64_t lda)
 {

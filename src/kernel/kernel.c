@@ -104,7 +104,7 @@ bool kernel_as_rbf(const kernel *k, int64_t *length)
     return true;
 }
 
-/* The expression of numbers: white terms only.  The parser has seen to it that white is multiplied by numbers only, so
+/* The expression of numbers: white terms only.  The parser ensures that white is multiplied by numbers only, so
    a sum that holds no white counts 0 and a product is of numbers and at most one term with white. */
 double kernel_white(const kernel *k)
 {

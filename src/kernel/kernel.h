@@ -4,7 +4,7 @@
        X[n,D], Z[m,D]   inputs, row-major, ldx doubles from one row to the next
        K[n,m], G[n,m]   column-major with leading dimension; G = dF/dK of some scalar F
        gX[n,D], gZ[m,D] row-major like X; gp[kernel_count(k)] in natural parameters
-   Gradients accumulate: the caller zeroes them.  Functions returning bool fail only for want of memory.
+   Gradients accumulate: the caller zeroes them.  Functions returning bool fail only for lack of memory.
    Same inputs and same thread count give the same bits.
 
    `white` acts on the identity of rows: it is on the diagonal of kernel_gram_sym and nowhere else. */
@@ -49,8 +49,8 @@ typedef struct kernel_param {
 
 typedef struct kernel kernel;
 
-/* Parses `text` over the inputs in[n_in], of which D columns are in X.  A mistake is answered with one sentence that
-   names the character (counted from 1), and where it helps, what was probably meant. */
+/* Parses `text` over the inputs in[n_in], of which D columns are in X.  For a mistake the message gives
+   the character (counted from 1) and, where it helps, what was probably meant. */
 anygp_status kernel_parse(const char *text, const kernel_input *in, int64_t n_in, int64_t D, kernel **out,
                           anygp_error *e);
 kernel *kernel_copy(const kernel *k); /* NULL: out of memory */
@@ -59,7 +59,7 @@ void kernel_free(kernel *k);          /* accepts NULL */
 int64_t kernel_count(const kernel *k);  /* parameters */
 int64_t kernel_inputs(const kernel *k); /* D */
 const kernel_param *kernel_param_at(const kernel *k, int64_t i);
-/* The size of the parameter's unit where lengths of its column are measured in units of x and the target in units of y. */
+/* The size of the parameter's unit if lengths of its column are measured in units of x and the target in units of y. */
 double kernel_param_unit(const kernel_param *p, double x, double y);
 double *kernel_values(kernel *k); /* natural values, model units; the caller may write positive numbers */
 
@@ -74,8 +74,8 @@ anygp_status kernel_format(const kernel *k, const double *values, int digits, ch
 bool kernel_has_white(const kernel *k);
 double kernel_white(const kernel *k);    /* total variance of the white terms */
 bool kernel_stationary(const kernel *k); /* depends on x - x' only */
-/* A single rbf and nothing else: of each column of X the length-scale parameter (its number among the parameters), or -1 where
-   the rbf does not look; the variance is parameter 0.  False: it is another kernel. */
+/* A single rbf and nothing else: for each column of X the length-scale parameter (its number among the parameters), or -1 if
+   the rbf does not use it; the variance is parameter 0.  False: it is another kernel. */
 bool kernel_as_rbf(const kernel *k, int64_t *length);
 
 /* ---------------------------------------------------------------------------------------- matrices */
@@ -106,7 +106,7 @@ void kernel_diag_reverse(const kernel *k, int64_t n, const double *X, int64_t ld
    spectral density here, or there is nothing but white; w is then not to be used. */
 bool kernel_spectral(const kernel *k, random_stream s, uint64_t index, double *w);
 
-/* k(x, z) straight from the definition, in plain scalar code: the test of the fast one.  same_row: white counts. */
+/* k(x, z) straight from the definition, in plain scalar code: the reference for the fast one.  same_row: white counts. */
 double kernel_reference(const kernel *k, const double *x, const double *z, bool same_row);
 
 /* The table, for conformance tests and docs. */

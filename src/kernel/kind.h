@@ -13,7 +13,7 @@ enum {
     TILE_COLS = 32,            /* rows of Z */
     PACK_ROWS = TILE_ROWS + 8, /* leading dimension of packed rows; not a power of 2, which would share cache sets */
     TILE_SLICE = 16,           /* inputs packed at a time */
-    WIDE_LEAST = 24,           /* from so many dims on, distances and dot products are matrix products; see wide.h */
+    WIDE_LEAST = 24,           /* from this many dims on, distances and dot products are matrix products; see wide.h */
     WIDE_COLS = 256,           /* rows of Z in a tile then: products need large blocks */
     WIDE_SLICE = 256,          /* inputs packed at a time then */
     LEAF_TILES = 2,            /* tile buffers a kind may use as workspace */
@@ -79,7 +79,7 @@ struct leaf {
     int64_t first;   /* of its parameters in values */
     const double *p; /* values + first; link_leaves() sets it */
     int64_t n_params;
-    /* Of each spec: where it starts in p, how many, the step from one dim to the next (0: shared). */
+    /* For each spec: where it starts in p, how many values, the step from one dim to the next (0: shared). */
     int64_t offset[LEAF_SPECS], count[LEAF_SPECS], stride[LEAF_SPECS];
     bool given[LEAF_SPECS];
     bool iso;

@@ -14,7 +14,7 @@
 
 enum { WEIGHT, FREQUENCY, LENGTH };
 
-/* Where the parameter of component q and dim d stands among the leaf's own. */
+/* The position of the parameter of component q and dim d among those of the leaf. */
 static int64_t place(const leaf *l, int spec, int64_t q, int64_t d)
 {
     return l->offset[spec] + q * (l->count[spec] / l->integer) + d * l->stride[spec];

@@ -119,7 +119,7 @@ static anygp_status parse_columns(parser *p, options *o)
     return ANYGP_OK;
 }
 
-/* The value behind an option that wants one. */
+/* The value after an option that needs one. */
 static anygp_status parse_value(parser *p, options *o, int64_t which)
 {
     const char *name = option_name(o->kind, which);
@@ -160,7 +160,7 @@ static bool wanted_by_default(const kernel_kind *kind, const kernel_input *in)
     return in->kind == INPUT_CONSTANT || (in->kind == INPUT_TEXT) == kind->on_text;
 }
 
-/* Dims not given: every column of the kind's type, and the constant ones for the sake of counting. */
+/* Dims not given: every column of the kind's type, and the constant ones so that counts are right. */
 static anygp_status list_default(parser *p, const options *o)
 {
     bool any = false, other = false;
@@ -198,7 +198,7 @@ static anygp_status resolve_dims(parser *p, const options *o, leaf *l)
     return ANYGP_OK;
 }
 
-/* How the dims were written, so that kernel_format can say it again. */
+/* How the dims were written, so that kernel_format can repeat it. */
 static bool keep_dims_text(parser *p, const options *o, leaf *l)
 {
     kernel *k = p->k;

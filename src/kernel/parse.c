@@ -1,5 +1,5 @@
 /* expression := term { + term }      term := factor { * factor }      factor := number | ( expression ) | kernel
-   Recursive descent; nodes come out in postfix order by themselves. */
+   Recursive descent; nodes come out in postfix order automatically. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "kernel/parser.h"
 
-enum { LONGEST_TEXT = 4 << 20 }; /* 10^5 length-scales at 17 digits, and some */
+enum { LONGEST_TEXT = 4 << 20 }; /* 10^5 length-scales at 17 digits, and some room */
 
 anygp_status complain_memory(parser *p) { return fail_memory(p->s.e, "the kernel expression", (double)p->s.length); }
 
@@ -93,7 +93,7 @@ static anygp_status parse_factor(parser *p, int *root)
     return ANYGP_OK;
 }
 
-/* White times a kernel is white again, with a variance that depends on where; as a term it says what it is. */
+/* White times a kernel is again white, with a variance that depends on the input; it must be written as a term. */
 static bool white_is_multiplied(const parser *p, int a, int b)
 {
     return (p->white[a] && !p->literal[b]) || (p->white[b] && !p->literal[a]);

@@ -1,5 +1,5 @@
 /* Inside the parser: parse.c reads expressions, options.c the options of one kernel, dims.c the names of columns;
-   base/scanner.h has the pieces of the text and the sentences. */
+   base/scanner.h reads the pieces of the text and makes the messages. */
 #ifndef KERNEL_PARSER_H
 #define KERNEL_PARSER_H
 
@@ -18,9 +18,9 @@ typedef struct parser {
     bool *named; /* n_in: columns already in this leaf's dims */
     kernel *k;
     int64_t values_capacity, dims_capacity, text_capacity;
-    /* Of each node: only number literals below; white somewhere below. */
+    /* For each node: only number literals below; white somewhere below. */
     bool literal[MAX_NODES], white[MAX_NODES];
-    /* Of the leaf being read: numbers given, columns listed (positions in `in`). */
+    /* For the leaf being read: numbers given, columns listed (positions in `in`). */
     double *numbers;
     int64_t n_numbers, numbers_capacity;
     int64_t *listed;

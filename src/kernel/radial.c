@@ -6,8 +6,8 @@
 
    and, for one length-scale shared by all dims, dF/dl = -2/l sum_ij W_ij r2_ij, which needs no second pass over the dims.
 
-   All of it from differences, which are exact for repeated rows; radial_distance.c finds r2.  Many dims go by radial_wide.c.
-   Cost: 3 flops a dim forward, 6 reverse, and one profile an element. */
+   All of it from differences, which are exact for repeated rows; radial_distance.c finds r2.  Many dims are handled by radial_wide.c.
+   Cost: 3 flops per dim forward, 6 reverse, and one profile per element. */
 #include "kernel/radial.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static void pack_scaled(const leaf *l, const tile *t, int64_t first, int64_t cou
     slice_pack(l, t, first, count, inverse, LIMIT_DISTANCE);
 }
 
-/* R[rows,cols] = r^2, each column handed on as soon as it is complete and still in the first cache. */
+/* R[rows,cols] = r^2, each column passed on as soon as it is complete and still in the first-level cache. */
 static void distances(const leaf *l, const tile *t, double *R, int64_t ldr, column_use *use, const void *context)
 {
     int64_t first = 0, last;

@@ -3,14 +3,14 @@
 
        r2_ij = |u_i|^2 + |w_j|^2 - 2 u_i'w_j
 
-   whose rounding error is some eps (|u_i|^2 + |w_j|^2).  Where that is no longer small beside r2 itself, that is for pairs
+   whose rounding error is about eps (|u_i|^2 + |w_j|^2).  Where that is no longer small beside r2 itself, that is for pairs
    with r2 < NEAR (|u_i|^2 + |w_j|^2), differences are taken instead: equal rows have distance exactly 0, and elsewhere the
    relative error of r2 is below 10 eps / NEAR.  For W = G .* v k'(r2), with row sums a_i and column sums c_j,
 
        dF/dx_id = 2/l_d (a_i u_id - (W w)_id)                  dF/dz_jd = 2/l_d (c_j w_jd - (W'u)_jd)
        dF/dl_d  = -2/l_d (sum_i a_i u_id^2 + sum_j c_j w_jd^2 - 2 sum_j w_jd (W'u)_jd)
 
-   where the near pairs are left out of W and pushed one by one.  Cost: 2 flops a dim and element forward; reverse as many for r2, gz and gx each. */
+   where the near pairs are left out of W and pushed one by one.  Cost: 2 flops per dim and element forward; reverse as many for each of r2, gz and gx. */
 #include <string.h>
 
 #include "kernel/radial.h"

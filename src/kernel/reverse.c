@@ -5,8 +5,8 @@
        product  left gets adjoint .* right, right gets adjoint .* left
        leaf     its kind turns the adjoint into gradients.
    Symmetric: K_ij and K_ji are the same entry, so the strict lower triangle counts twice and the upper not at all.
-   Each thread takes every T-th tile and has gradients of its own, summed in the order of the threads: same thread
-   count, same bits.  Cost: about twice gram.c; workspace a thread: two tiles a node, and (n + m) D. */
+   Each thread takes every T-th tile and has its own gradients, summed in the order of the threads: same thread
+   count, same bits.  Cost: about twice gram.c; workspace per thread: two tiles per node, and (n + m) D. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-enum { STRETCH = 64 }; /* numbers a draw may use, for each leaf and each of its dims */
+enum { STRETCH = 64 }; /* random numbers that a draw may use, for each leaf and each of its dims */
 
 /* Marsaglia and Tsang 2000; shape < 1 through Gamma(shape + 1) U^(1/shape).  A trial is accepted with probability 0.95
-   or more, so the bound is never met. */
+   or more, so the bound is never reached. */
 double draw_gamma(draws *r, double shape)
 {
     if (shape < 1) {

@@ -24,7 +24,7 @@ static void gram_reverse(tape *t, node *n)
         out_of_memory(t);
 }
 
-/* gp += g times the gradient of the variance of white terms: what kernel_gram_sym of any row has and kernel_diag has not. */
+/* gp += g times the gradient of the variance of white terms: what kernel_gram_sym includes for every row and kernel_diag does not. */
 static void add_white(tape *t, const kernel *k, double g, double *gp)
 {
     int64_t D = kernel_inputs(k);

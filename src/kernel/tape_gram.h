@@ -1,5 +1,5 @@
 /* Kernel matrices as tape operations.  Nodes: p[P,1] natural parameters (kernel_count of them; the kernel must hold
-   the same values), X[D,n] and Z[D,m] with one row of inputs a column.  Gradients flow to p, X and Z. */
+   the same values), X[D,n] and Z[D,m] with one row of inputs per column.  Gradients flow to p, X and Z. */
 #ifndef KERNEL_TAPE_GRAM_H
 #define KERNEL_TAPE_GRAM_H
 

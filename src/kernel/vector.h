@@ -23,8 +23,8 @@ __attribute__((simd("notinbranch"))) double atan(double);
 static inline double at_most(double a, double b) { return a < b ? a : b; }
 static inline double at_least(double a, double b) { return a > b ? a : b; }
 
-/* exp(-a) for a >= 0, and 0 from a = 700 on.  The vector exp leaves its fast path where the result underflows, so it
-   is never asked; the subtraction makes the tail an exact zero and is lost in rounding everywhere else. */
+/* exp(-a) for a >= 0, and 0 from a = 700 on.  The vector exp leaves its fast path where the result underflows, so that
+   is avoided; the subtraction makes the tail an exact zero and is lost in rounding everywhere else. */
 static inline double exp_minus(double a)
 {
     double e = exp(-at_most(a, 700)) - 1e-304;
@@ -39,7 +39,7 @@ static inline double log_one_plus(double u)
     return d > 0 ? exact : u;
 }
 
-/* u less its nearest integer, in [-1/2, 1/2]; 0 where u has no fraction left or is not finite. */
+/* u minus its nearest integer, in [-1/2, 1/2]; 0 where u has no fraction left or is not finite. */
 static inline double phase(double u)
 {
     double f = u - rint(u);

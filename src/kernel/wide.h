@@ -1,8 +1,8 @@
 /* Leaves with many inputs (WIDE_LEAST dims and more): slices of WIDE_SLICE dims, packed so that what is done with them is matrix
-   products.  All column-major with leading dimension WIDE_LD, one column a row of the inputs:
+   products.  All column-major with leading dimension WIDE_LD, one column per row of the inputs:
        x[count,rows], z[count,cols] = scale_d (input_d - origin_d)         xx[rows], zz[cols]: sums of their squares
        gx[count,rows] = z W',   gz[count,cols] = x W                       for W[rows,cols]
-   Workspace does not grow with the number of dims, but for origin and scale. */
+   Workspace does not grow with the number of dims, except for origin and scale. */
 #ifndef KERNEL_WIDE_H
 #define KERNEL_WIDE_H
 

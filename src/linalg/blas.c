@@ -32,9 +32,9 @@ static int leading(int64_t ld) { return ld > 0 ? narrow(ld) : 1; }
 static CBLAS_TRANSPOSE trans(la_op op) { return op == LA_T ? CblasTrans : CblasNoTrans; }
 static CBLAS_SIDE lr(la_side s) { return s == LA_LEFT ? CblasLeft : CblasRight; }
 
-/* A pool of BLAS's own has one number of threads for the whole process.  Not so in the openmp build of OpenBLAS (2): it asks
-   OpenMP at every call how many the calling thread may have, and runs serially inside a region.  There OpenMP alone is told,
-   so that what one thread of the host asks for is nothing to the others, and their sums keep their order. */
+/* A BLAS with its own pool has one number of threads for the whole process.  The openmp build of OpenBLAS (2) differs: it asks
+   OpenMP at every call how many the calling thread may have, and runs serially inside a region.  There only OpenMP is told,
+   so that what one thread of the host requests has no effect on the others, and their sums keep their order. */
 static bool has_own_threads(void)
 {
     return openblas_set_num_threads && openblas_get_parallel && openblas_get_parallel() == 1;
@@ -42,7 +42,7 @@ static bool has_own_threads(void)
 
 int la_threads(int count)
 {
-    if (threads_inside()) return threads_max(); /* one thread already, and a pool's number is everybody's */
+    if (threads_inside()) return threads_max(); /* one thread already, and the number of a pool is common to all */
     int former = threads_enter(count);
     if (has_own_threads()) openblas_set_num_threads(threads_max());
     return former;

@@ -14,12 +14,12 @@ int64_t blas_potri(int64_t n, double *L, int64_t ldl);
 int64_t blas_trtri(int64_t n, double *L, int64_t ldl); /* L^-1 in place */
 int64_t blas_lauum(int64_t n, double *L, int64_t ldl); /* L'L in place */
 
-/* Around small products: one thread, as waking others costs more than they bring.  begin returns what end wants. */
+/* Around small products: one thread, since waking others costs more than it gains.  begin returns what end needs. */
 int blas_alone_begin(void);
 void blas_alone_end(int former);
 
-/* Triangles whose diagonal blocks, TRIANGLE_BASE wide, are at hand as full squares (triangular.c): of each block its square
-   and the transpose of it, TRIANGLE_STRIDE doubles for each unknown. */
+/* Triangles whose diagonal blocks, TRIANGLE_BASE wide, are available as full squares (triangular.c): for each block its square
+   and its transpose, TRIANGLE_STRIDE doubles per unknown. */
 enum { TRIANGLE_BASE = 32, TRIANGLE_STRIDE = 2 * TRIANGLE_BASE };
 /* A[n,n] = L L' in place, lower, n <= TRIANGLE_BASE; 0, or the order of the minor that is not positive (base_block.c). */
 int64_t triangle_factor(int64_t n, double *A, int64_t lda);

@@ -5,7 +5,7 @@
 
 #include "linalg/jitter.h"
 
-/* Of a transposed block, a line of the cache: longer columns, a power of two apart, push each other out. */
+/* Columns of a transposed block fill one cache line: longer ones, a power of two apart, would evict each other. */
 enum { BLOCK = 8 };
 
 /* upper(i,j) = lower(j,i), block by block so that both sides stay in cache */

@@ -9,8 +9,8 @@
        E11 <- E11 - S' L21 - L21' S                       the lower triangle
        Y21 = (W - P) L11^-1
        Y11 = L11^-T E11 L11^-1                            by halves again,
-   which costs 6 (n/2)^3 a level.  Down to TRIANGLE_BASE, where L^-1 is at hand and two small products do it.
-   Workspace: P, about (n/2)^2 doubles; without it P is multiplied out twice. */
+   which costs 6 (n/2)^3 per level, down to TRIANGLE_BASE, where L^-1 is available and two small products suffice.
+   Workspace: P, about (n/2)^2 doubles; without it P is computed twice. */
 #include <stdlib.h>
 
 #include "base/memory.h"

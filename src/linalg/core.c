@@ -1,7 +1,7 @@
-/* An OpenBLAS older than the processor does not know its model number and falls back to kernels of the SSE3 age, five times
+/* An OpenBLAS older than the processor does not know its model number and falls back to SSE3 kernels, five times
    slower than the processor allows.  OpenBLAS chooses its kernels when it is loaded, and again when asked: so where it chose
    something old on a processor that has AVX2 or AVX-512, it is asked again by name, once, while this library is loaded and
-   nothing has called BLAS yet.  A user's own OPENBLAS_CORETYPE is left alone; with another BLAS nothing happens. */
+   nothing has called BLAS yet.  A user's OPENBLAS_CORETYPE is respected; with another BLAS nothing happens. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>

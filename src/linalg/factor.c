@@ -3,8 +3,8 @@
        trtri   (L^-1)21 = -L22^-1 L21 L11^-1                           (L^-1 in place)
        lauum   (L'L)11 = L11'L11 + L21'L21,   (L'L)21 = L22'L21        (in place)
    potri = trtri, then lauum: (L L')^-1 = L^-T L^-1.
-   The diagonal blocks of L are inverted once, as for la_trsm: T[la_trsm_size(n)], TRIANGLE_STRIDE doubles an unknown.
-   Without memory for T, LAPACK does it. */
+   The diagonal blocks of L are inverted once, as for la_trsm: T[la_trsm_size(n)], TRIANGLE_STRIDE doubles per unknown.
+   Without memory for T, LAPACK is used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 enum {
     BASE = TRIANGLE_BASE,
-    ALONE = 512,      /* so small a matrix goes to one thread */
+    ALONE = 512,      /* a matrix this small is done by one thread */
     SYRK_LEAST = 256, /* BLAS's own product is slower than ours for less */
 };
 

@@ -1,7 +1,7 @@
-/* Dense linear algebra: the only door to BLAS and LAPACK.
+/* Dense linear algebra: the only access to BLAS and LAPACK.
    Matrices are column-major with an explicit leading dimension; sizes are int64_t and narrowed here, checked.
-   Triangular factors are lower.  No function can fail for want of memory: those that use workspace of
-   their own do without it where there is none. */
+   Triangular factors are lower.  No function can fail for lack of memory: those that use workspace
+   of their own work without it if there is none. */
 #ifndef LINALG_LINALG_H
 #define LINALG_LINALG_H
 
@@ -35,7 +35,7 @@ void la_symm(la_side side, int64_t m, int64_t n, double alpha, const double *A, 
 /* B[m,n] = alpha op(L)^-1 B (left) or alpha B op(L)^-1 (right) */
 void la_trsm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const double *L, int64_t ldl, double *B,
              int64_t ldb);
-/* For many solves with one L[n,n]: T[la_trsm_size(n)] is what la_trsm makes of it each time. */
+/* For many solves with one L[n,n]: T[la_trsm_size(n)] is what la_trsm computes from it each time. */
 int64_t la_trsm_size(int64_t n);
 void la_trsm_prepare(int64_t n, const double *L, int64_t ldl, double *T);
 void la_trsm_prepared(la_side side, la_op op, int64_t m, int64_t n, const double *L, int64_t ldl, const double *T,
@@ -64,7 +64,7 @@ int64_t la_eigh(int64_t n, double *A, int64_t lda, double *w, double *work);
 void la_mirror(int64_t n, double *A, int64_t lda);     /* lower triangle onto the upper */
 void la_zero_upper(int64_t n, double *A, int64_t lda); /* zeros strictly above the diagonal */
 
-/* Cholesky that answers failure: factors A + j I where j starts at `relative` times the mean diagonal (0: without)
+/* Cholesky that recovers from failure: factors A + j I where j starts at `relative` times the mean diagonal (0: without)
    and on failure grows tenfold, as in jitter.h.  The strict upper triangle is used as the copy of A
    and is overwritten; diag[n] is workspace.  *jitter gets the absolute amount added.  False when A has a number
    that is not finite, or is not near a positive definite matrix (jitter would exceed 1e-2 of the mean diagonal). */
@@ -76,11 +76,11 @@ bool la_cholesky_scaled(int64_t n, double *A, int64_t lda, double scale, double 
 /* 2 sum log L_ii */
 double la_logdet(int64_t n, const double *L, int64_t ldl);
 
-/* Our parallel regions and BLAS alike use `count` threads from here on (0: all processors); returns the former.
+/* From now on our parallel regions and BLAS use `count` threads (0: all processors); returns the former number.
    Inside a parallel region there is one thread, and this does nothing. */
 int la_threads(int count);
 
-/* Around a parallel region of ours that calls BLAS inside: a BLAS with threads of its own (not OpenMP's) gets one. */
+/* Around a parallel region of ours that calls BLAS inside: a BLAS with its own threads (not OpenMP's) gets one. */
 void la_serial_begin(int threads);
 void la_serial_end(int threads);
 

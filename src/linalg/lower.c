@@ -1,9 +1,9 @@
 /* The lower triangle of a product that is known to be symmetric, in half the operations of dgemm:
        [ C11     ]        C11, C22 by halves again,   C21 = alpha op(A)2 op(B)1 + beta C21
        [ C21 C22 ]
-   down to BASE columns, whose square is made in a buffer of which the triangle is taken.  Nothing above the diagonal is read
+   down to BASE columns, whose square is computed in a buffer from which the triangle is taken.  Nothing above the diagonal is read
    or written.  With threads, C is cut into tiles that each thread takes alone, the large ones below the diagonal first:
-   whoever computes a tile, its bits are the same. */
+   the bits of a tile do not depend on which thread computes it. */
 #include "base/threads.h"
 #include "linalg/blas.h"
 #include "linalg/linalg.h"

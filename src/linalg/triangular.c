@@ -5,9 +5,9 @@
        [ L21 L22 ] [X2] = [B2]        X2 = L22^-1 (B2 - L21 X1)
    is split until L is BASE wide; the diagonal blocks are inverted once, so that all the work is in dgemm (Du Croz and Higham
    1992: as stable as substitution as long as the blocks are well conditioned, and blocks of a Cholesky factor are).
-   Right-hand sides are independent, so each thread takes its share of them and runs alone; nobody waits in between.
+   Right-hand sides are independent, so each thread takes its share of them and runs without waiting.
    Products with a triangle go the same way, for factor.c.
-   Workspace: BASE (2 n + m) doubles; without them, or for few right-hand sides, dtrsm does it. */
+   Workspace: BASE (2 n + m) doubles; without them, or for few right-hand sides, dtrsm is used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ typedef struct action {
     double sign; /* of the product */
     const double *L;
     int64_t ldl;
-    const double *diagonal; /* TRIANGLE_STRIDE doubles an unknown: each block's square, then its transpose */
+    const double *diagonal; /* TRIANGLE_STRIDE doubles per unknown: each block's square, then its transpose */
 } action;
 
 /* The block of unknowns first .. first+n-1 of B: n x m (left) or m x n (right). */

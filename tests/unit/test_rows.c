@@ -762,7 +762,7 @@ static void only_arrays_can_stay_on_disk(void **state)
     assert_false(rows_can_stay("a.npy.gz") || rows_can_stay("a.csv") || rows_can_stay("npy") || rows_can_stay("-"));
     put_file("a.csv", "1,2\n3,4\n", 8);
     assert_int_equal(rows_open_file("a.csv", NULL, &r, &e), ANYGP_ERR_DATA);
-    assert_non_null(strstr(e.text, "cannot be reached by number"));
+    assert_non_null(strstr(e.text, "cannot be accessed by number"));
     assert_null(r);
     rows_close(NULL);
 }

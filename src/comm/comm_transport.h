@@ -1,6 +1,6 @@
-/* How a process joins the others it was started with.  One file a transport fills this table; world.c lists them. */
-#ifndef COMM_TRANSPORT_H
-#define COMM_TRANSPORT_H
+/* How a process joins the others it was started with.  One file per transport fills this table; world.c lists them. */
+#ifndef COMM_COMM_TRANSPORT_H
+#define COMM_COMM_TRANSPORT_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
-/* OpenBLAS takes a buffer for every thread when it is loaded, and where there is no room for one (ulimit -v) it tries again
-   for ever.  So the room is measured before any library is initialised: functions listed in .preinit_array run then, with
+/* OpenBLAS takes a buffer for every thread when it is loaded, and if there is no room for one (ulimit -v) it tries again
+   forever.  So the room is measured before any library is initialised: functions listed in .preinit_array run then, with
    little more than the system's calls to rely on. */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 #ifndef __SANITIZE_ADDRESS__ /* which needs more than any limit allows, and is not yet ready then */
 
-/* MB: the program and its libraries; what a further thread has of its own, its stack and its heap; the buffers that a
+/* MB: the program and its libraries; what each additional thread needs, its stack and its heap; the buffers that a
    thread may hold at once, one as a caller and one as a helper. */
 enum { PROGRAM = 100, THREAD = 72, BUFFERS = 256 };
 
@@ -27,7 +27,7 @@ static int threads_wished(char **environment)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* --threads may ask for more; others than ours are no words of it. */
+/* --threads may ask for more. */
 static int threads_asked(char **argv)
 {
     static const char name[] = "--threads";

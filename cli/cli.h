@@ -1,7 +1,7 @@
 /* The command-line program.  It uses the public header only; options come from the library's settings table.
        main.c      statuses, dispatch, several processes
        options.c   words of the command line -> settings, paths, switches
-       commands.c  one function a command
+       commands.c  one function per command
        progress.c  the progress line, Ctrl-C
        help.c      --help of the program and of each command; the same table makes the man page
        models.c    the list of models: as a table, as JSON, as a page of the documentation */
@@ -55,12 +55,12 @@ void print_sentence(const char *kind, const char *text);
 
 /* Notes and warnings on standard error; Ctrl-C and SIGTERM end the reading of files. */
 void notes_attach(anygp_settings *s, bool quiet);
-/* The same, with a progress line; Ctrl-C also ends training with the best model so far.  Of several processes only
-   rank 0 speaks; it also says so if the run is ended from outside. */
+/* The same, with a progress line; Ctrl-C also ends training with the best model so far.  With several processes only
+   rank 0 prints; it also reports if the run is ended from outside. */
 void progress_attach(anygp_settings *s, bool quiet);
 void progress_end(void);    /* clears the line */
 int signal_received(void);  /* that asked for an end; 0: none */
-void signals_release(void); /* from here on SIGCONT and SIGTERM are not worth a word */
+void signals_release(void); /* from here on SIGCONT and SIGTERM are not reported */
 
 anygp_status complain(anygp_error *e, anygp_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

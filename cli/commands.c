@@ -56,8 +56,8 @@ static anygp_status distinct(const char *const *paths, int inputs, int count, an
     return ANYGP_OK;
 }
 
-/* Whether a file can be made in a directory.  One without a name, where there are such: a process that is killed at the wrong
-   moment leaves nothing behind. */
+/* Whether a file can be created in a directory.  One without a name, if the system has them: a process that is killed at the
+   wrong moment leaves nothing behind. */
 static bool can_hold_files(const char *directory, char *probe)
 {
     int fd = -1;
@@ -128,7 +128,7 @@ static anygp_status print_info(const anygp_model *m, bool json, anygp_error *e)
 
 /* ------------------------------------------------------------------------------------------ fit */
 
-/* kind: of what; counted: with the number of rows before it. */
+/* kind: what the scores are for; counted: with the number of rows before it. */
 static void print_fit_line(const anygp_model *m, const char *kind, bool counted, const anygp_scores *s)
 {
     for (int64_t t = 0; t < anygp_model_targets(m); t++) {
@@ -171,7 +171,7 @@ static anygp_status report_fit(const options *o, const anygp_model *m, anygp_sta
     return ANYGP_OK;
 }
 
-/* Everything that can be known to be wrong before an hour of training.  Places to write are rank 0's affair. */
+/* Checks everything that can be checked before an hour of training.  Only rank 0 writes, so only it checks the outputs. */
 static anygp_status check_fit(const options *o, const char *trace, anygp_error *e)
 {
     const anygp_settings *s = o->settings;
@@ -205,7 +205,7 @@ static double wall_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The time limit is that of the program: what reading took is gone. */
+/* The time limit is that of the program: the time spent on reading counts. */
 static anygp_status charge_reading(const options *o, double seconds, anygp_error *e)
 {
     char text[32];
@@ -289,7 +289,7 @@ static anygp_status eval(const options *o, anygp_error *e)
 
 /* --------------------------------------------------------------------------------------- update */
 
-/* before: scores of the new rows by the model that did not know them; NULL: none, and why. */
+/* before: scores of the new rows under the model that had not seen them; NULL: none, and why. */
 static anygp_status report_update(const options *o, const anygp_model *m, const char *output,
                                   const anygp_scores *before, const char *why, anygp_error *e)
 {
@@ -302,7 +302,7 @@ static anygp_status report_update(const options *o, const anygp_model *m, const 
     return ANYGP_OK;
 }
 
-/* What is wrong with the rows is for the update to say. */
+/* Errors in the rows are reported by the update. */
 static anygp_scores *score_new_rows(const options *o, const anygp_model *m, anygp_error *why)
 {
     anygp_scores *s = NULL;
@@ -314,7 +314,7 @@ static anygp_scores *score_new_rows(const options *o, const anygp_model *m, anyg
     return s;
 }
 
-/* The model is replaced by its successor in one step, or stays as it is. */
+/* The model is replaced in one step, or stays as it is. */
 static anygp_status update(const options *o, anygp_error *e)
 {
     const char *output = o->output ? o->output : o->path[0];
@@ -325,7 +325,7 @@ static anygp_status update(const options *o, anygp_error *e)
     anygp_error why = {0};
     anygp_scores *before = NULL;
     anygp_status status = anygp_load(o->path[0], &m, e);
-    if (!ANYGP_FAILED(status)) before = score_new_rows(o, m, &why); /* its notes are those of the update again */
+    if (!ANYGP_FAILED(status)) before = score_new_rows(o, m, &why); /* its notes would repeat those of the update */
     notes_attach(o->settings, o->quiet);
     if (!ANYGP_FAILED(status)) status = anygp_update_file(m, o->settings, o->path[1], e);
     if (!ANYGP_FAILED(status)) status = anygp_save(m, output, e);

@@ -7,16 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 0 done, 1 the input or the options are wrong, 2 internal; stopped without a result: what a shell says of the signal. */
+/* 0 done, 1 the input or the options are wrong, 2 internal; stopped without a result: the status a shell gives for the signal. */
 static int exit_status(anygp_status status)
 {
     if (status == ANYGP_ERR_STOPPED) return 128 + signal_received();
     return !ANYGP_FAILED(status) ? 0 : status == ANYGP_ERR_INTERNAL ? 2 : 1;
 }
 
-/* A file opened where standard input, output or error is closed would take its number, and the words meant for standard
-   error would land in it.  What stands there instead can be neither read (0) nor written (1), so that who asks for these is
-   told. */
+/* A file opened where standard input, output or error is closed would take its number, and messages for standard
+   error would end up in it.  The replacement can be neither read (0) nor written (1), so that using these gives an
+   error. */
 static void fill_standard_files(void)
 {
     static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
@@ -24,12 +24,12 @@ static void fill_standard_files(void)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd]) != fd) _exit(1);
 }
 
-/* Beyond a limit on file sizes (ulimit -f) a write should fail, which is told, and not end the program. */
+/* Beyond a limit on file sizes (ulimit -f) a write should fail, which is reported, and not end the program. */
 static void survive_size_limits(void) { signal(SIGXFSZ, SIG_IGN); }
 
-/* Threads that spin while they wait win little on a quiet machine and cost several times the run on a busy one.  The
-   OpenMP run time reads that wish when it is loaded, before main, so the program starts itself again with it set; where
-   that fails it goes on as it is.  It has to come before MPI, which must not be started twice. */
+/* Threads that spin while they wait gain little on an idle machine and make a run several times longer on a busy one.  The
+   OpenMP run time reads the setting when it is loaded, before main, so the program restarts itself with it set; if
+   that fails it continues as it is.  It has to come before MPI, which must not be started twice. */
 static void wait_asleep(char **argv)
 {
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
@@ -65,7 +65,7 @@ static anygp_status unknown(const char *word, anygp_error *e)
     return complain(e, ANYGP_ERR_ARGUMENT, "unknown command '%.80s'; the commands are %s", word, list);
 }
 
-/* Started together by a program that cannot talk to the others, each would fit alone and write over the rest. */
+/* Started together by a program that cannot talk to the others, each would fit alone and overwrite the model of the others. */
 static anygp_status check_together(const command *c, anygp_error *e)
 {
     const char *open_mpi = getenv("OMPI_COMM_WORLD_SIZE"), *other = getenv("PMI_SIZE");
@@ -94,9 +94,9 @@ static anygp_status dispatch(const command *c, int argc, char **argv, anygp_erro
     return ANYGP_OK;
 }
 
-/* A failure ends all processes of a run: the others may be waiting for this one in a sum.  Mostly all fail alike (a
-   file that is not there), and rank 0 tells it for all: the others give it a second, in which they are ended, before
-   they say what only they can know. */
+/* A failure ends all processes of a run: the others may be waiting for this one in a sum.  Usually all fail in the same way (a
+   missing file), and rank 0 reports it for all: the others wait a second, in which they are ended, before
+   they report what only they can know. */
 static void tell_failure(anygp_status status, const char *text)
 {
     char kind[32] = "";

@@ -16,7 +16,7 @@ static const char *inducing(int64_t i)
 
 /* ------------------------------------------------------------------------------------------ table */
 
-/* A letter for each thing it can do, in columns of their own. */
+/* One letter per ability, each in its own column. */
 static void abilities(int64_t i, char text[5])
 {
     const bool can[4] = {is(i, "targets", "several"), is(i, "anytime", "yes"), is(i, "update", "yes"),

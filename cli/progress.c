@@ -16,8 +16,8 @@ static void on_interrupt(int signal_number) { interrupted = signal_number; }
 int signal_received(void) { return interrupted; }
 
 /* mpirun ends the rest of a run when one process has died or aborted, and also on Ctrl-C: SIGCONT, a second later
-   SIGTERM, and SIGKILL at once, so that there is no time to finish a model and hardly any to speak.  A thread that sleeps
-   when SIGTERM comes is run at once, a busy one may not be; where SIGCONT meant to go on, it goes on after the pause.
+   SIGTERM, and SIGKILL at once, so that there is no time to finish a model and hardly any to print.  A thread that sleeps
+   when SIGTERM comes is run at once, a busy one may not be; if SIGCONT was meant to continue the run, it continues after the pause.
    nanosleep, write and _exit may be called here, little else may. */
 static void on_continue(int signal_number)
 {

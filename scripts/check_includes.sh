@@ -29,7 +29,7 @@ for folder in src/*/; do
     [[ " ${order[*]} " == *" $(basename "$folder") "* ]] || complain "a folder without a place in the order" <<<"$folder:"
 done
 
-only() { # FOLDER HEADER: nobody else includes it
+only() { # FOLDER HEADER: no other folder includes it
     complain "only src/$1 may use it" < <(
         for place in src include cli examples; do includes $place "$2"; done | grep -v "^src/$1/")
 }

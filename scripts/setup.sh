@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the build needs, from Debian; says nothing and changes nothing when all is there.
+# Installs what the build needs, from Debian; prints nothing and changes nothing if all of it is installed.
 #   setup.sh          library and program        setup.sh check   also the tests        setup.sh fuzz   also clang
 #   setup.sh python   also Python, scikit-learn and pytest                              setup.sh mpi    also Open MPI
 #   setup.sh format   clang-format alone

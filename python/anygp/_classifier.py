@@ -30,20 +30,20 @@ class GPClassifier(ClassifierMixin, Estimator):
     classes_ : array
         The classes, in the order of predict_proba's columns.
     kernel_ : str
-        The kernel with its learned values, in the data's units.
+        The kernel with its learned values, in the units of the data.
     likelihood_ : str
         The likelihood that was used.
     log_marginal_likelihood_value_ : float
         Bound on the log evidence.
     valid_ : dict
-        Scores of the rows held out; empty where there are none.
+        Scores on the held-out rows; empty if there are none.
     trace_ : dict of arrays
         A row per report: iteration, seconds, objective, rmse (NaN: classes have none), mnlp (the logloss),
         mell (the mean of E[log p(y | f)]).
     n_iter_ : int
         Steps of the training.
     info_ : dict
-        All that `anygp info --json` says of the model.
+        Everything that `anygp info --json` reports about the model.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only for inputs with names.
@@ -60,7 +60,7 @@ class GPClassifier(ClassifierMixin, Estimator):
     # ------------------------------------------------------------------------------------------------ fit
 
     def fit(self, X, y, sample_weight=None):
-        """Train on X[n, d] and the labels y[n]; a row of weight 2 counts as two equal rows, one of weight 0 is absent."""
+        """Train on X[n, d] and the labels y[n]; a row of weight 2 counts as two equal rows, a row of weight 0 is left out."""
         target = getattr(y, "name", None)
         X, categories = _frame.learn(X) if _frame.is_frame(X) else (X, {})
         X, y = validate_data(self, X, y, dtype=np.float64, **self._finite(categories))
@@ -70,7 +70,7 @@ class GPClassifier(ClassifierMixin, Estimator):
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
-            raise ValueError(f"the target has one class only, {self.classes_[0]!r}; a classifier needs at least two"
+            raise ValueError(f"the target has only one class, {self.classes_[0]!r}; a classifier needs at least two"
                              if len(self.classes_) else "no row has a weight, so there are no classes")
         settings = self._texts(likelihood=self._likelihood())
         y, categories = self._coded(y, X.shape[1], categories)
@@ -121,11 +121,11 @@ class GPClassifier(ClassifierMixin, Estimator):
 
     @classmethod
     def load(cls, path):
-        """An estimator with the model, and the settings, of a model file of the command line or of save()."""
+        """An estimator with the model and the settings of a model file written by the command line or by save()."""
         new = cls._load(path)
         names = new._model.class_names
         if not names:
-            raise ValueError(f"{path} holds a model of numbers; use GPRegressor.load")
+            raise ValueError(f"{path} holds a model for numbers; use GPRegressor.load")
         texts = new.info_["data"]["target"]["class_text"]
         classes = np.array(names) if texts else np.array([float(name) for name in names])
         whole = not texts and (classes == np.round(classes)).all() and np.abs(classes).max() < 2**53

@@ -31,7 +31,7 @@ def seed_of(random_state):
 
 
 def of_fit(key, text):
-    """A property that reads what the library says of the fitted model."""
+    """A property that reads what the library reports about the fitted model."""
     def read(self):
         if not hasattr(self, "_model"):
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
@@ -47,7 +47,7 @@ def best_scores(scores):
 
 
 class Estimator(BaseEstimator):
-    """Everything but what a target is."""
+    """Everything that does not depend on the kind of target."""
 
     kernel_ = of_fit(lambda info: info["kernel"], "Kernel with learned values, data units.")
     log_marginal_likelihood_value_ = of_fit(lambda info: info["objective"]["value"], "Log evidence or bound.")
@@ -126,7 +126,7 @@ class Estimator(BaseEstimator):
     def _load(cls, path):
         model = Model.load(path)
         if model.targets > 1:
-            raise ValueError(f"{path} holds {model.targets} targets, and a {cls.__name__} has one; fit one model a target")
+            raise ValueError(f"{path} holds {model.targets} targets, and a {cls.__name__} has one; fit one model per target")
         inputs = model.info["data"]["inputs"]
         new = cls(**parameters_of(model.info["settings"]))
         new.n_features_in_ = model.inputs

@@ -80,7 +80,7 @@ def _candidates():
 @contextlib.contextmanager
 def _sleeping_waits():
     """OpenMP's threads spin while they wait unless its environment, read once as it is loaded, says otherwise: on a
-    machine that has other work too, that costs several times the run."""
+    busy machine, that makes a run several times longer."""
     given = "OMP_WAIT_POLICY" in os.environ
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
@@ -115,13 +115,13 @@ __version__ = lib.anygp_version().decode()
 
 
 def exception_of(error):
-    """What the caller gave is a ValueError; what went wrong all the same is a RuntimeError."""
+    """Wrong arguments give a ValueError, other failures a RuntimeError."""
     kind = ValueError if error.status in (ERR_ARGUMENT, ERR_DATA) else RuntimeError
     return kind(error.text.decode(errors="replace"))
 
 
 def call(name, *arguments):
-    """Calls anygp_NAME; returns its status if that is a result, else raises the library's sentence."""
+    """Calls anygp_NAME; returns its status if that is a result, otherwise raises an exception with the library's message."""
     error = Error()
     status = getattr(lib, "anygp_" + name)(*arguments, ctypes.byref(error))
     if status >= ERROR_FIRST:

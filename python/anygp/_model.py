@@ -17,7 +17,7 @@ from ._library import call, lib
 
 
 def _rows(X):
-    """The same array if the library can read it where it lies, else a copy: doubles, row by row, any stride."""
+    """The same array if the library can read it in place, otherwise a copy: doubles, row by row, any stride."""
     d = X.shape[1]
     inside = X.strides[1] == 8 or d <= 1
     between = X.strides[0] % 8 == 0 and X.strides[0] >= 8 * d or X.shape[0] == 1

@@ -9,34 +9,34 @@ from ._settings import with_settings
 
 @with_settings
 class GPRegressor(RegressorMixin, Estimator):
-    """Gaussian process regression, for data too large for the exact method too.
+    """Gaussian process regression, also for data that is too large for the exact method.
 
     {parameters}
 
     Attributes
     ----------
     kernel_ : str
-        The kernel with its learned values, in the data's units.
+        The kernel with its learned values, in the units of the data.
     noise_ : float
-        The learned noise variance, in the data's units.
+        The learned noise variance, in the units of the data.
     log_marginal_likelihood_value_ : float
-        Log evidence, or bound on it, of the targets as the model saw them (standardised unless told otherwise).
+        Log evidence, or bound on it, for the standardised targets (unless standardize says otherwise).
     leave_one_out_, valid_ : dict
-        Scores in the data's units; empty where there are none.
+        Scores in the units of the data; empty if there are none.
     trace_ : dict of arrays
         A row per iteration: iteration, seconds, objective, rmse, mnlp, mell.
     n_iter_ : int
         Iterations of the optimiser.
     info_ : dict
-        All that `anygp info --json` says of the model.
+        Everything that `anygp info --json` reports about the model.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only for inputs with names.
 
     Notes
     -----
-    Columns of text or of pandas' categories enter the default kernel as a categorical factor. Ctrl-C during fit keeps
-    the best model so far and warns; a second one is raised.
+    Text columns and pandas categoricals enter the default kernel as a categorical factor. Ctrl-C during fit keeps
+    the best model so far and warns; a second one raises KeyboardInterrupt.
     """
 
     noise_ = of_fit(lambda info: info["noise"], "Learned noise variance, data units.")
@@ -44,7 +44,7 @@ class GPRegressor(RegressorMixin, Estimator):
     # ------------------------------------------------------------------------------------------------ fit
 
     def fit(self, X, y, sample_weight=None):
-        """Train on X[n, d] and y[n]; a row of weight 2 counts as two equal rows, one of weight 0 is absent."""
+        """Train on X[n, d] and y[n]; a row of weight 2 counts as two equal rows, a row of weight 0 is left out."""
         settings = self._texts()
         target = getattr(y, "name", None)
         X, categories = _frame.learn(X) if _frame.is_frame(X) else (X, {})
@@ -66,8 +66,8 @@ class GPRegressor(RegressorMixin, Estimator):
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def _marginals(self, X, variance, latent):
-        """An array that needs no conversion goes straight to the library, which looks at every number anyway; all else,
-        and what it refuses, takes the long way with scikit-learn's checks and sentences."""
+        """An array that needs no conversion goes straight to the library, which checks every number anyway; everything else,
+        and what it refuses, goes through scikit-learn's checks and messages."""
         model = self._fitted()
         if (type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64 and X.flags.c_contiguous and
                 X.flags.aligned and X.shape[1] == self.n_features_in_ and len(X) and
@@ -83,8 +83,8 @@ class GPRegressor(RegressorMixin, Estimator):
 
     @classmethod
     def load(cls, path):
-        """An estimator with the model, and the settings, of a model file of the command line or of save()."""
+        """An estimator with the model and the settings of a model file written by the command line or by save()."""
         new = cls._load(path)
         if new._model.class_names:
-            raise ValueError(f"{path} holds a model of classes; use GPClassifier.load")
+            raise ValueError(f"{path} holds a model for classes; use GPClassifier.load")
         return new

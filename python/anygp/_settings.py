@@ -86,7 +86,7 @@ def threads_of(n_jobs):
 
 def texts_of(parameters, seed):
     """What to give to anygp_set, by the names in the library: the settings that differ from their defaults, since the
-    library tells of those it was given that have no effect."""
+    library gives a note for settings that have no effect."""
     values = {FIT[name].name: value for name, value in parameters.items()
               if name in FIT and value is not None and value != default_of(name)}
     values["threads"] = threads_of(parameters["n_jobs"])

@@ -1,4 +1,4 @@
-"""Pictures of a fitted GPRegressor. They need matplotlib, which nothing else here does.
+"""Plots of a fitted GPRegressor. They need matplotlib, which nothing else here does.
 
 Every function draws into `ax`, or into the current axes, and returns them.
 """
@@ -21,7 +21,7 @@ def posterior(model, X, y=None, ax=None, points=400):
     """Mean and 95 % band of y over the range of the one input, with the data where y is given."""
     ax = _axes(ax)
     if model.n_features_in_ != 1:
-        raise ValueError(f"the posterior is drawn over one input, and the model has {model.n_features_in_}")
+        raise ValueError(f"the posterior can be drawn for one input, but the model has {model.n_features_in_}")
     x = np.asarray(X, float).ravel()
     margin = 0.1 * (x.max() - x.min() or 1)
     grid = np.linspace(x.min() - margin, x.max() + margin, points)

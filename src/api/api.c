@@ -82,8 +82,8 @@ void anygp_on_stop(anygp_settings *s, anygp_stop_fn fn, void *ctx)
 
 /* ---------------------------------------------------------------------------------------- data */
 
-/* A model over blocks reads its rows from the file where the table would take more than a share of the memory, or where
-   several processes read one file.  auto may choose such a model; of several processes only if it has to. */
+/* A model over blocks reads its rows from the file if the table would take more than a fraction of the memory, or if
+   several processes read one file.  auto may choose such a model; with several processes only if it has to. */
 static bool wants_blocks(const settings *s)
 {
     bool anytime;

@@ -17,7 +17,7 @@ static anygp_status find_column(const anygp_data *data, int64_t j, column **out,
     return ANYGP_OK;
 }
 
-/* As a file's texts: UTF-8 whatever it was. */
+/* As for texts of a file: converted to UTF-8. */
 static char *copy_text(const char *text)
 {
     size_t n = strlen(text);

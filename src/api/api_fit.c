@@ -1,5 +1,5 @@
-/* Fitting and saving, with the checkpoint that lies between the two: it goes beside the model that the caller will write
-   (the setting `output`), and away once that model is there and the run has come to its own end. */
+/* Fitting and saving, with the checkpoint between the two: it is written beside the model that the caller will write
+   (the setting `output`), and removed once that model is there and the run has completed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +57,8 @@ anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_mo
     return threads_end(former, status);
 }
 
-/* A run that was stopped can still go on from its checkpoint; after one that ended by itself it is of no more use.  The
-   model is saved by then, so a file that cannot be removed is no failure. */
+/* A run that was stopped can still be continued from its checkpoint; after a run that completed it is no longer needed.  The
+   model is saved by then, so a file that cannot be removed is not a failure. */
 static void remove_checkpoint(const gp_set *m)
 {
     for (int64_t t = 0; t < m->targets; t++)

@@ -15,8 +15,8 @@ struct anygp_data {
     bool weighted; /* made from arrays with weights: they are the last column */
 };
 
-/* Our regions and BLAS use the threads of the settings within a call, and what they had before after it.  Without a
-   wish: all processors, or this process's share where several were started on one machine. */
+/* Our regions and BLAS use the threads of the settings within a call, and what they had before after it.  By
+   default: all processors, or this process's share if several were started on one machine. */
 int threads_begin(const settings *s);
 anygp_status threads_end(int former, anygp_status status); /* status, for a return */
 

@@ -1,4 +1,4 @@
-/* The list of models as texts: what each takes and can do, from their tables. */
+/* The list of models as texts: what each one takes and can do, from their tables. */
 #include <pthread.h>
 #include <string.h>
 

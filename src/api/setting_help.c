@@ -1,4 +1,4 @@
-/* The help of a setting, with the names and numbers it speaks of from where they stand. */
+/* The help of a setting, with names and numbers filled in from where they are defined. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static char *number_text(int64_t value)
 
 static bool starts(const char *at, const char *mark) { return !strncmp(at, mark, strlen(mark)); }
 
-/* What stands for the mark at `at`; NULL: it is none, or there is no memory. */
+/* The text for the mark at `at`; NULL: it is not a mark, or there is no memory. */
 static char *meaning(const char *at)
 {
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
@@ -96,7 +96,7 @@ static char *meaning(const char *at)
     return starts(at, "{inducing}") ? number_text(model_fitc.subset) : NULL;
 }
 
-static const char *texts[SETTING_COUNT]; /* made once, for as long as the process lives */
+static const char *texts[SETTING_COUNT]; /* made once, and kept until the process ends */
 
 static const char *filled_in(const char *help)
 {

@@ -1,4 +1,4 @@
-# Data nobody should have, and everybody has: one sentence and status 1, or a sensible fit.
+# Bad data as it occurs in practice: one sentence and status 1, or a sensible fit.
 . "$(dirname "$0")/lib.sh"
 
 table() { printf "$1" >table.csv; } # rows with \n between

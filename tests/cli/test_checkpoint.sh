@@ -1,4 +1,4 @@
-# A run may be killed at any moment: it goes on from its checkpoint to the same model, and the model file is whole.
+# A run may be killed at any moment: it continues from its checkpoint to the same model, and the model file is complete.
 . "$(dirname "$0")/lib.sh"
 rounds=50 # of killing
 [ "${ANYGP_BUILD:-release}" = release ] || rounds=12

@@ -1,4 +1,4 @@
-# What the system denies is told in a sentence, and leaves nothing behind.
+# Failures of the system are reported in one sentence, and leave nothing behind.
 . "$(dirname "$0")/lib.sh"
 anygp simulate --rows 3000 --inputs 5 -o train.csv
 anygp simulate --rows 200000 --inputs 3 --features 10 -o long.csv

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Every indented line `anygp COMMAND ...` of the pages that is no transcript: the program takes it as it is printed, on small
-# tables of the names it uses and with few iterations.  What follows two blanks or `#` is a remark.  Speaks TAP, a test a page.
+# tables of the names it uses and with few iterations.  What follows two blanks or `#` is a remark.  Speaks TAP, one test per page.
 source=$(cd "$(dirname "$0")/../.." && pwd)
 . "$source/tests/cli/lib.sh"
 PATH=$(dirname "$ANYGP"):$PATH

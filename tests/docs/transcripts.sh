@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the transcripts of the pages and compares what is printed with what the page says.  Speaks TAP, a test a page.
+# Runs the transcripts of the pages and compares what is printed with what the page says.  Speaks TAP, one test per page.
 #   transcripts.sh [PAGE...]            default: every page that has one
 #   transcripts.sh --write [PAGE...]    puts what is printed now into the page, where it differs
 #   transcripts.sh --list               the pages that have one
@@ -27,7 +27,7 @@ install_build() {
     export PATH=$work/prefix/bin:$PATH PKG_CONFIG_PATH=$lib/pkgconfig LD_LIBRARY_PATH=$lib
 }
 
-# Whether file $2 says what file $1, the page's lines, says; tells the first line that does not.
+# Whether file $2 says what file $1, the page's lines, says; prints the first line that differs.
 agrees() {
     awk -v other="$2" '
         function plain(s) { # without what changes from run to run

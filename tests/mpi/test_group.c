@@ -1,4 +1,4 @@
-/* The group that mpirun started: every rank knows what the others hold, and works the truth out by itself. */
+/* The group that mpirun started: every rank knows what the others hold, and computes the truth itself. */
 #include "support.h"
 
 #include <string.h>

@@ -6,13 +6,10 @@
 #include "support.h"
 
 static inline bool has_inducing(const model_ops *m) { return model_has_inducing(m); }
-static inline bool learns_inducing(const model_ops *m)
-{
-    return model_learns_inducing(m);
-} /* where nobody fixes them */
-static inline bool has_sets(const model_ops *m) { return model_takes_sets(m); } /* --inducing M+M2 */
-static inline bool has_pair(const model_ops *m) { return model_takes_pair(m); } /* --inducing Ma/Mb */
-static inline bool has_subset(const model_ops *m) { return m->subset > 0; }     /* --inducing says something */
+static inline bool learns_inducing(const model_ops *m) { return model_learns_inducing(m); } /* unless they are fixed */
+static inline bool has_sets(const model_ops *m) { return model_takes_sets(m); }             /* --inducing M+M2 */
+static inline bool has_pair(const model_ops *m) { return model_takes_pair(m); }             /* --inducing Ma/Mb */
+static inline bool has_subset(const model_ops *m) { return m->subset > 0; } /* --inducing says something */
 static inline bool over_blocks(const model_ops *m) { return model_over_blocks(m); }
 static inline bool has_joint(const model_ops *m) { return m->needs.joint; }
 static inline bool over_parts(const model_ops *m) { return model_over_parts(m); } /* of the input space */

@@ -152,7 +152,7 @@ static inline pair_list case_settings(const subject *s, const char *const *more)
 typedef struct outcome {
     anygp_model *model; /* NULL: refused */
     anygp_error e;
-    char notes[NOTES_MOST]; /* one a line */
+    char notes[NOTES_MOST]; /* one per line */
 } outcome;
 
 static inline void keep_note(void *ctx, anygp_log_level level, const char *text)
@@ -192,7 +192,7 @@ static inline anygp_model *fit_subject(const subject *s, const char *const *more
     return o.model;
 }
 
-/* Kinds of fits that differ in what a posterior holds: the functions of a prior mean, a kernel that tells equal rows apart. */
+/* Kinds of fits that differ in what a posterior holds: the functions of a prior mean, a kernel that distinguishes equal rows. */
 static const char *const fit_kinds[][7] = {
     {NULL}, {"mean", "linear", NULL}, {"kernel", "matern32 + white", "mean", "constant", NULL}};
 enum { FIT_KINDS = sizeof fit_kinds / sizeof *fit_kinds };
@@ -232,7 +232,7 @@ static inline void for_each_kind(const subject *s, model_check *check)
 /* Rows that no model was fitted to. */
 static inline void new_rows(double *X) { fill_normal(23, NEW * D, X); }
 
-/* Of each y: means and variances, or the probabilities of classes. */
+/* For each y: means and variances, or the probabilities of classes. */
 enum { ANSWERS = TARGETS * NEW * CLASSES };
 typedef struct answers {
     double cell[ANSWERS];

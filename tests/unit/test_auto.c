@@ -9,7 +9,7 @@
 #include "linalg/linalg.h"
 #include "support.h"
 
-/* A machine of 10^11 operations and 10^9 kernel entries a second. */
+/* A machine with 10^11 operations and 10^9 kernel entries per second. */
 static auto_facts facts(double rows)
 {
     return (auto_facts){.rows = rows,
@@ -42,7 +42,7 @@ static void choices_are_as_documented(void **state)
         {4000, 300, 1e8, false, false, "vfe", 256, 1024}, /* 8 n^2 bytes are too many */
         {4000, 5, 8e9, false, false, "vfe", 256, 1024},   /* n^3 is too long */
         {36000, 300, 8e9, false, false, "vfe", 1024, 1024}, {36000, 3000, 8e9, false, false, "vfe", 2048, 2048},
-        {36000, 300, 5e7, false, false, "vfe", 128, 256}, /* M^2 bytes a thread */
+        {36000, 300, 5e7, false, false, "vfe", 128, 256}, /* M^2 bytes per thread */
         {1e7, 300, 8e9, false, true, "svgp", 128, 512},   /* passes are too long */
         {4000, 300, 8e9, true, false, "svgp", 512, 1024},   {36000, 60, 8e9, true, false, "svgp", 256, 512}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -93,7 +93,7 @@ static void more_time_never_chooses_a_smaller_model(void **state)
     assert_true(last >= 2048);
 }
 
-/* Of vfe a further target costs less than a pass of its own, though more than nothing; of exact as much as the first. */
+/* For vfe an additional target costs less than its own pass, but more than nothing; for exact as much as the first. */
 static void targets_share_the_passes_of_vfe(void **state)
 {
     (void)state;
@@ -258,7 +258,7 @@ static void winner_is_the_best_or_the_first_of_equals(void **state)
                      none[] = {{NAN, NAN}, {NAN, NAN}};
     assert_int_equal(auto_winner(clear, 3, 1000), 1);
     assert_int_equal(auto_winner(same, 2, 1000), 0);
-    assert_int_equal(auto_winner(same, 2, 1000000), 1); /* so many rows tell */
+    assert_int_equal(auto_winner(same, 2, 1000000), 1); /* with this many rows the difference counts */
     assert_int_equal(auto_winner(by_rmse, 2, 1000), 1);
     assert_int_equal(auto_winner(one, 3, 1000), 1);
     assert_int_equal(auto_winner(none, 2, 1000), -1);

@@ -1,4 +1,4 @@
-/* Every file of the fuzzers' corpora through the fuzz targets themselves, whatever the compiler. */
+/* Every file of the fuzzers' corpora through the fuzz targets themselves, with any compiler. */
 #include "support.h"
 
 #include <dirent.h>

@@ -161,7 +161,7 @@ static double *doubles(int64_t count)
     return a;
 }
 
-/* A well-conditioned lower factor; above it numbers nobody may read. */
+/* A well-conditioned lower factor; above it numbers that must not be read. */
 static double *make_factor(int64_t n, int64_t ld)
 {
     double *L = doubles(ld * n);

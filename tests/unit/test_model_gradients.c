@@ -191,7 +191,7 @@ static void training_does_without_entries_that_a_model_may_lack(void **unused)
     for_each_scene(runs_without_its_optional_entries);
 }
 
-/* Of an anytime table absorb, absorbed, sums and start are all there or none. */
+/* In an anytime table absorb, absorbed, sums and start are all there or none. */
 static void runs_anytime_without_absorbing(const model_ops *m, const scene_kind *kind)
 {
     scene s;

@@ -1,6 +1,6 @@
 /* Every model's training, stopped at every moment (models_support.h): a checkpoint is written after each of the first
-   iterations or steps, and a run that goes on from any of them ends with the bits of one that was never stopped.  A
-   checkpoint that cannot be written is told, and changes nothing. */
+   iterations or steps, and a run that continues from any of them ends with the bits of one that was never stopped.  A
+   checkpoint that cannot be written is reported, and changes nothing. */
 #include "models_support.h"
 
 static const char checkpoint_file[] = "model.checkpoint";

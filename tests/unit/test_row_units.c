@@ -56,7 +56,7 @@ static void visit(row_blocks *b, int64_t *rows)
     block_buffer_clear(&buffer);
 }
 
-/* Of a table while the blocks are read, of a file on its way to the scratch file. */
+/* For a table while the blocks are read, for a file on its way to the scratch file. */
 static void blocks_convert_each_row_once(void **state)
 {
     (void)state;

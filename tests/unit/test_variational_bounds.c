@@ -442,7 +442,7 @@ static void pep_goes_from_vfe_to_fitc(void **unused)
         }
 }
 
-/* Q is K, whatever the bound. */
+/* Q is K, for every bound. */
 static void inducing_inputs_at_the_rows_give_the_evidence(void **unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* A process of its own: what happens to it is told, and what happens to its parent ends it. */
+/* A separate process: what happens to it is reported, and it ends when its parent ends. */
 #include "support.h"
 
 #include <fcntl.h>
@@ -140,7 +140,7 @@ static void it_inherits_no_files_and_cannot_be_heard(void **state)
     assert_true(worker_ask(w, &m, NULL));
     assert_int_equal(m.number[0], 16);
     char c;
-    assert_int_equal(read(out[0], &c, 1), 0); /* nobody holds the other end */
+    assert_int_equal(read(out[0], &c, 1), 0); /* no process holds the other end */
     worker_end(w);
     worker_end(other);
     close(out[0]);
@@ -165,7 +165,7 @@ static void it_starts_where_standard_files_are_closed(void **state)
     assert_int_equal(status, 0);
 }
 
-/* The system keeps a process that ended as a zombie until somebody asks for it. */
+/* The system keeps a process that ended as a zombie until it is waited for. */
 static bool is_gone(pid_t pid)
 {
     char path[64], mode = 0;

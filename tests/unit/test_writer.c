@@ -112,7 +112,7 @@ static void places_that_cannot_be_written(void **state)
     assert_non_null(strstr(e.text, "may write to"));
 }
 
-/* Begins to write path in a process of its own, which ends without a word once the pipe is closed. */
+/* Begins to write path in a separate process, which ends silently once the pipe is closed. */
 static pid_t writing_child(const char *path, int *hold)
 {
     int began[2], waits[2];

@@ -62,9 +62,9 @@ def test_the_likelihood_can_be_chosen(circle):
 
 def test_one_class_is_refused(circle):
     X, y = circle
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         GPClassifier().fit(X, np.ones(200))
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         GPClassifier().fit(X, y, sample_weight=y.astype(float))
     with pytest.raises(ValueError, match="Unknown label type"):
         GPClassifier().fit(X, X[:, 0])

@@ -72,7 +72,7 @@ def main():
     p.add_argument("--blocks", type=int, required=True)
     p.add_argument("--seeds", type=int, default=5)
     p.add_argument("--steps", type=int, default=0, help="default: one epoch")
-    p.add_argument("--sample", type=int, default=1, help="blocks a step")
+    p.add_argument("--sample", type=int, default=1, help="blocks per step")
     p.add_argument("--learn", type=int, default=30, help="iterations that learn the hyperparameters")
     p.add_argument("--learn-with", default=None, help="learn with this model for all; default: each for itself")
     p.add_argument("--out", default=".")

@@ -49,7 +49,7 @@ static double best(const double *x)
     return least;
 }
 
-/* Of the turns. */
+/* Over the turns. */
 static double median_ratio(const double *x, const double *y)
 {
     double ratio[TIMED];

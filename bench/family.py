@@ -3,7 +3,7 @@
 
     family.py steps     BUILD [--inducing 256,512,1024,2048]      a step of svgp, solve and odvgp, and the peer's
     family.py collapsed BUILD [--rows 30000] [--large 1000000]    vfe's bound and gradient, and the peer's; memory of a fit
-    family.py predict   ANYGP TRAIN TEST [--inducing 1024]        rows a second of mean and variance, and the peer's
+    family.py predict   ANYGP TRAIN TEST [--inducing 1024]        rows per second of mean and variance, and the peer's
     family.py race      ANYGP TRAIN TEST --data NAME "OPTIONS"... [--epochs 100] [--ngd 30] [--times 1,2,5,10,20,40]
     family.py accuracy  ANYGP TRAIN TEST "OPTIONS"... [--seeds 0,1,2]
     family.py svdgp     BUILD                                     a step of svdgp against the size of the mean's basis
@@ -188,7 +188,7 @@ def predict(a):
     kinds = {(r["dtype"], r["strategy"]): r for r in sorted(theirs, key=lambda r: r["rows_a_second"])}  # the best batch stays
     for (dtype, strategy), r in kinds.items():
         row(f"mean and variance, svgp, M = {a.inducing}, {len(many)} rows: anygp (file to file, float64) over GPyTorch ({dtype}, {strategy}, "
-            f"batch {r['batch']})", "`family.py predict`", f"{ours / r['rows_a_second']:.2f} ({ours:.0f} / {r['rows_a_second']:.0f} rows a second)",
+            f"batch {r['batch']})", "`family.py predict`", f"{ours / r['rows_a_second']:.2f} ({ours:.0f} / {r['rows_a_second']:.0f} rows per second)",
             "at least 3" if dtype == "float64" else "", quiet=quiet)
 
 

@@ -8,7 +8,7 @@
 
 step: zero_grad, forward, backward and Adam's update of everything over 1024 random rows of 8 inputs, by the plain and by the
 large-batch strategy; with --second orthogonally decoupled ones on top of each.  collapsed: the bound of SGPR and its gradient.  predict: mean
-and variance of y, rows a second, by both strategies and several sizes of a batch.  train: scores on TEST after some of the epochs,
+and variance of y, rows per second, by both strategies and several sizes of a batch.  train: scores on TEST after some of the epochs,
 against the seconds of training alone; the last column is the target, and all columns are standardised by those of TRAIN.
 Needs python3-torch, and gpytorch and linear_operator on PYTHONPATH.  The kernel is rbf with a length-scale per input unless told.
 """

@@ -2,7 +2,7 @@
 
    Sums are a reduction to rank 0 and a broadcast from there, not MPI_Allreduce: the standard only recommends that an
    Allreduce give every rank the same bits, and ranks whose sums differ in the last one take different branches and wait
-   for each other for ever.  Of R ranks the slowest passes on n numbers 2 log2(R) times, twice as often as it might; a
+   for each other forever.  Of R ranks the slowest passes on n numbers 2 log2(R) times, twice as often as it might; a
    pass over the data sums M^2 numbers once.
 
    MPI counts with int, so long arrays go in pieces.  All calls come from the thread that joined. */

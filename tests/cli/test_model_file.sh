@@ -1,4 +1,4 @@
-# Model files that are damaged, foreign or hostile get a sentence; good ones give the same bits for ever.
+# Model files that are damaged, foreign or hostile give an error; good ones always give the same bits.
 . "$(dirname "$0")/lib.sh"
 anygp simulate --rows 80 --inputs 2 -o train.csv
 anygp fit train.csv -q -o good.agp >/dev/null

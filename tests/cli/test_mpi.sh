@@ -18,7 +18,7 @@ cat >speaks.sh <<'END'
 exec "$@"
 END
 lost='^anygp: another process of the run ended'
-said_at_most() { # PATTERN: nobody but rank 0 spoke, and it said one sentence of this pattern, or none
+said_at_most() { # PATTERN: only rank 0 printed, and at most one sentence, of this pattern
     [ "$(sentences)" = 0 ] && [ "$(grep -c '^anygp: ' rank0.err)" = "$(grep -c "$1" rank0.err)" ] && [ "$(grep -c "$1" rank0.err)" -le 1 ] && return
     cat "$said/err" rank0.err
     return 1

@@ -50,7 +50,7 @@ reads_closed() { "$ANYGP" predict m.agp - -o p.csv <&-; }
 closed_standard_output_is_told() { fails 1 'standard output cannot be written' writes_closed; }
 writes_closed() { "$ANYGP" predict m.agp small.csv >&-; }
 
-# OpenBLAS waits for ever for address space it does not get.
+# OpenBLAS waits forever for address space it does not get.
 in_address_space() { ( ulimit -v "$1" && shift && exec timeout -s KILL 60 "$ANYGP" "$@" ) }
 address_space_limits_are_told() {
     [ "${ANYGP_BUILD:-release}" = asan ] && return 0 # which needs terabytes of it

@@ -162,7 +162,7 @@ static void an_error_of_one_rank_is_that_of_all(void **state)
         assert_int_equal(model_fitc.posterior(model, &f.h, &jitter, &out, &e), ANYGP_ERR_DATA);
         assert_string_equal(e.text, sentence);
         model_fitc.close(model);
-        assert_int_equal(comm_world()->sum(comm_world()->ctx, 1, &one, &e), ANYGP_OK); /* nobody is left behind */
+        assert_int_equal(comm_world()->sum(comm_world()->ctx, 1, &one, &e), ANYGP_OK); /* no rank is left behind */
         assert_true(one == comm_world()->size);
     }
     teardown(&f);

@@ -131,7 +131,7 @@ static void wrong_columns_and_cells_are_refused(void **state)
     anygp_data_free(data);
 }
 
-/* The parent's pool is awake; a child that started a region of two threads would wait for ever. */
+/* The parent's pool is awake; a child that started a region of two threads would wait forever. */
 static void a_forked_child_fits_and_predicts(void **state)
 {
     (void)state;

@@ -118,7 +118,7 @@ static double cliff(int64_t n, const double *x, double *g)
     return x[0] < 1 ? f + 10 : f;
 }
 
-/* A valley that falls for ever, then ends in -inf. */
+/* A valley that falls forever, then ends in -inf. */
 static double abyss(int64_t n, const double *x, double *g)
 {
     (void)n;

@@ -49,7 +49,7 @@ static void spoil_memory(void)
         for (int i = 0; i < EACH; i++) free(block[k][i]);
 }
 
-/* Long enough for all that a run does on its way: a restart; of steps, hyperparameters begin to move after 20 (anytime) or 10 of
+/* Long enough for all that a run does on its way: a restart; for steps, hyperparameters begin to move after 20 (anytime) or 10 of
    them, and stay from about three quarters on. */
 static void fit_way(const subject *s, way how, anygp_progress_fn progress, void *ctx, outcome *o)
 {

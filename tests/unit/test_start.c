@@ -1,4 +1,4 @@
-/* Where learning begins: data of every scale are told from noise, by every kind of model, without a hint from the user. */
+/* Where learning begins: data of every scale are distinguished from noise, by every kind of model, without a hint from the user. */
 #include <string.h>
 
 #include "data/dataset.h"

@@ -38,7 +38,7 @@ static void fill_targets(scene *s)
     }
 }
 
-/* Of the inducing variables of the scenes that are opened from here on. */
+/* The kind of inducing variables in the scenes that are opened from here on. */
 static const inducing_ops *kind = &inducing_points;
 
 /* MANY inducing inputs, or MOST: those are one set, over many rows, and with a variance that changes on its way to its
@@ -202,7 +202,7 @@ static void restored_state_of_scaled_variables_too(void **unused)
     kind = &inducing_points;
 }
 
-/* At sizes where threads share the work: whoever makes the factors of q, in a step or from a checkpoint, makes the same; before
+/* At sizes where threads share the work: the factors of q are the same, made in a step or from a checkpoint; before
    anything was learned, while it is and right after. */
 static void restored_state_of_many_inducing_inputs_too(void **unused)
 {

@@ -52,6 +52,7 @@ static char *models(void) { return model_names(NULL, ", "); }
 static char *expressions(void) { return model_expressions(", "); }
 static char *by_sets(void) { return model_names(model_takes_sets, " and "); }
 static char *by_pair(void) { return model_names(model_takes_pair, " and "); }
+static char *by_draws(void) { return model_names(model_draws_inducing, " and "); }
 static char *by_steps(void) { return model_names(model_by_steps, " and "); }
 static char *by_parts(void) { return model_names(model_over_parts, " and "); }
 static char *whole(void) { return model_names(has_all_rows, " and "); }
@@ -62,9 +63,18 @@ static char *exposed(void) { return name_list(likelihood_count(), exposed_name, 
 static const struct {
     const char *mark;
     char *(*list)(void);
-} lists[] = {{"{models}", models},         {"{expressions}", expressions}, {"{sets}", by_sets},   {"{pair}", by_pair},
-             {"{steps}", by_steps},        {"{parts}", by_parts},          {"{whole}", whole},    {"{subset}", subsets},
-             {"{candidates}", candidates}, {"{likelihoods}", likelihoods}, {"{exposed}", exposed}};
+} lists[] = {{"{models}", models},
+             {"{expressions}", expressions},
+             {"{sets}", by_sets},
+             {"{pair}", by_pair},
+             {"{drawn}", by_draws},
+             {"{steps}", by_steps},
+             {"{parts}", by_parts},
+             {"{whole}", whole},
+             {"{subset}", subsets},
+             {"{candidates}", candidates},
+             {"{likelihoods}", likelihoods},
+             {"{exposed}", exposed}};
 
 static const struct {
     const char *mark;

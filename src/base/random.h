@@ -20,6 +20,7 @@ typedef enum random_use {
     RANDOM_COLUMNS,
     RANDOM_LAYERS,
     RANDOM_COMPONENT,
+    RANDOM_FREQUENCIES,
     RANDOM_TEST = 1000
 } random_use;
 

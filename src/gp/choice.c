@@ -196,6 +196,9 @@ static anygp_status check_kind(const model_choice *c, const settings *s, anygp_e
     const char *kind = settings_text(s, SET_INDUCING_KIND);
     if (!c->model)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing-kind: %s needs a model by name, such as --model svgp", kind);
+    if (c->model->variables)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing-kind: %s has %s of its own; leave it out", c->model->name,
+                         c->model->variables->nouns);
     if (!model_has_inducing(c->model))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing-kind: %s has no inducing variables; leave it out",
                          c->model->name);
@@ -212,6 +215,25 @@ static anygp_status check_kind(const model_choice *c, const settings *s, anygp_e
             : "inducing-kind: %s keeps its inducing inputs, and %s variables are points until they are "
               "learned; add --fix none",
         c->model->name, kind);
+}
+
+/* Places that are drawn are no rows, and rows are not drawn from a density. */
+static anygp_status check_select(const model_choice *c, const settings *s, anygp_error *e)
+{
+    const char *how = settings_text(s, SET_SELECT);
+    bool orthogonal = !strcmp(how, "orthogonal"), drawn = c->model && model_draws_inducing(c->model);
+    if (drawn && settings_given(s, SET_INDUCING_FROM))
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing-from: %s draws its %s from the kernel; leave it out",
+                         c->model->name, c->model->variables->nouns);
+    if (drawn && *how && !orthogonal && strcmp(how, "random"))
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "select: %s draws its %s, orthogonal or random; %s is for rows",
+                         c->model->name, c->model->variables->nouns, how);
+    if (drawn || !orthogonal) return ANYGP_OK;
+    char *list = model_names(model_draws_inducing, " or ");
+    fail_with(e, ANYGP_ERR_ARGUMENT, "select: orthogonal is for models that draw frequencies, --model %s",
+              name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
 }
 
 void choice_take(model_choice *c, const settings *s, const model_ops *m)
@@ -232,6 +254,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     TRY(check_exposure(s, &c->like, e));
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
+    if (!strcmp(name, "auto")) TRY(check_select(c, s, e));
     if (!strcmp(name, "auto")) return check_kind(c, s, e);
     TRY(parse_model(name, &c->model, &c->anytime, e));
     bool gaussian = likelihood_is_gaussian(&c->like);
@@ -240,6 +263,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     if (c->model->needs.given) fix_everything(c);
     TRY(check_sets(c, e));
     TRY(check_kind(c, s, e));
+    TRY(check_select(c, s, e));
     return check_likelihood(c, e);
 }
 
@@ -349,5 +373,6 @@ const char *choice_select(const model_choice *c, const settings *s)
 {
     const char *how = settings_text(s, SET_SELECT);
     if (*how) return how;
+    if (model_draws_inducing(c->model)) return "orthogonal";
     return !model_has_inducing(c->model) ? "random" : model_learns_inducing(c->model) ? "best" : "kmeans";
 }

@@ -43,6 +43,13 @@ static anygp_status start_further_targets(const fit_task *f, const dataset *d, h
     return ANYGP_OK;
 }
 
+/* No model that is still to be chosen has a kind of its own. */
+static const inducing_ops *kind_of(const fit_task *f)
+{
+    const inducing_ops *own = f->choice.model ? f->choice.model->variables : NULL;
+    return own ? own : inducing_find(settings_text(f->s, SET_INDUCING_KIND));
+}
+
 anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h, basis *mean, anygp_error *e)
 {
     const likelihood *l = f->like;
@@ -58,7 +65,7 @@ anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h,
         if (!f->choice.like.ops->standardize) rms_y = 1; /* of the function, not of the target */
         hyper_defaults(h, sd_x, rms_y);
         status = hyper_set_units(h, d->D, sd_x, e);
-        if (!ANYGP_FAILED(status)) status = hyper_set_kind(h, inducing_find(settings_text(f->s, SET_INDUCING_KIND)), e);
+        if (!ANYGP_FAILED(status)) status = hyper_set_kind(h, kind_of(f), e);
     }
     if (!ANYGP_FAILED(status)) status = start_further_targets(f, d, h, e);
     if (!ANYGP_FAILED(status)) status = basis_init(mean, choice_mean(f->s), &d->schema, 100 * rms_y * rms_y, e);

@@ -78,6 +78,17 @@ static double bytes_of_twice(const block_fit *b)
     return model_bytes(b->g->model, &p);
 }
 
+/* Places drawn are functions of their number: the first M of them are those there were, unless these have been learned. */
+static anygp_status draw_more(block_fit *b, int64_t twice, double *Z, int64_t *count, anygp_error *e)
+{
+    const hyper *h = &b->h;
+    TRY(h->kind->draw(h->kernel, choice_select(&b->f->choice, b->f->s), b->part.seed, *count = twice, Z, e));
+    memcpy(Z, h->Z, (size_t)(h->M * h->D) * sizeof *Z);
+    return ANYGP_OK;
+}
+
+static int64_t places_there_are(const block_fit *b) { return b->h.kind->draw ? INT64_MAX : b->distinct.n; }
+
 static grow_stage look_at(const block_fit *b, double began)
 {
     double now = clock_seconds();
@@ -89,7 +100,7 @@ static grow_stage look_at(const block_fit *b, double began)
                         .left = b->f->limit - (now - b->f->began),
                         .bytes = bytes_of_twice(b),
                         .allowed = (1 - ROWS_SHARE) * settings_memory(b->f->s),
-                        .places = b->distinct.n,
+                        .places = places_there_are(b),
                         .stopped = b->result.status != ANYGP_OK};
 }
 
@@ -97,11 +108,13 @@ static grow_stage look_at(const block_fit *b, double began)
 static anygp_status add_places(block_fit *b, bool *grew, anygp_error *e)
 {
     const merged *m = &b->distinct;
-    int64_t M = b->h.M, D = m->D, twice = 2 * M < m->n ? 2 * M : m->n, count = M;
+    int64_t M = b->h.M, D = m->D, most = places_there_are(b), twice = 2 * M < most ? 2 * M : most, count = M;
     double *Z = mem_doubles(twice, D);
     if (!Z) return fail_memory(e, "the inducing inputs", 8.0 * (double)twice * (double)D);
     memcpy(Z, b->h.Z, (size_t)(M * D) * sizeof *Z);
-    anygp_status status = choose_more(m->n, D, m->X, b->h.kernel, M, twice - M, b->part.seed, Z, &count, e);
+    anygp_status status = b->h.kind->draw
+                              ? draw_more(b, twice, Z, &count, e)
+                              : choose_more(m->n, D, m->X, b->h.kernel, M, twice - M, b->part.seed, Z, &count, e);
     *grew = !ANYGP_FAILED(status) && count > M;
     if (*grew) status = hyper_set_inducing(&b->h, count, D, Z, !b->f->choice.fix_inducing, e);
     b->M = count;
@@ -126,8 +139,8 @@ static void tell(const block_fit *b, const grow_stage *before, const grow_stage 
 {
     char gain[48] = "";
     if (before) snprintf(gain, sizeof gain, ", %.2g more", now->value - before->value);
-    settings_log(b->f->s, ANYGP_NOTE, "inducing auto: %lld inducing inputs, %s %.4g a row%s, %.3g s",
-                 (long long)now->inducing, b->valid ? "log density of held-out rows" : "objective", now->value, gain,
+    settings_log(b->f->s, ANYGP_NOTE, "inducing auto: %lld %s, %s %.4g a row%s, %.3g s", (long long)now->inducing,
+                 b->h.kind->nouns, b->valid ? "log density of held-out rows" : "objective", now->value, gain,
                  now->seconds);
 }
 

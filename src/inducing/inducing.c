@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "linalg/linalg.h"
 
-static const inducing_ops *const kinds[] = {&inducing_points, &inducing_scaled};
+static const inducing_ops *const kinds[] = {&inducing_points, &inducing_scaled, &inducing_fourier};
 
 const inducing_ops *inducing_find(const char *name)
 {
@@ -18,9 +18,11 @@ const inducing_ops *inducing_find(const char *name)
 
 /* ------------------------------------------------------------------------------------ open, clear */
 
-anygp_status inducing_open(inducing_set *v, const inducing_ops *ops, int64_t M, int64_t D, anygp_error *e)
+anygp_status inducing_open(inducing_set *v, const inducing_ops *ops, int64_t places, int64_t D, anygp_error *e)
 {
+    int64_t M = places * ops->each;
     *v = (inducing_set){.ops = ops, .M = M, .D = D};
+    if (ops->white) return ANYGP_OK;
     if (ops->widths) TRY(functions_init(&v->f, D, e));
     v->L = mem_doubles(M, M);
     v->T = mem_alloc(la_trsm_size(M), sizeof(double));
@@ -36,6 +38,7 @@ void inducing_clear(inducing_set *v)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) free(own[i]);
     for (size_t i = 0; v->owns && i < sizeof variables / sizeof *variables; i++) free(variables[i]);
     functions_clear(&v->f);
+    spectral_clear(&v->waves);
     *v = (inducing_set){0};
 }
 
@@ -43,7 +46,7 @@ void inducing_clear(inducing_set *v)
 
 static void bind(inducing_set *v, kernel *k, function_set s)
 {
-    v->kernel = k, v->set = s, v->M = s.M;
+    v->kernel = k, v->set = s, v->M = s.M * v->ops->each;
     if (v->ops->bind) v->ops->bind(v);
 }
 
@@ -56,6 +59,7 @@ bool inducing_prepare(inducing_set *v, kernel *k, function_set s, bool grow, dou
 void inducing_set_factor(inducing_set *v, kernel *k, function_set s, const double *L)
 {
     bind(v, k, s);
+    if (v->ops->white) return;
     memcpy(v->L, L, (size_t)(v->M * v->M) * sizeof *L);
     la_trsm_prepare(v->M, v->L, v->M, v->T);
 }
@@ -116,7 +120,7 @@ static anygp_status copy(const inducing_set *from, const function_set *more, boo
     bool ok = true;
     TRY(inducing_empty(to, from->ops, k, from->D, e));
     double *Z = stacked(from->D, a.M, a.Z, b.M, b.Z, &ok), *C = stacked(from->D, a.M, a.C, b.M, b.C, &ok);
-    double *L = factor ? mem_copied(a.M, a.M, from->L) : NULL;
+    double *L = factor ? mem_copied(from->M, from->M, from->L) : NULL;
     if (ok && (L || !factor)) return inducing_take(to, a.M + b.M, Z, C, L), ANYGP_OK;
     double *const made[] = {Z, C, L};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) free(made[i]);

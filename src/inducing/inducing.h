@@ -10,6 +10,9 @@
    Few models need the covariances themselves (cross, pair): predictions that fold L into coefficients, pic's blocks, odvgp, whose
    second set has no factor, and ivsgpr, whose q moves from one set of variables to another.
 
+   A kind may have several variables for each place, such as a cosine and a sine for each frequency: `set` counts places, M variables.
+   A kind whose variables are white as they are has no L.
+
    White terms of the kernel belong to rows: no variable has a share in them.
 
    Shapes: places Z[M,D] and, where variables have them, logarithms of widths C[M,D], row-major; A, K [M,n] column-major with a
@@ -19,6 +22,7 @@
 #define INDUCING_INDUCING_H
 
 #include "inducing/functions.h"
+#include "kernel/spectral.h"
 
 typedef struct inducing_set inducing_set;
 
@@ -32,9 +36,14 @@ typedef struct inducing_grad {
 /* A kind of inducing variables. */
 typedef struct inducing_ops {
     const char *name, *summary;
-    bool widths; /* a variable is a place and a width in each input; they begin at 1 */
+    const char *noun, *nouns; /* what a place is called */
+    int64_t each;             /* variables of a place */
+    bool white;               /* L is the identity, and is not there */
+    bool widths;              /* a variable is a place and a width in each input; they begin at 1 */
     /* Whether the kernel has such variables; if not, in a sentence.  NULL: every kernel has. */
     anygp_status (*check)(const kernel *k, anygp_error *e);
+    /* Places Z[M,D] that are drawn, each a function of (seed, index), in the way that --select names.  NULL: they are chosen among rows. */
+    anygp_status (*draw)(const kernel *k, const char *how, uint64_t seed, int64_t M, double *Z, anygp_error *e);
     /* What depends on the kernel and the variables besides L.  NULL: nothing does. */
     void (*bind)(inducing_set *v);
     /* *jitter is relative to the mean diagonal of K_uu and grows only if allowed. */
@@ -59,24 +68,25 @@ typedef struct inducing_ops {
                          inducing_grad go);
 } inducing_ops;
 
-extern const inducing_ops inducing_points, inducing_scaled;
+extern const inducing_ops inducing_points, inducing_scaled, inducing_fourier;
 const inducing_ops *inducing_find(const char *name); /* NULL: no such kind */
 
 struct inducing_set {
     const inducing_ops *ops;
     kernel *kernel;
-    int64_t M, D;
-    function_set set; /* the variables */
+    int64_t M, D;     /* variables; inputs */
+    function_set set; /* their places */
     bool owns;        /* their memory too */
-    double *L;        /* M x M, zeros above; NULL: variables without a factor */
+    double *L;        /* M x M, zeros above; NULL: variables without a factor, or white as they are */
     double *T;        /* of la_trsm_prepare; NULL: solves are few */
     double *diag;     /* M: workspace */
     double jitter;    /* relative, inside L */
     functions f;      /* of kinds with widths */
+    spectral waves;   /* of fourier */
 };
 
-/* Room for M variables and their factor. */
-anygp_status inducing_open(inducing_set *v, const inducing_ops *ops, int64_t M, int64_t D, anygp_error *e);
+/* Room for the variables of so many places, and their factor. */
+anygp_status inducing_open(inducing_set *v, const inducing_ops *ops, int64_t places, int64_t D, anygp_error *e);
 void inducing_clear(inducing_set *v); /* accepts a half-built one */
 
 /* L of these variables under this kernel, both of which outlive v.  False: K_uu has no factor, or there is no memory. */

@@ -22,15 +22,6 @@ static bool cross_reverse(const inducing_set *v, int64_t n, const double *X, int
     return kernel_gram_reverse(v->kernel, v->M, v->set.Z, v->D, n, X, ldx, G, ldg, g.kernel, g.Z, v->D, g.X, v->D);
 }
 
-/* White is on the diagonal of kernel_gram_sym alone: times g, the gradient of what it has there more than kernel_diag. */
-static bool white_reverse(const inducing_set *v, double g, double *gp)
-{
-    double minus = -g;
-    if (!kernel_has_white(v->kernel)) return true;
-    kernel_diag_reverse(v->kernel, 1, v->set.Z, v->D, &minus, gp, NULL, 0);
-    return kernel_gram_sym_reverse(v->kernel, 1, v->set.Z, v->D, &g, 1, gp, NULL, 0);
-}
-
 static bool finish(const inducing_set *v, double *E, double white, inducing_grad g)
 {
     double trace = whiten_bar(v, E);
@@ -52,6 +43,9 @@ static bool pair_reverse(const inducing_set *v, function_set o, double *G, int64
 
 const inducing_ops inducing_points = {.name = "points",
                                       .summary = "values of the function at places of their own",
+                                      .noun = "inducing input",
+                                      .nouns = "inducing inputs",
+                                      .each = 1,
                                       .prepare = prepare,
                                       .features = whiten_features,
                                       .reverse = whiten_reverse,

@@ -134,6 +134,9 @@ static bool cross_reverse(const inducing_set *v, int64_t n, const double *X, int
 
 const inducing_ops inducing_scaled = {.name = "scaled",
                                       .summary = "places with widths of their own, under an rbf",
+                                      .noun = "inducing input",
+                                      .nouns = "inducing inputs",
+                                      .each = 1,
                                       .widths = true,
                                       .check = check,
                                       .bind = bind,

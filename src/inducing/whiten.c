@@ -53,3 +53,12 @@ double whiten_bar(const inducing_set *v, double *E)
     for (int64_t i = 0; i < M; i++) trace += E[i + i * M] += share;
     return trace;
 }
+
+/* White is on the diagonal of kernel_gram_sym alone: times g, the gradient of what it has there more than kernel_diag. */
+bool white_reverse(const inducing_set *v, double g, double *gp)
+{
+    double minus = -g;
+    if (!kernel_has_white(v->kernel)) return true;
+    kernel_diag_reverse(v->kernel, 1, v->set.Z, v->D, &minus, gp, NULL, 0);
+    return kernel_gram_sym_reverse(v->kernel, 1, v->set.Z, v->D, &g, 1, gp, NULL, 0);
+}

@@ -13,5 +13,7 @@ bool whiten_reverse(const inducing_set *v, int64_t n, const double *X, int64_t l
 /* K_uu bar = -L^-T E L^-1 / 2 in place of E, lower triangles, with the share of the jitter, which is relative to the mean
    diagonal; returns its trace. */
 double whiten_bar(const inducing_set *v, double *E);
+/* The gradient of the white terms' variance, times g: any place will do, since they do not look at inputs. */
+bool white_reverse(const inducing_set *v, double g, double *gp);
 
 #endif

@@ -93,6 +93,7 @@ static anygp_status likelihood_lines(page *p, const gp *g, anygp_error *e)
 
 static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error *e)
 {
+    const inducing_ops *kind = g->model->variables ? g->model->variables : &inducing_points;
     char *kernel_text;
     if (g->schema.target)
         fprintf(p->stream, "target '%s'\n", g->schema.target);
@@ -102,8 +103,8 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
         line(p, "model", "%s, %lld rows in the posterior, in %lld block%s", g->name, (long long)g->inducing,
              (long long)g->blocks, g->blocks == 1 ? "" : "s");
     else if (g->blocks)
-        line(p, "model", "%s, %lld inducing input%s, rows in %lld block%s", g->name, (long long)g->inducing,
-             g->inducing == 1 ? "" : "s", (long long)g->blocks, g->blocks == 1 ? "" : "s");
+        line(p, "model", "%s, %lld %s, rows in %lld block%s", g->name, (long long)g->inducing,
+             g->inducing == 1 ? kind->noun : kind->nouns, (long long)g->blocks, g->blocks == 1 ? "" : "s");
     else
         line(p, "model", "%s, %lld rows in the posterior", g->name, (long long)g->inducing);
     if (*g->promise.reason && !(g->promise.seconds > 0))

@@ -24,6 +24,13 @@ static void fill_reverse(const leaf *l, const tile *t, const double *G, int64_t 
 /* A constant is a wave of frequency 0. */
 static void frequency(const leaf *l, draws *r, double *w) { (void)l, (void)r, (void)w; }
 
+/* Of an rbf that looks at no input. */
+static double precision(const leaf *l, double u, double *slope)
+{
+    (void)l, (void)u;
+    return *slope = 0, 1;
+}
+
 static double define_white(const leaf *l, const double *x, const double *z, bool same_row)
 {
     (void)x, (void)z;
@@ -75,7 +82,8 @@ const kernel_kind kind_constant = {.name = "constant",
                                    .define = define,
                                    .tile = fill,
                                    .reverse = fill_reverse,
-                                   .frequency = frequency};
+                                   .frequency = frequency,
+                                   .precision = precision};
 
 const kernel_kind kind_scale = {.name = "",
                                 .specs = {{"scale", ROLE_VARIANCE, PER_LEAF, 1, GROWS_NOT, false}},
@@ -83,7 +91,8 @@ const kernel_kind kind_scale = {.name = "",
                                 .define = define,
                                 .tile = fill,
                                 .reverse = fill_reverse,
-                                .frequency = frequency};
+                                .frequency = frequency,
+                                .precision = precision};
 
 const kernel_kind kind_white = {.name = "white",
                                 .specs = {VARIANCE_SPEC},

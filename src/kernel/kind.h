@@ -68,6 +68,9 @@ typedef struct kernel_kind {
                          double *gX, int64_t ldgx);
     /* Adds a draw from the spectral density to w[D].  NULL: it has none here. */
     void (*frequency)(const leaf *l, draws *r, double *w);
+    /* The kernel as a mixture of rbf kernels whose inverse squared length-scales are tau / l^2: tau at its quantile u, and its slope in
+       the shape.  NULL: it is no such mixture; see spectral.h. */
+    double (*precision)(const leaf *l, double u, double *slope);
     const struct radial_profile *profile; /* functions of distance only; see radial.h */
 } kernel_kind;
 

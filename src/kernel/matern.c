@@ -6,6 +6,7 @@
 
    At r = 0 the first has a kink in x but none in l: its slope is taken as 0 there, which gives 0 for both.
    Spectral density: Student t with 2 nu degrees of freedom, scale 1/l. */
+#include "base/special.h"
 #include "kernel/draws.h"
 #include "kernel/radial.h"
 #include "kernel/vector.h"
@@ -114,6 +115,16 @@ static void frequency12(const leaf *l, draws *r, double *w) { frequency(l, r, 1,
 static void frequency32(const leaf *l, draws *r, double *w) { frequency(l, r, 3, w); }
 static void frequency52(const leaf *l, draws *r, double *w) { frequency(l, r, 5, w); }
 
+static double precision(int freedom, double u, double *slope)
+{
+    *slope = 0;
+    return 0.5 * freedom / gamma_quantile(0.5 * freedom, u, NULL);
+}
+
+static double precision12(const leaf *l, double u, double *slope) { return (void)l, precision(1, u, slope); }
+static double precision32(const leaf *l, double u, double *slope) { return (void)l, precision(3, u, slope); }
+static double precision52(const leaf *l, double u, double *slope) { return (void)l, precision(5, u, slope); }
+
 static const radial_profile profile12 = {.value = value12, .slope = slope12};
 static const radial_profile profile32 = {.value = value32, .slope = slope32};
 static const radial_profile profile52 = {.value = value52, .slope = slope52};
@@ -124,6 +135,7 @@ const kernel_kind kind_matern12 = {.name = "matern12",
                                    .tile = radial_tile,
                                    .reverse = radial_reverse,
                                    .frequency = frequency12,
+                                   .precision = precision12,
                                    .profile = &profile12};
 
 const kernel_kind kind_matern32 = {.name = "matern32",
@@ -132,6 +144,7 @@ const kernel_kind kind_matern32 = {.name = "matern32",
                                    .tile = radial_tile,
                                    .reverse = radial_reverse,
                                    .frequency = frequency32,
+                                   .precision = precision32,
                                    .profile = &profile32};
 
 const kernel_kind kind_matern52 = {.name = "matern52",
@@ -140,4 +153,5 @@ const kernel_kind kind_matern52 = {.name = "matern52",
                                    .tile = radial_tile,
                                    .reverse = radial_reverse,
                                    .frequency = frequency52,
+                                   .precision = precision52,
                                    .profile = &profile52};

@@ -30,6 +30,12 @@ VECTORISED static void slope(const double *c, double v, int64_t n, const double 
 
 static void frequency(const leaf *l, draws *r, double *w) { radial_normal_frequency(l, r, 1, w); }
 
+static double precision(const leaf *l, double u, double *slope)
+{
+    (void)l, (void)u;
+    return *slope = 0, 1;
+}
+
 static const radial_profile profile = {.value = value, .slope = slope};
 
 const kernel_kind kind_rbf = {.name = "rbf",
@@ -38,4 +44,5 @@ const kernel_kind kind_rbf = {.name = "rbf",
                               .tile = radial_tile,
                               .reverse = radial_reverse,
                               .frequency = frequency,
+                              .precision = precision,
                               .profile = &profile};

@@ -1,6 +1,7 @@
 /* Rational quadratic, s = 1 + r2/(2 alpha):
        k = v s^-alpha        dk/dr2 = -k/(2 s)        dk/dalpha = k ((s-1)/s - log s)
    It is a mixture of rbf kernels with Gamma(alpha, rate alpha) inverse squared length-scales; so is its density. */
+#include "base/special.h"
 #include "kernel/draws.h"
 #include "kernel/radial.h"
 #include "kernel/vector.h"
@@ -41,6 +42,13 @@ static void frequency(const leaf *l, draws *r, double *w)
     radial_normal_frequency(l, r, sqrt(precision), w);
 }
 
+static double precision(const leaf *l, double u, double *slope)
+{
+    double alpha = leaf_value(l, RADIAL_SHAPE, 0), rise, x = gamma_quantile(alpha, u, &rise);
+    *slope = (rise - x / alpha) / alpha;
+    return x / alpha;
+}
+
 static const radial_profile profile = {.prepare = prepare, .value = value, .slope = slope};
 
 const kernel_kind kind_rq = {.name = "rq",
@@ -49,4 +57,5 @@ const kernel_kind kind_rq = {.name = "rq",
                              .tile = radial_tile,
                              .reverse = radial_reverse,
                              .frequency = frequency,
+                             .precision = precision,
                              .profile = &profile};

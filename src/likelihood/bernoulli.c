@@ -4,7 +4,7 @@
    expectations by quadrature.  The predictive probability is Phi(mu / sqrt(1 + var)) for probit, by quadrature for logit. */
 #include "likelihood/parts.h"
 #include "likelihood/quadrature.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 enum { LOGIT, PROBIT };
 

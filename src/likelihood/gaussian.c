@@ -1,7 +1,7 @@
 /* y = f + noise:  log p(y | f) = -[log(2 pi s) + (y - f)^2 / s] / 2,  s = noise (a variance).  All closed:
        E = -[log(2 pi s) + ((y - mu)^2 + var) / s] / 2,   y ~ N(mu, var + s). */
 #include "likelihood/parts.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 static const likelihood_option options[] = {
     {.param = {.name = "noise", .start = 0.1, .lower = 1e-8, .prior_mean = -3, .prior_sd = 2.5, .power = 2}},

@@ -6,7 +6,7 @@
    E is concave in the moments of each latent: dE/dvar <= 0. */
 #include "likelihood/parts.h"
 #include "likelihood/quadrature.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 static const likelihood_option options[] = {
     {.param = {.name = "offset", .start = -2.3, .prior_sd = 10, .real = true}},

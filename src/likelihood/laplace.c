@@ -5,7 +5,7 @@
        P(y <= t) = Phi(d) - [T(r) - T(-r)] / 2,   r = t - mu,   d = r / sqrt(v)
    T is kept as its logarithm, and where Phi is in its tail as  -r^2/(2 v) + log Mills: the large terms then never cancel. */
 #include "likelihood/parts.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 static const likelihood_option options[] = {
     {.param = {.name = "scale", .start = 0.22, .lower = 1e-4, .prior_mean = -1.5, .prior_sd = 1.25, .power = 1}},

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "likelihood/counts.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 enum { PIECE = 16 }; /* rows at a time, whose numbers by one component lie on the stack */
 

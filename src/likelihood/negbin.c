@@ -7,7 +7,7 @@
    P(y <= k | m) = I_{1/(1 + a m)}(1/a, k + 1).  log m is held in bounds. */
 #include "likelihood/counts.h"
 #include "likelihood/quadrature.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 enum { DISPERSION, OFFSET };
 

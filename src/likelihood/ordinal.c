@@ -5,7 +5,7 @@
    expectations by quadrature; the predictive probability is closed: the same with a, b = (b_k - mu) / sqrt(1 + var). */
 #include "likelihood/parts.h"
 #include "likelihood/quadrature.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 static const likelihood_option options[] = {
     {.param = {.name = "threshold", .prior_sd = 5, .real = true}},

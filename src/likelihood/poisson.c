@@ -4,7 +4,7 @@
    closed; the predictive probability and cdf, P(y <= k | r) = Q(k + 1, r), by quadrature.  log r is held in bounds. */
 #include "likelihood/counts.h"
 #include "likelihood/quadrature.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 static const likelihood_option options[] = {
     {.param = {.name = "offset", .prior_sd = 10, .real = true}},

@@ -13,7 +13,7 @@
 #include "likelihood/quadrature.h"
 
 #include "likelihood/parts.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 static const double REACH = 10;    /* standard deviations; the normal beyond them is 1e-22 */
 static const double STEP = 0.1;    /* of t at most */

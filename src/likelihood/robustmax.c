@@ -12,7 +12,7 @@
    logarithm of the ratio of widths alone.  Right of the last end G is 1, and what is left is the normal's tail.
    Cost: C for each of 20 to 200 nodes a row, C times that for the probabilities of all classes. */
 #include "likelihood/parts.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 static const likelihood_option options[] = {
     {.param = {.name = "epsilon", .start = 1e-3, .lower = 0, .prior_mean = -7, .prior_sd = 2, .fixed = true},

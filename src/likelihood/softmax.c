@@ -11,7 +11,7 @@
 
 #include "kernel/vector.h"
 #include "likelihood/parts.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 enum {
     TILE = 32768,              /* doubles: 256 KiB */

@@ -7,7 +7,7 @@
    in u = log L an analytic integrand for which the trapezoidal rule converges exponentially, wherever y lies. */
 #include "likelihood/parts.h"
 #include "likelihood/quadrature.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 
 enum { SCALE, DF };
 

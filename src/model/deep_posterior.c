@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "likelihood/special.h"
+#include "base/special.h"
 #include "linalg/linalg.h"
 #include "model/inducing_arrays.h"
 #include "model/svgp_posterior.h"

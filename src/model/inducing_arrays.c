@@ -2,12 +2,13 @@
 
 #include <math.h>
 
-static const char *const names[][2] = {{"Z", "widths"}, {"O", "O_widths"}};
+static const char *const names[][2] = {{"Z", "widths"}, {"O", "O_widths"}}, frequencies[] = "frequencies";
 static const double WIDTH_MOST = 300; /* logarithms beyond have squares that are no numbers */
 
 void inducing_arrays(inducing_set *v, inducing_place place, array_list *list)
 {
-    array_list_add(list, (named_array){names[place][0], v->D, v->M, (double *)v->set.Z, false});
+    const char *name = v->ops == &inducing_fourier ? frequencies : names[place][0];
+    array_list_add(list, (named_array){name, v->D, v->set.M, (double *)v->set.Z, false});
     if (v->L) array_list_add(list, (named_array){"L", v->M, v->M, v->L, true});
     if (v->set.C) array_list_add(list, (named_array){names[place][1], v->D, v->M, (double *)v->set.C, false});
 }
@@ -33,10 +34,21 @@ static bool are_widths(const named_array *a)
     return a->cols > 0;
 }
 
+static anygp_status find_frequencies(named_array *list, int64_t count, const kernel *k, int64_t D, inducing_found *f,
+                                     anygp_error *e)
+{
+    f->kind = &inducing_fourier;
+    TRY(find(list, count, frequencies, D, -1, &f->Z, e));
+    f->M = f->Z->cols;
+    if (f->M > 0 && !ANYGP_FAILED(f->kind->check(k, NULL))) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_FILE, "the model file's frequencies are not those of its kernel; it is damaged");
+}
+
 anygp_status inducing_find_arrays(named_array *list, int64_t count, inducing_place place, const kernel *k, int64_t D,
                                   inducing_found *f, anygp_error *e)
 {
     *f = (inducing_found){.kind = &inducing_points};
+    if (named_array_find(list, count, frequencies)) return find_frequencies(list, count, k, D, f, e);
     TRY(find(list, count, names[place][0], D, -1, &f->Z, e));
     f->M = f->Z->cols;
     if (place == INDUCING_FIRST) {

@@ -230,9 +230,10 @@ struct model_ops {
     const char *objective; /* its name: "log evidence" */
     const void *family;    /* what tells apart the members of a family that share their functions */
     model_needs needs;
-    double jitter;     /* relative, to begin with */
-    int64_t subset;    /* inducing inputs or rows of the subset, where the user gives no number */
-    const char *order; /* of an evaluation or a step, in words: "n m^2"; see docs/models.md */
+    const inducing_ops *variables; /* the one kind of inducing variables it has; NULL: the user's choice */
+    double jitter;                 /* relative, to begin with */
+    int64_t subset;                /* inducing inputs or rows of the subset, where the user gives no number */
+    const char *order;             /* of an evaluation or a step, in words: "n m^2"; see docs/models.md */
 
     model_cost (*cost)(const model_ops *self, const cost_facts *f, const cost_size *s);
     int64_t (*size)(const problem *p); /* rows or inducing inputs that a step works on */
@@ -273,6 +274,8 @@ struct model_ops {
 static inline bool model_over_blocks(const model_ops *m) { return m->needs.rows != ROWS_ALL; }
 static inline bool model_over_parts(const model_ops *m) { return m->needs.rows == ROWS_PARTS; }
 static inline bool model_has_inducing(const model_ops *m) { return m->needs.inducing != INDUCING_NONE; }
+/* Places are drawn, not chosen among rows. */
+static inline bool model_draws_inducing(const model_ops *m) { return m->variables && m->variables->draw; }
 static inline bool model_takes_sets(const model_ops *m) { return m->needs.inducing == INDUCING_SETS; }
 static inline bool model_takes_pair(const model_ops *m) { return m->needs.inducing == INDUCING_PAIR; }
 static inline bool model_learns_inducing(const model_ops *m) { return m->needs.learned; }
@@ -287,9 +290,9 @@ anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **s
 /* Bytes that the model holds at most while it learns from these rows, besides them. */
 double model_bytes(const model_ops *m, const problem *p);
 
-extern const model_ops model_exact, model_sod, model_rbcm, model_sor, model_dtc, model_fitc, model_fic, model_pitc,
-    model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed, model_odvgp_collapsed, model_svgp,
-    model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga;
+extern const model_ops model_exact, model_sod, model_rbcm, model_sor, model_ssgp, model_dtc, model_fitc, model_fic,
+    model_pitc, model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed, model_odvgp_collapsed,
+    model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

@@ -8,6 +8,7 @@
 static const model_ops *const models[] = {&model_exact,
                                           &model_sod,
                                           &model_sor,
+                                          &model_ssgp,
                                           &model_dtc,
                                           &model_fitc,
                                           &model_fic,

@@ -20,6 +20,7 @@
 
 #include "base/constants.h"
 #include "base/memory.h"
+#include "base/special.h"
 #include "linalg/jitter.h"
 #include "linalg/linalg.h"
 #include "model/block_model.h"

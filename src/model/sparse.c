@@ -12,10 +12,10 @@
 
 anygp_status sparse_init(sparse *s, sparse_kept kept, const basis *mean, const hyper *h, double total, anygp_error *e)
 {
-    int64_t Mt = h->M + mean->p;
+    int64_t M = h->M * h->kind->each, Mt = M + mean->p;
     *s = (sparse){.kept = kept,
                   .mean = mean,
-                  .M = h->M,
+                  .M = M,
                   .p = mean->p,
                   .D = h->D,
                   .Mt = Mt,

@@ -93,7 +93,7 @@ typedef struct sparse {
     double prior; /* a: the prior's precision is that times I */
     const basis *mean;
     const hyper *h;  /* of the last prepare */
-    int64_t M, p, D; /* inducing inputs, basis functions, inputs */
+    int64_t M, p, D; /* inducing variables, basis functions, inputs */
     int64_t Mt;      /* M + p */
     double noise;    /* with the white terms of the kernel */
     double total;    /* original rows */

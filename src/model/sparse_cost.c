@@ -1,4 +1,4 @@
-/* What the sparse priors and collapsed bounds take.  An evaluation with its gradient, for M inducing inputs and J rows of a block:
+/* What the sparse priors and collapsed bounds take.  An evaluation with its gradient, for M inducing variables and J rows of a block:
        operations   n 5 M^2, with a kept diagonal n 6 M^2, with kept blocks n (6 M^2 + 6 J M + 2 J^2); and 8 M^3 of the head
        entries      4 n M, or 4 n (M + J)                 4 counts a kernel entry and its reverse
        bytes        8 (8 + 3 T) M^2 for T threads, and for each thread a block and what is made of it
@@ -63,10 +63,12 @@ static double bytes_of(const cost_facts *f, const cost_size *s, bool whole)
     return 8 * (Mt * Mt * (8 + 3 * T) + T * block);
 }
 
-model_cost sparse_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
+model_cost sparse_cost(const model_ops *self, const cost_facts *f, const cost_size *places)
 {
     const sparse_kind *k = self->family;
     bool whole = keeps_blocks(k);
+    cost_size variables = *places, *s = &variables;
+    if (self->variables) s->M *= (double)self->variables->each;
     double Mt = s->M + (double)f->basis;
     model_cost c = {.bytes = bytes_of(f, s, whole), .kept = 8 * (s->M + (whole ? s->part : 0))};
     for (int64_t i = 0; i < k->terms.count; i++) add_pass(f, s, k->terms.term[i].kept, k->terms.term[i].power, &c);

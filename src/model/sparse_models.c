@@ -265,7 +265,7 @@ static void anytime_root(const void *state, double *L)
     const sparse *s = &((const sparse_state *)state)->s;
     memset(L, 0, (size_t)(s->Mt * s->Mt) * sizeof *L);
     for (int64_t j = 0; j < s->Mt; j++) L[j + j * s->Mt] = 1;
-    for (int64_t j = 0; j < s->M; j++) memcpy(L + j * s->Mt, s->u.L + j * s->M, (size_t)s->M * sizeof *L);
+    for (int64_t j = 0; s->u.L && j < s->M; j++) memcpy(L + j * s->Mt, s->u.L + j * s->M, (size_t)s->M * sizeof *L);
 }
 
 static anygp_status anytime_posterior(void *state, const double *m, const double *factor, posterior **out,
@@ -336,8 +336,8 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
 /* ---------------------------------------------------------------------------------- the models */
 
 #define SPARSE_OPS(id, text)                                                                                           \
-    .name = #id, .summary = text, .family = &kind_##id, .jitter = 1e-8, .subset = 512, .cost = sparse_cost,            \
-    .size = sparse_size, .open = sparse_state_open, .evaluate = sparse_evaluate, .failure = sparse_failure,            \
+    .name = #id, .summary = text, .family = &kind_##id, .subset = 512, .cost = sparse_cost, .size = sparse_size,       \
+    .open = sparse_state_open, .evaluate = sparse_evaluate, .failure = sparse_failure,                                 \
     .posterior = sparse_to_posterior, .rows = sparse_rows_behind, .seen = sparse_seen, .close = sparse_state_close,    \
     .load = sparse_load, .update = &sparse_updates
 #define SPARSE_NEEDS .mean = true, .weights = true, .joint = true
@@ -348,6 +348,7 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
         SPARSE_OPS(id, text),                                                                                          \
         .objective = "log evidence",                                                                                   \
         .needs = {SPARSE_NEEDS, .rows = rows_, .inducing = INDUCING_ONE},                                              \
+        .jitter = 1e-8,                                                                                                \
         .order = order_,                                                                                               \
         .anytime = &sparse_anytime,                                                                                    \
     };
@@ -359,6 +360,18 @@ SPARSE_PRIOR(fic, "fully independent conditional", KEPT_DIAGONAL, TEST_DIAGONAL,
 SPARSE_PRIOR(pitc, "partially independent training conditional", KEPT_BLOCK, TEST_EXACT, ROWS_PARTS, "n (m+j)^2")
 SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, ROWS_PARTS, "n (m+j)^2")
 
+static const sparse_kind kind_ssgp = {.kept = KEPT_NOTHING, .power = 1, .test = TEST_NOTHING};
+
+/* The sparse spectrum model: sor over waves, whose evidence is exact for a prior of so many waves (003, section III-C1). */
+const model_ops model_ssgp = {
+    SPARSE_OPS(ssgp, "sparse spectrum, waves of random frequencies"),
+    .objective = "log evidence",
+    .needs = {SPARSE_NEEDS, .rows = ROWS_BLOCKS, .inducing = INDUCING_ONE},
+    .variables = &inducing_fourier,
+    .order = "n (2m)^2",
+    .anytime = &sparse_anytime,
+};
+
 /* A bound is there to be maximised over the inducing inputs too. */
 #define SPARSE_BOUND(id, text, objective_, power_)                                                                     \
     static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = power_, .test = TEST_EXACT};                 \
@@ -367,6 +380,7 @@ SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, R
         .objective = objective_,                                                                                       \
         .needs = {SPARSE_NEEDS, .rows = ROWS_BLOCKS, .inducing = INDUCING_ONE, .learned = true,                        \
                   .targets = power_ > 0 ? TARGETS_ONE : TARGETS_SEVERAL},                                              \
+        .jitter = 1e-8,                                                                                                \
         .order = "n m^2",                                                                                              \
         .anytime = &sparse_anytime,                                                                                    \
         .bounds = power_ > 0 ? NULL : sparse_bounds,                                                                   \
@@ -382,6 +396,7 @@ SPARSE_BOUND(pep, "power expectation propagation", "approximate log evidence", 0
         SPARSE_OPS(id, text),                                                                                          \
         .objective = "lower bound",                                                                                    \
         .needs = {SPARSE_NEEDS, .rows = ROWS_BLOCKS, .inducing = inducing_, .learned = true},                          \
+        .jitter = 1e-8,                                                                                                \
         .order = order_,                                                                                               \
         .bounds = sparse_bounds,                                                                                       \
     };

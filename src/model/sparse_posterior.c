@@ -28,7 +28,7 @@ static int64_t sparse_work(const posterior *base, int64_t n) { return n * ((cons
 static anygp_status features(const sparse_posterior *p, int64_t n, const double *X, int64_t ldx, double *A,
                              anygp_error *e)
 {
-    return basis_features(&p->u, &p->base.mean, n, X, ldx, A, A + p->base.n, e);
+    return basis_features(&p->u, &p->base.mean, n, X, ldx, A, A + p->u.M, e);
 }
 
 /* The bracket of the head comment for each row. */
@@ -82,7 +82,7 @@ static anygp_status row_covariances(const sparse_posterior *p, int64_t n, const 
     }
     if (!kernel_gram_sym(p->base.kernel, n, X, ldx, cov, ldc)) return fail_memory(e, "kernel tiles", 0);
     for (int64_t j = 0; j < n; j++) cov[j + j * ldc] -= kernel_white(p->base.kernel);
-    la_syrk(LA_T, n, p->base.n, -1, A, p->Mt, 1, cov, ldc);
+    la_syrk(LA_T, n, p->u.M, -1, A, p->Mt, 1, cov, ldc);
     return ANYGP_OK;
 }
 
@@ -169,7 +169,7 @@ anygp_status sparse_posterior_new(const sparse_kind *kind, const sparse *s, cons
     anygp_status status = ANYGP_OK;
     sparse_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
-    p->base = (posterior){.ops = &sparse_posterior_ops, .noise = s->h->like[s->target], .D = s->D, .n = s->M};
+    p->base = (posterior){.ops = &sparse_posterior_ops, .noise = s->h->like[s->target], .D = s->D, .n = s->u.set.M};
     p->test = kind->test, p->Mt = s->Mt;
     memcpy(p->sums, sums, sizeof p->sums);
     TRY_DONE(basis_copy(s->mean, &p->base.mean, e));
@@ -230,7 +230,7 @@ anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *
     anygp_status status;
     pic_rows *rows = NULL;
     TRY(inducing_find_arrays(list, count, INDUCING_FIRST, k, D, &found, e));
-    TRY(find_arrays(list, count, found.M, mean->p, joint ? ARRAYS_JOINT : ARRAYS, a, e));
+    TRY(find_arrays(list, count, found.M * found.kind->each, mean->p, joint ? ARRAYS_JOINT : ARRAYS, a, e));
     sparse_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
     TRY_DONE(inducing_empty(&p->u, found.kind, k, D, e));

@@ -25,7 +25,7 @@ typedef struct sparse_kind {
 typedef struct pic_rows pic_rows; /* sparse_pic.c */
 
 typedef struct sparse_posterior {
-    posterior base; /* base.n = M */
+    posterior base; /* base.n: places */
     sparse_test test;
     int64_t Mt;
     inducing_set u;

@@ -151,7 +151,7 @@ anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z,
     double *widths = h->kind->widths ? mem_zeroed(M * D, sizeof *widths) : NULL;
     if (h->kind->widths && !widths) return fail_memory(e, "the inducing inputs", 8.0 * (double)M * (double)D);
     if (widths && h->D == D) keep_widths(h, M, Z, widths);
-    anygp_status status = params_put_bulk(&h->all, HYPER_PLACES, M, D, Z, h->unit, learn, e);
+    anygp_status status = params_put_bulk(&h->all, HYPER_PLACES, M, D, Z, h->kind->draw ? NULL : h->unit, learn, e);
     if (!ANYGP_FAILED(status) && widths) status = params_put_bulk(&h->all, HYPER_WIDTHS, M, D, widths, NULL, learn, e);
     free(widths);
     hyper_bind(h);

@@ -73,6 +73,7 @@ static inline void setup(fixture *f, const model_ops *model, const char *express
     assert_int_equal(kernel_parse(expression + (scaled ? strlen(SCALED) : 0), in, D, D, &k, &e), ANYGP_OK);
     assert_int_equal(hyper_init(&f->h, k, 0.07, false, false, true, &e), ANYGP_OK);
     if (scaled) assert_int_equal(hyper_set_kind(&f->h, &inducing_scaled, &e), ANYGP_OK);
+    if (model->variables) assert_int_equal(hyper_set_kind(&f->h, model->variables, &e), ANYGP_OK);
     assert_int_equal(hyper_set_inducing(&f->h, M, D, f->Z, learn_Z, &e), ANYGP_OK);
     scatter_widths(&f->h);
     assert_int_equal(basis_init(&f->mean, mean, &s, 2.5, &e), ANYGP_OK);

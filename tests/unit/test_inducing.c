@@ -309,7 +309,8 @@ static void kinds_are_found_by_name(void **unused)
     (void)unused;
     assert_ptr_equal(inducing_find("points"), &inducing_points);
     assert_ptr_equal(inducing_find("scaled"), &inducing_scaled);
-    assert_null(inducing_find("fourier"));
+    assert_ptr_equal(inducing_find("fourier"), &inducing_fourier);
+    assert_null(inducing_find("wavelets"));
 }
 
 int main(void)

@@ -1,9 +1,10 @@
 /* Special functions with the accuracy that densities need. */
-#include "likelihood/special.h"
+#include "base/special.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* ---------------------------------------------------------------------------------------------- normal */
 
@@ -159,6 +160,54 @@ double gamma_upper(double a, double x)
     if (a > GAMMA_LARGE) return gamma_upper_large(a, x);
     double front = exp(a * log(x) - x - log_gamma(a));
     return x < a + 1 ? 1 - front * gamma_lower_series(a, x) : front * gamma_upper_fraction(a, x);
+}
+
+/* log of x times the density of Gamma(a) at x = e^t: the derivative of P(a, e^t) in t. */
+static double log_gamma_rise(double a, double t) { return a * t - exp(t) - log_gamma(a); }
+
+/* log x to begin with: the first term of the series of P where that is small, else Wilson and Hilferty's cube of a normal. */
+static double gamma_quantile_start(double a, double p)
+{
+    double first = (log(p) + log_gamma(a + 1)) / a, cube = 1 - 1 / (9 * a) + normal_quantile(p) / (3 * sqrt(a));
+    return a < 1 || cube < 0.1 ? fmin(first, log(a + 1)) : log(a) + 3 * log(cube);
+}
+
+/* Newton's steps in t = log x, no longer than 1, between bounds that close in. */
+static double log_gamma_quantile(double a, double p)
+{
+    double low = -INFINITY, high = INFINITY, t = gamma_quantile_start(a, p);
+    for (int i = 0; i < 100; i++) {
+        double over = (1 - p) - gamma_upper(a, exp(t)), step = over / exp(log_gamma_rise(a, t));
+        if (over == 0 || fabs(step) <= 4 * DBL_EPSILON * fmax(1, fabs(t))) return t - step;
+        if (over > 0)
+            high = t;
+        else
+            low = t;
+        t -= fmin(fmax(step, -1), 1);
+        if (!(t > low && t < high)) t = 0.5 * (low + high);
+    }
+    return t;
+}
+
+/* dP/da by differences of order four, and dx/da = -(dP/da) / (dP/dx). */
+static double gamma_quantile_slope(double a, double t)
+{
+    double h = 3e-3 * a / sqrt(fmax(a, 1)), x = exp(t);
+    double near = gamma_upper(a + h, x) - gamma_upper(a - h, x),
+           far = gamma_upper(a + 2 * h, x) - gamma_upper(a - 2 * h, x);
+    return (8 * near - far) / (12 * h) * exp(t - log_gamma_rise(a, t));
+}
+
+double gamma_quantile(double a, double p, double *slope)
+{
+    if (a > GAMMA_LARGE) { /* a (1 + z / sqrt a): the deviation from a grows with the root of a */
+        double at = gamma_quantile(GAMMA_LARGE, p, NULL), away = (at - GAMMA_LARGE) * sqrt(a / GAMMA_LARGE);
+        if (slope) *slope = 1 + 0.5 * away / a;
+        return a + away;
+    }
+    double t = log_gamma_quantile(a, p), x = exp(t);
+    if (slope) *slope = x > 0 ? gamma_quantile_slope(a, t) : 0;
+    return x;
 }
 
 static double beta_fraction(double a, double b, double x)

@@ -314,7 +314,7 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
     note_not_learned(&b);
     TRY_DONE(dataset_merge(&b.d, !kernel_has_white(mine), &b.distinct, e));
     if (f->choice.grow) b.M = GROW_FIRST;
-    if (b.M > b.distinct.n) b.M = b.distinct.n;
+    if (b.M > b.distinct.n && !model_draws_inducing(b.g->model)) b.M = b.distinct.n;
     if (settings_given(f->s, SET_INDUCING_FROM)) TRY_DONE(read_inducing(&b, e));
     TRY_DONE(make_blocks(&b, e));
     gp plain = {.schema = b.d.schema, .likelihood = (likelihood *)f->like};

@@ -164,7 +164,7 @@ ranks_agree() { # TOLERANCE OPTIONS...
         close r1.value r$r.value "$1" && agree r1.csv r$r.csv "$1" || { echo "$r ranks"; return 1; }
     done
 }
-batch_on_any_number_of_ranks_agrees() { ranks_agree 1e-10 --model fitc --iters 3 && ranks_agree 1e-10 --model pic --iters 3 && ranks_agree 1e-8 --model vfe --target 3 --target 2 --iters 3; }
+batch_on_any_number_of_ranks_agrees() { ranks_agree 1e-10 --model fitc --iters 3 && ranks_agree 1e-10 --model pic --iters 3 && ranks_agree 1e-8 --model ssgp --iters 2 --fix none && ranks_agree 1e-8 --model vfe --target 3 --target 2 --iters 3; }
 steps_on_any_number_of_ranks_agree() { ranks_agree 1e-10 --model dtc+ --iters 100 --fix all --blocks 20 --sample 5; }
 learning_steps_on_any_number_of_ranks_agree() { ranks_agree 1e-6 --model pic+ --iters 60 --blocks 20 --sample 5 --valid 0.1; }
 variational_models_on_any_number_of_ranks_agree() {

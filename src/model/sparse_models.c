@@ -368,7 +368,7 @@ const model_ops model_ssgp = {
     .objective = "log evidence",
     .needs = {SPARSE_NEEDS, .rows = ROWS_BLOCKS, .inducing = INDUCING_ONE},
     .variables = &inducing_fourier,
-    .order = "n (2m)^2",
+    .order = "n m^2",
     .anytime = &sparse_anytime,
 };
 

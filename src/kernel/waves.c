@@ -14,7 +14,7 @@
 static void count_terms(const kernel *k, int64_t *count)
 {
     for (int64_t i = 0; i < k->n_nodes; i++) {
-        const node *n = &k->nodes[i];
+        const kernel_node *n = &k->nodes[i];
         int64_t a = n->op == NODE_LEAF ? 1 : count[n->left], b = n->op == NODE_LEAF ? 0 : count[n->right];
         count[i] = n->op == NODE_PRODUCT ? a * b : a + b;
         if (count[i] > SPECTRAL_TERMS_MOST) count[i] = SPECTRAL_TERMS_MOST + 1;
@@ -24,7 +24,7 @@ static void count_terms(const kernel *k, int64_t *count)
 /* The leaves of term `index` below node i, to which[]; how many. */
 static int take_term(const kernel *k, const int64_t *count, int64_t i, int64_t index, int *which)
 {
-    const node *n = &k->nodes[i];
+    const kernel_node *n = &k->nodes[i];
     if (n->op == NODE_LEAF) return which[0] = n->leaf, 1;
     int64_t left = count[n->left];
     if (n->op == NODE_SUM)

@@ -42,14 +42,15 @@ void models_table(FILE *f)
         fprintf(f, "%-15s %-8s %-8s %-6s %-4s %-11s %s\n", field(i, "name"), field(i, "likelihoods"), learned,
                 field(i, "rows"), can, field(i, "cost"), field(i, "summary"));
     }
-    fputs("\nnoise     gaussian: real targets with Gaussian noise; any: every likelihood\n"
-          "inducing  how --inducing is written; *: inducing inputs are learned\n"
-          "rows      all at once in memory, in blocks (from a file of any size), or in parts of the input space\n"
-          "can       t: several targets in one fit, +: anytime as NAME+, u: update, j: joint draws\n"
-          "cost      of a pass over n rows or a step over b rows; m: inducing inputs or rows of the subset,\n"
-          "          j: rows per block, o: inducing inputs of the mean only, ma/mb: bases of mean/covariance\n\n"
-          "With options: ",
-          f);
+    fputs(
+        "\nnoise     gaussian: real targets with Gaussian noise; any: every likelihood\n"
+        "inducing  how --inducing is written; *: inducing inputs are learned\n"
+        "rows      all at once in memory, in blocks (from a file of any size), or in parts of the input space\n"
+        "can       t: several targets in one fit, +: anytime as NAME+, u: update, j: joint draws\n"
+        "cost      of a pass over n rows or a step over b rows; m: inducing inputs or rows of the subset,\n"
+        "          d: inputs, j: rows per block, o: inducing inputs of the mean only, ma/mb: bases of mean/covariance\n\n"
+        "With options: ",
+        f);
     expressions(f, ", ");
     fputs(".  auto chooses among them.\n", f);
 }
@@ -134,7 +135,8 @@ void models_page(FILE *f)
         "- **learns by** passes over all rows (L-BFGS), or by steps over some of them. None: the hyperparameters are "
         "given.\n"
         "- **NAME+** runs [anytime](anytime.md). **update** takes [new rows](updating.md) without the old ones.\n"
-        "- **cost** of a pass over n rows, or of a step over b rows, with m inducing inputs or rows of the subset, j "
+        "- **cost** of a pass over n rows, or of a step over b rows, with d inputs, m inducing inputs or rows of the "
+        "subset, j "
         "rows "
         "per block, o "
         "inducing inputs of the mean only,\n  ma and mb bases of mean and covariance.\n\n",

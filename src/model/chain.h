@@ -78,7 +78,7 @@ bool chain_gradient(chain *s, chain_stat *stat, double *gp);
    they begin with.  What is learned of h's is learned of theirs. */
 anygp_status chain_define(hyper *h, const problem *p, int64_t L, anygp_error *e);
 const double *chain_spreads(const hyper *h); /* of the inputs; NULL: there is one layer */
-int64_t chain_layers(const hyper *h); /* 1, and one for each inner layer among its segments */
+int64_t chain_layers(const hyper *h);        /* 1, and one for each inner layer among its segments */
 
 /* Kernel and inducing variables of a layer, and where their gradients stand; the last layer's are h's own. */
 typedef struct chain_prior {

@@ -19,8 +19,8 @@ typedef struct deep_posterior {
     posterior base; /* its kernel is the last layer's */
     int64_t L;
     posterior *at[CHAIN_LAYERS_MOST];
-    double *spread; /* D */
-    double *e;      /* D x S for each inner layer */
+    double *spread;                                       /* D */
+    double *e;                                            /* D x S for each inner layer */
     char path[CHAIN_LAYERS_MOST][ARRAYS_MOST][PATH_MOST]; /* names of arrays */
 } deep_posterior;
 
@@ -46,8 +46,7 @@ static bool make_e(deep_posterior *p)
     for (int64_t s = 0; s < S; s++) z[s] = normal_quantile(((double)s + 0.5) / (double)S), square += z[s] * z[s];
     for (int64_t k = 0; k < (p->L - 1) * D; k++) {
         random_stream order = {0, RANDOM_LAYERS, (uint64_t)k};
-        for (int64_t s = 0; s < S; s++)
-            p->e[k * S + s] = z[random_shuffled(order, S, s)] / sqrt(square / (double)S);
+        for (int64_t s = 0; s < S; s++) p->e[k * S + s] = z[random_shuffled(order, S, s)] / sqrt(square / (double)S);
     }
     return true;
 }
@@ -244,7 +243,8 @@ anygp_status deep_load(const model_ops *self, kernel *k, double noise, basis *me
         status = fail_memory(e, "the posterior", 8.0 * (double)D);
         goto done;
     }
-    TRY_DONE(svgp_load(self, k, noise, mean, D, list, count, &p->at[inner], e)); /* which takes the kernel: the last to fail */
+    TRY_DONE(svgp_load(self, k, noise, mean, D, list, count, &p->at[inner],
+                       e)); /* which takes the kernel: the last to fail */
     p->spread = named_array_take(spread);
     complete(p);
 done:

@@ -12,7 +12,7 @@ enum { MADE_WORD_MOST = 16, MADE_NAME_MOST = 32 + TERMS_MOST * (MADE_WORD_MOST +
 
 typedef struct made_model {
     model_ops ops; /* first: they are one object */
-    union { /* whatever family it is of */
+    union {        /* whatever family it is of */
         sparse_kind sparse;
         chain_kind chain;
     } kind;

@@ -166,16 +166,16 @@ static const step_ops deep_steps = {.sampled = true, SVGP_STEPS};
 
 const model_ops model_svgp = {SVGP_MODEL(svgp, "stochastic variational GP", &plain, "b m^2+m^3", svgp_cost),
                               ONE_LAYER(INDUCING_ONE)};
-const model_ops model_solve = {SVGP_MODEL(solve, "sparse orthogonal variational inference", &plain, "b m^2+m^3",
-                                          svgp_cost),
-                               ONE_LAYER(INDUCING_SETS)};
-const model_ops model_ivsgpr = {SVGP_MODEL(ivsgpr, "incremental variational GP, mirror ascent", &transported,
-                                           "b m^2+m^3", svgp_cost),
-                                ONE_LAYER(INDUCING_ONE)};
-const model_ops model_odvgp = {SVGP_MODEL(odvgp, "orthogonally decoupled variational GP", &orthogonal, "b (m^2+o)",
-                                          odvgp_cost),
-                               ONE_LAYER(INDUCING_SETS)};
-const model_ops model_deep = {SVGP_MODEL(deep, "deep GP of two layers", &deep, "b d m^2+d m^3", deep_cost),
+const model_ops model_solve = {
+    SVGP_MODEL(solve, "sparse orthogonal variational inference", &plain, "b m^2+m^3", svgp_cost),
+    ONE_LAYER(INDUCING_SETS)};
+const model_ops model_ivsgpr = {
+    SVGP_MODEL(ivsgpr, "incremental variational GP, mirror ascent", &transported, "b m^2+m^3", svgp_cost),
+    ONE_LAYER(INDUCING_ONE)};
+const model_ops model_odvgp = {
+    SVGP_MODEL(odvgp, "orthogonally decoupled variational GP", &orthogonal, "b (m^2+o)", odvgp_cost),
+    ONE_LAYER(INDUCING_SETS)};
+const model_ops model_deep = {SVGP_MODEL(deep, "deep GP of two layers", &deep, "d (b m^2+m^3)", deep_cost),
                               .needs = {SVGP_NEEDS, .inducing = INDUCING_ONE},
                               .subset = 128,
                               .define = deep_define,

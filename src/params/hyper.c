@@ -132,10 +132,14 @@ void hyper_clear(hyper *h)
 
 anygp_status hyper_set_units(hyper *h, int64_t D, const double *sd_x, anygp_error *e)
 {
+    param_segment *Z = params_find(&h->all, HYPER_PLACES);
     free(h->unit);
     if (!(h->unit = mem_alloc(D, sizeof *h->unit))) return fail_memory(e, "column scales", 8.0 * (double)D);
     for (int64_t j = 0; j < D; j++) h->unit[j] = sd_x[j] > 0 ? sd_x[j] : 1;
-    return ANYGP_OK;
+    if (!Z) return ANYGP_OK;
+    free(Z->unit);
+    Z->unit = mem_copied(D, 1, h->unit);
+    return Z->unit ? ANYGP_OK : fail_memory(e, "column scales", 8.0 * (double)D);
 }
 
 /* Of the variables that stay where they were. */

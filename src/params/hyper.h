@@ -47,7 +47,7 @@ anygp_status hyper_set_likelihood(hyper *h, const likelihood *l, int64_t sets, b
    sd_y: of the target. */
 anygp_status hyper_gaussian(const hyper *from, double sd_y, hyper *to, anygp_error *e);
 
-/* Spreads of the D inputs, before any inducing inputs are set. */
+/* Spreads of the D inputs. */
 anygp_status hyper_set_units(hyper *h, int64_t D, const double *sd_x, anygp_error *e);
 /* Another kind of inducing variables, before there are any; refused with a sentence where the kernel has none of the kind. */
 anygp_status hyper_set_kind(hyper *h, const inducing_ops *kind, anygp_error *e);

@@ -243,8 +243,14 @@ static inline double scene_step(scene *s, int64_t t, double rho, double rate, bo
 {
     double value;
     anygp_error e;
-    step_context c = {
-        .seed = s->p.seed, .t = t, .steps = 1000, .count = BLOCKS, .scale = 1, .rho = rho, .rate = rate, .learn = learn};
+    step_context c = {.seed = s->p.seed,
+                      .t = t,
+                      .steps = 1000,
+                      .count = BLOCKS,
+                      .scale = 1,
+                      .rho = rho,
+                      .rate = rate,
+                      .learn = learn};
     if (s->model->steps->step(s->state, &s->h, &c, &value, &e)) fail_msg("%s: %s", s->model->name, e.text);
     return value;
 }

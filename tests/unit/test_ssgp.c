@@ -99,7 +99,7 @@ static void orthogonal_frequencies_leave_less_of_the_error(void **unused)
 {
     (void)unused;
     kernel *k = parse("rbf(lengthscale=20)");
-    check_close(error_of(k, true, 64, 400) / error_of(k, false, 64, 400), sqrt(3.0 / (D + 2)), 0.06);
+    check_close(error_of(k, true, 64, 4000) / error_of(k, false, 64, 4000), sqrt(3.0 / (D + 2)), 0.06);
     kernel_free(k);
 }
 

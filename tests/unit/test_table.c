@@ -91,6 +91,8 @@ static void what_a_model_does_not_take_is_refused(void **state)
 
 /* ------------------------------------------------------------------------------------------- cost */
 
+enum { INPUTS = 4 };
+
 typedef struct sizes {
     double n, b, m, j, o, ma, mb;
 } sizes;
@@ -107,6 +109,8 @@ static double factor_of(const char **at, const sizes *z)
         assert_int_equal(*(*at)++, ')');
     } else if (!strncmp(*at, "ma", 2) || !strncmp(*at, "mb", 2))
         v = (*at)[1] == 'a' ? z->ma : z->mb, *at += 2;
+    else if (**at == 'd')
+        v = INPUTS, ++*at;
     else {
         const char *names = "nbmjo", *found = strchr(names, *(*at)++);
         assert_true(found && *found);
@@ -136,7 +140,7 @@ static model_cost cost_at(const model_ops *m, const sizes *z, double scale)
 {
     cost_facts f = {.rows = z->n,
                     .distinct = z->n,
-                    .inputs = 4,
+                    .inputs = INPUTS,
                     .targets = 1,
                     .latents = 1,
                     .batch = z->b,

@@ -48,18 +48,17 @@ static anygp_status init_likelihoods(svdgp *s, const problem *p, anygp_error *e)
     return ANYGP_OK;
 }
 
-anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool dual, anygp_error *e)
+anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool newton, anygp_error *e)
 {
     int64_t targets = p->targets > 0 ? p->targets : 1, latents = p->likelihood->latents;
     *s = (svdgp){0};
     if (kernel_has_white(k))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "svdgp's likelihood has the noise; take white out of the kernel");
     TRY(svdgp_init_bare(s, p->mean, kernel_inputs(k), targets * latents, false, e));
-    s->targets = targets, s->dual = dual;
+    s->targets = targets, s->newton = newton;
     s->widths = kernel_as_rbf(k, s->f.length);
-    s->alpha_widths = s->widths && !dual;
-    s->precondition = !dual && kernel_stationary(k);
-    s->target.width = targets * p->likelihood->columns, s->weight.width = 1;
+    s->alpha_widths = s->widths && !newton;
+    s->precondition = !newton && kernel_stationary(k);
     anygp_status status = init_likelihoods(s, p, e);
     if (ANYGP_FAILED(status)) svdgp_clear(s);
     return status;
@@ -79,14 +78,14 @@ static void free_squares(svdgp *s)
 
 void svdgp_clear(svdgp *s)
 {
-    segment *const segments[] = {&s->a,    &s->trend,      &s->alpha,  &s->alpha_width,
-                                 &s->beta, &s->beta_width, &s->target, &s->weight};
+    segment *const segments[] = {&s->a, &s->trend, &s->alpha, &s->alpha_width, &s->beta, &s->beta_width};
     for (size_t i = 0; i < sizeof segments / sizeof *segments; i++) segment_clear(segments[i]);
     for (int64_t c = 0; s->L && c < s->C; c++) segment_clear(&s->L[c]);
     free_squares(s);
     id_table_clear(&s->rows);
     functions_clear(&s->f);
-    void *const owned[] = {s->L, s->factor, s->J, s->W, s->likelihood, s->noise, s->coefficient};
+    void *const owned[] = {s->block.which, s->block.Z,    s->L,     s->factor,     s->J,
+                           s->W,           s->likelihood, s->noise, s->coefficient};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     *s = (svdgp){0};
 }
@@ -100,13 +99,11 @@ anygp_status svdgp_add_alpha(svdgp *s, int64_t count, const double *Z, anygp_err
     return segment_append(&s->a, count, NULL, e);
 }
 
-anygp_status svdgp_add_row(svdgp *s, int64_t id, const double *x, const double *y, double w, anygp_error *e)
+anygp_status svdgp_add_row(svdgp *s, int64_t id, const double *x, anygp_error *e)
 {
     int64_t index, before = s->rows.count;
     TRY(id_table_index(&s->rows, id, &index, e));
     if (s->rows.count == before) return ANYGP_OK;
-    TRY(segment_append(&s->target, 1, y, e));
-    TRY(segment_append(&s->weight, 1, &w, e));
     return svdgp_add_alpha(s, 1, x, e);
 }
 
@@ -269,7 +266,7 @@ anygp_status svdgp_prepare(svdgp *s, kernel *k, int64_t likes, const double *lik
     TRY(scale_coefficients(s, e));
     TRY(reserve_squares(s, e));
     TRY(fill_K(s, e));
-    if (s->dual)
+    if (s->newton)
         svdgp_whiten(s); /* its steps need T; without, they leave B as it is */
     else
         factor_K(s);

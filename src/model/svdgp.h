@@ -6,7 +6,7 @@
    since tr(K_beta R) = tr(I - H^-1).  C latent functions have an a and an L each and share alpha, beta and the kernel.
    Jitter.  K_beta stands for K_beta + j I, j relative to its mean diagonal, in the bound, its gradients and predictions alike: the
    bases are then f(beta) with a little noise, and the bound is a bound all the same.  K_beta = T'T with T lower, so that
-   H = I + (T L)'(T L) and a step of B in the coordinates T B T' (svdgp_dual.c) are positive definite by construction.
+   H = I + (T L)'(T L) and a step of B in the coordinates T B T' (svdgp_natural.c) are positive definite by construction.
    A prior mean h(x)'b, b ~ N(0, s I), is p further bases sqrt(s) h(x) of both kinds, uncorrelated with the others and of
    variance 1; Mt = p + M_beta, those of the mean first.
 
@@ -21,11 +21,11 @@
    M_beta^2.
 
    Two ways to move a:
-       sga    the paper's: Adam on a, the places alpha and their widths, K_alpha's columns sampled; a = a0 / k(x, x) and
-              L = L0 / k(x, x) (the Jacobi preconditioner of appendix A.1.1, for stationary kernels)
-       dual   bases stay at rows, and a obeys a_i = g_i(f_i) at the optimum: Newton steps for the a of a batch's own rows,
-              exact in a Gaussian likelihood (svdgp_dual.c); B by natural gradients.  No column is sampled: the rows of the
-              batch that are bases are that sample. */
+       sga      the paper's: Adam on a, the places alpha and their widths, K_alpha's columns sampled; a = a0 / k(x, x) and
+                L = L0 / k(x, x) (the Jacobi preconditioner of appendix A.1.1, for stationary kernels)
+       newton   places stay, and a goes to the bound's own optimum: Newton steps for a block of the a at a time from sampled rows
+                while hyperparameters learn (svdgp_block.c), conjugate gradients over all rows where they stay (svdgp_solve.c);
+                B by natural gradients (svdgp_natural.c) */
 #ifndef MODEL_SVDGP_H
 #define MODEL_SVDGP_H
 
@@ -39,6 +39,19 @@ enum {
     SVDGP_TILE = 256
 }; /* bases looked at together: their covariances with a piece of rows stay in the second cache */
 
+/* Bases of the mean that a step moves. */
+typedef struct svdgp_block {
+    int64_t n, *which; /* in increasing order */
+    double *Z;         /* n x D: their places */
+} svdgp_block;
+
+/* Rows of a sample that a pass keeps, for their curvature: every stride-th of them.  The k-th block of the sample has its rows at
+   k * largest and after. */
+typedef struct svdgp_witness {
+    int64_t seats, stride, largest;
+    const id_table *position; /* of a block in the sample; NULL: all blocks are in it */
+} svdgp_witness;
+
 typedef struct svdgp {
     /* what it is */
     const basis *mean;
@@ -47,7 +60,7 @@ typedef struct svdgp {
     int64_t targets;
     likelihood *likelihood; /* of each target, at the last prepare; NULL: gaussian with these */
     double *noise;          /* of each target */
-    bool dual;
+    bool newton;
     bool widths, alpha_widths; /* bases of the covariance, of the mean have widths of their own */
     bool precondition;         /* a and L are the segments' over k(x, x) */
     double jitter;             /* of K_beta, relative; grows where K_beta has to have a factor and has none */
@@ -55,11 +68,10 @@ typedef struct svdgp {
     /* its parameters */
     segment a;                  /* M_alpha x C */
     segment trend;              /* p x C: coefficients of sqrt(s) h */
-    segment alpha, alpha_width; /* M_alpha x D: places, logarithms of c (none in dual) */
+    segment alpha, alpha_width; /* M_alpha x D: places, logarithms of c (none in newton) */
     segment beta, beta_width;   /* M_beta x D */
     segment *L;                 /* C of them: lower triangle by rows, Mt (Mt + 1) / 2 */
-    id_table rows;              /* dual: basis m is row number `rows.id[m]` (svdgp_row) */
-    segment target, weight;     /* dual: M_alpha x Q, M_alpha x 1: y and w of that row */
+    id_table rows;              /* newton: rows that have become bases (svdgp_row), so that none does twice */
 
     /* of the last prepare */
     functions f;
@@ -80,7 +92,10 @@ typedef struct svdgp {
     bool gradient;         /* else the value alone */
     bool learn;            /* kernel, likelihood, beta */
     bool places;           /* alpha */
-    const int64_t *chosen; /* dual: row i of the only block is basis chosen[i]; NULL: as `rows` has it */
+    svdgp_block block;     /* newton: what moves */
+    svdgp_witness witness; /* newton: the rows that are kept */
+    const double *direction,
+        *direction_trend; /* g becomes -2 h k_{x,alpha} direction: the curvature's product; NULL: no */
     random_stream random;
 } svdgp;
 
@@ -100,13 +115,13 @@ static inline function_set svdgp_beta(const svdgp *s)
 
 /* Without bases, likelihood or a way to learn. */
 anygp_status svdgp_init_bare(svdgp *s, const basis *mean, int64_t D, int64_t C, bool rbf, anygp_error *e);
-anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool dual, anygp_error *e);
+anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool newton, anygp_error *e);
 void svdgp_clear(svdgp *s); /* accepts a half-built one */
 
 /* New bases at the end, of width 1; the mean stays what it is, and new columns of L are `small` times the identity. */
 anygp_status svdgp_add_alpha(svdgp *s, int64_t count, const double *Z, anygp_error *e);
-/* dual: one basis at row `id` (svdgp_row), unless it is one already. */
-anygp_status svdgp_add_row(svdgp *s, int64_t id, const double *x, const double *y, double w, anygp_error *e);
+/* newton: one basis at row `id` (svdgp_row), unless it is one already. */
+anygp_status svdgp_add_row(svdgp *s, int64_t id, const double *x, anygp_error *e);
 anygp_status svdgp_add_beta(svdgp *s, int64_t count, const double *Z, double small, anygp_error *e);
 
 /* Everything that all rows share; to be called whenever parameters have changed.  like[likes]: of all targets; NULL: no pass over
@@ -123,9 +138,13 @@ typedef struct svdgp_layout {
     int64_t value, like, kernel; /* the last two in natural parameters */
     int64_t a, trend, S;         /* S: C squares of Mt */
     int64_t beta, beta_width, alpha, alpha_width;
-    int64_t own; /* dual: of each basis g, -2 h and f, C of each */
+    int64_t block;   /* newton: K_{block,x} g, n x C */
+    int64_t witness; /* newton: seats x svdgp_witness_width */
     int64_t size;
 } svdgp_layout;
+
+/* Of a seat: how often the row is in the sample, then so many times w, x[D], -2 h [C]. */
+static inline int64_t svdgp_witness_width(const svdgp *s) { return 2 + s->D + s->C; }
 
 svdgp_layout svdgp_layout_of(const svdgp *s);
 extern const block_model svdgp_rows;
@@ -138,14 +157,15 @@ bool svdgp_marginal(const svdgp *s, int64_t n, const double *X, int64_t ldx, dou
 /* ----------------------------------------------------------------------------- KL [svdgp_head.c] */
 
 /* Takes KL_beta off the value and turns the sums of a pass into gradients in place: S of each latent becomes L's (square, lower
-   triangle; not in dual), beta, widths and kernel get their share of K_beta.  False: no memory. */
+   triangle; not in newton), beta, widths and kernel get their share of K_beta.  False: no memory. */
 bool svdgp_head(svdgp *s, double *stat);
 /* (log|H| - Mt + tr H^-1) / 2 of latent c; of all of them, with |trend|^2 / 2. */
 double svdgp_kl_latent(const svdgp *s, int64_t c);
 double svdgp_kl_covariance(const svdgp *s);
 /* a'K_alpha a / 2 with gradients from `count` columns of K_alpha, times `scale` = M_alpha / count; takes them off stat.  NULL: all
-   columns.  stat NULL: the value alone. */
-bool svdgp_kl_mean(const svdgp *s, int64_t count, const int64_t *columns, double scale, double *value, double *stat);
+   columns.  stat NULL: the value alone.  pull, unless NULL: K_{columns,alpha} a, count x C, without the scale. */
+bool svdgp_kl_mean(const svdgp *s, int64_t count, const int64_t *columns, double scale, double *value, double *stat,
+                   double *pull);
 /* Last of all, where there is a preconditioner: the kernel's gradient through a = a0 / k(x, x), L = L0 / k(x, x). */
 void svdgp_pull_scale(const svdgp *s, double *stat);
 

@@ -5,20 +5,18 @@
 #include "base/memory.h"
 #include "model/svdgp_state.h"
 
-enum { AT_ONCE = 128 }; /* N_delta, sga's; dual takes all rows there are room for */
+enum { AT_ONCE = 128 }; /* N_delta, sga's; newton takes all rows there are room for */
 
 /* Rows of the sample, at most `room` of them, and their numbers. */
 typedef struct gathered {
     int64_t n, room;
-    double *X, *y, *w;
+    double *X;
     int64_t *id, *order;
 } gathered;
 
 static void gathered_clear(gathered *g)
 {
     free(g->X);
-    free(g->y);
-    free(g->w);
     free(g->id);
     free(g->order);
 }
@@ -29,16 +27,13 @@ static anygp_status gather(const svdgp_state *q, const step_context *c, gathered
     block_buffer buffer = {0};
     row_block one;
     anygp_status status = ANYGP_OK;
-    g->X = mem_doubles(g->room, b->D), g->y = mem_doubles(g->room, b->Q), g->w = mem_alloc(g->room, sizeof(double));
+    g->X = mem_doubles(g->room, b->D);
     g->id = mem_alloc(g->room, sizeof *g->id), g->order = mem_alloc(g->room, sizeof *g->order);
-    if (!g->X || !g->y || !g->w || !g->id || !g->order)
-        return fail_memory(e, "new bases", 8.0 * (double)g->room * (double)b->D);
+    if (!g->X || !g->id || !g->order) return fail_memory(e, "new bases", 8.0 * (double)g->room * (double)b->D);
     for (int64_t k = 0; k < (c->which ? c->count : b->count) && g->n < g->room; k++) {
         TRY_DONE(blocks_get(b, c->which ? c->which[k] : k, &buffer, &one, e));
         for (int64_t i = 0; i < one.n && g->n < g->room; i++) {
             memcpy(g->X + g->n * b->D, one.X + i * b->D, (size_t)b->D * sizeof(double));
-            memcpy(g->y + g->n * b->Q, one.y + i * b->Q, (size_t)b->Q * sizeof(double));
-            g->w[g->n] = one.w[i];
             g->id[g->n++] = svdgp_row(one.index, i);
         }
     }
@@ -50,11 +45,11 @@ done:
 
 static anygp_status add_alpha(svdgp *s, const gathered *g, int64_t wanted, anygp_error *e)
 {
-    int64_t before = svdgp_Ma(s), Q = s->target.width;
+    int64_t before = svdgp_Ma(s);
     for (int64_t k = 0; k < g->n && svdgp_Ma(s) < before + wanted; k++) {
         int64_t i = g->order[k];
-        if (s->dual)
-            TRY(svdgp_add_row(s, g->id[i], g->X + i * s->D, g->y + i * Q, g->w[i], e));
+        if (s->newton)
+            TRY(svdgp_add_row(s, g->id[i], g->X + i * s->D, e));
         else
             TRY(svdgp_add_alpha(s, 1, g->X + i * s->D, e));
     }
@@ -64,7 +59,7 @@ static anygp_status add_alpha(svdgp *s, const gathered *g, int64_t wanted, anygp
 anygp_status svdgp_grow(svdgp_state *q, const step_context *c, bool *grew, anygp_error *e)
 {
     svdgp *s = &q->s;
-    int64_t a = q->Ma - svdgp_Ma(s), b = q->Mb - svdgp_Mb(s), most = s->dual ? INT64_MAX : AT_ONCE;
+    int64_t a = q->Ma - svdgp_Ma(s), b = q->Mb - svdgp_Mb(s), most = s->newton ? INT64_MAX : AT_ONCE;
     int64_t rows = (c->which ? c->count : q->problem->blocks->count) * q->problem->blocks->largest;
     gathered g = {.room = 4 * (q->Ma + q->Mb)};
     anygp_status status = ANYGP_OK;

@@ -100,7 +100,7 @@ bool svdgp_head(svdgp *s, double *stat)
     for (int64_t c = 0; c < s->C; c++) {
         double *S = stat + o.S + c * s->Mt * s->Mt;
         if (s->learn) add_Kbar(s, c, S, Kbar);
-        if (!s->dual) pull_L(s, c, S);
+        if (!s->newton) pull_L(s, c, S);
     }
     return !s->learn || pull_K(s, Kbar, stat);
 }
@@ -142,23 +142,27 @@ static bool gather(const svdgp *s, int64_t count, const int64_t *which, columns 
     return true;
 }
 
-/* Workspace of one thread: K, G (rows x tile), of functions.h, gp, value. */
+/* Workspace of one thread: K, G (rows x tile), of functions.h, gp, pull (NULL: not wanted), value. */
 typedef struct share {
-    double *K, *G, *tile, *gp, value;
+    double *K, *G, *tile, *gp, *pull, value;
 } share;
 
 /* A tile of bases against SVDGP_TILE columns; gradients go to their own places in stat. */
-static bool pull_tile(const svdgp *s, int64_t first, int64_t count, function_set cols, const double *a, int64_t lda,
-                      double scale, const svdgp_layout *o, double *stat, share *w)
+static bool pull_tile(const svdgp *s, int64_t first, int64_t count, const columns *k, int64_t j, int64_t n,
+                      const svdgp_layout *o, double *stat, share *w)
 {
     function_set part = functions_part(svdgp_alpha(s), s->D, first, count);
     const double *own = s->coefficient + first * s->C;
-    int64_t n = cols.M, at = first * s->D;
+    function_set cols = functions_part(k->set, s->D, j, n);
+    const double *a = k->a + j;
+    int64_t at = first * s->D, lda = k->set.M;
     if (!functions_pair(&s->f, part, cols, w->tile, w->K)) return false;
-    la_gemm(LA_N, LA_N, n, count, s->C, scale, a, lda, own, s->C, 0, w->G, n);
+    if (w->pull) la_gemm(LA_N, LA_T, s->C, n, count, 1, own, s->C, w->K, n, 1, w->pull + j * s->C, s->C);
+    la_gemm(LA_N, LA_N, n, count, s->C, k->scale, a, lda, own, s->C, 0, w->G, n);
     w->value += 0.5 * la_dot(n * count, w->K, w->G);
     if (!stat) return true;
-    la_gemm(LA_T, LA_N, s->C, count, n, -scale, a, lda, w->K, n, 1, stat + o->a + first * s->C, s->C);
+    if (!s->newton)
+        la_gemm(LA_T, LA_N, s->C, count, n, -k->scale, a, lda, w->K, n, 1, stat + o->a + first * s->C, s->C);
     if (!s->learn && !s->places) return true;
     la_scale(n * count, -1, w->G);
     return functions_pair_reverse(&s->f, part, cols, w->K, w->G, w->tile, w->gp,
@@ -175,32 +179,32 @@ static bool pull_share(const svdgp *s, const columns *k, int id, int threads, co
         int64_t count = Ma - m < SVDGP_TILE ? Ma - m : SVDGP_TILE;
         for (int64_t j = 0; j < k->set.M; j += SVDGP_TILE) {
             int64_t n = k->set.M - j < SVDGP_TILE ? k->set.M - j : SVDGP_TILE;
-            if (!pull_tile(s, m, count, functions_part(k->set, s->D, j, n), k->a + j, k->set.M, k->scale, o, stat, w))
-                return false;
+            if (!pull_tile(s, m, count, k, j, n, o, stat, w)) return false;
         }
     }
     return true;
 }
 
-static int64_t share_size(const svdgp *s)
+static int64_t share_size(const svdgp *s, int64_t pulls)
 {
-    return 2 * SVDGP_TILE * SVDGP_TILE + functions_work(&s->f, SVDGP_TILE, SVDGP_TILE) + s->params;
+    return 2 * SVDGP_TILE * SVDGP_TILE + functions_work(&s->f, SVDGP_TILE, SVDGP_TILE) + s->params + pulls;
 }
 
-static share share_of(const svdgp *s, double *buffer)
+static share share_of(const svdgp *s, int64_t pulls, double *buffer)
 {
     share w = {.K = buffer, .G = buffer + SVDGP_TILE * SVDGP_TILE, .tile = buffer + 2 * SVDGP_TILE * SVDGP_TILE};
     w.gp = w.tile + functions_work(&s->f, SVDGP_TILE, SVDGP_TILE);
-    memset(w.gp, 0, (size_t)s->params * sizeof *w.gp);
+    memset(w.gp, 0, (size_t)(s->params + pulls) * sizeof *w.gp);
+    w.pull = pulls ? w.gp + s->params : NULL;
     return w;
 }
 
 /* Tiles over threads, each with its own places in stat; what they share is summed in the order of the threads. */
-static bool pull_all(const svdgp *s, const columns *k, double *value, double *stat)
+static bool pull_all(const svdgp *s, const columns *k, double *value, double *stat, double *pull)
 {
     enum { THREADS_MOST = 64 };
     svdgp_layout o = svdgp_layout_of(s);
-    int64_t size = share_size(s);
+    int64_t pulls = pull ? k->set.M * s->C : 0, size = share_size(s, pulls);
     int threads = threads_max() < THREADS_MOST ? threads_max() : THREADS_MOST;
     double *buffer = mem_alloc(threads * size, sizeof *buffer);
     share w[THREADS_MOST];
@@ -209,13 +213,15 @@ static bool pull_all(const svdgp *s, const columns *k, double *value, double *st
     la_serial_begin(threads);
 #pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
     for (int id = 0; id < threads; id++) {
-        w[id] = share_of(s, buffer + id * size);
+        w[id] = share_of(s, pulls, buffer + id * size);
         ok[id] = pull_share(s, k, id, threads, &o, stat, &w[id]);
     }
     la_serial_end(threads);
     *value = 0;
+    if (pull) memset(pull, 0, (size_t)pulls * sizeof *pull);
     for (int id = 0; id < threads; id++) {
         all &= ok[id];
+        la_axpy(pulls, 1, w[id].pull, pull);
         *value += w[id].value;
         if (stat) la_axpy(s->params, 0.5, w[id].gp, stat + o.kernel);
     }
@@ -223,13 +229,14 @@ static bool pull_all(const svdgp *s, const columns *k, double *value, double *st
     return all;
 }
 
-bool svdgp_kl_mean(const svdgp *s, int64_t count, const int64_t *which, double scale, double *value, double *stat)
+bool svdgp_kl_mean(const svdgp *s, int64_t count, const int64_t *which, double scale, double *value, double *stat,
+                   double *pull)
 {
     columns k = {.scale = which ? scale : 1};
     if (!which) count = svdgp_Ma(s);
     *value = 0;
     if (count == 0) return true;
-    bool ok = gather(s, count, which, &k) && pull_all(s, &k, value, stat);
+    bool ok = gather(s, count, which, &k) && pull_all(s, &k, value, stat, pull);
     if (ok && stat) stat[svdgp_layout_of(s).value] -= *value;
     free(k.Z);
     return ok;

@@ -7,7 +7,8 @@
 #include "model/svdgp_posterior.h"
 #include "model/svdgp_state.h"
 
-static const bool by_dual = true, by_sga = false; /* model_ops.family: how a moves */
+enum { COARSE = 2048 }; /* bases that the mean's preconditioner rests on, of a single latent: its squares stay small */
+static const bool by_newton = true, by_sga = false; /* model_ops.family: how a moves */
 
 /* Bases are rows to begin with. */
 static int64_t at_most_rows(const problem *p, int64_t wanted)
@@ -46,7 +47,10 @@ static void svdgp_close(void *state)
     svdgp_clear(&q->s);
     segment_clear(&q->u);
     free(q->stat);
-    free(q->fresh);
+    segment *const owned[] = {&q->witness, &q->base, &q->residual, &q->direction, &q->sum, &q->rz};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) segment_clear(owned[i]);
+    id_table_clear(&q->position);
+    svdgp_coarse_free(q->coarse);
     free(q->packed);
     free(q);
 }
@@ -57,8 +61,10 @@ static anygp_status svdgp_open(const model_ops *self, const problem *p, const hy
     svdgp_state *q = calloc(1, sizeof *q);
     if (!q) return fail_memory(e, "the model", sizeof *q);
     q->problem = p;
-    q->Ma = wanted_alpha(p), q->Mb = wanted_beta(p);
+    q->given = p->set_count == 2 && p->sets[0] > 0 && h->M == p->sets[0] + p->sets[1];
+    q->Ma = q->given ? p->sets[0] : wanted_alpha(p), q->Mb = q->given ? p->sets[1] : wanted_beta(p);
     TRY_DONE(svdgp_init(&q->s, p, h->kernel, *(const bool *)self->family, e));
+    q->coarse_most = (int64_t)(COARSE / sqrt((double)q->s.C));
     TRY_DONE(driver_open(&svdgp_rows, p->blocks, p->comm, 0, &q->driver, e));
 done:
     if (ANYGP_FAILED(status))
@@ -97,6 +103,6 @@ static double svdgp_rows_behind(const void *state) { return ((const svdgp_state 
                                   .steps = &svdgp_steps,                                                               \
                                   .update = &svdgp_updates};
 
-SVDGP_MODEL(svdgp, "svdgp", "decoupled bases of mean and covariance", &by_dual, false, NULL, "b (ma+b^2)")
+SVDGP_MODEL(svdgp, "svdgp", "decoupled bases of mean and covariance", &by_newton, false, NULL, "b (ma+b^2)")
 SVDGP_MODEL(svdgp_sga, "svdgp-sga", "svdgp by gradients, with bases that move", &by_sga, true, svdgp_median_start,
             "b (ma+mb^2)")

@@ -1,5 +1,6 @@
 /* The state of a run as one array, for a checkpoint:
-       gamma, jitter, rows of the dual, then of each segment: rows, whether it has running means, x and those; then the rows. */
+       gamma, jitter, rows that are bases, the oldest witness, where the mean's system is; of each segment: rows, whether it has
+       running means, x and those; then the rows that are bases. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +9,14 @@
 #include "params/adam.h"
 #include "model/svdgp_state.h"
 
-enum { HEAD = 3, SEGMENTS = 9 };
+enum { HEAD = 11, SEGMENTS = 13 };
 
 static void list_segments(svdgp_state *q, segment *list[SEGMENTS])
 {
     svdgp *s = &q->s;
-    segment *const all[SEGMENTS] = {&s->a,      &s->trend,  &s->alpha, &s->alpha_width, &s->beta, &s->beta_width,
-                                    &s->target, &s->weight, &q->u};
+    segment *const all[SEGMENTS] = {&s->a,          &s->trend, &s->alpha,   &s->alpha_width, &s->beta,
+                                    &s->beta_width, &q->u,     &q->witness, &q->base,        &q->residual,
+                                    &q->direction,  &q->sum,   &q->rz};
     memcpy(list, all, sizeof all);
 }
 
@@ -47,6 +49,9 @@ static void pack(svdgp_state *q)
 {
     double *at = q->packed;
     *at++ = q->gamma, *at++ = q->s.jitter, *at++ = (double)q->s.rows.count;
+    const svdgp_solve *v = &q->solve;
+    *at++ = (double)q->oldest, *at++ = v->stage, *at++ = (double)v->blocks, *at++ = (double)v->iterations;
+    *at++ = (double)v->begun, *at++ = v->sum_value, *at++ = isnan(v->value) ? 0 : v->value, *at++ = !isnan(v->value);
     for (int64_t i = 0; i < SEGMENTS + q->s.C; i++) {
         const segment *g = segment_at(q, i);
         *at++ = (double)g->rows, *at++ = g->age != NULL;
@@ -136,10 +141,13 @@ static anygp_status take_rows(reading *r, int64_t count, int64_t blocks, id_tabl
 static bool consistent(const svdgp_state *q, const hyper *h)
 {
     const svdgp *s = &q->s;
+    const segment *const solve[] = {&q->base, &q->residual, &q->direction, &q->sum};
     int64_t Ma = s->a.rows, Mb = s->beta.rows, Mt = s->p + Mb;
     bool ok = s->alpha.rows == Ma && s->alpha_width.rows == (s->alpha_widths ? Ma : 0) && s->trend.rows == s->p &&
-              s->beta_width.rows == (s->widths ? Mb : 0) && q->u.rows == h->free && (!s->dual || s->rows.count == Ma);
-    ok &= s->target.rows == s->rows.count && s->weight.rows == s->rows.count;
+              s->beta_width.rows == (s->widths ? Mb : 0) && q->u.rows == h->free && s->rows.count <= Ma;
+    ok &= q->oldest >= 0 && q->oldest <= q->witness.rows;
+    for (int i = 0; q->solve.stage != SOLVE_NONE && i < 4; i++) ok &= solve[i]->rows == q->base.rows;
+    ok &= q->solve.stage == SOLVE_NONE || (q->rz.rows == 2 && q->base.rows >= s->p);
     for (int64_t c = 0; c < s->C; c++) ok &= s->L[c].rows == Mt * (Mt + 1) / 2;
     return ok;
 }
@@ -148,9 +156,15 @@ static anygp_status unpack(svdgp_state *q, const hyper *h, int64_t size, anygp_e
 {
     reading r = {q->packed, size};
     const double *head = take(&r, HEAD);
-    if (!head || !(head[0] >= 0) || !(head[1] >= 0 && head[1] <= 1) || !is_whole(head[2], (double)r.left))
+    if (!head || !(head[0] >= 0) || !(head[1] >= 0 && head[1] <= 1) || !is_whole(head[2], (double)r.left) ||
+        !is_whole(head[3], (double)r.left) || !is_whole(head[4], SOLVE_PRODUCT) ||
+        !is_whole(head[5], (double)q->problem->blocks->count) || !is_whole(head[6], 1e9) || !is_whole(head[7], 1e15))
         return damaged(e);
-    q->gamma = head[0], q->s.jitter = head[1];
+    q->gamma = head[0], q->s.jitter = head[1], q->oldest = (int64_t)head[3];
+    q->solve = (svdgp_solve){(int)head[4],     (int64_t)head[5], (int64_t)head[6],
+                             (int64_t)head[7], head[8],          head[10] != 0 ? head[9] : NAN};
+    q->witness.width = svdgp_witness_width(&q->s) - 1;
+    q->base.width = q->residual.width = q->direction.width = q->sum.width = q->rz.width = q->s.C;
     for (int64_t i = 0; i < SEGMENTS + q->s.C; i++) TRY(take_segment(&r, segment_at(q, i), e));
     TRY(take_rows(&r, (int64_t)head[2], q->problem->blocks->count, &q->s.rows, e));
     return consistent(q, h) ? ANYGP_OK : damaged(e);
@@ -161,6 +175,7 @@ bool svdgp_restore(void *state, hyper *h, const checkpoint *from)
     svdgp_state *q = state;
     double size;
     anygp_error unused;
+    svdgp_solve_drop(q);
     if (!checkpoint_get_finite(from, "svdgp_size", 1, &size) || !(size >= HEAD && size < 1e15)) return false;
     if (ANYGP_FAILED(svdgp_room(&q->packed, &q->packed_room, (int64_t)size, &unused))) return false;
     if (!checkpoint_get_finite(from, "svdgp", (int64_t)size, q->packed) ||

@@ -1,9 +1,10 @@
 /* The sums over rows (svdgp.h): expected log likelihood, and all of its gradients that rows have a share in.
 
    Twice over the bases of the mean, a tile at a time: once for mu = K a, and once the likelihood has answered with g and h.
-   Covariances are computed again then: kept for a piece of rows they would take the memory of all the bases.
-   In dual a batch's rows are bases too, and those are its sample of a'K_alpha a = sum_i a_i f_i: the kernel's gradient gets
-   g_i - a_i / 2 in the place of g_i. */
+   Covariances of a piece of rows with all bases are kept in between where they take no more than KEPT_MOST numbers, and computed again
+   where they would.
+   In newton the second time is over the block of bases that moves alone, unless the kernel learns.  With a direction p the second time
+   is for K_{alpha,x} Lambda K_{x,alpha} p in the place of K_{alpha,x} g. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include "base/memory.h"
 #include "linalg/linalg.h"
 #include "model/svdgp.h"
+
+enum { KEPT_MOST = 1 << 22 };
 
 svdgp_layout svdgp_layout_of(const svdgp *s)
 {
@@ -24,10 +27,11 @@ svdgp_layout svdgp_layout_of(const svdgp *s)
     o.S = at, at += s->gradient ? s->C * s->Mt * s->Mt : 0;
     o.beta = at, at += learn * Mb * s->D;
     o.beta_width = at, at += learn * s->widths * Mb * s->D;
-    o.a = at, at += s->gradient && !s->dual ? Ma * s->C : 0;
+    o.a = at, at += s->gradient && !s->newton ? Ma * s->C : 0;
     o.alpha = at, at += places * Ma * s->D;
     o.alpha_width = at, at += places * s->alpha_widths * Ma * s->D;
-    o.own = at, at += s->dual ? 3 * Ma * s->C : 0;
+    o.block = at, at += s->gradient && s->newton ? s->block.n * s->C : 0;
+    o.witness = at, at += s->gradient && s->newton ? s->witness.seats * svdgp_witness_width(s) : 0;
     o.size = at;
     return o;
 }
@@ -37,8 +41,10 @@ static int64_t stat_size(const void *shared) { return svdgp_layout_of(shared).si
 /* The workspace of n rows. */
 typedef struct rows_work {
     double *F, *K, *G, *tile; /* features; a tile of covariances, of adjoints; of functions.h */
+    double *kept;             /* n x M_alpha: all tiles; NULL: they are made again */
     double *Kb, *V, *Gb;      /* n x Mt: covariances with beta, K W', adjoints */
     double *mu, *var, *g, *h; /* n x C */
+    double *along;            /* n x C: k_{x,alpha} p of the direction; NULL: there is none */
     double *diag, *Y;         /* n, n x columns */
 } rows_work;
 
@@ -50,6 +56,9 @@ static double *slice(double *work, int64_t *at, int64_t size)
     return here;
 }
 
+/* Whether a pass comes back to the covariances with all bases of the mean. */
+static bool returns(const svdgp *s) { return s->gradient && (s->learn || !s->newton); }
+
 static int64_t divide(const svdgp *s, int64_t n, double *work, rows_work *w)
 {
     int64_t columns = s->likelihood ? s->likelihood->columns : 1, most = SVDGP_TILE > s->Mt ? SVDGP_TILE : s->Mt;
@@ -58,9 +67,11 @@ static int64_t divide(const svdgp *s, int64_t n, double *work, rows_work *w)
     w->K = slice(work, &at, n * SVDGP_TILE);
     w->G = slice(work, &at, n * SVDGP_TILE);
     w->tile = slice(work, &at, functions_work(&s->f, n, most));
+    w->kept = returns(s) && n * svdgp_Ma(s) <= KEPT_MOST ? slice(work, &at, n * svdgp_Ma(s)) : NULL;
     double **const squares[] = {&w->Kb, &w->V, &w->Gb}, **const latents[] = {&w->mu, &w->var, &w->g, &w->h};
     for (int i = 0; i < 3; i++) *squares[i] = slice(work, &at, n * s->Mt);
     for (int i = 0; i < 4; i++) *latents[i] = slice(work, &at, n * s->C);
+    w->along = s->direction ? slice(work, &at, n * s->C) : NULL;
     w->diag = slice(work, &at, n);
     w->Y = slice(work, &at, n * columns);
     return at;
@@ -76,18 +87,22 @@ static int64_t keep_doubles(const void *shared, int64_t rows) { return (void)sha
 
 /* ------------------------------------------------------------------------------------- forward */
 
-/* mu = K_{x,alpha} a + sqrt(s) h'trend */
+/* mu = K_{x,alpha} a + sqrt(s) h'trend; with a direction p the same of p. */
 static bool means(const svdgp *s, int64_t n, const double *X, int64_t ldx, const rows_work *w)
 {
-    int64_t Ma = svdgp_Ma(s);
-    memset(w->mu, 0, (size_t)(n * s->C) * sizeof *w->mu);
+    int64_t Ma = svdgp_Ma(s), C = s->C;
+    memset(w->mu, 0, (size_t)(n * C) * sizeof *w->mu);
+    if (w->along) memset(w->along, 0, (size_t)(n * C) * sizeof *w->along);
     for (int64_t m = 0; m < Ma; m += SVDGP_TILE) {
         int64_t count = Ma - m < SVDGP_TILE ? Ma - m : SVDGP_TILE;
         function_set part = functions_part(svdgp_alpha(s), s->D, m, count);
-        if (!functions_gram(&s->f, part, n, X, ldx, w->F, w->tile, w->K)) return false;
-        la_gemm(LA_N, LA_T, n, s->C, count, 1, w->K, n, s->coefficient + m * s->C, s->C, 1, w->mu, n);
+        double *K = w->kept ? w->kept + m * n : w->K;
+        if (!functions_gram(&s->f, part, n, X, ldx, w->F, w->tile, K)) return false;
+        la_gemm(LA_N, LA_T, n, C, count, 1, K, n, s->coefficient + m * C, C, 1, w->mu, n);
+        if (w->along) la_gemm(LA_N, LA_T, n, C, count, 1, K, n, s->direction + m * C, C, 1, w->along, n);
     }
-    if (s->p) la_gemm(LA_N, LA_T, n, s->C, s->p, 1, w->Kb, n, s->trend.x, s->C, 1, w->mu, n);
+    if (s->p) la_gemm(LA_N, LA_T, n, C, s->p, 1, w->Kb, n, s->trend.x, C, 1, w->mu, n);
+    if (s->p && w->along) la_gemm(LA_N, LA_T, n, C, s->p, 1, w->Kb, n, s->direction_trend, C, 1, w->along, n);
     return true;
 }
 
@@ -137,17 +152,16 @@ static double gaussian(int64_t n, const double *y, int64_t ldy, const double *wt
     return sum;
 }
 
+/* The sum over rows; g, h and the likelihoods' gradients. */
 static double expect(const svdgp *s, const row_block *b, const rows_work *w, double *like)
 {
-    if (!s->likelihood) {
-        double sum = 0;
-        for (int64_t t = 0; t < s->targets; t++)
-            sum += gaussian(b->n, b->y + t, s->targets, b->w, w->mu + t * b->n, w->var + t * b->n, s->noise[t],
-                            w->g + t * b->n, w->h + t * b->n, like + t);
-        return sum;
-    }
     double sum = 0;
-    for (int64_t t = 0; t < s->targets; t++) {
+    for (int64_t t = 0; t < s->targets && !s->likelihood; t++) {
+        int64_t at = t * b->n;
+        sum += gaussian(b->n, b->y + t, s->targets, b->w, w->mu + at, w->var + at, s->noise[t], w->g + at, w->h + at,
+                        like + t);
+    }
+    for (int64_t t = 0; t < s->targets && s->likelihood; t++) {
         const likelihood *l = &s->likelihood[t];
         int64_t at = t * l->latents * b->n, Q = s->targets * l->columns;
         for (int64_t i = 0; i < b->n; i++)
@@ -176,7 +190,7 @@ static bool pull_covariances(const svdgp *s, const row_block *b, const rows_work
             la_gemm(LA_N, LA_N, n, Mt, Mt, 1, w->V, n, s->W[c], Mt, 1, w->Gb, n);
         }
         for (int64_t j = 0; j < Mt; j++)
-            for (int64_t i = 0; i < n; i++) w->V[i + j * n] = (s->dual ? fmin(h[i], 0) : h[i]) * w->Kb[i + j * n];
+            for (int64_t i = 0; i < n; i++) w->V[i + j * n] = (s->newton ? fmin(h[i], 0) : h[i]) * w->Kb[i + j * n];
         la_gemm(LA_T, LA_N, Mt, Mt, n, 1, w->V, n, w->Kb, n, 1, stat + o->S + c * Mt * Mt, Mt);
     }
     if (!s->learn) return true;
@@ -191,15 +205,15 @@ static bool pull_covariances(const svdgp *s, const row_block *b, const rows_work
 static bool pull_means(const svdgp *s, const row_block *b, const rows_work *w, const svdgp_layout *o, double *stat)
 {
     int64_t n = b->n, Ma = svdgp_Ma(s);
-    for (int64_t m = 0; m < Ma && (s->learn || !s->dual); m += SVDGP_TILE) {
+    for (int64_t m = 0; m < Ma && returns(s); m += SVDGP_TILE) {
         int64_t count = Ma - m < SVDGP_TILE ? Ma - m : SVDGP_TILE, at = m * s->D;
         function_set part = functions_part(svdgp_alpha(s), s->D, m, count);
-        const double *a = s->coefficient + m * s->C;
-        if (!functions_gram(&s->f, part, n, b->X, s->D, w->F, w->tile, w->K)) return false;
-        if (!s->dual) la_gemm(LA_T, LA_N, s->C, count, n, 1, w->g, n, w->K, n, 1, stat + o->a + m * s->C, s->C);
+        const double *a = s->coefficient + m * s->C, *K = w->kept ? w->kept + m * n : w->K;
+        if (!w->kept && !functions_gram(&s->f, part, n, b->X, s->D, w->F, w->tile, w->K)) return false;
+        if (!s->newton) la_gemm(LA_T, LA_N, s->C, count, n, 1, w->g, n, K, n, 1, stat + o->a + m * s->C, s->C);
         if (!s->learn && !s->places) continue;
         la_gemm(LA_N, LA_N, n, count, s->C, 1, w->g, n, a, s->C, 0, w->G, n);
-        if (!functions_gram_reverse(&s->f, part, n, b->X, s->D, w->F, w->K, w->G, w->tile, stat + o->kernel,
+        if (!functions_gram_reverse(&s->f, part, n, b->X, s->D, w->F, K, w->G, w->tile, stat + o->kernel,
                                     s->places ? stat + o->alpha + at : NULL,
                                     s->places && s->alpha_widths ? stat + o->alpha_width + at : NULL))
             return false;
@@ -207,25 +221,32 @@ static bool pull_means(const svdgp *s, const row_block *b, const rows_work *w, c
     return true;
 }
 
-/* dual: what the rows that are bases say of them; their share of a'K_alpha a, also taken off g. */
-static double own_bases(const svdgp *s, const row_block *b, const rows_work *w, double *own)
+/* newton: the gradient of the block that moves. */
+static bool pull_block(const svdgp *s, const row_block *b, const rows_work *w, double *out)
 {
-    double sum = 0;
-    int64_t n = b->n, size = svdgp_Ma(s) * s->C;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t m = s->chosen ? s->chosen[b->first + i] : id_table_find(&s->rows, svdgp_row(b->index, b->first + i));
-        if (m < 0) continue;
-        for (int64_t c = 0; c < s->C; c++) {
-            double a = s->coefficient[m * s->C + c], f = w->mu[i + c * n], *at = own + m * s->C + c;
-            for (int64_t k = 0; k < s->p; k++) f -= w->Kb[i + k * n] * s->trend.x[k * s->C + c];
-            at[0] += w->g[i + c * n];
-            at[size] += fmax(-2 * w->h[i + c * n], 0);
-            at[2 * size] += f;
-            sum += 0.5 * a * f;
-            w->g[i + c * n] -= 0.5 * a;
-        }
+    const function_set all = {s->block.n, s->block.Z, NULL};
+    for (int64_t m = 0; m < all.M; m += SVDGP_TILE) {
+        int64_t count = all.M - m < SVDGP_TILE ? all.M - m : SVDGP_TILE, n = b->n;
+        if (!functions_gram(&s->f, functions_part(all, s->D, m, count), n, b->X, s->D, w->F, w->tile, w->K))
+            return false;
+        la_gemm(LA_T, LA_N, s->C, count, n, 1, w->g, n, w->K, n, 1, out + m * s->C, s->C);
     }
-    return sum;
+    return true;
+}
+
+/* newton: rows that have a seat take it. */
+static void seat_rows(const svdgp *s, const row_block *b, const rows_work *w, double *seats)
+{
+    const svdgp_witness *k = &s->witness;
+    int64_t block = k->position ? id_table_find(k->position, b->index) : b->index;
+    for (int64_t i = 0; i < b->n && k->seats > 0; i++) {
+        int64_t place = block * k->largest + b->first + i;
+        if (place % k->stride) continue;
+        double *seat = seats + place / k->stride * svdgp_witness_width(s);
+        seat[0] += 1, seat[1] += b->w[i];
+        la_axpy(s->D, 1, b->X + i * s->D, seat + 2);
+        for (int64_t c = 0; c < s->C; c++) seat[2 + s->D + c] += fmax(-2 * w->h[i + c * b->n], 0);
+    }
 }
 
 static anygp_status no_tiles(anygp_error *e) { return fail_memory(e, "kernel tiles", 0); }
@@ -245,9 +266,11 @@ static anygp_status rows_stat(const void *shared, const row_block *b, double *wo
     if (!isfinite(stat[o.value]))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the expected log likelihood of block %lld of the rows is not a number",
                          (long long)b->index);
-    if (s->gradient && !pull_covariances(s, b, &w, &o, stat)) return no_tiles(e);
-    if (s->dual) stat[o.value] -= own_bases(s, b, &w, stat + o.own);
-    return !s->gradient || pull_means(s, b, &w, &o, stat) ? ANYGP_OK : no_tiles(e);
+    if (!s->gradient) return ANYGP_OK;
+    if (s->newton) seat_rows(s, b, &w, stat + o.witness);
+    for (int64_t i = 0; w.along && i < b->n * s->C; i++) w.g[i] = fmax(-2 * w.h[i], 0) * w.along[i];
+    if (!pull_covariances(s, b, &w, &o, stat) || !pull_means(s, b, &w, &o, stat)) return no_tiles(e);
+    return !s->newton || pull_block(s, b, &w, stat + o.block) ? ANYGP_OK : no_tiles(e);
 }
 
 /* Covariances with the bases of the mean, once and for the gradient again with its reverse; W K of each latent, its S and adjoints. */
@@ -255,7 +278,7 @@ static double multiplications(const void *shared, int64_t n)
 {
     const svdgp *s = shared;
     double C = (double)s->C, tile = (double)(2 * s->D + 1) + C, square = (double)(s->Mt * s->Mt);
-    return (double)n * ((double)svdgp_Ma(s) * tile * (s->gradient ? 3 : 1) +
+    return (double)n * ((double)svdgp_Ma(s) * tile * (returns(s) ? 3 : 1) + (double)s->block.n * tile +
                         C * square * (1 + s->gradient + (s->gradient && s->learn)));
 }
 

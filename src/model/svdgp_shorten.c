@@ -42,7 +42,7 @@ static anygp_status bound_with(const look *k, double factor, double *value, anyg
     TRY(svdgp_prepare(s, k->h->kernel, k->h->likes, k->h->like, e));
     TRY(svdgp_room(&q->stat, &q->stat_room, svdgp_layout_of(s).size, e));
     TRY(driver_stat(q->driver, s, k->blocks, k->block, scale, q->stat, e));
-    if (!svdgp_kl_mean(s, k->columns, k->column, (double)svdgp_Ma(s) / (double)k->columns, &kl, NULL))
+    if (!svdgp_kl_mean(s, k->columns, k->column, (double)svdgp_Ma(s) / (double)k->columns, &kl, NULL, NULL))
         return fail_memory(e, "kernel tiles", 0);
     *value = q->stat[svdgp_layout_of(s).value] - kl - 0.5 * la_dot(size_of(&s->trend), s->trend.x, s->trend.x);
     if (!isfinite(*value)) *value = -INFINITY;

@@ -9,7 +9,7 @@
 #include "model/svdgp_posterior.h"
 #include "model/svdgp_state.h"
 
-enum { COLUMNS = 1024, FRESH = 1024, TRIAL_STEPS = 100, TRIAL_LAST = 10 };
+enum { COLUMNS = 1024, TRIAL_STEPS = 100, TRIAL_LAST = 10 };
 static const double FIRST_RATES[] = {0.1, 0.01, 0.001}; /* the paper's choice */
 
 anygp_status svdgp_room(double **array, int64_t *room, int64_t size, anygp_error *e)
@@ -32,7 +32,7 @@ static anygp_status sums(svdgp_state *q, const hyper *h, const step_context *c, 
 {
     svdgp *s = &q->s;
     s->gradient = c != NULL, s->learn = c && c->learn;
-    s->places = s->learn && !s->dual && q->problem->learn_inducing;
+    s->places = s->learn && !s->newton && q->problem->learn_inducing;
     s->random = (random_stream){c ? c->seed : q->problem->seed, RANDOM_STEP, c ? (uint64_t)c->t + 1 : 0};
     TRY(prepare(q, h, e));
     TRY(svdgp_room(&q->stat, &q->stat_room, svdgp_layout_of(s).size, e));
@@ -47,7 +47,7 @@ static anygp_status sampled_columns(svdgp_state *q, const step_context *c, anygp
     double value;
     if (!which) return fail_memory(e, "a step", 8.0 * (double)count);
     random_subset((random_stream){c->seed, RANDOM_COLUMNS, (uint64_t)c->t}, Ma, count, which);
-    bool ok = svdgp_kl_mean(&q->s, count, which, (double)Ma / (double)count, &value, q->stat);
+    bool ok = svdgp_kl_mean(&q->s, count, which, (double)Ma / (double)count, &value, q->stat, NULL);
     free(which);
     return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
@@ -121,114 +121,83 @@ static anygp_status step_sga(svdgp_state *q, hyper *h, const step_context *c, do
     return s->learn ? step_hyper(q, h, rate, e) : ANYGP_OK;
 }
 
-/* The bases whose rows are in the sample, each with 1 / (scale times how often it is there). */
-static anygp_status sampled_bases(const svdgp_state *q, const step_context *c, int64_t *n, int64_t **bases,
-                                  double **weight, anygp_error *e)
-{
-    const svdgp *s = &q->s;
-    int64_t Ma = svdgp_Ma(s), P = q->problem->blocks->count;
-    int64_t *times = mem_zeroed(P, sizeof *times);
-    *bases = mem_alloc(Ma, sizeof **bases), *weight = mem_alloc(Ma, sizeof **weight), *n = 0;
-    if (!times || !*bases || !*weight) {
-        free(times);
-        return fail_memory(e, "a step", 16.0 * (double)Ma);
-    }
-    for (int64_t i = 0; i < (c->which ? c->count : P); i++) times[c->which ? c->which[i] : i]++;
-    for (int64_t m = 0; m < Ma; m++) {
-        int64_t often = times[s->rows.id[m] >> 32];
-        if (often == 0) continue;
-        (*weight)[*n] = 1 / (c->scale * (double)often);
-        (*bases)[(*n)++] = m;
-    }
-    free(times);
-    return ANYGP_OK;
-}
-
-/* Where the sample has few bases: FRESH of them at random, with what their rows say now; no data are needed for it. */
-static anygp_status fresh_bases(svdgp_state *q, const step_context *c, int64_t *n, int64_t *bases, double *weight,
-                                const double **own, anygp_error *e)
+/* newton: a'K_alpha a from the columns of the block, with K_{block,alpha} a; the block moves, unless a goes by svdgp_solve. */
+static anygp_status step_mean(svdgp_state *q, const step_context *c, bool solves, anygp_error *e)
 {
     svdgp *s = &q->s;
-    int64_t Ma = svdgp_Ma(s), Q = s->target.width, count = Ma < FRESH ? Ma : FRESH, start[2] = {0, count};
-    double *X = mem_doubles(count, s->D + Q + 1), *y = X + count * s->D, *w = y + count * Q;
-    row_blocks *rows = NULL;
-    driver *d = NULL;
+    int64_t n = s->block.n;
+    double value, *pull = mem_doubles(n, s->C);
     anygp_status status = ANYGP_OK;
-    if (!X) return fail_memory(e, "a step", 8.0 * (double)count);
-    random_subset((random_stream){c->seed, RANDOM_COLUMNS, (uint64_t)c->t}, Ma, count, bases);
-    for (int64_t i = 0; i < count; i++) {
-        memcpy(X + i * s->D, s->alpha.x + bases[i] * s->D, (size_t)s->D * sizeof *X);
-        memcpy(y + i * Q, s->target.x + bases[i] * Q, (size_t)Q * sizeof *y);
-        w[i] = s->weight.x[bases[i]], weight[i] = 1;
-    }
-    s->gradient = false, s->chosen = bases, *n = count;
-    TRY_DONE(svdgp_room(&q->fresh, &q->fresh_room, svdgp_layout_of(s).size, e));
-    TRY_DONE(blocks_of_arrays(1, start, s->D, Q, X, y, w, &rows, e));
-    TRY_DONE(driver_open(&svdgp_rows, rows, comm_self(), 0, &d, e));
-    TRY_DONE(driver_stat(d, s, 0, NULL, 1, q->fresh, e));
-    *own = q->fresh + svdgp_layout_of(s).own;
-done:
-    s->chosen = NULL, s->gradient = true;
-    driver_close(d);
-    blocks_free(rows);
-    free(X);
+    if (!pull || !svdgp_kl_mean(s, n, s->block.which, (double)svdgp_Ma(s) / (double)n, &value, q->stat, pull))
+        status = fail_memory(e, "kernel tiles", 8.0 * (double)n);
+    else if (!solves)
+        status = svdgp_block_step(q, c, pull, e);
+    free(pull);
     return status;
 }
 
-static bool quadratic(const svdgp *s) { return !s->likelihood || likelihood_is_gaussian(s->likelihood); }
-
-static anygp_status step_mean(svdgp_state *q, const step_context *c, anygp_error *e)
+static anygp_status step_newton(svdgp_state *q, hyper *h, const step_context *c, bool grew, bool solves, double *value,
+                                anygp_error *e)
 {
     svdgp *s = &q->s;
-    int64_t n, *bases = NULL;
-    double *weight = NULL;
-    anygp_status status = ANYGP_OK;
-    TRY_DONE(sampled_bases(q, c, &n, &bases, &weight, e));
-    const double *own = q->stat + svdgp_layout_of(s).own;
-    if (2 * n < FRESH && n < svdgp_Ma(s)) TRY_DONE(fresh_bases(q, c, &n, bases, weight, &own, e));
-    TRY_DONE(svdgp_dual_step(s, n, bases, own, weight, quadratic(s), e));
-done:
-    free(bases);
-    free(weight);
-    return status;
-}
-
-static anygp_status step_dual(svdgp_state *q, hyper *h, const step_context *c, bool grew, double *value, anygp_error *e)
-{
-    svdgp *s = &q->s;
-    const svdgp_layout o = svdgp_layout_of(s);
     double rho = grew || !(c->rho > 0) ? 1 : c->rho;
+    if (!solves) svdgp_solve_drop(q);
+    TRY(svdgp_block_choose(q, c, e));
+    anygp_status status = sums(q, h, c, e);
+    if (status == ANYGP_ERR_NUMERIC) svdgp_solve_retreat(q); /* the next attempt begins there */
+    TRY(status);
+    const svdgp_layout o = svdgp_layout_of(s);
     svdgp_natural_step(s, q->stat + o.S, 1 - rho, rho);
     if (!svdgp_head(s, q->stat)) return fail_memory(e, "kernel tiles", 0);
+    TRY(step_mean(q, c, solves, e));
     *value = q->stat[o.value];
-    TRY(step_mean(q, c, e));
     TRY(step_beta(q, c->rate, &o, e));
-    return s->learn ? step_hyper(q, h, c->rate, e) : ANYGP_OK;
+    if (s->learn) return step_hyper(q, h, c->rate, e);
+    return solves ? svdgp_solve_step(q, c, e) : ANYGP_OK;
+}
+
+/* On one thread where a step is not worth waking others for. */
+static anygp_status step_alone(svdgp_state *q, hyper *h, const step_context *c, bool grew, bool solves, double *value,
+                               anygp_error *e)
+{
+    static const double SMALL = 1e6; /* covariances */
+    double rows = q->problem->blocks->total / c->scale;
+    bool alone = (rows + (double)svdgp_Ma(&q->s)) * (double)svdgp_Ma(&q->s) < SMALL;
+    int former = alone ? la_threads(1) : 0;
+    anygp_status status = step_newton(q, h, c, grew, solves, value, e);
+    if (alone) la_threads(former);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------ begin, and sga's rate */
 
 static anygp_status restart(svdgp_state *q, hyper *h, anygp_error *e)
 {
-    bool dual = q->s.dual;
+    bool newton = q->s.newton;
     double jitter = q->s.jitter;
+    svdgp_solve_drop(q);
+    q->witness.rows = q->oldest = 0;
     svdgp_clear(&q->s);
     segment_clear(&q->u);
-    TRY(svdgp_init(&q->s, q->problem, h->kernel, dual, e));
+    TRY(svdgp_init(&q->s, q->problem, h->kernel, newton, e));
     q->s.jitter = jitter;
     q->u.width = 1;
     TRY(segment_append(&q->u, h->free, NULL, e));
     hyper_begin(h, q->u.x);
+    if (q->given) TRY(svdgp_add_alpha(&q->s, q->Ma, h->Z, e));
     if (h->M == 0) return ANYGP_OK;
-    return svdgp_add_beta(&q->s, h->M < q->Mb ? h->M : q->Mb, h->Z, SVDGP_SMALL, e);
+    return svdgp_add_beta(&q->s, h->M < q->Mb ? h->M : q->Mb, h->Z + (q->given ? q->Ma * h->D : 0), SVDGP_SMALL, e);
 }
 
 static anygp_status one_step(svdgp_state *q, hyper *h, const step_context *c, double *value, anygp_error *e)
 {
     bool grew;
+    int64_t before = svdgp_Ma(&q->s);
     TRY(svdgp_grow(q, c, &grew, e));
+    bool complete = svdgp_Ma(&q->s) == before || svdgp_Ma(&q->s) == q->Ma || !c->which;
+    if (q->s.newton) return step_alone(q, h, c, grew, complete && !c->learn, value, e);
     TRY(sums(q, h, c, e));
-    return q->s.dual ? step_dual(q, h, c, grew, value, e) : step_sga(q, h, c, value, e);
+    return step_sga(q, h, c, value, e);
 }
 
 int64_t svdgp_sample_blocks(const row_blocks *b)
@@ -304,7 +273,7 @@ static anygp_status begin(void *state, hyper *h, double jitter, anygp_error *e)
 static anygp_status step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
 {
     svdgp_state *q = state;
-    if (!q->s.dual && !(c->rate > 0) && !(q->gamma > 0)) TRY(choose_gamma(q, h, c, e));
+    if (!q->s.newton && !(c->rate > 0) && !(q->gamma > 0)) TRY(choose_gamma(q, h, c, e));
     return one_step(q, h, c, value, e);
 }
 
@@ -315,7 +284,7 @@ static anygp_status bound(void *state, const hyper *h, double *value, anygp_erro
     svdgp_state *q = state;
     double kl = 0;
     TRY(sums(q, h, NULL, e));
-    bool ok = svdgp_head(&q->s, q->stat) && (q->s.dual || svdgp_kl_mean(&q->s, 0, NULL, 1, &kl, NULL));
+    bool ok = svdgp_head(&q->s, q->stat) && svdgp_kl_mean(&q->s, 0, NULL, 1, &kl, NULL, NULL);
     *value = q->stat[svdgp_layout_of(&q->s).value] - kl;
     return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
@@ -326,7 +295,7 @@ static anygp_status posteriors(void *state, const hyper *h, double *jitter, post
     anygp_status status = ANYGP_OK;
     int64_t t = 0;
     double *kept = NULL;
-    if (!q->s.dual) TRY(svdgp_shorten(q, h, &kept, e));
+    if (!q->s.newton) TRY(svdgp_shorten(q, h, &kept, e));
     TRY_DONE(prepare(q, h, e));
     *jitter = q->s.jitter;
     for (; t < q->s.targets; t++) TRY_DONE(svdgp_posterior_new(&q->s, h, t, q->problem->blocks->total, &out[t], e));

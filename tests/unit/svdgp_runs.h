@@ -90,6 +90,38 @@ static inline void exact(const fixture *f, int64_t n, const double *X, const dou
     free(k);
 }
 
+/* The mean that maximises the bound over functions of these bases, by its definition: phi = (sqrt(B) h, k(., alpha)) with the prior
+   diag(I, K_alpha), at x. */
+static inline double dense_mean(const fixture *f, int64_t n, const double *X, const double *y, int64_t ldy,
+                                const double *w, double noise, int64_t Ma, const double *alpha, const double *x)
+{
+    int p = (int)f->mean.p, N = p + (int)Ma;
+    real *A = calloc((size_t)(N * N), sizeof *A), *b = calloc((size_t)N, sizeof *b),
+         *phi = calloc((size_t)N, sizeof *phi);
+    real sum = 0;
+    double h[4];
+    for (int i = 0; i < N * N; i++) {
+        int r = i / N, c = i % N;
+        A[i] = r == c;
+        if (r >= p && c >= p) A[i] = kernel_reference(f->h.kernel, alpha + (r - p) * D, alpha + (c - p) * D, false);
+    }
+    for (int64_t i = 0; i <= n; i++) { /* the last one is x */
+        const double *at = i < n ? X + i * D : x;
+        basis_fill(&f->mean, 1, at, D, h, 1, 1);
+        for (int j = 0; j < p; j++) phi[j] = sqrtl(f->mean.B) * h[j];
+        for (int j = p; j < N; j++) phi[j] = kernel_reference(f->h.kernel, at, alpha + (j - p) * D, false);
+        for (int j = 0; i < n && j < N; j++) {
+            b[j] += w[i] * y[i * ldy] * phi[j] / noise;
+            for (int k = 0; k < N; k++) A[j * N + k] += w[i] * phi[j] * phi[k] / noise;
+        }
+    }
+    dense_invert(N, A);
+    for (int j = 0; j < N; j++)
+        for (int k = 0; k < N; k++) sum += phi[j] * A[j * N + k] * b[k];
+    free(A), free(b), free(phi);
+    return (double)sum;
+}
+
 static const variant cases[] = {{"rbf(ard,variance=1.3)", MEAN_ZERO, false, 1},
                                 {"matern32", MEAN_LINEAR, false, 1},
                                 {"rbf + linear", MEAN_CONSTANT, false, 2}};

@@ -97,12 +97,12 @@ static inline void setup_rows(fixture *f, const variant *v)
     f->p.likelihood = &f->like;
 }
 
-static inline void setup(fixture *f, const variant *v, bool dual)
+static inline void setup(fixture *f, const variant *v, bool newton)
 {
     anygp_error e;
     double Z[MA * D];
     setup_rows(f, v);
-    assert_int_equal(svdgp_init(&f->s, &f->p, f->h.kernel, dual, &e), ANYGP_OK);
+    assert_int_equal(svdgp_init(&f->s, &f->p, f->h.kernel, newton, &e), ANYGP_OK);
     fill_normal(3, MA * D, Z);
     assert_int_equal(svdgp_add_alpha(&f->s, MA, Z, &e), ANYGP_OK);
     fill_normal(4, MB * D, Z);
@@ -111,7 +111,7 @@ static inline void setup(fixture *f, const variant *v, bool dual)
     scatter(&f->s.alpha_width, 7, 0.3), scatter(&f->s.beta_width, 8, 0.3);
     for (int64_t c = 0; c < f->s.C; c++) scatter(&f->s.L[c], 9 + (uint64_t)c, 1);
     assert_int_equal(driver_open(&svdgp_rows, f->blocks, comm_self(), 0, &f->driver, &e), ANYGP_OK);
-    f->s.gradient = f->s.learn = true, f->s.places = !dual;
+    f->s.gradient = f->s.learn = true, f->s.places = !newton;
     prepare(f);
 }
 
@@ -134,7 +134,7 @@ static inline double objective(fixture *f, int64_t count, const int64_t *columns
     double *sums = malloc((size_t)o.size * sizeof *sums);
     assert_int_equal(driver_stat(f->driver, &f->s, 0, NULL, 1, sums, &e), ANYGP_OK);
     assert_true(svdgp_head(&f->s, sums));
-    assert_true(svdgp_kl_mean(&f->s, count, columns, count ? (double)MA / (double)count : 1, &kl, sums));
+    assert_true(svdgp_kl_mean(&f->s, count, columns, count ? (double)MA / (double)count : 1, &kl, sums, NULL));
     double value = sums[o.value];
     if (stat)
         *stat = sums;

@@ -28,85 +28,66 @@ static void without_covariance_bases_the_mean_is_kernel_ridge_regression(void **
     }
 }
 
-/* Fewer bases than rows: those of the first batches, which are solved for also while batches have none of them. */
-static void few_bases_are_solved_without_waiting_for_their_rows(void **unused)
+/* Fewer bases than rows, of which every row tells something: the mean of dtc over the bases, by samples and by all rows. */
+static void few_bases_have_the_mean_of_dtc(void **unused)
 {
     (void)unused;
-    run r;
-    double X[9 * D], y[9], w[9], x[D] = {0.3, -0.4}, mean, variance, truth, other;
-    run_open(&r, &model_svdgp, &cases[1], 9, 2);
-    for (int t = 0; t < 2; t++) run_step(&r, t, false, false, 0);
-    for (int t = 0; t < 30; t++) run_step(&r, 2, false, false, 0);
-    const svdgp *s = &r.state->s;
-    assert_int_equal(svdgp_Ma(s), 9);
-    for (int m = 0; m < 9; m++) {
-        assert_true(s->rows.id[m] >> 32 < 2);
-        memcpy(X + m * D, s->alpha.x + m * D, D * sizeof *X);
-        y[m] = s->target.x[m], w[m] = s->weight.x[m];
-    }
-    posterior *p = run_posterior(&r, NULL);
-    predict(p, 1, x, &mean, &variance);
-    exact(&r.f, 9, X, y, 1, w, r.f.h.like[0], x, &truth, &other);
-    check_close(mean, truth, 1e-9);
-    p->ops->free(p);
-    run_close(&r);
+    for (int all = 0; all < 2; all++) FOR_EACH_CASE(v)
+        {
+            run r;
+            double x[D] = {0.3, -0.4}, mean, variance;
+            run_open(&r, &model_svdgp, v, 6, 2);
+            for (int t = 0; t < (all ? 4 : 40); t++) run_step(&r, t, all, false, 0);
+            const svdgp *s = &r.state->s;
+            assert_int_equal(svdgp_Ma(s), 6);
+            posterior *second = NULL, *p = run_posterior(&r, &second);
+            for (int t = 0; t < v->targets; t++) {
+                predict(t ? second : p, 1, x, &mean, &variance);
+                check_close(
+                    mean, dense_mean(&r.f, ROWS, r.f.X, r.f.y + t, v->targets, r.f.w, r.f.h.like[t], 6, s->alpha.x, x),
+                    1e-8);
+            }
+            p->ops->free(p);
+            if (second) second->ops->free(second);
+            run_close(&r);
+        }
 }
 
-/* A batch of more rows than a block of the dual: its last block has seen what the others did, so there y - f = noise a. */
-static void blocks_of_a_large_batch_follow_each_other(void **unused)
+/* The bound's full gradient in a and the prior mean's coefficients, at a's of its own: its largest element. */
+static double gradient_in_a(run *r, double *in_L)
 {
-    (void)unused;
-    enum { MANY = 1100, LAST = 76 };
-    double *X = malloc(MANY * D * sizeof *X), *y = malloc(MANY * sizeof *y), value;
-    int64_t start[] = {0, MANY}, sets[] = {MANY, 0};
+    svdgp at = r->state->s;
     anygp_error e;
-    fixture f;
-    void *state;
-    setup_rows(&f, &cases[0]);
-    blocks_free(f.blocks);
-    fill_normal(80, MANY * D, X), fill_normal(81, MANY, y);
-    assert_int_equal(blocks_of_arrays(1, start, D, 1, X, y, NULL, &f.blocks, &e), ANYGP_OK);
-    f.p.blocks = f.blocks, f.p.sets = sets, f.p.set_count = 2;
-    assert_int_equal(model_svdgp.open(&model_svdgp, &f.p, &f.h, &state, &e), ANYGP_OK);
-    assert_int_equal(model_svdgp.steps->begin(state, &f.h, 0, &e), ANYGP_OK);
-    step_context c = {.seed = 3, .scale = 1, .rho = 1};
-    assert_int_equal(model_svdgp.steps->step(state, &f.h, &c, &value, &e), ANYGP_OK);
-    const svdgp *s = &((svdgp_state *)state)->s;
-    for (int64_t i = MANY - LAST; i < MANY; i += 25) {
-        double sum = 0;
-        for (int64_t m = 0; m < MANY; m++)
-            sum += kernel_reference(f.h.kernel, s->alpha.x + i * D, s->alpha.x + m * D, false) * s->a.x[m];
-        check_close(y[s->rows.id[i] & UINT32_MAX] - sum, f.h.like[0] * s->a.x[i], 1e-9);
-    }
-    model_svdgp.close(state);
-    free(X), free(y);
-    teardown(&f);
+    double kl, most = 0;
+    at.newton = at.learn = at.places = false, at.gradient = true, at.direction = NULL;
+    assert_int_equal(svdgp_prepare(&r->state->s, r->f.h.kernel, r->f.h.likes, r->f.h.like, &e), ANYGP_OK);
+    at.coefficient = r->state->s.a.x;
+    svdgp_layout o = svdgp_layout_of(&at);
+    double *stat = malloc((size_t)o.size * sizeof *stat);
+    assert_int_equal(driver_stat(r->state->driver, &at, 0, NULL, 1, stat, &e), ANYGP_OK);
+    assert_true(svdgp_head(&at, stat) && svdgp_kl_mean(&at, 0, NULL, 1, &kl, stat, NULL));
+    for (int64_t i = 0; i < svdgp_Ma(&at) * at.C; i++) most = fmax(most, fabs(stat[o.a + i]));
+    for (int64_t i = 0; i < at.p * at.C; i++) most = fmax(most, fabs(stat[o.trend + i]));
+    for (int64_t i = 0; in_L && i < at.C * at.Mt * at.Mt; i++) *in_L = fmax(*in_L, fabs(stat[o.S + i]));
+    free(stat);
+    return most;
 }
 
-/* The bound's own gradient in a vanishes there, also where g is not linear in f and two latents share a likelihood. */
-static void dual_steps_end_where_the_bounds_gradient_in_a_vanishes(void **unused)
+/* Also where g is not linear in f and two latents share a likelihood, and with a preconditioner that rests on some bases alone. */
+static void newton_steps_end_where_the_bounds_gradient_vanishes(void **unused)
 {
     (void)unused;
     const variant pair = {"rbf", MEAN_CONSTANT, true, 1};
-    run r;
-    anygp_error e;
-    double kl;
-    run_open(&r, &model_svdgp, &pair, ROWS, 3);
-    for (int t = 0; t < 2000; t++) run_step(&r, t, t > 1000, false, 0);
-    svdgp *s = &r.state->s;
-    s->dual = false, s->gradient = true;
-    assert_int_equal(svdgp_prepare(s, r.f.h.kernel, r.f.h.likes, r.f.h.like, &e), ANYGP_OK);
-    svdgp_layout o = svdgp_layout_of(s);
-    double *stat = malloc((size_t)o.size * sizeof *stat);
-    assert_int_equal(driver_stat(r.state->driver, s, 0, NULL, 1, stat, &e), ANYGP_OK);
-    assert_true(svdgp_head(s, stat) && svdgp_kl_mean(s, 0, NULL, 1, &kl, stat));
-    for (int64_t i = 0; i < ROWS * s->C; i++) check_close(stat[o.a + i], 0, 1e-8);
-    for (int64_t i = 0; i < s->p * s->C; i++) check_close(stat[o.trend + i], 0, 1e-8);
-    /* and so does L's, after a natural step of 1 over all rows */
-    for (int64_t i = 0; i < s->C * s->Mt * s->Mt; i++) check_close(stat[o.S + i], 0, 1e-6);
-    s->dual = true;
-    free(stat);
-    run_close(&r);
+    for (int some = 0; some < 2; some++) {
+        run r;
+        double in_L = 0;
+        run_open(&r, &model_svdgp, &pair, some ? 10 : ROWS, 3);
+        if (some) r.state->coarse_most = 4;
+        for (int t = 0; t < 1500; t++) run_step(&r, t, t > 100, false, 0);
+        check_close(gradient_in_a(&r, &in_L), 0, 1e-8);
+        check_close(in_L, 0, 1e-6); /* after a natural step of 1 over all rows */
+        run_close(&r);
+    }
 }
 
 static double bound_at(void *ctx, const double *value)
@@ -119,8 +100,7 @@ static double bound_at(void *ctx, const double *value)
     return bound;
 }
 
-/* The rows of a batch that are bases stand for the columns of K_alpha; over all rows they are all of them. */
-static void gradients_in_dual_equal_central_differences_of_the_bound(void **unused)
+static void gradients_in_newton_equal_central_differences_of_the_bound(void **unused)
 {
     (void)unused;
     FOR_EACH_CASE(v)
@@ -130,12 +110,13 @@ static void gradients_in_dual_equal_central_differences_of_the_bound(void **unus
         run_open(&r, &model_svdgp, v, ROWS, 3);
         for (int t = 0; t < 4; t++) run_step(&r, t, false, false, 0);
         svdgp *s = &r.state->s;
-        s->gradient = s->learn = true;
+        double kl;
+        s->gradient = s->learn = true, s->block.n = s->witness.seats = 0;
         assert_int_equal(svdgp_prepare(s, r.f.h.kernel, r.f.h.likes, r.f.h.like, &e), ANYGP_OK);
         svdgp_layout o = svdgp_layout_of(s);
         double *stat = malloc((size_t)o.size * sizeof *stat);
         assert_int_equal(driver_stat(r.state->driver, s, 0, NULL, 1, stat, &e), ANYGP_OK);
-        assert_true(svdgp_head(s, stat));
+        assert_true(svdgp_head(s, stat) && svdgp_kl_mean(s, 0, NULL, 1, &kl, stat, NULL));
         for (int64_t i = 0; i < r.f.h.count; i++) {
             double x[2] = {hyper_get(&r.f.h, i), (double)i}, slope = central_difference(bound_at, &r, x, 0, 1e-5);
             hyper_set(&r.f.h, i, x[0]);
@@ -401,10 +382,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_covariance_bases_the_mean_is_kernel_ridge_regression),
-        cmocka_unit_test(few_bases_are_solved_without_waiting_for_their_rows),
-        cmocka_unit_test(blocks_of_a_large_batch_follow_each_other),
-        cmocka_unit_test(dual_steps_end_where_the_bounds_gradient_in_a_vanishes),
-        cmocka_unit_test(gradients_in_dual_equal_central_differences_of_the_bound),
+        cmocka_unit_test(few_bases_have_the_mean_of_dtc),
+        cmocka_unit_test(newton_steps_end_where_the_bounds_gradient_vanishes),
+        cmocka_unit_test(gradients_in_newton_equal_central_differences_of_the_bound),
         cmocka_unit_test(with_all_rows_as_bases_the_posterior_is_exact),
         cmocka_unit_test(a_smooth_kernels_covariance_is_as_exact_as_the_jitter),
         cmocka_unit_test(jitter_grows_until_there_is_a_factor_and_is_told),

@@ -102,6 +102,8 @@ typedef struct svdgp {
 /* Row i of block b as one number. */
 static inline int64_t svdgp_row(int64_t block, int64_t i) { return block << 32 | i; }
 
+/* log p is quadratic in f. */
+static inline bool svdgp_quadratic(const svdgp *s) { return !s->likelihood; }
 static inline int64_t svdgp_Ma(const svdgp *s) { return s->alpha.rows; }
 static inline int64_t svdgp_Mb(const svdgp *s) { return s->beta.rows; }
 static inline function_set svdgp_alpha(const svdgp *s)

@@ -170,8 +170,6 @@ static bool factor(const svdgp_state *q, const newton *w, int64_t c)
     return la_cholesky(w->n, w->A, w->n, RIDGE, w->diag, &added);
 }
 
-static bool quadratic(const svdgp *s) { return !s->likelihood || likelihood_is_gaussian(s->likelihood); }
-
 /* How far the f of the block's places go by r. */
 static double farthest(const svdgp *s, const newton *w)
 {
@@ -199,7 +197,7 @@ static bool move_latent(svdgp_state *q, const newton *w, int64_t c, const double
     la_trsv(LA_N, w->n, w->A, w->n, w->r);
     la_trsv(LA_T, w->n, w->A, w->n, w->r);
     if (!isfinite(la_dot(w->n, w->r, w->r))) return false;
-    if (!quadratic(s)) step = fmin(step, MOVE_MOST / fmax(farthest(s, w), 1e-300));
+    if (!svdgp_quadratic(s)) step = fmin(step, MOVE_MOST / fmax(farthest(s, w), 1e-300));
     for (int64_t i = 0; i < p; i++) s->trend.x[i * C + c] += step * w->r[i];
     for (int64_t i = p; i < w->n; i++) s->a.x[s->block.which[i - p] * C + c] += step * w->r[i];
     return true;

@@ -123,8 +123,6 @@ static anygp_status add_share(svdgp_state *q, int64_t count, double *now, anygp_
 
 /* ------------------------------------------------------------------------------------- iterations */
 
-static bool quadratic(const svdgp *s) { return !s->likelihood || likelihood_is_gaussian(s->likelihood); }
-
 /* Blocks that have as many rows as the preconditioner wants. */
 static anygp_status witness_blocks(const svdgp_state *q, int64_t *count, int64_t **which, anygp_error *e)
 {
@@ -217,7 +215,7 @@ static anygp_status begin(svdgp_state *q, const step_context *c, anygp_error *e)
     for (int i = 0; i < 4; i++) TRY(resize(list[i], q->s.C, svdgp_Ma(&q->s) + q->s.p, e));
     TRY(resize(&q->rz, q->s.C, 2, e));
     q->solve = (svdgp_solve){.begun = c->t, .value = NAN};
-    if (quadratic(&q->s) && !c->settle) TRY(start_from_witnesses(q, e));
+    if (svdgp_quadratic(&q->s) && !c->settle) TRY(start_from_witnesses(q, e));
     begin_sum(q, SOLVE_GRADIENT);
     return ANYGP_OK;
 }
@@ -246,14 +244,14 @@ static anygp_status take_gradient(svdgp_state *q, const double *now, anygp_error
     svdgp *s = &q->s;
     int64_t C = s->C, size = size_of(q), Ma = svdgp_Ma(s) * C;
     for (int64_t i = Ma; i < size; i++) q->sum.x[i] -= now[i], v->sum_value -= 0.5 * now[i] * now[i];
-    if (!quadratic(s) && v->value - v->sum_value > LOWER * fabs(v->value)) {
+    if (!svdgp_quadratic(s) && v->value - v->sum_value > LOWER * fabs(v->value)) {
         retreat(q);
         return ANYGP_OK;
     }
     v->value = v->sum_value, v->iterations = 0;
     memcpy(q->base.x, now, (size_t)size * sizeof *now);
     memcpy(q->residual.x, q->sum.x, (size_t)size * sizeof *now);
-    if (!q->coarse || !quadratic(s)) {
+    if (!q->coarse || !svdgp_quadratic(s)) {
         TRY(take_witnesses(q, e));
         TRY(make_coarse(q, e));
     }
@@ -279,7 +277,7 @@ static anygp_status iterate(svdgp_state *q, anygp_error *e)
     svdgp *s = &q->s;
     int64_t C = s->C, size = size_of(q), Ma = svdgp_Ma(s) * C;
     double share = s->likelihood && s->likelihood->latents > 1 ? 0.5 : 1;
-    double enough = quadratic(s) ? ENOUGH : ENOUGH_NEWTON;
+    double enough = svdgp_quadratic(s) ? ENOUGH : ENOUGH_NEWTON;
     bool done = true;
     if (!q->coarse) TRY(make_coarse(q, e));
     double *rz = mem_alloc(C, sizeof *rz);
@@ -300,7 +298,7 @@ static anygp_status iterate(svdgp_state *q, anygp_error *e)
         done = done && rz[c] <= enough * q->rz.x[C + c];
     }
     free(rz);
-    done = done || ++v->iterations >= (quadratic(s) ? ITERATIONS_MOST : ITERATIONS_NEWTON);
+    done = done || ++v->iterations >= (svdgp_quadratic(s) ? ITERATIONS_MOST : ITERATIONS_NEWTON);
     begin_sum(q, done ? SOLVE_GRADIENT : SOLVE_PRODUCT);
     return status;
 }

@@ -59,6 +59,7 @@ typedef struct layer {
     int64_t columns;
     double *a, *Ka; /* O x C */
     double *w;      /* Mt x C */
+    double *w_part; /* Mt x C: that of the sampled columns, scaled like them */
     double *mean_m; /* Mt x C: m - w; where O is 0, m itself */
     double *t;      /* M x C */
     int64_t *chosen;

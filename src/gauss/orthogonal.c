@@ -32,31 +32,38 @@ anygp_status orthogonal_init(layer *l, anygp_error *e)
     int64_t O = l->O, n = l->columns = O < COLUMNS_MOST ? O : COLUMNS_MOST, wide = (int64_t)orthogonal_row(l->M, O);
     l->a = mem_zeroed(O * l->C, sizeof(double));
     l->w = mem_zeroed(l->Mt * l->C, sizeof(double));
+    l->w_part = mem_zeroed(l->Mt * l->C, sizeof(double));
     l->mean_m = mem_zeroed(l->Mt * l->C, sizeof(double));
     l->Ka = mem_alloc(O * l->C, sizeof(double));
     l->t = mem_alloc(l->M * l->C, sizeof(double));
     l->chosen = mem_alloc(n, sizeof *l->chosen);
     l->picked = mem_doubles(n, 2 * l->D + l->C);
     l->G = mem_doubles(O, wide);
-    if (l->a && l->w && l->mean_m && l->Ka && l->t && l->chosen && l->picked && l->G) return ANYGP_OK;
+    if (l->a && l->w && l->w_part && l->mean_m && l->Ka && l->t && l->chosen && l->picked && l->G) return ANYGP_OK;
     return fail_memory(e, "the orthogonal inducing inputs", 8.0 * (double)O * (double)wide);
 }
 
 void orthogonal_clear(layer *l)
 {
-    double *const owned[] = {l->a, l->w, l->Ka, l->t, l->picked, l->G, l->O ? l->mean_m : NULL};
+    double *const owned[] = {l->a, l->w, l->w_part, l->Ka, l->t, l->picked, l->G, l->O ? l->mean_m : NULL};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(l->chosen);
 }
 
-/* w = L^-1 K_uo a, zero for the basis functions, which are orthogonal to nothing. */
+/* w = L^-1 K_uo a, zero for the basis functions, which are orthogonal to nothing; the same of the sampled columns, scaled. */
 static bool project(layer *l)
 {
+    double scale = (double)l->O / (double)l->columns;
     if (!l->u.ops->pair(&l->u, l->o.set, l->G, l->M)) return false;
     for (int64_t c = 0; c < l->C; c++) {
-        double *w = l->w + c * l->Mt; /* zero in the rows of the basis functions */
+        double *w = l->w + c * l->Mt,
+               *part = l->w_part + c * l->Mt + l->p; /* zero in the rows of the basis functions */
+        memset(part, 0, (size_t)l->M * sizeof *part);
+        for (int64_t j = 0; j < l->columns; j++)
+            la_axpy(l->M, scale * l->a[l->chosen[j] + c * l->O], l->G + l->chosen[j] * l->M, part);
         la_gemv(LA_N, l->M, l->O, 1, l->G, l->M, l->a + c * l->O, 0, w + l->p);
         la_trsv(LA_N, l->M, l->u.L, l->M, w + l->p);
+        la_trsv(LA_N, l->M, l->u.L, l->M, part);
         for (int64_t i = 0; i < l->Mt; i++) l->mean_m[c * l->Mt + i] = l->m[c * l->Mt + i] - w[i];
     }
     return true;
@@ -78,16 +85,28 @@ static void pick_columns(layer *l, uint64_t seed, int64_t t)
 bool orthogonal_prepare(layer *l, uint64_t seed, int64_t t)
 {
     double scale = (double)l->O / (double)l->columns;
-    if (!project(l)) return false;
     pick_columns(l, seed, t);
+    if (!project(l)) return false;
     if (!l->o.ops->pair(&l->o, picked(l), l->G, l->O)) return false;
     la_gemm(LA_N, LA_N, l->O, l->C, l->columns, scale, l->G, l->O, picked_coefficients(l), l->columns, 0, l->Ka, l->O);
     return true;
 }
 
+bool orthogonal_whole(layer *l)
+{
+    int64_t O = l->O;
+    for (int64_t j = 0; j < O; j += l->columns) {
+        int64_t n = O - j < l->columns ? O - j : l->columns;
+        if (!l->o.ops->pair(&l->o, functions_part(l->o.set, l->D, j, n), l->G, O)) return false;
+        la_gemm(LA_N, LA_N, O, l->C, n, 1, l->G, O, l->a + j, O, j > 0, l->Ka, O);
+    }
+    memcpy(l->w_part, l->w, (size_t)(l->Mt * l->C) * sizeof *l->w);
+    return true;
+}
+
 double orthogonal_kl(const layer *l)
 {
-    return 0.5 * (la_dot(l->O * l->C, l->a, l->Ka) - la_dot(l->Mt * l->C, l->w, l->w));
+    return 0.5 * (la_dot(l->O * l->C, l->a, l->Ka) - la_dot(l->Mt * l->C, l->w, l->w_part));
 }
 
 /* ------------------------------------------------------------------------------------- the rows */
@@ -110,20 +129,44 @@ bool orthogonal_reverse(const layer *l, int64_t n, const double *X, double *G, c
 
 /* ------------------------------------------------------------------------------------- the rest */
 
-/* K_uo bar = t a', and K_ou t to abar; E more by (w - b) w'. */
-static bool between(layer *l, layer_stat *stat, double *abar)
+/* t = L^-T (x w_part + y w - z b) of all functions. */
+static void fill_t(const layer *l, const layer_stat *stat, double x, double y, double z)
 {
     for (int64_t c = 0; c < l->C; c++) {
         double *t = l->t + c * l->M;
-        const double *w = l->w + c * l->Mt + l->p, *b = stat->b + c * l->Mt + l->p;
-        for (int64_t i = 0; i < l->M; i++) t[i] = w[i] - b[i];
-        if (l->learn) la_gemm_lower(LA_N, LA_T, l->M, 1, 1, t, l->M, w, l->M, 1, stat->E, l->M);
+        int64_t at = c * l->Mt + l->p;
+        for (int64_t i = 0; i < l->M; i++) t[i] = x * l->w_part[at + i] + y * l->w[at + i] - z * stat->b[at + i];
         la_trsv(LA_T, l->M, l->u.L, l->M, t);
     }
+}
+
+/* E more by (w~ / 2 - b) w' + w w~' / 2. */
+static void add_E(const layer *l, layer_stat *stat)
+{
+    for (int64_t c = 0; c < l->C; c++) {
+        const double *w = l->w + c * l->Mt + l->p, *part = l->w_part + c * l->Mt + l->p;
+        const double *b = stat->b + c * l->Mt + l->p;
+        for (int64_t j = 0; j < l->M; j++)
+            for (int64_t i = j; i < l->M; i++)
+                stat->E[i + j * l->M] += (0.5 * part[i] - b[i]) * w[j] + 0.5 * w[i] * part[j];
+    }
+}
+
+/* K_ou t to abar; K_uo bar. */
+static bool between(layer *l, layer_stat *stat, double *abar)
+{
+    const double scale = (double)l->O / (double)l->columns;
     if (!l->u.ops->pair(&l->u, l->o.set, l->G, l->M)) return false;
+    fill_t(l, stat, 1, 0, 1);
     la_gemm(LA_T, LA_N, l->O, l->C, l->M, 1, l->G, l->M, l->t, l->M, 1, abar, l->O);
     if (!l->learn) return true;
+    add_E(l, stat);
+    fill_t(l, stat, 0.5, 0, 1);
     la_gemm(LA_N, LA_T, l->M, l->O, l->C, 1, l->t, l->M, l->a, l->O, 0, l->G, l->M);
+    fill_t(l, stat, 0, 0.5 * scale, 0);
+    for (int64_t c = 0; c < l->C; c++)
+        for (int64_t j = 0; j < l->columns; j++)
+            la_axpy(l->M, l->a[l->chosen[j] + c * l->O], l->t + c * l->M, l->G + l->chosen[j] * l->M);
     return l->u.ops->pair_reverse(&l->u, l->o.set, l->G, l->M, layer_grad(l, stat), grad_of_o(l, stat));
 }
 

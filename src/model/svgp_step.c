@@ -295,6 +295,7 @@ anygp_status svgp_bound(void *state, const hyper *h, double *value, anygp_error 
     svgp_state *q = state;
     chain_stat stat;
     TRY(statistics(q, h, &(step_context){.scale = 1, .seed = q->problem->seed}, false, &stat, e));
+    if (q->s.f->O && !orthogonal_whole(q->s.f)) return fail_memory(e, "kernel tiles", 0);
     *value = *stat.value - chain_kl(&q->s);
     return isfinite(*value) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
 }

@@ -574,6 +574,45 @@ static void sampled_columns_average_to_all_of_them(void **unused)
     clear_stage(&g);
 }
 
+/* All columns, whatever was sampled before. */
+static void the_whole_of_the_orthogonal_kl_is_that_of_every_sample(void **unused)
+{
+    (void)unused;
+    stage g;
+    chain_stat stat;
+    trial v = {"matern52", "gaussian", 0, 2, MEAN_ZERO, false, true};
+    set_stage(&g, &v);
+    bound_of(&g, 1e-6, &stat);
+    double exact = orthogonal_kl(g.s.f);
+    g.s.f->columns = 1;
+    for (int64_t t = 0; t < 8; t++) {
+        assert_true(orthogonal_prepare(g.s.f, 0, t));
+        assert_true(fabs(orthogonal_kl(g.s.f) - exact) > 1e-6);
+        assert_true(orthogonal_whole(g.s.f));
+        check_close(orthogonal_kl(g.s.f), exact, 1e-12);
+    }
+    clear_stage(&g);
+}
+
+/* Where o lies upon u there is nothing left of it, and every sample says so. */
+static void a_sample_has_no_noise_where_nothing_is_orthogonal(void **unused)
+{
+    (void)unused;
+    stage g;
+    chain_stat stat;
+    trial v = {"matern52", "gaussian", 0, 2, MEAN_ZERO, false, true};
+    set_stage(&g, &v);
+    int64_t first = g.s.f->M * g.s.f->D, both = 2 * g.s.f->D;
+    memcpy(g.f.h.Z + first, g.f.h.Z, (size_t)both * sizeof *g.f.h.Z);
+    bound_of(&g, 1e-10, &stat);
+    g.s.f->columns = 1;
+    for (int64_t t = 0; t < 8; t++) {
+        assert_true(orthogonal_prepare(g.s.f, 0, t));
+        check_close(orthogonal_kl(g.s.f), 0, 1e-6);
+    }
+    clear_stage(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -585,6 +624,8 @@ int main(void)
         cmocka_unit_test(small_natural_steps_raise_the_bound),
         cmocka_unit_test(transport_keeps_what_q_knows),
         cmocka_unit_test(sampled_columns_average_to_all_of_them),
+        cmocka_unit_test(the_whole_of_the_orthogonal_kl_is_that_of_every_sample),
+        cmocka_unit_test(a_sample_has_no_noise_where_nothing_is_orthogonal),
         cmocka_unit_test(statistics_average_over_every_sample_to_those_of_all_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ void models_table(FILE *f)
         "rows      all at once in memory, in blocks (from a file of any size), or in parts of the input space\n"
         "can       t: several targets in one fit, +: anytime as NAME+, u: update, j: joint draws\n"
         "cost      of a pass over n rows or a step over b rows; m: inducing inputs or rows of the subset,\n"
-        "          d: inputs, j: rows per block, o: inducing inputs of the mean only, ma/mb: bases of mean/covariance\n\n"
+        "          d: inputs, j: rows per block, o: inducing inputs of the mean only,\n          ma/mb: bases of mean/covariance\n\n"
         "With options: ",
         f);
     expressions(f, ", ");

@@ -100,6 +100,8 @@ const model_ops *model_named(const char *name, bool *anytime);
 
 /* The kernel as an expression with values in data units (digits significant ones); freed by free(). */
 anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e);
+/* The kernel of an inner layer, from 0; NULL: there is none. */
+anygp_status gp_inner_kernel_text(const gp *g, int64_t i, int digits, char **text, anygp_error *e);
 double gp_noise(const gp *g); /* data units */
 /* Of its likelihood, data units: the value of parameter i, and the whole as an expression; freed by free(). */
 double gp_likelihood_value(const gp *g, int64_t i);

@@ -107,19 +107,34 @@ anygp_status gp_likelihood_text(const gp *g, int digits, char **text, anygp_erro
     return likelihood_format(g->likelihood, values, digits, text, e);
 }
 
-anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e)
+/* inner: its variances have no unit. */
+static anygp_status kernel_text(const gp *g, const kernel *k, bool inner, int digits, char **text, anygp_error *e)
 {
-    kernel *k = g->posterior->kernel;
     int64_t P = kernel_count(k);
     double *values = mem_alloc(P, sizeof *values);
     if (!values) return fail_memory(e, "the kernel's text", 8.0 * (double)P);
     for (int64_t i = 0; i < P; i++) {
-        double unit = unit_of(&g->schema, kernel_param_at(k, i)), value = kernel_values(k)[i] * unit;
+        const kernel_param *p = kernel_param_at(k, i);
+        double unit = inner && p->role == ROLE_VARIANCE ? 1 : unit_of(&g->schema, p);
+        double value = kernel_values((kernel *)k)[i] * unit;
         values[i] = fmin(fmax(value, -DBL_MAX), DBL_MAX); /* inputs of 1e308 have a length-scale beyond it */
     }
     anygp_status status = kernel_format(k, values, digits, text, e);
     free(values);
     return status;
+}
+
+anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e)
+{
+    return kernel_text(g, g->posterior->kernel, false, digits, text, e);
+}
+
+anygp_status gp_inner_kernel_text(const gp *g, int64_t i, int digits, char **text, anygp_error *e)
+{
+    const posterior *p = g->posterior;
+    const kernel *k = p->ops->inner_kernel ? p->ops->inner_kernel(p, i) : NULL;
+    *text = NULL;
+    return k ? kernel_text(g, k, true, digits, text, e) : ANYGP_OK;
 }
 
 anygp_status gp_parse_kernel(const char *text, const schema *s, kernel **out, anygp_error *e)

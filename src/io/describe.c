@@ -84,6 +84,19 @@ static json_t *internal_json(const gp *g, const char *model_units)
                      "likelihood", describe_likelihood_text(g));
 }
 
+/* Kernels of the layers before the last one; of most models there are none, and nothing is written. */
+static void add_layers(const gp *g, json_t *o)
+{
+    json_t *list = json_array();
+    char *units = NULL;
+    for (int64_t i = 0; !gp_inner_kernel_text(g, i, 10, &units, NULL) && units; i++) {
+        json_array_append_new(list, json_string(units));
+        free(units);
+    }
+    if (json_array_size(list) > 0) json_object_set(o, "layers", list);
+    json_decref(list);
+}
+
 json_t *describe_gp(const gp *g, const settings *s)
 {
     char *units = NULL, *model_units = NULL;
@@ -103,6 +116,7 @@ json_t *describe_gp(const gp *g, const settings *s)
                       status_names[g->status], "data", schema_json(&g->schema), "scores", "leave_one_out",
                       scores_json(&g->loo), "valid", scores_json(&g->valid), "training", scores_json(&g->training),
                       "trace", trace_json(g), "internal", internal_json(g, model_units));
+    if (o) add_layers(g, o);
     free(units);
     free(model_units);
     return o;

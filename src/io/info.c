@@ -91,6 +91,19 @@ static anygp_status likelihood_lines(page *p, const gp *g, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* Layers of a deep model before the last one, whose kernel is the model's. */
+static anygp_status inner_kernel_lines(page *p, const gp *g, anygp_error *e)
+{
+    for (int64_t i = 0;; i++) {
+        char *text, name[32];
+        TRY(gp_inner_kernel_text(g, i, 4, &text, e));
+        if (!text) return ANYGP_OK;
+        snprintf(name, sizeof name, "layer %d", (int)i + 1);
+        line(p, name, "%s", text);
+        free(text);
+    }
+}
+
 static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error *e)
 {
     const inducing_ops *kind = g->model->variables ? g->model->variables : &inducing_points;
@@ -117,6 +130,7 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     TRY(gp_kernel_text(g, 4, &kernel_text, e));
     line(p, "kernel", "%s", kernel_text);
     free(kernel_text);
+    TRY(inner_kernel_lines(p, g, e));
     TRY(likelihood_lines(p, g, e));
     line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it%s; log prior %.4g", g->model->objective,
          g->objective, g->objective_rows, g->estimate ? " (a running estimate)" : "", g->log_prior);

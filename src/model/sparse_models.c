@@ -364,7 +364,7 @@ static const sparse_kind kind_ssgp = {.kept = KEPT_NOTHING, .power = 1, .test = 
 
 /* The sparse spectrum model: sor over waves, whose evidence is exact for a prior of so many waves (003, section III-C1). */
 const model_ops model_ssgp = {
-    SPARSE_OPS(ssgp, "sparse spectrum, waves of random frequencies"),
+    SPARSE_OPS(ssgp, "sparse spectrum, random frequencies"),
     .objective = "log evidence",
     .needs = {SPARSE_NEEDS, .rows = ROWS_BLOCKS, .inducing = INDUCING_ONE},
     .variables = &inducing_fourier,

@@ -175,7 +175,7 @@ const model_ops model_ivsgpr = {
 const model_ops model_odvgp = {
     SVGP_MODEL(odvgp, "orthogonally decoupled variational GP", &orthogonal, "b (m^2+o)", odvgp_cost),
     ONE_LAYER(INDUCING_SETS)};
-const model_ops model_deep = {SVGP_MODEL(deep, "deep GP of two layers", &deep, "d (b m^2+m^3)", deep_cost),
+const model_ops model_deep = {SVGP_MODEL(deep, "deep GP of two layers", &deep, "d (b+m) m^2", deep_cost),
                               .needs = {SVGP_NEEDS, .inducing = INDUCING_ONE},
                               .subset = 128,
                               .define = deep_define,

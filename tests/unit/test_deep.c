@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/special.h"
 #include "linalg/linalg.h"
 #include "model/chain.h"
 #include "model/deep_posterior.h"
@@ -145,10 +146,179 @@ static void the_gradient_equals_differences_in_every_parameter_of_every_layer(vo
     }
 }
 
+/* --------------------------------------------------------------------------- the other road */
+
+/* Mean and variance of f_c at x given u = L v, q(v_c) = N(m, V), from explicit inverses in extended precision:
+       k_u' K^-1 mu,   k - k_u' K^-1 k_u + k_u' K^-1 S K^-1 k_u,      mu = L m,  S = L V L'. */
+static void dense_marginal(const layer *l, int64_t c, const double *x, double *mean, double *variance)
+{
+    const gauss *q = &l->q[c];
+    const kernel *k = l->u.kernel;
+    real K[M * M], inverse[M * M], V[M * M], mu[M] = {0}, S[M * M] = {0}, row[M], w[M] = {0};
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++) {
+            K[i + j * M] = kernel_reference(k, l->u.set.Z + i * D, l->u.set.Z + j * D, false);
+            V[i + j * M] = 0;
+            for (int n = 0; q->R && n < M; n++) V[i + j * M] += (real)q->R[i + n * M] * q->R[j + n * M];
+            if (!q->R) V[i + j * M] = i >= j ? q->Lambda[i + j * M] : q->Lambda[j + i * M];
+        }
+    memcpy(inverse, K, sizeof K);
+    dense_invert(M, inverse);
+    if (!q->R) dense_invert(M, V);
+    const double *L = l->u.L;
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++) {
+            mu[i] += (real)L[i + j * M] * q->m[j];
+            for (int a = 0; a < M; a++)
+                for (int b = 0; b < M; b++) S[i + j * M] += (real)L[i + a * M] * V[a + b * M] * L[j + b * M];
+        }
+    real f = 0, v = kernel_reference(k, x, x, false) + (l->noisy ? kernel_white(k) : 0);
+    for (int i = 0; i < M; i++) row[i] = kernel_reference(k, l->u.set.Z + i * D, x, false);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++) w[i] += inverse[i + j * M] * row[j];
+    for (int i = 0; i < M; i++) f += w[i] * mu[i], v -= w[i] * row[i];
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++) v += w[i] * S[i + j * M] * w[j];
+    *mean = (double)f, *variance = (double)v;
+}
+
+/* The draw e that the code has for function c of layer i at a row. */
+static double draw_of(const chain *s, int64_t row, int64_t i, int64_t c)
+{
+    random_stream r = {s->random.seed, RANDOM_LAYERS, s->random.sub};
+    return random_normal(r, (uint64_t)((row * s->L + i) * D + c));
+}
+
+/* The expected log likelihood, row after row. */
+static double dense_value(stage *g)
+{
+    double sum = 0;
+    for (int64_t b = 0; b < BLOCKS; b++)
+        for (int64_t i = g->f.start[b]; i < g->f.start[b + 1]; i++) {
+            double x[D], mean, variance, mu[3], var[3], dmu[3], dvar[3], dparam[LIKELIHOOD_PARAMS] = {0};
+            int64_t row = b * g->s.rows + i - g->f.start[b];
+            memcpy(x, g->f.X + i * D, sizeof x);
+            for (int64_t l = 0; l < g->s.L - 1; l++) {
+                double next[D];
+                for (int64_t c = 0; c < D; c++) {
+                    dense_marginal(&g->s.at[l], c, x, &mean, &variance);
+                    next[c] = x[c] + g->s.s[c] * (mean + sqrt(variance) * draw_of(&g->s, row, l, c));
+                }
+                memcpy(x, next, sizeof x);
+            }
+            for (int64_t c = 0; c < g->s.f->C; c++) dense_marginal(g->s.f, c, x, &mu[c], &var[c]);
+            sum += g->like.ops->expect(g->s.like, 1, &g->y[i], &g->f.w[i], mu, var, 1, g->s.random, row, dmu, dvar,
+                                       dparam);
+        }
+    return sum;
+}
+
+static void the_bound_equals_the_one_from_dense_matrices_with_the_same_draws(void **state)
+{
+    (void)state;
+    FOR_EACH_TRIAL(v)
+    {
+        stage g;
+        chain_stat stat;
+        set_stage(&g, v);
+        double bound = bound_of(&g, &stat);
+        check_close(*stat.value, dense_value(&g), 1e-8);
+        double kl = 0; /* (tr V + m'm - M - log det V) / 2 */
+        for (int64_t l = 0; l < g.s.L; l++)
+            for (int64_t c = 0; c < g.s.at[l].C; c++) kl += gauss_kl(&g.s.at[l].q[c]);
+        check_close(bound, *stat.value - kl, 1e-12);
+        clear_stage(&g);
+    }
+}
+
+/* V = R R' against the same q by its precision. */
+static void both_forms_of_q_have_one_kl(void **state)
+{
+    (void)state;
+    stage g;
+    chain_stat stat;
+    set_stage(&g, &trials[0]);
+    bound_of(&g, &stat);
+    gauss other;
+    const gauss *q = &g.s.at[0].q[1];
+    double Lambda[M * M], theta[M];
+    anygp_error e;
+    memcpy(Lambda, q->R, sizeof Lambda);
+    assert_int_equal(la_potri(M, Lambda, M), 0);
+    la_mirror(M, Lambda, M);
+    la_gemv(LA_N, M, M, 1, Lambda, M, q->m, 0, theta);
+    assert_int_equal(gauss_init(&other, M, &e), ANYGP_OK);
+    assert_true(gauss_set(&other, NULL, Lambda, theta));
+    check_close(gauss_kl(q), gauss_kl(&other), 1e-9);
+    gauss_clear(&other);
+    clear_stage(&g);
+}
+
+/* A component of a prediction is the way through the layers with the e of that component; S of them are N(0, 1) to two moments. */
+static void predictions_are_the_ways_through_the_layers(void **state)
+{
+    (void)state;
+    enum { S = DEEP_COMPONENTS };
+    stage g;
+    chain_stat stat;
+    posterior *p;
+    anygp_error e;
+    set_stage(&g, &trials[0]);
+    bound_of(&g, &stat);
+    assert_int_equal(deep_posterior_new(&g.s, 0, &p, &e), ANYGP_OK);
+    assert_int_equal(p->components, S);
+    double *work = calloc((size_t)p->ops->work_doubles(p, NEW), sizeof *work), mean[NEW * S], variance[NEW * S];
+    assert_int_equal(p->ops->marginal(p, NEW, g.f.new, D, work, mean, variance, &e), ANYGP_OK);
+    for (int i = 0; i < NEW; i++) {
+        double inner[D], spread[D], sum = 0, square = 0;
+        for (int c = 0; c < D; c++) dense_marginal(&g.s.at[0], c, g.f.new + i * D, &inner[c], &spread[c]);
+        /* e of the components, solved for from nothing: the same points for each input, each in another order */
+        for (int s = 0; s < S; s++) {
+            double z = normal_quantile((s + 0.5) / S);
+            sum += z, square += z * z;
+        }
+        check_close(sum, 0, 1e-10);
+        int found = 0;
+        for (int a = 0; a < S; a++)
+            for (int b = 0; b < S; b++) {
+                double x[D], m, v, scale = sqrt(square / S);
+                int at[D] = {a, b};
+                for (int c = 0; c < D; c++)
+                    x[c] = g.f.new[i * D + c] +
+                           g.s.s[c] * (inner[c] + sqrt(spread[c]) * normal_quantile((at[c] + 0.5) / S) / scale);
+                dense_marginal(g.s.f, 0, x, &m, &v);
+                for (int s = 0; s < S; s++)
+                    found += fabs(mean[s * NEW + i] - m) < 1e-9 && fabs(variance[s * NEW + i] - v) < 1e-9;
+            }
+        assert_true(found >= S);
+    }
+    free(work);
+    p->ops->free(p);
+    clear_stage(&g);
+}
+
+static void mistakes_in_the_number_of_layers_are_told(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"deep()", "deep(layers=0)", "deep(layers=2.5)", "deep(layers=9)", "deep(depth=2)",
+                                        "deep(2,3)"};
+    anygp_error e;
+    const model_ops *m;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(model_make(wrong[i], &m, &e), ANYGP_ERR_ARGUMENT);
+    assert_int_equal(model_make("deep( 3 )", &m, &e), ANYGP_OK);
+    assert_string_equal(m->name, "deep(layers=3)");
+    model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_gradient_equals_differences_in_every_parameter_of_every_layer),
+        cmocka_unit_test(the_bound_equals_the_one_from_dense_matrices_with_the_same_draws),
+        cmocka_unit_test(both_forms_of_q_have_one_kl),
+        cmocka_unit_test(predictions_are_the_ways_through_the_layers),
+        cmocka_unit_test(mistakes_in_the_number_of_layers_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,15 +42,15 @@ void models_table(FILE *f)
         fprintf(f, "%-15s %-8s %-8s %-6s %-4s %-11s %s\n", field(i, "name"), field(i, "likelihoods"), learned,
                 field(i, "rows"), can, field(i, "cost"), field(i, "summary"));
     }
-    fputs(
-        "\nnoise     gaussian: real targets with Gaussian noise; any: every likelihood\n"
-        "inducing  how --inducing is written; *: inducing inputs are learned\n"
-        "rows      all at once in memory, in blocks (from a file of any size), or in parts of the input space\n"
-        "can       t: several targets in one fit, +: anytime as NAME+, u: update, j: joint draws\n"
-        "cost      of a pass over n rows or a step over b rows; m: inducing inputs or rows of the subset,\n"
-        "          d: inputs, j: rows per block, o: inducing inputs of the mean only,\n          ma/mb: bases of mean/covariance\n\n"
-        "With options: ",
-        f);
+    fputs("\nnoise     gaussian: real targets with Gaussian noise; any: every likelihood\n"
+          "inducing  how --inducing is written; *: inducing inputs are learned\n"
+          "rows      all at once in memory, in blocks (from a file of any size), or in parts of the input space\n"
+          "can       t: several targets in one fit, +: anytime as NAME+, u: update, j: joint draws\n"
+          "cost      of a pass over n rows or a step over b rows; m: inducing inputs or rows of the subset,\n"
+          "          d: inputs, j: rows per block, o: inducing inputs of the mean only,\n          ma/mb: bases of "
+          "mean/covariance\n\n"
+          "With options: ",
+          f);
     expressions(f, ", ");
     fputs(".  auto chooses among them.\n", f);
 }

@@ -18,7 +18,7 @@
    which a step over more than 4/3 M rows makes of the sums rather than row by row; V itself is then at hand.
 
    A q by covariance (V = R R', gauss.h) has the same statistics: the gradient in m is b - m, that in R is the lower triangle of
-   -S R - R, and 1 more in the logarithm of each diagonal element.
+   -S R - R, and 1 / R_ii more in its diagonal.
 
    Cost over n rows, C = K = 1: 6 M^2 n (three pairs of triangular solves and products) + 2 M^3 (factors of K_uu and
    Lambda, tr V, K_uu bar), or 5 M^2 n + 10/3 M^3 if that is less; each further function 3 M^2 n.

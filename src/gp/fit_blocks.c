@@ -219,7 +219,8 @@ static void share_out_sets(block_fit *b)
     const model_choice *c = &b->f->choice;
     if (model_takes_pair(c->model)) {
         b->sets[0] = c->set_count > 0 ? c->sets[0] : c->model->subset, b->sets[1] = b->M, b->set_count = 2;
-        if (c->set_count == 2 && b->M == c->sets[0] + c->sets[1]) b->sets[1] = c->sets[1]; /* places of both are given */
+        if (c->set_count == 2 && b->M == c->sets[0] + c->sets[1])
+            b->sets[1] = c->sets[1]; /* places of both are given */
         return;
     }
     int64_t halves[2] = {b->M - b->M / 2, b->M / 2}, wanted = c->set_count > 1 ? c->set_count : 2;

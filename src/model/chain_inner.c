@@ -1,5 +1,6 @@
 /* Inner layers of a chain: their segments, and the gradient of a q by covariance (chain.h).
-   R is stored by its lower triangle, column after column, with the logarithm of the diagonal. */
+   R = diag(exp r_ii) (I + strictly lower r_ij) is stored by r, column after column: rows of R in units of their diagonal, so that steps
+   of one size suit all of it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,8 @@ void chain_take_inner(chain *s, const hyper *h, int64_t i)
         double *R = s->R[i] + c * M * M;
         for (int64_t j = 0; j < M; j++)
             for (int64_t k = j; k < M; k++, from++) R[k + j * M] = k == j ? exp(*from) : *from;
+        for (int64_t j = 0; j < M; j++)
+            for (int64_t k = j + 1; k < M; k++) R[k + j * M] *= R[k + k * M];
     }
 }
 
@@ -133,17 +136,21 @@ bool chain_inner_gradient(const chain *s, int64_t i, const layer_stat *stat, dou
     const layer *l = &s->at[i];
     int64_t M = l->Mt;
     double *m = gp + params_place(&s->h->all, find(s->h, i, "m"));
-    double *to = gp + params_place(&s->h->all, find(s->h, i, "R")), *SR = mem_doubles(M, M);
+    double *to = gp + params_place(&s->h->all, find(s->h, i, "R")), *SR = mem_doubles(M, M + 1), *diagonal = SR + M * M;
     if (!SR) return false;
     for (int64_t k = 0; k < M * l->C; k++) m[k] = stat->b[k] - l->m[k];
     for (int64_t c = 0; c < l->C; c++) {
         const double *R = s->R[i] + c * M * M;
         la_symm(LA_LEFT, M, M, 1, stat->S + c * M * M, M, R, M, 0, SR, M);
+        for (int64_t k = 0; k < M; k++) diagonal[k] = 1; /* of log det V / 2 */
         for (int64_t j = 0; j < M; j++)
             for (int64_t k = j; k < M; k++, to++) {
                 double bar = -SR[k + j * M] - R[k + j * M];
-                *to = k == j ? bar * R[k + j * M] + 1 : bar;
+                diagonal[k] += bar * R[k + j * M];
+                *to = bar * R[k + k * M];
             }
+        to -= M * (M + 1) / 2;
+        for (int64_t j = 0; j < M; to += M - j, j++) *to = diagonal[j];
     }
     free(SR);
     return true;

@@ -53,13 +53,16 @@ static anygp_status means(const svgp_posterior *p, int64_t n, const double *X, i
     return ANYGP_OK;
 }
 
-/* U = F^-1 A of latent c. */
+/* U = F^-1 A of latent c, or R'A. */
 static void spread(const svgp_posterior *p, int64_t c, int64_t n, const double *A, double *U)
 {
     memcpy(U, A, (size_t)(p->Mt * n) * sizeof *U);
     for (int64_t k = 0; k < p->K; k++) {
         int64_t M = set_size(p, k);
-        la_trsm(LA_LEFT, LA_N, M, n, 1, p->F[k] + c * M * M, M, U + p->set[k], p->Mt);
+        if (p->by_covariance)
+            la_trmm(LA_LEFT, LA_T, M, n, 1, p->F[k] + c * M * M, M, U + p->set[k], p->Mt);
+        else
+            la_trsm(LA_LEFT, LA_N, M, n, 1, p->F[k] + c * M * M, M, U + p->set[k], p->Mt);
     }
 }
 
@@ -100,6 +103,7 @@ static anygp_status joint(const posterior *base, int64_t n, const double *X, int
 static posterior *condense(const posterior *base)
 {
     const svgp_posterior *p = (const svgp_posterior *)base;
+    if (p->by_covariance) return NULL;
     return condensed_new(&(condensed_source){.of = base,
                                              .M = base->n,
                                              .K = p->K,
@@ -121,7 +125,8 @@ static void arrays(posterior *base, array_list *list)
     array_list_add(list, (named_array){"m", p->Mt, C, p->m, false});
     array_list_add(list, (named_array){"sets", p->K, 1, p->sizes, false});
     for (int64_t i = 0; i < p->K; i++)
-        array_list_add(list, (named_array){names[i], set_size(p, i), set_size(p, i) * C, p->F[i], C == 1});
+        array_list_add(list, (named_array){p->by_covariance ? "R" : names[i], set_size(p, i), set_size(p, i) * C,
+                                           p->F[i], C == 1});
     if (p->O) {
         inducing_arrays(&p->o, INDUCING_SECOND, list);
         array_list_add(list, (named_array){"a", p->O, C, p->a, false});
@@ -137,17 +142,6 @@ static const posterior_ops svgp_posterior_ops = {.work_doubles = work_doubles,
 
 /* ------------------------------------------------------------------------------- from the training */
 
-/* The factor of q's precision; of one by covariance V = R R' it is made. */
-static bool copy_factor(const gauss *q, double *F)
-{
-    int64_t M = q->M;
-    memcpy(F, q->R ? q->R : q->F, (size_t)(M * M) * sizeof *F);
-    if (!q->R) return true;
-    if (la_potri(M, F, M) || !la_factor(M, F, M)) return false;
-    la_zero_upper(M, F, M);
-    return true;
-}
-
 /* Functions first .. first + p->base.latents - 1. */
 static bool copy_q(const layer *l, int64_t first, svgp_posterior *p)
 {
@@ -155,8 +149,10 @@ static bool copy_q(const layer *l, int64_t first, svgp_posterior *p)
         int64_t M = set_size(p, k);
         if (!(p->F[k] = mem_doubles(M, M * p->base.latents))) return false;
         p->sizes[k] = (double)M;
-        for (int64_t c = 0; c < p->base.latents; c++)
-            if (!copy_factor(&l->q[(first + c) * l->K + k], p->F[k] + c * M * M)) return false;
+        for (int64_t c = 0; c < p->base.latents; c++) {
+            const gauss *q = &l->q[(first + c) * l->K + k];
+            memcpy(p->F[k] + c * M * M, q->R ? q->R : q->F, (size_t)(M * M) * sizeof(double));
+        }
     }
     return true;
 }
@@ -169,7 +165,7 @@ anygp_status svgp_posterior_of(const layer *l, int64_t first, int64_t count, dou
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
     p->base =
         (posterior){.ops = &svgp_posterior_ops, .D = l->D, .n = l->M, .latents = count, .noise = noise, .beside = l->O};
-    p->Mt = l->Mt, p->K = l->K, p->O = l->O;
+    p->Mt = l->Mt, p->K = l->K, p->O = l->O, p->by_covariance = l->q->R != NULL;
     memcpy(p->set, l->set, sizeof p->set);
     TRY_DONE(basis_copy(l->mean, &p->base.mean, e));
     p->base.kernel = kernel_copy(l->u.kernel);
@@ -222,7 +218,7 @@ static anygp_status find_factors(const svgp_posterior *p, named_array *list, int
     for (int64_t k = 0; k < p->K; k++) {
         char name[24];
         int64_t M = set_size(p, k);
-        snprintf(name, sizeof name, "F%lld", (long long)k + 1);
+        snprintf(name, sizeof name, p->by_covariance ? "R" : "F%lld", (long long)k + 1);
         if (!(factor[k] = named_array_need(list, count, name, e))) return ANYGP_ERR_FILE;
         if (factor[k]->rows != M || factor[k]->cols != M * C) return damaged("factors", e);
         for (int64_t c = 0; c < C; c++)
@@ -249,6 +245,7 @@ anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *me
     int64_t Mt = u.M + mean->p;
     if (m->rows != Mt || m->cols < 1) return damaged("inducing inputs", e);
     if (!read_sets(sizes, Mt, &found)) return damaged("sets of inducing inputs", e);
+    found.by_covariance = found.K == 1 && named_array_find(list, count, "R") != NULL;
     TRY(find_factors(&found, list, count, m->cols, factor, e));
     named_array *a = (named_array *)named_array_find(list, count, "a");
     if (a) TRY(inducing_find_arrays(list, count, INDUCING_SECOND, k, D, &o, e));
@@ -261,7 +258,7 @@ anygp_status svgp_load(const model_ops *self, kernel *k, double noise, basis *me
     p->base = (posterior){
         .ops = &svgp_posterior_ops, .kernel = k, .noise = noise, .mean = *mean, .D = D, .n = u.M, .latents = m->cols};
     *mean = (basis){0};
-    p->Mt = Mt, p->K = found.K;
+    p->Mt = Mt, p->K = found.K, p->by_covariance = found.by_covariance;
     memcpy(p->set, found.set, sizeof p->set);
     p->m = named_array_take(m), p->sizes = named_array_take(sizes);
     inducing_take_arrays(&u, &p->u);

@@ -12,6 +12,7 @@ typedef struct svgp_posterior {
     inducing_set u;
     double *m;                  /* Mt x C */
     double *F[MODEL_SETS_MOST]; /* of set k: M_k x M_k for each latent, one after the other */
+    bool by_covariance;         /* F[0], the only one, has the roots R of V = R R' instead (gauss/gauss.h) */
     int64_t O;                  /* odvgp: inducing inputs of the mean alone, */
     inducing_set o;             /* which have no factor, */
     double *a;                  /* and their coefficients, O x C; m is then m - w */

@@ -271,7 +271,7 @@ static void predictions_are_the_ways_through_the_layers(void **state)
     assert_int_equal(p->ops->marginal(p, NEW, g.f.new, D, work, mean, variance, &e), ANYGP_OK);
     for (int i = 0; i < NEW; i++) {
         double inner[D], spread[D], sum = 0, square = 0;
-        for (int c = 0; c < D; c++) dense_marginal(&g.s.at[0], c, g.f.new + i * D, &inner[c], &spread[c]);
+        for (int c = 0; c < D; c++) dense_marginal(&g.s.at[0], c, g.f.new + i *D, &inner[c], &spread[c]);
         /* e of the components, solved for from nothing: the same points for each input, each in another order */
         for (int s = 0; s < S; s++) {
             double z = normal_quantile((s + 0.5) / S);
@@ -300,8 +300,8 @@ static void predictions_are_the_ways_through_the_layers(void **state)
 static void mistakes_in_the_number_of_layers_are_told(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"deep()", "deep(layers=0)", "deep(layers=2.5)", "deep(layers=9)", "deep(depth=2)",
-                                        "deep(2,3)"};
+    static const char *const wrong[] = {"deep()",         "deep(layers=0)", "deep(layers=2.5)",
+                                        "deep(layers=9)", "deep(depth=2)",  "deep(2,3)"};
     anygp_error e;
     const model_ops *m;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)

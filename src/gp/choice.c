@@ -19,15 +19,15 @@ static bool has_item(const char *list, const char *word)
     return false;
 }
 
-static anygp_status check_fix(const char *list, anygp_error *e)
+/* Further names are those of parameters that the model has of its own: model_open() finds them. */
+static anygp_status check_fix(const model_ops *m, const char *list, anygp_error *e)
 {
-    static const char known[] = "kernel,noise,inducing,all,none";
     size_t n;
     for (const char *at = list; *at; at += n + (at[n] == ',')) {
         char item[16] = "";
         n = strcspn(at, ",");
         if (n < sizeof item) memcpy(item, at, n);
-        if (!has_item(known, item))
+        if (!has_item(HYPER_GROUPS, item) && !(m && m->define))
             return fail_with(e, ANYGP_ERR_ARGUMENT, "fix: '%.*s' is not one of: kernel, noise, inducing, all, none",
                              (int)(n < 80 ? n : 80), at);
     }
@@ -248,15 +248,16 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     const char *name = settings_text(s, SET_MODEL), *fix = settings_text(s, SET_FIX);
     bool fixes_all = has_item(fix, "all");
     *c = (model_choice){0};
-    TRY(check_fix(fix, e));
     TRY(parse_inducing(s, c, e));
     TRY(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &c->like, e));
     TRY(check_exposure(s, &c->like, e));
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
+    if (!strcmp(name, "auto")) TRY(check_fix(NULL, fix, e));
     if (!strcmp(name, "auto")) TRY(check_select(c, s, e));
     if (!strcmp(name, "auto")) return check_kind(c, s, e);
     TRY(parse_model(name, &c->model, &c->anytime, e));
+    TRY(check_fix(c->model, fix, e));
     bool gaussian = likelihood_is_gaussian(&c->like);
     c->collapsed = gaussian && settings_is(s, SET_LEARN, "batch") && collapsed(c->model) != c->model;
     choice_take(c, s, c->collapsed ? collapsed(c->model) : c->model);

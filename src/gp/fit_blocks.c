@@ -260,6 +260,7 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
                  .select = choice_select(&f->choice, s),
                  .comm = comm_world(),
                  .learn_inducing = !f->choice.fix_inducing,
+                 .fix = settings_text(f->s, SET_FIX),
                  .likelihood = f->like,
                  .targets = f->together,
                  .blocks = b->blocks,

@@ -30,6 +30,8 @@ typedef struct problem {
     const char *select; /* how they are chosen: random, kmeans, greedy, or best: the better of the latter two */
     const comm *comm;
     bool learn_inducing;
+    const char
+        *fix; /* names of parameters that stay, with commas between; those that params/hyper.h has were heard already */
     /* Models that fit several targets at once, or have a likelihood of their own: Y of a block has `targets` times its
        columns, one target after the other. */
     const likelihood *likelihood; /* of each target, never NULL; its values are in hyper */

@@ -41,7 +41,11 @@ const model_ops *model_find(const char *name)
 
 anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **state, anygp_error *e)
 {
-    if (m->define) TRY(m->define(m, p, h, e));
+    if (m->define) {
+        TRY(m->define(m, p, h, e));
+        if (p->fix) TRY(params_fix(&h->all, p->fix, HYPER_GROUPS, e));
+        hyper_bind(h);
+    }
     return m->open(m, p, h, state, e);
 }
 

@@ -30,6 +30,7 @@ typedef struct hyper {
     const inducing_ops *kind; /* of inducing variables; points after hyper_init */
 } hyper;
 
+#define HYPER_GROUPS "kernel,noise,inducing,all,none" /* words of --fix that were heard when the segments were made */
 #define HYPER_KERNEL "kernel"
 #define HYPER_LIKELIHOOD "likelihood"
 #define HYPER_PLACES "Z"

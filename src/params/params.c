@@ -8,6 +8,7 @@
 
 #include "base/constants.h"
 #include "base/memory.h"
+#include "base/name_list.h"
 
 /* ---------------------------------------------------------------------------------------- the list */
 
@@ -116,6 +117,47 @@ void params_clear(param_list *p)
     for (int64_t i = 0; i < p->count; i++) segment_clear(&p->at[i]);
     free(p->at);
     *p = (param_list){0};
+}
+
+/* ------------------------------------------------------------------------------------------- fixing */
+
+static void fix(param_segment *s)
+{
+    s->learned = false;
+    for (int64_t i = 0; s->facts && i < param_segment_size(s); i++) s->facts[i].free = false;
+}
+
+static bool is_listed(const char *list, const char *word, size_t length)
+{
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        if (n == length && !strncmp(list, word, n)) return true;
+    }
+    return false;
+}
+
+static const char *name_at(int64_t i, const void *ctx) { return ((const param_list *)ctx)->at[i].name; }
+
+static anygp_status no_segment(const param_list *p, const char *word, size_t length, anygp_error *e)
+{
+    char *names = name_list(p->count, name_at, p, " and ");
+    fail_with(e, ANYGP_ERR_ARGUMENT, "fix: the model has no parameters '%.*s'; it has %s",
+              (int)(length < 80 ? length : 80), word, name_list_or(names));
+    free(names);
+    return ANYGP_ERR_ARGUMENT;
+}
+
+anygp_status params_fix(param_list *p, const char *list, const char *groups, anygp_error *e)
+{
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        char word[SEGMENT_NAME] = "";
+        if (n < sizeof word) memcpy(word, list, n);
+        param_segment *s = params_find(p, word);
+        if (s) fix(s);
+        if (!s && !is_listed(groups, list, n)) return no_segment(p, list, n, e);
+    }
+    return ANYGP_OK;
 }
 
 /* --------------------------------------------------------------------------------------- the vectors */

@@ -57,6 +57,9 @@ param_segment *params_find(const param_list *p, const char *name);
 anygp_status params_copy(const param_list *from, param_list *to, anygp_error *e);
 void params_clear(param_list *p);
 
+/* Segments named in the list, with commas between, stay as they are.  `groups`: words that mean something to others, in the same form. */
+anygp_status params_fix(param_list *p, const char *list, const char *groups, anygp_error *e);
+
 int64_t params_size(const param_list *p);                          /* of a gradient */
 int64_t params_free(const param_list *p);                          /* of u */
 int64_t params_place(const param_list *p, const param_segment *s); /* where s begins in a gradient */

@@ -161,7 +161,7 @@ static anygp_status scale_coefficients(svdgp *s, anygp_error *e)
 }
 
 /* That much of it in K; where the kernel is 0 at all bases, relative to 1. */
-static void set_jitter(svdgp *s, double jitter)
+void svdgp_set_jitter(svdgp *s, double jitter)
 {
     double nugget = jitter * (s->mean_diagonal > 0 ? s->mean_diagonal : 1);
     for (int64_t i = s->p; i < s->Mt; i++) s->K[i + i * s->Mt] += nugget - s->nugget;
@@ -184,7 +184,7 @@ static anygp_status fill_K(svdgp *s, anygp_error *e)
         for (int64_t i = j; i < Mb; i++) s->K[p + i + (p + j) * Mt] = s->K[p + j + (p + i) * Mt] = packed[i + j * Mb];
     s->mean_diagonal = s->nugget = 0;
     for (int64_t i = 0; i < Mb; i++) s->mean_diagonal += packed[i + i * Mb] / (double)Mb;
-    set_jitter(s, s->jitter);
+    svdgp_set_jitter(s, s->jitter);
     return ANYGP_OK;
 }
 
@@ -203,17 +203,21 @@ static bool factor_K(svdgp *s)
     return true;
 }
 
+bool svdgp_more_jitter(svdgp *s)
+{
+    while (s->Mt > 0 && s->jitter <= JITTER_MOST) {
+        svdgp_set_jitter(s, jitter_next(s->jitter));
+        if (factor_K(s)) return true;
+    }
+    return false;
+}
+
 bool svdgp_whiten(svdgp *s)
 {
     const double given = s->jitter;
-    while (!factor_K(s)) {
-        if (s->Mt == 0 || s->jitter > JITTER_MOST) {
-            set_jitter(s, given);
-            return false;
-        }
-        set_jitter(s, jitter_next(s->jitter));
-    }
-    return true;
+    if (factor_K(s) || svdgp_more_jitter(s)) return true;
+    svdgp_set_jitter(s, given);
+    return false;
 }
 
 /* L'K L; with K's factor it is positive semi-definite whatever the rounding. */
@@ -267,7 +271,7 @@ anygp_status svdgp_prepare(svdgp *s, kernel *k, int64_t likes, const double *lik
     TRY(reserve_squares(s, e));
     TRY(fill_K(s, e));
     if (s->newton)
-        svdgp_whiten(s); /* its steps need T; without, they leave B as it is */
+        svdgp_whiten(s); /* its steps need T; without, they fail */
     else
         factor_K(s);
     for (int64_t c = 0; c < s->C; c++)

@@ -132,6 +132,9 @@ anygp_status svdgp_prepare(svdgp *s, kernel *k, int64_t likes, const double *lik
 
 /* T of the last prepare, with as much more jitter as it takes.  False: K_beta is not finite, or far from positive definite. */
 bool svdgp_whiten(svdgp *s);
+/* The same with the next jitter; false: it is the largest. */
+bool svdgp_more_jitter(svdgp *s);
+void svdgp_set_jitter(svdgp *s, double jitter); /* in K, without T */
 
 /* ------------------------------------------------------------------- sums over rows [svdgp_rows.c] */
 

@@ -87,8 +87,9 @@ void svdgp_coarse_free(svdgp_coarse *k); /* accepts NULL */
 /* ---------------------------------------------------------------------------- [svdgp_natural.c] */
 
 /* B becomes keep B + rho K_beta^-1 (-2 S) K_beta^-1, for the sums S (C squares of Mt, both triangles): with keep = 1 - rho a
-   step towards its optimum, with keep = rho = 1 the rows of S are added.  A latent whose step is not finite keeps its B. */
-void svdgp_natural_step(svdgp *s, const double *S, double keep, double rho);
+   step towards its optimum, with keep = rho = 1 the rows of S are added.  Jitter grows until the step is
+   finite; false: it is not with any, and B is as it was. */
+bool svdgp_natural_step(svdgp *s, const double *S, double keep, double rho);
 
 /* ------------------------------------------------------------------------- [svdgp_shorten.c] */
 

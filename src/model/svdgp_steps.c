@@ -147,7 +147,12 @@ static anygp_status step_newton(svdgp_state *q, hyper *h, const step_context *c,
     if (status == ANYGP_ERR_NUMERIC) svdgp_solve_retreat(q); /* the next attempt begins there */
     TRY(status);
     const svdgp_layout o = svdgp_layout_of(s);
-    svdgp_natural_step(s, q->stat + o.S, 1 - rho, rho);
+    if (!svdgp_natural_step(s, q->stat + o.S, 1 - rho, rho))
+        return fail_with(
+            e, ANYGP_ERR_NUMERIC,
+            "the covariance of svdgp cannot move: the kernel matrix of its %lld bases has no factor; take fewer "
+            "(--inducing Ma/Mb) or another kernel",
+            (long long)svdgp_Mb(s));
     if (!svdgp_head(s, q->stat)) return fail_memory(e, "kernel tiles", 0);
     TRY(step_mean(q, c, solves, e));
     *value = q->stat[o.value];

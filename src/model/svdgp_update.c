@@ -138,7 +138,9 @@ static anygp_status take_covariance(svdgp_update *u, chunk *c, anygp_error *e)
 {
     posterior *p = &u->now->base;
     double *mean, *var, unused;
-    svdgp_natural_step(&u->now->s, c->S, 1, 1);
+    if (!svdgp_natural_step(&u->now->s, c->S, 1, 1))
+        return fail_with(e, ANYGP_ERR_NUMERIC,
+                         "the covariance cannot take the new rows: its kernel matrix has no factor");
     TRY(svdgp_posterior_complete(u->now, e));
     if (likelihood_is_gaussian(&u->like)) return ANYGP_OK;
     if (!(mean = mem_doubles(c->n, 2 * u->now->s.C))) return fail_memory(e, "the new rows", 16.0 * (double)c->n);

@@ -194,10 +194,10 @@ static void a_covariance_step_that_is_not_finite_leaves_B_as_it_is(void **unused
     double S[MB * MB] = {NAN}, before[MB * (MB + 1) / 2];
     setup(&f, &cases[0], true);
     memcpy(before, f.s.L[0].x, sizeof before);
-    svdgp_natural_step(&f.s, S, 0.5, 0.5);
+    assert_false(svdgp_natural_step(&f.s, S, 0.5, 0.5));
     assert_memory_equal(before, f.s.L[0].x, sizeof before);
     memset(S, 0, sizeof S);
-    svdgp_natural_step(&f.s, S, 1, 1);
+    assert_true(svdgp_natural_step(&f.s, S, 1, 1));
     prepare(&f);
     for (int i = 0; i < MB * MB; i++) { /* B itself, whatever the signs of its factor */
         double B = 0, L[2][MB] = {{0}};

@@ -23,18 +23,18 @@ static int64_t wanted_beta(const problem *p)
 }
 
 /* A step over B rows: a tile of K between them and the bases of the mean, several times by gradients; squares of the
-   covariance's bases; by the dual a system of B equations.  Held: bases with their gradients and running means, squares of the
+   covariance's bases; by conjugate gradients two passes more.  Held: bases with their gradients and running means, squares of the
    covariance's, and a piece of rows for each thread. */
 static model_cost svdgp_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
 {
     double Ma = fmin(s->first, f->rows), Mb = fmin(s->M - s->first, f->rows), Mt = Mb + (double)f->basis;
     double C = (double)(f->targets * f->latents), D = (double)f->inputs, B = f->batch, T = f->threads;
-    bool dual = *(const bool *)self->family;
+    bool newton = *(const bool *)self->family;
+    double S = newton ? fmin(Ma, COARSE / sqrt(C)) : 0, kept = fmin(DRIVER_PIECE * Ma, 1 << 22);
     double own = Ma * (C + 2 * D), squares = Mt * Mt * (6 + 5 * C), piece = DRIVER_PIECE * (3 * Mt + 2 * SVDGP_TILE);
-    return (model_cost){.rows = cost_of_work(f, 0.8, 3 * (1 + C) * Mb * Mb * B + (dual ? C * B * B * B / 3 : 0),
-                                             (dual ? 1.5 : 5) * B * Ma + 4 * B * Mb),
+    return (model_cost){.rows = cost_of_work(f, 0.8, 3 * (1 + C) * Mb * Mb * B, (newton ? 3 : 5) * B * Ma + 4 * B * Mb),
                         .head = cost_of_work(f, 0.8, 2 * (2 + C) * pow(Mb, 3), 4 * Mb * Mb),
-                        .bytes = 8 * (own * (5 + T) + squares + T * (piece + C * Mt * Mt))};
+                        .bytes = 8 * (own * (5 + T) + squares + (1 + C) * S * S + T * (piece + kept + C * Mt * Mt))};
 }
 
 static int64_t svdgp_size(const problem *p) { return wanted_alpha(p); }

@@ -1,5 +1,6 @@
 /* svdgp's mean where there are fewer bases than rows: the bound's own optimum, whatever the sample, the likelihood and the
    preconditioner. */
+#include "shelf.h"
 #include "svdgp_runs.h"
 
 enum { MANY = 120, SEVERAL = 6, FEW = MANY / 3 };
@@ -222,6 +223,26 @@ static void given_places_are_the_bases_and_the_same_for_both_give_svgp(void **un
     scene_close(&c);
 }
 
+/* Stopped in the middle of a gradient, of a product, between them: the preconditioner is made again, and the bits are the same. */
+static void a_run_taken_up_in_the_middle_of_an_iteration_goes_on_with_the_same_bits(void **unused)
+{
+    (void)unused;
+    for (int64_t stop = 5; stop < 11; stop++) {
+        scene whole, resumed;
+        scene_open(&whole, "matern32", MEAN_CONSTANT, stop % 2 ? "bernoulli" : NULL, FEW, 4, NULL);
+        scene_open(&resumed, "matern32", MEAN_CONSTANT, stop % 2 ? "bernoulli" : NULL, FEW, 4, NULL);
+        whole.state->coarse_most = resumed.state->coarse_most = 25;
+        for (int64_t t = 0; t < stop; t++) scene_step(&whole, t, false);
+        shelf k = shelf_of(&model_svdgp, whole.state);
+        assert_true(model_svdgp.steps->restore(resumed.state, &resumed.f.h, k.c));
+        for (int64_t t = stop; t < 16; t++) scene_step(&whole, t, false), scene_step(&resumed, t, false);
+        shelf x = shelf_of(&model_svdgp, whole.state), y = shelf_of(&model_svdgp, resumed.state);
+        shelf_check_same(&x, &y);
+        shelf_clear(&k), shelf_clear(&x), shelf_clear(&y);
+        scene_close(&whole), scene_close(&resumed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +251,7 @@ int main(void)
         cmocka_unit_test(the_preconditioner_is_symmetric_and_with_all_bases_exact),
         cmocka_unit_test(the_mean_is_that_of_dtc_on_the_same_bases),
         cmocka_unit_test(given_places_are_the_bases_and_the_same_for_both_give_svgp),
+        cmocka_unit_test(a_run_taken_up_in_the_middle_of_an_iteration_goes_on_with_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

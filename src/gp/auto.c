@@ -10,26 +10,26 @@
 enum {
     SIZE_LEAST = 128, /* inducing inputs */
     SIZE_MOST = 2048,
-    ROWS_A_SIZE = 4,   /* rows there are to an inducing input, and blocks to the rows of one, at least */
-    PASSES_MOST = 200, /* so many are made where they fit */
+    ROWS_A_SIZE = 4,   /* least number of rows per inducing input, and of blocks per rows of one */
+    PASSES_MOST = 200, /* made where there is time for them */
     HELD_LEAST = 100,  /* rows to score short fits on, */
     HELD = 1000
 };
-static const double SECONDS = 300, /* where --time says nothing */
+static const double SECONDS = 300, /* where --time is not given */
     SHARE = 0.9,                   /* of the time is planned with: the rest is for reading, choosing, writing */
     SPARSE_SHARE = 0.7,            /* with a race */
     SEARCHES = 1.1,                /* evaluations an iteration of the optimiser takes */
     HELD_SHARE = 0.1,              /* of the rows, at most, for a race */
     RACE_SHARE = 0.15,             /* of the time, at most, that a race is worth, */
     POLISH_SHARE = 0.05,           /* and that its winner learns on at that size */
-    CLOSE_MNLP = 0.5,              /* nats a row over sqrt(rows scored on): no better */
+    CLOSE_MNLP = 0.5,              /* nats per row over sqrt(rows scored on): no better */
     CLOSE_RMSE = 0.3;              /* nor is that share of it, over the same */
 
 double auto_seconds_default(void) { return SECONDS; }
 
 /* ------------------------------------------------------------------------------------------ sizes */
 
-/* Inducing inputs and rows of a block; the largest first.  Of blocks that are parts of the input space more rows gain more than
+/* Inducing inputs and rows of a block; the largest first.  For blocks that are parts of the input space, more rows gain more than
    more inducing inputs do: these have the wide view only. */
 typedef struct size {
     int64_t M, J;
@@ -61,7 +61,7 @@ static bool enough_rows(const auto_facts *f, size s)
 /* Seconds to plan with, once the search for a start is off; a race takes some where there may be one. */
 static double planned(const auto_facts *f, double share) { return share * f->seconds - auto_start_seconds(f); }
 
-/* Of a run of `wanted` iterations as many as there is time for; false: not even `least`. */
+/* As many of the `wanted` iterations of a run as there is time for; false: not even `least`. */
 static bool count_iterations(const auto_facts *f, double wanted, double least, double each, auto_plan *p)
 {
     double fit = planned(f, SPARSE_SHARE) / each;
@@ -73,7 +73,7 @@ static bool count_iterations(const auto_facts *f, double wanted, double least, d
 
 /* ------------------------------------------------------------------------------------------- exact */
 
-/* Of the optimiser over a smooth evidence of few parameters, typically. */
+/* Typical for the optimiser on a smooth evidence with few parameters. */
 static double few_iterations(const auto_facts *f)
 {
     double most = f->iterations > 0 ? (double)f->iterations : PASSES_MOST;
@@ -227,7 +227,7 @@ void auto_decide(const auto_facts *f, auto_plan *p)
 
 static const size race_sizes[] = {{128, 500}, {128, 250}, {64, 250}, {64, 125}};
 
-/* Iterations of a short fit: passes; of steps as many epochs. */
+/* Iterations of a short fit: passes; for models by steps, as many epochs. */
 int64_t auto_race_iterations(const auto_facts *f, const model_ops *m, int64_t passes)
 {
     double iterations = (double)passes * (m->steps ? ceil(f->rows / auto_batch_rows(f)) : 1);

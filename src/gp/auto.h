@@ -2,10 +2,10 @@
        auto_choose.c   finds out what there is to know, and applies the answer
        auto_rates.c    how fast this machine is, as a coarse class
        auto_cost.c     the candidates: one row each of a table; what a run of them takes
-       auto.c          the decision, a pure function of the facts: of each candidate the largest size there is time for
+       auto.c          the decision, a pure function of the facts: for each candidate the largest size there is time for
        auto_race.c     short fits of the candidates, scored on rows held out
 
-   What an evaluation or a step of a model takes stands in its own table (model/cost.h). */
+   The cost of an evaluation or a step of a model is in its own table (model/cost.h). */
 #ifndef GP_AUTO_H
 #define GP_AUTO_H
 
@@ -26,7 +26,7 @@ typedef struct auto_facts {
     int64_t sets;       /* given; 0: one or two */
     int64_t part;       /* rows of a block, given; 0: to be chosen */
     int64_t iterations; /* at most, where the user says so; 0: as many as the model wants */
-    int64_t batch;      /* rows a step; 0: all */
+    int64_t batch;      /* rows per step; 0: all */
     int threads;
     double seconds; /* for all of it */
     double bytes;
@@ -37,7 +37,7 @@ typedef struct auto_facts {
 typedef struct auto_plan {
     const model_ops *model;
     int64_t sets[2], set_count; /* of inducing inputs; 0: the user's, or none */
-    int64_t part;               /* rows of a block, of models whose blocks are parts of the input space; else 0 */
+    int64_t part;               /* rows of a block, for models whose blocks are parts of the input space; else 0 */
     int64_t iterations;         /* of each fit, that there is time for */
     double seconds, bytes;      /* of all of it, predicted */
     char reason[80];            /* "since ..." */
@@ -48,14 +48,14 @@ typedef struct auto_plan {
 /* A candidate besides exact.  Likelihoods, streams, shared targets and costs are as the model's table says. */
 typedef struct auto_candidate {
     const model_ops *model;
-    double passes;       /* that make a size worth it; of steps: 0 */
+    double passes;       /* that make a size worth it; 0 for models by steps */
     int64_t race_passes; /* of a short fit; 0: it does not race */
 } auto_candidate;
 
 int auto_candidate_count(void);
 const auto_candidate *auto_candidate_at(int i);
 const auto_candidate *auto_candidate_of(const model_ops *model);
-/* Of all targets, with M inducing inputs in all and J rows of a block: seconds of an evaluation or a step; bytes of a run, with the
+/* For all targets, with M inducing inputs in all and J rows per block: seconds of an evaluation or a step; bytes of a run, with the
    rows. */
 double auto_seconds(const auto_facts *f, const model_ops *m, int64_t M, int64_t J);
 double auto_bytes(const auto_facts *f, const model_ops *m, int64_t M, int64_t J);
@@ -69,7 +69,7 @@ enum { AUTO_ENTRANTS_MOST = 8 };
 /* The plans that are worth a race, how_many of them, the one that is taken without a race first. */
 int auto_plans(const auto_facts *f, auto_plan list[AUTO_ENTRANTS_MOST]);
 void auto_decide(const auto_facts *f, auto_plan *p); /* that first one */
-double auto_seconds_default(void);                   /* where --time says nothing */
+double auto_seconds_default(void);                   /* where --time is not given */
 
 /* Short fits of `count` plans on all rows but a share: how large, how long.  Their work is fixed by the facts, never by a clock. */
 typedef struct auto_race {
@@ -91,12 +91,13 @@ typedef struct auto_score {
     double mnlp, rmse;
 } auto_score;
 
-/* The best mnlp; of those close to it, for so many rows, the best rmse; of those close to that the first.  -1: all failed. */
+/* The best mnlp; among those close to it, for so many rows, the best rmse; among those close to that, the first.  -1: all
+   failed. */
 int auto_winner(const auto_score *s, int count, int64_t held);
 
 /* --------------------------------------------------------------------------------- auto_rates.c */
 
-/* Operations and kernel entries a second and thread, measured, in a's classes; both times the threads. */
+/* Operations and kernel entries per second and thread, measured, in a's classes; both times the threads. */
 anygp_status auto_rates(const kernel *k, const dataset *d, auto_facts *a, anygp_error *e);
 double auto_rate_class(double measured, double usual);
 void auto_rates_usual(auto_facts *a); /* where measuring would take longer than the fit */

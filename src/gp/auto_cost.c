@@ -1,5 +1,5 @@
-/* What the candidates of --model auto take: the account of the model's table, for the facts at hand, and what comes to it whatever
-   the model. */
+/* What the candidates of --model auto take: the account of the model's table, for the facts at hand, and what is added whatever the
+   model. */
 #include <math.h>
 
 #include "gp/auto.h"
@@ -49,7 +49,7 @@ double auto_batch_rows(const auto_facts *f)
     return f->batch > 0 && (double)f->batch < f->rows ? (double)f->batch : f->rows;
 }
 
-/* The table, the rows in model units and what else there is whatever the model. */
+/* The table, the rows in model units and whatever else every model has. */
 static double rows_bytes(const auto_facts *f)
 {
     double rows = 8 * f->rows * (double)(f->inputs + 3);

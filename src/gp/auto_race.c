@@ -1,7 +1,7 @@
-/* Short fits of the candidates, on all rows but a few, which they are scored on.  A random subset would thin the rows, and be unfair
-   to models that live on near neighbours; so there are all rows, few inducing inputs and few iterations.  One search for
+/* Short fits of the candidates, on all rows but a few, which they are scored on.  A random subset would thin the rows, and be
+   unfair to models that live on near neighbours; so there are all rows, few inducing inputs and few iterations.  One search for
    hyperparameters on a subset serves all of them.  The work is fixed: with the same seed the scores are the same to the last bit,
-   whatever else the machine does; the limit of time is far off. */
+   whatever else the machine does; the time limit is far off. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ typedef struct race {
 
 /* ------------------------------------------------------------------------------------------ scores */
 
-/* Share of all rows that short fits do not see: the user's, and of the rest the race's. */
+/* Share of all rows that short fits do not see: the user's, and the race's of the rest. */
 static double hidden(const race *r) { return r->f->hold_out + (1 - r->f->hold_out) * r->plan->held; }
 
 /* On rows of the race's share that are not in the user's: those are for the scores of the result. */
@@ -48,7 +48,7 @@ static anygp_status agree_on_score(const race *r, const gp *g, auto_score *out, 
 
 /* -------------------------------------------------------------------------------------- short fits */
 
-/* One short fit of p's model from the hyperparameters of `start`, or, where that is NULL, from a search for them alone. */
+/* One short fit of p's model from the hyperparameters of `start`, or, where that is NULL, from a search for them only. */
 static anygp_status short_fit(race *r, const auto_plan *p, int64_t passes, posterior *start, gp **g, anygp_error *e)
 {
     fit_task some = *r->f;
@@ -64,7 +64,7 @@ static anygp_status short_fit(race *r, const auto_plan *p, int64_t passes, poste
     return fit_some(&some, g, e);
 }
 
-/* The hyperparameters all begin with: of a model that does not move its noise to make up for few inducing inputs. */
+/* The hyperparameters all begin with: from a model that does not move its noise to make up for few inducing inputs. */
 static anygp_status find_start(race *r, gp **g, anygp_error *e)
 {
     return short_fit(r, &(auto_plan){.model = &model_fitc}, 0, NULL, g, e);
@@ -126,7 +126,7 @@ anygp_status auto_race_run(const fit_task *f, const auto_facts *a, const auto_ra
     *out = (auto_outcome){.winner = 0};
     if (!r.quiet) return fail_memory(e, "the settings", 0);
     settings_on_log(r.quiet, NULL, NULL);
-    /* Data that no model can take are for the fit to complain of. */
+    /* Data that no model can take are left for the fit to report. */
     if (!ANYGP_FAILED(find_start(&r, &start, &why))) status = run(&r, list, count, start, e);
     for (int i = 0; i < count; i++)
         if (r.of[i]) r.of[i]->ops->free(r.of[i]);

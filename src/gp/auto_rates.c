@@ -1,5 +1,5 @@
-/* How fast this machine is.  What a clock on the wall says depends on who else is at work, and a choice that hangs on it is
-   another one every time.  So the time is the threads' own, all of them at work at once as in a fit, the best of a few counts, and
+/* How fast this machine is.  Wall time depends on what else is running, and a choice that rests on it would differ every
+   time.  So the time is the threads' own, all of them at work at once as in a fit, the best of a few counts, and
    what comes of it is a class: eight times faster than the next.  A processor that is twice as fast as it was measured, or half, is
    in the same class nearly always; the time limit does the rest. */
 #include <math.h>
@@ -67,7 +67,7 @@ typedef struct tiles {
     const kernel *kernel;
     const dataset *rows;
     int64_t n;
-    double *K; /* one a thread */
+    double *K; /* one per thread */
 } tiles;
 
 static void fill_tile(void *ctx, int thread)

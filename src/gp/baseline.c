@@ -1,13 +1,13 @@
-/* Whether a fit says more of its target than the mean of the target does, or of a class its frequency. */
+/* Whether a fit predicts its target better than the mean of the target does, or classes better than their frequencies. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gp/gp.h"
 
-static const double LEAST_ROWS = 20, /* to say it of: fewer tell little */
+static const double LEAST_ROWS = 20, /* to judge by: fewer tell little */
     UNEXPLAINED = 0.95,              /* of the variance, or of the log loss of the frequencies */
-    LEAST_GAIN = 0.1;                /* nats a row: so much in the variances alone is worth having */
+    LEAST_GAIN = 0.1;                /* nats per row: so much in the variances alone is worth having */
 
 double gp_score_named(const gp_scores *s, const char *name)
 {
@@ -21,7 +21,7 @@ const gp_scores *gp_best_scores(const gp *g)
     return g->valid.count > 1 ? &g->valid : g->loo.count > 1 ? &g->loo : g->training.count > 1 ? &g->training : NULL;
 }
 
-/* A log probability of counts is not to be compared with the density of a normal: msll says nothing of them. */
+/* A log probability of counts is not to be compared with the density of a normal: msll has no meaning for them. */
 static bool is_count(const gp *g) { return g->likelihood->ops->target == TARGET_COUNT; }
 
 static bool no_better_than_mean(const gp *g, const gp_scores *s, char *what, size_t size)

@@ -25,8 +25,8 @@ struct binding {
     int64_t *unseen;     /* inputs: categories the model has not seen */
     bool warned, by_name;
     bool fill;        /* --missing mean, for a model that was trained without; else the model knows what to do */
-    bool unexposed;   /* it was said that the file has no exposure */
-    row_units *units; /* targets: the way of a row of the file into their units */
+    bool unexposed;   /* the note that the file has no exposure has been given */
+    row_units *units; /* targets: how a row of the file gets into their units */
     double *cells;
     int64_t capacity;
 };
@@ -76,7 +76,7 @@ static anygp_status list_columns(binding *b, anygp_error *e)
     return ok ? ANYGP_OK : fail_memory(e, "the columns", 24.0 * (double)n);
 }
 
-/* The input that column j of the file is: of that name or, where one of the two has none, of that place; -1: none. */
+/* The input that column j of the file is: by name or, where one of the two has none, by position; -1: none. */
 static int64_t input_at(const binding *b, const char *name, int64_t j)
 {
     const schema *s = b->schema;
@@ -86,7 +86,7 @@ static int64_t input_at(const binding *b, const char *name, int64_t j)
     return i >= 0 && name && s->input[i].name ? -1 : i;
 }
 
-/* The kind a column of the file must have: that of the model's input of the same name or place. */
+/* The kind a column of the file must have: that of the model's input of the same name or position. */
 static int forced_kind(const void *ctx, const char *name, int64_t j)
 {
     const binding *b = ctx;
@@ -98,7 +98,7 @@ static int forced_kind(const void *ctx, const char *name, int64_t j)
     return labels ? COLUMN_TEXT : -1;
 }
 
-/* Of columns with one name that which stands where it stood in training, else the first. */
+/* Among columns with the same name, the one at the position it had in training, else the first. */
 static int64_t column_named(const binding *b, const char *name, int64_t start)
 {
     if (!name) return -1;
@@ -165,7 +165,7 @@ static int64_t exposure_column(const binding *b, const schema *s)
 
 /* ------------------------------------------------------------------------------------------- units */
 
-/* Of target t, instead of former ones. */
+/* For target t, replacing any earlier ones. */
 static anygp_status make_units(binding *b, int64_t t, const row_places *places, anygp_error *e)
 {
     row_units *u = &b->units[t];
@@ -260,7 +260,7 @@ static anygp_status map_levels(binding *b, int64_t i, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* What the file has shown of texts so far. */
+/* The texts that the file has shown so far. */
 static anygp_status learn_texts(binding *b, anygp_error *e)
 {
     for (int64_t i = 0; i < b->schema->inputs; i++)
@@ -330,7 +330,7 @@ static anygp_status weights_column(const binding *b, int64_t *j, anygp_error *e)
                : ANYGP_OK;
 }
 
-/* Texts are targets of classes alone. */
+/* Only classes may be texts. */
 static anygp_status check_target(const binding *b, const schema *s, int64_t j, const char *what_for, anygp_error *e)
 {
     bool text = j >= 0 && is_text(b, j) && s->classes == 0;

@@ -1,4 +1,4 @@
-/* What the settings say of the model. */
+/* What the settings say about the model. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ const model_ops *model_named(const char *name, bool *anytime)
     return ANYGP_FAILED(parse_model(name, &m, anytime, NULL)) ? NULL : m;
 }
 
-/* A model that learns nothing keeps what was given, and the defaults of the rest. */
+/* A model that learns nothing keeps what was given, and the defaults for the rest. */
 static void fix_everything(model_choice *c)
 {
     c->not_learned = !c->fix_kernel || !c->fix_noise;
@@ -102,7 +102,7 @@ static const model_ops *collapsed(const model_ops *m)
                                : m;
 }
 
-/* What grows has no places that are given, and no state to go on from. */
+/* What grows has no given places, and no state to resume from. */
 static anygp_status check_growth(const settings *s, anygp_error *e)
 {
     if (settings_given(s, SET_INDUCING_FROM))
@@ -183,7 +183,7 @@ static anygp_status check_likelihood(const model_choice *c, anygp_error *e)
 {
     if (model_takes_likelihoods(c->model) || likelihood_is_gaussian(&c->like)) return ANYGP_OK;
     char *list = model_names(model_takes_likelihoods, " or ");
-    fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: %s is for gaussian targets alone; for %s use --model %s",
+    fail_with(e, ANYGP_ERR_ARGUMENT, "likelihood: %s is for gaussian targets only; for %s use --model %s",
               c->model->name, c->like.ops->name, name_list_or(list));
     free(list);
     return ANYGP_ERR_ARGUMENT;
@@ -217,7 +217,7 @@ static anygp_status check_kind(const model_choice *c, const settings *s, anygp_e
         c->model->name, kind);
 }
 
-/* Places that are drawn are no rows, and rows are not drawn from a density. */
+/* Drawn places are not rows, and rows are not drawn from a density. */
 static anygp_status check_select(const model_choice *c, const settings *s, anygp_error *e)
 {
     const char *how = settings_text(s, SET_SELECT);
@@ -289,7 +289,7 @@ anygp_status choice_check_rows(const model_choice *c, const settings *s, bool we
     return ANYGP_OK;
 }
 
-/* Settings that say something of some models only. */
+/* Settings that have a meaning for some models only. */
 typedef enum setting_scope {
     OF_STEPS,
     OF_ANYTIME,

@@ -1,4 +1,4 @@
-/* From data and settings to fitted models, one a target.  Here: models that have all rows in memory; fit_blocks.c has
+/* From data and settings to fitted models, one per target.  Here: models that have all rows in memory; fit_blocks.c has
    those over blocks. */
 #include "gp/fit.h"
 
@@ -59,7 +59,7 @@ static void note_constants(const settings *s, const schema *c)
                      constants == 1 ? " is" : "s are", list, constants > 5 ? ", ..." : "");
 }
 
-/* What a user wants to know of the data before the training. */
+/* What a user wants to know about the data before training. */
 void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_equal)
 {
     const settings *s = f->s;
@@ -277,7 +277,7 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
     for (int64_t k = 0; k < f->columns->targets; k += f->together) {
         double share = (limit - (clock_seconds() - began)) * (double)f->together / (double)(f->columns->targets - k);
         fit_task some = *f;
-        if (f->columns->targets > 1) some.start = NULL; /* it is of the first, and of that alone */
+        if (f->columns->targets > 1) some.start = NULL; /* it belongs to the first target only */
         some.target = k, some.limit = worst == ANYGP_INTERRUPTED ? 0 : fmax(share, 0);
         TRY(fit_some(&some, m->gp + k, e));
         f->s = f->later;
@@ -292,7 +292,7 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
     return worst;
 }
 
-/* Some things cannot be cut short: reading, a pass over all rows, one factorisation.  A limit that was not kept is said. */
+/* Some things cannot be cut short: reading, a pass over all rows, one factorisation.  A limit that was not kept is reported. */
 static void warn_of_overrun(const fit_task *f, double seconds)
 {
     double limit = settings_number(f->s, SET_TIME);

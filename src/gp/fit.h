@@ -26,7 +26,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e);
 void choice_take(model_choice *c, const settings *s, const model_ops *m);
 /* Refuses a prior mean or weights, where the model takes none. */
 anygp_status choice_check_rows(const model_choice *c, const settings *s, bool weighted, anygp_error *e);
-/* Tells the user of settings that have no effect on this model. */
+/* Tells the user about settings that have no effect on this model. */
 void choice_note_unused(const model_choice *c, const settings *s);
 mean_kind choice_mean(const settings *s);
 /* Inducing inputs or rows of a subset. */
@@ -59,7 +59,7 @@ const char *gp_default_kernel(const schema *s);
 /* Values the user gave are in data units. */
 void gp_given_to_model_units(kernel *k, const schema *s);
 void gp_given_likelihood_to_model_units(likelihood *l, const schema *s);
-/* Of l in model units of `first` what was given, into the values of a target with units of its own. */
+/* What was given of l, in the model units of `first`, into the values of a target with units of its own. */
 void gp_given_likelihood_of_target(const likelihood *l, const schema *first, const schema *s, double *values);
 
 /* --------------------------------------------------------------------------------- hold_out.c */
@@ -67,12 +67,12 @@ void gp_given_likelihood_of_target(const likelihood *l, const schema *first, con
 /* What --valid is: a share of the rows, a file, nothing, or auto: the model decides. */
 typedef enum valid_kind { VALID_NONE, VALID_SHARE, VALID_FILE, VALID_AUTO } valid_kind;
 
-/* *share: of VALID_SHARE, else 0. */
+/* *share: for VALID_SHARE, else 0. */
 anygp_status valid_parse(const settings *s, valid_kind *kind, double *share, anygp_error *e);
 /* Rows that auto holds out of n; 0: too few to spare any. */
 enum { VALID_AUTO_MOST = 1000 };
 double valid_auto_rows(double n);
-/* A validation file that is not there is said before the training, not after it. */
+/* A missing validation file is reported before the training, not after it. */
 anygp_status valid_check_file(const settings *s, anygp_error *e);
 /* Rows of a table or of a file that stays on disk, one after another. */
 anygp_status gp_data_walk(const gp_data *data, rows_visitor see, void *ctx, anygp_error *e);
@@ -89,7 +89,7 @@ void valid_score_file(gp_set *m, const settings *s);
 anygp_status valid_rows_read(const gp *g, const gp_data *data, int64_t weights, double share, const settings *s,
                              valid_rows **out, anygp_error *e);
 void valid_rows_free(valid_rows *v); /* accepts NULL */
-/* Of classes rmse is NaN, and mnlp the mean of -log p(label).  Only some of the rows, at random, where the time is short. */
+/* For classes rmse is NaN, and mnlp is the mean of -log p(label).  Only some of the rows, at random, where the time is short. */
 anygp_status valid_rows_score(const valid_rows *v, const gp *g, const deadline *until, train_scores *out,
                               anygp_error *e);
 /* Scores on the rows of the data whose number (rows_part) is from hold_out up to below.  scored: NULL, and then a row that
@@ -107,8 +107,8 @@ typedef struct fit_task {
     int64_t together; /* how many share one fit */
     valid_kind valid;
     double hold_out;       /* this share of the rows */
-    const settings *s;     /* once there is a model they ask nobody whether to stop */
-    const settings *later; /* those */
+    const settings *s;     /* once there is a model, these no longer ask whether to stop */
+    const settings *later; /* the ones used from then on */
     model_choice choice;
     const likelihood *like; /* once the data are known */
     double began, limit;    /* seconds */
@@ -126,7 +126,7 @@ typedef struct fit_task {
 
 /* Once the model is known: the share of the rows that auto holds out of it, f->hold_out. */
 anygp_status valid_settle(fit_task *f, anygp_error *e);
-/* The rows held out, or of a model that has no other score some of the training rows. */
+/* The rows held out or, for a model that has no other score, some of the training rows. */
 void valid_score(const fit_task *f, gp *g);
 
 /* Those that are fitted together, in f->limit seconds, into out[together]. */
@@ -154,10 +154,10 @@ anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h,
 
 /* ---------------------------------------------------------------------------------- monitor.c */
 
-/* Runs the training under the eyes of the caller: progress, trace, scores, checkpoints.  d->schema: of the rows. */
+/* Runs the training as the caller sees it: progress, trace, scores, checkpoints.  d->schema: of the rows. */
 anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
                        train_result *r, anygp_error *e);
-/* What the result says of target t of those that are fitted together, into g. */
+/* What the result says about target t of those that are fitted together, into g. */
 void fit_keep_result(gp *g, const dataset *d, const train_result *r, int64_t t);
 /* Schema and likelihood of target t of those that are fitted together, with the values in h. */
 anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, int64_t t, gp *g, anygp_error *e);

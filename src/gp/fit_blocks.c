@@ -111,7 +111,7 @@ anygp_status blocks_from_file(const char *path, const settings *s, int64_t n, in
     return status;
 }
 
-/* Inducing inputs to choose; for a pair those of the covariance, since the mean's are rows it meets. */
+/* Inducing inputs to choose; for a pair, those of the covariance, since the mean's are rows it meets. */
 static int64_t wanted_inducing(const block_fit *b)
 {
     const model_choice *c = &b->f->choice;
@@ -121,7 +121,7 @@ static int64_t wanted_inducing(const block_fit *b)
 
 /* --------------------------------------------------------------------------------------- blocks */
 
-/* Distances a second of k-means, about; of a time limit it may take a share, else a kd-tree cuts, which is nearly for free. */
+/* Distances per second of k-means, about.  It may take a share of a time limit; else a kd-tree cuts, which is nearly free. */
 static const double DISTANCES = 1e9, CUT_SHARE = 0.1;
 enum { CUT_ROUNDS = 20 };
 
@@ -158,7 +158,7 @@ static anygp_status make_blocks(block_fit *b, anygp_error *e)
     if (plan.kind == PLAN_KDTREE && !settings_changed(b->f->s, SET_PARTITION))
         settings_log(b->f->s, ANYGP_NOTE,
                      "the rows are cut into blocks by a kd-tree: k-means would take too much of the time limit");
-    router **route = model_over_parts(b->g->model) ? &b->route : NULL; /* to random blocks: a pass over all rows */
+    router **route = model_over_parts(b->g->model) ? &b->route : NULL; /* for random blocks: a pass over all rows */
     TRY(rows_blocks(b->source, &b->part, &b->d, &plan, &b->blocks, route, e));
     return ANYGP_OK;
 }

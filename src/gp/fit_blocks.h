@@ -38,16 +38,16 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e);
 /* A warning where rates of counts came to the bounds of what can be computed; target t of those fitted together. */
 void fit_warn_of_rates(const fit_task *f, const dataset *d, const gp *g, int64_t t);
 
-/* --inducing auto: trainings with more and more inducing inputs, of which the last stays.  It stops where, of the models that
-   have one, the upper bound on the log evidence is close; where twice as many gained little, of the objective a row or, of
-   models that learn by steps, of the log density a held-out row; or where the budget would not suffice for twice as many. */
+/* --inducing auto: trainings with more and more inducing inputs, of which the last stays.  It stops where the upper bound on the
+   log evidence, for models that have one, is close; where twice as many gained little in the objective per row or, for models
+   that learn by steps, in the log density per held-out row; or where the budget would not suffice for twice as many. */
 enum { GROW_FIRST = 128, GROW_MOST = 4096 };
 anygp_status grow_run(block_fit *b, anygp_error *e);
 
 /* One size that was tried, and what there is for the next. */
 typedef struct grow_stage {
     int64_t inducing;
-    double value;          /* nats a row; higher is better */
+    double value;          /* nats per row; higher is better */
     double gap;            /* the most it can rise; NaN: not known */
     double seconds;        /* it took */
     double left;           /* there are */

@@ -12,7 +12,7 @@ void fit_columns_clear(fit_columns *c)
     *c = (fit_columns){0};
 }
 
-/* The columns named in the list of --target, one a line. */
+/* The columns named in the list of --target, one per line. */
 static anygp_status named_targets(const table *t, const char *list, fit_columns *c, anygp_error *e)
 {
     while (*list) {
@@ -118,7 +118,7 @@ static anygp_status read_labels(const char *path, const read_options *o, const s
     return status;
 }
 
-/* Labels 2, 10 and x are no damaged numbers but texts.  What the first rows cannot tell, a second reading does, unless the
+/* Labels 2, 10 and x are texts, not damaged numbers.  What the first rows do not show, a second reading does, unless the
    rows come from standard input. */
 anygp_status gp_read_table(const char *path, const read_options *o, const settings *s, table **out, anygp_error *e)
 {

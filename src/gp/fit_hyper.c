@@ -31,7 +31,7 @@ anygp_status fit_likelihood(fit_task *f, const dataset *d, bool exposure, likeli
     return start_likelihood(d, 0, l, e);
 }
 
-/* Those of the targets after the first. */
+/* The same for the targets after the first. */
 static anygp_status start_further_targets(const fit_task *f, const dataset *d, hyper *h, anygp_error *e)
 {
     for (int64_t t = 1; f->like->ops->start && t < f->together; t++) {
@@ -43,7 +43,7 @@ static anygp_status start_further_targets(const fit_task *f, const dataset *d, h
     return ANYGP_OK;
 }
 
-/* No model that is still to be chosen has a kind of its own. */
+/* A model that is still to be chosen has no kind of its own. */
 static const inducing_ops *kind_of(const fit_task *f)
 {
     const inducing_ops *own = f->choice.model ? f->choice.model->variables : NULL;

@@ -1,10 +1,10 @@
-/* A fitted Gaussian process for one target: the data's description, the posterior, and what is to be told about it.
+/* A fitted Gaussian process for one target: the data's description, the posterior, and what is reported about it.
    This is where model units and data units meet: everything below works in model units, everything above in data
    units.
        fit.c      table or file + settings -> gp (fit.h: choice.c, fit_columns.c, units.c, monitor.c, validate.c, fit_blocks.c)
-       places.c   where raw rows have what a gp asks for -> the way of a row into its units (data/row_units.h)
+       places.c   where raw rows have what a gp needs -> the conversion of a row into its units (data/row_units.h)
        predict.c  gp + rows -> latents in model units, predictions in data units
-       observe.c  latents -> what the likelihood says of y, in data units
+       observe.c  latents -> what the likelihood says about y, in data units
        joint.c    joint distributions and draws
        bind.c     columns of a file -> places
        given_blocks.c  blocks of rows to predict, where the user gives them
@@ -13,7 +13,7 @@
        stream.c   file -> predictions file, in flat memory
        eval.c     file -> scores, in flat memory
        update.c   gp + labelled rows -> gp that has seen them too
-       baseline.c scores -> a warning where the model says no more than the mean
+       baseline.c scores -> a warning where the model predicts no better than the mean
        simulate.c draws from a known prior */
 #ifndef GP_GP_H
 #define GP_GP_H
@@ -29,7 +29,7 @@
 typedef struct gp_scores {
     int count; /* 0: not computed */
     score list[SCORES_MOST];
-    double trivial; /* of classes: the log loss of their frequencies among these rows; 0: not known */
+    double trivial; /* for classes: the log loss of their frequencies among these rows; 0: not known */
 } gp_scores;
 
 /* What --model auto chose and said; reason "": it was not asked. */
@@ -49,16 +49,16 @@ typedef struct gp {
     gp_promise promise;
     bool estimate;    /* the objective is a running estimate */
     int64_t inducing; /* rows or inducing inputs the posterior rests on */
-    int64_t blocks;   /* the rows were in so many; 0: not in blocks */
+    int64_t blocks;   /* that the rows were in; 0: none */
     int64_t iterations, evaluations;
     anygp_status status;  /* OK, TIME_LIMIT or INTERRUPTED */
-    gp_scores loo, valid; /* leave-one-out; of rows held out, or of a file */
-    gp_scores training;   /* of rows it was fitted on, where there is nothing better */
+    gp_scores loo, valid; /* leave-one-out; on rows held out, or on a file */
+    gp_scores training;   /* on rows it was fitted on, where there is nothing better */
     int64_t steps;        /* of the trace */
     train_step *trace;
 } gp;
 
-/* The fitted models of one file: one a target. */
+/* The fitted models of one file: one per target. */
 struct anygp_model {
     int64_t targets;
     gp **gp;
@@ -85,7 +85,7 @@ typedef struct gp_hooks {
 /* Each target of a run has a checkpoint of its own. */
 void gp_checkpoint_name(const char *first, int64_t target, char *path, size_t size);
 
-/* How the settings want tables to be read; of the others (blocks, inducing inputs) the first line is judged by itself. */
+/* How the settings want tables to be read; for the others (blocks, inducing inputs) the first line is judged by itself. */
 read_options gp_read_options(const settings *s);
 read_options gp_side_options(const settings *s);
 
@@ -103,7 +103,7 @@ anygp_status gp_kernel_text(const gp *g, int digits, char **text, anygp_error *e
 /* The kernel of an inner layer, from 0; NULL: there is none. */
 anygp_status gp_inner_kernel_text(const gp *g, int64_t i, int digits, char **text, anygp_error *e);
 double gp_noise(const gp *g); /* data units */
-/* Of its likelihood, data units: the value of parameter i, and the whole as an expression; freed by free(). */
+/* Its likelihood in data units: the value of parameter i, and the whole as an expression; freed by free(). */
 double gp_likelihood_value(const gp *g, int64_t i);
 anygp_status gp_likelihood_text(const gp *g, int digits, char **text, anygp_error *e);
 
@@ -112,13 +112,13 @@ anygp_status gp_parse_kernel(const char *text, const schema *s, kernel **out, an
 
 /* ----------------------------------------------------------------------------------- prediction */
 
-/* Where rows come from, for sentences: row i is number[i] where that is not NULL, else first + i; from 0. */
+/* Where rows come from, for messages: row i is number[i] where that is not NULL, else first + i; from 0. */
 typedef struct row_numbers {
     int64_t first;
     const int64_t *number;
 } row_numbers;
 
-/* Where raw rows have what a gp asks for; rows_part says which of them. */
+/* Where raw rows have what a gp needs; rows_part says which of them. */
 typedef struct row_places {
     const column *columns;             /* of the rows; NULL: numbers without names, and no target */
     const int64_t *input;              /* columns of the schema's inputs; NULL: those of the training file, */
@@ -155,7 +155,7 @@ typedef struct row_batch {
     const double *X;        /* in model units; or NULL, and then */
     const double *rows;     /* raw rows, */
     int64_t ld;             /* from one to the next, */
-    const row_units *units; /* and their way; NULL: the rows are all inputs in the order of the schema */
+    const row_units *units; /* and their conversion; NULL: the rows are all inputs in the order of the schema */
     row_numbers number;
     const int64_t *block;   /* of each row, from 0 [block_map_find]; NULL: where it is routed to */
     const double *exposure; /* NULL: 1 */
@@ -164,19 +164,19 @@ typedef struct row_batch {
 typedef struct predictor predictor; /* workspace for blocks of rows, under a byte budget */
 anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_error *e);
 void predictor_free(predictor *p);
-double predictor_row_bytes(const gp *g);     /* of the budget, a row of a block */
+double predictor_row_bytes(const gp *g);     /* of the budget, per row of a block */
 int64_t predictor_block(const predictor *p); /* rows at a time that run best */
-/* Of one block of rows at most, model units; valid until the next call.  observed: with the white terms, as y sees them. */
+/* For one block of rows at most, model units; valid until the next call.  observed: with the white terms, as y sees them. */
 anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, latents *out, anygp_error *e);
-/* Mean and variance (or NULL) of y in data units, of any number of rows; latent: of f, where there is one.  An error where
+/* Mean and variance (or NULL) of y in data units, for any number of rows; latent: of f, where there is one.  An error where
    the target is a class. */
 anygp_status predictor_run(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
                            anygp_error *e);
-/* Of a target that is a class: P[n,K] column-major. */
+/* For a target that is a class: P[n,K] column-major. */
 anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int64_t ldp, anygp_error *e);
 /* X[n, D] of rows that are not there yet. */
 anygp_status gp_take_inputs(const gp *g, const row_batch *b, double *X, anygp_error *e);
-/* The sentence for a prediction that is not finite, where one of x[n] is so. */
+/* The error for a prediction that is not finite, where one of x[n] is not. */
 anygp_status predictor_check(const row_batch *b, int64_t n, const double *x, anygp_error *e);
 
 /* What is predicted from the latents, and its units: y by the likelihood, or the first latent itself. */
@@ -187,17 +187,17 @@ typedef struct observer {
 observer gp_observer(const gp *g, bool latent);
 observer gp_latent_observer(const gp *g, int64_t c); /* of latent c, whose means and variances come first in f */
 
-/* What an observer says of y given the latents [likelihood/mixture.h], real and count targets, data units.  exposure: NULL, or n of
-   them. */
+/* What an observer says about y given the latents [likelihood/mixture.h], real and count targets, data units.  exposure: NULL, or
+   n of them. */
 void observe_moments(const observer *o, const latents *f, const double *exposure, double *mean, double *variance);
 void observe_quantile(const observer *o, const latents *f, const double *exposure, double p, double *out);
-/* log p(y), Y[n, columns] as the likelihood has it [observe_target]; P(y' <= y), y[n] in model units; of gaussian the crps. */
+/* log p(y), Y[n, columns] as the likelihood has it [observe_target]; P(y' <= y), y[n] in model units; for gaussian the crps. */
 void observe_density(const observer *o, const latents *f, const double *Y, double *out);
 void observe_cdf(const observer *o, const latents *f, const double *y, const double *exposure, double *out);
 void observe_crps(const observer *o, const latents *f, const double *y, double *out);
-/* Of classes: P[n, classes] with leading dimension ldp. */
+/* For classes: P[n, classes] with leading dimension ldp. */
 void observe_classes(const observer *o, const latents *f, double *P, int64_t ldp);
-/* Sum of w E[log p(y | f)], Y as above, classes too; row: the first one's number, for draws.  work: 2 C + 1 a row. */
+/* Sum of w E[log p(y | f)], Y as above, classes too; row: the first one's number, for draws.  work: 2 C + 1 per row. */
 double observe_expected(const observer *o, const latents *f, const double *Y, const double *w, int64_t row,
                         double *work);
 /* Y of one target y in data units. */
@@ -207,8 +207,8 @@ void observe_target(const observer *o, double y, double exposure, double *Y);
 typedef struct labelled_row {
     const double *x;
     double y, exposure, weight;
-    int64_t number; /* from 0, for sentences */
-    int64_t block;  /* from 0; -1: where it is routed to, and then so for all rows */
+    int64_t number; /* from 0, for messages */
+    int64_t block;  /* from 0; -1: where it is routed to, and then for all rows */
 } labelled_row;
 
 /* Predicts labelled rows block by block and scores them. */
@@ -224,16 +224,16 @@ anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e);
 
 /* The score of that name; NaN: there is none. */
 double gp_score_named(const gp_scores *s, const char *name);
-/* The best scores the fit has: of rows held out, leave-one-out, or of the training rows; NULL: none. */
+/* The best scores the fit has: on rows held out, leave-one-out, or on the training rows; NULL: none. */
 const gp_scores *gp_best_scores(const gp *g);
-/* One warning where these say that the mean of the target, or the frequencies of its classes, would do as well. */
+/* One warning where these show that the mean of the target, or the frequencies of its classes, would do as well. */
 void gp_warn_of_baseline(const gp *g, const settings *s);
 
 double gp_joint_bytes(const gp *g, int64_t n); /* what the two below need */
-/* Joint mean[n] and covariance[n,n] (full, column-major) in data units; of a mixture, its moments.  An error where that of y has no
-   closed form: counts and classes; of f where there are several. */
+/* Joint mean[n] and covariance[n,n] (full, column-major) in data units; for a mixture, its moments.  An error where that of y has
+   no closed form: counts and classes; for f where there are several. */
 anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean, double *covariance, anygp_error *e);
-/* S joint draws: out[n,S] column-major; classes by their indices.  Of a mixture each is from one component, chosen at random. */
+/* S joint draws: out[n,S] column-major; classes by their indices.  For a mixture each is from one component, chosen at random. */
 anygp_status gp_sample(const gp *g, const row_batch *b, bool latent, uint64_t seed, int64_t S, double *out,
                        anygp_error *e);
 
@@ -241,7 +241,7 @@ anygp_status gp_sample(const gp *g, const row_batch *b, bool latent, uint64_t se
 typedef struct block_map block_map;
 anygp_status block_map_new(const gp *g, block_map **out, anygp_error *e); /* an error where the model has no blocks */
 void block_map_free(block_map *m);                                        /* accepts NULL */
-/* first: number of the first row, for sentences. */
+/* first: number of the first row, for messages. */
 anygp_status block_map_find(const block_map *m, int64_t n, const int64_t *name, int64_t first, int64_t *block,
                             anygp_error *e);
 
@@ -262,7 +262,8 @@ typedef struct binding binding;
 anygp_status binding_open(const gp_set *m, const char *path, const settings *s, binding **out, anygp_error *e);
 /* From now on rows have their targets, weights and exposures; an error where the file has no target, `what_for`. */
 anygp_status binding_labels(binding *b, bool scored, const char *what_for, anygp_error *e);
-/* The next raw rows, (*cells)[got, columns], and their way into the model's units, which learns new texts with every call. */
+/* The next raw rows, (*cells)[got, columns], and their conversion into the model's units, which learns new texts with every
+   call. */
 anygp_status binding_next(binding *b, int64_t max_rows, const double **cells, int64_t *got, anygp_error *e);
 const row_units *binding_units(const binding *b, int64_t target);
 int64_t binding_row_number(const binding *b); /* rows delivered so far */
@@ -275,7 +276,7 @@ anygp_status gp_read_inputs(const gp *g, const char *path, const settings *s, in
 anygp_status binding_keep_levels(const binding *b, gp_set *m, anygp_error *e);
 void binding_close(binding *b);
 
-/* Class k as a cell: the number it is, or of classes that are texts its index, the level of a text column. */
+/* Class k as a cell: the number it is, or for classes that are texts its index, the level of a text column. */
 double label_cell(const schema *s, int64_t k);
 
 /* The columns of a predictions file that one target has: mean, variance, lo95, hi95; label, p_1 .. p_K for classes; with

@@ -11,18 +11,18 @@
 #include "gp/shares.h"
 #include "inducing/choose.h"
 
-static const double CLOSE = 0.01, /* nats a row: a gain or a gap that is none */
+static const double CLOSE = 0.01, /* nats per row: a smaller gain or gap counts as none */
     PART =
         0.25, /* of a climb, from places that are good already, is better than none; steps begin anew, and need all of it */
-    DEARER = 4.5; /* times the seconds of a stage takes the next */
+    DEARER = 4.5; /* times the seconds of a stage are needed for the next */
 
 /* ---------------------------------------------------------------------------------------- decision */
 
 static bool ends_by_value(const grow_stage *before, const grow_stage *now, char *why, size_t size)
 {
-    if (now->gap < CLOSE) return snprintf(why, size, "the bound is within %.2g a row of the log evidence", now->gap);
+    if (now->gap < CLOSE) return snprintf(why, size, "the bound is within %.2g per row of the log evidence", now->gap);
     if (before && now->value - before->value < CLOSE)
-        return snprintf(why, size, "the last ones gained %.2g a row", now->value - before->value);
+        return snprintf(why, size, "the last ones gained %.2g per row", now->value - before->value);
     return false;
 }
 
@@ -50,7 +50,7 @@ bool grow_ends(const grow_stage *before, const grow_stage *now, char *why, size_
 /* Rows the objective is a total of, once for each target. */
 static double rows_of(const block_fit *b) { return b->result.rows * (double)b->f->together; }
 
-/* Log density a held-out row, or else the objective a row. */
+/* Log density per held-out row, or else the objective per row. */
 static double value_of(const block_fit *b)
 {
     train_scores held;
@@ -59,7 +59,7 @@ static double value_of(const block_fit *b)
     return b->result.objective / rows_of(b);
 }
 
-/* The upper bound of all targets on the objective a row and target; NaN: there is none. */
+/* The upper bound of all targets on the objective per row and target; NaN: there is none. */
 static double gap_of(const block_fit *b)
 {
     double upper = 0;
@@ -139,7 +139,7 @@ static void tell(const block_fit *b, const grow_stage *before, const grow_stage 
 {
     char gain[48] = "";
     if (before) snprintf(gain, sizeof gain, ", %.2g more", now->value - before->value);
-    settings_log(b->f->s, ANYGP_NOTE, "inducing auto: %lld %s, %s %.4g a row%s, %.3g s", (long long)now->inducing,
+    settings_log(b->f->s, ANYGP_NOTE, "inducing auto: %lld %s, %s %.4g per row%s, %.3g s", (long long)now->inducing,
                  b->h.kind->nouns, b->valid ? "log density of held-out rows" : "objective", now->value, gain,
                  now->seconds);
 }

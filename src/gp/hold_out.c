@@ -58,7 +58,7 @@ static anygp_status count_target(void *ctx, int64_t number, const double *row, a
     return ANYGP_OK;
 }
 
-/* Of a file that stays on disk each rank counts its share. */
+/* Each rank counts its share of a file that stays on disk. */
 static anygp_status count_in_file(row_source *r, target_count *n, anygp_error *e)
 {
     const comm *c = comm_world();
@@ -72,7 +72,7 @@ static anygp_status count_in_file(row_source *r, target_count *n, anygp_error *e
     return fail_with(e, ANYGP_ERR_FILE, "another process could not read its rows");
 }
 
-/* The labels of one target: of rows that would be held out, and of the others. */
+/* The labels of one target: for rows that would be held out, and for the others. */
 typedef struct label_watch {
     int64_t target;
     uint64_t seed;
@@ -88,7 +88,7 @@ static anygp_status watch_label(void *ctx, int64_t number, const double *row, an
     return class_set_note(rows_held(w->seed, number, w->share) ? &w->held : &w->left, y, e);
 }
 
-/* Whether every class that a held-out row has is left among the others: a model would not know it else. */
+/* Whether every class that a held-out row has is left among the others: otherwise a model would not know it. */
 static anygp_status classes_stay(const fit_task *f, int64_t target, double share, bool *stay, anygp_error *e)
 {
     label_watch w = {.target = f->columns->target[target], .seed = seed_of(f->s), .share = share};

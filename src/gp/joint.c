@@ -3,7 +3,7 @@
        f_c = mean_c + chol(covariance_c) z_c,   y ~ p(y | f)
    A mixture has S such distributions: a draw is from one of them, taken at random for all rows and latents, and the covariance is
    that of all draws, (1/S) sum of the covariances + that of the means.
-   Cost n^3/3 a latent and component, n^2 C S numbers. */
+   Cost n^3/3 per latent and component, n^2 C S numbers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void joint_clear(joint *j)
     free(j->diag);
 }
 
-/* Of latent c by component s. */
+/* For latent c by component s. */
 static double *mean_of(const joint *j, int64_t s, int64_t c) { return j->mean + (s * j->C + c) * j->n; }
 static double *square_of(const joint *j, int64_t s, int64_t c) { return j->covariance + (s * j->C + c) * j->n * j->n; }
 
@@ -59,7 +59,7 @@ static anygp_status joint_alloc(const gp *g, int64_t n, double *square, joint *j
     return fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
 }
 
-/* Of column k the part on and below the diagonal. */
+/* The part of column k on and below the diagonal. */
 static anygp_status check_column(const row_batch *b, int64_t k, int64_t n, const double *cells, anygp_error *e)
 {
     row_batch rest = *b;
@@ -76,7 +76,7 @@ static anygp_status no_joint(const gp *g, anygp_error *e)
                      g->name);
 }
 
-/* Of f; variances on the diagonals are not negative. */
+/* For f; variances on the diagonals are not negative. */
 static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_error *e)
 {
     const posterior *q = g->posterior;
@@ -210,7 +210,7 @@ static anygp_status factor_square(int64_t n, double *covariance, double prior, d
     return ANYGP_OK;
 }
 
-/* That draw k is from. */
+/* The component that draw k is from. */
 static int64_t component_of(const joint *j, uint64_t seed, int64_t k)
 {
     return j->S > 1 ? random_below((random_stream){seed, RANDOM_COMPONENT, 0}, (uint64_t)k, j->S) : 0;
@@ -254,7 +254,7 @@ static anygp_status draw_latent(joint *j, int64_t c, uint64_t seed, int64_t draw
     return ANYGP_OK;
 }
 
-/* y given draws of the latents F[n, S] each, one after the other.  Its stream is another than theirs: ~k. */
+/* y given draws of the latents F[n, S] each, one after the other.  Its stream is not theirs: ~k. */
 static void draw_targets(const gp *g, const row_batch *b, uint64_t seed, int64_t S, const double *F, double *out)
 {
     const likelihood *l = g->likelihood;
@@ -284,9 +284,10 @@ anygp_status gp_sample(const gp *g, const row_batch *b, bool latent, uint64_t se
     bool gaussian = gp_is_gaussian(g);
     double added = latent ? 0 : gaussian ? gp_observation_variance(g) : kernel_white(g->posterior->kernel);
     if (latent && gp_latents(g) > 1)
-        return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "the model has %lld latent functions, and draws are of one number a row; draw y instead of f",
-                         (long long)gp_latents(g));
+        return fail_with(
+            e, ANYGP_ERR_ARGUMENT,
+            "the model has %lld latent functions, and draws are of one number per row; draw y instead of f",
+            (long long)gp_latents(g));
     TRY(joint_alloc(g, b->n, NULL, &j, e));
     TRY_DONE(joint_of_f(g, b, &j, e));
     add_to_diagonals(&j, added);

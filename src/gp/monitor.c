@@ -1,4 +1,4 @@
-/* The training under the eyes of the caller: progress, trace, scores on the way, checkpoints. */
+/* Training as the caller sees it: progress, trace, scores on the way, checkpoints. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static void on_tell(void *ctx, anygp_log_level level, const char *sentence)
     settings_log(m->f->s, level, "%s", sentence);
 }
 
-/* Of the time that is left, scores on the way may take this. */
+/* The share of the time left that scores on the way may take. */
 static const double SCORE_SHARE = 0.05;
 
 static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, anygp_error *e)
@@ -83,8 +83,8 @@ static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, a
 
 /* --------------------------------------------------------------------------------- checkpoints */
 
-/* What must be the same for a run to go on: the settings that matter, and the data, every cell of them.  Their moments are
-   rounded, since another number of ranks adds them up in another order. */
+/* What must be the same to resume a run: the settings that matter, and the data, every cell of them.  Their moments are
+   rounded, since a different number of ranks adds them up in a different order. */
 static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
 {
     static const setting_id free_to_change[] = {SET_SPENT, SET_TIME,  SET_ITERS,  SET_CHECKPOINT, SET_RESUME,
@@ -116,8 +116,8 @@ static void fill_in(const monitor *m, const checkpoint *c, const hyper *h, doubl
     now->estimate = m->f->choice.anytime || now->model->steps, now->status = ANYGP_INTERRUPTED;
 }
 
-/* The model file too, where this is the last target: a set of all but some would be another model.  m->all is a part of the set
-   that is being made, so what is saved is a list of its own. */
+/* The model file too, where this is the last target: a set without some targets would be a different model.  m->all is a part of
+   the set that is being made, so what is saved is a list of its own. */
 static anygp_status save_model(monitor *m, const checkpoint *c, const hyper *h, double objective, double jitter,
                                posterior *const *p, anygp_error *e)
 {
@@ -195,7 +195,7 @@ static void on_save(void *ctx, checkpoint *c, const hyper *h, double objective, 
     settings_log(m->f->s, ANYGP_WARNING, "training goes on without a checkpoint until one can be saved: %s", e.text);
 }
 
-/* NULL: of several targets this one had not begun, or is done and is fitted again. */
+/* NULL: this one of several targets had not begun, or is done and is fitted again. */
 static anygp_status read_checkpoint(const monitor *m, checkpoint **out, anygp_error *e)
 {
     char *text = NULL, *path = NULL;
@@ -208,7 +208,7 @@ static anygp_status read_checkpoint(const monitor *m, checkpoint **out, anygp_er
     if (was && !strcmp(was, text)) goto done;
     checkpoint_free(*out), *out = NULL;
     status = fail_with(e, ANYGP_ERR_ARGUMENT,
-                       "%.200s is of a run with other settings or other data; start without --resume, or give the "
+                       "%.200s is from a run with other settings or other data; start without --resume, or give the "
                        "options of that run",
                        path);
 done:
@@ -250,7 +250,7 @@ static anytime_options anytime_of(const fit_task *f, const model_ops *model, con
                              .step = settings_number(s, SET_STEP)};
 }
 
-/* Of a time limit what comes after the training has: scores, the file. */
+/* The share of a time limit for what comes after the training: scores, the file. */
 static const double END_SHARE = 0.04, END_MOST = 2;
 
 anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
@@ -260,7 +260,7 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
     double jitter = settings_number(s, SET_JITTER);
     const model_ops *model = g[0]->model;
     monitor m = {.f = f, .g = g[0], .all = g, .d = d, .valid = valid, .h = h, .now = *f->like};
-    if (f->data->file) rows_stop(f->data->file, (stop_poll){0}); /* from here on an early end leaves a model */
+    if (f->data->file) rows_stop(f->data->file, (stop_poll){0}); /* from here on, an early end leaves a model */
     bool named = f->hooks && f->hooks->checkpoint;
     checkpoint *resume = NULL;
     if (named && settings_number(s, SET_RESUME) == 1) TRY(read_checkpoint(&m, &resume, e));

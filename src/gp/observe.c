@@ -1,14 +1,14 @@
 /* From the latents of a row to its target.
-       normal       y ~ N(f, noise), f ~ N(mu, v): the sums stand in predict.c, with no likelihood to ask
+       normal       y ~ N(f, noise), f ~ N(mu, v): the sums are in predict.c, without the likelihood
        else         p(y) = integral of p(y | f) prod_c N(f_c; mu_c, v_c), as the likelihood's own functions give it, and the mean of
                     that where the latents are mixtures [likelihood/mixture.h]
-   Real targets may be standardised: what the likelihood says is in model units, and y = shift + scale * model's, so densities
+   Real targets may be standardised: what the likelihood gives is in model units, and y = shift + scale * model's, so densities
    are divided by the scale.  Counts and classes are what they are in both. */
 #include "gp/gp.h"
 
 enum {
     PIECE = 16
-}; /* rows a thread takes at a time: integrals and draws of one row take microseconds to milliseconds */
+}; /* rows that a thread takes at a time: integrals and draws of one row take microseconds to milliseconds */
 
 bool gp_is_gaussian(const gp *g) { return likelihood_is_gaussian(g->likelihood); }
 

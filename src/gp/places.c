@@ -1,4 +1,4 @@
-/* The way of a raw row into the units of a fitted model. */
+/* The conversion of a raw row into the units of a fitted model. */
 #include <stdlib.h>
 
 #include "gp/fit.h"
@@ -85,7 +85,7 @@ anygp_status gp_read_inputs(const gp *g, const char *path, const settings *s, in
     gp plain = *g, *list[1] = {&plain};
     gp_set set = {.targets = 1, .gp = list};
     binding *in = NULL;
-    plain.schema.exposed = false; /* inputs alone */
+    plain.schema.exposed = false; /* only inputs */
     *n = 0, *X = NULL;
     TRY(binding_open(&set, path, s, &in, e));
     anygp_status status = read_inputs(in, g, n, X, e);

@@ -35,17 +35,18 @@ struct predictor {
     int64_t block, seen;
     posterior *condensed; /* once the rows seen are many, where the posterior has it */
     double *X, *work;
-    double *mean, *variance; /* block x C x S; mean: not of what is normal, whose means go where they are asked for */
-    double *spare;           /* block, the same */
+    double *mean,
+        *variance; /* block x C x S; mean: not for normal predictions, whose means go straight to the caller's array */
+    double *spare; /* block, the same */
 };
 
 enum { BLOCK_LEAST = 16, BLOCK_MOST = 2048 };
 static const double CONDENSED_BYTES = 256e6; /* that a condensed posterior may always have */
 
-/* Doubles of a row's latents and what is made of them. */
+/* Doubles for a row's latents and what is computed from them. */
 static int64_t latent_doubles(const gp *g) { return gp_is_normal(g) ? 1 : 2 * gp_latents(g) * gp_components(g) + 1; }
 
-/* The caller holds the row as it was read and as it is given, besides. */
+/* Besides, the caller holds the row as read and as passed on. */
 double predictor_row_bytes(const gp *g)
 {
     const posterior *q = g->posterior;
@@ -101,8 +102,8 @@ static row_batch part_of(const row_batch *b, int64_t D, int64_t i, int64_t n)
                        b->exposure ? b->exposure + i : NULL};
 }
 
-/* To condense takes the time of about MANY rows for each inducing input, and a square of memory for each latent: done when
-   as many have been predicted without, and where there is room. */
+/* Condensing takes the time of about MANY rows per inducing input, and a square matrix per latent: it is done once as many
+   rows have been predicted without it, and where there is room. */
 static void condense(predictor *p)
 {
     enum { MANY = 2 };
@@ -121,7 +122,7 @@ static void condense(predictor *p)
     }
 }
 
-/* Marginals in model units, of rows in the blocks that are given or where they are routed to. */
+/* Marginals in model units, for rows in the blocks that are given or that they are routed to. */
 static anygp_status marginals(predictor *p, const row_batch *b, double *mean, double *variance, anygp_error *e)
 {
     if (!b->block) condense(p), p->seen += b->n;
@@ -146,7 +147,7 @@ anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, 
     return ANYGP_OK;
 }
 
-/* ---------------------------------------------------------------------------- one number a row */
+/* -------------------------------------------------------------------------- one number per row */
 
 static anygp_status run_normal(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
                                anygp_error *e)
@@ -157,7 +158,7 @@ static anygp_status run_normal(predictor *p, const row_batch *b, bool latent, do
     unit_means(gp_target_unit(g), b->n, mean, mean);
     TRY(predictor_check(b, b->n, mean, e));
     if (!variance) return ANYGP_OK;
-    for (int64_t k = 0; k < b->n; k++) /* fmax takes no notice of what is no number */
+    for (int64_t k = 0; k < b->n; k++) /* fmax ignores NaN */
         if (!isnan(p->variance[k])) p->variance[k] = fmax(p->variance[k], 0) + added;
     unit_variances(gp_target_unit(g), b->n, p->variance, variance);
     return predictor_check(b, b->n, variance, e);
@@ -175,7 +176,7 @@ static anygp_status run_observed(predictor *p, const row_batch *b, bool latent, 
     return predictor_check(b, b->n, v, e);
 }
 
-/* What a call for one number a row cannot say. */
+/* What a call for one number per row cannot give. */
 static anygp_status one_number(const gp *g, bool latent, anygp_error *e)
 {
     if (latent && gp_latents(g) > 1)

@@ -1,4 +1,4 @@
-/* A look at a fit of counts: rates as large or as small as the likelihoods allow are no statement about the rows, but the sign
+/* A look at a fit of counts: rates as large or as small as the likelihoods allow tell nothing about the rows; they are the sign
    of a count, a weight or an exposure that is out of proportion to the others. */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Labelled rows to scores, a block at a time: normal predictions as they are, classes by their probabilities, other targets and
-   mixtures by what the likelihood says of them. */
+   mixtures by what the likelihood says about them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct scorer {
     const gp *g;
     bool latent;
     observer o;
-    likelihood seen; /* of gaussian targets, what o says */
+    likelihood seen; /* for gaussian targets, what o says */
     int64_t filled, block, *number;
     int64_t *in;                  /* block of each row; */
     int64_t *label;               /* its class */
@@ -43,7 +43,7 @@ void scorer_free(scorer *r)
     free(r);
 }
 
-/* Doubles of `out` a row has. */
+/* Doubles of `out` per row. */
 static int64_t out_width(const gp *g)
 {
     return gp_is_class(g) ? g->schema.classes : gp_is_normal(g) ? 2 : OUT_COLUMNS + g->likelihood->columns;
@@ -137,7 +137,7 @@ static anygp_status score_classes(scorer *r, const row_batch *b, anygp_error *e)
     return class_scores_add(r->classes, b->n, r->label, r->out, b->n, r->w, e);
 }
 
-/* P(y' < y) of a count is P(y' <= y - 1), of a real target P(y' <= y).  Y's first column has y in model units; y: work. */
+/* P(y' < y) of a count is P(y' <= y - 1), and P(y' <= y) of a real target.  Y's first column has y in model units; y: work. */
 static void score_ranks(const scorer *r, const row_batch *b, const latents *f, const double *Y, double *y,
                         double *below, double *up_to)
 {
@@ -191,7 +191,7 @@ static anygp_status flush(scorer *r, anygp_error *e)
     return r->classes ? score_classes(r, &b, e) : gp_is_normal(g) ? score_normal(r, &b, e) : score_observed(r, &b, e);
 }
 
-/* The row that was put behind the others counts. */
+/* The row that was added behind the others now counts. */
 static anygp_status add_last(scorer *r, double y, double exposure, int64_t number, int64_t block, anygp_error *e)
 {
     int64_t k = r->filled++;

@@ -1,7 +1,7 @@
 /* Data from a known Gaussian process: inputs uniform on [0, 1]^D, y = f(x) + noise.
    Up to EXACT_ROWS rows f is an exact draw (Cholesky of the prior covariance).  Beyond, f is a sum of F random Fourier
    features (Rahimi and Recht 2007), f(x) = sqrt(2 v / F) sum_j cos(w_j'x + b_j), which has the kernel's covariance in
-   expectation and costs F D a row whatever the number of rows; rows are made and written block by block, each a
+   expectation and costs F D per row whatever the number of rows; rows are made and written block by block, each a
    function of (seed, row), so that the first rows are the same whatever the length. */
 #include <math.h>
 #include <stdio.h>

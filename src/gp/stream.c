@@ -8,14 +8,14 @@
 #include "data/writer.h"
 #include "gp/fit.h"
 
-/* Of what may be used: */
+/* The share of the memory that may be used. */
 static double half_of_memory(const settings *s) { return settings_memory(s) / 2; }
 
 double gp_block_budget(const settings *s) { return fmin(half_of_memory(s), 256e6); }
 
 /* --------------------------------------------------------------------------- columns of the file */
 
-/* What the file shows of every target: marginals, or S draws. */
+/* What the file shows for every target: marginals, or S draws. */
 typedef struct sheet {
     const gp_set *m;
     bool latent;

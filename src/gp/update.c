@@ -16,7 +16,7 @@ static const double CHUNK_BYTES = 64e6;
 
 /* Raw rows for one target. */
 typedef struct new_rows {
-    int64_t n, first; /* the first one's number, for sentences */
+    int64_t n, first; /* the first one's number, for messages */
     const double *cells;
     int64_t ld;
     const row_units *units;
@@ -112,7 +112,7 @@ static anygp_status begin(update *u, gp_set *m, const settings *s, bool weights,
 
 /* -------------------------------------------------------------------------------------------- rows */
 
-/* At most a chunk of rows to one target. */
+/* At most a chunk of rows, for one target. */
 static anygp_status add_rows(update *u, target_update *k, const new_rows *r, anygp_error *e)
 {
     const gp *g = k->g;
@@ -142,7 +142,8 @@ static void say(const update *u, const target_update *k)
 {
     const settings *s = u->s;
     const update_report *r = &k->report;
-    const char *name = u->m->targets > 1 ? k->g->schema.target : NULL; /* of several, the one that is meant */
+    const char *name =
+        u->m->targets > 1 ? k->g->schema.target : NULL; /* where there are several, the one that is meant */
     char without[96];
     snprintf(without, sizeof without, "without %.80s", name ? name : "a target");
     note_left_out(s, k->no_target, without);
@@ -159,7 +160,7 @@ static void say(const update *u, const target_update *k)
             (long long)r->biggest_id, (long long)r->biggest, (long long)r->largest);
 }
 
-/* The objective of an anytime run is a running estimate, to which the new rows add what they are worth. */
+/* The objective of an anytime run is a running estimate, to which the new rows add their share. */
 static void replace(target_update *k)
 {
     gp *g = k->g;

@@ -25,7 +25,7 @@ void valid_score_file(gp_set *m, const settings *s)
 
 /* ------------------------------------------------------------------------------ rows of the training file */
 
-/* The way of those rows of the data whose number is from hold_out up to below. */
+/* The conversion of those rows of the data whose number is from hold_out up to below. */
 static anygp_status units_of_part(const gp *g, const gp_data *data, int64_t weights, uint64_t seed, double hold_out,
                                   double below, row_units *u, anygp_error *e)
 {
@@ -95,8 +95,8 @@ void valid_rows_free(valid_rows *v)
     free(v);
 }
 
-/* Sampling from a stream of unknown length (Vitter 1985, algorithm R).  Rows that cannot be predicted are for the final scores to
-   complain of. */
+/* Sampling from a stream of unknown length (Vitter 1985, algorithm R).  Rows that cannot be predicted are left for the final scores
+   to report. */
 static void offer_row(valid_rows *v, const row_units *u, int64_t number, const double *row)
 {
     double y[2] = {0, 1};
@@ -228,13 +228,13 @@ anygp_status valid_rows_score(const valid_rows *v, const gp *g, const deadline *
 
 /* --------------------------------------------------------------------------------- the last score */
 
-/* All of the rows that rows_held() takes, as they come. */
+/* All rows that rows_held() takes, in their order. */
 static anygp_status score_all(const fit_task *f, const gp *g, double share, gp_scores *scores, anygp_error *e)
 {
     return valid_score_part(g, f->data, f->columns->weights, seed_of(f->s), 0, share, NULL, scores, e);
 }
 
-/* Of a run with a time limit those that it has time for. */
+/* In a run with a time limit, those that there is time for. */
 static anygp_status score_in_time(const fit_task *f, const gp *g, double share, gp_scores *scores, anygp_error *e)
 {
     valid_rows *v = NULL;

@@ -153,7 +153,7 @@ runs_of_two_targets_are_resumed_with_the_same_bits() {
 inducing_inputs_grow_for_two_targets() {
     two_targets
     anygp fit two.csv "${pair[@]}" -o g.agp --model vfe --inducing auto --iters 10 --valid 0.2 >"$said/out" 2>"$said/err" && grep -q 'inducing auto: it stops at' "$said/err" && grep -q '^z, validation: rmse' "$said/out" "$said/err" || return 1
-    sed -n 's/.*inputs, objective \([^ ]*\) a row.*/\1/p' "$said/err" | tail -n 1 >a # what decides is the bound a row and target
+    sed -n 's/.*inputs, objective \([^ ]*\) per row.*/\1/p' "$said/err" | tail -n 1 >a # what decides is the bound per row and target
     anygp info g.agp | awk '$1 == "objective" { sum += $4; rows += $6 } END { printf "%.4g\n", sum / rows }' >b && close a b 2e-3
 }
 what_makes_no_sense_is_refused() {

@@ -105,15 +105,15 @@ static int evaluate(void *ctx, const double *u, double *f, double *g)
 /* Seconds of one evaluation of a model that has all rows in one matrix: by what fewer rows took, or a guess; 0: no matter. */
 static double expected_seconds(const climb *c)
 {
-    static const double CUBES = 1e10; /* n^3 a second */
+    static const double CUBES = 1e10; /* n^3 per second */
     enum { QUICK_ROWS = 1600 };
     double n = (double)c->r.model->size(c->r.p);
     if (model_has_inducing(c->r.model) || n <= QUICK_ROWS) return 0;
     return c->expected > 0 ? c->expected : n * n * n / CUBES;
 }
 
-/* Whether there is no time to learn, or no wish to wait for it; the factorisation alone takes a third of an evaluation.  A limit
-   that cannot be kept is said. */
+/* Whether there is no time to learn, or the caller does not want to wait for it; the factorisation alone takes a third of an
+   evaluation.  A limit that cannot be kept is reported. */
 static bool too_long(climb *c)
 {
     deadline until = train_deadline(c->r.o);
@@ -167,7 +167,7 @@ static anygp_status set_out(climb *c, anygp_error *e)
     return c->optimiser ? ANYGP_OK : fail_memory(e, "the optimiser", 16.0 * (double)lo.memory * (double)h->free);
 }
 
-/* A climb has come to its end; whether there is another one.  When a Cholesky stopped it, it goes on from the best point with
+/* A climb has ended; whether there is another one.  When a Cholesky stopped it, it goes on from the best point with
    ten times the jitter: within a line search the objective stays one function. */
 static bool next_climb(climb *c, lbfgs_result result)
 {
@@ -320,7 +320,7 @@ static bool restore(run *r, const checkpoint *from, anygp_error *e)
     r->done = c->restart > 0 && c->restart > r->o->restarts;
     if (ANYGP_FAILED(set_out(c, e))) return false;
     if (!get_optimiser(c, from))
-        return fail_with(e, ANYGP_ERR_FILE, "the checkpoint is damaged, or of a run with other options"), false;
+        return fail_with(e, ANYGP_ERR_FILE, "the checkpoint is damaged, or from a run with other options"), false;
     return true;
 }
 
@@ -366,7 +366,7 @@ void climb_finish(climb *c, train_result *result)
     r->jitter = found ? c->best_jitter : r->o->jitter;
     result->objective = found ? r->value : 0, result->log_prior = c->best_prior;
     if (!found && r->status == ANYGP_TIME_LIMIT && model_has_inducing(r->model))
-        result->objective = NAN; /* what time there is is the posterior's */
+        result->objective = NAN; /* the time left is for the posterior */
     else if (!found && r->model->evaluate(r->state, r->h, true, &r->jitter, &result->objective, NULL))
         result->log_prior = hyper_log_prior(r->h, NULL);
     result->status = r->status;

@@ -23,7 +23,7 @@ typedef struct climb {
     double best; /* log objective + log prior */
     double *best_u, best_prior, best_jitter;
     leave_one_out *loo; /* there; NULL: not wanted */
-    anygp_error error;  /* what an evaluation failed for, if not for the numbers */
+    anygp_error error;  /* why an evaluation failed, if not for the numbers */
 } climb;
 
 /* From the values in h.  state: the model's, of problem p; loo: room for it, or NULL. */

@@ -2,7 +2,7 @@
    Made for log hyperparameters: no bounds, but no coordinate moves by more than 5 in an iteration; a value that
    is not finite means "too far" and the step is halved.  The whole state between two iterations is one array of
    doubles that can be saved and restored: a resumed run gives the same bits as one that was never stopped.
-   Nothing is allocated during a run.  Cost beside the evaluations: O(memory n) an iteration. */
+   Nothing is allocated during a run.  Cost beside the evaluations: O(memory n) per iteration. */
 #ifndef INFER_LBFGS_H
 #define INFER_LBFGS_H
 
@@ -47,7 +47,7 @@ void lbfgs_free(lbfgs *s);                           /* accepts NULL */
    *f_best (infinite if nothing finite was seen).  p->n must be the n of lbfgs_new. */
 lbfgs_result lbfgs_minimize(lbfgs *s, const lbfgs_problem *p, double *x, double *f_best);
 
-/* The same, one iteration at a time: until it returns something else than LBFGS_MORE.  x[n] is read before the first. */
+/* The same, one iteration at a time: until it returns something other than LBFGS_MORE.  x[n] is read before the first. */
 lbfgs_result lbfgs_step(lbfgs *s, const lbfgs_problem *p, const double *x);
 double lbfgs_best(const lbfgs *s, double *x); /* the best point seen, and its value */
 

@@ -1,6 +1,6 @@
 /* Bracketing and interpolation (Nocedal and Wright, algorithms 3.5 and 3.6, in one loop).
    Invariant: `low` satisfies sufficient decrease and phi'(low) points into the bracket, so the bracket always
-   contains a Wolfe point of a smooth phi.  A cost of O(1) a trial. */
+   contains a Wolfe point of a smooth phi.  Cost: O(1) per trial. */
 #include "infer/line_search.h"
 
 #include <math.h>

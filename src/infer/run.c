@@ -44,7 +44,7 @@ double run_elapsed(const run *r) { return clock_seconds() - r->o->began; }
 
 void run_worked(run *r, double began, double paused)
 {
-    double asked = fmax(began, r->asked); /* what it tried before it last asked is not what it takes */
+    double asked = fmax(began, r->asked); /* what it tried before it last asked is not part of its usual time */
     r->longest = fmax(r->longest, clock_seconds() - asked - (r->paused - paused));
 }
 
@@ -74,7 +74,7 @@ bool run_report(run *r, bool record)
 
 typedef anygp_status (*looker)(run *r, double jitter, posterior **now, anygp_error *e);
 
-/* Posteriors so far, for somebody who looks at them. */
+/* Posteriors so far, for someone to look at. */
 static anygp_status with_posteriors(run *r, looker look, anygp_error *e)
 {
     double jitter = r->jitter;
@@ -95,7 +95,7 @@ static anygp_status look_at_scores(run *r, double jitter, posterior **now, anygp
     return ANYGP_OK;
 }
 
-/* What only the trace wants does not count as time of the run. */
+/* What is done for the trace only does not count as time of the run. */
 static anygp_status score(run *r, anygp_error *e)
 {
     double began = clock_seconds();
@@ -148,7 +148,7 @@ static anygp_status restore(run *r, anygp_error *e)
     if (ok) return ANYGP_OK;
     return fail_with(
         e, ANYGP_ERR_FILE,
-        "the checkpoint is of another run; start without --resume, or with the options of the run that wrote it");
+        "the checkpoint is from another run; start without --resume, or with the options of the run that wrote it");
 }
 
 /* ------------------------------------------------------------------------------------------------ the loop */
@@ -204,8 +204,8 @@ static anygp_status after_step(run *r, anygp_error *e)
 
 static bool is_over(const run *r) { return r->steps > 0 && r->t >= r->steps; }
 
-/* Out of time before the first step: that one is still made.  A run that was stopped leaves a checkpoint of where it came to; the
-   model itself is written by whoever asked for it. */
+/* Out of time before the first step: that one is still made.  A run that was stopped leaves a checkpoint of where it got to; the
+   model itself is written by the caller. */
 anygp_status run_go(run *r, anygp_error *e)
 {
     int scored = r->learner->scored && r->o->score;

@@ -1,5 +1,5 @@
 /* One run: a learner improves a model step after step.  The loop alone knows the clock, the ranks, the trace, the scores of rows
-   held out, checkpoints, retries and what ends a run; what a step is, is the learner's:
+   held out, checkpoints, retries and what ends a run; the learner defines what a step is:
        climb      [climb.c]     L-BFGS on the objective over all rows, with restarts
        walk       [walk.c]      stochastic natural gradients on an explicit q(v), the anytime variants
        stepwise   [stepwise.c]  the model's own steps
@@ -23,10 +23,11 @@ typedef struct learner {
     void (*take_back)(run *r);                       /* NULL: a step that breaks down has moved nothing */
     void (*turn)(run *r);                            /* from now on hyperparameters stay; NULL: nothing to do */
     void (*describe)(const run *r, train_step *now); /* what the trace has beyond t, value and scores; NULL: nothing */
-    /* Those of the run so far, out[targets], and their jitter; the run goes on.  They may stay NULL: it has none on the way. */
+    /* The posteriors of the run so far, out[targets], and their jitter; the run goes on.  They may stay NULL: it has none on the
+       way. */
     anygp_status (*posteriors)(run *r, double *jitter, posterior **out, anygp_error *e);
     anygp_status (*save)(run *r, checkpoint *to, anygp_error *e);
-    bool (*restore)(run *r, const checkpoint *from, anygp_error *e); /* false: e, or else: it is of another run */
+    bool (*restore)(run *r, const checkpoint *from, anygp_error *e); /* false: e, or else: it is from another run */
 } learner;
 
 struct run {
@@ -55,7 +56,7 @@ struct run {
     double value;   /* the objective, or a running estimate of it; NaN: none yet */
     int64_t valued; /* values the estimate rests on */
     double jitter;  /* relative */
-    bool scored;    /* somebody, on rank 0, wants scores on the way */
+    bool scored;    /* someone, on rank 0, wants scores on the way */
     train_scores scores;
     int64_t next_record;
     double longest, paused, saved, asked; /* seconds: a piece of work, what does not count; when, by the clock */
@@ -75,7 +76,7 @@ void run_keep(const run *r, train_result *result);
 /* ------------------------------------------------------------------------------------ for learners */
 
 static inline bool run_sees_all(const run *r) { return r->S == r->P; }
-double run_elapsed(const run *r); /* seconds by the wall, which the time limit means */
+double run_elapsed(const run *r); /* wall seconds, as the time limit counts them */
 /* A piece of work that the time limit must leave room for once more: an evaluation, a step. */
 void run_worked(run *r, double began, double paused);
 bool run_is_late(const run *r);

@@ -34,8 +34,8 @@ static bool is_length(const hyper *h, int64_t i)
     return i < hyper_kernel_params(h) && kernel_param_at(h->kernel, i)->role == ROLE_LENGTH;
 }
 
-/* Length-scales of a leaf move together, by much, and each by itself, as do all others, by less: their scale is what runs
-   end in different optima for. */
+/* Length-scales of a leaf move together, by much, and each by itself, as do all others, by less: their scale is why runs
+   end in different optima. */
 void start_perturb(hyper *h, uint64_t seed, int64_t restart)
 {
     static const double SCALES_SD = 2.5;
@@ -157,7 +157,7 @@ static void weigh_columns(const scan *s, int64_t D, double *weight)
     }
 }
 
-/* Distance of rows that are next to each other, in length-scales of the start: of every row that to the nearest other one, and of
+/* Distance of rows that are next to each other, in length-scales of the start: for every row that to the nearest other one, and of
    these the lowest decile. */
 static anygp_status spacing(const scan *s, const merged *m, double *out, anygp_error *e)
 {
@@ -360,8 +360,8 @@ done:
     return status;
 }
 
-/* Where there was no time for a single look, lengths are taken to be long and the noise as large as the target: what comes of it
-   claims little. */
+/* Where there was no time for a single look, lengths are taken to be long and the noise as large as the target: the result claims
+   little. */
 static const double UNSEEN_LENGTH = 4, UNSEEN_NOISE = 10;
 
 anygp_status start_from_data(const problem *p, hyper *h, const train_options *o, bool (*stop)(void *ctx), void *ctx,

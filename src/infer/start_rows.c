@@ -1,7 +1,7 @@
 /* Rows that show the function at every scale.  Rows taken at random are far apart where there are many of them, and what varies
    in between looks like noise; rows next to each other show nothing of a slow trend.  So half of them are taken at random, and
    half around a few of these, at each: some of the nearest of 3/4 of all rows, of 3/16, of 3/64, ... down to about as few as are
-   taken at random.  The levels of all rows are a function of the seed. */
+   taken at random.  The levels of the rows are a function of the seed. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static double distance_of_rows(const choice *c, const double *a, const double *b
     return sum;
 }
 
-/* Into a list of `most` that is in order; what is further than all of them falls out. */
+/* Into an ordered list of at most `most`; what is further away than all of them is dropped. */
 static void offer(neighbour *list, int64_t most, neighbour one)
 {
     if (most < 1 || !(one.distance < list[most - 1].distance)) return;

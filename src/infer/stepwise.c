@@ -35,7 +35,7 @@ static double default_rho(const stepwise *w)
     return fmin(RHO_MOST, fmax(rows / (ROWS_A_POINT * (double)w->r.h->M), 1e-3));
 }
 
-/* What is left of the first rate: falls in a line, to a twentieth where learning ends. */
+/* What is left of the first rate: falls linearly, to a twentieth where learning ends. */
 static double fallen(const stepwise *w) { return 1 - 0.95 * fmin(w->r.share / LEARNING_SHARE, 1); }
 
 /* While hyperparameters are learned: as they move less q is given a longer memory, up to an epoch, and less of the sample's
@@ -72,7 +72,7 @@ static int64_t default_steps(const stepwise *w)
 
 /* ---------------------------------------------------------------------------------------- steps */
 
-/* What a step tries before it begins has a share of the time; a caller who wants to stop is heard at once. */
+/* What a step tries before it begins gets a share of the time; a caller who wants to stop is heard at once. */
 static bool enough(void *ctx)
 {
     run *r = ctx;
@@ -83,7 +83,7 @@ static bool enough(void *ctx)
     return ANYGP_FAILED(train_agree(r->p, &flags, &unused)) || flags;
 }
 
-/* A bound of all rows is what it is; those of samples have a running mean. */
+/* A bound over all rows is taken as it is; bounds on samples have a running mean. */
 static void keep_value(run *r, double value)
 {
     if (!isfinite(value)) return;
@@ -155,7 +155,7 @@ static anygp_status open_run(stepwise *w, anygp_error *e)
     return r->model->steps->begin(r->state, r->h, r->jitter, e);
 }
 
-/* The bound of all rows, where a pass over them is no longer than what the steps took; else the running estimate. */
+/* The bound over all rows, where a pass over them takes no longer than the steps did; else the running estimate. */
 static anygp_status final_bound(run *r, train_result *result, anygp_error *e)
 {
     double value, pass = r->longest * (double)r->P / (double)r->S;

@@ -2,7 +2,7 @@
    and inducing inputs.  After every step there is a valid model.
 
    The natural gradient's rho_t = max(rho_0, 1 / (2 + t)), a running mean of the statistics that forgets: rho_0 is such that it
-   rests on 20 rows an inducing input, or where the user gives --rho that.  Hyperparameters begin to move once q has seen a few samples, at
+   rests on 20 rows per inducing input, or is the user's --rho.  Hyperparameters begin to move once q has seen a few samples, at
    Adam's rate; the last quarter of the run keeps them, and rho falls to a running mean again, so that q settles.
    Where every step sees all blocks, rho is 1 for Gaussian noise, which is exact, and 1/2 else. */
 #ifndef INFER_STEPWISE_H

@@ -58,7 +58,7 @@ void surrogate_close(surrogate *s)
     *s = (surrogate){0};
 }
 
-/* Every target can be told by what has the shortest length and the largest variance of them all. */
+/* The shortest length and the largest variance of them all can explain every target. */
 static double of_both(param_role role, double before, double found)
 {
     return role == ROLE_LENGTH ? fmin(before, found) : role == ROLE_VARIANCE ? fmax(before, found) : before;

@@ -1,6 +1,6 @@
 /* Starting values for models with any likelihood: the search of start.c and the warm-up need Gaussian noise and one target, so
-   they run on a stand-in of each target, whose kernel parameters are then taken over: of several targets the shortest lengths, the
-   largest variances, and the first one's in all else.
+   they run on a stand-in for each target, whose kernel parameters are then taken over: for several targets the shortest lengths,
+   the largest variances, and the first one's otherwise.
        numbers    the target itself
        counts     log((y + 1/2) / exposure), centred
        classes    +1 and -1 in turn: a kernel that tells half of the classes from the others tells most of them apart
@@ -18,9 +18,9 @@ typedef struct surrogate {
     hyper h;
 } surrogate;
 
-/* Whether p needs them. */
+/* Whether p needs one. */
 bool surrogate_needed(const problem *p);
-/* That of one target. */
+/* For one target. */
 anygp_status surrogate_open(const problem *p, int64_t target, const hyper *h, surrogate *s, anygp_error *e);
 /* What was found, into h, after that of the targets before it. */
 void surrogate_take(const surrogate *s, const problem *p, int64_t target, hyper *h);

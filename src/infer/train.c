@@ -74,7 +74,7 @@ typedef struct watch {
     double seconds; /* an evaluation of all rows would take, by what fewer took; 0: not known */
 } watch;
 
-/* Of the time that is left: for the scan, for the run on a subset. */
+/* Shares of the time left: for the scan, for the run on a subset. */
 static const double SCAN_SHARE = 0.15, WARM_SHARE = 0.35,
                     PLACES_SHARE = 0.5; /* of all of it: until when places are chosen with care */
 
@@ -121,7 +121,7 @@ static anygp_status place(const model_ops *model, const problem *p, hyper *h, co
     return status;
 }
 
-/* Of two choices the one that leaves less of the prior variance: what a bound pays for. */
+/* The one of two choices that leaves less of the prior variance, which is what a bound pays for. */
 static anygp_status place_best(const model_ops *model, const problem *p, hyper *h, const deadline *until,
                                inducing_start *s, anygp_error *e)
 {
@@ -248,14 +248,14 @@ static anygp_status restore_inducing(const model_ops *model, const problem *p, h
     double *Z = count > 0 ? mem_alloc(count, sizeof *Z) : NULL;
     anygp_status status = ANYGP_OK;
     if (!Z || D < 1 || count % D || !checkpoint_get_finite(c, "Z", count, Z))
-        status = fail_with(e, ANYGP_ERR_FILE, "the checkpoint has no inducing inputs; it is of another run");
+        status = fail_with(e, ANYGP_ERR_FILE, "the checkpoint has no inducing inputs; it is from another run");
     else
         status = hyper_set_inducing(h, count / D, D, Z, learned_places(model, p), e);
     free(Z);
     return status;
 }
 
-/* p with sets of the inducing inputs that there are: where distinct rows are few, the last ones get less, or none.  Not for a
+/* p with sets of the inducing inputs that there are: where distinct rows are few, the last ones get fewer, or none.  Not for a
    decoupled model, where the bases of the mean are not among them. */
 static problem with_sets(const model_ops *model, const problem *p, const hyper *h, int64_t sets[MODEL_SETS_MOST])
 {
@@ -286,7 +286,7 @@ static anygp_status run_anytime(climb *c, train_result *result, posterior **out,
     return walk_run(r->model, r->state, r->p, r->h, &steps, r->status, result, out, e);
 }
 
-/* What else bounds the evidence is left out where there is no time for it, or the caller wants to stop. */
+/* The other bound on the evidence is left out where there is no time for it, or the caller wants to stop. */
 static anygp_status add_bounds(run *r, train_result *result, anygp_error *e)
 {
     deadline until = train_deadline(r->o);

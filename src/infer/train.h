@@ -10,7 +10,7 @@
 
 typedef enum train_stage { TRAIN_SCAN, TRAIN_WARM_UP, TRAIN_MAIN } train_stage;
 
-/* Of rows kept back, or leave-one-out; model units.  NaN: not known. */
+/* On rows held out, or leave-one-out; model units.  NaN: not known. */
 typedef struct train_scores {
     double rmse, mnlp, mell; /* predict/scores.h */
 } train_scores;
@@ -33,7 +33,7 @@ typedef struct anytime_options {
     bool learn;     /* hyperparameters as well; else they stay */
     bool plain;     /* plain instead of natural gradients */
     bool replace;   /* independent draws */
-    int64_t sample; /* blocks a step */
+    int64_t sample; /* blocks per step */
     int64_t steps;  /* 0: a few epochs */
     double rho, tau, kappa;
     double step; /* Adam's */
@@ -50,9 +50,9 @@ typedef struct train_options {
     void (*tell)(void *ctx, anygp_log_level level, const char *sentence); /* may be NULL */
     /* May be NULL: scores of a posterior on rows held out, model units.  Its time does not count. */
     anygp_status (*score)(void *ctx, const posterior *p, train_scores *out, anygp_error *e);
-    /* Every so many seconds (infinite: never), on rank 0: the state of the run, and the posteriors so far, one a target
-       (they stay the run's; NULL for models that cannot make one on the way).  What cannot be written is the callee's to
-       tell: it is no reason to end a run. */
+    /* Every so many seconds (infinite: never), on rank 0: the state of the run, and the posteriors so far, one per target
+       (they stay the run's; NULL for models that cannot make one on the way).  The callee reports what cannot be written:
+       it is no reason to end a run. */
     double save_every;
     void (*save)(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior *const *so_far);
     const checkpoint *resume; /* NULL: from the start */
@@ -63,7 +63,7 @@ typedef struct train_options {
 /* How the inducing inputs were chosen. */
 typedef struct inducing_start {
     const char *how; /* NULL: they were not */
-    double left;     /* of the prior variance, they leave on average, */
+    double left;     /* what they leave of the prior variance on average, */
     double share;    /* as a share; NaN: not looked at */
     double other;    /* of the other choice, where the better of two was taken; else NaN */
 } inducing_start;
@@ -83,10 +83,10 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
                    posterior **out, anygp_error *e);
 void train_result_clear(train_result *r);
 
-/* What rank 0 says of these flags, or has in these numbers, counts on every rank. */
+/* Rank 0's values of these flags or numbers count on every rank. */
 anygp_status train_agree(const problem *p, int *flags, anygp_error *e);
 deadline train_deadline(const train_options *o);
-/* A sentence for the caller, from rank 0. */
+/* A message to the caller, from rank 0. */
 void train_tell(const problem *p, const train_options *o, anygp_log_level level, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 anygp_status train_share(const problem *p, int64_t n, double *x, anygp_error *e);

@@ -49,8 +49,8 @@ anygp_status walk_begin(walk *w, anygp_error *e);
 /* Tries a step; one that breaks down is to be taken back. */
 anygp_status walk_step(walk *w, anygp_error *e);
 void walk_take_back(walk *w);
-/* That of q, or before an epoch of learning is done that of the rows seen so far: a few blocks' statistics times P / S would
-   claim a certainty that is not there and fit their noise, and where blocks are parts of space know nothing of the rest. */
+/* That of q or, before an epoch of learning is done, that of the rows seen so far: a few blocks' statistics times P / S would
+   claim a certainty that is not there and fit their noise, and where blocks are parts of space they know nothing of the rest. */
 anygp_status walk_posterior(walk *w, posterior **out, anygp_error *e);
 /* L at the hyperparameters so far, and q's factor and mean. */
 anygp_status walk_ready(walk *w, bool grow, anygp_error *e);

@@ -1,4 +1,4 @@
-/* The steps of an anytime run; what they do stands in walk.h. */
+/* The steps of an anytime run; walk.h says what they do. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,7 +159,7 @@ anygp_status walk_ready(walk *w, bool grow, anygp_error *e)
                          "them or another kernel");
     if (w->behind ? catch_up(w) : gauss_ready(&w->q)) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_NUMERIC,
-                     "a step leads to a precision that is not positive definite; look at more blocks a step "
+                     "a step leads to a precision that is not positive definite; look at more blocks per step "
                      "(--sample), take smaller steps (--rho) or, in a combination, use other coefficients");
 }
 
@@ -183,8 +183,8 @@ static anygp_status look_at_bound(walk *w, double scale, double times, bool grad
     return ANYGP_OK;
 }
 
-/* Where steps do not look at the bound anyway: now and then, at the new q, so that a run over all blocks tells the evidence.
-   A value that is no number is not told, and what only the trace wants does not count as time of the run. */
+/* Where steps do not look at the bound anyway: now and then, at the new q, so that a run over all blocks gives the evidence.
+   A NaN is not reported, and what is done for the trace only does not count as time of the run. */
 static anygp_status note_bound(walk *w, anygp_error *e)
 {
     double began = clock_seconds();
@@ -210,7 +210,7 @@ static bool move_q(walk *w, const double *S, const double *b)
     return plain_step(&w->q, rho, prior, w->V, w->q.M, S, b, &taken);
 }
 
-/* Adam's u on every rank; a place where K_uu has no factor is not gone to. */
+/* Adam's u on every rank; it does not go to a place where K_uu has no factor. */
 static anygp_status move_hyper(walk *w, anygp_error *e)
 {
     TRY(train_share(w->r.p, w->r.h->free, w->up.u, e));
@@ -237,7 +237,7 @@ static anygp_status gradient_step(walk *w, anygp_error *e)
     }
     if (!move_q(w, S, b))
         return fail_with(e, ANYGP_ERR_NUMERIC,
-                         "a step leads to a precision that is not positive definite; look at more blocks a step "
+                         "a step leads to a precision that is not positive definite; look at more blocks per step "
                          "(--sample), take smaller steps (--rho) or, in a combination, use other coefficients");
     return learning ? move_hyper(w, e) : ANYGP_OK;
 }
@@ -270,7 +270,7 @@ anygp_status walk_step(walk *w, anygp_error *e)
     return note_bound(w, e);
 }
 
-/* Back to where the step began, with more jitter.  What was absorbed holds for the old L alone, and is absorbed again. */
+/* Back to where the step began, with more jitter.  What was absorbed holds for the old L only, and is absorbed again. */
 void walk_take_back(walk *w)
 {
     w->r.jitter = fmin(jitter_next(w->r.jitter), JITTER_MOST);

@@ -271,7 +271,7 @@ static anygp_status parse_summary(const json_t *j, gp *g, anygp_error *e)
     g->status = (anygp_status)status;
     if (!get_number(objective, "value", &g->objective) || !get_number(objective, "n", &g->objective_rows))
         return bad(e, "objective");
-    /* null, or of a version that had none */
+    /* null, or from a version that had none */
     if (!get_number(objective, "tighter", &g->bounds.tighter)) g->bounds.tighter = NAN;
     if (!get_number(objective, "upper", &g->bounds.upper)) g->bounds.upper = NAN;
     if (!get_number(j, "log_prior", &g->log_prior) || !get_number(j, "jitter", &g->jitter)) return bad(e, "jitter");

@@ -1,4 +1,4 @@
-/* A gp as JSON and back: what stands in the header of the model file, and what `info` shows. */
+/* A gp as JSON and back: what is in the header of the model file, and what `info` shows. */
 #ifndef IO_DESCRIBE_H
 #define IO_DESCRIBE_H
 
@@ -9,7 +9,7 @@
 json_t *describe_gp(const gp *g, const settings *s); /* NULL: out of memory */
 json_t *describe_settings(const settings *s);        /* those the user changed */
 
-/* What a header says of one gp, checked; the posterior itself is still to be loaded from the arrays. */
+/* What a header says about one gp, checked; the posterior itself is still to be loaded from the arrays. */
 typedef struct described {
     gp *g; /* schema, scores, trace, objective; no posterior */
     kernel *kernel;

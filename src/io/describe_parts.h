@@ -9,7 +9,7 @@
 void describe_classes(const schema *s, json_t *target); /* adds to it */
 json_t *describe_exposure(const schema *s);             /* null: none */
 json_t *describe_likelihood(const gp *g);
-json_t *describe_likelihood_text(const gp *g); /* null: gaussian, whose noise stands beside it; NULL: out of memory */
+json_t *describe_likelihood_text(const gp *g); /* null: gaussian, whose noise is beside it; NULL: out of memory */
 json_t *describe_promise(const gp *g);         /* null: auto was not asked */
 
 /* All of these may be absent: files were written before there were any. */

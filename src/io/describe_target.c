@@ -92,7 +92,7 @@ anygp_status parse_exposure(const json_t *o, schema *s, anygp_error *e)
     return s->exposure_name ? ANYGP_OK : fail_memory(e, "the exposure", 0);
 }
 
-/* Values must be such as a fit leaves them: finite, and above their lower bounds where they are positive. */
+/* Values must be as a fit leaves them: finite, and above their lower bounds where they are positive. */
 static bool values_are_sound(const likelihood *l)
 {
     for (int64_t i = 0; i < l->params; i++) {
@@ -105,7 +105,7 @@ static bool values_are_sound(const likelihood *l)
 anygp_status parse_likelihood(const json_t *text, double noise, gp *g, anygp_error *e)
 {
     const schema *s = &g->schema;
-    bool gaussian = !text || json_is_null(text); /* its noise stands beside it */
+    bool gaussian = !text || json_is_null(text); /* its noise is beside it */
     if (gaussian ? s->classes || s->exposed : !json_is_string(text)) return bad(e, "likelihood");
     if (!(g->likelihood = calloc(1, sizeof *g->likelihood)))
         return fail_memory(e, "the likelihood", sizeof *g->likelihood);

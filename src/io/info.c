@@ -43,7 +43,7 @@ static void bounds_line(page *p, const gp *g)
     const evidence_bounds *b = &g->bounds;
     if (!isfinite(b->upper)) return;
     double lower = isfinite(b->tighter) ? b->tighter : g->objective;
-    line(p, "log evidence", "between %.6g and %.6g at these parameters; the objective is %.3g to %.3g a row below it",
+    line(p, "log evidence", "between %.6g and %.6g at these parameters; the objective is %.3g to %.3g per row below it",
          lower, b->upper, (lower - g->objective) / g->objective_rows, (b->upper - g->objective) / g->objective_rows);
 }
 
@@ -164,7 +164,7 @@ anygp_status describe_text(const gp_set *m, char **text, anygp_error *e)
     return status;
 }
 
-/* One target: its fields on the top level; several: a list of such objects, with the first one's on the top level. */
+/* One target: its fields at the top level; several: a list of such objects, with the first one's at the top level. */
 anygp_status describe_json(const gp_set *m, char **text, anygp_error *e)
 {
     json_t *top = describe_gp(m->gp[0], m->settings);

@@ -158,7 +158,7 @@ static bool parse_array(const json_t *entry, int64_t data_size, named_array *a, 
 /* An open model file: its arrays by path, and the paths under which others are stored, or NULL. */
 typedef struct model_stream {
     FILE *f;
-    const char *name; /* for sentences */
+    const char *name; /* for messages */
     json_t *header, *shared;
     int64_t data_at, data_size;
 } model_stream;
@@ -210,7 +210,7 @@ static anygp_status read_gp(const model_stream *s, const json_t *description, in
                               &d.g->posterior, e));
     d.kernel = NULL;
     if (gp_latents(d.g) != d.g->likelihood->latents) {
-        status = damaged(e, s->name, "its arrays are of another number of latent functions than its likelihood has");
+        status = damaged(e, s->name, "its arrays have a different number of latent functions than its likelihood");
         goto done;
     }
     *out = d.g;
@@ -238,7 +238,7 @@ static bool same_inputs(const schema *a, const schema *b)
     return true;
 }
 
-/* A text of JSON in the metadata; NULL: there is none, or it is none. */
+/* A JSON text in the metadata; NULL: there is none, or it is not JSON. */
 static json_t *metadata_json(const json_t *meta, const char *key)
 {
     const char *text = json_string_value(json_object_get(meta, key));

@@ -1,4 +1,4 @@
-/* What writing and reading a model file share: where its checksum stands. */
+/* What writing and reading a model file share: where its checksum is. */
 #ifndef IO_MODEL_FILE_PARTS_H
 #define IO_MODEL_FILE_PARTS_H
 
@@ -6,7 +6,7 @@
 
 enum { CHECKSUM_DIGITS = 16, HEADER_MOST = 1 << 28, ALIGN = 8 };
 
-/* Where the digits of the checksum stand in the header, or -1. */
+/* Where the digits of the checksum are in the header, or -1. */
 int64_t model_file_digits(const char *header, size_t size);
 
 #endif

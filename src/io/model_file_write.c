@@ -19,7 +19,7 @@ typedef struct stored {
     named_array a;
     int64_t target;
     char *path;         /* "0/Z" */
-    const char *shared; /* the path under which the same numbers stand; NULL: its own */
+    const char *shared; /* the path under which the same numbers are stored; NULL: its own */
 } stored;
 
 typedef struct stored_list {
@@ -83,7 +83,7 @@ static bool all_arrays(const gp_set *m, stored_list *list)
     return ok;
 }
 
-/* A file that holds others would be refused by whoever reads it. */
+/* Reading would refuse a file with numbers that are not finite. */
 static anygp_status check_finite(const stored_list *list, anygp_error *e)
 {
     for (int64_t k = 0; k < list->count; k++) {
@@ -140,8 +140,8 @@ static bool has_widths(const stored_list *list)
     return false;
 }
 
-/* The first that can say what is in the file: a version that knows no likelihoods would take all targets for gaussian, one
-   that knows of no sharing would miss arrays, and one that knows no scaled inducing variables would take them for points. */
+/* The first that can describe what is in the file: a version without likelihoods would take all targets for gaussian, one
+   without sharing would miss arrays, and one without scaled inducing variables would take them for points. */
 static const char *schema_of(const gp_set *m, const stored_list *list, const json_t *shared)
 {
     if (shared || has_widths(list)) return "3";
@@ -244,7 +244,7 @@ anygp_status model_file_write_stream(const gp_set *m, FILE *f, anygp_error *e)
     char *header = all_arrays(m, &list) ? header_text(m, &list, &length) : NULL;
     if (header) status = check_finite(&list, e);
     if (ANYGP_FAILED(status))
-        ; /* said */
+        ; /* reported already */
     else if (header && length > HEADER_MOST)
         status = fail_with(e, ANYGP_ERR_FILE,
                            "the model file's header would have %.3g MB, more than can be read again; "

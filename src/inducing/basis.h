@@ -24,7 +24,7 @@ void basis_clear(basis *b);
 /* H[i*row + k*col] = function k at row i of X[n,D] */
 void basis_fill(const basis *b, int64_t n, const double *X, int64_t ldx, double *H, int64_t row, int64_t col);
 
-/* A[M,n] = L^-1 K_uf and H[p,n] = sqrt(B) h(x), both with leading dimension M + p: one above the other, as the caller likes. */
+/* A[M,n] = L^-1 K_uf and H[p,n] = sqrt(B) h(x), both with leading dimension M + p: one above the other, in the caller's order. */
 anygp_status basis_features(const inducing_set *u, const basis *mean, int64_t n, const double *X, int64_t ldx,
                             double *A, double *H, anygp_error *e);
 

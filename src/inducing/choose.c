@@ -11,8 +11,9 @@
 #include "inducing/greedy.h"
 #include "linalg/linalg.h"
 
-enum { MORE_ROWS = 4 };                /* looked at for each place, where some are there */
-static const double LEAST_LEFT = 1e-6; /* of the prior variance: below that a row says what the places there are say */
+enum { MORE_ROWS = 4 }; /* looked at per new place, where there are some already */
+static const double LEAST_LEFT =
+    1e-6; /* of the prior variance: below that a row adds nothing to the places there are */
 
 void greedy_rows_diag(void *ctx, double *diag)
 {

@@ -12,9 +12,11 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 
-enum { CHOOSE_GREEDY_ROWS = 10000 }; /* greedy looks at so many of the rows, at random: time rows M^2, memory rows M */
+enum {
+    CHOOSE_GREEDY_ROWS = 10000
+}; /* greedy looks at this many of the rows, at random: time rows M^2, memory rows M */
 
-/* Bytes that it takes to choose M of n rows. */
+/* Bytes needed to choose M of n rows. */
 static inline double choose_bytes(double n, double M)
 {
     return 8 * (n < CHOOSE_GREEDY_ROWS ? n : CHOOSE_GREEDY_ROWS) * (M + 50);
@@ -27,7 +29,7 @@ anygp_status choose_inducing(const char *how, int64_t n, int64_t D, const double
                              int64_t M, uint64_t seed, const deadline *until, double *Z, int64_t *count,
                              anygp_error *e);
 
-/* M0 places Z[M0,D] that are there, and `more` rows of X (few of them looked at) of the largest conditional variance given
+/* M0 places Z[M0,D] that are there, and `more` rows of X (few of them looked at) with the largest conditional variance given
    those: after them in Z, which has room for M0 + more.  *count <= M0 + more comes out. */
 anygp_status choose_more(int64_t n, int64_t D, const double *X, const kernel *k, int64_t M0, int64_t more,
                          uint64_t seed, double *Z, int64_t *count, anygp_error *e);

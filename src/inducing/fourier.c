@@ -1,7 +1,8 @@
 /* fourier: weights of waves (kernel/spectral.h), the basis functions of the sparse spectrum model (003, section III-C1).  A place is a
    frequency in units of length-scales, and has two variables:
        f(x) = sum_i a_i (c_i cos w_i'x + s_i sin w_i'x),   c, s ~ N(0, I)
-   so that v is white as it is, A = a [cos; sin], and nothing of f is left besides: the residual is 0.  First all cosines, then all sines.
+   so that v is white already, A = a [cos; sin], and nothing of f is left over: the residual is 0.  First all cosines, then all
+   sines.
    Reverse: with phases P = W X', Pbar = A_cos Abar_sin - A_sin Abar_cos and abar = sum (A_cos Abar_cos + A_sin Abar_sin) / a,
        Wbar = Pbar X,   Xbar = Pbar' W. */
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static anygp_status draw(const kernel *k, const char *how, uint64_t seed, int64_
 
 static int64_t places(const inducing_set *v) { return v->set.M; }
 
-/* Where there is no memory nothing is left, and whoever asks for features is told. */
+/* Without memory the waves are cleared, and the call for features fails. */
 static void bind(inducing_set *v)
 {
     bool ok = v->waves.terms > 0 || !ANYGP_FAILED(spectral_open(&v->waves, v->kernel, NULL));

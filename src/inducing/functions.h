@@ -9,8 +9,8 @@
 
    Against rows the exponent is linear in the features F = (t^2, t, 1):
        k(m, x) = v exp(-F(x)'theta_m),   theta = (e, -2 e y, sum e y^2 - sum log(2 c e) / 2),   e = 1 / (1 + c^2)
-   so a tile is a product of matrices and one exponential an element, and its reverse another product:
-       theta bar = -(G .* K)'F.                                                      cost: (2 D + 1) multiplications an element
+   so a tile is a product of matrices and one exponential per element, and its reverse another product:
+       theta bar = -(G .* K)'F.                                                      cost: (2 D + 1) multiplications per element
    Inputs are centred, so that the expansion of (t - y)^2 loses no more digits than the spread of the data over s costs.
 
    Shapes: Z[M,D], C[M,D] (logarithms of c) row-major; K, G [n, count] column-major, leading dimension n. */
@@ -45,7 +45,7 @@ typedef struct functions {
 
 anygp_status functions_init(functions *f, int64_t D, anygp_error *e);
 void functions_clear(functions *f); /* accepts a half-built one */
-/* At the kernel's values as they are now; k outlives f.  origin[D]: some place among the data; kept by value. */
+/* At the kernel's current values; k outlives f.  origin[D]: some place among the data; kept by value. */
 void functions_prepare(functions *f, kernel *k, const double *origin);
 
 /* Workspace of the functions below, for n rows and `count` bases. */
@@ -72,13 +72,13 @@ void functions_cross_reverse(const functions *f, function_set s, int64_t n, cons
                              const double *G, int64_t ldg, double *work, double *K, double *gp, double *gZ, double *gC,
                              double *gX);
 
-/* Covariances of bases, K[n.M, s.M], `rows` being bases too; and the reverse, which goes to s alone: gZ and gC get
+/* Covariances of bases, K[n.M, s.M], `rows` being bases too; and the reverse, which goes to s only: gZ and gC get
    sum_i G_ij dk(i, j)/dj, gp the derivative in the kernel's parameters.  [functions_pair.c] */
 bool functions_pair(const functions *f, function_set s, function_set rows, double *work, double *K);
 bool functions_pair_reverse(const functions *f, function_set s, function_set rows, const double *K, double *G,
                             double *work, double *gp, double *gZ, double *gC);
 
-/* k(x, x) of rows is the kernel's; of bases: diag[M]. */
+/* k(x, x) of rows is the kernel's; for bases: diag[M]. */
 void functions_diag(const functions *f, function_set s, double *diag);
 
 #endif

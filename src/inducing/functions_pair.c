@@ -1,5 +1,5 @@
-/* Covariances between bases.  Points go the way of rows; where both sides have widths of their own e differs from pair to
-   pair, and the exponent is no product of matrices any more: one division a dim and element.
+/* Covariances between bases.  Points are treated like rows; where both sides have widths of their own, e differs from pair
+   to pair and the exponent is no longer a product of matrices: one division per dim and element.
 
    The reverse, with W = G .* K, u = y_j - y_i and sums over i:
        y_j bar = -2 sum W e u                     log c_j bar = sum W (2 c^2 e^2 u^2 - c^2 e + 1/2)
@@ -10,7 +10,7 @@
 #include "inducing/functions.h"
 #include "kernel/vector.h"
 
-/* Rows as the loops want them: of each dim the places, the widths and their squares, n of them one after the other. */
+/* Rows as the loops want them: for each dim the places, the widths and their squares, n of them one after the other. */
 typedef struct packed {
     int64_t n;
     double *y, *c, *square;

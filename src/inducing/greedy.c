@@ -31,7 +31,7 @@ typedef struct greedy {
     greedy_columns *columns;
     void *ctx;
     double *L;    /* n x k */
-    double *left; /* n: v, and -infinity of the pivots */
+    double *left; /* n: v, and -infinity for the pivots */
     double *row;  /* scratch: the larger of n and AHEAD k */
     int64_t m;    /* columns of L so far, */
     int64_t done; /* and how many of them the columns of R are without */
@@ -58,7 +58,7 @@ static void look_ahead(greedy *g, int64_t p)
     }
 }
 
-/* Their columns, of which one product takes off all pivots so far. */
+/* Their columns, from which one product takes off all pivots so far. */
 static void fill_ahead(greedy *g)
 {
     int64_t n = g->n, m = g->m;

@@ -12,7 +12,7 @@ typedef void greedy_diag(void *ctx, double *diag); /* K_ii, n numbers */
 /* Columns row[0] .. row[count-1] of K, n numbers each, one after the other. */
 typedef void greedy_columns(void *ctx, int64_t count, const int64_t *row, double *out);
 
-/* chosen: room for k; *count gets how many, in the order of choice.  Stops early when the largest variance left is below
+/* chosen: room for k; *count gets how many, in the order they were chosen.  Stops early when the largest variance left is below
    `tolerance` times the largest K_ii (or is lost in rounding).  Ties go to the lowest index.
    After `until` (NULL: none) the variances stay as they are, and the rest is chosen by them.
    Cost n k^2 and a few times k columns; memory n k. */

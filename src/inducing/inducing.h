@@ -1,19 +1,20 @@
-/* Inducing variables: what stands between the rows and the function.
+/* Inducing variables: the link between the rows and the function.
 
    u_1 .. u_M are jointly Gaussian with f, with covariances K_uu among themselves and K_uf with f at rows.  Models work with the
    same variables whitened, u = L v, K_uu = L L' and v ~ N(0, I), and ask one table for all that depends on what the variables are:
-       prepare    L at the kernel's values and the variables as they are now
+       prepare    L at the current values of the kernel and the variables
        features   A = cov(v, f) = L^-1 K_uf, M x n           residual   d_i = k_ii - |a_i|^2, at least 0
-       reverse    from Abar and dbar to the kernel's parameters, to what the variables are, to X
+       reverse    from Abar and dbar to the kernel's parameters, to the variables' places and widths, to X
        finish     the reverse of prepare, once for a pass, from E = sum Abar A'
-   L being triangular, E is needed by its lower triangle alone: mirrored, K_uu bar = -L^-T E L^-1 / 2.
+   L being triangular, only the lower triangle of E is needed: mirrored, K_uu bar = -L^-T E L^-1 / 2.
    Few models need the covariances themselves (cross, pair): predictions that fold L into coefficients, pic's blocks, odvgp, whose
    second set has no factor, and ivsgpr, whose q moves from one set of variables to another.
 
-   A kind may have several variables for each place, such as a cosine and a sine for each frequency: `set` counts places, M variables.
-   A kind whose variables are white as they are has no L.
+   A kind may have several variables for each place, such as a cosine and a sine for each frequency: `set` counts places, M
+   variables.
+   A kind whose variables are white already has no L.
 
-   White terms of the kernel belong to rows: no variable has a share in them.
+   White terms of the kernel belong to rows: they are not part of any variable.
 
    Shapes: places Z[M,D] and, where variables have them, logarithms of widths C[M,D], row-major; A, K [M,n] column-major with a
    leading dimension; gradients accumulate.  Functions returning bool fail for want of memory, prepare also where K_uu has no
@@ -30,7 +31,7 @@ typedef struct inducing_set inducing_set;
 typedef struct inducing_grad {
     double *kernel;
     double *Z, *C; /* M x D */
-    double *X;     /* n x D; reverse alone */
+    double *X;     /* n x D; only for reverse */
 } inducing_grad;
 
 /* A kind of inducing variables. */
@@ -40,9 +41,10 @@ typedef struct inducing_ops {
     int64_t each;             /* variables of a place */
     bool white;               /* L is the identity, and is not there */
     bool widths;              /* a variable is a place and a width in each input; they begin at 1 */
-    /* Whether the kernel has such variables; if not, in a sentence.  NULL: every kernel has. */
+    /* Whether the kernel has such variables; if not, the reason in a sentence.  NULL: every kernel has. */
     anygp_status (*check)(const kernel *k, anygp_error *e);
-    /* Places Z[M,D] that are drawn, each a function of (seed, index), in the way that --select names.  NULL: they are chosen among rows. */
+    /* Places Z[M,D] that are drawn, each a function of (seed, index), by the method that --select names.  NULL: they are chosen
+       among rows. */
     anygp_status (*draw)(const kernel *k, const char *how, uint64_t seed, int64_t M, double *Z, anygp_error *e);
     /* What depends on the kernel and the variables besides L.  NULL: nothing does. */
     void (*bind)(inducing_set *v);
@@ -52,8 +54,8 @@ typedef struct inducing_ops {
     /* Abar has the residuals' share -2 a dbar, and is used up; dbar[n]: their own adjoints, or NULL. */
     bool (*reverse)(const inducing_set *v, int64_t n, const double *X, int64_t ldx, double *Abar, int64_t lda,
                     const double *dbar, inducing_grad g);
-    /* E[M,M], its lower triangle, is used up.  white: adjoint of the variance of white terms that the caller has met elsewhere
-       (noise of y, rows whose k_ii has it): it takes the same way. */
+    /* E[M,M], its lower triangle, is used up.  white: adjoint of the variance of white terms that comes from elsewhere (noise
+       of y, rows whose k_ii has it): it is passed on in the same way. */
     bool (*finish)(const inducing_set *v, double *E, double white, inducing_grad g);
     void (*residual)(const inducing_set *v, int64_t n, const double *X, int64_t ldx, const double *A, int64_t lda,
                      double *d); /* NULL: by its definition */
@@ -77,15 +79,15 @@ struct inducing_set {
     int64_t M, D;     /* variables; inputs */
     function_set set; /* their places */
     bool owns;        /* their memory too */
-    double *L;        /* M x M, zeros above; NULL: variables without a factor, or white as they are */
+    double *L;        /* M x M, zeros above; NULL: variables without a factor, or white already */
     double *T;        /* of la_trsm_prepare; NULL: solves are few */
     double *diag;     /* M: workspace */
     double jitter;    /* relative, inside L */
-    functions f;      /* of kinds with widths */
-    spectral waves;   /* of fourier */
+    functions f;      /* for kinds with widths */
+    spectral waves;   /* for fourier */
 };
 
-/* Room for the variables of so many places, and their factor. */
+/* Room for the variables of this many places, and their factor. */
 anygp_status inducing_open(inducing_set *v, const inducing_ops *ops, int64_t places, int64_t D, anygp_error *e);
 void inducing_clear(inducing_set *v); /* accepts a half-built one */
 

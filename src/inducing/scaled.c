@@ -1,4 +1,4 @@
-/* scaled: generalised SE functions (functions.h), places with widths of their own; under a single rbf alone.  At width 1 they are
+/* scaled: generalised SE functions (functions.h), places with widths of their own; under a single rbf only.  At width 1 they are
    points. */
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +18,8 @@ static anygp_status check(const kernel *k, anygp_error *e)
     bool ok = kernel_as_rbf(k, length);
     free(length);
     if (ok) return ANYGP_OK;
-    return fail_with(
-        e, ANYGP_ERR_ARGUMENT,
-        "inducing-kind: scaled inducing variables are those of a single rbf kernel; use --kernel rbf, or points");
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "inducing-kind: scaled inducing variables need a single rbf kernel; use --kernel rbf, or points");
 }
 
 static void bind(inducing_set *v)
@@ -55,7 +54,7 @@ static void transpose(int64_t rows, int64_t cols, const double *A, double *B)
         for (int64_t i = 0; i < rows; i++) B[j + i * cols] = A[i + j * rows];
 }
 
-/* One side after the other: functions_pair_reverse has but one. */
+/* One side after the other: functions_pair_reverse handles only one. */
 static bool pair_reverse(const inducing_set *v, function_set o, double *G, int64_t ldg, inducing_grad g,
                          inducing_grad go)
 {
@@ -68,7 +67,7 @@ static bool pair_reverse(const inducing_set *v, function_set o, double *G, int64
     functions_pair(&v->f, o, v->set, room, K);
     transpose(M, o.M, K, K_t);
     transpose(M, o.M, W, W_t);
-    memset(once, 0, (size_t)P * sizeof *once); /* the kernel has its share from the other side */
+    memset(once, 0, (size_t)P * sizeof *once); /* the kernel got its share from the other side */
     functions_pair_reverse(&v->f, o, v->set, K, W, room, g.kernel, go.Z, go.C);
     if (g.Z || g.C) functions_pair_reverse(&v->f, v->set, o, K_t, W_t, room, once, g.Z, g.C);
     free(room);
@@ -82,7 +81,7 @@ static bool prepare(inducing_set *v, bool grow, double *jitter)
     return pair(v, v->set, v->L, v->M) && whiten_factor(v, grow, jitter);
 }
 
-/* Both places of an element move, and functions_pair_reverse has but one of them: twice the adjoint, half for the kernel. */
+/* Both places of an element move, and functions_pair_reverse handles only one of them: twice the adjoint, half for the kernel. */
 static bool finish(const inducing_set *v, double *E, double white, inducing_grad g)
 {
     int64_t M = v->M, P = kernel_count(v->kernel);

@@ -54,7 +54,7 @@ double whiten_bar(const inducing_set *v, double *E)
     return trace;
 }
 
-/* White is on the diagonal of kernel_gram_sym alone: times g, the gradient of what it has there more than kernel_diag. */
+/* Only the diagonal of kernel_gram_sym has white terms: g times the gradient of what it has there beyond kernel_diag. */
 bool white_reverse(const inducing_set *v, double g, double *gp)
 {
     double minus = -g;

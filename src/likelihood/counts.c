@@ -14,7 +14,7 @@ double counts_offset(const likelihood *l, int64_t n, const double *Y, const doub
     return exposure > 0 ? log(fmax(counts, 0.5) / exposure) : 0; /* half a count where none was seen */
 }
 
-/* A whole number between lo and hi, in their geometric middle while they are of different size; lo if there is none that
+/* A whole number between lo and hi, at their geometric mean while they differ in size; lo if there is none that
    matters. */
 static double whole_between(double lo, double hi)
 {

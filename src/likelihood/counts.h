@@ -11,7 +11,7 @@ double counts_offset(const likelihood *l, int64_t n, const double *Y, const doub
    looks near `guess` first. */
 double first_whole(double guess, bool (*reached)(double k, const void *ctx), const void *ctx);
 
-/* P(y <= k) and the draw of y at a given rate; `shape` is what else the distribution has. */
+/* P(y <= k) and the draw of y at a given rate; `shape` is the distribution's other parameter. */
 typedef double (*count_cdf)(double k, double rate, double shape);
 double count_draw(count_cdf cdf, double rate, double shape, double u);
 /* P(y <= k) under f ~ N(mu, var): the cdf bends where the rate is k + 1, over `width`. */

@@ -42,7 +42,7 @@ static double expect(const likelihood *l, int64_t n, const double *Y, const doub
 
 /* -------------------------------------------------------------------------------------- predictions */
 
-/* Of a row: constant = {r, var_f}.  With v = var_f + exp(g + offset), q = r^2/v, s = exp(g + offset)/v, in g:
+/* For a row: constant = {r, var_f}.  With v = var_f + exp(g + offset), q = r^2/v, s = exp(g + offset)/v, in g:
    l = -[log(2 pi v) + q] / 2,  l' = s (q - 1) / 2,  l'' = [s (1 - s) (q - 1) - s^2 q] / 2. */
 static latent_row row_given(const likelihood *l, double r, double var)
 {

@@ -11,7 +11,7 @@ static const likelihood_option options[] = {
     {.param = {.name = "scale", .start = 0.22, .lower = 1e-4, .prior_mean = -1.5, .prior_sd = 1.25, .power = 1}},
 };
 
-/* The derivative in var of a kink met exactly grows as 1/sd: below this share of scale^2 var counts as that. */
+/* The derivative in var of a kink met exactly grows as 1/sd: below this share of scale^2, var counts as the share itself. */
 static const double LEAST_VARIANCE = 1e-16;
 
 static double floored(double var, double s) { return fmax(var, LEAST_VARIANCE * s * s); }

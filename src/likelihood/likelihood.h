@@ -1,7 +1,7 @@
 /* What the target is, given the latent functions: p(y | f), with parameters of its own.
-   One const table per likelihood, one list of them in likelihood_table.c.  Of each row a likelihood sees `columns` numbers Y (the target
-   and, for counts, what it was exposed to) and C independent Gaussian latents N(mu, var): one for most, one a class for softmax and
-   robustmax, two for the heteroscedastic Gaussian (the function, the log of its noise variance).
+   One const table per likelihood, one list of them in likelihood_table.c.  For each row a likelihood sees `columns` numbers Y
+   (the target and, for counts, the exposure) and C independent Gaussian latents N(mu, var): one for most, one per class for
+   softmax and robustmax, two for the heteroscedastic Gaussian (the function, the log of its noise variance).
 
    Shapes: Y[n, columns] row-major; mu, var, their adjoints and f [n, C] column-major with leading dimension ld; w[n] weights, or
    NULL: ones.  Classes are whole numbers 0 .. K-1.  Closed forms where they exist, Gauss-Hermite otherwise (quadrature.c), for
@@ -36,8 +36,8 @@ typedef struct likelihood_ops likelihood_ops;
 enum { LIKELIHOOD_PARAMS = 64 };    /* at most: ordinal has K - 1 thresholds */
 enum { LIKELIHOOD_LATENTS = 2048 }; /* at most: classes of softmax and robustmax */
 
-/* What may stand in the brackets behind a name: a parameter's value, of a series of them (increment1=, increment2=, ...), the
-   number of Monte Carlo draws, or a link by its name alone. */
+/* What may be in the parentheses after a name: a parameter's value, one of a series (increment1=, increment2=, ...), the
+   number of Monte Carlo draws, or just the name of a link. */
 typedef enum option_kind { OPTION_PARAM, OPTION_SERIES, OPTION_SAMPLES, OPTION_LINK } option_kind;
 
 typedef struct likelihood_option {
@@ -66,7 +66,7 @@ struct likelihood_ops {
     bool standardize; /* the target is scaled to mean 0 and sd 1 inside */
     bool concave;     /* log p(y | f) is concave in f: dvar <= 0 always */
     bool exposure;    /* takes a second column */
-    int64_t latents;  /* C; 0: one a class */
+    int64_t latents;  /* C; 0: one per class */
     int64_t most_classes;
     const likelihood_option *options; /* the parameters among them in their order */
     int64_t n_options;
@@ -76,7 +76,7 @@ struct likelihood_ops {
 
     /* Adds over rows:  returns sum_i w_i E_i,  E_i = E[log p(y_i | f_i)] under the latents' N(mu, var);
        dmu, dvar (n x C, ld) get w_i times its derivatives, dparam[params] is added to (natural parameters).
-       random: of Monte Carlo; draws of row i are a function of (stream, row + i). */
+       random: for Monte Carlo; draws of row i are a function of (stream, row + i). */
     double (*expect)(const likelihood *l, int64_t n, const double *Y, const double *w, const double *mu,
                      const double *var, int64_t ld, random_stream random, int64_t row, double *dmu, double *dvar,
                      double *dparam);
@@ -92,7 +92,7 @@ struct likelihood_ops {
     /* Classes (NULL for others): P[n, K] column-major with leading dimension ldp; rows add up to 1. */
     void (*probabilities)(const likelihood *l, int64_t n, const double *mu, const double *var, int64_t ld, double *P,
                           int64_t ldp);
-    /* y given f (n x C, ld), one draw a row. */
+    /* y given f (n x C, ld), one draw per row. */
     void (*draw)(const likelihood *l, int64_t n, const double *exposure, const double *f, int64_t ld,
                  random_stream random, double *y);
     /* log p(y | f) at one row, straight from the definition: the test of all the others. */

@@ -1,4 +1,4 @@
-/* Predictions from mixtures of Gaussian latents (mixture.h): averages over components, and the quantiles of what comes of it. */
+/* Predictions from mixtures of Gaussian latents (mixture.h): averages over components, and quantiles of the result. */
 #include "likelihood/mixture.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "likelihood/counts.h"
 #include "base/special.h"
 
-enum { PIECE = 16 }; /* rows at a time, whose numbers by one component lie on the stack */
+enum { PIECE = 16 }; /* rows at a time, whose numbers for one component are on the stack */
 
 latents latents_rows(const latents *f, int64_t i, int64_t n)
 {
@@ -198,7 +198,7 @@ typedef struct quantile {
     latents f;
     const double *exposure;
     double p, mean, sd;
-    double close; /* a bracket of that width, which is small beside a component, tells the quantile */
+    double close; /* a bracket of this width, small beside a component, is narrow enough */
 } quantile;
 
 static double quantile_cdf(const quantile *q, double y)
@@ -214,7 +214,7 @@ static bool quantile_reached(double k, const void *ctx)
     return quantile_cdf(q, k) >= q->p;
 }
 
-/* A log-normal with the counts' moments tells where to look. */
+/* A log-normal with the counts' moments shows where to look. */
 static double quantile_count(const quantile *q)
 {
     double spread = log1p((q->sd / q->mean) * (q->sd / q->mean)), z = normal_quantile(q->p);

@@ -1,8 +1,8 @@
 /* Two rules.  Where sd(f) is small beside the width over which log p(y | f) bends: Gauss-Hermite with 32 points.  Else the
    trapezoidal rule in t,
        f = c + s sinh(t),   c = centre, s = width,
-   over f within REACH standard deviations of mu: its nodes lie a share of s apart near c and grow apart geometrically, so that
-   a bend much narrower than the normal is resolved with points in the number of log(sd/s).  For analytic integrands both
+   over f within REACH standard deviations of mu: its nodes are a share of s apart near c and spread geometrically, so that
+   a bend much narrower than the normal is resolved with a number of points that grows as log(sd/s).  For analytic integrands both
    converge exponentially; they agree to about 1e-9 where they meet.
 
    The log predictive density, log of the integral of exp h, h(f) = log p(y | f) + log N(f; mu, var), is taken around the
@@ -15,9 +15,9 @@
 #include "likelihood/parts.h"
 #include "base/special.h"
 
-static const double REACH = 10;    /* standard deviations; the normal beyond them is 1e-22 */
-static const double STEP = 0.1;    /* of t at most */
-static const double FAR = 5;       /* the rule is centred within so many sd of mu, so that the normal stays resolved */
+static const double REACH = 10; /* standard deviations; the normal beyond them is 1e-22 */
+static const double STEP = 0.1; /* of t at most */
+static const double FAR = 5;    /* the rule is centred within this many sd of mu, so that the normal stays resolved */
 static const double HERMITE = 0.5; /* sd / width up to which Gauss-Hermite is used */
 enum { LEAST_NODES = 40, HALF_HERMITE = 16 };
 
@@ -143,7 +143,7 @@ static void peak_bracket(const peak *p, double *lo, double *hi)
     for (int k = 0; k < 200 && peak_slope(p, *lo, NULL) < 0; k++, step *= 2) *lo -= step;
 }
 
-/* Newton's method kept inside the bracket, a bisection whenever it leaves it or has halved nothing. */
+/* Newton's method kept inside the bracket, a bisection whenever it leaves it or does not halve it. */
 static double peak_find(const peak *p, double *bend)
 {
     double lo, hi, f;
@@ -187,7 +187,7 @@ static double peak_integral(const peak *p)
 
 double latent_log_integral(const latent_ops *o, const likelihood *l, const latent_row *r, double mu, double var)
 {
-    static const double least = 1e-12; /* below it the normal is a point beside every likelihood */
+    static const double least = 1e-12; /* below it the normal is a point compared with every likelihood */
     return peak_integral(&(peak){.o = o, .l = l, .r = r, .mu = mu, .var = fmax(var, least * r->width * r->width)});
 }
 

@@ -1,5 +1,5 @@
-/* Integrals over one latent f ~ N(mu, var), for likelihoods without a closed form.  A likelihood says of a row where
-   log p(y | f) bends (`centre`) and over what distance (`width`); nodes are then chosen so that both that bend and the normal
+/* Integrals over one latent f ~ N(mu, var), for likelihoods without a closed form.  For each row a likelihood says
+   where log p(y | f) bends (`centre`) and over what distance (`width`); nodes are then chosen so that both that bend and the normal
    density are resolved, whichever is the narrower (quadrature.c). */
 #ifndef LIKELIHOOD_QUADRATURE_H
 #define LIKELIHOOD_QUADRATURE_H
@@ -39,7 +39,7 @@ double latent_expect(const latent_ops *o, const likelihood *l, int64_t n, const 
 void latent_log_predictive(const latent_ops *o, const likelihood *l, int64_t n, const double *Y, const double *mu,
                            const double *var, double *out);
 
-/* The same of one row: log of the integral of exp(out[0]) N(f; mu, var). */
+/* The same for one row: log of the integral of exp(out[0]) N(f; mu, var). */
 double latent_log_integral(const latent_ops *o, const likelihood *l, const latent_row *r, double mu, double var);
 
 #endif

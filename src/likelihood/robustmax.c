@@ -8,9 +8,9 @@
    The latents' widths may differ by any factor, so the rule is composite: Gauss-Legendre on panels, each a fixed share of the
    narrowest thing that bends there.  Rival c bends over [mu_c - BELOW sd_c, mu_c + ABOVE sd_c]: left of the largest of the left
    ends, `from`, G is below 1e-12, so that every rival that still matters has begun to bend there, and from there on the
-   narrowest of those that have not ended only becomes wider.  Panels hence grow to the right, and their number grows with the
-   logarithm of the ratio of widths alone.  Right of the last end G is 1, and what is left is the normal's tail.
-   Cost: C for each of 20 to 200 nodes a row, C times that for the probabilities of all classes. */
+   narrowest of those that have not ended only becomes wider.  Panels hence grow to the right, and their number grows only with
+   the logarithm of the ratio of widths.  Right of the last end G is 1, and what is left is the normal's tail.
+   Cost: C for each of 20 to 200 nodes per row, C times that for the probabilities of all classes. */
 #include "likelihood/parts.h"
 #include "base/special.h"
 
@@ -43,7 +43,7 @@ static void contest_of(const likelihood *l, const double *mu, const double *var,
 static const double REACH = 7;   /* standard deviations of f_y; the normal beyond them is 1e-12 */
 static const double BELOW = 7;   /* sd_c below mu_c, where Phi is 1e-12 */
 static const double ABOVE = 6.5; /* sd_c above mu_c, where 1 - Phi is 4e-11 */
-static const double PANEL = 4;   /* length of a panel beside what bends in it */
+static const double PANEL = 4;   /* length of a panel relative to what bends in it */
 enum { HALF_LEGENDRE = 6 };
 
 /* Positive nodes on [-1, 1] and their weights; the negative ones mirror them. */
@@ -75,7 +75,7 @@ static stretch contest_stretch(contest *t, int64_t y)
     return (stretch){lo, to, normal_cdf((t->mean[y] - fmax(lo, to)) / t->sd[y])};
 }
 
-/* Where the panel that begins at f ends.  A product of k alike bends over a width less by sqrt(2 log k). */
+/* Where the panel that begins at f ends.  A product of k equal factors bends over a width smaller by sqrt(2 log k). */
 static double panel_end(const contest *t, int64_t y, const stretch *s, double f)
 {
     double narrow = t->sd[y], bending = 0;

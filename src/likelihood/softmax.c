@@ -2,7 +2,7 @@
        E = mu_y - E[L],   dE/dmu_c = 1(y = c) - E[p_c],   dE/dvar_c = -E[p_c (1 - p_c)] / 2   (Bonnet, Price: never positive)
    by Monte Carlo with f_c = mu_c +- sd_c z_c in antithetic pairs: the linear part of L is exact.  The z of a row are a function of
    (stream, row, class).
-   Predictions use other draws, the same for every row and a function of nothing: PREDICT_PAIRS strata of the normal, each met
+   Predictions use other draws, the same for every row and every call: PREDICT_PAIRS strata of the normal, each met
    once by each class in an order of its own (a Latin hypercube), and their mirror images.
 
    Hot path: classes are walked outside, `lanes` (rows x draws of a tile) inside, so that all loops are long and vectorise.  Per
@@ -249,7 +249,7 @@ static void probabilities(const likelihood *l, int64_t n, const double *mu, cons
     }
 }
 
-/* Where every share underflows, the predictive is exp of the mean's logarithm to within what such a number can tell. */
+/* Where every share underflows, the predictive is exp of the mean's logarithm, as accurately as such a number can be. */
 static double log_share_at_mean(const likelihood *l, int64_t y, const double *mu, int64_t ld)
 {
     double f[LIKELIHOOD_LATENTS];

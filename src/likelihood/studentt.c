@@ -1,7 +1,7 @@
 /* y = f + scale t, t of Student's distribution with df degrees of freedom.  With r = y - f, q = r^2 / (df s^2):
        l   = log G((df+1)/2) - log G(df/2) - log(pi df)/2 - log s - (df+1)/2 log(1 + q)
        l'  = (df+1) r / (df s^2 + r^2),   l'' = (df+1) (r^2 - df s^2) / (df s^2 + r^2)^2
-   expectations by quadrature; not concave: an outlier pulls less the further it is out.
+   expectations by quadrature; not concave: an outlier pulls less the further out it is.
    For predictions t is a normal of random precision L ~ Gamma(df/2, df/2), so that
        p(y) = integral of N(y; mu, var + s^2 / L) Gamma(L) dL,
    in u = log L an analytic integrand for which the trapezoidal rule converges exponentially, wherever y lies. */

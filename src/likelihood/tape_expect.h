@@ -6,7 +6,7 @@
 #include "tape/tape.h"
 
 /* Rows as a likelihood sees them: Y[n, columns] row-major, weights (NULL: ones), the number of the first, for Monte Carlo.  All
-   of it stays until the tape is reset. */
+   of it must stay until the tape is reset. */
 typedef struct expect_rows {
     int64_t n;
     const double *Y, *w;

@@ -22,7 +22,7 @@ typedef struct score {
    smse     mean (y - m)^2 / variance of the test targets about their own mean   (Rasmussen and Williams, sec. 2.5)
    mnlp     mean negative log predictive density:  mean [ log(2 pi v)/2 + (y - m)^2 / (2 v) ]
    msll     mnlp minus that of the trivial N(training mean, training variance);  below 0 is better than trivial
-   crps     mean of  s [ z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi) ],  z = (y - m)/s, s = sqrt(v);  of mixtures of normals see
+   crps     mean of  s [ z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi) ],  z = (y - m)/s, s = sqrt(v);  for mixtures of normals see
             likelihood/mixture.h;  other distributions have none
    coverageP  share of targets in the central P % interval
    width95  mean width of the 95 % interval
@@ -52,7 +52,7 @@ void regression_scores_add(regression_scores *s, int64_t n, const double *y, con
 /* The same where y is not normal: what its own distribution says. */
 typedef struct predicted {
     const double *mean;
-    const double *log_density;   /* of y in data units; of counts the log probability */
+    const double *log_density;   /* of y in data units; for counts the log probability */
     const double *below, *up_to; /* P(y' < y) and P(y' <= y): equal for real targets */
     const double *width95;       /* of the central 95 % interval */
     const double *crps;          /* of y; NULL: not known */
@@ -72,7 +72,7 @@ int regression_scores_list(const regression_scores *s, score *out);
    brier     mean sum_c (p_c - [label = c])^2;  two classes: mean (p_1 - label)^2, which is half of it
    ece       expected calibration error: 15 equal bins of the top class's probability, sum_b N_b/N |accuracy - confidence|
    auc       area under the ROC curve by ranks, ties count half;  more classes: mean over one class against the rest,
-             of the classes that have both.  0.5 where only one class occurs.  Keeps the scores: 8 bytes a row and class.
+             of the classes that have both.  0.5 where only one class occurs.  Keeps the scores: 8 bytes per row and class.
    n         N                                                                                                    */
 
 enum { CLASS_SCORES = 7 };
@@ -80,10 +80,10 @@ enum { CLASS_SCORES = 7 };
 /* ------------------------------------------------------------------------------------------ of f, both kinds
 
    mell      mean E[log p(y | f)] under the marginal of f: what a row held out would add to the variational bound.  Above it lies
-             -mnlp, the mean of log E[p(y | f)].  Of Gaussian noise s^2, f ~ N(m, u): mean -[ log(2 pi s^2) + ((y - m)^2 + u) / s^2 ]/2.
-             The one who knows the likelihood feeds its sum; it stands before n, where it is finite.                        */
+             -mnlp, the mean of log E[p(y | f)].  For Gaussian noise s^2, f ~ N(m, u): mean -[ log(2 pi s^2) + ((y - m)^2 + u) / s^2 ]/2.
+             The caller, who knows the likelihood, feeds its sum; it comes before n, where it is finite.                        */
 
-/* The longer of the two lists with it, and the names of all: NULL behind the last. */
+/* The longer of the two lists with it, and the names of all, NULL after the last. */
 enum { SCORES_MOST = REGRESSION_SCORES + 1 };
 const char *score_name(int i);
 
@@ -93,7 +93,7 @@ void class_scores_free(class_scores *s);         /* accepts NULL */
 /* label[n] in 0 .. classes-1 (a row with any other is absent); p[n, classes] column-major */
 anygp_status class_scores_add(class_scores *s, int64_t n, const int64_t *label, const double *p, int64_t ldp,
                               const double *weight, anygp_error *e);
-/* The log loss of the frequencies of the classes among these rows, which knows nothing of their inputs; 0: no memory. */
+/* The log loss of the frequencies of the classes among these rows, which do not depend on their inputs; 0: no memory. */
 double class_scores_trivial(const class_scores *s);
 /* Fills out[CLASS_SCORES]; *count gets how many: only `n` if no row was fed. */
 anygp_status class_scores_list(const class_scores *s, score *out, int *count, anygp_error *e);

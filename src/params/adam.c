@@ -32,7 +32,7 @@ void adam_move(int64_t n, double t, double rate, const double *gradient, double 
     double first_weight = 1 - pow(FIRST_DECAY, t), second_weight = 1 - pow(SECOND_DECAY, t);
     for (int64_t i = 0; i < n; i++) {
         double g = gradient[i] * scale, square = g * g;
-        if (!isfinite(square)) continue; /* one infinity would hold this coordinate still for ever */
+        if (!isfinite(square)) continue; /* one infinity would stop this coordinate for ever */
         first[i] = FIRST_DECAY * first[i] + (1 - FIRST_DECAY) * g;
         second[i] = SECOND_DECAY * second[i] + (1 - SECOND_DECAY) * square;
         x[i] += rate * (first[i] / first_weight) / (sqrt(second[i] / second_weight) + EPSILON);
@@ -44,7 +44,7 @@ void adam_step(adam *a, double rate, const double *gradient, double *x)
     adam_move(a->n, (double)++a->t, rate, gradient, 1, a->first, a->second, x);
 }
 
-/* By Cauchy and Schwarz first^2 <= 53 second, for these decays; squares of small gradients may have vanished. */
+/* By Cauchy and Schwarz first^2 <= 53 second, for these decays; squares of small gradients may have underflowed. */
 bool adam_means_are_sound(int64_t n, const double *first, const double *second)
 {
     for (int64_t i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-/* The free parameters on their way up by Adam: what a learner that takes steps has beside its q. */
+/* The free parameters on their way up by Adam: what a learner that takes steps has besides its q. */
 #ifndef PARAMS_ASCENT_H
 #define PARAMS_ASCENT_H
 
@@ -23,6 +23,6 @@ void ascent_step(ascent *a, double rate);     /* u; h is as before */
 void ascent_back(ascent *a, hyper *h);        /* to where the step began */
 
 void ascent_save(const ascent *a, checkpoint *to);
-bool ascent_restore(ascent *a, hyper *h, const checkpoint *from); /* false: it is of another run */
+bool ascent_restore(ascent *a, hyper *h, const checkpoint *from); /* false: it is from another run */
 
 #endif

@@ -3,7 +3,7 @@
        count times: name[32] (zeros behind), type, length    48 bytes, then the payload:
                     ARRAY: length doubles;  INTEGER: 8 bytes, length 1;  TEXT: length bytes
        xxh64 of all bytes before                             8 bytes
-   Every length is held against what is left of the file before memory is asked for. */
+   Every length is checked against what is left of the file before memory is allocated. */
 #include "params/checkpoint.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ typedef struct entry {
     char name[NAME_BYTES];
     entry_type type;
     int64_t length;
-    void *payload; /* a text has a zero behind it */
+    void *payload; /* a text is followed by a zero */
 } entry;
 
 struct checkpoint {
@@ -79,7 +79,7 @@ static const entry *find_type(const checkpoint *c, const char *name, entry_type 
 
 static int64_t payload_bytes(const entry *t) { return t->length * ITEM_BYTES[t->type]; }
 
-/* Room for the payload of t, and a zero behind it. */
+/* Room for the payload of t, and a zero after it. */
 static bool make_room(entry *t)
 {
     size_t bytes;
@@ -333,7 +333,7 @@ static anygp_status read_entry(passage *p, checkpoint *c, const char *name, anyg
 static anygp_status check_end(passage *p, const char *name, anygp_error *e)
 {
     unsigned char bytes[WORD];
-    if (p->left) return damaged(e, name, "there are bytes behind its last entry");
+    if (p->left) return damaged(e, name, "there are bytes after its last entry");
     if (fread(bytes, 1, WORD, p->file) != WORD) return damaged(e, name, "it cannot be read to its end");
     if (word_of_bytes(bytes) != XXH64_digest(p->hash)) return damaged(e, name, "its checksum does not match");
     return ANYGP_OK;

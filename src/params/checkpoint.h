@@ -1,5 +1,5 @@
-/* What a run needs to go on where it was: named arrays of doubles, integers and texts, in one file that appears whole or
-   not at all.  Reading checks everything (a checkpoint may be damaged or of another run) before anything is used. */
+/* What a run needs to resume where it was: named arrays of doubles, integers and texts, in one file that appears whole or
+   not at all.  Reading checks everything (a checkpoint may be damaged or from another run) before anything is used. */
 #ifndef PARAMS_CHECKPOINT_H
 #define PARAMS_CHECKPOINT_H
 
@@ -25,7 +25,7 @@ void checkpoint_put_text(checkpoint *c, const char *name, const char *text);
 bool checkpoint_get(const checkpoint *c, const char *name, int64_t count, double *values);
 bool checkpoint_get_number(const checkpoint *c, const char *name, double *value);
 bool checkpoint_get_integer(const checkpoint *c, const char *name, int64_t *value);
-/* The same, of what a run can have: a counter from `least` to 2^50, so that a run can still count on; finite numbers; a
+/* The same, limited to what a run can have: a counter from `least` to 2^50, so that a run can go on counting; finite numbers; a
    relative jitter. */
 bool checkpoint_get_counter(const checkpoint *c, const char *name, int64_t least, int64_t *value);
 bool checkpoint_get_finite(const checkpoint *c, const char *name, int64_t count, double *values);

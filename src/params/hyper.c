@@ -142,7 +142,7 @@ anygp_status hyper_set_units(hyper *h, int64_t D, const double *sd_x, anygp_erro
     return Z->unit ? ANYGP_OK : fail_memory(e, "column scales", 8.0 * (double)D);
 }
 
-/* Of the variables that stay where they were. */
+/* For the variables that stay where they were. */
 static void keep_widths(const hyper *h, int64_t M, const double *Z, double *widths)
 {
     size_t bytes = (size_t)h->D * sizeof *Z;

@@ -1,7 +1,7 @@
-/* Hyperparameters of a model: named segments (params.h), of which every model has "kernel" and "likelihood" (for gaussian targets the
-   noise variance) and most have inducing variables: places "Z", which u has in units of the spreads of their columns, and for some kinds
-   the logarithms of their "widths".  The fields below are views of these.  Models with more parameters put more segments behind them
-   (model_ops.define).
+/* Hyperparameters of a model: named segments (params.h), of which every model has "kernel" and "likelihood" (for gaussian targets
+   the noise variance) and most have inducing variables: places "Z", which u holds in units of the spreads of their columns, and
+   for some kinds the logarithms of their "widths".  The fields below are views of these.  Models with more parameters put more
+   segments behind them (model_ops.define).
    `scale` of a parameter is the size of its natural unit: 1 for standardised data, else taken from the data, so that floors, priors and
    starting points do not depend on the units (docs/exact.md). */
 #ifndef PARAMS_HYPER_H
@@ -40,24 +40,24 @@ typedef struct hyper {
 anygp_status hyper_init(hyper *h, kernel *k, double noise, bool fix_kernel, bool fix_noise, bool prior, anygp_error *e);
 anygp_status hyper_copy(const hyper *from, hyper *to, anygp_error *e);
 void hyper_clear(hyper *h);
-/* Instead of the noise alone: `sets` times the parameters of l, one after the other, each from l's values.  Before
+/* Instead of only the noise: `sets` times the parameters of l, one after the other, each from l's values.  Before
    hyper_defaults(). */
 anygp_status hyper_set_likelihood(hyper *h, const likelihood *l, int64_t sets, bool fix, anygp_error *e);
 
 /* The kernel's part of `from` with plain Gaussian noise instead of its likelihoods, and no inducing inputs;
-   sd_y: of the target. */
+   sd_y: that of the target. */
 anygp_status hyper_gaussian(const hyper *from, double sd_y, hyper *to, anygp_error *e);
 
 /* Spreads of the D inputs. */
 anygp_status hyper_set_units(hyper *h, int64_t D, const double *sd_x, anygp_error *e);
-/* Another kind of inducing variables, before there are any; refused with a sentence where the kernel has none of the kind. */
+/* Another kind of inducing variables, before there are any; refused with an error where the kernel has none of the kind. */
 anygp_status hyper_set_kind(hyper *h, const inducing_ops *kind, anygp_error *e);
-/* Inducing inputs Z[M,D], copied; replaces former ones.  Of width 1, but for those that stay at the same place. */
+/* Inducing inputs Z[M,D], copied; replaces former ones.  They have width 1, except those that stay at the same place. */
 anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z, bool learn, anygp_error *e);
 /* The views again, after segments were put in or taken out. */
 void hyper_bind(hyper *h);
-/* Natural parameters a gradient has: `count`, and where the inducing variables are learned their hyper_variables more: all places,
-   then all widths; then those of further segments. */
+/* Natural parameters that a gradient has: `count`, and where the inducing variables are learned their hyper_variables more: all
+   places, then all widths; then those of further segments. */
 static inline int64_t hyper_size(const hyper *h) { return params_size(&h->all); }
 static inline int64_t hyper_variables(const hyper *h) { return h->learn_Z ? h->M * h->D * (h->C ? 2 : 1) : 0; }
 static inline function_set hyper_set_of(const hyper *h) { return (function_set){h->M, h->Z, h->C}; }
@@ -74,7 +74,7 @@ param_facts *hyper_facts(const hyper *h, int64_t i);
 double hyper_get(const hyper *h, int64_t i);
 void hyper_set(hyper *h, int64_t i, double value);
 void hyper_natural(const hyper *h, double *p); /* their natural values */
-void hyper_begin(hyper *h, double *u); /* pack and back: values that a resumed run, which has u alone, will have too */
+void hyper_begin(hyper *h, double *u); /* pack and back: values that a resumed run, which has only u, will have too */
 
 static inline void hyper_pack(const hyper *h, double *u) { params_pack(&h->all, u); }
 static inline void hyper_unpack(hyper *h, const double *u) { params_unpack(&h->all, u); }

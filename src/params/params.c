@@ -84,7 +84,7 @@ void params_drop(param_list *p, const char *name)
     p->count--;
 }
 
-/* Of s, with memory of its own. */
+/* A copy of s, with memory of its own. */
 static anygp_status segment_copy(const param_segment *s, param_segment *to, anygp_error *e)
 {
     int64_t n = param_segment_size(s);
@@ -188,7 +188,7 @@ int64_t params_place(const param_list *p, const param_segment *s)
     return sum;
 }
 
-/* One number that is learned, of a segment and its place there. */
+/* One number that is learned: its segment and its place there. */
 typedef struct place {
     const param_segment *s;
     int64_t i;
@@ -260,7 +260,7 @@ double params_log_prior(const param_list *p, double *gu)
     return sum;
 }
 
-/* What was given stays as it is: a noise of 0 may be. */
+/* What was given stays as it is, even a noise of 0. */
 bool params_are_sound(const param_list *p)
 {
     for (const param_segment *s = p->at; s < p->at + p->count; s++)

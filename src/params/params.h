@@ -1,7 +1,7 @@
 /* Parameters by name: everything that is learned, in segments.
    A param_segment is a table of numbers with a name: "kernel", "noise", "Z", "layer2.kernel".  Each has natural values p (model units), which
    models and kernels read, and takes part in two vectors, in the order of the list:
-       gradients    of the natural values, as models make them: all of a param_segment with facts, of another one only where it is learned
+       gradients    of the natural values, as models make them: all of a param_segment with facts, another one only where it is learned
        u            what an optimiser moves: p = lower + exp(u) for positive ones, p = u for real ones, p = u times a unit for bulk
    The weak prior is log p ~ N(mean, sd^2) for each learned p, p ~ N(mean, sd^2) for real ones; bulk has none.
    Pack, unpack, chain rule, prior, copies and the question whether all is finite walk the list, so a model with more parameters is a
@@ -22,7 +22,7 @@ typedef struct param_facts {
     bool free;
     bool real;  /* of any sign: u = p */
     bool given; /* the user gave its value */
-    int power;  /* of a likelihood: its unit is that of y to this power */
+    int power;  /* for a likelihood: its unit is that of y to this power */
 } param_facts;
 
 enum { SEGMENT_NAME = 32 };
@@ -45,7 +45,7 @@ typedef struct param_list {
 
 static inline int64_t param_segment_size(const param_segment *s) { return s->rows * s->cols; }
 
-/* Appends s, or puts it in the place of the one of its name.  Takes what s owns over, on failure too. */
+/* Appends s, or puts it in the place of the one of its name.  Takes over what s owns, on failure too. */
 anygp_status params_put(param_list *p, param_segment s, anygp_error *e);
 /* The segment of a kernel's parameters, which is taken over; free unless `fix` or fixed in its expression. */
 anygp_status params_put_kernel(param_list *p, const char *name, kernel *k, bool fix, anygp_error *e);

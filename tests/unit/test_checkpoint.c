@@ -228,9 +228,9 @@ static void bytes_behind_the_end_are_refused(void **state)
     (void)state;
     unsigned char bytes[FILE_MOST] = {0};
     size_t n = small_bytes(bytes);
-    check_refused_bytes(bytes, n + 1, "behind its last entry");
+    check_refused_bytes(bytes, n + 1, "after its last entry");
     seal(bytes, n + 8);
-    check_refused_bytes(bytes, n + 8, "behind its last entry");
+    check_refused_bytes(bytes, n + 8, "after its last entry");
 }
 
 /* With a checksum that is right, so that each check is reached. */
@@ -243,7 +243,7 @@ static void lies_with_a_right_checksum_are_refused(void **state)
         const char *words;
     } lies[] = {
         {8, 5, "cut short"},
-        {8, 3, "behind its last entry"},
+        {8, 3, "after its last entry"},
         {8, UINT64_MAX, "too many entries"},
         {ARRAY_AT, 0, "name in it is not valid"},
         {ARRAY_AT + 24, 'x', "name in it is not valid"},

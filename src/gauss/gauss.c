@@ -14,7 +14,7 @@ static const double ROUNDING = 4e-16;
 
 static void copy(int64_t n, const double *from, double *to) { memcpy(to, from, (size_t)n * sizeof *to); }
 
-/* Squares of thousands: memory is faster with more threads than one. */
+/* Squares with thousands of rows: memory is faster with more than one thread. */
 static void copy_square(int64_t M, const double *from, double *to)
 {
     int threads = threads_for(8.0 * (double)M * (double)M);
@@ -30,7 +30,7 @@ static void swap(double **a, double **b)
 
 /* ------------------------------------------------------------------------------------- init, clear */
 
-/* Room for a precision of which steps write the lower triangle alone; a checkpoint has all of it. */
+/* Room for a precision of which steps write only the lower triangle; a checkpoint has all of it. */
 static double *new_Lambda(int64_t room) { return mem_zeroed(room, (size_t)room * sizeof(double)); }
 
 static void set_to_prior(gauss *q)
@@ -105,7 +105,7 @@ static bool factor(int64_t M, double *Lambda, double *F)
     return la_factor(M, F, M);
 }
 
-/* The factor and mean of Lambda and theta in F and m; false: they are no distribution. */
+/* The factor and mean of Lambda and theta in F and m; false: they are not a distribution. */
 static bool complete(int64_t M, double *Lambda, const double *theta, double *F, double *m)
 {
     if (!factor(M, Lambda, F)) return false;
@@ -203,7 +203,7 @@ bool gauss_move(gauss *q, gauss_spare *spare, gauss_prior prior, double rho, int
 static bool natural_step_lazily(gauss *q, double rho, double prior, const double *S, const double *b)
 {
     int64_t M = q->M;
-    double sum = 0; /* of sizes: squares of numbers that can be used may not be finite */
+    double sum = 0; /* of sizes: squares of usable numbers may not be finite */
     for (int64_t j = 0; j < M; j++) {
         sum += fabs(b[j]);
         for (int64_t i = j; i < M; i++) sum += fabs(S[i + j * M]);

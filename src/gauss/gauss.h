@@ -4,7 +4,7 @@
    A natural step of size 0 < rho <= 1 towards statistics S (lower triangle) and b, from a prior with Lambda_0, theta_0:
        Lambda <- (1 - rho) Lambda + rho (Lambda_0 + S),      theta <- (1 - rho) theta + rho (theta_0 + b [+ S m])
    (000, eq. 24-26; with S m where S and b are derivatives at m).  The plain step of 000 (eq. 14, 17, 18) is in plain.c.
-   What a step makes stands in spare room until it is known to be a distribution; only then it becomes q.
+   What a step computes is in spare room until it is known to be a distribution; only then does it become q.
 
    Matrices are M x M, column-major.  Cost of a step: M^3 / 3, and M^3 / 3 for the trace of V where that is kept. */
 #ifndef GAUSS_GAUSS_H
@@ -37,7 +37,7 @@ typedef struct gauss {
     gauss_spare own;
 } gauss;
 
-/* The prior N(0, I).  One that stands alone: m and spare room are its own. */
+/* The prior N(0, I).  A single one: m and spare room are its own. */
 anygp_status gauss_init(gauss *q, int64_t M, anygp_error *e);
 /* One of several: squares have `room` to a side, m[M] is the caller's, T and the trace are kept.  False: no memory. */
 bool gauss_init_part(gauss *q, int64_t M, int64_t room, double *m);
@@ -47,8 +47,8 @@ void gauss_spare_clear(gauss_spare *s);
 
 /* In what follows spare NULL is q's own. */
 
-/* From Lambda (lower triangle read) and theta alone, bit by bit what every step arrives at with them.  False: they are no
-   distribution, and q is as before. */
+/* From Lambda (lower triangle read) and theta only, to the same bits as every step that arrives at them.  False: they are not
+   a distribution, and q is as before. */
 bool gauss_set(gauss *q, gauss_spare *spare, const double *Lambda, const double *theta);
 
 /* Natural parameters of a prior; Lambda NULL: N(0, I / scale). */
@@ -65,12 +65,12 @@ bool natural_step(gauss *q, double rho, double prior, const double *S, const dou
 /* The same by plain gradients of the mean and covariance of u = L v; *taken gets the step after halving, 0 where it fails. */
 bool plain_step(gauss *q, double rho, double prior, const double *L, int64_t ldl, const double *S, const double *b,
                 double *taken);
-/* q from theta and the Lambda in its own spare room; false: they are no distribution, and q is as before. */
+/* q from theta and the Lambda in its own spare room; false: they are not a distribution, and q is as before. */
 bool gauss_take_next(gauss *q, const double *theta);
 /* F and m of a lazy q; everything below needs them.  False: Lambda is not positive definite. */
 bool gauss_ready(gauss *q);
 
-/* U[M,n] <- V^1/2' U, so that |u|^2 = u'Vu, and U <- V^1/2 U behind it gives V U.  n vectors with leading dimension ldu. */
+/* U[M,n] <- V^1/2' U, so that |u|^2 = u'Vu, and U <- V^1/2 U after it gives V U.  n vectors with leading dimension ldu. */
 void gauss_half(const gauss *q, int64_t n, double *U, int64_t ldu);
 void gauss_other_half(const gauss *q, int64_t n, double *U, int64_t ldu);
 
@@ -82,7 +82,7 @@ void gauss_drop_V(gauss *q, gauss_spare *spare);
 /* Natural parameters, kept[M (M + 1)]. */
 void gauss_keep(const gauss *q, double *kept);
 bool gauss_take_back(gauss *q, gauss_spare *spare, const double *kept);
-/* Under names that end in `name`; false: of another run. */
+/* Under names that end in `name`; false: from another run. */
 void gauss_save(const gauss *q, const char *name, checkpoint *to);
 bool gauss_restore(gauss *q, gauss_spare *spare, const char *name, const checkpoint *from);
 

@@ -14,8 +14,8 @@ enum { HALVINGS_MOST = 40, BESIDE_THREADS = 4, BESIDE_SIZE = 1536 };
 
 /* ---------------------------------------------------------------------------------------- state */
 
-/* With as many q as threads or many more each thread moves its own; else they move one after the other, by all threads, but
-   for the only one there is, of a size at which few threads are not much faster than one: beside the gradient. */
+/* With as many q as threads, or many more, each thread moves its own.  Otherwise they move one after the other, by all threads.
+    The exception is a single q of a size at which a few threads are not much faster than one: it moves beside the gradient. */
 static bool spares_init(layer *l, int64_t room)
 {
     int64_t count = l->C * l->K, threads = threads_max();
@@ -105,8 +105,8 @@ void layer_take_factor(layer *l, kernel *k, function_set all, const double *L)
 /* --------------------------------------------------------------------------------------- q moves */
 
 /* The threads that make the factors of one q, the same in a step and from a checkpoint, so that they have the same bits: a
-   thread makes its own, or all make each.  For `beside` that is one also in steps without a gradient, which are a little slower
-   for it. */
+   thread makes its own, or all make each.  For `beside` that is one thread even in steps without a gradient, which are a little
+   slower for it. */
 int layer_threads(const layer *l) { return l->beside || l->spares > 1 ? 1 : threads_max(); }
 
 bool layer_hold_V(layer *l)

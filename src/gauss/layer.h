@@ -7,7 +7,7 @@
        mu_c = A'm_c,           var_ci = k_ii - |a_i|^2 + sum_k |F_ck^-1 a_ik|^2
    One set is SVGP.  Several are SOLVE-GP: L is the joint factor, whose k-th block row is what 004 calls the orthogonal process of
    set k, C_vv = K_vv - K_vu K_uu^-1 K_uv, so that v of set k is v_perp whitened (its appendix F; predictions eq. 23, 24).
-   odvgp's second set, of the mean alone, is in orthogonal.h.
+   odvgp's second set, for the mean only, is in orthogonal.h.
 
    With g, d the derivatives of an objective E in mu and var, the statistics of rows are
        b_c = A g_c,   S_ck = -2 A_k diag(d_c) A_k'            natural gradient of q (gauss.h)
@@ -15,7 +15,7 @@
        K_uf bar = L^-T Abar,   E = lower triangle of sum Abar A', mirrored,   K_uu bar = -L^-T E L^-1 / 2.
    All of it only adds over rows.  For C = K = 1
        sum Abar A' = m b' + S - V S,
-   which a step over more than 4/3 M rows makes of the sums rather than row by row; V itself is then at hand.
+   which a step over more than 4/3 M rows computes from the sums rather than row by row; V itself is then at hand.
 
    A q by covariance (V = R R', gauss.h) has the same statistics: the gradient in m is b - m, that in R is the lower triangle of
    -S R - R, and 1 / R_ii more in its diagonal.
@@ -42,9 +42,9 @@ typedef struct layer {
     int64_t variables;            /* numbers of the inducing variables that are learned; 0: they stay */
     bool widths;                  /* half of these are widths */
     double white;
-    bool noisy;     /* white terms of the kernel are noise of f, not of y */
-    bool learn;     /* statistics have the adjoints */
-    bool by_V;      /* and V is at hand: V A takes one product, and E is not among them: layer_E makes it of the rest */
+    bool noisy; /* white terms of the kernel are noise of f, not of y */
+    bool learn; /* statistics have the adjoints */
+    bool by_V; /* and V is at hand: V A takes one product, and E is not among them: layer_E computes it from the rest */
     inducing_set u; /* the M inducing variables: L, A and their reverses */
     double *m;      /* Mt x C */
     gauss *q;       /* C x K, the sets of a function one after the other */
@@ -54,7 +54,7 @@ typedef struct layer {
     gauss_spare *spare;
 
     /* odvgp [orthogonal.h] */
-    int64_t O;      /* inducing inputs of the mean alone, behind the M others in Z; 0: none */
+    int64_t O;      /* inducing inputs for the mean only, after the M others in Z; 0: none */
     inducing_set o; /* these, without a factor */
     int64_t columns;
     double *a, *Ka; /* O x C */
@@ -83,7 +83,7 @@ typedef struct layer_shape {
 anygp_status layer_init(layer *l, const layer_shape *s, anygp_error *e);
 void layer_clear(layer *l); /* accepts a half-built one */
 
-/* L under this kernel and of these variables, all M + O of them, which outlive l; *jitter is relative and grows only if allowed.
+/* L under this kernel and for these variables, all M + O of them, which outlive l; *jitter is relative and grows only if allowed.
    False: K_uu has no factor. */
 bool layer_prepare(layer *l, kernel *k, function_set all, bool grow, double *jitter);
 /* The same with an L that is known. */
@@ -97,7 +97,7 @@ typedef struct layer_stat {
     double *S;         /* for each function and set M_k x M_k, lower triangles */
     double *kernel;    /* kernel parameters; this and what follows with `learn` only */
     double *white;     /* 1: adjoint of the variance of white terms */
-    double *variables; /* of all M + O inducing inputs: places, then widths; none where they are not learned */
+    double *variables; /* for all M + O inducing inputs: places, then widths; none where they are not learned */
     double *E;         /* M x M, lower triangle; with by_V not a sum, but room for layer_E */
 } layer_stat;
 layer_stat layer_stat_place(const layer *l, double *at);
@@ -137,7 +137,7 @@ bool layer_hold_V(layer *l);
 void layer_drop_V(layer *l);
 /* E from m, b, S and V, for by_V.  S gets its upper triangle. */
 void layer_E(const layer *l, layer_stat *stat);
-/* The adjoint of L to kernel and variables; white: as of inducing_ops.finish.  E is used up.  False: no memory. */
+/* The adjoint of L to kernel and variables; white: as for inducing_ops.finish.  E is used up.  False: no memory. */
 bool layer_finish(layer *l, layer_stat *stat, double white);
 
 /* [layer_keep.c]  q before a step, kept[layer_kept_size()], to be taken back to; far: the means have moved so far, in whitened

@@ -105,7 +105,7 @@ anygp_status layer_forward(const layer *l, int64_t n, const double *X, const lay
 
 /* --------------------------------------------------------------------------------------- reverse */
 
-/* S += -2 A diag(d) A': columns of one sign after those of the other, so that two rank-k updates do it. */
+/* S += -2 A diag(d) A': columns of one sign come after those of the other, so that two rank-k updates do it. */
 static void curvature(const layer *l, int64_t c, int64_t n, const layer_pieces *p, double *S)
 {
     double *U = p->U + c * l->Mt * n;

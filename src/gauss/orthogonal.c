@@ -50,7 +50,7 @@ void orthogonal_clear(layer *l)
     free(l->chosen);
 }
 
-/* w = L^-1 K_uo a, zero for the basis functions, which are orthogonal to nothing; the same of the sampled columns, scaled. */
+/* w = L^-1 K_uo a, zero for the basis functions, which are orthogonal to nothing; the same for the sampled columns, scaled. */
 static bool project(layer *l)
 {
     double scale = (double)l->O / (double)l->columns;
@@ -129,7 +129,7 @@ bool orthogonal_reverse(const layer *l, int64_t n, const double *X, double *G, c
 
 /* ------------------------------------------------------------------------------------- the rest */
 
-/* t = L^-T (x w_part + y w - z b) of all functions. */
+/* t = L^-T (x w_part + y w - z b) for all functions. */
 static void fill_t(const layer *l, const layer_stat *stat, double x, double y, double z)
 {
     for (int64_t c = 0; c < l->C; c++) {
@@ -140,7 +140,7 @@ static void fill_t(const layer *l, const layer_stat *stat, double x, double y, d
     }
 }
 
-/* E more by (w~ / 2 - b) w' + w w~' / 2. */
+/* E grows by (w~ / 2 - b) w' + w w~' / 2. */
 static void add_E(const layer *l, layer_stat *stat)
 {
     for (int64_t c = 0; c < l->C; c++) {
@@ -170,7 +170,7 @@ static bool between(layer *l, layer_stat *stat, double *abar)
     return l->u.ops->pair_reverse(&l->u, l->o.set, l->G, l->M, layer_grad(l, stat), grad_of_o(l, stat));
 }
 
-/* K_oo bar in the sampled columns: both places of an element move. */
+/* K_oo bar in the sampled columns: both places that an element depends on move. */
 static bool among(layer *l, layer_stat *stat)
 {
     double scale = -0.5 * (double)l->O / (double)l->columns;

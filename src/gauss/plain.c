@@ -14,7 +14,7 @@
 
 enum { HALVINGS_MOST = 60 };
 
-/* The spare room by what a step has there. */
+/* The spare room, named by what a step keeps there. */
 typedef struct next_state {
     double *V;         /* becomes the next Lambda */
     double *direction; /* of V; a factor is tried in its place */

@@ -3,10 +3,10 @@
    over processes, so that what q_t knows is kept as the kernel and the inducing inputs move: q_t is the prior times a Gaussian factor
    on f(Z_t),
        exp(h'u - u'P u / 2),   P = S_t^-1 - K_tt^-1 = L_t^-T (Lambda_t - I) L_t^-1,   h = L_t^-T theta_t,
-   which the new prior takes over.  In whitened coordinates, with W = L^-1 K(Z, Z_t) L_t^-T at the new kernel,
+   which the new prior is multiplied by.  In whitened coordinates, with W = L^-1 K(Z, Z_t) L_t^-T at the new kernel,
        Lambda = I + W (Lambda_t - I) W',      theta = W theta_t,
-   and the natural step on the sample, rho = gamma / (1 + gamma), comes before.  Where nothing moves W is I, and this is svgp, whose
-   v stands still instead of f.  Cost: 5 M^3 a step more. */
+   and the natural step on the sample, rho = gamma / (1 + gamma), comes before.  Where nothing moves W is I, and this is svgp, where
+   v stays fixed instead of f.  Cost: another 5 M^3 per step. */
 #ifndef GAUSS_TRANSPORT_H
 #define GAUSS_TRANSPORT_H
 

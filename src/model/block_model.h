@@ -17,12 +17,12 @@
 #include "comm/comm.h"
 #include "data/blocks.h"
 
-/* The part of a model that the driver runs.  `shared` is read only while blocks are at work.  A block whose numbers broke down (its
-   Cholesky, a value that is not finite) says ANYGP_ERR_NUMERIC, one that found no memory ANYGP_ERR_MEMORY. */
+/* The part of a model that the driver runs.  `shared` is read-only while blocks are processed.  A block whose numbers broke down
+   (its Cholesky, a value that is not finite) returns ANYGP_ERR_NUMERIC, one that found no memory ANYGP_ERR_MEMORY. */
 typedef struct block_model {
     bool rows_alone; /* stat adds over rows, so that a block may be cut anywhere */
     int64_t (*stat_size)(const void *shared);
-    int64_t (*adjoint_size)(const void *shared); /* like reverse NULL in a model that needs one pass alone */
+    int64_t (*adjoint_size)(const void *shared); /* NULL, like reverse, in a model that needs only one pass */
     int64_t (*work_doubles)(const void *shared, int64_t rows); /* workspace of one thread */
     int64_t (*keep_doubles)(const void *shared, int64_t rows); /* what stat may leave for reverse */
     double (*work)(const void *shared,
@@ -34,7 +34,7 @@ typedef struct block_model {
                             anygp_error *e);
 } block_model;
 
-/* Runs a block_model over blocks; where rows stand alone, so many of them at a time: A stays in the second cache. */
+/* Runs a block_model over blocks; where rows stand alone, this many of them at a time: A stays in the second-level cache. */
 enum { DRIVER_PIECE = 256 };
 typedef struct driver driver;
 
@@ -44,16 +44,16 @@ void driver_close(driver *d); /* accepts NULL */
 /* Whether a reverse will follow the next driver_stat: only then is anything kept for it. */
 void driver_expect_reverse(driver *d, bool expected);
 
-/* From here on a pass of a process alone ends between two blocks once this has passed, each thread having done one at least:
+/* From here on, a pass in a single process ends between two blocks once this has passed, each thread having done at least one:
    the sums are those of the blocks done, *seen of all of them.  NULL: every pass is whole. */
 void driver_until(driver *d, const deadline *until, double *seen);
 
 /* Over the `count` blocks in `which` (NULL: over all), summed over threads and ranks in a fixed order and multiplied by
-   `scale`.  Where a block fails, every rank returns its status and its sentence; numbers that broke down come after any
-   other failure. */
+   `scale`.  Where a block fails, every rank returns its status and its message; any other failure comes before numbers
+   that broke down. */
 anygp_status driver_stat(driver *d, const void *shared, int64_t count, const int64_t *which, double scale, double *stat,
                          anygp_error *e);
-/* The same, added to what is in stat; what cannot be added leaves it undefined. */
+/* The same, added to what is in stat; a failure leaves it undefined. */
 anygp_status driver_stat_more(driver *d, const void *shared, int64_t count, const int64_t *which, double scale,
                               double *stat, anygp_error *e);
 /* The same for reverse, after driver_stat over the same blocks. */

@@ -1,7 +1,7 @@
 /* Linear combinations of sparse models that share a test conditional (000, section 4, remark 2): from an expression
        combine(MODEL=COEFFICIENT, ...)
    to a model, which is the family's with other terms (sparse_combined.c), a partition where a term needs one, and
-   nothing to learn.  Models predict alike, and so go together: dtc, vfe, pep, fitc and pitc; sor, fic and pic stand alone. */
+   nothing to learn.  Models that predict alike go together: dtc, vfe, pep, fitc and pitc; sor, fic and pic stand alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static bool keeps_more(const sparse_kind *a, const sparse_kind *b)
     return a->kept > b->kept || (a->kept == b->kept && a->power > b->power);
 }
 
-/* A term behind those whose G keeps less. */
+/* Adds a term after those whose G keeps less. */
 static void insert_term(expression *x, const model_ops *m, double alpha)
 {
     int64_t i = x->count++;

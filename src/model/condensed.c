@@ -10,13 +10,13 @@
 #include "linalg/linalg.h"
 
 /* PANEL rows of R meet SLICE rows of the batch in one product; EDGE keeps I - V_uu definite where q has learned nothing, and is
-   what the variance can lose by it, relative to the prior's. */
+   the most that the variance can lose by it, relative to the prior's. */
 enum { PANEL = 128, SLICE = 512 };
 static const double EDGE = 1e-13;
 
 typedef struct condensed {
     posterior base;
-    int64_t M, All, p, C; /* inducing inputs; with those of the mean alone; basis functions; latents */
+    int64_t M, All, p, C; /* inducing inputs; with those for the mean only; basis functions; latents */
     inducing_set u;       /* All of them */
     double *w, *m_h;      /* All x C, p x C */
     double *R;            /* M x M for each latent, zeros above */
@@ -54,7 +54,7 @@ static void take_slice(const condensed *c, const double *R, int64_t n, const dou
     }
 }
 
-/* Slices stay in the second cache, and threads wait for each other but once. */
+/* Slices stay in the second-level cache, and threads wait for each other only once. */
 static void take_explained(const condensed *c, int64_t latent, int64_t n, const double *K, double *panel,
                            double *variance)
 {

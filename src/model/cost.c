@@ -32,7 +32,7 @@ static cost_facts facts_of(const problem *p)
                         .memory = p->memory};
 }
 
-/* For a pair p->subset counts the second set alone. */
+/* For a pair p->subset counts only the second set. */
 static cost_size size_of(const model_ops *m, const problem *p)
 {
     cost_size s = {.M = (double)p->subset, .first = p->set_count > 1 ? (double)p->sets[0] : 0};

@@ -1,4 +1,4 @@
-/* What a run takes, as a function of facts that are known before it: `cost` in a model's table is the only place that says so.
+/* What a run takes, as a function of facts that are known before it: `cost` in a model's table is the only place that knows.
    --model auto and its plan, the check of the memory and the growth of inducing inputs all ask it. */
 #ifndef MODEL_COST_H
 #define MODEL_COST_H
@@ -23,7 +23,7 @@ typedef struct cost_facts {
 
 typedef struct cost_size {
     double M;       /* inducing inputs of all sets, or rows of the subset */
-    double first;   /* of them in the first set, or bases of the mean; 0: half of them */
+    double first;   /* those in the first set, or bases of the mean; 0: half of them */
     double part;    /* J: rows of a block on average, */
     double largest; /* and at most */
 } cost_size;
@@ -39,7 +39,8 @@ typedef struct model_cost {
 
 static inline double cost_seconds(model_cost c) { return c.rows + c.head; }
 
-/* Seconds of so many operations, at the share of R that they reach, and kernel entries; infinite where the rates are not known. */
+/* Seconds of this many operations, at the share of R that they reach, and of kernel entries; infinite where the rates are not
+   known. */
 double cost_of_work(const cost_facts *f, double share, double operations, double entries);
 
 #endif

@@ -138,7 +138,7 @@ static bool run_rows(const pass *p, worker *w, const row_block *b, int64_t first
     return true;
 }
 
-/* Piece `index` of those of this rank. */
+/* Piece `index` of this rank's pieces. */
 static bool run_piece(const pass *p, worker *w, int64_t index)
 {
     driver *d = p->d;
@@ -189,7 +189,7 @@ static void run_pieces(const pass *p, int64_t pieces, int threads)
     note_seen(p, pieces, threads);
 }
 
-/* How a thread or a rank came out of a pass: its numbers can be tried again elsewhere, what is worse ends the run. */
+/* How a thread or a rank ended a pass: numbers that broke down can be tried again elsewhere, anything worse ends the run. */
 enum { FLAG_NUMBERS = 1, FLAG_OTHER };
 
 static int flag_of(anygp_status status)
@@ -197,7 +197,7 @@ static int flag_of(anygp_status status)
     return !ANYGP_FAILED(status) ? 0 : status == ANYGP_ERR_NUMERIC ? FLAG_NUMBERS : FLAG_OTHER;
 }
 
-/* The worst of this rank's threads, and the error of the first of those; behind the sums each rank has a flag. */
+/* The worst status of this rank's threads, and the error of the first of those; after the sums each rank has a flag. */
 static int raise_flag(const pass *p, int threads, anygp_error *said)
 {
     int worst = 0;
@@ -222,7 +222,7 @@ static void add_workers(const pass *p, int threads, double scale, bool more, dou
     }
 }
 
-/* From the summed flags, on every rank alike: a rank that alone returned would leave the others waiting for it. */
+/* From the summed flags, the same on every rank: a rank that returned alone would leave the others waiting. */
 static anygp_status agree(const pass *p, const double *flags, anygp_error *said, anygp_error *e)
 {
     const comm *c = p->d->comm;
@@ -235,7 +235,7 @@ static anygp_status agree(const pass *p, const double *flags, anygp_error *said,
     return ANYGP_OK;
 }
 
-/* On one thread of one process: straight into out, without copies of M^2 numbers. */
+/* On one thread in one process: straight into out, without copies of M^2 numbers. */
 static anygp_status run_alone(pass *p, int64_t pieces, double scale, bool more, double *out, anygp_error *e)
 {
     worker *w = &p->d->worker[0];
@@ -287,7 +287,7 @@ static anygp_status run_together(pass *p, int64_t pieces, int threads, double sc
     return status;
 }
 
-/* more: out is added to. */
+/* more: adds to out. */
 static anygp_status run(pass *p, double scale, bool more, double *out, anygp_error *e)
 {
     driver *d = p->d;

@@ -9,10 +9,11 @@
        -1/2 [ a'a - t't + log|Ky| + log|S| + p log B + n log 2 pi ] - (C-n)/2 log(2 pi s2) - log_c/2 - SS/(2 s2)
    Gradient:  dF/dKy = (alpha alpha' - Q) / 2,   Q = (Ky + B H H')^-1 = Ky^-1 - W W',  W = L^-T V R^-T.
    Leave-one-out of one original row j in group i of count c (eq. 5.12 of the same book, for the system in which the part d
-   that is left out stands by itself, with noise s2/d):
+   that is left out is a row of its own, with noise s2/d):
        d = min(1, weight of j),   Q_jj = d (1 - d/c)/s2 + d^2/c^2 Q_ii,   alpha_j = d (y_j - ybar_i)/s2 + d/c alpha_i,
        mean = y_j - alpha_j/Q_jj,   variance = 1/Q_jj - s2/d + s2.
-   A weight of 3 is three rows, of which one is left out; a weight below 1 goes whole.  Predictions: exact_posterior.c.
+   A weight of 3 is three rows, of which one is left out; a row with a weight below 1 is left out entirely.  Predictions:
+   exact_posterior.c.
 
    Cost: n^3/3 for the evidence, n^3 with its gradient; memory 8 n^2 bytes: one square serves K, L, Q and dF/dK. */
 #include <math.h>
@@ -223,7 +224,7 @@ static bool evidence_and_gradient(exact *s, const hyper *h, bool grow, double *j
     return kernel_gram_sym_reverse(h->kernel, s->n, m->X, m->D, s->K, s->n, gp, NULL, 0);
 }
 
-/* Where the factor in s->K is of. */
+/* Notes the hyperparameters that the factor in s->K belongs to. */
 static bool note_place(exact *s, const hyper *h, double jitter)
 {
     if (!s->at && !(s->at = mem_alloc(h->count + 1, sizeof *s->at))) return false;

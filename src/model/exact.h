@@ -27,7 +27,7 @@ model_cost exact_cost_of(const cost_facts *f, double n); /* on n of the rows */
 bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double *value);
 
 bool exact_is_at(const exact *s, const hyper *h,
-                 double jitter); /* that was the last evaluate, and without a gradient */
+                 double jitter); /* the last evaluate was at these, without a gradient */
 bool exact_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
 const leave_one_out *exact_loo(void *state, const hyper *h);
 anygp_status exact_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);

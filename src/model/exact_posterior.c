@@ -2,7 +2,7 @@
        v = L^-1 k*,   g = R^-1 (h* - V'v)
        mean = k*'alpha + h*'beta,  beta = B H'alpha        (Rasmussen and Williams 2006, eq. 2.25 and section 2.7)
        variance = k** - v'v + g'g                          (eq. 2.26)
-   Cost: n^2 a row; workspace n + p doubles a row. */
+   Cost: n^2 per row; workspace n + p doubles per row. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 typedef struct exact_posterior {
     posterior base;
     int64_t p;                            /* basis functions of the mean */
-    double *X, *alpha, *L, *V, *R, *beta; /* X: D x n column-major (a row of inputs after the other) */
+    double *X, *alpha, *L, *V, *R, *beta; /* X: D x n column-major (one row of inputs after the other) */
 } exact_posterior;
 
 static void exact_posterior_free(posterior *base)
@@ -166,7 +166,7 @@ static bool is_factor(const named_array *a)
     return true;
 }
 
-/* The posterior of a file: shapes are checked against each other before anything is taken. */
+/* A posterior from a file: shapes are checked against each other before anything is taken. */
 anygp_status exact_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                         int64_t count, posterior **out, anygp_error *e)
 {

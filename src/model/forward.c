@@ -20,7 +20,7 @@ struct forward {
     tape **thread; /* the blocks' */
     forward_view at;
     int64_t stat_size, adjoint_size;
-    double *stat, *adjoint; /* of so many numbers; NULL before the first pass */
+    double *stat, *adjoint; /* stat_size and adjoint_size numbers; NULL before the first pass */
     const double *sum_bar;  /* the adjoint of the sum: where every block's reverse begins */
     anygp_error failure;    /* of the last forward_evaluate, other than its numbers */
 };
@@ -93,7 +93,7 @@ static node *record_checked(const forward *f, tape *t, const row_block *b, bool 
     return s;
 }
 
-/* A tape has no numbers of its own, so it does not matter whose it is as long as no two threads share it. */
+/* A tape has no numbers of its own, so any tape will do as long as no two threads share it. */
 static tape *tape_of_thread(const forward *f) { return f->thread[threads_id() < f->threads ? threads_id() : 0]; }
 
 static anygp_status block_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat,
@@ -128,7 +128,7 @@ static int64_t stat_size(const void *shared) { return ((const forward *)shared)-
 static int64_t adjoint_size(const void *shared) { return ((const forward *)shared)->adjoint_size; }
 static int64_t nothing(const void *shared, int64_t n) { return (void)shared, (void)n, 0; }
 
-/* A guess: what a model does with a block is its own affair. */
+/* A guess: the driver does not know what a model does with a block. */
 static double block_work(const void *shared, int64_t n)
 {
     const problem *p = ((const forward *)shared)->problem;
@@ -215,8 +215,8 @@ static anygp_status make_room(forward *f, int64_t stat, int64_t adjoint, anygp_e
     return f->stat && f->adjoint ? ANYGP_OK : fail_memory(e, "the sums", 8.0 * (double)(stat + adjoint));
 }
 
-/* The size of the statistic, from one row of zeros, and from two whether it depends on the rows: so that what is wrong with a
-   model is found before any pass, on every rank alike. */
+/* The size of the statistic, from one row of zeros, and from two whether it depends on the rows: so that errors in a model are
+   found before any pass, on every rank. */
 static anygp_status measure(forward *f, anygp_error *e)
 {
     int64_t D = f->problem->blocks->D, Q = f->problem->blocks->Q, adjoint = 0;
@@ -251,7 +251,7 @@ static anygp_status prepare(forward *f, const hyper *h, bool grow, double *jitte
     return measure(f, e);
 }
 
-/* The value; with `reverse` the adjoints that head itself gives to the nodes, and that of the sum. */
+/* The value; with `reverse` also the adjoints that head itself gives to the nodes, and that of the sum. */
 static anygp_status head(forward *f, bool reverse, forward_view *g, double *value, anygp_error *e)
 {
     tape *t = f->head;

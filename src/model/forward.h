@@ -1,6 +1,6 @@
 /* A block model written forward: the first version of a new system, and later its slow reference.
 
-   Whoever writes one gives three functions that compute values on a tape (tape/tape.h), as a paper has them:
+   Its author gives three functions that compute values on a tape (tape/tape.h), as a paper has them:
        prepare   parameters to what all blocks share, such as L = chol(K_uu)
        stat      a block's statistic: one node, of the same shape for every block; the driver adds them up
        head      the objective, a scalar, from the sum, which it gets as one column
@@ -39,7 +39,7 @@ typedef struct forward_block {
     node *y;       /* n x 1; Q x n where a row has Q > 1 numbers */
     node *w;       /* n x 1: weights */
     node *H;       /* p x n: sqrt(B) h(x), the rows that a prior mean adds to A */
-    int64_t first; /* the number of the first row, which no other row has: for random numbers */
+    int64_t first; /* the number of the first row, unique among all rows: for random numbers */
 } forward_block;
 
 typedef struct forward_model {
@@ -64,8 +64,8 @@ anygp_status forward_open(const forward_model *m, const void *model, int count, 
 void forward_close(void *f); /* accepts NULL */
 
 /* The objective at h and at the parameters' values, over the `count` blocks in `which`, their sum times `scale` (NULL: over all,
-   scale 1), and unless g is NULL the gradient: hyper_size(h) natural parameters, then the model's own.  *jitter is of the Cholesky
-   factors in prepare alone, relative, and grows only if allowed.  ANYGP_ERR_NUMERIC: not finite here.  ANYGP_TIME_LIMIT:
+   scale 1), and unless g is NULL the gradient: hyper_size(h) natural parameters, then the model's own.  *jitter is that of the
+   Cholesky factors in prepare only, relative, and grows only if allowed.  ANYGP_ERR_NUMERIC: not finite here.  ANYGP_TIME_LIMIT:
    problem.pass came before the last block. */
 anygp_status forward_gradient(forward *f, const hyper *h, int64_t count, const int64_t *which, double scale, bool grow,
                               double *jitter, double *value, double *g, anygp_error *e);

@@ -1,5 +1,5 @@
 /* Collapsed sparse models (000, section 2; 003, eq. 8 and 15):  A = L^-1 K_uf,  y | v ~ N(A'v, G) with v ~ N(0, I),
-       vfe    G = noise, and besides -sum d / (2 noise) with d = k - |a|^2
+       vfe    G = noise, and in addition -sum d / (2 noise) with d = k - |a|^2
        fitc   G = d + noise
        pitc   G = K - A'A + noise within a block
    Statistics, with F = A G^-1/2, r = G^-1/2 y:   S = F F',   b = F r,   l = n log 2 pi + log|G| + r'r (+ sum d / noise);

@@ -3,7 +3,7 @@
 #include <math.h>
 
 static const char *const names[][2] = {{"Z", "widths"}, {"O", "O_widths"}}, frequencies[] = "frequencies";
-static const double WIDTH_MOST = 300; /* logarithms beyond have squares that are no numbers */
+static const double WIDTH_MOST = 300; /* beyond this, squares of the widths overflow */
 
 void inducing_arrays(inducing_set *v, inducing_place place, array_list *list)
 {

@@ -1,5 +1,6 @@
-/* Inducing variables in the model file: "Z" (D x M), "widths" (D x M, logarithms) where they have some, and "L", their factor; odvgp's
-   second set is "O" and "O_widths" and has none.  "frequencies" (D x M, in units of length-scales) instead of "Z" are those of fourier. */
+/* Inducing variables in the model file: "Z" (D x M), "widths" (D x M, logarithms) where they have some, and "L", their factor;
+   odvgp's second set is "O" and "O_widths" and has none.  fourier has "frequencies" (D x M, in units of length-scales) instead of
+   "Z". */
 #ifndef MODEL_INDUCING_ARRAYS_H
 #define MODEL_INDUCING_ARRAYS_H
 

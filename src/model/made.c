@@ -6,7 +6,7 @@
 
 #include "base/name_list.h"
 
-/* What there is, how it is written, and what a mistake is told. */
+/* What there is, how it is written, and the message for a mistake. */
 static const struct {
     const char *word, *example, *hint;
     anygp_status (*make)(scanner *s, made_model **out, anygp_error *e);

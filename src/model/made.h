@@ -7,25 +7,25 @@
 #include "model/chain.h"
 #include "model/sparse_posterior.h"
 
-/* MADE_WORD_MOST: the name of a model in an expression, with the zero behind it. */
+/* MADE_WORD_MOST: the name of a model in an expression, with the zero after it. */
 enum { MADE_WORD_MOST = 16, MADE_NAME_MOST = 32 + TERMS_MOST * (MADE_WORD_MOST + NUMBER_TEXT_MOST + 2) };
 
 typedef struct made_model {
     model_ops ops; /* first: they are one object */
-    union {        /* whatever family it is of */
+    union {        /* whatever family it belongs to */
         sparse_kind sparse;
         chain_kind chain;
     } kind;
     char name[MADE_NAME_MOST];
 } made_model;
 
-/* A copy of a model of the list, to be changed; its name and kind, of so many bytes, are its own. */
+/* A copy of a model of the list, to be changed; its name and kind, of this many bytes, are its own. */
 anygp_status made_new(const model_ops *from, size_t kind, made_model **out, anygp_error *e);
 
-/* The only option there is, KEY=NUMBER or NUMBER alone; *at: where the number stands.  given: it was there before. */
+/* The only option there is, KEY=NUMBER or just NUMBER; *at: where the number is.  given: it was there before. */
 anygp_status made_number(scanner *s, const char *key, bool given, int64_t *at, double *value);
 
-/* From what is in parentheses, and nothing behind them. */
+/* From what is in parentheses, with nothing after them. */
 anygp_status made_combine(scanner *s, made_model **out, anygp_error *e); /* combine.c */
 anygp_status made_pep(scanner *s, made_model **out, anygp_error *e);     /* pep.c */
 anygp_status made_deep(scanner *s, made_model **out, anygp_error *e);    /* deep.c */

@@ -1,5 +1,5 @@
-/* What a model asks of the rows, the targets and the user, and what it can do: stated in its table and nowhere else.  Whoever has
-   to know asks these questions; nobody asks for a model's name. */
+/* What a model needs from the rows, the targets and the user, and what it can do: stated in its table and nowhere else.  Code that
+   has to know asks these questions, never for a model's name. */
 #ifndef MODEL_NEEDS_H
 #define MODEL_NEEDS_H
 
@@ -7,7 +7,7 @@
 
 typedef enum needs_rows {
     ROWS_ALL,    /* at once, in memory */
-    ROWS_BLOCKS, /* block by block, in whatever blocks they come */
+    ROWS_BLOCKS, /* block by block, in any blocks */
     ROWS_PARTS   /* block by block, where a block is a part of the input space */
 } needs_rows;
 

@@ -27,7 +27,7 @@ anygp_status made_pep(scanner *s, made_model **out, anygp_error *e)
     TRY(scan_end(s));
     if (!p.given) return scan_fail(s, s->at, NULL, "expected a power");
     if (!(p.alpha >= 0 && p.alpha <= 1))
-        return scan_fail(s, p.at, "the alpha of pep is from 0 (vfe) to 1 (fitc)", "%g is no power", p.alpha);
+        return scan_fail(s, p.at, "the alpha of pep is from 0 (vfe) to 1 (fitc)", "%g is not a power", p.alpha);
     TRY(made_new(p.alpha > 0 ? &model_pep : &model_vfe, sizeof m->kind.sparse, &m, e));
     m->kind.sparse.power = p.alpha;
     char *to = stpcpy(m->name, "pep(alpha=");

@@ -7,10 +7,10 @@
        dF/dKy       = (alpha alpha' - Ky^-1) / 2
    (a row of weight w stands for w rows of the same y).  Value and gradient come out of one pass: there is no reverse.
 
-   Prediction.  Expert k says N(m_k, v_k) of f(x), the prior N(0, v_0).  Its say is b_k = (log v_0 - log v_k) / 2, the entropy
-   that its rows took away, so that experts far from x have none:
+   Prediction.  Expert k predicts N(m_k, v_k) for f(x), the prior N(0, v_0).  Its weight is b_k = (log v_0 - log v_k) / 2, the
+   entropy that its rows took away, so that experts far from x have none:
        1 / v = 1 / v_0 + sum_k b_k (1 / v_k - 1 / v_0),      m = v sum_k b_k m_k / v_k
-   This is never less certain than the prior and returns to it far away.  There is no joint distribution: the experts do not tell
+   This is never less certain than the prior and returns to it far away.  There is no joint distribution: the experts do not say
    how two places vary together.
 
    Cost: n J^2 for parts of J rows, one pass per evaluation; n J numbers in memory and n J operations per prediction. */
@@ -54,14 +54,14 @@ static anygp_status solve(const committee *c, int64_t n, const double *X, const 
     la_trsv(LA_N, n, K, n, alpha);
     for (int64_t i = 0; value && i < n; i++) {
         more += w[i] * LOG_2PI + log(w[i]);
-        if (w[i] != 1) more += (w[i] - 1) * log(c->noise); /* none for whole rows, also where the noise is 0 */
+        if (w[i] != 1) more += (w[i] - 1) * log(c->noise); /* nothing for weight 1, even where the noise is 0 */
     }
     if (value) *value = -0.5 * (la_dot(n, alpha, alpha) + la_logdet(n, K, n) + more);
     la_trsv(LA_T, n, K, n, alpha);
     return ANYGP_OK;
 }
 
-/* From L to dF/dKy in place, with the share of the jitter, which every element of the diagonal has a part in. */
+/* From L to dF/dKy in place, with the share of the jitter, which depends on every diagonal element. */
 static bool adjoint(const committee *c, int64_t n, const double *alpha, double *K)
 {
     double trace = 0;
@@ -155,7 +155,7 @@ static int64_t posterior_work(const posterior *base, int64_t n)
     return n * (p->largest + base->mean.p + 4) + p->largest * base->mean.p;
 }
 
-/* What the rows of X are to the prior: variance, and the mean's functions, sqrt(B) times, p x n. */
+/* The prior at the rows of X: variance, and the mean's functions times sqrt(B), p x n. */
 static void prior_of(const posterior *b, int64_t n, const double *X, int64_t ldx, double *variance, double *h)
 {
     int64_t p = b->mean.p;
@@ -314,7 +314,7 @@ static const anygp_error *rbcm_failure(const void *state) { return &((const rbcm
 static double rbcm_rows(const void *state) { return ((const rbcm_state *)state)->problem->blocks->total; }
 static int64_t rbcm_size(const problem *p) { return p->blocks->largest; }
 
-/* Takes X, y, w and start over, whatever comes of it. */
+/* Takes over X, y, w and start, on failure too. */
 static anygp_status make_posterior(const kernel *k, double noise, const basis *mean, int64_t D, int64_t count,
                                    const gathered_rows *g, double jitter, posterior **out, anygp_error *e)
 {

@@ -90,7 +90,7 @@ static double move(sites *s, double rho)
     return change / size;
 }
 
-/* log N(y; m, K + noise / w), w times each: from B and d, where lambda = w / noise. */
+/* log N(y; m, K + noise / w), each row w times: from B and d, where lambda = w / noise. */
 static double gaussian_density(const sites *s, const double *Y, const double *w)
 {
     double sum = -s->logdet, noise = s->l->value[0];

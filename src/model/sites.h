@@ -2,7 +2,7 @@
    sum E[log p(y_i | f_i)] - KL(q || N(m, K)).  It is the prior times a site exp(nu f - lambda f^2 / 2) for each row and latent,
        d = (I + diag(lambda) K)^-1 (nu - lambda m),   mean m + K d,   covariance (K^-1 + diag(lambda))^-1
    and natural steps move  lambda -> -2 dE/dvar,  nu -> lambda mu + dE/dmu, here with sites that are never negative.  With Gaussian
-   noise the first step arrives: lambda = w / noise, d = (K + noise / w)^-1 (y - m).  n^3 operations a round and latent. */
+   noise the first step is exact: lambda = w / noise, d = (K + noise / w)^-1 (y - m).  n^3 operations per round and latent. */
 #ifndef MODEL_SITES_H
 #define MODEL_SITES_H
 

@@ -1,6 +1,6 @@
 /* Subset of data: the exact model on M of the n rows (003, section III-A), chosen at random, as the rows nearest to
    k-means centres, or greedily by the largest conditional variance under the starting kernel.
-   Cost: M^3 a step whatever n is; choosing costs n M D (k-means) or n M^2 (greedy) once. */
+   Cost: M^3 per step whatever n is; choosing costs n M D (k-means) or n M^2 (greedy) once. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
    A prior mean h(x)'b, b ~ N(0, B I), is p further rows sqrt(B) h(x) of A; below M counts them too.
 
    Statistics of a block, which add:  S = A G^-1 A',  b = A G^-1 y,  l = log|G|,  q = y'G^-1 y.
-   Of what alpha < 1 leaves out of G, l has besides (d = k - q of a row)
+   For what alpha < 1 leaves out of G, l has in addition (d = k - q of a row)
        sum (1 - alpha) / alpha log(1 + alpha d / noise),   for alpha = 0 its limit  sum d / noise;
    it depends on rows alone, so nothing below changes but d's adjoint, alpha gbar - (1 - alpha) / (2 g), and the noise's,
    gbar + (1 - alpha) d / (2 g noise).  For alpha = 0 the sum -2 A dbar A' is S itself, and no block adds to it.
@@ -25,26 +25,26 @@
 
    Rows with weight w count as w equal rows: w times in the sums where G is diagonal; within a block, where equal rows share
    their f, as one row with noise / w (data/dataset.h has the algebra).
-   Of models that share the test conditional a linear combination is a model too (000, section 4, remark 2): natural
+   A linear combination of models that share the test conditional is a model too (000, section 4, remark 2): natural
    parameters add, so that with a = sum alpha_m and the sums of alpha_m times each model's statistics
        precision = a I + S,   precision times mean = b,
        sum of alpha_m times the bounds = -(a n log 2 pi + l + q - 2 m'b + m'S m + tr(S V)) / 2 - a KL,
    which at that mean and precision is  -(a n log 2 pi + l + a log|aI + S| + q - b'beta + (1 - a) M) / 2.
    Only for a = 1 is it the largest value there; for one model alone all of this is as above.
 
-   V may be held to a form: a block for each set of inducing inputs, all of which stand one behind the other in Z and share
-   one L (solve; 004, appendix F), or a block for the first set and the prior's I for the others (odvgp).  At the maximum m is
-   as before, each free block is V_k = (I + S_kk)^-1, and of the evidence log|B| becomes
+   V may be held to a form: a block for each set of inducing inputs, which follow one another in Z and share one
+   L (solve; 004, appendix F), or a block for the first set and the prior's I for the others (odvgp).  At the maximum m is
+   as before, each free block is V_k = (I + S_kk)^-1, and log|B| in the evidence becomes
        solve   sum_k log|I + S_kk|          odvgp   log|I + S_11| + sum_{k > 1} tr S_kk
    (basis functions go with the first set).  E is then m m' - V S - 2 sum A Gbar A'.
 
-   Of the bounds with alpha = 0, c = sum d, and Q with all sets, Titsias' upper bound on the log evidence (2014) is
+   For the bounds with alpha = 0, with c = sum d and Q from all sets, Titsias' upper bound on the log evidence (2014) is
        -(n log 2 pi + log|Q + noise I| + y'(Q + (c + noise) I)^-1 y) / 2
    with log|Q + noise I| = n log noise + log|I + S|,   y'(..)^-1 y = (q - b'(r I + S)^-1 b) / r,   r = 1 + c / noise.
 
-   Several targets share A.  With trace alone (alpha = 0), noise s_t of target t and rho_t = s_0 / s_t, a pass at noise s_0 has
-   the statistics of all: S_t = rho_t S, b_t = rho_t b, q_t = rho_t q and l_t = n log s_t + rho_t (l - n log s_0).  The bound is
-   the sum of theirs, each with a head of its own; a row is reversed once:
+   Several targets share A.  With the trace term only (alpha = 0), noise s_t of target t and rho_t = s_0 / s_t, a pass at noise
+   s_0 has the statistics of all: S_t = rho_t S, b_t = rho_t b, q_t = rho_t q and l_t = n log s_t + rho_t (l - n log s_0).  The
+   bound is the sum of theirs, each with a head of its own; a row is reversed once:
        Abar = -(sum rho_t V_t) R' + sum rho_t m_t r_t' - 2 A dbar,   dbar = -sum rho_t / (2 s_0),   E = sum E_t,
        s_t bar = (tr(S_t V_t) + q_t - 2 m_t'b_t + m_t'S_t m_t - n + c / s_t) / (2 s_t).
 
@@ -58,7 +58,7 @@
 
 typedef enum sparse_kept { KEPT_NOTHING, KEPT_DIAGONAL, KEPT_BLOCK } sparse_kept;
 
-/* Of a combination: what G keeps in each of its models, and their coefficients.  No more than five models have the same
+/* For a combination: what G keeps in each of its models, and their coefficients.  No more than five models have the same
    test conditional. */
 enum { TERMS_MOST = 5 };
 typedef struct sparse_term {
@@ -71,10 +71,10 @@ typedef struct sparse_terms {
     sparse_term term[TERMS_MOST];
 } sparse_terms;
 
-/* What V may be: anything; a block a set; for sets but the first that of the prior. */
+/* What V may be: anything; one block per set; the prior's for all sets but the first. */
 typedef enum sparse_form { FORM_JOINT, FORM_BLOCKS, FORM_MEANS } sparse_form;
 
-/* Of several targets: what each has, and room for one of them. */
+/* For several targets: what each has, and room for one of them. */
 typedef struct sparse_many {
     double *noise, *bar; /* T: with the white terms; adjoints */
     double *stat;        /* of one target */
@@ -88,8 +88,8 @@ typedef struct sparse {
     double power;              /* of a kept diagonal: alpha; 1 after sparse_init */
     const sparse_terms *terms; /* of a combination; else NULL */
     sparse_form form;
-    int64_t *set; /* Mt: the set of each of v; NULL: one */
-    double *J;    /* Mt x Mt: factor of I + S where B is that of a V of another form; else NULL */
+    int64_t *set; /* Mt: the set of each element of v; NULL: one */
+    double *J;    /* Mt x Mt: factor of I + S where V has another form, whose factor is B; else NULL */
     double prior; /* a: the prior's precision is that times I */
     const basis *mean;
     const hyper *h;  /* of the last prepare */
@@ -99,12 +99,12 @@ typedef struct sparse {
     double total;    /* original rows */
     inducing_set u;  /* L, A and their reverses */
     double *diag;    /* Mt: workspace */
-    double *B;       /* Mt x Mt: factor of a I + S, or of what the form takes of it */
+    double *B;       /* Mt x Mt: factor of a I + S, or of its blocks that the form keeps */
     double *V, *m;   /* Mt x Mt (both triangles), Mt x T: coefficients of the reverse; V is sum rho_t V_t */
     double *E;       /* Mt x Mt: head's share of sum Abar A' */
     double *work;    /* Mt x Mt */
     int64_t targets; /* T: 1 after sparse_init */
-    int64_t target;  /* of one alone: which it is */
+    int64_t target;  /* for one alone: which it is */
     sparse_many many;
 } sparse;
 
@@ -139,10 +139,11 @@ bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value
 bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
                   bool gradient, double *value);
 
-/* Another form of V: sets of these sizes.  Where they are more than M, the last ones are smaller; where less, the last is
-   larger. */
+/* Another form of V: sets of these sizes.  Where they add up to more than M, the last ones are smaller; where to less, the
+   last is larger. */
 anygp_status sparse_divide(sparse *s, sparse_form form, int64_t count, const int64_t *sizes, anygp_error *e);
-/* T targets from here on, a noise each in hyper.like; of bounds with trace alone and a V of any form [sparse_many.c]. */
+/* T targets from here on, each with its noise in hyper.like; for bounds with the trace term only and V of any form
+   [sparse_many.c]. */
 anygp_status sparse_share(sparse *s, int64_t T, anygp_error *e);
 void sparse_share_clear(sparse *s);
 /* Its part of sparse_prepare: false where a target has no noise. */

@@ -1,5 +1,5 @@
-/* Statistics of a linear combination of sparse priors: each model's are made by its own block model in a place of their
-   own, and added times the coefficient.  The features A are computed once for each of the (at most three) models: a pass
+/* Statistics of a linear combination of sparse priors: each model's are computed by its own block model in a place of
+   their own, and added times the coefficient.  The features A are computed once for each of the (at most three) models: a pass
    costs the sum of theirs.  Notation and equations in sparse.h. */
 #include <string.h>
 
@@ -26,7 +26,7 @@ static int64_t combined_work(const void *shared, int64_t rows)
     return sparse_stat_size(s) + most;
 }
 
-/* There is no reverse that could use it. */
+/* No reverse could use it. */
 static int64_t combined_keep(const void *shared, int64_t rows)
 {
     (void)shared, (void)rows;

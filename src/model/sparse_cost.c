@@ -1,5 +1,5 @@
 /* What the sparse priors and collapsed bounds take.  An evaluation with its gradient, for M inducing variables and J rows of a block:
-       operations   n 5 M^2, with a kept diagonal n 6 M^2, with kept blocks n (6 M^2 + 6 J M + 2 J^2); and 8 M^3 of the head
+       operations   n 5 M^2, with a kept diagonal n 6 M^2, with kept blocks n (6 M^2 + 6 J M + 2 J^2); and 8 M^3 in the head
        entries      4 n M, or 4 n (M + J)                 4 counts a kernel entry and its reverse
        bytes        8 (8 + 3 T) M^2 for T threads, and for each thread a block and what is made of it
    A further target of the bounds that take several adds 8 n M + 2 M^3 operations; the tighter bound (tight.h) 6 n^2 M. */
@@ -21,7 +21,7 @@ static work work_of_row(sparse_kept kept, double power, double M, double J)
     return (work){(kept == KEPT_DIAGONAL && power > 0 ? 6 : 5) * M * M, 4 * M, PASS_SHARE};
 }
 
-/* One model, or one term of a combination: each makes its own features. */
+/* One model, or one term of a combination: each computes its own features. */
 static void add_pass(const cost_facts *f, const cost_size *s, sparse_kept kept, double power, model_cost *c)
 {
     work w = work_of_row(kept, power, s->M, s->part);
@@ -36,7 +36,7 @@ static bool keeps_blocks(const sparse_kind *k)
     return found;
 }
 
-/* Several targets: heads of their own, which hold three matrices more. */
+/* Several targets: heads of their own, which hold three more matrices. */
 static void add_targets(const cost_facts *f, double M, double Mt, model_cost *c)
 {
     double others = (double)(f->targets - 1);

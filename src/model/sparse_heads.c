@@ -30,7 +30,7 @@ static bool is_free(const sparse *s, int64_t i, int64_t j)
     return s->set[i] == s->set[j] && !(s->form == FORM_MEANS && s->set[i] > 0);
 }
 
-/* B, the factor of V^-1, from S; the return value is 0, or what tr(S V) has of the parts where V is the prior's. */
+/* B, the factor of V^-1, from S; returns the part of tr(S V) where V is the prior's, or 0. */
 static double precision_of_form(sparse *s, const double *S)
 {
     int64_t Mt = s->Mt;

@@ -1,5 +1,5 @@
 /* Several targets over one K_uu and one K_uf, each with its noise; notation and equations in sparse.h.  The heads are those of
-   one target, to which a target's statistics are handed one after the other: O(M^3) each. */
+   one target, which get the statistics of one target after the other: O(M^3) each. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -94,7 +94,7 @@ done:
     return status;
 }
 
-/* Whether the last evidence was at h: then its sums still stand. */
+/* Whether the last evidence was at h: then its sums still hold. */
 static bool is_at(sparse_state *q, const hyper *h)
 {
     put_point(h, q->now);
@@ -110,7 +110,8 @@ static anygp_status add_gain(sparse_state *q, bool gradient, double *value, anyg
     return ANYGP_OK;
 }
 
-/* Evidence at h from all blocks, or partly: from those there was time for; leaves the factor of a I + S (of several targets the last one's) and beta. */
+/* Evidence at h from all blocks, or with `partly` from those there was time for; leaves the factor of a I + S (for several
+   targets the last one's) and beta. */
 static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient, bool partly,
                              double *value, anygp_error *e)
 {
@@ -176,7 +177,7 @@ static anygp_status add_rows(const sparse_state *q, posterior *p, anygp_error *e
     return ANYGP_OK;
 }
 
-/* s: of one target, and its statistics. */
+/* s: for one target, and its statistics. */
 static anygp_status make_posterior(const sparse_state *q, const sparse *s, const double *stat, const double *m,
                                    const double *B, posterior **out, anygp_error *e)
 {
@@ -295,7 +296,7 @@ static double *anytime_sums(void *state, int64_t *size)
     return q->stat;
 }
 
-/* As fitc, unless rows stand alone anyway: rows from all over the space have no block in common. */
+/* Like fitc, unless rows stand alone anyway: rows from all over the space have no block in common. */
 static anygp_status anytime_start(void *state, int64_t n, const double *X, const double *y, const double *w, double *S,
                                   double *b, anygp_error *e)
 {
@@ -362,7 +363,7 @@ SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, R
 
 static const sparse_kind kind_ssgp = {.kept = KEPT_NOTHING, .power = 1, .test = TEST_NOTHING};
 
-/* The sparse spectrum model: sor over waves, whose evidence is exact for a prior of so many waves (003, section III-C1). */
+/* The sparse spectrum model: sor over waves, whose evidence is exact for a prior of this many waves (003, section III-C1). */
 const model_ops model_ssgp = {
     SPARSE_OPS(ssgp, "sparse spectrum, random frequencies"),
     .objective = "log evidence",
@@ -389,7 +390,7 @@ const model_ops model_ssgp = {
 SPARSE_BOUND(vfe, "variational free energy", "lower bound", 0)
 SPARSE_BOUND(pep, "power expectation propagation", "approximate log evidence", 0.5)
 
-/* Its q(v) is of another form than that of the anytime steps. */
+/* Its q(v) has another form than that of the anytime steps. */
 #define SPARSE_FORM(id, text, inducing_, order_, ...)                                                                  \
     static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = 0, .test = TEST_EXACT, __VA_ARGS__};         \
     const model_ops model_##id = {                                                                                     \

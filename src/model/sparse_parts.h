@@ -14,7 +14,7 @@ typedef struct whole_parts {
     double *A, *G, *y;
 } whole_parts;
 
-/* Of the flat vector of adjoints; what each is says sparse_reverse.c; noise: T of them.  C: NULL where there is none. */
+/* Parts of the flat vector of adjoints, described in sparse_reverse.c; noise: T of them.  C: NULL where there is none. */
 typedef struct adjoint_parts {
     double *gp, *noise, *white, *variables, *C;
 } adjoint_parts;
@@ -28,7 +28,7 @@ anygp_status reverse_features(const sparse *s, const row_block *b, double *Abar,
 rows_parts rows_place(const sparse *s, int64_t n, double *at);
 whole_parts whole_place(const sparse *s, int64_t n, double *at);
 anygp_status rows_forward(const sparse *s, const row_block *b, rows_parts *r, anygp_error *e);
-/* Of several targets [sparse_many.c]: Abar[Mt,n] and dbar[n].  R: n x T of workspace. */
+/* For several targets [sparse_many.c]: Abar[Mt,n] and dbar[n].  R: n x T of workspace. */
 void rows_adjoints_many(const sparse *s, const row_block *b, const rows_parts *r, double *R, double *Abar,
                         double *dbar);
 anygp_status whole_forward(const sparse *s, const row_block *b, whole_parts *w, anygp_error *e);

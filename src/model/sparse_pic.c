@@ -23,7 +23,7 @@ struct pic_rows {
     double room;     /* bytes left for them */
 };
 
-enum { FACTOR_SHARE = 4 }; /* of the memory that is left, one part in so many for factors */
+enum { FACTOR_SHARE = 4 }; /* one part in this many of the memory that is left is for factors */
 
 void pic_rows_free(pic_rows *r)
 {
@@ -129,7 +129,7 @@ anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **ou
     if (!r || router_blocks(route) != P) {
         router_free(route);
         free(r);
-        return r ? fail_with(e, ANYGP_ERR_FILE, "the model file's blocks and its way to them differ; it is damaged")
+        return r ? fail_with(e, ANYGP_ERR_FILE, "the model file's blocks and its router to them differ; it is damaged")
                  : fail_memory(e, "the blocks", sizeof *r);
     }
     *r = (pic_rows){.n = n, .D = D, .blocks = P, .route = route};
@@ -164,7 +164,7 @@ typedef struct visit {
     const int64_t *row;
 } visit;
 
-/* G of a block from its features A (Mt x nb), factored in place, then L_G^-1 y behind it. */
+/* G of a block from its features A (Mt x nb), factored in place, then L_G^-1 y after it. */
 static bool factor_block(const sparse_posterior *p, int64_t b, double *G)
 {
     const pic_rows *r = p->rows;
@@ -327,7 +327,7 @@ anygp_status pic_correct(const sparse_posterior *p, int64_t n, const double *X, 
     if (!p->rows)
         return fail_with(
             e, ANYGP_ERR_ARGUMENT,
-            "of a pic model that was fitted over several processes only rank 0 has the rows; use it there");
+            "only rank 0 has the rows of a pic model that was fitted over several processes; use it there");
     int64_t P = p->rows->blocks, *block = mem_alloc(n, sizeof *block), *order = mem_alloc(n, sizeof *order);
     int64_t *count = mem_alloc(P + 1, sizeof *count);
     visit *v = mem_alloc(n < P ? n : P, sizeof *v);
@@ -338,7 +338,8 @@ anygp_status pic_correct(const sparse_posterior *p, int64_t n, const double *X, 
     if (!given) TRY_DONE(router_route(p->rows->route, n, X, ldx, block, e));
     correction c = {p, X, ldx, A, mean, variance, cov, ldc};
     if (!run_visits(&c, group_rows(n, P, given ? given : block, count, order, v), v))
-        status = fail_with(e, ANYGP_ERR_NUMERIC, "a block of training rows has no Cholesky factor, or memory is out");
+        status = fail_with(e, ANYGP_ERR_NUMERIC,
+                           "a block of training rows has no Cholesky factor, or there is not enough memory");
 done:
     free(block);
     free(order);

@@ -117,7 +117,7 @@ static int64_t sparse_blocks(const posterior *base, const double **names)
     return p->rows ? pic_blocks(p->rows, names) : 0;
 }
 
-/* Where a test row is predicted from the inducing inputs alone and has a variance of its own besides. */
+/* Where a test row is predicted from the inducing inputs only and has a variance of its own. */
 static posterior *sparse_condense(const posterior *base)
 {
     const sparse_posterior *p = (const sparse_posterior *)base;

@@ -1,6 +1,6 @@
 /* Predictions of the sparse priors (000, appendix D.4), in the whitened space: q(v) = N(m, (B B')^-1), a = features of x,
        mean = a'm,   variance = [k(x,x) - |a|^2] + |B^-1 a|^2          (86)
-   What the models make of the bracket:
+   What the models keep of the bracket:
        sor          nothing                                              (88)
        fic          as it is, but different rows are independent given v
        dtc, fitc, pitc, vfe, pep   k(x,x') - a'a', also between rows
@@ -30,10 +30,10 @@ typedef struct sparse_posterior {
     int64_t Mt;
     inducing_set u;
     double *m, *B;  /* Mt, Mt x Mt */
-    double *J;      /* Mt x Mt: the factor of I + S, where B is that of a V of another form; else NULL */
-    double *set;    /* M: then the set of each inducing input */
+    double *J;      /* Mt x Mt: the factor of I + S, where V has another form, whose factor is B; else NULL */
+    double *set;    /* M: in that case, the set of each inducing input */
     double sums[3]; /* l, q and the original rows behind m and B: with them new rows can be added */
-    pic_rows *rows; /* pic alone */
+    pic_rows *rows; /* pic only */
 } sparse_posterior;
 
 enum { SUM_L, SUM_Q, SUM_ROWS };
@@ -48,16 +48,16 @@ model_cost sparse_cost(const model_ops *self, const cost_facts *f, const cost_si
 
 /* ------------------------------------------------------------------------------ pic [sparse_pic.c] */
 
-/* The training rows of every block, and the way to it.  ids: names of the blocks, or NULL for 0, 1, ... */
+/* The training rows of every block, and the router to it.  ids: names of the blocks, or NULL for 0, 1, ... */
 anygp_status pic_rows_new(row_blocks *b, const router *route, const int64_t *ids, pic_rows **out, anygp_error *e);
 void pic_rows_free(pic_rows *r);                 /* accepts NULL */
-void pic_rows_limit(pic_rows *r, double memory); /* bytes that may be planned with, where the machine has more */
+void pic_rows_limit(pic_rows *r, double memory); /* bytes that may be used, where the machine has more */
 void pic_arrays(pic_rows *r, array_list *list);
 int64_t pic_blocks(const pic_rows *r, const double **names);
 /* Takes the arrays' memory over on success. */
 anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **out, anygp_error *e);
 
-/* What an update needs of them besides: the rows as blocks (r outlives those), and the way to them. */
+/* What an update needs in addition: the rows as blocks (r outlives those), and the router to them. */
 anygp_status pic_rows_blocks(const pic_rows *r, row_blocks **out, anygp_error *e);
 const router *pic_rows_router(const pic_rows *r);
 

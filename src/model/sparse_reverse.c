@@ -1,6 +1,6 @@
 /* The reverse of the sparse priors' statistics; equations in sparse.h.  Adjoints of a block (adjoint_parts):
-       gp      kernel parameters            noise, white   of the noise, and what the kernel's reverses count too much
-       variables  places and widths         C              -2 sum A Gbar A' (M x M, lower triangle), where the head has it not */
+       gp      kernel parameters            noise, white   of the noise, and the excess in the kernel's reverses
+       variables  places and widths         C              -2 sum A Gbar A' (M x M, lower triangle), where the head does not have it */
 #include <math.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ static double rows_adjoints(const sparse *s, const row_block *b, const rows_part
     return noise;
 }
 
-/* C -= 2 sum dbar a a': columns of one sign after those of the other, so that two rank-k updates do it. */
+/* C -= 2 sum dbar a a': columns of one sign come after those of the other, so that two rank-k updates do it. */
 static void rows_outer(const sparse *s, const row_block *b, const rows_parts *r, const double *dbar, double *U,
                        double *C)
 {
@@ -197,7 +197,7 @@ bool sparse_finish(sparse *s, double *adjoint, double *gp)
     double noise = 0;
     gather_E(s, has_C(s) ? a.C : NULL);
     for (int64_t t = 0; t < s->targets; t++) {
-        if (s->targets > 1) a.noise[t] = s->many.bar[t]; /* of several targets the heads have it */
+        if (s->targets > 1) a.noise[t] = s->many.bar[t]; /* for several targets the heads have it */
         gp[P + t] = a.noise[t], noise += a.noise[t];
     }
     inducing_grad g = hyper_grad(s->h, a.gp, a.variables);

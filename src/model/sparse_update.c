@@ -1,5 +1,5 @@
-/* New rows for a sparse posterior, without the old ones.  Statistics add (sparse.h), and those of the old rows are in what
-   the posterior holds:
+/* New rows for a sparse posterior, without the old ones.  Statistics add (sparse.h), and those of the old rows can be
+   recovered from what the posterior holds:
        I + S = B B' (J J' where V has a form),   b = (I + S) m,   l, q and the number of rows in `sums`.
    So the statistics of the new rows are added, and the head is run again: O(n M^2 + M^3) for n new rows, whatever came
    before.  Which of the new rows form a block:
@@ -7,8 +7,8 @@
        pitc   those of one id; without ids a chunk of rows is cut by a kd-tree into parts of at most blocks_part_rows
        pic    those of one id, or of one place of the router, together with the rows the block has: the statistics of the
               old block are taken off and those of the enlarged one are added.  The matrix can only grow by that:
-              a block knows more of v with more rows, A G^-1 A' of the enlarged block >= that of the old one
-   Of an anytime posterior the same arithmetic takes q(v) for the posterior of the old rows, and hence as the new prior. */
+              a block knows more about v with more rows, A G^-1 A' of the enlarged block >= that of the old one
+   For an anytime posterior the same arithmetic takes q(v) as the posterior of the old rows, and hence as the new prior. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,10 +218,11 @@ static anygp_status check_new_block(const sparse_update *u, int64_t block, anygp
     if (!is_pic(u)) return ANYGP_OK;
     if (block < pic_blocks(u->from->rows, &names) || router_kind_of(pic_rows_router(u->from->rows)) == ROUTER_MEANS)
         return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_DATA,
-                     "there is no block %lld in the model, and its cut of the input space has no place for a new one; "
-                     "leave --blocks-from out, or fit with it",
-                     (long long)u->ids.id[block]);
+    return fail_with(
+        e, ANYGP_ERR_DATA,
+        "there is no block %lld in the model, and its partition of the input space has no room for a new one; "
+        "leave --blocks-from out, or fit with it",
+        (long long)u->ids.id[block]);
 }
 
 static anygp_status find_blocks(sparse_update *u, int64_t n, const double *X, const int64_t *ids, int64_t *block,
@@ -305,7 +306,7 @@ static anygp_status report_sizes(sparse_update *u, const row_blocks *old, row_bl
     return status;
 }
 
-/* The enlarged blocks and the way to them: the same, or that to the new means of their members. */
+/* The enlarged blocks and the router to them: the same one, or one to the new means of their members. */
 static anygp_status keep_rows(const sparse_update *u, row_blocks *grown, pic_rows **out, anygp_error *e)
 {
     const router *route = pic_rows_router(u->from->rows);

@@ -1,5 +1,5 @@
 /* Equations in tight.h.  Tiles (i, j) of K: threads and ranks take rows i of tiles each and all j for them, so that a tile of
-   T K' has one owner; u_i'u_j and the kernel's reverse are symmetric and done for j <= i alone. */
+   T K' has one owner; u_i'u_j and the kernel's reverse are symmetric and done for j <= i only. */
 #include "model/tight.h"
 
 #include <math.h>
@@ -99,7 +99,7 @@ done:
 
 /* ---------------------------------------------------------------------------------------- tiles */
 
-/* Of one thread. */
+/* For one thread. */
 typedef struct tile_work {
     double *K, *P, *gp, value;
     bool failed;
@@ -114,7 +114,7 @@ static bool scaled_tile(const tight *t, const sparse *s, int64_t i0, int64_t ni,
     return true;
 }
 
-/* Adjoint of K from K'bar = U'U / 2; tiles beside the diagonal count twice. */
+/* Adjoint of K from K'bar = U'U / 2; tiles off the diagonal count twice. */
 static bool reverse_tile(const tight *t, const sparse *s, int64_t i0, int64_t ni, int64_t j0, int64_t nj, tile_work *w)
 {
     double times = (i0 == j0 ? 0.5 : 1) / s->noise;

@@ -13,7 +13,7 @@
 
 typedef struct tight tight;
 
-/* Of n rows of D inputs, with Mt inducing inputs and basis functions: bytes besides those of vfe; and whether n^2 Mt operations
+/* For n rows of D inputs, with Mt inducing inputs and basis functions: bytes besides those of vfe; and whether n^2 Mt operations
    for each target are a matter of seconds. */
 double tight_bytes(double n, double D, double Mt);
 bool tight_is_little(double n, double Mt, int64_t targets);
@@ -22,14 +22,14 @@ bool tight_is_little(double n, double Mt, int64_t targets);
 anygp_status tight_open(const problem *p, const sparse *s, tight **out, anygp_error *e);
 void tight_close(tight *t); /* accepts NULL */
 
-/* After sparse_evidence with trace alone and a V of any form.  With `gradient` it adds the gain's share to s->E. */
+/* After sparse_evidence with the trace term only and V of any form.  With `gradient` it adds the gain's share to s->E. */
 anygp_status tight_gain(tight *t, sparse *s, const double *stat, bool gradient, double *gain, anygp_error *e);
 /* After that, and after the reverse of the statistics: the gain's share of the adjoints. */
 anygp_status tight_reverse(const tight *t, const sparse *s, double *adjoint, anygp_error *e);
 
 /* Whether it is little work, and fits. */
 bool tight_is_quick(const problem *p, const sparse *s);
-/* The tighter bound beside that of a V of any form: vfe's on all sets, and what it gains; NaN: not known.  s and stat: of one
+/* The tighter bound beside that of a V of any form: vfe's on all sets, and what it gains; NaN: not known.  s and stat: for one
    target; B and m of s are then those of all sets. */
 anygp_status tight_bound(const problem *p, sparse *s, const double *stat, double *tighter, anygp_error *e);
 

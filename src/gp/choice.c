@@ -349,7 +349,7 @@ void choice_note_unused(const model_choice *c, const settings *s)
                                                      : model_over_parts(m);
         if (!used && settings_changed(s, scoped[i].id))
             settings_log(s, ANYGP_NOTE, "--%s has no effect on model %s%s", setting_at(scoped[i].id)->name, m->name,
-                         scoped[i].scope <= OF_ANYTIME && m->anytime ? "; with a + behind its name it would" : "");
+                         scoped[i].scope <= OF_ANYTIME && m->anytime ? "; with a + after its name it would" : "");
     }
     if (settings_changed(s, SET_NOISE) && !likelihood_is_gaussian(&c->like))
         settings_log(s, ANYGP_NOTE, "--noise has no effect on likelihood %s", c->like.ops->name);

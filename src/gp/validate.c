@@ -243,8 +243,8 @@ static anygp_status score_in_time(const fit_task *f, const gp *g, double share, 
     TRY(valid_rows_read(g, f->data, f->columns->weights, share, f->s, &v, e));
     anygp_status status = v ? score_some(v, g, &until, scores, &scored, e) : ANYGP_OK;
     if (v && !ANYGP_FAILED(status) && scored < v->n)
-        settings_log(f->s, ANYGP_NOTE, "the time sufficed to score %lld of %lld rows, taken at random",
-                     (long long)scored, (long long)v->n);
+        settings_log(f->s, ANYGP_NOTE, "there was time to score %lld of %lld rows, taken at random", (long long)scored,
+                     (long long)v->n);
     valid_rows_free(v);
     return status;
 }

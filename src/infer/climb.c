@@ -123,11 +123,10 @@ static bool too_long(climb *c)
     if (deadline_fits(&until, seconds)) return false;
     c->r.status = ANYGP_TIME_LIMIT;
     if (deadline_fits(&until, seconds / 3))
-        train_tell(
-            c->r.p, c->r.o, ANYGP_WARNING,
-            "the time does not suffice to learn on all rows, one evaluation of which would take about %.2g s: the "
-            "hyperparameters are those of a subset; give it more --time, or use --model vfe",
-            seconds);
+        train_tell(c->r.p, c->r.o, ANYGP_WARNING,
+                   "there is not enough time to learn from all rows, since one evaluation would take about %.2g s: the "
+                   "hyperparameters are those of a subset; give it more --time, or use --model vfe",
+                   seconds);
     else
         train_tell(
             c->r.p, c->r.o, ANYGP_WARNING,

@@ -308,10 +308,11 @@ static anygp_status run_batch(climb *c, train_result *result, posterior **out, a
     TRY(r->model->posterior(r->state, r->h, &r->jitter, out, e));
     double seen = r->model->seen ? r->model->seen(r->state) : 1;
     if (seen < 1)
-        train_tell(r->p, r->o, ANYGP_WARNING,
-                   "the time sufficed for %.2g %% of the rows, on which the model rests; give it more --time, fewer "
-                   "--inducing, or use an anytime model: --model %s+ or svgp",
-                   100 * seen, r->model->anytime ? r->model->name : "vfe");
+        train_tell(
+            r->p, r->o, ANYGP_WARNING,
+            "there was time for %.2g %% of the rows only, which the model is based on; give it more --time, fewer "
+            "--inducing, or use an anytime model: --model %s+ or svgp",
+            100 * seen, r->model->anytime ? r->model->name : "vfe");
     if (seen < 1) result->exact = false, result->status = ANYGP_TIME_LIMIT;
     result->jitter = r->jitter;
     return ANYGP_OK;

@@ -10,7 +10,7 @@
 enum {
     SIZE_LEAST = 128, /* inducing inputs */
     SIZE_MOST = 2048,
-    ROWS_A_SIZE = 4,   /* least number of rows per inducing input, and of blocks per rows of one */
+    ROWS_A_SIZE = 4,   /* least number of rows per inducing input, and of blocks */
     PASSES_MOST = 200, /* made where there is time for them */
     HELD_LEAST = 100,  /* rows to score short fits on, */
     HELD = 1000

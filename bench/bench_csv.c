@@ -12,8 +12,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/threads.h"
-#include "data/reader.h"
-#include "data/writer.h"
+#include "data/formats/reader.h"
+#include "data/formats/writer.h"
 
 enum { COLS = 10, RUNS = 5 };
 

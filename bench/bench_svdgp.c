@@ -10,10 +10,10 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "data/reader.h"
+#include "data/formats/reader.h"
 #include "linalg/linalg.h"
-#include "model/svdgp_posterior.h"
-#include "model/svdgp_state.h"
+#include "model/decoupled/svdgp_posterior.h"
+#include "model/decoupled/svdgp_state.h"
 #include "support.h"
 
 enum { BLOCK = 256, BATCH = 4, TIMED = 5 };

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "data/reader.h"
+#include "data/formats/reader.h"
 
 enum { FUZZ_VALUES = 1 << 22 };
 

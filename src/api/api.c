@@ -7,7 +7,7 @@
 #include "api/handles.h"
 #include "base/memory.h"
 #include "comm/comm.h"
-#include "data/convert.h"
+#include "data/formats/convert.h"
 #include "gp/gp.h"
 #include "gp/shares.h"
 #include "io/describe.h"

@@ -5,7 +5,7 @@
 
 #include "api/handles.h"
 #include "base/memory.h"
-#include "data/utf8.h"
+#include "data/text/utf8.h"
 
 static anygp_status find_column(const anygp_data *data, int64_t j, column **out, anygp_error *e)
 {

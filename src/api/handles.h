@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/settings.h"
-#include "data/reader.h"
-#include "data/rows.h"
+#include "data/formats/reader.h"
+#include "data/rows/rows.h"
 
 struct anygp_data {
     table *table; /* without values where the rows stay in a file: */

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/name_list.h"
 #include "gp/auto.h"
-#include "infer/plan.h"
+#include "run/plan.h"
 
 /* ------------------------------------------------------------------------------------------ lists */
 

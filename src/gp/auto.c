@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "infer/plan.h"
+#include "run/plan.h"
 
 enum {
     SIZE_LEAST = 128, /* inducing inputs */

@@ -6,7 +6,7 @@
 #include "gp/fit_blocks.h"
 #include "gp/shares.h"
 #include "inducing/choose.h"
-#include "infer/plan.h"
+#include "run/plan.h"
 
 enum { WARM_EVALUATIONS = 90 };          /* of the short exact run that hyperparameters start from */
 static const double BYTES_LEAST = 1.5e7; /* of the program itself */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/name_table.h"
+#include "data/text/name_table.h"
 #include "gp/gp.h"
 
 struct binding {

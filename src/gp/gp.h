@@ -2,7 +2,7 @@
    This is where model units and data units meet: everything below works in model units, everything above in data
    units.
        fit.c      table or file + settings -> gp (fit.h: choice.c, fit_columns.c, units.c, monitor.c, validate.c, fit_blocks.c)
-       places.c   where raw rows have what a gp needs -> the conversion of a row into its units (data/row_units.h)
+       places.c   where raw rows have what a gp needs -> the conversion of a row into its units (data/rows/row_units.h)
        predict.c  gp + rows -> latents in model units, predictions in data units
        observe.c  latents -> what the likelihood says about y, in data units
        joint.c    joint distributions and draws
@@ -19,12 +19,12 @@
 #define GP_GP_H
 
 #include "base/settings.h"
-#include "data/dataset.h"
-#include "data/rows.h"
-#include "infer/train.h"
+#include "data/rows/rows.h"
+#include "data/table/dataset.h"
 #include "likelihood/mixture.h"
 #include "model/model.h"
 #include "predict/scores.h"
+#include "run/train.h"
 
 typedef struct gp_scores {
     int count; /* 0: not computed */

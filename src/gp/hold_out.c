@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/c_locale.h"
-#include "data/classes.h"
+#include "data/table/classes.h"
 #include "gp/fit.h"
 
 static uint64_t seed_of(const settings *s) { return (uint64_t)settings_integer(s, SET_SEED); }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/number.h"
+#include "data/text/number.h"
 #include "gp/gp.h"
 
 static const double Z95 = 1.959963984540054; /* normal quantile of 0.975 */

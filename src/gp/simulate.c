@@ -10,7 +10,7 @@
 #include "base/constants.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "data/writer.h"
+#include "data/formats/writer.h"
 #include "gp/gp.h"
 #include "linalg/linalg.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/writer.h"
+#include "data/formats/writer.h"
 #include "gp/fit.h"
 
 /* The share of the memory that may be used. */

@@ -1,5 +1,5 @@
 /* New rows for a fitted model, chunk by chunk: a file of any length in flat memory, but for the rows that the model itself has
-   to hold (model/sparse_update.c).  A target takes the rows that have it; the others it leaves out.  All targets are computed
+   to hold (model/sparse/sparse_update.c).  A target takes the rows that have it; the others it leaves out.  All targets are computed
    before one is replaced, so that a failure at any row leaves the model as it was. */
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/name_list.h"
-#include "data/intake.h"
+#include "data/table/intake.h"
 #include "gp/fit.h"
 
 enum { CHUNK_LEAST = 256, CHUNK_MOST = 8192, OVERSIZE = 2 };

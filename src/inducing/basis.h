@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "data/schema.h"
+#include "data/table/schema.h"
 #include "inducing/inducing.h"
 
 typedef enum mean_kind { MEAN_ZERO, MEAN_CONSTANT, MEAN_LINEAR } mean_kind;

@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "data/kmeans.h"
-#include "data/select.h"
+#include "data/partition/kmeans.h"
+#include "data/partition/select.h"
 #include "inducing/greedy.h"
 #include "linalg/linalg.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/classes.h"
+#include "data/table/classes.h"
 #include "io/describe.h"
 #include "io/describe_parts.h"
 

@@ -15,7 +15,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "comm/comm.h"
-#include "data/blocks.h"
+#include "data/blocks/blocks.h"
 
 /* The part of a model that the driver runs.  `shared` is read-only while blocks are processed.  A block whose numbers broke down
    (its Cholesky, a value that is not finite) returns ANYGP_ERR_NUMERIC, one that found no memory ANYGP_ERR_MEMORY. */

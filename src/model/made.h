@@ -3,9 +3,9 @@
 #define MODEL_MADE_H
 
 #include "base/scanner.h"
-#include "data/number.h"
-#include "model/chain.h"
-#include "model/sparse_posterior.h"
+#include "data/text/number.h"
+#include "model/sparse/sparse_posterior.h"
+#include "model/variational/chain.h"
 
 /* MADE_WORD_MOST: the name of a model in an expression, with the zero after it. */
 enum { MADE_WORD_MOST = 16, MADE_NAME_MOST = 32 + TERMS_MOST * (MADE_WORD_MOST + NUMBER_TEXT_MOST + 2) };

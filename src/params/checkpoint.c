@@ -14,7 +14,7 @@
 
 #include "base/atomic_file.h"
 #include "base/memory.h"
-#include "data/name_table.h"
+#include "data/text/name_table.h"
 
 static const char MAGIC[8] = "anygpck1"; /* without the zero */
 enum { NAME_BYTES = 32, WORD = 8, ENTRY_BYTES = NAME_BYTES + 2 * WORD };

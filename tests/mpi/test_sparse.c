@@ -6,7 +6,7 @@
 
 #include "model/block_model.h"
 #include "model/model.h"
-#include "model/sparse.h"
+#include "model/sparse/sparse.h"
 
 enum { ROWS = 90, D = 2, BLOCKS = 7, M = 8, FREE_MOST = 64 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/reader.h"
+#include "data/formats/reader.h"
 
 enum { CELLS_MOST = 4096 };
 

@@ -10,7 +10,7 @@
 #include "shelf.h"
 
 #include "base/clock.h"
-#include "infer/train.h"
+#include "run/train.h"
 
 enum { ROWS = 40, D = 2, BLOCKS = 4, M = 8, M_COVARIANCE = 5, NEW = 7, SIZE_MOST = 256 };
 

@@ -7,7 +7,7 @@
 #include "support.h"
 
 #include "model/model.h"
-#include "model/sparse.h"
+#include "model/sparse/sparse.h"
 
 enum { ROWS = 30, D = 2, BLOCKS = 4, M = 6, NEW = 7, OBSERVED = 2 * ROWS };
 

@@ -4,8 +4,8 @@
 
 #include "svdgp_support.h"
 
-#include "model/svdgp_posterior.h"
-#include "model/svdgp_state.h"
+#include "model/decoupled/svdgp_posterior.h"
+#include "model/decoupled/svdgp_state.h"
 
 typedef struct run {
     fixture f; /* its rows alone */

@@ -5,7 +5,7 @@
 #include "dense.h"
 #include "support.h"
 
-#include "model/svdgp.h"
+#include "model/decoupled/svdgp.h"
 
 enum { ROWS = 14, D = 2, MA = 5, MB = 3, BLOCKS = 3 };
 

@@ -2,7 +2,7 @@
 #include "sparse_support.h"
 
 #include "base/clock.h"
-#include "infer/walk.h"
+#include "run/walk.h"
 
 static const char *const EXPRESSION = "rbf(variance=1.3,lengthscale=[0.8,1.4])";
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/deadline.h"
-#include "data/kmeans.h"
+#include "data/partition/kmeans.h"
 #include "fit_support.h"
 #include "inducing/greedy.h"
 #include "model/block_model.h"

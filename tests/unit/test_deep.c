@@ -6,8 +6,8 @@
 
 #include "base/special.h"
 #include "linalg/linalg.h"
-#include "model/chain.h"
-#include "model/deep_posterior.h"
+#include "model/deep/deep_posterior.h"
+#include "model/variational/chain.h"
 
 enum { SIZE = 400 };
 

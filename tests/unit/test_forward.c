@@ -7,8 +7,8 @@
 
 #include "base/threads.h"
 #include "linalg/linalg.h"
-#include "model/forward_models.h"
-#include "model/chain.h"
+#include "model/reference/forward_models.h"
+#include "model/variational/chain.h"
 
 static const double CLOSE = 1e-10;
 

@@ -4,7 +4,7 @@
 
 #include "base/deadline.h"
 #include "base/threads.h"
-#include "model/forward_models.h"
+#include "model/reference/forward_models.h"
 
 enum { GRADIENT = 32 + M * D };
 static const double CLOSE = 1e-10;

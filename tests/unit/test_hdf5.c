@@ -5,7 +5,7 @@
 #include <hdf5.h>
 #include <pthread.h>
 
-#include "data/writer.h"
+#include "data/formats/writer.h"
 
 enum { ROWS = 40, COLS = 3 };
 

@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "data/distance.h"
-#include "data/kmeans.h"
+#include "data/partition/distance.h"
+#include "data/partition/kmeans.h"
 
 enum { LD = 5, D = 3 };
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "infer/lbfgs.h"
+#include "run/lbfgs.h"
 
 enum { MAX_N = 50 };
 

@@ -9,7 +9,7 @@
 #include "data_support.h"
 #include "models_support.h"
 
-#include "model/deep_posterior.h"
+#include "model/deep/deep_posterior.h"
 
 /* ----------------------------------------------------------------------------------- predictions agree */
 

@@ -1,7 +1,7 @@
 /* The steps of q(v) against the formulas of natural_support.h. */
 #include "natural_support.h"
 
-#include "infer/plan.h"
+#include "run/plan.h"
 
 /* ------------------------------------------------------------------------------- natural gradient */
 

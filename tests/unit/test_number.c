@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "data/number.h"
+#include "data/text/number.h"
 
 enum { PATTERNS = 250000 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/partition.h"
+#include "data/partition/partition.h"
 
 enum { D = 3, LD = 5, KINDS = 3 };
 

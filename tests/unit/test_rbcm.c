@@ -2,7 +2,7 @@
 #include "dense.h"
 #include "support.h"
 
-#include "data/blocks.h"
+#include "data/blocks/blocks.h"
 #include "model/model.h"
 
 enum { ROWS = 15, D = 2, BLOCKS = 4, NEW = 6, MOST = 3 * ROWS };

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdatomic.h>
 
-#include "data/rows.h"
-#include "data/writer.h"
+#include "data/formats/writer.h"
+#include "data/rows/rows.h"
 #include "fit_support.h"
 
 enum { ROWS = 1500, COLS = 4, TARGET = 3 };

@@ -3,8 +3,8 @@
 
 #include <pthread.h>
 
-#include "data/rows.h"
-#include "data/writer.h"
+#include "data/formats/writer.h"
+#include "data/rows/rows.h"
 #include "rank_support.h"
 #include "whole_table.h"
 

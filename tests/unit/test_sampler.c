@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "infer/sampler.h"
+#include "run/sampler.h"
 
 enum { P_MOST = 64 };
 

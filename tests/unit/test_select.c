@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "data/select.h"
+#include "data/partition/select.h"
 #include "inducing/greedy.h"
 #include "linalg/linalg.h"
 

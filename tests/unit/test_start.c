@@ -1,10 +1,10 @@
 /* Where learning begins: data of every scale are distinguished from noise, by every kind of model, without a hint from the user. */
 #include <string.h>
 
-#include "data/dataset.h"
+#include "data/table/dataset.h"
 #include "fit_support.h"
-#include "infer/start.h"
 #include "kernel/kernel.h"
+#include "run/start.h"
 
 static const double PI = 3.14159265358979323846;
 

@@ -1,7 +1,7 @@
-/* Decoupled Gaussian processes (model/svdgp.h) against dense algebra, differences and expectations over all samples. */
+/* Decoupled Gaussian processes (model/decoupled/svdgp.h) against dense algebra, differences and expectations over all samples. */
 #include "svdgp_support.h"
 
-#include "model/svdgp_posterior.h"
+#include "model/decoupled/svdgp_posterior.h"
 
 static const variant variants[] = {
     {"rbf(ard)", MEAN_ZERO, false, 1}, {"rbf", MEAN_LINEAR, true, 1}, {"matern52 + linear", MEAN_CONSTANT, false, 2}};

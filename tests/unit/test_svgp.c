@@ -5,7 +5,7 @@
 
 #include "linalg/linalg.h"
 #include "gauss/orthogonal.h"
-#include "model/svgp_posterior.h"
+#include "model/variational/svgp_posterior.h"
 #include "gauss/transport.h"
 
 enum { LATENTS = 3 };

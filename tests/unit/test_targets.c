@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 
-#include "data/classes.h"
-#include "data/rows.h"
-#include "data/writer.h"
+#include "data/formats/writer.h"
+#include "data/rows/rows.h"
+#include "data/table/classes.h"
 #include "rank_support.h"
 #include "whole_table.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/rows.h"
+#include "data/rows/rows.h"
 #include "gp/gp.h"
 #include "model/model.h"
 

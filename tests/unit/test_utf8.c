@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "data/utf8.h"
+#include "data/text/utf8.h"
 
 static void well_formed_texts_are_valid_and_stay(void **unused)
 {

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/atomic_file.h"
-#include "data/writer.h"
+#include "data/formats/writer.h"
 
 static bool exists(const char *path) { return access(path, F_OK) == 0; }
 

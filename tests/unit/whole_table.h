@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "data/dataset_targets.h"
-#include "data/intake.h"
-#include "data/rows.h"
+#include "data/rows/rows.h"
+#include "data/table/dataset_targets.h"
+#include "data/table/intake.h"
 
 /* Rows that are not held out and have all targets and a weight, as indices into the table. */
 static inline void whole_used(const table *t, const rows_part *p, int64_t *rows, dataset *d)

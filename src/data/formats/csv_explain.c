@@ -1,0 +1,67 @@
+/* The messages for mistakes in a CSV file. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/formats/csv.h"
+
+enum { EXCERPT = 40 };
+
+/* The cell as it may be shown: short, one line, printable. */
+static const char *excerpt(const char *begin, const char *end, char *to)
+{
+    size_t n = 0;
+    for (; begin < end && n < EXCERPT; begin++) to[n++] = (unsigned char)*begin < ' ' || *begin == 127 ? '?' : *begin;
+    if (begin < end) {
+        while (n > 0 && ((unsigned char)to[n - 1] & 0x80)) n--; /* never half a character */
+        memcpy(to + n, "...", 3);
+        n += 3;
+    }
+    to[n] = 0;
+    return to;
+}
+
+static void describe_column(const column *columns, int64_t col, char *to, size_t size)
+{
+    if (columns[col].name)
+        snprintf(to, size, "'%.60s'", columns[col].name);
+    else
+        snprintf(to, size, "%lld", (long long)col);
+}
+
+anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns, int64_t cols, anygp_error *e)
+{
+    char shown[EXCERPT + 8], name[80], place[300];
+    describe_column(columns, f->col, name, sizeof name);
+    excerpt(f->begin, f->end, shown);
+    snprintf(place, sizeof place, "%.200s, line %lld (data row %lld)", at.file, (long long)at.line, (long long)at.row);
+    switch (f->kind) {
+    case FAULT_RAGGED:
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "%s: %lld cells where %lld are expected; every row must have the same number", place,
+                         (long long)f->found, (long long)cols);
+    case FAULT_NOT_NUMBER:
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "%s, column %s: '%s' is not a number; correct it, or leave the cell empty if it is missing",
+                         place, name, shown);
+    case FAULT_INFINITE:
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "%s, column %s: '%s' is not a finite number; correct it, or leave the cell empty", place, name,
+                         shown);
+    case FAULT_QUOTE:
+        return fail_with(e, ANYGP_ERR_DATA, "%s, column %s: the quote is not closed, or text follows it: %s", place,
+                         name, shown);
+    case FAULT_BINARY:
+        return fail_with(e, ANYGP_ERR_DATA, "%s, column %s: a zero byte inside a text; the file is damaged or binary",
+                         place, name);
+    case FAULT_LEVELS:
+        return fail_with(
+            e, ANYGP_ERR_DATA,
+            "%s, column %s: more than a million different texts; that is too many for categories, so leave "
+            "the column out",
+            place, name);
+    case FAULT_MEMORY: return fail_memory(e, "the categories of a text column", 0);
+    case FAULT_NONE: break;
+    }
+    return ANYGP_OK;
+}

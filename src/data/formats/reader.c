@@ -1,0 +1,184 @@
+/* The formats as one stream of rows: opening, seeking, what no format may let through. */
+#include "data/formats/reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "data/formats/format.h"
+
+/* In the order of sniffing; the last one takes everything. */
+static const format *const formats[] = {&format_npy, &format_npz,    &format_hdf5,
+                                        &format_idx, &format_libsvm, &format_csv};
+enum { NFORMATS = sizeof formats / sizeof *formats, SNIFF_BYTES = 4096, COLUMNS_MOST = 1 << 22 };
+
+static bool ends_with(const char *name, size_t n, const char *ending)
+{
+    size_t k = strlen(ending);
+    return n >= k && !strncasecmp(name + n - k, ending, k);
+}
+
+static const format *format_by_name(const char *name)
+{
+    size_t n = strlen(name);
+    if (ends_with(name, n, ".gz")) n -= 3;
+    for (int i = 0; i < NFORMATS; i++)
+        for (const char *const *ending = formats[i]->endings; *ending; ending++)
+            if (ends_with(name, n, *ending)) return formats[i];
+    return NULL;
+}
+
+static anygp_status choose_format(reader *r, anygp_error *e)
+{
+    r->format = format_by_name(input_name(r->in));
+    if (r->format) return ANYGP_OK;
+    const unsigned char *head;
+    size_t n;
+    TRY(input_peek(r->in, SNIFF_BYTES, &head, &n, e));
+    for (int i = 0; !r->format; i++)
+        if (i == NFORMATS - 1 || formats[i]->sniff(head, n)) r->format = formats[i];
+    return ANYGP_OK;
+}
+
+/* Takes `in` over, also on failure. */
+static anygp_status open_input(input *in, const read_options *o, reader **out, anygp_error *e)
+{
+    const read_options defaults = READ_DEFAULTS;
+    anygp_status status = ANYGP_OK;
+    reader *r = calloc(1, sizeof *r);
+    if (!r) {
+        input_close(in);
+        return fail_memory(e, "a reader", sizeof *r);
+    }
+    r->in = in;
+    r->rows = r->target = -1;
+    r->stop = o ? o->stop : defaults.stop;
+    TRY_DONE(choose_format(r, e));
+    TRY_DONE(r->format->open(r, o ? o : &defaults, e));
+    *out = r;
+    return ANYGP_OK;
+done:
+    reader_close(r);
+    return status;
+}
+
+anygp_status reader_open(const char *path, const read_options *o, reader **out, anygp_error *e)
+{
+    input *in;
+    *out = NULL;
+    TRY(input_open(path, o ? o->stop : (stop_poll){0}, &in, e));
+    return open_input(in, o, out, e);
+}
+
+anygp_status reader_open_memory(const void *bytes, size_t size, const char *name, const read_options *o, reader **out,
+                                anygp_error *e)
+{
+    input *in;
+    *out = NULL;
+    TRY(input_memory(bytes, size, name, &in, e));
+    return open_input(in, o, out, e);
+}
+
+void reader_close(reader *r)
+{
+    if (!r) return;
+    if (r->format) r->format->close(r);
+    columns_free(r->columns, r->cols);
+    input_close(r->in);
+    free(r);
+}
+
+void reader_stop(reader *r, stop_poll stop)
+{
+    r->stop = stop;
+    input_stop(r->in, stop);
+}
+
+int64_t reader_columns(const reader *r) { return r->cols; }
+const column *reader_column(const reader *r, int64_t j) { return &r->columns[j]; }
+int64_t reader_rows(const reader *r) { return r->rows; }
+int64_t reader_target(const reader *r) { return r->target; }
+int64_t reader_row_number(const reader *r) { return r->delivered; }
+const char *reader_name(const reader *r) { return input_name(r->in); }
+
+anygp_status reader_make_columns(reader *r, int64_t n, anygp_error *e)
+{
+    if (n < 1 || n > COLUMNS_MOST)
+        return fail_with(e, ANYGP_ERR_DATA, "%s has %lld columns; a table has between 1 and %d", input_name(r->in),
+                         (long long)n, COLUMNS_MOST);
+    r->columns = mem_zeroed(n, sizeof *r->columns);
+    if (!r->columns) return fail_memory(e, "the columns of a file", (double)n * sizeof *r->columns);
+    r->cols = n;
+    return ANYGP_OK;
+}
+
+bool reader_can_seek(const reader *r) { return r->format->can_seek && r->format->can_seek(r); }
+
+anygp_status reader_seek(reader *r, int64_t row, anygp_error *e)
+{
+    if (!reader_can_seek(r))
+        return fail_with(e, ANYGP_ERR_INTERNAL, "the rows of %s cannot be accessed by number", input_name(r->in));
+    if (row < 0 || row > r->rows)
+        return fail_with(e, ANYGP_ERR_INTERNAL, "%s has no row %lld", input_name(r->in), (long long)row);
+    r->format->seek(r, row);
+    r->delivered = row;
+    return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------- reading */
+
+static anygp_status refuse_infinite(const reader *r, const double *rows, int64_t n, anygp_error *e)
+{
+    int64_t i = 0, count = n * r->cols;
+    while (i < count && !isinf(rows[i])) i++;
+    if (i == count) return ANYGP_OK;
+    const char *name = r->columns[i % r->cols].name;
+    return fail_with(e, ANYGP_ERR_DATA,
+                     "%.200s, row %lld, column %lld%s%.60s: an infinite number; correct or remove it",
+                     input_name(r->in), (long long)(r->delivered + i / r->cols + 1), (long long)(i % r->cols),
+                     name ? " " : "", name ? name : "");
+}
+
+anygp_status reader_next(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e)
+{
+    *got = 0;
+    while (*got < max_rows) {
+        int64_t more;
+        double *to = rows + *got * r->cols;
+        TRY(r->format->next(r, max_rows - *got, to, &more, e));
+        if (more == 0) break;
+        if (r->format->may_be_infinite) TRY(refuse_infinite(r, to, more, e));
+        *got += more;
+        r->delivered += more;
+    }
+    if (r->delivered == 0 && max_rows > 0)
+        return fail_with(e, ANYGP_ERR_DATA, "%s has no data rows; a table needs at least one", input_name(r->in));
+    return ANYGP_OK;
+}
+
+static anygp_status read_run(reader *r, row_run run, double *rows, anygp_error *e)
+{
+    int64_t got;
+    TRY(reader_seek(r, run.first, e));
+    TRY(reader_next(r, run.n, rows, &got, e));
+    if (got == run.n) return ANYGP_OK;
+    return input_cut_short(r->in, e);
+}
+
+anygp_status reader_runs(reader *r, int count, const row_run *runs, double *rows, anygp_error *e)
+{
+    int prepared = r->format->expect ? 0 : count;
+    for (int k = 0; k < count; k++) {
+        if (prepared == k) {
+            int more = 1;
+            TRY(r->format->expect(r, count - k, runs + k, &more, e));
+            prepared += more;
+        }
+        TRY(read_run(r, runs[k], rows, e));
+        rows += runs[k].n * r->cols;
+    }
+    return ANYGP_OK;
+}

@@ -1,0 +1,256 @@
+/* Predictions of a deep GP (deep_posterior.h).  Every layer is a posterior of svgp; arrays of inner layer l stand under layer<l>/ in the
+   model file, with the values of its kernel, which is written like the last layer's. */
+#include "model/deep/deep_posterior.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/special.h"
+#include "linalg/linalg.h"
+#include "model/inducing_arrays.h"
+#include "model/variational/svgp_posterior.h"
+
+enum { ARRAYS_MOST = 8, PATH_MOST = 32 };
+
+typedef struct deep_posterior {
+    posterior base; /* its kernel is the last layer's */
+    int64_t L;
+    posterior *at[CHAIN_LAYERS_MOST];
+    double *spread;                                       /* D */
+    double *e;                                            /* D x S for each inner layer */
+    char path[CHAIN_LAYERS_MOST][ARRAYS_MOST][PATH_MOST]; /* names of arrays */
+} deep_posterior;
+
+static void posterior_free(posterior *base)
+{
+    deep_posterior *p = (deep_posterior *)base;
+    if (!p) return;
+    for (int64_t i = 0; i < p->L; i++)
+        if (p->at[i]) p->at[i]->ops->free(p->at[i]);
+    basis_clear(&base->mean);
+    free(p->spread);
+    free(p->e);
+    free(p);
+}
+
+/* ------------------------------------------------------------------------------------- marginals */
+
+static bool make_e(deep_posterior *p)
+{
+    int64_t D = p->base.D, S = DEEP_COMPONENTS;
+    double z[DEEP_COMPONENTS], square = 0;
+    if (!(p->e = mem_doubles((p->L - 1) * D, S))) return false;
+    for (int64_t s = 0; s < S; s++) z[s] = normal_quantile(((double)s + 0.5) / (double)S), square += z[s] * z[s];
+    for (int64_t k = 0; k < (p->L - 1) * D; k++) {
+        random_stream order = {0, RANDOM_LAYERS, (uint64_t)k};
+        for (int64_t s = 0; s < S; s++) p->e[k * S + s] = z[random_shuffled(order, S, s)] / sqrt(square / (double)S);
+    }
+    return true;
+}
+
+/* What goes into a layer and what comes out of an inner one, and the largest workspace of a layer. */
+static int64_t work_doubles(const posterior *base, int64_t n)
+{
+    const deep_posterior *p = (const deep_posterior *)base;
+    int64_t most = 0;
+    for (int64_t i = 0; i < p->L; i++) {
+        int64_t size = p->at[i]->ops->work_doubles(p->at[i], n);
+        most = size > most ? size : most;
+    }
+    return most + 5 * n * base->D;
+}
+
+/* H += s (mu + sd e): the way of component s through inner layer i, whose marginals are mean and variance. */
+static void pass_on(const deep_posterior *p, int64_t i, int64_t s, int64_t n, const double *mean,
+                    const double *variance, double *H)
+{
+    int64_t D = p->base.D;
+    double white = kernel_white(p->at[i]->kernel);
+    for (int64_t c = 0; c < D; c++) {
+        double e = p->e[(i * D + c) * DEEP_COMPONENTS + s];
+        for (int64_t j = 0; j < n; j++) {
+            double sd = sqrt(fmax(variance[c * n + j], 0) + white);
+            H[j * D + c] += p->spread[c] * (mean[c * n + j] + sd * e);
+        }
+    }
+}
+
+/* The first layer meets the same rows in every component. */
+static anygp_status marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
+                             double *variance, anygp_error *e)
+{
+    const deep_posterior *p = (const deep_posterior *)base;
+    int64_t D = base->D, C = base->latents, last = p->L - 1;
+    double *first_mean = work, *first_variance = first_mean + n * D, *inner_mean = first_variance + n * D;
+    double *inner_variance = inner_mean + n * D, *H = inner_variance + n * D, *rest = H + n * D;
+    TRY(p->at[0]->ops->marginal(p->at[0], n, X, ldx, rest, first_mean, first_variance, e));
+    for (int64_t s = 0; s < DEEP_COMPONENTS; s++) {
+        for (int64_t j = 0; j < n; j++) memcpy(H + j * D, X + j * ldx, (size_t)D * sizeof *H);
+        pass_on(p, 0, s, n, first_mean, first_variance, H);
+        for (int64_t i = 1; i < last; i++) {
+            TRY(p->at[i]->ops->marginal(p->at[i], n, H, D, rest, inner_mean, inner_variance, e));
+            pass_on(p, i, s, n, inner_mean, inner_variance, H);
+        }
+        TRY(p->at[last]->ops->marginal(p->at[last], n, H, D, rest, mean + s * C * n,
+                                       variance ? variance + s * C * n : NULL, e));
+    }
+    return ANYGP_OK;
+}
+
+/* ---------------------------------------------------------------------------------------- arrays */
+
+/* Those of an inner layer under its path, and its kernel. */
+static void inner_arrays(deep_posterior *p, int64_t i, array_list *list)
+{
+    kernel *k = p->at[i]->kernel;
+    int64_t from = list->count;
+    p->at[i]->ops->arrays(p->at[i], list);
+    array_list_add(list, (named_array){"kernel", kernel_count(k), 1, kernel_values(k), false});
+    for (int64_t a = from; a < list->count && a - from < ARRAYS_MOST && !list->failed; a++) {
+        snprintf(p->path[i][a - from], PATH_MOST, "layer%d/%.16s", (int)i + 1, list->at[a].name);
+        list->at[a].name = p->path[i][a - from];
+    }
+}
+
+static void arrays(posterior *base, array_list *list)
+{
+    deep_posterior *p = (deep_posterior *)base;
+    p->at[p->L - 1]->ops->arrays(p->at[p->L - 1], list);
+    for (int64_t i = 0; i < p->L - 1; i++) inner_arrays(p, i, list);
+    array_list_add(list, (named_array){"spreads", base->D, 1, p->spread, false});
+}
+
+static const kernel *inner_kernel(const posterior *base, int64_t i)
+{
+    const deep_posterior *p = (const deep_posterior *)base;
+    return i < p->L - 1 ? p->at[i]->kernel : NULL;
+}
+
+static const posterior_ops deep_posterior_ops = {.work_doubles = work_doubles,
+                                                 .marginal = marginal,
+                                                 .arrays = arrays,
+                                                 .free = posterior_free,
+                                                 .inner_kernel = inner_kernel};
+
+/* What all have; the last layer is there. */
+static void complete(deep_posterior *p)
+{
+    const posterior *last = p->at[p->L - 1];
+    p->base.kernel = last->kernel, p->base.noise = last->noise, p->base.n = last->n, p->base.latents = last->latents;
+    p->base.ops = &deep_posterior_ops, p->base.D = last->D, p->base.components = DEEP_COMPONENTS;
+}
+
+/* ------------------------------------------------------------------------------- from the training */
+
+anygp_status deep_posterior_new(const chain *s, int64_t t, posterior **out, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    deep_posterior *p = calloc(1, sizeof *p);
+    if (!p) return fail_memory(e, "the posterior", sizeof *p);
+    p->L = s->L;
+    for (int64_t i = 0; i < s->L - 1; i++) TRY_DONE(svgp_posterior_of(&s->at[i], 0, s->f->D, 0, &p->at[i], e));
+    TRY_DONE(svgp_posterior_new(s, t, &p->at[s->L - 1], e));
+    complete(p);
+    p->spread = mem_copied(s->f->D, 1, s->s);
+    if (!p->spread || !make_e(p)) status = fail_memory(e, "the posterior", 8.0 * (double)s->f->D);
+    if (!ANYGP_FAILED(status)) status = basis_copy(s->f->mean, &p->base.mean, e);
+done:
+    if (ANYGP_FAILED(status))
+        posterior_free(&p->base);
+    else
+        *out = &p->base;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------ from a file */
+
+static anygp_status damaged(const char *what, anygp_error *e)
+{
+    return fail_with(e, ANYGP_ERR_FILE, "the model file's %s are not valid; it is damaged", what);
+}
+
+/* The kernel of an inner layer: the last one's with other values.  NULL, and e, where they cannot be its. */
+static kernel *read_kernel(const kernel *like, const named_array *values, anygp_error *e)
+{
+    if (values->rows != kernel_count(like) || values->cols != 1) return (void)damaged("inner kernels", e), NULL;
+    for (int64_t i = 0; i < values->rows; i++)
+        if (!(values->values[i] > 0)) return (void)damaged("inner kernels", e), NULL;
+    kernel *k = kernel_copy(like);
+    if (!k)
+        fail_memory(e, "a kernel", 0);
+    else
+        memcpy(kernel_values(k), values->values, (size_t)values->rows * sizeof(double));
+    return k;
+}
+
+/* The arrays under layer<i+1>/, with names of their own; how many. */
+static int64_t arrays_under(named_array *list, int64_t count, int64_t i, named_array **found, named_array *alone)
+{
+    char path[PATH_MOST];
+    int64_t n = 0, length = snprintf(path, sizeof path, "layer%d/", (int)i + 1);
+    for (int64_t a = 0; a < count && n < ARRAYS_MOST; a++) {
+        if (strncmp(list[a].name, path, (size_t)length)) continue;
+        found[n] = &list[a], alone[n] = list[a];
+        alone[n++].name += length;
+    }
+    return n;
+}
+
+static anygp_status load_inner(const model_ops *self, const kernel *like, int64_t D, int64_t i, named_array *list,
+                               int64_t count, posterior **out, anygp_error *e)
+{
+    named_array *found[ARRAYS_MOST], alone[ARRAYS_MOST];
+    int64_t n = arrays_under(list, count, i, found, alone);
+    basis none = {0};
+    named_array *values = named_array_need(alone, n, "kernel", e);
+    if (!values) return ANYGP_ERR_FILE;
+    kernel *k = read_kernel(like, values, e);
+    if (!k) return e ? e->status : ANYGP_ERR_FILE;
+    anygp_status status = svgp_load(self, k, 0, &none, D, alone, n, out, e);
+    if (ANYGP_FAILED(status)) return kernel_free(k), status;
+    for (int64_t a = 0; a < n; a++) found[a]->values = alone[a].values; /* NULL: it was taken */
+    return (*out)->latents == D ? ANYGP_OK : damaged("inner layers", e);
+}
+
+static int64_t inner_layers(const named_array *list, int64_t count)
+{
+    int64_t i = 0;
+    char path[PATH_MOST];
+    do snprintf(path, sizeof path, "layer%d/kernel", (int)++i);
+    while (named_array_find(list, count, path));
+    return i - 1;
+}
+
+anygp_status deep_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                       int64_t count, posterior **out, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    int64_t inner = inner_layers(list, count);
+    if (inner == 0) return svgp_load(self, k, noise, mean, D, list, count, out, e);
+    named_array *spread = named_array_need(list, count, "spreads", e);
+    if (!spread) return ANYGP_ERR_FILE;
+    if (inner >= CHAIN_LAYERS_MOST || spread->rows != D || spread->cols != 1) return damaged("layers", e);
+    deep_posterior *p = calloc(1, sizeof *p);
+    if (!p) return fail_memory(e, "the posterior", sizeof *p);
+    p->L = inner + 1;
+    p->base.D = D;
+    for (int64_t i = 0; i < inner; i++) TRY_DONE(load_inner(self, k, D, i, list, count, &p->at[i], e));
+    TRY_DONE(basis_copy(mean, &p->base.mean, e));
+    if (!make_e(p)) {
+        status = fail_memory(e, "the posterior", 8.0 * (double)D);
+        goto done;
+    }
+    TRY_DONE(svgp_load(self, k, noise, mean, D, list, count, &p->at[inner],
+                       e)); /* which takes the kernel: the last to fail */
+    p->spread = named_array_take(spread);
+    complete(p);
+done:
+    if (ANYGP_FAILED(status))
+        posterior_free(&p->base);
+    else
+        *out = &p->base;
+    return status;
+}

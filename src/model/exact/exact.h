@@ -1,0 +1,39 @@
+/* The parts of the exact model: exact.c (evidence, gradient, leave-one-out) and exact_posterior.c (predictions).  Models built
+   on it (subset of data) use them too. */
+#ifndef MODEL_EXACT_EXACT_H
+#define MODEL_EXACT_EXACT_H
+
+#include "model/model.h"
+
+typedef struct exact {
+    const merged *rows;
+    merged subset; /* sod: its own rows; else empty */
+    const basis *mean;
+    int64_t n, p;
+    double *K;             /* n x n: K, then L, then Q, then dF/dK (lower triangles) */
+    double *diag;          /* n: workspace of the Cholesky */
+    double *a, *alpha, *q; /* n: L^-1 y, Ky^-1 y, diag(Q) */
+    double *V, *W;         /* n x p */
+    double *R, *t;         /* p x p, p */
+    leave_one_out loo;
+    bool factored; /* K holds the factor at these hyperparameters and, last, this jitter */
+    double *at;
+} exact;
+
+/* Works on `rows`, or takes `owned` over if it is not NULL. */
+anygp_status exact_open_rows(const merged *rows, merged *owned, const basis *mean, void **state, anygp_error *e);
+model_cost exact_cost_of(const cost_facts *f, double n); /* on n of the rows */
+/* Log evidence; leaves L, a, alpha, V and R in place. */
+bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double *value);
+
+bool exact_is_at(const exact *s, const hyper *h,
+                 double jitter); /* the last evaluate was at these, without a gradient */
+bool exact_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
+const leave_one_out *exact_loo(void *state, const hyper *h);
+anygp_status exact_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
+double exact_rows(const void *state);
+void exact_close(void *state);
+anygp_status exact_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                        int64_t count, posterior **out, anygp_error *e);
+
+#endif

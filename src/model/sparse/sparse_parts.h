@@ -1,0 +1,47 @@
+/* What the forward and reverse of the sparse priors share: places in their workspace.  Private to sparse*.c and tight.c. */
+#ifndef MODEL_SPARSE_SPARSE_PARTS_H
+#define MODEL_SPARSE_SPARSE_PARTS_H
+
+#include "model/sparse/sparse.h"
+
+/* Diagonal G, n rows: A diag(w/g)^1/2 (Mt x n), g, y (w/g)^1/2 (n x T), d = k - |a|^2 where the diagonal is kept. */
+typedef struct rows_parts {
+    double *A, *g, *y, *d;
+} rows_parts;
+
+/* Whole G: A L_G^-T (Mt x n), L_G (n x n), L_G^-1 y. */
+typedef struct whole_parts {
+    double *A, *G, *y;
+} whole_parts;
+
+/* Parts of the flat vector of adjoints, described in sparse_reverse.c; noise: T of them.  C: NULL where there is none. */
+typedef struct adjoint_parts {
+    double *gp, *noise, *white, *variables, *C;
+} adjoint_parts;
+
+adjoint_parts adjoint_place(const sparse *s, double *at);
+/* From Abar (Mt x n, its first M rows), which is used up, and dbar (NULL: nothing is kept of the diagonal) to the kernel and the
+   inducing variables. */
+anygp_status reverse_features(const sparse *s, const row_block *b, double *Abar, const double *dbar,
+                              const adjoint_parts *a, anygp_error *e);
+
+rows_parts rows_place(const sparse *s, int64_t n, double *at);
+whole_parts whole_place(const sparse *s, int64_t n, double *at);
+anygp_status rows_forward(const sparse *s, const row_block *b, rows_parts *r, anygp_error *e);
+/* For several targets [sparse_many.c]: Abar[Mt,n] and dbar[n].  R: n x T of workspace. */
+void rows_adjoints_many(const sparse *s, const row_block *b, const rows_parts *r, double *R, double *Abar,
+                        double *dbar);
+anygp_status whole_forward(const sparse *s, const row_block *b, whole_parts *w, anygp_error *e);
+
+int64_t rows_keep(const void *shared, int64_t n);
+int64_t whole_keep(const void *shared, int64_t n);
+int64_t rows_work(const void *shared, int64_t n);
+int64_t whole_work(const void *shared, int64_t n);
+int64_t sparse_stat_size(const void *shared);
+int64_t sparse_adjoint_size(const void *shared);
+anygp_status rows_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint,
+                          anygp_error *e);
+anygp_status whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint,
+                           anygp_error *e);
+
+#endif

@@ -1,0 +1,208 @@
+/* The reverse of the sparse priors' statistics; equations in sparse.h.  Adjoints of a block (adjoint_parts):
+       gp      kernel parameters            noise, white   of the noise, and the excess in the kernel's reverses
+       variables  places and widths         C              -2 sum A Gbar A' (M x M, lower triangle), where the head does not have it */
+#include <math.h>
+#include <string.h>
+
+#include "linalg/linalg.h"
+#include "model/sparse/sparse_parts.h"
+
+static int64_t kernel_params(const sparse *s) { return hyper_kernel_params(s->h); }
+
+adjoint_parts adjoint_place(const sparse *s, double *at)
+{
+    adjoint_parts a = {.gp = at};
+    a.noise = a.gp + kernel_params(s);
+    a.white = a.noise + s->targets;
+    a.variables = a.white + 1;
+    a.C = a.variables + hyper_variables(s->h);
+    return a;
+}
+
+static bool has_C(const sparse *s) { return s->kept != KEPT_NOTHING && !is_trace(s); }
+
+int64_t sparse_adjoint_size(const void *shared)
+{
+    const sparse *s = shared;
+    return kernel_params(s) + s->targets + 1 + hyper_variables(s->h) + (has_C(s) ? s->M * s->M : 0);
+}
+
+anygp_status reverse_features(const sparse *s, const row_block *b, double *Abar, const double *dbar,
+                              const adjoint_parts *a, anygp_error *e)
+{
+    inducing_grad g = hyper_grad(s->h, a->gp, a->variables);
+    bool ok = s->u.ops->reverse(&s->u, b->n, b->X, s->D, Abar, s->Mt, dbar, g);
+    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+}
+
+/* ---------------------------------------------------------------------------------- diagonal G */
+
+rows_parts rows_place(const sparse *s, int64_t n, double *at)
+{
+    rows_parts r = {.A = at};
+    r.g = r.A + s->Mt * n;
+    r.y = r.g + n;
+    r.d = r.y + n * s->targets;
+    return r;
+}
+
+int64_t rows_keep(const void *shared, int64_t n)
+{
+    const sparse *s = shared;
+    return n * (s->Mt + s->targets + 2);
+}
+
+int64_t rows_work(const void *shared, int64_t n)
+{
+    const sparse *s = shared;
+    return rows_keep(shared, n) + n * (s->Mt + (s->M > s->targets ? s->M : s->targets) + 1);
+}
+
+/* gbar = (a'V a w/g + (w/g) (y - a'm)^2 - w) / (2 g); Abar = V A in T, dbar[n] of the kept diagonal; returns the noise's.
+   A is scaled by (w/g)^1/2 throughout. */
+static double rows_adjoints(const sparse *s, const row_block *b, const rows_parts *r, double *T, double *dbar)
+{
+    double noise = 0, left = 1 - s->power;
+    la_gemm(LA_N, LA_N, s->Mt, b->n, s->Mt, 1, s->V, s->Mt, r->A, s->Mt, 0, T, s->Mt);
+    for (int64_t j = 0; j < b->n; j++) {
+        const double *a = r->A + j * s->Mt;
+        double *t = T + j * s->Mt, root = sqrt(b->w[j] / r->g[j]), rest = r->y[j] - la_dot(s->Mt, s->m, a);
+        double gbar = 0.5 * (la_dot(s->Mt, a, t) + rest * rest - b->w[j]) / r->g[j];
+        la_scale(s->Mt, -root, t);
+        la_axpy(s->Mt, root * rest, s->m, t);
+        noise += gbar;
+        if (s->kept != KEPT_DIAGONAL) continue;
+        dbar[j] = s->power * gbar - 0.5 * left * b->w[j] / r->g[j];
+        noise += 0.5 * left * b->w[j] * r->d[j] / (r->g[j] * s->noise);
+        la_axpy(s->M, -2 * dbar[j] / root, a, t);
+    }
+    return noise;
+}
+
+/* C -= 2 sum dbar a a': columns of one sign come after those of the other, so that two rank-k updates do it. */
+static void rows_outer(const sparse *s, const row_block *b, const rows_parts *r, const double *dbar, double *U,
+                       double *C)
+{
+    int64_t n = b->n, M = s->M, front = 0, back = n;
+    for (int64_t j = 0; j < n; j++) {
+        double *u = U + (dbar[j] < 0 ? front++ : --back) * M, c = sqrt(2 * fabs(dbar[j]) * r->g[j] / b->w[j]);
+        const double *a = r->A + j * s->Mt;
+        for (int64_t i = 0; i < M; i++) u[i] = c * a[i];
+    }
+    la_syrk(LA_N, M, front, 1, U, M, 1, C, M);
+    la_syrk(LA_N, M, n - front, -1, U + front * M, M, 1, C, M);
+}
+
+anygp_status rows_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint,
+                          anygp_error *e)
+{
+    const sparse *s = shared;
+    adjoint_parts a = adjoint_place(s, adjoint);
+    rows_parts r = rows_place(s, b->n, keep ? (double *)keep : work);
+    double *T = work + rows_keep(s, b->n), *dbar = T + s->Mt * b->n, *U = dbar + b->n;
+    if (!keep) TRY(rows_forward(s, b, &r, e));
+    if (s->targets > 1)
+        rows_adjoints_many(s, b, &r, U, T, dbar);
+    else
+        *a.noise += rows_adjoints(s, b, &r, T, dbar);
+    if (has_C(s)) rows_outer(s, b, &r, dbar, U, a.C);
+    return reverse_features(s, b, T, s->kept == KEPT_DIAGONAL ? dbar : NULL, &a, e);
+}
+
+/* ------------------------------------------------------------------------------------- whole G */
+
+whole_parts whole_place(const sparse *s, int64_t n, double *at)
+{
+    whole_parts w = {.A = at};
+    w.G = w.A + s->Mt * n;
+    w.y = w.G + n * n;
+    return w;
+}
+
+int64_t whole_keep(const void *shared, int64_t n) { return n * (((const sparse *)shared)->Mt + n + 1); }
+
+int64_t whole_work(const void *shared, int64_t n)
+{
+    const sparse *s = shared;
+    return whole_keep(shared, n) + n * (2 * s->Mt + s->M + n + 1);
+}
+
+/* R' = A L_G^-T L_G^-1 (Mt x n), r = G^-1 y - R m, T = V R'. */
+static void whole_projections(const sparse *s, int64_t n, const whole_parts *w, double *R, double *r, double *T)
+{
+    memcpy(R, w->A, (size_t)(s->Mt * n) * sizeof(double));
+    la_trsm(LA_RIGHT, LA_N, s->Mt, n, 1, w->G, n, R, s->Mt);
+    memcpy(r, w->y, (size_t)n * sizeof(double));
+    la_trsv(LA_T, n, w->G, n, r);
+    la_gemv(LA_T, s->Mt, n, -1, R, s->Mt, s->m, 1, r);
+    la_gemm(LA_N, LA_N, s->Mt, n, s->Mt, 1, s->V, s->Mt, R, s->Mt, 0, T, s->Mt);
+}
+
+/* Gbar = (R V R' - G^-1 + r r') / 2, both triangles. */
+static bool whole_Gbar(const sparse *s, int64_t n, const whole_parts *w, const double *R, const double *r,
+                       const double *T, double *Gbar)
+{
+    memcpy(Gbar, w->G, (size_t)(n * n) * sizeof(double));
+    if (la_potri(n, Gbar, n) != 0) return false;
+    la_mirror(n, Gbar, n);
+    la_gemm(LA_T, LA_N, n, n, s->Mt, 0.5, R, s->Mt, T, s->Mt, -0.5, Gbar, n);
+    for (int64_t j = 0; j < n; j++) la_axpy(n, 0.5 * r[j], r, Gbar + j * n);
+    return true;
+}
+
+anygp_status whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint,
+                           anygp_error *e)
+{
+    const sparse *s = shared;
+    int64_t n = b->n, Mt = s->Mt, M = s->M;
+    adjoint_parts a = adjoint_place(s, adjoint);
+    whole_parts w = whole_place(s, n, keep ? (double *)keep : work);
+    double *R = work + whole_keep(s, n), *T = R + Mt * n, *F = T + Mt * n, *Gbar = F + M * n, *r = Gbar + n * n;
+    if (!keep) TRY(whole_forward(s, b, &w, e));
+    whole_projections(s, n, &w, R, r, T);
+    if (!whole_Gbar(s, n, &w, R, r, T, Gbar))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of block %lld of the rows has no inverse",
+                         (long long)b->index);
+    for (int64_t j = 0; j < n; j++) {
+        *a.noise += Gbar[j + j * n] / b->w[j] - 0.5 * (b->w[j] - 1) / s->noise;
+        *a.white -= Gbar[j + j * n];
+        la_scale(Mt, -1, T + j * Mt);
+        la_axpy(Mt, r[j], s->m, T + j * Mt);
+    }
+    double *A = R; /* R is done: A = (A L_G^-T) L_G' */
+    memcpy(A, w.A, (size_t)(Mt * n) * sizeof(double));
+    la_trmm(LA_RIGHT, LA_T, Mt, n, 1, w.G, n, A, Mt);
+    la_gemm(LA_N, LA_N, M, n, n, -2, A, Mt, Gbar, n, 0, F, M); /* -2 A Gbar */
+    la_gemm(LA_N, LA_T, M, M, n, 1, F, M, A, Mt, 1, a.C, M);
+    for (int64_t j = 0; j < n; j++) la_axpy(M, 1, F + j * M, T + j * Mt);
+    if (!kernel_gram_sym_reverse(s->h->kernel, n, b->X, s->D, Gbar, n, a.gp, NULL, 0))
+        return fail_memory(e, "kernel tiles", 0);
+    return reverse_features(s, b, T, NULL, &a, e);
+}
+
+/* -------------------------------------------------------------------------------------- finish */
+
+/* E in s->work: the head's, and what the blocks add to it. */
+static void gather_E(sparse *s, const double *C)
+{
+    int64_t M = s->M, Mt = s->Mt;
+    for (int64_t j = 0; j < M; j++)
+        for (int64_t i = j; i < M; i++) s->work[i + j * M] = s->E[i + j * Mt] + (C ? C[i + j * M] : 0);
+}
+
+bool sparse_finish(sparse *s, double *adjoint, double *gp)
+{
+    adjoint_parts a = adjoint_place(s, adjoint);
+    int64_t P = kernel_params(s);
+    double noise = 0;
+    gather_E(s, has_C(s) ? a.C : NULL);
+    for (int64_t t = 0; t < s->targets; t++) {
+        if (s->targets > 1) a.noise[t] = s->many.bar[t]; /* for several targets the heads have it */
+        gp[P + t] = a.noise[t], noise += a.noise[t];
+    }
+    inducing_grad g = hyper_grad(s->h, a.gp, a.variables);
+    if (!s->u.ops->finish(&s->u, s->work, noise + *a.white, g)) return false;
+    memcpy(gp, a.gp, (size_t)P * sizeof(double));
+    memcpy(gp + P + s->targets, a.variables, (size_t)hyper_variables(s->h) * sizeof(double));
+    return true;
+}

@@ -1,0 +1,34 @@
+/* What svgp, solve, odvgp and ivsgpr have between steps: q and what it rests on (chain.h), Adam's moments of everything else.
+   svgp_models.c opens and closes it and has the tables, svgp_step.c moves it, svgp_pack.c is its checkpoint. */
+#ifndef MODEL_VARIATIONAL_SVGP_STATE_H
+#define MODEL_VARIATIONAL_SVGP_STATE_H
+
+#include "model/variational/chain.h"
+#include "params/ascent.h"
+
+typedef struct svgp_state {
+    chain s;
+    const problem *problem;
+    driver *driver;
+    double *stat;
+    double jitter;
+    bool prepared;         /* L is that of h */
+    ascent up;             /* of the hyperparameters */
+    double *old_L, *old_Z; /* ivsgpr: before the step, the widths behind the places; else NULL */
+    adam adam_a;           /* odvgp: of a */
+    double *ga;
+    double *kept;     /* q before the step */
+    int64_t approved; /* looks at the bound after a step, the last in a row, that found it no lower */
+} svgp_state;
+
+/* L at h: with the jitter so far, or where that does not suffice with more. */
+anygp_status svgp_state_prepare(svgp_state *q, const hyper *h, anygp_error *e);
+
+/* step_ops. */
+anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e);
+anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e);
+anygp_status svgp_bound(void *state, const hyper *h, double *value, anygp_error *e);
+anygp_status svgp_save(void *state, checkpoint *to, anygp_error *e);
+bool svgp_restore(void *state, hyper *h, const checkpoint *from);
+
+#endif

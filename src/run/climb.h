@@ -1,0 +1,37 @@
+/* Batch learning: L-BFGS climbs log objective + log prior over all rows, from the start and from restarts moved at random; the
+   best point of all is what counts, whatever ends the run. */
+#ifndef RUN_CLIMB_H
+#define RUN_CLIMB_H
+
+#include "run/lbfgs.h"
+#include "run/run.h"
+
+typedef struct climb {
+    run r;
+    lbfgs *optimiser;
+    double *start; /* where the first climb starts */
+    double *u;     /* where the one under way starts */
+    int64_t most;  /* iterations it may make */
+    int64_t restart, evaluations;
+    bool once;       /* nothing to learn: one evaluation */
+    bool refused;    /* a Cholesky failed at this jitter */
+    bool first;      /* the climb's first evaluation may raise the jitter */
+    double expected; /* seconds an evaluation would take, before the first was made; 0: not known */
+    deadline *pass;  /* of the pass over blocks under way [problem.pass]; NULL: any time */
+    double *gp;      /* hyper_size(h) */
+
+    double best; /* log objective + log prior */
+    double *best_u, best_prior, best_jitter;
+    leave_one_out *loo; /* there; NULL: not wanted */
+    anygp_error error;  /* why an evaluation failed, if not for the numbers */
+} climb;
+
+/* From the values in h.  state: the model's, of problem p; loo: room for it, or NULL. */
+anygp_status climb_init(climb *c, const model_ops *model, void *state, const problem *p, hyper *h,
+                        const train_options *o, anygp_status stopped, leave_one_out *loo, anygp_error *e);
+void climb_clear(climb *c);
+
+/* After run_go: h is at the best point, and the result is filled in. */
+void climb_finish(climb *c, train_result *result);
+
+#endif

@@ -1,0 +1,238 @@
+/* The loop of all runs (run.h). */
+#include "run/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+static const double SMOOTHING = 0.05, FORGETS = 3;
+static const double ROOM = 1.5; /* pieces of work that must still fit before the limit: one, and the posterior */
+
+enum { FLAG_STOP = 1, FLAG_TIME = 2, FLAG_SAVE = 4 };
+
+void run_init(run *r, const learner *l, const model_ops *model, void *state, const problem *p, hyper *h,
+              const train_options *o, anygp_status stopped)
+{
+    *r = (run){.learner = l, .model = model, .state = state, .p = p, .h = h, .o = o, .stage = TRAIN_MAIN};
+    r->targets = p->targets > 1 ? p->targets : 1;
+    r->turned = -1, r->value = NAN, r->jitter = o->jitter, r->scores = train_scores_none(), r->next_record = 1;
+    r->saved = clock_seconds(), r->status = stopped, r->failures_most = -1;
+    r->saves = isfinite(o->save_every) && stopped == ANYGP_OK;
+}
+
+anygp_status run_sample_init(run *r, anygp_error *e)
+{
+    r->P = r->p->blocks->count;
+    r->S = r->o->anytime.sample < r->P ? r->o->anytime.sample : r->P;
+    r->learns = r->h->free > 0 && r->o->anytime.learn;
+    r->which = mem_alloc(r->S, sizeof *r->which);
+    return r->which ? ANYGP_OK : fail_memory(e, "the steps", 8.0 * (double)r->S);
+}
+
+void run_clear(run *r)
+{
+    free(r->which);
+    r->which = NULL;
+}
+
+/* ----------------------------------------------------------------------------------------- clock and caller */
+
+double run_elapsed(const run *r) { return clock_seconds() - r->o->began; }
+
+void run_worked(run *r, double began, double paused)
+{
+    double asked = fmax(began, r->asked); /* what it tried before it last asked is not part of its usual time */
+    r->longest = fmax(r->longest, clock_seconds() - asked - (r->paused - paused));
+}
+
+bool run_is_late(const run *r) { return run_elapsed(r) + ROOM * r->longest > r->o->time_limit; }
+
+void run_smooth(run *r, double value)
+{
+    double gain = fmax(SMOOTHING, FORGETS / (FORGETS + (double)r->valued++));
+    r->value = gain == 1 ? value : r->value + gain * (value - r->value);
+}
+
+bool run_report(run *r, bool record)
+{
+    train_step now = {.stage = r->stage,
+                      .iteration = r->t,
+                      .evaluations = r->t,
+                      .most = r->steps,
+                      .seconds = run_elapsed(r) - r->paused,
+                      .objective = r->value,
+                      .scores = r->scores,
+                      .record = record};
+    if (r->learner->describe) r->learner->describe(r, &now);
+    return r->o->report && r->o->report(r->o->ctx, &now);
+}
+
+/* ---------------------------------------------------------------------------------- scores, checkpoints */
+
+typedef anygp_status (*looker)(run *r, double jitter, posterior **now, anygp_error *e);
+
+/* Posteriors so far, for someone to look at. */
+static anygp_status with_posteriors(run *r, looker look, anygp_error *e)
+{
+    double jitter = r->jitter;
+    posterior **now = mem_zeroed(r->targets, sizeof *now);
+    if (!now) return fail_memory(e, "the posteriors", 8.0 * (double)r->targets);
+    anygp_status status = r->learner->posteriors(r, &jitter, now, e);
+    if (!ANYGP_FAILED(status)) status = look(r, jitter, now, e);
+    posteriors_free(r->targets, now);
+    free(now);
+    return status;
+}
+
+/* Only rank 0 has rows to score on, but posteriors are made by all.  Scores that cannot be had are missing in the trace. */
+static anygp_status look_at_scores(run *r, double jitter, posterior **now, anygp_error *e)
+{
+    (void)jitter;
+    if (r->o->score && ANYGP_FAILED(r->o->score(r->o->ctx, now[0], &r->scores, e))) r->scores = train_scores_none();
+    return ANYGP_OK;
+}
+
+/* What is done for the trace only does not count as time of the run. */
+static anygp_status score(run *r, anygp_error *e)
+{
+    double began = clock_seconds();
+    anygp_status status = with_posteriors(r, look_at_scores, e);
+    r->paused += clock_seconds() - began;
+    return status;
+}
+
+static anygp_status write_checkpoint(run *r, double jitter, posterior **now, anygp_error *e)
+{
+    checkpoint *c = checkpoint_new();
+    checkpoint_put_text(c, "run", r->learner->name);
+    checkpoint_put_integer(c, "t", r->t);
+    checkpoint_put_integer(c, "turned", r->turned);
+    checkpoint_put_number(c, "share", r->share);
+    checkpoint_put_number(c, "value", isnan(r->value) ? 0 : r->value);
+    checkpoint_put_integer(c, "has_value", !isnan(r->value));
+    checkpoint_put_integer(c, "valued", r->valued);
+    checkpoint_put_integer(c, "record", r->next_record);
+    checkpoint_put_number(c, "jitter", r->jitter);
+    anygp_status status = r->learner->save(r, c, e);
+    if (!ANYGP_FAILED(status) && r->p->comm->rank == 0)
+        r->o->save(r->o->ctx, c, r->h, r->value, jitter, now && now[0] ? now : NULL);
+    checkpoint_free(c);
+    return status;
+}
+
+static anygp_status save(run *r, anygp_error *e)
+{
+    anygp_status status = with_posteriors(r, write_checkpoint, e);
+    r->saved = clock_seconds();
+    return status;
+}
+
+static anygp_status restore(run *r, anygp_error *e)
+{
+    const checkpoint *c = r->o->resume;
+    const char *kind = checkpoint_text(c, "run");
+    int64_t has_value = 0;
+    anygp_error reason = {0};
+    bool ok =
+        kind && !strcmp(kind, r->learner->name) && checkpoint_get_counter(c, "t", 0, &r->t) &&
+        checkpoint_get_counter(c, "turned", -1, &r->turned) && r->turned <= r->t &&
+        checkpoint_get_finite(c, "share", 1, &r->share) && r->share >= 0 &&
+        checkpoint_get_finite(c, "value", 1, &r->value) && checkpoint_get_integer(c, "has_value", &has_value) &&
+        checkpoint_get_counter(c, "valued", 0, &r->valued) && checkpoint_get_counter(c, "record", 0, &r->next_record) &&
+        checkpoint_get_jitter(c, "jitter", &r->jitter) && r->learner->restore(r, c, &reason) && hyper_is_sound(r->h);
+    if (!has_value) r->value = NAN;
+    if (ANYGP_FAILED(reason.status)) return fail_with(e, reason.status, "%s", reason.text);
+    if (ok) return ANYGP_OK;
+    return fail_with(
+        e, ANYGP_ERR_FILE,
+        "the checkpoint is from another run; start without --resume, or with the options of the run that wrote it");
+}
+
+/* ------------------------------------------------------------------------------------------------ the loop */
+
+/* A step that breaks down is tried again; one that cannot be taken at all is left out.  At the first step, or after too many of
+   them, the run ends with the reason. */
+static anygp_status step(run *r, anygp_error *e)
+{
+    for (int attempt = 0;; attempt++) {
+        anygp_status status = r->learner->step(r, attempt, e);
+        if (status == ANYGP_OK) return r->failures = 0, ANYGP_OK;
+        if (status != ANYGP_ERR_NUMERIC) return status;
+        if (r->learner->take_back) r->learner->take_back(r);
+        if (attempt < r->retries) continue;
+        return r->t == 0 || ++r->failures > r->failures_most ? status : ANYGP_OK;
+    }
+}
+
+/* What rank 0 sees of clock and caller. */
+static int look_around(run *r, bool record)
+{
+    int flags = run_report(r, record) ? FLAG_STOP : 0;
+    if (run_is_late(r)) flags |= FLAG_TIME;
+    if (r->saves && clock_seconds() - r->saved > r->o->save_every) flags |= FLAG_SAVE;
+    return flags;
+}
+
+static anygp_status turn(run *r, anygp_error *e)
+{
+    double by_clock = isinf(r->o->time_limit) ? 0 : run_elapsed(r) / r->o->time_limit;
+    r->share = fmax((double)r->t / (double)r->steps, by_clock);
+    TRY(train_share(r->p, 1, &r->share, e));
+    if (!r->learns || r->turned >= 0 || r->share < r->learner->learning) return ANYGP_OK;
+    if (r->learner->turn) r->learner->turn(r);
+    r->turned = r->t;
+    return ANYGP_OK;
+}
+
+/* After each step: scores and a row of the trace now and then, stopping, saving. */
+static anygp_status after_step(run *r, anygp_error *e)
+{
+    bool record = r->steps == 0 || r->t >= r->next_record || r->t == r->steps;
+    if (record && r->scored) TRY(score(r, e));
+    int flags = r->p->comm->rank == 0 ? look_around(r, record) : 0;
+    TRY(train_agree(r->p, &flags, e));
+    if (record) r->next_record = r->t + 1 + r->t / 20;
+    if (r->steps > 0) TRY(turn(r, e));
+    if (flags & FLAG_SAVE) TRY(save(r, e));
+    if (flags & FLAG_TIME) r->status = ANYGP_TIME_LIMIT;
+    if (flags & FLAG_STOP) r->status = ANYGP_INTERRUPTED;
+    return ANYGP_OK;
+}
+
+static bool is_over(const run *r) { return r->steps > 0 && r->t >= r->steps; }
+
+/* Out of time before the first step: that one is still made.  A run that was stopped leaves a checkpoint of where it got to; the
+   model itself is written by the caller. */
+anygp_status run_go(run *r, anygp_error *e)
+{
+    int scored = r->learner->scored && r->o->score;
+    TRY(train_agree(r->p, &scored, e));
+    r->scored = scored;
+    if (r->o->resume) TRY(restore(r, e));
+    if (r->learner->begin) TRY(r->learner->begin(r, e));
+    if (r->t == 0 && r->steps > 0 && r->p->comm->rank == 0) run_report(r, true);
+    if (r->t > 0) r->done |= is_over(r); /* a resumed run may be past its end */
+    for (bool first = r->t == 0; !r->done && (first || r->status == ANYGP_OK); first = false) {
+        double began = clock_seconds(), paused = r->paused;
+        TRY(step(r, e));
+        if (r->done) break;
+        r->t++;
+        if (r->steps > 0) run_worked(r, began, paused);
+        TRY(after_step(r, e));
+        r->done = is_over(r);
+    }
+    return r->saves && r->t > 0 && r->status != ANYGP_OK ? write_checkpoint(r, r->jitter, NULL, e) : ANYGP_OK;
+}
+
+void run_keep(const run *r, train_result *result)
+{
+    result->status = r->status;
+    result->objective = r->value;
+    result->log_prior = hyper_log_prior(r->h, NULL);
+    result->iterations = result->evaluations = r->t;
+    result->rows = r->model->rows(r->state);
+    result->jitter = r->jitter;
+}

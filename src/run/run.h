@@ -1,0 +1,88 @@
+/* One run: a learner improves a model step after step.  The loop alone knows the clock, the ranks, the trace, the scores of rows
+   held out, checkpoints, retries and what ends a run; the learner defines what a step is:
+       climb      [climb.c]     L-BFGS on the objective over all rows, with restarts
+       walk       [walk.c]      stochastic natural gradients on an explicit q(v), the anytime variants
+       stepwise   [stepwise.c]  the model's own steps
+   A learner's state begins with a `run`, so its functions are given that and know the rest.  After every step there is a valid
+   model.  Over several ranks, rank 0 decides what depends on a clock or on the caller, and the others follow. */
+#ifndef RUN_RUN_H
+#define RUN_RUN_H
+
+#include "run/train.h"
+
+typedef struct run run;
+
+typedef struct learner {
+    const char *name; /* in checkpoints */
+    double learning;  /* the share of the run after which hyperparameters stay */
+    bool scored;      /* posteriors on the way are cheap enough for scores in the trace */
+
+    anygp_status (*begin)(run *r, anygp_error *e); /* before the first step, and after restore; NULL: nothing to do */
+    /* One step, or r->done: there was none left to take.  ANYGP_ERR_NUMERIC: it broke down; attempt counts the tries. */
+    anygp_status (*step)(run *r, int attempt, anygp_error *e);
+    void (*take_back)(run *r);                       /* NULL: a step that breaks down has moved nothing */
+    void (*turn)(run *r);                            /* from now on hyperparameters stay; NULL: nothing to do */
+    void (*describe)(const run *r, train_step *now); /* what the trace has beyond t, value and scores; NULL: nothing */
+    /* The posteriors of the run so far, out[targets], and their jitter; the run goes on.  They may stay NULL: it has none on the
+       way. */
+    anygp_status (*posteriors)(run *r, double *jitter, posterior **out, anygp_error *e);
+    anygp_status (*save)(run *r, checkpoint *to, anygp_error *e);
+    bool (*restore)(run *r, const checkpoint *from, anygp_error *e); /* false: e, or else: it is from another run */
+} learner;
+
+struct run {
+    const learner *learner;
+    const model_ops *model;
+    void *state; /* the model's */
+    const problem *p;
+    hyper *h;
+    const train_options *o;
+    int64_t targets;
+    train_stage stage;
+
+    /* steps over samples of the blocks */
+    int64_t P, S, *which; /* blocks: all, in a step, those */
+    int64_t steps;        /* 0: as many as the learner has */
+    bool learns;          /* hyperparameters move */
+    double share;         /* of the run that is done, by steps or by the clock of rank 0 */
+    int64_t turned;       /* the step from which hyperparameters stay; -1: not yet */
+
+    int64_t t; /* steps done */
+    bool done;
+    bool saves;        /* checkpoints are wanted, and there is something to go on from */
+    int retries;       /* of a step that breaks down, each after take_back */
+    int failures_most; /* steps in a row that could not be taken and were left out; the first one must be */
+    int failures;
+    double value;   /* the objective, or a running estimate of it; NaN: none yet */
+    int64_t valued; /* values the estimate rests on */
+    double jitter;  /* relative */
+    bool scored;    /* someone, on rank 0, wants scores on the way */
+    train_scores scores;
+    int64_t next_record;
+    double longest, paused, saved, asked; /* seconds: a piece of work, what does not count; when, by the clock */
+    anygp_status status;                  /* OK, or what ends the run */
+};
+
+/* What all runs begin with; `stopped`: what ended the search for a start. */
+void run_init(run *r, const learner *l, const model_ops *model, void *state, const problem *p, hyper *h,
+              const train_options *o, anygp_status stopped);
+anygp_status run_sample_init(run *r, anygp_error *e); /* P, S, which */
+void run_clear(run *r);
+
+anygp_status run_go(run *r, anygp_error *e);
+/* r's part of the result. */
+void run_keep(const run *r, train_result *result);
+
+/* ------------------------------------------------------------------------------------ for learners */
+
+static inline bool run_sees_all(const run *r) { return r->S == r->P; }
+double run_elapsed(const run *r); /* wall seconds, as the time limit counts them */
+/* A piece of work that the time limit must leave room for once more: an evaluation, a step. */
+void run_worked(run *r, double began, double paused);
+bool run_is_late(const run *r);
+/* A running mean that first forgets the start, with the cube of the number of values, and then has a fixed memory. */
+void run_smooth(run *r, double value);
+/* Tells the caller where the run is; true: it should stop.  On rank 0. */
+bool run_report(run *r, bool record);
+
+#endif

@@ -103,6 +103,6 @@ static double svdgp_rows_behind(const void *state) { return ((const svdgp_state 
                                   .steps = &svdgp_steps,                                                               \
                                   .update = &svdgp_updates};
 
-SVDGP_MODEL(svdgp, "svdgp", "decoupled bases of mean and covariance", &by_newton, false, NULL, "b (ma+b^2)")
+SVDGP_MODEL(svdgp, "svdgp", "decoupled bases of mean and covariance", &by_newton, false, NULL, "b (ma+mb^2)")
 SVDGP_MODEL(svdgp_sga, "svdgp-sga", "svdgp by gradients, with bases that move", &by_sga, true, svdgp_median_start,
             "b (ma+mb^2)")

@@ -170,7 +170,7 @@ runs_outlive_their_folder() {
             echo "$model, $end: $status" && cat "$said/err"
             grep -q 'warning: training goes on without a checkpoint' "$said/err" || return 1
             if [ $end = back ]; then
-                [ $status = 0 ] && [ "$(wc -l <"$said/err")" = 1 ] && anygp predict folder/m.agp test.csv >p.csv && finite p.csv || return 1
+                [ $status = 0 ] && [ "$(grep -vc 'the fit explains next to nothing' "$said/err")" = 1 ] && anygp predict folder/m.agp test.csv >p.csv && finite p.csv || return 1
             else
                 [ $status = 1 ] && [ "$(wc -l <"$said/err")" = 2 ] && grep -q 'folder/m.agp cannot be written: No such file or directory; make its directory first' "$said/err" || return 1
             fi

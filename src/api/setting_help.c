@@ -52,6 +52,23 @@ static char *models(void) { return model_names(NULL, ", "); }
 static char *expressions(void) { return model_expressions(", "); }
 static char *by_sets(void) { return model_names(model_takes_sets, " and "); }
 static char *by_pair(void) { return model_names(model_takes_pair, " and "); }
+
+/* "512; deep 128": inducing inputs where the user gives no number, and the models that have another. */
+static char *inducing_defaults(void)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return NULL;
+    fprintf(f, "%lld", (long long)model_fitc.subset);
+    for (int64_t i = 0; i < model_count(); i++) {
+        const model_ops *m = model_at(i);
+        if (!model_has_inducing(m) || model_takes_pair(m) || m->subset == model_fitc.subset) continue;
+        fprintf(f, "; %s %lld", m->name, (long long)m->subset);
+    }
+    return fclose(f) == 0 ? text : NULL;
+}
+
 static char *by_draws(void) { return model_names(model_draws_inducing, " and "); }
 static char *by_steps(void) { return model_names(model_by_steps, " and "); }
 static char *by_parts(void) { return model_names(model_over_parts, " and "); }
@@ -64,6 +81,7 @@ static const struct {
     const char *mark;
     char *(*list)(void);
 } lists[] = {{"{models}", models},
+             {"{inducing}", inducing_defaults},
              {"{expressions}", expressions},
              {"{sets}", by_sets},
              {"{pair}", by_pair},
@@ -103,7 +121,7 @@ static char *meaning(const char *at)
         if (starts(at, lists[k].mark)) return lists[k].list();
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         if (starts(at, numbers[k].mark)) return number_text(numbers[k].value);
-    return starts(at, "{inducing}") ? number_text(model_fitc.subset) : NULL;
+    return NULL;
 }
 
 static const char *texts[SETTING_COUNT]; /* made once, and kept until the process ends */

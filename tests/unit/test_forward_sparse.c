@@ -52,7 +52,8 @@ static void compare_models(fixture *f, const struct pair *q, bool learn_Z)
         return;
     }
     for (int round = 0; round < 2; round++) {
-        f->h.learn_Z = learn_Z;
+        params_find(&f->h.all, HYPER_PLACES)->learned = learn_Z;
+        hyper_bind(&f->h);
         for (int without = 0; without < 2; without++) {
             assert_true(q->by_hand->evaluate(f->state, &f->h, false, &jitter, &value[0], without ? NULL : g[0]));
             assert_true(q->on_tape.evaluate(state, &f->h, false, &jitter, &value[1], without ? NULL : g[1]));

@@ -108,7 +108,7 @@ typedef struct posterior_ops {
                                 double *work, double *mean, double *variance, anygp_error *e);
     anygp_status (*joint_in)(const posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *block,
                              double *work, double *mean, double *covariance, int64_t ldc, anygp_error *e);
-    /* For many rows: a posterior of its own that has marginals alone, made for less time a row (condensed.h).  NULL, or
+    /* For many rows: a posterior of its own that has marginals alone, made for less time per row (condensed.h).  NULL, or
        returning NULL: there is none.  It has as many latents and components. */
     posterior *(*condense)(const posterior *p);
     /* Kernels of inner layers, from 0; NULL: there are no more, or the model has no layers. */

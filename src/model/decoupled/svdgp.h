@@ -148,13 +148,13 @@ typedef struct svdgp_layout {
     int64_t size;
 } svdgp_layout;
 
-/* Of a seat: how often the row is in the sample, then so many times w, x[D], -2 h [C]. */
+/* For each seat: how often the row is in the sample, then so many times w, x[D], -2 h [C]. */
 static inline int64_t svdgp_witness_width(const svdgp *s) { return 2 + s->D + s->C; }
 
 svdgp_layout svdgp_layout_of(const svdgp *s);
 extern const block_model svdgp_rows;
 
-/* Of n rows: mean and, unless NULL, variance [n, C] of the latents; K and W'W as they are used, from the workspace. */
+/* For n rows: mean and, unless NULL, variance [n, C] of the latents; K and W'W as they are used, from the workspace. */
 int64_t svdgp_marginal_work(const svdgp *s, int64_t n);
 bool svdgp_marginal(const svdgp *s, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                     double *variance);

@@ -22,7 +22,7 @@
    Latents that share a likelihood move at once, each with its own curvature; the joint one is at most twice that (for two latents, and
    for softmax), so that a step is half as long.  Where log p is not quadratic in f no f moves by more than 2.
 
-   Cost: (N + |J|) M_alpha kernel values, and WITNESSES |J|^2 + |J|^3 / 3 a latent. */
+   Cost: (N + |J|) M_alpha kernel values, and WITNESSES |J|^2 + |J|^3 / 3 per latent. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -23,7 +23,7 @@ static void posterior_free(posterior *base)
     free(p);
 }
 
-/* Of one piece: mean and variance, and what svdgp_marginal needs. */
+/* For one piece: mean and variance, and what svdgp_marginal needs. */
 static int64_t share_doubles(const svdgp *s, int64_t n)
 {
     int64_t piece = n < PIECE ? n : PIECE;

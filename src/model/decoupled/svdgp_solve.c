@@ -157,7 +157,7 @@ done:
     return status;
 }
 
-/* Of the witnesses' sums to those of all rows. */
+/* From the sums over witnesses to those over all rows. */
 static double witness_scale(const svdgp_state *q)
 {
     double total = 0;

@@ -8,7 +8,7 @@
 
 enum { ROWS = 300 };
 
-/* Of the distances between n rows. */
+/* The median of the distances between n rows. */
 static anygp_status median_distance(int64_t n, int64_t D, const double *X, double *median, anygp_error *e)
 {
     int64_t pairs = n * (n - 1) / 2, k = 0;

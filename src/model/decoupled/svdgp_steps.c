@@ -136,19 +136,6 @@ static anygp_status step_mean(svdgp_state *q, const step_context *c, bool solves
     return status;
 }
 
-/* With all rows, Gaussian noise that is far below what the mean leaves of the targets goes to the bound's optimum at once: it begins
-   where an exact model of a subset has it, and a mean of few bases leaves more. */
-static void raise_noise(const svdgp_state *q, hyper *h)
-{
-    const svdgp *s = &q->s;
-    const svdgp_layout o = svdgp_layout_of(s);
-    for (int64_t t = 0; t < s->targets; t++) {
-        double noise = s->noise[t], best = noise + 2 * noise * noise * q->stat[o.like + t] / q->problem->blocks->total;
-        const param_facts *facts = hyper_facts(h, s->params + t);
-        if (facts->free && !facts->given && best > 2 * noise) hyper_set(h, s->params + t, best);
-    }
-}
-
 static anygp_status step_newton(svdgp_state *q, hyper *h, const step_context *c, bool grew, bool solves, double *value,
                                 anygp_error *e)
 {
@@ -170,7 +157,6 @@ static anygp_status step_newton(svdgp_state *q, hyper *h, const step_context *c,
     TRY(step_mean(q, c, solves, e));
     *value = q->stat[o.value];
     TRY(step_beta(q, c->rate, &o, e));
-    if (s->learn && svdgp_quadratic(s) && !c->which && c->t > 0) raise_noise(q, h);
     if (s->learn) return step_hyper(q, h, c->rate, e);
     return solves ? svdgp_solve_step(q, c, e) : ANYGP_OK;
 }

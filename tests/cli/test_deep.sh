@@ -36,6 +36,7 @@ classes_counts_and_several_targets_are_learned() {
     fits class.csv --model deep "${small[@]}" --likelihood bernoulli && fits two.csv --model deep "${small[@]}" --target y --target z
 }
 text_columns_pass_through() { awk -F, 'NR == 1 { print "t," $0 } NR > 1 { print (NR % 3 ? "red," : "blue,") $0 }' train.csv >text.csv && fits text.csv --model deep "${small[@]}"; }
+scaled_variables_are_the_last_layers() { fits train.csv --model deep "${small[@]}" --kernel rbf --inducing-kind scaled; }
 parameters_of_one_layer_can_be_kept() {
     anygp fit train.csv -q -o f.agp --model deep "${small[@]}" --fix layer1.kernel && anygp info f.agp | grep -q 'layer 1 .*matern52(variance=0.01,' && ! anygp info f.agp | grep -q '  kernel .*variance=0.01,' &&
         refuses "fix: the model has no parameters 'layer9.kernel'; it has kernel" fit train.csv -o x.agp --model deep --fix layer9.kernel &&
@@ -56,6 +57,7 @@ check it_learns_a_function_that_one_layer_does_not
 check intervals_are_those_of_the_mixture
 check classes_counts_and_several_targets_are_learned
 check text_columns_pass_through
+check scaled_variables_are_the_last_layers
 check parameters_of_one_layer_can_be_kept
 check what_it_cannot_do_is_refused
 finish

@@ -20,7 +20,7 @@ static bool place_likelihoods(chain *s, const problem *p)
     return true;
 }
 
-/* Functions of x as wide as x, without a mean of their own: the draw of the layer before is added to them. */
+/* Functions of x as wide as x at points, without a mean of their own: the draw of the layer before is added to them. */
 static anygp_status open_inner(chain *s, const hyper *h, int64_t i, anygp_error *e)
 {
     static const basis none = {0};
@@ -28,7 +28,7 @@ static anygp_status open_inner(chain *s, const hyper *h, int64_t i, anygp_error 
     int64_t M = q.set.M, D = h->D;
     if (!(s->R[i] = mem_zeroed(D * M * M, sizeof(double))))
         return fail_memory(e, "an inner layer", 8.0 * (double)(D * M * M));
-    layer_shape shape = {.kind = h->kind,
+    layer_shape shape = {.kind = &inducing_points,
                          .mean = &none,
                          .D = D,
                          .C = D,

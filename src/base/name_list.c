@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 char *name_list(int64_t count, const char *(*name)(int64_t i, const void *ctx), const void *ctx, const char *last)
 {
@@ -22,4 +23,13 @@ char *name_list(int64_t count, const char *(*name)(int64_t i, const void *ctx), 
     if (fclose(f) == 0) return text;
     free(text);
     return NULL;
+}
+
+bool list_has(const char *list, const char *word, size_t length)
+{
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        if (n == length && !strncmp(list, word, n)) return true;
+    }
+    return false;
 }

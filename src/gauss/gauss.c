@@ -292,11 +292,6 @@ void gauss_keep(const gauss *q, double *kept)
     copy(q->M, q->theta, kept + q->M * q->M);
 }
 
-bool gauss_take_back(gauss *q, gauss_spare *spare, const double *kept)
-{
-    return gauss_set(q, spare, kept, kept + q->M * q->M);
-}
-
 typedef struct saved_names {
     char Lambda[32], theta[32];
 } saved_names;

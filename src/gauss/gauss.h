@@ -81,7 +81,6 @@ void gauss_drop_V(gauss *q, gauss_spare *spare);
 
 /* Natural parameters, kept[M (M + 1)]. */
 void gauss_keep(const gauss *q, double *kept);
-bool gauss_take_back(gauss *q, gauss_spare *spare, const double *kept);
 /* Under names that end in `name`; false: from another run. */
 void gauss_save(const gauss *q, const char *name, checkpoint *to);
 bool gauss_restore(gauss *q, gauss_spare *spare, const char *name, const checkpoint *from);

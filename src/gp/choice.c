@@ -8,26 +8,15 @@
 #include "base/nearest.h"
 #include "gp/fit.h"
 
-/* Whether `word` is an item of a list separated by commas. */
-static bool has_item(const char *list, const char *word)
-{
-    size_t length = strlen(word), n;
-    for (; *list; list += n + (list[n] == ',')) {
-        n = strcspn(list, ",");
-        if (n == length && !strncmp(list, word, n)) return true;
-    }
-    return false;
-}
+static bool has_item(const char *list, const char *word) { return list_has(list, word, strlen(word)); }
 
 /* Further names are those of parameters that the model has of its own: model_open() finds them. */
 static anygp_status check_fix(const model_ops *m, const char *list, anygp_error *e)
 {
     size_t n;
     for (const char *at = list; *at; at += n + (at[n] == ',')) {
-        char item[16] = "";
         n = strcspn(at, ",");
-        if (n < sizeof item) memcpy(item, at, n);
-        if (!has_item(HYPER_GROUPS, item) && !(m && m->define))
+        if (!list_has(HYPER_GROUPS, at, n) && !(m && m->define))
             return fail_with(e, ANYGP_ERR_ARGUMENT, "fix: '%.*s' is not one of: kernel, noise, inducing, all, none",
                              (int)(n < 80 ? n : 80), at);
     }

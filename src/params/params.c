@@ -127,15 +127,6 @@ static void fix(param_segment *s)
     for (int64_t i = 0; s->facts && i < param_segment_size(s); i++) s->facts[i].free = false;
 }
 
-static bool is_listed(const char *list, const char *word, size_t length)
-{
-    for (size_t n; *list; list += n + (list[n] == ',')) {
-        n = strcspn(list, ",");
-        if (n == length && !strncmp(list, word, n)) return true;
-    }
-    return false;
-}
-
 static const char *name_at(int64_t i, const void *ctx) { return ((const param_list *)ctx)->at[i].name; }
 
 static anygp_status no_segment(const param_list *p, const char *word, size_t length, anygp_error *e)
@@ -155,7 +146,7 @@ anygp_status params_fix(param_list *p, const char *list, const char *groups, any
         if (n < sizeof word) memcpy(word, list, n);
         param_segment *s = params_find(p, word);
         if (s) fix(s);
-        if (!s && !is_listed(groups, list, n)) return no_segment(p, list, n, e);
+        if (!s && !list_has(groups, list, n)) return no_segment(p, list, n, e);
     }
     return ANYGP_OK;
 }

@@ -1,13 +1,10 @@
 /* Chains of several layers: the bound from dense matrices with the same draws, its gradient by differences, one layer as svgp. */
-#include "sparse_support.h"
+#include "chain_stage.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/special.h"
-#include "linalg/linalg.h"
 #include "model/deep/deep_posterior.h"
-#include "model/variational/chain.h"
 
 enum { SIZE = 400 };
 
@@ -32,16 +29,6 @@ typedef struct stage {
     double *stat, y[ROWS];
 } stage;
 
-static void fit_targets(stage *g)
-{
-    for (int i = 0; i < ROWS; i++) {
-        double y = g->f.y[i];
-        if (g->like.ops->target == TARGET_COUNT) y = floor(fabs(3 * y));
-        if (g->like.ops->target == TARGET_CLASS) y = (double)(i % g->like.classes);
-        g->y[i] = y;
-    }
-}
-
 /* Every number of the inner layers somewhere that is no special place. */
 static void scatter(stage *g)
 {
@@ -59,35 +46,13 @@ static void scatter(stage *g)
     }
 }
 
-static void scatter_last(layer *l)
-{
-    for (int64_t i = 0; i < l->C; i++) {
-        int64_t n = l->q[i].M;
-        double R[M * M], Lambda[M * M] = {0}, theta[M];
-        fill_normal(100 + (uint64_t)i, n * n, R);
-        fill_normal(200 + (uint64_t)i, n, theta);
-        la_syrk(LA_N, n, n, 0.7, R, n, 0, Lambda, n);
-        for (int64_t j = 0; j < n; j++) Lambda[j + j * n] += 1;
-        assert_true(layer_q_set(l, &l->q[i], Lambda, theta));
-    }
-}
-
 static void set_stage(stage *g, const trial *v)
 {
     anygp_error e;
     static const double spread[D] = {1.3, 0.7};
     *g = (stage){0};
-    setup(&g->f, &model_dtc, v->expression, MEAN_ZERO, v->weights, true);
-    model_dtc.close(g->f.state), g->f.state = NULL;
-    assert_int_equal(likelihood_parse(v->likelihood, &g->like, &e), ANYGP_OK);
-    assert_int_equal(likelihood_open(&g->like, v->classes, false, &e), ANYGP_OK);
-    fit_targets(g);
-    if (g->like.ops->start) g->like.ops->start(&g->like, ROWS, g->y, g->f.w);
-    blocks_free(g->f.blocks);
-    assert_int_equal(blocks_of_arrays(BLOCKS, g->f.start, D, 1, g->f.X, g->y, g->f.w, &g->f.blocks, &e), ANYGP_OK);
-    assert_int_equal(hyper_set_likelihood(&g->f.h, &g->like, 1, false, &e), ANYGP_OK);
+    stage_rows(&g->f, &g->like, g->y, v->expression, v->likelihood, v->classes, MEAN_ZERO, v->weights);
     assert_int_equal(hyper_set_units(&g->f.h, D, spread, &e), ANYGP_OK);
-    g->f.p.blocks = g->f.blocks, g->f.p.likelihood = &g->like;
     assert_int_equal(chain_define(&g->f.h, &g->f.p, v->layers, &e), ANYGP_OK);
     scatter(g);
     assert_int_equal(chain_init(&g->s, &g->f.p, &g->f.h, false, &e), ANYGP_OK);
@@ -96,7 +61,7 @@ static void set_stage(stage *g, const trial *v)
     chain_learn(&g->s, true);
     g->s.random = (random_stream){7, RANDOM_LIKELIHOOD, 3};
     g->stat = calloc((size_t)chain_rows.stat_size(&g->s), sizeof *g->stat);
-    scatter_last(g->s.f);
+    scatter_layer(g->s.f);
 }
 
 static void clear_stage(stage *g)

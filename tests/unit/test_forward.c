@@ -1,14 +1,12 @@
 /* svgp written forward on the tape against the one written by hand: bound and every gradient, over all blocks, a sample, threads
    and ranks. */
 #include "rank_support.h"
-#include "sparse_support.h"
+#include "chain_stage.h"
 
 #include <stdatomic.h>
 
 #include "base/threads.h"
-#include "linalg/linalg.h"
 #include "model/reference/forward_models.h"
-#include "model/variational/chain.h"
 
 static const double CLOSE = 1e-10;
 
@@ -58,12 +56,6 @@ typedef struct answer {
     double value, g[GRADIENT + MOST * LATENTS + SQUARES];
 } answer;
 
-static void fit_targets(stage *g)
-{
-    for (int i = 0; i < ROWS; i++)
-        g->y[i] = g->like.ops->target == TARGET_CLASS ? (double)(i % g->like.classes) : g->f.y[i];
-}
-
 /* q number c, no special one: Lambda and theta by hand, m and the factor of V = Lambda^-1 on the tape. */
 static void scatter_q(stage *g, uint64_t seed, int64_t c)
 {
@@ -85,17 +77,8 @@ static void set_stage(stage *g, const trial *v, uint64_t seed)
 {
     anygp_error e;
     *g = (stage){0};
-    setup(&g->f, &model_dtc, v->expression, v->mean, v->weights, true);
-    model_dtc.close(g->f.state), g->f.state = NULL;
-    assert_int_equal(likelihood_parse(v->likelihood, &g->like, &e), ANYGP_OK);
-    assert_int_equal(likelihood_open(&g->like, v->classes, false, &e), ANYGP_OK);
-    fit_targets(g);
-    if (g->like.ops->start) g->like.ops->start(&g->like, ROWS, g->y, g->f.w);
-    blocks_free(g->f.blocks);
-    assert_int_equal(blocks_of_arrays(BLOCKS, g->f.start, D, 1, g->f.X, g->y, g->f.w, &g->f.blocks, &e), ANYGP_OK);
-    assert_int_equal(hyper_set_likelihood(&g->f.h, &g->like, 1, false, &e), ANYGP_OK);
+    stage_rows(&g->f, &g->like, g->y, v->expression, v->likelihood, v->classes, v->mean, v->weights);
     fill_normal(seed + 300, M * D, g->f.h.Z);
-    g->f.p.blocks = g->f.blocks, g->f.p.likelihood = &g->like;
     assert_int_equal(chain_init(&g->s, &g->f.p, &g->f.h, false, &e), ANYGP_OK);
     g->s.f->learn = true, g->s.random = (random_stream){.seed = seed, .use = RANDOM_TEST};
     for (int64_t c = 0; c < g->s.f->C; c++) scatter_q(g, seed, c);

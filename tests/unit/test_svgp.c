@@ -1,7 +1,7 @@
 /* The variational family at an explicit q, against its definition with full matrices in the space of u (unwhitened), in
    extended precision; gradients against central differences; limits. */
 #include "condensed_support.h"
-#include "sparse_support.h"
+#include "chain_stage.h"
 
 #include "linalg/linalg.h"
 #include "gauss/orthogonal.h"
@@ -47,56 +47,17 @@ typedef struct stage {
     double *stat, y[ROWS];
 } stage;
 
-/* Targets that the likelihood can have, from those of the fixture. */
-static void fit_targets(stage *g)
-{
-    for (int i = 0; i < ROWS; i++) {
-        double y = g->f.y[i];
-        if (g->like.ops->target == TARGET_COUNT) y = floor(fabs(3 * y));
-        if (g->like.ops->target == TARGET_CLASS) y = (double)(i % g->like.classes);
-        g->y[i] = y;
-    }
-}
-
-/* Some q that is no special one. */
-static void scatter_q(layer *s)
-{
-    for (int64_t i = 0; i < s->C * s->K; i++) {
-        gauss *q = &s->q[i];
-        int64_t n = q->M;
-        double *R = calloc((size_t)(n * n), sizeof *R), *Lambda = calloc((size_t)(n * n), sizeof *Lambda),
-               *theta = calloc((size_t)n, sizeof *theta);
-        fill_normal(100 + (uint64_t)i, n * n, R);
-        fill_normal(200 + (uint64_t)i, n, theta);
-        la_syrk(LA_N, n, n, 0.7, R, n, 0, Lambda, n);
-        for (int64_t j = 0; j < n; j++) Lambda[j + j * n] += 1;
-        assert_true(layer_q_set(s, q, Lambda, theta));
-        free(R);
-        free(Lambda);
-        free(theta);
-    }
-}
-
 static void set_stage(stage *g, const trial *v)
 {
     anygp_error e;
     *g = (stage){0};
-    setup(&g->f, &model_dtc, v->expression, v->mean, v->weights, true);
-    model_dtc.close(g->f.state), g->f.state = NULL;
-    assert_int_equal(likelihood_parse(v->likelihood, &g->like, &e), ANYGP_OK);
-    assert_int_equal(likelihood_open(&g->like, v->classes, false, &e), ANYGP_OK);
-    fit_targets(g);
-    if (g->like.ops->start) g->like.ops->start(&g->like, ROWS, g->y, g->f.w);
-    blocks_free(g->f.blocks);
-    assert_int_equal(blocks_of_arrays(BLOCKS, g->f.start, D, 1, g->f.X, g->y, g->f.w, &g->f.blocks, &e), ANYGP_OK);
-    assert_int_equal(hyper_set_likelihood(&g->f.h, &g->like, 1, false, &e), ANYGP_OK);
-    g->f.p.blocks = g->f.blocks, g->f.p.likelihood = &g->like;
+    stage_rows(&g->f, &g->like, g->y, v->expression, v->likelihood, v->classes, v->mean, v->weights);
     g->f.p.sets = cuts[v->sets - 1], g->f.p.set_count = v->sets;
     assert_int_equal(chain_init(&g->s, &g->f.p, &g->f.h, v->orthogonal, &e), ANYGP_OK);
     assert_int_equal(driver_open(&chain_rows, g->f.blocks, comm_self(), 0, &g->d, &e), ANYGP_OK);
     g->s.f->learn = true;
     g->stat = calloc((size_t)chain_rows.stat_size(&g->s), sizeof *g->stat);
-    scatter_q(g->s.f);
+    scatter_layer(g->s.f);
     if (g->s.f->O) fill_normal(300, g->s.f->O * g->s.f->C, g->s.f->a);
 }
 

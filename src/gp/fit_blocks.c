@@ -236,16 +236,17 @@ static void note_places(const block_fit *b)
     char other[80] = "";
     if (!p->how || isnan(p->share)) return;
     if (!isnan(p->other))
-        snprintf(other, sizeof other, ", %s %.2g %%", greedy ? "k-means" : "greedy conditional variance",
+        snprintf(other, sizeof other, " (%s: %.2g %%)", greedy ? "k-means" : "greedy conditional variance",
                  100 * p->other);
-    settings_log(b->f->s, ANYGP_NOTE,
-                 "%lld inducing inputs began by %s on %lld rows: there they left %.2g %% of the prior variance "
-                 "unexplained%s",
-                 (long long)b->h.M,
-                 greedy                      ? "greedy conditional variance"
-                 : !strcmp(p->how, "kmeans") ? "k-means"
-                                             : p->how,
-                 (long long)b->distinct.n, 100 * p->share, other);
+    settings_log(
+        b->f->s, ANYGP_NOTE,
+        "%lld inducing inputs were chosen by %s among %lld rows, where they leave %.2g %% of the prior variance "
+        "unexplained%s",
+        (long long)b->h.M,
+        greedy                      ? "greedy conditional variance"
+        : !strcmp(p->how, "kmeans") ? "k-means"
+                                    : p->how,
+        (long long)b->distinct.n, 100 * p->share, other);
 }
 
 anygp_status block_fit_train(block_fit *b, anygp_error *e)

@@ -56,6 +56,14 @@ bool inducing_prepare(inducing_set *v, kernel *k, function_set s, bool grow, dou
     return v->ops->prepare(v, grow, jitter);
 }
 
+anygp_status inducing_no_factor(anygp_error *e)
+{
+    return fail_with(
+        e, ANYGP_ERR_NUMERIC,
+        "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of them "
+        "or another kernel");
+}
+
 void inducing_set_factor(inducing_set *v, kernel *k, function_set s, const double *L)
 {
     bind(v, k, s);

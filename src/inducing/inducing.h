@@ -93,6 +93,7 @@ void inducing_clear(inducing_set *v); /* accepts a half-built one */
 
 /* L of these variables under this kernel, both of which outlive v.  False: K_uu has no factor, or there is no memory. */
 bool inducing_prepare(inducing_set *v, kernel *k, function_set s, bool grow, double *jitter);
+anygp_status inducing_no_factor(anygp_error *e); /* the sentence of a prepare that failed */
 /* The same with a factor that is known. */
 void inducing_set_factor(inducing_set *v, kernel *k, function_set s, const double *L);
 

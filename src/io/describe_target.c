@@ -2,7 +2,7 @@
        target      {..., "classes": [names], "class_text": bool}     where it is a class
        exposure    {"name": text or null, "number": column}          where it is a count that has one
        likelihood  {"name": ..., "parameters": {name: value}}        data units, to be read by people
-       auto        {"reason": ..., "seconds": ..., "bytes": ...}     what was promised; null: auto was not asked
+       auto        {"reason": ..., "seconds": ..., "bytes": ...}     what was estimated; null: auto was not asked
        internal    "likelihood": text that parses back to it, model units; null: gaussian, its noise beside it */
 #include <math.h>
 #include <stdio.h>

@@ -123,7 +123,7 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     if (*g->promise.reason && !(g->promise.seconds > 0))
         line(p, "auto", "%s", g->promise.reason);
     else if (*g->promise.reason)
-        line(p, "auto", "%s; about %.2g s and %.2g GB were promised", g->promise.reason, g->promise.seconds,
+        line(p, "auto", "%s; estimated at %.2g s and %.2g GB", g->promise.reason, g->promise.seconds,
              g->promise.bytes / 1e9);
     line(p, "rows", "%.15g", g->rows);
     inputs_line(p, &g->schema);

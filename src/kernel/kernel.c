@@ -1,6 +1,7 @@
 /* A kernel expression as a value: parameters, copies, Gram matrices over tiles (kernel.h). */
 #include "kernel/kernel.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,6 +147,18 @@ static bool ties_inputs(const leaf *l, int64_t s)
     bool of_dims = p->extent == PER_DIM || p->extent == PER_COMPONENT_DIM;
     bool has_unit = p->role == ROLE_LENGTH || p->role == ROLE_PERIOD || p->role == ROLE_FREQUENCY;
     return of_dims && has_unit && l->stride[s] == 0;
+}
+
+void kernel_closeness(const kernel *k, const double *values, double *weight)
+{
+    int64_t D = kernel_inputs(k);
+    for (int64_t j = 0; j < D; j++) weight[j] = 0;
+    for (int64_t i = 0; i < kernel_count(k); i++) {
+        const kernel_param *p = kernel_param_at(k, i);
+        if (p->role != ROLE_LENGTH) continue;
+        for (int64_t j = p->dim < 0 ? 0 : p->dim; j < (p->dim < 0 ? D : p->dim + 1); j++)
+            weight[j] = fmax(weight[j], 1 / values[i]);
+    }
 }
 
 void kernel_groups(const kernel *k, int64_t *group)

@@ -67,6 +67,10 @@ double *kernel_values(kernel *k); /* natural values, model units; the caller may
    of the group); the others their own. */
 void kernel_groups(const kernel *k, int64_t *group);
 
+/* weight[D]: 1 over the shortest length-scale that each column of X has with these values; 0 for a column without one.  Rows that are
+   close in the columns times these are similar. */
+void kernel_closeness(const kernel *k, const double *values, double *weight);
+
 /* The expression with these values; parses back (over the same inputs) to the same kernel, bit by bit at 17 digits.
    *text is freed by free(). */
 anygp_status kernel_format(const kernel *k, const double *values, int digits, char **text, anygp_error *e);

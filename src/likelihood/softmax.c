@@ -7,8 +7,10 @@
 
    Hot path: classes are walked outside, `lanes` (rows x draws of a tile) inside, so that all loops are long and vectorise.  Per
    row and pair C normals and 2 C exponentials; tiles of F[C, lanes] stay within TILE doubles of stack. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "kernel/vector.h"
 #include "likelihood/parts.h"
 #include "base/special.h"
@@ -53,7 +55,8 @@ VECTORISED static void box_muller(int64_t n, const double *restrict u, const dou
 typedef struct normals {
     random_stream stream;
     int64_t row;
-    const double *strata; /* PREDICT_PAIRS quantiles; NULL: the stream */
+    const double *strata;  /* PREDICT_PAIRS quantiles; NULL: the stream */
+    const uint16_t *order; /* PREDICT_PAIRS for each class: the strata as it meets them; NULL: no memory for it */
 } normals;
 
 /* z[BLOCK_NORMALS, rows] of class c, group g of the rows' draws. */
@@ -69,17 +72,26 @@ static void stream_normals(const normals *s, int64_t rows, int64_t C, int64_t c,
     box_muller(4 * rows, u, v, z);
 }
 
-/* That of draw k for class c: each class meets the strata in an order of its own. */
-static double stratum(const double *strata, int64_t c, int64_t k)
+/* The stratum of draw k for class c: each class meets the strata in an order of its own. */
+static int64_t stratum(int64_t c, int64_t k)
 {
     random_stream s = {.use = RANDOM_SAMPLE, .sub = (uint64_t)c};
-    return strata[random_shuffled(s, PREDICT_PAIRS, k)];
+    return random_shuffled(s, PREDICT_PAIRS, k);
+}
+
+static uint16_t *strata_order(int64_t C)
+{
+    uint16_t *order = mem_alloc(C, PREDICT_PAIRS * sizeof *order);
+    for (int64_t i = 0; order && i < C * PREDICT_PAIRS; i++)
+        order[i] = (uint16_t)stratum(i / PREDICT_PAIRS, i % PREDICT_PAIRS);
+    return order;
 }
 
 static void strata_normals(const normals *s, int64_t rows, int64_t c, int64_t g, double *z)
 {
     for (int64_t k = 0; k < BLOCK_NORMALS; k++) {
-        double q = stratum(s->strata, c, g * BLOCK_NORMALS + k);
+        int64_t draw = g * BLOCK_NORMALS + k;
+        double q = s->strata[s->order ? s->order[c * PREDICT_PAIRS + draw] : stratum(c, draw)];
         for (int64_t i = 0; i < rows; i++) z[k * rows + i] = q;
     }
 }
@@ -226,11 +238,11 @@ static double expect(const likelihood *l, int64_t n, const double *Y, const doub
 /* -------------------------------------------------------------------------------------- predictions */
 
 /* Sums over the draws of predictions, p[rows, C] with leading dimension rows, of the tile at mu, var. */
-static void tile_predict(tile *t, double *p)
+static void tile_predict(tile *t, const uint16_t *order, double *p)
 {
     double strata[PREDICT_PAIRS], spread[TILE / GROUP];
     for (int64_t k = 0; k < PREDICT_PAIRS; k++) strata[k] = normal_quantile(((double)k + 0.5) / PREDICT_PAIRS);
-    normals s = {.strata = strata};
+    normals s = {.strata = strata, .order = order};
     t->ldp = t->rows;
     tile_sums(t, &s, PREDICT_PAIRS, p, spread);
 }
@@ -241,12 +253,14 @@ static void probabilities(const likelihood *l, int64_t n, const double *mu, cons
     tile t = {.C = l->latents, .ld = ld};
     int64_t most = tile_rows(t.C);
     double p[TILE / GROUP];
+    uint16_t *order = strata_order(t.C);
     for (int64_t i = 0; i < n; i += t.rows) {
         t.rows = n - i < most ? n - i : most, t.mu = mu + i, t.var = var + i;
-        tile_predict(&t, p);
+        tile_predict(&t, order, p);
         for (int64_t c = 0; c < t.C; c++)
             for (int64_t k = 0; k < t.rows; k++) P[i + k + c * ldp] = p[k + c * t.rows] / (2 * PREDICT_PAIRS);
     }
+    free(order);
 }
 
 /* Where every share underflows, the predictive is exp of the mean's logarithm, as accurately as such a number can be. */
@@ -263,15 +277,17 @@ static void log_predictive(const likelihood *l, int64_t n, const double *Y, cons
     tile t = {.C = l->latents, .ld = ld};
     int64_t most = tile_rows(t.C);
     double p[TILE / GROUP];
+    uint16_t *order = strata_order(t.C);
     for (int64_t i = 0; i < n; i += t.rows) {
         t.rows = n - i < most ? n - i : most, t.mu = mu + i, t.var = var + i;
-        tile_predict(&t, p);
+        tile_predict(&t, order, p);
         for (int64_t k = 0; k < t.rows; k++) {
             int64_t y = (int64_t)Y[i + k];
             double mean = p[k + y * t.rows] / (2 * PREDICT_PAIRS);
             out[i + k] = mean > 1e-290 ? log(mean) : log_share_at_mean(l, y, mu + i + k, ld);
         }
     }
+    free(order);
 }
 
 /* The largest of f_c + Gumbel noise is a draw of the class; u from the row's own words. */

@@ -146,17 +146,6 @@ static bool moves_lengths(const hyper *h)
     return any;
 }
 
-/* Columns in units of the shortest length-scale they have at the start; those without one do not count. */
-static void weigh_columns(const scan *s, int64_t D, double *weight)
-{
-    for (int64_t j = 0; j < D; j++) weight[j] = 0;
-    for (int64_t i = 0; i < hyper_kernel_params(s->h); i++) {
-        int64_t dim = kernel_param_at(s->h->kernel, i)->dim;
-        for (int64_t j = 0; j < D && is_length(s->h, i); j++)
-            if (dim < 0 || dim == j) weight[j] = fmax(weight[j], 1 / s->first[i]);
-    }
-}
-
 /* Distance of rows that are next to each other, in length-scales of the start: for every row that to the nearest other one, and of
    these the lowest decile. */
 static anygp_status spacing(const scan *s, const merged *m, double *out, anygp_error *e)
@@ -164,7 +153,7 @@ static anygp_status spacing(const scan *s, const merged *m, double *out, anygp_e
     double *weight = mem_alloc(m->D, sizeof *weight), *nearest = mem_alloc(m->n, sizeof *nearest);
     anygp_status status = weight && nearest ? ANYGP_OK : fail_memory(e, "a scan", 8.0 * (double)(m->D + m->n));
     int64_t count = 0;
-    if (!ANYGP_FAILED(status)) weigh_columns(s, m->D, weight);
+    if (!ANYGP_FAILED(status)) kernel_closeness(s->h->kernel, s->first, weight);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < m->n; i++) {
         double least = INFINITY;
         for (int64_t k = 0; k < m->n; k++) {

@@ -9,6 +9,7 @@
 #include "run/sampler.h"
 #include "run/plan.h"
 #include "run/walk.h"
+#include "inducing/inducing.h"
 #include "linalg/jitter.h"
 
 enum {
@@ -153,10 +154,7 @@ static anygp_status absorb(walk *w, anygp_error *e)
 anygp_status walk_ready(walk *w, bool grow, anygp_error *e)
 {
     if (!w->prepared) w->prepared = w->ops->prepare(w->r.state, w->r.h, grow, &w->r.jitter);
-    if (!w->prepared)
-        return fail_with(e, ANYGP_ERR_NUMERIC,
-                         "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of "
-                         "them or another kernel");
+    if (!w->prepared) return inducing_no_factor(e);
     if (w->behind ? catch_up(w) : gauss_ready(&w->q)) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_NUMERIC,
                      "a step leads to a precision that is not positive definite; look at more blocks per step "

@@ -116,11 +116,7 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
                              double *value, anygp_error *e)
 {
     q->at[0] = NAN;
-    if (!sparse_prepare(&q->s, h, grow, jitter))
-        return fail_with(
-            e, ANYGP_ERR_NUMERIC,
-            "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of them "
-            "or another kernel");
+    if (!sparse_prepare(&q->s, h, grow, jitter)) return inducing_no_factor(e);
     driver_expect_reverse(q->driver, gradient);
     driver_until(q->driver, q->problem->pass, &q->seen);
     anygp_status status = driver_stat(q->driver, &q->s, 0, NULL, 1, q->stat, e);

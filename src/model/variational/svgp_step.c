@@ -15,14 +15,6 @@
 enum { TRIALS = 6, TRUSTED = 16, EVERY = 4 };
 static const double NOISE_STEP = 0.5, STRETCH = 10;
 
-static anygp_status no_factor(anygp_error *e)
-{
-    return fail_with(
-        e, ANYGP_ERR_NUMERIC,
-        "the covariance of the inducing inputs has no Cholesky factor, even with jitter; use fewer of them "
-        "or another kernel");
-}
-
 /* L at h: with the jitter so far, or where that does not suffice with more. */
 anygp_status svgp_state_prepare(svgp_state *q, const hyper *h, anygp_error *e)
 {
@@ -30,7 +22,7 @@ anygp_status svgp_state_prepare(svgp_state *q, const hyper *h, anygp_error *e)
     q->prepared = chain_prepare(&q->s, h, false, &q->jitter);
     if (q->prepared) return ANYGP_OK;
     double jitter = fmax(q->jitter, JITTER_FIRST);
-    if (!chain_prepare(&q->s, h, true, &jitter) || jitter > JITTER_MOST) return no_factor(e);
+    if (!chain_prepare(&q->s, h, true, &jitter) || jitter > JITTER_MOST) return inducing_no_factor(e);
     q->jitter = jitter, q->prepared = true;
     return ANYGP_OK;
 }
@@ -54,7 +46,7 @@ anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e)
     svgp_state *q = state;
     ascent_begin(&q->up, h);
     q->jitter = jitter, q->prepared = chain_prepare(&q->s, h, true, &q->jitter);
-    if (!q->prepared) return no_factor(e);
+    if (!q->prepared) return inducing_no_factor(e);
     if (!q->s.gaussian) start_q(q->s.f);
     return ANYGP_OK;
 }

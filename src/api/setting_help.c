@@ -50,6 +50,7 @@ static char *subsets(void)
 
 static char *models(void) { return model_names(NULL, ", "); }
 static char *expressions(void) { return model_expressions(", "); }
+static char *by_neighbours(void) { return model_names(model_has_neighbours, " and "); }
 static char *by_sets(void) { return model_names(model_takes_sets, " and "); }
 static char *by_pair(void) { return model_names(model_takes_pair, " and "); }
 
@@ -88,6 +89,7 @@ static const struct {
              {"{drawn}", by_draws},
              {"{steps}", by_steps},
              {"{parts}", by_parts},
+             {"{near}", by_neighbours},
              {"{whole}", whole},
              {"{subset}", subsets},
              {"{candidates}", candidates},

@@ -21,6 +21,7 @@ typedef enum random_use {
     RANDOM_LAYERS,
     RANDOM_COMPONENT,
     RANDOM_FREQUENCIES,
+    RANDOM_ORDER,
     RANDOM_TEST = 1000
 } random_use;
 

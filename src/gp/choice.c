@@ -285,6 +285,7 @@ typedef enum setting_scope {
     OF_INDUCING,
     OF_BLOCKS,
     OF_PARTITIONS,
+    OF_NEIGHBOURS,
     OF_BATCHES,
     OF_SUBSETS
 } setting_scope;
@@ -292,11 +293,25 @@ typedef enum setting_scope {
 static const struct {
     setting_id id;
     setting_scope scope;
-} scoped[] = {{SET_SAMPLE, OF_ANYTIME},       {SET_REPLACE, OF_STEPS},    {SET_LEARN, OF_ANYTIME},
-              {SET_OPTIMIZER, OF_ANYTIME},    {SET_RHO, OF_STEPS},        {SET_TAU, OF_ANYTIME},
-              {SET_KAPPA, OF_ANYTIME},        {SET_STEP, OF_STEPS},       {SET_INDUCING_FROM, OF_INDUCING},
-              {SET_BATCH, OF_BATCHES},        {SET_BLOCKS, OF_BLOCKS},    {SET_BLOCKS_FROM, OF_BLOCKS},
-              {SET_PARTITION, OF_PARTITIONS}, {SET_INDUCING, OF_SUBSETS}, {SET_SELECT, OF_SUBSETS}};
+} scoped[] = {{SET_SAMPLE, OF_ANYTIME},
+              {SET_REPLACE, OF_STEPS},
+              {SET_LEARN, OF_ANYTIME},
+              {SET_OPTIMIZER, OF_ANYTIME},
+              {SET_RHO, OF_STEPS},
+              {SET_TAU, OF_ANYTIME},
+              {SET_KAPPA, OF_ANYTIME},
+              {SET_STEP, OF_STEPS},
+              {SET_INDUCING_FROM, OF_INDUCING},
+              {SET_BATCH, OF_BATCHES},
+              {SET_BLOCKS, OF_BLOCKS},
+              {SET_BLOCKS_FROM, OF_BLOCKS},
+              {SET_PARTITION, OF_PARTITIONS},
+              {SET_NEIGHBORS, OF_NEIGHBOURS},
+              {SET_PREDICT_NEIGHBORS, OF_NEIGHBOURS},
+              {SET_ORDER, OF_NEIGHBOURS},
+              {SET_GROUP, OF_NEIGHBOURS},
+              {SET_INDUCING, OF_SUBSETS},
+              {SET_SELECT, OF_SUBSETS}};
 
 static void note_no_effect(const model_choice *c, const settings *s, setting_id id, const char *value)
 {
@@ -329,13 +344,14 @@ void choice_note_unused(const model_choice *c, const settings *s)
 {
     const model_ops *m = c->model;
     for (size_t i = 0; i < sizeof scoped / sizeof *scoped; i++) {
-        bool used = scoped[i].scope == OF_STEPS      ? c->anytime || m->steps
-                    : scoped[i].scope == OF_ANYTIME  ? c->anytime || (c->collapsed && scoped[i].id == SET_LEARN)
-                    : scoped[i].scope == OF_BATCHES  ? m->steps != NULL
-                    : scoped[i].scope == OF_INDUCING ? model_has_inducing(m)
-                    : scoped[i].scope == OF_BLOCKS   ? model_over_blocks(m)
-                    : scoped[i].scope == OF_SUBSETS  ? m->subset > 0 || c->grow
-                                                     : model_over_parts(m);
+        bool used = scoped[i].scope == OF_STEPS        ? c->anytime || m->steps
+                    : scoped[i].scope == OF_ANYTIME    ? c->anytime || (c->collapsed && scoped[i].id == SET_LEARN)
+                    : scoped[i].scope == OF_BATCHES    ? m->steps != NULL
+                    : scoped[i].scope == OF_INDUCING   ? model_has_inducing(m)
+                    : scoped[i].scope == OF_BLOCKS     ? model_over_blocks(m)
+                    : scoped[i].scope == OF_SUBSETS    ? m->subset > 0 || c->grow
+                    : scoped[i].scope == OF_NEIGHBOURS ? model_has_neighbours(m)
+                                                       : model_over_parts(m);
         if (!used && settings_changed(s, scoped[i].id))
             settings_log(s, ANYGP_NOTE, "--%s has no effect on model %s%s", setting_at(scoped[i].id)->name, m->name,
                          scoped[i].scope <= OF_ANYTIME && m->anytime ? "; with a + after its name it would" : "");

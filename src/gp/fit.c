@@ -131,6 +131,15 @@ static anygp_status check_noise(const hyper *h, const merged *rows, anygp_error 
                      "give a positive --noise");
 }
 
+static nearness fit_nearness(const settings *s)
+{
+    return (nearness){.learn = settings_given(s, SET_NEIGHBORS) ? settings_integer(s, SET_NEIGHBORS) : 0,
+                      .predict =
+                          settings_given(s, SET_PREDICT_NEIGHBORS) ? settings_integer(s, SET_PREDICT_NEIGHBORS) : 0,
+                      .order = settings_given(s, SET_ORDER) ? settings_text(s, SET_ORDER) : NULL,
+                      .apart = settings_is(s, SET_GROUP, "no")};
+}
+
 /* Rows and kernel in model units to a trained posterior.  Takes the kernel over. */
 static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp_error *e)
 {
@@ -148,6 +157,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                  .seed = (uint64_t)settings_integer(f->s, SET_SEED),
                  .subset = choice_subset(&f->choice),
                  .select = choice_select(&f->choice, f->s),
+                 .near = fit_nearness(f->s),
                  .likelihood = f->like,
                  .comm = comm_self()};
     TRY_DONE(fit_check_memory(f, g->model, &p, 0, e));

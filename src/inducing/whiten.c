@@ -1,5 +1,8 @@
 #include "inducing/whiten.h"
 
+#include <stdlib.h>
+
+#include "base/memory.h"
 #include "linalg/linalg.h"
 
 bool whiten_factor(inducing_set *v, bool grow, double *jitter)
@@ -59,6 +62,10 @@ bool white_reverse(const inducing_set *v, double g, double *gp)
 {
     double minus = -g;
     if (!kernel_has_white(v->kernel)) return true;
-    kernel_diag_reverse(v->kernel, 1, v->set.Z, v->D, &minus, gp, NULL, 0);
-    return kernel_gram_sym_reverse(v->kernel, 1, v->set.Z, v->D, &g, 1, gp, NULL, 0);
+    double *place = mem_zeroed(v->D, sizeof *place);
+    bool ok = place != NULL;
+    if (ok) kernel_diag_reverse(v->kernel, 1, place, v->D, &minus, gp, NULL, 0);
+    ok = ok && kernel_gram_sym_reverse(v->kernel, 1, place, v->D, &g, 1, gp, NULL, 0);
+    free(place);
+    return ok;
 }

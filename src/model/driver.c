@@ -132,7 +132,7 @@ static bool run_rows(const pass *p, worker *w, const row_block *b, int64_t first
     }
     for (int64_t i = first; i < first + n; i += most) {
         int64_t k = first + n - i < most ? first + n - i : most;
-        row_block piece = {b->index, k, b->X + i * D, b->y + i * Q, b->w + i, i};
+        row_block piece = {b->index, k, b->X + i * D, b->y + i * Q, b->w + i, i, b->own ? b->own + i : NULL};
         if (!apply(p, w, &piece, keep ? keep + m->keep_doubles(p->shared, i) : NULL)) return false;
     }
     return true;

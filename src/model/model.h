@@ -21,6 +21,13 @@
 #include "model/needs.h"
 #include "params/checkpoint.h"
 
+/* What a model conditioned on neighbours should take; 0 and NULL: its defaults. */
+typedef struct nearness {
+    int64_t learn, predict; /* neighbours of a row, and of one to predict */
+    const char *order;      /* maximin, random, coordinate */
+    bool apart;             /* no groups */
+} nearness;
+
 /* The training problem; everything outlives the model's state. */
 typedef struct problem {
     const merged *rows; /* all of them; for models over blocks, a sample to start from */
@@ -29,6 +36,7 @@ typedef struct problem {
     int64_t subset;     /* rows of the subset, or inducing inputs, wanted */
     const char *select; /* how they are chosen: random, kmeans, greedy, or best: the better of the latter two */
     const comm *comm;
+    nearness near;
     bool learn_inducing;
     const char
         *fix; /* names of parameters that stay, with commas between; those that params/hyper.h has were heard already */
@@ -248,6 +256,9 @@ struct model_ops {
     /* Objective at h and, if gp is not NULL, its gradient in the hyper_size(h) natural parameters.  Jitter is `*jitter`
        times the mean diagonal; with `grow` it may be raised on failure.  False: not finite here. */
     bool (*evaluate)(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
+    /* What evaluate takes from the hyperparameters but does not differentiate, such as who is near whom, made again at h where they
+       have moved by more than this share of themselves; *renewed: the objective is another one now.  NULL: there is nothing of the kind. */
+    anygp_status (*renew)(void *state, const hyper *h, double moved, bool *renewed, anygp_error *e);
     /* Why the last evaluate failed, where that was not the numbers: an error to end with, or ANYGP_TIME_LIMIT: problem.pass
        ended it.  NULL: it cannot. */
     const anygp_error *(*failure)(const void *state);
@@ -284,6 +295,7 @@ static inline bool model_learns_inducing(const model_ops *m) { return m->needs.l
 static inline bool model_by_steps(const model_ops *m) { return m->steps != NULL; }
 static inline bool model_takes_likelihoods(const model_ops *m) { return m->needs.likelihoods == LIKELIHOOD_ANY; }
 static inline bool model_takes_targets(const model_ops *m) { return m->needs.targets == TARGETS_SEVERAL; }
+static inline bool model_has_neighbours(const model_ops *m) { return m->needs.near; }
 static inline bool model_takes_rows(const model_ops *m) { return m->update != NULL; } /* new ones, once it is fitted */
 
 /* define() and open(). */
@@ -292,9 +304,9 @@ anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **s
 /* Bytes that the model holds at most while it learns from these rows, besides them. */
 double model_bytes(const model_ops *m, const problem *p);
 
-extern const model_ops model_exact, model_sod, model_rbcm, model_sor, model_ssgp, model_dtc, model_fitc, model_fic,
-    model_pitc, model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed, model_odvgp_collapsed,
-    model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga;
+extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp, model_dtc, model_fitc,
+    model_fic, model_pitc, model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
+    model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

@@ -14,6 +14,7 @@ static const model_ops *const models[] = {&model_exact,
                                           &model_fic,
                                           &model_pitc,
                                           &model_pic,
+                                          &model_vecchia,
                                           &model_rbcm,
                                           &model_vfe,
                                           &model_pep,
@@ -34,6 +35,7 @@ const model_ops *model_at(int64_t i) { return i >= 0 && i < model_count() ? mode
 const model_ops *model_find(const char *name)
 {
     if (!strcmp(name, "svi")) return &model_svgp; /* as 001 calls it */
+    if (!strcmp(name, "nngp")) return &model_vecchia;
     for (int64_t i = 0; i < model_count(); i++)
         if (!strcmp(models[i]->name, name)) return models[i];
     return NULL;

@@ -31,6 +31,7 @@ typedef struct model_needs {
     bool own_rate; /* its steps have a schedule of their own, where the user gives no --step */
     bool mean;     /* takes a prior mean, */
     bool weights;  /* and weights of rows */
+    bool near;     /* conditions rows on their neighbours */
     bool joint;    /* its posterior has joint distributions, and so draws */
 } model_needs;
 

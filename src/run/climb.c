@@ -166,6 +166,22 @@ static anygp_status set_out(climb *c, anygp_error *e)
     return c->optimiser ? ANYGP_OK : fail_memory(e, "the optimiser", 16.0 * (double)lo.memory * (double)h->free);
 }
 
+/* Neighbours and the like again, at the end of the first climb; whether the objective is another one now. */
+static bool renewed(climb *c)
+{
+    static const double MOVED = 0.1;
+    enum { RENEWALS_MOST = 3 };
+    run *r = &c->r;
+    bool is_new = false;
+    if (!r->model->renew || r->status != ANYGP_OK || c->restart > 0 || c->renewals == RENEWALS_MOST || c->most <= 0)
+        return false;
+    hyper_unpack(r->h, c->u);
+    if (ANYGP_FAILED(r->model->renew(r->state, r->h, MOVED, &is_new, &c->error)) || !is_new) return false;
+    memcpy(c->made, c->u, (size_t)r->h->free * sizeof(double));
+    c->renewals++, c->best = -INFINITY, c->first = true;
+    return true;
+}
+
 /* A climb has ended; whether there is another one.  When a Cholesky stopped it, it goes on from the best point with
    ten times the jitter: within a line search the objective stays one function. */
 static bool next_climb(climb *c, lbfgs_result result)
@@ -177,6 +193,7 @@ static bool next_climb(climb *c, lbfgs_result result)
     c->optimiser = NULL;
     if (result == LBFGS_NO_PROGRESS && c->refused && r->jitter < JITTER_MOST && c->most > 0)
         return r->jitter = jitter_next(r->jitter), true;
+    if (renewed(c)) return true;
     if (r->status != ANYGP_OK || r->h->free == 0 || c->restart >= r->o->restarts) return false;
     return aim(c, c->restart + 1), true;
 }
@@ -205,7 +222,9 @@ static anygp_status step(run *r, int attempt, anygp_error *e)
         if (r->status != ANYGP_OK && lbfgs_evaluations(c->optimiser) > 0)
             return r->done = true, ANYGP_OK; /* after a whole iteration: a checkpoint has it */
         r->saves &= r->status == ANYGP_OK;
-        if (!next_climb(c, result)) return r->done = true, ANYGP_OK;
+        bool more = next_climb(c, result);
+        if (ANYGP_FAILED(c->error.status)) return fail_with(e, c->error.status, "%s", c->error.text);
+        if (!more) return r->done = true, ANYGP_OK;
     }
 }
 
@@ -267,6 +286,8 @@ static anygp_status save(run *r, checkpoint *to, anygp_error *e)
     checkpoint_put_number(to, "best_jitter", c->best_jitter);
     checkpoint_put(to, "best_u", n, c->best_u);
     checkpoint_put(to, "start", n, c->start);
+    checkpoint_put(to, "made", n, c->made);
+    checkpoint_put_integer(to, "renewals", c->renewals);
     checkpoint_put(to, "lbfgs", size, state);
     free(state);
     return ANYGP_OK;
@@ -300,6 +321,15 @@ static void restore_loo(climb *c)
         loo_keep(c->loo, r->model->loo(r->state, r->h));
 }
 
+/* What the model takes as given, as it was at c->made. */
+static bool make_again(climb *c, anygp_error *e)
+{
+    run *r = &c->r;
+    bool is_new;
+    hyper_unpack(r->h, c->made);
+    return !r->model->renew || !ANYGP_FAILED(r->model->renew(r->state, r->h, 0, &is_new, e));
+}
+
 static bool restore(run *r, const checkpoint *from, anygp_error *e)
 {
     climb *c = (climb *)r;
@@ -311,8 +341,9 @@ static bool restore(run *r, const checkpoint *from, anygp_error *e)
               c->best < INFINITY && /* -infinity: none yet */
               checkpoint_get_finite(from, "log_prior", 1, &c->best_prior) &&
               checkpoint_get_jitter(from, "best_jitter", &c->best_jitter) && get_point(c, from, "best_u", c->best_u) &&
-              get_point(c, from, "start", c->start);
-    if (!ok) return false;
+              get_point(c, from, "start", c->start) && checkpoint_get_counter(from, "renewals", 0, &c->renewals) &&
+              get_point(c, from, "made", c->made);
+    if (!ok || !make_again(c, e)) return false;
     c->most += r->o->iterations - allowed; /* --iters may have changed */
     if (c->most < 0) c->most = 0;
     restore_loo(c);
@@ -342,15 +373,18 @@ anygp_status climb_init(climb *c, const model_ops *model, void *state, const pro
     c->best_u = mem_alloc(h->free, sizeof(double));
     c->start = mem_alloc(h->free, sizeof(double));
     c->u = mem_alloc(h->free, sizeof(double));
-    if (!c->gp || !c->best_u || !c->start || !c->u) return fail_memory(e, "the gradient", 32.0 * (double)h->count);
+    c->made = mem_alloc(h->free, sizeof(double));
+    if (!c->gp || !c->best_u || !c->start || !c->u || !c->made)
+        return fail_memory(e, "the gradient", 32.0 * (double)h->count);
     hyper_pack(h, c->start);
     hyper_pack(h, c->best_u);
+    hyper_pack(h, c->made);
     return ANYGP_OK;
 }
 
 void climb_clear(climb *c)
 {
-    double *const owned[] = {c->gp, c->best_u, c->start, c->u};
+    double *const owned[] = {c->gp, c->best_u, c->start, c->u, c->made};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     lbfgs_free(c->optimiser);
     run_clear(&c->r);

@@ -1,5 +1,5 @@
 /* Batch learning: L-BFGS climbs log objective + log prior over all rows, from the start and from restarts moved at random; the
-   best point of all is what counts, whatever ends the run. */
+   best point of all is what counts, whatever ends the run.  What a model takes as given is made again between climbs. */
 #ifndef RUN_CLIMB_H
 #define RUN_CLIMB_H
 
@@ -11,7 +11,9 @@ typedef struct climb {
     lbfgs *optimiser;
     double *start; /* where the first climb starts */
     double *u;     /* where the one under way starts */
-    int64_t most;  /* iterations it may make */
+    double *made;  /* where the model made what its evaluations take as given [model_ops.renew] */
+    int64_t renewals;
+    int64_t most; /* iterations it may make */
     int64_t restart, evaluations;
     bool once;       /* nothing to learn: one evaluation */
     bool refused;    /* a Cholesky failed at this jitter */

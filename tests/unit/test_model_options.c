@@ -27,6 +27,10 @@ static const trial trials[] = {
     {SET_SELECT, NULL, NULL},
     {SET_BLOCKS, "3", NULL},
     {SET_PARTITION, "kdtree", NULL},
+    {SET_NEIGHBORS, "2", NULL},
+    {SET_PREDICT_NEIGHBORS, "2", NULL},
+    {SET_ORDER, "coordinate", NULL},
+    {SET_GROUP, "no", NULL},
     {SET_BLOCKS_FROM, "blocks.csv", NULL},
     {SET_SAMPLE, "2", NULL},
     {SET_REPLACE, "yes", NULL},
@@ -76,6 +80,8 @@ static const char *excuse(const subject *s, setting_id id, const char *value)
         return "rows stand alone: blocks are pieces of the work, as --memory wants them";
     if (id == SET_FIX && !learns(m) && strcmp(value, "none")) return "a model that learns nothing keeps it all";
     if (id == SET_SAMPLE && !learns(m)) return "whole epochs with nothing to learn end at the batch result";
+    if ((id == SET_ORDER || id == SET_GROUP) && m->needs.near)
+        return "with so few rows each is given all that come before it, in any order";
     return NULL;
 }
 

@@ -111,6 +111,8 @@ static double factor_of(const char **at, const sizes *z)
         v = (*at)[1] == 'a' ? z->ma : z->mb, *at += 2;
     else if (**at == 'd')
         v = INPUTS, ++*at;
+    else if (**at == 'k') /* neighbours */
+        v = 30, ++*at;
     else {
         const char *names = "nbmjo", *found = strchr(names, *(*at)++);
         assert_true(found && *found);

@@ -16,6 +16,8 @@ typedef struct row_block {
     const double *y; /* n x Q, row-major, model units: the targets, and what they were exposed to */
     const double *w; /* n: how many times the row counts; all > 0 */
     int64_t first;   /* of a piece of a block: where in it the piece begins */
+    const bool
+        *own; /* n: whose likelihood it is about; the others are given to those that come after them.  NULL: all */
 } row_block;
 
 /* Memory for one block, one for each thread; initialised with {0}. */

@@ -127,6 +127,8 @@ static inline double *stat_q(const sparse *s, double *stat) { return stat_l(s, s
 
 /* rows_alone: the two with a diagonal G; whole: G a block. */
 extern const block_model sparse_rows, sparse_whole;
+/* G a block, some of whose rows are given [sparse_given.c]; at once: where Mt is 0, the statistics and behind them the adjoints. */
+extern const block_model sparse_given, sparse_given_at_once;
 
 /* A combination of terms from here on; they outlive s. */
 void sparse_combine(sparse *s, const sparse_terms *terms);

@@ -1,0 +1,127 @@
+/* Nearest rows (neighbours.h). */
+#include "data/neighbours/neighbours.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "data/neighbours/near_list.h"
+#include "data/partition/distance.h"
+#include "linalg/linalg.h"
+
+enum { TREE_INPUTS = 10, QUERIES = 64, ROWS = 512 }; /* a tile of distances stays in the second-level cache */
+static const double SLACK =
+    1e-9; /* of |x|^2 + |z|^2: a distance from a product is within that of the one from differences */
+
+anygp_status near_search_open(int64_t n, int64_t D, const double *X, near_search *s, anygp_error *e)
+{
+    *s = (near_search){.n = n, .D = D, .X = X};
+    return D <= TREE_INPUTS ? kd_tree_open(n, D, X, &s->tree, e) : ANYGP_OK;
+}
+
+void near_search_clear(near_search *s)
+{
+    kd_tree_clear(&s->tree);
+    *s = (near_search){0};
+}
+
+/* ------------------------------------------------------------------------------- matrix products */
+
+/* A thread's room: distances of a tile, squares of its rows and queries, lists. */
+typedef struct tile_room {
+    double tile[ROWS * QUERIES], square[ROWS], own[QUERIES];
+} tile_room;
+
+static int64_t limit_of(const near_search *s, const int64_t *before, int64_t i)
+{
+    return before && before[i] < s->n ? before[i] : s->n;
+}
+
+/* Queries i .. i + m - 1 against rows first .. first + n - 1: products choose, differences decide. */
+static void offer_tile(const near_search *s, int64_t i, int64_t m, const double *x, const int64_t *before,
+                       int64_t first, int64_t n, near_list *found, tile_room *r)
+{
+    const double *Z = s->X + first * s->D;
+    la_gemm(LA_T, LA_N, n, m, s->D, -2, Z, s->D, x, s->D, 0, r->tile, ROWS);
+    for (int64_t j = 0; j < n; j++) r->square[j] = la_dot(s->D, Z + j * s->D, Z + j * s->D);
+    for (int64_t q = 0; q < m; q++) {
+        int64_t end = limit_of(s, before, i + q) - first;
+        for (int64_t j = 0; j < n && j < end; j++) {
+            double size = r->square[j] + r->own[q];
+            if (r->tile[j + q * ROWS] + size * (1 - SLACK) > near_list_worst(&found[q])) continue;
+            near_list_offer(&found[q], (int32_t)(first + j), row_distance(s->D, x + q * s->D, Z + j * s->D));
+        }
+    }
+}
+
+/* Lists of the queries i .. i + m - 1. */
+static void find_some(const near_search *s, int64_t i, int64_t m, const double *x, const int64_t *before, int64_t k,
+                      int32_t *rows, double *distance, int32_t *count, tile_room *r)
+{
+    near_list found[QUERIES];
+    int64_t end = 0;
+    for (int64_t q = 0; q < m; q++) {
+        const double *at = x + q * s->D;
+        found[q] = (near_list){.k = k, .row = rows + q * k, .distance = distance + q * k};
+        r->own[q] = la_dot(s->D, at, at);
+        if (limit_of(s, before, i + q) > end) end = limit_of(s, before, i + q);
+    }
+    for (int64_t first = 0; first < end; first += ROWS)
+        offer_tile(s, i, m, x, before, first, end - first < ROWS ? end - first : ROWS, found, r);
+    for (int64_t q = 0; q < m; q++) count[q] = (int32_t)found[q].count;
+}
+
+/* ----------------------------------------------------------------------------------------- all */
+
+anygp_status near_search_find(const near_search *s, int64_t m, const double *x, const int64_t *before, int64_t k,
+                              int32_t *rows, int32_t *count, anygp_error *e)
+{
+    int threads = threads_max();
+    bool ok = true, tree = s->D <= TREE_INPUTS;
+    la_serial_begin(threads);
+#pragma omp parallel num_threads(threads) if (threads > 1 && m > 1) reduction(&& : ok)
+    {
+        double *distance = mem_doubles(QUERIES, k);
+        tile_room *room = tree ? NULL : malloc(sizeof *room);
+        ok = distance && (tree || room);
+#pragma omp for schedule(dynamic)
+        for (int64_t i = 0; i < m; i += QUERIES) {
+            int64_t some = m - i < QUERIES ? m - i : QUERIES;
+            if (!ok) continue;
+            if (!tree) find_some(s, i, some, x + i * s->D, before, k, rows + i * k, distance, count + i, room);
+            for (int64_t q = i; tree && q < i + some; q++)
+                count[q] =
+                    (int32_t)kd_tree_nearest(&s->tree, x + q * s->D, limit_of(s, before, q), k, rows + q * k, distance);
+        }
+        free(distance);
+        free(room);
+    }
+    la_serial_end(threads);
+    return ok ? ANYGP_OK : fail_memory(e, "the nearest rows", 0);
+}
+
+void near_rows_clear(near_rows *l)
+{
+    free(l->row);
+    free(l->count);
+    *l = (near_rows){0};
+}
+
+anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, int64_t k, near_rows *out, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    near_search s = {0};
+    int64_t *before = mem_alloc(n, sizeof *before);
+    *out = (near_rows){.n = n, .k = k};
+    out->row = mem_alloc(n, (size_t)k * sizeof *out->row), out->count = mem_alloc(n, sizeof *out->count);
+    if (!before || !out->row || !out->count) status = fail_memory(e, "the nearest rows", 4.0 * (double)n * (double)k);
+    for (int64_t i = 0; !ANYGP_FAILED(status) && i < n; i++) before[i] = i;
+    if (!ANYGP_FAILED(status)) status = near_search_open(n, D, X, &s, e);
+    if (!ANYGP_FAILED(status)) status = near_search_find(&s, n, X, before, k, out->row, out->count, e);
+    near_search_clear(&s);
+    free(before);
+    if (ANYGP_FAILED(status)) near_rows_clear(out);
+    return status;
+}

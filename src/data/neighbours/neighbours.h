@@ -1,0 +1,34 @@
+/* Nearest rows in Euclidean distance, ties to the lower number: by a kd-tree for few inputs, by matrix products for many.  The same on any
+   number of threads. */
+#ifndef DATA_NEIGHBOURS_NEIGHBOURS_H
+#define DATA_NEIGHBOURS_NEIGHBOURS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "data/neighbours/kd_tree.h"
+
+/* Lists of at most k rows each: list i is row[i k] .. row[i k + count[i] - 1], nearest first. */
+typedef struct near_rows {
+    int64_t n, k;
+    int32_t *row, *count;
+} near_rows;
+
+/* For each row of X[n,D], row-major, the k nearest among those before it. */
+anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, int64_t k, near_rows *out, anygp_error *e);
+void near_rows_clear(near_rows *l);
+
+/* For other rows: what is searched, X[n,D], which has to outlive it. */
+typedef struct near_search {
+    int64_t n, D;
+    const double *X;
+    kd_tree tree; /* for few inputs; else unused */
+} near_search;
+
+anygp_status near_search_open(int64_t n, int64_t D, const double *X, near_search *s, anygp_error *e);
+void near_search_clear(near_search *s);
+/* The k rows nearest to each of x[m,D], before[i] (NULL: all) of them at most in question: rows[m,k], count[m]. */
+anygp_status near_search_find(const near_search *s, int64_t m, const double *x, const int64_t *before, int64_t k,
+                              int32_t *rows, int32_t *count, anygp_error *e);
+
+#endif

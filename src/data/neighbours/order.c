@@ -1,0 +1,163 @@
+/* Orders of rows (order.h). */
+#include "data/neighbours/order.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/sort.h"
+#include "data/neighbours/kd_tree.h"
+#include "data/partition/distance.h"
+
+/* ---------------------------------------------------------------------------------------- maximin */
+
+/* The rows that have not come yet, and how far each is from those that have: a tournament in the nodes of the tree. */
+typedef struct race {
+    kd_tree t;
+    double *distance; /* n, by place in the tree: from the nearest that has come; below 0: it has come itself */
+    double *most;     /* for each node: the largest of them */
+    int64_t *place;   /* and where it is; of equal ones the row with the lowest number */
+} race;
+
+static bool wins(const race *r, double distance, int64_t place, double other, int64_t than)
+{
+    return distance > other || (distance == other && than >= 0 && r->t.row[place] < r->t.row[than]);
+}
+
+static void crown_leaf(race *r, int64_t node)
+{
+    int64_t leaf = node - r->t.leaves;
+    r->most[node] = -1, r->place[node] = -1;
+    for (int64_t i = r->t.start[leaf]; i < r->t.start[leaf + 1]; i++)
+        if (r->distance[i] >= 0 && wins(r, r->distance[i], i, r->most[node], r->place[node]))
+            r->most[node] = r->distance[i], r->place[node] = i;
+}
+
+static void crown(race *r, int64_t node)
+{
+    int64_t a = 2 * node, b = a + 1;
+    int64_t best =
+        r->place[a] < 0 || (r->place[b] >= 0 && wins(r, r->most[b], r->place[b], r->most[a], r->place[a])) ? b : a;
+    r->most[node] = r->most[best], r->place[node] = r->place[best];
+}
+
+/* The row at x has come: distances under this node, but where none can be shorter. */
+static void come(race *r, int64_t node, const double *x)
+{
+    const kd_tree *t = &r->t;
+    if (r->place[node] < 0 || (r->most[node] > 0 && kd_box_distance(t, node, x) >= r->most[node])) return;
+    if (r->most[node] == 0) return;
+    if (node < t->leaves) {
+        come(r, 2 * node, x);
+        come(r, 2 * node + 1, x);
+        crown(r, node);
+        return;
+    }
+    int64_t leaf = node - t->leaves;
+    for (int64_t i = t->start[leaf]; i < t->start[leaf + 1]; i++)
+        if (r->distance[i] > 0) r->distance[i] = fmin(r->distance[i], row_distance(t->D, x, t->X + i * t->D));
+    crown_leaf(r, node);
+}
+
+/* The row at this place has come: it is out of the race. */
+static void leave(race *r, int64_t place)
+{
+    int64_t low = 0, high = r->t.leaves;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        *(r->t.start[middle] <= place ? &low : &high) = middle;
+    }
+    r->distance[place] = -1;
+    crown_leaf(r, r->t.leaves + low);
+    for (int64_t node = (r->t.leaves + low) / 2; node >= 1; node /= 2) crown(r, node);
+}
+
+static anygp_status race_open(int64_t n, int64_t D, const double *X, race *r, anygp_error *e)
+{
+    TRY(kd_tree_open(n, D, X, &r->t, e));
+    r->distance = mem_alloc(n, sizeof *r->distance);
+    r->most = mem_alloc(2 * r->t.leaves, sizeof *r->most);
+    r->place = mem_alloc(2 * r->t.leaves, sizeof *r->place);
+    if (!r->distance || !r->most || !r->place) return fail_memory(e, "the order of the rows", 24.0 * (double)n);
+    for (int64_t i = 0; i < n; i++) r->distance[i] = INFINITY;
+    for (int64_t node = 2 * r->t.leaves - 1; node >= 1; node--)
+        node >= r->t.leaves ? crown_leaf(r, node) : crown(r, node);
+    return ANYGP_OK;
+}
+
+static void race_clear(race *r)
+{
+    kd_tree_clear(&r->t);
+    free(r->distance);
+    free(r->most);
+    free(r->place);
+}
+
+/* The place of the row nearest to the mean of all. */
+static anygp_status central(const race *r, int64_t *place, anygp_error *e)
+{
+    int64_t D = r->t.D, best = -1;
+    double least = INFINITY, *mean = mem_zeroed(D, sizeof *mean);
+    if (!mean) return fail_memory(e, "the order of the rows", 8.0 * (double)D);
+    for (int64_t i = 0; i < r->t.n; i++)
+        for (int64_t d = 0; d < D; d++) mean[d] += r->t.X[i * D + d] / (double)r->t.n;
+    for (int64_t i = 0; i < r->t.n; i++) {
+        double from = row_distance(D, mean, r->t.X + i * D);
+        if (best < 0 || from < least || (from == least && r->t.row[i] < r->t.row[best])) best = i, least = from;
+    }
+    free(mean);
+    *place = best;
+    return ANYGP_OK;
+}
+
+anygp_status order_maximin(int64_t n, int64_t D, const double *X, int64_t *order, anygp_error *e)
+{
+    race r = {0};
+    int64_t place = -1;
+    anygp_status status = race_open(n, D, X, &r, e);
+    if (!ANYGP_FAILED(status) && n > 0) status = central(&r, &place, e);
+    for (int64_t i = 0; !ANYGP_FAILED(status) && i < n; i++) {
+        order[i] = r.t.row[place];
+        leave(&r, place);
+        come(&r, 1, r.t.X + place * D);
+        place = r.place[1];
+    }
+    race_clear(&r);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- others */
+
+void order_random(int64_t n, uint64_t seed, int64_t *order)
+{
+    random_permutation((random_stream){seed, RANDOM_ORDER, 0}, n, order);
+}
+
+typedef struct keyed_row {
+    double key;
+    int64_t row;
+} keyed_row;
+
+static int by_key(const void *a, const void *b)
+{
+    int way = by_double(a, b);
+    int64_t x = ((const keyed_row *)a)->row, y = ((const keyed_row *)b)->row;
+    return way ? way : (x > y) - (x < y);
+}
+
+anygp_status order_coordinate(int64_t n, int64_t D, const double *X, int64_t *order, anygp_error *e)
+{
+    keyed_row *rows = mem_alloc(n, sizeof *rows);
+    if (!rows) return fail_memory(e, "the order of the rows", 16.0 * (double)n);
+    for (int64_t i = 0; i < n; i++) {
+        rows[i] = (keyed_row){0, i};
+        for (int64_t d = 0; d < D; d++) rows[i].key += X[i * D + d];
+    }
+    qsort(rows, (size_t)n, sizeof *rows, by_key);
+    for (int64_t i = 0; i < n; i++) order[i] = rows[i].row;
+    free(rows);
+    return ANYGP_OK;
+}

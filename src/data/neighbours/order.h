@@ -1,0 +1,18 @@
+/* Orders of rows: order[i] is the number of the row that comes at place i.
+
+   maximin     the row nearest to the centre, then always the one farthest from all that came before; ties to the lower number.  Rows at
+               the same place come last.  About n log n steps for few inputs, n^2 at worst
+   random      uniform
+   coordinate  by the sum of the inputs */
+#ifndef DATA_NEIGHBOURS_ORDER_H
+#define DATA_NEIGHBOURS_ORDER_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+anygp_status order_maximin(int64_t n, int64_t D, const double *X, int64_t *order, anygp_error *e);
+void order_random(int64_t n, uint64_t seed, int64_t *order);
+anygp_status order_coordinate(int64_t n, int64_t D, const double *X, int64_t *order, anygp_error *e);
+
+#endif

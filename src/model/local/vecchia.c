@@ -1,0 +1,332 @@
+/* Vecchia's approximation: learning (vecchia.h). */
+#include "model/local/vecchia.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/constants.h"
+#include "base/memory.h"
+#include "data/neighbours/groups.h"
+#include "data/neighbours/order.h"
+#include "linalg/jitter.h"
+#include "model/sparse/sparse.h"
+
+enum {
+    MAXIMIN_ROWS = 1000000,
+    MAXIMIN_WIDE = 100000,
+    WIDE = 16
+}; /* rows up to which maximin is the order; beyond WIDE inputs */
+
+/* ------------------------------------------------------------------------------------- arrangement */
+
+/* The rows in their order, and their groups. */
+typedef struct arrangement {
+    double *X, *y, *w;
+    row_groups groups;
+    row_blocks *blocks;
+    driver *driver;
+} arrangement;
+
+static void arrangement_clear(arrangement *a)
+{
+    driver_close(a->driver);
+    blocks_free(a->blocks);
+    row_groups_clear(&a->groups);
+    free(a->X);
+    free(a->y);
+    free(a->w);
+    *a = (arrangement){0};
+}
+
+typedef struct vecchia_state {
+    sparse s;
+    hyper view; /* of the last pass, without inducing inputs */
+    const problem *problem;
+    arrangement a;
+    double *closeness; /* D: of the arrangement */
+    double *stat;      /* with p = 0 the adjoints are behind it */
+    double *adjoint;   /* for p > 0 */
+    double jitter;     /* of the last pass: added to the noise, */
+    double relative;   /* which is so much of the variance of the first row */
+    anygp_error failure;
+    double seen;
+} vecchia_state;
+
+static void look_at(vecchia_state *q, const hyper *h)
+{
+    q->view = *h;
+    q->view.M = 0, q->view.Z = q->view.C = NULL, q->view.learn_Z = false, q->view.D = q->problem->rows->D;
+    q->s.h = &q->view;
+}
+
+static int64_t near_of(const problem *p) { return p->near.learn > 0 ? p->near.learn : VECCHIA_NEAR; }
+
+double *vecchia_places(const kernel *k, int64_t n, int64_t D, const double *X, int64_t *d)
+{
+    double *weight = mem_alloc(D, sizeof *weight), *places = NULL;
+    if (!weight) return NULL;
+    kernel_closeness(k, kernel_values((kernel *)k), weight);
+    *d = 0;
+    for (int64_t j = 0; j < D; j++) *d += weight[j] > 0;
+    for (int64_t j = 0; *d == 0 && j < D; j++) weight[j] = 1;
+    if (*d == 0) *d = D;
+    if ((places = mem_doubles(n, *d)))
+        for (int64_t i = 0, at = 0; i < n; i++)
+            for (int64_t j = 0; j < D; j++)
+                if (weight[j] > 0) places[at++] = weight[j] * X[i * D + j];
+    free(weight);
+    return places;
+}
+
+static anygp_status order_rows(const problem *p, int64_t n, int64_t d, const double *places, int64_t *order,
+                               anygp_error *e)
+{
+    const char *how = p->near.order;
+    bool many = n > MAXIMIN_ROWS || (d > WIDE && n > MAXIMIN_WIDE);
+    if (how && !strcmp(how, "coordinate")) return order_coordinate(n, d, places, order, e);
+    if (how ? !strcmp(how, "maximin") : !many) return order_maximin(n, d, places, order, e);
+    order_random(n, p->seed, order);
+    return ANYGP_OK;
+}
+
+static anygp_status take_rows(const merged *m, const int64_t *order, arrangement *a, anygp_error *e)
+{
+    a->X = mem_doubles(m->n, m->D), a->y = mem_alloc(m->n, sizeof *a->y), a->w = mem_alloc(m->n, sizeof *a->w);
+    if (!a->X || !a->y || !a->w) return fail_memory(e, "the rows", 8.0 * (double)m->n * (double)(m->D + 2));
+    for (int64_t i = 0; i < m->n; i++) {
+        memcpy(a->X + i * m->D, m->X + order[i] * m->D, (size_t)m->D * sizeof(double));
+        a->y[i] = m->y[order[i]], a->w[i] = m->c[order[i]];
+    }
+    return ANYGP_OK;
+}
+
+/* Groups of the rows in a->X. */
+static anygp_status group_rows(const problem *p, const kernel *k, arrangement *a, anygp_error *e)
+{
+    const merged *m = p->rows;
+    near_rows near = {0};
+    int64_t d;
+    double *places = vecchia_places(k, m->n, m->D, a->X, &d);
+    anygp_status status = places ? ANYGP_OK : fail_memory(e, "the rows", 8.0 * (double)m->n * (double)m->D);
+    if (!ANYGP_FAILED(status)) status = neighbours_earlier(m->n, d, places, near_of(p), &near, e);
+    free(places);
+    if (!ANYGP_FAILED(status))
+        status = p->near.apart ? groups_single(&near, &a->groups, e) : groups_joined(&near, &a->groups, e);
+    near_rows_clear(&near);
+    return status;
+}
+
+static anygp_status arrange(const vecchia_state *q, const kernel *k, arrangement *a, anygp_error *e)
+{
+    const problem *p = q->problem;
+    const merged *m = p->rows;
+    int64_t d, *order = mem_alloc(m->n, sizeof *order);
+    double *places = vecchia_places(k, m->n, m->D, m->X, &d);
+    anygp_status status = order && places ? ANYGP_OK : fail_memory(e, "the order of the rows", 8.0 * (double)m->n);
+    if (!ANYGP_FAILED(status)) status = order_rows(p, m->n, d, places, order, e);
+    free(places);
+    if (!ANYGP_FAILED(status)) status = take_rows(m, order, a, e);
+    free(order);
+    if (!ANYGP_FAILED(status)) status = group_rows(p, k, a, e);
+    if (!ANYGP_FAILED(status)) status = blocks_of_groups(&a->groups, m->n, m->D, a->X, a->y, a->w, &a->blocks, e);
+    if (!ANYGP_FAILED(status))
+        status =
+            driver_open(q->s.p ? &sparse_given : &sparse_given_at_once, a->blocks, p->comm, p->keep, &a->driver, e);
+    if (ANYGP_FAILED(status)) arrangement_clear(a);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------- state */
+
+static void vecchia_close(void *state)
+{
+    vecchia_state *q = state;
+    if (!q) return;
+    arrangement_clear(&q->a);
+    sparse_clear(&q->s);
+    free(q->closeness);
+    free(q->stat);
+    free(q->adjoint);
+    free(q);
+}
+
+static anygp_status vecchia_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    vecchia_state *q = calloc(1, sizeof *q);
+    (void)self;
+    if (!q) return fail_memory(e, "the model", sizeof *q);
+    q->problem = p, q->seen = 1;
+    if (p->near.learn >= p->rows->n && p->rows->n > 1) {
+        status = fail_with(e, ANYGP_ERR_ARGUMENT,
+                           "--neighbors %lld, but there are %lld distinct rows; use fewer, or --model exact, which "
+                           "conditions each row on all others",
+                           (long long)p->near.learn, (long long)p->rows->n);
+        goto done;
+    }
+    look_at(q, h);
+    TRY_DONE(sparse_init(&q->s, KEPT_BLOCK, p->mean, &q->view, p->rows->total, e));
+    look_at(q, h);
+    q->closeness = mem_alloc(p->rows->D, sizeof *q->closeness);
+    q->stat = mem_alloc(sparse_given_at_once.stat_size(&q->s), sizeof *q->stat);
+    q->adjoint = mem_alloc(sparse_given.adjoint_size(&q->s), sizeof *q->adjoint);
+    if (!q->closeness || !q->stat || !q->adjoint) {
+        status = fail_memory(e, "the sums", 16.0 * (double)q->s.p);
+        goto done;
+    }
+    kernel_closeness(h->kernel, kernel_values(h->kernel), q->closeness);
+    TRY_DONE(arrange(q, h->kernel, &q->a, e));
+done:
+    if (ANYGP_FAILED(status))
+        vecchia_close(q);
+    else
+        *state = q;
+    return status;
+}
+
+/* Nearness again where a length-scale has moved: the objective is then another one. */
+static anygp_status vecchia_renew(void *state, const hyper *h, double moved, bool *renewed, anygp_error *e)
+{
+    vecchia_state *q = state;
+    int64_t D = q->problem->rows->D;
+    arrangement a = {0};
+    *renewed = false;
+    double *now = mem_alloc(D, sizeof *now);
+    if (!now) return fail_memory(e, "the length-scales", 8.0 * (double)D);
+    kernel_closeness(h->kernel, kernel_values(h->kernel), now);
+    for (int64_t j = 0; j < D; j++) *renewed |= fabs(now[j] - q->closeness[j]) > moved * q->closeness[j];
+    anygp_status status = *renewed ? arrange(q, h->kernel, &a, e) : ANYGP_OK;
+    if (*renewed && !ANYGP_FAILED(status)) {
+        arrangement_clear(&q->a);
+        q->a = a;
+        memcpy(q->closeness, now, (size_t)D * sizeof *now);
+    }
+    free(now);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------- evaluations */
+
+/* Sums over all groups at h, and without a mean the adjoints too. */
+static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, anygp_error *e)
+{
+    sparse *s = &q->s;
+    double none = 0, variance;
+    kernel_diag(h->kernel, 1, q->problem->rows->X, s->D, &variance);
+    q->jitter = jitter * variance, q->relative = jitter;
+    look_at(q, h);
+    if (!inducing_prepare(&s->u, h->kernel, hyper_set_of(&q->view), false, &none)) return inducing_no_factor(e);
+    s->noise = h->like[0] + kernel_white(h->kernel) + q->jitter;
+    driver_expect_reverse(q->a.driver, s->p > 0);
+    driver_until(q->a.driver, q->problem->pass, &q->seen);
+    anygp_status status = driver_stat(q->a.driver, s, 0, NULL, 1, q->stat, e);
+    driver_until(q->a.driver, NULL, NULL);
+    if (ANYGP_FAILED(status)) return status;
+    return q->seen < 1 ? ANYGP_TIME_LIMIT : ANYGP_OK;
+}
+
+/* What the sums of squares within merged rows add. */
+static double within(const vecchia_state *q) { return q->problem->rows->SS / q->s.noise; }
+
+static anygp_status head(vecchia_state *q, bool gradient, double *value, anygp_error *e)
+{
+    sparse *s = &q->s;
+    if (s->p == 0)
+        *value = -0.5 * (s->total * LOG_2PI + *stat_l(s, q->stat) + *stat_q(s, q->stat));
+    else if (!sparse_evidence(s, q->stat, gradient, value))
+        *value = NAN;
+    *value -= 0.5 * within(q);
+    return isfinite(*value) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence is not a number");
+}
+
+static anygp_status gradient_of(vecchia_state *q, double *gp, anygp_error *e)
+{
+    double *adjoint = q->s.p ? q->adjoint : q->stat + sparse_given.stat_size(&q->s);
+    if (q->s.p) {
+        driver_until(q->a.driver, q->problem->pass, &q->seen);
+        anygp_status status = driver_reverse(q->a.driver, &q->s, 0, NULL, 1, adjoint, e);
+        driver_until(q->a.driver, NULL, NULL);
+        if (ANYGP_FAILED(status)) return status;
+        if (q->seen < 1) return ANYGP_TIME_LIMIT;
+    }
+    if (!sparse_finish(&q->s, adjoint, gp)) return fail_memory(e, "kernel tiles", 0);
+    double *noise = &gp[hyper_kernel_params(q->s.h)], share;
+    *noise += 0.5 * within(q) / q->s.noise;
+    share = q->relative * *noise;
+    kernel_diag_reverse(q->s.h->kernel, 1, q->problem->rows->X, q->s.D, &share, gp, NULL, 0);
+    return ANYGP_OK;
+}
+
+static anygp_status evidence(vecchia_state *q, const hyper *h, double jitter, double *value, double *gp, anygp_error *e)
+{
+    anygp_status status = pass(q, h, jitter, e);
+    if (status == ANYGP_OK) status = head(q, gp != NULL, value, e);
+    if (gp) memset(gp, 0, (size_t)hyper_size(h) * sizeof *gp);
+    return status == ANYGP_OK && gp ? gradient_of(q, gp, e) : status;
+}
+
+static bool vecchia_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp)
+{
+    vecchia_state *q = state;
+    anygp_error why = {0};
+    anygp_status status = evidence(q, h, *jitter, value, gp, &why);
+    while (status == ANYGP_ERR_NUMERIC && grow && *jitter < JITTER_MOST) {
+        *jitter = jitter_next(*jitter);
+        status = evidence(q, h, *jitter, value, gp, &why);
+    }
+    q->failure = (anygp_error){.status = ANYGP_OK};
+    if (status == ANYGP_TIME_LIMIT) q->failure.status = status;
+    if (ANYGP_FAILED(status) && status != ANYGP_ERR_NUMERIC) q->failure = why;
+    return status == ANYGP_OK;
+}
+
+static const anygp_error *vecchia_failure(const void *state) { return &((const vecchia_state *)state)->failure; }
+static double vecchia_total(const void *state) { return ((const vecchia_state *)state)->s.total; }
+static int64_t vecchia_size(const problem *p) { return near_of(p) < p->rows->n ? near_of(p) : p->rows->n; }
+
+static anygp_status vecchia_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
+{
+    vecchia_state *q = state;
+    const merged *m = q->problem->rows;
+    double value;
+    if (q->s.p || !(q->jitter >= 0)) {
+        if (!vecchia_evaluate(q, h, true, jitter, &value, NULL))
+            return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
+    }
+    vecchia_rows rows = {
+        .n = m->n, .D = m->D, .X = m->X, .y = m->y, .w = m->c, .near = q->problem->near.predict, .jitter = q->jitter};
+    if (rows.near <= 0) rows.near = VECCHIA_PREDICT;
+    return vecchia_posterior_new(h->kernel, h->like[0], q->problem->mean, &rows, q->s.m, q->s.B, out, e);
+}
+
+/* ------------------------------------------------------------------------------------------- table */
+
+static model_cost vecchia_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
+{
+    static const double SHARE = 0.1; /* of R: small matrices */
+    double k = VECCHIA_NEAR, D = (double)f->inputs;
+    (void)self, (void)s;
+    return (model_cost){.rows = cost_of_work(f, SHARE, f->rows * k * k, f->rows * k * D),
+                        .bytes = f->rows * (8 * (3 * D + 6) + 12 * k) + 8 * f->threads * 16 * k * k,
+                        .last = 8 * f->rows * (2 * D + 4)};
+}
+
+const model_ops model_vecchia = {
+    .name = "vecchia",
+    .summary = "each row given its nearest earlier rows",
+    .objective = "log evidence",
+    .needs = {.rows = ROWS_ALL, .mean = true, .weights = true, .near = true, .joint = true},
+    .order = "n k^2",
+    .jitter = 0,
+    .cost = vecchia_cost,
+    .size = vecchia_size,
+    .open = vecchia_open,
+    .renew = vecchia_renew,
+    .evaluate = vecchia_evaluate,
+    .failure = vecchia_failure,
+    .posterior = vecchia_to_posterior,
+    .rows = vecchia_total,
+    .close = vecchia_close,
+    .load = vecchia_load,
+};

@@ -1,0 +1,36 @@
+/* Vecchia's approximation (Vecchia 1988; Datta et al. 2016, NNGP; Guinness 2018; Katzfuss and Guinness 2021; 003, section III-B [108],
+   [113]).  The rows are put in an order, and each is conditioned on no more than k nearest rows before it:
+       log p(y) = sum_i log p(y_i | y_N(i)),   y_i | y_N(i) ~ N(b_i y_N(i), d_i),   b_i = G_iN G_NN^-1,   d_i = G_ii - b_i G_Ni
+   with G = K + noise.  This is a prior of its own, with a sparse factor of its precision; with k = n - 1 it is the exact one.  Rows that
+   share neighbours are grouped (data/neighbours/groups.h): each row is then conditioned on a few more, at less work.
+   A prior mean h(x)'b is not approximated: its p x p sums over all rows are those of the sparse models (sparse.h) with no inducing inputs.
+
+   Nearness is that of the kernel: inputs over their length-scales, at the start and again where these have moved.
+   Prediction: x comes after all rows and is conditioned on the nearest of them; several x, jointly, also on each other.
+
+   Cost: n (k^2 + k^3 / g) operations per evaluation, g the rows per group; k numbers per row in memory. */
+#ifndef MODEL_LOCAL_VECCHIA_H
+#define MODEL_LOCAL_VECCHIA_H
+
+#include "model/model.h"
+
+enum { VECCHIA_NEAR = 30, VECCHIA_PREDICT = 60 }; /* neighbours, where the user gives no number */
+
+/* X scaled by the kernel's closeness, columns without effect left out: *d of them; NULL: no memory.  For a kernel without length-scales
+   all columns count as they are. */
+double *vecchia_places(const kernel *k, int64_t n, int64_t D, const double *X, int64_t *d);
+
+/* What a posterior rests on; all copied.  m and B: mean and factor of the precision of the mean's coefficients (p). */
+typedef struct vecchia_rows {
+    int64_t n, D;
+    const double *X, *y, *w; /* row-major; in any order */
+    int64_t near;            /* neighbours of a prediction */
+    double jitter;           /* added to the noise */
+} vecchia_rows;
+
+anygp_status vecchia_posterior_new(const kernel *k, double noise, const basis *mean, const vecchia_rows *rows,
+                                   const double *m, const double *B, posterior **out, anygp_error *e);
+anygp_status vecchia_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                          int64_t count, posterior **out, anygp_error *e);
+
+#endif

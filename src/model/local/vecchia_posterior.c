@@ -1,0 +1,230 @@
+/* Vecchia's approximation: predictions (vecchia.h).
+
+   With N the training rows nearest to x, and after them, for joint predictions, earlier rows to predict: G = (K + noise over weights for training
+   rows, K for the others), G = L L' over (N, x), Z = L^-1 [y, A'] with A = sqrt(B) h.  Given v ~ N(m, V), the mean's coefficients, and the
+   values f of the earlier ones,
+       E f(x) = sum_j L_xj z_j + t'v,   t = a_x - sum_j L_xj a~_j,   var f(x) = L_xx^2
+   Jointly each row to predict is also conditioned on the nearest of those before it, in maximin order (vecchia_joint.c). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/linalg.h"
+#include "model/local/vecchia_posterior.h"
+
+static const double LEAST = 1e-12; /* of the prior variance: what the neighbours leave of it at least */
+
+static const vecchia_posterior *of(const posterior *base) { return (const vecchia_posterior *)base; }
+
+static void vecchia_free(posterior *base)
+{
+    vecchia_posterior *p = (vecchia_posterior *)base;
+    if (!p) return;
+    kernel_free(base->kernel);
+    basis_clear(&base->mean);
+    near_search_clear(&p->search);
+    double *const owned[] = {p->X, p->y, p->w, p->facts, p->m, p->B, p->places};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(p);
+}
+
+int64_t vecchia_near(const vecchia_posterior *p)
+{
+    int64_t k = (int64_t)p->facts[0];
+    return k < p->base.n ? k : p->base.n;
+}
+
+/* --------------------------------------------------------------------------------- one conditional */
+
+int64_t conditional_doubles(const vecchia_posterior *p, int64_t most)
+{
+    return (most + 1) * (p->base.D + 3 + p->base.mean.p + most + 1) + p->base.mean.p;
+}
+
+conditional conditional_place(const vecchia_posterior *p, int64_t most, double *at)
+{
+    conditional c = {.X = at};
+    c.noise = c.X + (most + 1) * p->base.D;
+    c.y = c.noise + most + 1;
+    c.row = c.y + most + 1;
+    c.A = c.row + most + 1;
+    c.G = c.A + (most + 1) * p->base.mean.p;
+    c.t = c.G + (most + 1) * (most + 1);
+    return c;
+}
+
+void conditional_begin(const vecchia_posterior *p, int64_t count, const int32_t *rows, conditional *c)
+{
+    int64_t D = p->base.D;
+    double noise = p->base.noise + kernel_white(p->base.kernel) + p->facts[1];
+    for (int64_t j = 0; j < count; j++) {
+        memcpy(c->X + j * D, p->X + rows[j] * D, (size_t)D * sizeof(double));
+        c->y[j] = p->y[rows[j]], c->noise[j] = noise / p->w[rows[j]];
+    }
+    c->n = count;
+}
+
+anygp_status conditional_find(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e)
+{
+    const posterior *b = &p->base;
+    int64_t k = c->n, n = k + 1, D = b->D;
+    double white = kernel_white(b->kernel);
+    memcpy(c->X + k * D, x, (size_t)D * sizeof *x);
+    if (!kernel_gram_sym(b->kernel, n, c->X, D, c->G, n)) return fail_memory(e, "kernel tiles", 0);
+    double prior = c->G[n * n - 1] - white;
+    for (int64_t j = 0; j < k; j++) c->G[j + j * n] += c->noise[j] - white, c->row[j] = c->G[k + j * n];
+    if (!la_factor(k, c->G, n))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
+    la_trsv(LA_N, k, c->G, n, c->row);
+    la_trsv(LA_N, k, c->G, n, c->y);
+    basis_fill(&b->mean, n, c->X, D, c->A, 1, n);
+    for (int64_t j = 0; j < b->mean.p; j++) {
+        double *a = c->A + j * n;
+        la_scale(n, sqrt(b->mean.B), a);
+        la_trsv(LA_N, k, c->G, n, a);
+        c->t[j] = a[k] - la_dot(k, c->row, a);
+    }
+    c->mean = la_dot(k, c->row, c->y);
+    c->variance = fmax(prior - la_dot(k, c->row, c->row), LEAST * prior);
+    return ANYGP_OK;
+}
+
+/* Adds t'v to it. */
+static void add_coefficients(const vecchia_posterior *p, const conditional *c, double *room, double *mean,
+                             double *variance)
+{
+    int64_t q = p->base.mean.p;
+    *mean = c->mean + la_dot(q, c->t, p->m);
+    if (!variance) return;
+    memcpy(room, c->t, (size_t)q * sizeof *room);
+    la_trsv(LA_N, q, p->B, q, room);
+    *variance = c->variance + la_dot(q, room, room);
+}
+
+/* --------------------------------------------------------------------------------------- marginals */
+
+static int64_t vecchia_work(const posterior *base, int64_t n)
+{
+    const vecchia_posterior *p = of(base);
+    int64_t k = vecchia_near(p);
+    return conditional_doubles(p, k) + n * (k + 1) + base->mean.p; /* lists of 32-bit numbers, generously */
+}
+
+anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int32_t *rows,
+                             int32_t *count, double **places, anygp_error *e)
+{
+    int64_t D = p->base.D, d;
+    double *packed = mem_doubles(n, D);
+    for (int64_t i = 0; packed && i < n; i++) memcpy(packed + i * D, X + i * ldx, (size_t)D * sizeof *X);
+    *places = packed ? vecchia_places(p->base.kernel, n, D, packed, &d) : NULL;
+    free(packed);
+    if (!*places) return fail_memory(e, "the places of the rows", 8.0 * (double)n * (double)D);
+    anygp_status status = near_search_find(&p->search, n, *places, NULL, vecchia_near(p), rows, count, e);
+    if (ANYGP_FAILED(status)) free(*places), *places = NULL;
+    return status;
+}
+
+static anygp_status vecchia_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
+                                     double *mean, double *variance, anygp_error *e)
+{
+    const vecchia_posterior *p = of(base);
+    int64_t k = vecchia_near(p);
+    conditional c = conditional_place(p, k, work);
+    double *room = work + conditional_doubles(p, k);
+    int32_t *count = (int32_t *)(room + base->mean.p), *rows = count + n;
+    double *places;
+    TRY(vecchia_nearest(p, n, X, ldx, rows, count, &places, e));
+    free(places);
+    for (int64_t i = 0; i < n; i++) {
+        conditional_begin(p, count[i], rows + i * k, &c);
+        TRY(conditional_find(p, X + i * ldx, &c, e));
+        add_coefficients(p, &c, room, mean + i, variance ? variance + i : NULL);
+    }
+    return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------- file */
+
+static void vecchia_arrays(posterior *base, array_list *list)
+{
+    vecchia_posterior *p = (vecchia_posterior *)base;
+    int64_t q = base->mean.p;
+    array_list_add(list, (named_array){"X", base->D, base->n, p->X, false});
+    array_list_add(list, (named_array){"y", base->n, 1, p->y, false});
+    array_list_add(list, (named_array){"w", base->n, 1, p->w, false});
+    array_list_add(list, (named_array){"facts", 2, 1, p->facts, false});
+    if (q) array_list_add(list, (named_array){"m", q, 1, p->m, false});
+    if (q) array_list_add(list, (named_array){"B", q, q, p->B, true});
+}
+
+static const posterior_ops vecchia_posterior_ops = {.work_doubles = vecchia_work,
+                                                    .marginal = vecchia_marginal,
+                                                    .joint = vecchia_joint,
+                                                    .arrays = vecchia_arrays,
+                                                    .free = vecchia_free};
+
+/* From arrays that are its own to the search. */
+static anygp_status prepare(vecchia_posterior *p, anygp_error *e)
+{
+    posterior *b = &p->base;
+    p->places = vecchia_places(b->kernel, b->n, b->D, p->X, &p->d);
+    if (!p->places) return fail_memory(e, "the places of the rows", 8.0 * (double)b->n * (double)b->D);
+    return near_search_open(b->n, p->d, p->places, &p->search, e);
+}
+
+anygp_status vecchia_posterior_new(const kernel *k, double noise, const basis *mean, const vecchia_rows *rows,
+                                   const double *m, const double *B, posterior **out, anygp_error *e)
+{
+    int64_t q = mean->p;
+    vecchia_posterior *p = calloc(1, sizeof *p);
+    if (!p) return fail_memory(e, "the posterior", sizeof *p);
+    p->base = (posterior){.ops = &vecchia_posterior_ops, .noise = noise, .D = rows->D, .n = rows->n};
+    p->base.kernel = kernel_copy(k);
+    p->X = mem_copied(rows->D, rows->n, rows->X);
+    p->y = mem_copied(rows->n, 1, rows->y), p->w = mem_copied(rows->n, 1, rows->w);
+    p->facts = mem_copied(2, 1, (const double[]){(double)rows->near, rows->jitter});
+    p->m = mem_copied(q, 1, m), p->B = mem_copied(q, q, B);
+    bool ok = p->base.kernel && p->X && p->y && p->w && p->facts && p->m && p->B;
+    anygp_status status =
+        ok ? basis_copy(mean, &p->base.mean, e) : fail_memory(e, "the posterior", 8.0 * (double)rows->n);
+    if (!ANYGP_FAILED(status)) status = prepare(p, e);
+    if (ANYGP_FAILED(status))
+        vecchia_free(&p->base);
+    else
+        *out = &p->base;
+    return status;
+}
+
+static anygp_status damaged(anygp_error *e)
+{
+    return fail_with(e, ANYGP_ERR_FILE, "the model file's rows do not fit together; it is damaged");
+}
+
+anygp_status vecchia_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                          int64_t count, posterior **out, anygp_error *e)
+{
+    static const char *const names[] = {"X", "y", "w", "facts", "m", "B"};
+    enum { ALWAYS = 4, ALL = 6 };
+    named_array *a[ALL] = {0};
+    int64_t q = mean->p;
+    (void)self;
+    for (int i = 0; i < (q ? ALL : ALWAYS); i++)
+        if (!(a[i] = named_array_need(list, count, names[i], e))) return ANYGP_ERR_FILE;
+    int64_t n = a[0]->cols;
+    TRY(named_array_check(a[0], D, n, e));
+    TRY(named_array_check(a[1], n, 1, e));
+    TRY(named_array_check(a[2], n, 1, e));
+    TRY(named_array_check(a[3], 2, 1, e));
+    if (q) TRY(named_array_check(a[4], q, 1, e));
+    if (q) TRY(named_array_check(a[5], q, q, e));
+    const double *facts = a[3]->values;
+    if (n < 1 || !(facts[0] >= 1 && facts[0] <= 1e9) || !(facts[1] >= 0 && isfinite(facts[1]))) return damaged(e);
+    for (int64_t i = 0; i < n; i++)
+        if (!(a[2]->values[i] > 0)) return damaged(e);
+    vecchia_rows rows = {n, D, a[0]->values, a[1]->values, a[2]->values, (int64_t)facts[0], facts[1]};
+    TRY(vecchia_posterior_new(k, noise, mean, &rows, q ? a[4]->values : facts, q ? a[5]->values : facts, out, e));
+    kernel_free(k);
+    basis_clear(mean);
+    return ANYGP_OK;
+}

@@ -1,0 +1,42 @@
+/* What marginal and joint predictions of Vecchia's approximation share (vecchia_posterior.c, vecchia_joint.c). */
+#ifndef MODEL_LOCAL_VECCHIA_POSTERIOR_H
+#define MODEL_LOCAL_VECCHIA_POSTERIOR_H
+
+#include "data/neighbours/neighbours.h"
+#include "model/local/vecchia.h"
+
+typedef struct vecchia_posterior {
+    posterior base;
+    double *X, *y, *w; /* D x n, n, n */
+    double *facts;     /* neighbours of a prediction, and what is added to the noise */
+    double *m, *B;     /* p, p x p: mean and factor of the precision of the mean's coefficients */
+    double *places;    /* n x d */
+    int64_t d;
+    near_search search;
+} vecchia_posterior;
+
+int64_t vecchia_near(const vecchia_posterior *p); /* neighbours of a prediction */
+/* Lists of the training rows nearest to each of X, rows[n, vecchia_near(p)]; *places: those of X, the caller's. */
+anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int32_t *rows,
+                             int32_t *count, double **places, anygp_error *e);
+
+/* f(x) given n rows of noise[n] and values y[n]. */
+typedef struct conditional {
+    int64_t n;
+    double *X, *noise, *y; /* n + 1 rows: x is the last */
+    double *row;           /* n: L_xj */
+    double *A, *G, *t;     /* (n + 1) x p, n + 1 square, p */
+    double mean, variance; /* without t'v */
+} conditional;
+
+int64_t conditional_doubles(const vecchia_posterior *p, int64_t most); /* most: of n */
+conditional conditional_place(const vecchia_posterior *p, int64_t most, double *at);
+/* The training rows in the list. */
+void conditional_begin(const vecchia_posterior *p, int64_t count, const int32_t *rows, conditional *c);
+/* Replaces y by L^-1 y; leaves L in G, whose leading dimension is n + 1. */
+anygp_status conditional_find(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e);
+
+anygp_status vecchia_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
+                           double *covariance, int64_t ldc, anygp_error *e);
+
+#endif

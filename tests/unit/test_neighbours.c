@@ -1,0 +1,178 @@
+/* Nearest rows, orders and groups against their definitions, which take quadratic time; with ties and equal rows. */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/threads.h"
+#include "data/neighbours/groups.h"
+#include "data/neighbours/order.h"
+
+enum { N = 300, WIDE = 12, K = 7 };
+
+/* Rows on a grid of whole numbers, so that distances are exact and many are equal, and every seventh row the same as the one before it. */
+static void fill_rows(int64_t D, double *X)
+{
+    fill_normal(5, N * D, X);
+    for (int64_t i = 0; i < N * D; i++) X[i] = rint(3 * X[i]);
+    for (int64_t i = 7; i < N; i += 7)
+        for (int64_t d = 0; d < D; d++) X[i * D + d] = X[(i - 1) * D + d];
+}
+
+static double distance(int64_t D, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int64_t d = 0; d < D; d++) sum += (a[d] - b[d]) * (a[d] - b[d]);
+    return sum;
+}
+
+/* ---------------------------------------------------------------------------------------- nearest rows */
+
+static bool nearer(int64_t D, const double *X, const double *x, int64_t a, int64_t b)
+{
+    double one = distance(D, x, X + a * D), other = distance(D, x, X + b * D);
+    return one < other || (one == other && a < b);
+}
+
+static int64_t nearest_by_definition(int64_t D, const double *X, const double *x, int64_t before, int64_t *found)
+{
+    int64_t count = 0;
+    for (int64_t j = 0; j < before; j++) {
+        int64_t at = count < K ? count++ : K;
+        for (found[at] = j; at > 0 && nearer(D, X, x, j, found[at - 1]); at--)
+            found[at] = found[at - 1], found[at - 1] = j;
+    }
+    return count;
+}
+
+static void lists_are_the_nearest_earlier_rows(void **unused)
+{
+    (void)unused;
+    const int64_t widths[] = {1, 2, 5, WIDE}; /* by a tree, and by products */
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        int64_t D = widths[w], found[K + 1];
+        double X[N * WIDE];
+        near_rows near;
+        anygp_error e;
+        fill_rows(D, X);
+        assert_int_equal(neighbours_earlier(N, D, X, K, &near, &e), ANYGP_OK);
+        for (int64_t i = 0; i < N; i++) {
+            assert_int_equal(near.count[i], nearest_by_definition(D, X, X + i * D, i, found));
+            for (int64_t j = 0; j < near.count[i]; j++) assert_int_equal(near.row[i * K + j], found[j]);
+        }
+        near_rows_clear(&near);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- orders */
+
+static void maximin_is_always_the_farthest_row(void **unused)
+{
+    (void)unused;
+    for (int64_t D = 1; D <= 3; D++) {
+        double X[N * 3], from[N];
+        int64_t order[N];
+        anygp_error e;
+        fill_rows(D, X);
+        assert_int_equal(order_maximin(N, D, X, order, &e), ANYGP_OK);
+        for (int64_t i = 0; i < N; i++) from[i] = INFINITY;
+        for (int64_t i = 0; i < N; i++) {
+            int64_t row = order[i];
+            assert_true(row >= 0 && row < N && from[row] >= 0); /* not yet */
+            for (int64_t j = 0; i > 0 && j < N; j++)
+                assert_true(from[j] < from[row] || (from[j] == from[row] && row <= j));
+            for (int64_t j = 0; j < N; j++)
+                if (from[j] >= 0) from[j] = fmin(from[j], distance(D, X + j * D, X + row * D));
+            from[row] = -1;
+        }
+    }
+}
+
+static void other_orders_have_every_row_once(void **unused)
+{
+    (void)unused;
+    double X[N * 2];
+    int64_t order[2][N], seen[2][N] = {0};
+    anygp_error e;
+    fill_rows(2, X);
+    order_random(N, 3, order[0]);
+    assert_int_equal(order_coordinate(N, 2, X, order[1], &e), ANYGP_OK);
+    for (int k = 0; k < 2; k++)
+        for (int64_t i = 0; i < N; i++) assert_int_equal(seen[k][order[k][i]]++, 0);
+    for (int64_t i = 1; i < N; i++) {
+        const double *a = X + 2 * order[1][i - 1], *b = X + 2 * order[1][i];
+        assert_true(a[0] + a[1] <= b[0] + b[1]);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- groups */
+
+static double check_groups(const near_rows *near, const row_groups *g)
+{
+    int64_t owner[N];
+    double work = 0;
+    for (int64_t i = 0; i < N; i++) owner[i] = -1;
+    for (int64_t k = 0; k < g->count; k++) {
+        int64_t n = g->start[k + 1] - g->start[k];
+        const int32_t *row = g->row + g->start[k];
+        work += (double)n * (double)n;
+        assert_true(n <= g->largest);
+        for (int64_t j = 0; j < n; j++) {
+            assert_true(j == 0 || row[j - 1] < row[j]); /* in order */
+            if (!g->own[g->start[k] + j]) continue;
+            assert_int_equal(owner[row[j]], -1);
+            owner[row[j]] = k;
+            for (int64_t a = 0; a < near->count[row[j]]; a++) { /* its neighbours come before it in the list */
+                bool there = false;
+                for (int64_t b = 0; b < j; b++) there |= row[b] == near->row[row[j] * near->k + a];
+                assert_true(there);
+            }
+        }
+    }
+    for (int64_t i = 0; i < N; i++) assert_true(owner[i] >= 0);
+    return work;
+}
+
+static void groups_own_every_row_once_and_have_its_neighbours(void **unused)
+{
+    (void)unused;
+    double X[N * 2];
+    near_rows near;
+    row_groups single, joined;
+    anygp_error e;
+    fill_rows(2, X);
+    assert_int_equal(neighbours_earlier(N, 2, X, K, &near, &e), ANYGP_OK);
+    assert_int_equal(groups_single(&near, &single, &e), ANYGP_OK);
+    assert_int_equal(groups_joined(&near, &joined, &e), ANYGP_OK);
+    assert_int_equal(single.count, N);
+    assert_true(joined.count < N / 2);
+    assert_true(check_groups(&near, &joined) < check_groups(&near, &single));
+    row_groups_clear(&single);
+    row_groups_clear(&joined);
+    near_rows_clear(&near);
+}
+
+static void one_row_and_none(void **unused)
+{
+    (void)unused;
+    double x = 3;
+    int64_t order[1];
+    near_rows near;
+    anygp_error e;
+    for (int64_t n = 0; n < 2; n++) {
+        assert_int_equal(neighbours_earlier(n, 1, &x, K, &near, &e), ANYGP_OK);
+        if (n) assert_int_equal(near.count[0], 0);
+        assert_int_equal(order_maximin(n, 1, &x, order, &e), ANYGP_OK);
+        near_rows_clear(&near);
+    }
+    assert_int_equal(order[0], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_are_the_nearest_earlier_rows), cmocka_unit_test(maximin_is_always_the_farthest_row),
+        cmocka_unit_test(other_orders_have_every_row_once),
+        cmocka_unit_test(groups_own_every_row_once_and_have_its_neighbours), cmocka_unit_test(one_row_and_none)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+/* Vecchia's approximation against its definition with dense matrices; conditioned on all rows it is the exact model. */
+#include "dense.h"
+#include "support.h"
+
+#include "data/neighbours/neighbours.h"
+#include "data/neighbours/order.h"
+#include "model/local/vecchia.h"
+
+enum { N = 24, D = 2, NEW = 6, FEW = 4 };
+
+typedef struct fixture {
+    basis mean;
+    hyper h;
+    merged rows;
+    problem p;
+    void *state;
+    double X[N * D], y[N], c[N], new[NEW * D];
+} fixture;
+
+static void setup(fixture *f, const char *expression, mean_kind mean, bool weights, nearness near)
+{
+    input_spec columns[D] = {{.number = 0, .position = 0, .scale = 1}, {.number = 1, .position = 1, .scale = 1}};
+    schema s = {.inputs = D, .D = D, .input = columns, .y_scale = 1};
+    kernel_input in[D];
+    kernel *k;
+    anygp_error e;
+    *f = (fixture){0};
+    fill_normal(1, N * D, f->X);
+    fill_normal(2, N, f->y);
+    fill_normal(3, NEW * D, f->new);
+    for (int i = 0; i < N; i++) f->c[i] = weights ? 1 + i % 3 : 1, f->rows.total += f->c[i];
+    for (int j = 0; j < D; j++) in[j] = (kernel_input){NULL, j, INPUT_NUMBER, j};
+    assert_int_equal(kernel_parse(expression, in, D, D, &k, &e), ANYGP_OK);
+    assert_int_equal(hyper_init(&f->h, k, 0.07, false, false, true, &e), ANYGP_OK);
+    assert_int_equal(basis_init(&f->mean, mean, &s, 2.5, &e), ANYGP_OK);
+    f->rows.n = N, f->rows.D = D, f->rows.X = f->X, f->rows.y = f->y, f->rows.c = f->c;
+    f->rows.SS = weights ? 1.7 : 0;
+    f->p = (problem){.rows = &f->rows, .mean = &f->mean, .comm = comm_self(), .near = near};
+    assert_int_equal(model_vecchia.open(&model_vecchia, &f->p, &f->h, &f->state, &e), ANYGP_OK);
+}
+
+static void teardown(fixture *f)
+{
+    model_vecchia.close(f->state);
+    basis_clear(&f->mean);
+    hyper_clear(&f->h);
+}
+
+/* --------------------------------------------------------------------------------- the other road */
+
+static real prior(const fixture *f, const double *x, const double *z, bool same)
+{
+    double h[D + 1], g[D + 1];
+    basis_fill(&f->mean, 1, x, D, h, 1, 1);
+    basis_fill(&f->mean, 1, z, D, g, 1, 1);
+    real k = kernel_reference(f->h.kernel, x, z, same);
+    for (int64_t j = 0; j < f->mean.p; j++) k += f->mean.B * h[j] * g[j];
+    return k;
+}
+
+/* Of y at the rows of the list. */
+static real covariance(const fixture *f, int a, int b)
+{
+    return prior(f, f->X + a * D, f->X + b * D, a == b) + (a == b ? f->h.like[0] / f->c[a] : 0);
+}
+
+static real log_normal(const fixture *f, int n, const int *row)
+{
+    real K[N * N], y[N];
+    for (int i = 0; i < n; i++) {
+        y[i] = f->y[row[i]];
+        for (int j = 0; j < n; j++) K[i * n + j] = covariance(f, row[i], row[j]);
+    }
+    return n ? dense_log_normal(n, K, dense_invert(n, K), y) : 0;
+}
+
+/* What weights and merged rows add. */
+static real rest(const fixture *f)
+{
+    real sum = -f->rows.SS / (2 * f->h.like[0]);
+    for (int i = 0; i < N; i++)
+        sum -= 0.5L * ((f->c[i] - 1) * logl(6.283185307179586476925L * f->h.like[0]) + logl(f->c[i]));
+    return sum;
+}
+
+/* sum_i log p(y_i | y_N(i)), with the neighbours of the definition: each row after all, distances over length-scales. */
+static real by_definition(const fixture *f, int k)
+{
+    double weight[D], Z[N * D];
+    int64_t order[N];
+    real sum = rest(f);
+    anygp_error e;
+    kernel_closeness(f->h.kernel, kernel_values(f->h.kernel), weight);
+    for (int i = 0; i < N * D; i++) Z[i] = weight[i % D] * f->X[i];
+    assert_int_equal(order_maximin(N, D, Z, order, &e), ANYGP_OK);
+    for (int i = 0; i < N; i++) {
+        int near[N], n = 0;
+        for (int j = 0; j < i; j++) {
+            int at = n < k ? n++ : k;
+            near[at] = (int)order[j];
+            real own = 0;
+            for (int d = 0; d < D; d++) own += powl(Z[near[at] * D + d] - Z[order[i] * D + d], 2);
+            for (; at > 0; at--) {
+                real other = 0;
+                for (int d = 0; d < D; d++) other += powl(Z[near[at - 1] * D + d] - Z[order[i] * D + d], 2);
+                if (other <= own) break;
+                int swap = near[at];
+                near[at] = near[at - 1], near[at - 1] = swap;
+            }
+        }
+        sum -= log_normal(f, n, near);
+        near[n++] = (int)order[i];
+        sum += log_normal(f, n, near);
+    }
+    return sum;
+}
+
+static real exact_evidence(const fixture *f)
+{
+    int row[N];
+    for (int i = 0; i < N; i++) row[i] = i;
+    return log_normal(f, N, row) + rest(f);
+}
+
+/* ------------------------------------------------------------------------------------------ theorems */
+
+static const struct variant {
+    const char *kernel;
+    mean_kind mean;
+    bool weights;
+} variants[] = {{"rbf(variance=1.3,lengthscale=[0.8,1.4])", MEAN_ZERO, false},
+                {"matern32(lengthscale=0.9) + linear(variance=[0.3,0.2])", MEAN_CONSTANT, true},
+                {"matern52(lengthscale=1.2) + white(variance=0.2)", MEAN_LINEAR, false}};
+#define FOR_EACH_VARIANT(v)                                                                                            \
+    for (const struct variant *v = variants; v < variants + sizeof variants / sizeof *variants; v++)
+
+static void objective_is_the_sum_of_conditionals(void **unused)
+{
+    (void)unused;
+    fixture f;
+    double value, jitter = 0;
+    setup(&f, variants[0].kernel, MEAN_ZERO, true, (nearness){.learn = FEW, .apart = true});
+    assert_true(model_vecchia.evaluate(f.state, &f.h, false, &jitter, &value, NULL));
+    check_close(value, (double)by_definition(&f, FEW), 1e-10);
+    teardown(&f);
+}
+
+static void given_all_rows_it_is_exact(void **unused)
+{
+    (void)unused;
+    FOR_EACH_VARIANT(v)
+    for (int apart = 0; apart < 2; apart++) {
+        fixture f;
+        double value, jitter = 0;
+        setup(&f, v->kernel, v->mean, v->weights, (nearness){.learn = N - 1, .apart = apart});
+        assert_true(model_vecchia.evaluate(f.state, &f.h, false, &jitter, &value, NULL));
+        check_close(value, (double)exact_evidence(&f), 1e-10);
+        teardown(&f);
+    }
+}
+
+/* Groups and a mean, whose gradient comes from a second pass. */
+static void gradient_equals_central_differences(void **unused)
+{
+    (void)unused;
+    FOR_EACH_VARIANT(v)
+    for (int apart = 0; apart < 2; apart++) {
+        fixture f;
+        double value, up, down, jitter = 1e-6, gradient[16];
+        setup(&f, v->kernel, v->mean, v->weights, (nearness){.learn = FEW, .apart = apart});
+        assert_true(model_vecchia.evaluate(f.state, &f.h, false, &jitter, &value, gradient));
+        for (int64_t i = 0; i < f.h.count; i++) {
+            double x = hyper_get(&f.h, i), step = 1e-5 * x;
+            hyper_set(&f.h, i, x + step);
+            assert_true(model_vecchia.evaluate(f.state, &f.h, false, &jitter, &up, NULL));
+            hyper_set(&f.h, i, x - step);
+            assert_true(model_vecchia.evaluate(f.state, &f.h, false, &jitter, &down, NULL));
+            hyper_set(&f.h, i, x);
+            check_close(gradient[i], (up - down) / (2 * step), 1e-6);
+        }
+        teardown(&f);
+    }
+}
+
+static void predictions_given_all_rows_are_exact(void **unused)
+{
+    (void)unused;
+    FOR_EACH_VARIANT(v)
+    {
+        fixture f;
+        anygp_error e;
+        posterior *p;
+        double jitter = 0, mean[NEW], variance[NEW], joint[NEW], cov[NEW * NEW];
+        real K[N * N], y[N], k[NEW][N];
+        setup(&f, v->kernel, v->mean, v->weights, (nearness){.learn = N - 1}); /* for the mean's coefficients */
+        assert_int_equal(model_vecchia.posterior(f.state, &f.h, &jitter, &p, &e), ANYGP_OK);
+        double *work = malloc((size_t)p->ops->work_doubles(p, NEW) * sizeof *work);
+        assert_int_equal(p->ops->marginal(p, NEW, f.new, D, work, mean, variance, &e), ANYGP_OK);
+        assert_int_equal(p->ops->joint(p, NEW, f.new, D, work, joint, cov, NEW, &e), ANYGP_OK);
+        for (int i = 0; i < N; i++) {
+            y[i] = f.y[i];
+            for (int j = 0; j < N; j++) K[i * N + j] = covariance(&f, i, j);
+            for (int j = 0; j < NEW; j++) k[j][i] = prior(&f, f.new + j *D, f.X + i * D, false);
+        }
+        dense_invert(N, K);
+        for (int i = 0; i < NEW; i++) {
+            check_close(mean[i], (double)dense_quadratic(N, K, k[i], y), 1e-9);
+            check_close(joint[i], mean[i], 1e-8);
+            for (int j = 0; j <= i; j++) {
+                real c = prior(&f, f.new + i *D, f.new + j *D, false) - dense_quadratic(N, K, k[i], k[j]);
+                check_close(cov[i + j * NEW], (double)c, 1e-8);
+            }
+            check_close(cov[i + i * NEW], variance[i], 1e-8);
+        }
+        free(work);
+        p->ops->free(p);
+        teardown(&f);
+    }
+}
+
+static void neighbours_are_renewed_where_lengths_have_moved(void **unused)
+{
+    (void)unused;
+    fixture f, g;
+    anygp_error e;
+    bool renewed;
+    double value, again, jitter = 0;
+    setup(&f, variants[0].kernel, MEAN_ZERO, false, (nearness){.learn = FEW});
+    hyper_set(&f.h, 1, 1.05 * hyper_get(&f.h, 1));
+    assert_int_equal(model_vecchia.renew(f.state, &f.h, 0.1, &renewed, &e), ANYGP_OK);
+    assert_false(renewed);
+    hyper_set(&f.h, 1, 3 * hyper_get(&f.h, 1));
+    assert_int_equal(model_vecchia.renew(f.state, &f.h, 0.1, &renewed, &e), ANYGP_OK);
+    assert_true(renewed);
+    assert_true(model_vecchia.evaluate(f.state, &f.h, false, &jitter, &value, NULL));
+    setup(&g, "rbf(variance=1.3,lengthscale=[2.52,1.4])", MEAN_ZERO, false, (nearness){.learn = FEW});
+    assert_true(model_vecchia.evaluate(g.state, &g.h, false, &jitter, &again, NULL));
+    check_close(value, again, 1e-12);
+    teardown(&f);
+    teardown(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(objective_is_the_sum_of_conditionals), cmocka_unit_test(given_all_rows_it_is_exact),
+        cmocka_unit_test(gradient_equals_central_differences), cmocka_unit_test(predictions_given_all_rows_are_exact),
+        cmocka_unit_test(neighbours_are_renewed_where_lengths_have_moved)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

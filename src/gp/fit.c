@@ -245,6 +245,7 @@ anygp_status fit_some(fit_task *f, gp **out, anygp_error *e)
             goto done;
         }
         out[t]->bounds = evidence_bounds_none();
+        out[t]->kl = NAN;
         out[t]->promise = f->promise;
         TRY_DONE(take_model(f, out[t], e));
     }

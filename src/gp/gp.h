@@ -46,6 +46,7 @@ typedef struct gp {
     likelihood *likelihood; /* its own, with its values */
     double objective, objective_rows, log_prior, jitter, rows, seconds;
     evidence_bounds bounds;
+    double kl; /* of the posterior process to its prior, nats; NaN: not known */
     gp_promise promise;
     bool estimate;    /* the objective is a running estimate */
     int64_t inducing; /* rows or inducing inputs the posterior rests on */

@@ -75,7 +75,7 @@ static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, a
     monitor *m = ctx;
     for (int64_t i = 0; i < m->now.params; i++) m->now.value[i] = m->h->like[i];
     deadline all = {m->f->began, m->f->limit}, until = deadline_part(&all, SCORE_SHARE);
-    gp now = {.schema = m->d->schema, .posterior = (posterior *)p, .likelihood = &m->now};
+    gp now = {.schema = m->d->schema, .posterior = (posterior *)p, .likelihood = &m->now, .kl = NAN};
     TRY(valid_rows_score(m->valid, &now, &until, out, e));
     *out = fit_scores_to_model(&m->d->schema, *out);
     return ANYGP_OK;
@@ -315,6 +315,13 @@ anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, i
     return dataset_schema(d, t, &g->schema, e);
 }
 
+/* Where all rows are in one matrix it takes a third of an evaluation, for which there is no time once the limit is over. */
+static double kl_of(const gp *g)
+{
+    bool late = g->status == ANYGP_TIME_LIMIT && !model_over_blocks(g->model);
+    return late ? NAN : posterior_kl(g->posterior);
+}
+
 void fit_keep_result(gp *g, const dataset *d, const train_result *r, int64_t t)
 {
     g->bounds = r->bounds[t];
@@ -324,5 +331,6 @@ void fit_keep_result(gp *g, const dataset *d, const train_result *r, int64_t t)
     g->jitter = r->jitter, g->rows = d->total;
     g->inducing = g->posterior->n + g->posterior->beside;
     g->iterations = r->iterations, g->evaluations = r->evaluations, g->status = r->status;
+    g->kl = kl_of(g);
     score_loo(g, &d->schema, &r->loo);
 }

@@ -220,12 +220,18 @@ anygp_status scorer_take(scorer *r, const row_units *u, int64_t number, const do
 anygp_status scorer_flush(scorer *r, anygp_error *e) { return r->filled ? flush(r, e) : ANYGP_OK; }
 
 /* Before the last, which is n. */
+static void add_score(gp_scores *out, const char *name, double value)
+{
+    if (!isfinite(value) || out->count >= SCORES_MOST) return;
+    out->list[out->count] = out->list[out->count - 1];
+    out->list[out->count++ - 1] = (score){name, value};
+}
+
 static void add_expected(const scorer *r, gp_scores *out)
 {
     double mell = exact_value(r->expected) / exact_value(r->weight);
-    if (!isfinite(mell) || out->count >= SCORES_MOST) return;
-    out->list[out->count] = out->list[out->count - 1];
-    out->list[out->count++ - 1] = (score){"mell", mell};
+    add_score(out, "mell", mell);
+    add_score(out, "bound", mell - r->g->kl / r->g->rows);
 }
 
 anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e)

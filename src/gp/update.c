@@ -167,6 +167,7 @@ static void replace(target_update *k)
     const update_report *r = &k->report;
     g->posterior->ops->free(g->posterior);
     g->posterior = k->made;
+    g->kl = posterior_kl(g->posterior);
     k->made = NULL;
     if (g->model->steps) g->estimate = true;
     g->objective = g->estimate && isfinite(g->objective) ? g->objective + (r->after - r->before) : r->after;

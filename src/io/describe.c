@@ -116,6 +116,7 @@ json_t *describe_gp(const gp *g, const settings *s)
                       status_names[g->status], "data", schema_json(&g->schema), "scores", "leave_one_out",
                       scores_json(&g->loo), "valid", scores_json(&g->valid), "training", scores_json(&g->training),
                       "trace", trace_json(g), "internal", internal_json(g, model_units));
+    if (o) json_object_set_new(o, "kl", number(g->kl));
     if (o) add_layers(g, o);
     free(units);
     free(model_units);
@@ -274,6 +275,7 @@ static anygp_status parse_summary(const json_t *j, gp *g, anygp_error *e)
     /* null, or from a version that had none */
     if (!get_number(objective, "tighter", &g->bounds.tighter)) g->bounds.tighter = NAN;
     if (!get_number(objective, "upper", &g->bounds.upper)) g->bounds.upper = NAN;
+    if (!get_number(j, "kl", &g->kl)) g->kl = NAN;
     if (!get_number(j, "log_prior", &g->log_prior) || !get_number(j, "jitter", &g->jitter)) return bad(e, "jitter");
     if (!get_number(j, "rows", &g->rows) || !get_number(j, "seconds", &g->seconds)) return bad(e, "rows");
     if (!get_count(j, "inducing", COUNT_MOST, &g->inducing) || !get_count(j, "iterations", INT64_MAX, &g->iterations) ||

@@ -121,6 +121,8 @@ typedef struct posterior_ops {
     posterior *(*condense)(const posterior *p);
     /* Kernels of inner layers, from 0; NULL: there are no more, or the model has no layers. */
     const kernel *(*inner_kernel)(const posterior *p, int64_t i);
+    /* KL(q || p) of the process to its prior, in nats, all latents; NaN: it has none.  NULL: as for NaN.  Not for two threads. */
+    double (*kl)(const posterior *p);
 } posterior_ops;
 
 /* What every posterior starts with. */
@@ -137,6 +139,7 @@ struct posterior {
 };
 
 void posteriors_free(int64_t count, posterior **list); /* accepts NULLs in it, and leaves nothing else */
+double posterior_kl(const posterior *p);               /* ops->kl; NaN: the model has none, or there is no memory */
 
 typedef struct model_ops model_ops;
 

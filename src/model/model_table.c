@@ -74,6 +74,12 @@ void posteriors_free(int64_t count, posterior **list)
     }
 }
 
+double posterior_kl(const posterior *p)
+{
+    double kl = p->ops->kl ? p->ops->kl(p) : NAN;
+    return isfinite(kl) ? kl : NAN;
+}
+
 void array_list_add(array_list *list, named_array a)
 {
     if (list->count == list->room) {

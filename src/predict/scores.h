@@ -81,10 +81,13 @@ enum { CLASS_SCORES = 7 };
 
    mell      mean E[log p(y | f)] under the marginal of f: what a row held out would add to the variational bound.  Above it lies
              -mnlp, the mean of log E[p(y | f)].  For Gaussian noise s^2, f ~ N(m, u): mean -[ log(2 pi s^2) + ((y - m)^2 + u) / s^2 ]/2.
-             The caller, who knows the likelihood, feeds its sum; it comes before n, where it is finite.                        */
+             The caller, who knows the likelihood, feeds its sum; it comes before n, where it is finite.
+   bound     mell - KL(q || p) / N_train, the KL of the posterior process to its prior in nats: the variational bound (001, eq. 5) per
+             training row, with the mean over the rows held out in place of that over the training rows.  After mell, where the
+             model has a KL.                                                                                                    */
 
-/* The longer of the two lists with it, and the names of all, NULL after the last. */
-enum { SCORES_MOST = REGRESSION_SCORES + 1 };
+/* The longer of the two lists with both, and the names of all, NULL after the last. */
+enum { SCORES_MOST = REGRESSION_SCORES + 2 };
 const char *score_name(int i);
 
 typedef struct class_scores class_scores;

@@ -58,6 +58,26 @@ text_is_no_number_to_score_against() {
         refuses "text.csv has no target column 'y' of numbers to learn from" update m.agp text.csv
 }
 
+# The held-out bound of a row is mell - KL / rows; files from before the KL was kept have neither.
+bound_is_mell_less_the_kl_per_row() {
+    local m
+    for m in svgp vfe svdgp exact; do
+        anygp fit train.csv -q -o m.agp --model $m --valid 0.2 --iters 5 --inducing 50 >/dev/null 2>&1 && anygp info m.agp --json >info && anygp eval m.agp noisy.csv --json >scores || return 1
+        echo "$(json_number kl <info) $(json_number rows <info) $(json_number mell <scores) $(json_number bound <scores)" >numbers
+        awk '{ gap = $3 - $1 / $2 - $4; exit !($1 > 0 && $2 > 300 && gap * gap < 1e-18 * $4 * $4) }' numbers || { echo "model $m"; cat numbers; return 1; }
+        sed -n '/"valid"/,$p' info | grep -q '"bound":' || return 1
+    done
+}
+update_has_a_kl_of_its_own() {
+    ends . train.csv --model vfe "${few[@]}" && anygp update m.agp noisy.csv -o u.agp >/dev/null 2>&1 && anygp info m.agp --json | json_number kl >before && anygp info u.agp --json | json_number kl >after && [ -s after ] && ! cmp -s before after
+}
+files_without_a_kl_are_read() {
+    local old=$here/../files
+    awk -v OFS=, '{ print $0, NR == 1 ? "y" : NR % 3 }' "$old/rows.csv" >old.csv && anygp info "$old/schema1.agp" --json | grep -q '"kl": null' && anygp eval "$old/schema1.agp" old.csv >scores && grep -q '^mell' scores && ! grep -q '^bound' scores
+}
+models_without_a_kl_have_no_bound() { ends . train.csv --model pic "${few[@]}" && anygp info m.agp --json | grep -q '"kl": null' && anygp eval m.agp noisy.csv | awk '$1 == "bound" { exit 1 }'; }
+
 for t in every_model_ends_with_a_score targets_files_and_classes_have_scores scores_are_in_the_model few_rows_are_scored_as_what_they_are nothing_is_held_out_on_request \
-    a_class_is_not_lost_to_the_score a_fit_that_explains_nothing_is_told a_fit_that_explains_something_is_not a_run_stopped_at_once_is_no_worse_than_the_mean text_is_no_number_to_score_against; do check $t; done
+    a_class_is_not_lost_to_the_score a_fit_that_explains_nothing_is_told a_fit_that_explains_something_is_not a_run_stopped_at_once_is_no_worse_than_the_mean text_is_no_number_to_score_against \
+    bound_is_mell_less_the_kl_per_row update_has_a_kl_of_its_own files_without_a_kl_are_read models_without_a_kl_have_no_bound; do check $t; done
 finish

@@ -280,12 +280,14 @@ static inline int64_t latents_of(const posterior *p)
     return (p->latents > 1 ? p->latents : 1) * (p->components > 1 ? p->components : 1);
 }
 
-static inline double *work_of(const posterior *p)
+static inline double *work_for(const posterior *p, int64_t n)
 {
-    double *work = calloc((size_t)p->ops->work_doubles(p, NEW) + 1, sizeof *work);
+    double *work = calloc((size_t)p->ops->work_doubles(p, n) + 1, sizeof *work);
     assert_non_null(work);
     return work;
 }
+
+static inline double *work_of(const posterior *p) { return work_for(p, NEW); }
 
 /* mean[NEW, C], variance[NEW, C] or NULL. */
 static inline void marginals_of(const posterior *p, const double *X, double *mean, double *variance)
@@ -296,13 +298,26 @@ static inline void marginals_of(const posterior *p, const double *X, double *mea
     free(work);
 }
 
-/* C squares, lower triangles. */
-static inline void joint_of(const posterior *p, const double *X, double *mean, double *covariance)
+/* At n rows: C squares, lower triangles. */
+static inline void joint_at(const posterior *p, int64_t n, const double *X, double *mean, double *covariance)
 {
     anygp_error e;
-    double *work = work_of(p);
-    if (p->ops->joint(p, NEW, X, D, work, mean, covariance, NEW, &e)) fail_msg("%s", e.text);
+    double *work = work_for(p, n);
+    if (p->ops->joint(p, n, X, D, work, mean, covariance, n, &e)) fail_msg("%s", e.text);
     free(work);
+}
+
+static inline void joint_of(const posterior *p, const double *X, double *mean, double *covariance)
+{
+    joint_at(p, NEW, X, mean, covariance);
+}
+
+static inline array_list arrays_of(posterior *p)
+{
+    array_list all = {0};
+    p->ops->arrays(p, &all);
+    assert_false(all.failed);
+    return all;
 }
 
 static inline int64_t blocks_of(const posterior *p)
@@ -330,12 +345,10 @@ static inline void free_posterior(posterior *p) { p->ops->free(p); }
 static inline posterior *reloaded(const gp *g)
 {
     posterior *p = g->posterior, *q = NULL;
-    array_list all = {0};
+    array_list all = arrays_of(p);
     basis mean;
     anygp_error e;
     assert_int_equal(basis_copy(&p->mean, &mean, &e), ANYGP_OK);
-    p->ops->arrays(p, &all);
-    assert_false(all.failed);
     for (int64_t i = 0; i < all.count; i++) {
         size_t bytes = (size_t)(all.at[i].rows * all.at[i].cols) * sizeof(double);
         all.at[i].values = memcpy(malloc(bytes + 1), all.at[i].values, bytes);

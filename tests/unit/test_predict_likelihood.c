@@ -133,7 +133,7 @@ static void a_normal_by_its_likelihood_scores_as_gaussian(void **unused)
     training_rows(x, y);
     for (int i = 0; i < N; i++) sprintf(lines + strlen(lines), "%.17g,%.17g\n", x[i] + 0.2, y[i]);
     for (int k = 0; k < 2; k++) assert_int_equal(eval_text(m[k], lines, &s[k], &e), ANYGP_OK);
-    assert_int_equal(s[1].count, REGRESSION_SCORES); /* with mell, without crps */
+    assert_int_equal(s[1].count, REGRESSION_SCORES + 1); /* with mell and bound, without crps */
     assert_true(isnan(score_of(&s[1], "crps")));
     for (int i = 0; i < s[1].count; i++)
         check_close_at(s[1].list[i].value, score_of(&s[0], s[1].list[i].name), 1e-8, s[1].list[i].name, __FILE__,

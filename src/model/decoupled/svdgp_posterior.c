@@ -122,8 +122,20 @@ static void arrays(posterior *base, array_list *list)
     array_list_add(list, (named_array){"jitter", 1, 1, &s->jitter, false});
 }
 
-static const posterior_ops svdgp_posterior_ops = {
-    .work_doubles = work_doubles, .marginal = marginal, .joint = joint, .arrays = arrays, .free = posterior_free};
+/* 001, eq. 9 */
+static double kl(const posterior *base)
+{
+    const svdgp *s = &((const svdgp_posterior *)base)->s;
+    double mean;
+    return svdgp_kl_mean(s, 0, NULL, 1, &mean, NULL, NULL) ? mean + svdgp_kl_covariance(s) : NAN;
+}
+
+static const posterior_ops svdgp_posterior_ops = {.work_doubles = work_doubles,
+                                                  .marginal = marginal,
+                                                  .joint = joint,
+                                                  .arrays = arrays,
+                                                  .free = posterior_free,
+                                                  .kl = kl};
 
 /* ------------------------------------------------------------------------------------------- new */
 

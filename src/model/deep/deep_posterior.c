@@ -129,11 +129,20 @@ static const kernel *inner_kernel(const posterior *base, int64_t i)
     return i < p->L - 1 ? p->at[i]->kernel : NULL;
 }
 
+static double kl(const posterior *base)
+{
+    const deep_posterior *p = (const deep_posterior *)base;
+    double sum = 0;
+    for (int64_t i = 0; i < p->L; i++) sum += posterior_kl(p->at[i]);
+    return sum;
+}
+
 static const posterior_ops deep_posterior_ops = {.work_doubles = work_doubles,
                                                  .marginal = marginal,
                                                  .arrays = arrays,
                                                  .free = posterior_free,
-                                                 .inner_kernel = inner_kernel};
+                                                 .inner_kernel = inner_kernel,
+                                                 .kl = kl};
 
 /* What all have; the last layer is there. */
 static void complete(deep_posterior *p)

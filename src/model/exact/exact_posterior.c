@@ -94,6 +94,56 @@ static anygp_status exact_joint(const posterior *base, int64_t m, const double *
     return ANYGP_OK;
 }
 
+/* diag[n] of Q = (Ky + B H H')^-1 = L^-T (I - V R^-T R^-1 V') L^-1, in columns of L^-1 that begin at their diagonals: n^3/3
+   operations.  False: no memory. */
+static bool inverse_diagonal(const exact_posterior *p, double *diag)
+{
+    enum { COLUMNS = 64 };
+    int64_t n = p->base.n, wide = p->p > COLUMNS ? p->p : COLUMNS;
+    double *W = mem_doubles(n, wide);
+    for (int64_t j = 0; W && j < n; j += COLUMNS) {
+        int64_t rest = n - j, some = rest < COLUMNS ? rest : COLUMNS;
+        memset(W, 0, (size_t)(rest * some) * sizeof *W);
+        for (int64_t i = 0; i < some; i++) W[i + i * rest] = 1;
+        la_trsm(LA_LEFT, LA_N, rest, some, 1, p->L + j + j * n, n, W, rest);
+        for (int64_t i = 0; i < some; i++) diag[j + i] = la_dot(rest, W + i * rest, W + i * rest);
+    }
+    if (W && p->p) {
+        memcpy(W, p->V, (size_t)(n * p->p) * sizeof *W);
+        la_trsm(LA_RIGHT, LA_T, n, p->p, 1, p->R, p->p, W, n);
+        la_trsm(LA_LEFT, LA_T, n, p->p, 1, p->L, n, W, n);
+        for (int64_t k = 0; k < p->p; k++)
+            for (int64_t i = 0; i < n; i++) diag[i] -= W[i + k * n] * W[i + k * n];
+    }
+    free(W);
+    return W != NULL;
+}
+
+/* With K' = K + B H H' and the noise N of the rows, all of what Ky has beyond K,
+       KL = [ tr(Q N) - n + alpha'K'alpha + log|K' + N| - log|N| ] / 2,    K'^-1 (posterior covariance) = Q N */
+static double exact_kl(const posterior *base)
+{
+    const exact_posterior *p = (const exact_posterior *)base;
+    int64_t n = base->n;
+    double *q = mem_alloc(3 * n, sizeof *q), *noise = q + n, *t = noise + n, sum = NAN;
+    if (q && inverse_diagonal(p, q)) {
+        memcpy(t, p->alpha, (size_t)n * sizeof *t);
+        la_trmm(LA_LEFT, LA_T, n, 1, 1, p->L, n, t, n);
+        kernel_diag(base->kernel, n, p->X, base->D, noise);
+        sum = la_dot(n, t, t) + la_logdet(n, p->L, n) - (double)n;
+        if (p->p)
+            sum += la_dot(p->p, p->beta, p->beta) / base->mean.B + la_logdet(p->p, p->R, p->p) +
+                   (double)p->p * log(base->mean.B);
+        for (int64_t i = 0; i < n; i++) {
+            double N = -noise[i];
+            for (int64_t j = 0; j <= i; j++) N += p->L[i + j * n] * p->L[i + j * n];
+            sum += N * (q[i] - p->alpha[i] * p->alpha[i]) - log(N);
+        }
+    }
+    free(q);
+    return 0.5 * sum;
+}
+
 static void exact_arrays(posterior *base, array_list *list)
 {
     exact_posterior *p = (exact_posterior *)base;
@@ -111,7 +161,8 @@ static const posterior_ops exact_posterior_ops = {.work_doubles = exact_work,
                                                   .marginal = exact_marginal,
                                                   .joint = exact_joint,
                                                   .arrays = exact_arrays,
-                                                  .free = exact_posterior_free};
+                                                  .free = exact_posterior_free,
+                                                  .kl = exact_kl};
 
 static exact_posterior *posterior_new(kernel *k, double noise, int64_t D, int64_t n, int64_t p)
 {

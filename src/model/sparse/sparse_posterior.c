@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "gauss/gauss.h"
 #include "linalg/linalg.h"
 #include "model/condensed.h"
 #include "model/inducing_arrays.h"
@@ -131,6 +132,17 @@ static posterior *sparse_condense(const posterior *base)
                                              .F = (double *[]){p->B}});
 }
 
+/* That of v, where a row depends on nothing else: not for pic, whose rows also know those of their block. */
+static double sparse_kl(const posterior *base)
+{
+    const sparse_posterior *p = (const sparse_posterior *)base;
+    gauss q = {.M = p->Mt, .m = p->m, .F = p->B};
+    if (p->test == TEST_BLOCK || !(q.own.F = mem_doubles(p->Mt, p->Mt))) return NAN;
+    double kl = gauss_kl(&q);
+    free(q.own.F);
+    return kl;
+}
+
 static void sparse_arrays(posterior *base, array_list *list)
 {
     sparse_posterior *p = (sparse_posterior *)base;
@@ -151,7 +163,8 @@ static const posterior_ops sparse_posterior_ops = {.work_doubles = sparse_work,
                                                    .condense = sparse_condense,
                                                    .blocks = sparse_blocks,
                                                    .marginal_in = marginal_in,
-                                                   .joint_in = joint_in};
+                                                   .joint_in = joint_in,
+                                                   .kl = sparse_kl};
 
 /* The sets, and with them all that an update needs. */
 static bool copy_sets(const sparse *s, sparse_posterior *p)

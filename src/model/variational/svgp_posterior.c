@@ -100,6 +100,47 @@ static anygp_status joint(const posterior *base, int64_t n, const double *X, int
     return ANYGP_OK;
 }
 
+/* Of odvgp, per latent c: m from m - w, with w = L^-1 K_uo a, and a'C_oo a / 2 = (a'K_oo a - w'w) / 2 (gauss/orthogonal.h).
+   G: M x O, or O x O a column at a time. */
+static bool orthogonal_part(const svgp_posterior *p, int64_t c, double *G, double *m, double *kl)
+{
+    int64_t M = p->u.M, O = p->O, first = p->base.mean.p;
+    const double *a = p->a + c * O;
+    double *w = m + p->Mt, form = 0;
+    if (!p->u.ops->pair(&p->u, p->o.set, G, M)) return false;
+    la_gemv(LA_N, M, O, 1, G, M, a, 0, w);
+    la_trsv(LA_N, M, p->u.L, M, w);
+    la_axpy(M, 1, w, m + first);
+    for (int64_t j = 0; j < O; j++) {
+        if (!p->o.ops->pair(&p->o, functions_part(p->o.set, p->base.D, j, 1), G, O)) return false;
+        form += a[j] * la_dot(O, G, a);
+    }
+    *kl += 0.5 * (form - la_dot(M, w, w));
+    return true;
+}
+
+static double kl(const posterior *base)
+{
+    const svgp_posterior *p = (const svgp_posterior *)base;
+    int64_t most = p->O > p->Mt ? p->O : p->Mt;
+    double sum = 0, *room = mem_doubles(most, p->Mt), *m = mem_alloc(2 * p->Mt, sizeof *m);
+    bool ok = room && m;
+    for (int64_t c = 0; ok && c < base->latents; c++) {
+        memcpy(m, p->m + c * p->Mt, (size_t)p->Mt * sizeof *m);
+        ok = p->O == 0 || orthogonal_part(p, c, room, m, &sum);
+        for (int64_t k = 0; ok && k < p->K; k++) {
+            int64_t M = set_size(p, k);
+            double *factor = p->F[k] + c * M * M;
+            gauss q = {.M = M, .m = m + p->set[k], .own = {.F = room}};
+            *(p->by_covariance ? &q.R : &q.F) = factor;
+            sum += gauss_kl(&q);
+        }
+    }
+    free(room);
+    free(m);
+    return ok ? sum : NAN;
+}
+
 static posterior *condense(const posterior *base)
 {
     const svgp_posterior *p = (const svgp_posterior *)base;
@@ -138,7 +179,8 @@ static const posterior_ops svgp_posterior_ops = {.work_doubles = work_doubles,
                                                  .joint = joint,
                                                  .arrays = arrays,
                                                  .free = posterior_free,
-                                                 .condense = condense};
+                                                 .condense = condense,
+                                                 .kl = kl};
 
 /* ------------------------------------------------------------------------------- from the training */
 

@@ -31,7 +31,7 @@ static const char *candidate_name(int64_t i, const void *ctx)
     return i == 0 ? model_exact.name : auto_candidate_at((int)i - 1)->model->name;
 }
 
-static bool has_all_rows(const model_ops *m) { return !model_over_blocks(m); }
+static bool has_all_rows(const model_ops *m) { return !model_over_blocks(m) && !m->needs.no_jitter; }
 
 /* "sod (2000)": those without inducing inputs that have a size. */
 static char *subsets(void)

@@ -333,7 +333,8 @@ static void note_unused_in_learning(const model_choice *c, const settings *s)
               {SET_ITERS, learns || c->anytime},
               {SET_STEP, learns || !c->anytime}, /* models without steps: above */
               {SET_LEARN, learns || !c->anytime},
-              {SET_RHO, !m->needs.own_rate}};
+              {SET_RHO, !m->needs.own_rate},
+              {SET_JITTER, !m->needs.no_jitter}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (!of[i].used && settings_changed(s, of[i].id)) note_no_effect(c, s, of[i].id, settings_text(s, of[i].id));
     if (has_item(fix, "inducing") && !model_has_inducing(m)) note_no_effect(c, s, SET_FIX, "inducing");

@@ -7,6 +7,7 @@
 
 #include "base/c_locale.h"
 #include "io/describe.h"
+#include "io/describe_parts.h"
 
 /* Text that grows. */
 typedef struct page {
@@ -104,6 +105,14 @@ static anygp_status inner_kernel_lines(page *p, const gp *g, anygp_error *e)
     }
 }
 
+static void vectors_line(page *p, const gp *g)
+{
+    if (!g->posterior->ops->vectors) return;
+    fprintf(p->stream, "  %-14s ", "vectors");
+    describe_first_vectors(g, p->stream);
+    fputc('\n', p->stream);
+}
+
 static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error *e)
 {
     const inducing_ops *kind = g->model->variables ? g->model->variables : &inducing_points;
@@ -132,6 +141,7 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     free(kernel_text);
     TRY(inner_kernel_lines(p, g, e));
     TRY(likelihood_lines(p, g, e));
+    vectors_line(p, g);
     line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it%s; log prior %.4g", g->model->objective,
          g->objective, g->objective_rows, g->estimate ? " (a running estimate)" : "", g->log_prior);
     bounds_line(p, g);
@@ -164,16 +174,24 @@ anygp_status describe_text(const gp_set *m, char **text, anygp_error *e)
     return status;
 }
 
+/* What the model file's header has, and what its arrays have in other units. */
+static json_t *whole_json(const gp *g, const settings *s)
+{
+    json_t *o = describe_gp(g, s), *vectors = o ? describe_vectors(g) : NULL;
+    if (vectors) json_object_set_new(o, "relevance_vectors", vectors);
+    return o;
+}
+
 /* One target: its fields at the top level; several: a list of such objects, with the first one's at the top level. */
 anygp_status describe_json(const gp_set *m, char **text, anygp_error *e)
 {
-    json_t *top = describe_gp(m->gp[0], m->settings);
+    json_t *top = whole_json(m->gp[0], m->settings);
     if (!top) return fail_memory(e, "the text", 0);
     json_object_set_new(top, "version", json_string(anygp_version()));
     json_object_set_new(top, "settings", describe_settings(m->settings));
     if (m->targets > 1) {
         json_t *list = json_array();
-        for (int64_t t = 0; t < m->targets; t++) json_array_append_new(list, describe_gp(m->gp[t], m->settings));
+        for (int64_t t = 0; t < m->targets; t++) json_array_append_new(list, whole_json(m->gp[t], m->settings));
         json_object_set_new(top, "targets", list);
     }
     *text = json_dumps(top, JSON_INDENT(2));

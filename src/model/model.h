@@ -123,6 +123,9 @@ typedef struct posterior_ops {
     const kernel *(*inner_kernel)(const posterior *p, int64_t i);
     /* KL(q || p) of the process to its prior, in nats, all latents; NaN: it has none.  NULL: as for NaN.  Not for two threads. */
     double (*kl)(const posterior *p);
+    /* Training rows that it is a sum of kernels at: how many, places X[M,D], prior precisions and means of their weights.  NULL: it
+       is not one. */
+    int64_t (*vectors)(const posterior *p, const double **X, const double **s, const double **m);
 } posterior_ops;
 
 /* What every posterior starts with. */
@@ -309,7 +312,8 @@ double model_bytes(const model_ops *m, const problem *p);
 
 extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp, model_dtc, model_fitc,
     model_fic, model_pitc, model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
-    model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga;
+    model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga,
+    model_rvm;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

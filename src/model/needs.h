@@ -26,13 +26,14 @@ typedef struct model_needs {
     needs_likelihoods likelihoods;
     needs_targets targets;
     needs_inducing inducing;
-    bool learned;  /* the inducing inputs, unless the user fixes them */
-    bool given;    /* the hyperparameters: it learns nothing, and is never asked for a gradient */
-    bool own_rate; /* its steps have a schedule of their own, where the user gives no --step */
-    bool mean;     /* takes a prior mean, */
-    bool weights;  /* and weights of rows */
-    bool near;     /* conditions rows on their neighbours */
-    bool joint;    /* its posterior has joint distributions, and so draws */
+    bool learned;   /* the inducing inputs, unless the user fixes them */
+    bool given;     /* the hyperparameters: it learns nothing, and is never asked for a gradient */
+    bool own_rate;  /* its steps have a schedule of their own, where the user gives no --step */
+    bool mean;      /* takes a prior mean, */
+    bool weights;   /* and weights of rows */
+    bool near;      /* conditions rows on their neighbours */
+    bool joint;     /* its posterior has joint distributions, and so draws */
+    bool no_jitter; /* no matrix of it needs some */
 } model_needs;
 
 #endif

@@ -106,7 +106,17 @@ committee_fits_predicts_and_refuses() {
     anygp predict inside.agp c.csv -o p.csv && anygp predict fits.agp c.csv -o q.csv && close p.csv q.csv 1e-6 || return 1
     refuses 'rbcm' predict inside.agp c.csv -o p.csv --samples 2 && refuses 'rbcm' update inside.agp c.csv -o u.agp
 }
+
+# Vectors are rows of the table, in its units; more rows than memory has room for are refused.
+relevance_vectors_are_listed() {
+    anygp simulate --rows 200 --inputs 1 --kernel 'rbf(lengthscale=0.3)' --noise 0.01 -o r.csv && fits r.csv --model rvm --kernel rbf --valid 0 || return 1
+    anygp info fits.agp | sed -n 's/^  vectors  *\([0-9]*\): (.*/\1/p' >shown && anygp info fits.agp --json >info && grep -c '"precision":' info >listed && cmp shown listed || return 1
+    anygp info fits.agp --json | awk '/"x": \[/ { getline; printf "%.9g\n", $1 }' >places && awk -F, 'NR == FNR { if (FNR > 1) x[sprintf("%.9g", $1)] = 1; next } !(sprintf("%.9g", $1) in x) { print; exit 1 }' r.csv places || return 1
+    awk 'BEGIN { print "x,y"; for (i = 0; i < 20000; i++) print i "," i % 7 }' >many.csv
+    refuses 'the rvm model of 20000 rows needs [0-9.]* GB and --memory allows 1 GB' fit many.csv -o no.agp --model rvm --memory 1G --valid 0 && refuses 'take white out of the kernel' fit r.csv -o no.agp --model rvm --kernel 'rbf + white'
+}
 check committee_fits_predicts_and_refuses
+check relevance_vectors_are_listed
 check auto_is_exact_for_few_rows
 check auto_takes_inducing_inputs_where_the_user_gives_them
 check subset_of_all_rows_is_the_exact_model

@@ -154,14 +154,13 @@ static bool project_mean(exact *s, double *correction)
     return true;
 }
 
-/* What the rows behind the merged ones add; nothing where every count is 1, also when the noise is 0. */
-static double repeated_terms(const merged *m, double noise)
+double exact_repeated_terms(const merged *m, double noise)
 {
     if (m->plain) return 0;
     return -0.5 * (m->extra * (LOG_2PI + log(noise)) + m->log_c + m->SS / noise);
 }
 
-static double repeated_slope(const merged *m, double noise)
+double exact_repeated_slope(const merged *m, double noise)
 {
     return m->plain ? 0 : 0.5 * (m->SS / noise - m->extra) / noise;
 }
@@ -178,7 +177,7 @@ bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double 
     if (s->p && !project_mean(s, &mean_terms)) return false;
     la_trsv(LA_T, n, s->K, n, s->alpha);
     *value = -0.5 * (la_dot(n, s->a, s->a) + la_logdet(n, s->K, n) + mean_terms + (double)n * LOG_2PI);
-    *value += repeated_terms(m, h->like[0]);
+    *value += exact_repeated_terms(m, h->like[0]);
     return isfinite(*value);
 }
 
@@ -220,7 +219,7 @@ static bool evidence_and_gradient(exact *s, const hyper *h, bool grow, double *j
     int64_t P = hyper_kernel_params(h);
     memset(gp, 0, (size_t)hyper_size(h) * sizeof(double));
     for (int64_t i = 0; i < s->n; i++) gp[P] += s->K[i + i * s->n] / m->c[i];
-    gp[P] += repeated_slope(m, h->like[0]);
+    gp[P] += exact_repeated_slope(m, h->like[0]);
     return kernel_gram_sym_reverse(h->kernel, s->n, m->X, m->D, s->K, s->n, gp, NULL, 0);
 }
 

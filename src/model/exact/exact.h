@@ -26,6 +26,11 @@ model_cost exact_cost_of(const cost_facts *f, double n); /* on n of the rows */
 /* Log evidence; leaves L, a, alpha, V and R in place. */
 bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double *value);
 
+/* What the rows behind the merged ones add, and its slope in the noise; nothing where every count is 1, also when the noise is
+   0. */
+double exact_repeated_terms(const merged *m, double noise);
+double exact_repeated_slope(const merged *m, double noise);
+
 bool exact_is_at(const exact *s, const hyper *h,
                  double jitter); /* the last evaluate was at these, without a gradient */
 bool exact_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);

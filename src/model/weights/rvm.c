@@ -46,10 +46,12 @@ static void rvm_close(void *state)
     free(s);
 }
 
+/* How many vectors there will be is not known. */
 static model_cost rvm_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
 {
+    enum { VECTORS_GUESS = 256 };
     static const double SHARE = 0.2; /* of R, which products with vectors reach */
-    double n = f->distinct, M = fmin(n, 100 + n / 50);
+    double n = f->distinct, M = fmin(n, VECTORS_GUESS);
     (void)self, (void)s;
     return (model_cost){.rows = cost_of_work(f, SHARE, 2 * n * n * M, n * n + 2 * n * M),
                         .bytes = 8 * (n * n + 4 * n * M + 12 * n)};
@@ -184,7 +186,7 @@ const model_ops model_rvm = {
     .summary = "relevance vector machine",
     .objective = "log evidence",
     .needs = {.rows = ROWS_ALL, .weights = true, .joint = true, .no_jitter = true},
-    .order = "n^2 m",
+    .order = "n^2",
     .cost = rvm_cost,
     .size = rvm_size,
     .open = rvm_open,

@@ -198,7 +198,7 @@ static void the_kl_to_the_prior_is_that_of_dense_matrices(void **unused)
     (void)unused;
     for_each_subject(true, has_the_kl);
     assert_true(by_arrays >= 20 && by_places >= 20);
-    assert_true(without >= 3); /* pic, pic+, rbcm */
+    assert_true(without >= 3); /* pic, pic+, rbcm, vecchia */
 }
 
 int main(void)

@@ -116,6 +116,18 @@ static anygp_status walk_open(walk *w, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* Plain steps are as short as the worst direction of K_uu demands, which may be too short to get anywhere. */
+static void tell_if_stuck(const walk *w)
+{
+    static const double LEAST = 1; /* nats that q has left its prior by */
+    double kl = w->r.o->anytime.plain ? gauss_kl(&w->q) : INFINITY;
+    if (kl < LEAST)
+        train_tell(w->r.p, w->r.o, ANYGP_WARNING,
+                   "the model has hardly left its prior (by %.2g nats): steps of --optimizer sga that would not lower "
+                   "its bound are too short here; use --optimizer natural, or more steps (--iters)",
+                   kl);
+}
+
 anygp_status walk_run(const model_ops *model, void *state, const problem *p, hyper *h, const train_options *o,
                       anygp_status stopped, train_result *result, posterior **out, anygp_error *e)
 {
@@ -126,7 +138,8 @@ anygp_status walk_run(const model_ops *model, void *state, const problem *p, hyp
     TRY_DONE(run_go(&w.r, e));
     run_keep(&w.r, result);
     result->exact = w.exact;
-    status = walk_posterior(&w, out, e);
+    TRY_DONE(walk_posterior(&w, out, e));
+    tell_if_stuck(&w);
 done:
     walk_close(&w);
     return status;

@@ -133,6 +133,14 @@ plain_gradient_steps_improve() {
     fit_fixed few --model dtc+ --optimizer sga --rho 1e-4 --inducing 20 --blocks 8 --iters 2 && fit_fixed many --model dtc+ --optimizer sga --rho 1e-4 --inducing 20 --blocks 8 --iters 800 || return 1
     awk -v a="$(error_of few.agp)" -v b="$(error_of many.agp)" 'BEGIN { print a, b; exit !(b < 0.9 * a) }'
 }
+# At the default sizes the printed step carries the mean away, and the bound far below that of the prior: it must end above it.
+plain_gradient_steps_of_default_size_raise_the_bound() {
+    local o=(--model dtc+ --optimizer sga --inducing 3 --blocks 8 --kernel 'rbf(variance=1,lengthscale=0.3)' --noise 0.01)
+    fit_fixed first "${o[@]}" --iters 1 && fit_fixed last "${o[@]}" --iters 400 && paste first.value last.value | awk '{ if (!($2 > $1)) { print; exit 1 } }'
+}
+a_plain_gradient_that_cannot_move_is_a_warning() {
+    anygp fit train.csv -o m.agp --model dtc+ --optimizer sga --inducing 40 --kernel 'rbf(variance=1,lengthscale=3)' --noise 0.01 --fix all --iters 20 2>&1 >/dev/null | grep -q 'warning: the model has hardly left its prior (by .* nats).*--optimizer natural'
+}
 same_seed_gives_the_same_bytes_and_another_seed_does_not() {
     local k
     for k in 1 1 2; do anygp fit train.csv -q -o s.agp --model pic+ --inducing 15 --blocks 6 --iters 60 --seed $k --threads 1 >/dev/null && anygp predict s.agp test.csv >s.$k.csv.new || return 1
@@ -264,6 +272,8 @@ check draws_with_replacement_come_near
 check steps_learn_nearly_as_well_as_batch
 check learning_in_batch_before_the_steps_is_batch_learning
 check plain_gradient_steps_improve
+check plain_gradient_steps_of_default_size_raise_the_bound
+check a_plain_gradient_that_cannot_move_is_a_warning
 check same_seed_gives_the_same_bytes_and_another_seed_does_not
 check trace_of_steps_has_scores_on_the_rows_held_out
 check trace_of_batch_has_a_row_per_iteration

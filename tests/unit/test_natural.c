@@ -289,6 +289,26 @@ static void check_refused_by_both(const problem *p, const double *S, const doubl
     gauss_clear(&before);
 }
 
+/* Near the optimum of the covariance nothing but the bound keeps a long step from carrying the mean away. */
+static void plain_steps_of_any_size_do_not_lower_the_bound(void **state)
+{
+    (void)state;
+    static problem p;
+    double S[SQUARE], b[M_MOST], taken;
+    gauss q;
+    make_problem(&p, 5, 4);
+    gather_all(&p, S, b);
+    start(&p, &q);
+    double before = lower_bound(&q, S, b);
+    for (int t = 0; t < 200; t++) {
+        assert_true(plain_step(&q, t % 2 ? 1e3 : 1, 1, p.L, LDL, S, b, &taken));
+        double after = lower_bound(&q, S, b);
+        assert_true(after >= before - 1e-9 * fabs(before));
+        before = after;
+    }
+    gauss_clear(&q);
+}
+
 static void number_that_is_not_finite_leaves_q_alone(void **state)
 {
     (void)state;
@@ -417,6 +437,7 @@ int main(void)
         cmocka_unit_test(small_plain_steps_converge_to_the_optimum),
         cmocka_unit_test(huge_plain_step_is_halved_until_sigma_is_positive_definite),
         cmocka_unit_test(steps_with_all_data_improve_the_bound),
+        cmocka_unit_test(plain_steps_of_any_size_do_not_lower_the_bound),
         cmocka_unit_test(number_that_is_not_finite_leaves_q_alone),
         cmocka_unit_test(precision_that_is_not_positive_definite_leaves_q_alone),
         cmocka_unit_test(kl_from_the_prior_is_that_of_the_dense_formula),

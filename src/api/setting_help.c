@@ -70,6 +70,20 @@ static char *inducing_defaults(void)
     return fclose(f) == 0 ? text : NULL;
 }
 
+/* "128 for svdgp-sga": models whose inducing inputs grow where the user does not say. */
+static char *increments(void)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return NULL;
+    for (int64_t i = 0, written = 0; i < model_count(); i++)
+        if (model_at(i)->increment > 0)
+            fprintf(f, "%s%lld for %s", written++ ? ", " : "", (long long)model_at(i)->increment, model_at(i)->name);
+    return fclose(f) == 0 ? text : NULL;
+}
+
+static char *growing(void) { return model_names(model_can_grow, " and "); }
 static char *by_draws(void) { return model_names(model_draws_inducing, " and "); }
 static char *by_steps(void) { return model_names(model_by_steps, " and "); }
 static char *by_parts(void) { return model_names(model_over_parts, " and "); }
@@ -86,6 +100,8 @@ static const struct {
              {"{expressions}", expressions},
              {"{sets}", by_sets},
              {"{pair}", by_pair},
+             {"{growing}", growing},
+             {"{increments}", increments},
              {"{drawn}", by_draws},
              {"{steps}", by_steps},
              {"{parts}", by_parts},

@@ -97,6 +97,9 @@ static anygp_status check_growth(const settings *s, anygp_error *e)
     if (settings_given(s, SET_INDUCING_FROM))
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "inducing: auto chooses the inducing inputs; leave --inducing-from out");
+    if (settings_given(s, SET_GROW))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "inducing: auto adds inducing inputs in stages of its own; leave --grow out");
     if (settings_number(s, SET_RESUME) == 1)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "inducing: a run with auto cannot be resumed; give the number of inducing inputs it had "
@@ -287,6 +290,7 @@ typedef enum setting_scope {
     OF_PARTITIONS,
     OF_NEIGHBOURS,
     OF_BATCHES,
+    OF_GROWTH,
     OF_SUBSETS
 } setting_scope;
 
@@ -311,7 +315,8 @@ static const struct {
               {SET_ORDER, OF_NEIGHBOURS},
               {SET_GROUP, OF_NEIGHBOURS},
               {SET_INDUCING, OF_SUBSETS},
-              {SET_SELECT, OF_SUBSETS}};
+              {SET_SELECT, OF_SUBSETS},
+              {SET_GROW, OF_GROWTH}};
 
 static void note_no_effect(const model_choice *c, const settings *s, setting_id id, const char *value)
 {
@@ -348,6 +353,7 @@ void choice_note_unused(const model_choice *c, const settings *s)
         bool used = scoped[i].scope == OF_STEPS        ? c->anytime || m->steps
                     : scoped[i].scope == OF_ANYTIME    ? c->anytime || (c->collapsed && scoped[i].id == SET_LEARN)
                     : scoped[i].scope == OF_BATCHES    ? m->steps != NULL
+                    : scoped[i].scope == OF_GROWTH     ? model_can_grow(m)
                     : scoped[i].scope == OF_INDUCING   ? model_has_inducing(m)
                     : scoped[i].scope == OF_BLOCKS     ? model_over_blocks(m)
                     : scoped[i].scope == OF_SUBSETS    ? m->subset > 0 || c->grow
@@ -376,10 +382,17 @@ int64_t choice_subset(const model_choice *c)
     return sum ? sum : c->model->subset;
 }
 
+int64_t choice_grow(const model_choice *c, const settings *s)
+{
+    if (!model_can_grow(c->model)) return 0;
+    return settings_given(s, SET_GROW) ? settings_integer(s, SET_GROW) : c->model->increment;
+}
+
 const char *choice_select(const model_choice *c, const settings *s)
 {
     const char *how = settings_text(s, SET_SELECT);
     if (*how) return how;
+    if (model_takes_pair(c->model) && choice_grow(c, s) > 0) return NULL; /* all are rows that it meets */
     if (model_draws_inducing(c->model)) return "orthogonal";
     return !model_has_inducing(c->model) ? "random" : model_learns_inducing(c->model) ? "best" : "kmeans";
 }

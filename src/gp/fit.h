@@ -31,6 +31,7 @@ void choice_note_unused(const model_choice *c, const settings *s);
 mean_kind choice_mean(const settings *s);
 /* Inducing inputs or rows of a subset. */
 int64_t choice_subset(const model_choice *c);
+int64_t choice_grow(const model_choice *c, const settings *s);
 const char *choice_select(const model_choice *c, const settings *s);
 
 /* -------------------------------------------------------------------------------- fit_columns.c */

@@ -259,6 +259,7 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
                  .seed = b->part.seed,
                  .subset = b->M,
                  .select = choice_select(&f->choice, s),
+                 .grow = choice_grow(&f->choice, s),
                  .comm = comm_world(),
                  .learn_inducing = !f->choice.fix_inducing,
                  .fix = settings_text(f->s, SET_FIX),

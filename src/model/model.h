@@ -33,8 +33,11 @@ typedef struct problem {
     const merged *rows; /* all of them; for models over blocks, a sample to start from */
     const basis *mean;
     uint64_t seed;
-    int64_t subset;     /* rows of the subset, or inducing inputs, wanted */
-    const char *select; /* how they are chosen: random, kmeans, greedy, or best: the better of the latter two */
+    int64_t subset; /* rows of the subset, or inducing inputs, wanted */
+    const char
+        *select;  /* how they are chosen: random, kmeans, greedy, or best: the better of the latter two; NULL: not at
+                           all, steps add them */
+    int64_t grow; /* of them, that a step adds from its rows until all are there; 0: they are there from the start */
     const comm *comm;
     nearness near;
     bool learn_inducing;
@@ -183,7 +186,7 @@ typedef struct step_context {
     const int64_t *which;
     double scale; /* of the sample's sums: blocks there are / blocks sampled */
     double rho;   /* natural gradient: 0 < rho <= 1 */
-    double rate;  /* Adam's, of the rest */
+    double rate;  /* Adam's, of the rest; with a schedule of its own the first one, or 0: the model's choice */
     bool learn;   /* hyperparameters and inducing inputs move too */
     bool settle;  /* else: of them what has natural steps of its own, such as the noise, still does */
     /* Asked by a step that takes long, by all ranks at once: whether it should come to its end.  NULL: no need to ask. */
@@ -205,6 +208,8 @@ typedef struct step_ops {
        are of another run. */
     anygp_status (*save)(void *state, checkpoint *to, anygp_error *e);
     bool (*restore)(void *state, hyper *h, const checkpoint *from);
+    /* What the user should know about the posteriors that were made last, in a sentence; NULL, or returning NULL: nothing. */
+    const char *(*remark)(const void *state);
 } step_ops;
 
 /* Around the log evidence of a target, besides an objective that is a lower bound on it; NaN: not known. */
@@ -249,6 +254,7 @@ struct model_ops {
     const inducing_ops *variables; /* the one kind of inducing variables it has; NULL: the user's choice */
     double jitter;                 /* relative, to begin with */
     int64_t subset;                /* inducing inputs or rows of the subset, where the user gives no number */
+    int64_t increment;             /* problem.grow, where the user gives no number */
     const char *order;             /* of an evaluation or a step, in words: "n m^2"; see docs/models.md */
 
     model_cost (*cost)(const model_ops *self, const cost_facts *f, const cost_size *s);
@@ -298,6 +304,7 @@ static inline bool model_draws_inducing(const model_ops *m) { return m->variable
 static inline bool model_takes_sets(const model_ops *m) { return m->needs.inducing == INDUCING_SETS; }
 static inline bool model_takes_pair(const model_ops *m) { return m->needs.inducing == INDUCING_PAIR; }
 static inline bool model_learns_inducing(const model_ops *m) { return m->needs.learned; }
+static inline bool model_can_grow(const model_ops *m) { return m->needs.grows; }
 static inline bool model_by_steps(const model_ops *m) { return m->steps != NULL; }
 static inline bool model_takes_likelihoods(const model_ops *m) { return m->needs.likelihoods == LIKELIHOOD_ANY; }
 static inline bool model_takes_targets(const model_ops *m) { return m->needs.targets == TARGETS_SEVERAL; }

@@ -28,7 +28,8 @@ typedef struct model_needs {
     needs_inducing inducing;
     bool learned;   /* the inducing inputs, unless the user fixes them */
     bool given;     /* the hyperparameters: it learns nothing, and is never asked for a gradient */
-    bool own_rate;  /* its steps have a schedule of their own, where the user gives no --step */
+    bool own_rate;  /* its steps have their own schedule: --step is the first rate, and all moves from first to last */
+    bool grows;     /* steps can add inducing inputs, from their rows */
     bool mean;      /* takes a prior mean, */
     bool weights;   /* and weights of rows */
     bool near;      /* conditions rows on their neighbours */

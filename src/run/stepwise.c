@@ -31,8 +31,9 @@ static bool one_step_arrives(const stepwise *w)
 static double default_rho(const stepwise *w)
 {
     double rows = w->r.p->blocks->total * (double)w->r.S / (double)w->r.P;
+    double M = (double)(w->r.p->grow > 0 ? w->r.p->subset : w->r.h->M);
     if (run_sees_all(&w->r)) return one_step_arrives(w) ? 1 : RHO_MOST;
-    return fmin(RHO_MOST, fmax(rows / (ROWS_A_POINT * (double)w->r.h->M), 1e-3));
+    return fmin(RHO_MOST, fmax(rows / (ROWS_A_POINT * M), 1e-3));
 }
 
 /* What is left of the first rate: falls linearly, to a twentieth where learning ends. */
@@ -57,9 +58,17 @@ static double rho_now(const stepwise *w)
 
 static double rate_now(const stepwise *w)
 {
-    double first = isnan(w->r.o->anytime.step) ? RATE : w->r.o->anytime.step;
-    if (w->r.model->needs.own_rate && isnan(w->r.o->anytime.step)) return 0;
-    return first * fallen(w);
+    double first = w->r.o->anytime.step;
+    if (w->r.model->needs.own_rate) return isnan(first) ? 0 : first;
+    return (isnan(first) ? RATE : first) * fallen(w);
+}
+
+/* Whether hyperparameters move in this step: once q has seen a few samples, and until the last quarter. */
+static bool learns_now(const stepwise *w)
+{
+    const run *r = &w->r;
+    if (r->model->needs.own_rate) return true; /* of what is not fixed */
+    return r->learns && r->turned < 0 && (r->t >= WAIT || run_sees_all(r));
 }
 
 static int64_t default_steps(const stepwise *w)
@@ -107,7 +116,7 @@ static anygp_status step(run *r, int attempt, anygp_error *e)
                       .scale = (double)r->P / (double)r->S,
                       .rho = smaller * rho_now(w),
                       .rate = smaller * rate_now(w),
-                      .learn = r->learns && r->turned < 0 && (r->t >= WAIT || all),
+                      .learn = learns_now(w),
                       .settle = r->learns && r->turned >= 0,
                       .enough = enough,
                       .ctx = r};
@@ -178,7 +187,9 @@ anygp_status stepwise_run(const model_ops *model, void *state, const problem *p,
     TRY_DONE(run_go(r, e));
     run_keep(r, result);
     TRY_DONE(final_bound(r, result, e));
-    status = posteriors(r, &result->jitter, out, e);
+    TRY_DONE(posteriors(r, &result->jitter, out, e));
+    const char *remark = model->steps->remark ? model->steps->remark(state) : NULL;
+    if (remark) train_tell(p, o, ANYGP_WARNING, "%s", remark);
 done:
     run_clear(r);
     return status;

@@ -145,10 +145,10 @@ static anygp_status place_best(const model_ops *model, const problem *p, hyper *
 static anygp_status place_inducing(const model_ops *model, const problem *p, hyper *h, const train_options *o,
                                    inducing_start *s, anygp_error *e)
 {
-    bool best = !strcmp(p->select, "best");
+    bool best = p->select && !strcmp(p->select, "best");
     deadline until = train_deadline(o);
     until.limit *= PLACES_SHARE;
-    if (!model_has_inducing(model) || p->subset == 0) return ANYGP_OK;
+    if (!model_has_inducing(model) || p->subset == 0 || !p->select) return ANYGP_OK;
     if (h->M == 0 && best && !deadline_passed(&until)) return place_best(model, p, h, &until, s, e);
     if (h->M == 0) {
         s->how = best ? "kmeans" : p->select;
@@ -243,7 +243,7 @@ static anygp_status find_start(const model_ops *model, const problem *p, hyper *
 static anygp_status restore_inducing(const model_ops *model, const problem *p, hyper *h, const checkpoint *c,
                                      anygp_error *e)
 {
-    if (p->subset == 0) return ANYGP_OK; /* a decoupled model with none */
+    if (p->subset == 0 || !p->select) return ANYGP_OK; /* a decoupled model with none, or none yet */
     int64_t count = checkpoint_count(c, "Z"), D = p->rows->D;
     double *Z = count > 0 ? mem_alloc(count, sizeof *Z) : NULL;
     anygp_status status = ANYGP_OK;

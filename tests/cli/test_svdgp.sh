@@ -53,6 +53,27 @@ given_places_have_the_mean_of_dtc() {
         anygp predict s.agp both.csv | cut -d, -f1 >a && anygp predict d.agp both.csv | cut -d, -f1 >b && close a b 1e-6
 }
 
+# 001, algorithm 1 as printed: all moves from the first step on, in steps that do not depend on how many there will be.
+simulated() { anygp simulate --inputs 2 --rows 400 --kernel 'rbf(variance=1,lengthscale=0.3)' --noise 0.01 --seed 3 -o s.csv 2>"$said/err" || { cat "$said/err"; return 1; }; }
+sga=(--model svdgp-sga --kernel rbf --valid 0 --batch 100 --inducing 60/20)
+sga_moves_all_from_the_first_step_to_the_last() {
+    simulated && for n in 12 24; do quietly fit s.csv -o m$n.agp "${sga[@]}" --step 0.05 --iters $n --trace t$n.csv || return 1; done
+    cut -d, -f1,3 t24.csv | head -n 14 >a && cut -d, -f1,3 t12.csv | head -n 14 >b && cmp a b || return 1
+    for n in 0.05 0.06; do quietly fit s.csv -o m.agp "${sga[@]}" --step $n --iters 1 && anygp info m.agp | grep kernel >k$n || return 1; done
+    ! cmp -s k0.05 k0.06
+}
+bases_grow_by_as_many_as_asked() {
+    simulated && for n in 1 3; do quietly fit s.csv -o m$n.agp "${sga[@]}" --step 0.05 --grow 7 --iters $n && anygp info m$n.agp | grep -qF "svdgp-sga, $((7 * n)) inducing inputs" || return 1; done
+}
+default_steps_of_sga_reach_a_sane_bound() { # above that of the mean of the targets alone, which is n log N(0 | 0, 1)
+    simulated && anygp fit s.csv -q -o m.agp "${sga[@]}" --grow 10 --iters 150 --json >m.json && json_number value <m.json >v && awk '{ if (!($1 > -567)) { print; exit 1 } }' v && at_most "$(score m.agp s.csv rmse)" 0.3
+}
+a_mean_that_was_shortened_is_a_warning() { simulated && anygp fit s.csv -o m.agp "${sga[@]}" --step 2 --iters 4 2>&1 >/dev/null | grep -q 'warning: the mean had gone far beyond the targets'; }
+
+check sga_moves_all_from_the_first_step_to_the_last
+check bases_grow_by_as_many_as_asked
+check default_steps_of_sga_reach_a_sane_bound
+check a_mean_that_was_shortened_is_a_warning
 check little_jitter_grows_until_the_covariance_moves
 check given_places_have_the_mean_of_dtc
 check the_held_out_bound_is_in_the_trace_and_among_the_scores

@@ -22,6 +22,7 @@ static const trial trials[] = {
     {SET_FIX, NULL, NULL},
     {SET_INDUCING, NULL, NULL},
     {SET_BATCH, "20", NULL},
+    {SET_GROW, "2", NULL},
     {SET_INDUCING_FROM, "places.csv", NULL},
     {SET_INDUCING_KIND, "scaled", NULL},
     {SET_SELECT, NULL, NULL},

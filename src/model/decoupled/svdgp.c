@@ -267,6 +267,7 @@ anygp_status svdgp_prepare(svdgp *s, kernel *k, int64_t likes, const double *lik
     take_likelihood(s, like);
     s->scale = 1;
     if (s->precondition) kernel_diag(k, 1, anywhere, s->D, &s->scale);
+    if (s->precondition && s->widths) s->scale = sqrt(s->scale);
     TRY(scale_coefficients(s, e));
     TRY(reserve_squares(s, e));
     TRY(fill_K(s, e));

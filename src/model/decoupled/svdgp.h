@@ -22,7 +22,8 @@
 
    Two ways to move a:
        sga      the paper's: Adam on a, the places alpha and their widths, K_alpha's columns sampled; a = a0 / k(x, x) and
-                L = L0 / k(x, x) (the Jacobi preconditioner of appendix A.1.1, for stationary kernels)
+                L = L0 / k(x, x) (the Jacobi preconditioner of appendix A.1.1, for stationary kernels); under a single rbf over
+                the root of k(x, x), for the functions of appendix B.1 are ours over that root, and K_alpha's diagonal is 1
        newton   places stay, and a goes to the bound's own optimum: Newton steps for a block of the a at a time from sampled rows
                 while hyperparameters learn (svdgp_block.c), conjugate gradients over all rows where they stay (svdgp_solve.c);
                 B by natural gradients (svdgp_natural.c) */
@@ -62,7 +63,7 @@ typedef struct svdgp {
     double *noise;          /* of each target */
     bool newton;
     bool widths, alpha_widths; /* bases of the covariance, of the mean have widths of their own */
-    bool precondition;         /* a and L are the segments' over k(x, x) */
+    bool precondition;         /* a and L are the segments' over `scale` */
     double jitter;             /* of K_beta, relative; grows where K_beta has to have a factor and has none */
 
     /* its parameters */
@@ -171,7 +172,7 @@ double svdgp_kl_covariance(const svdgp *s);
    columns.  stat NULL: the value alone.  pull, unless NULL: K_{columns,alpha} a, count x C, without the scale. */
 bool svdgp_kl_mean(const svdgp *s, int64_t count, const int64_t *columns, double scale, double *value, double *stat,
                    double *pull);
-/* Last of all, where there is a preconditioner: the kernel's gradient through a = a0 / k(x, x), L = L0 / k(x, x). */
+/* Last of all, where there is a preconditioner: the kernel's gradient through a = a0 / scale, L = L0 / scale. */
 void svdgp_pull_scale(const svdgp *s, double *stat);
 
 #endif

@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "model/decoupled/svdgp_state.h"
 
-enum { AT_ONCE = 128 }; /* N_delta, sga's; newton takes all rows there are room for */
-
 /* Rows of the sample, at most `room` of them, and their numbers. */
 typedef struct gathered {
     int64_t n, room;
@@ -59,7 +57,7 @@ static anygp_status add_alpha(svdgp *s, const gathered *g, int64_t wanted, anygp
 anygp_status svdgp_grow(svdgp_state *q, const step_context *c, bool *grew, anygp_error *e)
 {
     svdgp *s = &q->s;
-    int64_t a = q->Ma - svdgp_Ma(s), b = q->Mb - svdgp_Mb(s), most = s->newton ? INT64_MAX : AT_ONCE;
+    int64_t a = q->Ma - svdgp_Ma(s), b = q->Mb - svdgp_Mb(s), N = q->problem->grow, most = N > 0 ? N : INT64_MAX;
     int64_t rows = (c->which ? c->count : q->problem->blocks->count) * q->problem->blocks->largest;
     gathered g = {.room = 4 * (q->Ma + q->Mb)};
     anygp_status status = ANYGP_OK;
@@ -70,8 +68,8 @@ anygp_status svdgp_grow(svdgp_state *q, const step_context *c, bool *grew, anygp
     if (b > most) b = most;
     TRY_DONE(gather(q, c, &g, e));
     TRY_DONE(add_alpha(s, &g, a, e));
-    for (int64_t k = 0; k < b && k < g.n; k++)
-        TRY_DONE(svdgp_add_beta(s, 1, g.X + g.order[g.n - 1 - k] * s->D, SVDGP_SMALL, e));
+    for (int64_t k = 0; k < b && k < g.n; k++) /* N_delta rows are bases of both kinds; else each kind has its own */
+        TRY_DONE(svdgp_add_beta(s, 1, g.X + g.order[N > 0 ? k : g.n - 1 - k] * s->D, SVDGP_SMALL, e));
     *grew |= b > 0 && g.n > 0;
 done:
     gathered_clear(&g);

@@ -112,7 +112,7 @@ void svdgp_pull_scale(const svdgp *s, double *stat)
     for (int64_t c = 0; c < s->C; c++)
         for (int64_t j = 0; j < s->Mt; j++)
             sum += la_dot(s->Mt - j, s->factor[c] + j + j * s->Mt, stat + o.S + c * s->Mt * s->Mt + j + j * s->Mt);
-    double g = -sum / s->scale;
+    double g = s->widths ? -0.5 * sum / (s->scale * s->scale) : -sum / s->scale; /* scale is k(x, x) or its root */
     kernel_diag_reverse(s->kernel, 1, s->f.origin, s->D, &g, stat + o.kernel, NULL, 0);
 }
 

@@ -76,7 +76,7 @@ done:
 
 static double svdgp_rows_behind(const void *state) { return ((const svdgp_state *)state)->problem->blocks->total; }
 
-#define SVDGP_MODEL(id, name_, text, kind, own_rate_, start_, order_)                                                  \
+#define SVDGP_MODEL(id, name_, text, kind, own_rate_, start_, increment_)                                              \
     const model_ops model_##id = {.name = name_,                                                                       \
                                   .summary = text,                                                                     \
                                   .objective = "lower bound",                                                          \
@@ -87,12 +87,14 @@ static double svdgp_rows_behind(const void *state) { return ((const svdgp_state 
                                             .inducing = INDUCING_PAIR,                                                 \
                                             .learned = true,                                                           \
                                             .own_rate = own_rate_,                                                     \
+                                            .grows = true,                                                             \
                                             .mean = true,                                                              \
                                             .weights = true,                                                           \
                                             .joint = true},                                                            \
                                   .jitter = 1e-8,                                                                      \
                                   .subset = 16384,                                                                     \
-                                  .order = order_,                                                                     \
+                                  .increment = increment_,                                                             \
+                                  .order = "b (ma+mb^2)",                                                              \
                                   .cost = svdgp_cost,                                                                  \
                                   .size = svdgp_size,                                                                  \
                                   .open = svdgp_open,                                                                  \
@@ -103,6 +105,5 @@ static double svdgp_rows_behind(const void *state) { return ((const svdgp_state 
                                   .steps = &svdgp_steps,                                                               \
                                   .update = &svdgp_updates};
 
-SVDGP_MODEL(svdgp, "svdgp", "decoupled bases of mean and covariance", &by_newton, false, NULL, "b (ma+mb^2)")
-SVDGP_MODEL(svdgp_sga, "svdgp-sga", "svdgp by gradients, with bases that move", &by_sga, true, svdgp_median_start,
-            "b (ma+mb^2)")
+SVDGP_MODEL(svdgp, "svdgp", "decoupled bases of mean and covariance", &by_newton, false, NULL, 0)
+SVDGP_MODEL(svdgp_sga, "svdgp-sga", "svdgp by gradients, with bases that move", &by_sga, true, svdgp_median_start, 128)

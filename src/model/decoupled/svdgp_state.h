@@ -25,9 +25,10 @@ typedef struct svdgp_state {
     int64_t Ma, Mb; /* bases wanted */
     bool given;     /* hyper.Z has the places of both, the mean's first */
     driver *driver;
-    segment u;    /* free hyperparameters */
-    double gamma; /* sga: the first step size */
-    double *stat; /* sums over rows */
+    segment u;      /* free hyperparameters */
+    double gamma;   /* sga: the first step size */
+    bool shortened; /* sga: the mean of the last posteriors */
+    double *stat;   /* sums over rows */
     int64_t stat_room;
     segment witness; /* newton: rows of the last samples (svdgp_block.c); */
     int64_t oldest;  /* where the next of them goes */

@@ -9,7 +9,7 @@
 #include "model/decoupled/svdgp_posterior.h"
 #include "model/decoupled/svdgp_state.h"
 
-enum { COLUMNS = 1024, TRIAL_STEPS = 100, TRIAL_LAST = 10 };
+enum { TRIAL_STEPS = 100, TRIAL_LAST = 10 };
 static const double FIRST_RATES[] = {0.1, 0.01, 0.001}; /* the paper's choice */
 
 anygp_status svdgp_room(double **array, int64_t *room, int64_t size, anygp_error *e)
@@ -40,10 +40,12 @@ static anygp_status sums(svdgp_state *q, const hyper *h, const step_context *c, 
              : driver_stat(q->driver, s, 0, NULL, 1, q->stat, e);
 }
 
-/* sga: COLUMNS columns of K_alpha, a function of the step. */
+/* sga: as many columns of K_alpha as the sample has rows, a function of the step. */
 static anygp_status sampled_columns(svdgp_state *q, const step_context *c, anygp_error *e)
 {
-    int64_t Ma = svdgp_Ma(&q->s), count = Ma < COLUMNS ? Ma : COLUMNS, *which = mem_alloc(count, sizeof *which);
+    const row_blocks *b = q->problem->blocks;
+    int64_t Ma = svdgp_Ma(&q->s), rows = (c->which ? c->count : b->count) * b->largest, count = Ma < rows ? Ma : rows;
+    int64_t *which = mem_alloc(count, sizeof *which);
     double value;
     if (!which) return fail_memory(e, "a step", 8.0 * (double)count);
     random_subset((random_stream){c->seed, RANDOM_COLUMNS, (uint64_t)c->t}, Ma, count, which);
@@ -106,7 +108,7 @@ static anygp_status step_sga(svdgp_state *q, hyper *h, const step_context *c, do
 {
     svdgp *s = &q->s;
     const svdgp_layout o = svdgp_layout_of(s);
-    double rate = c->rate > 0 ? c->rate : q->gamma / (1 + 0.1 * sqrt((double)c->t));
+    double rate = (c->rate > 0 ? c->rate : q->gamma) / (1 + 0.1 * sqrt((double)c->t + 1)); /* t = 1, 2, ... in print */
     if (!svdgp_head(s, q->stat)) return fail_memory(e, "kernel tiles", 0);
     TRY(sampled_columns(q, c, e));
     *value = q->stat[o.value];
@@ -246,8 +248,7 @@ static anygp_status trial(svdgp_state *q, hyper *h, const step_context *asks, in
 /* The best of those that were tried to their end; with no time for any, the middle one. */
 static anygp_status choose_gamma(svdgp_state *q, hyper *h, const step_context *asks, anygp_error *e)
 {
-    const row_blocks *b = q->problem->blocks;
-    int64_t S = svdgp_sample_blocks(b), *which;
+    int64_t S = asks->which ? asks->count : q->problem->blocks->count, *which;
     double *first = mem_alloc(h->count, sizeof *first), best = -INFINITY, gamma = FIRST_RATES[1], reached;
     anygp_status status = ANYGP_OK;
     which = mem_alloc(S, sizeof *which);
@@ -301,6 +302,7 @@ static anygp_status posteriors(void *state, const hyper *h, double *jitter, post
     int64_t t = 0;
     double *kept = NULL;
     if (!q->s.newton) TRY(svdgp_shorten(q, h, &kept, e));
+    q->shortened = kept != NULL;
     TRY_DONE(prepare(q, h, e));
     *jitter = q->s.jitter;
     for (; t < q->s.targets; t++) TRY_DONE(svdgp_posterior_new(&q->s, h, t, q->problem->blocks->total, &out[t], e));
@@ -311,9 +313,18 @@ done:
     return status;
 }
 
+static const char *remark(const void *state)
+{
+    return ((const svdgp_state *)state)->shortened
+               ? "the mean had gone far beyond the targets when the run ended, and was shortened; take more steps "
+                 "(--iters), or a smaller first one (--step)"
+               : NULL;
+}
+
 const step_ops svdgp_steps = {.begin = begin,
                               .step = step,
                               .bound = bound,
                               .posteriors = posteriors,
                               .save = svdgp_save,
-                              .restore = svdgp_restore};
+                              .restore = svdgp_restore,
+                              .remark = remark};

@@ -1,5 +1,7 @@
 /* Adam (Kingma and Ba 2015), for ascent; its whole state can be saved and restored, so that a resumed run has the same
-   bits.  A coordinate whose gradient is not finite does not move in that step. */
+   bits.  A coordinate whose gradient is not finite does not move in that step.
+   The numbers that move are rows, each with an age of its own, so that one that joins late is corrected for its own start, not for
+   the run's. */
 #ifndef PARAMS_ADAM_H
 #define PARAMS_ADAM_H
 
@@ -10,19 +12,21 @@
 #include "params/checkpoint.h"
 
 typedef struct adam {
-    int64_t n, t;
-    double *first, *second; /* n each: running means of the gradient and of its square */
+    int64_t rows, cols, room; /* room: rows there is memory for */
+    double *first, *second;   /* rows x cols each: running means of the gradient and of its square */
+    double *age;              /* rows: steps it has taken */
 } adam;
 
-anygp_status adam_init(adam *a, int64_t n, anygp_error *e);
+anygp_status adam_init(adam *a, int64_t n, anygp_error *e); /* one row */
+/* Rows of `cols` numbers; those at the end that are new have taken no step.  From {0} on. */
+anygp_status adam_grow(adam *a, int64_t rows, int64_t cols, anygp_error *e);
 void adam_clear(adam *a);
-void adam_step(adam *a, double rate, const double *gradient, double *x);
-/* The t-th step, from 1, for n numbers whose running means the caller keeps; upwards along scale * gradient. */
-void adam_move(int64_t n, double t, double rate, const double *gradient, double scale, double *first, double *second,
-               double *x);
-
-/* Whether steps can have led to these running means: no mean of squares is negative, or small beside the square of the mean. */
-bool adam_means_are_sound(int64_t n, const double *first, const double *second);
+/* A step of rows first .. first + count - 1, whose numbers begin at x; upwards along scale * gradient. */
+void adam_move(adam *a, int64_t first, int64_t count, double rate, const double *gradient, double scale, double *x);
+static inline void adam_step(adam *a, double rate, const double *gradient, double *x)
+{
+    adam_move(a, 0, a->rows, rate, gradient, 1, x);
+}
 
 /* Under names that begin with `name`; restore is false where they are from another run. */
 void adam_save(const adam *a, const char *name, checkpoint *to);

@@ -150,6 +150,11 @@ static void keep_widths(const hyper *h, int64_t M, const double *Z, double *widt
         if (!memcmp(Z + i * h->D, h->Z + i * h->D, bytes)) memcpy(widths + i * h->D, h->C + i * h->D, bytes);
 }
 
+static bool is_inducing(const param_segment *s)
+{
+    return !strcmp(s->name, HYPER_PLACES) || !strcmp(s->name, HYPER_WIDTHS);
+}
+
 anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z, bool learn, anygp_error *e)
 {
     double *widths = h->kind->widths ? mem_zeroed(M * D, sizeof *widths) : NULL;
@@ -158,6 +163,19 @@ anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z,
     anygp_status status = params_put_bulk(&h->all, HYPER_PLACES, M, D, Z, h->kind->draw ? NULL : h->unit, learn, e);
     if (!ANYGP_FAILED(status) && widths) status = params_put_bulk(&h->all, HYPER_WIDTHS, M, D, widths, NULL, learn, e);
     free(widths);
+    hyper_bind(h);
+    for (int64_t i = 0; i < h->all.count; i++)
+        if (is_inducing(&h->all.at[i])) h->all.at[i].grows = true;
+    return status;
+}
+
+anygp_status hyper_add_inducing(hyper *h, int64_t count, const double *Z, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    for (int64_t i = 0; i < h->all.count && !ANYGP_FAILED(status); i++) {
+        param_segment *s = &h->all.at[i];
+        if (is_inducing(s)) status = segment_append(s, count, !strcmp(s->name, HYPER_PLACES) ? Z : NULL, e);
+    }
     hyper_bind(h);
     return status;
 }

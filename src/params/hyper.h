@@ -54,6 +54,8 @@ anygp_status hyper_set_units(hyper *h, int64_t D, const double *sd_x, anygp_erro
 anygp_status hyper_set_kind(hyper *h, const inducing_ops *kind, anygp_error *e);
 /* Inducing inputs Z[M,D], copied; replaces former ones.  They have width 1, except those that stay at the same place. */
 anygp_status hyper_set_inducing(hyper *h, int64_t M, int64_t D, const double *Z, bool learn, anygp_error *e);
+/* More of them at the end, of width 1, which have taken no step (adam.h). */
+anygp_status hyper_add_inducing(hyper *h, int64_t count, const double *Z, anygp_error *e);
 /* The views again, after segments were put in or taken out. */
 void hyper_bind(hyper *h);
 /* Natural parameters that a gradient has: `count`, and where the inducing variables are learned their hyper_variables more: all

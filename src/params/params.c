@@ -12,17 +12,6 @@
 
 /* ---------------------------------------------------------------------------------------- the list */
 
-static void segment_clear(param_segment *s)
-{
-    if (s->kernel)
-        kernel_free(s->kernel);
-    else
-        free(s->values);
-    free(s->facts);
-    free(s->unit);
-    *s = (param_segment){0};
-}
-
 param_segment *params_find(const param_list *p, const char *name)
 {
     for (int64_t i = 0; i < p->count; i++)
@@ -67,36 +56,13 @@ anygp_status params_put_kernel(param_list *p, const char *name, kernel *k, bool 
 anygp_status params_put_bulk(param_list *p, const char *name, int64_t rows, int64_t cols, const double *values,
                              const double *unit, bool learned, anygp_error *e)
 {
-    param_segment s = {.rows = rows, .cols = cols, .learned = learned, .values = mem_copied(rows, cols, values)};
+    param_segment s = {.rows = rows, .cols = cols, .learned = learned, .room = rows};
+    s.values = mem_copied(rows, cols, values);
     snprintf(s.name, sizeof s.name, "%s", name);
     if (unit) s.unit = mem_copied(cols, 1, unit);
     if (s.values && (s.unit || !unit)) return params_put(p, s, e);
     segment_clear(&s);
     return fail_memory(e, "the parameters", 8.0 * (double)rows * (double)cols);
-}
-
-void params_drop(param_list *p, const char *name)
-{
-    param_segment *s = params_find(p, name);
-    if (!s) return;
-    segment_clear(s);
-    memmove(s, s + 1, (size_t)(p->at + p->count - (s + 1)) * sizeof *s);
-    p->count--;
-}
-
-/* A copy of s, with memory of its own. */
-static anygp_status segment_copy(const param_segment *s, param_segment *to, anygp_error *e)
-{
-    int64_t n = param_segment_size(s);
-    *to = *s;
-    to->kernel = s->kernel ? kernel_copy(s->kernel) : NULL;
-    to->values = !s->kernel ? mem_copied(n, 1, s->values) : to->kernel ? kernel_values(to->kernel) : NULL;
-    to->facts = s->facts ? mem_alloc(n, sizeof *to->facts) : NULL;
-    to->unit = s->unit ? mem_copied(s->cols, 1, s->unit) : NULL;
-    if (to->facts) memcpy(to->facts, s->facts, (size_t)n * sizeof *to->facts);
-    if (to->values && (to->facts || !s->facts) && (to->unit || !s->unit)) return ANYGP_OK;
-    segment_clear(to);
-    return fail_memory(e, "the parameters", 8.0 * (double)n);
 }
 
 anygp_status params_copy(const param_list *from, param_list *to, anygp_error *e)
@@ -249,6 +215,42 @@ double params_log_prior(const param_list *p, double *gu)
         if (gu) gu[f] -= z / q->prior_sd * (q->real ? 1 : (x - q->lower) / x);
     }
     return sum;
+}
+
+/* ------------------------------------------------------------------------------------------- steps */
+
+static bool is_learned(const param_segment *s) { return free_of(s) > 0; }
+
+anygp_status params_step_begin(param_list *p, anygp_error *e)
+{
+    for (param_segment *s = p->at; s < p->at + p->count; s++) {
+        adam_clear(&s->adam);
+        if (is_learned(s)) TRY(adam_grow(&s->adam, s->rows, s->cols, e));
+    }
+    return ANYGP_OK;
+}
+
+void params_step(param_list *p, double rate, const double *gu, double *u)
+{
+    int64_t f = 0;
+    for (param_segment *s = p->at; s < p->at + p->count; s++) {
+        for (int64_t i = 0; s->facts && i < s->rows; i++)
+            if (s->facts[i].free) adam_move(&s->adam, i, 1, rate, gu + f, 1, u + f), f++;
+        if (!s->facts && s->learned) adam_step(&s->adam, rate, gu + f, u + f), f += param_segment_size(s);
+    }
+}
+
+void params_step_save(const param_list *p, checkpoint *to)
+{
+    for (const param_segment *s = p->at; s < p->at + p->count; s++)
+        if (is_learned(s)) adam_save(&s->adam, s->name, to);
+}
+
+bool params_step_restore(param_list *p, const checkpoint *from)
+{
+    for (param_segment *s = p->at; s < p->at + p->count; s++)
+        if (is_learned(s) && !adam_restore(&s->adam, s->name, from)) return false;
+    return true;
 }
 
 /* What was given stays as it is, even a noise of 0. */

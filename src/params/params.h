@@ -5,7 +5,8 @@
        u            what an optimiser moves: p = lower + exp(u) for positive ones, p = u for real ones, p = u times a unit for bulk
    The weak prior is log p ~ N(mean, sd^2) for each learned p, p ~ N(mean, sd^2) for real ones; bulk has none.
    Pack, unpack, chain rule, prior, copies and the question whether all is finite walk the list, so a model with more parameters is a
-   model with more segments. */
+   model with more segments.
+   A segment has what its steps have left behind (adam.h), and may grow: new rows at its end have taken no step. */
 #ifndef PARAMS_PARAMS_H
 #define PARAMS_PARAMS_H
 
@@ -14,6 +15,7 @@
 
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "params/adam.h"
 
 /* What is known about one number. */
 typedef struct param_facts {
@@ -35,6 +37,9 @@ typedef struct param_segment {
     param_facts *facts; /* of each number, its own; NULL: bulk, which is real and has no prior */
     double *unit;       /* bulk: cols of them, its own: u has the values in these; NULL: 1 */
     bool learned;       /* bulk: all of it, or nothing */
+    bool grows;         /* bulk: rows may be appended */
+    int64_t room;       /* rows there is memory for, where they were */
+    adam adam;          /* of its numbers; without memory before the first step */
 } param_segment;
 
 typedef struct param_list {
@@ -52,13 +57,27 @@ anygp_status params_put_kernel(param_list *p, const char *name, kernel *k, bool 
 /* Bulk: a copy of values[rows,cols]; unit: cols of them, copied, or NULL. */
 anygp_status params_put_bulk(param_list *p, const char *name, int64_t rows, int64_t cols, const double *values,
                              const double *unit, bool learned, anygp_error *e);
-void params_drop(param_list *p, const char *name); /* if there is such a segment */
 param_segment *params_find(const param_list *p, const char *name);
 anygp_status params_copy(const param_list *from, param_list *to, anygp_error *e);
 void params_clear(param_list *p);
 
 /* Segments named in the list, with commas between, stay as they are.  `groups`: words that mean something to others, in the same form. */
 anygp_status params_fix(param_list *p, const char *list, const char *groups, anygp_error *e);
+
+/* --------------------------------------------------------------------------- one segment [segment.c] */
+
+param_segment segment_that_grows(const char *name, int64_t cols);                     /* without rows */
+anygp_status segment_copy(const param_segment *s, param_segment *to, anygp_error *e); /* which has taken no step */
+void segment_clear(param_segment *s);
+/* New rows at the end, of these values (NULL: zeros), which have taken no step.  Its values may move. */
+anygp_status segment_append(param_segment *s, int64_t rows, const double *values, anygp_error *e);
+/* One step of Adam upwards along scale * gradient[rows,cols], in the natural values. */
+anygp_status segment_step(param_segment *s, double rate, const double *gradient, double scale, anygp_error *e);
+/* Under its name, with its steps' state; restore takes as many rows as there are.  False: from another run. */
+void segment_save(const param_segment *s, checkpoint *to);
+bool segment_restore(param_segment *s, const checkpoint *from);
+
+/* --------------------------------------------------------------------------------------- the vectors */
 
 int64_t params_size(const param_list *p);                          /* of a gradient */
 int64_t params_free(const param_list *p);                          /* of u */
@@ -69,6 +88,11 @@ void params_unpack(param_list *p, const double *u);
 void params_chain(const param_list *p, const double *gp, double *gu); /* gu = dp/du * gp */
 /* Log prior of the free parameters; adds its gradient in u if gu is not NULL.  0 without priors. */
 double params_log_prior(const param_list *p, double *gu);
+/* Steps of Adam in u, upwards along gu; params_step_begin forgets those before. */
+anygp_status params_step_begin(param_list *p, anygp_error *e);
+void params_step(param_list *p, double rate, const double *gu, double *u);
+void params_step_save(const param_list *p, checkpoint *to);
+bool params_step_restore(param_list *p, const checkpoint *from); /* false: from another run */
 bool params_are_sound(const param_list *p); /* all values are finite, and positive where they have to be */
 
 #endif

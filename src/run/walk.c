@@ -112,8 +112,7 @@ static anygp_status walk_open(walk *w, anygp_error *e)
     w->q.lazy = !a->plain && w->ops->prior(r->state) == 1;
     TRY(ascent_init(&w->up, r->h, e));
     if (!(w->V = mem_doubles(w->q.M, w->q.M))) return fail_memory(e, "the steps", 8.0 * (double)(w->q.M * w->q.M));
-    ascent_begin(&w->up, r->h);
-    return ANYGP_OK;
+    return ascent_begin(&w->up, r->h, e);
 }
 
 /* Plain steps are as short as the worst direction of K_uu demands, which may be too short to get anywhere. */

@@ -66,10 +66,10 @@ static inline void prepare(fixture *f)
     assert_int_equal(svdgp_prepare(&f->s, f->h.kernel, f->h.likes, f->h.like, &e), ANYGP_OK);
 }
 
-static inline void scatter(segment *s, uint64_t stream, double size)
+static inline void scatter(param_segment *s, uint64_t stream, double size)
 {
-    fill_normal(stream, s->rows * s->width, s->x);
-    for (int64_t i = 0; i < s->rows * s->width; i++) s->x[i] *= size;
+    fill_normal(stream, s->rows * s->cols, s->values);
+    for (int64_t i = 0; i < s->rows * s->cols; i++) s->values[i] *= size;
 }
 
 static inline void setup_rows(fixture *f, const variant *v)

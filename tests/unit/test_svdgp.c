@@ -73,7 +73,7 @@ static real prior_K(const fixture *f, const double *x, const double *cx, const d
     return k;
 }
 
-static const double *width_of(const segment *g, int64_t m) { return g->rows ? g->x + m * D : NULL; }
+static const double *width_of(const param_segment *g, int64_t m) { return g->rows ? g->values + m * D : NULL; }
 
 static dense *dense_new(const fixture *f, int64_t c)
 {
@@ -83,14 +83,14 @@ static dense *dense_new(const fixture *f, int64_t c)
     assert_true(M <= 6);
     real L[36] = {0};
     for (int i = 0, at = 0; i < M; i++)
-        for (int j = 0; j <= i; j++) L[i * M + j] = s->L[c].x[at++] / s->scale;
+        for (int j = 0; j <= i; j++) L[i * M + j] = s->L[c].values[at++] / s->scale;
     for (int i = 0; i < M; i++)
         for (int j = 0; j < M; j++) {
             for (int k = 0; k < M; k++) g->B[i * M + j] += L[i * M + k] * L[j * M + k];
             g->K[i * M + j] = i == j;
             if (i >= p && j >= p)
-                g->K[i * M + j] = prior_K(f, s->beta.x + (i - p) * D, width_of(&s->beta_width, i - p),
-                                          s->beta.x + (j - p) * D, width_of(&s->beta_width, j - p));
+                g->K[i * M + j] = prior_K(f, s->beta.values + (i - p) * D, width_of(&s->beta_width, i - p),
+                                          s->beta.values + (j - p) * D, width_of(&s->beta_width, j - p));
             else if (i != j)
                 g->K[i * M + j] = 0;
         }
@@ -115,7 +115,7 @@ static real dense_row(const fixture *f, const double *x, real *k)
     basis_fill(&f->mean, 1, x, D, h, 1, 1);
     for (int j = 0; j < s->p; j++) k[j] = sqrtl(f->mean.B) * h[j], diag += k[j] * k[j];
     for (int j = 0; j < svdgp_Mb(s); j++)
-        k[s->p + j] = prior_K(f, x, NULL, s->beta.x + j * D, width_of(&s->beta_width, j));
+        k[s->p + j] = prior_K(f, x, NULL, s->beta.values + j * D, width_of(&s->beta_width, j));
     return diag;
 }
 
@@ -124,8 +124,9 @@ static void dense_marginal(const fixture *f, const dense *g, int64_t c, const do
     const svdgp *s = &f->s;
     real k[8], diag = dense_row(f, x, k), m = 0;
     for (int64_t j = 0; j < svdgp_Ma(s); j++)
-        m += prior_K(f, x, NULL, s->alpha.x + j * D, width_of(&s->alpha_width, j)) * s->a.x[j * s->C + c] / s->scale;
-    for (int64_t j = 0; j < s->p; j++) m += k[j] * s->trend.x[j * s->C + c];
+        m += prior_K(f, x, NULL, s->alpha.values + j * D, width_of(&s->alpha_width, j)) * s->a.values[j * s->C + c] /
+             s->scale;
+    for (int64_t j = 0; j < s->p; j++) m += k[j] * s->trend.values[j * s->C + c];
     *mu = (double)m, *var = (double)(diag - dense_quadratic(g->Mt, g->R, k, k));
 }
 
@@ -136,12 +137,12 @@ static real dense_kl(const fixture *f, const dense *g, int64_t c)
     real kl = g->logdet / 2;
     for (int i = 0; i < g->Mt; i++)
         for (int j = 0; j < g->Mt; j++) kl -= g->K[i * g->Mt + j] * g->R[j * g->Mt + i] / 2;
-    for (int64_t i = 0; i < s->p; i++) kl += powl(s->trend.x[i * s->C + c], 2) / 2;
+    for (int64_t i = 0; i < s->p; i++) kl += powl(s->trend.values[i * s->C + c], 2) / 2;
     for (int64_t i = 0; i < MA; i++)
         for (int64_t j = 0; j < MA; j++)
-            kl += prior_K(f, s->alpha.x + i * D, width_of(&s->alpha_width, i), s->alpha.x + j * D,
+            kl += prior_K(f, s->alpha.values + i * D, width_of(&s->alpha_width, i), s->alpha.values + j * D,
                           width_of(&s->alpha_width, j)) *
-                  s->a.x[i * s->C + c] * s->a.x[j * s->C + c] / (2 * s->scale * s->scale);
+                  s->a.values[i * s->C + c] * s->a.values[j * s->C + c] / (2 * s->scale * s->scale);
     return kl;
 }
 
@@ -191,8 +192,8 @@ static void kl_equals_that_of_inducing_variables_when_the_bases_are_shared(void 
     setup(&f, &variants[0], false);
     svdgp *s = &f.s;
     s->alpha.rows = s->alpha_width.rows = s->a.rows = MB;
-    memcpy(s->alpha.x, s->beta.x, MB * D * sizeof(double));
-    memcpy(s->alpha_width.x, s->beta_width.x, MB * D * sizeof(double));
+    memcpy(s->alpha.values, s->beta.values, MB * D * sizeof(double));
+    memcpy(s->alpha_width.values, s->beta_width.values, MB * D * sizeof(double));
     prepare(&f);
     dense *g = dense_new(&f, 0);
     for (int i = 0; i < 9; i++) {
@@ -254,18 +255,18 @@ static void gradients_equal_central_differences(void **unused)
         s->jitter = 0.05; /* so much that it would be seen */
         objective(&f, 0, NULL, &g);
         svdgp_layout o = svdgp_layout_of(s);
-        check_gradient(&f, MA * s->C, s->a.x, g + o.a, "a");
-        check_gradient(&f, s->p * s->C, s->trend.x, g + o.trend, "trend");
-        check_gradient(&f, MA * D, s->alpha.x, g + o.alpha, "alpha");
-        check_gradient(&f, MB * D, s->beta.x, g + o.beta, "beta");
-        if (s->widths) check_gradient(&f, MA * D, s->alpha_width.x, g + o.alpha_width, "alpha's widths");
-        if (s->widths) check_gradient(&f, MB * D, s->beta_width.x, g + o.beta_width, "beta's widths");
+        check_gradient(&f, MA * s->C, s->a.values, g + o.a, "a");
+        check_gradient(&f, s->p * s->C, s->trend.values, g + o.trend, "trend");
+        check_gradient(&f, MA * D, s->alpha.values, g + o.alpha, "alpha");
+        check_gradient(&f, MB * D, s->beta.values, g + o.beta, "beta");
+        if (s->widths) check_gradient(&f, MA * D, s->alpha_width.values, g + o.alpha_width, "alpha's widths");
+        if (s->widths) check_gradient(&f, MB * D, s->beta_width.values, g + o.beta_width, "beta's widths");
         check_gradient(&f, kernel_count(f.h.kernel), kernel_values(f.h.kernel), g + o.kernel, "kernel");
         check_gradient(&f, f.h.likes, f.h.like, g + o.like, "likelihood");
         for (int64_t c = 0; c < s->C; c++)
             for (int64_t i = 0, k = 0; i < s->Mt; i++)
                 for (int64_t j = 0; j <= i; j++, k++)
-                    check_gradient(&f, 1, s->L[c].x + k, g + o.S + c * s->Mt * s->Mt + i + j * s->Mt, "L");
+                    check_gradient(&f, 1, s->L[c].values + k, g + o.S + c * s->Mt * s->Mt + i + j * s->Mt, "L");
         free(g);
         teardown(&f);
     }
@@ -419,8 +420,8 @@ static void plain_widths(fixture *f)
 {
     setup(f, &variants[0], false);
     f->s.precondition = false;
-    memset(f->s.alpha_width.x, 0, MA * D * sizeof(double));
-    memset(f->s.beta_width.x, 0, MB * D * sizeof(double));
+    memset(f->s.alpha_width.values, 0, MA * D * sizeof(double));
+    memset(f->s.beta_width.values, 0, MB * D * sizeof(double));
     prepare(f);
 }
 
@@ -433,13 +434,13 @@ static void proposition_3_is_right_about_beta(void **unused)
     printed t = printed_of(&f);
     svdgp *s = &f.s;
     for (int m = 0; m < MB * D; m++) {
-        double l = kernel_values(f.h.kernel)[s->f.length[m % D]], sum = 0, x = s->beta.x[m];
+        double l = kernel_values(f.h.kernel)[s->f.length[m % D]], sum = 0, x = s->beta.values[m];
         for (int i = 0; i < ROWS; i++)
             sum -= 2 * t.omega[m / D][i] * t.h[i] * t.kx[m / D][i] * (f.X[i * D + m % D] - x) / (l * l);
         for (int j = 0; j < MB; j++)
-            sum += 2 * t.square[m / D][j] * (double)t.K[m / D * MB + j] * (s->beta.x[j * D + m % D] - x) / (l * l);
-        double here = x, slope = central_difference(rows_value, &(along){&f, &s->beta.x[m]}, &here, 0, 1e-5);
-        s->beta.x[m] = x;
+            sum += 2 * t.square[m / D][j] * (double)t.K[m / D * MB + j] * (s->beta.values[j * D + m % D] - x) / (l * l);
+        double here = x, slope = central_difference(rows_value, &(along){&f, &s->beta.values[m]}, &here, 0, 1e-5);
+        s->beta.values[m] = x;
         check_close(sum, slope, 1e-7);
     }
     teardown(&f);
@@ -458,7 +459,7 @@ static void proposition_3_forgets_a_length_scales_share_of_the_bases(void **unus
         double *l = &kernel_values(f.h.kernel)[s->f.length[d]], here = *l, missing = 0;
         for (int k = 0; k < MB * MB; k++)
             missing += t.square[k / MB][k % MB] * (double)t.K[k] *
-                       pow(s->beta.x[k / MB * D + d] - s->beta.x[k % MB * D + d], 2) / pow(here, 3);
+                       pow(s->beta.values[k / MB * D + d] - s->beta.values[k % MB * D + d], 2) / pow(here, 3);
         double slope = central_difference(rows_value, &(along){&f, l}, &here, 0, 1e-5);
         *l = here;
         check_close(stat[svdgp_layout_of(s).kernel + s->f.length[d]] + missing, slope, 1e-7);
@@ -478,13 +479,13 @@ static weights weights_of(const svdgp *s, double v)
     weights w = {{0}, {1, 0, 0, 1}};
     int M = (int)svdgp_Mb(s);
     for (int64_t m = 0; m < svdgp_Ma(s); m++)
-        for (int d = 0; d < D; d++) w.mean[d] += sqrt(v) * s->alpha.x[m * D + d] * s->coefficient[m];
+        for (int d = 0; d < D; d++) w.mean[d] += sqrt(v) * s->alpha.values[m * D + d] * s->coefficient[m];
     for (int i = 0; i < M; i++)
         for (int j = 0; j < M; j++) {
             real B = 0;
             for (int k = 0; k < M; k++) B += s->factor[0][i + k * M] * s->factor[0][j + k * M];
             for (int d = 0; d < D * D; d++)
-                w.precision[d] += v * s->beta.x[i * D + d / D] * B * s->beta.x[j * D + d % D];
+                w.precision[d] += v * s->beta.values[i * D + d / D] * B * s->beta.values[j * D + d % D];
         }
     return w;
 }

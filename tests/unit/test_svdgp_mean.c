@@ -70,7 +70,7 @@ static double gradient_norm(scene *c, const double *a)
     assert_int_equal(svdgp_prepare(&c->state->s, c->f.h.kernel, c->f.h.likes, c->f.h.like, &e), ANYGP_OK);
     at = c->state->s;
     at.newton = at.learn = at.places = false, at.gradient = true, at.direction = NULL;
-    if (!a) at.coefficient = zero, at.trend.x = zero + FEW;
+    if (!a) at.coefficient = zero, at.trend.values = zero + FEW;
     svdgp_layout o = svdgp_layout_of(&at);
     double *stat = malloc((size_t)o.size * sizeof *stat);
     assert_int_equal(driver_stat(c->state->driver, &at, 0, NULL, 1, stat, &e), ANYGP_OK);
@@ -90,7 +90,7 @@ static void check_gradient_vanishes(const char *text, const char *likelihood_nam
     if (coarse) c.state->coarse_most = coarse;
     for (int64_t t = 0; t < steps; t++) scene_step(&c, t, all);
     assert_int_equal(svdgp_Ma(&c.state->s), FEW);
-    assert_true(gradient_norm(&c, c.state->s.a.x) < 1e-6 * gradient_norm(&c, NULL));
+    assert_true(gradient_norm(&c, c.state->s.a.values) < 1e-6 * gradient_norm(&c, NULL));
     scene_close(&c);
 }
 
@@ -138,10 +138,10 @@ static void the_preconditioner_is_symmetric_and_with_all_bases_exact(void **unus
             for (int j = 0; j < FEW; j += 13) {
                 double sum = 0;
                 for (int k = 0; k < N; k++) {
-                    const double *z = s->alpha.x + j * D;
-                    double A = k < FEW ? kernel_reference(c.f.h.kernel, s->alpha.x + k * D, z, false) : 0;
+                    const double *z = s->alpha.values + j * D;
+                    double A = k < FEW ? kernel_reference(c.f.h.kernel, s->alpha.values + k * D, z, false) : 0;
                     for (int l = 0; l < MANY; l++) {
-                        double f = k < FEW ? kernel_reference(c.f.h.kernel, s->alpha.x + k * D, c.X + l * D, false)
+                        double f = k < FEW ? kernel_reference(c.f.h.kernel, s->alpha.values + k * D, c.X + l * D, false)
                                            : sqrt(c.f.mean.B);
                         A += c.w[l] / c.f.h.like[0] * f * kernel_reference(c.f.h.kernel, z, c.X + l * D, false);
                     }
@@ -166,8 +166,8 @@ static double mean_of(scene *c, const double *x)
 
 static double dense_at(const scene *c, const double *x)
 {
-    const segment *alpha = &c->state->s.alpha;
-    return dense_mean(&c->f, MANY, c->X, c->y, 1, c->w, c->f.h.like[0], alpha->rows, alpha->x, x);
+    const param_segment *alpha = &c->state->s.alpha;
+    return dense_mean(&c->f, MANY, c->X, c->y, 1, c->w, c->f.h.like[0], alpha->rows, alpha->values, x);
 }
 
 static void the_mean_is_that_of_dtc_on_the_same_bases(void **unused)
@@ -199,8 +199,8 @@ static void given_places_are_the_bases_and_the_same_for_both_give_svgp(void **un
     memcpy(Z + M * D, Z, M * D * sizeof *Z);
     scene_open(&c, "matern32", MEAN_ZERO, NULL, M, M, Z);
     for (int64_t t = 0; t < 20; t++) scene_step(&c, t, t > 12);
-    assert_memory_equal(c.state->s.alpha.x, Z, M * D * sizeof *Z);
-    assert_memory_equal(c.state->s.beta.x, Z, M * D * sizeof *Z);
+    assert_memory_equal(c.state->s.alpha.values, Z, M * D * sizeof *Z);
+    assert_memory_equal(c.state->s.beta.values, Z, M * D * sizeof *Z);
     assert_int_equal(svdgp_Ma(&c.state->s), M);
     assert_int_equal(svdgp_Mb(&c.state->s), M);
     assert_int_equal(model_svdgp.steps->posteriors(c.state, &c.f.h, &jitter, &p, &e), ANYGP_OK);

@@ -152,26 +152,26 @@ static void update_maximises_the_new_rows_bound_under_theorem_1(void **unused)
     double best = new_rows_bound(q, old, X, y, w);
     assert_true(best > new_rows_bound(old, old, X, y, w));
     for (int64_t i = 0; i < q->s.a.rows; i++) {
-        double slope = 0, here = q->s.a.x[i];
+        double slope = 0, here = q->s.a.values[i];
         for (int side = -1; side <= 1; side += 2) {
-            q->s.a.x[i] = here + side * 1e-4;
+            q->s.a.values[i] = here + side * 1e-4;
             assert_int_equal(svdgp_posterior_complete(q, &e), ANYGP_OK);
             slope += side * new_rows_bound(q, old, X, y, w) / 2e-4;
         }
         check_close(slope, 0, 1e-6);
-        q->s.a.x[i] = here;
+        q->s.a.values[i] = here;
     }
     q->base.ops->free(&q->base), p->ops->free(p);
     run_close(&r);
 }
 
 /* The bases of a process, in the other order. */
-static void reverse_rows(segment *g)
+static void reverse_rows(param_segment *g)
 {
     for (int64_t i = 0, j = g->rows - 1; i < j; i++, j--)
-        for (int64_t k = 0; k < g->width; k++) {
-            double t = g->x[i * g->width + k];
-            g->x[i * g->width + k] = g->x[j * g->width + k], g->x[j * g->width + k] = t;
+        for (int64_t k = 0; k < g->cols; k++) {
+            double t = g->values[i * g->cols + k];
+            g->values[i * g->cols + k] = g->values[j * g->cols + k], g->values[j * g->cols + k] = t;
         }
 }
 

@@ -175,11 +175,13 @@ static void the_first_steps_are_those_of_the_printed_algorithm(void **unused)
         update(&t, step);
         const svdgp *s = &r.state->s;
         assert_int_equal(svdgp_Ma(s), t.Ma), assert_int_equal(svdgp_Mb(s), t.Mb);
-        check_numbers(&t, A, t.Ma, s->a.x);
-        check_numbers(&t, PLACE_A, t.Ma * D, s->alpha.x), check_numbers(&t, WIDTH_A, t.Ma * D, s->alpha_width.x);
-        check_numbers(&t, L_AT, t.Mb * (t.Mb + 1) / 2, s->L[0].x);
-        check_numbers(&t, PLACE_B, t.Mb * D, s->beta.x), check_numbers(&t, WIDTH_B, t.Mb * D, s->beta_width.x);
-        check_numbers(&t, U, HYPER, r.state->u.x);
+        check_numbers(&t, A, t.Ma, s->a.values);
+        check_numbers(&t, PLACE_A, t.Ma * D, s->alpha.values),
+            check_numbers(&t, WIDTH_A, t.Ma * D, s->alpha_width.values);
+        check_numbers(&t, L_AT, t.Mb * (t.Mb + 1) / 2, s->L[0].values);
+        check_numbers(&t, PLACE_B, t.Mb * D, s->beta.values),
+            check_numbers(&t, WIDTH_B, t.Mb * D, s->beta_width.values);
+        check_numbers(&t, U, HYPER, r.state->up.u);
     }
     run_close(&r);
 }

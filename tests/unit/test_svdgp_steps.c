@@ -44,7 +44,8 @@ static void few_bases_have_the_mean_of_dtc(void **unused)
             for (int t = 0; t < v->targets; t++) {
                 predict(t ? second : p, 1, x, &mean, &variance);
                 check_close(
-                    mean, dense_mean(&r.f, ROWS, r.f.X, r.f.y + t, v->targets, r.f.w, r.f.h.like[t], 6, s->alpha.x, x),
+                    mean,
+                    dense_mean(&r.f, ROWS, r.f.X, r.f.y + t, v->targets, r.f.w, r.f.h.like[t], 6, s->alpha.values, x),
                     1e-8);
             }
             p->ops->free(p);
@@ -61,7 +62,7 @@ static double gradient_in_a(run *r, double *in_L)
     double kl, most = 0;
     at.newton = at.learn = at.places = false, at.gradient = true, at.direction = NULL;
     assert_int_equal(svdgp_prepare(&r->state->s, r->f.h.kernel, r->f.h.likes, r->f.h.like, &e), ANYGP_OK);
-    at.coefficient = r->state->s.a.x;
+    at.coefficient = r->state->s.a.values;
     svdgp_layout o = svdgp_layout_of(&at);
     double *stat = malloc((size_t)o.size * sizeof *stat);
     assert_int_equal(driver_stat(r->state->driver, &at, 0, NULL, 1, stat, &e), ANYGP_OK);
@@ -193,9 +194,9 @@ static void a_covariance_step_that_is_not_finite_leaves_B_as_it_is(void **unused
     fixture f;
     double S[MB * MB] = {NAN}, before[MB * (MB + 1) / 2];
     setup(&f, &cases[0], true);
-    memcpy(before, f.s.L[0].x, sizeof before);
+    memcpy(before, f.s.L[0].values, sizeof before);
     assert_false(svdgp_natural_step(&f.s, S, 0.5, 0.5));
-    assert_memory_equal(before, f.s.L[0].x, sizeof before);
+    assert_memory_equal(before, f.s.L[0].values, sizeof before);
     memset(S, 0, sizeof S);
     assert_true(svdgp_natural_step(&f.s, S, 1, 1));
     prepare(&f);
@@ -349,12 +350,12 @@ static void a_mean_that_overshot_is_shortened_on_its_way_out(void **unused)
         run_open(&r, &model_svdgp_sga, v, ROWS, 3);
         r.f.p.targets = v->targets;
         for (int64_t t = 0; t < 6; t++) run_step(&r, t, false, false, 5.0);
-        int64_t size = r.state->s.a.rows * r.state->s.a.width;
-        memcpy(before, r.state->s.a.x, (size_t)size * sizeof *before);
+        int64_t size = r.state->s.a.rows * r.state->s.a.cols;
+        memcpy(before, r.state->s.a.values, (size_t)size * sizeof *before);
         for (int64_t i = 0; i < size; i++) largest = fmax(largest, fabs(before[i]));
         assert_true(largest > 5);
         posterior *second = NULL, *p = run_posterior(&r, &second);
-        assert_memory_equal(before, r.state->s.a.x, (size_t)size * sizeof *before);
+        assert_memory_equal(before, r.state->s.a.values, (size_t)size * sizeof *before);
         predict(p, ROWS, r.f.X, mean, variance);
         assert_true(squares(&r, mean) <= squares(&r, NULL));
         p->ops->free(p);

@@ -2,6 +2,7 @@
 #include "model/decoupled/svdgp.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,18 @@ static anygp_status init_latents(svdgp *s, anygp_error *e)
     s->J = calloc((size_t)s->C, sizeof *s->J);
     s->W = calloc((size_t)s->C, sizeof *s->W);
     if (!s->L || !s->factor || !s->J || !s->W) return fail_memory(e, "the latent functions", 64.0 * (double)s->C);
-    for (int64_t c = 0; c < s->C; c++) s->L[c].width = 1;
+    for (int64_t c = 0; c < s->C; c++) {
+        char name[24];
+        snprintf(name, sizeof name, "L%lld", (long long)c);
+        s->L[c] = segment_that_grows(name, 1);
+    }
     return ANYGP_OK;
+}
+
+param_segment *svdgp_table(svdgp *s, int64_t i)
+{
+    param_segment *const list[SVDGP_TABLES] = {&s->a, &s->trend, &s->alpha, &s->alpha_width, &s->beta, &s->beta_width};
+    return i < SVDGP_TABLES ? list[i] : &s->L[i - SVDGP_TABLES];
 }
 
 anygp_status svdgp_init_bare(svdgp *s, const basis *mean, int64_t D, int64_t C, bool rbf, anygp_error *e)
@@ -28,8 +39,8 @@ anygp_status svdgp_init_bare(svdgp *s, const basis *mean, int64_t D, int64_t C, 
     *s = (svdgp){.mean = mean, .D = D, .p = mean->p, .C = C, .targets = 1, .widths = rbf};
     TRY_DONE(functions_init(&s->f, D, e));
     TRY_DONE(init_latents(s, e));
-    s->a.width = s->trend.width = C;
-    s->alpha.width = s->alpha_width.width = s->beta.width = s->beta_width.width = D;
+    static const char *const names[SVDGP_TABLES] = {"a", "trend", "alpha", "alpha_width", "beta", "beta_width"};
+    for (int64_t i = 0; i < SVDGP_TABLES; i++) *svdgp_table(s, i) = segment_that_grows(names[i], i < 2 ? C : D);
     TRY_DONE(segment_append(&s->trend, s->p, NULL, e));
     for (int64_t c = 0; c < C; c++) TRY_DONE(segment_append(&s->L[c], s->p * (s->p + 1) / 2, NULL, e));
 done:
@@ -78,9 +89,7 @@ static void free_squares(svdgp *s)
 
 void svdgp_clear(svdgp *s)
 {
-    segment *const segments[] = {&s->a, &s->trend, &s->alpha, &s->alpha_width, &s->beta, &s->beta_width};
-    for (size_t i = 0; i < sizeof segments / sizeof *segments; i++) segment_clear(segments[i]);
-    for (int64_t c = 0; s->L && c < s->C; c++) segment_clear(&s->L[c]);
+    for (int64_t i = 0; i < SVDGP_TABLES + (s->L ? s->C : 0); i++) segment_clear(svdgp_table(s, i));
     free_squares(s);
     id_table_clear(&s->rows);
     functions_clear(&s->f);
@@ -108,11 +117,11 @@ anygp_status svdgp_add_row(svdgp *s, int64_t id, const double *x, anygp_error *e
 }
 
 /* Rows of a lower triangle at its end: zeros, and `small` on the diagonal. */
-static anygp_status extend_triangle(segment *L, int64_t from, int64_t count, double small, anygp_error *e)
+static anygp_status extend_triangle(param_segment *L, int64_t from, int64_t count, double small, anygp_error *e)
 {
     for (int64_t i = from; i < from + count; i++) {
         TRY(segment_append(L, i + 1, NULL, e));
-        L->x[L->rows - 1] = small;
+        L->values[L->rows - 1] = small;
     }
     return ANYGP_OK;
 }
@@ -156,7 +165,7 @@ static anygp_status scale_coefficients(svdgp *s, anygp_error *e)
             return fail_memory(e, "the mean's coefficients", 8.0 * (double)size);
         }
     }
-    for (int64_t i = 0; i < size; i++) s->coefficient[i] = s->a.x[i] / s->scale;
+    for (int64_t i = 0; i < size; i++) s->coefficient[i] = s->a.values[i] / s->scale;
     return ANYGP_OK;
 }
 
@@ -236,7 +245,7 @@ static bool factor_latent(svdgp *s, int64_t c)
     double *L = s->factor[c], *J = s->J[c], *W = s->W[c];
     memset(L, 0, (size_t)(Mt * Mt) * sizeof *L);
     for (int64_t i = 0; i < Mt; i++)
-        for (int64_t j = 0; j <= i; j++) L[i + j * Mt] = s->L[c].x[at++] / s->scale;
+        for (int64_t j = 0; j <= i; j++) L[i + j * Mt] = s->L[c].values[at++] / s->scale;
     project_K(s, L, J);
     for (int64_t i = 0; i < Mt; i++) J[i + i * Mt] += 1;
     if (!la_factor(Mt, J, Mt)) return false;
@@ -262,7 +271,7 @@ anygp_status svdgp_prepare(svdgp *s, kernel *k, int64_t likes, const double *lik
 {
     s->kernel = k, s->params = kernel_count(k), s->likes = likes;
     s->Mt = s->p + svdgp_Mb(s);
-    const double *anywhere = svdgp_Ma(s) ? s->alpha.x : svdgp_Mb(s) ? s->beta.x : s->f.origin;
+    const double *anywhere = svdgp_Ma(s) ? s->alpha.values : svdgp_Mb(s) ? s->beta.values : s->f.origin;
     functions_prepare(&s->f, k, anywhere);
     take_likelihood(s, like);
     s->scale = 1;

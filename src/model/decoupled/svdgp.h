@@ -33,7 +33,6 @@
 #include "data/table/id_table.h"
 #include "inducing/functions.h"
 #include "model/block_model.h"
-#include "model/decoupled/svdgp_segment.h"
 #include "model/model.h"
 
 enum {
@@ -67,12 +66,12 @@ typedef struct svdgp {
     double jitter;             /* of K_beta, relative; grows where K_beta has to have a factor and has none */
 
     /* its parameters */
-    segment a;                  /* M_alpha x C */
-    segment trend;              /* p x C: coefficients of sqrt(s) h */
-    segment alpha, alpha_width; /* M_alpha x D: places, logarithms of c (none in newton) */
-    segment beta, beta_width;   /* M_beta x D */
-    segment *L;                 /* C of them: lower triangle by rows, Mt (Mt + 1) / 2 */
-    id_table rows;              /* newton: rows that have become bases (svdgp_row), so that none does twice */
+    param_segment a;                  /* M_alpha x C */
+    param_segment trend;              /* p x C: coefficients of sqrt(s) h */
+    param_segment alpha, alpha_width; /* M_alpha x D: places, logarithms of c (none in newton) */
+    param_segment beta, beta_width;   /* M_beta x D */
+    param_segment *L;                 /* C of them: lower triangle by rows, Mt (Mt + 1) / 2 */
+    id_table rows;                    /* newton: rows that have become bases (svdgp_row), so that none does twice */
 
     /* of the last prepare */
     functions f;
@@ -109,12 +108,16 @@ static inline int64_t svdgp_Ma(const svdgp *s) { return s->alpha.rows; }
 static inline int64_t svdgp_Mb(const svdgp *s) { return s->beta.rows; }
 static inline function_set svdgp_alpha(const svdgp *s)
 {
-    return (function_set){s->alpha.rows, s->alpha.x, s->alpha_widths ? s->alpha_width.x : NULL};
+    return (function_set){s->alpha.rows, s->alpha.values, s->alpha_widths ? s->alpha_width.values : NULL};
 }
 static inline function_set svdgp_beta(const svdgp *s)
 {
-    return (function_set){s->beta.rows, s->beta.x, s->widths ? s->beta_width.x : NULL};
+    return (function_set){s->beta.rows, s->beta.values, s->widths ? s->beta_width.values : NULL};
 }
+
+/* All parameters: those six, then L of each latent.  [svdgp.c] */
+enum { SVDGP_TABLES = 6 };
+param_segment *svdgp_table(svdgp *s, int64_t i);
 
 /* Without bases, likelihood or a way to learn. */
 anygp_status svdgp_init_bare(svdgp *s, const basis *mean, int64_t D, int64_t C, bool rbf, anygp_error *e);

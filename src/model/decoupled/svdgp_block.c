@@ -73,7 +73,7 @@ anygp_status svdgp_block_choose(svdgp_state *q, const step_context *c, anygp_err
     if (!b->which || !b->Z) return fail_memory(e, "a step", 8.0 * (double)(b->n * s->D));
     random_subset((random_stream){c->seed, RANDOM_COLUMNS, (uint64_t)c->t}, svdgp_Ma(s), b->n, b->which);
     for (int64_t j = 0; j < b->n; j++)
-        memcpy(b->Z + j * s->D, s->alpha.x + b->which[j] * s->D, (size_t)s->D * sizeof *b->Z);
+        memcpy(b->Z + j * s->D, s->alpha.values + b->which[j] * s->D, (size_t)s->D * sizeof *b->Z);
     return ANYGP_OK;
 }
 
@@ -84,13 +84,12 @@ anygp_status svdgp_witness_keep(svdgp_state *q, const double *seats, int64_t mos
 {
     const svdgp *s = &q->s;
     int64_t width = svdgp_witness_width(s);
-    q->witness.width = width - 1;
     if (q->witness.rows > most) q->witness.rows = q->oldest = 0;
     for (int64_t i = 0; i < s->witness.seats; i++) {
         const double *seat = seats + i * width;
         if (!(seat[0] > 0)) continue;
         if (q->oldest == q->witness.rows) TRY(segment_append(&q->witness, 1, NULL, e));
-        double *to = q->witness.x + q->oldest * (width - 1);
+        double *to = q->witness.values + q->oldest * (width - 1);
         for (int64_t k = 0; k < width - 1; k++) to[k] = seat[k + 1] / seat[0];
         q->oldest = (q->oldest + 1) % most;
     }
@@ -136,7 +135,7 @@ static anygp_status newton_new(const svdgp_state *q, newton *w, anygp_error *e)
     w->r = mem_alloc(n, sizeof(double)), w->f = mem_alloc(n, sizeof(double)), w->diag = mem_alloc(n, sizeof(double));
     if (!w->P || !w->A || !w->Phi || !w->F || !w->tile || !w->r || !w->f || !w->diag || !fill_prior(s, w))
         return fail_memory(e, "a step", 16.0 * (double)n * (double)n);
-    for (int64_t i = 0; i < q->witness.rows; i++) total += q->witness.x[i * q->witness.width];
+    for (int64_t i = 0; i < q->witness.rows; i++) total += q->witness.values[i * q->witness.cols];
     w->scale = q->problem->blocks->total / total;
     return ANYGP_OK;
 }
@@ -159,12 +158,12 @@ static bool fill_Phi(const svdgp *s, const newton *w, int64_t rows, const double
 /* The factor of A of latent c.  False: not finite, or no memory for tiles. */
 static bool factor(const svdgp_state *q, const newton *w, int64_t c)
 {
-    const segment *k = &q->witness;
+    const param_segment *k = &q->witness;
     double added;
     memcpy(w->A, w->P, (size_t)(w->n * w->n) * sizeof *w->A);
     for (int64_t i = 0; i < k->rows; i += PIECE) {
         int64_t rows = k->rows - i < PIECE ? k->rows - i : PIECE;
-        if (!fill_Phi(&q->s, w, rows, k->x + i * k->width, k->width, c)) return false;
+        if (!fill_Phi(&q->s, w, rows, k->values + i * k->cols, k->cols, c)) return false;
         la_syrk(LA_T, w->n, rows, 1, w->Phi, rows, 1, w->A, w->n);
     }
     return la_cholesky(w->n, w->A, w->n, RIDGE, w->diag, &added);
@@ -198,8 +197,8 @@ static bool move_latent(svdgp_state *q, const newton *w, int64_t c, const double
     la_trsv(LA_T, w->n, w->A, w->n, w->r);
     if (!isfinite(la_dot(w->n, w->r, w->r))) return false;
     if (!svdgp_quadratic(s)) step = fmin(step, MOVE_MOST / fmax(farthest(s, w), 1e-300));
-    for (int64_t i = 0; i < p; i++) s->trend.x[i * C + c] += step * w->r[i];
-    for (int64_t i = p; i < w->n; i++) s->a.x[s->block.which[i - p] * C + c] += step * w->r[i];
+    for (int64_t i = 0; i < p; i++) s->trend.values[i * C + c] += step * w->r[i];
+    for (int64_t i = p; i < w->n; i++) s->a.values[s->block.which[i - p] * C + c] += step * w->r[i];
     return true;
 }
 

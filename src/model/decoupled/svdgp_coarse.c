@@ -91,9 +91,9 @@ static bool fill_V(const svdgp *s, const svdgp_coarse *k, int64_t rows, const do
 }
 
 /* I + V Lambda V' of each latent, and its factor.  witness: w, x[D], lambda[C]. */
-static bool factor_rows(const svdgp *s, const svdgp_coarse *k, const segment *witness, double scale)
+static bool factor_rows(const svdgp *s, const svdgp_coarse *k, const param_segment *witness, double scale)
 {
-    int64_t all = k->p + k->m, width = witness->width;
+    int64_t all = k->p + k->m, width = witness->cols;
     double *Kt = mem_doubles(all, 2 * PIECE), *V = k->K, *weighted = Kt;
     bool ok = Kt;
     for (int64_t c = 0; ok && c < k->C; c++) {
@@ -102,7 +102,7 @@ static bool factor_rows(const svdgp *s, const svdgp_coarse *k, const segment *wi
     }
     for (int64_t i = 0; ok && i < witness->rows; i += PIECE) {
         int64_t rows = witness->rows - i < PIECE ? witness->rows - i : PIECE;
-        const double *from = witness->x + i * width;
+        const double *from = witness->values + i * width;
         ok = fill_V(s, k, rows, from + 1, width, Kt, V);
         for (int64_t c = 0; ok && c < k->C; c++) {
             for (int64_t r = 0; r < rows; r++) {
@@ -119,10 +119,10 @@ static bool factor_rows(const svdgp *s, const svdgp_coarse *k, const segment *wi
 
 /* c_ii + sum_w lambda_w c(i, w)^2 of bases first .. first + count - 1, with V of `rows` rows. */
 static bool fill_diagonal(const svdgp *s, const svdgp_coarse *k, int64_t first, int64_t count, int64_t rows,
-                          const segment *witness, double scale, const double *V, double *U, double *Kt)
+                          const param_segment *witness, double scale, const double *V, double *U, double *Kt)
 {
-    int64_t all = k->p + k->m, width = witness->width;
-    const double *Z = s->alpha.x + first * k->D;
+    int64_t all = k->p + k->m, width = witness->cols;
+    const double *Z = s->alpha.values + first * k->D;
     double prior[PIECE];
     if (!fill_V(s, k, count, Z, k->D, Kt, U)) return false;
     kernel_diag(s->kernel, count, Z, k->D, prior);
@@ -134,7 +134,7 @@ static bool fill_diagonal(const svdgp *s, const svdgp_coarse *k, int64_t first, 
     function_set part = functions_part(svdgp_alpha(s), k->D, first, count);
     for (int64_t i = 0; i < rows; i += PIECE) {
         int64_t n = rows - i < PIECE ? rows - i : PIECE;
-        const double *from = witness->x + i * width;
+        const double *from = witness->values + i * width;
         functions_features(&s->f, n, from + 1, width, k->F);
         if (!functions_gram(&s->f, part, n, from + 1, width, k->F, k->tile, Kt)) return false;
         la_gemm(LA_T, LA_N, n, count, k->m, -1, V + k->p + i * all, all, U + k->p, all, 1, Kt, n);
@@ -147,7 +147,7 @@ static bool fill_diagonal(const svdgp *s, const svdgp_coarse *k, int64_t first, 
     return true;
 }
 
-static bool find_diagonal(const svdgp *s, const svdgp_coarse *k, const segment *witness, double scale)
+static bool find_diagonal(const svdgp *s, const svdgp_coarse *k, const param_segment *witness, double scale)
 {
     int64_t all = k->p + k->m, rows = witness->rows < DIAGONAL_WITNESSES ? witness->rows : DIAGONAL_WITNESSES;
     if (k->m == k->n) return true;
@@ -156,7 +156,7 @@ static bool find_diagonal(const svdgp *s, const svdgp_coarse *k, const segment *
     bool ok = V && U && Kt;
     for (int64_t i = 0; ok && i < rows; i += PIECE) {
         int64_t n = rows - i < PIECE ? rows - i : PIECE;
-        ok = fill_V(s, k, n, witness->x + i * witness->width + 1, witness->width, Kt, V + i * all);
+        ok = fill_V(s, k, n, witness->values + i * witness->cols + 1, witness->cols, Kt, V + i * all);
     }
     for (int64_t m = 0; ok && m < k->n; m += PIECE)
         ok = fill_diagonal(s, k, m, k->n - m < PIECE ? k->n - m : PIECE, rows, witness,
@@ -167,7 +167,8 @@ static bool find_diagonal(const svdgp *s, const svdgp_coarse *k, const segment *
     return ok;
 }
 
-svdgp_coarse *svdgp_coarse_new(const svdgp *s, int64_t most, const segment *witness, double scale, random_stream random)
+svdgp_coarse *svdgp_coarse_new(const svdgp *s, int64_t most, const param_segment *witness, double scale,
+                               random_stream random)
 {
     svdgp_coarse *k = calloc(1, sizeof *k);
     if (!k) return NULL;
@@ -177,7 +178,7 @@ svdgp_coarse *svdgp_coarse_new(const svdgp *s, int64_t most, const segment *witn
     if (ok) random_subset(random, k->n, k->m, k->which);
     for (int64_t j = 0; ok && j < k->m; j++) {
         k->inside[k->which[j]] = true;
-        memcpy(k->Z + j * k->D, s->alpha.x + k->which[j] * k->D, (size_t)k->D * sizeof *k->Z);
+        memcpy(k->Z + j * k->D, s->alpha.values + k->which[j] * k->D, (size_t)k->D * sizeof *k->Z);
     }
     ok = ok && factor_K(s, k) && factor_rows(s, k, witness, scale) && find_diagonal(s, k, witness, scale);
     if (ok) return k;

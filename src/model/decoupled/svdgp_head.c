@@ -28,7 +28,7 @@ double svdgp_kl_latent(const svdgp *s, int64_t c)
 
 double svdgp_kl_covariance(const svdgp *s)
 {
-    double sum = 0.5 * la_dot(s->p * s->C, s->trend.x, s->trend.x);
+    double sum = 0.5 * la_dot(s->p * s->C, s->trend.values, s->trend.values);
     for (int64_t c = 0; c < s->C; c++) sum += svdgp_kl_latent(s, c);
     return sum;
 }
@@ -94,7 +94,7 @@ bool svdgp_head(svdgp *s, double *stat)
     svdgp_layout o = svdgp_layout_of(s);
     stat[o.value] -= svdgp_kl_covariance(s);
     if (!s->gradient) return true;
-    la_axpy(s->p * s->C, -1, s->trend.x, stat + o.trend);
+    la_axpy(s->p * s->C, -1, s->trend.values, stat + o.trend);
     double *Kbar = s->work[3];
     memset(Kbar, 0, (size_t)(s->Mt * s->Mt) * sizeof *Kbar);
     for (int64_t c = 0; c < s->C; c++) {

@@ -42,16 +42,16 @@ typedef struct difference {
     bool widths;
 } difference;
 
-static bool same_rows(const segment *a, const segment *b, int64_t rows)
+static bool same_rows(const param_segment *a, const param_segment *b, int64_t rows)
 {
-    size_t size = (size_t)(rows * a->width);
+    size_t size = (size_t)(rows * a->cols);
     if (!a->rows || !b->rows) { /* no widths are widths of 1, whose logarithm is 0 */
-        const segment *some = a->rows ? a : b;
+        const param_segment *some = a->rows ? a : b;
         for (size_t i = 0; some->rows && i < size; i++)
-            if (some->x[i] != 0) return false;
+            if (some->values[i] != 0) return false;
         return true;
     }
-    return !size || !memcmp(a->x, b->x, size * sizeof(double));
+    return !size || !memcmp(a->values, b->values, size * sizeof(double));
 }
 
 /* Whether the bases of p are the first of q's, as after an update. */
@@ -65,9 +65,9 @@ static void put_basis(difference *f, const svdgp *s, int64_t m, double d)
 {
     int64_t D = s->D, at = f->n * D;
     if (d == 0) return;
-    memcpy(f->Z + at, s->alpha.x + m * D, (size_t)D * sizeof(double));
+    memcpy(f->Z + at, s->alpha.values + m * D, (size_t)D * sizeof(double));
     if (s->alpha_widths)
-        memcpy(f->C + at, s->alpha_width.x + m * D, (size_t)D * sizeof(double));
+        memcpy(f->C + at, s->alpha_width.values + m * D, (size_t)D * sizeof(double));
     else
         memset(f->C + at, 0, (size_t)D * sizeof(double));
     f->d[f->n++] = d;
@@ -100,7 +100,7 @@ static bool mean_part(const svdgp *q, const svdgp *p, int64_t c, double *sum)
          tiles(q, svdgp_beta(p), set, f.d, 1, NULL, 0, v + p->p, NULL);
     if (ok) {
         double *t = v + p->Mt;
-        for (int64_t k = 0; k < p->p; k++) v[k] = q->trend.x[k * q->C + c] - p->trend.x[k * p->C + c];
+        for (int64_t k = 0; k < p->p; k++) v[k] = q->trend.values[k * q->C + c] - p->trend.values[k * p->C + c];
         la_gemv(LA_T, p->Mt, p->Mt, 1, p->factor[c], p->Mt, v, 0, t);
         *sum = norm + la_dot(p->p, v, v) + la_dot(p->Mt, t, t);
     }
@@ -114,8 +114,8 @@ static bool same_basis(const svdgp *q, const svdgp *p, int64_t k)
     size_t size = (size_t)q->D * sizeof(double);
     int64_t at = k * q->D;
     if (q->D == 0) return true;
-    return !memcmp(q->beta.x + at, p->beta.x + at, size) &&
-           (!q->widths || !memcmp(q->beta_width.x + at, p->beta_width.x + at, size));
+    return !memcmp(q->beta.values + at, p->beta.values + at, size) &&
+           (!q->widths || !memcmp(q->beta_width.values + at, p->beta_width.values + at, size));
 }
 
 /* |W K_{beta,beta'} L'|^2 */

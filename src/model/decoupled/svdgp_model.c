@@ -45,13 +45,12 @@ static void svdgp_close(void *state)
     if (!q) return;
     driver_close(q->driver);
     svdgp_clear(&q->s);
-    segment_clear(&q->u);
+    ascent_clear(&q->up);
     free(q->stat);
-    segment *const owned[] = {&q->witness, &q->base, &q->residual, &q->direction, &q->sum, &q->rz};
+    param_segment *const owned[] = {&q->witness, &q->base, &q->residual, &q->direction, &q->sum, &q->rz};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) segment_clear(owned[i]);
     id_table_clear(&q->position);
     svdgp_coarse_free(q->coarse);
-    free(q->packed);
     free(q);
 }
 
@@ -64,6 +63,10 @@ static anygp_status svdgp_open(const model_ops *self, const problem *p, const hy
     q->given = p->set_count == 2 && p->sets[0] > 0 && h->M == p->sets[0] + p->sets[1];
     q->Ma = q->given ? p->sets[0] : wanted_alpha(p), q->Mb = q->given ? p->sets[1] : wanted_beta(p);
     TRY_DONE(svdgp_init(&q->s, p, h->kernel, *(const bool *)self->family, e));
+    q->witness = segment_that_grows("witness", svdgp_witness_width(&q->s) - 1);
+    q->base = segment_that_grows("base", q->s.C), q->residual = segment_that_grows("residual", q->s.C);
+    q->direction = segment_that_grows("direction", q->s.C), q->sum = segment_that_grows("sum", q->s.C);
+    q->rz = segment_that_grows("rz", q->s.C);
     q->coarse_most = (int64_t)(COARSE / sqrt((double)q->s.C));
     TRY_DONE(driver_open(&svdgp_rows, p->blocks, p->comm, 0, &q->driver, e));
 done:

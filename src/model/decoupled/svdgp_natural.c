@@ -42,7 +42,7 @@ static bool natural_latent(svdgp *s, int64_t c, const double *S, double keep, do
     la_trsm(LA_LEFT, LA_N, Mt, Mt, 1, s->T, Mt, C, Mt);
     if (!isfinite(la_dot(Mt * Mt, C, C))) return false;
     for (int64_t i = 0; i < Mt; i++)
-        for (int64_t j = 0; j <= i; j++) s->L[c].x[at++] = C[i + j * Mt] * s->scale;
+        for (int64_t j = 0; j <= i; j++) s->L[c].values[at++] = C[i + j * Mt] * s->scale;
     return true;
 }
 

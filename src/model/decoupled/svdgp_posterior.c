@@ -102,21 +102,14 @@ static anygp_status joint(const posterior *base, int64_t n, const double *X, int
 
 /* ---------------------------------------------------------------------------------------- arrays */
 
-static void add_array(array_list *list, const char *name, const segment *g)
-{
-    if (g->rows) array_list_add(list, (named_array){name, g->width, g->rows, g->x, false});
-}
-
 static void arrays(posterior *base, array_list *list)
 {
     svdgp_posterior *p = (svdgp_posterior *)base;
     svdgp *s = &p->s;
-    add_array(list, "a", &s->a);
-    add_array(list, "trend", &s->trend);
-    add_array(list, "alpha", &s->alpha);
-    add_array(list, "alpha_width", &s->alpha_width);
-    add_array(list, "beta", &s->beta);
-    add_array(list, "beta_width", &s->beta_width);
+    for (int64_t i = 0; i < SVDGP_TABLES; i++) {
+        const param_segment *g = svdgp_table(s, i);
+        if (g->rows) array_list_add(list, (named_array){g->name, g->cols, g->rows, g->values, false});
+    }
     if (s->Mt) array_list_add(list, (named_array){"L", s->L[0].rows, s->C, p->L, false});
     array_list_add(list, (named_array){"rows", 1, 1, &p->rows, false});
     array_list_add(list, (named_array){"jitter", 1, 1, &s->jitter, false});
@@ -158,29 +151,29 @@ anygp_status svdgp_posterior_complete(svdgp_posterior *p, anygp_error *e)
     free(p->L);
     if (!(p->L = mem_doubles(s->L[0].rows, s->C))) return fail_memory(e, "the posterior", 8.0 * (double)s->L[0].rows);
     for (int64_t c = 0; c < s->C && s->Mt; c++)
-        memcpy(p->L + c * s->L[0].rows, s->L[c].x, (size_t)s->L[0].rows * sizeof *p->L);
+        memcpy(p->L + c * s->L[0].rows, s->L[c].values, (size_t)s->L[0].rows * sizeof *p->L);
     return ANYGP_OK;
 }
 
-static anygp_status take_columns(segment *to, const segment *from, int64_t first, int64_t count, double scale,
+static anygp_status take_columns(param_segment *to, const param_segment *from, int64_t first, double scale,
                                  anygp_error *e)
 {
+    int64_t count = to->cols;
     to->rows = 0;
     TRY(segment_append(to, from->rows, NULL, e));
     for (int64_t i = 0; i < from->rows; i++)
-        for (int64_t c = 0; c < count; c++) to->x[i * count + c] = from->x[i * from->width + first + c] / scale;
+        for (int64_t c = 0; c < count; c++)
+            to->values[i * count + c] = from->values[i * from->cols + first + c] / scale;
     return ANYGP_OK;
 }
 
 anygp_status svdgp_copy_parameters(svdgp *to, const svdgp *from, int64_t first, anygp_error *e)
 {
-    TRY(take_columns(&to->a, &from->a, first, to->C, from->scale, e));
-    TRY(take_columns(&to->trend, &from->trend, first, to->C, 1, e));
-    TRY(take_columns(&to->alpha, &from->alpha, 0, to->D, 1, e));
-    TRY(take_columns(&to->alpha_width, &from->alpha_width, 0, to->D, 1, e));
-    TRY(take_columns(&to->beta, &from->beta, 0, to->D, 1, e));
-    TRY(take_columns(&to->beta_width, &from->beta_width, 0, to->D, 1, e));
-    for (int64_t c = 0; c < to->C; c++) TRY(take_columns(&to->L[c], &from->L[first + c], 0, 1, from->scale, e));
+    const param_segment *const places[] = {&from->alpha, &from->alpha_width, &from->beta, &from->beta_width};
+    TRY(take_columns(&to->a, &from->a, first, from->scale, e));
+    TRY(take_columns(&to->trend, &from->trend, first, 1, e));
+    for (int i = 0; i < 4; i++) TRY(take_columns(svdgp_table(to, 2 + i), places[i], 0, 1, e));
+    for (int64_t c = 0; c < to->C; c++) TRY(take_columns(&to->L[c], &from->L[first + c], 0, from->scale, e));
     to->jitter = from->jitter;
     return ANYGP_OK;
 }
@@ -214,22 +207,17 @@ static anygp_status bad_shape(const char *name, anygp_error *e)
 }
 
 /* An array that may not be there where it would be empty. */
-static anygp_status load_segment(segment *g, const named_array *list, int64_t count, const char *name, anygp_error *e)
+static anygp_status load_segment(param_segment *g, const named_array *list, int64_t count, anygp_error *e)
 {
-    const named_array *a = named_array_find(list, count, name);
-    if (a && a->rows != g->width) return bad_shape(name, e);
+    const named_array *a = named_array_find(list, count, g->name);
+    if (a && a->rows != g->cols) return bad_shape(g->name, e);
     g->rows = 0;
     return a ? segment_append(g, a->cols, a->values, e) : ANYGP_OK;
 }
 
 static anygp_status load_parameters(svdgp *s, const named_array *list, int64_t count, anygp_error *e)
 {
-    TRY(load_segment(&s->a, list, count, "a", e));
-    TRY(load_segment(&s->trend, list, count, "trend", e));
-    TRY(load_segment(&s->alpha, list, count, "alpha", e));
-    TRY(load_segment(&s->alpha_width, list, count, "alpha_width", e));
-    TRY(load_segment(&s->beta, list, count, "beta", e));
-    TRY(load_segment(&s->beta_width, list, count, "beta_width", e));
+    for (int64_t i = 0; i < SVDGP_TABLES; i++) TRY(load_segment(svdgp_table(s, i), list, count, e));
     s->alpha_widths = s->alpha_width.rows > 0;
     if (s->alpha.rows != s->a.rows || s->trend.rows != s->p) return bad_shape("a", e);
     if (s->alpha_widths && (!s->widths || s->alpha_width.rows != s->a.rows)) return bad_shape("alpha_width", e);

@@ -101,7 +101,7 @@ static bool means(const svdgp *s, int64_t n, const double *X, int64_t ldx, const
         la_gemm(LA_N, LA_T, n, C, count, 1, K, n, s->coefficient + m * C, C, 1, w->mu, n);
         if (w->along) la_gemm(LA_N, LA_T, n, C, count, 1, K, n, s->direction + m * C, C, 1, w->along, n);
     }
-    if (s->p) la_gemm(LA_N, LA_T, n, C, s->p, 1, w->Kb, n, s->trend.x, C, 1, w->mu, n);
+    if (s->p) la_gemm(LA_N, LA_T, n, C, s->p, 1, w->Kb, n, s->trend.values, C, 1, w->mu, n);
     if (s->p && w->along) la_gemm(LA_N, LA_T, n, C, s->p, 1, w->Kb, n, s->direction_trend, C, 1, w->along, n);
     return true;
 }

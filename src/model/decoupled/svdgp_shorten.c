@@ -22,13 +22,13 @@ typedef struct look {
     int64_t columns, *column; /* of K_alpha */
 } look;
 
-static int64_t size_of(const segment *g) { return g->rows * g->width; }
+static int64_t size_of(const param_segment *g) { return g->rows * g->cols; }
 
 static void set_mean(const look *k, double factor)
 {
-    segment *a = &k->q->s.a, *trend = &k->q->s.trend;
-    for (int64_t i = 0; i < size_of(a); i++) a->x[i] = factor * k->a[i];
-    for (int64_t i = 0; i < size_of(trend); i++) trend->x[i] = factor * k->trend[i];
+    param_segment *a = &k->q->s.a, *trend = &k->q->s.trend;
+    for (int64_t i = 0; i < size_of(a); i++) a->values[i] = factor * k->a[i];
+    for (int64_t i = 0; i < size_of(trend); i++) trend->values[i] = factor * k->trend[i];
 }
 
 /* The sample's bound, up to what does not depend on the mean. */
@@ -44,7 +44,8 @@ static anygp_status bound_with(const look *k, double factor, double *value, anyg
     TRY(driver_stat(q->driver, s, k->blocks, k->block, scale, q->stat, e));
     if (!svdgp_kl_mean(s, k->columns, k->column, (double)svdgp_Ma(s) / (double)k->columns, &kl, NULL, NULL))
         return fail_memory(e, "kernel tiles", 0);
-    *value = q->stat[svdgp_layout_of(s).value] - kl - 0.5 * la_dot(size_of(&s->trend), s->trend.x, s->trend.x);
+    *value =
+        q->stat[svdgp_layout_of(s).value] - kl - 0.5 * la_dot(size_of(&s->trend), s->trend.values, s->trend.values);
     if (!isfinite(*value)) *value = -INFINITY;
     return ANYGP_OK;
 }
@@ -89,8 +90,8 @@ anygp_status svdgp_shorten(svdgp_state *q, const hyper *h, double **kept, anygp_
         status = fail_memory(e, "the mean", 8.0 * (double)size);
         goto done;
     }
-    memcpy(mean, q->s.a.x, (size_t)size * sizeof *mean);
-    if (trends) memcpy(mean + size, q->s.trend.x, (size_t)trends * sizeof *mean);
+    memcpy(mean, q->s.a.values, (size_t)size * sizeof *mean);
+    if (trends) memcpy(mean + size, q->s.trend.values, (size_t)trends * sizeof *mean);
     k.a = mean, k.trend = mean + size;
     take_samples(&k);
     status = find_factor(&k, &factor, e);

@@ -27,9 +27,9 @@ static const double LOWER = 0.01; /* a bound that is lower by less than this sha
 
 static int64_t size_of(const svdgp_state *q) { return (svdgp_Ma(&q->s) + q->s.p) * q->s.C; }
 
-static anygp_status resize(segment *g, int64_t width, int64_t rows, anygp_error *e)
+static anygp_status resize(param_segment *g, int64_t rows, anygp_error *e)
 {
-    g->width = width, g->rows = 0;
+    g->rows = 0;
     return segment_append(g, rows, NULL, e);
 }
 
@@ -45,14 +45,14 @@ static void read_coefficients(const svdgp_state *q, double *to)
 {
     const svdgp *s = &q->s;
     int64_t Ma = svdgp_Ma(s) * s->C;
-    memcpy(to, s->a.x, (size_t)Ma * sizeof *to);
-    if (s->p) memcpy(to + Ma, s->trend.x, (size_t)(s->p * s->C) * sizeof *to);
+    memcpy(to, s->a.values, (size_t)Ma * sizeof *to);
+    if (s->p) memcpy(to + Ma, s->trend.values, (size_t)(s->p * s->C) * sizeof *to);
 }
 
 static double *coefficient(svdgp *s, int64_t i)
 {
     int64_t Ma = svdgp_Ma(s) * s->C;
-    return i < Ma ? s->a.x + i : s->trend.x + i - Ma;
+    return i < Ma ? s->a.values + i : s->trend.values + i - Ma;
 }
 
 /* ------------------------------------------------------------------------------------------- sums */
@@ -60,7 +60,7 @@ static double *coefficient(svdgp *s, int64_t i)
 static void begin_sum(svdgp_state *q, int stage)
 {
     q->solve.stage = stage, q->solve.blocks = 0, q->solve.sum_value = 0;
-    memset(q->sum.x, 0, (size_t)size_of(q) * sizeof *q->sum.x);
+    memset(q->sum.values, 0, (size_t)size_of(q) * sizeof *q->sum.values);
 }
 
 /* The process at these coefficients, for passes over rows; what it owns stays q->s's. */
@@ -68,7 +68,7 @@ static svdgp process_at(const svdgp_state *q, double *coefficients)
 {
     svdgp at = q->s;
     at.newton = at.learn = at.places = false, at.gradient = true;
-    at.coefficient = coefficients, at.trend.x = coefficients + svdgp_Ma(&at) * at.C;
+    at.coefficient = coefficients, at.trend.values = coefficients + svdgp_Ma(&at) * at.C;
     at.random = (random_stream){q->problem->seed, RANDOM_STEP, 0};
     return at;
 }
@@ -83,8 +83,8 @@ static anygp_status add_rows(svdgp_state *q, svdgp *at, int64_t first, int64_t c
     for (int64_t i = 0; i < count; i++) which[i] = first + i;
     TRY_DONE(svdgp_room(&q->stat, &q->stat_room, o.size, e));
     TRY_DONE(driver_stat(q->driver, at, count, which, 1, q->stat, e));
-    la_axpy(Ma, 1, q->stat + o.a, q->sum.x);
-    la_axpy(at->p * at->C, 1, q->stat + o.trend, q->sum.x + Ma);
+    la_axpy(Ma, 1, q->stat + o.a, q->sum.values);
+    la_axpy(at->p * at->C, 1, q->stat + o.trend, q->sum.values + Ma);
     q->solve.sum_value += q->stat[o.value];
 done:
     free(which);
@@ -100,7 +100,7 @@ static anygp_status add_bases(svdgp_state *q, svdgp *at, int64_t first, int64_t 
     for (int64_t i = 0; ok && i < n; i++) which[i] = first + i;
     ok = ok && (n == 0 || svdgp_kl_mean(at, n, which, 1, &value, NULL, pull));
     if (ok && n > 0) {
-        la_axpy(n * C, sign, pull, q->sum.x + first * C);
+        la_axpy(n * C, sign, pull, q->sum.values + first * C);
         q->solve.sum_value += sign * value;
     }
     free(which);
@@ -113,8 +113,9 @@ static anygp_status add_share(svdgp_state *q, int64_t count, double *now, anygp_
     svdgp_solve *v = &q->solve;
     int64_t P = q->problem->blocks->count, Ma = svdgp_Ma(&q->s), C = q->s.C;
     bool product = v->stage == SOLVE_PRODUCT;
-    svdgp rows = process_at(q, product ? q->base.x : now), bases = process_at(q, product ? q->direction.x : now);
-    if (product) rows.direction = q->direction.x, rows.direction_trend = q->direction.x + Ma * C;
+    svdgp rows = process_at(q, product ? q->base.values : now),
+          bases = process_at(q, product ? q->direction.values : now);
+    if (product) rows.direction = q->direction.values, rows.direction_trend = q->direction.values + Ma * C;
     TRY(add_rows(q, &rows, v->blocks, count, e));
     TRY(add_bases(q, &bases, Ma * v->blocks / P, Ma * (v->blocks + count) / P, product ? 1 : -1, e));
     v->blocks += count;
@@ -161,7 +162,7 @@ done:
 static double witness_scale(const svdgp_state *q)
 {
     double total = 0;
-    for (int64_t i = 0; i < q->witness.rows; i++) total += q->witness.x[i * q->witness.width];
+    for (int64_t i = 0; i < q->witness.rows; i++) total += q->witness.values[i * q->witness.cols];
     return q->problem->blocks->total / fmax(total, 1e-300);
 }
 
@@ -179,10 +180,11 @@ static anygp_status make_coarse(svdgp_state *q, anygp_error *e)
 static anygp_status precondition(svdgp_state *q, double *rz, anygp_error *e)
 {
     int64_t C = q->s.C, n = size_of(q) / C;
-    if (!svdgp_coarse_apply(&q->s, q->coarse, false, q->residual.x, q->sum.x)) return fail_memory(e, "kernel tiles", 0);
+    if (!svdgp_coarse_apply(&q->s, q->coarse, false, q->residual.values, q->sum.values))
+        return fail_memory(e, "kernel tiles", 0);
     for (int64_t c = 0; c < C; c++) rz[c] = 0;
     for (int64_t i = 0; i < n; i++)
-        for (int64_t c = 0; c < C; c++) rz[c] += q->residual.x[i * C + c] * q->sum.x[i * C + c];
+        for (int64_t c = 0; c < C; c++) rz[c] += q->residual.values[i * C + c] * q->sum.values[i * C + c];
     return ANYGP_OK;
 }
 
@@ -190,7 +192,7 @@ static anygp_status precondition(svdgp_state *q, double *rz, anygp_error *e)
 static anygp_status start_from_witnesses(svdgp_state *q, anygp_error *e)
 {
     int64_t count, *which = NULL, size = size_of(q), Ma = svdgp_Ma(&q->s) * q->s.C;
-    svdgp at = process_at(q, q->base.x); /* zeros */
+    svdgp at = process_at(q, q->base.values); /* zeros */
     anygp_status status = ANYGP_OK;
     TRY_DONE(take_witnesses(q, e));
     TRY_DONE(make_coarse(q, e));
@@ -198,11 +200,11 @@ static anygp_status start_from_witnesses(svdgp_state *q, anygp_error *e)
     const svdgp_layout o = svdgp_layout_of(&at);
     TRY_DONE(svdgp_room(&q->stat, &q->stat_room, o.size, e));
     TRY_DONE(driver_stat(q->driver, &at, count, which, witness_scale(q), q->stat, e));
-    memcpy(q->residual.x, q->stat + o.a, (size_t)Ma * sizeof *q->residual.x);
-    memcpy(q->residual.x + Ma, q->stat + o.trend, (size_t)(size - Ma) * sizeof *q->residual.x);
-    if (!svdgp_coarse_apply(&q->s, q->coarse, true, q->residual.x, q->sum.x))
+    memcpy(q->residual.values, q->stat + o.a, (size_t)Ma * sizeof *q->residual.values);
+    memcpy(q->residual.values + Ma, q->stat + o.trend, (size_t)(size - Ma) * sizeof *q->residual.values);
+    if (!svdgp_coarse_apply(&q->s, q->coarse, true, q->residual.values, q->sum.values))
         TRY_DONE(fail_memory(e, "kernel tiles", 0));
-    for (int64_t i = 0; i < size; i++) *coefficient(&q->s, i) = q->sum.x[i];
+    for (int64_t i = 0; i < size; i++) *coefficient(&q->s, i) = q->sum.values[i];
 done:
     free(which);
     return status;
@@ -210,10 +212,10 @@ done:
 
 static anygp_status begin(svdgp_state *q, const step_context *c, anygp_error *e)
 {
-    segment *const list[] = {&q->base, &q->residual, &q->direction, &q->sum};
+    param_segment *const list[] = {&q->base, &q->residual, &q->direction, &q->sum};
     svdgp_solve_drop(q);
-    for (int i = 0; i < 4; i++) TRY(resize(list[i], q->s.C, svdgp_Ma(&q->s) + q->s.p, e));
-    TRY(resize(&q->rz, q->s.C, 2, e));
+    for (int i = 0; i < 4; i++) TRY(resize(list[i], svdgp_Ma(&q->s) + q->s.p, e));
+    TRY(resize(&q->rz, 2, e));
     q->solve = (svdgp_solve){.begun = c->t, .value = NAN};
     if (svdgp_quadratic(&q->s) && !c->settle) TRY(start_from_witnesses(q, e));
     begin_sum(q, SOLVE_GRADIENT);
@@ -225,7 +227,7 @@ static void retreat(svdgp_state *q)
 {
     for (int64_t i = 0; i < size_of(q); i++) {
         double *a = coefficient(&q->s, i);
-        *a = 0.5 * (*a + q->base.x[i]);
+        *a = 0.5 * (*a + q->base.values[i]);
     }
     begin_sum(q, SOLVE_GRADIENT);
 }
@@ -243,21 +245,21 @@ static anygp_status take_gradient(svdgp_state *q, const double *now, anygp_error
     svdgp_solve *v = &q->solve;
     svdgp *s = &q->s;
     int64_t C = s->C, size = size_of(q), Ma = svdgp_Ma(s) * C;
-    for (int64_t i = Ma; i < size; i++) q->sum.x[i] -= now[i], v->sum_value -= 0.5 * now[i] * now[i];
+    for (int64_t i = Ma; i < size; i++) q->sum.values[i] -= now[i], v->sum_value -= 0.5 * now[i] * now[i];
     if (!svdgp_quadratic(s) && v->value - v->sum_value > LOWER * fabs(v->value)) {
         retreat(q);
         return ANYGP_OK;
     }
     v->value = v->sum_value, v->iterations = 0;
-    memcpy(q->base.x, now, (size_t)size * sizeof *now);
-    memcpy(q->residual.x, q->sum.x, (size_t)size * sizeof *now);
+    memcpy(q->base.values, now, (size_t)size * sizeof *now);
+    memcpy(q->residual.values, q->sum.values, (size_t)size * sizeof *now);
     if (!q->coarse || !svdgp_quadratic(s)) {
         TRY(take_witnesses(q, e));
         TRY(make_coarse(q, e));
     }
-    TRY(precondition(q, q->rz.x, e));
-    memcpy(q->rz.x + C, q->rz.x, (size_t)C * sizeof *q->rz.x);
-    memcpy(q->direction.x, q->sum.x, (size_t)size * sizeof *q->sum.x);
+    TRY(precondition(q, q->rz.values, e));
+    memcpy(q->rz.values + C, q->rz.values, (size_t)C * sizeof *q->rz.values);
+    memcpy(q->direction.values, q->sum.values, (size_t)size * sizeof *q->sum.values);
     begin_sum(q, SOLVE_PRODUCT);
     return ANYGP_OK;
 }
@@ -266,7 +268,7 @@ static anygp_status take_gradient(svdgp_state *q, const double *now, anygp_error
 static double curvature(const svdgp_state *q, int64_t c)
 {
     double sum = 0;
-    for (int64_t i = c; i < size_of(q); i += q->s.C) sum += q->direction.x[i] * q->sum.x[i];
+    for (int64_t i = c; i < size_of(q); i += q->s.C) sum += q->direction.values[i] * q->sum.values[i];
     return sum;
 }
 
@@ -282,20 +284,20 @@ static anygp_status iterate(svdgp_state *q, anygp_error *e)
     if (!q->coarse) TRY(make_coarse(q, e));
     double *rz = mem_alloc(C, sizeof *rz);
     if (!rz) return fail_memory(e, "a step", 8.0 * (double)C);
-    for (int64_t i = Ma; i < size; i++) q->sum.x[i] += q->direction.x[i];
+    for (int64_t i = Ma; i < size; i++) q->sum.values[i] += q->direction.values[i];
     for (int64_t c = 0; c < C; c++) {
-        double Ap = curvature(q, c), alpha = Ap > 0 ? q->rz.x[c] / Ap : 0;
+        double Ap = curvature(q, c), alpha = Ap > 0 ? q->rz.values[c] / Ap : 0;
         for (int64_t i = c; i < size; i += C) {
-            *coefficient(s, i) += share * alpha * q->direction.x[i];
-            q->residual.x[i] -= alpha * q->sum.x[i];
+            *coefficient(s, i) += share * alpha * q->direction.values[i];
+            q->residual.values[i] -= alpha * q->sum.values[i];
         }
     }
     anygp_status status = precondition(q, rz, e);
     for (int64_t c = 0; c < C && !ANYGP_FAILED(status); c++) {
-        double beta = q->rz.x[c] > 0 ? rz[c] / q->rz.x[c] : 0;
-        for (int64_t i = c; i < size; i += C) q->direction.x[i] = q->sum.x[i] + beta * q->direction.x[i];
-        q->rz.x[c] = rz[c];
-        done = done && rz[c] <= enough * q->rz.x[C + c];
+        double beta = q->rz.values[c] > 0 ? rz[c] / q->rz.values[c] : 0;
+        for (int64_t i = c; i < size; i += C) q->direction.values[i] = q->sum.values[i] + beta * q->direction.values[i];
+        q->rz.values[c] = rz[c];
+        done = done && rz[c] <= enough * q->rz.values[C + c];
     }
     free(rz);
     done = done || ++v->iterations >= (svdgp_quadratic(s) ? ITERATIONS_MOST : ITERATIONS_NEWTON);

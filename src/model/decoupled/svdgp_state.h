@@ -3,6 +3,7 @@
 #define MODEL_DECOUPLED_SVDGP_STATE_H
 
 #include "model/decoupled/svdgp.h"
+#include "params/ascent.h"
 
 #define SVDGP_SMALL 1e-2 /* the diagonal of new columns of L: at 0 they would have no gradient */
 
@@ -25,21 +26,19 @@ typedef struct svdgp_state {
     int64_t Ma, Mb; /* bases wanted */
     bool given;     /* hyper.Z has the places of both, the mean's first */
     driver *driver;
-    segment u;      /* free hyperparameters */
+    ascent up;      /* of the hyperparameters */
     double gamma;   /* sga: the first step size */
     bool shortened; /* sga: the mean of the last posteriors */
     double *stat;   /* sums over rows */
     int64_t stat_room;
-    segment witness; /* newton: rows of the last samples (svdgp_block.c); */
-    int64_t oldest;  /* where the next of them goes */
+    param_segment witness; /* newton: rows of the last samples (svdgp_block.c); */
+    int64_t oldest;        /* where the next of them goes */
     id_table position;
-    svdgp_solve solve;                      /* newton: the system over all rows (svdgp_solve.c), with */
-    segment base, residual, direction, sum; /* M_alpha + p of each, */
-    segment rz;                             /* 2: r'z now, and at the base; */
-    svdgp_coarse *coarse;                   /* its preconditioner; NULL: to be made of the witnesses */
-    int64_t coarse_most;                    /* bases that one rests on */
-    double *packed;                         /* the state as one array */
-    int64_t packed_room;
+    svdgp_solve solve;                            /* newton: the system over all rows (svdgp_solve.c), with */
+    param_segment base, residual, direction, sum; /* M_alpha + p of each, */
+    param_segment rz;                             /* 2: r'z now, and at the base; */
+    svdgp_coarse *coarse;                         /* its preconditioner; NULL: to be made of the witnesses */
+    int64_t coarse_most;                          /* bases that one rests on */
 } svdgp_state;
 
 extern const step_ops svdgp_steps;
@@ -78,7 +77,7 @@ bool svdgp_solve_retreat(svdgp_state *q);
 /* Rests on at most so many bases, and wants as many witnesses as this. */
 int64_t svdgp_coarse_witnesses(const svdgp *s, int64_t most);
 /* scale: of the witnesses' sums to those of all rows.  NULL: no memory, or K_S is not positive definite. */
-svdgp_coarse *svdgp_coarse_new(const svdgp *s, int64_t most, const segment *witness, double scale,
+svdgp_coarse *svdgp_coarse_new(const svdgp *s, int64_t most, const param_segment *witness, double scale,
                                random_stream random);
 /* z = P r, (M_alpha + p) x C of each, the prior mean's last.  alone: of S and the prior mean, with 0 for other bases, which is the
    optimum over those by the witnesses.  False: no memory. */

@@ -56,30 +56,16 @@ static anygp_status sampled_columns(svdgp_state *q, const step_context *c, anygp
 
 /* ------------------------------------------------------------------------------------------- steps */
 
-static anygp_status step_hyper(svdgp_state *q, hyper *h, double rate, anygp_error *e)
+static void step_hyper(svdgp_state *q, hyper *h, double rate)
 {
     const svdgp_layout o = svdgp_layout_of(&q->s);
-    double *gp = mem_zeroed(hyper_size(h), sizeof *gp), *gu = mem_zeroed(h->free, sizeof *gu);
-    anygp_status status = gp && gu ? segment_begin(&q->u, e) : fail_memory(e, "a step", 8.0 * (double)hyper_size(h));
-    if (!ANYGP_FAILED(status)) {
-        memcpy(gp, q->stat + o.kernel, (size_t)q->s.params * sizeof *gp);
-        memcpy(gp + q->s.params, q->stat + o.like, (size_t)q->s.likes * sizeof *gp);
-        hyper_chain(h, gp, gu);
-        hyper_log_prior(h, gu);
-        hyper_pack(h, q->u.x);
-        segment_step(&q->u, rate, gu, 1);
-        hyper_unpack(h, q->u.x);
-    }
-    free(gp);
-    free(gu);
-    return status;
-}
-
-static anygp_status step_segment(segment *g, double rate, const double *gradient, double scale, anygp_error *e)
-{
-    TRY(segment_begin(g, e));
-    segment_step(g, rate, gradient, scale);
-    return ANYGP_OK;
+    memset(q->up.gp, 0, (size_t)hyper_size(h) * sizeof(double));
+    memcpy(q->up.gp, q->stat + o.kernel, (size_t)q->s.params * sizeof(double));
+    memcpy(q->up.gp + q->s.params, q->stat + o.like, (size_t)q->s.likes * sizeof(double));
+    ascent_slope(&q->up, h);
+    hyper_pack(h, q->up.u);
+    ascent_step(&q->up, rate);
+    hyper_unpack(h, q->up.u);
 }
 
 /* Adam on L: its gradient by rows, in the place of the square. */
@@ -91,7 +77,7 @@ static anygp_status step_L(svdgp *s, double rate, double *squares, anygp_error *
         const double *G = squares + c * Mt * Mt;
         for (int64_t i = 0, at = 0; i < Mt; i++)
             for (int64_t j = 0; j <= i; j++) triangle[at++] = G[i + j * Mt];
-        TRY(step_segment(&s->L[c], rate, triangle, 1 / s->scale, e));
+        TRY(segment_step(&s->L[c], rate, triangle, 1 / s->scale, e));
     }
     return ANYGP_OK;
 }
@@ -100,8 +86,8 @@ static anygp_status step_beta(svdgp_state *q, double rate, const svdgp_layout *o
 {
     svdgp *s = &q->s;
     if (!s->learn || !q->problem->learn_inducing) return ANYGP_OK;
-    TRY(step_segment(&s->beta, rate, q->stat + o->beta, 1, e));
-    return s->widths ? step_segment(&s->beta_width, rate, q->stat + o->beta_width, 1, e) : ANYGP_OK;
+    TRY(segment_step(&s->beta, rate, q->stat + o->beta, 1, e));
+    return s->widths ? segment_step(&s->beta_width, rate, q->stat + o->beta_width, 1, e) : ANYGP_OK;
 }
 
 static anygp_status step_sga(svdgp_state *q, hyper *h, const step_context *c, double *value, anygp_error *e)
@@ -114,13 +100,14 @@ static anygp_status step_sga(svdgp_state *q, hyper *h, const step_context *c, do
     *value = q->stat[o.value];
     if (!isfinite(*value)) return fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
     if (s->precondition) svdgp_pull_scale(s, q->stat);
-    TRY(step_segment(&s->a, rate, q->stat + o.a, 1 / s->scale, e));
-    TRY(step_segment(&s->trend, rate, q->stat + o.trend, 1, e));
-    if (s->places) TRY(step_segment(&s->alpha, rate, q->stat + o.alpha, 1, e));
-    if (s->places && s->alpha_widths) TRY(step_segment(&s->alpha_width, rate, q->stat + o.alpha_width, 1, e));
+    TRY(segment_step(&s->a, rate, q->stat + o.a, 1 / s->scale, e));
+    TRY(segment_step(&s->trend, rate, q->stat + o.trend, 1, e));
+    if (s->places) TRY(segment_step(&s->alpha, rate, q->stat + o.alpha, 1, e));
+    if (s->places && s->alpha_widths) TRY(segment_step(&s->alpha_width, rate, q->stat + o.alpha_width, 1, e));
     TRY(step_L(s, rate, q->stat + o.S, e));
     TRY(step_beta(q, rate, &o, e));
-    return s->learn ? step_hyper(q, h, rate, e) : ANYGP_OK;
+    if (s->learn) step_hyper(q, h, rate);
+    return ANYGP_OK;
 }
 
 /* newton: a'K_alpha a from the columns of the block, with K_{block,alpha} a; the block moves, unless a goes by svdgp_solve. */
@@ -159,8 +146,8 @@ static anygp_status step_newton(svdgp_state *q, hyper *h, const step_context *c,
     TRY(step_mean(q, c, solves, e));
     *value = q->stat[o.value];
     TRY(step_beta(q, c->rate, &o, e));
-    if (s->learn) return step_hyper(q, h, c->rate, e);
-    return solves ? svdgp_solve_step(q, c, e) : ANYGP_OK;
+    if (s->learn) step_hyper(q, h, c->rate);
+    return solves && !s->learn ? svdgp_solve_step(q, c, e) : ANYGP_OK;
 }
 
 /* On one thread where a step is not worth waking others for. */
@@ -185,12 +172,11 @@ static anygp_status restart(svdgp_state *q, hyper *h, anygp_error *e)
     svdgp_solve_drop(q);
     q->witness.rows = q->oldest = 0;
     svdgp_clear(&q->s);
-    segment_clear(&q->u);
+    ascent_clear(&q->up);
     TRY(svdgp_init(&q->s, q->problem, h->kernel, newton, e));
     q->s.jitter = jitter;
-    q->u.width = 1;
-    TRY(segment_append(&q->u, h->free, NULL, e));
-    hyper_begin(h, q->u.x);
+    TRY(ascent_init(&q->up, h, e));
+    TRY(ascent_begin(&q->up, h, e));
     if (q->given) TRY(svdgp_add_alpha(&q->s, q->Ma, h->Z, e));
     if (h->M == 0) return ANYGP_OK;
     return svdgp_add_beta(&q->s, h->M < q->Mb ? h->M : q->Mb, h->Z + (q->given ? q->Ma * h->D : 0), SVDGP_SMALL, e);

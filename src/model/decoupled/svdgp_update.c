@@ -51,8 +51,8 @@ static int64_t find_beta(const svdgp *s)
     size_t size = (size_t)(Mb * D) * sizeof(double);
     if (size == 0 || s->widths != s->alpha_widths) return -1;
     for (int64_t m = 0; m + Mb <= svdgp_Ma(s); m++)
-        if (!memcmp(s->alpha.x + m * D, s->beta.x, size) &&
-            (!s->widths || !memcmp(s->alpha_width.x + m * D, s->beta_width.x, size)))
+        if (!memcmp(s->alpha.values + m * D, s->beta.values, size) &&
+            (!s->widths || !memcmp(s->alpha_width.values + m * D, s->beta_width.values, size)))
             return m;
     return -1;
 }
@@ -162,9 +162,10 @@ static anygp_status add_beta(svdgp_update *u, anygp_error *e)
         s->alpha_widths = true;
         TRY(segment_append(&s->alpha_width, svdgp_Ma(s), NULL, e));
     }
-    TRY(svdgp_add_alpha(s, svdgp_Mb(s), s->beta.x, e));
+    TRY(svdgp_add_alpha(s, svdgp_Mb(s), s->beta.values, e));
     if (s->widths && svdgp_Mb(s))
-        memcpy(s->alpha_width.x + u->beta_at * s->D, s->beta_width.x, (size_t)(svdgp_Mb(s) * s->D) * sizeof(double));
+        memcpy(s->alpha_width.values + u->beta_at * s->D, s->beta_width.values,
+               (size_t)(svdgp_Mb(s) * s->D) * sizeof(double));
     return ANYGP_OK;
 }
 
@@ -179,9 +180,9 @@ static anygp_status take_mean(svdgp_update *u, const chunk *c, anygp_error *e)
     for (int64_t l = 0; l < C && !ANYGP_FAILED(status); l++) {
         const double *d = c->d + l * n;
         la_gemv(LA_N, Mt, n, 1, c->RKb + l * Mt * n, Mt, d, 0, t);
-        for (int64_t i = 0; i < n; i++) s->a.x[(first + i) * C + l] = d[i];
-        for (int64_t k = 0; k < p; k++) s->trend.x[k * C + l] += la_dot(n, c->Kb + k * n, d) - t[k];
-        for (int64_t k = 0; k < svdgp_Mb(s); k++) s->a.x[(u->beta_at + k) * C + l] -= t[p + k];
+        for (int64_t i = 0; i < n; i++) s->a.values[(first + i) * C + l] = d[i];
+        for (int64_t k = 0; k < p; k++) s->trend.values[k * C + l] += la_dot(n, c->Kb + k * n, d) - t[k];
+        for (int64_t k = 0; k < svdgp_Mb(s); k++) s->a.values[(u->beta_at + k) * C + l] -= t[p + k];
     }
     free(t);
     return ANYGP_FAILED(status) ? status : svdgp_posterior_complete(u->now, e);

@@ -11,7 +11,7 @@ anygp_status svgp_save(void *state, checkpoint *to, anygp_error *e)
     ascent_save(&q->up, to);
     layer_save(q->s.f, to);
     if (!q->s.f->O) return ANYGP_OK;
-    checkpoint_put(to, "a", q->adam_a.n, q->s.f->a);
+    checkpoint_put(to, "a", q->adam_a.cols, q->s.f->a);
     adam_save(&q->adam_a, "adam_a", to);
     return ANYGP_OK;
 }
@@ -22,7 +22,7 @@ bool svgp_restore(void *state, hyper *h, const checkpoint *from)
     q->prepared = false;
     return checkpoint_get_jitter(from, "model_jitter", &q->jitter) &&
            checkpoint_get_counter(from, "approved", 0, &q->approved) && layer_restore(q->s.f, from) &&
-           (!q->s.f->O ||
-            (checkpoint_get_finite(from, "a", q->adam_a.n, q->s.f->a) && adam_restore(&q->adam_a, "adam_a", from))) &&
+           (!q->s.f->O || (checkpoint_get_finite(from, "a", q->adam_a.cols, q->s.f->a) &&
+                           adam_restore(&q->adam_a, "adam_a", from))) &&
            ascent_restore(&q->up, h, from);
 }

@@ -44,7 +44,7 @@ static void start_q(layer *l)
 anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e)
 {
     svgp_state *q = state;
-    ascent_begin(&q->up, h);
+    TRY(ascent_begin(&q->up, h, e));
     q->jitter = jitter, q->prepared = chain_prepare(&q->s, h, true, &q->jitter);
     if (!q->prepared) return inducing_no_factor(e);
     if (!q->s.gaussian) start_q(q->s.f);
@@ -212,7 +212,7 @@ static anygp_status move_a(svgp_state *q, const step_context *now, anygp_error *
 {
     const comm *c = q->problem->comm;
     adam_step(&q->adam_a, now->rate, q->ga, q->s.f->a);
-    return c->size > 1 ? c->broadcast(c->ctx, 0, q->adam_a.n * (int64_t)sizeof(double), q->s.f->a, e) : ANYGP_OK;
+    return c->size > 1 ? c->broadcast(c->ctx, 0, q->adam_a.cols * (int64_t)sizeof(double), q->s.f->a, e) : ANYGP_OK;
 }
 
 /* Whether a learning step costs less with V at hand; from numbers that all ranks share, since their sums must be of one size. */

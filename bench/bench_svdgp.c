@@ -76,7 +76,7 @@ static void fill_bases(svdgp_state *q, const double *X, int64_t P)
     for (int64_t m = 0; m < q->Ma; m++) {
         int64_t block = m % P, i = m / P;
         const double *x = X + (block * BLOCK + i) * D;
-        check(q->s.newton ? svdgp_add_row(&q->s, svdgp_row(block, i), x, &e) : svdgp_add_alpha(&q->s, 1, x, &e), &e);
+        check(q->s.newton ? svdgp_add_row(&q->s, gathered_id(block, i), x, &e) : svdgp_add_alpha(&q->s, 1, x, &e), &e);
     }
     for (int64_t i = 0; i < q->Ma; i++) q->s.a.values[i] = 1e-3 * X[i];
     check(svdgp_add_beta(&q->s, q->Mb, X, 0.1, &e), &e);

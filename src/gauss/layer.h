@@ -146,6 +146,9 @@ int64_t layer_kept_size(const layer *l);
 void layer_keep(const layer *l, double *kept);
 void layer_take_back(layer *l, const double *kept);
 bool layer_far_moved(const layer *l, const double *kept);
+/* q of a layer with fewer variables of one set, which are the first of l's, and for the others the prior given those: in whitened
+   variables they are independent.  Marginals are those of `from`.  False: no memory. */
+bool layer_take_q(layer *l, const layer *from);
 void layer_save(const layer *l, checkpoint *to);
 bool layer_restore(layer *l, const checkpoint *from);
 

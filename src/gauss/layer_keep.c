@@ -1,8 +1,10 @@
 /* q as it was before a step that may have to be taken back, and in a checkpoint. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "gauss/layer.h"
 #include "linalg/linalg.h"
 
@@ -43,6 +45,25 @@ bool layer_far_moved(const layer *l, const double *kept)
         size += before[i] * before[i];
     }
     return !(change <= FAR * FAR * (1 + size));
+}
+
+bool layer_take_q(layer *l, const layer *from)
+{
+    int64_t n = l->Mt, m = from->Mt;
+    double *Lambda = mem_doubles(n, n), *theta = mem_alloc(n, sizeof *theta);
+    bool ok = Lambda && theta;
+    for (int64_t c = 0; ok && c < l->C; c++) {
+        memset(Lambda, 0, (size_t)(n * n) * sizeof *Lambda);
+        memset(theta, 0, (size_t)n * sizeof *theta);
+        for (int64_t j = 0; j < m; j++)
+            memcpy(Lambda + j + j * n, from->q[c].Lambda + j + j * m, (size_t)(m - j) * sizeof *Lambda);
+        for (int64_t j = m; j < n; j++) Lambda[j + j * n] = 1;
+        memcpy(theta, from->q[c].theta, (size_t)m * sizeof *theta);
+        layer_q_set(l, &l->q[c], Lambda, theta);
+    }
+    free(Lambda);
+    free(theta);
+    return ok;
 }
 
 void layer_save(const layer *l, checkpoint *to)

@@ -209,8 +209,14 @@ static void note_inducing(const block_fit *b)
     if (b->f->choice.grow || settings_given(s, SET_INDUCING_FROM) || model_takes_pair(b->g->model) ||
         got >= choice_subset(&b->f->choice))
         return;
-    settings_log(s, ANYGP_NOTE, "the rows have only %lld different place%s for inducing inputs", (long long)got,
-                 got == 1 ? "" : "s");
+    if (choice_grow(&b->f->choice, s) > 0)
+        settings_log(s, ANYGP_NOTE,
+                     "the run ended with %lld of %lld inducing inputs; for more of them take more steps (--iters) or a "
+                     "larger --grow",
+                     (long long)got, (long long)choice_subset(&b->f->choice));
+    else
+        settings_log(s, ANYGP_NOTE, "the rows have only %lld different place%s for inducing inputs", (long long)got,
+                     got == 1 ? "" : "s");
 }
 
 /* As many as there are rows for; what is too much is taken from the last sets.  One number stands for two halves. */
@@ -238,11 +244,13 @@ static void note_places(const block_fit *b)
     if (!isnan(p->other))
         snprintf(other, sizeof other, " (%s: %.2g %%)", greedy ? "k-means" : "greedy conditional variance",
                  100 * p->other);
+    int64_t grow = choice_grow(&b->f->choice, b->f->s);
+    bool first = !model_takes_pair(b->g->model) && grow > 0 && grow < b->h.M;
     settings_log(
         b->f->s, ANYGP_NOTE,
-        "%lld inducing inputs were chosen by %s among %lld rows, where they leave %.2g %% of the prior variance "
+        "%s%lld inducing inputs were chosen by %s among %lld rows, where they leave %.2g %% of the prior variance "
         "unexplained%s",
-        (long long)b->h.M,
+        first ? "the first " : "", (long long)(first ? grow : b->h.M),
         greedy                      ? "greedy conditional variance"
         : !strcmp(p->how, "kmeans") ? "k-means"
                                     : p->how,

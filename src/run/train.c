@@ -98,24 +98,25 @@ static bool learned_places(const model_ops *model, const problem *p)
     return p->learn_inducing && !model_takes_pair(model);
 }
 
-static anygp_status choose(const problem *p, const hyper *h, const char *how, const deadline *until, double *Z,
-                           int64_t *count, anygp_error *e)
+static anygp_status choose(const problem *p, const hyper *h, int64_t M, const char *how, const deadline *until,
+                           double *Z, int64_t *count, anygp_error *e)
 {
     const merged *m = p->rows;
     bool text = false;
     for (int64_t j = 0; j < m->D; j++) text |= schema_at(&m->data->schema, j)->text;
-    return choose_inducing(how, m->n, m->D, m->X, text, h->kernel, p->subset, p->seed, until, Z, count, e);
+    return choose_inducing(how, m->n, m->D, m->X, text, h->kernel, M, p->seed, until, Z, count, e);
 }
 
 static anygp_status place(const model_ops *model, const problem *p, hyper *h, const char *how, const deadline *until,
                           anygp_error *e)
 {
     const merged *m = p->rows;
-    int64_t M = p->subset, count = 0;
+    bool grows = p->grow > 0 && p->grow < p->subset && !model_takes_pair(model); /* the others join on the way */
+    int64_t M = grows ? p->grow : p->subset, count = 0;
     double *Z = mem_doubles(M, m->D);
     if (!Z) return fail_memory(e, "the inducing inputs", 8.0 * (double)M * (double)m->D);
     anygp_status status = h->kind->draw ? h->kind->draw(h->kernel, how, p->seed, count = M, Z, e)
-                                        : choose(p, h, how, until, Z, &count, e);
+                                        : choose(p, h, M, how, until, Z, &count, e);
     if (!ANYGP_FAILED(status)) status = hyper_set_inducing(h, count, m->D, Z, learned_places(model, p), e);
     free(Z);
     return status;

@@ -134,6 +134,29 @@ rows_by_the_thousand_are_predicted_as_single_ones() {
     done
 }
 
+# Two more with each step: as good as all of them from the start, better than the first few, and info has the final number.
+inducing_inputs_join_a_run_and_help() {
+    anygp simulate --rows 300 --inputs 1 --kernel 'rbf(variance=1,lengthscale=0.05)' --noise 0.01 --seed 7 -o grow.csv 2>"$said/err" || { cat "$said/err"; return 1; }
+    local m k o=(-q --batch 100 --iters 60 --valid 0 --json)
+    for m in svgp ivsgpr; do
+        for k in points scaled; do
+            anygp fit grow.csv -o few.agp "${o[@]}" --model $m --kernel rbf --inducing-kind $k --inducing 5 >few.json && anygp fit grow.csv -o grown.agp "${o[@]}" --model $m --kernel rbf --inducing-kind $k --inducing 25 --grow 5 >grown.json &&
+                anygp info grown.agp | grep -qF "$m, 25 inducing inputs" && json_number value <few.json >few.value && json_number value <grown.json >grown.value &&
+                paste few.value grown.value | awk '{ if (!($2 > $1 + 50)) { print; exit 1 } }' || { echo "model $m, $k"; return 1; }
+        done
+    done
+    quietly fit grow.csv -o short.agp --model svgp --inducing 25 --grow 5 --iters 3 && grep -qF 'the run ended with 15 of 25 inducing inputs' "$said/err" && grep -qF 'the first 5 inducing inputs were chosen by' "$said/err" && anygp info short.agp | grep -qF 'svgp, 15 inducing inputs'
+}
+a_growing_run_out_of_time_goes_on() {
+    local m o=(--inducing 100000 --grow 1 --batch 50 --iters 100000000 --fix kernel,noise --time 0.3s --checkpoint 1h)
+    for m in svgp svdgp-sga; do
+        rm -f late.agp*
+        quietly fit train.csv -o late.agp --model $m "${o[@]}" --step 0.02 && [ -s late.agp.checkpoint ] && quietly fit train.csv -o late.agp --model $m "${o[@]}" --step 0.02 --resume && anygp info late.agp | grep -q "$m, [0-9]* inducing" || return 1
+    done
+}
+
+check inducing_inputs_join_a_run_and_help
+check a_growing_run_out_of_time_goes_on
 check every_model_fits_and_is_used
 check rows_by_the_thousand_are_predicted_as_single_ones
 check a_step_over_all_rows_is_the_batch_model

@@ -33,6 +33,7 @@
 #include "data/table/id_table.h"
 #include "inducing/functions.h"
 #include "model/block_model.h"
+#include "model/gather.h"
 #include "model/model.h"
 
 enum {
@@ -71,7 +72,7 @@ typedef struct svdgp {
     param_segment alpha, alpha_width; /* M_alpha x D: places, logarithms of c (none in newton) */
     param_segment beta, beta_width;   /* M_beta x D */
     param_segment *L;                 /* C of them: lower triangle by rows, Mt (Mt + 1) / 2 */
-    id_table rows;                    /* newton: rows that have become bases (svdgp_row), so that none does twice */
+    id_table rows;                    /* newton: rows that have become bases (gathered_id), so that none does twice */
 
     /* of the last prepare */
     functions f;
@@ -99,9 +100,6 @@ typedef struct svdgp {
     random_stream random;
 } svdgp;
 
-/* Row i of block b as one number. */
-static inline int64_t svdgp_row(int64_t block, int64_t i) { return block << 32 | i; }
-
 /* log p is quadratic in f. */
 static inline bool svdgp_quadratic(const svdgp *s) { return !s->likelihood; }
 static inline int64_t svdgp_Ma(const svdgp *s) { return s->alpha.rows; }
@@ -126,7 +124,7 @@ void svdgp_clear(svdgp *s); /* accepts a half-built one */
 
 /* New bases at the end, of width 1; the mean stays what it is, and new columns of L are `small` times the identity. */
 anygp_status svdgp_add_alpha(svdgp *s, int64_t count, const double *Z, anygp_error *e);
-/* newton: one basis at row `id` (svdgp_row), unless it is one already. */
+/* newton: one basis at row `id` (gathered_id), unless it is one already. */
 anygp_status svdgp_add_row(svdgp *s, int64_t id, const double *x, anygp_error *e);
 anygp_status svdgp_add_beta(svdgp *s, int64_t count, const double *Z, double small, anygp_error *e);
 

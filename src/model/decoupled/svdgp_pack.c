@@ -68,7 +68,7 @@ static bool restore_rows(svdgp_state *q, const checkpoint *from)
     id_table_clear(&q->s.rows);
     for (int64_t m = 0; ok && m < count / 2; m++)
         ok = is_whole(pairs[2 * m], (double)q->problem->blocks->count - 1) && is_whole(pairs[2 * m + 1], UINT32_MAX) &&
-             !ANYGP_FAILED(id_table_index(&q->s.rows, svdgp_row((int64_t)pairs[2 * m], (int64_t)pairs[2 * m + 1]),
+             !ANYGP_FAILED(id_table_index(&q->s.rows, gathered_id((int64_t)pairs[2 * m], (int64_t)pairs[2 * m + 1]),
                                           &index, &unused)) &&
              index == m;
     free(pairs);

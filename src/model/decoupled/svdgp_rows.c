@@ -167,7 +167,7 @@ static double expect(const svdgp *s, const row_block *b, const rows_work *w, dou
         for (int64_t i = 0; i < b->n; i++)
             memcpy(w->Y + i * l->columns, b->y + i * Q + t * l->columns, (size_t)l->columns * sizeof(double));
         sum += l->ops->expect(l, b->n, w->Y, b->w, w->mu + at, w->var + at, b->n, s->random,
-                              svdgp_row(b->index, b->first), w->g + at, w->h + at, like + t * l->params);
+                              gathered_id(b->index, b->first), w->g + at, w->h + at, like + t * l->params);
     }
     return sum;
 }

@@ -72,6 +72,15 @@ anygp_status chain_init(chain *s, const problem *p, const hyper *h, bool orthogo
     return status;
 }
 
+anygp_status chain_extend(chain *s, const problem *p, const hyper *h, anygp_error *e)
+{
+    layer former = *s->f;
+    anygp_status status = open_last(s, p, h, false, e);
+    if (!ANYGP_FAILED(status) && !layer_take_q(s->f, &former)) status = fail_memory(e, "the inducing variables", 0);
+    layer_clear(&former);
+    return status;
+}
+
 void chain_clear(chain *s)
 {
     for (int64_t i = 0; s->at && i < s->L; i++) layer_clear(&s->at[i]);

@@ -47,6 +47,8 @@ typedef struct chain_kind {
 
 anygp_status chain_init(chain *s, const problem *p, const hyper *h, bool orthogonal, anygp_error *e);
 void chain_clear(chain *s); /* accepts a half-built one */
+/* h has more inducing variables than before, at the end; one layer, one set.  Its q is as layer_take_q says. */
+anygp_status chain_extend(chain *s, const problem *p, const hyper *h, anygp_error *e);
 
 /* L of every layer at h, the inner q and the likelihoods' values; *jitter is relative and grows only if allowed.  False: some K_uu
    has no factor. */

@@ -80,6 +80,12 @@ static anygp_status deep_define(const model_ops *self, const problem *p, hyper *
 static int64_t svgp_size(const problem *p) { return p->subset; }
 static double svgp_rows_behind(const void *state) { return ((const svgp_state *)state)->problem->blocks->total; }
 
+static void release(svgp_state *q)
+{
+    double **const owned[] = {&q->stat, &q->ga, &q->old_L, &q->old_Z, &q->kept};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(*owned[i]), *owned[i] = NULL;
+}
+
 static void svgp_close(void *state)
 {
     svgp_state *q = state;
@@ -88,28 +94,21 @@ static void svgp_close(void *state)
     driver_close(q->driver);
     ascent_clear(&q->up);
     adam_clear(&q->adam_a);
-    double *const owned[] = {q->stat, q->ga, q->old_L, q->old_Z, q->kept};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    release(q);
     free(q);
 }
 
-static anygp_status allocate(svgp_state *q, const hyper *h, anygp_error *e)
+anygp_status svgp_state_allocate(svgp_state *q, const hyper *h, anygp_error *e)
 {
     chain_learn(&q->s, true); /* the longest statistics */
     int64_t size = chain_rows.stat_size(&q->s);
+    release(q);
     q->stat = mem_alloc(size, sizeof(double));
     q->ga = mem_alloc(q->s.f->O * q->s.f->C, sizeof(double));
     if (!q->s.gaussian) q->kept = mem_alloc(layer_kept_size(q->s.f), sizeof(double));
-    if (!q->stat || !q->ga || (!q->kept && !q->s.gaussian)) return fail_memory(e, "the sums", 8.0 * (double)size);
-    TRY(adam_init(&q->adam_a, q->s.f->O * q->s.f->C, e));
-    return ascent_init(&q->up, h, e);
-}
-
-static anygp_status allocate_old(svgp_state *q, const hyper *h, anygp_error *e)
-{
-    q->old_L = mem_doubles(h->M, h->M);
-    q->old_Z = mem_doubles(h->M, 2 * h->D);
-    return q->old_L && q->old_Z ? ANYGP_OK : fail_memory(e, "the former step", 8.0 * (double)(h->M * h->M));
+    if (q->transported) q->old_L = mem_doubles(h->M, h->M), q->old_Z = mem_doubles(h->M, 2 * h->D);
+    bool ok = q->stat && q->ga && (q->kept || q->s.gaussian) && ((q->old_L && q->old_Z) || !q->transported);
+    return ok ? ANYGP_OK : fail_memory(e, "the sums", 8.0 * (double)size);
 }
 
 static anygp_status svgp_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
@@ -117,11 +116,12 @@ static anygp_status svgp_open(const model_ops *self, const problem *p, const hyp
     anygp_status status = ANYGP_OK;
     svgp_state *q = calloc(1, sizeof *q);
     if (!q) return fail_memory(e, "the model", sizeof *q);
-    q->problem = p;
+    q->problem = p, q->transported = kind_of(self)->transported;
     TRY_DONE(chain_init(&q->s, p, h, kind_of(self)->orthogonal, e));
     TRY_DONE(driver_open(&chain_rows, p->blocks, p->comm, 0, &q->driver, e));
-    TRY_DONE(allocate(q, h, e));
-    if (kind_of(self)->transported) TRY_DONE(allocate_old(q, h, e));
+    TRY_DONE(svgp_state_allocate(q, h, e));
+    TRY_DONE(adam_init(&q->adam_a, q->s.f->O * q->s.f->C, e));
+    TRY_DONE(ascent_init(&q->up, h, e));
 done:
     if (ANYGP_FAILED(status))
         svgp_close(q);
@@ -161,8 +161,8 @@ static const step_ops deep_steps = {.sampled = true, SVGP_STEPS};
     .rows = ROWS_BLOCKS, .likelihoods = LIKELIHOOD_ANY, .targets = TARGETS_SEVERAL, .learned = true, .weights = true
 /* And those of one layer. */
 #define ONE_LAYER(inducing_)                                                                                           \
-    .needs = {SVGP_NEEDS, .inducing = inducing_, .mean = true, .joint = true}, .subset = 512, .load = svgp_load,       \
-    .steps = &svgp_steps, .update = &svgp_updates
+    .needs = {SVGP_NEEDS, .inducing = inducing_, .grows = inducing_ == INDUCING_ONE, .mean = true, .joint = true},     \
+    .subset = 512, .load = svgp_load, .steps = &svgp_steps, .update = &svgp_updates
 
 const model_ops model_svgp = {SVGP_MODEL(svgp, "stochastic variational GP", &plain, "b m^2+m^3", svgp_cost),
                               ONE_LAYER(INDUCING_ONE)};

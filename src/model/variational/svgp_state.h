@@ -1,5 +1,6 @@
 /* What svgp, solve, odvgp and ivsgpr have between steps: q and what it rests on (chain.h), Adam's moments of everything else.
-   svgp_models.c opens and closes it and has the tables, svgp_step.c moves it, svgp_pack.c is its checkpoint. */
+   svgp_models.c opens and closes it and has the tables, svgp_step.c moves it, svgp_grow.c adds inducing inputs, svgp_pack.c is its
+   checkpoint. */
 #ifndef MODEL_VARIATIONAL_SVGP_STATE_H
 #define MODEL_VARIATIONAL_SVGP_STATE_H
 
@@ -14,6 +15,7 @@ typedef struct svgp_state {
     double jitter;
     bool prepared;         /* L is that of h */
     ascent up;             /* of the hyperparameters */
+    bool transported;      /* ivsgpr */
     double *old_L, *old_Z; /* ivsgpr: before the step, the widths behind the places; else NULL */
     adam adam_a;           /* odvgp: of a */
     double *ga;
@@ -23,6 +25,12 @@ typedef struct svgp_state {
 
 /* L at h: with the jitter so far, or where that does not suffice with more. */
 anygp_status svgp_state_prepare(svgp_state *q, const hyper *h, anygp_error *e);
+
+/* Room for sums and for what a step keeps, for as many inducing inputs as h has. */
+anygp_status svgp_state_allocate(svgp_state *q, const hyper *h, anygp_error *e);
+/* 001, algorithm 1, line 4: after step t = 0, 1, ... there are problem.grow (t + 1) inducing inputs, those that are new at rows of its
+   sample, until all are there.  The process stays what it is.  [svgp_grow.c] */
+anygp_status svgp_grow(svgp_state *q, hyper *h, const step_context *c, anygp_error *e);
 
 /* step_ops. */
 anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e);

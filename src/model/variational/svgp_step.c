@@ -267,6 +267,7 @@ anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *val
 {
     svgp_state *q = state;
     chain_stat stat;
+    TRY(svgp_grow(q, h, c, e));
     bool learn = c->learn && h->free > 0, moved;
     TRY(statistics(q, h, c, learn, &stat, e));
     *value = *stat.value - chain_kl(&q->s);

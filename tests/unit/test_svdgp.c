@@ -156,7 +156,7 @@ static double dense_bound(const fixture *f)
         sum -= (double)dense_kl(f, g, c);
         free(g);
     }
-    if (s->likelihood)
+    if (!svdgp_quadratic(s))
         return sum + pair_expect(s->likelihood, ROWS, f->y, f->w, mu, var, ROWS, (random_stream){0}, 0, unused,
                                  unused + 2 * ROWS, &q);
     for (int64_t c = 0; c < s->C; c++)

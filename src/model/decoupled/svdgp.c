@@ -50,12 +50,9 @@ done:
 
 static anygp_status init_likelihoods(svdgp *s, const problem *p, anygp_error *e)
 {
-    s->noise = mem_zeroed(s->targets, sizeof *s->noise);
-    bool closed = likelihood_is_gaussian(p->likelihood); /* its noise is all there is to keep */
-    s->likelihood = closed ? NULL : mem_alloc(s->targets, sizeof *s->likelihood);
-    if (!s->noise || (!closed && !s->likelihood))
-        return fail_memory(e, "the likelihoods", (double)s->targets * sizeof *s->likelihood);
-    for (int64_t t = 0; s->likelihood && t < s->targets; t++) s->likelihood[t] = *p->likelihood;
+    s->likelihood = mem_alloc(s->targets, sizeof *s->likelihood);
+    if (!s->likelihood) return fail_memory(e, "the likelihoods", (double)s->targets * sizeof *s->likelihood);
+    for (int64_t t = 0; t < s->targets; t++) s->likelihood[t] = *p->likelihood;
     return ANYGP_OK;
 }
 
@@ -93,8 +90,7 @@ void svdgp_clear(svdgp *s)
     free_squares(s);
     id_table_clear(&s->rows);
     functions_clear(&s->f);
-    void *const owned[] = {s->block.which, s->block.Z,    s->L,     s->factor,     s->J,
-                           s->W,           s->likelihood, s->noise, s->coefficient};
+    void *const owned[] = {s->block.which, s->block.Z, s->L, s->factor, s->J, s->W, s->likelihood, s->coefficient};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     *s = (svdgp){0};
 }
@@ -258,13 +254,9 @@ static bool factor_latent(svdgp *s, int64_t c)
 
 static void take_likelihood(svdgp *s, const double *like)
 {
-    for (int64_t t = 0; like && t < s->targets; t++) {
-        if (!s->likelihood)
-            s->noise[t] = like[t];
-        else
-            memcpy(s->likelihood[t].value, like + t * s->likelihood->params,
-                   (size_t)s->likelihood->params * sizeof(double));
-    }
+    int64_t each = s->likelihood ? s->likelihood->params : 0;
+    for (int64_t t = 0; like && each && t < s->targets; t++)
+        memcpy(s->likelihood[t].value, like + t * each, (size_t)each * sizeof(double));
 }
 
 anygp_status svdgp_prepare(svdgp *s, kernel *k, int64_t likes, const double *like, anygp_error *e)

@@ -59,8 +59,7 @@ typedef struct svdgp {
     int64_t D, p;
     int64_t C; /* latents of all targets */
     int64_t targets;
-    likelihood *likelihood; /* of each target, at the last prepare; NULL: gaussian with these */
-    double *noise;          /* of each target */
+    likelihood *likelihood; /* of each target, at the last prepare; NULL: no pass over rows will be made */
     bool newton;
     bool widths, alpha_widths; /* bases of the covariance, of the mean have widths of their own */
     bool precondition;         /* a and L are the segments' over `scale` */
@@ -101,7 +100,7 @@ typedef struct svdgp {
 } svdgp;
 
 /* log p is quadratic in f. */
-static inline bool svdgp_quadratic(const svdgp *s) { return !s->likelihood; }
+static inline bool svdgp_quadratic(const svdgp *s) { return likelihood_is_gaussian(s->likelihood); }
 static inline int64_t svdgp_Ma(const svdgp *s) { return s->alpha.rows; }
 static inline int64_t svdgp_Mb(const svdgp *s) { return s->beta.rows; }
 static inline function_set svdgp_alpha(const svdgp *s)
@@ -155,6 +154,11 @@ static inline int64_t svdgp_witness_width(const svdgp *s) { return 2 + s->D + s-
 
 svdgp_layout svdgp_layout_of(const svdgp *s);
 extern const block_model svdgp_rows;
+
+/* out[n, p + set.M] = (sqrt(s) h, K_{x,set}) of n rows, whose features are left in F; tile: functions_work of both.  False: no
+   memory. */
+bool svdgp_fill(const svdgp *s, function_set set, int64_t n, const double *X, int64_t ldx, double *F, double *tile,
+                double *out);
 
 /* For n rows: mean and, unless NULL, variance [n, C] of the latents; K and W'W as they are used, from the workspace. */
 int64_t svdgp_marginal_work(const svdgp *s, int64_t n);

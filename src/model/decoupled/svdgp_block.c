@@ -96,6 +96,13 @@ anygp_status svdgp_witness_keep(svdgp_state *q, const double *seats, int64_t mos
     return ANYGP_OK;
 }
 
+double svdgp_witness_scale(const svdgp_state *q)
+{
+    double total = 0;
+    for (int64_t i = 0; i < q->witness.rows; i++) total += q->witness.values[i * q->witness.cols];
+    return q->problem->blocks->total / fmax(total, 1e-300);
+}
+
 /* ------------------------------------------------------------------------------------------- solve */
 
 typedef struct newton {
@@ -127,7 +134,6 @@ static anygp_status newton_new(const svdgp_state *q, newton *w, anygp_error *e)
 {
     const svdgp *s = &q->s;
     int64_t n = s->p + s->block.n, most = s->block.n > PIECE ? s->block.n : PIECE;
-    double total = 0;
     *w = (newton){.n = n};
     w->P = mem_doubles(n, n), w->A = mem_doubles(n, n), w->Phi = mem_doubles(PIECE, n);
     w->F = mem_alloc(functions_features_size(&s->f, PIECE) + 1, sizeof(double));
@@ -135,8 +141,7 @@ static anygp_status newton_new(const svdgp_state *q, newton *w, anygp_error *e)
     w->r = mem_alloc(n, sizeof(double)), w->f = mem_alloc(n, sizeof(double)), w->diag = mem_alloc(n, sizeof(double));
     if (!w->P || !w->A || !w->Phi || !w->F || !w->tile || !w->r || !w->f || !w->diag || !fill_prior(s, w))
         return fail_memory(e, "a step", 16.0 * (double)n * (double)n);
-    for (int64_t i = 0; i < q->witness.rows; i++) total += q->witness.values[i * q->witness.cols];
-    w->scale = q->problem->blocks->total / total;
+    w->scale = svdgp_witness_scale(q);
     return ANYGP_OK;
 }
 
@@ -144,12 +149,8 @@ static anygp_status newton_new(const svdgp_state *q, newton *w, anygp_error *e)
 static bool fill_Phi(const svdgp *s, const newton *w, int64_t rows, const double *witness, int64_t width, int64_t c)
 {
     const double *X = witness + 1;
-    functions_features(&s->f, rows, X, width, w->F);
-    if (!functions_gram(&s->f, (function_set){s->block.n, s->block.Z, NULL}, rows, X, width, w->F, w->tile,
-                        w->Phi + rows * s->p))
-        return false;
-    basis_fill(s->mean, rows, X, width, w->Phi, 1, rows);
-    la_scale(rows * s->p, sqrt(s->mean->B), w->Phi);
+    function_set block = {s->block.n, s->block.Z, NULL};
+    if (!svdgp_fill(s, block, rows, X, width, w->F, w->tile, w->Phi)) return false;
     for (int64_t j = 0; j < w->n; j++)
         for (int64_t i = 0; i < rows; i++) w->Phi[i + j * rows] *= sqrt(w->scale * witness[i * width + 1 + s->D + c]);
     return true;
@@ -183,7 +184,7 @@ static double step_size(const svdgp_state *q, const step_context *c)
     const svdgp *s = &q->s;
     double rows = q->problem->blocks->total / c->scale, size = (double)(s->p + s->block.n), step = 1;
     if (c->which) step = fmax(1 / (2 + (double)c->t), fmin(STEP_MOST, rows / (ROWS_A_POINT * size)));
-    return s->likelihood && s->likelihood->latents > 1 ? 0.5 * step : step;
+    return s->likelihood->latents > 1 ? 0.5 * step : step;
 }
 
 /* gradient[n x C]: of t, then of the block. */

@@ -79,13 +79,9 @@ static bool fill_V(const svdgp *s, const svdgp_coarse *k, int64_t rows, const do
                    double *V)
 {
     int64_t all = k->p + k->m;
-    functions_features(&s->f, rows, X, ldx, k->F);
-    if (!functions_gram(&s->f, coarse_set(k), rows, X, ldx, k->F, k->tile, Kt)) return false;
+    if (!svdgp_fill(s, coarse_set(k), rows, X, ldx, k->F, k->tile, Kt)) return false;
     for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < k->m; j++) V[k->p + j + i * all] = Kt[i + j * rows];
-    basis_fill(s->mean, rows, X, ldx, Kt, 1, rows);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < k->p; j++) V[j + i * all] = sqrt(s->mean->B) * Kt[i + j * rows];
+        for (int64_t j = 0; j < all; j++) V[j + i * all] = Kt[i + j * rows];
     la_trsm(LA_LEFT, LA_N, k->m, rows, 1, k->T, k->m, V + k->p, all);
     return true;
 }

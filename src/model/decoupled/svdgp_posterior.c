@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/constants.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/linalg.h"
@@ -76,11 +75,7 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
 
 bool svdgp_fill_Kb(const svdgp *s, int64_t n, const double *X, int64_t ldx, double *work, double *Kb)
 {
-    double *F = work + functions_work(&s->f, n, s->Mt);
-    basis_fill(s->mean, n, X, ldx, Kb, 1, n);
-    for (int64_t i = 0; i < n * s->p; i++) Kb[i] *= sqrt(s->mean->B);
-    functions_features(&s->f, n, X, ldx, F);
-    return functions_gram(&s->f, svdgp_beta(s), n, X, ldx, F, work, Kb + n * s->p);
+    return svdgp_fill(s, svdgp_beta(s), n, X, ldx, work + functions_work(&s->f, n, s->Mt), work, Kb);
 }
 
 static anygp_status joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
@@ -182,7 +177,7 @@ anygp_status svdgp_posterior_new(const svdgp *s, const hyper *h, int64_t t, doub
                                  anygp_error *e)
 {
     int64_t C = s->C / s->targets, likes = s->likes / s->targets;
-    bool noise = likes > 0 && (!s->likelihood || likelihood_is_gaussian(s->likelihood));
+    bool noise = likes > 0 && likelihood_is_gaussian(s->likelihood);
     svdgp_posterior *p = NULL;
     anygp_status status;
     TRY_DONE(svdgp_posterior_make(s->mean, s->D, C, noise ? h->like[t * likes] : 0, s->widths, &p, e));
@@ -266,31 +261,22 @@ done:
 
 /* ------------------------------------------------------------------------------------- held out */
 
-static double gaussian_rows(int64_t n, const double *y, const double *w, const double *mu, const double *var,
-                            double noise)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double r = y[i] - mu[i];
-        sum -= 0.5 * (w ? w[i] : 1) * (log(2 * PI * noise) + (r * r + var[i]) / noise);
-    }
-    return sum;
-}
-
 anygp_status svdgp_held_out(const posterior *p, const likelihood *l, int64_t n, const double *X, int64_t ldx,
                             const double *Y, const double *w, double *score, anygp_error *e)
 {
     int64_t C = p->latents ? p->latents : 1;
     double *room = mem_doubles(n, 4 * C), *work = mem_alloc(p->ops->work_doubles(p, n), sizeof *work), weight = 0;
     double *mu = room, *var = mu + n * C, params[LIKELIHOOD_PARAMS] = {0};
+    likelihood gaussian;
     anygp_status status = ANYGP_OK;
+    if (!l) TRY_DONE(likelihood_with_noise(p->noise, &gaussian, e));
     if (!room || !work) TRY_DONE(fail_memory(e, "the score", 32.0 * (double)n * (double)C));
     TRY_DONE(p->ops->marginal(p, n, X, ldx, work, mu, var, e));
     for (int64_t i = 0; i < n; i++) weight += w ? w[i] : 1;
-    *score = l ? l->ops->expect(l, n, Y, w, mu, var, n, (random_stream){0, RANDOM_STEP, 0}, 0, var + n * C,
-                                var + 2 * n * C, params)
-               : gaussian_rows(n, Y, w, mu, var, p->noise);
-    *score /= weight;
+    if (!l) l = &gaussian;
+    *score = l->ops->expect(l, n, Y, w, mu, var, n, (random_stream){0, RANDOM_STEP, 0}, 0, var + n * C, var + 2 * n * C,
+                            params) /
+             weight;
 done:
     free(room);
     free(work);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/constants.h"
 #include "base/memory.h"
 #include "linalg/linalg.h"
 #include "model/decoupled/svdgp.h"
@@ -106,16 +105,23 @@ static bool means(const svdgp *s, int64_t n, const double *X, int64_t ldx, const
     return true;
 }
 
-/* Kb = (sqrt(s) h, K_{x,beta}) and the diagonal of the prior. */
+bool svdgp_fill(const svdgp *s, function_set set, int64_t n, const double *X, int64_t ldx, double *F, double *tile,
+                double *out)
+{
+    basis_fill(s->mean, n, X, ldx, out, 1, n);
+    la_scale(n * s->p, sqrt(s->mean->B), out);
+    functions_features(&s->f, n, X, ldx, F);
+    return functions_gram(&s->f, set, n, X, ldx, F, tile, out + n * s->p);
+}
+
+/* Features, Kb = (sqrt(s) h, K_{x,beta}) and the diagonal of the prior. */
 static bool covariances(const svdgp *s, int64_t n, const double *X, int64_t ldx, const rows_work *w)
 {
-    double root = sqrt(s->mean->B);
+    bool ok = svdgp_fill(s, svdgp_beta(s), n, X, ldx, w->F, w->tile, w->Kb);
     kernel_diag(s->kernel, n, X, ldx, w->diag);
-    basis_fill(s->mean, n, X, ldx, w->Kb, 1, n);
-    for (int64_t i = 0; i < n * s->p; i++) w->Kb[i] *= root;
     for (int64_t j = 0; j < s->p; j++)
         for (int64_t i = 0; i < n; i++) w->diag[i] += w->Kb[i + j * n] * w->Kb[i + j * n];
-    return functions_gram(&s->f, svdgp_beta(s), n, X, ldx, w->F, w->tile, w->Kb + n * s->p);
+    return ok;
 }
 
 /* V = Kb W' of one latent. */
@@ -136,32 +142,11 @@ static void variances(const svdgp *s, int64_t n, const rows_work *w)
     }
 }
 
-/* E[log N(y; f, noise)] and its derivatives. */
-static double gaussian(int64_t n, const double *y, int64_t ldy, const double *wt, const double *mu, const double *var,
-                       double noise, double *g, double *h, double *gnoise)
-{
-    double sum = 0, ds = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double r = y[i * ldy] - mu[i], square = r * r + var[i];
-        sum -= 0.5 * wt[i] * (LOG_2PI + log(noise) + square / noise);
-        ds += 0.5 * wt[i] * (square / noise - 1) / noise;
-        g[i] = wt[i] * r / noise;
-        h[i] = -0.5 * wt[i] / noise;
-    }
-    *gnoise += ds;
-    return sum;
-}
-
 /* The sum over rows; g, h and the likelihoods' gradients. */
 static double expect(const svdgp *s, const row_block *b, const rows_work *w, double *like)
 {
     double sum = 0;
-    for (int64_t t = 0; t < s->targets && !s->likelihood; t++) {
-        int64_t at = t * b->n;
-        sum += gaussian(b->n, b->y + t, s->targets, b->w, w->mu + at, w->var + at, s->noise[t], w->g + at, w->h + at,
-                        like + t);
-    }
-    for (int64_t t = 0; t < s->targets && s->likelihood; t++) {
+    for (int64_t t = 0; t < s->targets; t++) {
         const likelihood *l = &s->likelihood[t];
         int64_t at = t * l->latents * b->n, Q = s->targets * l->columns;
         for (int64_t i = 0; i < b->n; i++)
@@ -259,7 +244,6 @@ static anygp_status rows_stat(const void *shared, const row_block *b, double *wo
     rows_work w;
     (void)keep;
     divide(s, b->n, work, &w);
-    functions_features(&s->f, b->n, b->X, s->D, w.F);
     if (!covariances(s, b->n, b->X, s->D, &w) || !means(s, b->n, b->X, s->D, &w)) return no_tiles(e);
     variances(s, b->n, &w);
     stat[o.value] += expect(s, b, &w, stat + o.like);
@@ -291,7 +275,6 @@ bool svdgp_marginal(const svdgp *s, int64_t n, const double *X, int64_t ldx, dou
 {
     rows_work w;
     divide(s, n, work, &w);
-    functions_features(&s->f, n, X, ldx, w.F);
     if (!covariances(s, n, X, ldx, &w) || !means(s, n, X, ldx, &w)) return false;
     memcpy(mean, w.mu, (size_t)(n * s->C) * sizeof *mean);
     if (!variance) return true;

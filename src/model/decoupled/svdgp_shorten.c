@@ -22,13 +22,11 @@ typedef struct look {
     int64_t columns, *column; /* of K_alpha */
 } look;
 
-static int64_t size_of(const param_segment *g) { return g->rows * g->cols; }
-
 static void set_mean(const look *k, double factor)
 {
     param_segment *a = &k->q->s.a, *trend = &k->q->s.trend;
-    for (int64_t i = 0; i < size_of(a); i++) a->values[i] = factor * k->a[i];
-    for (int64_t i = 0; i < size_of(trend); i++) trend->values[i] = factor * k->trend[i];
+    for (int64_t i = 0; i < param_segment_size(a); i++) a->values[i] = factor * k->a[i];
+    for (int64_t i = 0; i < param_segment_size(trend); i++) trend->values[i] = factor * k->trend[i];
 }
 
 /* The sample's bound, up to what does not depend on the mean. */
@@ -44,8 +42,8 @@ static anygp_status bound_with(const look *k, double factor, double *value, anyg
     TRY(driver_stat(q->driver, s, k->blocks, k->block, scale, q->stat, e));
     if (!svdgp_kl_mean(s, k->columns, k->column, (double)svdgp_Ma(s) / (double)k->columns, &kl, NULL, NULL))
         return fail_memory(e, "kernel tiles", 0);
-    *value =
-        q->stat[svdgp_layout_of(s).value] - kl - 0.5 * la_dot(size_of(&s->trend), s->trend.values, s->trend.values);
+    *value = q->stat[svdgp_layout_of(s).value] - kl -
+             0.5 * la_dot(param_segment_size(&s->trend), s->trend.values, s->trend.values);
     if (!isfinite(*value)) *value = -INFINITY;
     return ANYGP_OK;
 }
@@ -77,7 +75,7 @@ static void take_samples(look *k)
 
 anygp_status svdgp_shorten(svdgp_state *q, const hyper *h, double **kept, anygp_error *e)
 {
-    int64_t Ma = svdgp_Ma(&q->s), size = size_of(&q->s.a), trends = size_of(&q->s.trend);
+    int64_t Ma = svdgp_Ma(&q->s), size = param_segment_size(&q->s.a), trends = param_segment_size(&q->s.trend);
     look k = {.q = q, .h = h, .columns = Ma < COLUMNS ? Ma : COLUMNS};
     double factor = 1;
     anygp_status status = ANYGP_OK;
@@ -106,6 +104,6 @@ done:
 
 void svdgp_lengthen(svdgp_state *q, double *kept)
 {
-    if (kept) set_mean(&(look){.q = q, .a = kept, .trend = kept + size_of(&q->s.a)}, 1);
+    if (kept) set_mean(&(look){.q = q, .a = kept, .trend = kept + param_segment_size(&q->s.a)}, 1);
     free(kept);
 }

@@ -158,19 +158,11 @@ done:
     return status;
 }
 
-/* From the sums over witnesses to those over all rows. */
-static double witness_scale(const svdgp_state *q)
-{
-    double total = 0;
-    for (int64_t i = 0; i < q->witness.rows; i++) total += q->witness.values[i * q->witness.cols];
-    return q->problem->blocks->total / fmax(total, 1e-300);
-}
-
 static anygp_status make_coarse(svdgp_state *q, anygp_error *e)
 {
     random_stream random = {q->problem->seed, RANDOM_COLUMNS, (uint64_t)q->solve.begun};
     svdgp_coarse_free(q->coarse);
-    q->coarse = svdgp_coarse_new(&q->s, q->coarse_most, &q->witness, witness_scale(q), random);
+    q->coarse = svdgp_coarse_new(&q->s, q->coarse_most, &q->witness, svdgp_witness_scale(q), random);
     return q->coarse
                ? ANYGP_OK
                : fail_with(e, ANYGP_ERR_NUMERIC, "the kernel matrix of the mean's bases is not positive definite");
@@ -199,7 +191,7 @@ static anygp_status start_from_witnesses(svdgp_state *q, anygp_error *e)
     TRY_DONE(witness_blocks(q, &count, &which, e));
     const svdgp_layout o = svdgp_layout_of(&at);
     TRY_DONE(svdgp_room(&q->stat, &q->stat_room, o.size, e));
-    TRY_DONE(driver_stat(q->driver, &at, count, which, witness_scale(q), q->stat, e));
+    TRY_DONE(driver_stat(q->driver, &at, count, which, svdgp_witness_scale(q), q->stat, e));
     memcpy(q->residual.values, q->stat + o.a, (size_t)Ma * sizeof *q->residual.values);
     memcpy(q->residual.values + Ma, q->stat + o.trend, (size_t)(size - Ma) * sizeof *q->residual.values);
     if (!svdgp_coarse_apply(&q->s, q->coarse, true, q->residual.values, q->sum.values))
@@ -278,7 +270,7 @@ static anygp_status iterate(svdgp_state *q, anygp_error *e)
     svdgp_solve *v = &q->solve;
     svdgp *s = &q->s;
     int64_t C = s->C, size = size_of(q), Ma = svdgp_Ma(s) * C;
-    double share = s->likelihood && s->likelihood->latents > 1 ? 0.5 : 1;
+    double share = s->likelihood->latents > 1 ? 0.5 : 1;
     double enough = svdgp_quadratic(s) ? ENOUGH : ENOUGH_NEWTON;
     bool done = true;
     if (!q->coarse) TRY(make_coarse(q, e));

@@ -63,6 +63,8 @@ anygp_status svdgp_block_step(svdgp_state *q, const step_context *c, const doubl
 anygp_status svdgp_witness_seat(svdgp_state *q, int64_t count, const int64_t *which, int64_t most, anygp_error *e);
 anygp_status svdgp_witness_keep(svdgp_state *q, const double *seats, int64_t most, anygp_error *e);
 
+double svdgp_witness_scale(const svdgp_state *q); /* from the witnesses' sums to those of all rows */
+
 /* ------------------------------------------------------------------------------ [svdgp_solve.c] */
 
 /* A step's share of the blocks, after svdgp_prepare; q->stat is used up. */

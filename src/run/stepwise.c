@@ -25,7 +25,7 @@ typedef struct stepwise {
 static bool one_step_arrives(const stepwise *w)
 {
     return run_sees_all(&w->r) && likelihood_is_gaussian(w->r.p->likelihood) && w->r.p->set_count <= 1 &&
-           !w->r.model->needs.own_rate;
+           !w->r.model->needs.own_rate && w->r.p->grow == 0;
 }
 
 static double default_rho(const stepwise *w)
@@ -75,7 +75,9 @@ static int64_t default_steps(const stepwise *w)
 {
     int64_t epoch = (w->r.P + w->r.S - 1) / w->r.S, steps = w->r.learns ? PLAN_EPOCHS * epoch : 4 * epoch;
     if (one_step_arrives(w) && !w->r.learns) return 1;
-    int64_t least = w->r.learns || w->r.p->set_count > 1 ? PLAN_STEPS_LEAST : STEPS_FIXED;
+    int64_t least = w->r.learns || w->r.p->set_count > 1 ? PLAN_STEPS_LEAST : STEPS_FIXED, N = w->r.p->grow;
+    if (N > 0 && 2 * (w->r.p->subset / N) > least)
+        least = 2 * (w->r.p->subset / N); /* half of them with all there are */
     return steps < least ? least : steps > PLAN_STEPS_MOST ? PLAN_STEPS_MOST : steps;
 }
 

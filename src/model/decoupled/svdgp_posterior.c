@@ -173,7 +173,7 @@ anygp_status svdgp_copy_parameters(svdgp *to, const svdgp *from, int64_t first, 
     return ANYGP_OK;
 }
 
-anygp_status svdgp_posterior_new(const svdgp *s, const hyper *h, int64_t t, double rows, posterior **out,
+anygp_status svdgp_posterior_new(const svdgp *s, const hyper *h, int64_t t, double factor, double rows, posterior **out,
                                  anygp_error *e)
 {
     int64_t C = s->C / s->targets, likes = s->likes / s->targets;
@@ -184,6 +184,8 @@ anygp_status svdgp_posterior_new(const svdgp *s, const hyper *h, int64_t t, doub
     p->rows = rows, p->s.alpha_widths = s->alpha_widths;
     if (!(p->base.kernel = kernel_copy(h->kernel))) TRY_DONE(fail_memory(e, "the kernel", 0));
     TRY_DONE(svdgp_copy_parameters(&p->s, s, t * C, e));
+    la_scale(param_segment_size(&p->s.a), factor, p->s.a.values);
+    la_scale(param_segment_size(&p->s.trend), factor, p->s.trend.values);
     TRY_DONE(svdgp_posterior_complete(p, e));
 done:
     if (ANYGP_FAILED(status))

@@ -11,8 +11,8 @@ typedef struct svdgp_posterior {
     double *L;      /* triangles of the latents by rows, one after the other: what the file has */
 } svdgp_posterior;
 
-/* Target t of s, which was prepared at h. */
-anygp_status svdgp_posterior_new(const svdgp *s, const hyper *h, int64_t t, double rows, posterior **out,
+/* Target t of s, which was prepared at h; its mean times a factor. */
+anygp_status svdgp_posterior_new(const svdgp *s, const hyper *h, int64_t t, double factor, double rows, posterior **out,
                                  anygp_error *e);
 anygp_status svdgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                         int64_t count, posterior **out, anygp_error *e);

@@ -25,7 +25,7 @@ enum { ITERATIONS_MOST = 100, ITERATIONS_NEWTON = 8 };
 static const double ENOUGH = 1e-20, ENOUGH_NEWTON = 1e-2; /* of r'z, which is a square */
 static const double LOWER = 0.01; /* a bound that is lower by less than this share may be the covariance's doing */
 
-static int64_t size_of(const svdgp_state *q) { return (svdgp_Ma(&q->s) + q->s.p) * q->s.C; }
+int64_t svdgp_coefficients(const svdgp_state *q) { return (svdgp_Ma(&q->s) + q->s.p) * q->s.C; }
 
 static anygp_status resize(param_segment *g, int64_t rows, anygp_error *e)
 {
@@ -40,12 +40,11 @@ void svdgp_solve_drop(svdgp_state *q)
     q->coarse = NULL;
 }
 
-/* Coefficients of the process: the bases', then the prior mean's. */
-static void read_coefficients(const svdgp_state *q, double *to)
+void svdgp_read_coefficients(const svdgp_state *q, double *to)
 {
     const svdgp *s = &q->s;
     int64_t Ma = svdgp_Ma(s) * s->C;
-    memcpy(to, s->a.values, (size_t)Ma * sizeof *to);
+    for (int64_t i = 0; i < Ma; i++) to[i] = s->a.values[i] / s->scale;
     if (s->p) memcpy(to + Ma, s->trend.values, (size_t)(s->p * s->C) * sizeof *to);
 }
 
@@ -60,11 +59,10 @@ static double *coefficient(svdgp *s, int64_t i)
 static void begin_sum(svdgp_state *q, int stage)
 {
     q->solve.stage = stage, q->solve.blocks = 0, q->solve.sum_value = 0;
-    memset(q->sum.values, 0, (size_t)size_of(q) * sizeof *q->sum.values);
+    memset(q->sum.values, 0, (size_t)svdgp_coefficients(q) * sizeof *q->sum.values);
 }
 
-/* The process at these coefficients, for passes over rows; what it owns stays q->s's. */
-static svdgp process_at(const svdgp_state *q, double *coefficients)
+svdgp svdgp_at(const svdgp_state *q, double *coefficients)
 {
     svdgp at = q->s;
     at.newton = at.learn = at.places = false, at.gradient = true;
@@ -113,8 +111,7 @@ static anygp_status add_share(svdgp_state *q, int64_t count, double *now, anygp_
     svdgp_solve *v = &q->solve;
     int64_t P = q->problem->blocks->count, Ma = svdgp_Ma(&q->s), C = q->s.C;
     bool product = v->stage == SOLVE_PRODUCT;
-    svdgp rows = process_at(q, product ? q->base.values : now),
-          bases = process_at(q, product ? q->direction.values : now);
+    svdgp rows = svdgp_at(q, product ? q->base.values : now), bases = svdgp_at(q, product ? q->direction.values : now);
     if (product) rows.direction = q->direction.values, rows.direction_trend = q->direction.values + Ma * C;
     TRY(add_rows(q, &rows, v->blocks, count, e));
     TRY(add_bases(q, &bases, Ma * v->blocks / P, Ma * (v->blocks + count) / P, product ? 1 : -1, e));
@@ -171,7 +168,7 @@ static anygp_status make_coarse(svdgp_state *q, anygp_error *e)
 /* z = P r in the place of q->sum, and r'z of each latent. */
 static anygp_status precondition(svdgp_state *q, double *rz, anygp_error *e)
 {
-    int64_t C = q->s.C, n = size_of(q) / C;
+    int64_t C = q->s.C, n = svdgp_coefficients(q) / C;
     if (!svdgp_coarse_apply(&q->s, q->coarse, false, q->residual.values, q->sum.values))
         return fail_memory(e, "kernel tiles", 0);
     for (int64_t c = 0; c < C; c++) rz[c] = 0;
@@ -183,8 +180,8 @@ static anygp_status precondition(svdgp_state *q, double *rz, anygp_error *e)
 /* A start for Gaussian noise: the optimum over S by the witnesses alone. */
 static anygp_status start_from_witnesses(svdgp_state *q, anygp_error *e)
 {
-    int64_t count, *which = NULL, size = size_of(q), Ma = svdgp_Ma(&q->s) * q->s.C;
-    svdgp at = process_at(q, q->base.values); /* zeros */
+    int64_t count, *which = NULL, size = svdgp_coefficients(q), Ma = svdgp_Ma(&q->s) * q->s.C;
+    svdgp at = svdgp_at(q, q->base.values); /* zeros */
     anygp_status status = ANYGP_OK;
     TRY_DONE(take_witnesses(q, e));
     TRY_DONE(make_coarse(q, e));
@@ -217,7 +214,7 @@ static anygp_status begin(svdgp_state *q, const step_context *c, anygp_error *e)
 /* Half of the way back to the base. */
 static void retreat(svdgp_state *q)
 {
-    for (int64_t i = 0; i < size_of(q); i++) {
+    for (int64_t i = 0; i < svdgp_coefficients(q); i++) {
         double *a = coefficient(&q->s, i);
         *a = 0.5 * (*a + q->base.values[i]);
     }
@@ -236,7 +233,7 @@ static anygp_status take_gradient(svdgp_state *q, const double *now, anygp_error
 {
     svdgp_solve *v = &q->solve;
     svdgp *s = &q->s;
-    int64_t C = s->C, size = size_of(q), Ma = svdgp_Ma(s) * C;
+    int64_t C = s->C, size = svdgp_coefficients(q), Ma = svdgp_Ma(s) * C;
     for (int64_t i = Ma; i < size; i++) q->sum.values[i] -= now[i], v->sum_value -= 0.5 * now[i] * now[i];
     if (!svdgp_quadratic(s) && v->value - v->sum_value > LOWER * fabs(v->value)) {
         retreat(q);
@@ -260,7 +257,7 @@ static anygp_status take_gradient(svdgp_state *q, const double *now, anygp_error
 static double curvature(const svdgp_state *q, int64_t c)
 {
     double sum = 0;
-    for (int64_t i = c; i < size_of(q); i += q->s.C) sum += q->direction.values[i] * q->sum.values[i];
+    for (int64_t i = c; i < svdgp_coefficients(q); i += q->s.C) sum += q->direction.values[i] * q->sum.values[i];
     return sum;
 }
 
@@ -269,7 +266,7 @@ static anygp_status iterate(svdgp_state *q, anygp_error *e)
 {
     svdgp_solve *v = &q->solve;
     svdgp *s = &q->s;
-    int64_t C = s->C, size = size_of(q), Ma = svdgp_Ma(s) * C;
+    int64_t C = s->C, size = svdgp_coefficients(q), Ma = svdgp_Ma(s) * C;
     double share = s->likelihood->latents > 1 ? 0.5 : 1;
     double enough = svdgp_quadratic(s) ? ENOUGH : ENOUGH_NEWTON;
     bool done = true;
@@ -301,13 +298,13 @@ anygp_status svdgp_solve_step(svdgp_state *q, const step_context *c, anygp_error
 {
     int64_t P = q->problem->blocks->count, left = c->which ? c->count : 2 * P, size;
     if (q->solve.stage == SOLVE_NONE || q->base.rows != svdgp_Ma(&q->s) + q->s.p) TRY(begin(q, c, e));
-    size = size_of(q);
+    size = svdgp_coefficients(q);
     double *now = mem_alloc(size, sizeof *now);
     anygp_status status = ANYGP_OK;
     if (!now) return fail_memory(e, "a step", 8.0 * (double)size);
     while (left > 0) {
         int64_t count = P - q->solve.blocks < left ? P - q->solve.blocks : left;
-        read_coefficients(q, now);
+        svdgp_read_coefficients(q, now);
         TRY_DONE(add_share(q, count, now, e));
         left -= count;
         if (q->solve.blocks < P) continue;

@@ -67,6 +67,12 @@ double svdgp_witness_scale(const svdgp_state *q); /* from the witnesses' sums to
 
 /* ------------------------------------------------------------------------------ [svdgp_solve.c] */
 
+/* The mean's coefficients, all of them: the bases', then the prior mean's; how many. */
+int64_t svdgp_coefficients(const svdgp_state *q);
+void svdgp_read_coefficients(const svdgp_state *q, double *to);
+/* The process of the last prepare with others, for passes over rows; what it owns stays q->s's. */
+svdgp svdgp_at(const svdgp_state *q, double *coefficients);
+
 /* A step's share of the blocks, after svdgp_prepare; q->stat is used up. */
 anygp_status svdgp_solve_step(svdgp_state *q, const step_context *c, anygp_error *e);
 /* Hyperparameters or bases have changed. */
@@ -95,10 +101,8 @@ bool svdgp_natural_step(svdgp *s, const double *S, double keep, double rho);
 
 /* ------------------------------------------------------------------------- [svdgp_shorten.c] */
 
-/* sga: a mean that is worse than none is shortened until it is not, for the model that is put out; *kept is what it was, or NULL
-   if it stays.  svdgp_lengthen gives it back to the run and frees it. */
-anygp_status svdgp_shorten(svdgp_state *q, const hyper *h, double **kept, anygp_error *e);
-void svdgp_lengthen(svdgp_state *q, double *kept);
+/* sga: what the mean of the model that is put out is to be multiplied by, so that it is no worse than none; at the last prepare. */
+anygp_status svdgp_shorten(svdgp_state *q, double *factor, anygp_error *e);
 
 /* ---------------------------------------------------------------------------- [svdgp_pack.c] */
 

@@ -286,14 +286,14 @@ static anygp_status posteriors(void *state, const hyper *h, double *jitter, post
     svdgp_state *q = state;
     anygp_status status = ANYGP_OK;
     int64_t t = 0;
-    double *kept = NULL;
-    if (!q->s.newton) TRY(svdgp_shorten(q, h, &kept, e));
-    q->shortened = kept != NULL;
-    TRY_DONE(prepare(q, h, e));
+    double factor = 1;
+    TRY(prepare(q, h, e));
+    if (!q->s.newton) TRY(svdgp_shorten(q, &factor, e));
+    q->shortened = factor < 1;
     *jitter = q->s.jitter;
-    for (; t < q->s.targets; t++) TRY_DONE(svdgp_posterior_new(&q->s, h, t, q->problem->blocks->total, &out[t], e));
+    for (; t < q->s.targets; t++)
+        TRY_DONE(svdgp_posterior_new(&q->s, h, t, factor, q->problem->blocks->total, &out[t], e));
 done:
-    svdgp_lengthen(q, kept);
     if (ANYGP_FAILED(status))
         while (t-- > 0) out[t]->ops->free(out[t]), out[t] = NULL;
     return status;

@@ -33,8 +33,11 @@ static const char *candidate_name(int64_t i, const void *ctx)
 
 static bool has_all_rows(const model_ops *m) { return !model_over_blocks(m) && !m->needs.no_jitter; }
 
-/* "sod (2000)": those without inducing inputs that have a size. */
-static char *subsets(void)
+static bool has_weights(const model_ops *m) { return !model_has_inducing(m) && m->variables; } /* of basis functions */
+static bool has_frequencies(const model_ops *m) { return model_has_inducing(m) && model_draws_inducing(m); }
+
+/* "sod (2000)": those without inducing inputs that have a size, in rows or in basis functions. */
+static char *sizes(bool weights)
 {
     char *text = NULL;
     size_t size;
@@ -42,12 +45,14 @@ static char *subsets(void)
     if (!f) return NULL;
     for (int64_t i = 0, written = 0; i < model_count(); i++) {
         const model_ops *m = model_at(i);
-        if (model_has_inducing(m) || m->subset == 0) continue;
+        if (model_has_inducing(m) || m->subset == 0 || has_weights(m) != weights) continue;
         fprintf(f, "%s%s (%lld)", written++ ? ", " : "", m->name, (long long)m->subset);
     }
     return fclose(f) == 0 ? text : NULL;
 }
 
+static char *subsets(void) { return sizes(false); }
+static char *by_weights(void) { return sizes(true); }
 static char *models(void) { return model_names(NULL, ", "); }
 static char *expressions(void) { return model_expressions(", "); }
 static char *by_neighbours(void) { return model_names(model_has_neighbours, " and "); }
@@ -85,6 +90,7 @@ static char *increments(void)
 
 static char *growing(void) { return model_names(model_can_grow, " and "); }
 static char *by_draws(void) { return model_names(model_draws_inducing, " and "); }
+static char *by_frequencies(void) { return model_names(has_frequencies, " and "); }
 static char *by_steps(void) { return model_names(model_by_steps, " and "); }
 static char *by_parts(void) { return model_names(model_over_parts, " and "); }
 static char *whole(void) { return model_names(has_all_rows, " and "); }
@@ -103,6 +109,8 @@ static const struct {
              {"{growing}", growing},
              {"{increments}", increments},
              {"{drawn}", by_draws},
+             {"{frequencies}", by_frequencies},
+             {"{weights}", by_weights},
              {"{steps}", by_steps},
              {"{parts}", by_parts},
              {"{near}", by_neighbours},

@@ -22,6 +22,7 @@ typedef enum random_use {
     RANDOM_COMPONENT,
     RANDOM_FREQUENCIES,
     RANDOM_ORDER,
+    RANDOM_CELLS,
     RANDOM_TEST = 1000
 } random_use;
 

@@ -11,7 +11,7 @@ X(NOISE, "noise", REAL, "", 0, 1e300, "", "V", "fs", "initial noise variance, in
 X(MEAN, "mean", CHOICE, "zero", 0, 0, "zero constant linear", "KIND", "f", "prior mean; its coefficients are integrated out under a wide Gaussian prior")
 X(PRIOR, "prior", CHOICE, "default", 0, 0, "default none", "KIND", "f", "weak priors on the hyperparameters, or none (maximum likelihood)")
 X(FIX, "fix", TEXT, "", 0, 0, "", "LIST", "f", "what stays at its initial value: kernel, noise, inducing, all or none; default: inducing, and none for models whose objective is a bound")
-X(INDUCING, "inducing", TEXT, "", 0, 0, "", "M", "f", "number of inducing inputs (default {inducing}), of frequencies for {drawn}, or of rows in the subset for {subset}; M+M2 for {sets}, where a single number is split into two halves; Ma/Mb for {pair}; auto: doubled until the gain is small or --time or --memory runs out")
+X(INDUCING, "inducing", TEXT, "", 0, 0, "", "M", "f", "number of inducing inputs (default {inducing}), of frequencies for {frequencies}, of basis functions for {weights}, or of rows in the subset for {subset}; M+M2 for {sets}, where a single number is split into two halves; Ma/Mb for {pair}; auto: doubled until the gain is small or --time or --memory runs out")
 X(BATCH, "batch", INTEGER, "1024", 0, 1e9, "", "B", "f", "rows per step for {steps}; 0: all rows")
 X(GROW, "grow", INTEGER, "", 1, 1e9, "", "N", "f", "inducing inputs, or bases of each kind, that a step adds from its rows until there are as many as --inducing says; for {growing}; default: {increments}, otherwise all are there from the start")
 X(INDUCING_FROM, "inducing-from", TEXT, "", 0, 0, "", "FILE", "f", "read the inducing inputs from a table of inputs, in the units of the data")

@@ -54,7 +54,8 @@ static int64_t default_blocks(const block_fit *b)
 
 static int64_t sample_size(const block_fit *b)
 {
-    int64_t n = SAMPLE_LEAST, points = SAMPLE_A_POINT * b->M, parts = SAMPLE_A_BLOCK * b->P;
+    int64_t n = SAMPLE_LEAST, parts = SAMPLE_A_BLOCK * b->P;
+    int64_t points = model_has_inducing(b->g->model) ? SAMPLE_A_POINT * b->M : 0; /* places among rows */
     if (points > n) n = points;
     return model_over_parts(b->g->model) && parts > n ? parts : n;
 }

@@ -121,7 +121,7 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
         fprintf(p->stream, "target '%s'\n", g->schema.target);
     else
         fprintf(p->stream, "target column %lld\n", (long long)g->schema.target_number);
-    if (g->blocks && !model_has_inducing(g->model))
+    if (g->blocks && !model_has_inducing(g->model) && !g->model->variables)
         line(p, "model", "%s, %lld rows in the posterior, in %lld block%s", g->name, (long long)g->inducing,
              (long long)g->blocks, g->blocks == 1 ? "" : "s");
     else if (g->blocks)

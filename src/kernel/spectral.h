@@ -24,6 +24,8 @@ typedef struct spectral {
     int64_t terms, factors;     /* T; the factors that a term has at most */
     int *leaf, *count;          /* T x factors: which leaves; T: how many */
     int64_t M, D;               /* waves of the last spectral_waves */
+    int64_t total;              /* of which they are, in the expansion; */
+    const int64_t *number;      /* M: which ones, the caller's; NULL: all, in order */
     double *W, *amplitude;      /* M x D, M */
     double *root;               /* M x D: W = Z root */
     double *precision, *slopes; /* M x factors: tau, and dtau / dalpha */
@@ -35,6 +37,9 @@ void spectral_clear(spectral *s); /* accepts a half-built one */
 
 /* W and amplitude of M waves at the kernel's values.  False: no memory. */
 bool spectral_waves(spectral *s, const kernel *k, int64_t M, const double *Z);
+/* The same for M waves of `total`, those in number[M], which stays until the reverse. */
+bool spectral_waves_some(spectral *s, const kernel *k, int64_t total, int64_t M, const int64_t *number,
+                         const double *Z);
 /* From Wbar[M,D] and abar[M] of these to gp and, unless NULL, gZ[M,D], which accumulate. */
 void spectral_reverse(const spectral *s, const kernel *k, const double *Z, const double *Wbar, const double *abar,
                       double *gp, double *gZ);

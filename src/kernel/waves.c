@@ -110,12 +110,13 @@ static double point(double root, int64_t j)
     return fmin(fmax(u - floor(u), 0x1p-53), 1 - 0x1p-53);
 }
 
-static int64_t waves_of(const spectral *s, int64_t t) { return (s->M - t + s->terms - 1) / s->terms; }
+static int64_t waves_of(const spectral *s, int64_t t) { return (s->total - t + s->terms - 1) / s->terms; }
+static int64_t number_of(const spectral *s, int64_t i) { return s->number ? s->number[i] : i; }
 
 /* sqrt(sum_f tau_f / l_fd^2) of wave i in every input, and its amplitude. */
 static double wave(const spectral *s, const kernel *k, int64_t i, double *root)
 {
-    int64_t t = i % s->terms;
+    int64_t t = number_of(s, i) % s->terms;
     double variance = 1;
     memset(root, 0, (size_t)s->D * sizeof *root);
     for (int f = 0; f < s->count[t]; f++) {
@@ -145,13 +146,19 @@ static bool make_room(spectral *s, int64_t M)
 
 bool spectral_waves(spectral *s, const kernel *k, int64_t M, const double *Z)
 {
+    return spectral_waves_some(s, k, M, M, NULL, Z);
+}
+
+bool spectral_waves_some(spectral *s, const kernel *k, int64_t total, int64_t M, const int64_t *number, const double *Z)
+{
     if (!make_room(s, M)) return false;
+    s->total = total, s->number = number;
     for (int64_t f = 0; f < s->factors; f++) {
         double root = sqrt((double)prime(f));
         for (int64_t i = 0; i < M; i++) {
-            int64_t t = i % s->terms, at = i * s->factors + f;
+            int64_t j = number_of(s, i), t = j % s->terms, at = i * s->factors + f;
             const leaf *l = f < s->count[t] ? &k->leaves[s->leaf[t * s->factors + f]] : NULL;
-            if (l) s->precision[at] = l->kind->precision(l, point(root, i / s->terms), &s->slopes[at]);
+            if (l) s->precision[at] = l->kind->precision(l, point(root, j / s->terms), &s->slopes[at]);
         }
     }
     for (int64_t i = 0; i < M; i++) s->amplitude[i] = wave(s, k, i, s->root + i * s->D);
@@ -180,7 +187,7 @@ void spectral_reverse(const spectral *s, const kernel *k, const double *Z, const
                       double *gp, double *gZ)
 {
     for (int64_t i = 0; i < s->M; i++) {
-        int64_t t = i % s->terms, at = i * s->D;
+        int64_t t = number_of(s, i) % s->terms, at = i * s->D;
         for (int f = 0; f < s->count[t]; f++)
             reverse_factor(s, &k->leaves[s->leaf[t * s->factors + f]], i, f, Z + at, Wbar + at, abar[i], gp);
     }

@@ -6,6 +6,7 @@
 #include "data/text/number.h"
 #include "model/sparse/sparse_posterior.h"
 #include "model/variational/chain.h"
+#include "model/weights/qsgp.h"
 
 /* MADE_WORD_MOST: the name of a model in an expression, with the zero after it. */
 enum { MADE_WORD_MOST = 16, MADE_NAME_MOST = 32 + TERMS_MOST * (MADE_WORD_MOST + NUMBER_TEXT_MOST + 2) };
@@ -15,6 +16,7 @@ typedef struct made_model {
     union {        /* whatever family it belongs to */
         sparse_kind sparse;
         chain_kind chain;
+        qsgp_kind qsgp;
     } kind;
     char name[MADE_NAME_MOST];
 } made_model;
@@ -29,5 +31,6 @@ anygp_status made_number(scanner *s, const char *key, bool given, int64_t *at, d
 anygp_status made_combine(scanner *s, made_model **out, anygp_error *e); /* combine.c */
 anygp_status made_pep(scanner *s, made_model **out, anygp_error *e);     /* pep.c */
 anygp_status made_deep(scanner *s, made_model **out, anygp_error *e);    /* deep.c */
+anygp_status made_qsgp(scanner *s, made_model **out, anygp_error *e);    /* qsgp_model.c */
 
 #endif

@@ -182,6 +182,7 @@ typedef struct step_context {
     uint64_t seed;
     int64_t t;     /* the step, from 0 */
     int64_t steps; /* of the run, as far as is known */
+    double share;  /* of the run that is done, by steps or by the clock */
     int64_t count; /* blocks of the sample, and which; NULL: all of them */
     const int64_t *which;
     double scale; /* of the sample's sums: blocks there are / blocks sampled */
@@ -196,6 +197,7 @@ typedef struct step_context {
 
 typedef struct step_ops {
     bool sampled; /* its bound over all blocks is an estimate all the same, over random draws that depend on the step */
+    double frozen; /* the share of the run before which hyperparameters stay */
     /* Once, before the first step, from the hyperparameters' start; jitter is relative. */
     anygp_status (*begin)(void *state, hyper *h, double jitter, anygp_error *e);
     /* One step: *value gets the bound as the sample tells it, before the step.  ANYGP_ERR_NUMERIC: nothing has moved. */
@@ -320,7 +322,7 @@ double model_bytes(const model_ops *m, const problem *p);
 extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp, model_dtc, model_fitc,
     model_fic, model_pitc, model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
     model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga,
-    model_rvm;
+    model_rvm, model_qsgp;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

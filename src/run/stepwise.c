@@ -67,8 +67,9 @@ static double rate_now(const stepwise *w)
 static bool learns_now(const stepwise *w)
 {
     const run *r = &w->r;
-    if (r->model->needs.own_rate) return true; /* of what is not fixed */
-    return r->learns && r->turned < 0 && (r->t >= WAIT || run_sees_all(r));
+    double frozen = r->model->steps->frozen;
+    if (r->model->needs.own_rate && frozen == 0) return true; /* of what is not fixed */
+    return r->learns && r->turned < 0 && (r->t >= WAIT || run_sees_all(r)) && r->share >= frozen;
 }
 
 static int64_t default_steps(const stepwise *w)
@@ -113,6 +114,7 @@ static anygp_status step(run *r, int attempt, anygp_error *e)
     step_context c = {.seed = r->p->seed,
                       .t = r->t,
                       .steps = r->steps,
+                      .share = r->share,
                       .count = r->S,
                       .which = all ? NULL : r->which,
                       .scale = (double)r->P / (double)r->S,

@@ -196,7 +196,8 @@ static anygp_status search(const model_ops *model, const problem *p, hyper *h, w
     w->scan = deadline_part(&all, SCAN_SHARE);
     brief.time_limit = fmin(all.limit, w->scan.limit);
     TRY(start_from_data(p, h, &brief, enough, w, e));
-    if (w->status || (!model_has_inducing(model) && model->size(p) <= PLAN_WARM_ABOVE)) return ANYGP_OK;
+    bool of_rows = !model_has_inducing(model) && !model->variables;
+    if (w->status || (of_rows && model->size(p) <= PLAN_WARM_ABOVE)) return ANYGP_OK;
     brief.time_limit = fmin(all.limit, deadline_part(&all, WARM_SHARE).limit);
     TRY(start_warm_up(p, h, &brief, &stopped, &cubic, e));
     if (stopped != ANYGP_TIME_LIMIT || deadline_passed(&all)) w->status = stopped; /* else: its share of the time */

@@ -1,0 +1,135 @@
+/* Parameters of a quadruply stochastic Gaussian process (qsgp.h). */
+#include "model/weights/qsgp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+
+/* A mean of cos^2 and sin^2 over many places. */
+static const double HALF = 0.5;
+
+static int64_t wanted_batch(const qsgp_kind *kind, int64_t m)
+{
+    int64_t batch = kind->batch ? kind->batch : QSGP_BATCH;
+    return batch < m ? batch : m;
+}
+
+static anygp_status check_sizes(const qsgp_kind *kind, const problem *p, int64_t m, anygp_error *e)
+{
+    if (kind->batch > m)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "model: qsgp has %lld basis functions, and batch=%lld asks for more of them in a step; give a "
+                         "smaller batch or more --inducing",
+                         (long long)m, (long long)kind->batch);
+    if (kind->dense > m)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "model: qsgp has %lld basis functions, and dense=%lld asks for more columns of its covariance",
+                         (long long)m, (long long)kind->dense);
+    if (kind->control > p->rows->data->n)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "model: control=%lld asks for more control rows than the %lld rows there are; give fewer",
+                         (long long)kind->control, (long long)p->rows->data->n);
+    return ANYGP_OK;
+}
+
+static anygp_status check_likelihood(const qsgp_kind *kind, const likelihood *l, anygp_error *e)
+{
+    if (!l->ops->concave)
+        return fail_with(
+            e, ANYGP_ERR_ARGUMENT,
+            "likelihood: %s is not log-concave, and samples of basis functions give no lower bound for it; use "
+            "--model svgp",
+            l->ops->name);
+    if (likelihood_is_gaussian(l) || kind->dense == 0) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "model: dense columns of the covariance are for gaussian targets; for %s leave dense out",
+                     l->ops->name);
+}
+
+static anygp_status place_likelihoods(qsgp *q, const problem *p, anygp_error *e)
+{
+    q->T = p->targets > 1 ? p->targets : 1, q->each = p->likelihood->latents, q->C = q->T * q->each;
+    q->gaussian = likelihood_is_gaussian(p->likelihood);
+    q->like = mem_alloc(q->T, sizeof *q->like);
+    if (!q->like) return fail_memory(e, "the model", sizeof *q->like);
+    for (int64_t t = 0; t < q->T; t++) q->like[t] = *p->likelihood;
+    return ANYGP_OK;
+}
+
+/* The prior: mu = 0 and, for the first K functions, c_rr = 1. */
+static void start(qsgp *q)
+{
+    double first = q->cells.kind == CELLS_FOURIER ? HALF : 0;
+    for (int64_t j = 0; j < q->cells.m * q->C; j++) q->square[j] = first;
+    for (int64_t r = 0; r < q->K; r++)
+        for (int64_t c = 0; c < q->C; c++) q->v[r * q->V + c * (1 + q->K) + 1 + r] = 1;
+}
+
+anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t D, anygp_error *e)
+{
+    int64_t m = p->subset;
+    *q = (qsgp){.K = kind->dense, .N = p->blocks->total};
+    if (kind->basis == CELLS_FOURIER) m += m % 2;
+    TRY(check_sizes(kind, p, m, e));
+    TRY(check_likelihood(kind, p->likelihood, e));
+    TRY(place_likelihoods(q, p, e));
+    int64_t batch = wanted_batch(kind, m), width = cells_width(kind->basis, batch);
+    q->cells = (cells){.kind = kind->basis,
+                       .m = m,
+                       .D = D,
+                       .width = width,
+                       .count = (m + width - 1) / width,
+                       .seed = p->seed,
+                       .orthogonal = !strcmp(p->select, "orthogonal")};
+    q->per = batch == m ? q->cells.count : (batch + width - 1) / width;
+    q->V = q->C * (1 + q->K);
+    q->v = mem_zeroed(m * q->V, sizeof *q->v);
+    q->square = mem_alloc(m * q->C, sizeof *q->square);
+    q->seen = mem_zeroed(q->cells.count, sizeof *q->seen);
+    if (!q->v || !q->square || !q->seen) return fail_memory(e, "the weights", 8.0 * (double)m * (double)(q->V + q->C));
+    q->P = q->per == q->cells.count || !q->gaussian ? 0 : kind->control >= 0 ? kind->control : QSGP_CONTROL;
+    if (q->P > p->rows->n) q->P = p->rows->n;
+    start(q);
+    return ANYGP_OK;
+}
+
+void qsgp_clear(qsgp *q)
+{
+    void *const owned[] = {q->like, q->v, q->square, q->seen, q->Xp, q->a};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    *q = (qsgp){0};
+}
+
+void qsgp_take_values(qsgp *q, const hyper *h)
+{
+    q->white = kernel_white(h->kernel);
+    for (int64_t t = 0; t < q->T; t++) {
+        likelihood *l = &q->like[t];
+        for (int64_t i = 0; i < l->params; i++) l->value[i] = h->like[t * l->params + i];
+        if (q->gaussian) l->value[0] += q->white;
+    }
+}
+
+anygp_status qsgp_control_rows(qsgp *q, const problem *p, anygp_error *e)
+{
+    int64_t D = q->cells.D, *chosen = mem_alloc(q->P, sizeof *chosen);
+    q->Xp = mem_doubles(q->P, D);
+    q->a = mem_zeroed(q->P * q->V, sizeof *q->a);
+    bool ok = chosen && q->Xp && q->a;
+    if (ok) random_subset((random_stream){p->seed, RANDOM_CELLS, UINT64_MAX}, p->rows->n, q->P, chosen);
+    for (int64_t i = 0; ok && i < q->P; i++)
+        memcpy(q->Xp + i * D, p->rows->X + chosen[i] * D, (size_t)D * sizeof *q->Xp);
+    free(chosen);
+    return ok ? ANYGP_OK : fail_memory(e, "the control rows", 8.0 * (double)(q->P * (D + q->V)));
+}
+
+double qsgp_diagonal(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c)
+{
+    int64_t j = cell_first(&q->cells, h->cell[slot]) + f;
+    if (j < q->K) return 0;
+    double sum = q->N * cells_scale(h, slot, f) * q->square[j * q->C + c];
+    return 1 / (cells_prior(h, slot, f) + sum / qsgp_noise(q, c));
+}

@@ -1,0 +1,146 @@
+/* Quadruply stochastic Gaussian processes (002): the bound of a linear model in m basis functions, estimated from a sample of rows
+   and from samples of basis functions, so that a step costs the same whatever n and m are.
+
+   f_c(x) = phi(x)'w_c for each latent function c, w_c ~ N(0, S^-1), q(w_c) = N(mu, C C'), C "chevron": its first K columns are dense lower
+   triangles, the others have their diagonal element alone.  With Gaussian noise s the bound is -(L_mu + L_C + L_0) / 2,
+       L_mu = (-2 y'Phi mu + |Phi mu|^2) / s + mu'S mu
+       L_C  = sum_r [ |Phi c_r|^2 / s + c_r'S c_r - 2 log c_rr ]                                                            (002, eq. 2)
+   mu and the dense columns are V = C (1 + K) vectors over the m functions, and are treated alike: only mu has targets y.
+
+   A step samples rows l, with `scale` = all rows / sampled rows, and cells (cells.h) i and j of basis functions, independently of each
+   other, with `over` = all cells / sampled cells.  For one vector v, with F_i = over Phi_li v_i and the same for j,
+       v'Phi'Phi v  ~  scale F_i'F_j          y'Phi v  ~  scale y'(F_i + F_j) / 2                          (theorems 1 and 2)
+   so that the gradient of the bound has R_i = dB/dF_i = scale (y - F_j) / 2s, and R_j likewise: what one sample leaves of the targets
+   is fitted by the other one.  Sums over single functions (a diagonal S, the diagonal columns of C) are sums over i and over j, halved;
+   they have the third sample r of theorem 2, which need not be independent of i and j there.  A cell has the same chance as any other, so
+   everything is unbiased, value and gradient; where a sample is all cells, i and j are one, and nothing of the functions is random.
+   Control variate (eq. 3, proposition 3): P support rows p, with a = Phi_p v over all m functions, add
+       N/P ( F_i'F_j - |a|^2 ) / 2s at rows p,    R_i = N/P (F_j - a) / 2s
+   whose expectation is 0.  Each of i and j has its share of the gradient of |a|^2, times `over`; appendix F.1 scales by m / |i u j| instead,
+   which is unbiased too and needs their union.  a moves with v at the cost of the sampled cells.  It keeps the basis
+   functions of the first kernel (appendix F.3).
+   Diagonal columns are at their optimum (proposition 1), c_rr^2 = 1 / (s_rr + sum_l phi_lr^2 / s), from running means of phi_lr^2 over the rows
+   that were sampled with r.
+
+   Other likelihoods (theorem 3): sum_l E_z log g(mean_l + z sd_l), with mean and variance from one sample of cells.  For log-concave g
+   and given variances that is no more than the sum over all functions, in expectation (Jensen). */
+#ifndef MODEL_WEIGHTS_QSGP_H
+#define MODEL_WEIGHTS_QSGP_H
+
+#include "model/model.h"
+#include "model/weights/cells.h"
+
+/* What an expression qsgp(...) says; model_ops.family. */
+typedef struct qsgp_kind {
+    int64_t dense;   /* K */
+    int64_t batch;   /* basis functions of a sample; 0: the default */
+    int64_t control; /* P; -1: the default */
+    cells_kind basis;
+    bool adagrad; /* steps of the paper, instead of ours */
+} qsgp_kind;
+
+enum { QSGP_BATCH = 100000, QSGP_CONTROL = 500 };
+
+typedef struct qsgp {
+    cells cells;
+    int64_t T, each, C; /* targets, latents of each, all of them */
+    int64_t K, V;       /* dense columns; vectors, C (1 + K) */
+    int64_t per;        /* cells of a sample; cells.count: all */
+    double N;           /* rows, with their weights */
+    bool gaussian;
+    likelihood *like; /* T, with their values; with Gaussian noise that of white terms is in them */
+    double white;
+
+    double *v; /* m x V, row-major: mu of latent c is column c (1 + K), and its dense columns follow */
+    double *
+        square; /* m x C: what phi^2 is on average over rows, in units of cells_scale; with curvatures as weights unless gaussian */
+    double *seen; /* cells.count: how often */
+
+    int64_t P;
+    double *Xp; /* P x D, row-major */
+    double *a;  /* P x V, column-major */
+} qsgp;
+
+anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t D, anygp_error *e);
+void qsgp_clear(qsgp *q);
+/* Noise and white terms from h. */
+void qsgp_take_values(qsgp *q, const hyper *h);
+/* Control rows, from the first rows of the problem; a = 0, as v is. */
+anygp_status qsgp_control_rows(qsgp *q, const problem *p, anygp_error *e);
+/* s of the target that latent c belongs to; 1 where noise is not Gaussian. */
+static inline double qsgp_noise(const qsgp *q, int64_t c) { return q->gaussian ? q->like[c / q->each].value[0] : 1; }
+/* c_rr^2 of diagonal column r = function f of a cell, for latent c; 0 for dense columns. */
+double qsgp_diagonal(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c);
+
+/* ------------------------------------------------------------------------------------- [qsgp_sample.c] */
+
+/* Rows and cells of a step. */
+typedef struct qsgp_sample {
+    int64_t n;      /* rows l; */
+    int64_t P, R;   /* control rows and, for a basis of kernels, places of the sampled cells behind them */
+    int64_t rows;   /* n + P + R */
+    double *X, *XT; /* rows x D, row-major and column-major */
+    double *y, *w;  /* n x Q row-major, n */
+    int64_t Q, index;
+    double scale;
+    int64_t count; /* cells of i or j */
+    int64_t *cell;
+    uint8_t *in; /* 1: of i, 2: of j, 3: of both */
+    double over;
+    int64_t room, cell_room; /* what there is room for: rows, cells */
+    block_buffer buffer;
+} qsgp_sample;
+
+void qsgp_sample_clear(qsgp_sample *s);
+/* Cells of step t, functions of (seed, t); `both`: one sample, which is i and j at once. */
+anygp_status qsgp_sample_cells(const qsgp *q, uint64_t seed, uint64_t t, bool both, qsgp_sample *s, anygp_error *e);
+/* The given cells instead. */
+anygp_status qsgp_sample_given(const qsgp *q, int64_t count, const int64_t *cell, const uint8_t *in, double over,
+                               qsgp_sample *s, anygp_error *e);
+/* After the cells: `count` blocks of rows (which NULL: block 0 and on), and the rows that are always there. */
+anygp_status qsgp_sample_rows(const qsgp *q, row_blocks *b, int64_t count, const int64_t *which, double scale,
+                              bool control, qsgp_sample *s, anygp_error *e);
+
+/* --------------------------------------------------------------------------------------- [qsgp_pass.c] */
+
+/* Room for a pass over the sample, and what it leaves. */
+typedef struct qsgp_pass {
+    qsgp *q;
+    qsgp_sample *s;
+    cells_hand now, first; /* the sampled cells; at the first kernel, for control rows */
+    bool apart;            /* the kernel has moved since: `first` counts */
+    random_stream random;
+    int threads;
+    int64_t room;
+    double *F;      /* rows x V x 3: over Phi v of i, of j; of both in between */
+    double *R;      /* rows x V x 3: R_i, R_j and their sum */
+    double *S;      /* n x C: variance of the diagonal columns; not for Gaussian noise */
+    double *weight; /* n x C: curvature of a row, with scale and weight */
+    double *Y;      /* n x columns of one target */
+    double *sums;   /* threads x sum_size: what threads add up */
+    double *tile;   /* threads x tile_size */
+    double value;   /* the estimate of the bound */
+    double *like;   /* its gradient in the likelihoods' parameters, those of one target after the other's, */
+    double white;   /* and in the variance of white terms, where that is not noise */
+    double *Wbar;   /* learning: waves x (D + 1), the amplitudes' behind all of W */
+    int64_t Wbar_room;
+} qsgp_pass;
+
+/* What is done with the gradient G[V, size of the cell], column-major, of a cell of the sample. */
+typedef void qsgp_move(qsgp *q, const qsgp_pass *p, int64_t slot, const double *G, void *ctx);
+
+anygp_status qsgp_pass_open(qsgp_pass *p, qsgp *q, qsgp_sample *s, const kernel *now, const kernel *first,
+                            anygp_error *e);
+void qsgp_pass_clear(qsgp_pass *p);
+/* The bound's estimate; with move also the gradient, cell by cell, after which a follows; learn: also in the kernel (gp accumulates)
+   and the likelihood.  means: running means of phi^2 are updated. */
+anygp_status qsgp_run_pass(qsgp_pass *p, qsgp_move *move, void *ctx, bool means, const hyper *h, double *gp,
+                           anygp_error *e);
+
+/* ---------------------------------------------------------------------------------- [qsgp_posterior.c] */
+
+anygp_status qsgp_posterior_new(const qsgp *q, const hyper *h, int64_t t, posterior **out, anygp_error *e);
+anygp_status qsgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                       int64_t count, posterior **out, anygp_error *e);
+
+#endif

@@ -1,0 +1,201 @@
+/* qsgp as a model, and models made from expressions qsgp(...). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/made.h"
+#include "model/weights/qsgp_state.h"
+
+static const qsgp_kind defaults = {.control = -1};
+
+static const qsgp_kind *kind_of(const model_ops *m) { return m->family; }
+
+/* What --inducing counts and the kernel has to have. */
+static anygp_status check(const kernel *k, anygp_error *e) { return inducing_fourier.check(k, e); }
+
+static anygp_status draw(const kernel *k, const char *how, uint64_t seed, int64_t M, double *Z, anygp_error *e)
+{
+    return inducing_fourier.draw(k, how, seed, M, Z, e);
+}
+
+static const inducing_ops basis_functions = {.name = "weights",
+                                             .summary = "basis functions that are made again for every step",
+                                             .noun = "basis function",
+                                             .nouns = "basis functions",
+                                             .each = 1,
+                                             .white = true,
+                                             .check = check,
+                                             .draw = draw};
+
+/* ------------------------------------------------------------------------------------------------- cost */
+
+/* A step over b rows and P control rows: two tiles of each sampled cell, each feature about 10 operations, and as many of the matrix
+   product with D inputs. */
+static model_cost qsgp_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
+{
+    const qsgp_kind *k = kind_of(self);
+    double C = (double)(f->targets * f->latents), V = C * (1 + (double)k->dense), m = s->M, D = (double)f->inputs;
+    double batch = fmin(k->batch ? (double)k->batch : QSGP_BATCH, m), both = batch < m ? 2 : 1;
+    double P = batch < m ? (k->control >= 0 ? (double)k->control : QSGP_CONTROL) : 0,
+           rows = fmin(f->batch, f->rows) + P;
+    double features = both * batch * rows;
+    return (model_cost){.rows = cost_of_work(f, 0.4, 2 * features * (D + 10 + 2 * V), 0),
+                        .bytes = 8 * (m * (V * (k->adagrad ? 2 : 1) + 2 * C) + both * batch * (3 * D + 4) +
+                                      rows * (6 * V + 2 * D + (double)f->threads * (3 * V + C + 2 * CELL_WIDTH))),
+                        .last = 8 * m * (V + C)};
+}
+
+/* ------------------------------------------------------------------------------------------------ state */
+
+static int64_t size(const problem *p) { return p->subset; }
+static double rows_behind(const void *state) { return ((const qsgp_state *)state)->q.N; }
+
+static void close_state(void *state)
+{
+    qsgp_state *q = state;
+    if (!q) return;
+    qsgp_pass_clear(&q->pass);
+    qsgp_sample_clear(&q->sample);
+    qsgp_clear(&q->q);
+    ascent_clear(&q->up);
+    kernel_free(q->first);
+    free(q->sum);
+    free(q->eta);
+    free(q);
+}
+
+static anygp_status open_state(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    qsgp_state *q = calloc(1, sizeof *q);
+    if (!q) return fail_memory(e, "the model", sizeof *q);
+    q->problem = p, q->kind = *kind_of(self);
+    TRY_DONE(qsgp_init(&q->q, &q->kind, p, p->blocks->D, e));
+    TRY_DONE(qsgp_control_rows(&q->q, p, e));
+    q->first = kernel_copy(h->kernel);
+    q->eta = mem_alloc(q->q.C, sizeof *q->eta);
+    if (q->kind.adagrad) q->sum = mem_zeroed(q->q.cells.m * q->q.V, sizeof *q->sum);
+    if (!q->first || !q->eta || (q->kind.adagrad && !q->sum))
+        TRY_DONE(fail_memory(e, "the weights", 8.0 * (double)(q->q.cells.m * q->q.V)));
+    TRY_DONE(qsgp_pass_open(&q->pass, &q->q, &q->sample, h->kernel, q->first, e));
+    status = ascent_init(&q->up, h, e);
+done:
+    if (ANYGP_FAILED(status))
+        close_state(q);
+    else
+        *state = q;
+    return status;
+}
+
+const model_ops model_qsgp = {.name = "qsgp",
+                              .summary = "quadruply stochastic GP: weights of many basis functions",
+                              .objective = "lower bound",
+                              .family = &defaults,
+                              .needs = {.rows = ROWS_BLOCKS,
+                                        .likelihoods = LIKELIHOOD_ANY,
+                                        .targets = TARGETS_SEVERAL,
+                                        .inducing = INDUCING_NONE,
+                                        .own_rate = true,
+                                        .weights = true,
+                                        .joint = true},
+                              .variables = &basis_functions,
+                              .subset = 100000,
+                              .order = "b m",
+                              .cost = qsgp_cost,
+                              .size = size,
+                              .open = open_state,
+                              .rows = rows_behind,
+                              .close = close_state,
+                              .load = qsgp_load,
+                              .steps = &qsgp_steps};
+
+/* ------------------------------------------------------------------------------------------ expressions */
+
+typedef struct choices {
+    qsgp_kind kind;
+    unsigned given; /* a bit for each option */
+} choices;
+
+static const char *const options[] = {"dense", "batch", "control", "basis", "steps"};
+enum { DENSE, BATCH, CONTROL, BASIS, STEPS, OPTIONS };
+
+static bool is_word(const scanner *s, int64_t n, const char *word)
+{
+    return (size_t)n == strlen(word) && !strncmp(s->text + s->at, word, (size_t)n);
+}
+
+static anygp_status take_count(scanner *s, double least, int64_t *value)
+{
+    double x;
+    scan_blanks(s);
+    int64_t at = s->at;
+    TRY(scan_number(s, &x));
+    if (!(x >= least && x <= 1e9 && x == floor(x)))
+        return scan_fail(s, at, NULL, "%g is no whole number of at least %g", x, least);
+    *value = (int64_t)x;
+    return ANYGP_OK;
+}
+
+static anygp_status take_name(scanner *s, const char *first, const char *second, bool *is_second)
+{
+    int64_t n = scan_word(s);
+    bool one = is_word(s, n, first), two = is_word(s, n, second);
+    if (!one && !two) return scan_fail(s, s->at, NULL, "expected %s or %s", first, second);
+    s->at += n, *is_second = two;
+    return ANYGP_OK;
+}
+
+static anygp_status take_option(scanner *s, void *ctx)
+{
+    choices *c = ctx;
+    int64_t n = scan_word(s);
+    unsigned i = 0;
+    bool second = false;
+    while (i < OPTIONS && !is_word(s, n, options[i])) i++;
+    if (i == OPTIONS)
+        return scan_fail(s, s->at, "qsgp takes dense, batch, control, basis and steps", "unknown option '%.*s'",
+                         (int)(n < 40 ? n : 40), s->text + s->at);
+    if (c->given >> i & 1) return scan_fail(s, s->at, NULL, "%s is given twice", options[i]);
+    c->given |= 1u << i;
+    s->at += n;
+    if (!scan_take(s, '=')) return scan_fail(s, s->at, NULL, "expected = and a value");
+    if (i == DENSE) return take_count(s, 0, &c->kind.dense);
+    if (i == BATCH) return take_count(s, 1, &c->kind.batch);
+    if (i == CONTROL) return take_count(s, 0, &c->kind.control);
+    if (i == BASIS) {
+        TRY(take_name(s, "fourier", "kernel", &second));
+        c->kind.basis = second ? CELLS_KERNEL : CELLS_FOURIER;
+        return ANYGP_OK;
+    }
+    TRY(take_name(s, "plain", "adagrad", &c->kind.adagrad));
+    return ANYGP_OK;
+}
+
+/* Options that are not the default's, in their order. */
+static void write_name(const choices *c, char *to, size_t room)
+{
+    const qsgp_kind *k = &c->kind;
+    char parts[OPTIONS][40] = {""};
+    if (k->dense) snprintf(parts[DENSE], sizeof *parts, "dense=%lld", (long long)k->dense);
+    if (k->batch) snprintf(parts[BATCH], sizeof *parts, "batch=%lld", (long long)k->batch);
+    if (k->control >= 0) snprintf(parts[CONTROL], sizeof *parts, "control=%lld", (long long)k->control);
+    if (k->basis == CELLS_KERNEL) snprintf(parts[BASIS], sizeof *parts, "basis=kernel");
+    if (k->adagrad) snprintf(parts[STEPS], sizeof *parts, "steps=adagrad");
+    size_t used = (size_t)snprintf(to, room, "qsgp(");
+    for (int i = 0, written = 0; i < OPTIONS; i++)
+        if (*parts[i]) used += (size_t)snprintf(to + used, room - used, "%s%s", written++ ? "," : "", parts[i]);
+    snprintf(to + used, room - used, ")");
+}
+
+anygp_status made_qsgp(scanner *s, made_model **out, anygp_error *e)
+{
+    choices c = {.kind = defaults};
+    TRY(scan_options(s, take_option, &c));
+    TRY(scan_end(s));
+    TRY(made_new(&model_qsgp, sizeof(*out)->kind.qsgp, out, e));
+    (*out)->kind.qsgp = c.kind;
+    write_name(&c, (*out)->name, sizeof(*out)->name);
+    return ANYGP_OK;
+}

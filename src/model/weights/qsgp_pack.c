@@ -1,0 +1,58 @@
+/* Checkpoints of qsgp. */
+#include <string.h>
+
+#include "model/weights/qsgp_state.h"
+
+static int64_t kernel_numbers(const qsgp_state *q) { return kernel_count(q->first); }
+
+anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e)
+{
+    qsgp_state *s = state;
+    const qsgp *q = &s->q;
+    (void)e;
+    checkpoint_put(to, "v", q->cells.m * q->V, q->v);
+    checkpoint_put(to, "square", q->cells.m * q->C, q->square);
+    checkpoint_put(to, "seen", q->cells.count, q->seen);
+    checkpoint_put(to, "a", q->P * q->V, q->a);
+    if (s->sum) checkpoint_put(to, "adagrad", q->cells.m * q->V, s->sum);
+    checkpoint_put(to, "first", kernel_numbers(s), kernel_values(s->first));
+    checkpoint_put_number(to, "size", s->size);
+    checkpoint_put_number(to, "top", s->top);
+    checkpoint_put_number(to, "curve", s->curve);
+    ascent_save(&s->up, to);
+    return ANYGP_OK;
+}
+
+static bool at_least(int64_t n, const double *x, double least)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!(x[i] >= least)) return false;
+    return true;
+}
+
+/* Diagonals of dense columns are positive, and nothing is above them. */
+static bool is_lower(const qsgp *q)
+{
+    for (int64_t j = 0; j < q->K; j++)
+        for (int64_t k = 0; k < q->V; k++) {
+            int64_t r = k % (1 + q->K) - 1;
+            if ((r == j && !(q->v[j * q->V + k] > 0)) || (r > j && q->v[j * q->V + k] != 0)) return false;
+        }
+    return true;
+}
+
+bool qsgp_restore(void *state, hyper *h, const checkpoint *from)
+{
+    qsgp_state *s = state;
+    qsgp *q = &s->q;
+    return checkpoint_get_finite(from, "v", q->cells.m * q->V, q->v) && is_lower(q) &&
+           checkpoint_get_finite(from, "square", q->cells.m * q->C, q->square) &&
+           at_least(q->cells.m * q->C, q->square, 0) && checkpoint_get_finite(from, "seen", q->cells.count, q->seen) &&
+           at_least(q->cells.count, q->seen, 0) && checkpoint_get_finite(from, "a", q->P * q->V, q->a) &&
+           (!s->sum || (checkpoint_get_finite(from, "adagrad", q->cells.m * q->V, s->sum) &&
+                        at_least(q->cells.m * q->V, s->sum, 0))) &&
+           checkpoint_get_finite(from, "first", kernel_numbers(s), kernel_values(s->first)) &&
+           checkpoint_get_finite(from, "size", 1, &s->size) && checkpoint_get_finite(from, "top", 1, &s->top) &&
+           s->size >= 0 && s->top >= 0 && checkpoint_get_finite(from, "curve", 1, &s->curve) && s->curve >= 0 &&
+           ascent_restore(&s->up, h, from);
+}

@@ -1,0 +1,457 @@
+/* A pass over a sample of rows and cells: forward, the likelihood, and back (qsgp.h has the equations). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/constants.h"
+#include "base/memory.h"
+#include "base/simd.h"
+#include "base/special.h"
+#include "base/threads.h"
+#include "inducing/whiten.h"
+#include "linalg/linalg.h"
+#include "model/weights/qsgp.h"
+
+static const double LEAST_SHARE = 0.05; /* of a new look at a curvature, which moves with q */
+
+/* ------------------------------------------------------------------------------------------------- room */
+
+/* Where a thread adds up: F of three kinds of cells and S going forward; the moves of a, and sums of the value, going back. */
+static int64_t sum_size(const qsgp_pass *p)
+{
+    const qsgp *q = p->q;
+    int64_t forward = p->s->rows * (q->V * 3 + q->C), back = p->s->rows * q->V + 1 + q->T;
+    return forward > back ? forward : back;
+}
+
+/* A tile, its adjoint, G, the old v and squares. */
+static int64_t tile_size(const qsgp_pass *p)
+{
+    const qsgp *q = p->q;
+    return q->cells.width * (2 * p->s->rows + 2 * q->V + 2 * q->C);
+}
+
+anygp_status qsgp_pass_open(qsgp_pass *p, qsgp *q, qsgp_sample *s, const kernel *now, const kernel *first,
+                            anygp_error *e)
+{
+    *p = (qsgp_pass){.q = q, .s = s, .threads = threads_max()};
+    p->like = mem_zeroed(q->T * q->like->params, sizeof *p->like);
+    if (!p->like) return fail_memory(e, "the model", 8.0 * (double)(q->T * q->like->params));
+    TRY(cells_hand_open(&p->now, &q->cells, now, e));
+    return cells_hand_open(&p->first, &q->cells, first, e);
+}
+
+void qsgp_pass_clear(qsgp_pass *p)
+{
+    double *const owned[] = {p->F, p->R, p->S, p->weight, p->Y, p->sums, p->tile, p->Wbar, p->like};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    cells_hand_clear(&p->now);
+    cells_hand_clear(&p->first);
+    *p = (qsgp_pass){0};
+}
+
+static anygp_status make_room(qsgp_pass *p, anygp_error *e)
+{
+    const qsgp *q = p->q;
+    int64_t rows = p->s->rows;
+    if (rows <= p->room) return ANYGP_OK;
+    double **const array[] = {&p->F, &p->R, &p->S, &p->weight, &p->Y, &p->sums, &p->tile};
+    const int64_t size[] = {
+        3 * rows * q->V,          3 * rows * q->V,          rows * q->C, rows * q->C, rows * q->like->columns,
+        p->threads * sum_size(p), p->threads * tile_size(p)};
+    bool ok = true;
+    for (size_t i = 0; i < sizeof array / sizeof *array; i++) {
+        free(*array[i]);
+        ok = (*array[i] = mem_alloc(size[i], sizeof(double))) && ok;
+    }
+    p->room = ok ? rows : 0;
+    return ok ? ANYGP_OK : fail_memory(e, "a step", 8.0 * (double)(size[0] + size[5] + size[6]));
+}
+
+static int threads_of(const qsgp_pass *p)
+{
+    double work = (double)p->s->count * (double)p->q->cells.width * (double)p->s->rows * 10;
+    int threads = threads_for(work);
+    return threads < p->threads ? threads : p->threads;
+}
+
+/* Features of a cell at all rows: those of control rows under the first kernel. */
+static bool fill(const qsgp_pass *p, int64_t slot, double *T)
+{
+    const qsgp_sample *s = p->s;
+    int64_t D = p->q->cells.D;
+    cell_rows all = {s->rows, D, s->X, s->XT, s->rows};
+    if (!p->apart || s->P == 0) return cells_fill(&p->now, slot, &all, T, s->rows);
+    cell_rows l = {s->n, D, s->X, s->XT, s->rows}, rest = {s->rows - s->n, D, s->X + s->n * D, s->XT + s->n, s->rows};
+    return cells_fill(&p->now, slot, &l, T, s->rows) && cells_fill(&p->first, slot, &rest, T + s->n, s->rows);
+}
+
+static double *vectors(const qsgp_pass *p, int64_t slot)
+{
+    return p->q->v + cell_first(&p->q->cells, p->s->cell[slot]) * p->q->V;
+}
+
+static double share_of(const qsgp_pass *p, int64_t slot) { return p->s->in[slot] == 3 ? 1 : 0.5; }
+
+/* ---------------------------------------------------------------------------------------------- forward */
+
+/* out[rows,V] += over T v' */
+static void project(const qsgp_pass *p, int64_t slot, const double *T, double *out)
+{
+    const qsgp *q = p->q;
+    int64_t size = cell_size(&q->cells, p->s->cell[slot]), rows = p->s->rows;
+    if (q->V == 1)
+        la_gemv(LA_N, rows, size, p->s->over, T, rows, vectors(p, slot), 1, out);
+    else
+        la_gemm(LA_N, LA_T, rows, q->V, size, p->s->over, T, rows, vectors(p, slot), q->V, 1, out, rows);
+}
+
+static bool forward_cell(const qsgp_pass *p, int64_t slot, double *T, double *sum)
+{
+    const qsgp *q = p->q;
+    int64_t size = cell_size(&q->cells, p->s->cell[slot]), n = p->s->n, rows = p->s->rows, in = p->s->in[slot];
+    if (!fill(p, slot, T)) return false;
+    project(p, slot, T, sum + (in - 1) * rows * q->V);
+    for (int64_t f = 0; !q->gaussian && f < size; f++)
+        for (int64_t c = 0; c < q->C; c++)
+            cells_add_squares(n, p->s->over * share_of(p, slot) * qsgp_diagonal(q, &p->now, slot, f, c), T + f * rows,
+                              sum + 3 * rows * q->V + c * n);
+    return true;
+}
+
+static anygp_status forward(qsgp_pass *p, anygp_error *e)
+{
+    const qsgp *q = p->q;
+    int64_t each = sum_size(p), size = p->s->rows * q->V, used = 3 * size + p->s->n * q->C;
+    int threads = threads_of(p);
+    bool ok = true;
+    for (int t = 0; t < threads; t++) memset(p->sums + t * each, 0, (size_t)used * sizeof *p->sums);
+    la_serial_begin(threads);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : ok) if (threads > 1)
+    for (int64_t i = 0; i < p->s->count; i++) {
+        int id = threads > 1 ? threads_id() : 0;
+        ok = forward_cell(p, i, p->tile + id * tile_size(p), p->sums + id * each) && ok;
+    }
+    la_serial_end(threads);
+    for (int t = 1; t < threads; t++) la_axpy(used, 1, p->sums + t * each, p->sums);
+    for (int64_t i = 0; i < size; i++) {
+        p->F[i] = p->sums[i] + p->sums[2 * size + i];
+        p->F[size + i] = p->sums[size + i] + p->sums[2 * size + i];
+    }
+    memcpy(p->S, p->sums + 3 * size, (size_t)(p->s->n * q->C) * sizeof *p->S);
+    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+}
+
+/* ------------------------------------------------------------------------------------------- likelihood */
+
+/* One vector of a Gaussian target: its share of the value, and R. */
+static void gaussian_vector(qsgp_pass *p, int64_t k, const double *y, int64_t ldy, double *value, double *dnoise)
+{
+    const qsgp *q = p->q;
+    const qsgp_sample *s = p->s;
+    int64_t rows = s->rows, size = rows * q->V, at = k * rows;
+    const double *Fi = p->F + at, *Fj = Fi + size, *a = q->a ? q->a + k * q->P : NULL;
+    double *Ri = p->R + at, *Rj = Ri + size, noise = qsgp_noise(q, k / (1 + q->K)), sum = 0, control = 0;
+    double times = s->P ? q->N / (double)s->P : 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        double w = 0.5 * s->scale * s->w[i] / noise, t = y ? y[i * ldy] : 0;
+        sum += w * (t * t - t * (Fi[i] + Fj[i]) + Fi[i] * Fj[i]);
+        Ri[i] = w * (t - Fj[i]), Rj[i] = w * (t - Fi[i]);
+    }
+    for (int64_t i = 0; i < s->P; i++) {
+        double w = 0.5 * times / noise, fi = Fi[s->n + i], fj = Fj[s->n + i];
+        control += w * (fi * fj - a[i] * a[i]);
+        Ri[s->n + i] = w * (fj - a[i]), Rj[s->n + i] = w * (fi - a[i]);
+    }
+    for (int64_t i = s->n + s->P; i < rows; i++) Ri[i] = Rj[i] = 0;
+    *value += control - sum;
+    *dnoise += sum / noise;
+}
+
+static void gaussian_rows(qsgp_pass *p)
+{
+    const qsgp *q = p->q;
+    const qsgp_sample *s = p->s;
+    double weights = 0;
+    for (int64_t i = 0; i < s->n; i++) weights += s->scale * s->w[i];
+    for (int64_t t = 0; t < q->T; t++) {
+        double noise = qsgp_noise(q, t);
+        p->value -= 0.5 * weights * (LOG_2PI + log(noise));
+        p->like[t] = -0.5 * weights / noise;
+        for (int64_t k = 0; k <= q->K; k++)
+            gaussian_vector(p, t * (1 + q->K) + k, k == 0 ? s->y + t : NULL, s->Q, &p->value, &p->like[t]);
+        for (int64_t i = 0; i < s->n; i++) p->weight[t * s->n + i] = s->scale * s->w[i];
+    }
+}
+
+/* Any other likelihood: R_i and R_j are halves of the slope in the mean. */
+static void other_rows(qsgp_pass *p)
+{
+    const qsgp *q = p->q;
+    const qsgp_sample *s = p->s;
+    int64_t n = s->n, rows = s->rows, size = rows * q->V;
+    for (int64_t i = 0; i < n * q->C; i++) p->S[i] += q->white;
+    for (int64_t t = 0; t < q->T; t++) {
+        const likelihood *l = &q->like[t];
+        for (int64_t i = 0; i < n; i++)
+            memcpy(p->Y + i * l->columns, s->y + i * s->Q + t * l->columns, (size_t)l->columns * sizeof *p->Y);
+        double *mean = p->F + 2 * size, *dmu = p->R + 2 * size, *dvar = p->weight + t * q->each * n;
+        for (int64_t c = 0; c < q->each; c++)
+            memcpy(mean + c * n, p->F + (t * q->each + c) * rows, (size_t)n * sizeof *mean);
+        double *slope = p->like + t * l->params;
+        p->value += s->scale * l->ops->expect(l, n, p->Y, s->w, mean, p->S + t * q->each * n, n, p->random, s->index,
+                                              dmu, dvar, slope);
+        for (int64_t i = 0; i < l->params; i++) slope[i] *= s->scale;
+        for (int64_t c = 0; c < q->each; c++)
+            for (int64_t i = 0; i < n; i++) {
+                int64_t at = (t * q->each + c) * rows + i;
+                p->R[at] = p->R[size + at] = 0.5 * s->scale * dmu[c * n + i];
+                dvar[c * n + i] *= -2 * s->scale;
+            }
+    }
+}
+
+/* The white gradient of likelihoods that have no noise of their own: the variance's. */
+static void likelihood_pass(qsgp_pass *p)
+{
+    const qsgp *q = p->q;
+    int64_t size = p->s->rows * q->V;
+    p->value = p->white = 0;
+    memset(p->like, 0, (size_t)(q->T * q->like->params) * sizeof *p->like);
+    memset(p->R, 0, (size_t)(2 * size) * sizeof *p->R);
+    if (q->gaussian)
+        gaussian_rows(p);
+    else
+        other_rows(p);
+    for (int64_t i = 0; i < p->s->n * q->C && !q->gaussian; i++) p->white -= 0.5 * p->weight[i];
+    for (int64_t i = 0; i < size; i++) p->R[2 * size + i] = p->R[i] + p->R[size + i];
+}
+
+/* ------------------------------------------------------------------------------------------------- back */
+
+VECTORISED static double weighted_squares(int64_t n, const double *w, const double *t)
+{
+    double sum = 0;
+    SIMD_SUM(sum) for (int64_t i = 0; i < n; i++) sum += w[i] * t[i] * t[i];
+    return sum;
+}
+
+/* What a cell at work has: its place, and sums of its thread. */
+typedef struct cell_work {
+    int64_t slot, size, first; /* functions; the first of them */
+    double *T, *Tbar, *G, *old, *d, *squares;
+    double *moved;          /* P x V: of a */
+    double *value, *spread; /* the bound's; T: variances of the rows */
+    int64_t places;         /* kernels: where the cell's places begin among the rows */
+} cell_work;
+
+/* Its squares over rows, and c_rr^2. */
+static void diagonal_of_cell(const qsgp_pass *p, const cell_work *w)
+{
+    const qsgp *q = p->q;
+    for (int64_t c = 0; c < q->C; c++)
+        for (int64_t f = 0; f < w->size; f++) {
+            w->d[f + c * w->size] = qsgp_diagonal(q, &p->now, w->slot, f, c);
+            w->squares[f + c * w->size] = weighted_squares(p->s->n, p->weight + c * p->s->n, w->T + f * p->s->rows);
+        }
+}
+
+/* -KL's share of the cell, and with Gaussian noise what variances take from the value. */
+static void value_of_cell(const qsgp_pass *p, const cell_work *w)
+{
+    const qsgp *q = p->q;
+    double times = p->s->over * share_of(p, w->slot), sum = 0;
+    for (int64_t f = 0; f < w->size; f++) {
+        int64_t j = w->first + f;
+        double s = cells_prior(&p->now, w->slot, f);
+        const double *v = q->v + j * q->V;
+        for (int64_t c = 0; c < q->C; c++) {
+            double d = w->d[f + c * w->size], own = j < q->K ? v[c * (1 + q->K) + 1 + j] : 0;
+            sum -= j < q->K ? -1 - 2 * log(own) - log(s) : s * d - 1 - log(s * d);
+            if (q->gaussian) *w->value -= 0.5 * times * d * w->squares[f + c * w->size] / qsgp_noise(q, c);
+            if (q->gaussian) w->spread[c] += times * d * w->squares[f + c * w->size];
+        }
+        for (int64_t k = 0; k < q->V && q->cells.kind == CELLS_FOURIER; k++) sum -= s * v[k] * v[k];
+    }
+    *w->value += 0.5 * times * sum;
+}
+
+/* Kernels: S = K_zz, so that S v at the cell's places is F there, from the other sample. */
+static void prior_of_kernels(const qsgp_pass *p, const cell_work *w)
+{
+    const qsgp *q = p->q;
+    int64_t rows = p->s->rows, size = rows * q->V, in = p->s->in[w->slot];
+    for (int64_t k = 0; k < q->V; k++)
+        for (int64_t f = 0; f < w->size; f++) {
+            int64_t at = w->places + f + k * rows;
+            double other = 0.5 * p->s->over * ((in & 1 ? p->F[size + at] : 0) + (in & 2 ? p->F[at] : 0));
+            w->G[k + f * q->V] -= other;
+            *w->value -= 0.5 * other * q->v[(w->first + f) * q->V + k];
+        }
+}
+
+/* G = over R'T less the prior's share; nothing above the diagonal of dense columns. */
+static void gradient_of_cell(const qsgp_pass *p, const cell_work *w)
+{
+    const qsgp *q = p->q;
+    int64_t V = q->V, rows = p->s->rows, used = p->s->n + p->s->P;
+    const double *R = p->R + (p->s->in[w->slot] - 1) * rows * V;
+    double times = p->s->over * share_of(p, w->slot);
+    if (V == 1)
+        la_gemv(LA_T, used, w->size, p->s->over, w->T, rows, R, 0, w->G);
+    else
+        la_gemm(LA_T, LA_N, V, w->size, used, p->s->over, R, rows, w->T, rows, 0, w->G, V);
+    if (q->cells.kind == CELLS_KERNEL) prior_of_kernels(p, w);
+    for (int64_t f = 0; f < w->size; f++)
+        for (int64_t k = 0; k < V; k++) {
+            int64_t j = w->first + f, r = k % (1 + q->K) - 1; /* the dense column, or -1: mu */
+            double *g = &w->G[k + f * V], v = q->v[j * V + k];
+            if (q->cells.kind == CELLS_FOURIER) *g -= times * v;
+            if (r == j) *g += times / v;
+            if (r > j) *g = 0;
+        }
+}
+
+/* Tbar = over R v' + 2 T vbar d, at rows l. */
+static void reverse_cell(qsgp_pass *p, const cell_work *w)
+{
+    const qsgp *q = p->q;
+    int64_t V = q->V, rows = p->s->rows, n = p->s->n, D = q->cells.D, waves = q->cells.width / 2;
+    const double *R = p->R + (p->s->in[w->slot] - 1) * rows * V;
+    double times = p->s->over * share_of(p, w->slot);
+    la_gemm(LA_N, LA_N, n, w->size, V, p->s->over, R, rows, q->v + w->first * V, V, 0, w->Tbar, rows);
+    for (int64_t c = 0; c < q->C; c++)
+        for (int64_t f = 0; f < w->size; f++) {
+            double d = times * w->d[f + c * w->size] / qsgp_noise(q, c), *bar = w->Tbar + f * rows;
+            const double *t = w->T + f * rows, *curve = p->weight + c * n;
+            for (int64_t i = 0; i < n; i++) bar[i] -= d * curve[i] * t[i];
+        }
+    cell_rows l = {n, D, p->s->X, p->s->XT, rows};
+    cells_reverse(&p->now, w->slot, &l, w->T, rows, w->Tbar, p->Wbar + w->slot * waves * D,
+                  p->Wbar + p->s->count * waves * D + w->slot * waves);
+}
+
+/* Running means: all looks count alike with Gaussian noise; else old ones are forgotten. */
+static void keep_squares(const qsgp_pass *p, const cell_work *w)
+{
+    qsgp *q = p->q;
+    double *seen = &q->seen[p->s->cell[w->slot]], rho = 1 / (1 + *seen);
+    if (!q->gaussian && rho < LEAST_SHARE) rho = LEAST_SHARE;
+    for (int64_t f = 0; f < w->size; f++)
+        for (int64_t c = 0; c < q->C; c++) {
+            double *square = &q->square[(w->first + f) * q->C + c], scale = q->N * cells_scale(&p->now, w->slot, f);
+            if (scale > 0) *square += rho * (w->squares[f + c * w->size] / scale - *square);
+        }
+    *seen += 1;
+}
+
+/* a += Phi_p (v - old) */
+static void follow(const qsgp_pass *p, const cell_work *w)
+{
+    const qsgp *q = p->q;
+    const double *v = q->v + w->first * q->V;
+    for (int64_t i = 0; i < w->size * q->V; i++) w->old[i] = v[i] - w->old[i];
+    la_gemm(LA_N, LA_T, p->s->P, q->V, w->size, 1, w->T + p->s->n, p->s->rows, w->old, q->V, 1, w->moved, p->s->P);
+}
+
+typedef struct back_task {
+    qsgp_move *move;
+    void *ctx;
+    bool means, learn;
+} back_task;
+
+static bool back_cell(qsgp_pass *p, int64_t slot, const back_task *task, double *room, double *sum, int64_t places)
+{
+    qsgp *q = p->q;
+    int64_t width = q->cells.width, rows = p->s->rows, P = p->s->P * q->V;
+    cell_work w = {.slot = slot,
+                   .size = cell_size(&q->cells, p->s->cell[slot]),
+                   .first = cell_first(&q->cells, p->s->cell[slot]),
+                   .T = room,
+                   .Tbar = room + width * rows,
+                   .G = room + 2 * width * rows,
+                   .old = room + width * (2 * rows + q->V),
+                   .d = room + width * (2 * rows + 2 * q->V),
+                   .squares = room + width * (2 * rows + 2 * q->V + q->C),
+                   .moved = sum,
+                   .value = sum + P,
+                   .spread = sum + P + 1,
+                   .places = places};
+    if (!fill(p, slot, w.T)) return false;
+    diagonal_of_cell(p, &w);
+    value_of_cell(p, &w);
+    gradient_of_cell(p, &w);
+    if (task->learn) reverse_cell(p, &w);
+    if (task->means) keep_squares(p, &w);
+    if (!task->move) return true;
+    memcpy(w.old, q->v + w.first * q->V, (size_t)(w.size * q->V) * sizeof *w.old);
+    task->move(q, p, slot, w.G, task->ctx);
+    if (p->s->P) follow(p, &w);
+    return true;
+}
+
+static anygp_status back(qsgp_pass *p, const back_task *task, anygp_error *e)
+{
+    qsgp *q = p->q;
+    int64_t each = sum_size(p), P = p->s->P * q->V, used = P + 1 + q->T, width = q->cells.width;
+    int threads = threads_of(p);
+    bool ok = true;
+    for (int t = 0; t < threads; t++) memset(p->sums + t * each, 0, (size_t)used * sizeof *p->sums);
+    la_serial_begin(threads);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : ok) if (threads > 1)
+    for (int64_t i = 0; i < p->s->count; i++) {
+        int id = threads > 1 ? threads_id() : 0;
+        int64_t places = p->s->n + p->s->P + i * width; /* only the last cell of all has fewer functions */
+        ok = back_cell(p, i, task, p->tile + id * tile_size(p), p->sums + id * each, places) && ok;
+    }
+    la_serial_end(threads);
+    for (int t = 1; t < threads; t++) la_axpy(used, 1, p->sums + t * each, p->sums);
+    if (P && task->move) la_axpy(P, 1, p->sums, q->a);
+    p->value += p->sums[P];
+    for (int64_t t = 0; t < q->T && q->gaussian; t++)
+        p->like[t] += 0.5 * p->sums[P + 1 + t] / (qsgp_noise(q, t) * qsgp_noise(q, t));
+    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+}
+
+/* ------------------------------------------------------------------------------------------------- pass */
+
+static anygp_status learn_room(qsgp_pass *p, anygp_error *e)
+{
+    int64_t size = p->s->count * (p->q->cells.width / 2) * (p->q->cells.D + 1);
+    if (size > p->Wbar_room) {
+        free(p->Wbar);
+        p->Wbar = mem_alloc(size, sizeof *p->Wbar);
+        p->Wbar_room = p->Wbar ? size : 0;
+    }
+    if (!p->Wbar) return fail_memory(e, "a step", 8.0 * (double)size);
+    memset(p->Wbar, 0, (size_t)size * sizeof *p->Wbar);
+    return ANYGP_OK;
+}
+
+/* The gradient in the kernel, and in its white terms. */
+static bool kernel_gradient(qsgp_pass *p, const hyper *h, double *gp)
+{
+    const qsgp *q = p->q;
+    int64_t waves = p->s->count * (q->cells.width / 2);
+    double white = p->white;
+    for (int64_t t = 0; t < q->T && q->gaussian; t++) white += p->like[t];
+    spectral_reverse(&p->now.waves, h->kernel, p->now.Z, p->Wbar, p->Wbar + waves * q->cells.D, gp, NULL);
+    return white_reverse(&(inducing_set){.kernel = h->kernel, .set = {1, p->s->X, NULL}, .D = q->cells.D}, white, gp);
+}
+
+anygp_status qsgp_run_pass(qsgp_pass *p, qsgp_move *move, void *ctx, bool means, const hyper *h, double *gp,
+                           anygp_error *e)
+{
+    back_task task = {.move = move, .ctx = ctx, .means = means, .learn = gp != NULL};
+    TRY(make_room(p, e));
+    TRY(cells_hand_take(&p->now, p->s->count, p->s->cell, e));
+    if (p->apart && p->s->P) TRY(cells_hand_take(&p->first, p->s->count, p->s->cell, e));
+    if (gp) TRY(learn_room(p, e));
+    TRY(forward(p, e));
+    likelihood_pass(p);
+    if (!isfinite(p->value)) return fail_with(e, ANYGP_ERR_NUMERIC, "the bound of a step is not a number");
+    TRY(back(p, &task, e));
+    if (gp && !kernel_gradient(p, h, gp)) return fail_memory(e, "kernel tiles", 0);
+    if (gp) memcpy(gp + hyper_kernel_params(h), p->like, (size_t)h->likes * sizeof *gp);
+    return ANYGP_OK;
+}

@@ -1,0 +1,357 @@
+/* Predictions of qsgp: one pass over all m basis functions in tiles, O(m) for a row.
+       mean = phi'mu     variance = sum_r (phi'c_r)^2 over dense columns + sum_j phi_j^2 c_jj^2 over the others
+   A basis of kernels at the training rows has a function more at each new row (proposition 4), as if it had been there, which adds
+   s k^2 / (|k(x)|^2 + s k), k = k(x, x): nothing near the rows, and the prior variance far away. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "linalg/linalg.h"
+#include "model/weights/qsgp.h"
+
+enum { HAND = 32, PIECE = 512, HEAD = 8 }; /* cells that are made at a time; rows; numbers of "basis" in the file */
+
+typedef struct qsgp_posterior {
+    posterior base; /* base.n = m */
+    cells cells;
+    int64_t K, V;  /* of one target: V = latents (1 + K) */
+    double *v, *d; /* m x V and m x latents, row-major: as qsgp.h has them, c_jj^2 */
+    double *Z;     /* kernels: m x D */
+    double rows;   /* behind it */
+    double head[HEAD];
+} qsgp_posterior;
+
+static void posterior_free(posterior *base)
+{
+    qsgp_posterior *p = (qsgp_posterior *)base;
+    if (!p) return;
+    kernel_free(base->kernel);
+    basis_clear(&base->mean);
+    free(p->v);
+    free(p->d);
+    free(p->Z);
+    free(p);
+}
+
+/* ------------------------------------------------------------------------------------------ predictions */
+
+static int64_t work_doubles(const posterior *p, int64_t n) { return (void)p, (void)n, 1; }
+
+/* What a thread adds up over its cells: F[n,V], S[n,C], |phi|^2. */
+typedef struct sums {
+    double *F, *S, *squares, *T;
+} sums;
+
+static int64_t sum_size(const qsgp_posterior *p, int64_t n) { return n * (p->V + p->base.latents + 1); }
+
+static bool add_cell(const qsgp_posterior *p, const cells_hand *h, int64_t slot, const cell_rows *r, bool variance,
+                     const sums *s)
+{
+    const cells *c = &p->cells;
+    int64_t first = cell_first(c, h->cell[slot]), size = cell_size(c, h->cell[slot]), n = r->n, C = p->base.latents;
+    if (!cells_fill(h, slot, r, s->T, n)) return false;
+    la_gemm(LA_N, LA_T, n, p->V, size, 1, s->T, n, p->v + first * p->V, p->V, 1, s->F, n);
+    for (int64_t f = 0; variance && f < size; f++) {
+        for (int64_t k = 0; k < C; k++) cells_add_squares(n, p->d[(first + f) * C + k], s->T + f * n, s->S + k * n);
+        if (c->kind == CELLS_KERNEL) cells_add_squares(n, 1, s->T + f * n, s->squares);
+    }
+    return true;
+}
+
+/* Cells begin, begin + step, ... in handfuls. */
+static bool add_cells(const qsgp_posterior *p, const cell_rows *r, bool variance, int64_t begin, int64_t step,
+                      const sums *s)
+{
+    cells_hand h = {0};
+    int64_t list[HAND];
+    bool ok = !ANYGP_FAILED(cells_hand_open(&h, &p->cells, p->base.kernel, NULL));
+    for (int64_t first = begin * HAND; ok && first < p->cells.count; first += step * HAND) {
+        int64_t count = p->cells.count - first < HAND ? p->cells.count - first : HAND;
+        for (int64_t i = 0; i < count; i++) list[i] = first + i;
+        ok = !ANYGP_FAILED(cells_hand_take(&h, count, list, NULL));
+        for (int64_t i = 0; ok && i < count; i++) ok = add_cell(p, &h, i, r, variance, s);
+    }
+    cells_hand_clear(&h);
+    return ok;
+}
+
+/* All cells, over threads; the sums are those of the first. */
+static bool add_all(const qsgp_posterior *p, const cell_rows *r, bool variance, double *room, int threads)
+{
+    int64_t n = r->n, size = sum_size(p, n), each = size + n * p->cells.width;
+    bool ok = true;
+    memset(room, 0, (size_t)(threads * each) * sizeof *room);
+    la_serial_begin(threads);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : ok) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+        double *at = room + t * each;
+        sums s = {at, at + n * p->V, at + n * (p->V + p->base.latents), at + size};
+        ok = add_cells(p, r, variance, t, threads, &s) && ok;
+    }
+    la_serial_end(threads);
+    for (int t = 1; t < threads; t++) la_axpy(size, 1, room + t * each, room);
+    return ok;
+}
+
+/* Proposition 4. */
+static void augment(const qsgp_posterior *p, const cell_rows *r, const double *squares, double *variance)
+{
+    double noise = p->base.noise + kernel_white(p->base.kernel);
+    for (int64_t i = 0; i < r->n; i++) {
+        double k;
+        kernel_diag(p->base.kernel, 1, r->X + i * r->D, r->D, &k);
+        double below = squares[i] + noise * k;
+        if (below > 0) variance[i] += noise * k * k / below;
+    }
+}
+
+static bool piece(const qsgp_posterior *p, int64_t n, int64_t all, const double *X, int64_t ldx, int threads,
+                  double *mean, double *variance)
+{
+    int64_t D = p->cells.D, C = p->base.latents, each = sum_size(p, n) + n * p->cells.width;
+    double *XT = mem_doubles(n, 2 * D), *room = mem_doubles(threads, each), *own = XT ? XT + n * D : NULL;
+    bool ok = XT && room;
+    for (int64_t i = 0; ok && i < n; i++)
+        for (int64_t d = 0; d < D; d++) XT[i + d * n] = own[i * D + d] = X[i * ldx + d];
+    cell_rows r = {n, D, own, XT, n};
+    ok = ok && add_all(p, &r, variance != NULL, room, threads);
+    for (int64_t c = 0; ok && c < C; c++) {
+        const double *F = room + c * (1 + p->K) * n, *S = room + n * (p->V + c);
+        memcpy(mean + c * all, F, (size_t)n * sizeof *mean);
+        for (int64_t i = 0; variance && i < n; i++) {
+            variance[c * all + i] = S[i];
+            for (int64_t k = 1; k <= p->K; k++) variance[c * all + i] += F[i + k * n] * F[i + k * n];
+        }
+        if (variance && p->cells.kind == CELLS_KERNEL) augment(p, &r, room + n * (p->V + C), variance + c * all);
+    }
+    free(XT);
+    free(room);
+    return ok;
+}
+
+static anygp_status marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
+                             double *variance, anygp_error *e)
+{
+    const qsgp_posterior *p = (const qsgp_posterior *)base;
+    int threads = threads_for((double)n * (double)p->cells.m * 10);
+    (void)work;
+    for (int64_t i = 0; i < n; i += PIECE) {
+        int64_t rows = n - i < PIECE ? n - i : PIECE;
+        if (!piece(p, rows, n, X + i * ldx, ldx, threads, mean + i, variance ? variance + i : NULL))
+            return fail_memory(e, "the basis functions", 8.0 * (double)(rows * p->cells.width));
+    }
+    return ANYGP_OK;
+}
+
+/* cov += T D T' of a cell, T[n,size], which is used up. */
+static void add_covariance(const qsgp_posterior *p, int64_t cell, int64_t n, double *T, double *U, double *covariance,
+                           int64_t ldc)
+{
+    int64_t first = cell_first(&p->cells, cell), size = cell_size(&p->cells, cell), C = p->base.latents;
+    for (int64_t c = 0; c < C; c++) {
+        for (int64_t f = 0; f < size; f++) {
+            memcpy(U + f * n, T + f * n, (size_t)n * sizeof *U);
+            la_scale(n, sqrt(p->d[(first + f) * C + c]), U + f * n);
+        }
+        la_syrk(LA_N, n, size, 1, U, n, 1, covariance + c * ldc * n, ldc);
+    }
+}
+
+static anygp_status joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
+                          double *covariance, int64_t ldc, anygp_error *e)
+{
+    const qsgp_posterior *p = (const qsgp_posterior *)base;
+    int64_t D = p->cells.D, C = base->latents;
+    double *XT = mem_doubles(n, 2 * D), *own = XT ? XT + n * D : NULL, *T = mem_doubles(n, 2 * p->cells.width),
+           *F = mem_doubles(n, p->V + 2 * C), *U = T ? T + n * p->cells.width : NULL;
+    cells_hand h = {0};
+    anygp_status status = ANYGP_OK;
+    (void)work;
+    if (!XT || !T || !F) TRY_DONE(fail_memory(e, "the basis functions", 8.0 * (double)(n * p->cells.width)));
+    for (int64_t c = 0; c < C; c++)
+        for (int64_t j = 0; j < n; j++) memset(covariance + c * ldc * n + j * ldc, 0, (size_t)n * sizeof(double));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t d = 0; d < D; d++) XT[i + d * n] = own[i * D + d] = X[i * ldx + d];
+    memset(F, 0, (size_t)(n * p->V) * sizeof *F);
+    TRY_DONE(cells_hand_open(&h, &p->cells, base->kernel, e));
+    cell_rows r = {n, D, own, XT, n};
+    for (int64_t cell = 0; cell < p->cells.count; cell++) {
+        int64_t size = cell_size(&p->cells, cell), first = cell_first(&p->cells, cell);
+        TRY_DONE(cells_hand_take(&h, 1, &cell, e));
+        if (!cells_fill(&h, 0, &r, T, n)) TRY_DONE(fail_memory(e, "kernel tiles", 0));
+        la_gemm(LA_N, LA_T, n, p->V, size, 1, T, n, p->v + first * p->V, p->V, 1, F, n);
+        add_covariance(p, cell, n, T, U, covariance, ldc);
+    }
+    for (int64_t c = 0; c < C && p->K; c++)
+        la_syrk(LA_N, n, p->K, 1, F + (c * (1 + p->K) + 1) * n, n, 1, covariance + c * ldc * n, ldc);
+    for (int64_t c = 0; c < C; c++) memcpy(mean + c * n, F + c * (1 + p->K) * n, (size_t)n * sizeof *mean);
+    if (p->cells.kind == CELLS_KERNEL) { /* what augments is on the diagonal alone: marginals have it */
+        double *m = F + n * p->V, *variance = m + n * C;
+        TRY_DONE(marginal(base, n, X, ldx, NULL, m, variance, e));
+        for (int64_t c = 0; c < C; c++)
+            for (int64_t i = 0; i < n; i++) covariance[c * ldc * n + i * (ldc + 1)] = variance[c * n + i];
+    }
+done:
+    cells_hand_clear(&h);
+    free(XT);
+    free(T);
+    free(F);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------- arrays */
+
+static void write_head(qsgp_posterior *p)
+{
+    const cells *c = &p->cells;
+    const double head[HEAD] = {(double)c->kind,
+                               (double)c->width,
+                               (double)(c->seed >> 32),
+                               (double)(uint32_t)c->seed,
+                               c->orthogonal,
+                               (double)p->K,
+                               p->rows,
+                               1};
+    memcpy(p->head, head, sizeof head);
+}
+
+static void arrays(posterior *base, array_list *list)
+{
+    qsgp_posterior *p = (qsgp_posterior *)base;
+    array_list_add(list, (named_array){"weights", p->V, p->cells.m, p->v, false});
+    array_list_add(list, (named_array){"variances", base->latents, p->cells.m, p->d, false});
+    array_list_add(list, (named_array){"basis", HEAD, 1, p->head, false});
+    if (p->Z) array_list_add(list, (named_array){"Z", p->cells.D, p->cells.m, p->Z, false});
+}
+
+static const posterior_ops qsgp_posterior_ops = {
+    .work_doubles = work_doubles, .marginal = marginal, .joint = joint, .arrays = arrays, .free = posterior_free};
+
+/* -------------------------------------------------------------------------------------------------- new */
+
+static void copy_target(const qsgp *q, const cells_hand *h, int64_t slot, int64_t t, qsgp_posterior *p)
+{
+    int64_t C = p->base.latents, V = p->V, first = cell_first(&q->cells, h->cell[slot]);
+    for (int64_t f = 0; f < cell_size(&q->cells, h->cell[slot]); f++) {
+        memcpy(p->v + (first + f) * V, q->v + (first + f) * q->V + t * V, (size_t)V * sizeof *p->v);
+        for (int64_t c = 0; c < C; c++) p->d[(first + f) * C + c] = qsgp_diagonal(q, h, slot, f, t * C + c);
+    }
+}
+
+static anygp_status copy_parameters(const qsgp *q, const kernel *k, int64_t t, qsgp_posterior *p, anygp_error *e)
+{
+    cells_hand h = {0};
+    anygp_status status = ANYGP_OK;
+    TRY_DONE(cells_hand_open(&h, &q->cells, k, e));
+    for (int64_t cell = 0; cell < q->cells.count; cell++) {
+        TRY_DONE(cells_hand_take(&h, 1, &cell, e));
+        copy_target(q, &h, 0, t, p);
+    }
+done:
+    cells_hand_clear(&h);
+    return status;
+}
+
+static anygp_status make(const cells *c, int64_t latents, int64_t K, double noise, qsgp_posterior **out, anygp_error *e)
+{
+    qsgp_posterior *p = calloc(1, sizeof *p);
+    if (!p) return fail_memory(e, "the posterior", sizeof *p);
+    p->base = (posterior){.ops = &qsgp_posterior_ops, .noise = noise, .D = c->D, .n = c->m, .latents = latents};
+    p->cells = *c, p->cells.Z = NULL, p->K = K, p->V = latents * (1 + K);
+    *out = p;
+    return ANYGP_OK;
+}
+
+anygp_status qsgp_posterior_new(const qsgp *q, const hyper *h, int64_t t, posterior **out, anygp_error *e)
+{
+    qsgp_posterior *p = NULL;
+    anygp_status status;
+    TRY_DONE(make(&q->cells, q->each, q->K, q->gaussian ? h->like[t] : 0, &p, e));
+    p->rows = q->N;
+    p->v = mem_doubles(q->cells.m, p->V);
+    p->d = mem_doubles(q->cells.m, q->each);
+    if (q->cells.Z) p->cells.Z = p->Z = mem_copied(q->cells.m, q->cells.D, q->cells.Z);
+    p->base.kernel = kernel_copy(h->kernel);
+    if (!p->v || !p->d || !p->base.kernel || (q->cells.Z && !p->Z))
+        TRY_DONE(fail_memory(e, "the posterior", 8.0 * (double)(q->cells.m * (p->V + q->each))));
+    TRY_DONE(copy_parameters(q, h->kernel, t, p, e));
+    write_head(p);
+done:
+    if (ANYGP_FAILED(status))
+        posterior_free((posterior *)p);
+    else
+        *out = &p->base;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ from a file */
+
+static anygp_status damaged(anygp_error *e)
+{
+    return fail_with(e, ANYGP_ERR_FILE,
+                     "the model file's array 'basis' does not describe basis functions; it is damaged");
+}
+
+static bool is_whole(double x, double least, double most) { return x >= least && x <= most && x == floor(x); }
+
+static anygp_status read_head(const named_array *head, int64_t m, int64_t D, cells *c, double *K, double *rows,
+                              anygp_error *e)
+{
+    TRY(named_array_check(head, HEAD, 1, e));
+    const double *x = head->values;
+    if (!is_whole(x[0], 0, CELLS_KERNEL) || !is_whole(x[1], 1, CELL_WIDTH) || !is_whole(x[2], 0, UINT32_MAX) ||
+        !is_whole(x[3], 0, UINT32_MAX) || !is_whole(x[4], 0, 1) || !is_whole(x[5], 0, (double)m) || !(x[6] >= 0) ||
+        x[7] != 1 || (x[0] == CELLS_FOURIER && (m % 2 || fmod(x[1], 2) > 0)))
+        return damaged(e);
+    *c = (cells){.kind = (cells_kind)x[0],
+                 .m = m,
+                 .D = D,
+                 .width = (int64_t)x[1],
+                 .seed = (uint64_t)x[2] << 32 | (uint64_t)x[3],
+                 .orthogonal = x[4] > 0};
+    c->count = (m + c->width - 1) / c->width;
+    *K = x[5], *rows = x[6];
+    return ANYGP_OK;
+}
+
+anygp_status qsgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                       int64_t count, posterior **out, anygp_error *e)
+{
+    named_array *v = named_array_need(list, count, "weights", e),
+                *d = v ? named_array_need(list, count, "variances", e) : NULL,
+                *head = d ? named_array_need(list, count, "basis", e) : NULL, *Z = NULL;
+    qsgp_posterior *p = NULL;
+    cells c;
+    cells_hand h = {0};
+    double K = 0, rows = 0;
+    anygp_status status;
+    (void)self;
+    if (!head) return ANYGP_ERR_FILE;
+    int64_t m = d->cols;
+    if (m < 1 || d->rows < 1) return damaged(e);
+    TRY(read_head(head, m, D, &c, &K, &rows, e));
+    TRY(named_array_check(v, d->rows * (1 + (int64_t)K), m, e));
+    if (c.kind == CELLS_KERNEL) {
+        if (!(Z = named_array_need(list, count, "Z", e))) return ANYGP_ERR_FILE;
+        TRY(named_array_check(Z, D, m, e));
+    }
+    for (int64_t i = 0; i < m * d->rows; i++)
+        if (!(d->values[i] >= 0)) return damaged(e);
+    TRY_DONE(make(&c, d->rows, (int64_t)K, noise, &p, e));
+    TRY_DONE(cells_hand_open(&h, &c, k, e)); /* the kernel has such functions */
+    TRY_DONE(basis_copy(mean, &p->base.mean, e));
+    p->v = named_array_take(v), p->d = named_array_take(d), p->rows = rows;
+    if (Z) p->cells.Z = p->Z = named_array_take(Z);
+    p->base.kernel = k;
+    write_head(p);
+    basis_clear(mean);
+done:
+    cells_hand_clear(&h);
+    if (ANYGP_FAILED(status))
+        posterior_free((posterior *)p);
+    else
+        *out = &p->base;
+    return status;
+}

@@ -1,0 +1,199 @@
+/* Steps of qsgp.
+
+   Plain steps, the default: v += eta G.  The bound's curvature in v is Phi'Phi / s + S, and a sample of b rows shows one of at most
+   N (k/b + top) / s, k = k(x, x) and N top the largest eigenvalue of Phi'Phi; so eta = gamma / (1 + N (k/b + top) / s) is stable for gamma < 2, with
+   nothing to tune.  gamma falls to 0 along the run, which averages the noise of the samples away.  Where cells are sampled too, that noise
+   adds up in directions that the rows do not see, by about gamma^2 over^2 k^2 / (m b (k/b + top)^2) of |v|^2 in a step: gamma is
+   held so low that this stays below 1 over the run.
+   adagrad: the paper's, v += rate G / sqrt(sum of G^2), element by element. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "linalg/linalg.h"
+#include "model/weights/qsgp_state.h"
+
+enum { LOOK_ROWS = 256, LOOK_ROUNDS = 30 };
+static const double GAMMA = 0.9, ADAGRAD = 0.1, ADAGRAD_LEAST = 1e-2, HYPER_SHARE = 1e-4;
+
+/* ------------------------------------------------------------------------------------------------ start */
+
+/* Power iterations on the kernel's matrix at a few rows. */
+static anygp_status look_at_kernel(qsgp_state *q, const kernel *k, anygp_error *e)
+{
+    const merged *m = q->problem->rows;
+    int64_t n = m->n < LOOK_ROWS ? m->n : LOOK_ROWS, D = m->D, *chosen = mem_alloc(n, sizeof *chosen);
+    double *X = mem_doubles(n, D), *K = mem_doubles(n, n), *x = mem_doubles(n, 2), *y = x ? x + n : NULL;
+    bool ok = chosen && X && K && x;
+    if (ok) random_subset((random_stream){q->problem->seed, RANDOM_CELLS, UINT64_MAX - 1}, m->n, n, chosen);
+    for (int64_t i = 0; ok && i < n; i++) memcpy(X + i * D, m->X + chosen[i] * D, (size_t)D * sizeof *X);
+    ok = ok && kernel_gram(k, n, X, D, n, X, D, K, n);
+    q->size = q->top = 0;
+    for (int64_t i = 0; ok && i < n; i++) q->size += K[i + i * n] / (double)n, x[i] = 1;
+    for (int round = 0; ok && round < LOOK_ROUNDS; round++) {
+        la_gemv(LA_N, n, n, 1 / (double)n, K, n, x, 0, y);
+        q->top = la_norm(n, y) / la_norm(n, x);
+        for (int64_t i = 0; i < n; i++) x[i] = q->top > 0 ? y[i] / q->top : 1;
+    }
+    double *const owned[] = {X, K, x};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(chosen);
+    return ok ? ANYGP_OK : fail_memory(e, "the start", 8.0 * (double)(n * n));
+}
+
+static anygp_status begin(void *state, hyper *h, double jitter, anygp_error *e)
+{
+    qsgp_state *q = state;
+    (void)jitter;
+    ascent_begin(&q->up, h);
+    memcpy(kernel_values(q->first), kernel_values(h->kernel), (size_t)hyper_kernel_params(h) * sizeof(double));
+    qsgp_take_values(&q->q, h);
+    return look_at_kernel(q, h->kernel, e);
+}
+
+/* ------------------------------------------------------------------------------------------------- moves */
+
+typedef struct step_sizes {
+    qsgp_state *q;
+    double rate; /* adagrad's */
+    double *eta; /* C: plain */
+} step_sizes;
+
+/* A diagonal element of a dense column stays positive. */
+static double moved(double v, double step, bool positive) { return positive ? fmax(v + step, 0.5 * v) : v + step; }
+
+static void move_cell(qsgp *q, const qsgp_pass *p, int64_t slot, const double *G, void *ctx)
+{
+    const step_sizes *s = ctx;
+    int64_t first = cell_first(&q->cells, p->s->cell[slot]), size = cell_size(&q->cells, p->s->cell[slot]);
+    for (int64_t f = 0; f < size; f++)
+        for (int64_t k = 0; k < q->V; k++) {
+            int64_t j = first + f, at = j * q->V + k, r = k % (1 + q->K) - 1;
+            double g = G[k + f * q->V], step = 0;
+            if (!isfinite(g)) continue;
+            if (!s->q->sum)
+                step = s->eta[k / (1 + q->K)] * g;
+            else {
+                s->q->sum[at] += g * g;
+                step = s->q->sum[at] > 0 ? s->rate * g / sqrt(s->q->sum[at]) : 0;
+            }
+            q->v[at] = moved(q->v[at], step, r == j);
+        }
+}
+
+/* gamma that the noise of sampled cells allows. */
+static double calm(const qsgp_state *q, const step_context *c, double curve)
+{
+    const qsgp_sample *s = &q->sample;
+    double m = (double)q->q.cells.m, b = (double)s->n, steps = (double)(c->steps > 0 ? c->steps : 1);
+    if (!(s->over > 1) || !(q->size > 0)) return INFINITY;
+    return sqrt(m * b / (s->over * (s->over - 1) * steps)) * curve / q->size;
+}
+
+static void plain_sizes(const qsgp_state *q, const step_context *c, double *eta)
+{
+    double b = q->sample.n > 0 ? (double)q->sample.n : 1, curve = q->size / b + q->top;
+    double gamma = fmin(c->rate > 0 ? c->rate : GAMMA, calm(q, c, curve));
+    if (!(c->rate > 0)) gamma *= 1 - fmin(c->share, 1);
+    for (int64_t i = 0; i < q->q.C; i++)
+        eta[i] = gamma / (1 + q->q.N * curve * (q->q.gaussian ? 1 / qsgp_noise(&q->q, i) : q->curve));
+}
+
+/* Before the curvature of a likelihood is known there is no step size: the first pass of a run only looks. */
+static void look_at_curvature(qsgp_state *q)
+{
+    const qsgp_sample *s = &q->sample;
+    for (int64_t i = 0; i < s->n * q->q.C && !q->q.gaussian; i++)
+        q->curve = fmax(q->curve, q->pass.weight[i] / (s->scale * s->w[i % s->n]));
+}
+
+/* ------------------------------------------------------------------------------------------------- steps */
+
+/* Whether control rows' basis functions are not those of now. */
+static bool has_moved(const qsgp_state *q, const hyper *h)
+{
+    return memcmp(kernel_values(q->first), kernel_values(h->kernel), (size_t)hyper_kernel_params(h) * sizeof(double));
+}
+
+static anygp_status prepare(qsgp_state *q, const hyper *h, const step_context *c, anygp_error *e)
+{
+    row_blocks *b = q->problem->blocks;
+    bool all = c->which == NULL;
+    qsgp_take_values(&q->q, h);
+    q->pass.now.kernel = h->kernel, q->pass.apart = has_moved(q, h);
+    q->pass.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
+    TRY(qsgp_sample_cells(&q->q, c->seed, (uint64_t)c->t, !q->q.gaussian, &q->sample, e));
+    return qsgp_sample_rows(&q->q, b, all ? b->count : c->count, c->which, c->scale, true, &q->sample, e);
+}
+
+static anygp_status move_hyper(qsgp_state *q, hyper *h, const step_context *c, anygp_error *e)
+{
+    const comm *ranks = q->problem->comm;
+    double rate = HYPER_SHARE * (c->rate > 0 ? c->rate : GAMMA * (1 - fmin(c->share, 1)));
+    ascent_slope(&q->up, h);
+    ascent_keep(&q->up);
+    ascent_step(&q->up, rate);
+    if (ranks->size > 1) TRY(ranks->broadcast(ranks->ctx, 0, h->free * (int64_t)sizeof(double), q->up.u, e));
+    hyper_unpack(h, q->up.u);
+    qsgp_take_values(&q->q, h);
+    return ANYGP_OK;
+}
+
+static anygp_status step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
+{
+    qsgp_state *q = state;
+    bool learn = c->learn && h->free > 0 && q->q.cells.kind == CELLS_FOURIER;
+    step_sizes sizes = {.q = q, .eta = q->eta, .rate = c->rate > 0 ? c->rate : ADAGRAD * pow(ADAGRAD_LEAST, c->share)};
+    TRY(prepare(q, h, c, e));
+    if (!q->q.gaussian && !(q->curve > 0)) {
+        TRY(qsgp_run_pass(&q->pass, NULL, NULL, true, h, NULL, e));
+        look_at_curvature(q);
+    }
+    plain_sizes(q, c, q->eta);
+    if (learn) memset(q->up.gp, 0, (size_t)hyper_size(h) * sizeof(double));
+    TRY(qsgp_run_pass(&q->pass, move_cell, &sizes, true, h, learn ? q->up.gp : NULL, e));
+    look_at_curvature(q);
+    *value = q->pass.value;
+    return learn ? move_hyper(q, h, c, e) : ANYGP_OK;
+}
+
+/* The mean over blocks of what each says with the others in its place: over all cells where a step has all of them, else from samples. */
+static anygp_status bound(void *state, const hyper *h, double *value, anygp_error *e)
+{
+    qsgp_state *q = state;
+    row_blocks *b = q->problem->blocks;
+    step_context c = {.seed = q->problem->seed, .count = 1, .scale = (double)b->count};
+    *value = 0;
+    for (int64_t i = 0; i < b->count; i++) {
+        c.which = &i, c.t = -1 - i;
+        TRY(prepare(q, h, &c, e));
+        q->pass.random = (random_stream){c.seed, RANDOM_LIKELIHOOD, 0};
+        TRY(qsgp_run_pass(&q->pass, NULL, NULL, false, h, NULL, e));
+        *value += q->pass.value / (double)b->count;
+    }
+    return isfinite(*value) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
+}
+
+static anygp_status posteriors(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
+{
+    qsgp_state *q = state;
+    *jitter = 0;
+    qsgp_take_values(&q->q, h);
+    for (int64_t t = 0; t < q->q.T; t++) {
+        anygp_status status = qsgp_posterior_new(&q->q, h, t, &out[t], e);
+        for (int64_t i = 0; ANYGP_FAILED(status) && i < t; i++) out[i]->ops->free(out[i]), out[i] = NULL;
+        if (ANYGP_FAILED(status)) return status;
+    }
+    return ANYGP_OK;
+}
+
+const step_ops qsgp_steps = {.sampled = true,
+                             .frozen = 0.1,
+                             .begin = begin,
+                             .step = step,
+                             .bound = bound,
+                             .posteriors = posteriors,
+                             .save = qsgp_save,
+                             .restore = qsgp_restore};

@@ -161,30 +161,27 @@ VECTORISED static void phases(int64_t n, int64_t D, const double *w, const doubl
     }
 }
 
-/* From phases in turns in c[n] to a cos and a sin of them: reduced to an eighth of a turn, where the polynomials of fdlibm hold, and
-   turned back by quarters. */
-VECTORISED static void turn(int64_t n, double a, double *c, double *s)
+/* From phases in turns in c[n] to a cos and a sin of them.  Half the angle that is left beside a whole number of half turns lies in
+   [-pi/4, pi/4], where the polynomials of fdlibm hold; then sin 2y = 2 sin y cos y, cos 2y = 1 - 2 sin^2 y.  Nothing here depends on a
+   comparison, so that the loop becomes vector code. */
+VECTORISED static void turn(int64_t n, double a, double *restrict c, double *restrict s)
 {
     SIMD for (int64_t i = 0; i < n; i++)
     {
-        double u = c[i], q = rint(4 * u), x = 2 * PI * (u - 0.25 * q), z = x * x;
-        double sine = x + x * z *
-                              (-1.66666666666666324348e-01 +
-                               z * (8.33333333332248946124e-03 +
-                                    z * (-1.98412698298579493134e-04 +
-                                         z * (2.75573137070700676789e-06 +
-                                              z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)))));
-        double cosine = 1 - 0.5 * z +
-                        z * z *
-                            (4.16666666666666019037e-02 +
-                             z * (-1.38888888888741095749e-03 +
-                                  z * (2.48015872894767294178e-05 +
-                                       z * (-2.75573143513906633035e-07 +
-                                            z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
-        double half = q - 2 * floor(0.5 * q), quarter = q - 4 * floor(0.25 * q); /* 0 or 1; 0 to 3 */
-        double sign_s = quarter >= 2 ? -a : a, sign_c = (quarter == 1) | (quarter == 2) ? -a : a;
-        s[i] = sign_s * (half > 0 ? cosine : sine);
-        c[i] = sign_c * (half > 0 ? sine : cosine);
+        double u = c[i], q = rint(2 * u), y = PI * (u - 0.5 * q), z = y * y, odd = q - 2 * rint(0.5 * q);
+        double p = -2.50507602534068634195e-08 + z * 1.58969099521155010221e-10;
+        p = 2.75573137070700676789e-06 + z * p;
+        p = -1.98412698298579493134e-04 + z * p;
+        p = 8.33333333332248946124e-03 + z * p;
+        p = -1.66666666666666324348e-01 + z * p;
+        double r = 2.08757232129817482790e-09 + z * -1.13596475577881948265e-11;
+        r = -2.75573143513906633035e-07 + z * r;
+        r = 2.48015872894767294178e-05 + z * r;
+        r = -1.38888888888741095749e-03 + z * r;
+        r = 4.16666666666666019037e-02 + z * r;
+        double sine = y + y * z * p, cosine = 1 - 0.5 * z + z * z * r, sign = a - 2 * a * odd * odd;
+        s[i] = 2 * sign * sine * cosine;
+        c[i] = sign - 2 * sign * sine * sine;
     }
 }
 

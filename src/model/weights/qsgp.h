@@ -30,13 +30,16 @@
 #include "model/model.h"
 #include "model/weights/cells.h"
 
+/* How weights move (qsgp_steps.c). */
+typedef enum qsgp_rule { RULE_BLOCK, RULE_PLAIN, RULE_ADAGRAD } qsgp_rule;
+
 /* What an expression qsgp(...) says; model_ops.family. */
 typedef struct qsgp_kind {
     int64_t dense;   /* K */
     int64_t batch;   /* basis functions of a sample; 0: the default */
     int64_t control; /* P; -1: the default */
     cells_kind basis;
-    bool adagrad; /* steps of the paper, instead of ours */
+    qsgp_rule rule;
 } qsgp_kind;
 
 enum { QSGP_BATCH = 100000, QSGP_CONTROL = 500 };
@@ -81,6 +84,7 @@ typedef struct qsgp_sample {
     int64_t rows;   /* n + P + R */
     double *X, *XT; /* rows x D, row-major and column-major */
     double *y, *w;  /* n x Q row-major, n */
+    int64_t *place; /* n: the row's among all of them, block after block */
     int64_t Q, index;
     double scale;
     int64_t count; /* cells of i or j */
@@ -110,6 +114,8 @@ typedef struct qsgp_pass {
     cells_hand now, first; /* the sampled cells; at the first kernel, for control rows */
     bool apart;            /* the kernel has moved since: `first` counts */
     random_stream random;
+    /* Before the way back: R may be changed.  NULL: it stays. */
+    anygp_status (*turn)(struct qsgp_pass *p, void *ctx, anygp_error *e);
     int threads;
     int64_t room;
     double *F;      /* rows x V x 3: over Phi v of i, of j; of both in between */

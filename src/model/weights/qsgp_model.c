@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/name_list.h"
 #include "model/made.h"
 #include "model/weights/qsgp_state.h"
 
@@ -42,7 +43,7 @@ static model_cost qsgp_cost(const model_ops *self, const cost_facts *f, const co
            rows = fmin(f->batch, f->rows) + P;
     double features = both * batch * rows;
     return (model_cost){.rows = cost_of_work(f, 0.4, 2 * features * (D + 10 + 2 * V), 0),
-                        .bytes = 8 * (m * (V * (k->adagrad ? 2 : 1) + 2 * C) + both * batch * (3 * D + 4) +
+                        .bytes = 8 * (m * (V * (k->rule == RULE_ADAGRAD ? 2 : 1) + 2 * C) + both * batch * (3 * D + 4) +
                                       rows * (6 * V + 2 * D + (double)f->threads * (3 * V + C + 2 * CELL_WIDTH))),
                         .last = 8 * m * (V + C)};
 }
@@ -63,6 +64,8 @@ static void close_state(void *state)
     kernel_free(q->first);
     free(q->sum);
     free(q->eta);
+    free(q->alpha);
+    free(q->block);
     free(q);
 }
 
@@ -76,8 +79,10 @@ static anygp_status open_state(const model_ops *self, const problem *p, const hy
     TRY_DONE(qsgp_control_rows(&q->q, p, e));
     q->first = kernel_copy(h->kernel);
     q->eta = mem_alloc(q->q.C, sizeof *q->eta);
-    if (q->kind.adagrad) q->sum = mem_zeroed(q->q.cells.m * q->q.V, sizeof *q->sum);
-    if (!q->first || !q->eta || (q->kind.adagrad && !q->sum))
+    if (qsgp_by_blocks(q)) q->alpha = mem_zeroed(p->blocks->count * p->blocks->largest * q->q.C, sizeof *q->alpha);
+    if (qsgp_by_blocks(q) && !q->alpha) TRY_DONE(fail_memory(e, "the rows' coefficients", 8 * p->blocks->total));
+    if (q->kind.rule == RULE_ADAGRAD) q->sum = mem_zeroed(q->q.cells.m * q->q.V, sizeof *q->sum);
+    if (!q->first || !q->eta || (q->kind.rule == RULE_ADAGRAD && !q->sum))
         TRY_DONE(fail_memory(e, "the weights", 8.0 * (double)(q->q.cells.m * q->q.V)));
     TRY_DONE(qsgp_pass_open(&q->pass, &q->q, &q->sample, h->kernel, q->first, e));
     status = ascent_init(&q->up, h, e);
@@ -121,6 +126,10 @@ typedef struct choices {
 static const char *const options[] = {"dense", "batch", "control", "basis", "steps"};
 enum { DENSE, BATCH, CONTROL, BASIS, STEPS, OPTIONS };
 
+static const char *const bases[] = {"fourier", "kernel", NULL}, *const rules[] = {"block", "plain", "adagrad", NULL};
+
+static const char *listed(int64_t i, const void *ctx) { return ((const char *const *)ctx)[i]; }
+
 static bool is_word(const scanner *s, int64_t n, const char *word)
 {
     return (size_t)n == strlen(word) && !strncmp(s->text + s->at, word, (size_t)n);
@@ -138,13 +147,17 @@ static anygp_status take_count(scanner *s, double least, int64_t *value)
     return ANYGP_OK;
 }
 
-static anygp_status take_name(scanner *s, const char *first, const char *second, bool *is_second)
+/* One of the words, NULL after the last. */
+static anygp_status take_name(scanner *s, const char *const *words, int *which)
 {
     int64_t n = scan_word(s);
-    bool one = is_word(s, n, first), two = is_word(s, n, second);
-    if (!one && !two) return scan_fail(s, s->at, NULL, "expected %s or %s", first, second);
-    s->at += n, *is_second = two;
-    return ANYGP_OK;
+    char *list;
+    for (*which = 0; words[*which]; ++*which)
+        if (is_word(s, n, words[*which])) return s->at += n, ANYGP_OK;
+    list = name_list(*which, listed, words, " or ");
+    anygp_status status = scan_fail(s, s->at, NULL, "expected %s", name_list_or(list));
+    free(list);
+    return status;
 }
 
 static anygp_status take_option(scanner *s, void *ctx)
@@ -152,7 +165,7 @@ static anygp_status take_option(scanner *s, void *ctx)
     choices *c = ctx;
     int64_t n = scan_word(s);
     unsigned i = 0;
-    bool second = false;
+    int which;
     while (i < OPTIONS && !is_word(s, n, options[i])) i++;
     if (i == OPTIONS)
         return scan_fail(s, s->at, "qsgp takes dense, batch, control, basis and steps", "unknown option '%.*s'",
@@ -164,12 +177,11 @@ static anygp_status take_option(scanner *s, void *ctx)
     if (i == DENSE) return take_count(s, 0, &c->kind.dense);
     if (i == BATCH) return take_count(s, 1, &c->kind.batch);
     if (i == CONTROL) return take_count(s, 0, &c->kind.control);
-    if (i == BASIS) {
-        TRY(take_name(s, "fourier", "kernel", &second));
-        c->kind.basis = second ? CELLS_KERNEL : CELLS_FOURIER;
-        return ANYGP_OK;
-    }
-    TRY(take_name(s, "plain", "adagrad", &c->kind.adagrad));
+    TRY(take_name(s, i == BASIS ? bases : rules, &which));
+    if (i == BASIS)
+        c->kind.basis = (cells_kind)which;
+    else
+        c->kind.rule = (qsgp_rule)which;
     return ANYGP_OK;
 }
 
@@ -181,8 +193,8 @@ static void write_name(const choices *c, char *to, size_t room)
     if (k->dense) snprintf(parts[DENSE], sizeof *parts, "dense=%lld", (long long)k->dense);
     if (k->batch) snprintf(parts[BATCH], sizeof *parts, "batch=%lld", (long long)k->batch);
     if (k->control >= 0) snprintf(parts[CONTROL], sizeof *parts, "control=%lld", (long long)k->control);
-    if (k->basis == CELLS_KERNEL) snprintf(parts[BASIS], sizeof *parts, "basis=kernel");
-    if (k->adagrad) snprintf(parts[STEPS], sizeof *parts, "steps=adagrad");
+    if (k->basis) snprintf(parts[BASIS], sizeof *parts, "basis=%s", bases[k->basis]);
+    if (k->rule) snprintf(parts[STEPS], sizeof *parts, "steps=%s", rules[k->rule]);
     size_t used = (size_t)snprintf(to, room, "qsgp(");
     for (int i = 0, written = 0; i < OPTIONS; i++)
         if (*parts[i]) used += (size_t)snprintf(to + used, room - used, "%s%s", written++ ? "," : "", parts[i]);

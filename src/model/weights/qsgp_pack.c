@@ -5,6 +5,11 @@
 
 static int64_t kernel_numbers(const qsgp_state *q) { return kernel_count(q->first); }
 
+static int64_t row_numbers(const qsgp_state *s)
+{
+    return s->problem->blocks->count * s->problem->blocks->largest * s->q.C;
+}
+
 anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e)
 {
     qsgp_state *s = state;
@@ -14,6 +19,8 @@ anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e)
     checkpoint_put(to, "square", q->cells.m * q->C, q->square);
     checkpoint_put(to, "seen", q->cells.count, q->seen);
     checkpoint_put(to, "a", q->P * q->V, q->a);
+    if (s->alpha) checkpoint_put(to, "alpha", row_numbers(s), s->alpha);
+    checkpoint_put_integer(to, "stale", s->stale);
     if (s->sum) checkpoint_put(to, "adagrad", q->cells.m * q->V, s->sum);
     checkpoint_put(to, "first", kernel_numbers(s), kernel_values(s->first));
     checkpoint_put_number(to, "size", s->size);
@@ -45,7 +52,11 @@ bool qsgp_restore(void *state, hyper *h, const checkpoint *from)
 {
     qsgp_state *s = state;
     qsgp *q = &s->q;
-    return checkpoint_get_finite(from, "v", q->cells.m * q->V, q->v) && is_lower(q) &&
+    int64_t stale = 0;
+    bool known = checkpoint_get_integer(from, "stale", &stale);
+    s->stale = stale;
+    return known && (!s->alpha || checkpoint_get_finite(from, "alpha", row_numbers(s), s->alpha)) &&
+           checkpoint_get_finite(from, "v", q->cells.m * q->V, q->v) && is_lower(q) &&
            checkpoint_get_finite(from, "square", q->cells.m * q->C, q->square) &&
            at_least(q->cells.m * q->C, q->square, 0) && checkpoint_get_finite(from, "seen", q->cells.count, q->seen) &&
            at_least(q->cells.count, q->seen, 0) && checkpoint_get_finite(from, "a", q->P * q->V, q->a) &&

@@ -450,6 +450,7 @@ anygp_status qsgp_run_pass(qsgp_pass *p, qsgp_move *move, void *ctx, bool means,
     TRY(forward(p, e));
     likelihood_pass(p);
     if (!isfinite(p->value)) return fail_with(e, ANYGP_ERR_NUMERIC, "the bound of a step is not a number");
+    if (p->turn && move) TRY(p->turn(p, ctx, e));
     TRY(back(p, &task, e));
     if (gp && !kernel_gradient(p, h, gp)) return fail_memory(e, "kernel tiles", 0);
     if (gp) memcpy(gp + hyper_kernel_params(h), p->like, (size_t)h->likes * sizeof *gp);

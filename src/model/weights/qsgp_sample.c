@@ -8,7 +8,7 @@
 
 void qsgp_sample_clear(qsgp_sample *s)
 {
-    void *const owned[] = {s->X, s->XT, s->y, s->w, s->cell, s->in};
+    void *const owned[] = {s->X, s->XT, s->y, s->w, s->place, s->cell, s->in};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     block_buffer_clear(&s->buffer);
     *s = (qsgp_sample){0};
@@ -99,6 +99,9 @@ static anygp_status row_room(qsgp_sample *s, int64_t rows, int64_t D, int64_t Q,
         free(*array[i]);
         ok = (*array[i] = mem_doubles(rows, width[i])) && ok;
     }
+    free(s->place);
+    s->place = mem_alloc(rows, sizeof *s->place);
+    ok = ok && s->place;
     s->room = ok ? rows : 0;
     return ok ? ANYGP_OK : fail_memory(e, "the rows of a step", 8.0 * (double)(rows * (2 * D + Q + 1)));
 }
@@ -112,6 +115,7 @@ static anygp_status take_blocks(row_blocks *b, int64_t count, const int64_t *whi
         memcpy(s->X + s->n * b->D, r.X, (size_t)(r.n * b->D) * sizeof *s->X);
         memcpy(s->y + s->n * b->Q, r.y, (size_t)(r.n * b->Q) * sizeof *s->y);
         memcpy(s->w + s->n, r.w, (size_t)r.n * sizeof *s->w);
+        for (int64_t k = 0; k < r.n; k++) s->place[s->n + k] = r.index * b->largest + k;
         if (i == 0) s->index = r.index * b->largest;
         s->n += r.n;
     }

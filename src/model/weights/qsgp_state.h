@@ -14,14 +14,29 @@ typedef struct qsgp_state {
     qsgp_pass pass;
     kernel *first; /* as it was before the first step: control rows keep its basis functions */
     ascent up;     /* of the hyperparameters */
-    double *sum;   /* adagrad: m x V sums of squared gradients; else NULL */
-    double *eta;   /* C step sizes */
-    double size;   /* k(x, x) on average, */
-    double top;    /* and the largest eigenvalue of the kernel's matrix over its number of rows */
-    double curve;  /* the largest curvature of a row so far, where noise is not Gaussian */
+    double *alpha; /* by blocks: coefficients of rows, C of each, block after block; else NULL */
+    double *block; /* and room for their square */
+    int64_t block_room;
+    bool stale;   /* mu is not Phi'alpha: the kernel has moved */
+    double *sum;  /* adagrad: m x V sums of squared gradients; else NULL */
+    double *eta;  /* C step sizes */
+    double relax; /* of steps by blocks */
+    double size;  /* k(x, x) on average, */
+    double top;   /* and the largest eigenvalue of the kernel's matrix over its number of rows */
+    double curve; /* the largest curvature of a row so far, where noise is not Gaussian */
 } qsgp_state;
 
 extern const step_ops qsgp_steps;
+
+/* ----------------------------------------------------------------------------------- [qsgp_block.c] */
+
+/* Whether mu moves by blocks of rows: with Gaussian noise, where a step has all basis functions. */
+bool qsgp_by_blocks(const qsgp_state *q);
+bool qsgp_block_fits(const qsgp_state *q); /* for the rows of this step */
+/* In the pass: R of mu becomes the change of the rows' coefficients, after which mu += Phi'R. */
+anygp_status qsgp_block_turn(qsgp_pass *p, void *ctx, anygp_error *e);
+/* mu = Phi'alpha, after the kernel has moved. */
+anygp_status qsgp_block_renew(qsgp_state *q, const hyper *h, anygp_error *e);
 
 /* ------------------------------------------------------------------------------------ [qsgp_pack.c] */
 

@@ -1,10 +1,11 @@
 /* Steps of qsgp.
 
-   Plain steps, the default: v += eta G.  The bound's curvature in v is Phi'Phi / s + S, and a sample of b rows shows one of at most
+   Plain steps: v += eta G.  The bound's curvature in v is Phi'Phi / s + S, and a sample of b rows shows one of at most
    N (k/b + top) / s, k = k(x, x) and N top the largest eigenvalue of Phi'Phi; so eta = gamma / (1 + N (k/b + top) / s) is stable for gamma < 2, with
    nothing to tune.  gamma falls to 0 along the run, which averages the noise of the samples away.  Where cells are sampled too, that noise
    adds up in directions that the rows do not see, by about gamma^2 over^2 k^2 / (m b (k/b + top)^2) of |v|^2 in a step: gamma is
    held so low that this stays below 1 over the run.
+   Blocks, the default with Gaussian noise where a step has all basis functions: see qsgp_block.c.  Dense columns take plain steps then.
    adagrad: the paper's, v += rate G / sqrt(sum of G^2), element by element. */
 #include <math.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ typedef struct step_sizes {
     qsgp_state *q;
     double rate; /* adagrad's */
     double *eta; /* C: plain */
+    bool blocks; /* mu by blocks */
 } step_sizes;
 
 /* A diagonal element of a dense column stays positive. */
@@ -73,7 +75,9 @@ static void move_cell(qsgp *q, const qsgp_pass *p, int64_t slot, const double *G
             int64_t j = first + f, at = j * q->V + k, r = k % (1 + q->K) - 1;
             double g = G[k + f * q->V], step = 0;
             if (!isfinite(g)) continue;
-            if (!s->q->sum)
+            if (s->blocks && r < 0)
+                step = g + q->v[at]; /* without the prior, which the rows' coefficients have */
+            else if (!s->q->sum)
                 step = s->eta[k / (1 + q->K)] * g;
             else {
                 s->q->sum[at] += g * g;
@@ -138,6 +142,7 @@ static anygp_status move_hyper(qsgp_state *q, hyper *h, const step_context *c, a
     if (ranks->size > 1) TRY(ranks->broadcast(ranks->ctx, 0, h->free * (int64_t)sizeof(double), q->up.u, e));
     hyper_unpack(h, q->up.u);
     qsgp_take_values(&q->q, h);
+    q->stale = q->alpha != NULL;
     return ANYGP_OK;
 }
 
@@ -145,8 +150,13 @@ static anygp_status step(void *state, hyper *h, const step_context *c, double *v
 {
     qsgp_state *q = state;
     bool learn = c->learn && h->free > 0 && q->q.cells.kind == CELLS_FOURIER;
-    step_sizes sizes = {.q = q, .eta = q->eta, .rate = c->rate > 0 ? c->rate : ADAGRAD * pow(ADAGRAD_LEAST, c->share)};
+    step_sizes sizes = {
+        .q = q, .blocks = false, .eta = q->eta, .rate = c->rate > 0 ? c->rate : ADAGRAD * pow(ADAGRAD_LEAST, c->share)};
+    if (q->stale && !learn) TRY(qsgp_block_renew(q, h, e));
     TRY(prepare(q, h, c, e));
+    sizes.blocks = qsgp_by_blocks(q) && qsgp_block_fits(q);
+    q->pass.turn = sizes.blocks ? qsgp_block_turn : NULL;
+    q->relax = c->rate > 0 ? c->rate : 1;
     if (!q->q.gaussian && !(q->curve > 0)) {
         TRY(qsgp_run_pass(&q->pass, NULL, NULL, true, h, NULL, e));
         look_at_curvature(q);

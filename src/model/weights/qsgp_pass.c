@@ -312,14 +312,16 @@ static void gradient_of_cell(const qsgp_pass *p, const cell_work *w)
         }
 }
 
-/* Tbar = over R v' + 2 T vbar d, at rows l. */
+/* Tbar = over R v' + 2 T vbar d, at rows l; the sum of R_i and R_j may have become something else. */
 static void reverse_cell(qsgp_pass *p, const cell_work *w)
 {
     const qsgp *q = p->q;
-    int64_t V = q->V, rows = p->s->rows, n = p->s->n, D = q->cells.D, waves = q->cells.width / 2;
-    const double *R = p->R + (p->s->in[w->slot] - 1) * rows * V;
+    int64_t V = q->V, rows = p->s->rows, n = p->s->n, D = q->cells.D, waves = q->cells.width / 2, in = p->s->in[w->slot];
     double times = p->s->over * share_of(p, w->slot);
-    la_gemm(LA_N, LA_N, n, w->size, V, p->s->over, R, rows, q->v + w->first * V, V, 0, w->Tbar, rows);
+    for (int64_t k = 0; k < 2; k++)
+        if (in >> k & 1)
+            la_gemm(LA_N, LA_N, n, w->size, V, p->s->over, p->R + k * rows * V, rows, q->v + w->first * V, V,
+                    k == 1 && in == 3, w->Tbar, rows);
     for (int64_t c = 0; c < q->C; c++)
         for (int64_t f = 0; f < w->size; f++) {
             double d = times * w->d[f + c * w->size] / qsgp_noise(q, c), *bar = w->Tbar + f * rows;

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "linalg/linalg.h"
 
 /* A mean of cos^2 and sin^2 over many places. */
 static const double HALF = 0.5;
@@ -124,6 +125,32 @@ anygp_status qsgp_control_rows(qsgp *q, const problem *p, anygp_error *e)
         memcpy(q->Xp + i * D, p->rows->X + chosen[i] * D, (size_t)D * sizeof *q->Xp);
     free(chosen);
     return ok ? ANYGP_OK : fail_memory(e, "the control rows", 8.0 * (double)(q->P * (D + q->V)));
+}
+
+anygp_status qsgp_control_start(qsgp *q, const kernel *k, anygp_error *e)
+{
+    int64_t P = q->P, D = q->cells.D, width = q->cells.width;
+    cells_hand h = {0};
+    anygp_status status = ANYGP_OK;
+    if (P == 0 || q->K == 0) return ANYGP_OK;
+    double *XT = mem_doubles(P, D), *T = mem_doubles(P, width);
+    if (!XT || !T) TRY_DONE(fail_memory(e, "the control rows", 8.0 * (double)(P * width)));
+    for (int64_t i = 0; i < P; i++)
+        for (int64_t d = 0; d < D; d++) XT[i + d * P] = q->Xp[i * D + d];
+    cell_rows r = {P, D, q->Xp, XT, P};
+    memset(q->a, 0, (size_t)(P * q->V) * sizeof *q->a);
+    TRY_DONE(cells_hand_open(&h, &q->cells, k, e));
+    for (int64_t cell = 0; cell * width < q->K; cell++) {
+        TRY_DONE(cells_hand_take(&h, 1, &cell, e));
+        if (!cells_fill(&h, 0, &r, T, P)) TRY_DONE(fail_memory(e, "kernel tiles", 0));
+        la_gemm(LA_N, LA_T, P, q->V, cell_size(&q->cells, cell), 1, T, P, q->v + cell_first(&q->cells, cell) * q->V,
+                q->V, 1, q->a, P);
+    }
+done:
+    cells_hand_clear(&h);
+    free(XT);
+    free(T);
+    return status;
 }
 
 double qsgp_diagonal(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c)

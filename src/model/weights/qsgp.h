@@ -68,8 +68,10 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
 void qsgp_clear(qsgp *q);
 /* Noise and white terms from h. */
 void qsgp_take_values(qsgp *q, const hyper *h);
-/* Control rows, from the first rows of the problem; a = 0, as v is. */
+/* Control rows, drawn from those of the problem. */
 anygp_status qsgp_control_rows(qsgp *q, const problem *p, anygp_error *e);
+/* a at the start, under this kernel: mu is 0, and dense columns have the weights of the first K functions alone. */
+anygp_status qsgp_control_start(qsgp *q, const kernel *k, anygp_error *e);
 /* s of the target that latent c belongs to; 1 where noise is not Gaussian. */
 static inline double qsgp_noise(const qsgp *q, int64_t c) { return q->gaussian ? q->like[c / q->each].value[0] : 1; }
 /* c_rr^2 of diagonal column r = function f of a cell, for latent c; 0 for dense columns. */

@@ -316,7 +316,8 @@ static void gradient_of_cell(const qsgp_pass *p, const cell_work *w)
 static void reverse_cell(qsgp_pass *p, const cell_work *w)
 {
     const qsgp *q = p->q;
-    int64_t V = q->V, rows = p->s->rows, n = p->s->n, D = q->cells.D, waves = q->cells.width / 2, in = p->s->in[w->slot];
+    int64_t V = q->V, rows = p->s->rows, n = p->s->n, D = q->cells.D, waves = q->cells.width / 2,
+            in = p->s->in[w->slot];
     double times = p->s->over * share_of(p, w->slot);
     for (int64_t k = 0; k < 2; k++)
         if (in >> k & 1)

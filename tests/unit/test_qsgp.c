@@ -1,0 +1,476 @@
+/* Quadruply stochastic Gaussian processes (model/weights): every estimate averaged over every choice of rows and cells equals the bound
+   written with full matrices, in value and gradient; control variates; theorem 3; exact posteriors in the limits. */
+#include "model_scene.h"
+
+#include "base/special.h"
+#include "linalg/linalg.h"
+#include "model/weights/qsgp_state.h"
+
+enum { FUNCTIONS = 6, V_MOST = 4 };
+
+static const scene_kind plain_kind = {"rbf(variance=1.3,lengthscale=[0.8,1.4])",
+                                      "rbf(variance=1.3,lengthscale=[0.8,1.4])", MEAN_ZERO, true};
+
+typedef struct stage {
+    scene s;
+    qsgp_state *q;
+    const model_ops *made;
+} stage;
+
+/* An expression over m functions; NULL: gaussian. */
+static void set_stage(stage *g, const char *expression, int64_t m, const char *like)
+{
+    anygp_error e = {.text = ""};
+    if (model_make(expression, &g->made, &e)) fail_msg("%s", e.text);
+    scene_open(&g->s, g->made, &plain_kind);
+    g->s.model->close(g->s.state);
+    g->s.p.subset = m;
+    if (like) {
+        assert_int_equal(likelihood_parse(like, &g->s.like, &e), ANYGP_OK);
+        assert_int_equal(likelihood_open(&g->s.like, 2, false, &e), ANYGP_OK);
+        for (int i = 0; i < ROWS; i++) g->s.y[i] = g->s.y[i] > 0;
+        hyper_clear(&g->s.h);
+        scene_hyper(&g->s, &plain_kind);
+        assert_int_equal(likelihood_parse(like, &g->s.like, &e), ANYGP_OK);
+        assert_int_equal(likelihood_open(&g->s.like, 2, false, &e), ANYGP_OK);
+        assert_int_equal(hyper_set_likelihood(&g->s.h, &g->s.like, 1, false, &e), ANYGP_OK);
+    }
+    if (model_open(g->made, &g->s.p, &g->s.h, &g->s.state, &e)) fail_msg("%s", e.text);
+    g->q = g->s.state;
+    scene_begin(&g->s);
+}
+
+static void clear_stage(stage *g)
+{
+    scene_close(&g->s);
+    model_free(g->made);
+}
+
+/* Weights and squares that are no special place. */
+static void scatter(qsgp *q)
+{
+    double x[FUNCTIONS * V_MOST * 2], u[FUNCTIONS * V_MOST];
+    fill_normal(71, q->cells.m * q->V, x);
+    fill_normal(72, q->cells.m * q->C, u);
+    for (int64_t i = 0; i < q->cells.m * q->C; i++) q->square[i] = 0.1 + 0.2 * u[i] * u[i];
+    for (int64_t j = 0; j < q->cells.m; j++)
+        for (int64_t k = 0; k < q->V; k++) {
+            int64_t r = k % (1 + q->K) - 1;
+            q->v[j * q->V + k] = r == j ? 0.3 + 0.1 * fabs(x[j * q->V + k]) : r > j ? 0 : 0.5 * x[j * q->V + k];
+        }
+}
+
+/* Phi[n,m], column-major, of n rows. */
+static void features(const stage *g, int64_t n, const double *X, double *Phi)
+{
+    const cells *c = &g->q->q.cells;
+    double *XT = calloc((size_t)(n * D), sizeof *XT);
+    cells_hand h;
+    anygp_error e;
+    for (int64_t i = 0; i < n; i++)
+        for (int d = 0; d < D; d++) XT[i + d * n] = X[i * D + d];
+    cell_rows r = {n, D, X, XT, n};
+    assert_int_equal(cells_hand_open(&h, c, g->s.h.kernel, &e), ANYGP_OK);
+    for (int64_t cell = 0; cell < c->count; cell++) {
+        assert_int_equal(cells_hand_take(&h, 1, &cell, &e), ANYGP_OK);
+        assert_true(cells_fill(&h, 0, &r, Phi + cell_first(c, cell) * n, n));
+    }
+    cells_hand_clear(&h);
+    free(XT);
+}
+
+/* a = Phi_p v, from the start. */
+static void control_of(const stage *g, double *a)
+{
+    const qsgp *q = &g->q->q;
+    double *Phi = calloc((size_t)(q->P * q->cells.m) + 1, sizeof *Phi);
+    features(g, q->P, q->Xp, Phi);
+    la_gemm(LA_N, LA_T, q->P, q->V, q->cells.m, 1, Phi, q->P, q->v, q->V, 0, a, q->P);
+    free(Phi);
+}
+
+static double diagonal(const stage *g, int64_t j)
+{
+    const qsgp *q = &g->q->q;
+    cells_hand h;
+    anygp_error e;
+    int64_t cell = j / q->cells.width;
+    assert_int_equal(cells_hand_open(&h, &q->cells, g->s.h.kernel, &e), ANYGP_OK);
+    assert_int_equal(cells_hand_take(&h, 1, &cell, &e), ANYGP_OK);
+    double d = qsgp_diagonal(q, &h, 0, j % q->cells.width, 0);
+    cells_hand_clear(&h);
+    return d;
+}
+
+/* Eq. 2 with S = I, from Sigma as a full matrix. */
+static double bound_by_matrices(const stage *g, const double *d)
+{
+    const qsgp *q = &g->q->q;
+    double Phi[ROWS * FUNCTIONS], Sigma[FUNCTIONS * FUNCTIONS] = {0}, L[FUNCTIONS * FUNCTIONS], s = g->s.h.like[0],
+                                                    sum = 0;
+    int64_t m = q->cells.m;
+    features(g, ROWS, g->s.X, Phi);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < m; j++) {
+            Sigma[i + j * m] = i == j && j >= q->K ? d[j] : 0;
+            for (int64_t r = 0; r < q->K; r++) Sigma[i + j * m] += q->v[i * q->V + 1 + r] * q->v[j * q->V + 1 + r];
+        }
+    memcpy(L, Sigma, sizeof L);
+    assert_true(la_factor(m, L, m));
+    for (int64_t i = 0; i < ROWS; i++) {
+        double f = 0, var = 0;
+        for (int64_t a = 0; a < m; a++) {
+            f += Phi[i + a * ROWS] * q->v[a * q->V];
+            for (int64_t b = 0; b < m; b++) var += Phi[i + a * ROWS] * Sigma[a + b * m] * Phi[i + b * ROWS];
+        }
+        sum -= 0.5 * g->s.w[i] * (LOG_2PI + log(s) + (pow(g->s.y[i] - f, 2) + var) / s);
+    }
+    for (int64_t j = 0; j < m; j++) sum -= 0.5 * (Sigma[j + j * m] - 1 + pow(q->v[j * q->V], 2));
+    return sum + 0.5 * la_logdet(m, L, m);
+}
+
+/* ------------------------------------------------------------------------------------- every choice of sample */
+
+typedef struct collected {
+    double *g; /* m x V */
+} collected;
+
+static void collect(qsgp *q, const qsgp_pass *p, int64_t slot, const double *G, void *ctx)
+{
+    int64_t first = cell_first(&q->cells, p->s->cell[slot]), size = cell_size(&q->cells, p->s->cell[slot]);
+    for (int64_t i = 0; i < size * q->V; i++) ((collected *)ctx)->g[first * q->V + i] += G[i];
+}
+
+/* The estimate from cells i and j (single ones) and one block, its gradient added to g. */
+static double estimate(stage *g, int64_t i, int64_t j, int64_t block, bool control, double *gradient, double *gp)
+{
+    qsgp_state *q = g->q;
+    anygp_error e = {.text = ""};
+    int64_t list[2] = {i < j ? i : j, i < j ? j : i};
+    uint8_t in[2] = {i == j ? 3 : i < j ? 1 : 2, i < j ? 2 : 1};
+    q->pass.now.kernel = g->s.h.kernel, q->pass.turn = NULL;
+    qsgp_take_values(&q->q, &g->s.h);
+    assert_int_equal(qsgp_sample_given(&q->q, i == j ? 1 : 2, list, in, (double)q->q.cells.count, &q->sample, &e), 0);
+    assert_int_equal(qsgp_sample_rows(&q->q, g->s.blocks, 1, &block, BLOCKS, control, &q->sample, &e), 0);
+    collected c = {gradient};
+    if (qsgp_run_pass(&q->pass, gradient ? collect : NULL, &c, false, &g->s.h, gp, &e)) fail_msg("%s", e.text);
+    return q->pass.value;
+}
+
+static void estimates_average_to_the_bound_and_its_gradient(void **unused)
+{
+    (void)unused;
+    stage g;
+    double d[FUNCTIONS], slope[FUNCTIONS * V_MOST] = {0}, mean = 0, without = 0, count = 0;
+    set_stage(&g, "qsgp(batch=2,dense=2,control=5)", FUNCTIONS, NULL);
+    qsgp *q = &g.q->q;
+    assert_int_equal(q->cells.count, 3);
+    assert_int_equal(q->per, 1);
+    scatter(q);
+    control_of(&g, q->a);
+    for (int64_t j = 0; j < FUNCTIONS; j++) d[j] = diagonal(&g, j);
+    for (int64_t i = 0; i < 3; i++)
+        for (int64_t j = 0; j < 3; j++)
+            for (int64_t block = 0; block < BLOCKS; block++, count++) {
+                mean += estimate(&g, i, j, block, true, slope, NULL);
+                without += estimate(&g, i, j, block, false, NULL, NULL);
+            }
+    check_close(mean / count, bound_by_matrices(&g, d), 1e-11);
+    check_close(without / count, bound_by_matrices(&g, d), 1e-11);
+    for (int64_t i = 0; i < FUNCTIONS * q->V; i++) {
+        double v = q->v[i], up;
+        if (v == 0) continue; /* above the diagonal */
+        q->v[i] = v + 1e-5, up = bound_by_matrices(&g, d);
+        q->v[i] = v - 1e-5;
+        check_close(slope[i] / count, (up - bound_by_matrices(&g, d)) / 2e-5, 1e-6);
+        q->v[i] = v;
+    }
+    clear_stage(&g);
+}
+
+static void diagonal_columns_are_at_their_optimum(void **unused)
+{
+    (void)unused;
+    stage g;
+    double d[FUNCTIONS], Phi[ROWS * FUNCTIONS];
+    set_stage(&g, "qsgp(dense=2)", FUNCTIONS, NULL);
+    for (int t = 0; t < 3; t++) scene_step(&g.s, t, 0.5, 1e-3, false); /* all rows: their means are exact */
+    features(&g, ROWS, g.s.X, Phi);
+    for (int64_t j = 0; j < FUNCTIONS; j++) {
+        double squares = 0;
+        d[j] = diagonal(&g, j);
+        for (int i = 0; i < ROWS; i++) squares += g.s.w[i] * pow(Phi[i + j * ROWS], 2);
+        if (j >= 2) check_close(d[j], 1 / (1 + squares / g.s.h.like[0]), 1e-12); /* proposition 1 */
+    }
+    double best = bound_by_matrices(&g, d);
+    for (int64_t j = 2; j < FUNCTIONS; j++)
+        for (double factor = 0.9; factor < 1.2; factor += 0.2) {
+            double kept = d[j];
+            d[j] *= factor;
+            assert_true(bound_by_matrices(&g, d) < best);
+            d[j] = kept;
+        }
+    clear_stage(&g);
+}
+
+static void control_rows_follow_the_weights(void **unused)
+{
+    (void)unused;
+    stage g;
+    double a[7 * 2];
+    set_stage(&g, "qsgp(batch=4,dense=1,control=7,steps=plain)", 2 * FUNCTIONS, NULL);
+    qsgp *q = &g.q->q;
+    assert_true(q->P == 7 && q->per < q->cells.count);
+    for (int t = 0; t < 30; t++) scene_step(&g.s, t, 0.5, 0.3, false);
+    control_of(&g, a);
+    for (int64_t i = 0; i < q->P * q->V; i++) check_close(q->a[i], a[i], 1e-12);
+    assert_true(la_norm(q->P, a) > 0.1);
+    clear_stage(&g);
+}
+
+/* ---------------------------------------------------------------------------------- gradients of one estimate */
+
+static void check_gradient_of_estimate(const char *expression, const char *like)
+{
+    stage g;
+    double gp[SIZE_MOST] = {0}, slope[FUNCTIONS * V_MOST] = {0};
+    set_stage(&g, expression, FUNCTIONS, like);
+    qsgp *q = &g.q->q;
+    scatter(q);
+    bool one = !q->gaussian; /* other likelihoods have one sample, which is i and j */
+    estimate(&g, 1, one ? 1 : 2, 2, false, slope, gp);
+    for (int64_t i = 0; i < g.s.h.count; i++) {
+        double x = hyper_get(&g.s.h, i), d[2];
+        for (int k = 0; k < 2; k++) { /* at the c_rr of x, which have no slope only where they are the optimum */
+            double before[FUNCTIONS];
+            for (int64_t j = 0; j < FUNCTIONS; j++) before[j] = diagonal(&g, j);
+            hyper_set(&g.s.h, i, x * (k ? 1 - 1e-5 : 1 + 1e-5));
+            qsgp_take_values(q, &g.s.h);
+            double kept[FUNCTIONS];
+            memcpy(kept, q->square, sizeof kept);
+            for (int64_t j = q->K; j < FUNCTIONS; j++) q->square[j] *= (1 / before[j] - 1) / (1 / diagonal(&g, j) - 1);
+            d[k] = estimate(&g, 1, one ? 1 : 2, 2, false, NULL, NULL);
+            memcpy(q->square, kept, sizeof kept);
+            hyper_set(&g.s.h, i, x);
+            qsgp_take_values(q, &g.s.h);
+        }
+        check_close(gp[i], (d[0] - d[1]) / (2e-5 * x), 1e-5);
+    }
+    for (int64_t i = 0; one && i < FUNCTIONS; i++) {
+        double v = q->v[i], up;
+        q->v[i] = v + 1e-5, up = estimate(&g, 1, 1, 2, false, NULL, NULL);
+        q->v[i] = v - 1e-5;
+        check_close(slope[i], (up - estimate(&g, 1, 1, 2, false, NULL, NULL)) / 2e-5, 1e-6);
+        q->v[i] = v;
+    }
+    clear_stage(&g);
+}
+
+static void gradients_in_kernel_and_noise_are_differences_of_the_estimate(void **unused)
+{
+    (void)unused;
+    check_gradient_of_estimate("qsgp(batch=2,dense=2)", NULL);
+    check_gradient_of_estimate("qsgp(batch=2)", "bernoulli");
+    check_gradient_of_estimate("qsgp(batch=2)", "laplace");
+}
+
+/* ---------------------------------------------------------------------------------------------- theorem 3 */
+
+/* Where variances are 0, as theorem 3 takes them to be given. */
+static void samples_of_functions_bound_a_log_concave_likelihood_from_below(void **unused)
+{
+    (void)unused;
+    static const char *const likes[] = {"bernoulli", "bernoulli(probit)", "laplace"};
+    for (size_t k = 0; k < sizeof likes / sizeof *likes; k++) {
+        stage g;
+        double mean = 0, exact = 0, kl = 0;
+        anygp_error e;
+        set_stage(&g, "qsgp(batch=2)", FUNCTIONS, likes[k]);
+        qsgp *q = &g.q->q;
+        scatter(q);
+        for (int64_t j = 0; j < FUNCTIONS; j++) q->square[j] = 1e12;
+        for (int64_t i = 0; i < 3; i++)
+            for (int64_t block = 0; block < BLOCKS; block++) mean += estimate(&g, i, i, block, false, NULL, NULL) / 12;
+        int64_t all[3] = {0, 1, 2};
+        uint8_t in[3] = {3, 3, 3};
+        for (int64_t block = 0; block < BLOCKS; block++) {
+            assert_int_equal(qsgp_sample_given(q, 3, all, in, 1, &g.q->sample, &e), 0);
+            assert_int_equal(qsgp_sample_rows(q, g.s.blocks, 1, &block, BLOCKS, false, &g.q->sample, &e), 0);
+            assert_int_equal(qsgp_run_pass(&g.q->pass, NULL, NULL, false, &g.s.h, NULL, &e), 0);
+            exact += g.q->pass.value / BLOCKS;
+        }
+        /* the same by hand, without quadrature */
+        double Phi[ROWS * FUNCTIONS], by_hand = 0;
+        features(&g, ROWS, g.s.X, Phi);
+        for (int i = 0; i < ROWS; i++) {
+            double f = 0;
+            for (int j = 0; j < FUNCTIONS; j++) f += Phi[i + j * ROWS] * q->v[j];
+            by_hand += g.s.w[i] * q->like->ops->density(q->like, &g.s.y[i], &f);
+        }
+        for (int64_t j = 0; j < FUNCTIONS; j++)
+            kl += 0.5 * (diagonal(&g, j) - 1 - log(diagonal(&g, j)) + q->v[j] * q->v[j]);
+        check_close(exact, by_hand - kl, 1e-6);
+        assert_true(mean < exact - 1);
+        clear_stage(&g);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------- limits */
+
+/* (Phi'W Phi / s + I)^-1, and its product with Phi'W y / s. */
+static void exact_posterior(const stage *g, double *mean, double *covariance)
+{
+    double Phi[ROWS * FUNCTIONS], A[FUNCTIONS * FUNCTIONS], b[FUNCTIONS], s = g->s.h.like[0];
+    int64_t m = FUNCTIONS;
+    features(g, ROWS, g->s.X, Phi);
+    for (int64_t i = 0; i < m; i++) {
+        b[i] = 0;
+        for (int64_t l = 0; l < ROWS; l++) b[i] += g->s.w[l] * Phi[l + i * ROWS] * g->s.y[l] / s;
+        for (int64_t j = 0; j < m; j++) {
+            A[i + j * m] = i == j;
+            for (int64_t l = 0; l < ROWS; l++) A[i + j * m] += g->s.w[l] * Phi[l + i * ROWS] * Phi[l + j * ROWS] / s;
+        }
+    }
+    assert_true(la_factor(m, A, m));
+    assert_int_equal(la_potri(m, A, m), 0);
+    la_mirror(m, A, m);
+    memcpy(covariance, A, sizeof A);
+    la_gemv(LA_N, m, m, 1, A, m, b, 0, mean);
+}
+
+static void dense_columns_reach_the_exact_posterior(void **unused)
+{
+    (void)unused;
+    stage g;
+    double mean[FUNCTIONS], covariance[FUNCTIONS * FUNCTIONS];
+    set_stage(&g, "qsgp(dense=6,steps=plain)", FUNCTIONS, NULL);
+    hyper_set(&g.s.h, hyper_kernel_params(&g.s.h), 2);
+    const qsgp *q = &g.q->q;
+    for (int t = 0; t < 3000; t++) scene_step(&g.s, t, 0.5, 0.9, false);
+    exact_posterior(&g, mean, covariance);
+    for (int64_t i = 0; i < FUNCTIONS; i++) {
+        check_close(q->v[i * q->V], mean[i], 1e-8);
+        for (int64_t j = 0; j < FUNCTIONS; j++) {
+            double sum = 0;
+            for (int64_t r = 0; r < q->K; r++) sum += q->v[i * q->V + 1 + r] * q->v[j * q->V + 1 + r];
+            assert_true(fabs(sum - covariance[i + j * FUNCTIONS]) < 1e-8);
+        }
+    }
+    clear_stage(&g);
+}
+
+static void blocks_of_rows_reach_the_exact_mean(void **unused)
+{
+    (void)unused;
+    stage g;
+    double mean[FUNCTIONS], covariance[FUNCTIONS * FUNCTIONS], value;
+    anygp_error e;
+    set_stage(&g, "qsgp()", FUNCTIONS, NULL);
+    assert_non_null(g.q->alpha);
+    hyper_set(&g.s.h, hyper_kernel_params(&g.s.h), 0.5);
+    for (int64_t t = 0; t < 6000; t++) {
+        int64_t block = t % BLOCKS;
+        step_context c = {.seed = 5, .t = t, .steps = 6000, .count = 1, .which = &block, .scale = BLOCKS};
+        assert_int_equal(g.made->steps->step(g.s.state, &g.s.h, &c, &value, &e), ANYGP_OK);
+    }
+    exact_posterior(&g, mean, covariance);
+    for (int64_t i = 0; i < FUNCTIONS; i++) check_close(g.q->q.v[i], mean[i], 1e-6);
+    /* At another kernel mu is made again of the rows' coefficients. */
+    double Phi[ROWS * FUNCTIONS];
+    hyper_set(&g.s.h, 1, 1.7 * hyper_get(&g.s.h, 1));
+    assert_int_equal(qsgp_block_renew(g.q, &g.s.h, &e), ANYGP_OK);
+    features(&g, ROWS, g.s.X, Phi);
+    for (int64_t j = 0; j < FUNCTIONS; j++) {
+        double sum = 0;
+        for (int64_t b = 0, l = 0; b < BLOCKS; b++) {
+            block_buffer buffer = {0};
+            row_block r;
+            assert_int_equal(blocks_get(g.s.blocks, b, &buffer, &r, &e), ANYGP_OK);
+            for (int64_t i = 0; i < r.n; i++, l++) sum += Phi[l + j * ROWS] * g.q->alpha[b * g.s.blocks->largest + i];
+            block_buffer_clear(&buffer);
+        }
+        check_close(g.q->q.v[j], sum, 1e-10);
+    }
+    clear_stage(&g);
+}
+
+/* --------------------------------------------------------------------------------------------------- cells */
+
+static void features_are_made_again_with_the_same_bits(void **unused)
+{
+    (void)unused;
+    enum { MANY = 400, N = 9 };
+    stage g;
+    double X[N * D], XT[N * D], T[3][N * CELL_WIDTH];
+    anygp_error e;
+    set_stage(&g, "qsgp()", MANY, NULL);
+    assert_int_equal(g.q->q.cells.width, 24);
+    const cells *c = &g.q->q.cells;
+    fill_normal(73, N * D, X);
+    for (int i = 0; i < N; i++)
+        for (int d = 0; d < D; d++) XT[i + d * N] = X[i * D + d];
+    cell_rows r = {N, D, X, XT, N};
+    cells_hand h[2];
+    int64_t list[] = {7, 2, 5, 11}, alone = 5;
+    for (int k = 0; k < 2; k++) assert_int_equal(cells_hand_open(&h[k], c, g.s.h.kernel, &e), ANYGP_OK);
+    assert_int_equal(cells_hand_take(&h[0], 4, list, &e), ANYGP_OK);
+    assert_true(cells_fill(&h[0], 2, &r, T[0], N));
+    assert_int_equal(cells_hand_take(&h[1], 1, &alone, &e), ANYGP_OK);
+    assert_true(cells_fill(&h[1], 0, &r, T[1], N));
+    assert_memory_equal(T[0], T[1], (size_t)(N * c->width) * sizeof(double));
+    for (int64_t k = 0, waves = c->width / 2; k < waves; k++) /* by their definition */
+        for (int i = 0; i < N; i++) {
+            double turn = la_dot(D, h[1].waves.W + k * D, X + i * D), a = h[1].waves.amplitude[k];
+            assert_true(fabs(T[1][i + k * N] - a * cos(turn)) < 1e-14);
+            assert_true(fabs(T[1][i + (waves + k) * N] - a * sin(turn)) < 1e-14);
+        }
+    for (int k = 0; k < 2; k++) cells_hand_clear(&h[k]);
+    clear_stage(&g);
+}
+
+/* Root mean squared error of phi'phi against the kernel. */
+static double kernel_error(int64_t m, const char *select)
+{
+    enum { N = 12 };
+    stage g;
+    double X[N * D], K[N * N], *Phi = calloc((size_t)(N * m), sizeof *Phi), sum = 0;
+    set_stage(&g, "qsgp()", m, NULL);
+    g.q->q.cells.orthogonal = !strcmp(select, "orthogonal");
+    fill_normal(74, N * D, X);
+    features(&g, N, X, Phi);
+    assert_true(kernel_gram(g.s.h.kernel, N, X, D, N, X, D, K, N));
+    la_gemm(LA_N, LA_T, N, N, m, 1, Phi, N, Phi, N, -1, K, N);
+    for (int i = 0; i < N * N; i++) sum += K[i] * K[i] / (N * N);
+    free(Phi);
+    clear_stage(&g);
+    return sqrt(sum);
+}
+
+static void the_expansion_converges_to_the_kernel_at_the_monte_carlo_rate(void **unused)
+{
+    (void)unused;
+    static const char *const how[] = {"random", "orthogonal"};
+    for (int k = 0; k < 2; k++) {
+        double few = 0, many = 0;
+        for (int64_t i = 0; i < 8; i++)
+            few += kernel_error(100 + 2 * i, how[k]) / 8; /* other cells, other waves of the last */
+        many = kernel_error(20000, how[k]);
+        assert_true(many < few / 5 && many > few / 60);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(estimates_average_to_the_bound_and_its_gradient),
+        cmocka_unit_test(diagonal_columns_are_at_their_optimum),
+        cmocka_unit_test(control_rows_follow_the_weights),
+        cmocka_unit_test(gradients_in_kernel_and_noise_are_differences_of_the_estimate),
+        cmocka_unit_test(samples_of_functions_bound_a_log_concave_likelihood_from_below),
+        cmocka_unit_test(dense_columns_reach_the_exact_posterior),
+        cmocka_unit_test(blocks_of_rows_reach_the_exact_mean),
+        cmocka_unit_test(features_are_made_again_with_the_same_bits),
+        cmocka_unit_test(the_expansion_converges_to_the_kernel_at_the_monte_carlo_rate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

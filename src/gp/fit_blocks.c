@@ -55,7 +55,9 @@ static int64_t default_blocks(const block_fit *b)
 static int64_t sample_size(const block_fit *b)
 {
     int64_t n = SAMPLE_LEAST, parts = SAMPLE_A_BLOCK * b->P;
-    int64_t points = model_has_inducing(b->g->model) ? SAMPLE_A_POINT * b->M : 0; /* places among rows */
+    bool drawn =
+        b->g->model->variables && !model_has_inducing(b->g->model); /* basis functions, not places among rows */
+    int64_t points = drawn ? 0 : SAMPLE_A_POINT * b->M;
     if (points > n) n = points;
     return model_over_parts(b->g->model) && parts > n ? parts : n;
 }

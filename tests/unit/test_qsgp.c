@@ -394,6 +394,74 @@ static void blocks_of_rows_reach_the_exact_mean(void **unused)
     clear_stage(&g);
 }
 
+/* ----------------------------------------------------------------------------------------- kernels at rows */
+
+/* The exact GP's mean at new rows, with noise s / w. */
+static void exact_mean(const stage *g, int64_t n, const double *X, double *mean)
+{
+    double K[ROWS * ROWS], C[NEW * ROWS], a[ROWS], s = g->s.h.like[0];
+    assert_true(kernel_gram(g->s.h.kernel, ROWS, g->s.X, D, ROWS, g->s.X, D, K, ROWS));
+    assert_true(kernel_gram(g->s.h.kernel, n, X, D, ROWS, g->s.X, D, C, n));
+    for (int i = 0; i < ROWS; i++) K[i + i * ROWS] += s / g->s.w[i];
+    memcpy(a, g->s.y, sizeof a);
+    assert_true(la_factor(ROWS, K, ROWS));
+    la_trsv(LA_N, ROWS, K, ROWS, a);
+    la_trsv(LA_T, ROWS, K, ROWS, a);
+    la_gemv(LA_N, n, ROWS, 1, C, n, a, 0, mean);
+}
+
+static void predict_at(stage *g, double *X, double *mean, double *variance)
+{
+    posterior *p = NULL;
+    double jitter;
+    anygp_error e;
+    assert_int_equal(g->made->steps->posteriors(g->s.state, &g->s.h, &jitter, &p, &e), ANYGP_OK);
+    assert_int_equal(p->ops->marginal(p, NEW, X, D, NULL, mean, variance, &e), ANYGP_OK);
+    posteriors_free(1, &p);
+}
+
+static void check_kernel_basis(const char *expression, double noise, int steps, double rate, double tolerance)
+{
+    stage g;
+    double X[NEW * D], mean[NEW], variance[NEW], exact[NEW];
+    set_stage(&g, expression, ROWS, NULL);
+    hyper_set(&g.s.h, hyper_kernel_params(&g.s.h), noise);
+    for (int t = 0; t < steps; t++) {
+        double value;
+        int64_t block = t % BLOCKS;
+        step_context c = {
+            .seed = 5, .t = t, .steps = steps, .count = 1, .which = &block, .scale = BLOCKS, .rate = rate};
+        anygp_error e;
+        if (rate > 0) c.which = NULL, c.count = BLOCKS, c.scale = 1;
+        assert_int_equal(g.made->steps->step(g.s.state, &g.s.h, &c, &value, &e), ANYGP_OK);
+    }
+    fill_normal(75, NEW * D, X);
+    X[0] = 60; /* far away */
+    predict_at(&g, X, mean, variance);
+    exact_mean(&g, NEW, X, exact);
+    for (int i = 0; i < NEW; i++)
+        if (!(fabs(mean[i] - exact[i]) < tolerance)) fail_msg("%s: %g instead of %g", expression, mean[i], exact[i]);
+    double k, noise_k = hyper_get(&g.s.h, hyper_kernel_params(&g.s.h));
+    kernel_diag(g.s.h.kernel, 1, X, D, &k);
+    check_close(variance[0], k, 1e-12); /* proposition 4: the prior's */
+    for (int i = 0; i < NEW; i++) {
+        double c[ROWS], squares = 0, plain = 0;
+        assert_true(kernel_gram(g.s.h.kernel, 1, X + i * D, D, ROWS, g.q->q.Z, D, c, 1));
+        for (int64_t j = 0; j < ROWS; j++) squares += c[j] * c[j], plain += c[j] * c[j] * diagonal(&g, j);
+        check_close(variance[i], plain + noise_k * k * k / (squares + noise_k * k), 1e-10);
+        assert_true(variance[i] >= plain);
+    }
+    clear_stage(&g);
+}
+
+static void kernels_at_all_rows_have_the_exact_mean_and_the_prior_variance_far_away(void **unused)
+{
+    (void)unused;
+    check_kernel_basis("qsgp(basis=kernel)", 0.07, 400, 0, 1e-6);
+    check_kernel_basis("qsgp(basis=kernel,steps=plain)", 2, 3000, 0.9,
+                       0.05); /* of values near 0.5: gradients are slow here */
+}
+
 /* --------------------------------------------------------------------------------------------------- cells */
 
 static void features_are_made_again_with_the_same_bits(void **unused)
@@ -469,6 +537,7 @@ int main(void)
         cmocka_unit_test(samples_of_functions_bound_a_log_concave_likelihood_from_below),
         cmocka_unit_test(dense_columns_reach_the_exact_posterior),
         cmocka_unit_test(blocks_of_rows_reach_the_exact_mean),
+        cmocka_unit_test(kernels_at_all_rows_have_the_exact_mean_and_the_prior_variance_far_away),
         cmocka_unit_test(features_are_made_again_with_the_same_bits),
         cmocka_unit_test(the_expansion_converges_to_the_kernel_at_the_monte_carlo_rate),
     };

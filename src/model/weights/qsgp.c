@@ -69,11 +69,29 @@ static void start(qsgp *q)
         for (int64_t c = 0; c < q->C; c++) q->v[r * q->V + c * (1 + q->K) + 1 + r] = 1;
 }
 
+/* Rows as places: all of them, or some at random. */
+static anygp_status take_places(qsgp *q, const problem *p, anygp_error *e)
+{
+    const merged *rows = p->rows;
+    int64_t m = q->cells.m, D = q->cells.D, *chosen = mem_alloc(m, sizeof *chosen);
+    bool all = m == rows->n && rows->data->n == rows->data->used && q->T == 1 && q->gaussian;
+    q->Z = mem_doubles(m, D);
+    q->Yz = all ? mem_copied(m, 1, rows->y) : NULL;
+    q->wz = all ? mem_copied(m, 1, rows->c) : NULL;
+    bool ok = chosen && q->Z && (!all || (q->Yz && q->wz));
+    if (ok) random_subset((random_stream){p->seed, RANDOM_CELLS, UINT64_MAX - 2}, rows->n, m, chosen);
+    for (int64_t i = 0; ok && i < m; i++) memcpy(q->Z + i * D, rows->X + chosen[i] * D, (size_t)D * sizeof *q->Z);
+    free(chosen);
+    q->cells.Z = q->Z;
+    return ok ? ANYGP_OK : fail_memory(e, "the places", 8.0 * (double)(m * (D + 2)));
+}
+
 anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t D, anygp_error *e)
 {
     int64_t m = p->subset;
     *q = (qsgp){.K = kind->dense, .N = p->blocks->total};
     if (kind->basis == CELLS_FOURIER) m += m % 2;
+    if (kind->basis == CELLS_KERNEL && m > p->rows->n) m = p->rows->n;
     TRY(check_sizes(kind, p, m, e));
     TRY(check_likelihood(kind, p->likelihood, e));
     TRY(place_likelihoods(q, p, e));
@@ -94,12 +112,12 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
     q->P = q->per == q->cells.count || !q->gaussian ? 0 : kind->control >= 0 ? kind->control : QSGP_CONTROL;
     if (q->P > p->rows->n) q->P = p->rows->n;
     start(q);
-    return ANYGP_OK;
+    return kind->basis == CELLS_KERNEL ? take_places(q, p, e) : ANYGP_OK;
 }
 
 void qsgp_clear(qsgp *q)
 {
-    void *const owned[] = {q->like, q->v, q->square, q->seen, q->Xp, q->a};
+    void *const owned[] = {q->like, q->v, q->square, q->seen, q->Xp, q->a, q->Z, q->Yz, q->wz};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     *q = (qsgp){0};
 }

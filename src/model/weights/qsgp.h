@@ -59,6 +59,10 @@ typedef struct qsgp {
         square; /* m x C: what phi^2 is on average over rows, in units of cells_scale; with curvatures as weights unless gaussian */
     double *seen; /* cells.count: how often */
 
+    double *Z; /* kernels: m x D, the places, which are rows, */
+    double *Yz,
+        *wz; /* and their targets and weights where they are all rows, so that mu can move by blocks; else NULL */
+
     int64_t P;
     double *Xp; /* P x D, row-major */
     double *a;  /* P x V, column-major */
@@ -106,6 +110,10 @@ anygp_status qsgp_sample_given(const qsgp *q, int64_t count, const int64_t *cell
 /* After the cells: `count` blocks of rows (which NULL: block 0 and on), and the rows that are always there. */
 anygp_status qsgp_sample_rows(const qsgp *q, row_blocks *b, int64_t count, const int64_t *which, double scale,
                               bool control, qsgp_sample *s, anygp_error *e);
+
+/* Kernels at all rows: `count` of the rows instead, functions of (seed, t). */
+anygp_status qsgp_sample_places(const qsgp *q, uint64_t seed, uint64_t t, int64_t count, qsgp_sample *s,
+                                anygp_error *e);
 
 /* --------------------------------------------------------------------------------------- [qsgp_pass.c] */
 

@@ -7,6 +7,7 @@
    on n, and unlike gradients it is not held back by the largest eigenvalue of K.  K_bb is taken from the kernel itself instead of
    from b^2 m products of features; with m random waves the two agree to a factor of (1 +- sqrt(b/m))^2, which delta is divided by, so that
    it never goes too far.  A row of weight w has noise s / w.
+   Kernels at all rows have S = K = Phi, and the optimum is mu = alpha: the same steps, over rows of the basis, without the last line.
    alpha, a number for each row, belongs to the basis functions that mu was made with.  Where the kernel has moved meanwhile, mu is
    made again from alpha once learning has ended: as many features as the steps before had, at most. */
 #include <math.h>
@@ -21,9 +22,12 @@ enum { ROWS_MOST = 2048 }; /* of a block that is solved for */
 
 bool qsgp_by_blocks(const qsgp_state *q)
 {
-    return q->kind.rule == RULE_BLOCK && q->q.gaussian && q->q.per == q->q.cells.count &&
-           q->q.cells.kind == CELLS_FOURIER;
+    bool all = q->kind.rule == RULE_BLOCK && q->q.gaussian && q->q.per == q->q.cells.count;
+    return all && (q->q.cells.kind == CELLS_FOURIER || (q->q.Yz && q->q.K == 0));
 }
+
+/* Kernels at all rows: mu are the coefficients themselves. */
+static double *coefficients(qsgp_state *q) { return q->alpha ? q->alpha : q->q.v; }
 
 bool qsgp_block_fits(const qsgp_state *q) { return q->sample.n <= ROWS_MOST; }
 
@@ -37,7 +41,7 @@ static anygp_status solve(qsgp_state *q, int64_t c, const double *K, double *L, 
            far = 1 + sqrt((double)n / (double)q->q.cells.m);
     memcpy(L, K, (size_t)(n * n) * sizeof *L);
     for (int64_t i = 0; i < n; i++) {
-        double *a = &q->alpha[s->place[i] * q->q.C + c];
+        double *a = &coefficients(q)[s->place[i] * q->q.C + c];
         L[i + i * n] += noise / s->w[i];
         R[i] = s->y[i * s->Q + c] - p->F[k * rows + i] - noise / s->w[i] * *a;
     }
@@ -46,8 +50,17 @@ static anygp_status solve(qsgp_state *q, int64_t c, const double *K, double *L, 
     la_trsv(LA_N, n, L, n, R);
     la_trsv(LA_T, n, L, n, R);
     la_scale(n, q->relax / (far * far), R);
-    for (int64_t i = 0; i < n; i++) q->alpha[s->place[i] * q->q.C + c] += R[i];
+    for (int64_t i = 0; i < n; i++) coefficients(q)[s->place[i] * q->q.C + c] += R[i];
     return ANYGP_OK;
+}
+
+/* -mu'S mu / 2 of kernels, S mu = f, from the places of the sample. */
+static double prior_of_places(const qsgp_state *q)
+{
+    const qsgp_sample *s = &q->sample;
+    double sum = 0;
+    for (int64_t i = 0; i < s->n; i++) sum += q->q.v[s->place[i]] * q->pass.F[i];
+    return -0.5 * sum * (double)q->q.cells.m / (double)s->n;
 }
 
 static anygp_status make_room(qsgp_state *q, anygp_error *e)
@@ -68,6 +81,7 @@ anygp_status qsgp_block_turn(qsgp_pass *p, void *ctx, anygp_error *e)
     double *L = q->block + s->n * s->n;
     if (!kernel_gram(p->now.kernel, s->n, s->X, q->q.cells.D, s->n, s->X, q->q.cells.D, q->block, s->n))
         return fail_memory(e, "kernel tiles", 0);
+    if (!q->alpha) p->value += prior_of_places(q);
     for (int64_t c = 0; c < q->q.C; c++) TRY(solve(q, c, q->block, L, e));
     return ANYGP_OK;
 }

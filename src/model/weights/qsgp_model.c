@@ -79,8 +79,9 @@ static anygp_status open_state(const model_ops *self, const problem *p, const hy
     TRY_DONE(qsgp_control_rows(&q->q, p, e));
     q->first = kernel_copy(h->kernel);
     q->eta = mem_alloc(q->q.C, sizeof *q->eta);
-    if (qsgp_by_blocks(q)) q->alpha = mem_zeroed(p->blocks->count * p->blocks->largest * q->q.C, sizeof *q->alpha);
-    if (qsgp_by_blocks(q) && !q->alpha) TRY_DONE(fail_memory(e, "the rows' coefficients", 8 * p->blocks->total));
+    bool rows = qsgp_by_blocks(q) && q->kind.basis == CELLS_FOURIER;
+    if (rows) q->alpha = mem_zeroed(p->blocks->count * p->blocks->largest * q->q.C, sizeof *q->alpha);
+    if (rows && !q->alpha) TRY_DONE(fail_memory(e, "the rows' coefficients", 8 * p->blocks->total));
     if (q->kind.rule == RULE_ADAGRAD) q->sum = mem_zeroed(q->q.cells.m * q->q.V, sizeof *q->sum);
     if (!q->first || !q->eta || (q->kind.rule == RULE_ADAGRAD && !q->sum))
         TRY_DONE(fail_memory(e, "the weights", 8.0 * (double)(q->q.cells.m * q->q.V)));
@@ -208,6 +209,7 @@ anygp_status made_qsgp(scanner *s, made_model **out, anygp_error *e)
     TRY(scan_end(s));
     TRY(made_new(&model_qsgp, sizeof(*out)->kind.qsgp, out, e));
     (*out)->kind.qsgp = c.kind;
+    if (c.kind.basis == CELLS_KERNEL) (*out)->ops.variables = NULL; /* rows, under any kernel */
     write_name(&c, (*out)->name, sizeof(*out)->name);
     return ANYGP_OK;
 }

@@ -25,6 +25,7 @@ anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e)
     checkpoint_put(to, "first", kernel_numbers(s), kernel_values(s->first));
     checkpoint_put_number(to, "size", s->size);
     checkpoint_put_number(to, "top", s->top);
+    checkpoint_put_number(to, "prior", s->prior);
     checkpoint_put_number(to, "curve", s->curve);
     ascent_save(&s->up, to);
     return ANYGP_OK;
@@ -64,6 +65,6 @@ bool qsgp_restore(void *state, hyper *h, const checkpoint *from)
                         at_least(q->cells.m * q->V, s->sum, 0))) &&
            checkpoint_get_finite(from, "first", kernel_numbers(s), kernel_values(s->first)) &&
            checkpoint_get_finite(from, "size", 1, &s->size) && checkpoint_get_finite(from, "top", 1, &s->top) &&
-           s->size >= 0 && s->top >= 0 && checkpoint_get_finite(from, "curve", 1, &s->curve) && s->curve >= 0 &&
-           ascent_restore(&s->up, h, from);
+           s->size >= 0 && s->top >= 0 && checkpoint_get_finite(from, "prior", 1, &s->prior) && s->prior > 0 &&
+           checkpoint_get_finite(from, "curve", 1, &s->curve) && s->curve >= 0 && ascent_restore(&s->up, h, from);
 }

@@ -301,7 +301,7 @@ static void gradient_of_cell(const qsgp_pass *p, const cell_work *w)
         la_gemv(LA_T, used, w->size, p->s->over, w->T, rows, R, 0, w->G);
     else
         la_gemm(LA_T, LA_N, V, w->size, used, p->s->over, R, rows, w->T, rows, 0, w->G, V);
-    if (q->cells.kind == CELLS_KERNEL) prior_of_kernels(p, w);
+    if (p->s->R) prior_of_kernels(p, w);
     for (int64_t f = 0; f < w->size; f++)
         for (int64_t k = 0; k < V; k++) {
             int64_t j = w->first + f, r = k % (1 + q->K) - 1; /* the dense column, or -1: mu */

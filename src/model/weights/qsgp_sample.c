@@ -152,3 +152,21 @@ anygp_status qsgp_sample_rows(const qsgp *q, row_blocks *b, int64_t count, const
     transpose(s->rows, D, s->X, s->XT);
     return ANYGP_OK;
 }
+
+anygp_status qsgp_sample_places(const qsgp *q, uint64_t seed, uint64_t t, int64_t count, qsgp_sample *s, anygp_error *e)
+{
+    int64_t D = q->cells.D, m = q->cells.m;
+    double sum = 0;
+    if (count > m) count = m;
+    TRY(row_room(s, count, D, 1, e));
+    s->n = s->rows = count, s->P = s->R = 0, s->Q = 1, s->index = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t j = random_shuffled((random_stream){seed, RANDOM_CELLS, 2 + 2 * t}, m, i);
+        s->place[i] = j, s->y[i] = q->Yz[j], s->w[i] = q->wz[j];
+        memcpy(s->X + i * D, q->Z + j * D, (size_t)D * sizeof *s->X);
+        sum += s->w[i];
+    }
+    s->scale = q->N / sum;
+    transpose(s->rows, D, s->X, s->XT);
+    return ANYGP_OK;
+}

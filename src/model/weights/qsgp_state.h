@@ -23,6 +23,7 @@ typedef struct qsgp_state {
     double relax; /* of steps by blocks */
     double size;  /* k(x, x) on average, */
     double top;   /* and the largest eigenvalue of the kernel's matrix over its number of rows */
+    double prior; /* the largest eigenvalue of S */
     double curve; /* the largest curvature of a row so far, where noise is not Gaussian */
 } qsgp_state;
 

@@ -16,7 +16,7 @@
 #include "linalg/linalg.h"
 #include "model/weights/qsgp_state.h"
 
-enum { LOOK_ROWS = 256, LOOK_ROUNDS = 30 };
+enum { LOOK_ROWS = 256, LOOK_ROUNDS = 30, PLACES_MOST = 1024 };
 static const double GAMMA = 0.9, ADAGRAD = 0.1, ADAGRAD_LEAST = 1e-2, HYPER_SHARE = 1e-4;
 
 /* ------------------------------------------------------------------------------------------------ start */
@@ -37,6 +37,11 @@ static anygp_status look_at_kernel(qsgp_state *q, const kernel *k, anygp_error *
         la_gemv(LA_N, n, n, 1 / (double)n, K, n, x, 0, y);
         q->top = la_norm(n, y) / la_norm(n, x);
         for (int64_t i = 0; i < n; i++) x[i] = q->top > 0 ? y[i] / q->top : 1;
+    }
+    q->prior = 1;
+    if (ok && q->q.cells.kind == CELLS_KERNEL) { /* Phi = S = K */
+        double all = (double)q->q.cells.m;
+        q->size = all * la_dot(n * n, K, K) / (double)(n * n), q->prior = all * q->top, q->top *= q->prior;
     }
     double *const owned[] = {X, K, x};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
@@ -77,7 +82,7 @@ static void move_cell(qsgp *q, const qsgp_pass *p, int64_t slot, const double *G
             double g = G[k + f * q->V], step = 0;
             if (!isfinite(g)) continue;
             if (s->blocks && r < 0)
-                step = g + q->v[at]; /* without the prior, which the rows' coefficients have */
+                step = s->q->alpha ? g + q->v[at] : 0; /* without the prior, which the rows' coefficients have */
             else if (!s->q->sum)
                 step = s->eta[k / (1 + q->K)] * g;
             else {
@@ -103,7 +108,7 @@ static void plain_sizes(const qsgp_state *q, const step_context *c, double *eta)
     double gamma = fmin(c->rate > 0 ? c->rate : GAMMA, calm(q, c, curve));
     if (!(c->rate > 0)) gamma *= 1 - fmin(c->share, 1);
     for (int64_t i = 0; i < q->q.C; i++)
-        eta[i] = gamma / (1 + q->q.N * curve * (q->q.gaussian ? 1 / qsgp_noise(&q->q, i) : q->curve));
+        eta[i] = gamma / (q->prior + q->q.N * curve * (q->q.gaussian ? 1 / qsgp_noise(&q->q, i) : q->curve));
 }
 
 /* Before the curvature of a likelihood is known there is no step size: the first pass of a run only looks. */
@@ -122,6 +127,13 @@ static bool has_moved(const qsgp_state *q, const hyper *h)
     return memcmp(kernel_values(q->first), kernel_values(h->kernel), (size_t)hyper_kernel_params(h) * sizeof(double));
 }
 
+static int64_t rows_of_step(const qsgp_state *q, const step_context *c)
+{
+    const row_blocks *b = q->problem->blocks;
+    int64_t rows = (c->which ? c->count : b->count) * b->largest;
+    return rows < PLACES_MOST ? rows : PLACES_MOST;
+}
+
 static anygp_status prepare(qsgp_state *q, const hyper *h, const step_context *c, anygp_error *e)
 {
     row_blocks *b = q->problem->blocks;
@@ -130,6 +142,8 @@ static anygp_status prepare(qsgp_state *q, const hyper *h, const step_context *c
     q->pass.now.kernel = h->kernel, q->pass.apart = has_moved(q, h);
     q->pass.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
     TRY(qsgp_sample_cells(&q->q, c->seed, (uint64_t)c->t, !q->q.gaussian, &q->sample, e));
+    if (qsgp_by_blocks(q) && !q->alpha)
+        return qsgp_sample_places(&q->q, c->seed, (uint64_t)c->t, rows_of_step(q, c), &q->sample, e);
     return qsgp_sample_rows(&q->q, b, all ? b->count : c->count, c->which, c->scale, true, &q->sample, e);
 }
 
@@ -177,6 +191,8 @@ static anygp_status bound(void *state, const hyper *h, double *value, anygp_erro
     row_blocks *b = q->problem->blocks;
     step_context c = {.seed = q->problem->seed, .count = 1, .scale = (double)b->count};
     *value = 0;
+    if (qsgp_by_blocks(q) && !q->alpha)
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the bound over all rows would take all pairs of them");
     for (int64_t i = 0; i < b->count; i++) {
         c.which = &i, c.t = -1 - i;
         TRY(prepare(q, h, &c, e));

@@ -1,13 +1,15 @@
-/* mu by blocks of rows, for Gaussian noise and S = I, where a step has all basis functions.
+/* mu by blocks of rows, for Gaussian noise, where a step has all basis functions.
 
-   The optimum is mu = Phi'alpha with (K + s I) alpha = y, K = Phi Phi'.  A step takes the rows b of its sample and solves for their
+   With S = I the optimum is mu = Phi'alpha with (K + s I) alpha = y, K = Phi Phi'.  A step takes the rows b of its sample and moves their
    coefficients while the others stay:
-       delta = (K_bb + s I)^-1 (y_b - f_b - s alpha_b)       alpha_b += delta       mu += Phi_b'delta
-   which is block coordinate ascent on the dual bound, also known as alternating projections: it needs no step size, its cost does not depend
-   on n, and unlike gradients it is not held back by the largest eigenvalue of K.  K_bb is taken from the kernel itself instead of
-   from b^2 m products of features; with m random waves the two agree to a factor of (1 +- sqrt(b/m))^2, which delta is divided by, so that
-   it never goes too far.  A row of weight w has noise s / w.
-   Kernels at all rows have S = K = Phi, and the optimum is mu = alpha: the same steps, over rows of the basis, without the last line.
+       r = y_b - f_b - s alpha_b      delta = (K_bb + (s + d) I)^-1 r      p = Phi_b'delta
+       alpha_b += t delta             mu += t p                            t = delta'r / (|p|^2 + s |delta|^2)
+   which with d = 0 and t = 1 is block coordinate ascent on the dual bound, also known as alternating projections: unlike gradients it is
+   not held back by the largest eigenvalue of K, and its cost does not depend on n.  Phi_b Phi_b' would take b^2 m operations, so K_bb is
+   that of the kernel itself; t is the exact maximum along delta under Phi Phi', so that the dual never falls however far the two are apart.
+   Single waves of high frequency, such as Matern kernels have, can be where the kernel's matrix is small and hold t down: then the damping d
+   grows, and it shrinks again where t comes near 1.  A row of weight w has noise s / w.
+   Kernels at all rows have S = K = Phi, and the optimum is mu = alpha: the same steps over rows of the basis, with d = 0 and t = 1.
    alpha, a number for each row, belongs to the basis functions that mu was made with.  Where the kernel has moved meanwhile, mu is
    made again from alpha once learning has ended: as many features as the steps before had, at most. */
 #include <math.h>
@@ -31,27 +33,56 @@ static double *coefficients(qsgp_state *q) { return q->alpha ? q->alpha : q->q.v
 
 bool qsgp_block_fits(const qsgp_state *q) { return q->sample.n <= ROWS_MOST; }
 
-/* One target: delta in place of R, in both halves and their sum. */
+static double *direction(const qsgp_state *q, int64_t c)
+{
+    return q->pass.R + (2 * q->q.V + c * (1 + q->q.K)) * q->sample.rows;
+}
+
+/* One target: delta in place of the sum of R_i and R_j. */
 static anygp_status solve(qsgp_state *q, int64_t c, const double *K, double *L, anygp_error *e)
 {
-    qsgp_pass *p = &q->pass;
     const qsgp_sample *s = &q->sample;
-    int64_t n = s->n, rows = s->rows, k = c * (1 + q->q.K), size = rows * q->q.V;
-    double noise = qsgp_noise(&q->q, c), *R = p->R + 2 * size + k * rows,
-           far = 1 + sqrt((double)n / (double)q->q.cells.m);
+    int64_t n = s->n, k = c * (1 + q->q.K);
+    double noise = qsgp_noise(&q->q, c), *r = direction(q, c);
     memcpy(L, K, (size_t)(n * n) * sizeof *L);
     for (int64_t i = 0; i < n; i++) {
-        double *a = &coefficients(q)[s->place[i] * q->q.C + c];
-        L[i + i * n] += noise / s->w[i];
-        R[i] = s->y[i * s->Q + c] - p->F[k * rows + i] - noise / s->w[i] * *a;
+        L[i + i * n] += noise / s->w[i] + q->damping[c];
+        r[i] = s->y[i * s->Q + c] - q->pass.F[k * s->rows + i] -
+               noise / s->w[i] * coefficients(q)[s->place[i] * q->q.C + c];
     }
     if (!la_factor(n, L, n))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the kernel's matrix at the rows of a step has no Cholesky factor");
-    la_trsv(LA_N, n, L, n, R);
-    la_trsv(LA_T, n, L, n, R);
-    la_scale(n, q->relax / (far * far), R);
-    for (int64_t i = 0; i < n; i++) coefficients(q)[s->place[i] * q->q.C + c] += R[i];
+    la_trsv(LA_N, n, L, n, r);
+    q->gain[c] = la_dot(n, r, r);
+    la_trsv(LA_T, n, L, n, r);
+    for (int64_t i = 0; !q->alpha && i < n; i++) q->q.v[s->place[i]] += q->relax * r[i];
     return ANYGP_OK;
+}
+
+/* More damping where a step had to be shortened, less where it had not. */
+static void adapt(qsgp_state *q, int64_t c, double t)
+{
+    static const double SHORT = 0.4, WHOLE = 0.7, GROW = 2, SHRINK = 0.7, FIRST = 0.1;
+    double noise = qsgp_noise(&q->q, c), *d = &q->damping[c];
+    if (t < SHORT) *d = fmax(GROW * *d, FIRST * noise);
+    if (t > WHOLE) *d = *d < FIRST * noise ? 0 : SHRINK * *d;
+}
+
+void qsgp_block_finish(qsgp_state *q)
+{
+    qsgp *m = &q->q;
+    const qsgp_sample *s = &q->sample;
+    for (int64_t c = 0; c < m->C; c++) {
+        const double *delta = direction(q, c);
+        double below = 0, noise = qsgp_noise(m, c);
+        for (int64_t j = 0; j < m->cells.m; j++) below += q->step[j * m->C + c] * q->step[j * m->C + c];
+        for (int64_t i = 0; i < s->n; i++) below += noise / s->w[i] * delta[i] * delta[i];
+        if (!(below > 0)) continue;
+        double t = q->gain[c] / below, times = q->relax * t;
+        for (int64_t j = 0; j < m->cells.m; j++) m->v[j * m->V + c * (1 + m->K)] += times * q->step[j * m->C + c];
+        for (int64_t i = 0; i < s->n; i++) q->alpha[s->place[i] * m->C + c] += times * delta[i];
+        adapt(q, c, t);
+    }
 }
 
 /* -mu'S mu / 2 of kernels, S mu = f, from the places of the sample. */

@@ -43,7 +43,7 @@ static model_cost qsgp_cost(const model_ops *self, const cost_facts *f, const co
            rows = fmin(f->batch, f->rows) + P;
     double features = both * batch * rows;
     return (model_cost){.rows = cost_of_work(f, 0.4, 2 * features * (D + 10 + 2 * V), 0),
-                        .bytes = 8 * (m * (V * (k->rule == RULE_ADAGRAD ? 2 : 1) + 2 * C) + both * batch * (3 * D + 4) +
+                        .bytes = 8 * (m * (V * (k->rule == RULE_ADAGRAD ? 2 : 1) + 3 * C) + both * batch * (3 * D + 4) +
                                       rows * (6 * V + 2 * D + (double)f->threads * (3 * V + C + 2 * CELL_WIDTH))),
                         .last = 8 * m * (V + C)};
 }
@@ -62,11 +62,22 @@ static void close_state(void *state)
     qsgp_clear(&q->q);
     ascent_clear(&q->up);
     kernel_free(q->first);
-    free(q->sum);
-    free(q->eta);
-    free(q->alpha);
-    free(q->block);
+    double *const owned[] = {q->sum, q->eta, q->alpha, q->step, q->damping, q->gain, q->block};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(q);
+}
+
+static anygp_status open_blocks(qsgp_state *q, anygp_error *e)
+{
+    const row_blocks *b = q->problem->blocks;
+    int64_t C = q->q.C, rows = b->count * b->largest;
+    bool waves = qsgp_by_blocks(q) && q->kind.basis == CELLS_FOURIER;
+    q->damping = mem_zeroed(C, sizeof *q->damping);
+    q->gain = mem_zeroed(C, sizeof *q->gain);
+    if (waves) q->alpha = mem_zeroed(rows * C, sizeof *q->alpha);
+    if (waves) q->step = mem_zeroed(q->q.cells.m * C, sizeof *q->step);
+    bool ok = q->damping && q->gain && (!waves || (q->alpha && q->step));
+    return ok ? ANYGP_OK : fail_memory(e, "the rows' coefficients", 8.0 * (double)((rows + q->q.cells.m) * C));
 }
 
 static anygp_status open_state(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
@@ -79,9 +90,7 @@ static anygp_status open_state(const model_ops *self, const problem *p, const hy
     TRY_DONE(qsgp_control_rows(&q->q, p, e));
     q->first = kernel_copy(h->kernel);
     q->eta = mem_alloc(q->q.C, sizeof *q->eta);
-    bool rows = qsgp_by_blocks(q) && q->kind.basis == CELLS_FOURIER;
-    if (rows) q->alpha = mem_zeroed(p->blocks->count * p->blocks->largest * q->q.C, sizeof *q->alpha);
-    if (rows && !q->alpha) TRY_DONE(fail_memory(e, "the rows' coefficients", 8 * p->blocks->total));
+    TRY_DONE(open_blocks(q, e));
     if (q->kind.rule == RULE_ADAGRAD) q->sum = mem_zeroed(q->q.cells.m * q->q.V, sizeof *q->sum);
     if (!q->first || !q->eta || (q->kind.rule == RULE_ADAGRAD && !q->sum))
         TRY_DONE(fail_memory(e, "the weights", 8.0 * (double)(q->q.cells.m * q->q.V)));

@@ -20,6 +20,7 @@ anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e)
     checkpoint_put(to, "seen", q->cells.count, q->seen);
     checkpoint_put(to, "a", q->P * q->V, q->a);
     if (s->alpha) checkpoint_put(to, "alpha", row_numbers(s), s->alpha);
+    checkpoint_put(to, "damping", q->C, s->damping);
     checkpoint_put_integer(to, "stale", s->stale);
     if (s->sum) checkpoint_put(to, "adagrad", q->cells.m * q->V, s->sum);
     checkpoint_put(to, "first", kernel_numbers(s), kernel_values(s->first));
@@ -56,7 +57,8 @@ bool qsgp_restore(void *state, hyper *h, const checkpoint *from)
     int64_t stale = 0;
     bool known = checkpoint_get_integer(from, "stale", &stale);
     s->stale = stale;
-    return known && (!s->alpha || checkpoint_get_finite(from, "alpha", row_numbers(s), s->alpha)) &&
+    return known && checkpoint_get_finite(from, "damping", q->C, s->damping) && at_least(q->C, s->damping, 0) &&
+           (!s->alpha || checkpoint_get_finite(from, "alpha", row_numbers(s), s->alpha)) &&
            checkpoint_get_finite(from, "v", q->cells.m * q->V, q->v) && is_lower(q) &&
            checkpoint_get_finite(from, "square", q->cells.m * q->C, q->square) &&
            at_least(q->cells.m * q->C, q->square, 0) && checkpoint_get_finite(from, "seen", q->cells.count, q->seen) &&

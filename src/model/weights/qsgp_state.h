@@ -12,10 +12,12 @@ typedef struct qsgp_state {
     const problem *problem;
     qsgp_sample sample;
     qsgp_pass pass;
-    kernel *first; /* as it was before the first step: control rows keep its basis functions */
-    ascent up;     /* of the hyperparameters */
-    double *alpha; /* by blocks: coefficients of rows, C of each, block after block; else NULL */
-    double *block; /* and room for their square */
+    kernel *first;          /* as it was before the first step: control rows keep its basis functions */
+    ascent up;              /* of the hyperparameters */
+    double *alpha;          /* by blocks: coefficients of rows, C of each, block after block; else NULL */
+    double *step;           /* m x C: where mu goes */
+    double *damping, *gain; /* C each: of the rows' square; what a step would gain */
+    double *block;          /* and room for their square */
     int64_t block_room;
     bool stale;   /* mu is not Phi'alpha: the kernel has moved */
     double *sum;  /* adagrad: m x V sums of squared gradients; else NULL */
@@ -36,6 +38,8 @@ bool qsgp_by_blocks(const qsgp_state *q);
 bool qsgp_block_fits(const qsgp_state *q); /* for the rows of this step */
 /* In the pass: R of mu becomes the change of the rows' coefficients, after which mu += Phi'R. */
 anygp_status qsgp_block_turn(qsgp_pass *p, void *ctx, anygp_error *e);
+/* After the pass: alpha and mu move. */
+void qsgp_block_finish(qsgp_state *q);
 /* mu = Phi'alpha, after the kernel has moved. */
 anygp_status qsgp_block_renew(qsgp_state *q, const hyper *h, anygp_error *e);
 

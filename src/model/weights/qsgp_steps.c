@@ -81,9 +81,10 @@ static void move_cell(qsgp *q, const qsgp_pass *p, int64_t slot, const double *G
             int64_t j = first + f, at = j * q->V + k, r = k % (1 + q->K) - 1;
             double g = G[k + f * q->V], step = 0;
             if (!isfinite(g)) continue;
-            if (s->blocks && r < 0)
-                step = s->q->alpha ? g + q->v[at] : 0; /* without the prior, which the rows' coefficients have */
-            else if (!s->q->sum)
+            if (s->blocks && r < 0) { /* as a whole, after the pass */
+                if (s->q->alpha)
+                    s->q->step[j * q->C + k / (1 + q->K)] = g + q->v[at]; /* without the prior, which alpha has */
+            } else if (!s->q->sum)
                 step = s->eta[k / (1 + q->K)] * g;
             else {
                 s->q->sum[at] += g * g;
@@ -180,6 +181,7 @@ static anygp_status step(void *state, hyper *h, const step_context *c, double *v
     if (learn) memset(q->up.gp, 0, (size_t)hyper_size(h) * sizeof(double));
     TRY(qsgp_run_pass(&q->pass, move_cell, &sizes, true, h, learn ? q->up.gp : NULL, e));
     look_at_curvature(q);
+    if (sizes.blocks && q->alpha) qsgp_block_finish(q);
     *value = q->pass.value;
     return learn ? move_hyper(q, h, c, e) : ANYGP_OK;
 }

@@ -8,7 +8,8 @@
    not held back by the largest eigenvalue of K, and its cost does not depend on n.  Phi_b Phi_b' would take b^2 m operations, so K_bb is
    that of the kernel itself; t is the exact maximum along delta under Phi Phi', so that the dual never falls however far the two are apart.
    Single waves of high frequency, such as Matern kernels have, can be where the kernel's matrix is small and hold t down: then the damping d
-   grows, and it shrinks again where t comes near 1.  A row of weight w has noise s / w.
+   grows, and it shrinks again where t comes near 1.  t is also made smaller along the run, from all of it to a twentieth: a block fits
+   the noise of its own rows, which later steps then average.  A row of weight w has noise s / w.
    Kernels at all rows have S = K = Phi, and the optimum is mu = alpha: the same steps over rows of the basis, with d = 0 and t = 1.
    alpha, a number for each row, belongs to the basis functions that mu was made with.  Where the kernel has moved meanwhile, mu is
    made again from alpha once learning has ended: as many features as the steps before had, at most. */

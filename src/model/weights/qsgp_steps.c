@@ -17,7 +17,7 @@
 #include "model/weights/qsgp_state.h"
 
 enum { LOOK_ROWS = 256, LOOK_ROUNDS = 30, PLACES_MOST = 1024 };
-static const double GAMMA = 0.9, ADAGRAD = 0.1, ADAGRAD_LEAST = 1e-2, HYPER_SHARE = 1e-4;
+static const double GAMMA = 0.9, ADAGRAD = 0.1, ADAGRAD_LEAST = 1e-2, HYPER_SHARE = 1e-4, RELAXED = 0.95;
 
 /* ------------------------------------------------------------------------------------------------ start */
 
@@ -172,7 +172,7 @@ static anygp_status step(void *state, hyper *h, const step_context *c, double *v
     TRY(prepare(q, h, c, e));
     sizes.blocks = qsgp_by_blocks(q) && qsgp_block_fits(q);
     q->pass.turn = sizes.blocks ? qsgp_block_turn : NULL;
-    q->relax = c->rate > 0 ? c->rate : 1;
+    q->relax = c->rate > 0 ? c->rate : 1 - RELAXED * fmin(c->share, 1);
     if (!q->q.gaussian && !(q->curve > 0)) {
         TRY(qsgp_run_pass(&q->pass, NULL, NULL, true, h, NULL, e));
         look_at_curvature(q);

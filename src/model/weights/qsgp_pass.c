@@ -302,14 +302,16 @@ static void gradient_of_cell(const qsgp_pass *p, const cell_work *w)
     else
         la_gemm(LA_T, LA_N, V, w->size, used, p->s->over, R, rows, w->T, rows, 0, w->G, V);
     if (p->s->R) prior_of_kernels(p, w);
-    for (int64_t f = 0; f < w->size; f++)
+    for (int64_t f = 0; f < w->size; f++) {
+        double s = q->cells.kind == CELLS_FOURIER ? cells_prior(&p->now, w->slot, f) : 0; /* a diagonal S */
         for (int64_t k = 0; k < V; k++) {
             int64_t j = w->first + f, r = k % (1 + q->K) - 1; /* the dense column, or -1: mu */
             double *g = &w->G[k + f * V], v = q->v[j * V + k];
-            if (q->cells.kind == CELLS_FOURIER) *g -= times * v;
+            *g -= times * s * v;
             if (r == j) *g += times / v;
             if (r > j) *g = 0;
         }
+    }
 }
 
 /* Tbar = over R v' + 2 T vbar d, at rows l; the sum of R_i and R_j may have become something else. */

@@ -153,6 +153,9 @@ void qsgp_pass_clear(qsgp_pass *p);
 anygp_status qsgp_run_pass(qsgp_pass *p, qsgp_move *move, void *ctx, bool means, const hyper *h, double *gp,
                            anygp_error *e);
 
+/* The likelihood's share of the value, R, weights and slopes, from F and S. [qsgp_rows.c] */
+void qsgp_expect(qsgp_pass *p);
+
 /* ---------------------------------------------------------------------------------- [qsgp_posterior.c] */
 
 anygp_status qsgp_posterior_new(const qsgp *q, const hyper *h, int64_t t, posterior **out, anygp_error *e);

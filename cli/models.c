@@ -52,7 +52,7 @@ void models_table(FILE *f)
           "With options: ",
           f);
     expressions(f, ", ");
-    fputs(".  auto chooses among them.\n", f);
+    fputs(".\nauto chooses among them.\n", f);
 }
 
 /* ------------------------------------------------------------------------------------------- JSON */

@@ -105,7 +105,7 @@ done:
 }
 
 const model_ops model_qsgp = {.name = "qsgp",
-                              .summary = "quadruply stochastic GP: weights of many basis functions",
+                              .summary = "quadruply stochastic GP, many waves",
                               .objective = "lower bound",
                               .family = &defaults,
                               .needs = {.rows = ROWS_BLOCKS,

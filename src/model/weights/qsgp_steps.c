@@ -53,7 +53,7 @@ static anygp_status begin(void *state, hyper *h, double jitter, anygp_error *e)
 {
     qsgp_state *q = state;
     (void)jitter;
-    ascent_begin(&q->up, h);
+    TRY(ascent_begin(&q->up, h, e));
     memcpy(kernel_values(q->first), kernel_values(h->kernel), (size_t)hyper_kernel_params(h) * sizeof(double));
     qsgp_take_values(&q->q, h);
     TRY(qsgp_control_start(&q->q, h->kernel, e));

@@ -19,7 +19,7 @@ step() { # FILE FUNCTIONS
     "$anygp" fit "$1" -q -o s.agp --model 'qsgp(batch=10000,control=500,steps=plain)' --inducing "$2" "${given[@]}" --batch 500 --iters 10 --trace few.csv >/dev/null
     /usr/bin/time -f %M -o peak "$anygp" fit "$1" -q -o s.agp --model 'qsgp(batch=10000,control=500,steps=plain)' --inducing "$2" "${given[@]}" --batch 500 --iters 40 --trace many.csv >/dev/null
     few=$(tail -n 1 few.csv | cut -d, -f2) many=$(tail -n 1 many.csv | cut -d, -f2)
-    awk -v a="$few" -v b="$many" -v peak="$(tail -n 1 peak)" -v m="$2" -v f="$1" 'BEGIN { printf "%-14s m %8d   %.4f s a step   %6.0f MB\n", f, m, (b - a) / 30, peak / 1024 }'
+    awk -v a="$few" -v b="$many" -v peak="$(tail -n 1 peak)" -v m="$2" -v f="$1" 'BEGIN { printf "%-14s m %8d   %.4f s per step   %6.0f MB\n", f, m, (b - a) / 30, peak / 1024 }'
 }
 rows() { # N: a file that is read block by block
     "$anygp" simulate --rows "$1" --inputs 2 --kernel 'rbf(variance=1,lengthscale=0.5)' --noise 0.05 -o "n$1.csv" >/dev/null && "$anygp" convert "n$1.csv" "n$1.npy" >/dev/null && rm "n$1.csv"

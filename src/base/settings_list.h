@@ -20,7 +20,7 @@ X(SELECT, "select", CHOICE, "", 0, 0, "random kmeans greedy best orthogonal", "H
 X(BLOCKS, "blocks", INTEGER, "", 1, 1e12, "", "P", "f", "number of blocks of rows; default: 1000 rows per block; for {parts} as many rows per block as there are inducing inputs, from 100 to 500")
 X(PARTITION, "partition", CHOICE, "kmeans", 0, 0, "kmeans kdtree random", "HOW", "f", "how {parts} divide the input space into blocks")
 X(NEIGHBORS, "neighbors", INTEGER, "", 1, 1e6, "", "K", "f", "earlier rows that each row is conditioned on ({near}), default 30")
-X(PREDICT_NEIGHBORS, "predict-neighbors", INTEGER, "", 1, 1e6, "", "K", "f", "rows that a prediction is conditioned on ({near}), default 60")
+X(PREDICT_NEIGHBORS, "predict-neighbors", INTEGER, "", 1, 1e6, "", "K", "f", "rows that a prediction is conditioned on ({near}), default 60, or 150 for more than three inputs")
 X(ORDER, "order", CHOICE, "", 0, 0, "maximin random coordinate", "HOW", "f", "in which order the rows are conditioned on earlier ones ({near}): farthest from all before it, at random, or by the sum of the inputs; default: maximin, above a million rows random")
 X(GROUP, "group", CHOICE, "yes", 0, 0, "yes no", "YES|NO", "f", "whether rows with common neighbours are conditioned together ({near}), which takes less time")
 X(BLOCKS_FROM, "blocks-from", TEXT, "", 0, 0, "", "FILE", "fpeu", "the block of each row: a table with one column and as many rows as the data; predict and eval: pic only")

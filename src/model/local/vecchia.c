@@ -296,7 +296,7 @@ static anygp_status vecchia_to_posterior(void *state, const hyper *h, double *ji
     }
     vecchia_rows rows = {
         .n = m->n, .D = m->D, .X = m->X, .y = m->y, .w = m->c, .near = q->problem->near.predict, .jitter = q->jitter};
-    if (rows.near <= 0) rows.near = VECCHIA_PREDICT;
+    if (rows.near <= 0) rows.near = m->D < VECCHIA_WIDE ? VECCHIA_PREDICT : VECCHIA_PREDICT_WIDE;
     return vecchia_posterior_new(h->kernel, h->like[0], q->problem->mean, &rows, q->s.m, q->s.B, out, e);
 }
 

@@ -14,7 +14,8 @@
 
 #include "model/model.h"
 
-enum { VECCHIA_NEAR = 30, VECCHIA_PREDICT = 60 }; /* neighbours, where the user gives no number */
+/* Neighbours where the user gives no number; more inputs have more directions that a prediction looks in. */
+enum { VECCHIA_NEAR = 30, VECCHIA_PREDICT = 60, VECCHIA_PREDICT_WIDE = 150, VECCHIA_WIDE = 4 };
 
 /* X scaled by the kernel's closeness, columns without effect left out: *d of them; NULL: no memory.  For a kernel without length-scales
    all columns count as they are. */

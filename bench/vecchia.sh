@@ -1,0 +1,39 @@
+#!/bin/bash
+# vecchia by hand.  Times mean something on a quiet machine only.
+#   vecchia.sh fits ANYGP DATA      kin40k, protein, elevators, coads_slp and heaton_simulated, folders of DATA: seconds and scores, with defaults
+#   vecchia.sh rows ANYGP           seconds of an evaluation with its gradient, per million rows, at n = 10^4 to 10^6 rows of two inputs, 20 neighbours
+# OMP_NUM_THREADS (2) in the environment.
+set -eu
+what=$1 anygp=$(realpath "$2") data=${3:+$(realpath "$3")}
+export LC_ALL=C OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fit() { # SET OPTIONS...
+    local set=$1 began
+    shift
+    began=$(date +%s.%N)
+    "$anygp" fit "$data/$set/train.csv.gz" -q -o f.agp --valid 0 --model vecchia "$@" >/dev/null
+    awk -v name="$set" -v t="$(echo "$(date +%s.%N) - $began" | bc)" -v e="$("$anygp" info f.agp | sed -n 's/.* \([0-9]*\) evaluations.*/\1/p')" -v s="$("$anygp" eval f.agp "$data/$set/test.csv.gz" | tr -s ' \n' ' ')" \
+        'BEGIN { n = split(s, w, " "); for (i = 1; i < n; i++) if (w[i] ~ /^(rmse|mae|mnlp|coverage95)$/) line = line "  " w[i] " " w[i + 1]; printf "%-18s %6.1f s %4d evaluations%s\n", name, t, e, line }'
+}
+
+case $what in
+fits)
+    for set in kin40k protein elevators coads_slp; do fit $set; done
+    fit heaton_simulated --kernel 'matern12(iso)' --mean constant
+    ;;
+rows)
+    for n in 10000 100000 1000000; do
+        "$anygp" simulate --rows $n --inputs 2 --kernel 'matern32(variance=1,lengthscale=0.1)' --noise 0.05 -o n.npy >/dev/null
+        for steps in 2 10; do
+            /usr/bin/time -f %M -o peak "$anygp" fit n.npy -q -o f.agp --valid 0 --model vecchia --neighbors 20 --kernel matern32 --iters $steps >/dev/null
+            "$anygp" info f.agp | sed -n 's/.* \([0-9]*\) evaluations, \([0-9.]*\) s.*/\1 \2/p' >took.$steps
+        done
+        paste -d' ' took.2 took.10 | awk -v n=$n -v peak="$(tail -n 1 peak)" '{ s = ($4 - $2) / ($3 - $1)
+            printf "n %8d   %.3f s per evaluation   %.2f s per million rows   %.1f s before the first   %.0f MB\n", n, s, s / n * 1e6, $2 - s * $1, peak / 1024 }'
+    done
+    ;;
+*) echo "vecchia.sh fits|rows ANYGP [DATA]" >&2 && exit 1 ;;
+esac

@@ -62,6 +62,10 @@ what_it_cannot_do_is_refused() {
         refuses 'mean: qsgp takes no prior mean' fit train.csv -o x.agp --model qsgp --mean linear &&
         refuses 'qsgp' update r.agp test.csv
 }
+rows_of_a_step_are_what_takes_memory() { # not those of the file
+    anygp simulate --rows 20000 --inputs 2 --features 20 -o many.npy
+    anygp fit many.npy -q -o m.agp --model 'qsgp(steps=plain)' --inducing 200 --batch 50 --iters 3 --fix all --valid 0 --memory 20M >/dev/null
+}
 
 check it_fits_predicts_and_is_described
 check it_is_as_good_as_the_exact_model
@@ -70,4 +74,5 @@ check a_run_that_was_killed_goes_on_to_the_same_bits
 check other_likelihoods_and_several_targets_are_learned
 check draws_are_made_jointly
 check what_it_cannot_do_is_refused
+check rows_of_a_step_are_what_takes_memory
 finish

@@ -41,10 +41,12 @@ static model_cost qsgp_cost(const model_ops *self, const cost_facts *f, const co
     double batch = fmin(k->batch ? (double)k->batch : QSGP_BATCH, m), both = batch < m ? 2 : 1;
     double P = batch < m ? (k->control >= 0 ? (double)k->control : QSGP_CONTROL) : 0,
            rows = fmin(f->batch, f->rows) + P;
-    double features = both * batch * rows;
+    double features = both * batch * rows, held = (s->largest > 0 ? fmin(s->largest, rows - P) : rows - P) + P;
+    double alpha = batch < m || k->rule != RULE_BLOCK ? 0 : C * f->rows; /* of steps by blocks */
     return (model_cost){.rows = cost_of_work(f, 0.4, 2 * features * (D + 10 + 2 * V), 0),
-                        .bytes = 8 * (m * (V * (k->rule == RULE_ADAGRAD ? 2 : 1) + 3 * C) + both * batch * (3 * D + 4) +
-                                      rows * (6 * V + 2 * D + (double)f->threads * (3 * V + C + 2 * CELL_WIDTH))),
+                        .bytes =
+                            8 * (m * (V * (k->rule == RULE_ADAGRAD ? 2 : 1) + 3 * C) + both * batch * (3 * D + 4) +
+                                 alpha + held * (6 * V + 2 * D + (double)f->threads * (3 * V + C + 2 * CELL_WIDTH))),
                         .last = 8 * m * (V + C)};
 }
 

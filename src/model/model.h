@@ -313,6 +313,13 @@ static inline bool model_takes_targets(const model_ops *m) { return m->needs.tar
 static inline bool model_has_neighbours(const model_ops *m) { return m->needs.near; }
 static inline bool model_takes_rows(const model_ops *m) { return m->update != NULL; } /* new ones, once it is fitted */
 
+/* What failure() says after an evaluation that ended so: numbers that broke down are none. */
+static inline anygp_error model_failure(anygp_status status, const anygp_error *why)
+{
+    if (ANYGP_FAILED(status) && status != ANYGP_ERR_NUMERIC) return *why;
+    return (anygp_error){.status = status == ANYGP_TIME_LIMIT ? status : ANYGP_OK};
+}
+
 /* define() and open(). */
 anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **state, anygp_error *e);
 

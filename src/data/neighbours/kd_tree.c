@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 #include "data/neighbours/near_list.h"
 #include "data/partition/distance.h"
 
@@ -83,18 +84,12 @@ static void cut_at(const plan *p, int64_t first, int64_t end, int64_t middle, in
     }
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void make_node(const plan *p, int64_t node, int64_t first, int64_t end)
 {
     kd_tree *t = p->t;
     box_of(p, node, first, end);
     if (node >= t->leaves) {
-        qsort(p->row + first, (size_t)(end - first), sizeof *p->row, by_number);
+        qsort(p->row + first, (size_t)(end - first), sizeof *p->row, by_integer);
         t->start[node - t->leaves] = first;
         t->lowest[node] = first < end ? p->row[first] : t->n;
         return;

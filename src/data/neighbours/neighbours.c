@@ -125,3 +125,14 @@ anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, int64_t k
     if (ANYGP_FAILED(status)) near_rows_clear(out);
     return status;
 }
+
+anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const int64_t *order, int64_t k, near_rows *out,
+                                 anygp_error *e)
+{
+    double *sorted = mem_doubles(n, D);
+    if (!sorted) return fail_memory(e, "the order of the rows", 8.0 * (double)n * (double)D);
+    for (int64_t i = 0; i < n; i++) memcpy(sorted + i * D, X + order[i] * D, (size_t)D * sizeof *sorted);
+    anygp_status status = neighbours_earlier(n, D, sorted, k, out, e);
+    free(sorted);
+    return status;
+}

@@ -5,17 +5,12 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "data/rows/rows_inside.h"
 
 enum { SAMPLE_STREAM = 2, TRIES = 8 }; /* at most this many times the wanted rows are tried before fewer are accepted */
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t p = *(const int64_t *)a, q = *(const int64_t *)b;
-    return (p > q) - (p < q);
-}
-
-static void sort_numbers(int64_t n, int64_t *number) { qsort(number, (size_t)n, sizeof *number, by_number); }
+static void sort_numbers(int64_t n, int64_t *number) { qsort(number, (size_t)n, sizeof *number, by_integer); }
 
 typedef void (*row_visitor)(void *ctx, int64_t i, const double *row);
 

@@ -301,9 +301,7 @@ static bool rbcm_evaluate(void *state, const hyper *h, bool grow, double *jitter
         *jitter = jitter_next(*jitter);
         status = pass(q, h, *jitter, gp != NULL, &why);
     }
-    q->failure = (anygp_error){.status = ANYGP_OK};
-    if (status == ANYGP_TIME_LIMIT) q->failure.status = status;
-    if (ANYGP_FAILED(status) && status != ANYGP_ERR_NUMERIC) q->failure = why;
+    q->failure = model_failure(status, &why);
     if (status != ANYGP_OK || !isfinite(q->stat[0])) return false;
     *value = q->stat[0];
     if (gp) memset(gp, 0, (size_t)hyper_size(h) * sizeof *gp), memcpy(gp, q->stat + 1, (size_t)(P + 1) * sizeof *gp);

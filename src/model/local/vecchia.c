@@ -47,8 +47,7 @@ typedef struct vecchia_state {
     double *closeness; /* D: of the arrangement */
     double *stat;      /* with p = 0 the adjoints are behind it */
     double *adjoint;   /* for p > 0 */
-    double jitter;     /* of the last pass: added to the noise, */
-    double relative;   /* which is so much of the variance of the first row */
+    double jitter;     /* of the last pass, relative to the variance of the first row */
     anygp_error failure;
     double seen;
 } vecchia_state;
@@ -101,18 +100,12 @@ static anygp_status take_rows(const merged *m, const int64_t *order, arrangement
     return ANYGP_OK;
 }
 
-/* Groups of the rows in a->X. */
-static anygp_status group_rows(const problem *p, const kernel *k, arrangement *a, anygp_error *e)
+static anygp_status group_rows(const problem *p, int64_t d, const double *places, const int64_t *order,
+                               row_groups *groups, anygp_error *e)
 {
-    const merged *m = p->rows;
     near_rows near = {0};
-    int64_t d;
-    double *places = vecchia_places(k, m->n, m->D, a->X, &d);
-    anygp_status status = places ? ANYGP_OK : fail_memory(e, "the rows", 8.0 * (double)m->n * (double)m->D);
-    if (!ANYGP_FAILED(status)) status = neighbours_earlier(m->n, d, places, near_of(p), &near, e);
-    free(places);
-    if (!ANYGP_FAILED(status))
-        status = p->near.apart ? groups_single(&near, &a->groups, e) : groups_joined(&near, &a->groups, e);
+    TRY(neighbours_in_order(p->rows->n, d, places, order, near_of(p), &near, e));
+    anygp_status status = p->near.apart ? groups_single(&near, groups, e) : groups_joined(&near, groups, e);
     near_rows_clear(&near);
     return status;
 }
@@ -125,10 +118,10 @@ static anygp_status arrange(const vecchia_state *q, const kernel *k, arrangement
     double *places = vecchia_places(k, m->n, m->D, m->X, &d);
     anygp_status status = order && places ? ANYGP_OK : fail_memory(e, "the order of the rows", 8.0 * (double)m->n);
     if (!ANYGP_FAILED(status)) status = order_rows(p, m->n, d, places, order, e);
-    free(places);
     if (!ANYGP_FAILED(status)) status = take_rows(m, order, a, e);
+    if (!ANYGP_FAILED(status)) status = group_rows(p, d, places, order, &a->groups, e);
+    free(places);
     free(order);
-    if (!ANYGP_FAILED(status)) status = group_rows(p, k, a, e);
     if (!ANYGP_FAILED(status)) status = blocks_of_groups(&a->groups, m->n, m->D, a->X, a->y, a->w, &a->blocks, e);
     if (!ANYGP_FAILED(status))
         status =
@@ -208,16 +201,23 @@ static anygp_status vecchia_renew(void *state, const hyper *h, double moved, boo
 
 /* ------------------------------------------------------------------------------------- evaluations */
 
+/* What this jitter adds to the noise at h. */
+static double added(const vecchia_state *q, const hyper *h, double jitter)
+{
+    double variance;
+    kernel_diag(h->kernel, 1, q->problem->rows->X, q->problem->rows->D, &variance);
+    return jitter * variance;
+}
+
 /* Sums over all groups at h, and without a mean the adjoints too. */
 static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, anygp_error *e)
 {
     sparse *s = &q->s;
-    double none = 0, variance;
-    kernel_diag(h->kernel, 1, q->problem->rows->X, s->D, &variance);
-    q->jitter = jitter * variance, q->relative = jitter;
+    double none = 0;
+    q->jitter = jitter;
     look_at(q, h);
     if (!inducing_prepare(&s->u, h->kernel, hyper_set_of(&q->view), false, &none)) return inducing_no_factor(e);
-    s->noise = h->like[0] + kernel_white(h->kernel) + q->jitter;
+    s->noise = h->like[0] + kernel_white(h->kernel) + added(q, h, jitter);
     driver_expect_reverse(q->a.driver, s->p > 0);
     driver_until(q->a.driver, q->problem->pass, &q->seen);
     anygp_status status = driver_stat(q->a.driver, s, 0, NULL, 1, q->stat, e);
@@ -253,7 +253,7 @@ static anygp_status gradient_of(vecchia_state *q, double *gp, anygp_error *e)
     if (!sparse_finish(&q->s, adjoint, gp)) return fail_memory(e, "kernel tiles", 0);
     double *noise = &gp[hyper_kernel_params(q->s.h)], share;
     *noise += 0.5 * within(q) / q->s.noise;
-    share = q->relative * *noise;
+    share = q->jitter * *noise;
     kernel_diag_reverse(q->s.h->kernel, 1, q->problem->rows->X, q->s.D, &share, gp, NULL, 0);
     return ANYGP_OK;
 }
@@ -275,9 +275,7 @@ static bool vecchia_evaluate(void *state, const hyper *h, bool grow, double *jit
         *jitter = jitter_next(*jitter);
         status = evidence(q, h, *jitter, value, gp, &why);
     }
-    q->failure = (anygp_error){.status = ANYGP_OK};
-    if (status == ANYGP_TIME_LIMIT) q->failure.status = status;
-    if (ANYGP_FAILED(status) && status != ANYGP_ERR_NUMERIC) q->failure = why;
+    q->failure = model_failure(status, &why);
     return status == ANYGP_OK;
 }
 
@@ -290,12 +288,15 @@ static anygp_status vecchia_to_posterior(void *state, const hyper *h, double *ji
     vecchia_state *q = state;
     const merged *m = q->problem->rows;
     double value;
-    if (q->s.p || !(q->jitter >= 0)) {
-        if (!vecchia_evaluate(q, h, true, jitter, &value, NULL))
-            return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
-    }
-    vecchia_rows rows = {
-        .n = m->n, .D = m->D, .X = m->X, .y = m->y, .w = m->c, .near = q->problem->near.predict, .jitter = q->jitter};
+    if (q->s.p && !vecchia_evaluate(q, h, true, jitter, &value, NULL)) /* for the mean's coefficients */
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
+    vecchia_rows rows = {.n = m->n,
+                         .D = m->D,
+                         .X = m->X,
+                         .y = m->y,
+                         .w = m->c,
+                         .near = q->problem->near.predict,
+                         .jitter = added(q, h, *jitter)};
     if (rows.near <= 0) rows.near = m->D < VECCHIA_WIDE ? VECCHIA_PREDICT : VECCHIA_PREDICT_WIDE;
     return vecchia_posterior_new(h->kernel, h->like[0], q->problem->mean, &rows, q->s.m, q->s.B, out, e);
 }

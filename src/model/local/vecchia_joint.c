@@ -34,18 +34,6 @@ static void companions_clear(companions *g)
     free(g->C);
 }
 
-static anygp_status in_order(companions *g, int64_t d, const double *places, anygp_error *e)
-{
-    double *sorted = mem_doubles(g->n, d);
-    if (!sorted) return fail_memory(e, "the order of the rows", 8.0 * (double)g->n * (double)d);
-    anygp_status status = order_maximin(g->n, d, places, g->order, e);
-    for (int64_t i = 0; !ANYGP_FAILED(status) && i < g->n; i++)
-        memcpy(sorted + i * d, places + g->order[i] * d, (size_t)d * sizeof *sorted);
-    if (!ANYGP_FAILED(status)) status = neighbours_earlier(g->n, d, sorted, g->k, &g->near, e);
-    free(sorted);
-    return status;
-}
-
 static anygp_status companions_find(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, companions *g,
                                     anygp_error *e)
 {
@@ -59,7 +47,8 @@ static anygp_status companions_find(const vecchia_posterior *p, int64_t n, const
     if (!g->order || !g->rows || !g->count || !g->room || !g->R || !g->C)
         return fail_memory(e, "a joint prediction", 8.0 * (double)n * (double)n);
     TRY(vecchia_nearest(p, n, X, ldx, g->rows, g->count, &places, e));
-    anygp_status status = in_order(g, p->d, places, e);
+    anygp_status status = order_maximin(n, p->d, places, g->order, e);
+    if (!ANYGP_FAILED(status)) status = neighbours_in_order(n, p->d, places, g->order, k, &g->near, e);
     free(places);
     return status;
 }

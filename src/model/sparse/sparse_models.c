@@ -154,9 +154,7 @@ static bool sparse_evaluate(void *state, const hyper *h, bool grow, double *jitt
     sparse_state *q = state;
     anygp_error why;
     anygp_status status = evidence_and_gradient(q, h, grow, jitter, value, gp, &why);
-    q->failure = (anygp_error){.status = ANYGP_OK};
-    if (status == ANYGP_TIME_LIMIT) q->failure.status = status;
-    if (ANYGP_FAILED(status) && status != ANYGP_ERR_NUMERIC) q->failure = why;
+    q->failure = model_failure(status, &why);
     return status == ANYGP_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 #include "base/random.h"
 #include "model/weights/qsgp.h"
 
@@ -27,17 +28,11 @@ static anygp_status cell_room(qsgp_sample *s, int64_t count, anygp_error *e)
     return s->cell_room ? ANYGP_OK : fail_memory(e, "the sample", 9.0 * (double)count);
 }
 
-static int by_index(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* `per` different cells of `count`, in increasing order. */
 static void draw(uint64_t seed, uint64_t sub, int64_t count, int64_t per, int64_t *cell)
 {
     for (int64_t i = 0; i < per; i++) cell[i] = random_shuffled((random_stream){seed, RANDOM_CELLS, sub}, count, i);
-    qsort(cell, (size_t)per, sizeof *cell, by_index);
+    qsort(cell, (size_t)per, sizeof *cell, by_integer);
 }
 
 static void take_all(qsgp_sample *s, int64_t count)

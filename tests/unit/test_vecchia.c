@@ -1,5 +1,5 @@
 /* Vecchia's approximation against its definition with dense matrices; conditioned on all rows it is the exact model. */
-#include "dense.h"
+#include "dense_prior.h"
 #include "support.h"
 
 #include "data/neighbours/neighbours.h"
@@ -50,12 +50,7 @@ static void teardown(fixture *f)
 
 static real prior(const fixture *f, const double *x, const double *z, bool same)
 {
-    double h[D + 1], g[D + 1];
-    basis_fill(&f->mean, 1, x, D, h, 1, 1);
-    basis_fill(&f->mean, 1, z, D, g, 1, 1);
-    real k = kernel_reference(f->h.kernel, x, z, same);
-    for (int64_t j = 0; j < f->mean.p; j++) k += f->mean.B * h[j] * g[j];
-    return k;
+    return dense_prior(f->h.kernel, &f->mean, D, x, z, same);
 }
 
 /* Of y at the rows of the list. */

@@ -104,8 +104,29 @@ static void project(const qsgp_pass *p, int64_t slot, const double *T, double *o
         la_gemm(LA_N, LA_T, rows, q->V, size, p->s->over, T, rows, vectors(p, slot), q->V, 1, out, rows);
 }
 
-static bool forward_cell(const qsgp_pass *p, int64_t slot, double *T, double *sum)
+/* Cells over threads, each with a tile of its own; the first `used` of p->sums are their sums.  False: no memory. */
+static bool over_cells(qsgp_pass *p, int64_t used,
+                       bool (*work)(qsgp_pass *p, int64_t slot, const void *ctx, double *tile, double *sum),
+                       const void *ctx)
 {
+    int64_t each = sum_size(p);
+    int threads = threads_of(p);
+    bool ok = true;
+    for (int t = 0; t < threads; t++) memset(p->sums + t * each, 0, (size_t)used * sizeof *p->sums);
+    la_serial_begin(threads);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : ok) if (threads > 1)
+    for (int64_t i = 0; i < p->s->count; i++) {
+        int id = threads > 1 ? threads_id() : 0;
+        ok = work(p, i, ctx, p->tile + id * tile_size(p), p->sums + id * each) && ok;
+    }
+    la_serial_end(threads);
+    for (int t = 1; t < threads; t++) la_axpy(used, 1, p->sums + t * each, p->sums);
+    return ok;
+}
+
+static bool forward_cell(qsgp_pass *p, int64_t slot, const void *ctx, double *T, double *sum)
+{
+    (void)ctx;
     const qsgp *q = p->q;
     int64_t size = cell_size(&q->cells, p->s->cell[slot]), n = p->s->n, rows = p->s->rows, in = p->s->in[slot];
     if (!fill(p, slot, T)) return false;
@@ -120,18 +141,8 @@ static bool forward_cell(const qsgp_pass *p, int64_t slot, double *T, double *su
 static anygp_status forward(qsgp_pass *p, anygp_error *e)
 {
     const qsgp *q = p->q;
-    int64_t each = sum_size(p), size = p->s->rows * q->V, used = 3 * size + p->s->n * q->C;
-    int threads = threads_of(p);
-    bool ok = true;
-    for (int t = 0; t < threads; t++) memset(p->sums + t * each, 0, (size_t)used * sizeof *p->sums);
-    la_serial_begin(threads);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : ok) if (threads > 1)
-    for (int64_t i = 0; i < p->s->count; i++) {
-        int id = threads > 1 ? threads_id() : 0;
-        ok = forward_cell(p, i, p->tile + id * tile_size(p), p->sums + id * each) && ok;
-    }
-    la_serial_end(threads);
-    for (int t = 1; t < threads; t++) la_axpy(used, 1, p->sums + t * each, p->sums);
+    int64_t size = p->s->rows * q->V, used = 3 * size + p->s->n * q->C;
+    bool ok = over_cells(p, used, forward_cell, NULL);
     for (int64_t i = 0; i < size; i++) {
         p->F[i] = p->sums[i] + p->sums[2 * size + i];
         p->F[size + i] = p->sums[size + i] + p->sums[2 * size + i];
@@ -278,8 +289,9 @@ typedef struct back_task {
     bool means, learn;
 } back_task;
 
-static bool back_cell(qsgp_pass *p, int64_t slot, const back_task *task, double *room, double *sum, int64_t places)
+static bool back_cell(qsgp_pass *p, int64_t slot, const void *ctx, double *room, double *sum)
 {
+    const back_task *task = ctx;
     qsgp *q = p->q;
     int64_t width = q->cells.width, rows = p->s->rows, P = p->s->P * q->V;
     cell_work w = {.slot = slot,
@@ -294,7 +306,8 @@ static bool back_cell(qsgp_pass *p, int64_t slot, const back_task *task, double 
                    .moved = sum,
                    .value = sum + P,
                    .spread = sum + P + 1,
-                   .places = places};
+                   /* only the last cell of all has fewer functions */
+                   .places = p->s->n + p->s->P + slot * width};
     if (!fill(p, slot, w.T)) return false;
     diagonal_of_cell(p, &w);
     value_of_cell(p, &w);
@@ -311,19 +324,8 @@ static bool back_cell(qsgp_pass *p, int64_t slot, const back_task *task, double 
 static anygp_status back(qsgp_pass *p, const back_task *task, anygp_error *e)
 {
     qsgp *q = p->q;
-    int64_t each = sum_size(p), P = p->s->P * q->V, used = P + 1 + q->T, width = q->cells.width;
-    int threads = threads_of(p);
-    bool ok = true;
-    for (int t = 0; t < threads; t++) memset(p->sums + t * each, 0, (size_t)used * sizeof *p->sums);
-    la_serial_begin(threads);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : ok) if (threads > 1)
-    for (int64_t i = 0; i < p->s->count; i++) {
-        int id = threads > 1 ? threads_id() : 0;
-        int64_t places = p->s->n + p->s->P + i * width; /* only the last cell of all has fewer functions */
-        ok = back_cell(p, i, task, p->tile + id * tile_size(p), p->sums + id * each, places) && ok;
-    }
-    la_serial_end(threads);
-    for (int t = 1; t < threads; t++) la_axpy(used, 1, p->sums + t * each, p->sums);
+    int64_t P = p->s->P * q->V, used = P + 1 + q->T;
+    bool ok = over_cells(p, used, back_cell, task);
     if (P && task->move) la_axpy(P, 1, p->sums, q->a);
     p->value += p->sums[P];
     for (int64_t t = 0; t < q->T && q->gaussian; t++)

@@ -68,7 +68,7 @@ const char *anygp_model_field(int64_t i, const char *field)
                   {"learning", needs->given        ? "none"
                                : model_by_steps(m) ? "steps"
                                                    : "passes"},
-                  {"anytime", yes(m->anytime != NULL)},
+                  {"anytime", yes(model_can_anytime(m))},
                   {"update", yes(model_takes_rows(m))},
                   {"joint", yes(needs->joint)},
                   {"mean", yes(needs->mean)},

@@ -24,7 +24,7 @@ X(PREDICT_NEIGHBORS, "predict-neighbors", INTEGER, "", 1, 1e6, "", "K", "f", "ro
 X(ORDER, "order", CHOICE, "", 0, 0, "maximin random coordinate", "HOW", "f", "in which order the rows are conditioned on earlier ones ({near}): farthest from all before it, at random, or by the sum of the inputs; default: maximin, above a million rows random")
 X(GROUP, "group", CHOICE, "yes", 0, 0, "yes no", "YES|NO", "f", "whether rows with common neighbours are conditioned together ({near}), which takes less time")
 X(BLOCKS_FROM, "blocks-from", TEXT, "", 0, 0, "", "FILE", "fpeu", "the block of each row: a table with one column and as many rows as the data; predict and eval: pic only")
-X(SAMPLE, "sample", INTEGER, "1", 1, 1e12, "", "S", "f", "blocks per step of NAME+, drawn without replacement within an epoch")
+X(SAMPLE, "sample", INTEGER, "1", 1, 1e12, "", "S", "f", "blocks per step of NAME+, drawn without replacement within an epoch; for committees and neighbours, without a number, blocks of about 2000 rows")
 X(REPLACE, "replace", FLAG, "no", 0, 0, "", "", "f", "draw the blocks of a step independently, with replacement")
 X(LEARN, "learn", CHOICE, "anytime", 0, 0, "batch anytime", "HOW", "f", "how NAME+ learns hyperparameters: in its own steps, or in batch before them")
 X(OPTIMIZER, "optimizer", CHOICE, "natural", 0, 0, "natural sga", "NAME", "f", "steps of NAME+: natural gradients, or plain gradients (sga)")

@@ -64,7 +64,7 @@ static anygp_status parse_model(const char *name, const model_ops **m, bool *any
     if (*anytime) bare[n - 1] = 0;
     anygp_status status = find_model(bare, m, e);
     if (!ANYGP_FAILED(status) && !*m) status = unknown_model(name, e);
-    if (!ANYGP_FAILED(status) && *anytime && !(*m)->anytime) status = no_anytime(bare, e);
+    if (!ANYGP_FAILED(status) && *anytime && !model_can_anytime(*m)) status = no_anytime(bare, e);
     free(bare);
     return status;
 }
@@ -277,6 +277,11 @@ anygp_status choice_check_rows(const model_choice *c, const settings *s, bool we
 {
     if (!takes_mean(c->model) && choice_mean(s) != MEAN_ZERO)
         return not_taken(c->model, "mean", "prior mean", takes_mean, e);
+    if (c->anytime && c->model->sum && !c->model->sum->mean && choice_mean(s) != MEAN_ZERO)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "mean: with a prior mean the evidence of %s is not a sum that can be sampled; leave --mean or "
+                         "the + after the model's name out",
+                         c->model->name);
     if (!takes_weights(c->model) && weighted) return not_taken(c->model, "weights", "weights", takes_weights, e);
     return ANYGP_OK;
 }
@@ -285,6 +290,8 @@ anygp_status choice_check_rows(const model_choice *c, const settings *s, bool we
 typedef enum setting_scope {
     OF_STEPS,
     OF_ANYTIME,
+    OF_NATURAL,  /* anytime, with a q */
+    OF_LEARNING, /* the same, or collapsed beside it */
     OF_INDUCING,
     OF_BLOCKS,
     OF_PARTITIONS,
@@ -297,26 +304,13 @@ typedef enum setting_scope {
 static const struct {
     setting_id id;
     setting_scope scope;
-} scoped[] = {{SET_SAMPLE, OF_ANYTIME},
-              {SET_REPLACE, OF_STEPS},
-              {SET_LEARN, OF_ANYTIME},
-              {SET_OPTIMIZER, OF_ANYTIME},
-              {SET_RHO, OF_STEPS},
-              {SET_TAU, OF_ANYTIME},
-              {SET_KAPPA, OF_ANYTIME},
-              {SET_STEP, OF_STEPS},
-              {SET_INDUCING_FROM, OF_INDUCING},
-              {SET_BATCH, OF_BATCHES},
-              {SET_BLOCKS, OF_BLOCKS},
-              {SET_BLOCKS_FROM, OF_BLOCKS},
-              {SET_PARTITION, OF_PARTITIONS},
-              {SET_NEIGHBORS, OF_NEIGHBOURS},
-              {SET_PREDICT_NEIGHBORS, OF_NEIGHBOURS},
-              {SET_ORDER, OF_NEIGHBOURS},
-              {SET_GROUP, OF_NEIGHBOURS},
-              {SET_INDUCING, OF_SUBSETS},
-              {SET_SELECT, OF_SUBSETS},
-              {SET_GROW, OF_GROWTH}};
+} scoped[] = {{SET_SAMPLE, OF_ANYTIME},       {SET_REPLACE, OF_STEPS},        {SET_LEARN, OF_LEARNING},
+              {SET_OPTIMIZER, OF_NATURAL},    {SET_RHO, OF_NATURAL},          {SET_TAU, OF_NATURAL},
+              {SET_KAPPA, OF_NATURAL},        {SET_STEP, OF_STEPS},           {SET_INDUCING_FROM, OF_INDUCING},
+              {SET_BATCH, OF_BATCHES},        {SET_BLOCKS, OF_BLOCKS},        {SET_BLOCKS_FROM, OF_BLOCKS},
+              {SET_PARTITION, OF_PARTITIONS}, {SET_NEIGHBORS, OF_NEIGHBOURS}, {SET_PREDICT_NEIGHBORS, OF_NEIGHBOURS},
+              {SET_ORDER, OF_NEIGHBOURS},     {SET_GROUP, OF_NEIGHBOURS},     {SET_INDUCING, OF_SUBSETS},
+              {SET_SELECT, OF_SUBSETS},       {SET_GROW, OF_GROWTH}};
 
 static void note_no_effect(const model_choice *c, const settings *s, setting_id id, const char *value)
 {
@@ -329,7 +323,8 @@ static void note_unused_in_learning(const model_choice *c, const settings *s)
 {
     const model_ops *m = c->model;
     const char *fix = settings_text(s, SET_FIX);
-    bool learns = !m->needs.given, one_run = m->steps || (c->anytime && settings_is(s, SET_LEARN, "anytime"));
+    bool learns = !m->needs.given,
+         one_run = m->steps || (c->anytime && (m->sum || settings_is(s, SET_LEARN, "anytime")));
     const struct {
         setting_id id;
         bool used;
@@ -349,9 +344,12 @@ static void note_unused_in_learning(const model_choice *c, const settings *s)
 void choice_note_unused(const model_choice *c, const settings *s)
 {
     const model_ops *m = c->model;
+    bool has_q = c->anytime && m->anytime;
     for (size_t i = 0; i < sizeof scoped / sizeof *scoped; i++) {
         bool used = scoped[i].scope == OF_STEPS        ? c->anytime || m->steps
-                    : scoped[i].scope == OF_ANYTIME    ? c->anytime || (c->collapsed && scoped[i].id == SET_LEARN)
+                    : scoped[i].scope == OF_ANYTIME    ? c->anytime
+                    : scoped[i].scope == OF_NATURAL    ? has_q || (m->steps && scoped[i].id == SET_RHO)
+                    : scoped[i].scope == OF_LEARNING   ? has_q || c->collapsed
                     : scoped[i].scope == OF_BATCHES    ? m->steps != NULL
                     : scoped[i].scope == OF_GROWTH     ? model_can_grow(m)
                     : scoped[i].scope == OF_INDUCING   ? model_has_inducing(m)
@@ -361,7 +359,10 @@ void choice_note_unused(const model_choice *c, const settings *s)
                                                        : model_over_parts(m);
         if (!used && settings_changed(s, scoped[i].id))
             settings_log(s, ANYGP_NOTE, "--%s has no effect on model %s%s", setting_at(scoped[i].id)->name, m->name,
-                         scoped[i].scope <= OF_ANYTIME && m->anytime ? "; with a + after its name it would" : "");
+                         !c->anytime && (scoped[i].scope <= OF_ANYTIME ? model_can_anytime(m)
+                                                                       : scoped[i].scope <= OF_LEARNING && m->anytime)
+                             ? "; with a + after its name it would"
+                             : "");
     }
     if (settings_changed(s, SET_NOISE) && !likelihood_is_gaussian(&c->like))
         settings_log(s, ANYGP_NOTE, "--noise has no effect on likelihood %s", c->like.ops->name);

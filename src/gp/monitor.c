@@ -239,10 +239,13 @@ static anytime_options anytime_of(const fit_task *f, const model_ops *model, con
 {
     const settings *s = f->s;
     return (anytime_options){.on = f->choice.anytime,
-                             .learn = model->steps || settings_is(s, SET_LEARN, "anytime"),
+                             .learn = model->steps || model->sum || settings_is(s, SET_LEARN, "anytime"),
                              .plain = settings_is(s, SET_OPTIMIZER, "sga"),
                              .replace = settings_number(s, SET_REPLACE) == 1,
-                             .sample = model->steps ? blocks_a_step(s, p) : settings_integer(s, SET_SAMPLE),
+                             .sample = model->steps ? blocks_a_step(s, p)
+                                       : model->sum && !settings_changed(s, SET_SAMPLE)
+                                           ? 0
+                                           : settings_integer(s, SET_SAMPLE),
                              .steps = given_steps(f),
                              .rho = settings_number(s, SET_RHO),
                              .tau = settings_number(s, SET_TAU),

@@ -176,6 +176,17 @@ typedef struct anytime_ops {
                           double *b, anygp_error *e);
 } anytime_ops;
 
+/* A model whose objective is a sum over blocks, such as the log evidence of experts, or conditionals of groups of rows.  A sample of the
+   blocks then gives it without bias, value and gradient, and no q stands between: it is run anytime by Adam on the hyperparameters. */
+typedef struct sum_ops {
+    int64_t (*blocks)(const void *state); /* how many there are; after renew they may be others */
+    bool mean;                            /* it is a sum with a prior mean too */
+    double last;                          /* what the posterior takes, in passes over all blocks */
+    /* Over the `count` blocks in `which`, times `scale`.  ANYGP_ERR_NUMERIC: not finite here, at this jitter. */
+    anygp_status (*estimate)(void *state, const hyper *h, double jitter, int64_t count, const int64_t *which,
+                             double scale, double *value, double *gp, anygp_error *e);
+} sum_ops;
+
 /* A model that learns by steps, each over a sample of the blocks: its q, the hyperparameters and bases of its own move
    together.  After every step there is a valid model. */
 typedef struct step_context {
@@ -291,9 +302,10 @@ struct model_ops {
        NULL) on success only. */
     anygp_status (*load)(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                          int64_t count, posterior **out, anygp_error *e);
-    const anytime_ops *anytime; /* NULL: cannot */
-    const step_ops *steps;      /* it learns by these; NULL: by evaluate */
-    const update_ops *update;   /* NULL: cannot */
+    const anytime_ops *anytime; /* the two ways to be run anytime, of which a model has one or none */
+    const sum_ops *sum;
+    const step_ops *steps;    /* it learns by these; NULL: by evaluate */
+    const update_ops *update; /* NULL: cannot */
 };
 
 /* ----------------------------------------------------------------------------- questions to a table */
@@ -308,6 +320,7 @@ static inline bool model_takes_pair(const model_ops *m) { return m->needs.induci
 static inline bool model_learns_inducing(const model_ops *m) { return m->needs.learned; }
 static inline bool model_can_grow(const model_ops *m) { return m->needs.grows; }
 static inline bool model_by_steps(const model_ops *m) { return m->steps != NULL; }
+static inline bool model_can_anytime(const model_ops *m) { return m->anytime || m->sum; }
 static inline bool model_takes_likelihoods(const model_ops *m) { return m->needs.likelihoods == LIKELIHOOD_ANY; }
 static inline bool model_takes_targets(const model_ops *m) { return m->needs.targets == TARGETS_SEVERAL; }
 static inline bool model_has_neighbours(const model_ops *m) { return m->needs.near; }

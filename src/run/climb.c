@@ -169,14 +169,12 @@ static anygp_status set_out(climb *c, anygp_error *e)
 /* Neighbours and the like again, at the end of the first climb; whether the objective is another one now. */
 static bool renewed(climb *c)
 {
-    static const double MOVED = 0.1;
     enum { RENEWALS_MOST = 3 };
     run *r = &c->r;
-    bool is_new = false;
-    if (!r->model->renew || r->status != ANYGP_OK || c->restart > 0 || c->renewals == RENEWALS_MOST || c->most <= 0)
-        return false;
+    bool is_new;
+    if (c->restart > 0 || c->renewals == RENEWALS_MOST || c->most <= 0) return false;
     hyper_unpack(r->h, c->u);
-    if (ANYGP_FAILED(r->model->renew(r->state, r->h, MOVED, &is_new, &c->error)) || !is_new) return false;
+    if (ANYGP_FAILED(run_renew(r, &is_new, &c->error)) || !is_new) return false;
     memcpy(c->made, c->u, (size_t)r->h->free * sizeof(double));
     c->renewals++, c->best = -INFINITY, c->first = true;
     return true;

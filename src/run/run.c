@@ -21,6 +21,7 @@ void run_init(run *r, const learner *l, const model_ops *model, void *state, con
     r->turned = -1, r->value = NAN, r->jitter = o->jitter, r->scores = train_scores_none(), r->next_record = 1;
     r->saved = clock_seconds(), r->status = stopped, r->failures_most = -1;
     r->saves = isfinite(o->save_every) && stopped == ANYGP_OK;
+    r->renewal = run_elapsed(r); /* all that was done so far */
 }
 
 anygp_status run_sample_init(run *r, anygp_error *e)
@@ -54,6 +55,20 @@ void run_smooth(run *r, double value)
 {
     double gain = fmax(SMOOTHING, FORGETS / (FORGETS + (double)r->valued++));
     r->value = gain == 1 ? value : r->value + gain * (value - r->value);
+}
+
+anygp_status run_renew(run *r, bool *renewed, anygp_error *e)
+{
+    static const double MOVED = 0.1;
+    double began = clock_seconds();
+    int affordable = r->status == ANYGP_OK && run_elapsed(r) + 2 * r->renewal + ROOM * r->longest < r->o->time_limit;
+    *renewed = false;
+    if (!r->model->renew) return ANYGP_OK;
+    TRY(train_agree(r->p, &affordable, e));
+    if (!affordable) return ANYGP_OK;
+    TRY(r->model->renew(r->state, r->h, MOVED, renewed, e));
+    if (*renewed) r->renewal = clock_seconds() - began;
+    return ANYGP_OK;
 }
 
 bool run_report(run *r, bool record)

@@ -3,6 +3,7 @@
        climb      [climb.c]     L-BFGS on the objective over all rows, with restarts
        walk       [walk.c]      stochastic natural gradients on an explicit q(v), the anytime variants
        stepwise   [stepwise.c]  the model's own steps
+       sampled    [sampled.c]   Adam on samples of an objective that is a sum over blocks
    A learner's state begins with a `run`, so its functions are given that and know the rest.  After every step there is a valid
    model.  Over several ranks, rank 0 decides what depends on a clock or on the caller, and the others follow. */
 #ifndef RUN_RUN_H
@@ -60,6 +61,7 @@ struct run {
     train_scores scores;
     int64_t next_record;
     double longest, paused, saved, asked; /* seconds: a piece of work, what does not count; when, by the clock */
+    double renewal;                       /* seconds that model_ops.renew takes, or fewer */
     anygp_status status;                  /* OK, or what ends the run */
 };
 
@@ -80,6 +82,8 @@ double run_elapsed(const run *r); /* wall seconds, as the time limit counts them
 /* A piece of work that the time limit must leave room for once more: an evaluation, a step. */
 void run_worked(run *r, double began, double paused);
 bool run_is_late(const run *r);
+/* model_ops.renew, where the model has it and there is time for it and for as much again: *renewed. */
+anygp_status run_renew(run *r, bool *renewed, anygp_error *e);
 /* A running mean that first forgets the start, with the cube of the number of values, and then has a fixed memory. */
 void run_smooth(run *r, double value);
 /* Tells the caller where the run is; true: it should stop.  On rank 0. */

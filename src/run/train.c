@@ -13,6 +13,7 @@
 #include "run/climb.h"
 #include "run/plan.h"
 #include "run/start.h"
+#include "run/sampled.h"
 #include "run/stepwise.h"
 #include "run/surrogate.h"
 #include "run/walk.h"
@@ -314,7 +315,7 @@ static anygp_status run_batch(climb *c, train_result *result, posterior **out, a
             r->p, r->o, ANYGP_WARNING,
             "there was time for %.2g %% of the rows only, which the model is based on; give it more --time, fewer "
             "--inducing, or use an anytime model: --model %s+ or svgp",
-            100 * seen, r->model->anytime ? r->model->name : "vfe");
+            100 * seen, model_can_anytime(r->model) ? r->model->name : "vfe");
     if (seen < 1) result->exact = false, result->status = ANYGP_TIME_LIMIT;
     result->jitter = r->jitter;
     return ANYGP_OK;
@@ -324,9 +325,11 @@ static anygp_status run_passes(const model_ops *model, void *state, const proble
                                const watch *w, deadline *pass, train_result *result, posterior **out, anygp_error *e)
 {
     climb c;
+    if (o->anytime.on && model->sum && h->free > 0)
+        return sampled_run(model, state, p, h, o, w->status, result, out, e);
     anygp_status status = climb_init(&c, model, state, p, h, o, w->status, &result->loo, e);
     c.expected = w->seconds, c.pass = pass;
-    if (!ANYGP_FAILED(status)) status = (o->anytime.on ? run_anytime : run_batch)(&c, result, out, e);
+    if (!ANYGP_FAILED(status)) status = (o->anytime.on && model->anytime ? run_anytime : run_batch)(&c, result, out, e);
     climb_clear(&c);
     return status;
 }

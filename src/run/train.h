@@ -33,7 +33,7 @@ typedef struct anytime_options {
     bool learn;     /* hyperparameters as well; else they stay */
     bool plain;     /* plain instead of natural gradients */
     bool replace;   /* independent draws */
-    int64_t sample; /* blocks per step */
+    int64_t sample; /* blocks per step; 0: as the model's objective would have it */
     int64_t steps;  /* 0: a few epochs */
     double rho, tau, kappa;
     double step; /* Adam's */

@@ -125,6 +125,7 @@ static inline void scene_open(scene *s, const model_ops *model, const scene_kind
                      .sets = many ? s->sets : NULL,
                      .set_count = many ? 2 : 0,
                      .blocks = s->blocks,
+                     .near = {.learn = 4}, /* of which there are then several groups */
                      .route = s->route,
                      .keep = 1e6,
                      .memory = 1e9};

@@ -52,7 +52,7 @@ static inline void run_model(const model_ops *m, void *ctx)
 {
     const subjects *which = ctx;
     run_subject(which, m, false, "gaussian", 1);
-    if (m->anytime) run_subject(which, m, true, "gaussian", 1);
+    if (model_can_anytime(m)) run_subject(which, m, true, "gaussian", 1);
     if (which->all && takes_likelihoods(m)) run_subject(which, m, false, "softmax", 1);
     if (which->all && fits_together(m)) run_subject(which, m, false, "gaussian", TARGETS);
 }
@@ -142,6 +142,8 @@ static inline pair_list case_settings(const subject *s, const char *const *more)
         add_pair(&p, "batch", "12");
     else if (over_blocks(m))
         add_pair(&p, "blocks", "4");
+    if (s->anytime && m->sum) add_pair(&p, "sample", "2");
+    if (m->needs.near) add_pair(&p, "neighbors", "4"); /* and so there are several groups */
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (!strcmp(needs[i].model, m->name)) add_pair(&p, needs[i].name, needs[i].value);
     for (; more && more[0]; more += 2) add_pair(&p, more[0], more[1]);
@@ -201,7 +203,8 @@ enum { FIT_KINDS = sizeof fit_kinds / sizeof *fit_kinds };
 static inline void settings_of_kind(const subject *s, int k, const char *pairs[7])
 {
     memcpy(pairs, fit_kinds[k], sizeof fit_kinds[k]);
-    for (int i = 0; !s->ops->needs.mean && pairs[i]; i += 2)
+    bool takes = s->ops->needs.mean && !(s->anytime && s->ops->sum && !s->ops->sum->mean);
+    for (int i = 0; !takes && pairs[i]; i += 2)
         if (!strcmp(pairs[i], "mean")) pairs[i] = NULL;
 }
 

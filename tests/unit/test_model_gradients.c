@@ -215,6 +215,35 @@ static void anytime_runs_do_without_absorbing(void **unused)
     for_each_scene(runs_anytime_without_absorbing);
 }
 
+/* The mean over all samples of one block is the objective, and so is its gradient, to rounding. */
+static void samples_of_a_sum_have_no_bias(const model_ops *m, const scene_kind *kind)
+{
+    scene s;
+    double value, gradient[SIZE_MOST], mean = 0, slope[SIZE_MOST] = {0};
+    anygp_error e = {.text = ""};
+    if (!m->sum || (kind->mean != MEAN_ZERO && !m->sum->mean)) return;
+    scene_open(&s, m, kind);
+    int64_t P = m->sum->blocks(s.state), size = hyper_size(&s.h);
+    assert_true(P > 1);
+    for (int64_t i = 0; i < P; i++) {
+        anygp_status status = m->sum->estimate(s.state, &s.h, scene_jitter, 1, &i, (double)P, &value, gradient, &e);
+        if (status != ANYGP_OK) fail_msg("%s: %s", m->name, e.text);
+        mean += value / (double)P;
+        for (int64_t j = 0; j < size; j++) slope[j] += gradient[j] / (double)P;
+    }
+    double jitter = scene_jitter;
+    assert_true(m->evaluate(s.state, &s.h, false, &jitter, &value, gradient));
+    check_close(mean, value, 1e-10 * (1 + fabs(value)));
+    for (int64_t j = 0; j < size; j++) check_close(slope[j], gradient[j], 1e-9 * (1 + fabs(gradient[j])));
+    scene_close(&s);
+}
+
+static void estimates_of_sums_over_every_block_average_to_the_objective(void **unused)
+{
+    (void)unused;
+    for_each_scene(samples_of_a_sum_have_no_bias);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +253,7 @@ int main(void)
         cmocka_unit_test(steps_of_hyperparameters_lead_to_where_bound_and_prior_rise),
         cmocka_unit_test(training_does_without_entries_that_a_model_may_lack),
         cmocka_unit_test(anytime_runs_do_without_absorbing),
+        cmocka_unit_test(estimates_of_sums_over_every_block_average_to_the_objective),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static const trial trials[] = {
     {SET_ORDER, "coordinate", NULL},
     {SET_GROUP, "no", NULL},
     {SET_BLOCKS_FROM, "blocks.csv", NULL},
-    {SET_SAMPLE, "2", NULL},
+    {SET_SAMPLE, NULL, NULL},
     {SET_REPLACE, "yes", NULL},
     {SET_LEARN, "batch", NULL},
     {SET_OPTIMIZER, "sga", NULL},
@@ -67,6 +67,7 @@ static const char *value_for(const subject *s, setting_id id)
 {
     const model_ops *m = s->ops;
     if (id == SET_INDUCING) return has_pair(m) ? "9/4" : has_sets(m) ? "4+2" : "6";
+    if (id == SET_SAMPLE) return m->sum ? "1" : "2";
     if (id == SET_SELECT) return has_inducing(m) ? "random" : "kmeans";
     if (id == SET_FIX) return has_inducing(m) && !learns_inducing(m) ? "none" : "inducing";
     return NULL;
@@ -81,8 +82,6 @@ static const char *excuse(const subject *s, setting_id id, const char *value)
         return "rows stand alone: blocks are pieces of the work, as --memory wants them";
     if (id == SET_FIX && !learns(m) && strcmp(value, "none")) return "a model that learns nothing keeps it all";
     if (id == SET_SAMPLE && !learns(m)) return "whole epochs with nothing to learn end at the batch result";
-    if ((id == SET_ORDER || id == SET_GROUP) && m->needs.near)
-        return "with so few rows each is given all that come before it, in any order";
     return NULL;
 }
 

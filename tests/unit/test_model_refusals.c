@@ -199,7 +199,7 @@ static void refuses_what_it_has_not(const subject *s)
     static const char *const classes[] = {"likelihood", "softmax", NULL};
     outcome o;
     if (s->anytime) return;
-    if (!s->ops->anytime) {
+    if (!model_can_anytime(s->ops)) {
         char plus[sizeof s->name + 1];
         snprintf(plus, sizeof plus, "%s+", s->name);
         fit_rows(s, ROWS, (const char *const[]){"model", plus, NULL}, NULL, NULL, &o);

@@ -26,6 +26,7 @@ static void check_needs(const model_ops *m)
                           n->rows != ROWS_ALL || (!m->anytime && !m->steps),
                           n->rows != ROWS_ALL || n->inducing == INDUCING_NONE,
                           !m->anytime || n->inducing == INDUCING_ONE,
+                          !(m->anytime && m->sum) && (!m->sum || m->evaluate),
                           !n->learned || n->inducing != INDUCING_NONE,
                           n->inducing == INDUCING_NONE || m->subset > 0,
                           !n->own_rate || m->steps,

@@ -281,9 +281,20 @@ static anygp_status rbcm_open(const model_ops *self, const problem *p, const hyp
     return status;
 }
 
-static anygp_status pass(rbcm_state *q, const hyper *h, double jitter, bool gradient, anygp_error *e)
+static void look_at(rbcm_state *q, const hyper *h, double jitter, bool gradient)
 {
     q->c.kernel = h->kernel, q->c.noise = h->like[0], q->c.jitter = jitter, q->c.gradient = gradient;
+}
+
+static void take_gradient(const rbcm_state *q, const hyper *h, double *gp)
+{
+    memset(gp, 0, (size_t)hyper_size(h) * sizeof *gp);
+    memcpy(gp, q->stat + 1, (size_t)(hyper_kernel_params(h) + 1) * sizeof *gp);
+}
+
+static anygp_status pass(rbcm_state *q, const hyper *h, double jitter, bool gradient, anygp_error *e)
+{
+    look_at(q, h, jitter, gradient);
     driver_until(q->driver, q->problem->pass, &q->seen);
     anygp_status status = driver_stat(q->driver, &q->c, 0, NULL, 1, q->stat, e);
     driver_until(q->driver, NULL, NULL);
@@ -294,7 +305,6 @@ static anygp_status pass(rbcm_state *q, const hyper *h, double jitter, bool grad
 static bool rbcm_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp)
 {
     rbcm_state *q = state;
-    int64_t P = hyper_kernel_params(h);
     anygp_error why = {0};
     anygp_status status = pass(q, h, *jitter, gp != NULL, &why);
     while (status == ANYGP_ERR_NUMERIC && grow && *jitter < JITTER_MOST) {
@@ -304,9 +314,24 @@ static bool rbcm_evaluate(void *state, const hyper *h, bool grow, double *jitter
     q->failure = model_failure(status, &why);
     if (status != ANYGP_OK || !isfinite(q->stat[0])) return false;
     *value = q->stat[0];
-    if (gp) memset(gp, 0, (size_t)hyper_size(h) * sizeof *gp), memcpy(gp, q->stat + 1, (size_t)(P + 1) * sizeof *gp);
+    if (gp) take_gradient(q, h, gp);
     return true;
 }
+
+static int64_t rbcm_blocks(const void *state) { return ((const rbcm_state *)state)->problem->blocks->count; }
+
+static anygp_status rbcm_estimate(void *state, const hyper *h, double jitter, int64_t count, const int64_t *which,
+                                  double scale, double *value, double *gp, anygp_error *e)
+{
+    rbcm_state *q = state;
+    look_at(q, h, jitter, true);
+    TRY(driver_stat(q->driver, &q->c, count, which, scale, q->stat, e));
+    *value = q->stat[0];
+    take_gradient(q, h, gp);
+    return ANYGP_OK;
+}
+
+static const sum_ops rbcm_sum = {.blocks = rbcm_blocks, .mean = true, .last = 0.5, .estimate = rbcm_estimate};
 
 static const anygp_error *rbcm_failure(const void *state) { return &((const rbcm_state *)state)->failure; }
 static double rbcm_rows(const void *state) { return ((const rbcm_state *)state)->problem->blocks->total; }
@@ -393,4 +418,5 @@ const model_ops model_rbcm = {
     .rows = rbcm_rows,
     .close = rbcm_close,
     .load = rbcm_load,
+    .sum = &rbcm_sum,
 };

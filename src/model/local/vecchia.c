@@ -209,8 +209,7 @@ static double added(const vecchia_state *q, const hyper *h, double jitter)
     return jitter * variance;
 }
 
-/* Sums over all groups at h, and without a mean the adjoints too. */
-static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, anygp_error *e)
+static anygp_status prepare(vecchia_state *q, const hyper *h, double jitter, anygp_error *e)
 {
     sparse *s = &q->s;
     double none = 0;
@@ -218,6 +217,14 @@ static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, anygp_
     look_at(q, h);
     if (!inducing_prepare(&s->u, h->kernel, hyper_set_of(&q->view), false, &none)) return inducing_no_factor(e);
     s->noise = h->like[0] + kernel_white(h->kernel) + added(q, h, jitter);
+    return ANYGP_OK;
+}
+
+/* Sums over all groups at h, and without a mean the adjoints too. */
+static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, anygp_error *e)
+{
+    sparse *s = &q->s;
+    TRY(prepare(q, h, jitter, e));
     driver_expect_reverse(q->a.driver, s->p > 0);
     driver_until(q->a.driver, q->problem->pass, &q->seen);
     anygp_status status = driver_stat(q->a.driver, s, 0, NULL, 1, q->stat, e);
@@ -279,6 +286,21 @@ static bool vecchia_evaluate(void *state, const hyper *h, bool grow, double *jit
     return status == ANYGP_OK;
 }
 
+static int64_t vecchia_blocks(const void *state) { return ((const vecchia_state *)state)->a.blocks->count; }
+
+static anygp_status vecchia_estimate(void *state, const hyper *h, double jitter, int64_t count, const int64_t *which,
+                                     double scale, double *value, double *gp, anygp_error *e)
+{
+    vecchia_state *q = state;
+    TRY(prepare(q, h, jitter, e));
+    TRY(driver_stat(q->a.driver, &q->s, count, which, scale, q->stat, e));
+    TRY(head(q, true, value, e));
+    memset(gp, 0, (size_t)hyper_size(h) * sizeof *gp);
+    return gradient_of(q, gp, e);
+}
+
+static const sum_ops vecchia_sum = {.blocks = vecchia_blocks, .estimate = vecchia_estimate};
+
 static const anygp_error *vecchia_failure(const void *state) { return &((const vecchia_state *)state)->failure; }
 static double vecchia_total(const void *state) { return ((const vecchia_state *)state)->s.total; }
 static int64_t vecchia_size(const problem *p) { return near_of(p) < p->rows->n ? near_of(p) : p->rows->n; }
@@ -330,4 +352,5 @@ const model_ops model_vecchia = {
     .rows = vecchia_total,
     .close = vecchia_close,
     .load = vecchia_load,
+    .sum = &vecchia_sum,
 };

@@ -38,9 +38,10 @@ static const size part_sizes[] = {{256, 2000}, {192, 1400}, {128, 1000}, {64, 70
                                   {64, 500},   {64, 350},   {64, 250},   {64, 125}};
 static const size plain_sizes[] = {{SIZE_MOST, 0}, {1024, 0}, {512, 0}, {256, 0}, {SIZE_LEAST, 0}};
 
-/* Size k of a candidate, with what the user gave instead; false: there is none. */
+/* Size k of a candidate, with what the user gave instead; false: there is none.  Neighbours have the one that they have. */
 static bool size_at(const auto_facts *f, const model_ops *m, size_t k, size *s)
 {
+    if (!model_has_inducing(m)) return *s = (size){0, 0}, k == 0;
     size_t count =
         model_over_parts(m) ? sizeof part_sizes / sizeof *part_sizes : sizeof plain_sizes / sizeof *plain_sizes;
     if (k >= count || (k > 0 && f->inducing > 0 && (!model_over_parts(m) || f->part > 0))) return false;
@@ -136,7 +137,7 @@ static bool try_passes(const auto_facts *f, const auto_candidate *c, auto_plan *
     size s;
     for (size_t k = 0; size_at(f, c->model, k, &s); k++) {
         double each = SEARCHES * auto_seconds(f, c->model, s.M, s.J), bytes = auto_bytes(f, c->model, s.M, s.J);
-        *p = (auto_plan){.model = c->model, .sets = {s.M}, .set_count = 1, .part = s.J, .bytes = bytes};
+        *p = (auto_plan){.model = c->model, .sets = {s.M}, .set_count = s.M > 0, .part = s.J, .bytes = bytes};
         if (count_iterations(f, passes_wanted(f, c->model), c->passes, each, p) && p->bytes <= f->bytes &&
             enough_rows(f, s))
             return true;
@@ -146,7 +147,9 @@ static bool try_passes(const auto_facts *f, const auto_candidate *c, auto_plan *
 
 static bool may_pass(const auto_facts *f, const auto_candidate *c)
 {
-    return c->passes > 0 && f->gaussian && f->sets <= 1;
+    bool asked = f->inducing > 0 || f->places_given || f->grows || f->part > 0; /* for what this model may not have */
+    bool takes = model_has_inducing(c->model) || !asked, rows = model_over_blocks(c->model) || f->in_memory;
+    return c->passes > 0 && f->gaussian && f->sets <= 1 && takes && rows;
 }
 
 /* ------------------------------------------------------------------------------------------- steps */
@@ -184,7 +187,7 @@ static bool by_steps(const auto_facts *f, auto_plan *p)
 static int64_t most_inducing(const auto_plan *list, int count)
 {
     for (int i = 0; i < count; i++)
-        if (list[i].part == 0) return list[i].sets[0];
+        if (list[i].part == 0 && list[i].set_count > 0) return list[i].sets[0];
     return 0;
 }
 

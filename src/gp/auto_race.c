@@ -53,7 +53,7 @@ static anygp_status short_fit(race *r, const auto_plan *p, int64_t passes, poste
 {
     fit_task some = *r->f;
     auto_plan small = *p;
-    small.sets[0] = r->plan->inducing, small.sets[1] = 0, small.set_count = 1;
+    small.sets[0] = r->plan->inducing, small.sets[1] = 0, small.set_count = model_has_inducing(p->model);
     small.part = model_over_parts(p->model) ? r->plan->part : 0;
     some.s = r->quiet, some.hooks = NULL, some.target = 0, some.together = 1;
     some.hold_out = hidden(r);

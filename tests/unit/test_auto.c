@@ -168,9 +168,11 @@ static void candidates_are_what_the_model_table_allows(void **state)
     auto_plan list[AUTO_ENTRANTS_MOST];
     auto_facts f = facts(36000);
     int count = auto_plans(&f, list);
-    assert_true(count == 3 && listed(list, count, &model_vfe) && listed(list, count, &model_pic) &&
-                listed(list, count, &model_fitc));
-    f.in_memory = false; /* all of these stream */
+    assert_true(count == 4 && listed(list, count, &model_vfe) && listed(list, count, &model_pic) &&
+                listed(list, count, &model_fitc) && listed(list, count, &model_vecchia));
+    f.part = 500; /* blocks are asked for */
+    assert_false(listed(list, auto_plans(&f, list), &model_vecchia));
+    f.part = 0, f.in_memory = false; /* all but that one stream */
     assert_int_equal(auto_plans(&f, list), 3);
     f.gaussian = false;
     count = auto_plans(&f, list);

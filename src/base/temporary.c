@@ -1,5 +1,5 @@
 /* Temporary files: their names, and the removal of those that a killed process left. */
-#define _XOPEN_SOURCE 700 /* gethostname, kill */
+#define _GNU_SOURCE /* gethostname, kill, O_TMPFILE */
 #include "base/temporary.h"
 
 #include <dirent.h>
@@ -72,4 +72,37 @@ void temporary_remove_stale(const char *path)
             unlinkat(dirfd(d), f->d_name, 0);
     if (d) closedir(d);
     free(folder);
+}
+
+/* ------------------------------------------------------------------------------------------ scratch files */
+
+const char *temporary_directory(void)
+{
+    const char *d = getenv("TMPDIR");
+    return d && *d ? d : "/tmp";
+}
+
+/* For file systems that have no files without a name: one that is taken away at once.  A process that is killed in between
+   leaves it to the next one. */
+static int open_and_unlink(void)
+{
+    size_t size = strlen(temporary_directory()) + sizeof "/anygp-scratch";
+    char *path = malloc(size), *name = NULL;
+    if (!path) return errno = ENOMEM, -1;
+    snprintf(path, size, "%s/anygp-scratch", temporary_directory());
+    temporary_remove_stale(path);
+    int fd = temporary_open(path, &name);
+    if (fd >= 0) unlink(name);
+    free(name);
+    free(path);
+    return fd;
+}
+
+int temporary_nameless(void)
+{
+    int fd = -1;
+#ifdef O_TMPFILE
+    fd = open(temporary_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+#endif
+    return fd >= 0 ? fd : open_and_unlink();
 }

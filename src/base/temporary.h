@@ -9,4 +9,9 @@ int temporary_open(const char *path, char **name);
 /* Removes the temporary files of path whose process is gone; never those of a running process or of another machine. */
 void temporary_remove_stale(const char *path);
 
+/* Scratch files are in $TMPDIR, or in /tmp. */
+const char *temporary_directory(void);
+/* A scratch file there that has no name and ends with the process, open for reading and writing.  -1: errno says why. */
+int temporary_nameless(void);
+
 #endif

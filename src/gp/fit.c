@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/name_list.h"
+#include "base/temporary.h"
 #include "gp/auto.h"
 
 void gp_free(gp *g)
@@ -97,28 +98,44 @@ anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *
     return standardize(f, d, *k, e);
 }
 
+enum { ADVICE_MOST = 96 };
+
 /* The largest subset that fits, to within a factor of 2; if none does, a model whose blocks may be of any size. */
-static void advise(const model_ops *model, const problem *p, double bytes, char text[64])
+static void advise(const model_ops *model, const problem *p, double bytes, char text[ADVICE_MOST])
 {
     problem q = *p;
     for (q.subset = 4000; q.subset > 1 && model_bytes(model, &q) > bytes;) q.subset /= 2;
-    if (model_bytes(model, &q) <= bytes)
-        snprintf(text, 64, "use --model %s --inducing %lld", model->name, (long long)q.subset);
+    if (p->on_disk)
+        snprintf(text, ADVICE_MOST, "give it more, or smaller samples: --batch, and batch in --model");
+    else if (model_bytes(model, &q) <= bytes)
+        snprintf(text, ADVICE_MOST, "use --model %s --inducing %lld", model->name, (long long)q.subset);
     else
-        snprintf(text, 64, "give it more%s", model_over_parts(model) ? ", or use --model dtc" : "");
+        snprintf(text, ADVICE_MOST, "give it more%s", model_over_parts(model) ? ", or use --model dtc" : "");
 }
 
-anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const problem *p, double reserved,
-                              anygp_error *e)
+static const char *who_allows(const settings *s)
 {
-    double need = model_bytes(model, p) + reserved, have = settings_memory(f->s);
+    return settings_given(s, SET_MEMORY) ? "--memory allows" : "the machine has";
+}
+
+anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem *p, double reserved, anygp_error *e)
+{
+    double all = model_bytes(model, p), have = settings_memory(f->s);
     const model_ops *other = model_has_inducing(model) ? model : &model_sod;
-    char advice[64];
-    if (need <= have) return ANYGP_OK;
+    char advice[ADVICE_MOST];
+    if (all + reserved <= have) return ANYGP_OK;
+    p->on_disk = true;
+    double need = model_bytes(model, p) + reserved, state = all + reserved - need;
+    p->on_disk = state > 0;
+    if (p->on_disk && need <= have) {
+        settings_log(f->s, ANYGP_NOTE, "the state of %s, %.3g GB, is on disk, in scratch files in %.200s: %s %.3g GB",
+                     model->name, state / 1e9, temporary_directory(), who_allows(f->s), have / 1e9);
+        return ANYGP_OK;
+    }
     advise(other, p, have - reserved, advice);
-    return fail_with(e, ANYGP_ERR_MEMORY, "the %s model of %.15g rows needs %.3g GB and %s %.3g GB; %s", model->name,
+    return fail_with(e, ANYGP_ERR_MEMORY, "the %s model of %.15g rows needs %.3g GB%s and %s %.3g GB; %s", model->name,
                      model_over_blocks(model) ? p->blocks->total : (double)p->rows->n, need / 1e9,
-                     settings_given(f->s, SET_MEMORY) ? "--memory allows" : "the machine has", have / 1e9, advice);
+                     p->on_disk ? " besides what can be on disk" : "", who_allows(f->s), have / 1e9, advice);
 }
 
 /* ----------------------------------------------------------------------------- all rows in memory */

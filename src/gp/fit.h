@@ -137,9 +137,8 @@ anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *
 /* "3 rows of weight 0 were left out", if there are any. */
 void note_left_out(const settings *s, int64_t rows, const char *which);
 void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_equal);
-/* reserved: bytes that are spoken for besides the model's. */
-anygp_status fit_check_memory(const fit_task *f, const model_ops *model, const problem *p, double reserved,
-                              anygp_error *e);
+/* reserved: bytes that are spoken for besides the model's.  Where its state alone is too much, that goes to a scratch file. */
+anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem *p, double reserved, anygp_error *e);
 
 /* The block of each of n rows, from a table of one column. */
 anygp_status blocks_from_file(const char *path, const settings *s, int64_t n, int64_t **out, anygp_error *e);

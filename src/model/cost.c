@@ -51,5 +51,6 @@ double model_bytes(const model_ops *m, const problem *p)
 {
     cost_facts f = facts_of(p);
     cost_size s = size_of(m, p);
-    return m->cost(m, &f, &s).bytes;
+    model_cost c = m->cost(m, &f, &s);
+    return c.bytes - (p->on_disk ? c.state : 0);
 }

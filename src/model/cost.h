@@ -33,6 +33,7 @@ typedef struct model_cost {
     double rows;  /* seconds: what grows with the rows it looks at, */
     double head;  /* and the rest */
     double bytes; /* held while it learns, besides the data */
+    double state; /* those of them that can be in a scratch file instead (problem.on_disk) */
     double kept;  /* bytes per row that a pass leaves for its reverse where there is room */
     double last;  /* further bytes once it has learned, where there is room */
 } model_cost;

@@ -55,7 +55,8 @@ typedef struct problem {
     const int64_t *block_ids; /* names of the blocks where the user gave them; else NULL: 0, 1, ... */
     double keep;              /* bytes a batch pass may hold between its two halves */
     double memory;            /* bytes the whole run may plan with; 0: what the machine has */
-    const deadline *pass;     /* when a pass over the blocks has to end; whoever trains moves it.  NULL: any time */
+    bool on_disk;         /* the model's large arrays go to a scratch file (base/mapped.h), since memory is too small */
+    const deadline *pass; /* when a pass over the blocks has to end; whoever trains moves it.  NULL: any time */
 } problem;
 
 /* Closed-form leave-one-out predictions of y, one for each original row (model units). */
@@ -336,7 +337,7 @@ static inline anygp_error model_failure(anygp_status status, const anygp_error *
 /* define() and open(). */
 anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **state, anygp_error *e);
 
-/* Bytes that the model holds at most while it learns from these rows, besides them. */
+/* Bytes of memory that the model holds at most while it learns from these rows, besides them; those on disk do not count. */
 double model_bytes(const model_ops *m, const problem *p);
 
 extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp, model_dtc, model_fitc,

@@ -1,10 +1,7 @@
 /* Records that are written out of order and read back, in memory or in a file without a name. */
-#define _GNU_SOURCE /* O_TMPFILE */
 #include "data/rows/scratch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,40 +17,15 @@ struct scratch {
     int64_t width;
 };
 
-static const char *directory(void)
-{
-    const char *d = getenv("TMPDIR");
-    return d && *d ? d : "/tmp";
-}
-
 static anygp_status failed(const char *what, anygp_error *e)
 {
     return fail_with(e, ANYGP_ERR_FILE, "a scratch file in %.200s cannot be %s: %s; name another directory in TMPDIR",
-                     directory(), what, strerror(errno ? errno : EIO));
-}
-
-/* For file systems that have no files without a name: one that is taken away at once.  A process that is killed in between
-   leaves it to the next one. */
-static int open_and_unlink(void)
-{
-    size_t size = strlen(directory()) + sizeof "/anygp-scratch";
-    char *path = malloc(size), *name = NULL;
-    if (!path) return -1;
-    snprintf(path, size, "%s/anygp-scratch", directory());
-    temporary_remove_stale(path);
-    int fd = temporary_open(path, &name);
-    if (fd >= 0) unlink(name);
-    free(name);
-    free(path);
-    return fd;
+                     temporary_directory(), what, strerror(errno ? errno : EIO));
 }
 
 static anygp_status open_file(scratch *s, anygp_error *e)
 {
-#ifdef O_TMPFILE
-    s->fd = open(directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-#endif
-    if (s->fd < 0) s->fd = open_and_unlink();
+    s->fd = temporary_nameless();
     return s->fd < 0 ? failed("made", e) : ANYGP_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mapped.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "linalg/linalg.h"
@@ -75,21 +76,23 @@ static anygp_status take_places(qsgp *q, const problem *p, anygp_error *e)
     const merged *rows = p->rows;
     int64_t m = q->cells.m, D = q->cells.D, *chosen = mem_alloc(m, sizeof *chosen);
     bool all = m == rows->n && rows->data->n == rows->data->used && q->T == 1 && q->gaussian;
-    q->Z = mem_doubles(m, D);
-    q->Yz = all ? mem_copied(m, 1, rows->y) : NULL;
-    q->wz = all ? mem_copied(m, 1, rows->c) : NULL;
-    bool ok = chosen && q->Z && (!all || (q->Yz && q->wz));
-    if (ok) random_subset((random_stream){p->seed, RANDOM_CELLS, UINT64_MAX - 2}, rows->n, m, chosen);
-    for (int64_t i = 0; ok && i < m; i++) memcpy(q->Z + i * D, rows->X + chosen[i] * D, (size_t)D * sizeof *q->Z);
-    free(chosen);
+    anygp_status status = ANYGP_OK;
+    if (!chosen) TRY_DONE(fail_memory(e, "the places", 8.0 * (double)m));
+    TRY_DONE(mapped_doubles(q->on_disk, m, D, "the places", &q->Z, e));
+    if (all) TRY_DONE(mapped_copied(q->on_disk, m, 1, rows->y, "the places", &q->Yz, e));
+    if (all) TRY_DONE(mapped_copied(q->on_disk, m, 1, rows->c, "the places", &q->wz, e));
+    random_subset((random_stream){p->seed, RANDOM_CELLS, UINT64_MAX - 2}, rows->n, m, chosen);
+    for (int64_t i = 0; i < m; i++) memcpy(q->Z + i * D, rows->X + chosen[i] * D, (size_t)D * sizeof *q->Z);
     q->cells.Z = q->Z;
-    return ok ? ANYGP_OK : fail_memory(e, "the places", 8.0 * (double)(m * (D + 2)));
+done:
+    free(chosen);
+    return status;
 }
 
 anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t D, anygp_error *e)
 {
     int64_t m = p->subset;
-    *q = (qsgp){.K = kind->dense, .N = p->blocks->total};
+    *q = (qsgp){.K = kind->dense, .N = p->blocks->total, .on_disk = p->on_disk};
     if (kind->basis == CELLS_FOURIER) m += m % 2;
     if (kind->basis == CELLS_KERNEL && m > p->rows->n) m = p->rows->n;
     TRY(check_sizes(kind, p, m, e));
@@ -105,10 +108,12 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
                        .orthogonal = !strcmp(p->select, "orthogonal")};
     q->per = batch == m ? q->cells.count : (batch + width - 1) / width;
     q->V = q->C * (1 + q->K);
-    q->v = mem_zeroed(m * q->V, sizeof *q->v);
-    q->square = mem_alloc(m * q->C, sizeof *q->square);
+    TRY(mapped_doubles(q->on_disk, m, q->V, "the weights", &q->v, e));
+    TRY(mapped_doubles(q->on_disk, m, q->C, "the weights", &q->square, e));
+    mapped_expect(q->v, q->per < q->cells.count);
+    mapped_expect(q->square, q->per < q->cells.count);
     q->seen = mem_zeroed(q->cells.count, sizeof *q->seen);
-    if (!q->v || !q->square || !q->seen) return fail_memory(e, "the weights", 8.0 * (double)m * (double)(q->V + q->C));
+    if (!q->seen) return fail_memory(e, "the weights", 8.0 * (double)q->cells.count);
     q->P = q->per == q->cells.count || !q->gaussian ? 0 : kind->control >= 0 ? kind->control : QSGP_CONTROL;
     if (q->P > p->rows->n) q->P = p->rows->n;
     start(q);
@@ -117,8 +122,9 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
 
 void qsgp_clear(qsgp *q)
 {
-    void *const owned[] = {q->like, q->v, q->square, q->seen, q->Xp, q->a, q->Z, q->Yz, q->wz};
+    void *const owned[] = {q->like, q->seen, q->Xp, q->a}, *const large[] = {q->v, q->square, q->Z, q->Yz, q->wz};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) mapped_free(large[i]);
     *q = (qsgp){0};
 }
 

@@ -51,6 +51,7 @@ typedef struct qsgp {
     int64_t per;        /* cells of a sample; cells.count: all */
     double N;           /* rows, with their weights */
     bool gaussian;
+    bool on_disk;     /* where its large arrays are: those of m numbers or more (base/mapped.h) */
     likelihood *like; /* T, with their values; with Gaussian noise that of white terms is in them */
     double white;
 

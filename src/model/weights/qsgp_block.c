@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mapped.h"
 #include "base/memory.h"
 #include "linalg/linalg.h"
 #include "model/weights/qsgp_state.h"
@@ -159,9 +160,9 @@ static bool was_met(const qsgp_state *q, int64_t block)
 anygp_status qsgp_block_renew(qsgp_state *q, const hyper *h, anygp_error *e)
 {
     qsgp *m = &q->q;
-    renewal r = {mem_zeroed(m->cells.m * m->C, sizeof(double)), q};
+    renewal r = {.q = q};
     anygp_status status = ANYGP_OK;
-    if (!r.mu) return fail_memory(e, "the weights", 8.0 * (double)(m->cells.m * m->C));
+    TRY(mapped_doubles(m->on_disk, m->cells.m, m->C, "the weights", &r.mu, e));
     qsgp_take_values(m, h);
     q->pass.now.kernel = h->kernel, q->pass.turn = take_alpha;
     for (int64_t i = 0; i < q->problem->blocks->count; i++) {
@@ -174,6 +175,6 @@ anygp_status qsgp_block_renew(qsgp_state *q, const hyper *h, anygp_error *e)
         for (int64_t c = 0; c < m->C; c++) m->v[j * m->V + c * (1 + m->K)] = r.mu[j * m->C + c];
     q->stale = false;
 done:
-    free(r.mu);
+    mapped_free(r.mu);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mapped.h"
 #include "base/memory.h"
 #include "base/name_list.h"
 #include "model/made.h"
@@ -42,12 +43,16 @@ static model_cost qsgp_cost(const model_ops *self, const cost_facts *f, const co
     double P = batch < m ? (k->control >= 0 ? (double)k->control : QSGP_CONTROL) : 0,
            rows = fmin(f->batch, f->rows) + P;
     double features = both * batch * rows, held = (s->largest > 0 ? fmin(s->largest, rows - P) : rows - P) + P;
-    double alpha = batch < m || k->rule != RULE_BLOCK ? 0 : C * f->rows; /* of steps by blocks */
+    bool blocks = batch >= m && k->rule == RULE_BLOCK, places = k->basis == CELLS_KERNEL;
+    double own = V * (k->rule == RULE_ADAGRAD ? 2 : 1) + C + (blocks ? C : 0) + (places ? D + 2 : 0);
+    double after = V + C + (places ? D : 0); /* the posterior's, while there is a state */
+    double state = 8 * (m * (own + after) + (blocks ? C * f->rows : 0));
     return (model_cost){.rows = cost_of_work(f, 0.4, 2 * features * (D + 10 + 2 * V), 0),
                         .bytes =
-                            8 * (m * (V * (k->rule == RULE_ADAGRAD ? 2 : 1) + 3 * C) + both * batch * (3 * D + 4) +
-                                 alpha + held * (6 * V + 2 * D + (double)f->threads * (3 * V + C + 2 * CELL_WIDTH))),
-                        .last = 8 * m * (V + C)};
+                            state + 8 * (both * batch * (3 * D + 4) +
+                                         held * (6 * V + 2 * D + (double)f->threads * (3 * V + C + 2 * CELL_WIDTH))),
+                        .state = state,
+                        .last = 8 * m * after};
 }
 
 /* ------------------------------------------------------------------------------------------------ state */
@@ -64,8 +69,9 @@ static void close_state(void *state)
     qsgp_clear(&q->q);
     ascent_clear(&q->up);
     kernel_free(q->first);
-    double *const owned[] = {q->sum, q->eta, q->alpha, q->step, q->damping, q->gain, q->block};
+    double *const owned[] = {q->eta, q->damping, q->gain, q->block}, *const large[] = {q->sum, q->alpha, q->step};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) mapped_free(large[i]);
     free(q);
 }
 
@@ -73,13 +79,12 @@ static anygp_status open_blocks(qsgp_state *q, anygp_error *e)
 {
     const row_blocks *b = q->problem->blocks;
     int64_t C = q->q.C, rows = b->count * b->largest;
-    bool waves = qsgp_by_blocks(q) && q->kind.basis == CELLS_FOURIER;
     q->damping = mem_zeroed(C, sizeof *q->damping);
     q->gain = mem_zeroed(C, sizeof *q->gain);
-    if (waves) q->alpha = mem_zeroed(rows * C, sizeof *q->alpha);
-    if (waves) q->step = mem_zeroed(q->q.cells.m * C, sizeof *q->step);
-    bool ok = q->damping && q->gain && (!waves || (q->alpha && q->step));
-    return ok ? ANYGP_OK : fail_memory(e, "the rows' coefficients", 8.0 * (double)((rows + q->q.cells.m) * C));
+    if (!q->damping || !q->gain) return fail_memory(e, "the model", 16.0 * (double)C);
+    if (!qsgp_by_blocks(q) || q->kind.basis != CELLS_FOURIER) return ANYGP_OK;
+    TRY(mapped_doubles(q->q.on_disk, rows, C, "the rows' coefficients", &q->alpha, e));
+    return mapped_doubles(q->q.on_disk, q->q.cells.m, C, "the rows' coefficients", &q->step, e);
 }
 
 static anygp_status open_state(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
@@ -93,9 +98,9 @@ static anygp_status open_state(const model_ops *self, const problem *p, const hy
     q->first = kernel_copy(h->kernel);
     q->eta = mem_alloc(q->q.C, sizeof *q->eta);
     TRY_DONE(open_blocks(q, e));
-    if (q->kind.rule == RULE_ADAGRAD) q->sum = mem_zeroed(q->q.cells.m * q->q.V, sizeof *q->sum);
-    if (!q->first || !q->eta || (q->kind.rule == RULE_ADAGRAD && !q->sum))
-        TRY_DONE(fail_memory(e, "the weights", 8.0 * (double)(q->q.cells.m * q->q.V)));
+    if (!q->first || !q->eta) TRY_DONE(fail_memory(e, "the model", 8.0 * (double)q->q.C));
+    if (q->kind.rule == RULE_ADAGRAD)
+        TRY_DONE(mapped_doubles(q->q.on_disk, q->q.cells.m, q->q.V, "the weights", &q->sum, e));
     TRY_DONE(qsgp_pass_open(&q->pass, &q->q, &q->sample, h->kernel, q->first, e));
     status = ascent_init(&q->up, h, e);
 done:

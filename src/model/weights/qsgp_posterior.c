@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mapped.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/linalg.h"
@@ -16,10 +17,11 @@ enum { HAND = 32, PIECE = 512, HEAD = 8 }; /* cells that are made at a time; row
 typedef struct qsgp_posterior {
     posterior base; /* base.n = m */
     cells cells;
-    int64_t K, V;  /* of one target: V = latents (1 + K) */
-    double *v, *d; /* m x V and m x latents, row-major: as qsgp.h has them, c_jj^2 */
-    double *Z;     /* kernels: m x D */
-    double rows;   /* behind it */
+    int64_t K, V;            /* of one target: V = latents (1 + K) */
+    double *v, *d;           /* m x V and m x latents, row-major: as qsgp.h has them, c_jj^2 */
+    double *Z;               /* kernels: m x D */
+    void (*release)(void *); /* of these arrays */
+    double rows;             /* behind it */
     double head[HEAD];
 } qsgp_posterior;
 
@@ -29,9 +31,8 @@ static void posterior_free(posterior *base)
     if (!p) return;
     kernel_free(base->kernel);
     basis_clear(&base->mean);
-    free(p->v);
-    free(p->d);
-    free(p->Z);
+    double *const large[] = {p->v, p->d, p->Z};
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) p->release(large[i]);
     free(p);
 }
 
@@ -259,7 +260,7 @@ static anygp_status make(const cells *c, int64_t latents, int64_t K, double nois
     qsgp_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
     p->base = (posterior){.ops = &qsgp_posterior_ops, .noise = noise, .D = c->D, .n = c->m, .latents = latents};
-    p->cells = *c, p->cells.Z = NULL, p->K = K, p->V = latents * (1 + K);
+    p->cells = *c, p->cells.Z = NULL, p->K = K, p->V = latents * (1 + K), p->release = free;
     *out = p;
     return ANYGP_OK;
 }
@@ -269,13 +270,13 @@ anygp_status qsgp_posterior_new(const qsgp *q, const hyper *h, int64_t t, poster
     qsgp_posterior *p = NULL;
     anygp_status status;
     TRY_DONE(make(&q->cells, q->each, q->K, q->gaussian ? h->like[t] : 0, &p, e));
-    p->rows = q->N;
-    p->v = mem_doubles(q->cells.m, p->V);
-    p->d = mem_doubles(q->cells.m, q->each);
-    if (q->cells.Z) p->cells.Z = p->Z = mem_copied(q->cells.m, q->cells.D, q->cells.Z);
+    p->rows = q->N, p->release = mapped_free;
+    TRY_DONE(mapped_doubles(q->on_disk, q->cells.m, p->V, "the posterior", &p->v, e));
+    TRY_DONE(mapped_doubles(q->on_disk, q->cells.m, q->each, "the posterior", &p->d, e));
+    if (q->cells.Z) TRY_DONE(mapped_copied(q->on_disk, q->cells.m, q->cells.D, q->cells.Z, "the posterior", &p->Z, e));
+    p->cells.Z = p->Z;
     p->base.kernel = kernel_copy(h->kernel);
-    if (!p->v || !p->d || !p->base.kernel || (q->cells.Z && !p->Z))
-        TRY_DONE(fail_memory(e, "the posterior", 8.0 * (double)(q->cells.m * (p->V + q->each))));
+    if (!p->base.kernel) TRY_DONE(fail_memory(e, "the posterior", 0));
     TRY_DONE(copy_parameters(q, h->kernel, t, p, e));
     write_head(p);
 done:

@@ -68,7 +68,7 @@ static void remove_checkpoint(const gp_set *m)
     char *path = first ? malloc(size) : NULL;
     for (int64_t t = 0; path && t < m->targets; t++) {
         gp_checkpoint_name(first, t, path, size);
-        unlink(path);
+        checkpoint_remove(path);
         temporary_remove_stale(path);
     }
     free(path);

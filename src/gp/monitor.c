@@ -17,6 +17,7 @@ typedef struct monitor {
     const valid_rows *valid;
     const hyper *h;
     likelihood now; /* with the values in h, for scores */
+    checkpoint_trail trail;
     int64_t capacity;
 } monitor;
 
@@ -168,7 +169,7 @@ void gp_checkpoint_name(const char *first, int64_t target, char *path, size_t si
         snprintf(path, size, "%s-%lld", first, (long long)target);
 }
 
-static anygp_status save_state(const monitor *m, checkpoint *c, const hyper *h, anygp_error *e)
+static anygp_status save_state(monitor *m, checkpoint *c, const hyper *h, bool *whole, anygp_error *e)
 {
     char *text = NULL, *path = NULL;
     anygp_status status = ANYGP_OK;
@@ -176,7 +177,7 @@ static anygp_status save_state(const monitor *m, checkpoint *c, const hyper *h, 
     checkpoint_put_text(c, "settings", text);
     if (h->M) checkpoint_put(c, "Z", h->M * h->D, h->Z);
     TRY_DONE(file_of(m, &path, e));
-    status = checkpoint_write(c, path, e);
+    status = checkpoint_save(c, &m->trail, path, whole, e);
 done:
     free(text);
     free(path);
@@ -184,25 +185,40 @@ done:
 }
 
 /* Hours of training are worth more than a checkpoint: the user is told, once, and the next one may succeed. */
-static void on_save(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior *const *p)
+static bool is_saved(const monitor *m, anygp_status status, const anygp_error *e)
+{
+    if (!ANYGP_FAILED(status)) return true;
+    if (!*m->f->told_unsaved)
+        settings_log(m->f->s, ANYGP_WARNING, "training goes on without a checkpoint until one can be saved: %s",
+                     e->text);
+    *m->f->told_unsaved = true;
+    return false;
+}
+
+static bool on_save(void *ctx, checkpoint *c, const hyper *h)
 {
     monitor *m = ctx;
     anygp_error e;
-    anygp_status status = save_state(m, c, h, &e);
-    if (!ANYGP_FAILED(status) && p) status = save_model(m, c, h, objective, jitter, p, &e);
-    if (!ANYGP_FAILED(status) || *m->f->told_unsaved) return;
-    *m->f->told_unsaved = true;
-    settings_log(m->f->s, ANYGP_WARNING, "training goes on without a checkpoint until one can be saved: %s", e.text);
+    bool whole = true;
+    return is_saved(m, save_state(m, c, h, &whole, &e), &e) && whole;
+}
+
+static void on_save_model(void *ctx, const checkpoint *c, const hyper *h, double objective, double jitter,
+                          posterior *const *p)
+{
+    monitor *m = ctx;
+    anygp_error e;
+    is_saved(m, save_model(m, c, h, objective, jitter, p, &e), &e);
 }
 
 /* NULL: this one of several targets had not begun, or is done and is fitted again. */
-static anygp_status read_checkpoint(const monitor *m, checkpoint **out, anygp_error *e)
+static anygp_status read_checkpoint(const monitor *m, bool on_disk, checkpoint **out, anygp_error *e)
 {
     char *text = NULL, *path = NULL;
     anygp_status status = ANYGP_OK;
     TRY_DONE(file_of(m, &path, e));
     if (m->f->columns->targets > 1 && access(path, F_OK) != 0) goto done;
-    TRY_DONE(checkpoint_read(path, out, e));
+    TRY_DONE(checkpoint_read(path, on_disk, out, e));
     TRY_DONE(fingerprint(m, &text, e));
     const char *was = checkpoint_text(*out, "settings");
     if (was && !strcmp(was, text)) goto done;
@@ -266,7 +282,7 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
     if (f->data->file) rows_stop(f->data->file, (stop_poll){0}); /* from here on, an early end leaves a model */
     bool named = f->hooks && f->hooks->checkpoint;
     checkpoint *resume = NULL;
-    if (named && settings_number(s, SET_RESUME) == 1) TRY(read_checkpoint(&m, &resume, e));
+    if (named && settings_number(s, SET_RESUME) == 1) TRY(read_checkpoint(&m, p->on_disk, &resume, e));
     train_options o = {.iterations = iterations_of(f),
                        .restarts = settings_integer(s, SET_RESTARTS),
                        .jitter = isnan(jitter) ? model->jitter : jitter,
@@ -280,6 +296,7 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
                        .save_every =
                            named && settings_given(s, SET_CHECKPOINT) ? settings_number(s, SET_CHECKPOINT) : INFINITY,
                        .save = on_save,
+                       .save_model = on_save_model,
                        .resume = resume,
                        .ctx = &m,
                        .anytime = anytime_of(f, model, p)};

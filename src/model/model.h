@@ -209,7 +209,8 @@ typedef struct step_context {
 
 typedef struct step_ops {
     bool sampled; /* its bound over all blocks is an estimate all the same, over random draws that depend on the step */
-    double frozen; /* the share of the run before which hyperparameters stay */
+    bool by_changes; /* its state is large, and save() says what of it has changed (checkpoint_put_parts) */
+    double frozen;   /* the share of the run before which hyperparameters stay */
     /* Once, before the first step, from the hyperparameters' start; jitter is relative. */
     anygp_status (*begin)(void *state, hyper *h, double jitter, anygp_error *e);
     /* One step: *value gets the bound as the sample tells it, before the step.  ANYGP_ERR_NUMERIC: nothing has moved. */

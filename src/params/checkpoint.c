@@ -1,64 +1,44 @@
-/* The file, numbers little-endian:
-       "anygpck1"   count                                    8 bytes each
-       count times: name[32] (zeros behind), type, length    48 bytes, then the payload:
-                    ARRAY: length doubles;  INTEGER: 8 bytes, length 1;  TEXT: length bytes
-       xxh64 of all bytes before                             8 bytes
-   Every length is checked against what is left of the file before memory is allocated. */
+/* What is in a checkpoint: entries by name.  checkpoint_file.c writes and reads them, checkpoint_log.c what has changed since. */
 #include "params/checkpoint.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
-#include "base/atomic_file.h"
+#include "base/mapped.h"
 #include "base/memory.h"
-#include "data/text/name_table.h"
-
-static const char MAGIC[8] = "anygpck1"; /* without the zero */
-enum { NAME_BYTES = 32, WORD = 8, ENTRY_BYTES = NAME_BYTES + 2 * WORD };
+#include "params/checkpoint_parts.h"
 
 static const int64_t COUNTER_MOST = INT64_C(1) << 50;
 
-typedef enum entry_type { ARRAY, INTEGER, TEXT, TYPES } entry_type;
-
 static const int64_t ITEM_BYTES[TYPES] = {[ARRAY] = 8, [INTEGER] = 8, [TEXT] = 1};
 
-typedef struct entry {
-    char name[NAME_BYTES];
-    entry_type type;
-    int64_t length;
-    void *payload; /* a text is followed by a zero */
-} entry;
-
-struct checkpoint {
-    int64_t count, room;
-    entry *list;
-    name_table names; /* entry i has the name i */
-    anygp_status status;
-    anygp_error error;
-};
-
 checkpoint *checkpoint_new(void) { return calloc(1, sizeof(checkpoint)); }
+
+/* An array may be in a scratch file, or be the caller's. */
+void entry_free(entry *t)
+{
+    if (t->type == ARRAY && !t->lent) mapped_free(t->payload);
+    if (t->type != ARRAY) free(t->payload);
+    t->payload = NULL;
+}
 
 void checkpoint_free(checkpoint *c)
 {
     if (!c) return;
-    for (int64_t i = 0; i < c->count; i++) free(c->list[i].payload);
+    for (int64_t i = 0; i < c->count; i++) entry_free(&c->list[i]);
     free(c->list);
     name_table_free(&c->names);
     free(c);
 }
 
-static const entry *find(const checkpoint *c, const char *name)
+entry *entry_find(const checkpoint *c, const char *name)
 {
     int64_t i = name_find(&c->names, name, strlen(name));
     return i >= 0 ? &c->list[i] : NULL;
 }
 
-/* Takes t over, whose name is new; false: out of memory. */
-static bool append(checkpoint *c, const entry *t)
+bool entry_append(checkpoint *c, const entry *t)
 {
     if (c->count == c->room) {
         int64_t room = c->room ? 2 * c->room : 32;
@@ -71,22 +51,23 @@ static bool append(checkpoint *c, const entry *t)
     return true;
 }
 
-static const entry *find_type(const checkpoint *c, const char *name, entry_type type)
-{
-    const entry *t = find(c, name);
-    return t && t->type == type ? t : NULL;
-}
+int64_t entry_item(const entry *t) { return ITEM_BYTES[t->type]; }
 
-static int64_t payload_bytes(const entry *t) { return t->length * ITEM_BYTES[t->type]; }
+int64_t entry_bytes(const entry *t) { return t->length * ITEM_BYTES[t->type]; }
 
-/* Room for the payload of t, and a zero after it. */
-static bool make_room(entry *t)
+anygp_status entry_make_room(const checkpoint *c, entry *t, anygp_error *e)
 {
     size_t bytes;
+    if (t->type == ARRAY) {
+        double *values;
+        TRY(mapped_doubles(c->on_disk && t->length >= CHECKPOINT_LARGE, t->length, 1, "a checkpoint", &values, e));
+        t->payload = values;
+        return ANYGP_OK;
+    }
     if (!size_mul(t->length, ITEM_BYTES[t->type], &bytes) || !(t->payload = mem_alloc((int64_t)bytes + 1, 1)))
-        return false;
+        return fail_memory(e, "a checkpoint", (double)t->length);
     ((char *)t->payload)[bytes] = 0;
-    return true;
+    return ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------------ put and get */
@@ -97,24 +78,54 @@ static anygp_status check_name(const checkpoint *c, const char *name, anygp_erro
     if (length == 0 || length >= NAME_BYTES)
         return fail_with(e, ANYGP_ERR_INTERNAL, "a checkpoint cannot hold the name '%.60s'; give it 1 to %d characters",
                          name, NAME_BYTES - 1);
-    if (find(c, name))
+    if (entry_find(c, name))
         return fail_with(e, ANYGP_ERR_INTERNAL, "a checkpoint was given '%s' twice; give each name once", name);
     return ANYGP_OK;
 }
 
+/* An entry of this name, without a payload; false: failed before or now. */
+static bool begin(checkpoint *c, const char *name, entry *t)
+{
+    if (!c || ANYGP_FAILED(c->status)) return false;
+    c->status = check_name(c, name, &c->error);
+    if (ANYGP_FAILED(c->status)) return false;
+    memcpy(t->name, name, strlen(name));
+    return true;
+}
+
+static void add(checkpoint *c, entry *t)
+{
+    if (ANYGP_FAILED(c->status) || entry_append(c, t)) return;
+    entry_free(t);
+    c->status = fail_memory(&c->error, "a checkpoint", (double)entry_bytes(t));
+}
+
+static void copy(checkpoint *c, entry *t, const void *payload)
+{
+    c->status = entry_make_room(c, t, &c->error);
+    if (!ANYGP_FAILED(c->status) && t->length > 0) memcpy(t->payload, payload, (size_t)entry_bytes(t));
+}
+
 static void put(checkpoint *c, const char *name, entry_type type, int64_t length, const void *payload)
 {
-    if (!c || ANYGP_FAILED(c->status)) return;
     entry t = {.type = type, .length = length};
-    c->status = check_name(c, name, &c->error);
-    if (ANYGP_FAILED(c->status)) return;
-    memcpy(t.name, name, strlen(name));
-    if (!make_room(&t) || !append(c, &t)) {
-        free(t.payload);
-        c->status = fail_memory(&c->error, "a checkpoint", 8.0 * (double)length);
-        return;
-    }
-    if (length > 0) memcpy(t.payload, payload, (size_t)payload_bytes(&t));
+    if (!begin(c, name, &t)) return;
+    copy(c, &t, payload);
+    add(c, &t);
+}
+
+void checkpoint_put_parts(checkpoint *c, const char *name, int64_t count, const double *values, int64_t each,
+                          changes *changed)
+{
+    entry t = {.type = ARRAY, .length = count, .each = each, .changed = changed, .lent = count >= CHECKPOINT_LARGE};
+    if (!begin(c, name, &t)) return;
+    if (each < 1 || changed->parts != (count + each - 1) / each)
+        c->status = fail_with(&c->error, ANYGP_ERR_INTERNAL, "parts of '%s' do not fit into a checkpoint", name);
+    else if (t.lent)
+        t.payload = (void *)(uintptr_t)values;
+    else
+        copy(c, &t, values);
+    add(c, &t);
 }
 
 void checkpoint_put(checkpoint *c, const char *name, int64_t count, const double *values)
@@ -130,10 +141,16 @@ void checkpoint_put_text(checkpoint *c, const char *name, const char *text)
     put(c, name, TEXT, (int64_t)strlen(text), text);
 }
 
+static const entry *find_type(const checkpoint *c, const char *name, entry_type type)
+{
+    const entry *t = entry_find(c, name);
+    return t && t->type == type ? t : NULL;
+}
+
 static bool get(const entry *t, int64_t length, void *payload)
 {
     if (!t || t->length != length) return false;
-    if (length > 0) memcpy(payload, t->payload, (size_t)payload_bytes(t));
+    if (length > 0) memcpy(payload, t->payload, (size_t)entry_bytes(t));
     return true;
 }
 
@@ -180,196 +197,4 @@ const char *checkpoint_text(const checkpoint *c, const char *name)
 {
     const entry *t = find_type(c, name, TEXT);
     return t ? t->payload : NULL;
-}
-
-/* ----------------------------------------------------------------------------------------- write */
-
-/* Bytes on their way from or to the file, and into the checksum. */
-typedef struct passage {
-    FILE *file;
-    XXH64_state_t *hash;
-    uint64_t left; /* reading: bytes of the file before the checksum */
-} passage;
-
-static void word_to_bytes(uint64_t word, unsigned char bytes[WORD])
-{
-    for (int i = 0; i < WORD; i++) bytes[i] = (unsigned char)(word >> (8 * i));
-}
-
-static uint64_t word_of_bytes(const unsigned char bytes[WORD])
-{
-    uint64_t word = 0;
-    for (int i = WORD - 1; i >= 0; i--) word = word << 8 | bytes[i];
-    return word;
-}
-
-/* A failed write shows in the stream when the file is committed. */
-static void give(const passage *p, const void *bytes, size_t size)
-{
-    XXH64_update(p->hash, bytes, size);
-    fwrite(bytes, 1, size, p->file);
-}
-
-static void give_word(const passage *p, uint64_t word)
-{
-    unsigned char bytes[WORD];
-    word_to_bytes(word, bytes);
-    give(p, bytes, WORD);
-}
-
-static void give_all(const passage *p, const checkpoint *c)
-{
-    give(p, MAGIC, sizeof MAGIC);
-    give_word(p, (uint64_t)c->count);
-    for (const entry *t = c->list; t < c->list + c->count; t++) {
-        give(p, t->name, NAME_BYTES);
-        give_word(p, t->type);
-        give_word(p, (uint64_t)t->length);
-        give(p, t->payload, (size_t)payload_bytes(t));
-    }
-    give_word(p, XXH64_digest(p->hash));
-}
-
-static bool start_hash(passage *p)
-{
-    p->hash = XXH64_createState();
-    return p->hash && XXH64_reset(p->hash, 0) == XXH_OK;
-}
-
-anygp_status checkpoint_write(const checkpoint *c, const char *path, anygp_error *e)
-{
-    atomic_file *f = NULL;
-    passage p = {0};
-    anygp_status status = ANYGP_OK;
-    if (!c || !start_hash(&p)) {
-        status = fail_memory(e, "a checkpoint", sizeof *c);
-        goto done;
-    }
-    TRY_DONE(ANYGP_FAILED(c->status) ? fail_with(e, c->status, "%s", c->error.text) : ANYGP_OK);
-    TRY_DONE(atomic_open(path, &f, e));
-    p.file = atomic_stream(f);
-    give_all(&p, c);
-    status = atomic_commit(f, e);
-done:
-    XXH64_freeState(p.hash);
-    return status;
-}
-
-/* ------------------------------------------------------------------------------------------ read */
-
-static anygp_status damaged(anygp_error *e, const char *name, const char *what)
-{
-    return fail_with(e, ANYGP_ERR_FILE, "the checkpoint %.300s is damaged: %s; start without it", name, what);
-}
-
-static anygp_status foreign(anygp_error *e, const char *name)
-{
-    return fail_with(e, ANYGP_ERR_FILE, "%.300s is not a checkpoint; name a file that --checkpoint has written", name);
-}
-
-static bool take(passage *p, void *bytes, uint64_t size)
-{
-    if (size > p->left || fread(bytes, 1, size, p->file) != size) return false;
-    p->left -= size;
-    XXH64_update(p->hash, bytes, size);
-    return true;
-}
-
-/* The size of the file, without its checksum, and that it begins as a checkpoint does. */
-static anygp_status open_passage(passage *p, const char *name, anygp_error *e)
-{
-    char magic[sizeof MAGIC];
-    long size = fseek(p->file, 0, SEEK_END) == 0 ? ftell(p->file) : -1;
-    rewind(p->file);
-    if (!start_hash(p)) return fail_memory(e, "a checksum", 0);
-    if (size < (long)sizeof MAGIC) return foreign(e, name);
-    p->left = sizeof MAGIC;
-    if (!take(p, magic, sizeof magic) || memcmp(magic, MAGIC, sizeof magic) != 0) return foreign(e, name);
-    if (size < (long)sizeof MAGIC + 2 * WORD) return damaged(e, name, "it is cut short");
-    p->left = (uint64_t)size - sizeof MAGIC - WORD;
-    return ANYGP_OK;
-}
-
-/* At least one character, and nothing but zeros from the first zero on. */
-static bool name_is_valid(const char name[NAME_BYTES])
-{
-    size_t length = strnlen(name, NAME_BYTES);
-    if (length == 0 || length == NAME_BYTES) return false;
-    for (size_t i = length; i < NAME_BYTES; i++)
-        if (name[i]) return false;
-    return true;
-}
-
-/* The next entry without its payload, which is known to fit into the rest of the file. */
-static anygp_status read_entry_head(passage *p, const checkpoint *c, const char *name, entry *t, anygp_error *e)
-{
-    unsigned char head[ENTRY_BYTES];
-    if (!take(p, head, ENTRY_BYTES)) return damaged(e, name, "it is cut short");
-    memcpy(t->name, head, NAME_BYTES);
-    uint64_t type = word_of_bytes(head + NAME_BYTES), length = word_of_bytes(head + NAME_BYTES + WORD);
-    if (!name_is_valid(t->name)) return damaged(e, name, "a name in it is not valid");
-    if (find(c, t->name)) return damaged(e, name, "a name comes twice");
-    if (type >= TYPES || (type == INTEGER && length != 1)) return damaged(e, name, "it has an entry of no known type");
-    if (length > p->left / (uint64_t)ITEM_BYTES[type]) return damaged(e, name, "it is cut short");
-    t->type = (entry_type)type;
-    t->length = (int64_t)length;
-    return ANYGP_OK;
-}
-
-static anygp_status read_entry(passage *p, checkpoint *c, const char *name, anygp_error *e)
-{
-    entry t = {0};
-    TRY(read_entry_head(p, c, name, &t, e));
-    if (!make_room(&t) || !append(c, &t)) {
-        free(t.payload);
-        return fail_memory(e, "a checkpoint", (double)payload_bytes(&t));
-    }
-    if (!take(p, t.payload, (uint64_t)payload_bytes(&t))) return damaged(e, name, "it cannot be read to its end");
-    if (t.type == TEXT && strlen(t.payload) != (size_t)t.length) return damaged(e, name, "a text in it is not valid");
-    return ANYGP_OK;
-}
-
-/* Nothing may be left but the checksum of what was read. */
-static anygp_status check_end(passage *p, const char *name, anygp_error *e)
-{
-    unsigned char bytes[WORD];
-    if (p->left) return damaged(e, name, "there are bytes after its last entry");
-    if (fread(bytes, 1, WORD, p->file) != WORD) return damaged(e, name, "it cannot be read to its end");
-    if (word_of_bytes(bytes) != XXH64_digest(p->hash)) return damaged(e, name, "its checksum does not match");
-    return ANYGP_OK;
-}
-
-static anygp_status read_all(passage *p, checkpoint *c, const char *name, anygp_error *e)
-{
-    unsigned char bytes[WORD];
-    TRY(open_passage(p, name, e));
-    if (!take(p, bytes, WORD)) return damaged(e, name, "it cannot be read");
-    uint64_t count = word_of_bytes(bytes);
-    if (count > p->left / ENTRY_BYTES) return damaged(e, name, "it has too many entries for its size");
-    for (uint64_t i = 0; i < count; i++) TRY(read_entry(p, c, name, e));
-    return check_end(p, name, e);
-}
-
-anygp_status checkpoint_read_stream(FILE *f, const char *name, checkpoint **out, anygp_error *e)
-{
-    passage p = {.file = f};
-    checkpoint *c = checkpoint_new();
-    *out = NULL;
-    anygp_status status = c ? read_all(&p, c, name, e) : fail_memory(e, "a checkpoint", sizeof *c);
-    XXH64_freeState(p.hash);
-    if (ANYGP_FAILED(status))
-        checkpoint_free(c);
-    else
-        *out = c;
-    return status;
-}
-
-anygp_status checkpoint_read(const char *path, checkpoint **out, anygp_error *e)
-{
-    *out = NULL;
-    FILE *f = fopen(path, "rb");
-    if (!f) return fail_with(e, ANYGP_ERR_FILE, "the checkpoint %.300s cannot be opened; start without --resume", path);
-    anygp_status status = checkpoint_read_stream(f, path, out, e);
-    fclose(f);
-    return status;
 }

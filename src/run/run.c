@@ -87,25 +87,25 @@ bool run_report(run *r, bool record)
 
 /* ---------------------------------------------------------------------------------- scores, checkpoints */
 
-typedef anygp_status (*looker)(run *r, double jitter, posterior **now, anygp_error *e);
+typedef anygp_status (*looker)(run *r, checkpoint *c, double jitter, posterior **now, anygp_error *e);
 
 /* Posteriors so far, for someone to look at. */
-static anygp_status with_posteriors(run *r, looker look, anygp_error *e)
+static anygp_status with_posteriors(run *r, looker look, checkpoint *c, anygp_error *e)
 {
     double jitter = r->jitter;
     posterior **now = mem_zeroed(r->targets, sizeof *now);
     if (!now) return fail_memory(e, "the posteriors", 8.0 * (double)r->targets);
     anygp_status status = r->learner->posteriors(r, &jitter, now, e);
-    if (!ANYGP_FAILED(status)) status = look(r, jitter, now, e);
+    if (!ANYGP_FAILED(status)) status = look(r, c, jitter, now, e);
     posteriors_free(r->targets, now);
     free(now);
     return status;
 }
 
 /* Only rank 0 has rows to score on, but posteriors are made by all.  Scores that cannot be had are missing in the trace. */
-static anygp_status look_at_scores(run *r, double jitter, posterior **now, anygp_error *e)
+static anygp_status look_at_scores(run *r, checkpoint *c, double jitter, posterior **now, anygp_error *e)
 {
-    (void)jitter;
+    (void)c, (void)jitter;
     if (r->o->score && ANYGP_FAILED(r->o->score(r->o->ctx, now[0], &r->scores, e))) r->scores = train_scores_none();
     return ANYGP_OK;
 }
@@ -114,14 +114,13 @@ static anygp_status look_at_scores(run *r, double jitter, posterior **now, anygp
 static anygp_status score(run *r, anygp_error *e)
 {
     double began = clock_seconds();
-    anygp_status status = with_posteriors(r, look_at_scores, e);
+    anygp_status status = with_posteriors(r, look_at_scores, NULL, e);
     r->paused += clock_seconds() - began;
     return status;
 }
 
-static anygp_status write_checkpoint(run *r, double jitter, posterior **now, anygp_error *e)
+static anygp_status fill(run *r, checkpoint *c, anygp_error *e)
 {
-    checkpoint *c = checkpoint_new();
     checkpoint_put_text(c, "run", r->learner->name);
     checkpoint_put_integer(c, "t", r->t);
     checkpoint_put_integer(c, "turned", r->turned);
@@ -131,17 +130,57 @@ static anygp_status write_checkpoint(run *r, double jitter, posterior **now, any
     checkpoint_put_integer(c, "valued", r->valued);
     checkpoint_put_integer(c, "record", r->next_record);
     checkpoint_put_number(c, "jitter", r->jitter);
-    anygp_status status = r->learner->save(r, c, e);
-    if (!ANYGP_FAILED(status) && r->p->comm->rank == 0)
-        r->o->save(r->o->ctx, c, r->h, r->value, jitter, now && now[0] ? now : NULL);
-    checkpoint_free(c);
-    return status;
+    return r->learner->save(r, c, e);
+}
+
+/* *whole: all of the state, not what has changed. */
+static anygp_status save_state(run *r, checkpoint *c, int *whole, anygp_error *e)
+{
+    TRY(fill(r, c, e));
+    *whole = r->p->comm->rank == 0 && r->o->save(r->o->ctx, c, r->h);
+    return ANYGP_OK;
+}
+
+static anygp_status save_model(run *r, checkpoint *c, double jitter, posterior **now, anygp_error *e)
+{
+    (void)e;
+    if (r->p->comm->rank == 0 && now[0]) r->o->save_model(r->o->ctx, c, r->h, r->value, jitter, now);
+    return ANYGP_OK;
+}
+
+static anygp_status save_both(run *r, checkpoint *c, double jitter, posterior **now, anygp_error *e)
+{
+    int whole;
+    TRY(save_state(r, c, &whole, e));
+    return whole ? save_model(r, c, jitter, now, e) : ANYGP_OK;
+}
+
+/* A state of which only changes are saved is large, and so are its posteriors: they are made and saved where all of it was. */
+static anygp_status save_large(run *r, checkpoint *c, anygp_error *e)
+{
+    int whole;
+    TRY(save_state(r, c, &whole, e));
+    TRY(train_agree(r->p, &whole, e));
+    return whole ? with_posteriors(r, save_model, c, e) : ANYGP_OK;
 }
 
 static anygp_status save(run *r, anygp_error *e)
 {
-    anygp_status status = with_posteriors(r, write_checkpoint, e);
+    checkpoint *c = checkpoint_new();
+    bool large = r->model->steps && r->model->steps->by_changes;
+    anygp_status status = large ? save_large(r, c, e) : with_posteriors(r, save_both, c, e);
+    checkpoint_free(c);
     r->saved = clock_seconds();
+    return status;
+}
+
+/* Without the model, which the caller writes. */
+static anygp_status save_last(run *r, anygp_error *e)
+{
+    checkpoint *c = checkpoint_new();
+    int whole;
+    anygp_status status = save_state(r, c, &whole, e);
+    checkpoint_free(c);
     return status;
 }
 
@@ -239,7 +278,7 @@ anygp_status run_go(run *r, anygp_error *e)
         TRY(after_step(r, e));
         r->done = is_over(r);
     }
-    return r->saves && r->t > 0 && r->status != ANYGP_OK ? write_checkpoint(r, r->jitter, NULL, e) : ANYGP_OK;
+    return r->saves && r->t > 0 && r->status != ANYGP_OK ? save_last(r, e) : ANYGP_OK;
 }
 
 void run_keep(const run *r, train_result *result)

@@ -50,11 +50,12 @@ typedef struct train_options {
     void (*tell)(void *ctx, anygp_log_level level, const char *sentence); /* may be NULL */
     /* May be NULL: scores of a posterior on rows held out, model units.  Its time does not count. */
     anygp_status (*score)(void *ctx, const posterior *p, train_scores *out, anygp_error *e);
-    /* Every so many seconds (infinite: never), on rank 0: the state of the run, and the posteriors so far, one per target
-       (they stay the run's; NULL for models that cannot make one on the way).  The callee reports what cannot be written:
-       it is no reason to end a run. */
+    /* Every so many seconds (infinite: never), on rank 0: the state of the run and, if that returned true, the posteriors so far, one per
+       target (they stay the run's).  The callee reports what cannot be written: it is no reason to end a run. */
     double save_every;
-    void (*save)(void *ctx, checkpoint *c, const hyper *h, double objective, double jitter, posterior *const *so_far);
+    bool (*save)(void *ctx, checkpoint *c, const hyper *h); /* false: only changes were saved, or nothing could be */
+    void (*save_model)(void *ctx, const checkpoint *c, const hyper *h, double objective, double jitter,
+                       posterior *const *so_far);
     const checkpoint *resume; /* NULL: from the start */
     void *ctx;
     anytime_options anytime;

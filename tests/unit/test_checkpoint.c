@@ -72,7 +72,7 @@ static void what_was_put_comes_back_bit_by_bit(void **state)
     anygp_error e;
     checkpoint *c;
     small_bytes(bytes);
-    assert_int_equal(checkpoint_read("small", &c, &e), ANYGP_OK);
+    assert_int_equal(checkpoint_read("small", false, &c, &e), ANYGP_OK);
     assert_int_equal(checkpoint_count(c, "q.theta1"), 3);
     assert_true(checkpoint_get(c, "q.theta1", 3, values));
     assert_memory_equal(values, VALUES, sizeof values);
@@ -107,13 +107,13 @@ static void empty_things_come_back_empty(void **state)
     anygp_error e;
     checkpoint *c = checkpoint_new(), *back;
     assert_int_equal(checkpoint_write(c, "empty", &e), ANYGP_OK);
-    assert_int_equal(checkpoint_read("empty", &back, &e), ANYGP_OK);
+    assert_int_equal(checkpoint_read("empty", false, &back, &e), ANYGP_OK);
     assert_int_equal(checkpoint_count(back, "a"), -1);
     checkpoint_free(back);
     checkpoint_put(c, "a", 0, NULL);
     checkpoint_put_text(c, "name of thirty-one characters..", "");
     assert_int_equal(checkpoint_write(c, "empty", &e), ANYGP_OK);
-    assert_int_equal(checkpoint_read("empty", &back, &e), ANYGP_OK);
+    assert_int_equal(checkpoint_read("empty", false, &back, &e), ANYGP_OK);
     assert_int_equal(checkpoint_count(back, "a"), 0);
     assert_true(checkpoint_get(back, "a", 0, NULL));
     assert_string_equal(checkpoint_text(back, "name of thirty-one characters.."), "");
@@ -173,7 +173,7 @@ static void any_number_of_names_comes_back(void **state)
         checkpoint_put_integer(c, name, -i);
     }
     assert_int_equal(checkpoint_write(c, "many", &e), ANYGP_OK);
-    assert_int_equal(checkpoint_read("many", &back, &e), ANYGP_OK);
+    assert_int_equal(checkpoint_read("many", false, &back, &e), ANYGP_OK);
     for (int i = 0; i < NAMES; i++) {
         snprintf(name, sizeof name, "%d", i);
         assert_true(checkpoint_get_integer(back, name, &integer) && integer == -i);
@@ -278,12 +278,12 @@ static void other_files_are_not_checkpoints(void **state)
     checkpoint *c;
     check_refused_bytes((const unsigned char *)"x,y\n1,2\n3,4\n", 12, "not a checkpoint");
     put_file("nothing", "", 0);
-    assert_int_equal(checkpoint_read("nothing", &c, &e), ANYGP_ERR_FILE);
+    assert_int_equal(checkpoint_read("nothing", false, &c, &e), ANYGP_ERR_FILE);
     assert_non_null(strstr(e.text, "nothing is not a checkpoint"));
-    assert_int_equal(checkpoint_read("missing", &c, &e), ANYGP_ERR_FILE);
+    assert_int_equal(checkpoint_read("missing", false, &c, &e), ANYGP_ERR_FILE);
     assert_non_null(strstr(e.text, "missing"));
     assert_int_equal(mkdir("directory", 0777), 0);
-    assert_int_equal(checkpoint_read("directory", &c, &e), ANYGP_ERR_FILE);
+    assert_int_equal(checkpoint_read("directory", false, &c, &e), ANYGP_ERR_FILE);
     assert_null(c);
 }
 

@@ -69,6 +69,8 @@ static void close_state(void *state)
     qsgp_clear(&q->q);
     ascent_clear(&q->up);
     kernel_free(q->first);
+    changes_clear(&q->cells);
+    changes_clear(&q->blocks);
     double *const owned[] = {q->eta, q->damping, q->gain, q->block}, *const large[] = {q->sum, q->alpha, q->step};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) mapped_free(large[i]);
@@ -101,6 +103,8 @@ static anygp_status open_state(const model_ops *self, const problem *p, const hy
     if (!q->first || !q->eta) TRY_DONE(fail_memory(e, "the model", 8.0 * (double)q->q.C));
     if (q->kind.rule == RULE_ADAGRAD)
         TRY_DONE(mapped_doubles(q->q.on_disk, q->q.cells.m, q->q.V, "the weights", &q->sum, e));
+    if (!changes_init(&q->cells, q->q.cells.count) || !changes_init(&q->blocks, p->blocks->count))
+        TRY_DONE(fail_memory(e, "the model", (double)q->q.cells.count / 8));
     TRY_DONE(qsgp_pass_open(&q->pass, &q->q, &q->sample, h->kernel, q->first, e));
     status = ascent_init(&q->up, h, e);
 done:

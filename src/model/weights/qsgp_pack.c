@@ -10,19 +10,28 @@ static int64_t row_numbers(const qsgp_state *s)
     return s->problem->blocks->count * s->problem->blocks->largest * s->q.C;
 }
 
+/* A step by blocks without alpha has all cells in its sample; where they are some, its rows move nothing else. */
+void qsgp_mark(qsgp_state *s)
+{
+    for (int64_t i = 0; i < s->sample.count; i++) changes_mark(&s->cells, s->sample.cell[i]);
+    for (int64_t i = 0; s->alpha && i < s->sample.n; i++)
+        changes_mark(&s->blocks, s->sample.place[i] / s->problem->blocks->largest);
+}
+
 anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e)
 {
     qsgp_state *s = state;
     const qsgp *q = &s->q;
     (void)e;
-    checkpoint_put(to, "v", q->cells.m * q->V, q->v);
-    checkpoint_put(to, "square", q->cells.m * q->C, q->square);
-    checkpoint_put(to, "seen", q->cells.count, q->seen);
+    int64_t m = q->cells.m, width = q->cells.width, largest = s->problem->blocks->largest;
+    checkpoint_put_parts(to, "v", m * q->V, q->v, width * q->V, &s->cells);
+    checkpoint_put_parts(to, "square", m * q->C, q->square, width * q->C, &s->cells);
+    checkpoint_put_parts(to, "seen", q->cells.count, q->seen, 1, &s->cells);
     checkpoint_put(to, "a", q->P * q->V, q->a);
-    if (s->alpha) checkpoint_put(to, "alpha", row_numbers(s), s->alpha);
+    if (s->alpha) checkpoint_put_parts(to, "alpha", row_numbers(s), s->alpha, largest * q->C, &s->blocks);
     checkpoint_put(to, "damping", q->C, s->damping);
     checkpoint_put_integer(to, "stale", s->stale);
-    if (s->sum) checkpoint_put(to, "adagrad", q->cells.m * q->V, s->sum);
+    if (s->sum) checkpoint_put_parts(to, "adagrad", m * q->V, s->sum, width * q->V, &s->cells);
     checkpoint_put(to, "first", kernel_numbers(s), kernel_values(s->first));
     checkpoint_put_number(to, "size", s->size);
     checkpoint_put_number(to, "top", s->top);

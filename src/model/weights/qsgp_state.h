@@ -14,6 +14,7 @@ typedef struct qsgp_state {
     qsgp_pass pass;
     kernel *first;          /* as it was before the first step: control rows keep its basis functions */
     ascent up;              /* of the hyperparameters */
+    changes cells, blocks;  /* that steps have changed: arrays over functions; alpha */
     double *alpha;          /* by blocks: coefficients of rows, C of each, block after block; else NULL */
     double *step;           /* m x C: where mu goes */
     double *damping, *gain; /* C each: of the rows' square; what a step would gain */
@@ -45,6 +46,8 @@ anygp_status qsgp_block_renew(qsgp_state *q, const hyper *h, anygp_error *e);
 
 /* ------------------------------------------------------------------------------------ [qsgp_pack.c] */
 
+/* What the step that was prepared last will change. */
+void qsgp_mark(qsgp_state *q);
 anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e);
 bool qsgp_restore(void *state, hyper *h, const checkpoint *from);
 

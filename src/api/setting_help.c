@@ -56,6 +56,7 @@ static char *by_weights(void) { return sizes(true); }
 static char *models(void) { return model_names(NULL, ", "); }
 static char *expressions(void) { return model_expressions(", "); }
 static char *by_neighbours(void) { return model_names(model_has_neighbours, " and "); }
+static char *with_loo(void) { return model_names(model_has_loo, " and "); }
 static char *by_sets(void) { return model_names(model_takes_sets, " and "); }
 static char *by_pair(void) { return model_names(model_takes_pair, " and "); }
 
@@ -114,6 +115,7 @@ static const struct {
              {"{steps}", by_steps},
              {"{parts}", by_parts},
              {"{near}", by_neighbours},
+             {"{loo}", with_loo},
              {"{whole}", whole},
              {"{subset}", subsets},
              {"{candidates}", candidates},

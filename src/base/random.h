@@ -23,6 +23,7 @@ typedef enum random_use {
     RANDOM_FREQUENCIES,
     RANDOM_ORDER,
     RANDOM_CELLS,
+    RANDOM_LEFT_OUT,
     RANDOM_TEST = 1000
 } random_use;
 

@@ -57,3 +57,4 @@ X(SAMPLES, "samples", INTEGER, "0", 0, 1e6, "", "S", "p", "draw S joint samples 
 X(ROWS, "rows", INTEGER, "1000", 1, 1e12, "", "N", "s", "rows to draw")
 X(INPUTS, "inputs", INTEGER, "1", 1, 100000, "", "D", "s", "input columns, uniform on [0, 1]")
 X(FEATURES, "features", INTEGER, "2000", 1, 1e7, "", "F", "s", "number of random Fourier features, used when there are too many rows for an exact draw (more than 4000)")
+X(CALIBRATE, "calibrate", CHOICE, "none", 0, 0, "none loo", "HOW", "f", "loo: multiply the variance of f by the factor that makes the mean squared leave-one-out residual, over its variance, equal to 1; for {loo}")

@@ -273,6 +273,18 @@ static anygp_status not_taken(const model_ops *m, const char *setting, const cha
     return ANYGP_ERR_ARGUMENT;
 }
 
+static anygp_status check_calibrate(const model_choice *c, const settings *s, anygp_error *e)
+{
+    if (settings_is(s, SET_CALIBRATE, "none") || model_has_loo(c->model)) return ANYGP_OK;
+    char *list = model_names(model_has_loo, " or ");
+    fail_with(
+        e, ANYGP_ERR_ARGUMENT,
+        "calibrate: %s%s has no leave-one-out predictions to calibrate by; leave --calibrate out, or use --model %s",
+        c->model->name, c->anytime ? "+" : "", name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
+}
+
 anygp_status choice_check_rows(const model_choice *c, const settings *s, bool weighted, anygp_error *e)
 {
     if (!takes_mean(c->model) && choice_mean(s) != MEAN_ZERO)
@@ -283,7 +295,7 @@ anygp_status choice_check_rows(const model_choice *c, const settings *s, bool we
                          "the + after the model's name out",
                          c->model->name);
     if (!takes_weights(c->model) && weighted) return not_taken(c->model, "weights", "weights", takes_weights, e);
-    return ANYGP_OK;
+    return check_calibrate(c, s, e);
 }
 
 /* Settings that have a meaning for some models only. */

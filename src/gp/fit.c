@@ -183,6 +183,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                      (long long)d->n, (long long)distinct.n);
     TRY_DONE(fit_train(f, &g, d, &p, &h, NULL, &result, e));
     TRY_DONE(fit_describe(f, d, &h, 0, g, e));
+    fit_calibrate(f, g, &result.loo);
     fit_keep_result(g, d, &result, 0);
     if (g->jitter > 0)
         settings_log(f->s, ANYGP_NOTE, "the covariance matrix needed jitter: %.1g of its mean diagonal was added",

@@ -24,7 +24,7 @@ typedef struct model_choice {
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e);
 /* c with this model, and what follows from it. */
 void choice_take(model_choice *c, const settings *s, const model_ops *m);
-/* Refuses a prior mean or weights, where the model takes none. */
+/* Refuses a prior mean or weights, where the model takes none, and calibration, where it has nothing to calibrate by. */
 anygp_status choice_check_rows(const model_choice *c, const settings *s, bool weighted, anygp_error *e);
 /* Tells the user about settings that have no effect on this model. */
 void choice_note_unused(const model_choice *c, const settings *s);
@@ -159,6 +159,8 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
                        train_result *r, anygp_error *e);
 /* What the result says about target t of those that are fitted together, into g. */
 void fit_keep_result(gp *g, const dataset *d, const train_result *r, int64_t t);
+/* What --calibrate wants, once g is described: the factor of its variances, and l, with their effect. */
+void fit_calibrate(const fit_task *f, gp *g, leave_one_out *l);
 /* Schema and likelihood of target t of those that are fitted together, with the values in h. */
 anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, int64_t t, gp *g, anygp_error *e);
 

@@ -12,6 +12,7 @@
        output.c   the columns of a predictions file
        stream.c   file -> predictions file, in flat memory
        eval.c     file -> scores, in flat memory
+       calibrate.c leave-one-out residuals -> a factor of the variances
        update.c   gp + labelled rows -> gp that has seen them too
        baseline.c scores -> a warning where the model predicts no better than the mean
        simulate.c draws from a known prior */
@@ -46,7 +47,8 @@ typedef struct gp {
     likelihood *likelihood; /* its own, with its values */
     double objective, objective_rows, log_prior, jitter, rows, seconds;
     evidence_bounds bounds;
-    double kl; /* of the posterior process to its prior, nats; NaN: not known */
+    double calibration; /* that multiplies variances of f; 0 counts as 1 */
+    double kl;          /* of the posterior process to its prior, nats; NaN: not known */
     gp_promise promise;
     bool estimate;    /* the objective is a running estimate */
     int64_t inducing; /* rows or inducing inputs the posterior rests on */
@@ -131,6 +133,7 @@ typedef struct row_places {
 } row_places;
 anygp_status gp_row_units(const gp *g, const row_places *p, row_units *u, anygp_error *e);
 
+double gp_calibration(const gp *g); /* the factor of variances of f */
 /* Whether y is f plus Gaussian noise. */
 bool gp_is_gaussian(const gp *g);
 int64_t gp_latents(const gp *g);    /* C, at least 1 */

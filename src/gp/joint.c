@@ -93,8 +93,10 @@ static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_
     for (int64_t i = 0; i < n; i++) j->prior += j->mean[i] / (double)n;
     TRY_DONE(b->block ? q->ops->joint_in(q, n, X, D, b->block, work, j->mean, j->covariance, n, e)
                       : q->ops->joint(q, n, X, D, work, j->mean, j->covariance, n, e));
+    double factor = gp_calibration(g);
     for (int64_t c = 0; c < j->C * j->S; c++) {
         double *square = square_of(j, 0, c);
+        for (int64_t k = 0; factor != 1 && k < n; k++) la_scale(n - k, factor, square + k * n + k);
         TRY_DONE(predictor_check(b, n, j->mean + c * n, e));
         for (int64_t k = 0; k < n; k++) TRY_DONE(check_column(b, k, n, square + k * n, e));
         for (int64_t i = 0; i < n; i++) square[i + i * n] = fmax(square[i + i * n], 0);

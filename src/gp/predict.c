@@ -130,8 +130,12 @@ static anygp_status marginals(predictor *p, const row_batch *b, double *mean, do
     int64_t D = p->g->schema.D;
     const double *X = b->X ? b->X : p->X;
     if (!b->X) TRY(gp_take_inputs(p->g, b, p->X, e));
-    return b->block ? q->ops->marginal_in(q, b->n, X, D, b->block, p->work, mean, variance, e)
-                    : q->ops->marginal(q, b->n, X, D, p->work, mean, variance, e);
+    TRY(b->block ? q->ops->marginal_in(q, b->n, X, D, b->block, p->work, mean, variance, e)
+                 : q->ops->marginal(q, b->n, X, D, p->work, mean, variance, e));
+    double factor = gp_calibration(p->g);
+    int64_t cells = variance && factor != 1 ? b->n * gp_latents(p->g) * gp_components(p->g) : 0;
+    for (int64_t i = 0; i < cells; i++) variance[i] *= factor;
+    return ANYGP_OK;
 }
 
 anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, latents *out, anygp_error *e)

@@ -80,8 +80,10 @@ static json_t *objective_json(const gp *g)
 static json_t *internal_json(const gp *g, const char *model_units)
 {
     const posterior *p = g->posterior;
-    return json_pack("{s:s, s:f, s:f, s:o}", "kernel", model_units, "noise", p->noise, "mean_variance", p->mean.B,
-                     "likelihood", describe_likelihood_text(g));
+    json_t *o = json_pack("{s:s, s:f, s:f, s:o}", "kernel", model_units, "noise", p->noise, "mean_variance", p->mean.B,
+                          "likelihood", describe_likelihood_text(g));
+    if (o && gp_calibration(g) != 1) json_object_set_new(o, "calibration", number(gp_calibration(g)));
+    return o;
 }
 
 /* Kernels of the layers before the last one; of most models there are none, and nothing is written. */
@@ -306,6 +308,11 @@ anygp_status describe_parse(const json_t *j, described *d, anygp_error *e)
     if (!(d->g = calloc(1, sizeof *d->g))) return fail_memory(e, "the model", sizeof *d->g);
     TRY_DONE(parse_schema(json_object_get(j, "data"), &d->g->schema, e));
     TRY_DONE(parse_summary(j, d->g, e));
+    if (json_object_get(internal, "calibration") &&
+        (!get_number(internal, "calibration", &d->g->calibration) || !(d->g->calibration > 0))) {
+        status = bad(e, "calibration");
+        goto done;
+    }
     if (mean < 0 || !get_number(internal, "noise", &d->noise) || d->noise < 0 ||
         !get_number(internal, "mean_variance", &B) || B < 0) {
         status = bad(e, "internal");

@@ -145,6 +145,8 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it%s; log prior %.4g", g->model->objective,
          g->objective, g->objective_rows, g->estimate ? " (a running estimate)" : "", g->log_prior);
     bounds_line(p, g);
+    if (gp_calibration(g) != 1)
+        line(p, "calibration", "the variance of f is multiplied by %.4g, by leave-one-out", gp_calibration(g));
     scores_line(p, "leave-one-out", &g->loo);
     scores_line(p, "validation", &g->valid);
     scores_line(p, "training rows", &g->training);

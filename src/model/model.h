@@ -59,7 +59,8 @@ typedef struct problem {
     const deadline *pass; /* when a pass over the blocks has to end; whoever trains moves it.  NULL: any time */
 } problem;
 
-/* Closed-form leave-one-out predictions of y, one for each original row (model units). */
+/* Leave-one-out predictions of y, one for each original row or for some of them (model units). */
+enum { LOO_MOST = 5000 };
 typedef struct leave_one_out {
     int64_t n;
     double *y, *mean, *variance, *weight;
@@ -291,6 +292,9 @@ struct model_ops {
     const anygp_error *(*failure)(const void *state);
     /* Leave-one-out at the last evaluate with gradient; the arrays belong to the state.  NULL: the model has none. */
     const leave_one_out *(*loo)(void *state, const hyper *h);
+    /* The same where it is not a by-product: once, from the posterior, for at most LOO_MOST rows drawn at random, which `out` has room
+       for; fewer where q->pass ends it.  NULL: as loo, or none. */
+    anygp_status (*loo_after)(const posterior *p, const problem *q, leave_one_out *out, anygp_error *e);
     /* The posteriors at h, out[targets], NULL before; takes what it can from the state, which can only be closed afterwards. */
     anygp_status (*posterior)(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
     /* What else bounds the log evidence, at h, out[targets].  NULL: the objective is no lower bound on it. */
@@ -326,6 +330,7 @@ static inline bool model_can_anytime(const model_ops *m) { return m->anytime || 
 static inline bool model_takes_likelihoods(const model_ops *m) { return m->needs.likelihoods == LIKELIHOOD_ANY; }
 static inline bool model_takes_targets(const model_ops *m) { return m->needs.targets == TARGETS_SEVERAL; }
 static inline bool model_has_neighbours(const model_ops *m) { return m->needs.near; }
+static inline bool model_has_loo(const model_ops *m) { return m->loo || m->loo_after; }
 static inline bool model_takes_rows(const model_ops *m) { return m->update != NULL; } /* new ones, once it is fitted */
 
 /* What failure() says after an evaluation that ended so: numbers that broke down are none. */

@@ -309,6 +309,7 @@ static anygp_status run_batch(climb *c, train_result *result, posterior **out, a
     if (c->pass) *c->pass = train_deadline(r->o);
     TRY(add_bounds(r, result, e));
     TRY(r->model->posterior(r->state, r->h, &r->jitter, out, e));
+    if (r->model->loo_after) TRY(r->model->loo_after(out[0], r->p, &result->loo, e));
     double seen = r->model->seen ? r->model->seen(r->state) : 1;
     if (seen < 1)
         train_tell(
@@ -357,7 +358,7 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     int64_t T = p->targets > 1 ? p->targets : 1, sets[MODEL_SETS_MOST];
     *r = (train_result){.places = {NULL, NAN, NAN, NAN}};
     for (int64_t t = 0; t < T; t++) out[t] = NULL;
-    if (!result_allocate(r, T, model->loo ? p->rows->data->n : 0)) {
+    if (!result_allocate(r, T, model_has_loo(model) ? p->rows->data->n : 0)) {
         status = fail_memory(e, "leave-one-out", 32.0 * (double)p->rows->data->n);
         goto done;
     }

@@ -32,6 +32,24 @@ text_columns_and_weights_are_taken() {
 equal_rows_and_one_row_fit() {
     awk 'NR == 1 { print } NR > 1 { print; print }' train.csv | head -n 100 >twice.csv && fits twice.csv --model vecchia --iters 3 --valid 0 && head -n 2 train.csv >one.csv && fits one.csv --model vecchia --valid 0
 }
+it_ends_with_a_leave_one_out_score() {
+    local exact near
+    near=$(anygp fit train.csv -o v.agp --model vecchia "${fixed[@]:2}" | sed -n 's/.*leave-one-out: rmse \([0-9.]*\),.*cover.*/\1/p')
+    exact=$(anygp fit train.csv -o e.agp --model exact "${fixed[@]:2}" | sed -n 's/.*leave-one-out: rmse \([0-9.]*\),.*cover.*/\1/p')
+    near "$near" "$exact" 0.001
+}
+# The definition: each row predicted by a fit to the others.
+calibration_makes_the_mean_squared_residual_one() {
+    local settings=(--valid 0 --fix all --standardize none --kernel 'matern32(variance=0.3,lengthscale=0.2)' --noise 0.02 -q) factor i
+    head -n 13 train.csv >few.csv && anygp fit few.csv -o c.agp --model exact --calibrate loo "${settings[@]}" >/dev/null && anygp fit few.csv -o p.agp --model exact "${settings[@]}" >/dev/null || return 1
+    factor=$(anygp info c.agp --json | json_number calibration) && anygp info c.agp | grep -q 'calibration  *the variance of f is multiplied by' && ! anygp info p.agp | grep -q calibration || return 1
+    for i in $(seq 2 13); do
+        sed "${i}d" few.csv >others.csv && sed -n "1p;${i}p" few.csv >left.csv && anygp fit others.csv -o o.agp --model exact "${settings[@]}" >/dev/null && paste -d, <(sed -n 2p left.csv) <(anygp predict o.agp left.csv --latent | sed -n 2p) || return 1
+    done | awk -F, -v c="$factor" '{ s += ($3 - $4) ^ 2 / (c * $5 + 0.02); n++ } END { print s / n; exit !(n == 12 && (s / n - 1) ^ 2 < 1e-16) }' || return 1
+    paste -d, <(anygp predict c.agp test.csv --latent) <(anygp predict p.agp test.csv --latent) | awk -F, -v c="$factor" 'NR > 1 && ($2 / $6 / c - 1) ^ 2 > 1e-20 { exit 1 }'
+}
+calibration_is_for_models_with_leave_one_out() { refuses 'calibrate: vfe has no leave-one-out predictions to calibrate by; leave --calibrate out, or use --model exact, sod or vecchia' fit train.csv -o m.agp --model vfe --calibrate loo; }
+it_can_be_calibrated() { fits train.csv --model vecchia --iters 3 --calibrate loo && anygp predict fits.agp test.csv --samples 2 >s.csv && finite s.csv; }
 options_of_other_models_are_noted() { anygp fit train.csv -o m.agp --model sod --iters 1 --neighbors 5 2>&1 >/dev/null | grep -q -- '--neighbors has no effect on model sod'; }
 as_many_neighbours_as_rows_are_refused() { refuses '--neighbors 400, but there are .* use fewer, or --model exact' fit train.csv -o m.agp --model vecchia --neighbors 400; }
 no_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors 0; }
@@ -43,6 +61,10 @@ check more_neighbours_come_closer
 check every_order_fits
 check text_columns_and_weights_are_taken
 check equal_rows_and_one_row_fit
+check it_ends_with_a_leave_one_out_score
+check calibration_makes_the_mean_squared_residual_one
+check calibration_is_for_models_with_leave_one_out
+check it_can_be_calibrated
 check options_of_other_models_are_noted
 check as_many_neighbours_as_rows_are_refused
 check no_neighbours_are_refused

@@ -12,9 +12,11 @@ typedef struct fixture {
     basis mean;
     hyper h;
     merged rows;
+    dataset data;
     problem p;
     void *state;
     double X[N * D], y[N], c[N], new[NEW * D];
+    int64_t group[N];
 } fixture;
 
 static void setup(fixture *f, const char *expression, mean_kind mean, bool weights, nearness near)
@@ -35,6 +37,9 @@ static void setup(fixture *f, const char *expression, mean_kind mean, bool weigh
     assert_int_equal(basis_init(&f->mean, mean, &s, 2.5, &e), ANYGP_OK);
     f->rows.n = N, f->rows.D = D, f->rows.X = f->X, f->rows.y = f->y, f->rows.c = f->c;
     f->rows.SS = weights ? 1.7 : 0;
+    f->data = (dataset){.n = N, .D = D, .X = f->X, .y = f->y, .w = f->c};
+    f->rows.data = &f->data, f->rows.group = f->group;
+    for (int i = 0; i < N; i++) f->group[i] = i;
     f->p = (problem){.rows = &f->rows, .mean = &f->mean, .comm = comm_self(), .near = near};
     assert_int_equal(model_vecchia.open(&model_vecchia, &f->p, &f->h, &f->state, &e), ANYGP_OK);
 }
@@ -213,6 +218,55 @@ static void predictions_given_all_rows_are_exact(void **unused)
     }
 }
 
+/* Row `out` with one less of its weight, and then without a weight left not at all. */
+static void leave_out_densely(const fixture *f, int out, real *mean, real *variance)
+{
+    real K[N * N], y[N], k[N];
+    int n = 0;
+    for (int i = 0; i < N; i++) {
+        if (i == out && f->c[i] == 1) continue;
+        for (int j = 0, at = 0; j < N; j++) {
+            if (j == out && f->c[j] == 1) continue;
+            K[n * N + at++] = covariance(f, i, j);
+        }
+        if (i == out) K[n * N + n] += f->h.like[0] / (f->c[i] - 1) - f->h.like[0] / f->c[i];
+        k[n] = prior(f, f->X + i * D, f->X + out * D, false), y[n++] = f->y[i];
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) K[i * n + j] = K[i * N + j];
+    dense_invert(n, K);
+    *mean = dense_quadratic(n, K, k, y);
+    *variance = prior(f, f->X + out * D, f->X + out * D, true) + f->h.like[0] - dense_quadratic(n, K, k, k);
+}
+
+static void left_out_given_all_rows_is_exact(void **unused)
+{
+    (void)unused;
+    FOR_EACH_VARIANT(v)
+    {
+        fixture f;
+        anygp_error e;
+        posterior *p;
+        double jitter = 0, cell[4][N];
+        leave_one_out l = {.y = cell[0], .mean = cell[1], .variance = cell[2], .weight = cell[3]};
+        setup(&f, v->kernel, v->mean, v->weights, (nearness){.learn = N - 1});
+        assert_int_equal(model_vecchia.posterior(f.state, &f.h, &jitter, &p, &e), ANYGP_OK);
+        assert_int_equal(model_vecchia.loo_after(p, &f.p, &l, &e), ANYGP_OK);
+        assert_int_equal(l.n, N);
+        for (int i = 0; i < N; i++) {
+            real mean, variance;
+            int row = 0;
+            while (f.y[row] != l.y[i]) row++; /* they come in random order */
+            leave_out_densely(&f, row, &mean, &variance);
+            check_close(l.mean[i], (double)mean, 1e-9);
+            check_close(l.variance[i], (double)variance, 1e-9);
+            check_close(l.weight[i], f.c[row], 0);
+        }
+        p->ops->free(p);
+        teardown(&f);
+    }
+}
+
 static void neighbours_are_renewed_where_lengths_have_moved(void **unused)
 {
     (void)unused;
@@ -237,9 +291,11 @@ static void neighbours_are_renewed_where_lengths_have_moved(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objective_is_the_sum_of_conditionals), cmocka_unit_test(given_all_rows_it_is_exact),
-        cmocka_unit_test(gradient_equals_central_differences), cmocka_unit_test(predictions_given_all_rows_are_exact),
-        cmocka_unit_test(neighbours_are_renewed_where_lengths_have_moved)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(objective_is_the_sum_of_conditionals),
+                                       cmocka_unit_test(given_all_rows_it_is_exact),
+                                       cmocka_unit_test(gradient_equals_central_differences),
+                                       cmocka_unit_test(predictions_given_all_rows_are_exact),
+                                       cmocka_unit_test(left_out_given_all_rows_is_exact),
+                                       cmocka_unit_test(neighbours_are_renewed_where_lengths_have_moved)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "data/neighbours/groups.h"
 #include "data/neighbours/order.h"
 #include "linalg/jitter.h"
+#include "model/local/vecchia_posterior.h"
 #include "model/sparse/sparse.h"
 
 enum {
@@ -350,6 +351,7 @@ const model_ops model_vecchia = {
     .renew = vecchia_renew,
     .evaluate = vecchia_evaluate,
     .failure = vecchia_failure,
+    .loo_after = vecchia_loo,
     .posterior = vecchia_to_posterior,
     .rows = vecchia_total,
     .close = vecchia_close,

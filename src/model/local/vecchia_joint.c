@@ -46,7 +46,7 @@ static anygp_status companions_find(const vecchia_posterior *p, int64_t n, const
     g->R = mem_doubles(n, p->base.mean.p), g->C = mem_doubles(n, n);
     if (!g->order || !g->rows || !g->count || !g->room || !g->R || !g->C)
         return fail_memory(e, "a joint prediction", 8.0 * (double)n * (double)n);
-    TRY(vecchia_nearest(p, n, X, ldx, g->rows, g->count, &places, e));
+    TRY(vecchia_nearest(p, n, X, ldx, k, g->rows, g->count, &places, e));
     anygp_status status = order_maximin(n, p->d, places, g->order, e);
     if (!ANYGP_FAILED(status)) status = neighbours_in_order(n, p->d, places, g->order, k, &g->near, e);
     free(places);

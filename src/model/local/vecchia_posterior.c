@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/local/vecchia_posterior.h"
 
@@ -35,6 +36,8 @@ int64_t vecchia_near(const vecchia_posterior *p)
     return k < p->base.n ? k : p->base.n;
 }
 
+double vecchia_noise(const vecchia_posterior *p) { return p->base.noise + kernel_white(p->base.kernel) + p->facts[1]; }
+
 /* --------------------------------------------------------------------------------- one conditional */
 
 int64_t conditional_doubles(const vecchia_posterior *p, int64_t most)
@@ -57,7 +60,7 @@ conditional conditional_place(const vecchia_posterior *p, int64_t most, double *
 void conditional_begin(const vecchia_posterior *p, int64_t count, const int32_t *rows, conditional *c)
 {
     int64_t D = p->base.D;
-    double noise = p->base.noise + kernel_white(p->base.kernel) + p->facts[1];
+    double noise = vecchia_noise(p);
     for (int64_t j = 0; j < count; j++) {
         memcpy(c->X + j * D, p->X + rows[j] * D, (size_t)D * sizeof(double));
         c->y[j] = p->y[rows[j]], c->noise[j] = noise / p->w[rows[j]];
@@ -106,42 +109,64 @@ static void add_coefficients(const vecchia_posterior *p, const conditional *c, d
 
 static int64_t vecchia_work(const posterior *base, int64_t n)
 {
-    const vecchia_posterior *p = of(base);
-    int64_t k = vecchia_near(p);
-    return conditional_doubles(p, k) + n * (k + 1) + base->mean.p; /* lists of 32-bit numbers, generously */
+    return n * (vecchia_near(of(base)) + 1); /* lists of 32-bit numbers, generously */
 }
 
-anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int32_t *rows,
-                             int32_t *count, double **places, anygp_error *e)
+anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t k,
+                             int32_t *rows, int32_t *count, double **places, anygp_error *e)
 {
     int64_t D = p->base.D, d;
-    double *packed = mem_doubles(n, D);
+    double *packed = mem_doubles(n, D), *found;
     for (int64_t i = 0; packed && i < n; i++) memcpy(packed + i * D, X + i * ldx, (size_t)D * sizeof *X);
-    *places = packed ? vecchia_places(p->base.kernel, n, D, packed, &d) : NULL;
+    found = packed ? vecchia_places(p->base.kernel, n, D, packed, &d) : NULL;
     free(packed);
-    if (!*places) return fail_memory(e, "the places of the rows", 8.0 * (double)n * (double)D);
-    anygp_status status = near_search_find(&p->search, n, *places, NULL, vecchia_near(p), rows, count, e);
-    if (ANYGP_FAILED(status)) free(*places), *places = NULL;
+    if (!found) return fail_memory(e, "the places of the rows", 8.0 * (double)n * (double)D);
+    anygp_status status = near_search_find(&p->search, n, found, NULL, k, rows, count, e);
+    if (places && !ANYGP_FAILED(status))
+        *places = found;
+    else
+        free(found);
     return status;
+}
+
+/* Row i of X, whose list is rows[count]. */
+static anygp_status predict_row(const vecchia_posterior *p, int64_t count, const int32_t *rows, const double *x,
+                                conditional *c, double *room, double *mean, double *variance, anygp_error *e)
+{
+    conditional_begin(p, count, rows, c);
+    TRY(conditional_find(p, x, c, e));
+    add_coefficients(p, c, room, mean, variance);
+    return ANYGP_OK;
 }
 
 static anygp_status vecchia_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
                                      double *mean, double *variance, anygp_error *e)
 {
     const vecchia_posterior *p = of(base);
-    int64_t k = vecchia_near(p);
-    conditional c = conditional_place(p, k, work);
-    double *room = work + conditional_doubles(p, k);
-    int32_t *count = (int32_t *)(room + base->mean.p), *rows = count + n;
-    double *places;
-    TRY(vecchia_nearest(p, n, X, ldx, rows, count, &places, e));
-    free(places);
-    for (int64_t i = 0; i < n; i++) {
-        conditional_begin(p, count[i], rows + i * k, &c);
-        TRY(conditional_find(p, X + i * ldx, &c, e));
-        add_coefficients(p, &c, room, mean + i, variance ? variance + i : NULL);
+    int64_t k = vecchia_near(p), size = conditional_doubles(p, k);
+    int32_t *count = (int32_t *)work, *rows = count + n;
+    int threads = threads_for((double)n * (double)k * (double)k * (double)k);
+    anygp_status status = ANYGP_OK;
+    TRY(vecchia_nearest(p, n, X, ldx, k, rows, count, NULL, e));
+    la_serial_begin(threads);
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        anygp_error why = {0};
+        double *room = mem_alloc(size + base->mean.p, sizeof *room);
+        anygp_status mine = room ? ANYGP_OK : fail_memory(&why, "prediction", 8.0 * (double)size);
+#pragma omp for schedule(dynamic, 16)
+        for (int64_t i = 0; i < n; i++) {
+            if (ANYGP_FAILED(mine)) continue;
+            conditional c = conditional_place(p, k, room);
+            mine = predict_row(p, count[i], rows + i * k, X + i * ldx, &c, room + size, mean + i,
+                               variance ? variance + i : NULL, &why);
+        }
+#pragma omp critical
+        if (ANYGP_FAILED(mine)) status = fail_with(e, mine, "%s", why.text);
+        free(room);
     }
-    return ANYGP_OK;
+    la_serial_end(threads);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------- file */

@@ -16,9 +16,10 @@ typedef struct vecchia_posterior {
 } vecchia_posterior;
 
 int64_t vecchia_near(const vecchia_posterior *p); /* neighbours of a prediction */
-/* Lists of the training rows nearest to each of X, rows[n, vecchia_near(p)]; *places: those of X, the caller's. */
-anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int32_t *rows,
-                             int32_t *count, double **places, anygp_error *e);
+double vecchia_noise(const vecchia_posterior *p); /* of a training row: with white terms and what was added to it */
+/* Lists of the k training rows nearest to each of X, rows[n,k]; *places: those of X, the caller's; NULL: not wanted. */
+anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t k,
+                             int32_t *rows, int32_t *count, double **places, anygp_error *e);
 
 /* f(x) given n rows of noise[n] and values y[n]. */
 typedef struct conditional {
@@ -36,7 +37,9 @@ void conditional_begin(const vecchia_posterior *p, int64_t count, const int32_t 
 /* Replaces y by L^-1 y; leaves L in G, whose leading dimension is n + 1. */
 anygp_status conditional_find(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e);
 
+/* posterior_ops.joint and model_ops.loo_after [vecchia_joint.c, vecchia_loo.c]. */
 anygp_status vecchia_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                            double *covariance, int64_t ldc, anygp_error *e);
+anygp_status vecchia_loo(const posterior *base, const problem *q, leave_one_out *out, anygp_error *e);
 
 #endif

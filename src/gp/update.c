@@ -170,7 +170,9 @@ static void replace(target_update *k)
     g->kl = posterior_kl(g->posterior);
     k->made = NULL;
     if (g->model->steps) g->estimate = true;
-    g->objective = g->estimate && isfinite(g->objective) ? g->objective + (r->after - r->before) : r->after;
+    g->objective = isnan(r->before)                        ? g->objective + r->after
+                   : g->estimate && isfinite(g->objective) ? g->objective + (r->after - r->before)
+                                                           : r->after;
     g->objective_rows += r->rows;
     g->bounds = (evidence_bounds){NAN, g->estimate ? NAN : r->upper, NAN};
     g->rows += r->rows;

@@ -25,6 +25,7 @@
 typedef struct nearness {
     int64_t learn, predict; /* neighbours of a row, and of one to predict */
     const char *order;      /* maximin, random, coordinate */
+    const int64_t *given;   /* or a permutation of the distinct rows: the one that comes at each place */
     bool apart;             /* no groups */
 } nearness;
 
@@ -239,9 +240,10 @@ static inline evidence_bounds evidence_bounds_none(void) { return (evidence_boun
 
 /* What an update did. */
 typedef struct update_report {
-    double rows;              /* original rows that were added */
-    int64_t blocks;           /* the rows are in so many more */
-    double before, after;     /* log evidence of the rows so far, without and with the new ones */
+    double rows;    /* original rows that were added */
+    int64_t blocks; /* the rows are in so many more */
+    double before,
+        after; /* log evidence of the rows so far, without and with the new ones; before NaN: after is what these add */
     double upper;             /* on the latter, where `after` is a lower bound; NaN: none */
     int64_t largest, biggest; /* rows of the largest block before, and of the one that is now; 0: not kept */
     int64_t biggest_id;       /* its name */

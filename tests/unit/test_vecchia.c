@@ -19,6 +19,15 @@ typedef struct fixture {
     int64_t group[N];
 } fixture;
 
+/* The first n of its rows, in their order or merged where they are equal. */
+static void open_rows(fixture *f, int n)
+{
+    anygp_error e;
+    f->data.n = n, f->rows.n = n, f->rows.total = 0;
+    for (int i = 0; i < n; i++) f->rows.total += f->c[i];
+    assert_int_equal(model_vecchia.open(&model_vecchia, &f->p, &f->h, &f->state, &e), ANYGP_OK);
+}
+
 static void setup(fixture *f, const char *expression, mean_kind mean, bool weights, nearness near)
 {
     input_spec columns[D] = {{.number = 0, .position = 0, .scale = 1}, {.number = 1, .position = 1, .scale = 1}};
@@ -30,18 +39,18 @@ static void setup(fixture *f, const char *expression, mean_kind mean, bool weigh
     fill_normal(1, N * D, f->X);
     fill_normal(2, N, f->y);
     fill_normal(3, NEW * D, f->new);
-    for (int i = 0; i < N; i++) f->c[i] = weights ? 1 + i % 3 : 1, f->rows.total += f->c[i];
+    for (int i = 0; i < N; i++) f->c[i] = weights ? 1 + i % 3 : 1;
     for (int j = 0; j < D; j++) in[j] = (kernel_input){NULL, j, INPUT_NUMBER, j};
     assert_int_equal(kernel_parse(expression, in, D, D, &k, &e), ANYGP_OK);
     assert_int_equal(hyper_init(&f->h, k, 0.07, false, false, true, &e), ANYGP_OK);
     assert_int_equal(basis_init(&f->mean, mean, &s, 2.5, &e), ANYGP_OK);
-    f->rows.n = N, f->rows.D = D, f->rows.X = f->X, f->rows.y = f->y, f->rows.c = f->c;
+    f->rows.D = D, f->rows.X = f->X, f->rows.y = f->y, f->rows.c = f->c;
     f->rows.SS = weights ? 1.7 : 0;
     f->data = (dataset){.n = N, .D = D, .X = f->X, .y = f->y, .w = f->c};
     f->rows.data = &f->data, f->rows.group = f->group;
     for (int i = 0; i < N; i++) f->group[i] = i;
     f->p = (problem){.rows = &f->rows, .mean = &f->mean, .comm = comm_self(), .near = near};
-    assert_int_equal(model_vecchia.open(&model_vecchia, &f->p, &f->h, &f->state, &e), ANYGP_OK);
+    open_rows(f, N);
 }
 
 static void teardown(fixture *f)
@@ -267,6 +276,114 @@ static void left_out_given_all_rows_is_exact(void **unused)
     }
 }
 
+/* ------------------------------------------------------------------------------------------- updates */
+
+static double value_of(fixture *f)
+{
+    double value, jitter = 0;
+    assert_true(model_vecchia.evaluate(f->state, &f->h, false, &jitter, &value, NULL));
+    return value;
+}
+
+static posterior *posterior_of(fixture *f)
+{
+    posterior *p;
+    anygp_error e;
+    double jitter = 0;
+    assert_int_equal(model_vecchia.posterior(f->state, &f->h, &jitter, &p, &e), ANYGP_OK);
+    return p;
+}
+
+/* With rows first .. end - 1, which come in two parts; returns what they add to the log evidence. */
+static double update_with(posterior **p, const fixture *f, int first, int end)
+{
+    const update_ops *ops = model_vecchia.update;
+    anygp_error e;
+    void *state;
+    posterior *out;
+    update_report r;
+    int middle = first + (end - first) / 3;
+    assert_int_equal(ops->open(&model_vecchia, *p, f->p.likelihood, &state, &e), ANYGP_OK);
+    for (int i = first; i < end; i = i < middle ? middle : end) {
+        int n = (i < middle ? middle : end) - i;
+        assert_int_equal(ops->add(state, n, f->X + i * D, f->y + i, f->c + i, NULL, &e), ANYGP_OK);
+    }
+    assert_int_equal(ops->finish(state, &out, &r, &e), ANYGP_OK);
+    ops->close(state);
+    (*p)->ops->free(*p);
+    *p = out;
+    return r.after;
+}
+
+static void check_same_predictions(const fixture *f, const posterior *p, const posterior *q)
+{
+    double cell[4][NEW], *work = malloc((size_t)p->ops->work_doubles(p, NEW) * sizeof *work);
+    anygp_error e;
+    assert_int_equal(p->ops->marginal(p, NEW, f->new, D, work, cell[0], cell[1], &e), ANYGP_OK);
+    assert_int_equal(q->ops->marginal(q, NEW, f->new, D, work, cell[2], cell[3], &e), ANYGP_OK);
+    for (int i = 0; i < NEW; i++) check_close(cell[0][i], cell[2][i], 1e-8), check_close(cell[1][i], cell[3][i], 1e-8);
+    free(work);
+}
+
+static void updates_equal_a_batch_in_that_order(void **unused)
+{
+    (void)unused;
+    enum { FIRST = 14, SECOND = 19 };
+    int64_t order[N];
+    for (int i = 0; i < N; i++) order[i] = i;
+    FOR_EACH_VARIANT(v)
+    {
+        fixture f;
+        setup(&f, v->kernel, v->mean, v->weights, (nearness){.learn = FEW, .apart = true, .given = order});
+        double all = value_of(&f);
+        posterior *batch = posterior_of(&f);
+        model_vecchia.close(f.state);
+        open_rows(&f, FIRST);
+        double value = value_of(&f);
+        posterior *online = posterior_of(&f);
+        value += update_with(&online, &f, FIRST, SECOND);
+        value += update_with(&online, &f, SECOND, N);
+        check_close(value, all, 1e-8);
+        check_same_predictions(&f, online, batch);
+        batch->ops->free(batch);
+        online->ops->free(online);
+        teardown(&f);
+    }
+}
+
+/* Rows that come again, one of them twice, given all others: the exact model of all rows. */
+static void equal_rows_of_an_update_are_merged(void **unused)
+{
+    (void)unused;
+    enum { FIRST = 18 };
+    fixture f, g;
+    anygp_error e;
+    setup(&f, variants[1].kernel, MEAN_CONSTANT, true, (nearness){.learn = N - 1});
+    memcpy(f.X + 18 * D, f.X + 3 * D, D * sizeof *f.X);
+    memcpy(f.X + 20 * D, f.X + 3 * D, D * sizeof *f.X);
+    memcpy(f.X + 22 * D, f.X + 19 * D, D * sizeof *f.X);
+    g = f;
+    g.data.X = g.X, g.data.y = g.y, g.data.w = g.c;
+    assert_int_equal(dataset_merge(&g.data, true, &g.rows, &e), ANYGP_OK);
+    assert_int_equal(g.rows.n, N - 3);
+    g.p.near.learn = N - 4, g.p.rows = &g.rows;
+    assert_int_equal(model_vecchia.open(&model_vecchia, &g.p, &g.h, &g.state, &e), ANYGP_OK);
+    model_vecchia.close(f.state);
+    f.rows.SS = 0, f.p.near.learn = 0; /* 30: more than there are */
+    open_rows(&f, FIRST);
+    double value = value_of(&f);
+    posterior *online = posterior_of(&f), *batch = posterior_of(&g);
+    value += update_with(&online, &f, FIRST, N);
+    check_close(value, value_of(&g), 1e-8);
+    assert_int_equal(online->n, N - 3);
+    check_same_predictions(&f, online, batch);
+    batch->ops->free(batch);
+    online->ops->free(online);
+    model_vecchia.close(g.state);
+    merged_clear(&g.rows);
+    teardown(&f);
+}
+
 static void neighbours_are_renewed_where_lengths_have_moved(void **unused)
 {
     (void)unused;
@@ -296,6 +413,8 @@ int main(void)
                                        cmocka_unit_test(gradient_equals_central_differences),
                                        cmocka_unit_test(predictions_given_all_rows_are_exact),
                                        cmocka_unit_test(left_out_given_all_rows_is_exact),
+                                       cmocka_unit_test(updates_equal_a_batch_in_that_order),
+                                       cmocka_unit_test(equal_rows_of_an_update_are_merged),
                                        cmocka_unit_test(neighbours_are_renewed_where_lengths_have_moved)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,6 +84,10 @@ static anygp_status order_rows(const problem *p, int64_t n, int64_t d, const dou
 {
     const char *how = p->near.order;
     bool many = n > MAXIMIN_ROWS || (d > WIDE && n > MAXIMIN_WIDE);
+    if (p->near.given) {
+        memcpy(order, p->near.given, (size_t)n * sizeof *order);
+        return ANYGP_OK;
+    }
     if (how && !strcmp(how, "coordinate")) return order_coordinate(n, d, places, order, e);
     if (how ? !strcmp(how, "maximin") : !many) return order_maximin(n, d, places, order, e);
     order_random(n, p->seed, order);
@@ -319,6 +323,7 @@ static anygp_status vecchia_to_posterior(void *state, const hyper *h, double *ji
                          .y = m->y,
                          .w = m->c,
                          .near = q->problem->near.predict,
+                         .learned = near_of(q->problem),
                          .jitter = added(q, h, *jitter)};
     if (rows.near <= 0) rows.near = m->D < VECCHIA_WIDE ? VECCHIA_PREDICT : VECCHIA_PREDICT_WIDE;
     return vecchia_posterior_new(h->kernel, h->like[0], q->problem->mean, &rows, q->s.m, q->s.B, out, e);
@@ -357,4 +362,5 @@ const model_ops model_vecchia = {
     .close = vecchia_close,
     .load = vecchia_load,
     .sum = &vecchia_sum,
+    .update = &vecchia_update_ops,
 };

@@ -25,7 +25,7 @@ double *vecchia_places(const kernel *k, int64_t n, int64_t D, const double *X, i
 typedef struct vecchia_rows {
     int64_t n, D;
     const double *X, *y, *w; /* row-major; in any order */
-    int64_t near;            /* neighbours of a prediction */
+    int64_t near, learned;   /* neighbours of a prediction, and of a row */
     double jitter;           /* added to the noise */
 } vecchia_rows;
 

@@ -32,11 +32,16 @@ static void vecchia_free(posterior *base)
 
 int64_t vecchia_near(const vecchia_posterior *p)
 {
-    int64_t k = (int64_t)p->facts[0];
+    int64_t k = (int64_t)p->facts[FACT_PREDICT];
     return k < p->base.n ? k : p->base.n;
 }
 
-double vecchia_noise(const vecchia_posterior *p) { return p->base.noise + kernel_white(p->base.kernel) + p->facts[1]; }
+int64_t vecchia_learned_near(const vecchia_posterior *p) { return (int64_t)p->facts[FACT_LEARNED]; }
+
+double vecchia_noise(const vecchia_posterior *p)
+{
+    return p->base.noise + kernel_white(p->base.kernel) + p->facts[FACT_JITTER];
+}
 
 /* --------------------------------------------------------------------------------- one conditional */
 
@@ -178,7 +183,7 @@ static void vecchia_arrays(posterior *base, array_list *list)
     array_list_add(list, (named_array){"X", base->D, base->n, p->X, false});
     array_list_add(list, (named_array){"y", base->n, 1, p->y, false});
     array_list_add(list, (named_array){"w", base->n, 1, p->w, false});
-    array_list_add(list, (named_array){"facts", 2, 1, p->facts, false});
+    array_list_add(list, (named_array){"facts", FACTS, 1, p->facts, false});
     if (q) array_list_add(list, (named_array){"m", q, 1, p->m, false});
     if (q) array_list_add(list, (named_array){"B", q, q, p->B, true});
 }
@@ -208,7 +213,9 @@ anygp_status vecchia_posterior_new(const kernel *k, double noise, const basis *m
     p->base.kernel = kernel_copy(k);
     p->X = mem_copied(rows->D, rows->n, rows->X);
     p->y = mem_copied(rows->n, 1, rows->y), p->w = mem_copied(rows->n, 1, rows->w);
-    p->facts = mem_copied(2, 1, (const double[]){(double)rows->near, rows->jitter});
+    const double facts[FACTS] = {
+        [FACT_PREDICT] = (double)rows->near, [FACT_JITTER] = rows->jitter, [FACT_LEARNED] = (double)rows->learned};
+    p->facts = mem_copied(FACTS, 1, facts);
     p->m = mem_copied(q, 1, m), p->B = mem_copied(q, q, B);
     bool ok = p->base.kernel && p->X && p->y && p->w && p->facts && p->m && p->B;
     anygp_status status =
@@ -226,11 +233,13 @@ static anygp_status damaged(anygp_error *e)
     return fail_with(e, ANYGP_ERR_FILE, "the model file's rows do not fit together; it is damaged");
 }
 
+static bool is_count(double x) { return x >= 1 && x <= 1e9 && x == floor(x); }
+
 anygp_status vecchia_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                           int64_t count, posterior **out, anygp_error *e)
 {
     static const char *const names[] = {"X", "y", "w", "facts", "m", "B"};
-    enum { ALWAYS = 4, ALL = 6 };
+    enum { ALWAYS = 4, ALL = 6, FACTS_BEFORE = 2 }; /* the last: files of earlier versions, which knew no updates */
     named_array *a[ALL] = {0};
     int64_t q = mean->p;
     (void)self;
@@ -240,14 +249,17 @@ anygp_status vecchia_load(const model_ops *self, kernel *k, double noise, basis 
     TRY(named_array_check(a[0], D, n, e));
     TRY(named_array_check(a[1], n, 1, e));
     TRY(named_array_check(a[2], n, 1, e));
-    TRY(named_array_check(a[3], 2, 1, e));
+    int64_t known = a[3]->rows == FACTS_BEFORE ? FACTS_BEFORE : FACTS;
+    TRY(named_array_check(a[3], known, 1, e));
     if (q) TRY(named_array_check(a[4], q, 1, e));
     if (q) TRY(named_array_check(a[5], q, q, e));
     const double *facts = a[3]->values;
-    if (n < 1 || !(facts[0] >= 1 && facts[0] <= 1e9) || !(facts[1] >= 0 && isfinite(facts[1]))) return damaged(e);
+    double near = facts[FACT_PREDICT], jitter = facts[FACT_JITTER];
+    double learned = known == FACTS ? facts[FACT_LEARNED] : VECCHIA_NEAR;
+    if (n < 1 || !is_count(near) || !is_count(learned) || !(jitter >= 0 && isfinite(jitter))) return damaged(e);
     for (int64_t i = 0; i < n; i++)
         if (!(a[2]->values[i] > 0)) return damaged(e);
-    vecchia_rows rows = {n, D, a[0]->values, a[1]->values, a[2]->values, (int64_t)facts[0], facts[1]};
+    vecchia_rows rows = {n, D, a[0]->values, a[1]->values, a[2]->values, (int64_t)near, (int64_t)learned, jitter};
     TRY(vecchia_posterior_new(k, noise, mean, &rows, q ? a[4]->values : facts, q ? a[5]->values : facts, out, e));
     kernel_free(k);
     basis_clear(mean);

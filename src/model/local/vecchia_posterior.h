@@ -5,17 +5,21 @@
 #include "data/neighbours/neighbours.h"
 #include "model/local/vecchia.h"
 
+/* In the model file: neighbours of a prediction, what is added to the noise, neighbours of a training row. */
+enum { FACT_PREDICT, FACT_JITTER, FACT_LEARNED, FACTS };
+
 typedef struct vecchia_posterior {
     posterior base;
     double *X, *y, *w; /* D x n, n, n */
-    double *facts;     /* neighbours of a prediction, and what is added to the noise */
+    double *facts;     /* FACTS */
     double *m, *B;     /* p, p x p: mean and factor of the precision of the mean's coefficients */
     double *places;    /* n x d */
     int64_t d;
     near_search search;
 } vecchia_posterior;
 
-int64_t vecchia_near(const vecchia_posterior *p); /* neighbours of a prediction */
+int64_t vecchia_near(const vecchia_posterior *p);         /* neighbours of a prediction, */
+int64_t vecchia_learned_near(const vecchia_posterior *p); /* and of a training row */
 double vecchia_noise(const vecchia_posterior *p); /* of a training row: with white terms and what was added to it */
 /* Lists of the k training rows nearest to each of X, rows[n,k]; *places: those of X, the caller's; NULL: not wanted. */
 anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t k,
@@ -40,6 +44,7 @@ anygp_status conditional_find(const vecchia_posterior *p, const double *x, condi
 /* posterior_ops.joint and model_ops.loo_after [vecchia_joint.c, vecchia_loo.c]. */
 anygp_status vecchia_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                            double *covariance, int64_t ldc, anygp_error *e);
+extern const update_ops vecchia_update_ops; /* [vecchia_update.c] */
 anygp_status vecchia_loo(const posterior *base, const problem *q, leave_one_out *out, anygp_error *e);
 
 #endif

@@ -176,7 +176,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                  .select = choice_select(&f->choice, f->s),
                  .near = fit_nearness(f->s),
                  .likelihood = f->like,
-                 .comm = comm_self()};
+                 .comm = model_has_neighbours(g->model) ? comm_world() : comm_self()};
     TRY_DONE(fit_check_memory(f, g->model, &p, 0, e));
     if (distinct.n < d->n)
         settings_log(f->s, ANYGP_NOTE, "%lld rows share their inputs and were merged to %lld distinct ones",

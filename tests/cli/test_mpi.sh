@@ -70,6 +70,13 @@ model_is_that_of_one_process() {
     for m in w/m.agp alone.agp; do anygp predict $m train.csv >"$m.csv" || return 1; done
     close w/m.agp.csv alone.agp.csv 1e-10
 }
+groups_of_neighbours_are_shared_out() {
+    local n
+    anygp fit train.csv --model vecchia --mean constant -o v1.agp --iters 4 --neighbors 10 >/dev/null && anygp predict v1.agp train.csv >v1.csv || return 1
+    for n in 2 3; do
+        ranks $n "$ANYGP" fit train.csv --model vecchia --mean constant -o v.agp --iters 4 --neighbors 10 && [ "$(sentences)" = 0 ] && anygp predict v.agp train.csv >v.csv && close v.csv v1.csv 1e-10 || return 1
+    done
+}
 # Rank 1 works in a directory of its own, where what it writes would show.
 other_ranks_open_no_output() {
     cat >apart.sh <<'END'
@@ -251,6 +258,7 @@ check help_is_printed_once
 check program_runs_alone_without_mpirun
 check rank_0_alone_writes_and_reports
 check model_is_that_of_one_process
+check groups_of_neighbours_are_shared_out
 check other_ranks_open_no_output
 check predictions_are_written_once
 check missing_file_ends_all_with_one_sentence

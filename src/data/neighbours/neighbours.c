@@ -109,30 +109,58 @@ void near_rows_clear(near_rows *l)
     *l = (near_rows){0};
 }
 
-anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, int64_t k, near_rows *out, anygp_error *e)
+/* Lists of the rows that are this rank's share. */
+static anygp_status find_share(int64_t n, int64_t D, const double *X, int64_t k, const comm *c, near_rows *out,
+                               anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     near_search s = {0};
-    int64_t *before = mem_alloc(n, sizeof *before);
+    int64_t *before = mem_alloc(n, sizeof *before), first = n * c->rank / c->size, end = n * (c->rank + 1) / c->size;
     *out = (near_rows){.n = n, .k = k};
     out->row = mem_alloc(n, (size_t)k * sizeof *out->row), out->count = mem_alloc(n, sizeof *out->count);
     if (!before || !out->row || !out->count) status = fail_memory(e, "the nearest rows", 4.0 * (double)n * (double)k);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < n; i++) before[i] = i;
     if (!ANYGP_FAILED(status)) status = near_search_open(n, D, X, &s, e);
-    if (!ANYGP_FAILED(status)) status = near_search_find(&s, n, X, before, k, out->row, out->count, e);
+    if (!ANYGP_FAILED(status))
+        status = near_search_find(&s, end - first, X + first * D, before + first, k, out->row + first * k,
+                                  out->count + first, e);
     near_search_clear(&s);
     free(before);
+    return status;
+}
+
+/* Those of the others. */
+static anygp_status share_lists(const comm *c, near_rows *l, anygp_error *e)
+{
+    for (int r = 0; c->size > 1 && r < c->size; r++) {
+        int64_t first = l->n * r / c->size, some = l->n * (r + 1) / c->size - first;
+        TRY(c->broadcast(c->ctx, r, some * l->k * (int64_t)sizeof *l->row, l->row + first * l->k, e));
+        TRY(c->broadcast(c->ctx, r, some * (int64_t)sizeof *l->count, l->count + first, e));
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status find_earlier(int64_t n, int64_t D, const double *X, int64_t k, const comm *c, near_rows *out,
+                                 anygp_error *e)
+{
+    anygp_status status = find_share(n, D, X, k, c, out, e);
+    if (!ANYGP_FAILED(status)) status = share_lists(c, out, e);
     if (ANYGP_FAILED(status)) near_rows_clear(out);
     return status;
 }
 
-anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const int64_t *order, int64_t k, near_rows *out,
-                                 anygp_error *e)
+anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, int64_t k, near_rows *out, anygp_error *e)
+{
+    return find_earlier(n, D, X, k, comm_self(), out, e);
+}
+
+anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const int64_t *order, int64_t k, const comm *c,
+                                 near_rows *out, anygp_error *e)
 {
     double *sorted = mem_doubles(n, D);
     if (!sorted) return fail_memory(e, "the order of the rows", 8.0 * (double)n * (double)D);
     for (int64_t i = 0; i < n; i++) memcpy(sorted + i * D, X + order[i] * D, (size_t)D * sizeof *sorted);
-    anygp_status status = neighbours_earlier(n, D, sorted, k, out, e);
+    anygp_status status = find_earlier(n, D, sorted, k, c, out, e);
     free(sorted);
     return status;
 }

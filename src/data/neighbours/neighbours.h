@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "comm/comm.h"
 #include "data/neighbours/kd_tree.h"
 
 /* Lists of at most k rows each: list i is row[i k] .. row[i k + count[i] - 1], nearest first. */
@@ -16,9 +17,9 @@ typedef struct near_rows {
 
 /* For each row of X[n,D], row-major, the k nearest among those before it. */
 anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, int64_t k, near_rows *out, anygp_error *e);
-/* The same for the rows in this order: lists and their rows are numbered by it. */
-anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const int64_t *order, int64_t k, near_rows *out,
-                                 anygp_error *e);
+/* The same for the rows in this order: lists and their rows are numbered by it.  Each rank of c, all of which call it, finds its share. */
+anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const int64_t *order, int64_t k, const comm *c,
+                                 near_rows *out, anygp_error *e);
 void near_rows_clear(near_rows *l);
 
 /* For other rows: what is searched, X[n,D], which has to outlive it. */

@@ -109,7 +109,7 @@ static anygp_status group_rows(const problem *p, int64_t d, const double *places
                                row_groups *groups, anygp_error *e)
 {
     near_rows near = {0};
-    TRY(neighbours_in_order(p->rows->n, d, places, order, near_of(p), &near, e));
+    TRY(neighbours_in_order(p->rows->n, d, places, order, near_of(p), p->comm, &near, e));
     anygp_status status = p->near.apart ? groups_single(&near, groups, e) : groups_joined(&near, groups, e);
     near_rows_clear(&near);
     return status;

@@ -48,7 +48,7 @@ static anygp_status companions_find(const vecchia_posterior *p, int64_t n, const
         return fail_memory(e, "a joint prediction", 8.0 * (double)n * (double)n);
     TRY(vecchia_nearest(p, n, X, ldx, k, g->rows, g->count, &places, e));
     anygp_status status = order_maximin(n, p->d, places, g->order, e);
-    if (!ANYGP_FAILED(status)) status = neighbours_in_order(n, p->d, places, g->order, k, &g->near, e);
+    if (!ANYGP_FAILED(status)) status = neighbours_in_order(n, p->d, places, g->order, k, comm_self(), &g->near, e);
     free(places);
     return status;
 }

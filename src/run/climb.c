@@ -26,16 +26,6 @@ static void loo_errors(const leave_one_out *l, double *rmse, double *mnlp)
     *mnlp = -log_density / weight;
 }
 
-static void loo_keep(leave_one_out *to, const leave_one_out *from)
-{
-    size_t bytes = (size_t)from->n * sizeof(double);
-    memcpy(to->y, from->y, bytes);
-    memcpy(to->mean, from->mean, bytes);
-    memcpy(to->variance, from->variance, bytes);
-    memcpy(to->weight, from->weight, bytes);
-    to->n = from->n;
-}
-
 /* ---------------------------------------------------------------------------------- evaluations */
 
 static const double FIRST_SHARE = 0.5, POSTERIOR_SHARE = 0.5;
@@ -46,7 +36,7 @@ static void keep_best(climb *c, const double *u, double objective, double log_pr
     c->best = objective + log_prior;
     memcpy(c->best_u, u, (size_t)r->h->free * sizeof(double));
     r->value = objective, c->best_prior = log_prior, c->best_jitter = r->jitter;
-    if (c->loo && r->model->loo) loo_keep(c->loo, r->model->loo(r->state, r->h));
+    if (c->loo && r->model->loo) run_keep_loo(c->loo, r->model->loo(r->state, r->h));
 }
 
 enum { BROKEN = 1, LATE = 2 };
@@ -316,7 +306,7 @@ static void restore_loo(climb *c)
     if (!c->loo || !r->model->loo) return;
     hyper_unpack(r->h, c->best_u);
     if (r->model->evaluate(r->state, r->h, false, &jitter, &value, c->gp))
-        loo_keep(c->loo, r->model->loo(r->state, r->h));
+        run_keep_loo(c->loo, r->model->loo(r->state, r->h));
 }
 
 /* What the model takes as given, as it was at c->made. */

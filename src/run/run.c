@@ -281,6 +281,16 @@ anygp_status run_go(run *r, anygp_error *e)
     return r->saves && r->t > 0 && r->status != ANYGP_OK ? save_last(r, e) : ANYGP_OK;
 }
 
+void run_keep_loo(leave_one_out *to, const leave_one_out *from)
+{
+    size_t bytes = (size_t)from->n * sizeof(double);
+    memcpy(to->y, from->y, bytes);
+    memcpy(to->mean, from->mean, bytes);
+    memcpy(to->variance, from->variance, bytes);
+    memcpy(to->weight, from->weight, bytes);
+    to->n = from->n;
+}
+
 void run_keep(const run *r, train_result *result)
 {
     result->status = r->status;

@@ -178,8 +178,9 @@ static anygp_status final_value(sampled *s, train_result *result, anygp_error *e
     int affordable = run_elapsed(r) + rest < r->o->time_limit && r->P / r->S <= r->t && r->status != ANYGP_INTERRUPTED;
     TRY(train_agree(r->p, &affordable, e));
     if (!affordable) return ANYGP_OK;
-    bool found = r->model->evaluate(r->state, r->h, true, &r->jitter, &value, NULL);
+    bool found = r->model->evaluate(r->state, r->h, true, &r->jitter, &value, r->model->loo ? s->up.gp : NULL);
     if (found) result->objective = value, result->exact = true;
+    if (found && r->model->loo) run_keep_loo(&result->loo, r->model->loo(r->state, r->h));
     result->jitter = r->jitter;
     const anygp_error *why = found || !r->model->failure ? NULL : r->model->failure(r->state);
     return why && ANYGP_FAILED(why->status) ? fail_with(e, why->status, "%s", why->text) : ANYGP_OK;
@@ -198,6 +199,7 @@ anygp_status sampled_run(const model_ops *model, void *state, const problem *p, 
     TRY_DONE(final_value(&s, result, e));
     TRY_DONE(model->posterior(state, h, &r->jitter, out, e));
     result->jitter = r->jitter;
+    if (model->loo_after) TRY_DONE(model->loo_after(out[0], p, &result->loo, e));
 done:
     free(s.made);
     ascent_clear(&s.up);

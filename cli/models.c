@@ -32,6 +32,22 @@ static void expressions(FILE *f, const char *between)
         if (*field(i, "expression")) fprintf(f, "%s%s", first ? "" : between, field(i, "expression")), first = false;
 }
 
+/* In lines that fit a screen, after `lead`. */
+static void expression_lines(FILE *f, const char *lead)
+{
+    enum { WIDTH = 100 };
+    size_t used = strlen(lead);
+    bool first = true;
+    fputs(lead, f);
+    for (int64_t i = 0; i < anygp_model_count(); i++) {
+        const char *text = field(i, "expression");
+        if (!*text) continue;
+        bool wrap = !first && used + strlen(text) + 3 > WIDTH;
+        fprintf(f, "%s%s", first ? "" : wrap ? ",\n  " : ", ", text);
+        used = (wrap ? 2 : used + 2) + strlen(text), first = false;
+    }
+}
+
 void models_table(FILE *f)
 {
     char can[5], learned[16];
@@ -48,10 +64,9 @@ void models_table(FILE *f)
           "can       t: several targets in one fit, +: anytime as NAME+, u: update, j: joint draws\n"
           "cost      of a pass over n rows or a step over b rows; m: inducing inputs or rows of the subset,\n"
           "          d: inputs, j: rows per block, o: inducing inputs of the mean only,\n          ma/mb: bases of "
-          "mean/covariance\n\n"
-          "With options: ",
+          "mean/covariance\n\n",
           f);
-    expressions(f, ", ");
+    expression_lines(f, "With options: ");
     fputs(".\nauto chooses among them.\n", f);
 }
 

@@ -56,7 +56,7 @@ static char *by_weights(void) { return sizes(true); }
 static char *models(void) { return model_names(NULL, ", "); }
 static char *expressions(void) { return model_expressions(", "); }
 static char *by_neighbours(void) { return model_names(model_has_neighbours, " and "); }
-static char *with_loo(void) { return model_names(model_has_loo, " and "); }
+static char *with_loo(void) { return model_names(model_whole_loo, " and "); }
 static char *by_sets(void) { return model_names(model_takes_sets, " and "); }
 static char *by_pair(void) { return model_names(model_takes_pair, " and "); }
 
@@ -94,6 +94,10 @@ static char *by_draws(void) { return model_names(model_draws_inducing, " and ");
 static char *by_frequencies(void) { return model_names(has_frequencies, " and "); }
 static char *by_steps(void) { return model_names(model_by_steps, " and "); }
 static char *by_parts(void) { return model_names(model_over_parts, " and "); }
+static char *by_experts(void) { return model_names(model_has_experts, " and "); }
+static char *by_covariances(void) { return model_names(model_asks_near, " and "); }
+static char *by_committees(void) { return model_names(model_is_committee, " and "); }
+static char *by_communication(void) { return model_names(model_has_communication, " and "); }
 static char *whole(void) { return model_names(has_all_rows, " and "); }
 static char *candidates(void) { return name_list(1 + auto_candidate_count(), candidate_name, NULL, " or "); }
 static char *likelihoods(void) { return name_list(likelihood_count(), likelihood_name, NULL, ", "); }
@@ -116,6 +120,10 @@ static const struct {
              {"{parts}", by_parts},
              {"{near}", by_neighbours},
              {"{loo}", with_loo},
+             {"{experts}", by_experts},
+             {"{nested}", by_covariances},
+             {"{committees}", by_committees},
+             {"{communication}", by_communication},
              {"{whole}", whole},
              {"{subset}", subsets},
              {"{candidates}", candidates},

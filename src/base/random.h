@@ -24,6 +24,7 @@ typedef enum random_use {
     RANDOM_ORDER,
     RANDOM_CELLS,
     RANDOM_LEFT_OUT,
+    RANDOM_COMMUNICATION,
     RANDOM_TEST = 1000
 } random_use;
 

@@ -275,8 +275,8 @@ static anygp_status not_taken(const model_ops *m, const char *setting, const cha
 
 static anygp_status check_calibrate(const model_choice *c, const settings *s, anygp_error *e)
 {
-    if (settings_is(s, SET_CALIBRATE, "none") || model_has_loo(c->model)) return ANYGP_OK;
-    char *list = model_names(model_has_loo, " or ");
+    if (settings_is(s, SET_CALIBRATE, "none") || model_whole_loo(c->model)) return ANYGP_OK;
+    char *list = model_names(model_whole_loo, " or ");
     fail_with(
         e, ANYGP_ERR_ARGUMENT,
         "calibrate: %s%s has no leave-one-out predictions to calibrate by; leave --calibrate out, or use --model %s",
@@ -310,19 +310,38 @@ typedef enum setting_scope {
     OF_NEIGHBOURS,
     OF_BATCHES,
     OF_GROWTH,
-    OF_SUBSETS
+    OF_SUBSETS,
+    OF_EXPERTS,
+    OF_COMMUNICATION,
+    OF_NESTED
 } setting_scope;
 
 static const struct {
     setting_id id;
     setting_scope scope;
-} scoped[] = {{SET_SAMPLE, OF_ANYTIME},       {SET_REPLACE, OF_STEPS},        {SET_LEARN, OF_LEARNING},
-              {SET_OPTIMIZER, OF_NATURAL},    {SET_RHO, OF_NATURAL},          {SET_TAU, OF_NATURAL},
-              {SET_KAPPA, OF_NATURAL},        {SET_STEP, OF_STEPS},           {SET_INDUCING_FROM, OF_INDUCING},
-              {SET_BATCH, OF_BATCHES},        {SET_BLOCKS, OF_BLOCKS},        {SET_BLOCKS_FROM, OF_BLOCKS},
-              {SET_PARTITION, OF_PARTITIONS}, {SET_NEIGHBORS, OF_NEIGHBOURS}, {SET_PREDICT_NEIGHBORS, OF_NEIGHBOURS},
-              {SET_ORDER, OF_NEIGHBOURS},     {SET_GROUP, OF_NEIGHBOURS},     {SET_INDUCING, OF_SUBSETS},
-              {SET_SELECT, OF_SUBSETS},       {SET_GROW, OF_GROWTH}};
+} scoped[] = {{SET_SAMPLE, OF_ANYTIME},
+              {SET_REPLACE, OF_STEPS},
+              {SET_LEARN, OF_LEARNING},
+              {SET_OPTIMIZER, OF_NATURAL},
+              {SET_RHO, OF_NATURAL},
+              {SET_TAU, OF_NATURAL},
+              {SET_KAPPA, OF_NATURAL},
+              {SET_STEP, OF_STEPS},
+              {SET_INDUCING_FROM, OF_INDUCING},
+              {SET_BATCH, OF_BATCHES},
+              {SET_BLOCKS, OF_BLOCKS},
+              {SET_BLOCKS_FROM, OF_BLOCKS},
+              {SET_PARTITION, OF_PARTITIONS},
+              {SET_NEIGHBORS, OF_NEIGHBOURS},
+              {SET_PREDICT_NEIGHBORS, OF_NEIGHBOURS},
+              {SET_ORDER, OF_NEIGHBOURS},
+              {SET_GROUP, OF_NEIGHBOURS},
+              {SET_INDUCING, OF_SUBSETS},
+              {SET_SELECT, OF_SUBSETS},
+              {SET_GROW, OF_GROWTH},
+              {SET_AGGREGATE, OF_EXPERTS},
+              {SET_COMMUNICATION, OF_COMMUNICATION},
+              {SET_NEAR, OF_NESTED}};
 
 static void note_no_effect(const model_choice *c, const settings *s, setting_id id, const char *value)
 {
@@ -353,22 +372,34 @@ static void note_unused_in_learning(const model_choice *c, const settings *s)
     if (has_item(fix, "none") && !learns) note_no_effect(c, s, SET_FIX, "none");
 }
 
-void choice_note_unused(const model_choice *c, const settings *s)
+static bool is_used(const model_choice *c, setting_scope scope, setting_id id)
 {
     const model_ops *m = c->model;
     bool has_q = c->anytime && m->anytime;
+    switch (scope) {
+    case OF_STEPS: return c->anytime || m->steps;
+    case OF_ANYTIME: return c->anytime;
+    case OF_NATURAL: return has_q || (m->steps && id == SET_RHO);
+    case OF_LEARNING: return has_q || c->collapsed;
+    case OF_INDUCING: return model_has_inducing(m);
+    case OF_BLOCKS: return model_over_blocks(m);
+    case OF_PARTITIONS: return model_over_parts(m);
+    case OF_NEIGHBOURS: return model_has_neighbours(m);
+    case OF_BATCHES: return m->steps != NULL;
+    case OF_GROWTH: return model_can_grow(m);
+    case OF_SUBSETS: return m->subset > 0 || c->grow;
+    case OF_EXPERTS: return model_has_experts(m);
+    case OF_COMMUNICATION: return model_has_communication(m);
+    case OF_NESTED: return model_asks_near(m);
+    }
+    return true;
+}
+
+void choice_note_unused(const model_choice *c, const settings *s)
+{
+    const model_ops *m = c->model;
     for (size_t i = 0; i < sizeof scoped / sizeof *scoped; i++) {
-        bool used = scoped[i].scope == OF_STEPS        ? c->anytime || m->steps
-                    : scoped[i].scope == OF_ANYTIME    ? c->anytime
-                    : scoped[i].scope == OF_NATURAL    ? has_q || (m->steps && scoped[i].id == SET_RHO)
-                    : scoped[i].scope == OF_LEARNING   ? has_q || c->collapsed
-                    : scoped[i].scope == OF_BATCHES    ? m->steps != NULL
-                    : scoped[i].scope == OF_GROWTH     ? model_can_grow(m)
-                    : scoped[i].scope == OF_INDUCING   ? model_has_inducing(m)
-                    : scoped[i].scope == OF_BLOCKS     ? model_over_blocks(m)
-                    : scoped[i].scope == OF_SUBSETS    ? m->subset > 0 || c->grow
-                    : scoped[i].scope == OF_NEIGHBOURS ? model_has_neighbours(m)
-                                                       : model_over_parts(m);
+        bool used = is_used(c, scoped[i].scope, scoped[i].id);
         if (!used && settings_changed(s, scoped[i].id))
             settings_log(s, ANYGP_NOTE, "--%s has no effect on model %s%s", setting_at(scoped[i].id)->name, m->name,
                          !c->anytime && (scoped[i].scope <= OF_ANYTIME ? model_can_anytime(m)

@@ -132,7 +132,11 @@ anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem
                      model->name, state / 1e9, temporary_directory(), who_allows(f->s), have / 1e9);
         return ANYGP_OK;
     }
-    advise(other, p, have - reserved, advice);
+    int64_t blocks = model_is_committee(model) ? model_blocks_within(model, p, have - reserved) : 0;
+    if (blocks > 0)
+        snprintf(advice, sizeof advice, "use --blocks %lld, smaller experts", (long long)blocks);
+    else
+        advise(other, p, have - reserved, advice);
     return fail_with(e, ANYGP_ERR_MEMORY, "the %s model of %.15g rows needs %.3g GB%s and %s %.3g GB; %s", model->name,
                      model_over_blocks(model) ? p->blocks->total : (double)p->rows->n, need / 1e9,
                      p->on_disk ? " besides what can be on disk" : "", who_allows(f->s), have / 1e9, advice);

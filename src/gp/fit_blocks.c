@@ -260,6 +260,14 @@ static void note_places(const block_fit *b)
         (long long)b->distinct.n, 100 * p->share, other);
 }
 
+static expert_choice expert_choice_of(const settings *s)
+{
+    return (expert_choice){.communication =
+                               settings_given(s, SET_COMMUNICATION) ? settings_integer(s, SET_COMMUNICATION) : 0,
+                           .near = settings_given(s, SET_NEAR) ? settings_integer(s, SET_NEAR) : 0,
+                           .observed = settings_is(s, SET_AGGREGATE, "y")};
+}
+
 anygp_status block_fit_train(block_fit *b, anygp_error *e)
 {
     const fit_task *f = b->f;
@@ -272,6 +280,7 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
                  .select = choice_select(&f->choice, s),
                  .grow = choice_grow(&f->choice, s),
                  .comm = comm_world(),
+                 .experts = expert_choice_of(s),
                  .learn_inducing = !f->choice.fix_inducing,
                  .fix = settings_text(f->s, SET_FIX),
                  .likelihood = f->like,

@@ -178,6 +178,11 @@ anygp_status predictor_run(predictor *p, const row_batch *b, bool latent, double
                            anygp_error *e);
 /* For a target that is a class: P[n,K] column-major. */
 anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int64_t ldp, anygp_error *e);
+/* A committee: how many experts, 0 for other models; out[n, 3 M] column-major: mean, standard deviation and weight of each, in data
+   units, of y or f, for one block of rows at most. */
+int64_t gp_experts(const gp *g);
+enum { OPINION_COLUMNS = 3 };
+anygp_status predictor_opinions(predictor *p, const row_batch *b, bool latent, double *out, anygp_error *e);
 /* X[n, D] of rows that are not there yet. */
 anygp_status gp_take_inputs(const gp *g, const row_batch *b, double *X, anygp_error *e);
 /* The error for a prediction that is not finite, where one of x[n] is not. */

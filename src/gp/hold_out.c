@@ -104,7 +104,7 @@ static anygp_status settle_auto(fit_task *f, anygp_error *e)
 {
     target_count n = {.target = f->columns->target[0]};
     bool classes = f->choice.like.ops->target == TARGET_CLASS, stay = true;
-    if (model_has_loo(f->choice.model) || settings_given(f->s, SET_BLOCKS_FROM)) return ANYGP_OK;
+    if (model_whole_loo(f->choice.model) || settings_given(f->s, SET_BLOCKS_FROM)) return ANYGP_OK;
     TRY(f->data->file ? count_in_file(f->data->file, &n, e) : gp_data_walk(f->data, count_target, &n, e));
     double share = n.rows > 0 ? valid_auto_rows(n.rows) / n.rows : 0;
     for (int64_t t = 0; classes && share > 0 && stay && t < f->columns->targets; t++)

@@ -225,3 +225,35 @@ anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int6
     }
     return ANYGP_OK;
 }
+
+/* ----------------------------------------------------------------------------------- committees */
+
+int64_t gp_experts(const gp *g)
+{
+    const posterior *q = g->posterior;
+    return q->ops->experts ? q->ops->experts(q) : 0;
+}
+
+anygp_status predictor_opinions(predictor *p, const row_batch *b, bool latent, double *out, anygp_error *e)
+{
+    const gp *g = p->g;
+    const posterior *q = g->posterior;
+    int64_t n = b->n, M = gp_experts(g);
+    double added = latent ? 0 : gp_observation_variance(g), *all = mem_doubles(n, OPINION_COLUMNS * M);
+    double *mean = all, *variance = mean ? mean + n * M : NULL, *weight = mean ? variance + n * M : NULL;
+    anygp_status status = all ? ANYGP_OK : fail_memory(e, "the experts' predictions", 24.0 * (double)n * (double)M);
+    if (all && !b->X) status = gp_take_inputs(g, b, p->X, e);
+    if (!ANYGP_FAILED(status))
+        status = q->ops->opinions(q, n, b->X ? b->X : p->X, g->schema.D, p->work, mean, variance, weight, e);
+    for (int64_t k = 0; !ANYGP_FAILED(status) && k < M; k++) {
+        double *to = out + OPINION_COLUMNS * k * n;
+        unit_means(gp_target_unit(g), n, mean + k * n, to);
+        for (int64_t j = 0; j < n; j++) to[n + j] = fmax(variance[k * n + j], 0) + added;
+        unit_variances(gp_target_unit(g), n, to + n, to + n);
+        for (int64_t j = 0; j < n; j++) to[n + j] = sqrt(to[n + j]), to[2 * n + j] = weight[k * n + j];
+        for (int64_t c = 0; c < OPINION_COLUMNS && !ANYGP_FAILED(status); c++)
+            status = predictor_check(b, n, to + c * n, e);
+    }
+    free(all);
+    return status;
+}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/name_list.h"
 #include "data/formats/writer.h"
 #include "gp/fit.h"
 
@@ -15,19 +16,26 @@ double gp_block_budget(const settings *s) { return fmin(half_of_memory(s), 256e6
 
 /* --------------------------------------------------------------------------- columns of the file */
 
+static bool wants_parts(const settings *s) { return settings_number(s, SET_PARTS) == 1; }
+
 /* What the file shows for every target: marginals, or S draws. */
 typedef struct sheet {
     const gp_set *m;
     bool latent;
+    bool parts;      /* the experts' predictions too */
     int64_t samples; /* S; 0: marginals */
     int64_t width, widest;
     char **name;   /* width */
     column *cells; /* width: those with labels are text */
 } sheet;
 
+/* Of a target's predictions, without those of its experts. */
+static int64_t own_width(const sheet *t, int64_t target) { return output_width(t->m->gp[target], t->latent); }
+
 static int64_t width_of(const sheet *t, int64_t target)
 {
-    return t->samples ? t->samples : output_width(t->m->gp[target], t->latent);
+    if (t->samples) return t->samples;
+    return own_width(t, target) + (t->parts ? OPINION_COLUMNS * gp_experts(t->m->gp[target]) : 0);
 }
 
 static void sheet_clear(sheet *t)
@@ -39,8 +47,12 @@ static void sheet_clear(sheet *t)
 
 static void suffix_of(const sheet *t, int64_t target, int64_t i, char *buffer, size_t size)
 {
+    static const char *const opinion[OPINION_COLUMNS] = {"mean", "sd", "weight"};
+    int64_t more = i - own_width(t, target);
     if (t->samples)
         snprintf(buffer, size, "sample%lld", (long long)i + 1);
+    else if (more >= 0)
+        snprintf(buffer, size, "%s_expert%lld", opinion[more % OPINION_COLUMNS], (long long)more / OPINION_COLUMNS + 1);
     else
         output_suffix(t->m->gp[target], t->latent, i, buffer, size);
 }
@@ -180,6 +192,9 @@ static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_
                        .block = block_file_of(st->blocks, k),
                        .exposure = g->schema.exposed ? st->exposure : NULL};
         TRY(output_block(st->predictor[k], g, &b, st->sheet.latent, st->columns, e));
+        if (st->sheet.parts)
+            TRY(predictor_opinions(st->predictor[k], &b, st->sheet.latent, st->columns + n * own_width(&st->sheet, k),
+                                   e));
         place_columns(st, n, width_of(&st->sheet, k), at);
     }
     if (!st->writer) TRY(sheet_open(&st->sheet, st->s, st->out, &st->writer, e));
@@ -189,7 +204,8 @@ static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_
 static anygp_status predict_marginals(const gp_set *m, const settings *s, const char *in, const char *out,
                                       anygp_error *e)
 {
-    stream st = {.sheet = {.m = m, .latent = settings_number(s, SET_LATENT) == 1}, .s = s, .out = out};
+    stream st = {
+        .sheet = {.m = m, .latent = settings_number(s, SET_LATENT) == 1, .parts = wants_parts(s)}, .s = s, .out = out};
     anygp_status status = ANYGP_OK;
     int64_t got = 0;
     TRY_DONE(stream_open(&st, m, s, in, e));
@@ -324,7 +340,25 @@ done:
     return status;
 }
 
+/* Draws have no columns of experts, and other models no experts. */
+static anygp_status check_parts(const gp_set *m, const settings *s, anygp_error *e)
+{
+    if (!wants_parts(s)) return ANYGP_OK;
+    if (settings_integer(s, SET_SAMPLES) > 0)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "parts: draws are not made of parts; leave --parts or --samples out");
+    for (int64_t t = 0; t < m->targets; t++) {
+        if (gp_experts(m->gp[t]) > 0) continue;
+        char *list = model_names(model_is_committee, " and ");
+        fail_with(e, ANYGP_ERR_ARGUMENT, "parts: a model of the kind %s has no experts; those that have are %s",
+                  m->gp[t]->name, name_list_or(list));
+        free(list);
+        return ANYGP_ERR_ARGUMENT;
+    }
+    return ANYGP_OK;
+}
+
 anygp_status gp_predict_file(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e)
 {
+    TRY(check_parts(m, s, e));
     return settings_integer(s, SET_SAMPLES) > 0 ? predict_draws(m, s, in, out, e) : predict_marginals(m, s, in, out, e);
 }

@@ -176,7 +176,8 @@ static void replace(target_update *k)
     g->objective_rows += r->rows;
     g->bounds = (evidence_bounds){NAN, g->estimate ? NAN : r->upper, NAN};
     g->rows += r->rows;
-    if (model_takes_pair(g->model)) g->inducing = g->posterior->n; /* the new rows are among the mean's bases */
+    if (model_takes_pair(g->model) || model_is_committee(g->model))
+        g->inducing = g->posterior->n; /* the new rows are among the mean's bases, or the experts' rows */
     g->blocks += r->blocks;
     g->loo.count = g->valid.count = g->training.count = 0; /* they were of the model before */
 }

@@ -95,6 +95,14 @@ bool kernel_stationary(const kernel *k)
     return true;
 }
 
+/* Sums and products of functions that fall do so, too. */
+bool kernel_falls(const kernel *k)
+{
+    for (int64_t i = 0; i < k->n_leaves; i++)
+        if (!k->leaves[i].kind->profile && !k->leaves[i].kind->no_dims) return false;
+    return true;
+}
+
 bool kernel_as_rbf(const kernel *k, int64_t *length)
 {
     enum { VARIANCE, LENGTH };

@@ -78,6 +78,7 @@ anygp_status kernel_format(const kernel *k, const double *values, int digits, ch
 bool kernel_has_white(const kernel *k);
 double kernel_white(const kernel *k);    /* total variance of the white terms */
 bool kernel_stationary(const kernel *k); /* depends on x - x' only */
+bool kernel_falls(const kernel *k);      /* never grows with any |x_j - x'_j|, and is never negative */
 /* A single rbf and nothing else: for each column of X the length-scale parameter (its number among the parameters), or -1 if
    the rbf does not use it; the variance is parameter 0.  False: it is another kernel. */
 bool kernel_as_rbf(const kernel *k, int64_t *length);

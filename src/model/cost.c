@@ -52,5 +52,18 @@ double model_bytes(const model_ops *m, const problem *p)
     cost_facts f = facts_of(p);
     cost_size s = size_of(m, p);
     model_cost c = m->cost(m, &f, &s);
+    if (model_is_committee(m)) return c.bytes + c.last; /* experts are of no use without their factors */
     return c.bytes - (p->on_disk ? c.state : 0);
+}
+
+int64_t model_blocks_within(const model_ops *m, const problem *p, double bytes)
+{
+    cost_facts f = facts_of(p);
+    cost_size s = size_of(m, p);
+    double most = f.rows, uneven = s.largest / fmax(s.part, 1);
+    for (double P = 2 * (double)p->blocks->count; P <= most; P *= 2) {
+        model_cost c = m->cost(m, &f, &(cost_size){.part = most / P, .largest = fmax(1, uneven * most / P)});
+        if (c.bytes + c.last <= bytes) return (int64_t)P;
+    }
+    return 0;
 }

@@ -14,7 +14,9 @@ static const struct {
               {"combine", "combine(dtc=0.3,fitc=0.7)",
                "it is not a combination, which is written combine(dtc=0.3,fitc=0.7)", made_combine},
               {"deep", "deep(layers=3)", "it is not of the form deep(layers=3)", made_deep},
-              {"qsgp", "qsgp(batch=1000)", "it is not of the form qsgp(batch=1000,dense=10)", made_qsgp}};
+              {"qsgp", "qsgp(batch=1000)", "it is not of the form qsgp(batch=1000,dense=10)", made_qsgp},
+              {"gpoe", "gpoe(beta=uniform)", "it is not of the form gpoe(beta=uniform)", made_gpoe},
+              {"npae", "npae(levels=2)", "it is not of the form npae(levels=2)", made_npae}};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 const char *model_expression(int64_t i) { return i >= 0 && i < MAKERS ? makers[i].example : NULL; }

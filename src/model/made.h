@@ -4,6 +4,7 @@
 
 #include "base/scanner.h"
 #include "data/text/number.h"
+#include "model/local/experts.h"
 #include "model/sparse/sparse_posterior.h"
 #include "model/variational/chain.h"
 #include "model/weights/qsgp.h"
@@ -17,6 +18,7 @@ typedef struct made_model {
         sparse_kind sparse;
         chain_kind chain;
         qsgp_kind qsgp;
+        aggregation aggregation;
     } kind;
     char name[MADE_NAME_MOST];
 } made_model;
@@ -32,5 +34,7 @@ anygp_status made_combine(scanner *s, made_model **out, anygp_error *e); /* comb
 anygp_status made_pep(scanner *s, made_model **out, anygp_error *e);     /* pep.c */
 anygp_status made_deep(scanner *s, made_model **out, anygp_error *e);    /* deep.c */
 anygp_status made_qsgp(scanner *s, made_model **out, anygp_error *e);    /* qsgp_model.c */
+anygp_status made_gpoe(scanner *s, made_model **out, anygp_error *e);    /* committees.c */
+anygp_status made_npae(scanner *s, made_model **out, anygp_error *e);    /* the same */
 
 #endif

@@ -29,6 +29,13 @@ typedef struct nearness {
     bool apart;             /* no groups */
 } nearness;
 
+/* What a committee of experts should take. */
+typedef struct expert_choice {
+    int64_t communication; /* rows of the communication expert; 0: as many as a part has */
+    int64_t near;          /* experts that a row is asked of; 0: all */
+    bool observed;         /* y is aggregated instead of f */
+} expert_choice;
+
 /* The training problem; everything outlives the model's state. */
 typedef struct problem {
     const merged *rows; /* all of them; for models over blocks, a sample to start from */
@@ -41,6 +48,7 @@ typedef struct problem {
     int64_t grow; /* of them, that a step adds from its rows until all are there; 0: they are there from the start */
     const comm *comm;
     nearness near;
+    expert_choice experts;
     bool learn_inducing;
     const char
         *fix; /* names of parameters that stay, with commas between; those that params/hyper.h has were heard already */
@@ -132,6 +140,10 @@ typedef struct posterior_ops {
     /* Training rows that it is a sum of kernels at: how many, places X[M,D], prior precisions and means of their weights.  NULL: it
        is not one. */
     int64_t (*vectors)(const posterior *p, const double **X, const double **s, const double **m);
+    /* A committee: how many experts, M; mean and variance of f by each of them and their weights, [n, M] each.  NULL: it is none. */
+    int64_t (*experts)(const posterior *p);
+    anygp_status (*opinions)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
+                             double *variance, double *weight, anygp_error *e);
 } posterior_ops;
 
 /* What every posterior starts with. */
@@ -333,6 +345,12 @@ static inline bool model_takes_likelihoods(const model_ops *m) { return m->needs
 static inline bool model_takes_targets(const model_ops *m) { return m->needs.targets == TARGETS_SEVERAL; }
 static inline bool model_has_neighbours(const model_ops *m) { return m->needs.near; }
 static inline bool model_has_loo(const model_ops *m) { return m->loo || m->loo_after; }
+static inline bool model_has_experts(const model_ops *m) { return m->needs.experts; }
+static inline bool model_has_communication(const model_ops *m) { return m->needs.communication; }
+static inline bool model_asks_near(const model_ops *m) { return m->needs.nested; }
+static inline bool model_is_committee(const model_ops *m) { return m->needs.experts || m->needs.nested; }
+/* Leave-one-out is that of predictions, not of a single expert. */
+static inline bool model_whole_loo(const model_ops *m) { return model_has_loo(m) && !model_is_committee(m); }
 static inline bool model_takes_rows(const model_ops *m) { return m->update != NULL; } /* new ones, once it is fitted */
 
 /* What failure() says after an evaluation that ended so: numbers that broke down are none. */
@@ -345,13 +363,16 @@ static inline anygp_error model_failure(anygp_status status, const anygp_error *
 /* define() and open(). */
 anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **state, anygp_error *e);
 
-/* Bytes of memory that the model holds at most while it learns from these rows, besides them; those on disk do not count. */
+/* Bytes of memory that the model holds at most while it learns from these rows, besides them, for committees also what is left of
+   that; those on disk do not count. */
 double model_bytes(const model_ops *m, const problem *p);
+/* More blocks than these, so many that a committee needs no more bytes; 0: no number is enough. */
+int64_t model_blocks_within(const model_ops *m, const problem *p, double bytes);
 
 extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp, model_dtc, model_fitc,
     model_fic, model_pitc, model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
     model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga,
-    model_rvm, model_qsgp;
+    model_rvm, model_qsgp, model_poe, model_gpoe, model_bcm, model_grbcm, model_npae;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

@@ -33,8 +33,12 @@ typedef struct model_needs {
     bool mean;      /* takes a prior mean, */
     bool weights;   /* and weights of rows */
     bool near;      /* conditions rows on their neighbours */
-    bool joint;     /* its posterior has joint distributions, and so draws */
+    bool joint;     /* its posterior has joint distributions, and so draws, */
+    bool together;  /* whose marginals depend on the rows that are asked together */
     bool no_jitter; /* no matrix of it needs some */
+    bool experts;   /* it aggregates predictions of experts, */
+    bool communication; /* one of whom has rows from everywhere */
+    bool nested;        /* it weighs experts by their covariances, of all of them or of those near */
 } model_needs;
 
 #endif

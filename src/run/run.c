@@ -281,9 +281,22 @@ anygp_status run_go(run *r, anygp_error *e)
     return r->saves && r->t > 0 && r->status != ANYGP_OK ? save_last(r, e) : ANYGP_OK;
 }
 
+/* Models over blocks know their rows better than who made room for them; without room there is none. */
+static bool reserve_loo(leave_one_out *to, int64_t n)
+{
+    double **const arrays[] = {&to->y, &to->mean, &to->variance, &to->weight};
+    for (int i = 0; i < 4; i++) {
+        double *more = realloc(*arrays[i], (size_t)(n + 1) * sizeof **arrays);
+        if (!more) return false;
+        *arrays[i] = more;
+    }
+    return true;
+}
+
 void run_keep_loo(leave_one_out *to, const leave_one_out *from)
 {
     size_t bytes = (size_t)from->n * sizeof(double);
+    if (from->n > to->n && !reserve_loo(to, from->n)) return;
     memcpy(to->y, from->y, bytes);
     memcpy(to->mean, from->mean, bytes);
     memcpy(to->variance, from->variance, bytes);

@@ -74,7 +74,7 @@ void run_clear(run *r);
 anygp_status run_go(run *r, anygp_error *e);
 /* r's part of the result. */
 void run_keep(const run *r, train_result *result);
-void run_keep_loo(leave_one_out *to, const leave_one_out *from); /* which has room for it */
+void run_keep_loo(leave_one_out *to, const leave_one_out *from); /* makes room for it */
 
 /* ------------------------------------------------------------------------------------ for learners */
 

@@ -12,6 +12,8 @@ static inline bool has_pair(const model_ops *m) { return model_takes_pair(m); } 
 static inline bool has_subset(const model_ops *m) { return m->subset > 0; } /* --inducing says something */
 static inline bool over_blocks(const model_ops *m) { return model_over_blocks(m); }
 static inline bool has_joint(const model_ops *m) { return m->needs.joint; }
+/* Rows that are asked together change each other's marginals: test_committee.c has the joint distributions of these. */
+static inline bool joint_depends_on_company(const model_ops *m) { return m->needs.together; }
 static inline bool over_parts(const model_ops *m) { return model_over_parts(m); } /* of the input space */
 static inline bool by_steps(const model_ops *m) { return m->steps != NULL; }
 static inline bool learns(const model_ops *m) { return !m->needs.given; }

@@ -60,6 +60,9 @@ static const trial trials[] = {
     {SET_CALIBRATE, "loo", NULL},
     {SET_SEED, NULL, "a model that draws nothing at random is right to take any seed"},
     {SET_THREADS, NULL, "how the work is done"},
+    {SET_AGGREGATE, "y", NULL},
+    {SET_COMMUNICATION, "7", NULL},
+    {SET_NEAR, "2", NULL},
 };
 enum { TRIALS = sizeof trials / sizeof *trials };
 

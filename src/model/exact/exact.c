@@ -249,16 +249,24 @@ bool exact_evaluate(void *state, const hyper *h, bool grow, double *jitter, doub
     return ok;
 }
 
-/* Row j, left out of its group i; see the head of this file. */
+/* See the head of this file. */
+void exact_leave_out(double c, double d, double apart, double noise, double q_row, double alpha_row, double *off,
+                     double *variance)
+{
+    double q = d * d / (c * c) * q_row, alpha = d / c * alpha_row;
+    if (c != d) q += d * (1 - d / c) / noise, alpha += d * apart / noise;
+    *off = alpha / q;
+    *variance = d == 1 ? 1 / q : noise + fmax(0, 1 / q - noise / d);
+}
+
+/* Row j, left out of its group. */
 static void leave_out(const exact *s, double noise, int64_t j, double *mean, double *variance)
 {
     const merged *m = s->rows;
     int64_t i = m->group[j];
-    double c = m->c[i], d = fmin(1, m->data->w[j]), y = m->data->y[j];
-    double q = d * d / (c * c) * s->q[i], alpha = d / c * s->alpha[i];
-    if (c != d) q += d * (1 - d / c) / noise, alpha += d * (y - m->y[i]) / noise;
-    *mean = y - alpha / q;
-    *variance = d == 1 ? 1 / q : noise + fmax(0, 1 / q - noise / d);
+    double y = m->data->y[j], off;
+    exact_leave_out(m->c[i], fmin(1, m->data->w[j]), y - m->y[i], noise, s->q[i], s->alpha[i], &off, variance);
+    *mean = y - off;
 }
 
 const leave_one_out *exact_loo(void *state, const hyper *h)

@@ -31,6 +31,11 @@ bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double 
 double exact_repeated_terms(const merged *m, double noise);
 double exact_repeated_slope(const merged *m, double noise);
 
+/* Leave-one-out of a part d of a row of count c whose y is `apart` from the row's mean, from the row's elements of (Ky)^-1 and of
+   Ky^-1 y: what is to be taken off y for the mean, and the variance of y. */
+void exact_leave_out(double c, double d, double apart, double noise, double q_row, double alpha_row, double *off,
+                     double *variance);
+
 bool exact_is_at(const exact *s, const hyper *h,
                  double jitter); /* the last evaluate was at these, without a gradient */
 bool exact_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);

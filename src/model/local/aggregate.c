@@ -1,0 +1,210 @@
+/* Predictions of a committee as sums over its experts (003, section IV-C).  Expert k predicts N(m_k, v_k) for f(x), the prior
+   N(0, v_0).  With weights b_k
+       product       1/v = sum_k b_k / v_k                          m = v sum_k b_k m_k / v_k         (eq. 27)
+       with prior    1/v = 1/v_0 + sum_k b_k (1/v_k - 1/v_0)        the same m                        (eq. 28)
+   and a weight is 1, or the entropy that the expert's rows took away, (log v_0 - log v_k) / 2, so that experts far from x have none.
+
+       poe             product, weights 1                           (Hinton 2002)
+       gpoe            product, entropies divided by their sum      (Cao and Fleet 2014); beta=entropy: not divided;
+                                                                    beta=uniform: weights 1 / M
+       bcm             with prior, weights 1                        (Tresp 2000)
+       rbcm            with prior, entropies                        (Deisenroth and Ng 2015)
+       grbcm           rbcm, with the posterior of the communication expert in the place of the prior, and weight 1 for the first
+                       of the other experts                         (eq. 29; Liu et al. 2018)
+   Sums of sums are sums: a tree of experts (Ng and Deisenroth 2014) would predict the same.
+
+   f is aggregated, and noise added afterwards; where the user wants it the other way, each expert and the prior predict y. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/local/experts.h"
+
+/* An expert's entropy at least, where they are divided by their sum: where nobody knows anything, all are equal. */
+static const double ENTROPY_LEAST = 1e-200;
+
+/* ------------------------------------------------------------------------------------------ the sums */
+
+static double start_of(const aggregation *g, double v0) { return !g->prior ? 0 : v0 > 0 ? 1 / v0 : INFINITY; }
+
+void sums_begin(const aggregation *g, int64_t n, const double *v0, const expert_sums *s)
+{
+    for (int64_t j = 0; j < n; j++) s->weight[j] = s->mean[j] = 0, s->precision[j] = start_of(g, v0[j]);
+}
+
+static double weight_of(const aggregation *g, bool first, double v0, double v)
+{
+    if (!g->entropy || (first && g->communication)) return 1;
+    double entropy = 0.5 * (log(v0) - log(v));
+    return g->normalised ? fmax(entropy, ENTROPY_LEAST) : entropy;
+}
+
+void sums_add(const aggregation *g, bool first, int64_t n, const double *v0, const double *m, const double *v,
+              const expert_sums *s, double *weights)
+{
+    for (int64_t j = 0; j < n; j++) {
+        double b = v0[j] > 0 ? weight_of(g, first, v0[j], v[j]) : 0;
+        if (weights) weights[j] = b;
+        if (!(v0[j] > 0)) continue; /* f(x) is known to be the prior's mean */
+        s->weight[j] += b;
+        s->precision[j] += b * (1 / v[j] - start_of(g, v0[j]));
+        s->mean[j] += b * m[j] / v[j];
+    }
+}
+
+void sums_finish(const aggregation *g, int64_t n, const double *v0, const expert_sums *s, double *mean,
+                 double *variance)
+{
+    for (int64_t j = 0; j < n; j++) {
+        bool known = !(v0[j] > 0);
+        mean[j] = known ? 0 : s->mean[j] / s->precision[j];
+        if (variance) variance[j] = known ? 0 : (g->normalised ? s->weight[j] : 1) / s->precision[j];
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ marginals */
+
+static int64_t posterior_work(const posterior *base, int64_t n)
+{
+    const experts_posterior *p = (const experts_posterior *)base;
+    return query_doubles(p, n) + n * (p->largest + base->D + 8) + p->largest * base->mean.p;
+}
+
+/* What is added to the variances before they are aggregated. */
+static double observed_noise(const experts_posterior *p)
+{
+    return p->asked[EXPERTS_OBSERVED] ? p->base.noise + kernel_white(p->base.kernel) : 0;
+}
+
+/* In the room of posterior_work(). */
+typedef struct hearing {
+    double *m, *v;              /* n: of one expert */
+    double *v0;                 /* n: the prior's, of what is aggregated */
+    double *first;              /* n of room */
+    double *row, *variance, *X; /* n, n, D x n: rows that an expert is asked about */
+    double *H, *k;              /* largest x p, largest x n */
+    expert_sums s;
+    expert_query q;
+} hearing;
+
+static anygp_status hearing_begin(const experts_posterior *p, int64_t n, const double *X, int64_t ldx, double *room,
+                                  double *mean, hearing *a, anygp_error *e)
+{
+    *a = (hearing){.m = room, .v = room + n, .v0 = room + 2 * n, .first = room + 5 * n};
+    a->row = room + 6 * n, a->variance = room + 7 * n, a->X = room + 8 * n, a->H = a->X + n * p->base.D;
+    a->k = a->H + p->largest * p->base.mean.p;
+    a->s = (expert_sums){room + 3 * n, room + 4 * n, mean};
+    TRY(query_prepare(p, n, X, ldx, a->H, a->k + n * p->largest, &a->q, e));
+    for (int64_t j = 0; j < n; j++) a->v0[j] = a->q.variance[j] + observed_noise(p);
+    sums_begin(&p->rule, n, a->v0, &a->s);
+    return ANYGP_OK;
+}
+
+/* Predictions of c rows to their places among n; those that were not asked for are the prior's. */
+static void put_back(int64_t c, const double *row, int64_t n, const double *prior, double *m, double *v)
+{
+    for (int64_t j = n - 1; j >= 0; j--) {
+        bool asked = c > 0 && row[c - 1] == (double)j;
+        if (asked) c--;
+        m[j] = asked ? m[c] : 0, v[j] = asked ? v[c] : prior[j];
+    }
+}
+
+/* The prediction of expert k joins the sums.  all: for every row, also where the expert is too far away to matter. */
+static anygp_status hear(const experts_posterior *p, int64_t k, bool first, bool all, hearing *a, double *weights,
+                         anygp_error *e)
+{
+    int64_t n = a->q.n, c = 0, D = p->base.D;
+    expert x = expert_at(p, k);
+    expert_query some = a->q;
+    double added = observed_noise(p);
+    some.X = a->X, some.ldx = D, some.variance = a->variance;
+    for (int64_t j = 0; j < n && p->reach && !all; j++) {
+        if (expert_is_far(p, k, a->q.X + j * a->q.ldx, a->q.variance[j])) continue;
+        memcpy(a->X + c * D, a->q.X + j * a->q.ldx, (size_t)D * sizeof *a->X);
+        a->variance[c] = a->q.variance[j], a->row[c++] = (double)j;
+    }
+    bool whole = !p->reach || all || c == n;
+    some.n = c;
+    if (whole || c > 0) TRY(expert_ask(p, &x, whole ? &a->q : &some, a->H, a->k, a->m, a->v, e));
+    if (!whole) put_back(c, a->row, n, a->q.variance, a->m, a->v);
+    for (int64_t j = 0; j < n; j++) a->v[j] += added;
+    sums_add(&p->rule, first, n, a->v0, a->m, a->v, &a->s, weights);
+    return ANYGP_OK;
+}
+
+static void hearing_end(const experts_posterior *p, const hearing *a, double *mean, double *variance)
+{
+    sums_finish(&p->rule, a->q.n, a->v0, &a->s, mean, variance);
+    for (int64_t j = 0; j < a->q.n; j++) {
+        if (p->rule.communication) mean[j] += a->q.mean[j];
+        if (variance && p->asked[EXPERTS_OBSERVED]) variance[j] = fmax(variance[j] - observed_noise(p), 0);
+    }
+}
+
+static anygp_status marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *room, double *mean,
+                             double *variance, anygp_error *e)
+{
+    const experts_posterior *p = (const experts_posterior *)base;
+    hearing a;
+    bool first = true;
+    TRY(hearing_begin(p, n, X, ldx, room, mean, &a, e));
+    for (int64_t k = p->rule.communication; k < p->count; k++) {
+        if (expert_at(p, k).n == 0) continue;
+        TRY(hear(p, k, first, false, &a, NULL, e));
+        first = false;
+    }
+    hearing_end(p, &a, mean, variance);
+    return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------- opinions */
+
+int64_t experts_count(const posterior *base) { return ((const experts_posterior *)base)->count; }
+
+/* What is left for the communication expert, whose posterior is the prior; weights that are divided by their sum. */
+static void weights_end(const experts_posterior *p, const hearing *a, double *weight)
+{
+    int64_t n = a->q.n;
+    for (int64_t j = 0; p->rule.communication && j < n; j++) weight[j] = 1 - a->s.weight[j];
+    for (int64_t i = 0; p->rule.normalised && i < n * p->count; i++)
+        if (a->s.weight[i % n] > 0) weight[i] /= a->s.weight[i % n];
+}
+
+static anygp_status opinions(const posterior *base, int64_t n, const double *X, int64_t ldx, double *room, double *mean,
+                             double *variance, double *weight, anygp_error *e)
+{
+    const experts_posterior *p = (const experts_posterior *)base;
+    hearing a;
+    bool first = true;
+    TRY(hearing_begin(p, n, X, ldx, room, mean, &a, e)); /* its sums of means end where the first expert's mean goes */
+    for (int64_t k = 0; k < p->count; k++) {
+        bool common = k == 0 && p->rule.communication, asked = expert_at(p, k).n > 0 && !common;
+        double *v = variance + k * n, *w = weight + k * n;
+        for (int64_t j = 0; j < n; j++) a.m[j] = 0, a.v[j] = a.v0[j], w[j] = 0;
+        if (asked) TRY(hear(p, k, first, true, &a, w, e));
+        first = first && !asked;
+        for (int64_t j = 0; j < n; j++) v[j] = a.v[j] - observed_noise(p);
+        if (k > 0) memcpy(mean + k * n, a.m, (size_t)n * sizeof *mean);
+        if (k == 0) memcpy(a.first, a.m, (size_t)n * sizeof *mean);
+    }
+    memcpy(mean, a.first, (size_t)n * sizeof *mean);
+    for (int64_t i = 0; i < n * p->count; i++) mean[i] += a.q.mean[i % n];
+    weights_end(p, &a, weight);
+    return ANYGP_OK;
+}
+
+const posterior_ops bcm_ops = {.work_doubles = posterior_work,
+                               .marginal = marginal,
+                               .joint = bcm_joint,
+                               .arrays = experts_arrays,
+                               .free = experts_free,
+                               .experts = experts_count,
+                               .opinions = opinions};
+
+const posterior_ops aggregate_ops = {.work_doubles = posterior_work,
+                                     .marginal = marginal,
+                                     .arrays = experts_arrays,
+                                     .free = experts_free,
+                                     .experts = experts_count,
+                                     .opinions = opinions};

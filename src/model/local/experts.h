@@ -1,0 +1,169 @@
+/* Committees of exact experts (003, section IV-C): the rows are cut into parts of the input space, each with an exact Gaussian
+   process of its own, an expert; all experts have the same hyperparameters.
+
+   Learning.  The experts are taken to be independent (eq. 26), so the objective is the sum of their log evidences: the statistic of
+   a block [experts.c].  The models differ in how the experts' predictions become one:
+       poe, gpoe, bcm, rbcm, grbcm   a sum over experts, by a rule of the table in aggregate.c
+       npae                          the best linear predictor given the experts' means [npae.c]
+
+   Cost: n J^2 for parts of J rows, one pass per evaluation; n J numbers in memory and n J operations per prediction, n^2 for npae. */
+#ifndef MODEL_LOCAL_EXPERTS_H
+#define MODEL_LOCAL_EXPERTS_H
+
+#include "model/block_model.h"
+#include "model/model.h"
+
+/* How predictions become one: what tells the models apart, their model_ops.family. */
+typedef struct aggregation {
+    bool entropy;       /* an expert's weight is the entropy it took away; else 1 */
+    bool prior;         /* the prior is one of the factors (eq. 28) */
+    bool normalised;    /* weights are divided by their sum */
+    bool communication; /* the first block is the communication expert, whose posterior is everybody's prior (eq. 29) */
+    int64_t levels;     /* of npae; 0: a sum over experts */
+} aggregation;
+
+/* ------------------------------------------------------------------------------ learning [experts.c] */
+
+/* What all experts share. */
+typedef struct committee {
+    const kernel *kernel;
+    const basis *mean;
+    double noise, jitter; /* jitter: relative to the mean diagonal of Ky */
+    int64_t D;
+    bool gradient;
+    leave_one_out *loo;    /* gets every row, left out of its own expert, with a gradient; NULL: nothing does */
+    const int64_t *row_of; /* where in it the rows of a block begin */
+} committee;
+
+/* n rows that an expert has, or is asked about. */
+typedef struct expert_rows {
+    int64_t n;
+    const double *X, *y, *w;
+} expert_rows;
+
+/* A row's share of -2 log evidence that does not depend on y or the kernel. */
+double expert_row_terms(double w, double noise);
+/* Ky + jitter in the lower triangle of K[n,n], H: n x p of room. */
+anygp_status expert_covariance(const committee *c, const expert_rows *r, double *H, double *K, anygp_error *e);
+/* From Ky to its factor L, in place; alpha = Ky^-1 y of what is in alpha; value, or NULL: the log evidence. */
+anygp_status expert_solve(const committee *c, const expert_rows *r, double *K, double *alpha, double *value,
+                          anygp_error *e);
+
+model_cost experts_cost(const model_ops *self, const cost_facts *f, const cost_size *s);
+int64_t experts_size(const problem *p);
+anygp_status experts_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e);
+bool experts_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
+extern const sum_ops experts_sum;
+const anygp_error *experts_failure(const void *state);
+double experts_rows(const void *state);
+void experts_close(void *state);
+const leave_one_out *experts_loo(void *state, const hyper *h);
+const problem *experts_problem(const void *state);
+const aggregation *experts_rule(const void *state);
+
+/* ------------------------------------------------------------- what they know [experts_posterior.c] */
+
+typedef struct experts_posterior {
+    posterior base;
+    aggregation rule;
+    int64_t count, largest; /* experts; rows of the largest */
+    double *X, *y, *w;      /* D x n, n, n: expert after expert */
+    double *start;          /* count + 1: their first rows */
+    double *jitter;         /* 1 */
+    double *asked;          /* 2: whether y is aggregated instead of f; experts that a row is asked of, 0: all */
+    int64_t *at;            /* count: where their factors are */
+    double *L, *alpha;      /* factors one after the other, n */
+    double *B;              /* with a communication expert: L_c^-1 K_ci, n_c x n; else NULL */
+    double *reach;          /* what says who is too far away to be asked [experts_far.c]; NULL: everybody is asked */
+} experts_posterior;
+
+enum { EXPERTS_OBSERVED, EXPERTS_NEAR, EXPERTS_ASKED };
+
+/* Expert k. */
+typedef struct expert {
+    int64_t first, n;
+    const double *X, *y, *w, *alpha, *L;
+    const double *B; /* n_c x n, or NULL */
+} expert;
+
+expert expert_at(const experts_posterior *p, int64_t k);
+
+/* What they are made of; rows: with a communication expert, its own stand first. */
+typedef struct experts_source {
+    const aggregation *rule;
+    const kernel *kernel;
+    const basis *mean;
+    double noise, jitter;
+    int64_t D, count;
+    gathered_rows rows;
+    double asked[EXPERTS_ASKED];
+    const experts_posterior *from; /* whose factors count for experts with as many rows; NULL: none */
+} experts_source;
+
+/* Takes over the rows, on failure too; the rest is copied. */
+anygp_status experts_new(const experts_source *s, posterior **out, anygp_error *e);
+void experts_free(posterior *p); /* accepts NULL */
+
+/* The posterior at h from all rows of the blocks, and the model file [experts_file.c]. */
+anygp_status experts_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
+anygp_status experts_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                          int64_t count, posterior **out, anygp_error *e);
+void experts_arrays(posterior *p, array_list *list);
+
+/* Rows to predict. */
+typedef struct expert_query {
+    int64_t n;
+    const double *X; /* n x D */
+    int64_t ldx;
+    double *variance; /* n: the prior's */
+    double *h;        /* p x n: the mean's functions, times sqrt(B) */
+    /* With a communication expert, its posterior is the prior: the variance is that left, and */
+    double *a;    /* n_c x n: L_c^-1 k_c */
+    double *mean; /* n */
+} expert_query;
+
+int64_t query_doubles(const experts_posterior *p, int64_t n);
+/* The rows as all experts see them; H: largest x p, room: query_doubles(). */
+anygp_status query_prepare(const experts_posterior *p, int64_t n, const double *X, int64_t ldx, double *H, double *room,
+                           expert_query *q, anygp_error *e);
+/* Covariances of the expert's rows and the query's, given those of the communication expert, k[x->n, q->n]; H: largest x p. */
+anygp_status expert_covariances(const experts_posterior *p, const expert *x, const expert_query *q, double *H,
+                                double *k, anygp_error *e);
+/* Prior covariances of n rows X and m rows Z, both of experts, C[n, m]; H: (n + m) x p of room. */
+anygp_status experts_between(const experts_posterior *p, int64_t n, const double *X, int64_t m, const double *Z,
+                             double *H, double *C, anygp_error *e);
+/* Mean, as a difference from the prior's, and variance of f by expert x.  k: x->n x q->n, left as L^-1 k. */
+anygp_status expert_ask(const experts_posterior *p, const expert *x, const expert_query *q, double *H, double *k,
+                        double *m, double *v, anygp_error *e);
+
+/* Sum of their log evidences; the communication expert counts as one by itself. */
+anygp_status experts_total(const experts_posterior *p, double *value, anygp_error *e);
+
+/* Experts that are so far from a row that they would change nothing [experts_far.c]. */
+anygp_status experts_find_reach(experts_posterior *p, anygp_error *e);
+bool expert_is_far(const experts_posterior *p, int64_t k, const double *x, double v0);
+
+/* ----------------------------------------------------------------------- one of several [aggregate.c] */
+
+/* Sums over experts, of n rows each: of their weights b, of b (1/v - 1/v0) or b/v, of b m/v. */
+typedef struct expert_sums {
+    double *weight, *precision, *mean;
+} expert_sums;
+
+void sums_begin(const aggregation *g, int64_t n, const double *v0, const expert_sums *s);
+/* weights: NULL, or where those of this expert go.  first: the first of the experts that are added. */
+void sums_add(const aggregation *g, bool first, int64_t n, const double *v0, const double *m, const double *v,
+              const expert_sums *s, double *weights);
+/* From the sums to mean and variance, which may be NULL. */
+void sums_finish(const aggregation *g, int64_t n, const double *v0, const expert_sums *s, double *mean,
+                 double *variance);
+
+int64_t experts_count(const posterior *p);
+extern const posterior_ops aggregate_ops, bcm_ops, npae_ops;
+/* Several rows at once [bcm_joint.c]. */
+anygp_status bcm_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
+                       double *covariance, int64_t ldc, anygp_error *e);
+
+extern const update_ops experts_update; /* new rows [experts_update.c] */
+
+#endif

@@ -110,25 +110,31 @@ static void put_back(int64_t c, const double *row, int64_t n, const double *prio
     }
 }
 
+/* The rows that expert k is near enough to. */
+static expert_query near_rows(const experts_posterior *p, int64_t k, const hearing *a)
+{
+    const expert_query *q = &a->q;
+    int64_t c = 0, D = p->base.D;
+    expert_query some = *q;
+    for (int64_t j = 0; j < q->n; j++) {
+        if (expert_is_far(p, k, q->X + j * q->ldx, q->variance[j])) continue;
+        memcpy(a->X + c * D, q->X + j * q->ldx, (size_t)D * sizeof *a->X);
+        a->variance[c] = q->variance[j], a->row[c++] = (double)j;
+    }
+    some.n = c, some.X = a->X, some.ldx = D, some.variance = a->variance;
+    return some;
+}
+
 /* The prediction of expert k joins the sums.  all: for every row, also where the expert is too far away to matter. */
 static anygp_status hear(const experts_posterior *p, int64_t k, bool first, bool all, hearing *a, double *weights,
                          anygp_error *e)
 {
-    int64_t n = a->q.n, c = 0, D = p->base.D;
+    int64_t n = a->q.n;
     expert x = expert_at(p, k);
-    expert_query some = a->q;
-    double added = observed_noise(p);
-    some.X = a->X, some.ldx = D, some.variance = a->variance;
-    for (int64_t j = 0; j < n && p->reach && !all; j++) {
-        if (expert_is_far(p, k, a->q.X + j * a->q.ldx, a->q.variance[j])) continue;
-        memcpy(a->X + c * D, a->q.X + j * a->q.ldx, (size_t)D * sizeof *a->X);
-        a->variance[c] = a->q.variance[j], a->row[c++] = (double)j;
-    }
-    bool whole = !p->reach || all || c == n;
-    some.n = c;
-    if (whole || c > 0) TRY(expert_ask(p, &x, whole ? &a->q : &some, a->H, a->k, a->m, a->v, e));
-    if (!whole) put_back(c, a->row, n, a->q.variance, a->m, a->v);
-    for (int64_t j = 0; j < n; j++) a->v[j] += added;
+    expert_query asked = all || !p->reach ? a->q : near_rows(p, k, a);
+    if (asked.n > 0) TRY(expert_ask(p, &x, asked.n == n ? &a->q : &asked, a->H, a->k, a->m, a->v, e));
+    if (asked.n < n) put_back(asked.n, a->row, n, a->q.variance, a->m, a->v);
+    for (int64_t j = 0; j < n; j++) a->v[j] += observed_noise(p);
     sums_add(&p->rule, first, n, a->v0, a->m, a->v, &a->s, weights);
     return ANYGP_OK;
 }

@@ -20,8 +20,9 @@
 
 #include "model/local/experts.h"
 
-/* An expert's entropy at least, where they are divided by their sum: where nobody knows anything, all are equal. */
-static const double ENTROPY_LEAST = 1e-200;
+/* An entropy is a difference of logarithms and known to rounding.  In a product, where no prior stands beside the experts, it is at
+   least that: where nobody knows anything all are equal, and the variance is finite. */
+static const double ENTROPY_LEAST = 1e-16;
 
 /* ------------------------------------------------------------------------------------------ the sums */
 
@@ -36,7 +37,7 @@ static double weight_of(const aggregation *g, bool first, double v0, double v)
 {
     if (!g->entropy || (first && g->communication)) return 1;
     double entropy = 0.5 * (log(v0) - log(v));
-    return g->normalised ? fmax(entropy, ENTROPY_LEAST) : entropy;
+    return g->prior ? entropy : fmax(entropy, ENTROPY_LEAST);
 }
 
 void sums_add(const aggregation *g, bool first, int64_t n, const double *v0, const double *m, const double *v,

@@ -269,6 +269,59 @@ static void leave_one_out_is_each_row_by_the_rest_of_its_expert(void **unused)
     }
 }
 
+/* ------------------------------------------------------------------------------------------- model file */
+
+/* Loads a copy of the posterior's arrays, of which `name` has `value` at `at`; or has a row less, where at is -1. */
+static anygp_status load_with(scene *f, const char *name, int64_t at, double value)
+{
+    anygp_error e;
+    array_list list = {0};
+    basis mean = {0};
+    kernel *k = kernel_copy(f->h.kernel);
+    posterior *out = NULL;
+    f->q->ops->arrays(f->q, &list);
+    assert_int_equal(basis_copy(&f->mean, &mean, &e), ANYGP_OK);
+    for (int64_t i = 0; i < list.count; i++) {
+        named_array *a = &list.at[i];
+        size_t bytes = (size_t)(a->rows * a->cols) * sizeof(double);
+        a->values = memcpy(malloc(bytes), a->values, bytes);
+        if (strcmp(a->name, name)) continue;
+        if (at < 0) a->rows--;
+        if (at >= 0) a->values[at] = value;
+    }
+    anygp_status status = f->model->load(f->model, k, f->h.like[0], &mean, D, list.at, list.count, &out, &e);
+    if (status) kernel_free(k), basis_clear(&mean);
+    if (out) out->ops->free(out);
+    for (int64_t i = 0; i < list.count; i++) free(list.at[i].values);
+    array_list_clear(&list);
+    return status;
+}
+
+static void damaged_arrays_are_refused(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *name;
+        int64_t at;
+        double value;
+    } damage[] = {{"start", 1, 7.5}, {"start", 2, -1},   {"start", 0, 1},   {"start", 3, NAN}, {"start", -1, 0},
+                  {"w", 3, 0},       {"w", 2, NAN},      {"y", -1, 0},      {"X", -1, 0},      {"w", -1, 0},
+                  {"jitter", 0, 2},  {"jitter", 0, NAN}, {"asked", 0, 0.5}, {"asked", 1, -1},  {"asked", 1, 1.5},
+                  {"asked", 0, NAN}, {"asked", -1, 0}};
+    FOR_EACH_COMMITTEE(c)
+    {
+        scene f;
+        scene_set(&f, *c, variants[0].kernel, MEAN_ZERO, true, BLOCKS, some_blocks,
+                  (expert_choice){.observed = true, .near = 2});
+        (void)scene_posterior(&f);
+        assert_int_equal(load_with(&f, "none", 0, 0), ANYGP_OK);
+        for (size_t i = 0; i < sizeof damage / sizeof *damage; i++)
+            if (load_with(&f, damage[i].name, damage[i].at, damage[i].value) != ANYGP_ERR_FILE)
+                fail_msg("%s: damage %zu to %s is not seen", *c, i, damage[i].name);
+        scene_clear(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(skipping_far_experts_changes_nothing),
@@ -276,6 +329,7 @@ int main(void)
                                        cmocka_unit_test(joint_predictions_of_bcm_are_tresps),
                                        cmocka_unit_test(one_row_together_with_no_other_is_the_row_alone),
                                        cmocka_unit_test(new_rows_give_what_a_fit_with_the_same_parts_gives),
-                                       cmocka_unit_test(leave_one_out_is_each_row_by_the_rest_of_its_expert)};
+                                       cmocka_unit_test(leave_one_out_is_each_row_by_the_rest_of_its_expert),
+                                       cmocka_unit_test(damaged_arrays_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

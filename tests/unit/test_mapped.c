@@ -9,7 +9,7 @@
 #include "base/mapped.h"
 #include "base/memory.h"
 
-enum { ROWS = 70001, COLS = 3 };
+enum { ROWS = 200001, COLS = 3 };
 
 static void check_array(bool on_disk)
 {

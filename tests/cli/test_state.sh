@@ -21,7 +21,7 @@ what_a_step_itself_takes_is_refused_with_advice_for_this_model() {
 
 # A run that saves after every step is killed once its log has some records.
 killed() { # MODEL_FILE OPTIONS...
-    "$ANYGP" fit train.csv -q -o "$1" "${long[@]}" --checkpoint 0s "${@:2}" >/dev/null 2>"$said/err" &
+    "$ANYGP" fit "$data" -q -o "$1" "${long[@]}" --checkpoint 0s "${@:2}" >/dev/null 2>"$said/err" &
     local pid=$!
     while kill -0 $pid 2>/dev/null && ! [ "$(stat -c %s "$1.checkpoint.log" 2>/dev/null || echo 0)" -gt 40000 ]; do sleep 0.01; done
     kill -9 $pid 2>/dev/null
@@ -29,8 +29,9 @@ killed() { # MODEL_FILE OPTIONS...
     [ -s "$1.checkpoint.log" ] || { cat "$said/err"; echo 'it has no log'; return 1; }
 }
 long=(--model 'qsgp(batch=200,control=20,steps=adagrad)' --inducing 20000 --batch 50 --iters 300 --kernel 'rbf(lengthscale=0.3)' --noise 0.1 --fix all --valid 0 --threads 1)
+data=train.csv
 resumed_is_whole() { # MODEL_FILE OPTIONS...
-    anygp fit train.csv -q -o "$1" "${long[@]}" --resume "${@:2}" >/dev/null && anygp predict "$1" train.csv | cmp - whole.csv && [ ! -e "$1.checkpoint" ] && [ ! -e "$1.checkpoint.log" ]
+    anygp fit "$data" -q -o "$1" "${long[@]}" --resume "${@:2}" >/dev/null && anygp predict "$1" train.csv | cmp - whole.csv && [ ! -e "$1.checkpoint" ] && [ ! -e "$1.checkpoint.log" ]
 }
 a_log_of_changes_goes_on_to_the_same_bits_wherever_it_ends() {
     local size cut
@@ -40,6 +41,10 @@ a_log_of_changes_goes_on_to_the_same_bits_wherever_it_ends() {
         cp part.agp.checkpoint cut.agp.checkpoint && head -c $cut part.agp.checkpoint.log >cut.agp.checkpoint.log && resumed_is_whole cut.agp || return 1
     done
     cp part.agp.checkpoint cut.agp.checkpoint && cp part.agp.checkpoint.log cut.agp.checkpoint.log && resumed_is_whole cut.agp --memory 900k && resumed_is_whole part.agp
+}
+coefficients_of_very_many_rows_are_saved_by_their_changes_too() {
+    local data=many.csv long=(--model qsgp --inducing 100 --batch 50 --iters 300 --kernel 'rbf(lengthscale=0.3)' --noise 0.1 --fix all --valid 0 --threads 1)
+    anygp simulate --rows 10000 --inputs 2 --features 20 -o many.csv && anygp fit many.csv -q -o whole.agp "${long[@]}" >/dev/null && anygp predict whole.agp train.csv >whole.csv && killed rows.agp && resumed_is_whole rows.agp
 }
 a_damaged_log_is_refused() {
     killed broken.agp || return 1
@@ -59,6 +64,7 @@ check a_full_disk_is_a_sentence
 check a_directory_that_is_not_there_is_a_sentence
 check what_a_step_itself_takes_is_refused_with_advice_for_this_model
 check a_log_of_changes_goes_on_to_the_same_bits_wherever_it_ends
+check coefficients_of_very_many_rows_are_saved_by_their_changes_too
 check a_damaged_log_is_refused
 check bytes_of_a_checkpoint_do_not_grow_with_the_functions
 finish

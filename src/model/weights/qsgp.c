@@ -112,8 +112,7 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
     TRY(mapped_doubles(q->on_disk, m, q->C, "the weights", &q->square, e));
     mapped_expect(q->v, q->per < q->cells.count);
     mapped_expect(q->square, q->per < q->cells.count);
-    q->seen = mem_zeroed(q->cells.count, sizeof *q->seen);
-    if (!q->seen) return fail_memory(e, "the weights", 8.0 * (double)q->cells.count);
+    TRY(mapped_doubles(q->on_disk, q->cells.count, 1, "the weights", &q->seen, e));
     q->P = q->per == q->cells.count || !q->gaussian ? 0 : kind->control >= 0 ? kind->control : QSGP_CONTROL;
     if (q->P > p->rows->n) q->P = p->rows->n;
     start(q);
@@ -122,7 +121,7 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
 
 void qsgp_clear(qsgp *q)
 {
-    void *const owned[] = {q->like, q->seen, q->Xp, q->a}, *const large[] = {q->v, q->square, q->Z, q->Yz, q->wz};
+    void *const owned[] = {q->like, q->Xp, q->a}, *const large[] = {q->v, q->square, q->seen, q->Z, q->Yz, q->wz};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) mapped_free(large[i]);
     *q = (qsgp){0};

@@ -82,7 +82,10 @@ void qsgp_block_finish(qsgp_state *q)
         if (!(below > 0)) continue;
         double t = q->gain[c] / below, times = q->relax * t;
         for (int64_t j = 0; j < m->cells.m; j++) m->v[j * m->V + c * (1 + m->K)] += times * q->step[j * m->C + c];
-        for (int64_t i = 0; i < s->n; i++) q->alpha[s->place[i] * m->C + c] += times * delta[i];
+        for (int64_t i = 0; i < s->n; i++) {
+            q->alpha[s->place[i] * m->C + c] += times * delta[i];
+            changes_mark(&q->blocks, s->place[i] / q->problem->blocks->largest);
+        }
         adapt(q, c, t);
     }
 }

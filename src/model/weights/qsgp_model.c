@@ -44,7 +44,8 @@ static model_cost qsgp_cost(const model_ops *self, const cost_facts *f, const co
            rows = fmin(f->batch, f->rows) + P;
     double features = both * batch * rows, held = (s->largest > 0 ? fmin(s->largest, rows - P) : rows - P) + P;
     bool blocks = batch >= m && k->rule == RULE_BLOCK, places = k->basis == CELLS_KERNEL;
-    double own = V * (k->rule == RULE_ADAGRAD ? 2 : 1) + C + (blocks ? C : 0) + (places ? D + 2 : 0);
+    double own = V * (k->rule == RULE_ADAGRAD ? 2 : 1) + C + (blocks ? C : 0) + (places ? D + 2 : 0) +
+                 2 / (double)cells_width(k->basis, (int64_t)batch);
     double after = V + C + (places ? D : 0); /* the posterior's, while there is a state */
     double state = 8 * (m * (own + after) + (blocks ? C * f->rows : 0));
     return (model_cost){.rows = cost_of_work(f, 0.4, 2 * features * (D + 10 + 2 * V), 0),
@@ -71,7 +72,8 @@ static void close_state(void *state)
     kernel_free(q->first);
     changes_clear(&q->cells);
     changes_clear(&q->blocks);
-    double *const owned[] = {q->eta, q->damping, q->gain, q->block}, *const large[] = {q->sum, q->alpha, q->step};
+    double *const owned[] = {q->eta, q->damping, q->gain, q->block}, *const large[] = {q->sum, q->alpha, q->step,
+                                                                                       q->looked};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) mapped_free(large[i]);
     free(q);
@@ -105,6 +107,7 @@ static anygp_status open_state(const model_ops *self, const problem *p, const hy
         TRY_DONE(mapped_doubles(q->q.on_disk, q->q.cells.m, q->q.V, "the weights", &q->sum, e));
     if (!changes_init(&q->cells, q->q.cells.count) || !changes_init(&q->blocks, p->blocks->count))
         TRY_DONE(fail_memory(e, "the model", (double)q->q.cells.count / 8));
+    TRY_DONE(mapped_doubles(q->q.on_disk, q->q.cells.count, 1, "the weights", &q->looked, e));
     TRY_DONE(qsgp_pass_open(&q->pass, &q->q, &q->sample, h->kernel, q->first, e));
     status = ascent_init(&q->up, h, e);
 done:

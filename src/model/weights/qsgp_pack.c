@@ -10,12 +10,11 @@ static int64_t row_numbers(const qsgp_state *s)
     return s->problem->blocks->count * s->problem->blocks->largest * s->q.C;
 }
 
-/* A step by blocks without alpha has all cells in its sample; where they are some, its rows move nothing else. */
-void qsgp_mark(qsgp_state *s)
+/* No step moves a cell without a look at its squares. */
+static void mark_cells(qsgp_state *s)
 {
-    for (int64_t i = 0; i < s->sample.count; i++) changes_mark(&s->cells, s->sample.cell[i]);
-    for (int64_t i = 0; s->alpha && i < s->sample.n; i++)
-        changes_mark(&s->blocks, s->sample.place[i] / s->problem->blocks->largest);
+    for (int64_t i = 0; i < s->q.cells.count; i++)
+        if (s->looked[i] != s->q.seen[i]) changes_mark(&s->cells, i), s->looked[i] = s->q.seen[i];
 }
 
 anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e)
@@ -23,6 +22,7 @@ anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e)
     qsgp_state *s = state;
     const qsgp *q = &s->q;
     (void)e;
+    mark_cells(s);
     int64_t m = q->cells.m, width = q->cells.width, largest = s->problem->blocks->largest;
     checkpoint_put_parts(to, "v", m * q->V, q->v, width * q->V, &s->cells);
     checkpoint_put_parts(to, "square", m * q->C, q->square, width * q->C, &s->cells);

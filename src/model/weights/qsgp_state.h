@@ -12,11 +12,12 @@ typedef struct qsgp_state {
     const problem *problem;
     qsgp_sample sample;
     qsgp_pass pass;
-    kernel *first;          /* as it was before the first step: control rows keep its basis functions */
-    ascent up;              /* of the hyperparameters */
-    changes cells, blocks;  /* that steps have changed: arrays over functions; alpha */
-    double *alpha;          /* by blocks: coefficients of rows, C of each, block after block; else NULL */
-    double *step;           /* m x C: where mu goes */
+    kernel *first;         /* as it was before the first step: control rows keep its basis functions */
+    ascent up;             /* of the hyperparameters */
+    changes cells, blocks; /* that have changed since a checkpoint: of arrays over functions; of alpha */
+    double *looked; /* cells.count: `seen` when the last one was made, which has grown for every cell that moved */
+    double *alpha;  /* by blocks: coefficients of rows, C of each, block after block; else NULL */
+    double *step;   /* m x C: where mu goes */
     double *damping, *gain; /* C each: of the rows' square; what a step would gain */
     double *block;          /* and room for their square */
     int64_t block_room;
@@ -46,8 +47,6 @@ anygp_status qsgp_block_renew(qsgp_state *q, const hyper *h, anygp_error *e);
 
 /* ------------------------------------------------------------------------------------ [qsgp_pack.c] */
 
-/* What the step that was prepared last will change. */
-void qsgp_mark(qsgp_state *q);
 anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e);
 bool qsgp_restore(void *state, hyper *h, const checkpoint *from);
 

@@ -170,7 +170,6 @@ static anygp_status step(void *state, hyper *h, const step_context *c, double *v
         .q = q, .blocks = false, .eta = q->eta, .rate = c->rate > 0 ? c->rate : ADAGRAD * pow(ADAGRAD_LEAST, c->share)};
     if (q->stale && !learn) TRY(qsgp_block_renew(q, h, e));
     TRY(prepare(q, h, c, e));
-    qsgp_mark(q);
     sizes.blocks = qsgp_by_blocks(q) && qsgp_block_fits(q);
     q->pass.turn = sizes.blocks ? qsgp_block_turn : NULL;
     q->relax = c->rate > 0 ? c->rate : 1 - RELAXED * fmin(c->share, 1);

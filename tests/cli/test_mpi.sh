@@ -172,7 +172,7 @@ ranks_agree() { # TOLERANCE OPTIONS...
     done
 }
 batch_on_any_number_of_ranks_agrees() { ranks_agree 1e-10 --model fitc --iters 3 && ranks_agree 1e-10 --model pic --iters 3 && ranks_agree 1e-8 --model ssgp --iters 2 --fix none && ranks_agree 1e-8 --model vfe --target 3 --target 2 --iters 3; }
-steps_on_any_number_of_ranks_agree() { ranks_agree 1e-10 --model dtc+ --iters 100 --fix all --blocks 20 --sample 5; }
+steps_on_any_number_of_ranks_agree() { ranks_agree 1e-10 --model dtc+ --iters 100 --fix all --blocks 20 --sample 5 && ranks_agree 1e-10 --model 'qsgp(batch=10,control=20)' --iters 20 --fix all --batch 200; }
 learning_steps_on_any_number_of_ranks_agree() { ranks_agree 1e-6 --model pic+ --iters 60 --blocks 20 --sample 5 --valid 0.1; }
 variational_models_on_any_number_of_ranks_agree() {
     ranks_agree 1e-6 --model svgp --iters 40 --batch 200 && ranks_agree 1e-6 --model solve --inducing 20+10 --likelihood studentt --iters 40 --batch 200 &&

@@ -128,6 +128,7 @@ typedef struct qsgp_pass {
     /* Before the way back: R may be changed.  NULL: it stays. */
     anygp_status (*turn)(struct qsgp_pass *p, void *ctx, anygp_error *e);
     int threads;
+    const comm *ranks; /* who share the cells of the sample; NULL: nobody */
     int64_t room;
     double *F;      /* rows x V x 3: over Phi v of i, of j; of both in between */
     double *R;      /* rows x V x 3: R_i, R_j and their sum */
@@ -141,6 +142,8 @@ typedef struct qsgp_pass {
     double white;   /* and in the variance of white terms, where that is not noise */
     double *Wbar;   /* learning: waves x (D + 1), the amplitudes' behind all of W */
     int64_t Wbar_room;
+    double *found; /* several ranks: G and squares of each cell */
+    int64_t found_room;
 } qsgp_pass;
 
 /* What is done with the gradient G[V, size of the cell], column-major, of a cell of the sample. */
@@ -153,6 +156,19 @@ void qsgp_pass_clear(qsgp_pass *p);
    and the likelihood.  means: running means of phi^2 are updated. */
 anygp_status qsgp_run_pass(qsgp_pass *p, qsgp_move *move, void *ctx, bool means, const hyper *h, double *gp,
                            anygp_error *e);
+
+/* ------------------------------------------------------------------------------------- [qsgp_ranks.c] */
+
+bool qsgp_is_shared(
+    const qsgp_pass *p); /* the cells of the sample, by several ranks: this one has slots begin <= slot < end */
+int64_t qsgp_slots_begin(const qsgp_pass *p);
+int64_t qsgp_slots_end(const qsgp_pass *p);
+anygp_status qsgp_sum_over_ranks(const qsgp_pass *p, int64_t n, double *x, anygp_error *e);
+/* G and squares of cells: begin, each rank its own, and then all ranks have all. */
+anygp_status qsgp_share_begin(qsgp_pass *p, anygp_error *e);
+void qsgp_share(const qsgp_pass *p, int64_t slot, const double *G, const double *squares);
+anygp_status qsgp_share_finish(const qsgp_pass *p, anygp_error *e);
+double *qsgp_shared(const qsgp_pass *p, int64_t slot, double **squares); /* G */
 
 /* The likelihood's share of the value, R, weights and slopes, from F and S. [qsgp_rows.c] */
 void qsgp_expect(qsgp_pass *p);

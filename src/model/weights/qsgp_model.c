@@ -109,6 +109,7 @@ static anygp_status open_state(const model_ops *self, const problem *p, const hy
         TRY_DONE(fail_memory(e, "the model", (double)q->q.cells.count / 8));
     TRY_DONE(mapped_doubles(q->q.on_disk, q->q.cells.count, 1, "the weights", &q->looked, e));
     TRY_DONE(qsgp_pass_open(&q->pass, &q->q, &q->sample, h->kernel, q->first, e));
+    q->pass.ranks = p->comm;
     status = ascent_init(&q->up, h, e);
 done:
     if (ANYGP_FAILED(status))

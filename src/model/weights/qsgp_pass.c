@@ -14,12 +14,13 @@ static const double LEAST_SHARE = 0.05; /* of a new look at a curvature, which m
 
 /* ------------------------------------------------------------------------------------------------- room */
 
-/* Where a thread adds up: F of three kinds of cells and S going forward; the moves of a, and sums of the value, going back. */
+/* Where a thread adds up: F of three kinds of cells and S going forward; the moves of a, and sums of the value, going back.  One more says
+   whether memory was short. */
 static int64_t sum_size(const qsgp_pass *p)
 {
     const qsgp *q = p->q;
     int64_t forward = p->s->rows * (q->V * 3 + q->C), back = p->s->rows * q->V + 1 + q->T;
-    return forward > back ? forward : back;
+    return 1 + (forward > back ? forward : back);
 }
 
 /* A tile, its adjoint, G, the old v and squares. */
@@ -41,7 +42,7 @@ anygp_status qsgp_pass_open(qsgp_pass *p, qsgp *q, qsgp_sample *s, const kernel 
 
 void qsgp_pass_clear(qsgp_pass *p)
 {
-    double *const owned[] = {p->F, p->R, p->S, p->weight, p->Y, p->sums, p->tile, p->Wbar, p->like};
+    double *const owned[] = {p->F, p->R, p->S, p->weight, p->Y, p->sums, p->tile, p->Wbar, p->like, p->found};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     cells_hand_clear(&p->now);
     cells_hand_clear(&p->first);
@@ -104,10 +105,10 @@ static void project(const qsgp_pass *p, int64_t slot, const double *T, double *o
         la_gemm(LA_N, LA_T, rows, q->V, size, p->s->over, T, rows, vectors(p, slot), q->V, 1, out, rows);
 }
 
-/* Cells over threads, each with a tile of its own; the first `used` of p->sums are their sums.  False: no memory. */
-static bool over_cells(qsgp_pass *p, int64_t used,
-                       bool (*work)(qsgp_pass *p, int64_t slot, const void *ctx, double *tile, double *sum),
-                       const void *ctx)
+/* Cells over ranks and threads, each of which has a tile of its own; the first `used` of p->sums are their sums. */
+static anygp_status over_cells(qsgp_pass *p, int64_t used,
+                               bool (*work)(qsgp_pass *p, int64_t slot, const void *ctx, double *tile, double *sum),
+                               const void *ctx, anygp_error *e)
 {
     int64_t each = sum_size(p);
     int threads = threads_of(p);
@@ -115,13 +116,15 @@ static bool over_cells(qsgp_pass *p, int64_t used,
     for (int t = 0; t < threads; t++) memset(p->sums + t * each, 0, (size_t)used * sizeof *p->sums);
     la_serial_begin(threads);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : ok) if (threads > 1)
-    for (int64_t i = 0; i < p->s->count; i++) {
+    for (int64_t i = qsgp_slots_begin(p); i < qsgp_slots_end(p); i++) {
         int id = threads > 1 ? threads_id() : 0;
         ok = work(p, i, ctx, p->tile + id * tile_size(p), p->sums + id * each) && ok;
     }
     la_serial_end(threads);
     for (int t = 1; t < threads; t++) la_axpy(used, 1, p->sums + t * each, p->sums);
-    return ok;
+    p->sums[used] = !ok;
+    TRY(qsgp_sum_over_ranks(p, used + 1, p->sums, e));
+    return p->sums[used] > 0 ? fail_memory(e, "kernel tiles", 0) : ANYGP_OK;
 }
 
 static bool forward_cell(qsgp_pass *p, int64_t slot, const void *ctx, double *T, double *sum)
@@ -142,13 +145,13 @@ static anygp_status forward(qsgp_pass *p, anygp_error *e)
 {
     const qsgp *q = p->q;
     int64_t size = p->s->rows * q->V, used = 3 * size + p->s->n * q->C;
-    bool ok = over_cells(p, used, forward_cell, NULL);
+    TRY(over_cells(p, used, forward_cell, NULL, e));
     for (int64_t i = 0; i < size; i++) {
         p->F[i] = p->sums[i] + p->sums[2 * size + i];
         p->F[size + i] = p->sums[size + i] + p->sums[2 * size + i];
     }
     memcpy(p->S, p->sums + 3 * size, (size_t)(p->s->n * q->C) * sizeof *p->S);
-    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+    return ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------- back */
@@ -289,6 +292,29 @@ typedef struct back_task {
     bool means, learn;
 } back_task;
 
+/* Of Wbar. */
+static int64_t wave_numbers(const qsgp_pass *p) { return p->s->count * (p->q->cells.width / 2) * (p->q->cells.D + 1); }
+
+/* What the other ranks found of their cells moves these here too: every rank has all parameters. */
+static anygp_status move_others(qsgp_pass *p, const back_task *task, anygp_error *e)
+{
+    qsgp *q = p->q;
+    if (!qsgp_is_shared(p)) return ANYGP_OK;
+    TRY(qsgp_share_finish(p, e));
+    if (task->learn) TRY(qsgp_sum_over_ranks(p, wave_numbers(p), p->Wbar, e));
+    for (int64_t slot = 0; slot < p->s->count; slot++) {
+        double *squares, *G = qsgp_shared(p, slot, &squares);
+        cell_work w = {.slot = slot,
+                       .size = cell_size(&q->cells, p->s->cell[slot]),
+                       .first = cell_first(&q->cells, p->s->cell[slot]),
+                       .squares = squares};
+        if (slot >= qsgp_slots_begin(p) && slot < qsgp_slots_end(p)) continue;
+        if (task->means) keep_squares(p, &w);
+        if (task->move) task->move(q, p, slot, G, task->ctx);
+    }
+    return ANYGP_OK;
+}
+
 static bool back_cell(qsgp_pass *p, int64_t slot, const void *ctx, double *room, double *sum)
 {
     const back_task *task = ctx;
@@ -313,6 +339,7 @@ static bool back_cell(qsgp_pass *p, int64_t slot, const void *ctx, double *room,
     value_of_cell(p, &w);
     gradient_of_cell(p, &w);
     if (task->learn) reverse_cell(p, &w);
+    if (qsgp_is_shared(p)) qsgp_share(p, slot, w.G, w.squares);
     if (task->means) keep_squares(p, &w);
     if (!task->move) return true;
     memcpy(w.old, q->v + w.first * q->V, (size_t)(w.size * q->V) * sizeof *w.old);
@@ -325,19 +352,21 @@ static anygp_status back(qsgp_pass *p, const back_task *task, anygp_error *e)
 {
     qsgp *q = p->q;
     int64_t P = p->s->P * q->V, used = P + 1 + q->T;
-    bool ok = over_cells(p, used, back_cell, task);
+    TRY(qsgp_share_begin(p, e));
+    TRY(over_cells(p, used, back_cell, task, e));
+    TRY(move_others(p, task, e));
     if (P && task->move) la_axpy(P, 1, p->sums, q->a);
     p->value += p->sums[P];
     for (int64_t t = 0; t < q->T && q->gaussian; t++)
         p->like[t] += 0.5 * p->sums[P + 1 + t] / (qsgp_noise(q, t) * qsgp_noise(q, t));
-    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+    return ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------- pass */
 
 static anygp_status learn_room(qsgp_pass *p, anygp_error *e)
 {
-    int64_t size = p->s->count * (p->q->cells.width / 2) * (p->q->cells.D + 1);
+    int64_t size = wave_numbers(p);
     if (size > p->Wbar_room) {
         free(p->Wbar);
         p->Wbar = mem_alloc(size, sizeof *p->Wbar);

@@ -25,6 +25,7 @@ typedef enum random_use {
     RANDOM_CELLS,
     RANDOM_LEFT_OUT,
     RANDOM_COMMUNICATION,
+    RANDOM_INFORMATION,
     RANDOM_TEST = 1000
 } random_use;
 

@@ -12,6 +12,7 @@
 #include "base/name_list.h"
 #include "base/temporary.h"
 #include "gp/auto.h"
+#include "gp/shares.h"
 
 void gp_free(gp *g)
 {
@@ -179,6 +180,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                  .subset = choice_subset(&f->choice),
                  .select = choice_select(&f->choice, f->s),
                  .near = fit_nearness(f->s),
+                 .keep = KEEP_SHARE * settings_memory(f->s),
                  .likelihood = f->like,
                  .comm = model_has_neighbours(g->model) ? comm_world() : comm_self()};
     TRY_DONE(fit_check_memory(f, g->model, &p, 0, e));

@@ -298,6 +298,9 @@ struct model_ops {
     /* Objective at h and, if gp is not NULL, its gradient in the hyper_size(h) natural parameters.  Jitter is `*jitter`
        times the mean diagonal; with `grow` it may be raised on failure.  False: not finite here. */
     bool (*evaluate)(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
+    /* About Fisher's information in the h->count natural parameters at h, F[count,count], lower triangle, for steps of an optimiser; false: not
+       now.  NULL: it has none. */
+    bool (*information)(void *state, const hyper *h, double *F);
     /* What evaluate takes from the hyperparameters but does not differentiate, such as who is near whom, made again at h where they
        have moved by more than this share of themselves; *renewed: the objective is another one now.  NULL: there is nothing of the kind. */
     anygp_status (*renew)(void *state, const hyper *h, double moved, bool *renewed, anygp_error *e);

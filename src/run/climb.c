@@ -9,6 +9,7 @@
 #include "base/constants.h"
 #include "base/memory.h"
 #include "linalg/jitter.h"
+#include "run/fisher.h"
 #include "run/start.h"
 
 /* ------------------------------------------------------------------------------ leave-one-out */
@@ -92,6 +93,17 @@ static int evaluate(void *ctx, const double *u, double *f, double *g)
     return flags & LATE ? (r->status = ANYGP_TIME_LIMIT, 1) : 0;
 }
 
+/* L-BFGS from the model's information, where it has it. */
+static bool precondition(void *ctx, const double *u, double *d)
+{
+    climb *c = ctx;
+    run *r = &c->r;
+    hyper_unpack(r->h, u);
+    int broken = !fisher_step(r->model, r->state, r->h, d);
+    if (ANYGP_FAILED(train_agree(r->p, &broken, &c->error)) || broken) return false;
+    return !ANYGP_FAILED(train_share(r->p, r->h->free, d, &c->error));
+}
+
 /* Seconds of one evaluation of a model that has all rows in one matrix: by what fewer rows took, or a guess; 0: no matter. */
 static double expected_seconds(const climb *c)
 {
@@ -150,7 +162,8 @@ static anygp_status set_out(climb *c, anygp_error *e)
     lbfgs_options lo = {.memory = h->learn_Z ? PAIRS_INDUCING : PAIRS,
                         .max_iterations = c->most,
                         .gradient_tolerance = 1e-5,
-                        .value_tolerance = 1e-9};
+                        .value_tolerance = 1e-9,
+                        .gain_tolerance = 1e-2};
     c->refused = false;
     c->optimiser = lbfgs_new(h->free, &lo);
     return c->optimiser ? ANYGP_OK : fail_memory(e, "the optimiser", 16.0 * (double)lo.memory * (double)h->free);
@@ -200,6 +213,7 @@ static anygp_status step(run *r, int attempt, anygp_error *e)
 {
     climb *c = (climb *)r;
     lbfgs_problem lp = {.n = r->h->free, .evaluate = evaluate, .ctx = c};
+    if (r->model->information) lp.precondition = precondition;
     (void)attempt;
     if (c->once) return evaluate_once(c), ANYGP_OK;
     for (;;) {

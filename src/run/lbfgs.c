@@ -128,23 +128,34 @@ static int64_t ring_column(const lbfgs *s, int64_t age)
     return ((int64_t)s->state[NEWEST] + s->o.memory - age) % s->o.memory;
 }
 
-/* d = -H g by the two-loop recursion (Nocedal and Wright, algorithm 7.4), H_0 = (s'y / y'y) I. */
-static void quasi_newton_direction(lbfgs *s)
+/* H_0 d: the preconditioner's, or (s'y / y'y) d by the newest pair; false: there is neither. */
+static bool first_guess(lbfgs *s, const lbfgs_problem *p)
 {
-    int64_t n = s->n, pairs = (int64_t)s->state[PAIRS], newest = ring_column(s, 0);
+    if (p->precondition && p->precondition(p->ctx, s->x, s->d)) return true;
+    if (s->state[PAIRS] == 0) return false;
+    int64_t newest = ring_column(s, 0);
+    const double *y = s->Y + newest * s->n;
+    la_scale(s->n, s->sy[newest] / la_dot(s->n, y, y), s->d);
+    return true;
+}
+
+/* d = -H g by the two-loop recursion (Nocedal and Wright, algorithm 7.4); false: there is no H_0. */
+static bool quasi_newton_direction(lbfgs *s, const lbfgs_problem *p)
+{
+    int64_t n = s->n, pairs = (int64_t)s->state[PAIRS];
     for (int64_t i = 0; i < n; i++) s->d[i] = -s->g[i];
     for (int64_t age = 0; age < pairs; age++) {
         int64_t c = ring_column(s, age);
         s->alpha[c] = la_dot(n, s->S + c * n, s->d) / s->sy[c];
         la_axpy(n, -s->alpha[c], s->Y + c * n, s->d);
     }
-    const double *y = s->Y + newest * n;
-    la_scale(n, s->sy[newest] / la_dot(n, y, y), s->d);
+    if (!first_guess(s, p)) return false;
     for (int64_t age = pairs - 1; age >= 0; age--) {
         int64_t c = ring_column(s, age);
         double beta = la_dot(n, s->Y + c * n, s->d) / s->sy[c];
         la_axpy(n, s->alpha[c] - beta, s->S + c * n, s->d);
     }
+    return true;
 }
 
 /* d = -g / |g|: a first trial of length one. */
@@ -155,10 +166,9 @@ static void steepest_direction(lbfgs *s)
 }
 
 /* Fills d and returns its slope g'd < 0.  Pairs that give no finite descent direction are forgotten. */
-static double choose_direction(lbfgs *s)
+static double choose_direction(lbfgs *s, const lbfgs_problem *p)
 {
-    if (s->state[PAIRS] > 0) {
-        quasi_newton_direction(s);
+    if ((s->state[PAIRS] > 0 || p->precondition) && quasi_newton_direction(s, p)) {
         double slope = la_dot(s->n, s->g, s->d);
         if (isfinite(slope) && slope < -1e-15 * la_norm(s->n, s->g) * la_norm(s->n, s->d)) return slope;
         forget_pairs(s);
@@ -169,7 +179,7 @@ static double choose_direction(lbfgs *s)
 
 /* --------------------------------------------------------------------------------------------- line search */
 
-typedef enum { STEP_TAKEN, STEP_FAILED, STEP_STOPPED, STEP_EVALUATIONS } step_result;
+typedef enum { STEP_TAKEN, STEP_FAILED, STEP_STOPPED, STEP_EVALUATIONS, STEP_CONVERGED } step_result;
 
 static void set_trial(lbfgs *s, double a)
 {
@@ -205,14 +215,17 @@ static step_result search(lbfgs *s, const lbfgs_problem *p, double slope, double
     return STEP_TAKEN;
 }
 
-/* A quasi-Newton step, or where that fails one along the gradient with the history forgotten. */
+/* A quasi-Newton step, unless what it promises is too little, or where it fails one along the gradient with the history forgotten. */
 static step_result take_step(lbfgs *s, const lbfgs_problem *p, double *f)
 {
-    step_result r = search(s, p, choose_direction(s), f);
-    if (r != STEP_FAILED || s->state[PAIRS] == 0) return r;
+    double slope = choose_direction(s, p);
+    if (p->precondition && -0.5 * slope <= s->o.gain_tolerance) return STEP_CONVERGED;
+    step_result r = search(s, p, slope, f);
+    if (r != STEP_FAILED || (s->state[PAIRS] == 0 && !p->precondition)) return r;
     forget_pairs(s);
     s->state[EVALUATIONS] = (double)s->evaluations; /* a state to resume from, too */
-    return search(s, p, choose_direction(s), f);
+    steepest_direction(s);
+    return search(s, p, la_dot(s->n, s->g, s->d), f);
 }
 
 /* ------------------------------------------------------------------------------------------------ iteration */
@@ -249,10 +262,12 @@ static void move_to_trial(lbfgs *s, double f)
     *value_after(s, lbfgs_iterations(s)) = f;
 }
 
-static bool converged(const lbfgs *s)
+/* With a preconditioner what a step promises decides [take_step]: along a ridge a small gradient may promise much. */
+static bool converged(const lbfgs *s, const lbfgs_problem *p)
 {
     double f = s->state[VALUE], scale = fmax(1, fabs(f));
-    if (max_norm(s->n, s->g) <= s->o.gradient_tolerance * scale) return true;
+    if (!p->precondition && max_norm(s->n, s->g) <= s->o.gradient_tolerance * scale) return true;
+    if (max_norm(s->n, s->g) == 0) return true;
     int64_t former = lbfgs_iterations(s) - s->o.past;
     return s->o.value_tolerance > 0 && former >= 0 && *value_after(s, former) - f <= s->o.value_tolerance * scale;
 }
@@ -292,13 +307,15 @@ static int report(const lbfgs *s, const lbfgs_problem *p)
 
 lbfgs_result lbfgs_step(lbfgs *s, const lbfgs_problem *p, const double *x)
 {
-    static const lbfgs_result ending[] = {
-        [STEP_FAILED] = LBFGS_NO_PROGRESS, [STEP_STOPPED] = LBFGS_STOPPED, [STEP_EVALUATIONS] = LBFGS_ITERATIONS};
+    static const lbfgs_result ending[] = {[STEP_FAILED] = LBFGS_NO_PROGRESS,
+                                          [STEP_STOPPED] = LBFGS_STOPPED,
+                                          [STEP_EVALUATIONS] = LBFGS_ITERATIONS,
+                                          [STEP_CONVERGED] = LBFGS_CONVERGED};
     lbfgs_result why;
     double f;
     if (!s->started && !start(s, p, x, &why)) return why;
     s->started = true;
-    if (converged(s)) return LBFGS_CONVERGED;
+    if (converged(s, p)) return LBFGS_CONVERGED;
     if (out_of_iterations(s) || evaluations_spent(s)) return LBFGS_ITERATIONS;
     step_result r = take_step(s, p, &f);
     if (r != STEP_TAKEN) return ending[r];

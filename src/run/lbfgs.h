@@ -1,4 +1,5 @@
 /* Minimisation of a smooth function by L-BFGS (Nocedal 1980) with a strong Wolfe line search.
+   With a preconditioner the first step, and the start of each later direction, is its.
    Made for log hyperparameters: no bounds, but no coordinate moves by more than 5 in an iteration; a value that
    is not finite means "too far" and the step is halved.  The whole state between two iterations is one array of
    doubles that can be saved and restored: a resumed run gives the same bits as one that was never stopped.
@@ -20,6 +21,8 @@ typedef struct lbfgs_problem {
     /* Optional, after each iteration, where lbfgs_state_save may be called; nonzero stops.  gnorm: max-norm. */
     int (*iteration)(void *ctx, int64_t iteration, int64_t evaluations, double f, double gnorm);
     void *ctx;
+    /* Optional: d becomes H d, H about the inverse of the Hessian at x and positive definite; false: not here. */
+    bool (*precondition)(void *ctx, const double *x, double *d);
 } lbfgs_problem;
 
 typedef struct lbfgs_options {
@@ -29,6 +32,7 @@ typedef struct lbfgs_options {
     double gradient_tolerance; /* converged when max |g_i| <= this * max(1, |f|) */
     double value_tolerance;    /* converged when f fell by <= this * max(1, |f|) over `past` iterations; 0: never */
     int64_t past;              /* 0: 5 */
+    double gain_tolerance;     /* with a preconditioner: converged when a step promises no more than this */
 } lbfgs_options;
 
 typedef enum lbfgs_result {

@@ -20,6 +20,8 @@
 enum {
     SCAN_ROWS = 300,
     WARM_ITERATIONS = 40,
+    NEAR_ROWS = 20000,
+    NEAR_FEW = 10,
     LENGTHS_MOST = 24, /* of the profile */
     FINALISTS = 3,
     FINAL_ITERATIONS = 15,
@@ -50,10 +52,11 @@ void start_perturb(hyper *h, uint64_t seed, int64_t restart)
     }
 }
 
-/* A short climb of the exact evidence of the rows p->rows from the values in h, which moves to the best point.  longest:
+/* A short climb of this model's evidence of the rows p->rows from the values in h, which moves to the best point.  longest:
    NULL, or gets the seconds an evaluation took. */
-static anygp_status climb_briefly(const problem *p, hyper *h, const train_options *o, int64_t iterations, double *best,
-                                  double *longest, anygp_status *stopped, anygp_error *e)
+static anygp_status climb_briefly(const model_ops *model, const problem *p, hyper *h, const train_options *o,
+                                  int64_t iterations, double *best, double *longest, anygp_status *stopped,
+                                  anygp_error *e)
 {
     climb c = {0};
     void *state = NULL;
@@ -63,8 +66,8 @@ static anygp_status climb_briefly(const problem *p, hyper *h, const train_option
     alone.comm = comm_self();
     brief.restarts = 0, brief.resume = NULL, brief.save_every = INFINITY;
     if (brief.iterations > iterations) brief.iterations = iterations;
-    TRY(model_exact.open(&model_exact, &alone, h, &state, e));
-    TRY_DONE(climb_init(&c, &model_exact, state, &alone, h, &brief, ANYGP_OK, NULL, e));
+    TRY(model->open(model, &alone, h, &state, e));
+    TRY_DONE(climb_init(&c, model, state, &alone, h, &brief, ANYGP_OK, NULL, e));
     c.r.stage = TRAIN_WARM_UP;
     TRY_DONE(run_go(&c.r, e));
     if (isfinite(c.best)) hyper_unpack(h, c.best_u);
@@ -72,7 +75,7 @@ static anygp_status climb_briefly(const problem *p, hyper *h, const train_option
     if (longest) *longest = c.r.longest;
 done:
     climb_clear(&c);
-    model_exact.close(state);
+    model->close(state);
     return status;
 }
 
@@ -84,8 +87,23 @@ anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, a
     TRY(start_rows(p, PLAN_WARM_ROWS, h->unit, &few, e));
     problem small = *p;
     small.rows = &few;
-    anygp_status status = climb_briefly(&small, h, o, WARM_ITERATIONS, &best, &longest, stopped, e);
+    anygp_status status = climb_briefly(&model_exact, &small, h, o, WARM_ITERATIONS, &best, &longest, stopped, e);
     *cubic = longest / pow((double)few.n, 3);
+    merged_clear(&few);
+    return status;
+}
+
+anygp_status start_near(const model_ops *model, const problem *p, hyper *h, const train_options *o,
+                        anygp_status *stopped, anygp_error *e)
+{
+    merged few = {0};
+    double best;
+    problem small = *p;
+    if (p->rows->n < 2 * NEAR_ROWS) return ANYGP_OK;
+    TRY(start_subset(p, NEAR_ROWS, &few, e));
+    small.rows = &few, small.near.given = NULL;
+    if (!(p->near.learn > 0 && p->near.learn < NEAR_FEW)) small.near.learn = NEAR_FEW;
+    anygp_status status = climb_briefly(model, &small, h, o, WARM_ITERATIONS, &best, NULL, stopped, e);
     merged_clear(&few);
     return status;
 }
@@ -338,7 +356,7 @@ static anygp_status climb_finalists(scan *s, const problem *small, const train_o
     const double *start = from;
     for (int k = 0; k < FINALISTS && start && !stopped && !s->stop(s->ctx); k++) {
         set_all(s->h, start);
-        TRY_DONE(climb_briefly(small, s->h, o, FINAL_ITERATIONS, &end, NULL, &stopped, e));
+        TRY_DONE(climb_briefly(&model_exact, small, s->h, o, FINAL_ITERATIONS, &end, NULL, &stopped, e));
         if (end > best) best = end, hyper_natural(s->h, s->best_value);
         start = other < 0 ? NULL : s->at + other * s->h->count;
         if (other >= 0) other = next_maximum(s, s->value[other]);

@@ -13,6 +13,10 @@ anygp_status start_from_data(const problem *p, hyper *h, const train_options *o,
 anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, double *cubic,
                            anygp_error *e);
 
+/* For a model of neighbours: a short run of its own on some of the rows with few neighbours, where there are many more. */
+anygp_status start_near(const model_ops *model, const problem *p, hyper *h, const train_options *o,
+                        anygp_status *stopped, anygp_error *e);
+
 /* Random move of the free parameters for restart k > 0, a function of (seed, k). */
 void start_perturb(hyper *h, uint64_t seed, int64_t restart);
 

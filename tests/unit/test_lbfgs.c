@@ -37,7 +37,11 @@ static int count_iteration(void *ctx, int64_t iteration, int64_t evaluations, do
 
 static lbfgs_problem problem_of(objective *o)
 {
-    return (lbfgs_problem){o->n, evaluate, count_line_search, count_iteration, o};
+    return (lbfgs_problem){.n = o->n,
+                           .evaluate = evaluate,
+                           .begin_line_search = count_line_search,
+                           .iteration = count_iteration,
+                           .ctx = o};
 }
 
 static const lbfgs_options TIGHT = {.max_iterations = 2000, .gradient_tolerance = 1e-9};
@@ -299,6 +303,29 @@ static void gradients_lead_where_values_drown_in_rounding(void **state)
     for (int i = 0; i < 5; i++) check_close(g[i], 0, 1e-3);
 }
 
+static bool by_the_hessian(void *ctx, const double *x, double *d)
+{
+    (void)x;
+    for (int64_t i = 0; i < ((objective *)ctx)->n; i++) d[i] /= (double)(i + 1);
+    return true;
+}
+
+static void with_the_inverse_hessian_one_step_is_enough(void **state)
+{
+    (void)state;
+    enum { n = 4 };
+    objective o = {.n = n, .f = quadratic};
+    lbfgs_options options = {.max_iterations = 20, .gain_tolerance = 1e-12};
+    double x[n] = {0.5, 2, 1, 4}, f;
+    lbfgs *s = lbfgs_new(n, &options);
+    lbfgs_problem p = problem_of(&o);
+    p.precondition = by_the_hessian;
+    assert_int_equal(lbfgs_minimize(s, &p, x, &f), LBFGS_CONVERGED);
+    assert_int_equal(o.calls, 2);
+    for (int i = 0; i < n; i++) check_close(x[i], i, 1e-12);
+    lbfgs_free(s);
+}
+
 /* Stops at call `k` of the evaluation, carries the state over to a new object, and finishes there. */
 static void run_in_two_pieces(int64_t k, const double *start, int64_t n, double *x, double *f)
 {
@@ -413,6 +440,7 @@ int main(void)
         cmocka_unit_test(limits_end_with_the_best_point),
         cmocka_unit_test(value_tolerance_ends_a_flat_run),
         cmocka_unit_test(gradients_lead_where_values_drown_in_rounding),
+        cmocka_unit_test(with_the_inverse_hessian_one_step_is_enough),
         cmocka_unit_test(a_saved_state_resumes_with_the_same_bits),
         cmocka_unit_test(a_state_that_cannot_be_is_refused),
 #ifdef HAVE_LIBLBFGS

@@ -143,6 +143,13 @@ static const struct variant {
 #define FOR_EACH_VARIANT(v)                                                                                            \
     for (const struct variant *v = variants; v < variants + sizeof variants / sizeof *variants; v++)
 
+static double value_of(fixture *f)
+{
+    double value, jitter = 0;
+    assert_true(model_vecchia.evaluate(f->state, &f->h, false, &jitter, &value, NULL));
+    return value;
+}
+
 static void objective_is_the_sum_of_conditionals(void **unused)
 {
     (void)unused;
@@ -187,6 +194,56 @@ static void gradient_equals_central_differences(void **unused)
             hyper_set(&f.h, i, x);
             check_close(gradient[i], (up - down) / (2 * step), 1e-6);
         }
+        teardown(&f);
+    }
+}
+
+/* dK / dp of the covariance of y, by central differences. */
+static void derivative(fixture *f, int64_t p, real *K)
+{
+    double x = hyper_get(&f->h, p), step = 1e-4 * x;
+    for (int side = 1; side >= -1; side -= 2) {
+        hyper_set(&f->h, p, x + side * step);
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++)
+                K[i * N + j] = (side > 0 ? 0 : K[i * N + j]) + side * covariance(f, i, j) / (2 * (real)step);
+    }
+    hyper_set(&f->h, p, x);
+}
+
+/* Given all rows: 1/2 tr(K^-1 K_p K^-1 K_q), and for the noise what weights add. */
+static void information_given_all_rows_is_exact(void **unused)
+{
+    (void)unused;
+    enum { P = 8 };
+    FOR_EACH_VARIANT(v)
+    {
+        fixture f;
+        double F[P * P];
+        static real inverse[N * N], T[P][N * N], K[N * N];
+        setup(&f, v->kernel, MEAN_ZERO, v->weights, (nearness){.learn = N - 1});
+        int64_t count = f.h.count;
+        value_of(&f);
+        assert_true(model_vecchia.information(f.state, &f.h, F));
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++) inverse[i * N + j] = covariance(&f, i, j);
+        dense_invert(N, inverse);
+        for (int64_t p = 0; p < count; p++) {
+            derivative(&f, p, K);
+            for (int i = 0; i < N; i++)
+                for (int j = 0; j < N; j++) {
+                    T[p][i * N + j] = 0;
+                    for (int k = 0; k < N; k++) T[p][i * N + j] += inverse[i * N + k] * K[k * N + j];
+                }
+        }
+        for (int64_t p = 0; p < count; p++)
+            for (int64_t q = 0; q <= p; q++) {
+                real sum = 0;
+                for (int i = 0; i < N; i++)
+                    for (int j = 0; j < N; j++) sum += T[p][i * N + j] * T[q][j * N + i] / 2;
+                for (int i = 0; q == count - 1 && i < N; i++) sum += (f.c[i] - 1) / (2 * powl(f.h.like[0], 2));
+                check_close(F[p + q * count], (double)sum, 1e-6);
+            }
         teardown(&f);
     }
 }
@@ -277,13 +334,6 @@ static void left_out_given_all_rows_is_exact(void **unused)
 }
 
 /* ------------------------------------------------------------------------------------------- updates */
-
-static double value_of(fixture *f)
-{
-    double value, jitter = 0;
-    assert_true(model_vecchia.evaluate(f->state, &f->h, false, &jitter, &value, NULL));
-    return value;
-}
 
 static posterior *posterior_of(fixture *f)
 {
@@ -395,6 +445,10 @@ static void neighbours_are_renewed_where_lengths_have_moved(void **unused)
     hyper_set(&f.h, 1, 1.05 * hyper_get(&f.h, 1));
     assert_int_equal(model_vecchia.renew(f.state, &f.h, 0.1, &renewed, &e), ANYGP_OK);
     assert_false(renewed);
+    for (int i = 1; i <= D; i++) hyper_set(&f.h, i, 5 * hyper_get(&f.h, i)); /* the same rows are near */
+    assert_int_equal(model_vecchia.renew(f.state, &f.h, 0.1, &renewed, &e), ANYGP_OK);
+    assert_false(renewed);
+    for (int i = 1; i <= D; i++) hyper_set(&f.h, i, hyper_get(&f.h, i) / 5);
     hyper_set(&f.h, 1, 3 * hyper_get(&f.h, 1));
     assert_int_equal(model_vecchia.renew(f.state, &f.h, 0.1, &renewed, &e), ANYGP_OK);
     assert_true(renewed);
@@ -411,6 +465,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(objective_is_the_sum_of_conditionals),
                                        cmocka_unit_test(given_all_rows_it_is_exact),
                                        cmocka_unit_test(gradient_equals_central_differences),
+                                       cmocka_unit_test(information_given_all_rows_is_exact),
                                        cmocka_unit_test(predictions_given_all_rows_are_exact),
                                        cmocka_unit_test(left_out_given_all_rows_is_exact),
                                        cmocka_unit_test(updates_equal_a_batch_in_that_order),

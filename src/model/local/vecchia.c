@@ -7,6 +7,7 @@
 
 #include "base/constants.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "data/neighbours/groups.h"
 #include "data/neighbours/order.h"
 #include "linalg/jitter.h"
@@ -183,6 +184,17 @@ done:
     return status;
 }
 
+/* Whether inputs count otherwise than before by more than this share; scaled together, the same rows are near. */
+static bool moved_apart(int64_t D, const double *was, const double *now, double moved)
+{
+    double least = INFINITY, most = 0;
+    for (int64_t j = 0; j < D; j++) {
+        if ((was[j] > 0) != (now[j] > 0)) return true;
+        if (was[j] > 0) least = fmin(least, now[j] / was[j]), most = fmax(most, now[j] / was[j]);
+    }
+    return most > (1 + moved) * least && isfinite(least);
+}
+
 /* Nearness again where a length-scale has moved: the objective is then another one. */
 static anygp_status vecchia_renew(void *state, const hyper *h, double moved, bool *renewed, anygp_error *e)
 {
@@ -193,7 +205,7 @@ static anygp_status vecchia_renew(void *state, const hyper *h, double moved, boo
     double *now = mem_alloc(D, sizeof *now);
     if (!now) return fail_memory(e, "the length-scales", 8.0 * (double)D);
     kernel_closeness(h->kernel, kernel_values(h->kernel), now);
-    for (int64_t j = 0; j < D; j++) *renewed |= fabs(now[j] - q->closeness[j]) > moved * q->closeness[j];
+    *renewed = moved_apart(D, q->closeness, now, moved);
     anygp_status status = *renewed ? arrange(q, h->kernel, &a, e) : ANYGP_OK;
     if (*renewed && !ANYGP_FAILED(status)) {
         arrangement_clear(&q->a);
@@ -306,6 +318,35 @@ static anygp_status vecchia_estimate(void *state, const hyper *h, double jitter,
 
 static const sum_ops vecchia_sum = {.blocks = vecchia_blocks, .estimate = vecchia_estimate};
 
+/* From a sample of the groups, the same in every call: a step needs no more, and the kernel's derivatives take as many passes as it has
+   parameters. */
+static bool vecchia_information(void *state, const hyper *h, double *F)
+{
+    enum { GROUPS_LEAST = 200 };
+    static const double SHARE = 0.3; /* of the work of an evaluation */
+    vecchia_state *q = state;
+    int64_t P = hyper_kernel_params(h) + 1, all = q->a.blocks->count, some = (int64_t)(SHARE * (double)all / (double)P);
+    if (hyper_kernel_params(h) > INFORMATION_MOST || h->count != P) return false;
+    if (some < GROUPS_LEAST) some = GROUPS_LEAST < all ? GROUPS_LEAST : all;
+    sparse_information f = {0};
+    driver *d = NULL;
+    double *sums = mem_alloc(P * P + 1, sizeof *sums);
+    int64_t *which = mem_alloc(some, sizeof *which);
+    anygp_status status = prepare(q, h, q->jitter, NULL);
+    if (!ANYGP_FAILED(status)) status = sums && which ? sparse_information_open(&q->s, &f, NULL) : ANYGP_ERR_MEMORY;
+    if (which) random_subset((random_stream){q->problem->seed, RANDOM_INFORMATION, 0}, all, some, which);
+    if (!ANYGP_FAILED(status))
+        status = driver_open(&sparse_given_information, q->a.blocks, q->problem->comm, 0, &d, NULL);
+    if (!ANYGP_FAILED(status)) status = driver_stat(d, &f, some, which, 1, sums, NULL);
+    for (int64_t i = 0; !ANYGP_FAILED(status) && i < P * P; i++)
+        F[i] = sums[i] * (double)q->problem->rows->n / sums[P * P];
+    driver_close(d);
+    sparse_information_clear(&f);
+    free(which);
+    free(sums);
+    return !ANYGP_FAILED(status);
+}
+
 static const anygp_error *vecchia_failure(const void *state) { return &((const vecchia_state *)state)->failure; }
 static double vecchia_total(const void *state) { return ((const vecchia_state *)state)->s.total; }
 static int64_t vecchia_size(const problem *p) { return near_of(p) < p->rows->n ? near_of(p) : p->rows->n; }
@@ -355,6 +396,7 @@ const model_ops model_vecchia = {
     .open = vecchia_open,
     .renew = vecchia_renew,
     .evaluate = vecchia_evaluate,
+    .information = vecchia_information,
     .failure = vecchia_failure,
     .loo_after = vecchia_loo,
     .posterior = vecchia_to_posterior,

@@ -130,6 +130,18 @@ extern const block_model sparse_rows, sparse_whole;
 /* G a block, some of whose rows are given [sparse_given.c]; at once: where Mt is 0, the statistics and behind them the adjoints. */
 extern const block_model sparse_given, sparse_given_at_once;
 
+/* Fisher's information in such blocks [sparse_information.c]: statistics of sparse_given_information, over this, are the P x P matrix
+   (lower triangle; kernel parameters, then the noise) and the number of own rows. */
+enum { INFORMATION_MOST = 32 }; /* kernel parameters */
+typedef struct sparse_information {
+    const sparse *s;
+    int64_t kernel, count;                      /* kernel parameters; P */
+    struct kernel *moved[2 * INFORMATION_MOST]; /* the kernel with each parameter larger, smaller */
+} sparse_information;
+anygp_status sparse_information_open(const sparse *s, sparse_information *f, anygp_error *e);
+void sparse_information_clear(sparse_information *f);
+extern const block_model sparse_given_information;
+
 /* A combination of terms from here on; they outlive s. */
 void sparse_combine(sparse *s, const sparse_terms *terms);
 /* Their block model: blocks may be cut anywhere unless some G is a block.  It has no reverse: nothing is learned. */

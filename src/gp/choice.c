@@ -295,6 +295,8 @@ anygp_status choice_check_rows(const model_choice *c, const settings *s, bool we
                          "the + after the model's name out",
                          c->model->name);
     if (!takes_weights(c->model) && weighted) return not_taken(c->model, "weights", "weights", takes_weights, e);
+    if (settings_given(s, SET_ORDER) && settings_given(s, SET_ORDER_FROM))
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "order-from: the order is that of the file; leave --order out");
     return check_calibrate(c, s, e);
 }
 
@@ -341,7 +343,8 @@ static const struct {
               {SET_GROW, OF_GROWTH},
               {SET_AGGREGATE, OF_EXPERTS},
               {SET_COMMUNICATION, OF_COMMUNICATION},
-              {SET_NEAR, OF_NESTED}};
+              {SET_NEAR, OF_NESTED},
+              {SET_ORDER_FROM, OF_NEIGHBOURS}};
 
 static void note_no_effect(const model_choice *c, const settings *s, setting_id id, const char *value)
 {

@@ -153,9 +153,10 @@ static anygp_status check_noise(const hyper *h, const merged *rows, anygp_error 
                      "give a positive --noise");
 }
 
-static nearness fit_nearness(const settings *s)
+static nearness fit_nearness(const settings *s, const int64_t *order)
 {
-    return (nearness){.learn = settings_given(s, SET_NEIGHBORS) ? settings_integer(s, SET_NEIGHBORS) : 0,
+    return (nearness){.given = order,
+                      .learn = settings_given(s, SET_NEIGHBORS) ? settings_integer(s, SET_NEIGHBORS) : 0,
                       .predict =
                           settings_given(s, SET_PREDICT_NEIGHBORS) ? settings_integer(s, SET_PREDICT_NEIGHBORS) : 0,
                       .order = settings_given(s, SET_ORDER) ? settings_text(s, SET_ORDER) : NULL,
@@ -170,16 +171,18 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     hyper h = {0};
     basis mean = {0};
     train_result result = {0};
+    int64_t *order = NULL;
     TRY_DONE(fit_hyper(f, d, k, &h, &mean, e));
     TRY_DONE(dataset_merge(d, !kernel_has_white(k), &distinct, e));
     TRY_DONE(check_noise(&h, &distinct, e));
     choice_note_unused(&f->choice, f->s);
+    if (f->order) TRY_DONE(fit_distinct_order(&distinct, f->order, &order, e));
     problem p = {.rows = &distinct,
                  .mean = &mean,
                  .seed = (uint64_t)settings_integer(f->s, SET_SEED),
                  .subset = choice_subset(&f->choice),
                  .select = choice_select(&f->choice, f->s),
-                 .near = fit_nearness(f->s),
+                 .near = fit_nearness(f->s, order),
                  .keep = KEEP_SHARE * settings_memory(f->s),
                  .likelihood = f->like,
                  .comm = model_has_neighbours(g->model) ? comm_world() : comm_self()};
@@ -199,6 +202,7 @@ done:
     basis_clear(&mean);
     hyper_clear(&h);
     merged_clear(&distinct);
+    free(order);
     return status;
 }
 
@@ -224,6 +228,7 @@ static anygp_status fit_whole(const fit_task *task, gp *g, anygp_error *e)
                       .hold_out = f->hold_out,
                       .seed = (uint64_t)settings_integer(f->s, SET_SEED)};
     row_source *rows = NULL;
+    int64_t *order = NULL;
     if (f->data->file) return needs_all_rows(g->model, e);
     TRY_DONE(rows_open_table(f->data->table, &rows, e));
     TRY_DONE(rows_scan(rows, &part, settings_is(f->s, SET_MISSING, "mean"), rows_count(rows), comm_self(), &d, e));
@@ -232,12 +237,15 @@ static anygp_status fit_whole(const fit_task *task, gp *g, anygp_error *e)
     fit_note_what_was_left_out(f, &d, equal);
     TRY_DONE(fit_kernel(f, &d, &k, e));
     TRY_DONE(fit_likelihood(f, &d, false, &like, e));
+    TRY_DONE(fit_order(f, &d, &part, &order, e));
+    f->order = order;
     kernel *mine = k;
     k = NULL; /* learn() takes it over */
     TRY_DONE(learn(f, g, &d, mine, e));
 done:
     dataset_clear(&d);
     kernel_free(k);
+    free(order);
     rows_close(rows);
     return status;
 }

@@ -117,6 +117,7 @@ typedef struct fit_task {
     bool started;           /* the hyperparameters are a good start already */
     bool start_only;        /* and only that is looked for */
     posterior *start;       /* whose hyperparameters those of the first target begin with; NULL: they are looked for */
+    const int64_t *order;   /* --order-from: rows of the dataset as they come; NULL: not given */
     int64_t part;           /* rows of a block that auto planned; 0: as the settings say */
     gp_promise promise;     /* of auto */
     double budget;          /* seconds for all targets, by auto; 0: no limit but the settings' */
@@ -140,6 +141,10 @@ void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_eq
 /* reserved: bytes that are spoken for besides the model's.  Where its state alone is too much, that goes to a scratch file. */
 anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem *p, double reserved, anygp_error *e);
 
+/* --order-from: the rows of d, which are those of `part`, as they come; NULL: not given [given_order.c]. */
+anygp_status fit_order(const fit_task *f, const dataset *d, const rows_part *part, int64_t **out, anygp_error *e);
+/* The same for distinct rows: the first of the equal ones counts. */
+anygp_status fit_distinct_order(const merged *m, const int64_t *rows, int64_t **out, anygp_error *e);
 /* The block of each of n rows, from a table of one column. */
 anygp_status blocks_from_file(const char *path, const settings *s, int64_t n, int64_t **out, anygp_error *e);
 /* A model over blocks; g[together]. */

@@ -50,6 +50,21 @@ calibration_makes_the_mean_squared_residual_one() {
 }
 calibration_is_for_models_with_leave_one_out() { refuses 'calibrate: vfe has no leave-one-out predictions to calibrate by; leave --calibrate out, or use --model exact, sod or vecchia' fit train.csv -o m.agp --model vfe --calibrate loo; }
 it_can_be_calibrated() { fits train.csv --model vecchia --iters 3 --calibrate loo && anygp predict fits.agp test.csv --samples 2 >s.csv && finite s.csv; }
+# Rows at the end of a given order are what an update adds.
+rows_of_an_update_come_last() {
+    local apart=("${fixed[@]}" --standardize none --group no)
+    head -n 301 train.csv >first.csv && { sed -n 1p train.csv; sed 1,301d train.csv; } >later.csv && seq 0 399 >order.csv && seq 0 299 >begin.csv || return 1
+    anygp fit first.csv -q -o f.agp --model vecchia "${apart[@]}" --order-from begin.csv >/dev/null && anygp update f.agp later.csv >/dev/null || return 1
+    near "$(anygp info f.agp --json | json_number value)" "$(value g --model vecchia "${apart[@]}" --order-from order.csv)" 1e-8 && anygp info f.agp | grep -q '  rows  *400' || return 1
+    anygp predict f.agp test.csv >a.csv && anygp predict g.agp test.csv >b.csv && close a.csv b.csv 1e-8
+}
+orders_that_are_none_are_refused() {
+    seq 0 398 >short.csv && { seq 0 398; echo 7; } >twice.csv && seq 1 400 >one.csv && seq 0 399 >order.csv || return 1
+    refuses 'short.csv has 399 rows and 1 columns; it needs one column and 400 rows' fit train.csv -o m.agp --model vecchia --order-from short.csv &&
+        refuses 'twice.csv, row 400: row 7 of the data was there before, in row 8' fit train.csv -o m.agp --model vecchia --order-from twice.csv &&
+        refuses 'one.csv, row 400: 400 is not the number of a row, from 0 to 399' fit train.csv -o m.agp --model vecchia --order-from one.csv &&
+        refuses 'order-from: the order is that of the file' fit train.csv -o m.agp --model vecchia --order-from order.csv --order random
+}
 options_of_other_models_are_noted() { anygp fit train.csv -o m.agp --model sod --iters 1 --neighbors 5 2>&1 >/dev/null | grep -q -- '--neighbors has no effect on model sod'; }
 as_many_neighbours_as_rows_are_refused() { refuses '--neighbors 400, but there are .* use fewer, or --model exact' fit train.csv -o m.agp --model vecchia --neighbors 400; }
 no_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors 0; }
@@ -65,6 +80,8 @@ check it_ends_with_a_leave_one_out_score
 check calibration_makes_the_mean_squared_residual_one
 check calibration_is_for_models_with_leave_one_out
 check it_can_be_calibrated
+check rows_of_an_update_come_last
+check orders_that_are_none_are_refused
 check options_of_other_models_are_noted
 check as_many_neighbours_as_rows_are_refused
 check no_neighbours_are_refused

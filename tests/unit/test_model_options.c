@@ -58,6 +58,7 @@ static const trial trials[] = {
     {SET_CHECKPOINT, NULL, "writes a file, and changes nothing: test_model_runs.c"},
     {SET_RESUME, NULL, "goes on to the same bits: test_model_runs.c"},
     {SET_CALIBRATE, "loo", NULL},
+    {SET_ORDER_FROM, "order.csv", NULL},
     {SET_SEED, NULL, "a model that draws nothing at random is right to take any seed"},
     {SET_THREADS, NULL, "how the work is done"},
     {SET_AGGREGATE, "y", NULL},
@@ -96,6 +97,9 @@ static void write_files(void)
     FILE *f = fopen("places.csv", "w");
     assert_non_null(f);
     for (int i = 0; i < 7; i++) fprintf(f, "%g,%g\n", cos(i), sin(1.7 * i));
+    fclose(f);
+    assert_non_null(f = fopen("order.csv", "w"));
+    for (int i = 0; i < ROWS; i++) fprintf(f, "%d\n", ROWS - 1 - i);
     fclose(f);
     assert_non_null(f = fopen("blocks.csv", "w"));
     for (int i = 0; i < ROWS; i++) fprintf(f, "%d\n", i * 5 % 3);

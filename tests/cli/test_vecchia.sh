@@ -65,6 +65,22 @@ orders_that_are_none_are_refused() {
         refuses 'one.csv, row 400: 400 is not the number of a row, from 0 to 399' fit train.csv -o m.agp --model vecchia --order-from one.csv &&
         refuses 'order-from: the order is that of the file' fit train.csv -o m.agp --model vecchia --order-from order.csv --order random
 }
+equal_places_have_a_factor() { # also where a white kernel keeps them apart, and with next to no noise
+    awk 'BEGIN { print "a,b,y"; for (i = 0; i < 60; i++) print i % 4 "," i % 3 "," i % 7 }' >grid.csv
+    fits grid.csv --model vecchia --iters 3 --neighbors 20 --kernel 'matern52 + white' && fits grid.csv --model vecchia --iters 3 --neighbors 5 --kernel 'rbf(lengthscale=100)' --noise 1e-12 --fix noise
+}
+rows_that_are_all_equal_fit() { awk 'BEGIN { print "a,y"; for (i = 0; i < 9; i++) print "1," i }' >same.csv && fits same.csv --model vecchia --iters 3; }
+one_input_and_very_many_fit() {
+    awk 'BEGIN { print "a,y"; for (i = 0; i < 40; i++) print i "," sin(i / 5) }' >line.csv && fits line.csv --model vecchia --iters 3 --neighbors 3 || return 1
+    awk 'BEGIN { srand(1); for (i = 0; i < 40; i++) { for (j = 0; j < 784; j++) printf "%.3f,", rand(); print i % 5 } }' >wide.csv && fits wide.csv --model vecchia --iters 1 --neighbors 4 --kernel 'rbf(iso)'
+}
+sums_and_products_of_kernels_fit() { fits train.csv --model vecchia --iters 2 --neighbors 6 --kernel 'matern32 * periodic(period=0.5) + linear + constant' && fits train.csv --model vecchia --iters 2 --neighbors 6 --kernel linear; }
+weights_may_be_of_any_size() {
+    awk -F, 'BEGIN { split("1e-300 1e-30 1 1e5 1e15", w, " ") } NR == 1 { print $0 ",w" } NR > 1 && NR < 62 { print $0 "," w[NR % 5 + 1] }' train.csv >sizes.csv
+    fits sizes.csv --model vecchia --iters 2 --neighbors 6 --target y --weights w && sed 's/1e15/1e300/' sizes.csv >large.csv && refuses 'weight 1e.300; weights must be' fit large.csv -o m.agp --model vecchia --target y --weights w
+}
+the_file_is_enough_to_predict() { fits train.csv --model vecchia --iters 1 && mkdir -p apart && cp fits.agp apart && (cd apart && anygp predict fits.agp ../test.csv --samples 2 >s.csv && finite s.csv); }
+negative_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors -3; }
 options_of_other_models_are_noted() { anygp fit train.csv -o m.agp --model sod --iters 1 --neighbors 5 2>&1 >/dev/null | grep -q -- '--neighbors has no effect on model sod'; }
 as_many_neighbours_as_rows_are_refused() { refuses '--neighbors 400, but there are .* use fewer, or --model exact' fit train.csv -o m.agp --model vecchia --neighbors 400; }
 no_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors 0; }
@@ -82,6 +98,13 @@ check calibration_is_for_models_with_leave_one_out
 check it_can_be_calibrated
 check rows_of_an_update_come_last
 check orders_that_are_none_are_refused
+check equal_places_have_a_factor
+check rows_that_are_all_equal_fit
+check one_input_and_very_many_fit
+check sums_and_products_of_kernels_fit
+check weights_may_be_of_any_size
+check the_file_is_enough_to_predict
+check negative_neighbours_are_refused
 check options_of_other_models_are_noted
 check as_many_neighbours_as_rows_are_refused
 check no_neighbours_are_refused

@@ -1,6 +1,7 @@
 #!/bin/bash
 # vecchia by hand.  Times mean something on a quiet machine only.
 #   vecchia.sh fits ANYGP DATA      kin40k, protein, elevators, coads_slp and heaton_simulated, folders of DATA: seconds and scores, with defaults
+#   vecchia.sh heaton ANYGP DATA    heaton_simulated on one core without priors, with the log evidence in the units of the data
 #   vecchia.sh rows ANYGP           seconds of an evaluation with its gradient, per million rows, at n = 10^4 to 10^6 rows of two inputs, 20 neighbours
 # OMP_NUM_THREADS (2) in the environment.
 set -eu
@@ -24,6 +25,11 @@ fits)
     for set in kin40k protein elevators coads_slp; do fit $set; done
     fit heaton_simulated --kernel 'matern12(iso)' --mean constant
     ;;
+heaton)
+    export OMP_NUM_THREADS=1
+    fit heaton_simulated --kernel 'matern12(iso)' --mean constant --prior none
+    "$anygp" info f.agp --json | awk -F'[:,]' '/"value"/ { v = $2 } /"n"/ { n = $2 } /"sd"/ { s = $2 } END { printf "log evidence %.1f\n", v - n * log(s) }'
+    ;;
 rows)
     for n in 10000 100000 1000000; do
         "$anygp" simulate --rows $n --inputs 2 --kernel 'matern32(variance=1,lengthscale=0.1)' --noise 0.05 -o n.npy >/dev/null
@@ -35,5 +41,5 @@ rows)
             printf "n %8d   %.3f s per evaluation   %.2f s per million rows   %.1f s before the first   %.0f MB\n", n, s, s / n * 1e6, $2 - s * $1, peak / 1024 }'
     done
     ;;
-*) echo "vecchia.sh fits|rows ANYGP [DATA]" >&2 && exit 1 ;;
+*) echo "vecchia.sh fits|heaton|rows ANYGP [DATA]" >&2 && exit 1 ;;
 esac

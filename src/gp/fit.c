@@ -183,10 +183,11 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                  .subset = choice_subset(&f->choice),
                  .select = choice_select(&f->choice, f->s),
                  .near = fit_nearness(f->s, order),
-                 .keep = KEEP_SHARE * settings_memory(f->s),
                  .likelihood = f->like,
                  .comm = model_has_neighbours(g->model) ? comm_world() : comm_self()};
     TRY_DONE(fit_check_memory(f, g->model, &p, 0, e));
+    double memory = settings_memory(f->s);
+    p.keep = fmin(KEEP_SHARE * memory, memory - model_bytes(g->model, &p));
     if (distinct.n < d->n)
         settings_log(f->s, ANYGP_NOTE, "%lld rows share their inputs and were merged to %lld distinct ones",
                      (long long)d->n, (long long)distinct.n);

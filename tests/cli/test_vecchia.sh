@@ -81,6 +81,7 @@ weights_may_be_of_any_size() {
 }
 the_file_is_enough_to_predict() { fits train.csv --model vecchia --iters 1 && mkdir -p apart && cp fits.agp apart && (cd apart && anygp predict fits.agp ../test.csv --samples 2 >s.csv && finite s.csv); }
 negative_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors -3; }
+rows_beyond_the_memory_are_refused() { refuses 'vecchia model of 400 rows needs .* GB and --memory allows .* GB; use --model sod --inducing' fit train.csv -o m.agp --model vecchia --memory 250k; }
 options_of_other_models_are_noted() { anygp fit train.csv -o m.agp --model sod --iters 1 --neighbors 5 2>&1 >/dev/null | grep -q -- '--neighbors has no effect on model sod'; }
 as_many_neighbours_as_rows_are_refused() { refuses '--neighbors 400, but there are .* use fewer, or --model exact' fit train.csv -o m.agp --model vecchia --neighbors 400; }
 no_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors 0; }
@@ -105,6 +106,7 @@ check sums_and_products_of_kernels_fit
 check weights_may_be_of_any_size
 check the_file_is_enough_to_predict
 check negative_neighbours_are_refused
+check rows_beyond_the_memory_are_refused
 check options_of_other_models_are_noted
 check as_many_neighbours_as_rows_are_refused
 check no_neighbours_are_refused

@@ -28,7 +28,7 @@ fits)
 heaton)
     export OMP_NUM_THREADS=1
     fit heaton_simulated --kernel 'matern12(iso)' --mean constant --prior none
-    "$anygp" info f.agp --json | awk -F'[:,]' '/"value"/ { v = $2 } /"n"/ { n = $2 } /"sd"/ { s = $2 } END { printf "log evidence %.1f\n", v - n * log(s) }'
+    "$anygp" info f.agp --json | awk -F'[:,]' '/"value"/ { v = $2 } /"n"/ && !n { n = $2 } /"sd"/ { s = $2 } END { printf "log evidence %.1f\n", v - n * log(s) }'
     ;;
 rows)
     for n in 10000 100000 1000000; do

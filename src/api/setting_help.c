@@ -57,6 +57,7 @@ static char *models(void) { return model_names(NULL, ", "); }
 static char *expressions(void) { return model_expressions(", "); }
 static char *by_neighbours(void) { return model_names(model_has_neighbours, " and "); }
 static char *with_loo(void) { return model_names(model_whole_loo, " and "); }
+static char *by_order(void) { return model_names(model_has_order, " and "); }
 static char *by_sets(void) { return model_names(model_takes_sets, " and "); }
 static char *by_pair(void) { return model_names(model_takes_pair, " and "); }
 
@@ -124,6 +125,7 @@ static const struct {
              {"{nested}", by_covariances},
              {"{committees}", by_committees},
              {"{communication}", by_communication},
+             {"{ordered}", by_order},
              {"{whole}", whole},
              {"{subset}", subsets},
              {"{candidates}", candidates},

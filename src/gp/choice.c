@@ -310,6 +310,7 @@ typedef enum setting_scope {
     OF_BLOCKS,
     OF_PARTITIONS,
     OF_NEIGHBOURS,
+    OF_ORDERS,
     OF_BATCHES,
     OF_GROWTH,
     OF_SUBSETS,
@@ -336,8 +337,8 @@ static const struct {
               {SET_PARTITION, OF_PARTITIONS},
               {SET_NEIGHBORS, OF_NEIGHBOURS},
               {SET_PREDICT_NEIGHBORS, OF_NEIGHBOURS},
-              {SET_ORDER, OF_NEIGHBOURS},
-              {SET_GROUP, OF_NEIGHBOURS},
+              {SET_ORDER, OF_ORDERS},
+              {SET_GROUP, OF_ORDERS},
               {SET_INDUCING, OF_SUBSETS},
               {SET_SELECT, OF_SUBSETS},
               {SET_GROW, OF_GROWTH},
@@ -388,6 +389,7 @@ static bool is_used(const model_choice *c, setting_scope scope, setting_id id)
     case OF_BLOCKS: return model_over_blocks(m);
     case OF_PARTITIONS: return model_over_parts(m);
     case OF_NEIGHBOURS: return model_has_neighbours(m);
+    case OF_ORDERS: return model_has_order(m);
     case OF_BATCHES: return m->steps != NULL;
     case OF_GROWTH: return model_can_grow(m);
     case OF_SUBSETS: return m->subset > 0 || c->grow;

@@ -5,6 +5,7 @@
 #include "base/scanner.h"
 #include "data/text/number.h"
 #include "model/local/experts.h"
+#include "model/local/lagp.h"
 #include "model/sparse/sparse_posterior.h"
 #include "model/variational/chain.h"
 #include "model/weights/qsgp.h"
@@ -19,6 +20,7 @@ typedef struct made_model {
         chain_kind chain;
         qsgp_kind qsgp;
         aggregation aggregation;
+        lagp_kind lagp;
     } kind;
     char name[MADE_NAME_MOST];
 } made_model;
@@ -29,6 +31,17 @@ anygp_status made_new(const model_ops *from, size_t kind, made_model **out, anyg
 /* The only option there is, KEY=NUMBER or just NUMBER; *at: where the number is.  given: it was there before. */
 anygp_status made_number(scanner *s, const char *key, bool given, int64_t *at, double *value);
 
+/* Options KEY=VALUE in any order [made_options.c]: one of some words, by its number, or a whole number of at least 1.
+   Where it is not given it is 0: the first word, or no number. */
+typedef struct made_option {
+    const char *key;
+    const char *const *words; /* NULL after the last; NULL: a number */
+} made_option;
+
+anygp_status made_options(scanner *s, const char *model, int count, const made_option *options, int64_t *value);
+/* The name of the model with these values: the options that are not 0, in their order. */
+void made_write(const char *model, int count, const made_option *options, const int64_t *value, char *to, size_t room);
+
 /* From what is in parentheses, with nothing after them. */
 anygp_status made_combine(scanner *s, made_model **out, anygp_error *e); /* combine.c */
 anygp_status made_pep(scanner *s, made_model **out, anygp_error *e);     /* pep.c */
@@ -36,5 +49,6 @@ anygp_status made_deep(scanner *s, made_model **out, anygp_error *e);    /* deep
 anygp_status made_qsgp(scanner *s, made_model **out, anygp_error *e);    /* qsgp_model.c */
 anygp_status made_gpoe(scanner *s, made_model **out, anygp_error *e);    /* committees.c */
 anygp_status made_npae(scanner *s, made_model **out, anygp_error *e);    /* the same */
+anygp_status made_lagp(scanner *s, made_model **out, anygp_error *e);    /* lagp.c */
 
 #endif

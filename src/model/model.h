@@ -354,6 +354,7 @@ static inline bool model_asks_near(const model_ops *m) { return m->needs.nested;
 static inline bool model_is_committee(const model_ops *m) { return m->needs.experts || m->needs.nested; }
 /* Leave-one-out is that of predictions, not of a single expert. */
 static inline bool model_whole_loo(const model_ops *m) { return model_has_loo(m) && !model_is_committee(m); }
+static inline bool model_has_order(const model_ops *m) { return m->needs.ordered; }
 static inline bool model_takes_rows(const model_ops *m) { return m->update != NULL; } /* new ones, once it is fitted */
 
 /* What failure() says after an evaluation that ended so: numbers that broke down are none. */
@@ -375,7 +376,8 @@ int64_t model_blocks_within(const model_ops *m, const problem *p, double bytes);
 extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp, model_dtc, model_fitc,
     model_fic, model_pitc, model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
     model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga,
-    model_rvm, model_qsgp, model_poe, model_gpoe, model_bcm, model_grbcm, model_npae;
+    model_rvm, model_qsgp, model_poe, model_gpoe, model_bcm, model_grbcm, model_npae, model_nene,
+    model_lagp;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

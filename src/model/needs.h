@@ -32,7 +32,8 @@ typedef struct model_needs {
     bool grows;     /* steps can add inducing inputs, from their rows */
     bool mean;      /* takes a prior mean, */
     bool weights;   /* and weights of rows */
-    bool near;      /* conditions rows on their neighbours */
+    bool near;      /* conditions rows on their neighbours, */
+    bool ordered;   /* the earlier ones in an order */
     bool joint;     /* its posterior has joint distributions, and so draws, */
     bool together;  /* whose marginals depend on the rows that are asked together */
     bool no_jitter; /* no matrix of it needs some */

@@ -34,11 +34,14 @@ static bool nearer(int64_t D, const double *X, const double *x, int64_t a, int64
     return one < other || (one == other && a < b);
 }
 
-static int64_t nearest_by_definition(int64_t D, const double *X, const double *x, int64_t before, int64_t *found)
+/* Of the rows before `before`, without row `but`; found has room for one more than k. */
+static int64_t nearest_by_definition(int64_t D, const double *X, const double *x, int64_t before, int64_t but,
+                                     int64_t k, int64_t *found)
 {
     int64_t count = 0;
     for (int64_t j = 0; j < before; j++) {
-        int64_t at = count < K ? count++ : K;
+        if (j == but) continue;
+        int64_t at = count < k ? count++ : k;
         for (found[at] = j; at > 0 && nearer(D, X, x, j, found[at - 1]); at--)
             found[at] = found[at - 1], found[at - 1] = j;
     }
@@ -57,8 +60,30 @@ static void lists_are_the_nearest_earlier_rows(void **unused)
         fill_rows(D, X);
         assert_int_equal(neighbours_earlier(N, D, X, K, &near, &e), ANYGP_OK);
         for (int64_t i = 0; i < N; i++) {
-            assert_int_equal(near.count[i], nearest_by_definition(D, X, X + i * D, i, found));
+            assert_int_equal(near.count[i], nearest_by_definition(D, X, X + i * D, i, -1, K, found));
             for (int64_t j = 0; j < near.count[i]; j++) assert_int_equal(near.row[i * K + j], found[j]);
+        }
+        near_rows_clear(&near);
+    }
+}
+
+/* Lists of all others, for every third row; long ones are kept in another way, and some are longer than there are rows. */
+static void lists_are_the_nearest_other_rows(void **unused)
+{
+    (void)unused;
+    enum { SOME = N / 3 };
+    const int64_t widths[] = {2, WIDE}, lengths[] = {K, 150, N + 5};
+    for (int c = 0; c < 6; c++) {
+        int64_t D = widths[c % 2], k = lengths[c / 2], found[N + 6], which[SOME];
+        double X[N * WIDE];
+        near_rows near;
+        anygp_error e;
+        fill_rows(D, X);
+        for (int64_t i = 0; i < SOME; i++) which[i] = 3 * i;
+        assert_int_equal(neighbours_other(N, D, X, SOME, which, k, comm_self(), &near, &e), ANYGP_OK);
+        for (int64_t i = 0; i < SOME; i++) {
+            assert_int_equal(near.count[i], nearest_by_definition(D, X, X + 3 * i * D, N, 3 * i, k, found));
+            for (int64_t j = 0; j < near.count[i]; j++) assert_int_equal(near.row[i * k + j], found[j]);
         }
         near_rows_clear(&near);
     }
@@ -142,7 +167,7 @@ static void groups_own_every_row_once_and_have_its_neighbours(void **unused)
     anygp_error e;
     fill_rows(2, X);
     assert_int_equal(neighbours_earlier(N, 2, X, K, &near, &e), ANYGP_OK);
-    assert_int_equal(groups_single(&near, &single, &e), ANYGP_OK);
+    assert_int_equal(groups_single(&near, NULL, &single, &e), ANYGP_OK);
     assert_int_equal(groups_joined(&near, &joined, &e), ANYGP_OK);
     assert_int_equal(single.count, N);
     assert_true(joined.count < N / 2);
@@ -170,9 +195,11 @@ static void one_row_and_none(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_are_the_nearest_earlier_rows), cmocka_unit_test(maximin_is_always_the_farthest_row),
-        cmocka_unit_test(other_orders_have_every_row_once),
-        cmocka_unit_test(groups_own_every_row_once_and_have_its_neighbours), cmocka_unit_test(one_row_and_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lists_are_the_nearest_earlier_rows),
+                                       cmocka_unit_test(lists_are_the_nearest_other_rows),
+                                       cmocka_unit_test(maximin_is_always_the_farthest_row),
+                                       cmocka_unit_test(other_orders_have_every_row_once),
+                                       cmocka_unit_test(groups_own_every_row_once_and_have_its_neighbours),
+                                       cmocka_unit_test(one_row_and_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

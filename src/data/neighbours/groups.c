@@ -104,18 +104,23 @@ static bool consider(union_find *u, int32_t one, int32_t other)
     return (double)size * (double)size >= apart || join(u, a, b, size);
 }
 
+/* Room for g->count groups of this many rows together. */
+static anygp_status allocate(row_groups *g, int64_t total, anygp_error *e)
+{
+    g->start = mem_alloc(g->count + 1, sizeof *g->start);
+    g->row = mem_alloc(total, sizeof *g->row), g->own = mem_alloc(total, sizeof *g->own);
+    if (g->start && g->row && g->own) return ANYGP_OK;
+    row_groups_clear(g);
+    return fail_memory(e, "the groups of rows", 5.0 * (double)total);
+}
+
 /* Groups in the order of their names. */
 static anygp_status write_groups(union_find *u, row_groups *g, anygp_error *e)
 {
     int64_t total = 0, at = 0;
     *g = (row_groups){0};
     for (int64_t i = 0; i < u->n; i++) g->count += u->lists[i].n > 0, total += u->lists[i].n;
-    g->start = mem_alloc(g->count + 1, sizeof *g->start);
-    g->row = mem_alloc(total, sizeof *g->row), g->own = mem_alloc(total, sizeof *g->own);
-    if (!g->start || !g->row || !g->own) {
-        row_groups_clear(g);
-        return fail_memory(e, "the groups of rows", 5.0 * (double)total);
-    }
+    TRY(allocate(g, total, e));
     for (int64_t i = 0, k = 0; i < u->n; i++) {
         const list *l = &u->lists[i];
         if (l->n == 0) continue;
@@ -127,11 +132,11 @@ static anygp_status write_groups(union_find *u, row_groups *g, anygp_error *e)
     return ANYGP_OK;
 }
 
-static anygp_status make_groups(const near_rows *near, bool together, row_groups *out, anygp_error *e)
+anygp_status groups_joined(const near_rows *near, row_groups *out, anygp_error *e)
 {
     union_find u;
     anygp_status status = union_open(near, &u, e);
-    for (int64_t j = 0; together && j < near->k && !ANYGP_FAILED(status); j++)
+    for (int64_t j = 0; j < near->k && !ANYGP_FAILED(status); j++)
         for (int64_t i = 0; i < near->n && !ANYGP_FAILED(status); i++)
             if (j < near->count[i] && !consider(&u, (int32_t)i, near->row[i * near->k + j]))
                 status = fail_memory(e, "the groups of rows", 0);
@@ -140,14 +145,25 @@ static anygp_status make_groups(const near_rows *near, bool together, row_groups
     return status;
 }
 
-anygp_status groups_single(const near_rows *near, row_groups *out, anygp_error *e)
+anygp_status groups_single(const near_rows *near, const int64_t *own, row_groups *out, anygp_error *e)
 {
-    return make_groups(near, false, out, e);
-}
-
-anygp_status groups_joined(const near_rows *near, row_groups *out, anygp_error *e)
-{
-    return make_groups(near, true, out, e);
+    int64_t n = near->n, total = n, at = 0;
+    for (int64_t i = 0; i < n; i++) total += near->count[i];
+    *out = (row_groups){.count = n};
+    TRY(allocate(out, total, e));
+    for (int64_t i = 0; i < n; i++) {
+        int64_t k = near->count[i];
+        int32_t *row = out->row + at;
+        out->start[i] = at;
+        if (k) memcpy(row, near->row + i * near->k, (size_t)k * sizeof *row);
+        qsort(row, (size_t)k, sizeof *row, by_row);
+        row[k] = (int32_t)(own ? own[i] : i);
+        for (int64_t j = 0; j <= k; j++) out->own[at + j] = j == k;
+        if (k + 1 > out->largest) out->largest = k + 1;
+        at += k + 1;
+    }
+    out->start[n] = total;
+    return ANYGP_OK;
 }
 
 /* ----------------------------------------------------------------------------------------- blocks */

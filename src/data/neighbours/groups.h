@@ -18,8 +18,8 @@ typedef struct row_groups {
     bool *own;
 } row_groups;
 
-/* One group per row. */
-anygp_status groups_single(const near_rows *near, row_groups *out, anygp_error *e);
+/* One group per list: its rows, then the row that it is the list of, own[near->n] (NULL: list i is that of row i). */
+anygp_status groups_single(const near_rows *near, const int64_t *own, row_groups *out, anygp_error *e);
 /* Rows that share neighbours together, where that makes the sum of squared lengths of the lists smaller (Guinness 2018). */
 anygp_status groups_joined(const near_rows *near, row_groups *out, anygp_error *e);
 void row_groups_clear(row_groups *g);

@@ -169,5 +169,6 @@ int64_t kd_tree_nearest(const kd_tree *t, const double *x, int64_t before, int64
 {
     near_list found = {.k = k, .row = rows, .distance = distance};
     if (k > 0) search_node(&(search){t, x, before, &found}, 1, 0);
+    near_list_finish(&found);
     return found.count;
 }

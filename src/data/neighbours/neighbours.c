@@ -70,7 +70,7 @@ static void find_some(const near_search *s, int64_t i, int64_t m, const double *
     }
     for (int64_t first = 0; first < end; first += ROWS)
         offer_tile(s, i, m, x, before, first, end - first < ROWS ? end - first : ROWS, found, r);
-    for (int64_t q = 0; q < m; q++) count[q] = (int32_t)found[q].count;
+    for (int64_t q = 0; q < m; q++) near_list_finish(&found[q]), count[q] = (int32_t)found[q].count;
 }
 
 /* ----------------------------------------------------------------------------------------- all */
@@ -162,5 +162,54 @@ anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const in
     for (int64_t i = 0; i < n; i++) memcpy(sorted + i * D, X + order[i] * D, (size_t)D * sizeof *sorted);
     anygp_status status = find_earlier(n, D, sorted, k, c, out, e);
     free(sorted);
+    return status;
+}
+
+/* Of the k + 1 nearest, found[], those that are not row i itself, which may be among equal ones anywhere, or not at all. */
+static int32_t without(int64_t i, int64_t k, const int32_t *found, int32_t count, int32_t *rows)
+{
+    int32_t kept = 0;
+    for (int32_t j = 0; j < count && kept < k; j++)
+        if (found[j] != i) rows[kept++] = found[j];
+    return kept;
+}
+
+static double *copy_rows(int64_t D, const double *X, int64_t m, const int64_t *which)
+{
+    double *rows = mem_doubles(m, D);
+    for (int64_t i = 0; rows && i < m; i++)
+        memcpy(rows + i * D, X + (which ? which[i] : i) * D, (size_t)D * sizeof *rows);
+    return rows;
+}
+
+/* Lists of the queries that are this rank's share; k + 1 numbers for each are room. */
+static anygp_status find_others(const near_search *s, const double *rows, const int64_t *which, const comm *c,
+                                int32_t *found, near_rows *out, anygp_error *e)
+{
+    int64_t first = out->n * c->rank / c->size, end = out->n * (c->rank + 1) / c->size, k = out->k;
+    TRY(near_search_find(s, end - first, rows + first * s->D, NULL, k + 1, found + first * (k + 1), out->count + first,
+                         e));
+    for (int64_t i = first; i < end; i++)
+        out->count[i] = without(which ? which[i] : i, k, found + i * (k + 1), out->count[i], out->row + i * k);
+    return share_lists(c, out, e);
+}
+
+anygp_status neighbours_other(int64_t n, int64_t D, const double *X, int64_t m, const int64_t *which, int64_t k,
+                              const comm *c, near_rows *out, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    near_search s = {0};
+    double *rows = copy_rows(D, X, m, which);
+    int32_t *found = mem_alloc(m, (size_t)(k + 1) * sizeof *found);
+    *out = (near_rows){.n = m, .k = k};
+    out->row = mem_alloc(m, (size_t)k * sizeof *out->row), out->count = mem_alloc(m, sizeof *out->count);
+    if (!rows || !found || !out->row || !out->count)
+        status = fail_memory(e, "the nearest rows", 8.0 * (double)m * (double)(k + D));
+    if (!ANYGP_FAILED(status)) status = near_search_open(n, D, X, &s, e);
+    if (!ANYGP_FAILED(status)) status = find_others(&s, rows, which, c, found, out, e);
+    near_search_clear(&s);
+    free(found);
+    free(rows);
+    if (ANYGP_FAILED(status)) near_rows_clear(out);
     return status;
 }

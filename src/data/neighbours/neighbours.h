@@ -20,6 +20,9 @@ anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, int64_t k
 /* The same for the rows in this order: lists and their rows are numbered by it.  Each rank of c, all of which call it, finds its share. */
 anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const int64_t *order, int64_t k, const comm *c,
                                  near_rows *out, anygp_error *e);
+/* For each of m rows, which[m] (NULL: all n), the k nearest among all others; by shares too. */
+anygp_status neighbours_other(int64_t n, int64_t D, const double *X, int64_t m, const int64_t *which, int64_t k,
+                              const comm *c, near_rows *out, anygp_error *e);
 void near_rows_clear(near_rows *l);
 
 /* For other rows: what is searched, X[n,D], which has to outlive it. */

@@ -10,9 +10,9 @@
 #include "base/random.h"
 #include "data/neighbours/groups.h"
 #include "data/neighbours/order.h"
+#include "data/partition/select.h"
 #include "linalg/jitter.h"
-#include "model/local/vecchia_posterior.h"
-#include "model/sparse/sparse.h"
+#include "model/local/vecchia_state.h"
 
 enum {
     MAXIMIN_ROWS = 1000000,
@@ -21,14 +21,6 @@ enum {
 }; /* rows up to which maximin is the order; beyond WIDE inputs */
 
 /* ------------------------------------------------------------------------------------- arrangement */
-
-/* The rows in their order, and their groups. */
-typedef struct arrangement {
-    double *X, *y, *w;
-    row_groups groups;
-    row_blocks *blocks;
-    driver *driver;
-} arrangement;
 
 static void arrangement_clear(arrangement *a)
 {
@@ -40,19 +32,6 @@ static void arrangement_clear(arrangement *a)
     free(a->w);
     *a = (arrangement){0};
 }
-
-typedef struct vecchia_state {
-    sparse s;
-    hyper view; /* of the last pass, without inducing inputs */
-    const problem *problem;
-    arrangement a;
-    double *closeness; /* D: of the arrangement */
-    double *stat;      /* with p = 0 the adjoints are behind it */
-    double *adjoint;   /* for p > 0 */
-    double jitter;     /* of the last pass, relative to the variance of the first row */
-    anygp_error failure;
-    double seen;
-} vecchia_state;
 
 static void look_at(vecchia_state *q, const hyper *h)
 {
@@ -80,11 +59,14 @@ double *vecchia_places(const kernel *k, int64_t n, int64_t D, const double *X, i
     return places;
 }
 
-static anygp_status order_rows(const problem *p, int64_t n, int64_t d, const double *places, int64_t *order,
+static anygp_status order_rows(const vecchia_state *q, int64_t n, int64_t d, const double *places, int64_t *order,
                                anygp_error *e)
 {
+    const problem *p = q->problem;
     const char *how = p->near.order;
     bool many = n > MAXIMIN_ROWS || (d > WIDE && n > MAXIMIN_WIDE);
+    for (int64_t i = 0; !q->ordered && i < n; i++) order[i] = i;
+    if (!q->ordered) return ANYGP_OK;
     if (p->near.given) {
         memcpy(order, p->near.given, (size_t)n * sizeof *order);
         return ANYGP_OK;
@@ -106,12 +88,16 @@ static anygp_status take_rows(const merged *m, const int64_t *order, arrangement
     return ANYGP_OK;
 }
 
-static anygp_status group_rows(const problem *p, int64_t d, const double *places, const int64_t *order,
+static anygp_status group_rows(const vecchia_state *q, int64_t d, const double *places, const int64_t *order,
                                row_groups *groups, anygp_error *e)
 {
+    const problem *p = q->problem;
+    int64_t n = p->rows->n;
     near_rows near = {0};
-    TRY(neighbours_in_order(p->rows->n, d, places, order, near_of(p), p->comm, &near, e));
-    anygp_status status = p->near.apart ? groups_single(&near, groups, e) : groups_joined(&near, groups, e);
+    TRY(q->ordered ? neighbours_in_order(n, d, places, order, q->near, p->comm, &near, e)
+                   : neighbours_other(n, d, places, q->learned->n, q->chosen, q->near, p->comm, &near, e));
+    bool apart = p->near.apart || !q->ordered;
+    anygp_status status = apart ? groups_single(&near, q->chosen, groups, e) : groups_joined(&near, groups, e);
     near_rows_clear(&near);
     return status;
 }
@@ -123,9 +109,9 @@ static anygp_status arrange(const vecchia_state *q, const kernel *k, arrangement
     int64_t d, *order = mem_alloc(m->n, sizeof *order);
     double *places = vecchia_places(k, m->n, m->D, m->X, &d);
     anygp_status status = order && places ? ANYGP_OK : fail_memory(e, "the order of the rows", 8.0 * (double)m->n);
-    if (!ANYGP_FAILED(status)) status = order_rows(p, m->n, d, places, order, e);
+    if (!ANYGP_FAILED(status)) status = order_rows(q, m->n, d, places, order, e);
     if (!ANYGP_FAILED(status)) status = take_rows(m, order, a, e);
-    if (!ANYGP_FAILED(status)) status = group_rows(p, d, places, order, &a->groups, e);
+    if (!ANYGP_FAILED(status)) status = group_rows(q, d, places, order, &a->groups, e);
     free(places);
     free(order);
     if (!ANYGP_FAILED(status)) status = blocks_of_groups(&a->groups, m->n, m->D, a->X, a->y, a->w, &a->blocks, e);
@@ -138,7 +124,7 @@ static anygp_status arrange(const vecchia_state *q, const kernel *k, arrangement
 
 /* ------------------------------------------------------------------------------------------- state */
 
-static void vecchia_close(void *state)
+void vecchia_close(void *state)
 {
     vecchia_state *q = state;
     if (!q) return;
@@ -147,25 +133,55 @@ static void vecchia_close(void *state)
     free(q->closeness);
     free(q->stat);
     free(q->adjoint);
+    free(q->chosen);
+    merged_clear(&q->some);
     free(q);
 }
 
-static anygp_status vecchia_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
+static anygp_status check_neighbours(const model_ops *self, const problem *p, anygp_error *e)
+{
+    int64_t n = p->rows->n;
+    if (!self->needs.ordered && n < 2)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "%s needs two rows with different inputs, so that each has a neighbour; use --model exact",
+                         self->name);
+    if (p->near.learn < n || n < 2) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "--neighbors %lld, but there are %lld distinct rows; use fewer, or --model exact, which "
+                     "conditions each row on all others",
+                     (long long)p->near.learn, (long long)n);
+}
+
+/* All rows, or this many of them at random. */
+static anygp_status choose_rows(vecchia_state *q, int64_t most, anygp_error *e)
+{
+    const merged *m = q->problem->rows;
+    q->learned = m;
+    if (m->n <= most) return ANYGP_OK;
+    if (!(q->chosen = mem_alloc(most, sizeof *q->chosen))) return fail_memory(e, "the rows", 8.0 * (double)most);
+    TRY(merged_select(m, select_random(m->n, most, q->problem->seed, q->chosen), q->chosen, &q->some, e));
+    q->learned = &q->some;
+    return ANYGP_OK;
+}
+
+anygp_status vecchia_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
+{
+    return vecchia_open_with(self, p, h, VECCHIA_NEAR, INT64_MAX, state, e);
+}
+
+anygp_status vecchia_open_with(const model_ops *self, const problem *p, const hyper *h, int64_t near, int64_t most,
+                               void **state, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     vecchia_state *q = calloc(1, sizeof *q);
-    (void)self;
     if (!q) return fail_memory(e, "the model", sizeof *q);
-    q->problem = p, q->seen = 1;
-    if (p->near.learn >= p->rows->n && p->rows->n > 1) {
-        status = fail_with(e, ANYGP_ERR_ARGUMENT,
-                           "--neighbors %lld, but there are %lld distinct rows; use fewer, or --model exact, which "
-                           "conditions each row on all others",
-                           (long long)p->near.learn, (long long)p->rows->n);
-        goto done;
-    }
+    q->problem = p, q->seen = 1, q->self = self, q->ordered = self->needs.ordered;
+    q->near = p->near.learn > 0 ? p->near.learn : near;
+    q->predict = p->rows->D < VECCHIA_WIDE ? VECCHIA_PREDICT : VECCHIA_PREDICT_WIDE;
+    TRY_DONE(check_neighbours(self, p, e));
+    TRY_DONE(choose_rows(q, most, e));
     look_at(q, h);
-    TRY_DONE(sparse_init(&q->s, KEPT_BLOCK, p->mean, &q->view, p->rows->total, e));
+    TRY_DONE(sparse_init(&q->s, KEPT_BLOCK, p->mean, &q->view, q->learned->total, e));
     look_at(q, h);
     q->closeness = mem_alloc(p->rows->D, sizeof *q->closeness);
     q->stat = mem_alloc(sparse_given_at_once.stat_size(&q->s), sizeof *q->stat);
@@ -196,7 +212,7 @@ static bool moved_apart(int64_t D, const double *was, const double *now, double 
 }
 
 /* Nearness again where a length-scale has moved: the objective is then another one. */
-static anygp_status vecchia_renew(void *state, const hyper *h, double moved, bool *renewed, anygp_error *e)
+anygp_status vecchia_renew(void *state, const hyper *h, double moved, bool *renewed, anygp_error *e)
 {
     vecchia_state *q = state;
     int64_t D = q->problem->rows->D;
@@ -251,7 +267,7 @@ static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, anygp_
 }
 
 /* What the sums of squares within merged rows add. */
-static double within(const vecchia_state *q) { return q->problem->rows->SS / q->s.noise; }
+static double within(const vecchia_state *q) { return q->learned->SS / q->s.noise; }
 
 static anygp_status head(vecchia_state *q, bool gradient, double *value, anygp_error *e)
 {
@@ -290,7 +306,7 @@ static anygp_status evidence(vecchia_state *q, const hyper *h, double jitter, do
     return status == ANYGP_OK && gp ? gradient_of(q, gp, e) : status;
 }
 
-static bool vecchia_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp)
+bool vecchia_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp)
 {
     vecchia_state *q = state;
     anygp_error why = {0};
@@ -316,7 +332,7 @@ static anygp_status vecchia_estimate(void *state, const hyper *h, double jitter,
     return gradient_of(q, gp, e);
 }
 
-static const sum_ops vecchia_sum = {.blocks = vecchia_blocks, .estimate = vecchia_estimate};
+const sum_ops vecchia_sum = {.blocks = vecchia_blocks, .estimate = vecchia_estimate};
 
 /* From a sample of the groups, the same in every call: a step needs no more, and the kernel's derivatives take as many passes as it has
    parameters. */
@@ -347,13 +363,19 @@ static bool vecchia_information(void *state, const hyper *h, double *F)
     return !ANYGP_FAILED(status);
 }
 
-static const anygp_error *vecchia_failure(const void *state) { return &((const vecchia_state *)state)->failure; }
-static double vecchia_total(const void *state) { return ((const vecchia_state *)state)->s.total; }
-static int64_t vecchia_size(const problem *p) { return near_of(p) < p->rows->n ? near_of(p) : p->rows->n; }
+const anygp_error *vecchia_failure(const void *state) { return &((const vecchia_state *)state)->failure; }
+double vecchia_total(const void *state) { return ((const vecchia_state *)state)->s.total; }
+int64_t vecchia_size(const problem *p) { return near_of(p) < p->rows->n ? near_of(p) : p->rows->n; }
 
-static anygp_status vecchia_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
+anygp_status vecchia_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
 {
     vecchia_state *q = state;
+    return vecchia_posterior_as(q, q->ordered ? &vecchia_form : &vecchia_marginal_form, h, jitter, out, e);
+}
+
+anygp_status vecchia_posterior_as(vecchia_state *q, const posterior_form *form, const hyper *h, double *jitter,
+                                  posterior **out, anygp_error *e)
+{
     const merged *m = q->problem->rows;
     double value;
     if (q->s.p && !vecchia_evaluate(q, h, true, jitter, &value, NULL)) /* for the mean's coefficients */
@@ -364,15 +386,15 @@ static anygp_status vecchia_to_posterior(void *state, const hyper *h, double *ji
                          .y = m->y,
                          .w = m->c,
                          .near = q->problem->near.predict,
-                         .learned = near_of(q->problem),
+                         .learned = q->near,
                          .jitter = added(q, h, *jitter)};
-    if (rows.near <= 0) rows.near = m->D < VECCHIA_WIDE ? VECCHIA_PREDICT : VECCHIA_PREDICT_WIDE;
-    return vecchia_posterior_new(h->kernel, h->like[0], q->problem->mean, &rows, q->s.m, q->s.B, out, e);
+    if (rows.near <= 0) rows.near = q->predict;
+    return vecchia_posterior_new(form, h->kernel, h->like[0], q->problem->mean, &rows, q->s.m, q->s.B, out, e);
 }
 
 /* ------------------------------------------------------------------------------------------- table */
 
-static model_cost vecchia_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
+model_cost vecchia_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
 {
     static const double SHARE = 0.1; /* of R: small matrices */
     double k = VECCHIA_NEAR, D = (double)f->inputs;
@@ -388,7 +410,7 @@ const model_ops model_vecchia = {
     .name = "vecchia",
     .summary = "each row given its nearest earlier rows",
     .objective = "log evidence",
-    .needs = {.rows = ROWS_ALL, .mean = true, .weights = true, .near = true, .joint = true},
+    .needs = {.rows = ROWS_ALL, .mean = true, .weights = true, .near = true, .ordered = true, .joint = true},
     .order = "n k^2",
     .jitter = 0,
     .cost = vecchia_cost,

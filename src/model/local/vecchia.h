@@ -29,8 +29,6 @@ typedef struct vecchia_rows {
     double jitter;           /* added to the noise */
 } vecchia_rows;
 
-anygp_status vecchia_posterior_new(const kernel *k, double noise, const basis *mean, const vecchia_rows *rows,
-                                   const double *m, const double *B, posterior **out, anygp_error *e);
 anygp_status vecchia_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                           int64_t count, posterior **out, anygp_error *e);
 

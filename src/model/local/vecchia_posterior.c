@@ -18,7 +18,7 @@ static const double LEAST = 1e-12; /* of the prior variance: what the neighbours
 
 static const vecchia_posterior *of(const posterior *base) { return (const vecchia_posterior *)base; }
 
-static void vecchia_free(posterior *base)
+void vecchia_free(posterior *base)
 {
     vecchia_posterior *p = (vecchia_posterior *)base;
     if (!p) return;
@@ -98,9 +98,8 @@ anygp_status conditional_find(const vecchia_posterior *p, const double *x, condi
     return ANYGP_OK;
 }
 
-/* Adds t'v to it. */
-static void add_coefficients(const vecchia_posterior *p, const conditional *c, double *room, double *mean,
-                             double *variance)
+void conditional_add_mean(const vecchia_posterior *p, const conditional *c, double *room, double *mean,
+                          double *variance)
 {
     int64_t q = p->base.mean.p;
     *mean = c->mean + la_dot(q, c->t, p->m);
@@ -140,7 +139,7 @@ static anygp_status predict_row(const vecchia_posterior *p, int64_t count, const
 {
     conditional_begin(p, count, rows, c);
     TRY(conditional_find(p, x, c, e));
-    add_coefficients(p, c, room, mean, variance);
+    conditional_add_mean(p, c, room, mean, variance);
     return ANYGP_OK;
 }
 
@@ -176,7 +175,7 @@ static anygp_status vecchia_marginal(const posterior *base, int64_t n, const dou
 
 /* ------------------------------------------------------------------------------------------- file */
 
-static void vecchia_arrays(posterior *base, array_list *list)
+void vecchia_arrays(posterior *base, array_list *list)
 {
     vecchia_posterior *p = (vecchia_posterior *)base;
     int64_t q = base->mean.p;
@@ -193,6 +192,8 @@ static const posterior_ops vecchia_posterior_ops = {.work_doubles = vecchia_work
                                                     .joint = vecchia_joint,
                                                     .arrays = vecchia_arrays,
                                                     .free = vecchia_free};
+static const posterior_ops vecchia_marginal_ops = {
+    .work_doubles = vecchia_work, .marginal = vecchia_marginal, .arrays = vecchia_arrays, .free = vecchia_free};
 
 /* From arrays that are its own to the search. */
 static anygp_status prepare(vecchia_posterior *p, anygp_error *e)
@@ -203,13 +204,17 @@ static anygp_status prepare(vecchia_posterior *p, anygp_error *e)
     return near_search_open(b->n, p->d, p->places, &p->search, e);
 }
 
-anygp_status vecchia_posterior_new(const kernel *k, double noise, const basis *mean, const vecchia_rows *rows,
-                                   const double *m, const double *B, posterior **out, anygp_error *e)
+const posterior_form vecchia_form = {&vecchia_posterior_ops, sizeof(vecchia_posterior)},
+                     vecchia_marginal_form = {&vecchia_marginal_ops, sizeof(vecchia_posterior)};
+
+anygp_status vecchia_posterior_new(const posterior_form *form, const kernel *k, double noise, const basis *mean,
+                                   const vecchia_rows *rows, const double *m, const double *B, posterior **out,
+                                   anygp_error *e)
 {
     int64_t q = mean->p;
-    vecchia_posterior *p = calloc(1, sizeof *p);
-    if (!p) return fail_memory(e, "the posterior", sizeof *p);
-    p->base = (posterior){.ops = &vecchia_posterior_ops, .noise = noise, .D = rows->D, .n = rows->n};
+    vecchia_posterior *p = calloc(1, form->size);
+    if (!p) return fail_memory(e, "the posterior", (double)form->size);
+    p->base = (posterior){.ops = form->ops, .noise = noise, .D = rows->D, .n = rows->n};
     p->base.kernel = kernel_copy(k);
     p->X = mem_copied(rows->D, rows->n, rows->X);
     p->y = mem_copied(rows->n, 1, rows->y), p->w = mem_copied(rows->n, 1, rows->w);
@@ -238,11 +243,17 @@ static bool is_count(double x) { return x >= 1 && x <= 1e9 && x == floor(x); }
 anygp_status vecchia_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                           int64_t count, posterior **out, anygp_error *e)
 {
+    return vecchia_load_as(self->needs.joint ? &vecchia_form : &vecchia_marginal_form, k, noise, mean, D, list, count,
+                           out, e);
+}
+
+anygp_status vecchia_load_as(const posterior_form *form, kernel *k, double noise, basis *mean, int64_t D,
+                             named_array *list, int64_t count, posterior **out, anygp_error *e)
+{
     static const char *const names[] = {"X", "y", "w", "facts", "m", "B"};
     enum { ALWAYS = 4, ALL = 6, FACTS_BEFORE = 2 }; /* the last: files of earlier versions, which knew no updates */
     named_array *a[ALL] = {0};
     int64_t q = mean->p;
-    (void)self;
     for (int i = 0; i < (q ? ALL : ALWAYS); i++)
         if (!(a[i] = named_array_need(list, count, names[i], e))) return ANYGP_ERR_FILE;
     int64_t n = a[0]->cols;
@@ -260,7 +271,7 @@ anygp_status vecchia_load(const model_ops *self, kernel *k, double noise, basis 
     for (int64_t i = 0; i < n; i++)
         if (!(a[2]->values[i] > 0)) return damaged(e);
     vecchia_rows rows = {n, D, a[0]->values, a[1]->values, a[2]->values, (int64_t)near, (int64_t)learned, jitter};
-    TRY(vecchia_posterior_new(k, noise, mean, &rows, q ? a[4]->values : facts, q ? a[5]->values : facts, out, e));
+    TRY(vecchia_posterior_new(form, k, noise, mean, &rows, q ? a[4]->values : facts, q ? a[5]->values : facts, out, e));
     kernel_free(k);
     basis_clear(mean);
     return ANYGP_OK;

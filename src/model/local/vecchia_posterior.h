@@ -18,6 +18,22 @@ typedef struct vecchia_posterior {
     near_search search;
 } vecchia_posterior;
 
+/* What is made: its functions, and its size, of which a vecchia_posterior is the first part. */
+typedef struct posterior_form {
+    const posterior_ops *ops;
+    size_t size;
+} posterior_form;
+
+extern const posterior_form vecchia_form, vecchia_marginal_form; /* with joint distributions and without */
+anygp_status vecchia_posterior_new(const posterior_form *form, const kernel *k, double noise, const basis *mean,
+                                   const vecchia_rows *rows, const double *m, const double *B, posterior **out,
+                                   anygp_error *e);
+/* model_ops.load. */
+anygp_status vecchia_load_as(const posterior_form *form, kernel *k, double noise, basis *mean, int64_t D,
+                             named_array *list, int64_t count, posterior **out, anygp_error *e);
+void vecchia_arrays(posterior *base, array_list *list);
+void vecchia_free(posterior *base);
+
 int64_t vecchia_near(const vecchia_posterior *p);         /* neighbours of a prediction, */
 int64_t vecchia_learned_near(const vecchia_posterior *p); /* and of a training row */
 double vecchia_noise(const vecchia_posterior *p); /* of a training row: with white terms and what was added to it */
@@ -40,6 +56,9 @@ conditional conditional_place(const vecchia_posterior *p, int64_t most, double *
 void conditional_begin(const vecchia_posterior *p, int64_t count, const int32_t *rows, conditional *c);
 /* Replaces y by L^-1 y; leaves L in G, whose leading dimension is n + 1. */
 anygp_status conditional_find(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e);
+/* f(x), with t'v added to it; room: p. */
+void conditional_add_mean(const vecchia_posterior *p, const conditional *c, double *room, double *mean,
+                          double *variance);
 
 /* posterior_ops.joint and model_ops.loo_after [vecchia_joint.c, vecchia_loo.c]. */
 anygp_status vecchia_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,

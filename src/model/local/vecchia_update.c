@@ -283,7 +283,7 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
                          .near = (int64_t)p->facts[FACT_PREDICT],
                          .learned = vecchia_learned_near(p),
                          .jitter = p->facts[FACT_JITTER]};
-    TRY_DONE(vecchia_posterior_new(b->kernel, b->noise, &b->mean, &rows, s.m, s.B, out, e));
+    TRY_DONE(vecchia_posterior_new(&vecchia_form, b->kernel, b->noise, &b->mean, &rows, s.m, s.B, out, e));
     *r = (update_report){.rows = s.total, .before = NAN, .after = added, .upper = NAN};
 done:
     sparse_clear(&s);

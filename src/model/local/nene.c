@@ -1,0 +1,42 @@
+/* Nearest neighbours (NeNe; Urtasun and Darrell 2008; 003, section IV-A): a row is predicted by the exact Gaussian process of its k
+   nearest rows alone.
+
+   Learning.  Each row given the k nearest of all others, not only of earlier ones as in vecchia.h:
+       log pseudo-likelihood = sum_i log p(y_i | y_N(i))
+   with the same conditionals, sums and prior mean.  It is no density of y, so that it cannot be compared with a log evidence: it is the
+   leave-one-out log score of the predictions that the model makes (Besag 1975).
+   There is no joint distribution: two rows to predict may rest on different rows.
+
+   Cost: n k^3 operations per evaluation; a row's list is its own, so that rows cannot be grouped. */
+#include "model/local/vecchia_posterior.h"
+#include "model/local/vecchia_state.h"
+
+/* As vecchia's, with lists that no two rows share. */
+static model_cost nene_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
+{
+    static const double SHARE = 0.1; /* of R: small matrices */
+    model_cost c = vecchia_cost(self, f, s);
+    double k = VECCHIA_NEAR;
+    c.rows = cost_of_work(f, SHARE, f->rows * k * k * k, f->rows * k * k / 2);
+    return c;
+}
+
+const model_ops model_nene = {
+    .name = "nene",
+    .summary = "each row given its nearest rows",
+    .objective = "log pseudo-likelihood",
+    .needs = {.rows = ROWS_ALL, .mean = true, .weights = true, .near = true},
+    .order = "n k^3",
+    .jitter = 0,
+    .cost = nene_cost,
+    .size = vecchia_size,
+    .open = vecchia_open,
+    .renew = vecchia_renew,
+    .evaluate = vecchia_evaluate,
+    .failure = vecchia_failure,
+    .loo_after = vecchia_loo,
+    .posterior = vecchia_to_posterior,
+    .rows = vecchia_total,
+    .close = vecchia_close,
+    .load = vecchia_load,
+};

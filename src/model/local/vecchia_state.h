@@ -1,0 +1,53 @@
+/* The state of a model conditioned on neighbours while it learns: what vecchia.c and nene.c share.  They differ in the rows that a row
+   is given, which model_needs.ordered tells. */
+#ifndef MODEL_LOCAL_VECCHIA_STATE_H
+#define MODEL_LOCAL_VECCHIA_STATE_H
+
+#include "data/neighbours/groups.h"
+#include "model/local/vecchia_posterior.h"
+#include "model/sparse/sparse.h"
+
+/* The rows in their order, and their groups. */
+typedef struct arrangement {
+    double *X, *y, *w;
+    row_groups groups;
+    row_blocks *blocks;
+    driver *driver;
+} arrangement;
+
+typedef struct vecchia_state {
+    sparse s;
+    hyper view; /* of the last pass, without inducing inputs */
+    const model_ops *self;
+    const problem *problem;
+    bool ordered;          /* else a row is given the nearest of all others, and the order is the rows' own */
+    int64_t near, predict; /* neighbours of a row, and of a prediction where the user does not say */
+    const merged *learned; /* the rows whose conditionals are summed: the problem's, or some of them, */
+    merged some;           /* and which; NULL: all */
+    int64_t *chosen;
+    arrangement a;
+    double *closeness; /* D: of the arrangement */
+    double *stat;      /* with p = 0 the adjoints are behind it */
+    double *adjoint;   /* for p > 0 */
+    double jitter;     /* of the last pass, relative to the variance of the first row */
+    anygp_error failure;
+    double seen;
+} vecchia_state;
+
+model_cost vecchia_cost(const model_ops *self, const cost_facts *f, const cost_size *s);
+int64_t vecchia_size(const problem *p);
+/* The last two: neighbours of a row where the user does not say, and conditionals that are summed at most. */
+anygp_status vecchia_open_with(const model_ops *self, const problem *p, const hyper *h, int64_t near, int64_t most,
+                               void **state, anygp_error *e);
+anygp_status vecchia_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e);
+anygp_status vecchia_renew(void *state, const hyper *h, double moved, bool *renewed, anygp_error *e);
+bool vecchia_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
+const anygp_error *vecchia_failure(const void *state);
+anygp_status vecchia_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
+/* The same, in another form. */
+anygp_status vecchia_posterior_as(vecchia_state *q, const posterior_form *form, const hyper *h, double *jitter,
+                                  posterior **out, anygp_error *e);
+double vecchia_total(const void *state);
+void vecchia_close(void *state);
+
+#endif

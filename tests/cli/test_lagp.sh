@@ -1,0 +1,35 @@
+# lagp: its designs from the command line, what it takes and what is refused.
+. "$(dirname "$0")/lib.sh"
+anygp simulate --rows 200 --inputs 2 --kernel 'matern32(variance=1,lengthscale=0.2)' --noise 0.02 -o all.csv
+head -n 161 all.csv >train.csv
+sed '2,161d' all.csv >test.csv
+few=(--iters 2 --neighbors 12 --valid test.csv)
+
+every_design_fits_and_is_the_same_after_loading() {
+    local design said
+    for design in alc mspe nn ray 'alc,start=3,close=40,local=yes,scale=integrated'; do
+        said=$(anygp fit train.csv -q -o m.agp --json --model "lagp(design=$design)" "${few[@]}" | json_number rmse)
+        [ "$said" = "$(anygp eval m.agp test.csv --json | json_number rmse)" ] || { echo "$design: $said"; return 1; }
+    done
+    anygp info m.agp | grep -q 'lagp(start=3,close=40,local=yes,scale=integrated), 160 rows'
+}
+text_columns_weights_and_a_mean_are_taken() {
+    awk -F, 'NR == 1 { print "place," $0 ",w" } NR > 1 { print "abc" substr("xyz", NR % 3 + 1, 1) "," $0 "," (NR % 5 == 0 ? "1e-300" : NR % 7 == 0 ? "1e15" : 1) }' train.csv >mixed.csv
+    fits mixed.csv --model lagp --iters 2 --neighbors 12 --mean linear --target y --weights w
+}
+sizes_that_do_not_fit_together_are_refused() {
+    refuses 'lagp\(start=60\), but a design has 50 rows' fit train.csv -o m.agp --model 'lagp(start=60)' && refuses 'lagp\(close=20\), but a design has 50 rows' fit train.csv -o m.agp --model 'lagp(close=20)' &&
+        refuses '--neighbors 160, but there are 160 distinct rows' fit train.csv -o m.agp --model lagp --neighbors 160 --valid 0
+}
+unknown_designs_and_options_are_refused() {
+    refuses 'expected alc, mspe, nn or ray' fit train.csv -o m.agp --model 'lagp(design=best)' && refuses 'lagp takes design, start, close, local and scale' fit train.csv -o m.agp --model 'lagp(end=3)' &&
+        refuses '0 is no whole number' fit train.csv -o m.agp --model 'lagp(start=0)' && refuses 'lagp' fit train.csv -o m.agp --model lagp --likelihood studentt
+}
+a_row_without_neighbours_is_refused() { head -n 2 train.csv >one.csv && ! anygp fit one.csv -o m.agp --model lagp --valid 0 2>err && grep -q 'lagp needs two rows' err; }
+
+check every_design_fits_and_is_the_same_after_loading
+check text_columns_weights_and_a_mean_are_taken
+check sizes_that_do_not_fit_together_are_refused
+check unknown_designs_and_options_are_refused
+check a_row_without_neighbours_is_refused
+finish

@@ -1,0 +1,38 @@
+# nene: what it takes and what is refused.
+. "$(dirname "$0")/lib.sh"
+anygp simulate --rows 300 --inputs 2 --kernel 'matern32(variance=1,lengthscale=0.2)' --noise 0.02 -o all.csv
+head -n 251 all.csv >train.csv
+sed '2,251d' all.csv >test.csv
+
+it_fits_scores_leave_one_out_and_predicts() {
+    fits train.csv --model nene --iters 5 --mean constant && anygp info fits.agp | grep -q 'model  *nene, 250 rows in the posterior' || return 1
+    anygp info fits.agp | grep -q 'log pseudo-likelihood' && anygp fit train.csv -o m.agp --model nene --iters 2 | grep -q 'leave-one-out'
+}
+text_columns_and_weights_from_tiny_to_huge_are_taken() {
+    awk -F, 'NR == 1 { print "place," $0 ",w" } NR > 1 { print "abc" substr("xyz", NR % 3 + 1, 1) "," $0 "," (NR % 5 == 0 ? "1e-300" : NR % 7 == 0 ? "1e15" : 1) }' train.csv >mixed.csv
+    fits mixed.csv --model nene --iters 3 --target y --weights w
+}
+options_without_effect_are_noted() { anygp fit train.csv -o m.agp --model nene --iters 1 --order random 2>&1 >/dev/null | grep -q -- '--order has no effect on model nene'; }
+too_many_or_no_neighbours_are_refused() {
+    refuses '--neighbors 250, but there are 250 distinct rows; use fewer' fit train.csv -o m.agp --model nene --neighbors 250 && refuses 'neighbors' fit train.csv -o m.agp --model nene --neighbors 0 && refuses 'neighbors' fit train.csv -o m.agp --model nene --neighbors -3
+}
+a_row_without_neighbours_is_refused() {
+    awk 'NR == 1 { print } NR > 1 && NR < 20 { print "0.5,0.5," NR }' train.csv >equal.csv && sed -i '1s/.*/x1,x2,y/' equal.csv
+    ! anygp fit equal.csv -o m.agp --model nene 2>err && grep -q 'nene needs two rows with different inputs' err
+}
+noise_of_zero_and_equal_rows_are_refused() {
+    awk 'NR == 1 { print } NR > 1 { print; print }' train.csv >twice.csv
+    refuses 'noise 0 is fixed' fit twice.csv -o m.agp --model nene --noise 0 --fix noise
+}
+draws_and_other_likelihoods_are_refused() {
+    anygp fit train.csv -q -o n.agp --model nene --iters 1 && refuses 'nene has no joint distribution' predict n.agp test.csv --samples 2 && refuses 'nene' fit train.csv -o m.agp --model nene --likelihood studentt
+}
+
+check it_fits_scores_leave_one_out_and_predicts
+check text_columns_and_weights_from_tiny_to_huge_are_taken
+check options_without_effect_are_noted
+check too_many_or_no_neighbours_are_refused
+check a_row_without_neighbours_is_refused
+check noise_of_zero_and_equal_rows_are_refused
+check draws_and_other_likelihoods_are_refused
+finish

@@ -170,14 +170,15 @@ static void replace(target_update *k)
     g->kl = posterior_kl(g->posterior);
     k->made = NULL;
     if (g->model->steps) g->estimate = true;
-    g->objective = isnan(r->before)                        ? g->objective + r->after
-                   : g->estimate && isfinite(g->objective) ? g->objective + (r->after - r->before)
-                                                           : r->after;
-    g->objective_rows += r->rows;
+    if (!r->kept)
+        g->objective = isnan(r->before)                        ? g->objective + r->after
+                       : g->estimate && isfinite(g->objective) ? g->objective + (r->after - r->before)
+                                                               : r->after;
+    if (!r->kept) g->objective_rows += r->rows;
     g->bounds = (evidence_bounds){NAN, g->estimate ? NAN : r->upper, NAN};
     g->rows += r->rows;
-    if (model_takes_pair(g->model) || model_is_committee(g->model))
-        g->inducing = g->posterior->n; /* the new rows are among the mean's bases, or the experts' rows */
+    if (model_takes_pair(g->model) || model_is_committee(g->model) || model_has_neighbours(g->model))
+        g->inducing = g->posterior->n; /* the new rows are among the mean's bases, or among those that are kept */
     g->blocks += r->blocks;
     g->loo.count = g->valid.count = g->training.count = 0; /* they were of the model before */
 }

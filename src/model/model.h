@@ -256,6 +256,7 @@ typedef struct update_report {
     int64_t blocks; /* the rows are in so many more */
     double before,
         after; /* log evidence of the rows so far, without and with the new ones; before NaN: after is what these add */
+    bool kept; /* the objective is still that of the rows it was learned from */
     double upper;             /* on the latter, where `after` is a lower bound; NaN: none */
     int64_t largest, biggest; /* rows of the largest block before, and of the one that is now; 0: not kept */
     int64_t biggest_id;       /* its name */

@@ -17,6 +17,13 @@ text_columns_weights_and_a_mean_are_taken() {
     awk -F, 'NR == 1 { print "place," $0 ",w" } NR > 1 { print "abc" substr("xyz", NR % 3 + 1, 1) "," $0 "," (NR % 5 == 0 ? "1e-300" : NR % 7 == 0 ? "1e15" : 1) }' train.csv >mixed.csv
     fits mixed.csv --model lagp --iters 2 --neighbors 12 --mean linear --target y --weights w
 }
+new_rows_equal_a_fit_to_all_rows() {
+    local fixed=(--valid 0 --standardize none --fix all --kernel 'matern32(variance=1,lengthscale=0.2)' --noise 0.02 --neighbors 12)
+    awk 'NR == 1 || NR <= 100' train.csv >early.csv && awk 'NR == 1 || NR > 100' train.csv >late.csv && sed -n '5,9p' train.csv >>late.csv
+    { cat early.csv; sed 1d late.csv; } >both.csv
+    anygp fit early.csv -q -o u.agp --model 'lagp(design=ray)' "${fixed[@]}" >/dev/null && anygp update u.agp late.csv >/dev/null && anygp fit both.csv -q -o b.agp --model 'lagp(design=ray)' "${fixed[@]}" >/dev/null || return 1
+    anygp predict u.agp test.csv -o u.csv && anygp predict b.agp test.csv -o b.csv && close u.csv b.csv 1e-8 && anygp info u.agp | grep -q 'lagp(design=ray), 160 rows'
+}
 sizes_that_do_not_fit_together_are_refused() {
     refuses 'lagp\(start=60\), but a design has 50 rows' fit train.csv -o m.agp --model 'lagp(start=60)' && refuses 'lagp\(close=20\), but a design has 50 rows' fit train.csv -o m.agp --model 'lagp(close=20)' &&
         refuses '--neighbors 160, but there are 160 distinct rows' fit train.csv -o m.agp --model lagp --neighbors 160 --valid 0
@@ -29,6 +36,7 @@ a_row_without_neighbours_is_refused() { head -n 2 train.csv >one.csv && ! anygp 
 
 check every_design_fits_and_is_the_same_after_loading
 check text_columns_weights_and_a_mean_are_taken
+check new_rows_equal_a_fit_to_all_rows
 check sizes_that_do_not_fit_together_are_refused
 check unknown_designs_and_options_are_refused
 check a_row_without_neighbours_is_refused

@@ -12,6 +12,14 @@ text_columns_and_weights_from_tiny_to_huge_are_taken() {
     awk -F, 'NR == 1 { print "place," $0 ",w" } NR > 1 { print "abc" substr("xyz", NR % 3 + 1, 1) "," $0 "," (NR % 5 == 0 ? "1e-300" : NR % 7 == 0 ? "1e15" : 1) }' train.csv >mixed.csv
     fits mixed.csv --model nene --iters 3 --target y --weights w
 }
+new_rows_equal_a_fit_to_all_rows() {
+    local fixed=(--valid 0 --standardize none --fix all --kernel 'matern32(variance=1,lengthscale=0.2)' --noise 0.02 --neighbors 12)
+    awk 'NR == 1 || NR <= 150' train.csv >early.csv && awk 'NR == 1 || NR > 150' train.csv >late.csv && sed -n '5,9p' train.csv >>late.csv
+    { cat early.csv; sed 1d late.csv; } >both.csv
+    anygp fit early.csv -q -o u.agp --model nene "${fixed[@]}" >/dev/null && anygp update u.agp late.csv >/dev/null && anygp fit both.csv -q -o b.agp --model nene "${fixed[@]}" >/dev/null || return 1
+    anygp predict u.agp test.csv -o u.csv && anygp predict b.agp test.csv -o b.csv && close u.csv b.csv 1e-8 || return 1
+    for m in u b; do anygp info $m.agp --json | json_number value; done >values && close <(sed -n 1p values) <(sed -n 2p values) 1e-8
+}
 options_without_effect_are_noted() { anygp fit train.csv -o m.agp --model nene --iters 1 --order random 2>&1 >/dev/null | grep -q -- '--order has no effect on model nene'; }
 too_many_or_no_neighbours_are_refused() {
     refuses '--neighbors 250, but there are 250 distinct rows; use fewer' fit train.csv -o m.agp --model nene --neighbors 250 && refuses 'neighbors' fit train.csv -o m.agp --model nene --neighbors 0 && refuses 'neighbors' fit train.csv -o m.agp --model nene --neighbors -3
@@ -30,6 +38,7 @@ draws_and_other_likelihoods_are_refused() {
 
 check it_fits_scores_leave_one_out_and_predicts
 check text_columns_and_weights_from_tiny_to_huge_are_taken
+check new_rows_equal_a_fit_to_all_rows
 check options_without_effect_are_noted
 check too_many_or_no_neighbours_are_refused
 check a_row_without_neighbours_is_refused

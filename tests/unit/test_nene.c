@@ -239,12 +239,58 @@ static void a_prediction_is_the_exact_model_of_the_nearest_rows(void **unused)
     scene_close(&s);
 }
 
+/* With a mean, whose coefficients come from all rows; the new rows come in two parts. */
+static void check_update(const scene_kind *kind)
+{
+    enum { FIRST = 30, MIDDLE = 34 };
+    const nearness near = {.learn = FEW, .predict = FEW};
+    const update_ops *ops = model_nene.update;
+    scene s;
+    posterior *all, *some, *updated;
+    anygp_error e;
+    update_report r;
+    void *state;
+    double X[NEW * D], cell[4][NEW], jitter = 0;
+    open_near(&s, kind, near);
+    double whole = objective(&s, NULL);
+    assert_int_equal(s.model->posterior(s.state, &s.h, &jitter, &all, &e), ANYGP_OK);
+    s.model->close(s.state);
+    s.rows.n = s.rows.total = FIRST;
+    assert_int_equal(model_open(s.model, &s.p, &s.h, &s.state, &e), ANYGP_OK);
+    double before = objective(&s, NULL);
+    assert_int_equal(s.model->posterior(s.state, &s.h, &jitter, &some, &e), ANYGP_OK);
+    assert_int_equal(ops->open(&model_nene, some, &s.like, &state, &e), ANYGP_OK);
+    assert_int_equal(ops->add(state, MIDDLE - FIRST, s.X + FIRST * D, s.y + FIRST, s.w + FIRST, NULL, &e), ANYGP_OK);
+    assert_int_equal(ops->add(state, ROWS - MIDDLE, s.X + MIDDLE * D, s.y + MIDDLE, s.w + MIDDLE, NULL, &e), ANYGP_OK);
+    assert_int_equal(ops->finish(state, &updated, &r, &e), ANYGP_OK);
+    check_close(before + r.after, whole, 1e-9);
+    check_close(r.rows, ROWS - FIRST, 0);
+    fill_normal(9, NEW * D, X);
+    double *work = malloc((size_t)all->ops->work_doubles(all, NEW) * sizeof *work);
+    assert_int_equal(all->ops->marginal(all, NEW, X, D, work, cell[0], cell[1], &e), ANYGP_OK);
+    assert_int_equal(updated->ops->marginal(updated, NEW, X, D, work, cell[2], cell[3], &e), ANYGP_OK);
+    for (int i = 0; i < NEW; i++) check_close(cell[0][i], cell[2][i], 1e-9), check_close(cell[1][i], cell[3][i], 1e-9);
+    free(work);
+    ops->close(state);
+    posteriors_free(3, (posterior *[]){all, some, updated});
+    s.rows.n = ROWS;
+    scene_close(&s);
+}
+
+static void an_update_equals_the_model_of_all_rows(void **unused)
+{
+    (void)unused;
+    check_update(&plain);
+    check_update(&sloping);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(objective_is_the_sum_over_rows_given_the_nearest_others),
                                        cmocka_unit_test(the_objective_is_the_leave_one_out_score),
                                        cmocka_unit_test(a_row_of_weight_two_loses_one),
                                        cmocka_unit_test(leave_one_out_with_a_mean_learns_it_from_the_others),
-                                       cmocka_unit_test(a_prediction_is_the_exact_model_of_the_nearest_rows)};
+                                       cmocka_unit_test(a_prediction_is_the_exact_model_of_the_nearest_rows),
+                                       cmocka_unit_test(an_update_equals_the_model_of_all_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

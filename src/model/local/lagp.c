@@ -105,6 +105,7 @@ const model_ops model_lagp = {
     .rows = vecchia_total,
     .close = vecchia_close,
     .load = lagp_load,
+    .update = &lagp_update_ops,
 };
 
 /* ---------------------------------------------------------------------------------------- expressions */

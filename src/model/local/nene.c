@@ -39,4 +39,5 @@ const model_ops model_nene = {
     .rows = vecchia_total,
     .close = vecchia_close,
     .load = vecchia_load,
+    .update = &nene_update_ops,
 };

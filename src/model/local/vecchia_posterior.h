@@ -63,7 +63,8 @@ void conditional_add_mean(const vecchia_posterior *p, const conditional *c, doub
 /* posterior_ops.joint and model_ops.loo_after [vecchia_joint.c, vecchia_loo.c]. */
 anygp_status vecchia_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                            double *covariance, int64_t ldc, anygp_error *e);
-extern const update_ops vecchia_update_ops; /* [vecchia_update.c] */
+extern const update_ops vecchia_update_ops;               /* [vecchia_update.c] */
+extern const update_ops nene_update_ops, lagp_update_ops; /* [near_update.c] */
 anygp_status vecchia_loo(const posterior *base, const problem *q, leave_one_out *out, anygp_error *e);
 
 #endif

@@ -12,16 +12,10 @@
 #include "base/memory.h"
 #include "data/neighbours/groups.h"
 #include "linalg/linalg.h"
-#include "model/local/vecchia_posterior.h"
+#include "model/local/vecchia_update.h"
 #include "model/sparse/sparse.h"
 
-typedef struct vecchia_update {
-    const vecchia_posterior *from;
-    int64_t n, room;   /* new rows */
-    double *X, *y, *w; /* the old rows, and behind them the new ones */
-} vecchia_update;
-
-static void update_close(void *state)
+void vecchia_update_close(void *state)
 {
     vecchia_update *u = state;
     if (!u) return;
@@ -52,14 +46,14 @@ static anygp_status reserve(vecchia_update *u, int64_t n, anygp_error *e)
     return ANYGP_OK;
 }
 
-static anygp_status update_open(const model_ops *self, const posterior *p, const likelihood *l, void **state,
-                                anygp_error *e)
+anygp_status vecchia_update_open(const model_ops *self, const posterior *p, const likelihood *l, void **state,
+                                 anygp_error *e)
 {
     const vecchia_posterior *from = (const vecchia_posterior *)p;
     vecchia_update *u = calloc(1, sizeof *u);
-    (void)self, (void)l;
+    (void)l;
     if (!u) return fail_memory(e, "the update", sizeof *u);
-    u->from = from;
+    u->self = self, u->from = from;
     anygp_status status = reserve(u, 1, e);
     if (!ANYGP_FAILED(status)) {
         memcpy(u->X, from->X, (size_t)(p->n * p->D) * sizeof(double));
@@ -67,13 +61,13 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
         memcpy(u->w, from->w, (size_t)p->n * sizeof(double));
         *state = u;
     } else {
-        update_close(u);
+        vecchia_update_close(u);
     }
     return status;
 }
 
-static anygp_status update_add(void *state, int64_t n, const double *X, const double *y, const double *w,
-                               const int64_t *ids, anygp_error *e)
+anygp_status vecchia_update_add(void *state, int64_t n, const double *X, const double *y, const double *w,
+                                const int64_t *ids, anygp_error *e)
 {
     vecchia_update *u = state;
     int64_t D = u->from->base.D, at = u->from->base.n + u->n;
@@ -87,7 +81,7 @@ static anygp_status update_add(void *state, int64_t n, const double *X, const do
     return ANYGP_OK;
 }
 
-static double update_held(const void *state)
+double vecchia_update_held(const void *state)
 {
     const vecchia_update *u = state;
     return 16.0 * (double)u->n * (double)(u->from->base.D + 2);
@@ -245,12 +239,28 @@ static anygp_status add_up(const vecchia_update *u, sparse *s, const versions *v
     return status;
 }
 
-static anygp_status check_noise(const vecchia_update *u, const merged *m, anygp_error *e)
+anygp_status vecchia_update_merge(const vecchia_update *u, dataset *data, merged *out, anygp_error *e)
 {
-    if (m->plain || vecchia_noise(u->from) > 0) return ANYGP_OK;
+    const posterior *b = &u->from->base;
+    *data = (dataset){.n = b->n + u->n, .D = b->D, .X = u->X, .y = u->y, .w = u->w};
+    TRY(dataset_merge(data, !kernel_has_white(b->kernel), out, e));
+    if (out->plain || vecchia_noise(u->from) > 0) return ANYGP_OK;
     return fail_with(
         e, ANYGP_ERR_DATA,
         "the model has no noise, and without noise rows with equal inputs or with weights have no density");
+}
+
+vecchia_rows vecchia_update_rows(const vecchia_update *u, const merged *m)
+{
+    const vecchia_posterior *p = u->from;
+    return (vecchia_rows){.n = m->n,
+                          .D = m->D,
+                          .X = m->X,
+                          .y = m->y,
+                          .w = m->c,
+                          .near = (int64_t)p->facts[FACT_PREDICT],
+                          .learned = vecchia_learned_near(p),
+                          .jitter = p->facts[FACT_JITTER]};
 }
 
 static anygp_status update_finish(void *state, posterior **out, update_report *r, anygp_error *e)
@@ -258,15 +268,14 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
     vecchia_update *u = state;
     const vecchia_posterior *p = u->from;
     const posterior *b = &p->base;
-    dataset data = {.n = b->n + u->n, .D = b->D, .X = u->X, .y = u->y, .w = u->w};
+    dataset data;
     double noise = b->noise, added = 0, none = 0;
     hyper h = {.kernel = b->kernel, .like = &noise, .likes = 1, .D = b->D, .kind = &inducing_points};
     merged m = {0};
     versions v = {0};
     sparse s = {0};
     anygp_status status;
-    TRY_DONE(dataset_merge(&data, !kernel_has_white(b->kernel), &m, e));
-    TRY_DONE(check_noise(u, &m, e));
+    TRY_DONE(vecchia_update_merge(u, &data, &m, e));
     TRY_DONE(condition_new_rows(u, &m, vecchia_learned_near(p), &v, e));
     TRY_DONE(sparse_init(&s, KEPT_BLOCK, &b->mean, &h, 0, e));
     s.h = &h, s.noise = vecchia_noise(p);
@@ -275,14 +284,7 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
         goto done;
     }
     TRY_DONE(add_up(u, &s, &v, &added, e));
-    vecchia_rows rows = {.n = m.n,
-                         .D = m.D,
-                         .X = m.X,
-                         .y = m.y,
-                         .w = m.c,
-                         .near = (int64_t)p->facts[FACT_PREDICT],
-                         .learned = vecchia_learned_near(p),
-                         .jitter = p->facts[FACT_JITTER]};
+    vecchia_rows rows = vecchia_update_rows(u, &m);
     TRY_DONE(vecchia_posterior_new(&vecchia_form, b->kernel, b->noise, &b->mean, &rows, s.m, s.B, out, e));
     *r = (update_report){.rows = s.total, .before = NAN, .after = added, .upper = NAN};
 done:
@@ -292,5 +294,8 @@ done:
     return status;
 }
 
-const update_ops vecchia_update_ops = {
-    .open = update_open, .add = update_add, .held = update_held, .finish = update_finish, .close = update_close};
+const update_ops vecchia_update_ops = {.open = vecchia_update_open,
+                                       .add = vecchia_update_add,
+                                       .held = vecchia_update_held,
+                                       .finish = update_finish,
+                                       .close = vecchia_update_close};

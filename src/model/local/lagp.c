@@ -106,6 +106,7 @@ const model_ops model_lagp = {
     .close = vecchia_close,
     .load = lagp_load,
     .update = &lagp_update_ops,
+    .sum = &vecchia_sum,
 };
 
 /* ---------------------------------------------------------------------------------------- expressions */

@@ -40,4 +40,5 @@ const model_ops model_nene = {
     .close = vecchia_close,
     .load = vecchia_load,
     .update = &nene_update_ops,
+    .sum = &vecchia_sum,
 };

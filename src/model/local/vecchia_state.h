@@ -48,6 +48,7 @@ anygp_status vecchia_to_posterior(void *state, const hyper *h, double *jitter, p
 anygp_status vecchia_posterior_as(vecchia_state *q, const posterior_form *form, const hyper *h, double *jitter,
                                   posterior **out, anygp_error *e);
 double vecchia_total(const void *state);
+extern const sum_ops vecchia_sum;
 void vecchia_close(void *state);
 
 #endif

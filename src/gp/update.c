@@ -177,7 +177,7 @@ static void replace(target_update *k)
     if (!r->kept) g->objective_rows += r->rows;
     g->bounds = (evidence_bounds){NAN, g->estimate ? NAN : r->upper, NAN};
     g->rows += r->rows;
-    if (model_takes_pair(g->model) || model_is_committee(g->model) || model_has_neighbours(g->model))
+    if (model_takes_pair(g->model) || !model_has_inducing(g->model))
         g->inducing = g->posterior->n; /* the new rows are among the mean's bases, or among those that are kept */
     g->blocks += r->blocks;
     g->loo.count = g->valid.count = g->training.count = 0; /* they were of the model before */

@@ -20,6 +20,7 @@ anygp_status router_kmeans(int64_t n, int64_t D, const double *X, int64_t ldx, i
 anygp_status router_kdtree(int64_t n, int64_t D, const double *X, int64_t ldx, int64_t P, router **out, anygp_error *e);
 /* means[P,D] row-major, copied; without inputs all rows are of block 0. */
 anygp_status router_means(int64_t P, int64_t D, const double *means, router **out, anygp_error *e);
+anygp_status router_copy(const router *r, router **out, anygp_error *e);
 void router_free(router *r); /* accepts NULL */
 
 router_kind router_kind_of(const router *r);

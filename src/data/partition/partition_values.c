@@ -95,3 +95,10 @@ anygp_status router_from_values(int64_t rows, int64_t cols, const double *values
         *out = r;
     return status;
 }
+
+anygp_status router_copy(const router *r, router **out, anygp_error *e)
+{
+    int64_t rows, cols;
+    const double *values = router_values(r, &rows, &cols);
+    return router_from_values(rows, cols, values, router_inputs(r), out, e);
+}

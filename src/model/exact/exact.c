@@ -253,7 +253,7 @@ bool exact_evaluate(void *state, const hyper *h, bool grow, double *jitter, doub
 void exact_leave_out(double c, double d, double apart, double noise, double q_row, double alpha_row, double *off,
                      double *variance)
 {
-    double q = d * d / (c * c) * q_row, alpha = d / c * alpha_row;
+    double q = d / c * (d / c) * q_row, alpha = d / c * alpha_row;
     if (c != d) q += d * (1 - d / c) / noise, alpha += d * apart / noise;
     *off = alpha / q;
     *variance = d == 1 ? 1 / q : noise + fmax(0, 1 / q - noise / d);

@@ -5,6 +5,7 @@
    a block [experts.c].  The models differ in how the experts' predictions become one:
        poe, gpoe, bcm, rbcm, grbcm   a sum over experts, by a rule of the table in aggregate.c
        npae                          the best linear predictor given the experts' means [npae.c]
+       nle                           none: the expert of the row's part alone [nle.c]
 
    Cost: n J^2 for parts of J rows, one pass per evaluation; n J numbers in memory and n J operations per prediction, n^2 for npae. */
 #ifndef MODEL_LOCAL_EXPERTS_H
@@ -20,6 +21,7 @@ typedef struct aggregation {
     bool normalised;    /* weights are divided by their sum */
     bool communication; /* the first block is the communication expert, whose posterior is everybody's prior (eq. 29) */
     int64_t levels;     /* of npae; 0: a sum over experts */
+    bool alone;         /* nle: a row is predicted by the expert of its part, and by no other */
 } aggregation;
 
 /* ------------------------------------------------------------------------------ learning [experts.c] */
@@ -74,7 +76,9 @@ typedef struct experts_posterior {
     int64_t *at;            /* count: where their factors are */
     double *L, *alpha;      /* factors one after the other, n */
     double *B;              /* with a communication expert: L_c^-1 K_ci, n_c x n; else NULL */
-    double *reach;          /* what says who is too far away to be asked [experts_far.c]; NULL: everybody is asked */
+    router *route;          /* nle: to the part of a row, and the names of the parts; else NULL */
+    double *names;
+    double *reach; /* what says who is too far away to be asked [experts_far.c]; NULL: everybody is asked */
 } experts_posterior;
 
 enum { EXPERTS_OBSERVED, EXPERTS_NEAR, EXPERTS_ASKED };
@@ -97,6 +101,8 @@ typedef struct experts_source {
     int64_t D, count;
     gathered_rows rows;
     double asked[EXPERTS_ASKED];
+    const router *route; /* nle: copied, as are the names; else NULL */
+    const double *names;
     const experts_posterior *from; /* whose factors count for experts with as many rows; NULL: none */
 } experts_source;
 
@@ -159,7 +165,7 @@ void sums_finish(const aggregation *g, int64_t n, const double *v0, const expert
                  double *variance);
 
 int64_t experts_count(const posterior *p);
-extern const posterior_ops aggregate_ops, bcm_ops, npae_ops;
+extern const posterior_ops aggregate_ops, bcm_ops, npae_ops, nle_ops;
 /* Several rows at once [bcm_joint.c]. */
 anygp_status bcm_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                        double *covariance, int64_t ldc, anygp_error *e);

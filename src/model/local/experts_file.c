@@ -66,22 +66,35 @@ static anygp_status gather(const problem *p, const aggregation *rule, experts_so
     return status;
 }
 
+/* Of the parts: 0, 1, ... where the user gave none. */
+static double *names_of(const problem *p)
+{
+    double *names = mem_alloc(p->blocks->count, sizeof *names);
+    for (int64_t k = 0; names && k < p->blocks->count; k++) names[k] = (double)(p->block_ids ? p->block_ids[k] : k);
+    return names;
+}
+
 /* Rows given the communication expert's are more alike than they were when learning, and may need more jitter. */
 anygp_status experts_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
 {
     const problem *p = experts_problem(state);
     const aggregation *rule = experts_rule(state);
     anygp_status status;
+    double *names = names_of(p);
+    if (!names) return fail_memory(e, "the parts", 8.0 * (double)p->blocks->count);
     do {
         experts_source s = {.rule = rule,
                             .kernel = h->kernel,
                             .mean = p->mean,
                             .noise = h->like[0],
                             .jitter = *jitter,
+                            .route = p->route,
+                            .names = names,
                             .asked = {p->experts.observed, (double)p->experts.near}};
-        TRY(gather(p, rule, &s, e));
-        status = experts_new(&s, out, e);
+        status = gather(p, rule, &s, e);
+        if (!ANYGP_FAILED(status)) status = experts_new(&s, out, e);
     } while (status == ANYGP_ERR_NUMERIC && *jitter < JITTER_MOST && (*jitter = jitter_next(*jitter)) > 0);
+    free(names);
     return status;
 }
 
@@ -97,6 +110,11 @@ void experts_arrays(posterior *base, array_list *list)
     array_list_add(list, (named_array){"jitter", 1, 1, p->jitter, false});
     if (p->asked[EXPERTS_OBSERVED] || p->asked[EXPERTS_NEAR]) /* not the defaults */
         array_list_add(list, (named_array){"asked", EXPERTS_ASKED, 1, p->asked, false});
+    if (!p->route) return;
+    int64_t rows, cols;
+    double *route = (double *)router_values(p->route, &rows, &cols);
+    array_list_add(list, (named_array){"ids", p->count, 1, p->names, false});
+    array_list_add(list, (named_array){"router", rows, cols, route, false});
 }
 
 static bool asked_makes_sense(const named_array *a)
@@ -104,6 +122,24 @@ static bool asked_makes_sense(const named_array *a)
     const double *v = a->values;
     return a->rows == EXPERTS_ASKED && a->cols == 1 && (v[EXPERTS_OBSERVED] == 0 || v[EXPERTS_OBSERVED] == 1) &&
            v[EXPERTS_NEAR] >= 0 && v[EXPERTS_NEAR] <= 1e12 && v[EXPERTS_NEAR] == floor(v[EXPERTS_NEAR]);
+}
+
+/* Of nle: names of P parts and the router to them, which is the caller's. */
+static anygp_status load_parts(int64_t D, int64_t P, named_array *list, int64_t count, const double **names,
+                               router **route, anygp_error *e)
+{
+    const named_array *ids = named_array_need(list, count, "ids", e), *r = named_array_need(list, count, "router", e);
+    int64_t name;
+    if (!ids || !r) return ANYGP_ERR_FILE;
+    TRY(named_array_check(ids, P, 1, e));
+    for (int64_t k = 0; k < P; k++)
+        if (!block_name_of(ids->values[k], &name))
+            return fail_with(e, ANYGP_ERR_FILE, "the model file's parts have no names; it is damaged");
+    TRY(router_from_values(r->rows, r->cols, r->values, D, route, e));
+    *names = ids->values;
+    if (router_blocks(*route) == P) return ANYGP_OK;
+    router_free(*route), *route = NULL;
+    return fail_with(e, ANYGP_ERR_FILE, "the model file's parts and its router to them differ; it is damaged");
 }
 
 anygp_status experts_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
@@ -124,9 +160,14 @@ anygp_status experts_load(const model_ops *self, kernel *k, double noise, basis 
     experts_source s = {
         .rule = rule, .kernel = k, .mean = mean, .noise = noise, .jitter = *a[4]->values, .D = D, .count = P};
     if (asked) memcpy(s.asked, asked->values, sizeof s.asked);
+    router *route = NULL;
+    if (rule->alone) TRY(load_parts(D, P, list, count, &s.names, &route, e));
+    s.route = route;
     s.rows = (gathered_rows){n, named_array_take(a[0]), named_array_take(a[1]), named_array_take(a[2]),
                              named_array_take(a[3])};
-    TRY(experts_new(&s, out, e));
+    anygp_status status = experts_new(&s, out, e);
+    router_free(route);
+    if (ANYGP_FAILED(status)) return status;
     kernel_free(k);
     basis_clear(mean);
     return ANYGP_OK;

@@ -22,9 +22,10 @@ void experts_free(posterior *base)
     if (!p) return;
     kernel_free(base->kernel);
     basis_clear(&base->mean);
-    double *const owned[] = {p->X, p->y, p->w, p->start, p->jitter, p->asked, p->L, p->alpha, p->B, p->reach};
+    double *const owned[] = {p->X, p->y, p->w, p->start, p->jitter, p->asked, p->L, p->alpha, p->B, p->reach, p->names};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p->at);
+    router_free(p->route);
     free(p);
 }
 
@@ -113,13 +114,23 @@ static anygp_status factorize(experts_posterior *p, const experts_posterior *fro
     return status;
 }
 
+/* How nle finds the expert of a row. */
+static anygp_status take_parts(experts_posterior *p, const experts_source *s, anygp_error *e)
+{
+    if (!(p->names = mem_copied(s->count, 1, s->names))) return fail_memory(e, "the parts", 8.0 * (double)s->count);
+    return router_copy(s->route, &p->route, e);
+}
+
 anygp_status experts_new(const experts_source *s, posterior **out, anygp_error *e)
 {
     gathered_rows rows = s->rows;
     experts_posterior *p = calloc(1, sizeof *p);
     if (!p) return gathered_rows_clear(&rows), fail_memory(e, "the posterior", sizeof *p);
     *p = (experts_posterior){.base = {.noise = s->noise, .D = s->D, .n = rows.n}, .rule = *s->rule, .count = s->count};
-    p->base.ops = s->rule->levels ? &npae_ops : s->rule->prior && !s->rule->entropy ? &bcm_ops : &aggregate_ops;
+    p->base.ops = s->rule->alone                        ? &nle_ops
+                  : s->rule->levels                     ? &npae_ops
+                  : s->rule->prior && !s->rule->entropy ? &bcm_ops
+                                                        : &aggregate_ops;
     p->X = rows.X, p->y = rows.y, p->w = rows.w, p->start = rows.start;
     p->base.kernel = kernel_copy(s->kernel);
     p->jitter = mem_alloc(1, sizeof *p->jitter);
@@ -131,7 +142,7 @@ anygp_status experts_new(const experts_source *s, posterior **out, anygp_error *
         memcpy(p->asked, s->asked, sizeof s->asked);
         status = factorize(p, s->from, e);
     }
-    if (!ANYGP_FAILED(status)) status = experts_find_reach(p, e);
+    if (!ANYGP_FAILED(status)) status = s->rule->alone ? take_parts(p, s, e) : experts_find_reach(p, e);
     if (ANYGP_FAILED(status))
         experts_free(&p->base);
     else

@@ -2,7 +2,7 @@
    expert whose centre is nearest, in the kernel's measure; where no centre is near, it opens an expert of its own, which later rows can
    join.  Near is within twice the expert's radius, the distance of its farthest row, or within a length-scale; a new expert is given the
    mean radius of the old ones.  Experts that got rows are factored again, J^3/3 operations each; the others stay as they are, as does
-   the communication expert. */
+   the communication expert.  A part of nle is where its router says: no new ones are opened. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,9 +129,11 @@ static anygp_status update_add(void *state, int64_t n, const double *X, const do
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "blocks-from: a committee finds the experts of new rows by itself; leave --blocks-from out");
     if (n == 0) return ANYGP_OK;
-    double *places = vecchia_places(u->from->base.kernel, n, D, X, &d);
-    bool ok = places && reserve_rows(u, n);
-    for (int64_t i = 0; ok && i < n; i++) ok = (u->block[u->n + i] = expert_for(u, places + i * d)) >= 0;
+    bool ok = reserve_rows(u, n), alone = u->from->rule.alone;
+    double *places = ok && !alone ? vecchia_places(u->from->base.kernel, n, D, X, &d) : NULL;
+    if (ok && alone) TRY(router_route(u->from->route, n, X, D, u->block + u->n, e));
+    for (int64_t i = 0; places && ok && i < n; i++) ok = (u->block[u->n + i] = expert_for(u, places + i * d)) >= 0;
+    ok = ok && (places || alone);
     free(places);
     if (!ok) return fail_memory(e, "the new rows", 8.0 * (double)(u->n + n) * (double)(D + 3));
     memcpy(u->X + u->n * D, X, (size_t)(n * D) * sizeof *X);
@@ -189,6 +191,8 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
                             .jitter = jitter,
                             .D = p->base.D,
                             .count = u->experts,
+                            .route = p->route,
+                            .names = p->names,
                             .from = p};
         memcpy(s.asked, p->asked, sizeof s.asked);
         TRY(gather(u, &s.rows, e));

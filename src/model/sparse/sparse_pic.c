@@ -53,13 +53,6 @@ void pic_rows_limit(pic_rows *r, double memory) { r->room = fmin(r->room, memory
 
 /* ---------------------------------------------------------------------------------- from row_blocks */
 
-static anygp_status copy_router(const router *from, int64_t D, router **to, anygp_error *e)
-{
-    int64_t rows, cols;
-    const double *values = router_values(from, &rows, &cols);
-    return router_from_values(rows, cols, values, D, to, e);
-}
-
 anygp_status pic_rows_new(row_blocks *b, const router *route, const int64_t *ids, pic_rows **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
@@ -74,7 +67,7 @@ anygp_status pic_rows_new(row_blocks *b, const router *route, const int64_t *ids
         goto done;
     }
     for (int64_t i = 0; i < b->count; i++) r->ids[i] = (double)(ids ? ids[i] : i);
-    TRY_DONE(copy_router(route, r->D, &r->route, e));
+    TRY_DONE(router_copy(route, &r->route, e));
     TRY_DONE(finish_rows(r, e));
 done:
     if (ANYGP_FAILED(status))

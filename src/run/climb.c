@@ -169,18 +169,41 @@ static anygp_status set_out(climb *c, anygp_error *e)
     return c->optimiser ? ANYGP_OK : fail_memory(e, "the optimiser", 16.0 * (double)lo.memory * (double)h->free);
 }
 
-/* Neighbours and the like again, at the end of the first climb; whether the objective is another one now. */
-static bool renewed(climb *c)
+enum { RENEWALS_MOST = 3 };
+
+/* Neighbours and the like again, where parameters moved by more than this share in the first climb; whether the objective is another
+   one now. */
+static bool renewed(climb *c, double moved)
 {
-    enum { RENEWALS_MOST = 3 };
     run *r = &c->r;
     bool is_new;
     if (c->restart > 0 || c->renewals == RENEWALS_MOST || c->most <= 0) return false;
     hyper_unpack(r->h, c->u);
-    if (ANYGP_FAILED(run_renew(r, &is_new, &c->error)) || !is_new) return false;
+    if (ANYGP_FAILED(run_renew(r, moved, &is_new, &c->error)) || !is_new) return false;
     memcpy(c->made, c->u, (size_t)r->h->free * sizeof(double));
     c->renewals++, c->best = -INFINITY, c->first = true;
     return true;
+}
+
+static void end_climb(climb *c)
+{
+    lbfgs_best(c->optimiser, c->u);
+    c->most -= lbfgs_iterations(c->optimiser);
+    lbfgs_free(c->optimiser);
+    c->optimiser = NULL;
+}
+
+/* On the way there is no need to climb to the end what will be another objective; the last renewal is for the end. */
+static bool renewed_on_the_way(climb *c)
+{
+    static const double MOVED_FAR = 1;
+    if (!c->r.model->renew || c->renewals >= RENEWALS_MOST - 1) return false;
+    lbfgs_best(c->optimiser, c->u);
+    int64_t most = c->most;
+    c->most -= lbfgs_iterations(c->optimiser);
+    bool is_new = renewed(c, MOVED_FAR);
+    c->most = most;
+    return is_new;
 }
 
 /* A climb has ended; whether there is another one.  When a Cholesky stopped it, it goes on from the best point with
@@ -188,13 +211,10 @@ static bool renewed(climb *c)
 static bool next_climb(climb *c, lbfgs_result result)
 {
     run *r = &c->r;
-    lbfgs_best(c->optimiser, c->u);
-    c->most -= lbfgs_iterations(c->optimiser);
-    lbfgs_free(c->optimiser);
-    c->optimiser = NULL;
+    end_climb(c);
     if (result == LBFGS_NO_PROGRESS && c->refused && r->jitter < JITTER_MOST && c->most > 0)
         return r->jitter = jitter_next(r->jitter), true;
-    if (renewed(c)) return true;
+    if (renewed(c, RENEW_MOVED)) return true;
     if (r->status != ANYGP_OK || r->h->free == 0 || c->restart >= r->o->restarts) return false;
     return aim(c, c->restart + 1), true;
 }
@@ -219,7 +239,13 @@ static anygp_status step(run *r, int attempt, anygp_error *e)
     for (;;) {
         if (!c->optimiser) TRY(set_out(c, e));
         lbfgs_result result = lbfgs_step(c->optimiser, &lp, c->u);
-        if (result == LBFGS_MORE) return ANYGP_OK;
+        if (result == LBFGS_MORE) {
+            bool is_new = renewed_on_the_way(c);
+            if (ANYGP_FAILED(c->error.status)) return fail_with(e, c->error.status, "%s", c->error.text);
+            if (!is_new) return ANYGP_OK;
+            end_climb(c);
+            continue;
+        }
         if (ANYGP_FAILED(c->error.status)) return fail_with(e, c->error.status, "%s", c->error.text);
         if (r->status != ANYGP_OK && lbfgs_evaluations(c->optimiser) > 0)
             return r->done = true, ANYGP_OK; /* after a whole iteration: a checkpoint has it */

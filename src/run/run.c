@@ -57,16 +57,15 @@ void run_smooth(run *r, double value)
     r->value = gain == 1 ? value : r->value + gain * (value - r->value);
 }
 
-anygp_status run_renew(run *r, bool *renewed, anygp_error *e)
+anygp_status run_renew(run *r, double moved, bool *renewed, anygp_error *e)
 {
-    static const double MOVED = 0.1;
     double began = clock_seconds();
     int affordable = r->status == ANYGP_OK && run_elapsed(r) + 2 * r->renewal + ROOM * r->longest < r->o->time_limit;
     *renewed = false;
     if (!r->model->renew) return ANYGP_OK;
     TRY(train_agree(r->p, &affordable, e));
     if (!affordable) return ANYGP_OK;
-    TRY(r->model->renew(r->state, r->h, MOVED, renewed, e));
+    TRY(r->model->renew(r->state, r->h, moved, renewed, e));
     if (*renewed) r->renewal = clock_seconds() - began;
     return ANYGP_OK;
 }

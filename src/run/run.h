@@ -84,7 +84,8 @@ double run_elapsed(const run *r); /* wall seconds, as the time limit counts them
 void run_worked(run *r, double began, double paused);
 bool run_is_late(const run *r);
 /* model_ops.renew, where the model has it and there is time for it and for as much again: *renewed. */
-anygp_status run_renew(run *r, bool *renewed, anygp_error *e);
+#define RENEW_MOVED 0.1 /* at the end of a climb, or between steps */
+anygp_status run_renew(run *r, double moved, bool *renewed, anygp_error *e);
 /* A running mean that first forgets the start, with the cube of the number of values, and then has a fixed memory. */
 void run_smooth(run *r, double value);
 /* Tells the caller where the run is; true: it should stop.  On rank 0. */

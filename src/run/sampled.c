@@ -53,7 +53,7 @@ static anygp_status renew(sampled *s, anygp_error *e)
 {
     run *r = &s->r;
     bool is_new;
-    TRY(run_renew(r, &is_new, e));
+    TRY(run_renew(r, RENEW_MOVED, &is_new, e));
     if (!is_new) return ANYGP_OK;
     hyper_pack(r->h, s->made);
     return count_blocks(r, e);

@@ -82,6 +82,11 @@ weights_may_be_of_any_size() {
 the_file_is_enough_to_predict() { fits train.csv --model vecchia --iters 1 && mkdir -p apart && cp fits.agp apart && (cd apart && anygp predict fits.agp ../test.csv --samples 2 >s.csv && finite s.csv); }
 negative_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors -3; }
 rows_beyond_the_memory_are_refused() { refuses 'vecchia model of 400 rows needs .* GB and --memory allows .* GB; use --model sod --inducing' fit train.csv -o m.agp --model vecchia --memory 250k; }
+# Where length-scales move far apart, the first climb is not made to its end: the iterations of the trace begin again soon.
+neighbours_follow_length_scales_on_the_way() {
+    anygp simulate --rows 300 --inputs 2 --kernel 'matern52(variance=1,lengthscale=[0.1,3])' --noise 0.01 -o far.csv && anygp fit far.csv -q -o far.agp --model vecchia --neighbors 5 --kernel 'matern52(variance=1,lengthscale=[0.5,0.5])' --noise 0.01 --trace far.trace.csv >/dev/null || return 1
+    awk -F, 'NR > 2 && $1 == 1 { first = NR - 2; exit } END { print first; exit !(first > 0 && first <= 5) }' far.trace.csv
+}
 options_of_other_models_are_noted() { anygp fit train.csv -o m.agp --model sod --iters 1 --neighbors 5 2>&1 >/dev/null | grep -q -- '--neighbors has no effect on model sod'; }
 as_many_neighbours_as_rows_are_refused() { refuses '--neighbors 400, but there are .* use fewer, or --model exact' fit train.csv -o m.agp --model vecchia --neighbors 400; }
 no_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors 0; }
@@ -107,6 +112,7 @@ check weights_may_be_of_any_size
 check the_file_is_enough_to_predict
 check negative_neighbours_are_refused
 check rows_beyond_the_memory_are_refused
+check neighbours_follow_length_scales_on_the_way
 check options_of_other_models_are_noted
 check as_many_neighbours_as_rows_are_refused
 check no_neighbours_are_refused

@@ -298,6 +298,7 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
     for (int64_t t = 0; t < f->together; t++) {
         TRY(fit_describe(f, &b->d, &b->h, t, b->all[t], e));
         b->all[t]->blocks = b->blocks->count;
+        if (model_whole_loo(b->all[t]->model)) fit_calibrate(b->f, b->all[t], &b->result.loo);
         fit_keep_result(b->all[t], &b->d, &b->result, t);
     }
     return ANYGP_OK;

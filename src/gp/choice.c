@@ -345,7 +345,7 @@ static const struct {
               {SET_AGGREGATE, OF_EXPERTS},
               {SET_COMMUNICATION, OF_COMMUNICATION},
               {SET_NEAR, OF_NESTED},
-              {SET_ORDER_FROM, OF_NEIGHBOURS}};
+              {SET_ORDER_FROM, OF_ORDERS}};
 
 static void note_no_effect(const model_choice *c, const settings *s, setting_id id, const char *value)
 {

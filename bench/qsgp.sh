@@ -5,6 +5,7 @@
 #   qsgp.sh fits ANYGP DATA         kin40k and protein, folders of DATA: m = 10^5, by blocks of rows, and the paper's steps
 #   qsgp.sh mnist ANYGP DATA [M]    odd or even digits: logistic, M functions (10^6)
 #   qsgp.sh control ANYGP DATA      kin40k, samples of a tenth of the functions, with and without control rows
+#   qsgp.sh variance ANYGP DATA     kin40k: variance of the estimate and of its gradient against the number of control rows (002, figure 1); bench_qsgp_variance is beside ANYGP
 set -eu
 what=$1 anygp=$(realpath "$2") data=${3:+$(realpath "$3")}
 export LC_ALL=C OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
@@ -76,5 +77,9 @@ control)
         fit "kin40k, control=$p" "$data/kin40k/train.csv.gz" "$data/kin40k/test.csv.gz" --model "qsgp(batch=10000,control=$p)" --inducing 100000 --kernel rbf --batch 500 --iters 2000
     done
     ;;
-*) echo "qsgp.sh steps|features|fits|mnist|control ANYGP [DATA]" >&2 && exit 1 ;;
+variance)
+    # kernel and noise of an exact model of 1000 rows
+    gzip -cd "$data/kin40k/train.csv.gz" | "$(dirname "$anygp")/bench/bench_qsgp_variance" 'rbf(variance=1.929,lengthscale=[3.328,2.992,1.551,1.737,1.819,1.416,1.39,2.068])'
+    ;;
+*) echo "qsgp.sh steps|features|fits|mnist|control|variance ANYGP [DATA]" >&2 && exit 1 ;;
 esac

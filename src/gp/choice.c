@@ -220,6 +220,13 @@ static anygp_status check_select(const model_choice *c, const settings *s, anygp
     if (drawn && *how && !orthogonal && strcmp(how, "random"))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "select: %s draws its %s, orthogonal or random; %s is for rows",
                          c->model->name, c->model->variables->nouns, how);
+    bool at_rows = c->model && c->model->steps && !model_has_inducing(c->model) && !c->model->variables;
+    if (at_rows && settings_given(s, SET_INDUCING_FROM))
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing-from: %s has its kernels at training rows; leave it out",
+                         c->model->name);
+    if (at_rows && *how && strcmp(how, "random"))
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "select: %s has its kernels at rows taken at random; leave it out",
+                         c->model->name);
     if (drawn || !orthogonal) return ANYGP_OK;
     char *list = model_names(model_draws_inducing, " or ");
     fail_with(e, ANYGP_ERR_ARGUMENT, "select: orthogonal is for models that draw frequencies, --model %s",

@@ -17,7 +17,9 @@ static const struct {
               {"qsgp", "qsgp(batch=1000)", "it is not of the form qsgp(batch=1000,dense=10)", made_qsgp},
               {"gpoe", "gpoe(beta=uniform)", "it is not of the form gpoe(beta=uniform)", made_gpoe},
               {"npae", "npae(levels=2)", "it is not of the form npae(levels=2)", made_npae},
-              {"lagp", "lagp(design=mspe)", "it is not of the form lagp(design=mspe,start=6,close=1000)", made_lagp}};
+              {"lagp", "lagp(design=mspe)", "it is not of the form lagp(design=mspe,start=6,close=1000)", made_lagp},
+
+              {"qsrvm", "qsrvm(batch=1000)", "it is not of the form qsrvm(batch=1000,basis=kernel)", made_qsrvm}};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 const char *model_expression(int64_t i) { return i >= 0 && i < MAKERS ? makers[i].example : NULL; }

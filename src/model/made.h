@@ -50,5 +50,6 @@ anygp_status made_qsgp(scanner *s, made_model **out, anygp_error *e);    /* qsgp
 anygp_status made_gpoe(scanner *s, made_model **out, anygp_error *e);    /* committees.c */
 anygp_status made_npae(scanner *s, made_model **out, anygp_error *e);    /* the same */
 anygp_status made_lagp(scanner *s, made_model **out, anygp_error *e);    /* lagp.c */
+anygp_status made_qsrvm(scanner *s, made_model **out, anygp_error *e);   /* qsgp_model.c */
 
 #endif

@@ -377,7 +377,8 @@ int64_t model_blocks_within(const model_ops *m, const problem *p, double bytes);
 extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp, model_dtc, model_fitc,
     model_fic, model_pitc, model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
     model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga,
-    model_rvm, model_qsgp, model_poe, model_gpoe, model_bcm, model_grbcm, model_npae, model_nene, model_lagp, model_nle;
+    model_rvm, model_qsgp, model_poe, model_gpoe, model_bcm, model_grbcm, model_npae, model_nene, model_lagp, model_nle,
+    model_qsrvm;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

@@ -197,7 +197,9 @@ static anygp_status search(const model_ops *model, const problem *p, hyper *h, w
     w->scan = deadline_part(&all, SCAN_SHARE);
     brief.time_limit = fmin(all.limit, w->scan.limit);
     TRY(start_from_data(p, h, &brief, enough, w, e));
-    bool of_rows = !model_has_inducing(model) && !model->variables, near = model_has_neighbours(model);
+    /* Steps over kernels at rows keep the kernel that they are given: they need the warm-up however few rows there are. */
+    bool of_rows = !model_has_inducing(model) && !model->variables && !model_by_steps(model),
+         near = model_has_neighbours(model);
     if (w->status || (of_rows && !near && model->size(p) <= PLAN_WARM_ABOVE)) return ANYGP_OK;
     brief.time_limit = fmin(all.limit, deadline_part(&all, WARM_SHARE).limit);
     TRY(near ? start_near(model, p, h, &brief, &stopped, e) : start_warm_up(p, h, &brief, &stopped, &cubic, e));

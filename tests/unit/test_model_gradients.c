@@ -124,7 +124,7 @@ static void first_step_leads_uphill(const model_ops *m, const scene_kind *kind)
     static const double rate = 1e-7, rho = 1e-7;
     scene s;
     double before[SIZE_MOST], after[SIZE_MOST], slope[SIZE_MOST], largest = 0;
-    if (!by_steps(m)) return;
+    if (!by_steps(m) || m->needs.kept) return;
     scene_open(&s, m, kind);
     scene_begin(&s);
     for (int64_t t = 0; t < SETTLED; t++) scene_step(&s, t, 0.5, 1e-2, false);

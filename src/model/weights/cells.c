@@ -204,6 +204,13 @@ VECTORISED void cells_add_squares(int64_t n, double d, const double *t, double *
     SIMD for (int64_t i = 0; i < n; i++) S[i] += d * t[i] * t[i];
 }
 
+VECTORISED double cells_weigh_squares(int64_t n, const double *w, const double *t)
+{
+    double sum = 0;
+    SIMD_SUM(sum) for (int64_t i = 0; i < n; i++) sum += w[i] * t[i] * t[i];
+    return sum;
+}
+
 double cells_scale(const cells_hand *h, int64_t slot, int64_t f)
 {
     const cells *c = h->of;

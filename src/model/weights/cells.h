@@ -68,9 +68,12 @@ bool cells_fill(const cells_hand *h, int64_t slot, const cell_rows *r, double *T
 /* S[n] += d t^2 */
 void cells_add_squares(int64_t n, double d, const double *t, double *S);
 
+/* sum of w t^2 */
+double cells_weigh_squares(int64_t n, const double *w, const double *t);
+
 /* The unit of the square of function f: a^2 for fourier, 1 for kernel. */
 double cells_scale(const cells_hand *h, int64_t slot, int64_t f);
-/* s_jj of function f of a cell. */
+/* s_jj of function f of a cell, in the prior that belongs to the basis. */
 double cells_prior(const cells_hand *h, int64_t slot, int64_t f);
 
 /* fourier: from Tbar, which is used up, to Wbar[w/2, D] and abar[w/2] of the cell, which accumulate. */

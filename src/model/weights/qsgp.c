@@ -13,23 +13,41 @@
 /* A mean of cos^2 and sin^2 over many places. */
 static const double HALF = 0.5;
 
-static int64_t wanted_batch(const qsgp_kind *kind, int64_t m)
+static const char *name_of(const qsgp_kind *k) { return k->relevance ? "qsrvm" : "qsgp"; }
+
+int64_t qsgp_batch(const qsgp_kind *k, int64_t m)
 {
-    int64_t batch = kind->batch ? kind->batch : QSGP_BATCH;
+    int64_t batch = k->batch ? k->batch : qsgp_in_turn(k) ? QSRVM_BATCH : QSGP_BATCH;
     return batch < m ? batch : m;
+}
+
+int64_t qsgp_control(const qsgp_kind *k, int64_t m)
+{
+    if (qsgp_batch(k, m) == m || qsgp_in_turn(k)) return 0;
+    return k->control >= 0 ? k->control : QSGP_CONTROL;
+}
+
+/* Steps that have the whole function at their rows need no help with it. */
+static anygp_status check_turns(const qsgp_kind *kind, anygp_error *e)
+{
+    if (!qsgp_in_turn(kind) || (kind->control < 0 && kind->dense == 0)) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "model: qsrvm takes %s with steps=plain or steps=adagrad only; its block steps have no use for "
+                     "it, so leave it out",
+                     kind->dense ? "dense" : "control");
 }
 
 static anygp_status check_sizes(const qsgp_kind *kind, const problem *p, int64_t m, anygp_error *e)
 {
     if (kind->batch > m)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "model: qsgp has %lld basis functions, and batch=%lld asks for more of them in a step; give a "
+                         "model: %s has %lld basis functions, and batch=%lld asks for more of them in a step; give a "
                          "smaller batch or more --inducing",
-                         (long long)m, (long long)kind->batch);
+                         name_of(kind), (long long)m, (long long)kind->batch);
     if (kind->dense > m)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "model: qsgp has %lld basis functions, and dense=%lld asks for more columns of its covariance",
-                         (long long)m, (long long)kind->dense);
+                         "model: %s has %lld basis functions, and dense=%lld asks for more columns of its covariance",
+                         name_of(kind), (long long)m, (long long)kind->dense);
     if (kind->control > p->rows->data->n)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "model: control=%lld asks for more control rows than the %lld rows there are; give fewer",
@@ -75,7 +93,7 @@ static anygp_status take_places(qsgp *q, const problem *p, anygp_error *e)
 {
     const merged *rows = p->rows;
     int64_t m = q->cells.m, D = q->cells.D, *chosen = mem_alloc(m, sizeof *chosen);
-    bool all = m == rows->n && rows->data->n == rows->data->used && q->T == 1 && q->gaussian;
+    bool all = m == rows->n && rows->data->n == rows->data->used && q->T == 1 && q->gaussian && !q->s;
     anygp_status status = ANYGP_OK;
     if (!chosen) TRY_DONE(fail_memory(e, "the places", 8.0 * (double)m));
     TRY_DONE(mapped_doubles(q->on_disk, m, D, "the places", &q->Z, e));
@@ -89,6 +107,24 @@ done:
     return status;
 }
 
+/* S = diag(s): every function is out. */
+static anygp_status take_precisions(qsgp *q, const problem *p, anygp_error *e)
+{
+    int64_t size = q->cells.m * q->C, Q = dataset_numbers(p->rows->data);
+    const dataset *d = p->rows->data;
+    TRY(mapped_doubles(q->on_disk, q->cells.m, q->C, "the precisions", &q->s, e));
+    q->power = mem_alloc(q->C, sizeof *q->power);
+    if (!q->power) return fail_memory(e, "the precisions", 8.0 * (double)q->C);
+    for (int64_t i = 0; i < size; i++) q->s[i] = QSRVM_OUT;
+    for (int64_t c = 0; c < q->C; c++) {
+        double sum = 0, total = 0;
+        for (int64_t i = 0; q->gaussian && i < d->n; i++)
+            sum += d->w[i] * d->y[i * Q + c] * d->y[i * Q + c], total += d->w[i];
+        q->power[c] = sum > 0 ? sum / total : 1;
+    }
+    return ANYGP_OK;
+}
+
 anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t D, anygp_error *e)
 {
     int64_t m = p->subset;
@@ -96,9 +132,10 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
     if (kind->basis == CELLS_FOURIER) m += m % 2;
     if (kind->basis == CELLS_KERNEL && m > p->rows->n) m = p->rows->n;
     TRY(check_sizes(kind, p, m, e));
+    TRY(check_turns(kind, e));
     TRY(check_likelihood(kind, p->likelihood, e));
     TRY(place_likelihoods(q, p, e));
-    int64_t batch = wanted_batch(kind, m), width = cells_width(kind->basis, batch);
+    int64_t batch = qsgp_batch(kind, m), width = cells_width(kind->basis, batch);
     q->cells = (cells){.kind = kind->basis,
                        .m = m,
                        .D = D,
@@ -113,7 +150,8 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
     mapped_expect(q->v, q->per < q->cells.count);
     mapped_expect(q->square, q->per < q->cells.count);
     TRY(mapped_doubles(q->on_disk, q->cells.count, 1, "the weights", &q->seen, e));
-    q->P = q->per == q->cells.count || !q->gaussian ? 0 : kind->control >= 0 ? kind->control : QSGP_CONTROL;
+    if (kind->relevance) TRY(take_precisions(q, p, e));
+    q->P = q->gaussian && q->per < q->cells.count ? qsgp_control(kind, m) : 0;
     if (q->P > p->rows->n) q->P = p->rows->n;
     start(q);
     return kind->basis == CELLS_KERNEL ? take_places(q, p, e) : ANYGP_OK;
@@ -121,7 +159,8 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
 
 void qsgp_clear(qsgp *q)
 {
-    void *const owned[] = {q->like, q->Xp, q->a}, *const large[] = {q->v, q->square, q->seen, q->Z, q->Yz, q->wz};
+    void *const owned[] = {q->like, q->Xp, q->a, q->power, q->Lpp}, *const large[] = {q->v,  q->square, q->seen, q->Z,
+                                                                                      q->Yz, q->wz,     q->s};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) mapped_free(large[i]);
     *q = (qsgp){0};
@@ -150,11 +189,26 @@ anygp_status qsgp_control_rows(qsgp *q, const problem *p, anygp_error *e)
     return ok ? ANYGP_OK : fail_memory(e, "the control rows", 8.0 * (double)(q->P * (D + q->V)));
 }
 
+/* Where K_pp has no factor, Nystrom's control variate is left out: it has expectation 0. */
+static anygp_status factor_control(qsgp *q, const kernel *k, anygp_error *e)
+{
+    static const double JITTER = 1e-8;
+    int64_t P = q->P, D = q->cells.D;
+    double jitter, *diag = mem_alloc(P, sizeof *diag);
+    free(q->Lpp);
+    q->Lpp = mem_doubles(P, P + 2); /* the last two columns are room */
+    bool ok = diag && q->Lpp && kernel_gram(k, P, q->Xp, D, P, q->Xp, D, q->Lpp, P);
+    if (ok && !la_cholesky(P, q->Lpp, P, JITTER, diag, &jitter)) free(q->Lpp), q->Lpp = NULL;
+    free(diag);
+    return ok ? ANYGP_OK : fail_memory(e, "the control rows", 8.0 * (double)(P * P));
+}
+
 anygp_status qsgp_control_start(qsgp *q, const kernel *k, anygp_error *e)
 {
     int64_t P = q->P, D = q->cells.D, width = q->cells.width;
     cells_hand h = {0};
     anygp_status status = ANYGP_OK;
+    if (P > 0 && !qsgp_diagonal_prior(q)) TRY(factor_control(q, k, e));
     if (P == 0 || q->K == 0) return ANYGP_OK;
     double *XT = mem_doubles(P, D), *T = mem_doubles(P, width);
     if (!XT || !T) TRY_DONE(fail_memory(e, "the control rows", 8.0 * (double)(P * width)));
@@ -176,10 +230,20 @@ done:
     return status;
 }
 
+double qsgp_prior(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c)
+{
+    return q->s ? q->s[(cell_first(&q->cells, h->cell[slot]) + f) * q->C + c] : cells_prior(h, slot, f);
+}
+
+double qsgp_information(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c)
+{
+    int64_t j = cell_first(&q->cells, h->cell[slot]) + f;
+    return q->N * cells_scale(h, slot, f) * q->square[j * q->C + c] / qsgp_noise(q, c);
+}
+
 double qsgp_diagonal(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c)
 {
     int64_t j = cell_first(&q->cells, h->cell[slot]) + f;
     if (j < q->K) return 0;
-    double sum = q->N * cells_scale(h, slot, f) * q->square[j * q->C + c];
-    return 1 / (cells_prior(h, slot, f) + sum / qsgp_noise(q, c));
+    return 1 / (qsgp_prior(q, h, slot, f, c) + qsgp_information(q, h, slot, f, c));
 }

@@ -18,12 +18,16 @@
        N/P ( F_i'F_j - |a|^2 ) / 2s at rows p,    R_i = N/P (F_j - a) / 2s
    whose expectation is 0.  Each of i and j has its share of the gradient of |a|^2, times `over`; appendix F.1 scales by m / |i u j| instead,
    which is unbiased too and needs their union.  a moves with v at the cost of the sampled cells.  It keeps the basis
-   functions of the first kernel (appendix F.3).
+   functions of the first kernel (appendix F.3).  Where S = K_zz, its own term mu'S mu has one too (appendix F.2): with Phi_p = K_pz, Nystrom's
+   K_zp K_pp^-1 K_pz in place of S adds
+       ( F_i'K_pp^-1 F_j - a'K_pp^-1 a ) / 2 at rows p,    R_i = K_pp^-1 (F_j - a) / 2
    Diagonal columns are at their optimum (proposition 1), c_rr^2 = 1 / (s_rr + sum_l phi_lr^2 / s), from running means of phi_lr^2 over the rows
    that were sampled with r.
 
    Other likelihoods (theorem 3): sum_l E_z log g(mean_l + z sd_l), with mean and variance from one sample of cells.  For log-concave g
-   and given variances that is no more than the sum over all functions, in expectation (Jensen). */
+   and given variances that is no more than the sum over all functions, in expectation (Jensen).
+
+   qsrvm: S = diag(s) with precisions of their own, which are learned (proposition 2; qsrvm.c). */
 #ifndef MODEL_WEIGHTS_QSGP_H
 #define MODEL_WEIGHTS_QSGP_H
 
@@ -40,9 +44,17 @@ typedef struct qsgp_kind {
     int64_t control; /* P; -1: the default */
     cells_kind basis;
     qsgp_rule rule;
+    bool relevance; /* qsrvm: S = diag(s), learned */
 } qsgp_kind;
 
-enum { QSGP_BATCH = 100000, QSGP_CONTROL = 500 };
+static const double QSRVM_OUT = 1e30; /* s of a weight that is pinned to 0, as good as infinite */
+enum { QSGP_BATCH = 100000, QSGP_CONTROL = 500, QSRVM_BATCH = 4096 };
+
+/* Whether steps are those of qsrvm.c: the functions that are in, and some of the others, one after the other. */
+static inline bool qsgp_in_turn(const qsgp_kind *k) { return k->relevance && k->rule == RULE_BLOCK; }
+/* Basis functions of a sample where there are m, and control rows: wanted, before there are too few rows. */
+int64_t qsgp_batch(const qsgp_kind *k, int64_t m);
+int64_t qsgp_control(const qsgp_kind *k, int64_t m);
 
 typedef struct qsgp {
     cells cells;
@@ -60,13 +72,17 @@ typedef struct qsgp {
         square; /* m x C: what phi^2 is on average over rows, in units of cells_scale; with curvatures as weights unless gaussian */
     double *seen; /* cells.count: how often */
 
+    double *s;     /* m x C: prior precisions of their own; NULL: S is that of the basis */
+    double *power; /* C: what s is relative to: the mean square of the targets, 1 where noise is not Gaussian */
+
     double *Z; /* kernels: m x D, the places, which are rows, */
     double *Yz,
         *wz; /* and their targets and weights where they are all rows, so that mu can move by blocks; else NULL */
 
     int64_t P;
-    double *Xp; /* P x D, row-major */
-    double *a;  /* P x V, column-major */
+    double *Xp;  /* P x D, row-major */
+    double *a;   /* P x V, column-major */
+    double *Lpp; /* P x P: factor of K_pp, where S = K_zz; else NULL */
 } qsgp;
 
 anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t D, anygp_error *e);
@@ -79,6 +95,11 @@ anygp_status qsgp_control_rows(qsgp *q, const problem *p, anygp_error *e);
 anygp_status qsgp_control_start(qsgp *q, const kernel *k, anygp_error *e);
 /* s of the target that latent c belongs to; 1 where noise is not Gaussian. */
 static inline double qsgp_noise(const qsgp *q, int64_t c) { return q->gaussian ? q->like[c / q->each].value[0] : 1; }
+/* s_rr of function f of a cell, for latent c; whether S is diagonal at all. */
+double qsgp_prior(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c);
+static inline bool qsgp_diagonal_prior(const qsgp *q) { return q->s || q->cells.kind == CELLS_FOURIER; }
+/* |phi_r|^2 / s over all rows, as far as is known. */
+double qsgp_information(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c);
 /* c_rr^2 of diagonal column r = function f of a cell, for latent c; 0 for dense columns. */
 double qsgp_diagonal(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c);
 
@@ -145,6 +166,9 @@ typedef struct qsgp_pass {
     double *found; /* several ranks: G and squares of each cell */
     int64_t found_room;
 } qsgp_pass;
+
+/* Running means of squares, from those of the rows of this step, squares[size of the cell, C]. */
+void qsgp_keep_squares(qsgp *q, const cells_hand *now, int64_t slot, const double *squares);
 
 /* What is done with the gradient G[V, size of the cell], column-major, of a cell of the sample. */
 typedef void qsgp_move(qsgp *q, const qsgp_pass *p, int64_t slot, const double *G, void *ctx);

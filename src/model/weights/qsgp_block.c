@@ -26,7 +26,7 @@ enum { ROWS_MOST = 2048 }; /* of a block that is solved for */
 
 bool qsgp_by_blocks(const qsgp_state *q)
 {
-    bool all = q->kind.rule == RULE_BLOCK && q->q.gaussian && q->q.per == q->q.cells.count;
+    bool all = q->kind.rule == RULE_BLOCK && !q->kind.relevance && q->q.gaussian && q->q.per == q->q.cells.count;
     return all && (q->q.cells.kind == CELLS_FOURIER || (q->q.Yz && q->q.K == 0));
 }
 

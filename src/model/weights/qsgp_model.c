@@ -1,4 +1,4 @@
-/* qsgp as a model, and models made from expressions qsgp(...). */
+/* qsgp and qsrvm as models, and models made from expressions qsgp(...) and qsrvm(...). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 #include "model/made.h"
 #include "model/weights/qsgp_state.h"
 
-static const qsgp_kind defaults = {.control = -1};
+static const qsgp_kind defaults = {.control = -1},
+                       relevance = {.control = -1, .basis = CELLS_KERNEL, .relevance = true};
 
 static const qsgp_kind *kind_of(const model_ops *m) { return m->family; }
 
@@ -33,24 +34,25 @@ static const inducing_ops basis_functions = {.name = "weights",
 
 /* ------------------------------------------------------------------------------------------------- cost */
 
+enum { TURNS_DOUBLES = 1 << 22 }; /* of qsrvm: functions that are in, at the rows of a step */
+
 /* A step over b rows and P control rows: two tiles of each sampled cell, each feature about 10 operations, and as many of the matrix
    product with D inputs. */
 static model_cost qsgp_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
 {
     const qsgp_kind *k = kind_of(self);
     double C = (double)(f->targets * f->latents), V = C * (1 + (double)k->dense), m = s->M, D = (double)f->inputs;
-    double batch = fmin(k->batch ? (double)k->batch : QSGP_BATCH, m), both = batch < m ? 2 : 1;
-    double P = batch < m ? (k->control >= 0 ? (double)k->control : QSGP_CONTROL) : 0,
-           rows = fmin(f->batch, f->rows) + P;
+    double batch = (double)qsgp_batch(k, (int64_t)m), both = batch < m ? 2 : 1;
+    double P = (double)qsgp_control(k, (int64_t)m), rows = fmin(f->batch, f->rows) + P;
     double features = both * batch * rows, held = (s->largest > 0 ? fmin(s->largest, rows - P) : rows - P) + P;
-    bool blocks = batch >= m && k->rule == RULE_BLOCK, places = k->basis == CELLS_KERNEL;
+    bool blocks = batch >= m && k->rule == RULE_BLOCK && !k->relevance, places = k->basis == CELLS_KERNEL;
     double own = V * (k->rule == RULE_ADAGRAD ? 2 : 1) + C + (blocks ? C : 0) + (places ? D + 2 : 0) +
-                 2 / (double)cells_width(k->basis, (int64_t)batch);
-    double after = V + C + (places ? D : 0); /* the posterior's, while there is a state */
+                 (k->relevance ? 2 * C : 0) + 2 / (double)cells_width(k->basis, (int64_t)batch);
+    double after = V + C + (places ? D : 0) + (k->relevance ? C : 0); /* the posterior's, while there is a state */
     double state = 8 * (m * (own + after) + (blocks ? C * f->rows : 0));
     return (model_cost){.rows = cost_of_work(f, 0.4, 2 * features * (D + 10 + 2 * V), 0),
                         .bytes =
-                            state + 8 * (both * batch * (3 * D + 4) +
+                            state + 8 * ((k->relevance ? TURNS_DOUBLES : 0) + both * batch * (3 * D + 4) +
                                          held * (6 * V + 2 * D + (double)f->threads * (3 * V + C + 2 * CELL_WIDTH))),
                         .state = state,
                         .last = 8 * m * after};
@@ -65,6 +67,7 @@ static void close_state(void *state)
 {
     qsgp_state *q = state;
     if (!q) return;
+    qsrvm_close(q);
     qsgp_pass_clear(&q->pass);
     qsgp_sample_clear(&q->sample);
     qsgp_clear(&q->q);
@@ -102,6 +105,7 @@ static anygp_status open_state(const model_ops *self, const problem *p, const hy
     q->first = kernel_copy(h->kernel);
     q->eta = mem_alloc(q->q.C, sizeof *q->eta);
     TRY_DONE(open_blocks(q, e));
+    if (q->kind.relevance) TRY_DONE(qsrvm_open(q, e));
     if (!q->first || !q->eta) TRY_DONE(fail_memory(e, "the model", 8.0 * (double)q->q.C));
     if (q->kind.rule == RULE_ADAGRAD)
         TRY_DONE(mapped_doubles(q->q.on_disk, q->q.cells.m, q->q.V, "the weights", &q->sum, e));
@@ -141,9 +145,32 @@ const model_ops model_qsgp = {.name = "qsgp",
                               .load = qsgp_load,
                               .steps = &qsgp_steps};
 
+const model_ops model_qsrvm = {.name = "qsrvm",
+                               .summary = "relevance vector machine by samples",
+                               .objective = "lower bound",
+                               .family = &relevance,
+                               .needs = {.rows = ROWS_BLOCKS,
+                                         .likelihoods = LIKELIHOOD_ANY,
+                                         .targets = TARGETS_SEVERAL,
+                                         .inducing = INDUCING_NONE,
+                                         .kept = true,
+                                         .own_rate = true,
+                                         .weights = true,
+                                         .joint = true},
+                               .subset = 100000,
+                               .order = "b m",
+                               .cost = qsgp_cost,
+                               .size = size,
+                               .open = open_state,
+                               .rows = rows_behind,
+                               .close = close_state,
+                               .load = qsgp_load,
+                               .steps = &qsgp_steps};
+
 /* ------------------------------------------------------------------------------------------ expressions */
 
 typedef struct choices {
+    const model_ops *of;
     qsgp_kind kind;
     unsigned given; /* a bit for each option */
 } choices;
@@ -193,7 +220,7 @@ static anygp_status take_option(scanner *s, void *ctx)
     int which;
     while (i < OPTIONS && !is_word(s, n, options[i])) i++;
     if (i == OPTIONS)
-        return scan_fail(s, s->at, "qsgp takes dense, batch, control, basis and steps", "unknown option '%.*s'",
+        return scan_fail(s, s->at, "the options are dense, batch, control, basis and steps", "unknown option '%.*s'",
                          (int)(n < 40 ? n : 40), s->text + s->at);
     if (c->given >> i & 1) return scan_fail(s, s->at, NULL, "%s is given twice", options[i]);
     c->given |= 1u << i;
@@ -213,27 +240,30 @@ static anygp_status take_option(scanner *s, void *ctx)
 /* Options that are not the default's, in their order. */
 static void write_name(const choices *c, char *to, size_t room)
 {
-    const qsgp_kind *k = &c->kind;
+    const qsgp_kind *k = &c->kind, *without = kind_of(c->of);
     char parts[OPTIONS][40] = {""};
     if (k->dense) snprintf(parts[DENSE], sizeof *parts, "dense=%lld", (long long)k->dense);
     if (k->batch) snprintf(parts[BATCH], sizeof *parts, "batch=%lld", (long long)k->batch);
     if (k->control >= 0) snprintf(parts[CONTROL], sizeof *parts, "control=%lld", (long long)k->control);
-    if (k->basis) snprintf(parts[BASIS], sizeof *parts, "basis=%s", bases[k->basis]);
-    if (k->rule) snprintf(parts[STEPS], sizeof *parts, "steps=%s", rules[k->rule]);
-    size_t used = (size_t)snprintf(to, room, "qsgp(");
+    if (k->basis != without->basis) snprintf(parts[BASIS], sizeof *parts, "basis=%s", bases[k->basis]);
+    if (k->rule != without->rule) snprintf(parts[STEPS], sizeof *parts, "steps=%s", rules[k->rule]);
+    size_t used = (size_t)snprintf(to, room, "%s(", c->of->name);
     for (int i = 0, written = 0; i < OPTIONS; i++)
         if (*parts[i]) used += (size_t)snprintf(to + used, room - used, "%s%s", written++ ? "," : "", parts[i]);
     snprintf(to + used, room - used, ")");
 }
 
-anygp_status made_qsgp(scanner *s, made_model **out, anygp_error *e)
+static anygp_status made(const model_ops *of, scanner *s, made_model **out, anygp_error *e)
 {
-    choices c = {.kind = defaults};
+    choices c = {.of = of, .kind = *kind_of(of)};
     TRY(scan_options(s, take_option, &c));
     TRY(scan_end(s));
-    TRY(made_new(&model_qsgp, sizeof(*out)->kind.qsgp, out, e));
+    TRY(made_new(of, sizeof(*out)->kind.qsgp, out, e));
     (*out)->kind.qsgp = c.kind;
-    if (c.kind.basis == CELLS_KERNEL) (*out)->ops.variables = NULL; /* rows, under any kernel */
+    (*out)->ops.variables = c.kind.basis == CELLS_KERNEL ? NULL /* rows, under any kernel */ : &basis_functions;
     write_name(&c, (*out)->name, sizeof(*out)->name);
     return ANYGP_OK;
 }
+
+anygp_status made_qsgp(scanner *s, made_model **out, anygp_error *e) { return made(&model_qsgp, s, out, e); }
+anygp_status made_qsrvm(scanner *s, made_model **out, anygp_error *e) { return made(&model_qsrvm, s, out, e); }

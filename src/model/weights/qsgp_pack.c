@@ -1,4 +1,5 @@
 /* Checkpoints of qsgp. */
+#include <float.h>
 #include <string.h>
 
 #include "model/weights/qsgp_state.h"
@@ -31,6 +32,8 @@ anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e)
     if (s->alpha) checkpoint_put_parts(to, "alpha", row_numbers(s), s->alpha, largest * q->C, &s->blocks);
     checkpoint_put(to, "damping", q->C, s->damping);
     checkpoint_put_integer(to, "stale", s->stale);
+    if (q->s) checkpoint_put_parts(to, "s", m * q->C, q->s, width * q->C, &s->cells);
+    if (q->s) checkpoint_put_parts(to, "b", m * q->C, s->turns.b, width * q->C, &s->cells);
     if (s->sum) checkpoint_put_parts(to, "adagrad", m * q->V, s->sum, width * q->V, &s->cells);
     checkpoint_put(to, "first", kernel_numbers(s), kernel_values(s->first));
     checkpoint_put_number(to, "size", s->size);
@@ -72,10 +75,13 @@ bool qsgp_restore(void *state, hyper *h, const checkpoint *from)
            checkpoint_get_finite(from, "square", q->cells.m * q->C, q->square) &&
            at_least(q->cells.m * q->C, q->square, 0) && checkpoint_get_finite(from, "seen", q->cells.count, q->seen) &&
            at_least(q->cells.count, q->seen, 0) && checkpoint_get_finite(from, "a", q->P * q->V, q->a) &&
+           (!q->s ||
+            (checkpoint_get_finite(from, "s", q->cells.m * q->C, q->s) && at_least(q->cells.m * q->C, q->s, DBL_MIN) &&
+             checkpoint_get_finite(from, "b", q->cells.m * q->C, s->turns.b))) &&
            (!s->sum || (checkpoint_get_finite(from, "adagrad", q->cells.m * q->V, s->sum) &&
                         at_least(q->cells.m * q->V, s->sum, 0))) &&
            checkpoint_get_finite(from, "first", kernel_numbers(s), kernel_values(s->first)) &&
            checkpoint_get_finite(from, "size", 1, &s->size) && checkpoint_get_finite(from, "top", 1, &s->top) &&
-           s->size >= 0 && s->top >= 0 && checkpoint_get_finite(from, "prior", 1, &s->prior) && s->prior > 0 &&
+           s->size >= 0 && s->top >= 0 && checkpoint_get_finite(from, "prior", 1, &s->prior) && s->prior >= 0 &&
            checkpoint_get_finite(from, "curve", 1, &s->curve) && s->curve >= 0 && ascent_restore(&s->up, h, from);
 }

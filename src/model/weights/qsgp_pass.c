@@ -156,13 +156,6 @@ static anygp_status forward(qsgp_pass *p, anygp_error *e)
 
 /* ------------------------------------------------------------------------------------------------- back */
 
-VECTORISED static double weighted_squares(int64_t n, const double *w, const double *t)
-{
-    double sum = 0;
-    SIMD_SUM(sum) for (int64_t i = 0; i < n; i++) sum += w[i] * t[i] * t[i];
-    return sum;
-}
-
 /* What a cell at work has: its place, and sums of its thread. */
 typedef struct cell_work {
     int64_t slot, size, first; /* functions; the first of them */
@@ -179,7 +172,7 @@ static void diagonal_of_cell(const qsgp_pass *p, const cell_work *w)
     for (int64_t c = 0; c < q->C; c++)
         for (int64_t f = 0; f < w->size; f++) {
             w->d[f + c * w->size] = qsgp_diagonal(q, &p->now, w->slot, f, c);
-            w->squares[f + c * w->size] = weighted_squares(p->s->n, p->weight + c * p->s->n, w->T + f * p->s->rows);
+            w->squares[f + c * w->size] = cells_weigh_squares(p->s->n, p->weight + c * p->s->n, w->T + f * p->s->rows);
         }
 }
 
@@ -190,15 +183,16 @@ static void value_of_cell(const qsgp_pass *p, const cell_work *w)
     double times = p->s->over * share_of(p, w->slot), sum = 0;
     for (int64_t f = 0; f < w->size; f++) {
         int64_t j = w->first + f;
-        double s = cells_prior(&p->now, w->slot, f);
         const double *v = q->v + j * q->V;
         for (int64_t c = 0; c < q->C; c++) {
-            double d = w->d[f + c * w->size], own = j < q->K ? v[c * (1 + q->K) + 1 + j] : 0;
+            double s = qsgp_prior(q, &p->now, w->slot, f, c), d = w->d[f + c * w->size],
+                   own = j < q->K ? v[c * (1 + q->K) + 1 + j] : 0;
             sum -= j < q->K ? -1 - 2 * log(own) - log(s) : s * d - 1 - log(s * d);
             if (q->gaussian) *w->value -= 0.5 * times * d * w->squares[f + c * w->size] / qsgp_noise(q, c);
             if (q->gaussian) w->spread[c] += times * d * w->squares[f + c * w->size];
         }
-        for (int64_t k = 0; k < q->V && q->cells.kind == CELLS_FOURIER; k++) sum -= s * v[k] * v[k];
+        for (int64_t k = 0; k < q->V && qsgp_diagonal_prior(q); k++)
+            sum -= qsgp_prior(q, &p->now, w->slot, f, k / (1 + q->K)) * v[k] * v[k];
     }
     *w->value += 0.5 * times * sum;
 }
@@ -229,16 +223,14 @@ static void gradient_of_cell(const qsgp_pass *p, const cell_work *w)
     else
         la_gemm(LA_T, LA_N, V, w->size, used, p->s->over, R, rows, w->T, rows, 0, w->G, V);
     if (p->s->R) prior_of_kernels(p, w);
-    for (int64_t f = 0; f < w->size; f++) {
-        double s = q->cells.kind == CELLS_FOURIER ? cells_prior(&p->now, w->slot, f) : 0; /* a diagonal S */
+    for (int64_t f = 0; f < w->size; f++)
         for (int64_t k = 0; k < V; k++) {
-            int64_t j = w->first + f, r = k % (1 + q->K) - 1; /* the dense column, or -1: mu */
+            int64_t j = w->first + f, c = k / (1 + q->K), r = k % (1 + q->K) - 1; /* the dense column, or -1: mu */
             double *g = &w->G[k + f * V], v = q->v[j * V + k];
-            *g -= times * s * v;
+            *g -= times * (qsgp_diagonal_prior(q) ? qsgp_prior(q, &p->now, w->slot, f, c) : 0) * v;
             if (r == j) *g += times / v;
             if (r > j) *g = 0;
         }
-    }
 }
 
 /* Tbar = over R v' + 2 T vbar d, at rows l; the sum of R_i and R_j may have become something else. */
@@ -263,16 +255,16 @@ static void reverse_cell(qsgp_pass *p, const cell_work *w)
                   p->Wbar + p->s->count * waves * D + w->slot * waves);
 }
 
-/* Running means: all looks count alike with Gaussian noise; else old ones are forgotten. */
-static void keep_squares(const qsgp_pass *p, const cell_work *w)
+/* All looks count alike with Gaussian noise; else old ones are forgotten. */
+void qsgp_keep_squares(qsgp *q, const cells_hand *now, int64_t slot, const double *squares)
 {
-    qsgp *q = p->q;
-    double *seen = &q->seen[p->s->cell[w->slot]], rho = 1 / (1 + *seen);
+    int64_t cell = now->cell[slot], size = cell_size(&q->cells, cell), first = cell_first(&q->cells, cell);
+    double *seen = &q->seen[cell], rho = 1 / (1 + *seen);
     if (!q->gaussian && rho < LEAST_SHARE) rho = LEAST_SHARE;
-    for (int64_t f = 0; f < w->size; f++)
+    for (int64_t f = 0; f < size; f++)
         for (int64_t c = 0; c < q->C; c++) {
-            double *square = &q->square[(w->first + f) * q->C + c], scale = q->N * cells_scale(&p->now, w->slot, f);
-            if (scale > 0) *square += rho * (w->squares[f + c * w->size] / scale - *square);
+            double *square = &q->square[(first + f) * q->C + c], scale = q->N * cells_scale(now, slot, f);
+            if (scale > 0) *square += rho * (squares[f + c * size] / scale - *square);
         }
     *seen += 1;
 }
@@ -304,12 +296,8 @@ static anygp_status move_others(qsgp_pass *p, const back_task *task, anygp_error
     if (task->learn) TRY(qsgp_sum_over_ranks(p, wave_numbers(p), p->Wbar, e));
     for (int64_t slot = 0; slot < p->s->count; slot++) {
         double *squares, *G = qsgp_shared(p, slot, &squares);
-        cell_work w = {.slot = slot,
-                       .size = cell_size(&q->cells, p->s->cell[slot]),
-                       .first = cell_first(&q->cells, p->s->cell[slot]),
-                       .squares = squares};
         if (slot >= qsgp_slots_begin(p) && slot < qsgp_slots_end(p)) continue;
-        if (task->means) keep_squares(p, &w);
+        if (task->means) qsgp_keep_squares(q, &p->now, slot, squares);
         if (task->move) task->move(q, p, slot, G, task->ctx);
     }
     return ANYGP_OK;
@@ -340,7 +328,7 @@ static bool back_cell(qsgp_pass *p, int64_t slot, const void *ctx, double *room,
     gradient_of_cell(p, &w);
     if (task->learn) reverse_cell(p, &w);
     if (qsgp_is_shared(p)) qsgp_share(p, slot, w.G, w.squares);
-    if (task->means) keep_squares(p, &w);
+    if (task->means) qsgp_keep_squares(q, &p->now, slot, w.squares);
     if (!task->move) return true;
     memcpy(w.old, q->v + w.first * q->V, (size_t)(w.size * q->V) * sizeof *w.old);
     task->move(q, p, slot, w.G, task->ctx);

@@ -1,7 +1,8 @@
 /* Predictions of qsgp: one pass over all m basis functions in tiles, O(m) for a row.
        mean = phi'mu     variance = sum_r (phi'c_r)^2 over dense columns + sum_j phi_j^2 c_jj^2 over the others
    A basis of kernels at the training rows has a function more at each new row (proposition 4), as if it had been there, which adds
-   s k^2 / (|k(x)|^2 + s k), k = k(x, x): nothing near the rows, and the prior variance far away. */
+   s k^2 / (|k(x)|^2 + s k), k = k(x, x): nothing near the rows, and the prior variance far away.
+   Weights with precisions of their own (qsrvm) that are pinned to 0 are left out; kernels at their places too. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,9 @@ typedef struct qsgp_posterior {
     int64_t K, V;            /* of one target: V = latents (1 + K) */
     double *v, *d;           /* m x V and m x latents, row-major: as qsgp.h has them, c_jj^2 */
     double *Z;               /* kernels: m x D */
-    void (*release)(void *); /* of these arrays */
+    double *s;               /* m x latents: precisions; NULL: S is that of the basis */
+    double *mu;              /* m: the first latent's, where there are precisions */
+    void (*release)(void *); /* of these arrays but mu */
     double rows;             /* behind it */
     double head[HEAD];
 } qsgp_posterior;
@@ -31,12 +34,15 @@ static void posterior_free(posterior *base)
     if (!p) return;
     kernel_free(base->kernel);
     basis_clear(&base->mean);
-    double *const large[] = {p->v, p->d, p->Z};
+    double *const large[] = {p->v, p->d, p->Z, p->s};
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) p->release(large[i]);
+    free(p->mu);
     free(p);
 }
 
 /* ------------------------------------------------------------------------------------------ predictions */
+
+static bool is_augmented(const qsgp_posterior *p) { return p->cells.kind == CELLS_KERNEL && !p->s; }
 
 static int64_t work_doubles(const posterior *p, int64_t n) { return (void)p, (void)n, 1; }
 
@@ -56,7 +62,7 @@ static bool add_cell(const qsgp_posterior *p, const cells_hand *h, int64_t slot,
     la_gemm(LA_N, LA_T, n, p->V, size, 1, s->T, n, p->v + first * p->V, p->V, 1, s->F, n);
     for (int64_t f = 0; variance && f < size; f++) {
         for (int64_t k = 0; k < C; k++) cells_add_squares(n, p->d[(first + f) * C + k], s->T + f * n, s->S + k * n);
-        if (c->kind == CELLS_KERNEL) cells_add_squares(n, 1, s->T + f * n, s->squares);
+        if (is_augmented(p)) cells_add_squares(n, 1, s->T + f * n, s->squares);
     }
     return true;
 }
@@ -125,7 +131,7 @@ static bool piece(const qsgp_posterior *p, int64_t n, int64_t all, const double 
             variance[c * all + i] = S[i];
             for (int64_t k = 1; k <= p->K; k++) variance[c * all + i] += F[i + k * n] * F[i + k * n];
         }
-        if (variance && p->cells.kind == CELLS_KERNEL) augment(p, &r, room + n * (p->V + C), variance + c * all);
+        if (variance && is_augmented(p)) augment(p, &r, room + n * (p->V + C), variance + c * all);
     }
     free(XT);
     free(room);
@@ -188,7 +194,7 @@ static anygp_status joint(const posterior *base, int64_t n, const double *X, int
     for (int64_t c = 0; c < C && p->K; c++)
         la_syrk(LA_N, n, p->K, 1, F + (c * (1 + p->K) + 1) * n, n, 1, covariance + c * ldc * n, ldc);
     for (int64_t c = 0; c < C; c++) memcpy(mean + c * n, F + c * (1 + p->K) * n, (size_t)n * sizeof *mean);
-    if (p->cells.kind == CELLS_KERNEL) { /* what augments is on the diagonal alone: marginals have it */
+    if (is_augmented(p)) { /* what augments is on the diagonal alone: marginals have it */
         double *m = F + n * p->V, *variance = m + n * C;
         TRY_DONE(marginal(base, n, X, ldx, NULL, m, variance, e));
         for (int64_t c = 0; c < C; c++)
@@ -225,20 +231,75 @@ static void arrays(posterior *base, array_list *list)
     array_list_add(list, (named_array){"variances", base->latents, p->cells.m, p->d, false});
     array_list_add(list, (named_array){"basis", HEAD, 1, p->head, false});
     if (p->Z) array_list_add(list, (named_array){"Z", p->cells.D, p->cells.m, p->Z, false});
+    if (p->s) array_list_add(list, (named_array){"s", base->latents, p->cells.m, p->s, false});
+}
+
+/* One function stays where all are out. */
+static int64_t vectors(const posterior *base, const double **X, const double **s, const double **m)
+{
+    const qsgp_posterior *p = (const qsgp_posterior *)base;
+    *X = p->Z, *s = p->s, *m = p->mu;
+    return p->s[0] < QSRVM_OUT ? p->cells.m : 0;
 }
 
 static const posterior_ops qsgp_posterior_ops = {
     .work_doubles = work_doubles, .marginal = marginal, .joint = joint, .arrays = arrays, .free = posterior_free};
+static const posterior_ops relevance_posterior_ops = {.work_doubles = work_doubles,
+                                                      .marginal = marginal,
+                                                      .joint = joint,
+                                                      .arrays = arrays,
+                                                      .free = posterior_free,
+                                                      .vectors = vectors};
 
 /* -------------------------------------------------------------------------------------------------- new */
 
-static void copy_target(const qsgp *q, const cells_hand *h, int64_t slot, int64_t t, qsgp_posterior *p)
+/* Where there are precisions: kernels of one latent are relevance vectors. */
+static anygp_status know_vectors(qsgp_posterior *p, anygp_error *e)
 {
-    int64_t C = p->base.latents, V = p->V, first = cell_first(&q->cells, h->cell[slot]);
-    for (int64_t f = 0; f < cell_size(&q->cells, h->cell[slot]); f++) {
-        memcpy(p->v + (first + f) * V, q->v + (first + f) * q->V + t * V, (size_t)V * sizeof *p->v);
-        for (int64_t c = 0; c < C; c++) p->d[(first + f) * C + c] = qsgp_diagonal(q, h, slot, f, t * C + c);
+    if (!p->s || !p->Z || p->base.latents != 1) return ANYGP_OK;
+    p->mu = mem_alloc(p->cells.m, sizeof *p->mu);
+    if (!p->mu) return fail_memory(e, "the posterior", 8.0 * (double)p->cells.m);
+    for (int64_t j = 0; j < p->cells.m; j++) p->mu[j] = p->v[j * p->V];
+    p->base.ops = &relevance_posterior_ops;
+    return ANYGP_OK;
+}
+
+/* Of target t: a weight with a precision of its own that pins it to 0, s above 1e4 (002, appendix I.3) in units in which the targets have mean
+   square 1 and the largest value of the function is 1. */
+static bool is_out(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c)
+{
+    static const double MOST = 1e4;
+    double peak = q->cells.kind == CELLS_KERNEL ? cells_prior(h, slot, f) : sqrt(cells_scale(h, slot, f));
+    return q->s && qsgp_prior(q, h, slot, f, c) * q->power[c] > MOST * peak * peak;
+}
+
+/* Function f of a cell becomes function `to`. */
+static void copy_function(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t t, int64_t to,
+                          qsgp_posterior *p)
+{
+    int64_t C = p->base.latents, V = p->V, D = q->cells.D, from = cell_first(&q->cells, h->cell[slot]) + f;
+    memcpy(p->v + to * V, q->v + from * q->V + t * V, (size_t)V * sizeof *p->v);
+    if (p->Z && D) memcpy(p->Z + to * D, q->cells.Z + from * D, (size_t)D * sizeof *p->Z);
+    for (int64_t c = 0; c < C; c++) {
+        p->d[to * C + c] = qsgp_diagonal(q, h, slot, f, t * C + c);
+        if (p->s) p->s[to * C + c] = q->s[from * q->C + t * C + c];
+        if (!is_out(q, h, slot, f, t * C + c)) continue;
+        p->d[to * C + c] = 0, p->s[to * C + c] = QSRVM_OUT;
+        memset(p->v + to * V + c * (1 + p->K), 0, (size_t)(1 + p->K) * sizeof *p->v);
     }
+}
+
+/* Those that are in, for kernels; one of them at least.  Waves are known by their numbers, and all stay. */
+static int64_t copy_cell(const qsgp *q, const cells_hand *h, int64_t t, int64_t to, qsgp_posterior *p)
+{
+    int64_t size = cell_size(&q->cells, h->cell[0]), C = p->base.latents;
+    bool last = h->cell[0] == q->cells.count - 1;
+    for (int64_t f = 0; f < size; f++) {
+        bool in = !q->s || q->cells.kind == CELLS_FOURIER || (last && f == size - 1 && to == 0);
+        for (int64_t c = 0; c < C; c++) in = in || !is_out(q, h, 0, f, t * C + c);
+        if (in) copy_function(q, h, 0, f, t, to++, p);
+    }
+    return to;
 }
 
 static anygp_status copy_parameters(const qsgp *q, const kernel *k, int64_t t, qsgp_posterior *p, anygp_error *e)
@@ -246,10 +307,13 @@ static anygp_status copy_parameters(const qsgp *q, const kernel *k, int64_t t, q
     cells_hand h = {0};
     anygp_status status = ANYGP_OK;
     TRY_DONE(cells_hand_open(&h, &q->cells, k, e));
+    p->cells.m = 0;
     for (int64_t cell = 0; cell < q->cells.count; cell++) {
         TRY_DONE(cells_hand_take(&h, 1, &cell, e));
-        copy_target(q, &h, 0, t, p);
+        p->cells.m = copy_cell(q, &h, t, p->cells.m, p);
     }
+    p->base.n = p->cells.m, p->cells.count = (p->cells.m + p->cells.width - 1) / p->cells.width;
+    status = know_vectors(p, e);
 done:
     cells_hand_clear(&h);
     return status;
@@ -273,7 +337,8 @@ anygp_status qsgp_posterior_new(const qsgp *q, const hyper *h, int64_t t, poster
     p->rows = q->N, p->release = mapped_free;
     TRY_DONE(mapped_doubles(q->on_disk, q->cells.m, p->V, "the posterior", &p->v, e));
     TRY_DONE(mapped_doubles(q->on_disk, q->cells.m, q->each, "the posterior", &p->d, e));
-    if (q->cells.Z) TRY_DONE(mapped_copied(q->on_disk, q->cells.m, q->cells.D, q->cells.Z, "the posterior", &p->Z, e));
+    if (q->cells.Z) TRY_DONE(mapped_doubles(q->on_disk, q->cells.m, q->cells.D, "the posterior", &p->Z, e));
+    if (q->s) TRY_DONE(mapped_doubles(q->on_disk, q->cells.m, q->each, "the posterior", &p->s, e));
     p->cells.Z = p->Z;
     p->base.kernel = kernel_copy(h->kernel);
     if (!p->base.kernel) TRY_DONE(fail_memory(e, "the posterior", 0));
@@ -295,6 +360,8 @@ static anygp_status damaged(anygp_error *e)
                      "the model file's array 'basis' does not describe basis functions; it is damaged");
 }
 
+static const qsgp_kind *kind_of(const model_ops *m) { return m->family; }
+
 static bool is_whole(double x, double least, double most) { return x >= least && x <= most && x == floor(x); }
 
 static anygp_status read_head(const named_array *head, int64_t m, int64_t D, cells *c, double *K, double *rows,
@@ -303,7 +370,7 @@ static anygp_status read_head(const named_array *head, int64_t m, int64_t D, cel
     TRY(named_array_check(head, HEAD, 1, e));
     const double *x = head->values;
     if (!is_whole(x[0], 0, CELLS_KERNEL) || !is_whole(x[1], 1, CELL_WIDTH) || !is_whole(x[2], 0, UINT32_MAX) ||
-        !is_whole(x[3], 0, UINT32_MAX) || !is_whole(x[4], 0, 1) || !is_whole(x[5], 0, (double)m) || !(x[6] >= 0) ||
+        !is_whole(x[3], 0, UINT32_MAX) || !is_whole(x[4], 0, 1) || !is_whole(x[5], 0, INT32_MAX) || !(x[6] >= 0) ||
         x[7] != 1 || (x[0] == CELLS_FOURIER && (m % 2 || fmod(x[1], 2) > 0)))
         return damaged(e);
     *c = (cells){.kind = (cells_kind)x[0],
@@ -322,14 +389,14 @@ anygp_status qsgp_load(const model_ops *self, kernel *k, double noise, basis *me
 {
     named_array *v = named_array_need(list, count, "weights", e),
                 *d = v ? named_array_need(list, count, "variances", e) : NULL,
-                *head = d ? named_array_need(list, count, "basis", e) : NULL, *Z = NULL;
+                *head = d ? named_array_need(list, count, "basis", e) : NULL, *Z = NULL,
+                *s = kind_of(self)->relevance && head ? named_array_need(list, count, "s", e) : NULL;
     qsgp_posterior *p = NULL;
     cells c;
     cells_hand h = {0};
     double K = 0, rows = 0;
     anygp_status status;
-    (void)self;
-    if (!head) return ANYGP_ERR_FILE;
+    if (!head || (kind_of(self)->relevance && !s)) return ANYGP_ERR_FILE;
     int64_t m = d->cols;
     if (m < 1 || d->rows < 1) return damaged(e);
     TRY(read_head(head, m, D, &c, &K, &rows, e));
@@ -338,13 +405,16 @@ anygp_status qsgp_load(const model_ops *self, kernel *k, double noise, basis *me
         if (!(Z = named_array_need(list, count, "Z", e))) return ANYGP_ERR_FILE;
         TRY(named_array_check(Z, D, m, e));
     }
+    if (s) TRY(named_array_check(s, d->rows, m, e));
     for (int64_t i = 0; i < m * d->rows; i++)
-        if (!(d->values[i] >= 0)) return damaged(e);
+        if (!(d->values[i] >= 0) || (s && !(s->values[i] > 0))) return damaged(e);
     TRY_DONE(make(&c, d->rows, (int64_t)K, noise, &p, e));
     TRY_DONE(cells_hand_open(&h, &c, k, e)); /* the kernel has such functions */
     TRY_DONE(basis_copy(mean, &p->base.mean, e));
     p->v = named_array_take(v), p->d = named_array_take(d), p->rows = rows;
     if (Z) p->cells.Z = p->Z = named_array_take(Z);
+    if (s) p->s = named_array_take(s);
+    TRY_DONE(know_vectors(p, e));
     p->base.kernel = k;
     write_head(p);
     basis_clear(mean);

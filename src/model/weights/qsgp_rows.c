@@ -3,7 +3,26 @@
 #include <string.h>
 
 #include "base/special.h"
+#include "linalg/linalg.h"
 #include "model/weights/qsgp.h"
+
+/* The prior's control variate for one vector, Fi, Fj and a at control rows; x[2 P]: room.  Its value; R accumulates. */
+static double nystrom(const qsgp *q, const double *Fi, const double *Fj, const double *a, double *Ri, double *Rj,
+                      double *x)
+{
+    int64_t P = q->P;
+    double *y = x + P, value = 0;
+    for (int64_t i = 0; i < P; i++) x[i] = Fi[i] - a[i], y[i] = Fj[i] - a[i];
+    for (int k = 0; k < 2; k++) {
+        la_trsv(LA_N, P, q->Lpp, P, x + k * P);
+        la_trsv(LA_T, P, q->Lpp, P, x + k * P);
+    }
+    for (int64_t i = 0; i < P; i++) {
+        value += 0.5 * (x[i] * Fj[i] + y[i] * a[i]); /* x Fj + y a = Fi'M Fj - a'M Fj + a'M Fj - a'M a */
+        Ri[i] += 0.5 * y[i], Rj[i] += 0.5 * x[i];
+    }
+    return value;
+}
 
 /* One vector of a Gaussian target: its share of the value, and R. */
 static void gaussian_vector(qsgp_pass *p, int64_t k, const double *y, int64_t ldy, double *value, double *dnoise)
@@ -24,6 +43,7 @@ static void gaussian_vector(qsgp_pass *p, int64_t k, const double *y, int64_t ld
         control += w * (fi * fj - a[i] * a[i]);
         Ri[s->n + i] = w * (fj - a[i]), Rj[s->n + i] = w * (fi - a[i]);
     }
+    if (s->P && q->Lpp) control += nystrom(q, Fi + s->n, Fj + s->n, a, Ri + s->n, Rj + s->n, q->Lpp + s->P * s->P);
     for (int64_t i = s->n + s->P; i < rows; i++) Ri[i] = Rj[i] = 0;
     *value += control - sum;
     *dnoise += sum / noise;

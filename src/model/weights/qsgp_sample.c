@@ -138,7 +138,7 @@ anygp_status qsgp_sample_rows(const qsgp *q, row_blocks *b, int64_t count, const
 {
     int64_t D = q->cells.D;
     s->P = control ? q->P : 0, s->R = 0, s->scale = scale;
-    for (int64_t i = 0; q->cells.kind == CELLS_KERNEL && i < s->count; i++) s->R += cell_size(&q->cells, s->cell[i]);
+    for (int64_t i = 0; !qsgp_diagonal_prior(q) && i < s->count; i++) s->R += cell_size(&q->cells, s->cell[i]);
     TRY(row_room(s, count * b->largest + s->P + s->R, D, b->Q, e));
     TRY(take_blocks(b, count, which, s, e));
     s->rows = s->n + s->P + s->R;

@@ -6,6 +6,30 @@
 #include "model/weights/qsgp.h"
 #include "params/ascent.h"
 
+/* qsrvm: what function r is told in its turn, for one latent. */
+typedef struct qsrvm_look {
+    double b, h;      /* b before the step; h over all rows, as far as is known, */
+    double curve;     /* and at the rows of the step, times their scale */
+    double rho, edge; /* edge: e */
+} qsrvm_look;
+
+typedef struct qsrvm_turns {
+    double *b;           /* m x C */
+    int64_t cells;       /* that have their turn in this step: */
+    int64_t *cell;       /* these; room for as many again */
+    uint8_t *both;       /* cells.count threes: of i and j at once */
+    double *tile;        /* rows x width: a cell, */
+    double *squares;     /* width x C: and its squares */
+    int64_t count, room; /* functions that are in, */
+    int64_t *at;         /* count: which, */
+    double *T;           /* rows x count: at the rows of the step */
+    qsrvm_look *look;    /* (count + 1) x C */
+    int64_t rows;        /* that there is room for */
+    int64_t *solved;     /* count: of those that are in, the ones that are solved for together, */
+    double *U, *G;       /* and room for that */
+    int64_t U_room, G_room;
+} qsrvm_turns;
+
 typedef struct qsgp_state {
     qsgp q;
     qsgp_kind kind;
@@ -29,6 +53,7 @@ typedef struct qsgp_state {
     double top;   /* and the largest eigenvalue of the kernel's matrix over its number of rows */
     double prior; /* the largest eigenvalue of S */
     double curve; /* the largest curvature of a row so far, where noise is not Gaussian */
+    qsrvm_turns turns;
 } qsgp_state;
 
 extern const step_ops qsgp_steps;
@@ -44,6 +69,19 @@ anygp_status qsgp_block_turn(qsgp_pass *p, void *ctx, anygp_error *e);
 void qsgp_block_finish(qsgp_state *q);
 /* mu = Phi'alpha, after the kernel has moved. */
 anygp_status qsgp_block_renew(qsgp_state *q, const hyper *h, anygp_error *e);
+
+/* ---------------------------------------------------------------------------------------- [qsrvm.c] */
+
+anygp_status qsrvm_open(qsgp_state *q, anygp_error *e);
+void qsrvm_close(qsgp_state *q); /* accepts a half-built one */
+/* The sample are the cells with functions that are in; those drawn for the step have their turn with them. */
+anygp_status qsrvm_sample_cells(qsgp_state *q, uint64_t seed, uint64_t t, anygp_error *e);
+/* After a pass over the sample. */
+anygp_status qsrvm_take_turns(qsgp_state *q, const step_context *c, anygp_error *e);
+
+/* Other steps: s at the start, and of a cell whose weights have moved, `share` of the run being done. */
+void qsrvm_start(qsgp_state *q, const kernel *k);
+void qsrvm_move_precisions(qsgp *q, const cells_hand *hand, int64_t slot, double share);
 
 /* ------------------------------------------------------------------------------------ [qsgp_pack.c] */
 

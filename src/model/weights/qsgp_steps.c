@@ -43,6 +43,7 @@ static anygp_status look_at_kernel(qsgp_state *q, const kernel *k, anygp_error *
         double all = (double)q->q.cells.m;
         q->size = all * la_dot(n * n, K, K) / (double)(n * n), q->prior = all * q->top, q->top *= q->prior;
     }
+    if (q->q.s) q->prior = 0; /* implicit */
     double *const owned[] = {X, K, x};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(chosen);
@@ -57,16 +58,19 @@ static anygp_status begin(void *state, hyper *h, double jitter, anygp_error *e)
     memcpy(kernel_values(q->first), kernel_values(h->kernel), (size_t)hyper_kernel_params(h) * sizeof(double));
     qsgp_take_values(&q->q, h);
     TRY(qsgp_control_start(&q->q, h->kernel, e));
-    return look_at_kernel(q, h->kernel, e);
+    TRY(look_at_kernel(q, h->kernel, e));
+    if (q->q.s && !qsgp_in_turn(&q->kind)) qsrvm_start(q, h->kernel);
+    return ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------- moves */
 
 typedef struct step_sizes {
     qsgp_state *q;
-    double rate; /* adagrad's */
-    double *eta; /* C: plain */
-    bool blocks; /* mu by blocks */
+    double rate;  /* adagrad's */
+    double share; /* of the run that is done */
+    double *eta;  /* C: plain */
+    bool blocks;  /* mu by blocks */
 } step_sizes;
 
 /* A diagonal element of a dense column stays positive. */
@@ -84,14 +88,17 @@ static void move_cell(qsgp *q, const qsgp_pass *p, int64_t slot, const double *G
             if (s->blocks && r < 0) { /* as a whole, after the pass */
                 if (s->q->alpha)
                     s->q->step[j * q->C + k / (1 + q->K)] = g + q->v[at]; /* without the prior, which alpha has */
-            } else if (!s->q->sum)
-                step = s->eta[k / (1 + q->K)] * g;
-            else {
+            } else if (!s->q->sum) {
+                double eta = s->eta[k / (1 + q->K)], times = p->s->over * (p->s->in[slot] == 3 ? 1 : 0.5);
+                /* s may be of any size: a step that is implicit in it */
+                step = eta * g / (1 + (q->s ? eta * times * q->s[j * q->C + k / (1 + q->K)] : 0));
+            } else {
                 s->q->sum[at] += g * g;
                 step = s->q->sum[at] > 0 ? s->rate * g / sqrt(s->q->sum[at]) : 0;
             }
             q->v[at] = moved(q->v[at], step, r == j);
         }
+    if (q->s) qsrvm_move_precisions(q, &p->now, slot, s->share);
 }
 
 /* gamma that the noise of sampled cells allows. */
@@ -142,7 +149,10 @@ static anygp_status prepare(qsgp_state *q, const hyper *h, const step_context *c
     qsgp_take_values(&q->q, h);
     q->pass.now.kernel = h->kernel, q->pass.apart = has_moved(q, h);
     q->pass.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
-    TRY(qsgp_sample_cells(&q->q, c->seed, (uint64_t)c->t, !q->q.gaussian, &q->sample, e));
+    if (qsgp_in_turn(&q->kind))
+        TRY(qsrvm_sample_cells(q, c->seed, (uint64_t)c->t, e));
+    else
+        TRY(qsgp_sample_cells(&q->q, c->seed, (uint64_t)c->t, !q->q.gaussian, &q->sample, e));
     if (qsgp_by_blocks(q) && !q->alpha)
         return qsgp_sample_places(&q->q, c->seed, (uint64_t)c->t, rows_of_step(q, c), &q->sample, e);
     return qsgp_sample_rows(&q->q, b, all ? b->count : c->count, c->which, c->scale, true, &q->sample, e);
@@ -162,14 +172,26 @@ static anygp_status move_hyper(qsgp_state *q, hyper *h, const step_context *c, a
     return ANYGP_OK;
 }
 
+static anygp_status turns(qsgp_state *q, const hyper *h, const step_context *c, double *value, anygp_error *e)
+{
+    q->pass.turn = NULL;
+    TRY(qsgp_run_pass(&q->pass, NULL, NULL, false, h, NULL, e));
+    *value = q->pass.value;
+    return qsrvm_take_turns(q, c, e);
+}
+
 static anygp_status step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
 {
     qsgp_state *q = state;
-    bool learn = c->learn && h->free > 0 && q->q.cells.kind == CELLS_FOURIER;
-    step_sizes sizes = {
-        .q = q, .blocks = false, .eta = q->eta, .rate = c->rate > 0 ? c->rate : ADAGRAD * pow(ADAGRAD_LEAST, c->share)};
+    bool learn = c->learn && h->free > 0 && q->q.cells.kind == CELLS_FOURIER && !q->q.s;
+    step_sizes sizes = {.q = q,
+                        .blocks = false,
+                        .eta = q->eta,
+                        .share = c->share,
+                        .rate = c->rate > 0 ? c->rate : ADAGRAD * pow(ADAGRAD_LEAST, c->share)};
     if (q->stale && !learn) TRY(qsgp_block_renew(q, h, e));
     TRY(prepare(q, h, c, e));
+    if (qsgp_in_turn(&q->kind)) return turns(q, h, c, value, e);
     sizes.blocks = qsgp_by_blocks(q) && qsgp_block_fits(q);
     q->pass.turn = sizes.blocks ? qsgp_block_turn : NULL;
     q->relax = c->rate > 0 ? c->rate : 1 - RELAXED * fmin(c->share, 1);

@@ -78,7 +78,7 @@ control)
     done
     ;;
 variance)
-    # kernel and noise of an exact model of 1000 rows
+    # the kernel that a run of qsgp(basis=kernel) starts with
     gzip -cd "$data/kin40k/train.csv.gz" | "$(dirname "$anygp")/bench/bench_qsgp_variance" 'rbf(variance=1.929,lengthscale=[3.328,2.992,1.551,1.737,1.819,1.416,1.39,2.068])'
     ;;
 *) echo "qsgp.sh steps|features|fits|mnist|control|variance ANYGP [DATA]" >&2 && exit 1 ;;

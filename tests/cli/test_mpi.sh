@@ -70,11 +70,13 @@ model_is_that_of_one_process() {
     for m in w/m.agp alone.agp; do anygp predict $m train.csv >"$m.csv" || return 1; done
     close w/m.agp.csv alone.agp.csv 1e-10
 }
+# Ends of intervals may be near 0: differences count against the target's spread, which is about 1.
+predict_around_ten() { anygp predict "$1" train.csv | awk -F, -v OFS=, -v CONVFMT=%.17g 'NR > 1 { for (i = 1; i <= NF; i++) $i += 10 } 1'; }
 groups_of_neighbours_are_shared_out() {
     local n
-    anygp fit train.csv --model vecchia --mean constant -o v1.agp --iters 4 --neighbors 10 >/dev/null && anygp predict v1.agp train.csv >v1.csv || return 1
+    anygp fit train.csv --model vecchia --mean constant -o v1.agp --iters 4 --neighbors 10 >/dev/null && predict_around_ten v1.agp >v1.csv || return 1
     for n in 2 3; do
-        ranks $n "$ANYGP" fit train.csv --model vecchia --mean constant -o v.agp --iters 4 --neighbors 10 && [ "$(sentences)" = 0 ] && anygp predict v.agp train.csv >v.csv && close v.csv v1.csv 1e-10 || return 1
+        ranks $n "$ANYGP" fit train.csv --model vecchia --mean constant -o v.agp --iters 4 --neighbors 10 && [ "$(sentences)" = 0 ] && predict_around_ten v.agp >v.csv && close v.csv v1.csv 1e-10 || return 1
     done
 }
 # Rank 1 works in a directory of its own, where what it writes would show.

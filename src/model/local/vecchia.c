@@ -399,9 +399,9 @@ model_cost vecchia_cost(const model_ops *self, const cost_facts *f, const cost_s
     static const double SHARE = 0.1; /* of R: small matrices */
     double k = VECCHIA_NEAR, D = (double)f->inputs;
     (void)self, (void)s;
-    /* Of a group of 8 rows with 1.5 k in all: the factor, its inverse and the adjoint; half as much again, over an evaluation, for orders
-       and neighbours. */
-    return (model_cost){.rows = cost_of_work(f, SHARE, 50 * f->rows * k * k, 20 * f->rows * k),
+    /* Of a group of 8 rows with 1.5 k in all: the factor, its inverse and the adjoint; orders and neighbours, over
+       all evaluations, take the longer the more inputs there are. */
+    return (model_cost){.rows = cost_of_work(f, SHARE, (10 + 5 * D) * f->rows * k * k, 20 * f->rows * k),
                         .bytes = f->rows * (8 * (3 * D + 6) + 12 * k) + 8 * f->threads * 16 * k * k,
                         .last = 8 * f->rows * (2 * D + 4)};
 }

@@ -39,6 +39,10 @@ typedef struct made_option {
 } made_option;
 
 anygp_status made_options(scanner *s, const char *model, int count, const made_option *options, int64_t *value);
+/* What they are read by: whether the n characters at hand are this word; one of the words, NULL after the last; a whole number. */
+bool made_is_word(const scanner *s, int64_t n, const char *word);
+anygp_status made_word(scanner *s, const char *const *words, int64_t *which);
+anygp_status made_count(scanner *s, double least, int64_t *value);
 /* The name of the model with these values: the options that are not 0, in their order. */
 void made_write(const char *model, int count, const made_option *options, const int64_t *value, char *to, size_t room);
 

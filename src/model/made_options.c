@@ -15,29 +15,30 @@ typedef struct choices {
     unsigned given; /* a bit for each option */
 } choices;
 
-static bool is_word(const scanner *s, int64_t n, const char *word)
+bool made_is_word(const scanner *s, int64_t n, const char *word)
 {
     return (size_t)n == strlen(word) && !strncmp(s->text + s->at, word, (size_t)n);
 }
 
-static anygp_status take_number(scanner *s, int64_t *value)
+anygp_status made_count(scanner *s, double least, int64_t *value)
 {
     double x;
     scan_blanks(s);
     int64_t at = s->at;
     TRY(scan_number(s, &x));
-    if (!(x >= 1 && x <= 1e9 && x == floor(x))) return scan_fail(s, at, NULL, "%g is no whole number of at least 1", x);
+    if (!(x >= least && x <= 1e9 && x == floor(x)))
+        return scan_fail(s, at, NULL, "%g is no whole number of at least %g", x, least);
     *value = (int64_t)x;
     return ANYGP_OK;
 }
 
 static const char *word_at(int64_t i, const void *ctx) { return ((const char *const *)ctx)[i]; }
 
-static anygp_status take_word(scanner *s, const char *const *words, int64_t *value)
+anygp_status made_word(scanner *s, const char *const *words, int64_t *value)
 {
     int64_t n = scan_word(s);
     for (*value = 0; words[*value]; ++*value)
-        if (is_word(s, n, words[*value])) return s->at += n, ANYGP_OK;
+        if (made_is_word(s, n, words[*value])) return s->at += n, ANYGP_OK;
     char *list = name_list(*value, word_at, words, " or ");
     anygp_status status = scan_fail(s, s->at, NULL, "expected %s", name_list_or(list));
     free(list);
@@ -59,13 +60,13 @@ static anygp_status take_option(scanner *s, void *ctx)
     choices *c = ctx;
     int64_t n = scan_word(s);
     int i = 0;
-    while (i < c->count && !is_word(s, n, c->options[i].key)) i++;
+    while (i < c->count && !made_is_word(s, n, c->options[i].key)) i++;
     if (i == c->count) return no_option(s, c, n);
     if (c->given >> i & 1) return scan_fail(s, s->at, NULL, "%s is given twice", c->options[i].key);
     c->given |= 1u << i;
     s->at += n;
     if (!scan_take(s, '=')) return scan_fail(s, s->at, NULL, "expected = and a value");
-    return c->options[i].words ? take_word(s, c->options[i].words, &c->value[i]) : take_number(s, &c->value[i]);
+    return c->options[i].words ? made_word(s, c->options[i].words, &c->value[i]) : made_count(s, 1, &c->value[i]);
 }
 
 anygp_status made_options(scanner *s, const char *model, int count, const made_option *options, int64_t *value)

@@ -2,11 +2,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mapped.h"
 #include "base/memory.h"
-#include "base/name_list.h"
 #include "model/made.h"
 #include "model/weights/qsgp_state.h"
 
@@ -180,45 +178,13 @@ enum { DENSE, BATCH, CONTROL, BASIS, STEPS, OPTIONS };
 
 static const char *const bases[] = {"fourier", "kernel", NULL}, *const rules[] = {"block", "plain", "adagrad", NULL};
 
-static const char *listed(int64_t i, const void *ctx) { return ((const char *const *)ctx)[i]; }
-
-static bool is_word(const scanner *s, int64_t n, const char *word)
-{
-    return (size_t)n == strlen(word) && !strncmp(s->text + s->at, word, (size_t)n);
-}
-
-static anygp_status take_count(scanner *s, double least, int64_t *value)
-{
-    double x;
-    scan_blanks(s);
-    int64_t at = s->at;
-    TRY(scan_number(s, &x));
-    if (!(x >= least && x <= 1e9 && x == floor(x)))
-        return scan_fail(s, at, NULL, "%g is no whole number of at least %g", x, least);
-    *value = (int64_t)x;
-    return ANYGP_OK;
-}
-
-/* One of the words, NULL after the last. */
-static anygp_status take_name(scanner *s, const char *const *words, int *which)
-{
-    int64_t n = scan_word(s);
-    char *list;
-    for (*which = 0; words[*which]; ++*which)
-        if (is_word(s, n, words[*which])) return s->at += n, ANYGP_OK;
-    list = name_list(*which, listed, words, " or ");
-    anygp_status status = scan_fail(s, s->at, NULL, "expected %s", name_list_or(list));
-    free(list);
-    return status;
-}
-
 static anygp_status take_option(scanner *s, void *ctx)
 {
     choices *c = ctx;
     int64_t n = scan_word(s);
     unsigned i = 0;
-    int which;
-    while (i < OPTIONS && !is_word(s, n, options[i])) i++;
+    int64_t which;
+    while (i < OPTIONS && !made_is_word(s, n, options[i])) i++;
     if (i == OPTIONS)
         return scan_fail(s, s->at, "the options are dense, batch, control, basis and steps", "unknown option '%.*s'",
                          (int)(n < 40 ? n : 40), s->text + s->at);
@@ -226,10 +192,10 @@ static anygp_status take_option(scanner *s, void *ctx)
     c->given |= 1u << i;
     s->at += n;
     if (!scan_take(s, '=')) return scan_fail(s, s->at, NULL, "expected = and a value");
-    if (i == DENSE) return take_count(s, 0, &c->kind.dense);
-    if (i == BATCH) return take_count(s, 1, &c->kind.batch);
-    if (i == CONTROL) return take_count(s, 0, &c->kind.control);
-    TRY(take_name(s, i == BASIS ? bases : rules, &which));
+    if (i == DENSE) return made_count(s, 0, &c->kind.dense);
+    if (i == BATCH) return made_count(s, 1, &c->kind.batch);
+    if (i == CONTROL) return made_count(s, 0, &c->kind.control);
+    TRY(made_word(s, i == BASIS ? bases : rules, &which));
     if (i == BASIS)
         c->kind.basis = (cells_kind)which;
     else

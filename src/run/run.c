@@ -57,6 +57,12 @@ void run_smooth(run *r, double value)
     r->value = gain == 1 ? value : r->value + gain * (value - r->value);
 }
 
+anygp_status run_affords_pass(run *r, double seconds, int *affordable, anygp_error *e)
+{
+    *affordable = run_elapsed(r) + seconds < r->o->time_limit && r->P / r->S <= r->t && r->status != ANYGP_INTERRUPTED;
+    return train_agree(r->p, affordable, e);
+}
+
 anygp_status run_renew(run *r, double moved, bool *renewed, anygp_error *e)
 {
     double began = clock_seconds();

@@ -83,6 +83,8 @@ double run_elapsed(const run *r); /* wall seconds, as the time limit counts them
 /* A piece of work that the time limit must leave room for once more: an evaluation, a step. */
 void run_worked(run *r, double began, double paused);
 bool run_is_late(const run *r);
+/* Whether a last pass over all blocks, of so many seconds, fits the time and takes no longer than the steps did; on every rank. */
+anygp_status run_affords_pass(run *r, double seconds, int *affordable, anygp_error *e);
 /* model_ops.renew, where the model has it and there is time for it and for as much again: *renewed. */
 #define RENEW_MOVED 0.1 /* at the end of a climb, or between steps */
 anygp_status run_renew(run *r, double moved, bool *renewed, anygp_error *e);

@@ -175,8 +175,8 @@ static anygp_status final_value(sampled *s, train_result *result, anygp_error *e
 {
     run *r = &s->r;
     double value, rest = (1 + r->model->sum->last) * s->pass;
-    int affordable = run_elapsed(r) + rest < r->o->time_limit && r->P / r->S <= r->t && r->status != ANYGP_INTERRUPTED;
-    TRY(train_agree(r->p, &affordable, e));
+    int affordable;
+    TRY(run_affords_pass(r, rest, &affordable, e));
     if (!affordable) return ANYGP_OK;
     bool found = r->model->evaluate(r->state, r->h, true, &r->jitter, &value, r->model->loo ? s->up.gp : NULL);
     if (found) result->objective = value, result->exact = true;

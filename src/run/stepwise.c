@@ -172,8 +172,8 @@ static anygp_status open_run(stepwise *w, anygp_error *e)
 static anygp_status final_bound(run *r, train_result *result, anygp_error *e)
 {
     double value, pass = r->longest * (double)r->P / (double)r->S;
-    int affordable = run_elapsed(r) + pass < r->o->time_limit && r->P / r->S <= r->t && r->status != ANYGP_INTERRUPTED;
-    TRY(train_agree(r->p, &affordable, e));
+    int affordable;
+    TRY(run_affords_pass(r, pass, &affordable, e));
     if (!affordable) return ANYGP_OK;
     anygp_status status = r->model->steps->bound(r->state, r->h, &value, e);
     if (status == ANYGP_OK) result->objective = value, result->exact = !r->model->steps->sampled;

@@ -71,7 +71,7 @@ static void estimate(const cells *c, cells_hand *h, int64_t per, const int64_t *
 int main(int count, char **words)
 {
     if (count != 2) fprintf(stderr, "bench_qsgp_variance KERNEL < FILE\n"), exit(1);
-    int64_t n, width = cells_width(CELLS_FOURIER, TAKEN);
+    int64_t n, width = cells_width(CELLS_FOURIER, D, TAKEN);
     kernel *k = parse(words[1]);
     double *rows = read_rows(&n), *mu = normals(1, WAVES), *X = mem_doubles(ALL, D), *XT = mem_doubles(ALL, D);
     double *F = mem_doubles(ALL, 2), *a = mem_zeroed(RANK_MOST, sizeof *a);

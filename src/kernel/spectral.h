@@ -44,6 +44,12 @@ bool spectral_waves_some(spectral *s, const kernel *k, int64_t total, int64_t M,
 void spectral_reverse(const spectral *s, const kernel *k, const double *Z, const double *Wbar, const double *abar,
                       double *gp, double *gZ);
 
+/* Whether there is one term of one factor.  Then wave i is z_i sqrt(tau_i) times over[D] = 1 / l, 0 for inputs that the kernel does not have: */
+bool spectral_is_one(const spectral *s);
+double spectral_one(const spectral *s, const kernel *k, int64_t total,
+                    double *over);                                            /* over, and the amplitude of all */
+double spectral_one_precision(const spectral *s, const kernel *k, int64_t i); /* tau_i */
+
 /* z of M waves, each a function of (seed, index).  Independent, or orthogonal within blocks of D waves of a term (Yu and others 2016):
    directions of independent ones made orthogonal, with the lengths of others. */
 anygp_status spectral_draw(const spectral *s, uint64_t seed, bool orthogonal, int64_t M, double *Z, anygp_error *e);

@@ -166,6 +166,23 @@ bool spectral_waves_some(spectral *s, const kernel *k, int64_t total, int64_t M,
     return true;
 }
 
+bool spectral_is_one(const spectral *s) { return s->terms == 1 && s->count[0] == 1; }
+
+double spectral_one(const spectral *s, const kernel *k, int64_t total, double *over)
+{
+    const leaf *l = &k->leaves[s->leaf[0]];
+    for (int64_t d = 0; d < s->D; d++) over[d] = 0;
+    for (int64_t d = 0; d < l->n_dims; d++) over[l->dims[d]] = 1 / leaf_value(l, RADIAL_LENGTH, d);
+    return sqrt(leaf_value(l, RADIAL_VARIANCE, 0) / (double)total);
+}
+
+double spectral_one_precision(const spectral *s, const kernel *k, int64_t i)
+{
+    const leaf *l = &k->leaves[s->leaf[0]];
+    double unused;
+    return l->kind->precision(l, point(sqrt((double)prime(0)), i), &unused);
+}
+
 /* With r_d = sum_f tau_f / l_fd^2 and w = z sqrt r: rbar = wbar z / (2 sqrt r). */
 static void reverse_factor(const spectral *s, const leaf *l, int64_t i, int f, const double *z, const double *Wbar,
                            double abar, double *gp)

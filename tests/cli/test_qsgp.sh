@@ -7,7 +7,7 @@ small=(--kernel rbf --inducing 400 --iters 30 --batch 100 --valid 0)
 
 it_fits_predicts_and_is_described() {
     local m
-    for m in qsgp 'qsgp(dense=3,batch=64,control=20)' 'qsgp(batch=100,steps=adagrad)' 'qsgp(batch=100,steps=plain)' 'qsgp(basis=kernel)'; do
+    for m in qsgp 'qsgp(dense=3,batch=64,control=20)' 'qsgp(batch=100,steps=adagrad)' 'qsgp(batch=100,steps=plain)' 'qsgp(basis=kernel)' 'qsgp(batch=128,control=20,basis=hadamard)'; do
         fits train.csv --model "$m" "${small[@]}" || { echo "model $m"; return 1; }
         anygp info fits.agp | grep -qF "$m, " || { echo "info of $m"; anygp info fits.agp; return 1; }
     done
@@ -57,7 +57,8 @@ what_it_cannot_do_is_refused() {
         refuses 'dense columns of the covariance are for gaussian targets' fit train.csv -o x.agp --model 'qsgp(dense=2)' --likelihood laplace &&
         refuses "unknown option 'depth'" fit train.csv -o x.agp --model 'qsgp(depth=2)' &&
         refuses 'batch is given twice' fit train.csv -o x.agp --model 'qsgp(batch=2,batch=3)' &&
-        refuses 'expected fourier or kernel' fit train.csv -o x.agp --model 'qsgp(basis=waves)' &&
+        refuses 'expected fourier, kernel or hadamard' fit train.csv -o x.agp --model 'qsgp(basis=waves)' &&
+        refuses 'basis=hadamard is for one of rbf' fit train.csv -o x.agp --model 'qsgp(basis=hadamard)' --kernel 'rbf*matern32' &&
         refuses '0.5 is no whole number' fit train.csv -o x.agp --model 'qsgp(dense=0.5)' &&
         refuses 'mean: qsgp takes no prior mean' fit train.csv -o x.agp --model qsgp --mean linear &&
         refuses 'qsgp' update r.agp test.csv

@@ -241,6 +241,37 @@ static void blocks_of_rows_reach_the_exact_mean(void **unused)
     clear_stage(&g);
 }
 
+/* At the optimum Phi'g'(f) = mu, f = Phi mu, with the slopes g' of the expected log likelihood under q's variances, which are held. */
+static void blocks_of_rows_reach_the_optimum_of_other_likelihoods(void **unused)
+{
+    (void)unused;
+    static const char *const model[] = {"qsgp()", "qsgp(basis=hadamard)"}, *const like[] = {"bernoulli", "laplace"};
+    for (int k = 0; k < 3; k++) { /* with six waves instead of a kernel, steps for laplace are short */
+        stage g;
+        anygp_error e;
+        double Phi[ROWS * FUNCTIONS], f[ROWS], S[ROWS] = {0}, slope[ROWS], curve[ROWS], unused_slope[LIKELIHOOD_PARAMS],
+                                               value;
+        set_stage(&g, model[k % 2], FUNCTIONS, like[k / 2]);
+        assert_non_null(g.q->alpha);
+        const qsgp *q = &g.q->q;
+        for (int64_t t = 0; t < (k < 2 ? 3000 : 8000); t++) {
+            int64_t block = t % BLOCKS;
+            step_context c = {
+                .seed = 5, .t = t, .steps = 3000, .count = 1, .which = &block, .scale = BLOCKS, .rate = 1};
+            assert_int_equal(g.made->steps->step(g.s.state, &g.s.h, &c, &value, &e), ANYGP_OK);
+            for (int64_t j = 0; j < FUNCTIONS; j++) q->square[j] = 0.3;
+        }
+        features(&g, ROWS, g.s.X, Phi);
+        la_gemv(LA_N, ROWS, FUNCTIONS, 1, Phi, ROWS, q->v, 0, f);
+        for (int64_t j = 0; j < FUNCTIONS; j++)
+            for (int i = 0; i < ROWS; i++) S[i] += diagonal(&g, j) * Phi[i + j * ROWS] * Phi[i + j * ROWS];
+        const likelihood *l = &q->like[0];
+        l->ops->expect(l, ROWS, g.s.y, g.s.w, f, S, ROWS, (random_stream){0}, 0, slope, curve, unused_slope);
+        for (int64_t j = 0; j < FUNCTIONS; j++) check_close(q->v[j], la_dot(ROWS, Phi + j * ROWS, slope), 1e-6);
+        clear_stage(&g);
+    }
+}
+
 /* -------------------------------------------------------------------------------- Nystrom's control variate */
 
 /* Mean, variance of the value, and mean squared length of the gradient of mu over every choice of cells, for one block of rows. */
@@ -401,7 +432,7 @@ static double kernel_error(int64_t m, const char *select)
     enum { N = 12 };
     stage g;
     double X[N * D], K[N * N], *Phi = calloc((size_t)(N * m), sizeof *Phi), sum = 0;
-    set_stage(&g, "qsgp()", m, NULL);
+    set_stage(&g, strcmp(select, "hadamard") ? "qsgp()" : "qsgp(basis=hadamard)", m, NULL);
     g.q->q.cells.orthogonal = !strcmp(select, "orthogonal");
     fill_normal(74, N * D, X);
     features(&g, N, X, Phi);
@@ -416,8 +447,8 @@ static double kernel_error(int64_t m, const char *select)
 static void the_expansion_converges_to_the_kernel_at_the_monte_carlo_rate(void **unused)
 {
     (void)unused;
-    static const char *const how[] = {"random", "orthogonal"};
-    for (int k = 0; k < 2; k++) {
+    static const char *const how[] = {"random", "orthogonal", "hadamard"};
+    for (int k = 0; k < 3; k++) {
         double few = 0, many = 0;
         for (int64_t i = 0; i < 8; i++)
             few += kernel_error(100 + 2 * i, how[k]) / 8; /* other cells, other waves of the last */
@@ -436,6 +467,7 @@ int main(void)
         cmocka_unit_test(samples_of_functions_bound_a_log_concave_likelihood_from_below),
         cmocka_unit_test(dense_columns_reach_the_exact_posterior),
         cmocka_unit_test(blocks_of_rows_reach_the_exact_mean),
+        cmocka_unit_test(blocks_of_rows_reach_the_optimum_of_other_likelihoods),
         cmocka_unit_test(kernels_at_all_rows_have_the_exact_mean_and_the_prior_variance_far_away),
         cmocka_unit_test(nystroms_control_variate_changes_no_expectation_and_lowers_the_variance),
         cmocka_unit_test(features_are_made_again_with_the_same_bits),

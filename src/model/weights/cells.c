@@ -10,15 +10,23 @@
 #include "base/threads.h"
 #include "kernel/vector.h"
 #include "linalg/linalg.h"
+#include "model/weights/hadamard.h"
 
-enum { CELLS_OF_A_SAMPLE = 16, PIECE = 32 }; /* the second: pairs of normal numbers that are made at a time */
+/* PIECE: pairs of normal numbers that are made at a time; the third: rows of a tile of hadamard. */
+enum { CELLS_OF_A_SAMPLE = 16, PIECE = 32, TILE_ROWS = 32 };
 
-int64_t cells_width(cells_kind kind, int64_t batch)
+int64_t cells_width(cells_kind kind, int64_t D, int64_t batch)
 {
     int64_t width = batch / CELLS_OF_A_SAMPLE;
+    if (kind == CELLS_HADAMARD) return 2 * hadamard_size(D);
     if (width > CELL_WIDTH) width = CELL_WIDTH;
     if (kind == CELLS_FOURIER) return width < 2 ? 2 : width - width % 2;
     return width < 1 ? 1 : width;
+}
+
+int64_t cells_piece(const cells *c, int64_t rows)
+{
+    return c->kind == CELLS_HADAMARD && rows > TILE_ROWS ? TILE_ROWS : rows;
 }
 
 static int64_t waves_at_most(const cells *c) { return c->width / 2; }
@@ -87,8 +95,12 @@ static void draw_cell(const cells *c, int64_t terms, int64_t cell, double *Z)
 anygp_status cells_hand_open(cells_hand *h, const cells *c, const kernel *k, anygp_error *e)
 {
     *h = (cells_hand){.of = c, .kernel = k};
-    if (c->kind != CELLS_FOURIER) return ANYGP_OK;
+    if (!cells_are_waves(c->kind)) return ANYGP_OK;
     TRY(spectral_open(&h->waves, k, e));
+    if (c->kind == CELLS_HADAMARD && !spectral_is_one(&h->waves))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "model: basis=hadamard is for one of rbf, matern12, matern32, matern52 and rq, with or "
+                         "without white; use basis=fourier for sums and products");
     if (c->m / 2 >= h->waves.terms) return ANYGP_OK;
     return fail_with(
         e, ANYGP_ERR_ARGUMENT,
@@ -101,6 +113,8 @@ void cells_hand_clear(cells_hand *h)
     spectral_clear(&h->waves);
     free(h->Z);
     free(h->number);
+    free(h->scale);
+    free(h->over);
     *h = (cells_hand){0};
 }
 
@@ -131,9 +145,33 @@ static void draw_all(cells_hand *h)
     for (int64_t i = 0; i < h->count; i++) draw_cell(c, h->waves.terms, h->cell[i], h->Z + i * each * c->D);
 }
 
+/* Lengths of all waves at hand. */
+static anygp_status take_transforms(cells_hand *h, anygp_error *e)
+{
+    const cells *c = h->of;
+    int64_t each = waves_at_most(c);
+    if (h->count > h->room) {
+        free(h->scale);
+        free(h->over);
+        h->scale = mem_alloc(h->count * each, sizeof *h->scale);
+        h->over = mem_alloc(c->D, sizeof *h->over);
+        h->room = h->scale && h->over ? h->count : 0;
+    }
+    if (!h->room) return fail_memory(e, "the frequencies", 8.0 * (double)(h->count * each));
+    h->amplitude = spectral_one(&h->waves, h->kernel, c->m / 2, h->over);
+    int threads = threads_for((double)(h->count * each) * 100);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t i = 0; i < h->count; i++)
+        for (int64_t k = 0; k < each; k++)
+            h->scale[i * each + k] = 0.5 / PI * hadamard_length(c->seed, each, h->cell[i], k) *
+                                     sqrt(spectral_one_precision(&h->waves, h->kernel, h->cell[i] * each + k));
+    return ANYGP_OK;
+}
+
 anygp_status cells_hand_take(cells_hand *h, int64_t count, const int64_t *cell, anygp_error *e)
 {
     h->count = count, h->cell = cell;
+    if (h->of->kind == CELLS_HADAMARD) return take_transforms(h, e);
     if (h->of->kind != CELLS_FOURIER) return ANYGP_OK;
     int64_t waves = count * waves_at_most(h->of);
     bool ok = make_room(h, count);
@@ -185,8 +223,25 @@ VECTORISED static void turn(int64_t n, double a, double *restrict c, double *res
     }
 }
 
+static bool fill_transform(const cells_hand *h, int64_t slot, const cell_rows *r, double *T, int64_t ldt)
+{
+    const cells *c = h->of;
+    int64_t P = waves_at_most(c), waves = cell_size(c, h->cell[slot]) / 2;
+    double *room = mem_alloc(hadamard_doubles(P), sizeof *room);
+    if (!room) return false;
+    hadamard_products(c->seed, P, h->cell[slot], r->n, c->D, r->XT, r->ld, h->over, waves, h->scale + slot * P, T, ldt,
+                      room);
+    if (ldt == r->n)
+        turn(waves * ldt, h->amplitude, T, T + waves * ldt);
+    else
+        for (int64_t k = 0; k < waves; k++) turn(r->n, h->amplitude, T + k * ldt, T + (waves + k) * ldt);
+    free(room);
+    return true;
+}
+
 bool cells_fill(const cells_hand *h, int64_t slot, const cell_rows *r, double *T, int64_t ldt)
 {
+    if (h->of->kind == CELLS_HADAMARD) return fill_transform(h, slot, r, T, ldt);
     const cells *c = h->of;
     int64_t cell = h->cell[slot], size = cell_size(c, cell);
     if (c->kind == CELLS_KERNEL)
@@ -215,6 +270,7 @@ double cells_scale(const cells_hand *h, int64_t slot, int64_t f)
 {
     const cells *c = h->of;
     if (c->kind == CELLS_KERNEL) return 1;
+    if (c->kind == CELLS_HADAMARD) return h->amplitude * h->amplitude;
     double a = h->waves.amplitude[slot * waves_at_most(c) + f % (cell_size(c, h->cell[slot]) / 2)];
     return a * a;
 }

@@ -3,6 +3,7 @@
 
    fourier   waves of the kernel (kernel/spectral.h) with random frequencies, in pairs: a cell of width w has the cosines of w / 2 waves
              and then their sines, a_i cos w_i'x and a_i sin w_i'x.  The prior of the weights is N(0, I): S = I
+   hadamard  the same with the frequencies of hadamard.h, a transform for each cell, of one stationary kernel
    kernel    k(z_j, x) at places z_j, which are rows of the training set and are kept.  The prior is N(0, K_zz^-1): S = K_zz
 
    Shapes: a tile T[n,w] is column-major with leading dimension ldt: a column per basis function, a row per row of the data. */
@@ -13,9 +14,11 @@
 #include "kernel/kernel.h"
 #include "kernel/spectral.h"
 
-typedef enum cells_kind { CELLS_FOURIER, CELLS_KERNEL } cells_kind;
+typedef enum cells_kind { CELLS_FOURIER, CELLS_KERNEL, CELLS_HADAMARD } cells_kind;
 
-enum { CELL_WIDTH = 64 }; /* at most */
+static inline bool cells_are_waves(cells_kind kind) { return kind != CELLS_KERNEL; }
+
+enum { CELL_WIDTH = 64 }; /* at most, but for hadamard */
 
 typedef struct cells {
     cells_kind kind;
@@ -33,14 +36,17 @@ static inline int64_t cell_size(const cells *c, int64_t cell)
     return left < c->width ? left : c->width;
 }
 
-/* The width of cells where samples of `batch` functions are wanted: several cells in each, none above CELL_WIDTH. */
-int64_t cells_width(cells_kind kind, int64_t batch);
+/* The width of cells over D inputs where samples of `batch` functions are wanted: several cells in each, none above CELL_WIDTH; for hadamard
+   as many as a transform makes. */
+int64_t cells_width(cells_kind kind, int64_t D, int64_t batch);
+/* Rows of a tile, of so many at most, that stay in a near cache. */
+int64_t cells_piece(const cells *c, int64_t rows);
 
 /* Rows that features are wanted at. */
 typedef struct cell_rows {
     int64_t n, D;
     const double *X;  /* n x D, row-major */
-    const double *XT; /* n x D, column-major with leading dimension ld; for fourier */
+    const double *XT; /* n x D, column-major with leading dimension ld; for waves */
     int64_t ld;
 } cell_rows;
 
@@ -54,6 +60,9 @@ typedef struct cells_hand {
     spectral waves;      /* fourier: count x width / 2 of them, those of the first cell first */
     double *Z;           /* their standard frequencies */
     int64_t *number;     /* and numbers */
+    double *scale;       /* hadamard: count x width / 2, of products in turns; */
+    double *over;        /* D: 1 / l, 0 for inputs that the kernel does not have; */
+    double amplitude;    /* the same for all waves */
 } cells_hand;
 
 /* Refused with a sentence: a kernel without a spectral density. */
@@ -71,7 +80,7 @@ void cells_add_squares(int64_t n, double d, const double *t, double *S);
 /* sum of w t^2 */
 double cells_weigh_squares(int64_t n, const double *w, const double *t);
 
-/* The unit of the square of function f: a^2 for fourier, 1 for kernel. */
+/* The unit of the square of function f: a^2 for waves, 1 for kernel. */
 double cells_scale(const cells_hand *h, int64_t slot, int64_t f);
 /* s_jj of function f of a cell, in the prior that belongs to the basis. */
 double cells_prior(const cells_hand *h, int64_t slot, int64_t f);

@@ -82,7 +82,7 @@ static anygp_status place_likelihoods(qsgp *q, const problem *p, anygp_error *e)
 /* The prior: mu = 0 and, for the first K functions, c_rr = 1. */
 static void start(qsgp *q)
 {
-    double first = q->cells.kind == CELLS_FOURIER ? HALF : 0;
+    double first = cells_are_waves(q->cells.kind) ? HALF : 0;
     for (int64_t j = 0; j < q->cells.m * q->C; j++) q->square[j] = first;
     for (int64_t r = 0; r < q->K; r++)
         for (int64_t c = 0; c < q->C; c++) q->v[r * q->V + c * (1 + q->K) + 1 + r] = 1;
@@ -129,13 +129,13 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
 {
     int64_t m = p->subset;
     *q = (qsgp){.K = kind->dense, .N = p->blocks->total, .on_disk = p->on_disk};
-    if (kind->basis == CELLS_FOURIER) m += m % 2;
+    if (cells_are_waves(kind->basis)) m += m % 2;
     if (kind->basis == CELLS_KERNEL && m > p->rows->n) m = p->rows->n;
     TRY(check_sizes(kind, p, m, e));
     TRY(check_turns(kind, e));
     TRY(check_likelihood(kind, p->likelihood, e));
     TRY(place_likelihoods(q, p, e));
-    int64_t batch = qsgp_batch(kind, m), width = cells_width(kind->basis, batch);
+    int64_t batch = qsgp_batch(kind, m), width = cells_width(kind->basis, D, batch);
     q->cells = (cells){.kind = kind->basis,
                        .m = m,
                        .D = D,

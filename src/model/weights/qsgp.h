@@ -97,7 +97,7 @@ anygp_status qsgp_control_start(qsgp *q, const kernel *k, anygp_error *e);
 static inline double qsgp_noise(const qsgp *q, int64_t c) { return q->gaussian ? q->like[c / q->each].value[0] : 1; }
 /* s_rr of function f of a cell, for latent c; whether S is diagonal at all. */
 double qsgp_prior(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c);
-static inline bool qsgp_diagonal_prior(const qsgp *q) { return q->s || q->cells.kind == CELLS_FOURIER; }
+static inline bool qsgp_diagonal_prior(const qsgp *q) { return q->s || cells_are_waves(q->cells.kind); }
 /* |phi_r|^2 / s over all rows, as far as is known. */
 double qsgp_information(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c);
 /* c_rr^2 of diagonal column r = function f of a cell, for latent c; 0 for dense columns. */

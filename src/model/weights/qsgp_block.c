@@ -26,8 +26,8 @@ enum { ROWS_MOST = 2048 }; /* of a block that is solved for */
 
 bool qsgp_by_blocks(const qsgp_state *q)
 {
-    bool all = q->kind.rule == RULE_BLOCK && !q->kind.relevance && q->q.gaussian && q->q.per == q->q.cells.count;
-    return all && (q->q.cells.kind == CELLS_FOURIER || (q->q.Yz && q->q.K == 0));
+    bool all = q->kind.rule == RULE_BLOCK && !q->kind.relevance && q->q.each == 1 && q->q.per == q->q.cells.count;
+    return all && (cells_are_waves(q->q.cells.kind) || (q->q.Yz && q->q.K == 0));
 }
 
 /* Kernels at all rows: mu are the coefficients themselves. */
@@ -41,7 +41,7 @@ static double *direction(const qsgp_state *q, int64_t c)
 }
 
 /* One target: delta in place of the sum of R_i and R_j. */
-static anygp_status solve(qsgp_state *q, int64_t c, const double *K, double *L, anygp_error *e)
+static anygp_status solve_gaussian(qsgp_state *q, int64_t c, const double *K, double *L, anygp_error *e)
 {
     const qsgp_sample *s = &q->sample;
     int64_t n = s->n, k = c * (1 + q->q.K);
@@ -57,7 +57,22 @@ static anygp_status solve(qsgp_state *q, int64_t c, const double *K, double *L, 
     la_trsv(LA_N, n, L, n, r);
     q->gain[c] = la_dot(n, r, r);
     la_trsv(LA_T, n, L, n, r);
-    for (int64_t i = 0; !q->alpha && i < n; i++) q->q.v[s->place[i]] += q->relax * r[i];
+    return ANYGP_OK;
+}
+
+static anygp_status solve(qsgp_state *q, int64_t c, double *K, double *L, anygp_error *e)
+{
+    const qsgp_sample *s = &q->sample;
+    int64_t n = s->n;
+    double *delta = direction(q, c);
+    if (q->q.gaussian) {
+        TRY(solve_gaussian(q, c, K, L, e));
+    } else {
+        for (int64_t i = 0; i < n; i++) K[i + i * n] += q->damping[c];
+        TRY(qsgp_newton_solve(&q->pass, c, coefficients(q), K, L, L + n * n, delta, &q->gain[c], e));
+        for (int64_t i = 0; i < n; i++) K[i + i * n] -= q->damping[c];
+    }
+    for (int64_t i = 0; !q->alpha && i < n; i++) q->q.v[s->place[i]] += q->relax * delta[i];
     return ANYGP_OK;
 }
 
@@ -78,9 +93,11 @@ void qsgp_block_finish(qsgp_state *q)
         const double *delta = direction(q, c);
         double below = 0, noise = qsgp_noise(m, c);
         for (int64_t j = 0; j < m->cells.m; j++) below += q->step[j * m->C + c] * q->step[j * m->C + c];
-        for (int64_t i = 0; i < s->n; i++) below += noise / s->w[i] * delta[i] * delta[i];
+        for (int64_t i = 0; m->gaussian && i < s->n; i++) below += noise / s->w[i] * delta[i] * delta[i];
         if (!(below > 0)) continue;
-        double t = q->gain[c] / below, times = q->relax * t;
+        double t = q->gain[c] / below;
+        if (!m->gaussian) t = fmin(fmax(t, 0), 1);
+        double times = q->relax * t;
         for (int64_t j = 0; j < m->cells.m; j++) m->v[j * m->V + c * (1 + m->K)] += times * q->step[j * m->C + c];
         for (int64_t i = 0; i < s->n; i++) {
             q->alpha[s->place[i] * m->C + c] += times * delta[i];
@@ -101,7 +118,7 @@ static double prior_of_places(const qsgp_state *q)
 
 static anygp_status make_room(qsgp_state *q, anygp_error *e)
 {
-    int64_t size = 2 * q->sample.n * q->sample.n;
+    int64_t n = q->sample.n, size = 2 * n * n + qsgp_newton_doubles(n);
     if (size <= q->block_room) return ANYGP_OK;
     free(q->block);
     q->block = mem_alloc(size, sizeof *q->block);

@@ -45,7 +45,7 @@ static model_cost qsgp_cost(const model_ops *self, const cost_facts *f, const co
     double features = both * batch * rows, held = (s->largest > 0 ? fmin(s->largest, rows - P) : rows - P) + P;
     bool blocks = batch >= m && k->rule == RULE_BLOCK && !k->relevance, places = k->basis == CELLS_KERNEL;
     double own = V * (k->rule == RULE_ADAGRAD ? 2 : 1) + C + (blocks ? C : 0) + (places ? D + 2 : 0) +
-                 (k->relevance ? 2 * C : 0) + 2 / (double)cells_width(k->basis, (int64_t)batch);
+                 (k->relevance ? 2 * C : 0) + 2 / (double)cells_width(k->basis, f->inputs, (int64_t)batch);
     double after = V + C + (places ? D : 0) + (k->relevance ? C : 0); /* the posterior's, while there is a state */
     double state = 8 * (m * (own + after) + (blocks ? C * f->rows : 0));
     return (model_cost){.rows = cost_of_work(f, 0.4, 2 * features * (D + 10 + 2 * V), 0),
@@ -87,7 +87,7 @@ static anygp_status open_blocks(qsgp_state *q, anygp_error *e)
     q->damping = mem_zeroed(C, sizeof *q->damping);
     q->gain = mem_zeroed(C, sizeof *q->gain);
     if (!q->damping || !q->gain) return fail_memory(e, "the model", 16.0 * (double)C);
-    if (!qsgp_by_blocks(q) || q->kind.basis != CELLS_FOURIER) return ANYGP_OK;
+    if (!qsgp_by_blocks(q) || !cells_are_waves(q->kind.basis)) return ANYGP_OK;
     TRY(mapped_doubles(q->q.on_disk, rows, C, "the rows' coefficients", &q->alpha, e));
     return mapped_doubles(q->q.on_disk, q->q.cells.m, C, "the rows' coefficients", &q->step, e);
 }
@@ -176,7 +176,9 @@ typedef struct choices {
 static const char *const options[] = {"dense", "batch", "control", "basis", "steps"};
 enum { DENSE, BATCH, CONTROL, BASIS, STEPS, OPTIONS };
 
-static const char *const bases[] = {"fourier", "kernel", NULL}, *const rules[] = {"block", "plain", "adagrad", NULL};
+static const char *const bases[] = {"fourier", "kernel", "hadamard", NULL},
+                         *const relevance_bases[] = {"fourier", "kernel", NULL},
+                         *const rules[] = {"block", "plain", "adagrad", NULL};
 
 static anygp_status take_option(scanner *s, void *ctx)
 {
@@ -195,7 +197,7 @@ static anygp_status take_option(scanner *s, void *ctx)
     if (i == DENSE) return made_count(s, 0, &c->kind.dense);
     if (i == BATCH) return made_count(s, 1, &c->kind.batch);
     if (i == CONTROL) return made_count(s, 0, &c->kind.control);
-    TRY(made_word(s, i == BASIS ? bases : rules, &which));
+    TRY(made_word(s, i == STEPS ? rules : c->kind.relevance ? relevance_bases : bases, &which));
     if (i == BASIS)
         c->kind.basis = (cells_kind)which;
     else
@@ -226,6 +228,7 @@ static anygp_status made(const model_ops *of, scanner *s, made_model **out, anyg
     TRY(scan_end(s));
     TRY(made_new(of, sizeof(*out)->kind.qsgp, out, e));
     (*out)->kind.qsgp = c.kind;
+    (*out)->ops.needs.kept = c.kind.relevance || c.kind.basis != CELLS_FOURIER;
     (*out)->ops.variables = c.kind.basis == CELLS_KERNEL ? NULL /* rows, under any kernel */ : &basis_functions;
     write_name(&c, (*out)->name, sizeof(*out)->name);
     return ANYGP_OK;

@@ -23,11 +23,14 @@ static int64_t sum_size(const qsgp_pass *p)
     return 1 + (forward > back ? forward : back);
 }
 
+/* Rows of a tile. */
+static int64_t piece_of(const qsgp_pass *p) { return cells_piece(&p->q->cells, p->s->rows); }
+
 /* A tile, its adjoint, G, the old v and squares. */
 static int64_t tile_size(const qsgp_pass *p)
 {
     const qsgp *q = p->q;
-    return q->cells.width * (2 * p->s->rows + 2 * q->V + 2 * q->C);
+    return q->cells.width * (2 * piece_of(p) + 2 * q->V + 2 * q->C);
 }
 
 anygp_status qsgp_pass_open(qsgp_pass *p, qsgp *q, qsgp_sample *s, const kernel *now, const kernel *first,
@@ -74,15 +77,36 @@ static int threads_of(const qsgp_pass *p)
     return threads < p->threads ? threads : p->threads;
 }
 
-/* Features of a cell at all rows: those of control rows under the first kernel. */
-static bool fill(const qsgp_pass *p, int64_t slot, double *T)
+/* Features T[n,size] of a cell at rows from `at` on: a piece of them, or all. */
+typedef struct tile {
+    int64_t at, n;
+    double *T;
+} tile;
+
+/* Those of control rows under the first kernel, which has moved only where all rows are one piece. */
+static bool fill(const qsgp_pass *p, int64_t slot, const tile *t)
 {
     const qsgp_sample *s = p->s;
     int64_t D = p->q->cells.D;
-    cell_rows all = {s->rows, D, s->X, s->XT, s->rows};
-    if (!p->apart || s->P == 0) return cells_fill(&p->now, slot, &all, T, s->rows);
+    double *T = t->T;
+    if (!p->apart || s->P == 0)
+        return cells_fill(&p->now, slot, &(cell_rows){t->n, D, s->X + t->at * D, s->XT + t->at, s->rows}, T, t->n);
     cell_rows l = {s->n, D, s->X, s->XT, s->rows}, rest = {s->rows - s->n, D, s->X + s->n * D, s->XT + s->n, s->rows};
     return cells_fill(&p->now, slot, &l, T, s->rows) && cells_fill(&p->first, slot, &rest, T + s->n, s->rows);
+}
+
+/* The piece that begins at row `at`. */
+static tile piece_at(const qsgp_pass *p, int64_t at, double *T)
+{
+    int64_t most = piece_of(p), left = p->s->rows - at;
+    return (tile){at, left < most ? left : most, T};
+}
+
+/* How many of the rows of a piece are among the first n of all. */
+static int64_t rows_among(const tile *t, int64_t n)
+{
+    int64_t rows = n - t->at;
+    return rows < 0 ? 0 : rows < t->n ? rows : t->n;
 }
 
 static double *vectors(const qsgp_pass *p, int64_t slot)
@@ -95,14 +119,15 @@ static double share_of(const qsgp_pass *p, int64_t slot) { return p->s->in[slot]
 /* ---------------------------------------------------------------------------------------------- forward */
 
 /* out[rows,V] += over T v' */
-static void project(const qsgp_pass *p, int64_t slot, const double *T, double *out)
+static void project(const qsgp_pass *p, int64_t slot, const tile *t, double *out)
 {
     const qsgp *q = p->q;
-    int64_t size = cell_size(&q->cells, p->s->cell[slot]), rows = p->s->rows;
+    int64_t size = cell_size(&q->cells, p->s->cell[slot]);
+    out += t->at;
     if (q->V == 1)
-        la_gemv(LA_N, rows, size, p->s->over, T, rows, vectors(p, slot), 1, out);
+        la_gemv(LA_N, t->n, size, p->s->over, t->T, t->n, vectors(p, slot), 1, out);
     else
-        la_gemm(LA_N, LA_T, rows, q->V, size, p->s->over, T, rows, vectors(p, slot), q->V, 1, out, rows);
+        la_gemm(LA_N, LA_T, t->n, q->V, size, p->s->over, t->T, t->n, vectors(p, slot), q->V, 1, out, p->s->rows);
 }
 
 /* Cells over ranks and threads, each of which has a tile of its own; the first `used` of p->sums are their sums. */
@@ -132,12 +157,16 @@ static bool forward_cell(qsgp_pass *p, int64_t slot, const void *ctx, double *T,
     (void)ctx;
     const qsgp *q = p->q;
     int64_t size = cell_size(&q->cells, p->s->cell[slot]), n = p->s->n, rows = p->s->rows, in = p->s->in[slot];
-    if (!fill(p, slot, T)) return false;
-    project(p, slot, T, sum + (in - 1) * rows * q->V);
-    for (int64_t f = 0; !q->gaussian && f < size; f++)
-        for (int64_t c = 0; c < q->C; c++)
-            cells_add_squares(n, p->s->over * share_of(p, slot) * qsgp_diagonal(q, &p->now, slot, f, c), T + f * rows,
-                              sum + 3 * rows * q->V + c * n);
+    for (int64_t at = 0; at < rows; at += piece_of(p)) {
+        tile t = piece_at(p, at, T);
+        if (!fill(p, slot, &t)) return false;
+        project(p, slot, &t, sum + (in - 1) * rows * q->V);
+        for (int64_t f = 0; !q->gaussian && f < size; f++)
+            for (int64_t c = 0; c < q->C; c++)
+                cells_add_squares(rows_among(&t, n),
+                                  p->s->over * share_of(p, slot) * qsgp_diagonal(q, &p->now, slot, f, c), T + f * t.n,
+                                  sum + 3 * rows * q->V + c * n + at);
+    }
     return true;
 }
 
@@ -159,21 +188,30 @@ static anygp_status forward(qsgp_pass *p, anygp_error *e)
 /* What a cell at work has: its place, and sums of its thread. */
 typedef struct cell_work {
     int64_t slot, size, first; /* functions; the first of them */
+    tile t;                    /* at a piece of the rows; */
     double *T, *Tbar, *G, *old, *d, *squares;
     double *moved;          /* P x V: of a */
     double *value, *spread; /* the bound's; T: variances of the rows */
     int64_t places;         /* kernels: where the cell's places begin among the rows */
 } cell_work;
 
-/* Its squares over rows, and c_rr^2. */
+/* c_rr^2 */
 static void diagonal_of_cell(const qsgp_pass *p, const cell_work *w)
 {
     const qsgp *q = p->q;
     for (int64_t c = 0; c < q->C; c++)
-        for (int64_t f = 0; f < w->size; f++) {
-            w->d[f + c * w->size] = qsgp_diagonal(q, &p->now, w->slot, f, c);
-            w->squares[f + c * w->size] = cells_weigh_squares(p->s->n, p->weight + c * p->s->n, w->T + f * p->s->rows);
-        }
+        for (int64_t f = 0; f < w->size; f++) w->d[f + c * w->size] = qsgp_diagonal(q, &p->now, w->slot, f, c);
+    memset(w->squares, 0, (size_t)(q->C * w->size) * sizeof *w->squares);
+}
+
+/* Its squares over the rows of the piece. */
+static void add_squares(const qsgp_pass *p, const cell_work *w)
+{
+    const qsgp *q = p->q;
+    int64_t n = rows_among(&w->t, p->s->n);
+    for (int64_t c = 0; c < q->C; c++)
+        for (int64_t f = 0; f < w->size; f++)
+            w->squares[f + c * w->size] += cells_weigh_squares(n, p->weight + c * p->s->n + w->t.at, w->T + f * w->t.n);
 }
 
 /* -KL's share of the cell, and with Gaussian noise what variances take from the value. */
@@ -211,17 +249,25 @@ static void prior_of_kernels(const qsgp_pass *p, const cell_work *w)
         }
 }
 
-/* G = over R'T less the prior's share; nothing above the diagonal of dense columns. */
-static void gradient_of_cell(const qsgp_pass *p, const cell_work *w)
+/* G = over R'T, piece by piece. */
+static void add_gradient(const qsgp_pass *p, const cell_work *w)
 {
     const qsgp *q = p->q;
-    int64_t V = q->V, rows = p->s->rows, used = p->s->n + p->s->P;
-    const double *R = p->R + (p->s->in[w->slot] - 1) * rows * V;
-    double times = p->s->over * share_of(p, w->slot);
+    int64_t V = q->V, rows = p->s->rows, used = rows_among(&w->t, p->s->n + p->s->P);
+    const double *R = p->R + (p->s->in[w->slot] - 1) * rows * V + w->t.at;
+    double before = w->t.at > 0;
     if (V == 1)
-        la_gemv(LA_T, used, w->size, p->s->over, w->T, rows, R, 0, w->G);
+        la_gemv(LA_T, used, w->size, p->s->over, w->T, w->t.n, R, before, w->G);
     else
-        la_gemm(LA_T, LA_N, V, w->size, used, p->s->over, R, rows, w->T, rows, 0, w->G, V);
+        la_gemm(LA_T, LA_N, V, w->size, used, p->s->over, R, rows, w->T, w->t.n, before, w->G, V);
+}
+
+/* Less the prior's share; nothing above the diagonal of dense columns. */
+static void finish_gradient(const qsgp_pass *p, const cell_work *w)
+{
+    const qsgp *q = p->q;
+    int64_t V = q->V;
+    double times = p->s->over * share_of(p, w->slot);
     if (p->s->R) prior_of_kernels(p, w);
     for (int64_t f = 0; f < w->size; f++)
         for (int64_t k = 0; k < V; k++) {
@@ -269,13 +315,21 @@ void qsgp_keep_squares(qsgp *q, const cells_hand *now, int64_t slot, const doubl
     *seen += 1;
 }
 
-/* a += Phi_p (v - old) */
-static void follow(const qsgp_pass *p, const cell_work *w)
+/* a += Phi_p (v - old): where rows come in pieces, the last of them is at hand, and those before are made again. */
+static bool follow(const qsgp_pass *p, cell_work *w)
 {
     const qsgp *q = p->q;
     const double *v = q->v + w->first * q->V;
+    int64_t P = p->s->P, first = p->s->n;
     for (int64_t i = 0; i < w->size * q->V; i++) w->old[i] = v[i] - w->old[i];
-    la_gemm(LA_N, LA_T, p->s->P, q->V, w->size, 1, w->T + p->s->n, p->s->rows, w->old, q->V, 1, w->moved, p->s->P);
+    for (int64_t at = first / piece_of(p) * piece_of(p); at < first + P; at += piece_of(p)) {
+        tile t = piece_at(p, at, w->T);
+        int64_t skip = at < first ? first - at : 0, n = rows_among(&t, first + P) - skip;
+        if (t.at != w->t.at && !fill(p, w->slot, &t)) return false;
+        w->t = t;
+        la_gemm(LA_N, LA_T, n, q->V, w->size, 1, w->T + skip, t.n, w->old, q->V, 1, w->moved + at + skip - first, P);
+    }
+    return true;
 }
 
 typedef struct back_task {
@@ -307,7 +361,7 @@ static bool back_cell(qsgp_pass *p, int64_t slot, const void *ctx, double *room,
 {
     const back_task *task = ctx;
     qsgp *q = p->q;
-    int64_t width = q->cells.width, rows = p->s->rows, P = p->s->P * q->V;
+    int64_t width = q->cells.width, rows = piece_of(p), P = p->s->P * q->V;
     cell_work w = {.slot = slot,
                    .size = cell_size(&q->cells, p->s->cell[slot]),
                    .first = cell_first(&q->cells, p->s->cell[slot]),
@@ -322,18 +376,22 @@ static bool back_cell(qsgp_pass *p, int64_t slot, const void *ctx, double *room,
                    .spread = sum + P + 1,
                    /* only the last cell of all has fewer functions */
                    .places = p->s->n + p->s->P + slot * width};
-    if (!fill(p, slot, w.T)) return false;
     diagonal_of_cell(p, &w);
+    for (int64_t at = 0; at < p->s->rows; at += rows) {
+        w.t = piece_at(p, at, w.T);
+        if (!fill(p, slot, &w.t)) return false;
+        add_squares(p, &w);
+        add_gradient(p, &w);
+    }
     value_of_cell(p, &w);
-    gradient_of_cell(p, &w);
+    finish_gradient(p, &w);
     if (task->learn) reverse_cell(p, &w);
     if (qsgp_is_shared(p)) qsgp_share(p, slot, w.G, w.squares);
     if (task->means) qsgp_keep_squares(q, &p->now, slot, w.squares);
     if (!task->move) return true;
     memcpy(w.old, q->v + w.first * q->V, (size_t)(w.size * q->V) * sizeof *w.old);
     task->move(q, p, slot, w.G, task->ctx);
-    if (p->s->P) follow(p, &w);
-    return true;
+    return p->s->P == 0 || follow(p, &w);
 }
 
 static anygp_status back(qsgp_pass *p, const back_task *task, anygp_error *e)

@@ -57,12 +57,17 @@ static bool add_cell(const qsgp_posterior *p, const cells_hand *h, int64_t slot,
                      const sums *s)
 {
     const cells *c = &p->cells;
-    int64_t first = cell_first(c, h->cell[slot]), size = cell_size(c, h->cell[slot]), n = r->n, C = p->base.latents;
-    if (!cells_fill(h, slot, r, s->T, n)) return false;
-    la_gemm(LA_N, LA_T, n, p->V, size, 1, s->T, n, p->v + first * p->V, p->V, 1, s->F, n);
-    for (int64_t f = 0; variance && f < size; f++) {
-        for (int64_t k = 0; k < C; k++) cells_add_squares(n, p->d[(first + f) * C + k], s->T + f * n, s->S + k * n);
-        if (is_augmented(p)) cells_add_squares(n, 1, s->T + f * n, s->squares);
+    int64_t first = cell_first(c, h->cell[slot]), size = cell_size(c, h->cell[slot]), C = p->base.latents;
+    for (int64_t at = 0, piece = cells_piece(c, r->n); at < r->n; at += piece) {
+        int64_t n = r->n - at < piece ? r->n - at : piece;
+        cell_rows some = {n, r->D, r->X + at * r->D, r->XT + at, r->ld};
+        if (!cells_fill(h, slot, &some, s->T, n)) return false;
+        la_gemm(LA_N, LA_T, n, p->V, size, 1, s->T, n, p->v + first * p->V, p->V, 1, s->F + at, r->n);
+        for (int64_t f = 0; variance && f < size; f++) {
+            for (int64_t k = 0; k < C; k++)
+                cells_add_squares(n, p->d[(first + f) * C + k], s->T + f * n, s->S + k * r->n + at);
+            if (is_augmented(p)) cells_add_squares(n, 1, s->T + f * n, s->squares + at);
+        }
     }
     return true;
 }
@@ -87,7 +92,7 @@ static bool add_cells(const qsgp_posterior *p, const cell_rows *r, bool variance
 /* All cells, over threads; the sums are those of the first. */
 static bool add_all(const qsgp_posterior *p, const cell_rows *r, bool variance, double *room, int threads)
 {
-    int64_t n = r->n, size = sum_size(p, n), each = size + n * p->cells.width;
+    int64_t n = r->n, size = sum_size(p, n), each = size + cells_piece(&p->cells, n) * p->cells.width;
     bool ok = true;
     memset(room, 0, (size_t)(threads * each) * sizeof *room);
     la_serial_begin(threads);
@@ -117,7 +122,8 @@ static void augment(const qsgp_posterior *p, const cell_rows *r, const double *s
 static bool piece(const qsgp_posterior *p, int64_t n, int64_t all, const double *X, int64_t ldx, int threads,
                   double *mean, double *variance)
 {
-    int64_t D = p->cells.D, C = p->base.latents, each = sum_size(p, n) + n * p->cells.width;
+    int64_t D = p->cells.D, C = p->base.latents;
+    int64_t each = sum_size(p, n) + cells_piece(&p->cells, n) * p->cells.width;
     double *XT = mem_doubles(n, 2 * D), *room = mem_doubles(threads, each), *own = XT ? XT + n * D : NULL;
     bool ok = XT && room;
     for (int64_t i = 0; ok && i < n; i++)
@@ -295,7 +301,7 @@ static int64_t copy_cell(const qsgp *q, const cells_hand *h, int64_t t, int64_t 
     int64_t size = cell_size(&q->cells, h->cell[0]), C = p->base.latents;
     bool last = h->cell[0] == q->cells.count - 1;
     for (int64_t f = 0; f < size; f++) {
-        bool in = !q->s || q->cells.kind == CELLS_FOURIER || (last && f == size - 1 && to == 0);
+        bool in = !q->s || cells_are_waves(q->cells.kind) || (last && f == size - 1 && to == 0);
         for (int64_t c = 0; c < C; c++) in = in || !is_out(q, h, 0, f, t * C + c);
         if (in) copy_function(q, h, 0, f, t, to++, p);
     }
@@ -369,9 +375,11 @@ static anygp_status read_head(const named_array *head, int64_t m, int64_t D, cel
 {
     TRY(named_array_check(head, HEAD, 1, e));
     const double *x = head->values;
-    if (!is_whole(x[0], 0, CELLS_KERNEL) || !is_whole(x[1], 1, CELL_WIDTH) || !is_whole(x[2], 0, UINT32_MAX) ||
+    bool hadamard = x[0] == CELLS_HADAMARD;
+    double least = hadamard ? (double)cells_width(CELLS_HADAMARD, D, m) : 1, most = hadamard ? least : CELL_WIDTH;
+    if (!is_whole(x[0], 0, CELLS_HADAMARD) || !is_whole(x[1], least, most) || !is_whole(x[2], 0, UINT32_MAX) ||
         !is_whole(x[3], 0, UINT32_MAX) || !is_whole(x[4], 0, 1) || !is_whole(x[5], 0, INT32_MAX) || !(x[6] >= 0) ||
-        x[7] != 1 || (x[0] == CELLS_FOURIER && (m % 2 || fmod(x[1], 2) > 0)))
+        x[7] != 1 || (x[0] != CELLS_KERNEL && (m % 2 || fmod(x[1], 2) > 0)))
         return damaged(e);
     *c = (cells){.kind = (cells_kind)x[0],
                  .m = m,

@@ -60,7 +60,7 @@ extern const step_ops qsgp_steps;
 
 /* ----------------------------------------------------------------------------------- [qsgp_block.c] */
 
-/* Whether mu moves by blocks of rows: with Gaussian noise, where a step has all basis functions. */
+/* Whether mu moves by blocks of rows: with one latent function per target, where a step has all basis functions. */
 bool qsgp_by_blocks(const qsgp_state *q);
 bool qsgp_block_fits(const qsgp_state *q); /* for the rows of this step */
 /* In the pass: R of mu becomes the change of the rows' coefficients, after which mu += Phi'R. */
@@ -69,6 +69,14 @@ anygp_status qsgp_block_turn(qsgp_pass *p, void *ctx, anygp_error *e);
 void qsgp_block_finish(qsgp_state *q);
 /* mu = Phi'alpha, after the kernel has moved. */
 anygp_status qsgp_block_renew(qsgp_state *q, const hyper *h, anygp_error *e);
+
+/* ---------------------------------------------------------------------------------- [qsgp_newton.c] */
+
+int64_t qsgp_newton_doubles(int64_t n);
+/* The rows of the pass, target t, where noise is not Gaussian: delta[n] of their coefficients alpha, from K[n,n], the kernel's matrix there, and
+   delta'(f - f_b).  B[n,n] and room[qsgp_newton_doubles(n)] are room. */
+anygp_status qsgp_newton_solve(qsgp_pass *p, int64_t t, const double *alpha, const double *K, double *B, double *room,
+                               double *delta, double *gain, anygp_error *e);
 
 /* ---------------------------------------------------------------------------------------- [qsrvm.c] */
 

@@ -5,7 +5,7 @@
    nothing to tune.  gamma falls to 0 along the run, which averages the noise of the samples away.  Where cells are sampled too, that noise
    adds up in directions that the rows do not see, by about gamma^2 over^2 k^2 / (m b (k/b + top)^2) of |v|^2 in a step: gamma is
    held so low that this stays below 1 over the run.
-   Blocks, the default with Gaussian noise where a step has all basis functions: see qsgp_block.c.  Dense columns take plain steps then.
+   Blocks, the default where a step has all basis functions: see qsgp_block.c and qsgp_newton.c.  Dense columns take plain steps then.
    adagrad: the paper's, v += rate G / sqrt(sum of G^2), element by element. */
 #include <math.h>
 #include <stdlib.h>
@@ -195,7 +195,7 @@ static anygp_status step(void *state, hyper *h, const step_context *c, double *v
     sizes.blocks = qsgp_by_blocks(q) && qsgp_block_fits(q);
     q->pass.turn = sizes.blocks ? qsgp_block_turn : NULL;
     q->relax = c->rate > 0 ? c->rate : 1 - RELAXED * fmin(c->share, 1);
-    if (!q->q.gaussian && !(q->curve > 0)) {
+    if (!sizes.blocks && !q->q.gaussian && !(q->curve > 0)) {
         TRY(qsgp_run_pass(&q->pass, NULL, NULL, true, h, NULL, e));
         look_at_curvature(q);
     }

@@ -3,7 +3,7 @@
 #   qsgp.sh steps ANYGP             seconds of a step and resident memory at m = 10^4 .. 10^7 functions and n = 10^4 .. 10^7 rows, for samples of one size
 #   qsgp.sh features ANYGP          features per second of one core, and the share of the matrix product (perf)
 #   qsgp.sh fits ANYGP DATA         kin40k and protein, folders of DATA: m = 10^5, by blocks of rows, and the paper's steps
-#   qsgp.sh mnist ANYGP DATA [M]    odd or even digits: logistic, M functions (10^6)
+#   qsgp.sh mnist ANYGP DATA [M [I]]  odd or even digits: logistic, M functions (10^6), I steps of 1000 rows (60: one epoch)
 #   qsgp.sh control ANYGP DATA      kin40k, samples of a tenth of the functions, with and without control rows
 #   qsgp.sh variance ANYGP DATA     kin40k: variance of the estimate and of its gradient against the number of control rows (002, figure 1); bench_qsgp_variance is beside ANYGP
 set -eu
@@ -70,7 +70,7 @@ for name, out in (('train', 'train'), ('t10k', 'test')):
             r.append(y[i] % 2)
             f.write(r.tobytes())
 EOF
-    fit "odd or even, ${4:-1000000}" train.npy test.npy --model 'qsgp(batch=20000)' --inducing "${4:-1000000}" --likelihood bernoulli --kernel 'rbf(variance=10,lengthscale=6)' --standardize none --fix all --batch 100 --iters 5000
+    fit "odd or even, ${4:-1000000}" train.npy test.npy --model "qsgp(batch=${4:-1000000},basis=hadamard)" --inducing "${4:-1000000}" --likelihood bernoulli --kernel 'rbf(variance=10,lengthscale=5)' --standardize none --fix all --batch 1000 --iters "${5:-60}"
     ;;
 control)
     for p in 0 100 500 2000; do

@@ -8,10 +8,11 @@ static bool is(int64_t i, const char *name, const char *value) { return !strcmp(
 /* How --inducing is written for it. */
 static const char *inducing(int64_t i)
 {
-    return is(i, "inducing", "one")    ? "M"
-           : is(i, "inducing", "sets") ? "M+M2"
-           : is(i, "inducing", "pair") ? "Ma/Mb"
-                                       : "-";
+    return is(i, "inducing", "one")        ? "M"
+           : is(i, "inducing", "sets")     ? "M+M2"
+           : is(i, "inducing", "pair")     ? "Ma/Mb"
+           : is(i, "inducing", "optional") ? "0 or M"
+                                           : "-";
 }
 
 /* ------------------------------------------------------------------------------------------ table */
@@ -140,7 +141,8 @@ void models_page(FILE *f)
         "- **targets in one fit**: several targets share the kernel and the inducing inputs; otherwise each target is "
         "fitted "
         "on its own.\n"
-        "- **inducing inputs**: how `--inducing` is written. `M`: one set; `M+M2`: the sizes of several sets; `Ma/Mb`: "
+        "- **inducing inputs**: how `--inducing` is written. `M`: one set; `0 or M`: none, unless a number is given; "
+        "`M+M2`: the sizes of several sets; `Ma/Mb`: "
         "bases of the "
         "mean, and inducing inputs of the\n  covariance. Learned inducing inputs move unless `--fix inducing` is "
         "given.\n"

@@ -99,8 +99,8 @@ ANYGP_API const char *anygp_setting_field(int64_t i, const char *field);
 ANYGP_API const char *anygp_setting_nearest(const char *name); /* the setting probably meant, or NULL */
 
 /* The models that the setting "model" takes, besides auto.  field: name, summary, expression (an example with options, or ""),
-   likelihoods (gaussian, any), targets (one, several: in one fit), inducing (none, one, sets, pair), learned (its inducing inputs:
-   yes, no), rows (all, blocks, parts: blocks that are parts of the input space), learning (passes, steps, none), anytime, update,
+   likelihoods (gaussian, any), targets (one, several: in one fit), inducing (none, one, sets, pair, optional), learned (its inducing
+   inputs: yes, no), rows (all, blocks, parts: blocks that are parts of the input space), learning (passes, steps, none), anytime, update,
    joint, mean, weights (yes, no), cost (of a pass or a step); NULL for any other.  docs/models.md explains them. */
 ANYGP_API int64_t anygp_model_count(void);
 ANYGP_API const char *anygp_model_field(int64_t i, const char *field);

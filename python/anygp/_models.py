@@ -9,7 +9,7 @@ def models():
     """What the argument `model` takes besides 'auto': a list of dicts, as `anygp models --json` prints it.
 
     name, summary, expression (an example with options), likelihoods ('gaussian' or 'any'), targets ('one' or
-    'several' in one fit), inducing ('none', 'one', 'sets', 'pair'), rows ('all', 'blocks', 'parts'), learning
+    'several' in one fit), inducing ('none', 'one', 'sets', 'pair', 'optional'), rows ('all', 'blocks', 'parts'), learning
     ('passes', 'steps', 'none'), cost (of a pass or a step) and, True or False, learned (its inducing inputs),
     anytime, update, joint, mean and weights.
     """

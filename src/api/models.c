@@ -62,7 +62,7 @@ const char *anygp_model_field(int64_t i, const char *field)
                   {"expression", k < 0 ? expression_of(m) : made[k].example},
                   {"likelihoods", model_takes_likelihoods(m) ? "any" : "gaussian"},
                   {"targets", model_takes_targets(m) ? "several" : "one"},
-                  {"inducing", inducing[needs->inducing]},
+                  {"inducing", m->with_inducing ? "optional" : inducing[needs->inducing]},
                   {"learned", yes(needs->learned)},
                   {"rows", rows[needs->rows]},
                   {"learning", needs->given        ? "none"

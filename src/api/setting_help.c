@@ -71,7 +71,8 @@ static char *inducing_defaults(void)
     fprintf(f, "%lld", (long long)model_fitc.subset);
     for (int64_t i = 0; i < model_count(); i++) {
         const model_ops *m = model_at(i);
-        if (!model_has_inducing(m) || model_takes_pair(m) || m->subset == model_fitc.subset) continue;
+        bool one = m->with_inducing || (model_has_inducing(m) && !model_takes_pair(m));
+        if (!one || m->subset == model_fitc.subset) continue;
         fprintf(f, "; %s %lld", m->name, (long long)m->subset);
     }
     return fclose(f) == 0 ? text : NULL;

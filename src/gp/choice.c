@@ -107,7 +107,14 @@ static anygp_status check_growth(const settings *s, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* 512, or 512+512+256, or 4096/128, whose last may be 0, or auto. */
+static anygp_status not_inducing(const settings *s, anygp_error *e)
+{
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "inducing: '%.80s' is not a whole number such as 512, up to %d of them such as 512+512, or auto",
+                     settings_text(s, SET_INDUCING), MODEL_SETS_MOST);
+}
+
+/* 512, or 512+512+256, or 4096/128, whose last may be 0, or auto; 0 alone is for models that check_sets() knows. */
 static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_error *e)
 {
     const char *text = settings_text(s, SET_INDUCING), *at = text;
@@ -117,21 +124,22 @@ static anygp_status parse_inducing(const settings *s, model_choice *c, anygp_err
         char *end;
         double M = strtod(at, &end);
         c->added = c->added || *end == '+', c->divided = c->divided || *end == '/';
-        bool more = *end == '+' || *end == '/', may_be_none = at > text && at[-1] == '/' && !more;
+        bool more = *end == '+' || *end == '/', may_be_none = (at == text || at[-1] == '/') && !more;
         if (end == at || (*end && !more) || !(M >= (may_be_none ? 0 : 1)) || M > 1e9 || M != floor(M) ||
             c->set_count == MODEL_SETS_MOST)
-            return fail_with(
-                e, ANYGP_ERR_ARGUMENT,
-                "inducing: '%.80s' is not a whole number such as 512, up to %d of them such as 512+512, or auto", text,
-                MODEL_SETS_MOST);
+            return not_inducing(s, e);
         c->sets[c->set_count++] = (int64_t)M;
         at = end + more;
         if (!more) return ANYGP_OK;
     } while (true);
 }
 
-static anygp_status check_sets(const model_choice *c, anygp_error *e)
+static bool asks_for_none(const model_choice *c) { return c->set_count == 1 && c->sets[0] == 0; }
+
+static anygp_status check_sets(const model_choice *c, const settings *s, anygp_error *e)
 {
+    if (asks_for_none(c) && !(c->model && c->model->with_inducing)) return not_inducing(s, e);
+    if (!c->model) return ANYGP_OK;
     if (c->grow && (!model_has_inducing(c->model) || model_takes_pair(c->model)))
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "inducing: auto is for models with sets of inducing inputs that can grow, which %s has not",
@@ -242,6 +250,21 @@ void choice_take(model_choice *c, const settings *s, const model_ops *m)
     c->fix_inducing = has_item(fix, "all") || has_item(fix, "inducing") || (!*fix && !model_learns_inducing(m));
 }
 
+/* A model that has inducing inputs only for those who ask for some. */
+static anygp_status take_inducing(model_choice *c, const settings *s, anygp_error *e)
+{
+    const model_ops *with = c->model->with_inducing;
+    if (!with || (!settings_given(s, SET_INDUCING_FROM) && (c->set_count == 0 || asks_for_none(c)))) return ANYGP_OK;
+    if (c->anytime && !model_can_anytime(with))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "%s: with inducing inputs the evidence of %s is not a sum that can be sampled; leave them or "
+                         "the + after the model's name out",
+                         setting_at(settings_given(s, SET_INDUCING) ? SET_INDUCING : SET_INDUCING_FROM)->name,
+                         with->name);
+    choice_take(c, s, with);
+    return ANYGP_OK;
+}
+
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
 {
     const char *name = settings_text(s, SET_MODEL), *fix = settings_text(s, SET_FIX);
@@ -252,6 +275,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     TRY(check_exposure(s, &c->like, e));
     c->fix_kernel = fixes_all || has_item(fix, "kernel");
     c->fix_noise = fixes_all || has_item(fix, "noise");
+    if (!strcmp(name, "auto")) TRY(check_sets(c, s, e));
     if (!strcmp(name, "auto")) TRY(check_fix(NULL, fix, e));
     if (!strcmp(name, "auto")) TRY(check_select(c, s, e));
     if (!strcmp(name, "auto")) return check_kind(c, s, e);
@@ -260,8 +284,9 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     bool gaussian = likelihood_is_gaussian(&c->like);
     c->collapsed = gaussian && settings_is(s, SET_LEARN, "batch") && collapsed(c->model) != c->model;
     choice_take(c, s, c->collapsed ? collapsed(c->model) : c->model);
+    TRY(take_inducing(c, s, e));
     if (c->model->needs.given) fix_everything(c);
-    TRY(check_sets(c, e));
+    TRY(check_sets(c, s, e));
     TRY(check_kind(c, s, e));
     TRY(check_select(c, s, e));
     return check_likelihood(c, e);
@@ -399,7 +424,8 @@ static bool is_used(const model_choice *c, setting_scope scope, setting_id id)
     case OF_ORDERS: return model_has_order(m);
     case OF_BATCHES: return m->steps != NULL;
     case OF_GROWTH: return model_can_grow(m);
-    case OF_SUBSETS: return m->subset > 0 || c->grow;
+    case OF_SUBSETS:
+        return m->subset > 0 || c->grow || model_has_inducing(m) || (id == SET_INDUCING && m->with_inducing);
     case OF_EXPERTS: return model_has_experts(m);
     case OF_COMMUNICATION: return model_has_communication(m);
     case OF_NESTED: return model_asks_near(m);

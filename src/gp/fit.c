@@ -163,6 +163,21 @@ static nearness fit_nearness(const settings *s, const int64_t *order)
                       .apart = settings_is(s, SET_GROUP, "no")};
 }
 
+/* Inducing inputs to choose, at most one for each distinct row, or those of the file, which go into h. */
+static anygp_status find_inducing(const fit_task *f, const dataset *d, const merged *rows, hyper *h, int64_t *M,
+                                  anygp_error *e)
+{
+    const model_ops *m = f->choice.model;
+    *M = choice_subset(&f->choice);
+    if (!model_has_inducing(m)) return ANYGP_OK;
+    if (settings_given(f->s, SET_INDUCING_FROM)) return fit_read_inducing(f, d, h, M, e);
+    if (*M <= rows->n) return ANYGP_OK;
+    *M = rows->n;
+    settings_log(f->s, ANYGP_NOTE, "the rows have only %lld different place%s for inducing inputs", (long long)*M,
+                 *M == 1 ? "" : "s");
+    return ANYGP_OK;
+}
+
 /* Rows and kernel in model units to a trained posterior.  Takes the kernel over. */
 static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp_error *e)
 {
@@ -171,16 +186,18 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     hyper h = {0};
     basis mean = {0};
     train_result result = {0};
-    int64_t *order = NULL;
+    int64_t *order = NULL, subset;
     TRY_DONE(fit_hyper(f, d, k, &h, &mean, e));
     TRY_DONE(dataset_merge(d, !kernel_has_white(k), &distinct, e));
     TRY_DONE(check_noise(&h, &distinct, e));
     choice_note_unused(&f->choice, f->s);
+    TRY_DONE(find_inducing(f, d, &distinct, &h, &subset, e));
     if (f->order) TRY_DONE(fit_distinct_order(&distinct, f->order, &order, e));
     problem p = {.rows = &distinct,
                  .mean = &mean,
                  .seed = (uint64_t)settings_integer(f->s, SET_SEED),
-                 .subset = choice_subset(&f->choice),
+                 .subset = subset,
+                 .learn_inducing = model_has_inducing(g->model) && !f->choice.fix_inducing,
                  .select = choice_select(&f->choice, f->s),
                  .near = fit_nearness(f->s, order),
                  .likelihood = f->like,
@@ -195,7 +212,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     TRY_DONE(fit_describe(f, d, &h, 0, g, e));
     fit_calibrate(f, g, &result.loo);
     fit_keep_result(g, d, &result, 0);
-    if (g->jitter > 0)
+    if (g->jitter > g->model->jitter)
         settings_log(f->s, ANYGP_NOTE, "the covariance matrix needed jitter: %.1g of its mean diagonal was added",
                      g->jitter);
 done:

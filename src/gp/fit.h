@@ -145,6 +145,8 @@ anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem
 anygp_status fit_order(const fit_task *f, const dataset *d, const rows_part *part, int64_t **out, anygp_error *e);
 /* The same for distinct rows: the first of the equal ones counts. */
 anygp_status fit_distinct_order(const merged *m, const int64_t *rows, int64_t **out, anygp_error *e);
+/* Inducing inputs of --inducing-from, in the data's units there, into h; *M: how many [fit_blocks.c]. */
+anygp_status fit_read_inducing(const fit_task *f, const dataset *d, hyper *h, int64_t *M, anygp_error *e);
 /* The block of each of n rows, from a table of one column. */
 anygp_status blocks_from_file(const char *path, const settings *s, int64_t n, int64_t **out, anygp_error *e);
 /* A model over blocks; g[together]. */

@@ -78,14 +78,13 @@ static anygp_status check_levels(const schema *s, int64_t n, const double *Z, an
     return ANYGP_OK;
 }
 
-/* Inducing inputs of --inducing-from, in the data's units there. */
-static anygp_status read_inducing(block_fit *b, anygp_error *e)
+anygp_status fit_read_inducing(const fit_task *f, const dataset *d, hyper *h, int64_t *M, anygp_error *e)
 {
-    const gp plain = {.schema = b->d.schema, .likelihood = &b->like};
+    const gp plain = {.schema = d->schema, .likelihood = (likelihood *)f->like};
     double *Z = NULL;
-    TRY(gp_read_inputs(&plain, settings_text(b->f->s, SET_INDUCING_FROM), b->f->s, &b->M, &Z, e));
-    anygp_status status = check_levels(&b->d.schema, b->M, Z, e);
-    if (!ANYGP_FAILED(status)) status = hyper_set_inducing(&b->h, b->M, b->d.D, Z, !b->f->choice.fix_inducing, e);
+    TRY(gp_read_inputs(&plain, settings_text(f->s, SET_INDUCING_FROM), f->s, M, &Z, e));
+    anygp_status status = check_levels(&d->schema, *M, Z, e);
+    if (!ANYGP_FAILED(status)) status = hyper_set_inducing(h, *M, d->D, Z, !f->choice.fix_inducing, e);
     free(Z);
     return status;
 }
@@ -341,7 +340,7 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
     TRY_DONE(dataset_merge(&b.d, !kernel_has_white(mine), &b.distinct, e));
     if (f->choice.grow) b.M = GROW_FIRST;
     if (b.M > b.distinct.n && !model_draws_inducing(b.g->model)) b.M = b.distinct.n;
-    if (settings_given(f->s, SET_INDUCING_FROM)) TRY_DONE(read_inducing(&b, e));
+    if (settings_given(f->s, SET_INDUCING_FROM)) TRY_DONE(fit_read_inducing(f, &b.d, &b.h, &b.M, e));
     TRY_DONE(make_blocks(&b, e));
     gp plain = {.schema = b.d.schema, .likelihood = (likelihood *)f->like};
     if (f->choice.grow ? b.g->model->steps != NULL : scores_on_the_way(&b))

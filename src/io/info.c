@@ -127,6 +127,9 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     else if (g->blocks)
         line(p, "model", "%s, %lld %s, rows in %lld block%s", g->name, (long long)g->inducing,
              g->inducing == 1 ? kind->noun : kind->nouns, (long long)g->blocks, g->blocks == 1 ? "" : "s");
+    else if (g->posterior->places)
+        line(p, "model", "%s, %lld rows and %lld %s in the posterior", g->name, (long long)g->inducing,
+             (long long)g->posterior->places, g->posterior->places == 1 ? kind->noun : kind->nouns);
     else
         line(p, "model", "%s, %lld rows in the posterior", g->name, (long long)g->inducing);
     if (*g->promise.reason && !(g->promise.seconds > 0))

@@ -157,6 +157,7 @@ struct posterior {
     int64_t latents;    /* functions it is about; 0 counts as 1 */
     int64_t components; /* S Gaussians that a marginal is a mixture of; 0 counts as 1 */
     int64_t beside;     /* further inducing inputs that the mean alone has */
+    int64_t places;     /* inducing inputs besides the rows, which n counts */
 };
 
 void posteriors_free(int64_t count, posterior **list); /* accepts NULLs in it, and leaves nothing else */
@@ -330,6 +331,8 @@ struct model_ops {
     const sum_ops *sum;
     const step_ops *steps;    /* it learns by these; NULL: by evaluate */
     const update_ops *update; /* NULL: cannot */
+    /* The same model with inducing inputs, for those who ask for some; it has the same name and files.  NULL: there is none. */
+    const model_ops *with_inducing;
 };
 
 /* ----------------------------------------------------------------------------- questions to a table */

@@ -87,6 +87,18 @@ neighbours_follow_length_scales_on_the_way() {
     anygp simulate --rows 300 --inputs 2 --kernel 'matern52(variance=1,lengthscale=[0.1,3])' --noise 0.01 -o far.csv && anygp fit far.csv -q -o far.agp --model vecchia --neighbors 5 --kernel 'matern52(variance=1,lengthscale=[0.5,0.5])' --noise 0.01 --trace far.trace.csv >/dev/null || return 1
     awk -F, 'NR > 2 && $1 == 1 { first = NR - 2; exit } END { print first; exit !(first > 0 && first <= 5) }' far.trace.csv
 }
+# Few neighbours alone are far from the exact model; with inducing inputs they are close to it.
+inducing_inputs_help_few_neighbours() {
+    local exact few full
+    exact=$(value e --model exact "${fixed[@]}") few=$(value v --model vecchia "${fixed[@]}" --neighbors 5 --inducing 0) full=$(value f --model vecchia "${fixed[@]}" --neighbors 5 --inducing 40)
+    awk -v e="$exact" -v f="$few" -v m="$full" 'BEGIN { print e, f, m; exit !((e - m) ^ 2 < (e - f) ^ 2 / 25) }' && near "$(rmse f)" "$(rmse e)" 0.002
+}
+inducing_inputs_are_learned_described_and_updated() {
+    fits train.csv --model vecchia --inducing 9 --fix none --iters 3 --neighbors 4 --mean constant && anygp info fits.agp | grep -q 'model  *vecchia, [0-9]* rows and 9 inducing inputs in the posterior' || return 1
+    anygp update fits.agp test.csv >/dev/null && anygp info fits.agp | grep -q 'rows and 9 inducing inputs' && anygp predict fits.agp test.csv --samples 2 >s.csv && finite s.csv
+}
+inducing_inputs_of_a_file_are_taken() { printf 'x1,x2\n0.1,0.2\n0.5,0.6\n' >places.csv && fits train.csv --model vecchia --inducing-from places.csv --iters 1 --neighbors 4 && anygp info fits.agp | grep -q 'and 2 inducing inputs'; }
+inducing_inputs_are_no_sum() { refuses 'inducing: with inducing inputs the evidence of vecchia is not a sum that can be sampled' fit train.csv -o m.agp --model vecchia+ --inducing 9 && refuses 'one set of inducing inputs' fit train.csv -o m.agp --model vecchia --inducing 9+9 && refuses "inducing: '0' is not a whole number" fit train.csv -o m.agp --model vfe --inducing 0; }
 options_of_other_models_are_noted() { anygp fit train.csv -o m.agp --model sod --iters 1 --neighbors 5 2>&1 >/dev/null | grep -q -- '--neighbors has no effect on model sod'; }
 as_many_neighbours_as_rows_are_refused() { refuses '--neighbors 400, but there are .* use fewer, or --model exact' fit train.csv -o m.agp --model vecchia --neighbors 400; }
 no_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors 0; }
@@ -113,6 +125,10 @@ check the_file_is_enough_to_predict
 check negative_neighbours_are_refused
 check rows_beyond_the_memory_are_refused
 check neighbours_follow_length_scales_on_the_way
+check inducing_inputs_help_few_neighbours
+check inducing_inputs_are_learned_described_and_updated
+check inducing_inputs_of_a_file_are_taken
+check inducing_inputs_are_no_sum
 check options_of_other_models_are_noted
 check as_many_neighbours_as_rows_are_refused
 check no_neighbours_are_refused

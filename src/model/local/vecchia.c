@@ -36,7 +36,8 @@ static void arrangement_clear(arrangement *a)
 static void look_at(vecchia_state *q, const hyper *h)
 {
     q->view = *h;
-    q->view.M = 0, q->view.Z = q->view.C = NULL, q->view.learn_Z = false, q->view.D = q->problem->rows->D;
+    q->view.D = q->problem->rows->D;
+    if (!model_has_inducing(q->self)) q->view.M = 0, q->view.Z = q->view.C = NULL, q->view.learn_Z = false;
     q->s.h = &q->view;
 }
 
@@ -117,7 +118,7 @@ static anygp_status arrange(const vecchia_state *q, const kernel *k, arrangement
     if (!ANYGP_FAILED(status)) status = blocks_of_groups(&a->groups, m->n, m->D, a->X, a->y, a->w, &a->blocks, e);
     if (!ANYGP_FAILED(status))
         status =
-            driver_open(q->s.p ? &sparse_given : &sparse_given_at_once, a->blocks, p->comm, p->keep, &a->driver, e);
+            driver_open(q->s.Mt ? &sparse_given : &sparse_given_at_once, a->blocks, p->comm, p->keep, &a->driver, e);
     if (ANYGP_FAILED(status)) arrangement_clear(a);
     return status;
 }
@@ -187,7 +188,7 @@ anygp_status vecchia_open_with(const model_ops *self, const problem *p, const hy
     q->stat = mem_alloc(sparse_given_at_once.stat_size(&q->s), sizeof *q->stat);
     q->adjoint = mem_alloc(sparse_given.adjoint_size(&q->s), sizeof *q->adjoint);
     if (!q->closeness || !q->stat || !q->adjoint) {
-        status = fail_memory(e, "the sums", 16.0 * (double)q->s.p);
+        status = fail_memory(e, "the sums", 16.0 * (double)q->s.Mt);
         goto done;
     }
     kernel_closeness(h->kernel, kernel_values(h->kernel), q->closeness);
@@ -245,20 +246,20 @@ static double added(const vecchia_state *q, const hyper *h, double jitter)
 static anygp_status prepare(vecchia_state *q, const hyper *h, double jitter, anygp_error *e)
 {
     sparse *s = &q->s;
-    double none = 0;
+    double within = s->M ? jitter : 0;
     q->jitter = jitter;
     look_at(q, h);
-    if (!inducing_prepare(&s->u, h->kernel, hyper_set_of(&q->view), false, &none)) return inducing_no_factor(e);
+    if (!inducing_prepare(&s->u, h->kernel, hyper_set_of(&q->view), false, &within)) return inducing_no_factor(e);
     s->noise = h->like[0] + kernel_white(h->kernel) + added(q, h, jitter);
     return ANYGP_OK;
 }
 
-/* Sums over all groups at h, and without a mean the adjoints too. */
+/* Sums over all groups at h, and without a mean and inducing inputs the adjoints too. */
 static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, anygp_error *e)
 {
     sparse *s = &q->s;
     TRY(prepare(q, h, jitter, e));
-    driver_expect_reverse(q->a.driver, s->p > 0);
+    driver_expect_reverse(q->a.driver, s->Mt > 0);
     driver_until(q->a.driver, q->problem->pass, &q->seen);
     anygp_status status = driver_stat(q->a.driver, s, 0, NULL, 1, q->stat, e);
     driver_until(q->a.driver, NULL, NULL);
@@ -272,7 +273,7 @@ static double within(const vecchia_state *q) { return q->learned->SS / q->s.nois
 static anygp_status head(vecchia_state *q, bool gradient, double *value, anygp_error *e)
 {
     sparse *s = &q->s;
-    if (s->p == 0)
+    if (s->Mt == 0)
         *value = -0.5 * (s->total * LOG_2PI + *stat_l(s, q->stat) + *stat_q(s, q->stat));
     else if (!sparse_evidence(s, q->stat, gradient, value))
         *value = NAN;
@@ -282,8 +283,8 @@ static anygp_status head(vecchia_state *q, bool gradient, double *value, anygp_e
 
 static anygp_status gradient_of(vecchia_state *q, double *gp, anygp_error *e)
 {
-    double *adjoint = q->s.p ? q->adjoint : q->stat + sparse_given.stat_size(&q->s);
-    if (q->s.p) {
+    double *adjoint = q->s.Mt ? q->adjoint : q->stat + sparse_given.stat_size(&q->s);
+    if (q->s.Mt) {
         driver_until(q->a.driver, q->problem->pass, &q->seen);
         anygp_status status = driver_reverse(q->a.driver, &q->s, 0, NULL, 1, adjoint, e);
         driver_until(q->a.driver, NULL, NULL);
@@ -378,7 +379,7 @@ anygp_status vecchia_posterior_as(vecchia_state *q, const posterior_form *form, 
 {
     const merged *m = q->problem->rows;
     double value;
-    if (q->s.p && !vecchia_evaluate(q, h, true, jitter, &value, NULL)) /* for the mean's coefficients */
+    if (q->s.Mt && !vecchia_evaluate(q, h, true, jitter, &value, NULL)) /* for v */
         return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
     vecchia_rows rows = {.n = m->n,
                          .D = m->D,
@@ -387,7 +388,8 @@ anygp_status vecchia_posterior_as(vecchia_state *q, const posterior_form *form, 
                          .w = m->c,
                          .near = q->problem->near.predict,
                          .learned = q->near,
-                         .jitter = added(q, h, *jitter)};
+                         .jitter = added(q, h, *jitter),
+                         .u = q->s.M ? &q->s.u : NULL};
     if (rows.near <= 0) rows.near = q->predict;
     return vecchia_posterior_new(form, h->kernel, h->like[0], q->problem->mean, &rows, q->s.m, q->s.B, out, e);
 }
@@ -427,4 +429,5 @@ const model_ops model_vecchia = {
     .load = vecchia_load,
     .sum = &vecchia_sum,
     .update = &vecchia_update_ops,
+    .with_inducing = &vecchia_full,
 };

@@ -4,6 +4,7 @@
    with G = K + noise.  This is a prior of its own, with a sparse factor of its precision; with k = n - 1 it is the exact one.  Rows that
    share neighbours are grouped (data/neighbours/groups.h): each row is then conditioned on a few more, at less work.
    A prior mean h(x)'b is not approximated: its p x p sums over all rows are those of the sparse models (sparse.h) with no inducing inputs.
+   With inducing inputs (vecchia_full.c) G is that of the residual kernel, K - Q + noise, and the sums are (M + p) x (M + p).
 
    Nearness is that of the kernel: inputs over their length-scales, at the start and again where these have moved.
    Prediction: x comes after all rows and is conditioned on the nearest of them; several x, jointly, also on each other.
@@ -21,12 +22,14 @@ enum { VECCHIA_NEAR = 30, VECCHIA_PREDICT = 60, VECCHIA_PREDICT_WIDE = 150, VECC
    all columns count as they are. */
 double *vecchia_places(const kernel *k, int64_t n, int64_t D, const double *X, int64_t *d);
 
-/* What a posterior rests on; all copied.  m and B: mean and factor of the precision of the mean's coefficients (p). */
+/* What a posterior rests on; all copied.  m and B: mean and factor of the precision of v, the M inducing variables and the p coefficients
+   of the mean. */
 typedef struct vecchia_rows {
     int64_t n, D;
     const double *X, *y, *w; /* row-major; in any order */
     int64_t near, learned;   /* neighbours of a prediction, and of a row */
     double jitter;           /* added to the noise */
+    const inducing_set *u;   /* with their factor; NULL: none */
 } vecchia_rows;
 
 anygp_status vecchia_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,

@@ -43,7 +43,7 @@ static anygp_status companions_find(const vecchia_posterior *p, int64_t n, const
     g->order = mem_alloc(n, sizeof *g->order);
     g->rows = mem_alloc(n, (size_t)k * sizeof *g->rows), g->count = mem_alloc(n, sizeof *g->count);
     g->room = mem_alloc(conditional_doubles(p, 2 * k), sizeof *g->room);
-    g->R = mem_doubles(n, p->base.mean.p), g->C = mem_doubles(n, n);
+    g->R = mem_doubles(n, p->Mt), g->C = mem_doubles(n, n);
     if (!g->order || !g->rows || !g->count || !g->room || !g->R || !g->C)
         return fail_memory(e, "a joint prediction", 8.0 * (double)n * (double)n);
     TRY(vecchia_nearest(p, n, X, ldx, k, g->rows, g->count, &places, e));
@@ -69,7 +69,7 @@ static void add_companions(const vecchia_posterior *p, const companions *g, int6
 /* Row i of C and R and its mean, from the rows before it; mean[i] in the order. */
 static void add_row(const vecchia_posterior *p, companions *g, int64_t i, conditional *c, double *mean)
 {
-    int64_t q = p->base.mean.p, n = g->n, first = c->n - g->near.count[i];
+    int64_t q = p->Mt, n = g->n, first = c->n - g->near.count[i];
     const int32_t *near = g->near.row + i * g->k;
     double *row = g->C + i * n;
     la_trsv(LA_T, c->n, c->G, c->n + 1, c->row); /* b */
@@ -91,7 +91,7 @@ static void add_row(const vecchia_posterior *p, companions *g, int64_t i, condit
 static void write_joint(const vecchia_posterior *p, const companions *g, const double *found, double *mean,
                         double *covariance, int64_t ldc)
 {
-    int64_t q = p->base.mean.p, n = g->n;
+    int64_t q = p->Mt, n = g->n;
     for (int64_t i = 0; i < n; i++) mean[g->order[i]] = found[i] + la_dot(q, g->R + i * q, p->m);
     if (q) la_trsm(LA_LEFT, LA_N, q, n, 1, p->B, q, g->R, q);
     for (int64_t i = 0; i < n; i++)

@@ -81,7 +81,7 @@ static bool leave_out(const left_out *l, int64_t i, conditional *c, double *room
 {
     const vecchia_posterior *p = l->p;
     const posterior *b = &p->base;
-    int64_t q = b->mean.p, row = l->row[i];
+    int64_t q = p->Mt, row = l->row[i];
     double y = l->m->data->y[row], weight = fmin(1, l->m->data->w[row]);
     condition(l, i, weight, c);
     if (ANYGP_FAILED(conditional_find(p, l->X + i * b->D, c, NULL))) return false;
@@ -98,7 +98,7 @@ static bool leave_out(const left_out *l, int64_t i, conditional *c, double *room
 static anygp_status leave_out_some(const left_out *l, int64_t first, int64_t end, anygp_error *e)
 {
     int threads = threads_max();
-    int64_t q = l->p->base.mean.p;
+    int64_t q = l->p->Mt;
     bool ok = true;
     la_serial_begin(threads);
 #pragma omp parallel num_threads(threads) if (threads > 1) reduction(&& : ok)

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/linalg.h"
+#include "model/inducing_arrays.h"
 #include "model/local/vecchia_posterior.h"
 
 static const double LEAST = 1e-12; /* of the prior variance: what the neighbours leave of it at least */
@@ -25,6 +26,7 @@ void vecchia_free(posterior *base)
     kernel_free(base->kernel);
     basis_clear(&base->mean);
     near_search_clear(&p->search);
+    inducing_clear(&p->u);
     double *const owned[] = {p->X, p->y, p->w, p->facts, p->m, p->B, p->places};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p);
@@ -47,7 +49,7 @@ double vecchia_noise(const vecchia_posterior *p)
 
 int64_t conditional_doubles(const vecchia_posterior *p, int64_t most)
 {
-    return (most + 1) * (p->base.D + 3 + p->base.mean.p + most + 1) + p->base.mean.p;
+    return (most + 1) * (p->base.D + 4 + p->Mt + most + 1) + p->Mt;
 }
 
 conditional conditional_place(const vecchia_posterior *p, int64_t most, double *at)
@@ -56,8 +58,10 @@ conditional conditional_place(const vecchia_posterior *p, int64_t most, double *
     c.noise = c.X + (most + 1) * p->base.D;
     c.y = c.noise + most + 1;
     c.row = c.y + most + 1;
-    c.A = c.row + most + 1;
-    c.G = c.A + (most + 1) * p->base.mean.p;
+    c.b = c.row + most + 1;
+    c.A = c.b + most + 1;
+    c.F = c.A + (most + 1) * p->base.mean.p;
+    c.G = c.F + (most + 1) * p->u.M;
     c.t = c.G + (most + 1) * (most + 1);
     return c;
 }
@@ -73,6 +77,25 @@ void conditional_begin(const vecchia_posterior *p, int64_t count, const int32_t 
     c->n = count;
 }
 
+/* Takes Q = F'F off G, over all rows. */
+static anygp_status take_off_inducing(const vecchia_posterior *p, conditional *c, anygp_error *e)
+{
+    int64_t n = c->n + 1, M = p->u.M;
+    if (!p->u.ops->features(&p->u, n, c->X, p->base.D, c->F, M)) return fail_memory(e, "kernel tiles", 0);
+    la_syrk(LA_T, n, M, -1, c->F, M, 1, c->G, n);
+    return ANYGP_OK;
+}
+
+/* t = f_x - F_N b'. */
+static void project_inducing(const vecchia_posterior *p, conditional *c)
+{
+    int64_t k = c->n, M = p->u.M;
+    memcpy(c->b, c->row, (size_t)k * sizeof *c->b);
+    la_trsv(LA_T, k, c->G, k + 1, c->b);
+    memcpy(c->t, c->F + k * M, (size_t)M * sizeof *c->t);
+    la_gemv(LA_N, M, k, -1, c->F, M, c->b, 1, c->t);
+}
+
 anygp_status conditional_find(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e)
 {
     const posterior *b = &p->base;
@@ -81,27 +104,30 @@ anygp_status conditional_find(const vecchia_posterior *p, const double *x, condi
     memcpy(c->X + k * D, x, (size_t)D * sizeof *x);
     if (!kernel_gram_sym(b->kernel, n, c->X, D, c->G, n)) return fail_memory(e, "kernel tiles", 0);
     double prior = c->G[n * n - 1] - white;
+    if (p->u.M) TRY(take_off_inducing(p, c, e));
+    double left = c->G[n * n - 1] - white;
     for (int64_t j = 0; j < k; j++) c->G[j + j * n] += c->noise[j] - white, c->row[j] = c->G[k + j * n];
     if (!la_factor(k, c->G, n))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
     la_trsv(LA_N, k, c->G, n, c->row);
     la_trsv(LA_N, k, c->G, n, c->y);
+    if (p->u.M) project_inducing(p, c);
     basis_fill(&b->mean, n, c->X, D, c->A, 1, n);
     for (int64_t j = 0; j < b->mean.p; j++) {
         double *a = c->A + j * n;
         la_scale(n, sqrt(b->mean.B), a);
         la_trsv(LA_N, k, c->G, n, a);
-        c->t[j] = a[k] - la_dot(k, c->row, a);
+        c->t[p->u.M + j] = a[k] - la_dot(k, c->row, a);
     }
     c->mean = la_dot(k, c->row, c->y);
-    c->variance = fmax(prior - la_dot(k, c->row, c->row), LEAST * prior);
+    c->variance = fmax(left - la_dot(k, c->row, c->row), LEAST * prior);
     return ANYGP_OK;
 }
 
 void conditional_add_mean(const vecchia_posterior *p, const conditional *c, double *room, double *mean,
                           double *variance)
 {
-    int64_t q = p->base.mean.p;
+    int64_t q = p->Mt;
     *mean = c->mean + la_dot(q, c->t, p->m);
     if (!variance) return;
     memcpy(room, c->t, (size_t)q * sizeof *room);
@@ -156,7 +182,7 @@ static anygp_status vecchia_marginal(const posterior *base, int64_t n, const dou
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         anygp_error why = {0};
-        double *room = mem_alloc(size + base->mean.p, sizeof *room);
+        double *room = mem_alloc(size + p->Mt, sizeof *room);
         anygp_status mine = room ? ANYGP_OK : fail_memory(&why, "prediction", 8.0 * (double)size);
 #pragma omp for schedule(dynamic, 16)
         for (int64_t i = 0; i < n; i++) {
@@ -178,13 +204,14 @@ static anygp_status vecchia_marginal(const posterior *base, int64_t n, const dou
 void vecchia_arrays(posterior *base, array_list *list)
 {
     vecchia_posterior *p = (vecchia_posterior *)base;
-    int64_t q = base->mean.p;
+    int64_t q = p->Mt;
     array_list_add(list, (named_array){"X", base->D, base->n, p->X, false});
     array_list_add(list, (named_array){"y", base->n, 1, p->y, false});
     array_list_add(list, (named_array){"w", base->n, 1, p->w, false});
     array_list_add(list, (named_array){"facts", FACTS, 1, p->facts, false});
     if (q) array_list_add(list, (named_array){"m", q, 1, p->m, false});
     if (q) array_list_add(list, (named_array){"B", q, q, p->B, true});
+    if (p->u.M) inducing_arrays(&p->u, INDUCING_FIRST, list);
 }
 
 static const posterior_ops vecchia_posterior_ops = {.work_doubles = vecchia_work,
@@ -211,10 +238,12 @@ anygp_status vecchia_posterior_new(const posterior_form *form, const kernel *k, 
                                    const vecchia_rows *rows, const double *m, const double *B, posterior **out,
                                    anygp_error *e)
 {
-    int64_t q = mean->p;
+    int64_t q = mean->p + (rows->u ? rows->u->M : 0);
     vecchia_posterior *p = calloc(1, form->size);
     if (!p) return fail_memory(e, "the posterior", (double)form->size);
-    p->base = (posterior){.ops = form->ops, .noise = noise, .D = rows->D, .n = rows->n};
+    p->base = (posterior){
+        .ops = form->ops, .noise = noise, .D = rows->D, .n = rows->n, .places = rows->u ? rows->u->set.M : 0};
+    p->Mt = q;
     p->base.kernel = kernel_copy(k);
     p->X = mem_copied(rows->D, rows->n, rows->X);
     p->y = mem_copied(rows->n, 1, rows->y), p->w = mem_copied(rows->n, 1, rows->w);
@@ -225,6 +254,7 @@ anygp_status vecchia_posterior_new(const posterior_form *form, const kernel *k, 
     bool ok = p->base.kernel && p->X && p->y && p->w && p->facts && p->m && p->B;
     anygp_status status =
         ok ? basis_copy(mean, &p->base.mean, e) : fail_memory(e, "the posterior", 8.0 * (double)rows->n);
+    if (!ANYGP_FAILED(status) && rows->u) status = inducing_copy(rows->u, p->base.kernel, &p->u, e);
     if (!ANYGP_FAILED(status)) status = prepare(p, e);
     if (ANYGP_FAILED(status))
         vecchia_free(&p->base);
@@ -247,14 +277,38 @@ anygp_status vecchia_load(const model_ops *self, kernel *k, double noise, basis 
                            out, e);
 }
 
+/* Where the file has inducing inputs: into u, which the caller clears. */
+static anygp_status take_inducing(kernel *k, int64_t D, named_array *list, int64_t count, inducing_set *u,
+                                  anygp_error *e)
+{
+    inducing_found found;
+    if (!named_array_find(list, count, "Z")) return ANYGP_OK;
+    TRY(inducing_find_arrays(list, count, INDUCING_FIRST, k, D, &found, e));
+    TRY(inducing_empty(u, found.kind, k, D, e));
+    inducing_take_arrays(&found, u);
+    return u->M > 0 ? ANYGP_OK : damaged(e);
+}
+
+/* m[q] and B[q,q]; q = 0: none. */
+static anygp_status find_coefficients(named_array *list, int64_t count, int64_t q, const double **m, const double **B,
+                                      anygp_error *e)
+{
+    if (q == 0) return ANYGP_OK;
+    named_array *a = named_array_need(list, count, "m", e), *b = a ? named_array_need(list, count, "B", e) : NULL;
+    if (!b) return ANYGP_ERR_FILE;
+    TRY(named_array_check(a, q, 1, e));
+    TRY(named_array_check(b, q, q, e));
+    *m = a->values, *B = b->values;
+    return is_factor(q, *B) ? ANYGP_OK : damaged(e);
+}
+
 anygp_status vecchia_load_as(const posterior_form *form, kernel *k, double noise, basis *mean, int64_t D,
                              named_array *list, int64_t count, posterior **out, anygp_error *e)
 {
-    static const char *const names[] = {"X", "y", "w", "facts", "m", "B"};
-    enum { ALWAYS = 4, ALL = 6, FACTS_BEFORE = 2 }; /* the last: files of earlier versions, which knew no updates */
+    static const char *const names[] = {"X", "y", "w", "facts"};
+    enum { ALL = 4, FACTS_BEFORE = 2 }; /* the last: files of earlier versions, which knew no updates */
     named_array *a[ALL] = {0};
-    int64_t q = mean->p;
-    for (int i = 0; i < (q ? ALL : ALWAYS); i++)
+    for (int i = 0; i < ALL; i++)
         if (!(a[i] = named_array_need(list, count, names[i], e))) return ANYGP_ERR_FILE;
     int64_t n = a[0]->cols;
     TRY(named_array_check(a[0], D, n, e));
@@ -262,16 +316,21 @@ anygp_status vecchia_load_as(const posterior_form *form, kernel *k, double noise
     TRY(named_array_check(a[2], n, 1, e));
     int64_t known = a[3]->rows == FACTS_BEFORE ? FACTS_BEFORE : FACTS;
     TRY(named_array_check(a[3], known, 1, e));
-    if (q) TRY(named_array_check(a[4], q, 1, e));
-    if (q) TRY(named_array_check(a[5], q, q, e));
     const double *facts = a[3]->values;
     double near = facts[FACT_PREDICT], jitter = facts[FACT_JITTER];
     double learned = known == FACTS ? facts[FACT_LEARNED] : VECCHIA_NEAR;
     if (n < 1 || !is_count(near) || !is_count(learned) || !(jitter >= 0 && isfinite(jitter))) return damaged(e);
     for (int64_t i = 0; i < n; i++)
         if (!(a[2]->values[i] > 0)) return damaged(e);
-    vecchia_rows rows = {n, D, a[0]->values, a[1]->values, a[2]->values, (int64_t)near, (int64_t)learned, jitter};
-    TRY(vecchia_posterior_new(form, k, noise, mean, &rows, q ? a[4]->values : facts, q ? a[5]->values : facts, out, e));
+    vecchia_rows rows = {n, D, a[0]->values, a[1]->values, a[2]->values, (int64_t)near, (int64_t)learned, jitter, NULL};
+    const double *m = facts, *B = facts;
+    inducing_set u = {0};
+    anygp_status status = take_inducing(k, D, list, count, &u, e);
+    if (u.M) rows.u = &u;
+    if (!ANYGP_FAILED(status)) status = find_coefficients(list, count, u.M + mean->p, &m, &B, e);
+    if (!ANYGP_FAILED(status)) status = vecchia_posterior_new(form, k, noise, mean, &rows, m, B, out, e);
+    inducing_clear(&u);
+    if (ANYGP_FAILED(status)) return status;
     kernel_free(k);
     basis_clear(mean);
     return ANYGP_OK;

@@ -12,7 +12,9 @@ typedef struct vecchia_posterior {
     posterior base;
     double *X, *y, *w; /* D x n, n, n */
     double *facts;     /* FACTS */
-    double *m, *B;     /* p, p x p: mean and factor of the precision of the mean's coefficients */
+    double *m, *B;     /* Mt, Mt x Mt: mean and factor of the precision of v (vecchia.h) */
+    inducing_set u;    /* M of them, with their factor; M = 0: none */
+    int64_t Mt;        /* M + p */
     double *places;    /* n x d */
     int64_t d;
     near_search search;
@@ -45,8 +47,9 @@ anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double
 typedef struct conditional {
     int64_t n;
     double *X, *noise, *y; /* n + 1 rows: x is the last */
-    double *row;           /* n: L_xj */
-    double *A, *G, *t;     /* (n + 1) x p, n + 1 square, p */
+    double *row, *b;       /* n: L_xj; G_xN G_NN^-1, where there are inducing inputs */
+    double *A, *F;         /* (n + 1) x p, M x (n + 1): features of the mean and of the inducing inputs */
+    double *G, *t;         /* n + 1 square, Mt */
     double mean, variance; /* without t'v */
 } conditional;
 
@@ -56,7 +59,7 @@ conditional conditional_place(const vecchia_posterior *p, int64_t most, double *
 void conditional_begin(const vecchia_posterior *p, int64_t count, const int32_t *rows, conditional *c);
 /* Replaces y by L^-1 y; leaves L in G, whose leading dimension is n + 1. */
 anygp_status conditional_find(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e);
-/* f(x), with t'v added to it; room: p. */
+/* f(x), with t'v added to it; room: Mt. */
 void conditional_add_mean(const vecchia_posterior *p, const conditional *c, double *room, double *mean,
                           double *variance);
 

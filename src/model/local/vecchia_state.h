@@ -17,7 +17,7 @@ typedef struct arrangement {
 
 typedef struct vecchia_state {
     sparse s;
-    hyper view; /* of the last pass, without inducing inputs */
+    hyper view; /* of the last pass; without inducing inputs, unless the model is vecchia_full */
     const model_ops *self;
     const problem *problem;
     bool ordered;          /* else a row is given the nearest of all others, and the order is the rows' own */
@@ -27,8 +27,8 @@ typedef struct vecchia_state {
     int64_t *chosen;
     arrangement a;
     double *closeness; /* D: of the arrangement */
-    double *stat;      /* with p = 0 the adjoints are behind it */
-    double *adjoint;   /* for p > 0 */
+    double *stat;      /* with Mt = 0 the adjoints are behind it */
+    double *adjoint;   /* for Mt > 0 */
     double jitter;     /* of the last pass, relative to the variance of the first row */
     anygp_error failure;
     double seen;
@@ -49,6 +49,7 @@ anygp_status vecchia_posterior_as(vecchia_state *q, const posterior_form *form, 
                                   posterior **out, anygp_error *e);
 double vecchia_total(const void *state);
 extern const sum_ops vecchia_sum;
+extern const model_ops vecchia_full; /* [vecchia_full.c] */
 void vecchia_close(void *state);
 
 #endif

@@ -1,5 +1,5 @@
 /* New rows for a posterior of Vecchia's approximation.  They come after all rows there are, each conditioned on the nearest of those before
-   it, so the conditionals of the old rows stay, and the sums for the mean's coefficients go on:
+   it, so the conditionals of the old rows stay, and the sums for v, the inducing variables and the mean's coefficients, go on:
        I + S = B B',   b = (I + S) m
    Rows come one by one: the result is the same in one update or in many.  A row with the inputs of an earlier one is conditioned on that,
    which is at distance 0, and then merged with it (data/table/dataset.h); so a row has versions, and the rows after it are conditioned on its
@@ -191,7 +191,7 @@ static anygp_status condition_new_rows(const vecchia_update *u, const merged *m,
 
 /* ----------------------------------------------------------------------------------------- sums */
 
-/* Statistics of the new rows, added to those that S and b of the coefficients have. */
+/* Statistics of the new rows, added to those that S and b of v have. */
 static anygp_status sums_of(const vecchia_update *u, sparse *s, const versions *v, double *stat, anygp_error *e)
 {
     row_blocks *blocks = NULL;
@@ -205,10 +205,10 @@ static anygp_status sums_of(const vecchia_update *u, sparse *s, const versions *
     return status;
 }
 
-/* Of the coefficients: S = B B' - I and b; l and q begin at 0. */
+/* Of v: S = B B' - I and b; l and q begin at 0. */
 static void old_sums(const vecchia_posterior *p, sparse *s, double *stat)
 {
-    int64_t q = s->p;
+    int64_t q = s->Mt;
     memset(stat, 0, (size_t)sparse_given.stat_size(s) * sizeof *stat);
     if (q == 0) return;
     la_syrk(LA_N, q, q, 1, p->B, q, 0, stat_S(s, stat), q);
@@ -220,7 +220,7 @@ static void old_sums(const vecchia_posterior *p, sparse *s, double *stat)
 static anygp_status head(sparse *s, double *stat, double *value, anygp_error *e)
 {
     *value = -0.5 * (s->total * LOG_2PI + *stat_l(s, stat) + *stat_q(s, stat));
-    if ((s->p == 0 || sparse_evidence(s, stat, false, value)) && isfinite(*value)) return ANYGP_OK;
+    if ((s->Mt == 0 || sparse_evidence(s, stat, false, value)) && isfinite(*value)) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence of old and new rows is not a number; fit them together");
 }
 
@@ -260,7 +260,18 @@ vecchia_rows vecchia_update_rows(const vecchia_update *u, const merged *m)
                           .w = m->c,
                           .near = (int64_t)p->facts[FACT_PREDICT],
                           .learned = vecchia_learned_near(p),
-                          .jitter = p->facts[FACT_JITTER]};
+                          .jitter = p->facts[FACT_JITTER],
+                          .u = p->u.M ? &p->u : NULL};
+}
+
+/* L of the posterior. */
+static anygp_status take_factor(const vecchia_posterior *p, const hyper *h, sparse *s, anygp_error *e)
+{
+    double none = 0;
+    if (p->u.M == 0)
+        return inducing_prepare(&s->u, h->kernel, hyper_set_of(h), false, &none) ? ANYGP_OK : inducing_no_factor(e);
+    inducing_set_factor(&s->u, h->kernel, hyper_set_of(h), p->u.L);
+    return ANYGP_OK;
 }
 
 static anygp_status update_finish(void *state, posterior **out, update_report *r, anygp_error *e)
@@ -269,8 +280,9 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
     const vecchia_posterior *p = u->from;
     const posterior *b = &p->base;
     dataset data;
-    double noise = b->noise, added = 0, none = 0;
+    double noise = b->noise, added = 0;
     hyper h = {.kernel = b->kernel, .like = &noise, .likes = 1, .D = b->D, .kind = &inducing_points};
+    if (p->u.M) h.kind = p->u.ops, h.M = p->u.set.M, h.Z = (double *)p->u.set.Z, h.C = (double *)p->u.set.C;
     merged m = {0};
     versions v = {0};
     sparse s = {0};
@@ -279,10 +291,7 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
     TRY_DONE(condition_new_rows(u, &m, vecchia_learned_near(p), &v, e));
     TRY_DONE(sparse_init(&s, KEPT_BLOCK, &b->mean, &h, 0, e));
     s.h = &h, s.noise = vecchia_noise(p);
-    if (!inducing_prepare(&s.u, h.kernel, hyper_set_of(&h), false, &none)) {
-        status = inducing_no_factor(e);
-        goto done;
-    }
+    TRY_DONE(take_factor(p, &h, &s, e));
     TRY_DONE(add_up(u, &s, &v, &added, e));
     vecchia_rows rows = vecchia_update_rows(u, &m);
     TRY_DONE(vecchia_posterior_new(&vecchia_form, b->kernel, b->noise, &b->mean, &rows, s.m, s.B, out, e));

@@ -1,0 +1,137 @@
+/* A few rows under a model conditioned on neighbours, and what its definition says with dense matrices. */
+#ifndef TEST_VECCHIA_SUPPORT_H
+#define TEST_VECCHIA_SUPPORT_H
+
+#include "dense_prior.h"
+#include "support.h"
+
+#include "data/neighbours/neighbours.h"
+#include "data/neighbours/order.h"
+#include "model/local/vecchia.h"
+
+enum { N = 24, D = 2, NEW = 6, FEW = 4 };
+
+/* A model conditioned on neighbours, or lists of its own making, over a few rows. */
+typedef struct fixture {
+    const model_ops *model;
+    basis mean;
+    hyper h;
+    merged rows;
+    dataset data;
+    problem p;
+    void *state;
+    double X[N * D], y[N], c[N], new[NEW * D];
+    int64_t group[N];
+} fixture;
+
+/* The first n of its rows, in their order or merged where they are equal. */
+static inline void open_rows(fixture *f, int n)
+{
+    anygp_error e;
+    f->data.n = n, f->rows.n = n, f->rows.total = 0;
+    for (int i = 0; i < n; i++) f->rows.total += f->c[i];
+    assert_int_equal(f->model->open(f->model, &f->p, &f->h, &f->state, &e), ANYGP_OK);
+}
+
+static inline void setup(fixture *f, const char *expression, mean_kind mean, bool weights, nearness near)
+{
+    input_spec columns[D] = {{.number = 0, .position = 0, .scale = 1}, {.number = 1, .position = 1, .scale = 1}};
+    schema s = {.inputs = D, .D = D, .input = columns, .y_scale = 1};
+    kernel_input in[D];
+    kernel *k;
+    anygp_error e;
+    *f = (fixture){.model = &model_vecchia};
+    fill_normal(1, N * D, f->X);
+    fill_normal(2, N, f->y);
+    fill_normal(3, NEW * D, f->new);
+    for (int i = 0; i < N; i++) f->c[i] = weights ? 1 + i % 3 : 1;
+    for (int j = 0; j < D; j++) in[j] = (kernel_input){NULL, j, INPUT_NUMBER, j};
+    assert_int_equal(kernel_parse(expression, in, D, D, &k, &e), ANYGP_OK);
+    assert_int_equal(hyper_init(&f->h, k, 0.07, false, false, true, &e), ANYGP_OK);
+    assert_int_equal(basis_init(&f->mean, mean, &s, 2.5, &e), ANYGP_OK);
+    f->rows.D = D, f->rows.X = f->X, f->rows.y = f->y, f->rows.c = f->c;
+    f->rows.SS = weights ? 1.7 : 0;
+    f->data = (dataset){.n = N, .D = D, .X = f->X, .y = f->y, .w = f->c};
+    f->rows.data = &f->data, f->rows.group = f->group;
+    for (int i = 0; i < N; i++) f->group[i] = i;
+    f->p = (problem){.rows = &f->rows, .mean = &f->mean, .comm = comm_self(), .near = near};
+    open_rows(f, N);
+}
+
+static inline void teardown(fixture *f)
+{
+    f->model->close(f->state);
+    basis_clear(&f->mean);
+    hyper_clear(&f->h);
+}
+
+/* --------------------------------------------------------------------------------- the other road */
+
+static inline real prior(const fixture *f, const double *x, const double *z, bool same)
+{
+    return dense_prior(f->h.kernel, &f->mean, D, x, z, same);
+}
+
+/* Of y at the rows of the list. */
+static inline real covariance(const fixture *f, int a, int b)
+{
+    return prior(f, f->X + a * D, f->X + b * D, a == b) + (a == b ? f->h.like[0] / f->c[a] : 0);
+}
+
+static inline real log_normal(const fixture *f, int n, const int *row)
+{
+    real K[N * N], y[N];
+    for (int i = 0; i < n; i++) {
+        y[i] = f->y[row[i]];
+        for (int j = 0; j < n; j++) K[i * n + j] = covariance(f, row[i], row[j]);
+    }
+    return n ? dense_log_normal(n, K, dense_invert(n, K), y) : 0;
+}
+
+/* What weights and merged rows add. */
+static inline real rest(const fixture *f)
+{
+    real sum = -f->rows.SS / (2 * f->h.like[0]);
+    for (int i = 0; i < N; i++)
+        sum -= 0.5L * ((f->c[i] - 1) * logl(6.283185307179586476925L * f->h.like[0]) + logl(f->c[i]));
+    return sum;
+}
+
+/* Rows in maximin order by the definition, distances over length-scales. */
+static inline void order_of(const fixture *f, double *Z, int64_t *order)
+{
+    double weight[D];
+    anygp_error e;
+    kernel_closeness(f->h.kernel, kernel_values(f->h.kernel), weight);
+    for (int i = 0; i < N * D; i++) Z[i] = weight[i % D] * f->X[i];
+    assert_int_equal(order_maximin(N, D, Z, order, &e), ANYGP_OK);
+}
+
+/* The k nearest to x of the first n rows in the order, over places Z[N,D]; returns how many. */
+static inline int nearest_of(int n, const int64_t *order, const double *Z, const double *x, int k, int *near)
+{
+    int count = 0;
+    for (int j = 0; j < n; j++) {
+        int at = count < k ? count++ : k;
+        near[at] = (int)order[j];
+        real own = 0;
+        for (int d = 0; d < D; d++) own += powl(Z[near[at] * D + d] - x[d], 2);
+        for (; at > 0; at--) {
+            real other = 0;
+            for (int d = 0; d < D; d++) other += powl(Z[near[at - 1] * D + d] - x[d], 2);
+            if (other <= own) break;
+            int swap = near[at];
+            near[at] = near[at - 1], near[at - 1] = swap;
+        }
+    }
+    return count;
+}
+
+static inline real exact_evidence(const fixture *f)
+{
+    int row[N];
+    for (int i = 0; i < N; i++) row[i] = i;
+    return log_normal(f, N, row) + rest(f);
+}
+
+#endif

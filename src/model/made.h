@@ -55,5 +55,6 @@ anygp_status made_gpoe(scanner *s, made_model **out, anygp_error *e);    /* comm
 anygp_status made_npae(scanner *s, made_model **out, anygp_error *e);    /* the same */
 anygp_status made_lagp(scanner *s, made_model **out, anygp_error *e);    /* lagp.c */
 anygp_status made_qsrvm(scanner *s, made_model **out, anygp_error *e);   /* qsgp_model.c */
+anygp_status made_lma(scanner *s, made_model **out, anygp_error *e);     /* lma.c */
 
 #endif

@@ -3,9 +3,7 @@
 
 #include "model/sparse/sparse.h"
 
-enum { M = 4 };
-
-static const double places[M * D] = {-1.1, -0.4, 0.9, -0.8, 0.1, 1.2, -0.2, 0.1};
+enum { M = PLACES };
 
 static const struct variant {
     const char *kernel;
@@ -27,110 +25,33 @@ static void setup_full(fixture *f, const struct variant *v, nearness near)
     open_rows(f, N);
 }
 
-/* ------------------------------------------------------------------------------- the other road */
-
-/* All in the order of the rows: C, the covariance of y, and for new row j c[j][i] with y_i and own[j], its variance. */
-typedef struct dense {
-    double Z[N * D];
-    int64_t order[N];
-    real Kuu[M * M]; /* inverse */
-    real C[N * N], R[N * N];
-    real c[NEW][N], own[NEW];
-} dense;
-
-static real through_inducing(const fixture *f, const dense *g, const double *x, const double *z)
-{
-    real a[M], b[M];
-    for (int m = 0; m < M; m++)
-        a[m] = kernel_reference(f->h.kernel, f->h.Z + m * D, x, false),
-        b[m] = kernel_reference(f->h.kernel, f->h.Z + m * D, z, false);
-    return dense_quadratic(M, g->Kuu, a, b);
-}
-
-static real residual(const fixture *f, const dense *g, const double *x, const double *z, bool same)
-{
-    return kernel_reference(f->h.kernel, x, z, same) - through_inducing(f, g, x, z);
-}
-
-/* Q and the prior mean's covariance. */
-static real common(const fixture *f, const dense *g, const double *x, const double *z)
-{
-    return through_inducing(f, g, x, z) + prior(f, x, z, false) - kernel_reference(f->h.kernel, x, z, false);
-}
-
-/* b and d of x given the rows in the list; `noise` at x. */
-static real condition(const fixture *f, const dense *g, const double *x, real noise, int n, const int *near, real *b)
-{
-    real G[N * N], k[N], d = residual(f, g, x, x, false) + noise;
-    for (int i = 0; i < n; i++) {
-        const double *z = f->X + near[i] * D;
-        k[i] = residual(f, g, x, z, false), b[i] = 0;
-        for (int j = 0; j < n; j++)
-            G[i * n + j] = residual(f, g, z, f->X + near[j] * D, i == j) + (i == j ? f->h.like[0] / f->c[near[i]] : 0);
-    }
-    dense_invert(n, G);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) b[i] += G[i * n + j] * k[j], d -= k[i] * G[i * n + j] * k[j];
-    return d;
-}
-
-/* Row (or column) of the residual's covariance with all rows: from those of the rows in the list, by number of the row. */
-static void combine(const dense *g, int n, const int *near, const real *b, real *row)
-{
-    for (int j = 0; j < N; j++) {
-        row[j] = 0;
-        for (int i = 0; i < n; i++) row[j] += b[i] * g->R[near[i] * N + j];
-    }
-}
-
-/* R: of y's residuals as the conditionals make it, one row of the order after the other; numbers are the rows' own. */
+/* Rows in their order, each given its k nearest. */
 static void make_dense(const fixture *f, int k, dense *g)
 {
-    real b[N], row[N];
-    int near[N];
-    memset(g, 0, sizeof *g);
-    order_of(f, g->Z, g->order);
-    for (int i = 0; i < M * M; i++)
-        g->Kuu[i] = kernel_reference(f->h.kernel, f->h.Z + i / M * D, f->h.Z + i % M * D, false);
-    dense_invert(M, g->Kuu);
+    double Z[N * D];
+    int64_t order[N];
+    order_of(f, Z, order);
+    dense_begin(f, g);
     for (int i = 0; i < N; i++) {
-        int own = (int)g->order[i], n = nearest_of(i, g->order, g->Z, g->Z + own * D, k, near);
-        const double *x = f->X + own * D;
-        real white = kernel_reference(f->h.kernel, x, x, true) - kernel_reference(f->h.kernel, x, x, false);
-        real d = condition(f, g, x, f->h.like[0] / f->c[own] + white, n, near, b);
-        combine(g, n, near, b, row);
-        for (int j = 0; j < i; j++) g->R[own * N + g->order[j]] = g->R[g->order[j] * N + own] = row[g->order[j]];
-        for (int j = 0; j < n; j++) d += b[j] * row[near[j]];
-        g->R[own * N + own] = d;
+        int near[N], n = nearest_of(i, order, Z, Z + order[i] * D, k, near);
+        dense_add(f, g, (int)order[i], n, near);
     }
-    for (int i = 0; i < N * N; i++) g->C[i] = g->R[i] + common(f, g, f->X + i / N * D, f->X + i % N * D);
+    dense_finish(f, g);
 }
 
 /* New rows, each given its k nearest rows. */
 static void make_new(const fixture *f, int k, dense *g)
 {
-    double weight[D], x[D];
+    double weight[D], x[D], Z[N * D];
+    int64_t order[N];
+    order_of(f, Z, order);
     kernel_closeness(f->h.kernel, kernel_values(f->h.kernel), weight);
     for (int j = 0; j < NEW; j++) {
-        const double *new = f->new + j *D;
-        real b[N], row[N];
         int near[N];
-        for (int d = 0; d < D; d++) x[d] = weight[d] * new[d];
-        int n = nearest_of(N, g->order, g->Z, x, k, near);
-        g->own[j] = condition(f, g, new, 0, n, near, b) + common(f, g, new, new);
-        combine(g, n, near, b, row);
-        for (int i = 0; i < n; i++) g->own[j] += b[i] * row[near[i]];
-        for (int i = 0; i < N; i++) g->c[j][i] = row[i] + common(f, g, new, f->X + i * D);
+        for (int d = 0; d < D; d++) x[d] = weight[d] * f->new[j * D + d];
+        int n = nearest_of(N, order, Z, x, k, near);
+        dense_new(f, g, j, n, near);
     }
-}
-
-static real dense_evidence(const fixture *f, const dense *g)
-{
-    real C[N * N], y[N];
-    memcpy(C, g->C, sizeof C);
-    for (int i = 0; i < N; i++) y[i] = f->y[i];
-    real logdet = dense_invert(N, C);
-    return dense_log_normal(N, C, logdet, y) + rest(f);
 }
 
 /* -------------------------------------------------------------------------------------- theorems */
@@ -216,23 +137,12 @@ static void predictions_are_those_of_the_dense_covariance(void **unused)
     FOR_EACH_VARIANT(v)
     {
         fixture f;
-        anygp_error e;
-        real y[N];
-        double mean[NEW], variance[NEW];
         setup_full(&f, v, (nearness){.learn = FEW, .predict = SEEN, .apart = true});
         make_dense(&f, FEW, &g);
         make_new(&f, SEEN, &g);
         posterior *p = posterior_of(&f);
         assert_int_equal(p->places, M);
-        double *work = malloc((size_t)p->ops->work_doubles(p, NEW) * sizeof *work);
-        assert_int_equal(p->ops->marginal(p, NEW, f.new, D, work, mean, variance, &e), ANYGP_OK);
-        for (int i = 0; i < N; i++) y[i] = f.y[i];
-        dense_invert(N, g.C);
-        for (int j = 0; j < NEW; j++) {
-            check_close(mean[j], (double)dense_quadratic(N, g.C, g.c[j], y), 1e-9);
-            check_close(variance[j], (double)(g.own[j] - dense_quadratic(N, g.C, g.c[j], g.c[j])), 1e-9);
-        }
-        free(work);
+        check_new_rows(&f, p, &g);
         p->ops->free(p);
         teardown(&f);
     }

@@ -134,4 +134,124 @@ static inline real exact_evidence(const fixture *f)
     return log_normal(f, N, row) + rest(f);
 }
 
+/* ------------------------------------------------------------------------- rows given others, and inducing inputs */
+
+enum { PLACES = 4 };
+static const double places[PLACES * D] = {-1.1, -0.4, 0.9, -0.8, 0.1, 1.2, -0.2, 0.1};
+
+/* R: the covariance of what the inducing inputs leave of y, as the conditionals make it; C: of y; c[j] and own[j]: of new row j with y, and
+   its variance.  Rows by their numbers. */
+typedef struct dense {
+    real Kuu[PLACES * PLACES]; /* inverse */
+    real C[N * N], R[N * N];
+    real c[NEW][N], own[NEW];
+} dense;
+
+static inline real through_inducing(const fixture *f, const dense *g, const double *x, const double *z)
+{
+    real a[PLACES], b[PLACES];
+    for (int m = 0; m < PLACES; m++)
+        a[m] = kernel_reference(f->h.kernel, places + m * D, x, false),
+        b[m] = kernel_reference(f->h.kernel, places + m * D, z, false);
+    return dense_quadratic(PLACES, g->Kuu, a, b);
+}
+
+static inline real residual(const fixture *f, const dense *g, const double *x, const double *z, bool same)
+{
+    return kernel_reference(f->h.kernel, x, z, same) - through_inducing(f, g, x, z);
+}
+
+/* Q and the prior mean's covariance. */
+static inline real common(const fixture *f, const dense *g, const double *x, const double *z)
+{
+    return through_inducing(f, g, x, z) + prior(f, x, z, false) - kernel_reference(f->h.kernel, x, z, false);
+}
+
+/* b and d of x given the rows in the list; `noise` at x. */
+static inline real condition(const fixture *f, const dense *g, const double *x, real noise, int n, const int *near,
+                             real *b)
+{
+    real G[N * N], k[N], d = residual(f, g, x, x, false) + noise;
+    for (int i = 0; i < n; i++) {
+        const double *z = f->X + near[i] * D;
+        k[i] = residual(f, g, x, z, false), b[i] = 0;
+        for (int j = 0; j < n; j++)
+            G[i * n + j] = residual(f, g, z, f->X + near[j] * D, i == j) + (i == j ? f->h.like[0] / f->c[near[i]] : 0);
+    }
+    dense_invert(n, G);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) b[i] += G[i * n + j] * k[j], d -= k[i] * G[i * n + j] * k[j];
+    return d;
+}
+
+/* The covariances of b r_near with all rows, and its variance. */
+static inline real combine(const dense *g, int n, const int *near, const real *b, real *row)
+{
+    real variance = 0;
+    for (int j = 0; j < N; j++) {
+        row[j] = 0;
+        for (int i = 0; i < n; i++) row[j] += b[i] * g->R[near[i] * N + j];
+    }
+    for (int i = 0; i < n; i++) variance += b[i] * row[near[i]];
+    return variance;
+}
+
+static inline void dense_begin(const fixture *f, dense *g)
+{
+    memset(g, 0, sizeof *g);
+    for (int i = 0; i < PLACES * PLACES; i++)
+        g->Kuu[i] = kernel_reference(f->h.kernel, places + i / PLACES * D, places + i % PLACES * D, false);
+    dense_invert(PLACES, g->Kuu);
+}
+
+/* Row `own` comes after those that came before, and is given some of them. */
+static inline void dense_add(const fixture *f, dense *g, int own, int n, const int *near)
+{
+    real b[N], row[N];
+    const double *x = f->X + own * D;
+    real white = kernel_reference(f->h.kernel, x, x, true) - kernel_reference(f->h.kernel, x, x, false);
+    real d = condition(f, g, x, f->h.like[0] / f->c[own] + white, n, near, b) + combine(g, n, near, b, row);
+    for (int j = 0; j < N; j++) g->R[own * N + j] = g->R[j * N + own] = row[j]; /* 0 of those that did not come yet */
+    g->R[own * N + own] = d;
+}
+
+static inline void dense_finish(const fixture *f, dense *g)
+{
+    for (int i = 0; i < N * N; i++) g->C[i] = g->R[i] + common(f, g, f->X + i / N * D, f->X + i % N * D);
+}
+
+/* New row j, given these. */
+static inline void dense_new(const fixture *f, dense *g, int j, int n, const int *near)
+{
+    const double *x = f->new + j *D;
+    real b[N], row[N], d = condition(f, g, x, 0, n, near, b);
+    g->own[j] = d + combine(g, n, near, b, row) + common(f, g, x, x);
+    for (int i = 0; i < N; i++) g->c[j][i] = row[i] + common(f, g, x, f->X + i * D);
+}
+
+static inline real dense_evidence(const fixture *f, const dense *g)
+{
+    real C[N * N], y[N];
+    memcpy(C, g->C, sizeof C);
+    for (int i = 0; i < N; i++) y[i] = f->y[i];
+    real logdet = dense_invert(N, C);
+    return dense_log_normal(N, C, logdet, y) + rest(f);
+}
+
+/* Mean and variance of new rows against those of the dense covariance, which is used up. */
+static inline void check_new_rows(const fixture *f, const posterior *p, dense *g)
+{
+    anygp_error e;
+    real y[N];
+    double mean[NEW], variance[NEW], *work = malloc((size_t)p->ops->work_doubles(p, NEW) * sizeof *work);
+    assert_int_equal(p->ops->marginal(p, NEW, f->new, D, work, mean, variance, &e), ANYGP_OK);
+    for (int i = 0; i < N; i++) y[i] = f->y[i];
+    dense_invert(N, g->C);
+    for (int j = 0; j < NEW; j++) {
+        check_close(mean[j], (double)dense_quadratic(N, g->C, g->c[j], y), 1e-9);
+        check_close(variance[j], (double)(g->own[j] - dense_quadratic(N, g->C, g->c[j], g->c[j])), 1e-9);
+    }
+    free(work);
+}
+
 #endif

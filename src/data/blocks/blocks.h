@@ -70,6 +70,10 @@ anygp_status blocks_of_arrays(int64_t count, const int64_t *start, int64_t D, in
 anygp_status blocks_join(row_blocks *older, int64_t count, int64_t D, int64_t Q, int64_t n, const double *X,
                          const double *y, const double *w, const int64_t *block, row_blocks **out, anygp_error *e);
 
+/* The same blocks along a chain: block i is that of `from` at place i of the order (NULL: as they are), and those at the `given` places
+   before it come first, as rows that are given.  `from` must outlive it [blocks_chain.c]. */
+anygp_status blocks_chain(row_blocks *from, const int64_t *order, int64_t given, row_blocks **out, anygp_error *e);
+
 /* The same blocks, kept in memory once they were read: the first ones requested, up to this many bytes.  Takes ownership of
    `inner`, also on failure. */
 anygp_status blocks_keep(row_blocks *inner, double bytes, row_blocks **out, anygp_error *e);

@@ -161,3 +161,38 @@ anygp_status order_coordinate(int64_t n, int64_t D, const double *X, int64_t *or
     free(rows);
     return ANYGP_OK;
 }
+
+static bool is_number(int64_t D, const double *x)
+{
+    bool number = true;
+    for (int64_t d = 0; d < D; d++) number = number && isfinite(x[d]);
+    return number;
+}
+
+/* Of those that are left, place i and after it: the one nearest to x, or farthest from it, comes to place i. */
+static void draw_next(int64_t n, int64_t D, const double *X, const double *x, bool farthest, int64_t i, int64_t *order)
+{
+    int64_t best = -1;
+    double least = INFINITY;
+    for (int64_t k = i; k < n; k++) {
+        const double *z = X + order[k] * D;
+        double from = is_number(D, z) ? row_distance(D, x, z) : INFINITY;
+        if (farthest && isfinite(from)) from = -from;
+        if (best < 0 || from < least || (from == least && order[k] < order[best])) best = k, least = from;
+    }
+    int64_t row = order[best];
+    order[best] = order[i], order[i] = row;
+}
+
+anygp_status order_path(int64_t n, int64_t D, const double *X, int64_t *order, anygp_error *e)
+{
+    int64_t numbers = 0;
+    double *centre = mem_zeroed(D, sizeof *centre);
+    if (!centre) return fail_memory(e, "the order of the rows", 8.0 * (double)D);
+    for (int64_t i = 0; i < n; i++) order[i] = i, numbers += is_number(D, X + i * D);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t d = 0; is_number(D, X + i * D) && d < D; d++) centre[d] += X[i * D + d] / (double)numbers;
+    for (int64_t i = 0; i < n; i++) draw_next(n, D, X, i ? X + order[i - 1] * D : centre, i == 0, i, order);
+    free(centre);
+    return ANYGP_OK;
+}

@@ -68,6 +68,8 @@ typedef struct block_plan {
 anygp_status rows_blocks(row_source *r, const rows_part *part, const dataset *sample, const block_plan *plan,
                          row_blocks **out, router **route, anygp_error *e);
 
+/* means[count,D] of the members; of an empty block they are no numbers. */
+anygp_status rows_block_means(row_blocks *b, double *means, anygp_error *e);
 /* The way to random and to given blocks: each by the mean of its members.  None of them may be empty. */
 anygp_status rows_route_by_means(row_blocks *b, router **route, anygp_error *e);
 

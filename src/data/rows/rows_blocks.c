@@ -14,20 +14,25 @@ static void mean_of(const row_block *b, int64_t D, double *mean)
     }
 }
 
-anygp_status rows_route_by_means(row_blocks *b, router **route, anygp_error *e)
+anygp_status rows_block_means(row_blocks *b, double *means, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     block_buffer buffer = {0};
+    for (int64_t i = 0; !ANYGP_FAILED(status) && i < b->count; i++) {
+        row_block one = {0};
+        status = blocks_get(b, i, &buffer, &one, e);
+        if (!ANYGP_FAILED(status)) mean_of(&one, b->D, means + i * b->D);
+    }
+    block_buffer_clear(&buffer);
+    return status;
+}
+
+anygp_status rows_route_by_means(row_blocks *b, router **route, anygp_error *e)
+{
     double *means = mem_doubles(b->count, b->D);
     if (!means) return fail_memory(e, "the means of the blocks", 8.0 * (double)b->count * (double)b->D);
-    for (int64_t i = 0; i < b->count; i++) {
-        row_block one;
-        TRY_DONE(blocks_get(b, i, &buffer, &one, e));
-        mean_of(&one, b->D, means + i * b->D);
-    }
-    TRY_DONE(router_means(b->count, b->D, means, route, e));
-done:
-    block_buffer_clear(&buffer);
+    anygp_status status = rows_block_means(b, means, e);
+    if (!ANYGP_FAILED(status)) status = router_means(b->count, b->D, means, route, e);
     free(means);
     return status;
 }

@@ -23,7 +23,8 @@ static const sparse_kind *kind_of(const model_ops *m) { return m->family; }
 
 static bool can_be_combined(const model_ops *m)
 {
-    return m->load == sparse_load && !m->variables && kind_of(m)->form == FORM_JOINT && !kind_of(m)->tighter;
+    return m->load == sparse_load && !m->variables && kind_of(m)->form == FORM_JOINT && !kind_of(m)->tighter &&
+           kind_of(m)->order == 0;
 }
 
 static anygp_status no_part(const scanner *s, int64_t n)

@@ -69,10 +69,12 @@ model_cost sparse_cost(const model_ops *self, const cost_facts *f, const cost_si
     bool whole = keeps_blocks(k);
     cost_size variables = *places, *s = &variables;
     if (self->variables) s->M *= (double)self->variables->each;
-    double Mt = s->M + (double)f->basis;
+    double Mt = s->M + (double)f->basis, times = 1 + (double)k->order; /* that a row is looked at along a chain */
+    s->part *= times, s->largest *= times;
     model_cost c = {.bytes = bytes_of(f, s, whole), .kept = 8 * (s->M + (whole ? s->part : 0))};
     for (int64_t i = 0; i < k->terms.count; i++) add_pass(f, s, k->terms.term[i].kept, k->terms.term[i].power, &c);
     if (k->terms.count == 0) add_pass(f, s, k->kept, k->power, &c);
+    c.rows *= times;
     if (model_takes_targets(self) && f->targets > 1) add_targets(f, s->M, Mt, &c);
     if (model_takes_sets(self)) c.bytes += 8 * Mt * Mt;
     if (k->test == TEST_BLOCK) c.bytes += 8 * f->rows * ((double)f->inputs + 2); /* the rows are part of the model */

@@ -15,6 +15,8 @@ typedef struct sparse_state {
     const sparse_kind *kind;
     const problem *problem;
     driver *driver;
+    int64_t *chain; /* of the blocks, and those with the ones before them; NULL: blocks stand alone */
+    row_blocks *chained;
     double *stat, *adjoint;
     anygp_error failure; /* of the last evaluate, other than its numbers */
     double *at;          /* hyperparameters and inducing inputs of the last evidence; NaN first: none */
@@ -26,6 +28,7 @@ typedef struct sparse_state {
 static const block_model *runs(const sparse_kind *k)
 {
     if (k->terms.count) return sparse_combined(&k->terms);
+    if (k->order > 0) return &sparse_given;
     return k->kept == KEPT_BLOCK ? &sparse_whole : &sparse_rows;
 }
 
@@ -44,6 +47,8 @@ static void sparse_state_close(void *state)
     if (!q) return;
     sparse_clear(&q->s);
     driver_close(q->driver);
+    blocks_free(q->chained);
+    free(q->chain);
     free(q->stat);
     free(q->adjoint);
     free(q->at);
@@ -63,6 +68,16 @@ static void put_point(const hyper *h, double *at)
     if (h->C) memcpy(at + h->count + variables, h->C, variables * sizeof *at);
 }
 
+static anygp_status open_blocks(sparse_state *q, anygp_error *e)
+{
+    const problem *p = q->problem;
+    if (q->kind->order > 0) {
+        TRY(lma_chain(p->blocks, p->block_ids, &q->chain, e));
+        TRY(blocks_chain(p->blocks, q->chain, q->kind->order, &q->chained, e));
+    }
+    return driver_open(runs(q->kind), q->chained ? q->chained : p->blocks, p->comm, p->keep, &q->driver, e);
+}
+
 static anygp_status sparse_state_open(const model_ops *self, const problem *p, const hyper *h, void **state,
                                       anygp_error *e)
 {
@@ -76,7 +91,7 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     TRY_DONE(sparse_divide(&q->s, q->kind->form, p->sets ? p->set_count : 1, p->sets ? p->sets : &all, e));
     if (q->kind->terms.count) sparse_combine(&q->s, &q->kind->terms);
     if (targets_of(p) > 1) TRY_DONE(sparse_share(&q->s, p->targets, e));
-    TRY_DONE(driver_open(runs(q->kind), p->blocks, p->comm, p->keep, &q->driver, e));
+    TRY_DONE(open_blocks(q, e));
     q->s.h = h;
     if (q->kind->tighter) TRY_DONE(tight_open(p, &q->s, &q->tight, e));
     q->stat = mem_alloc(runs(q->kind)->stat_size(&q->s), sizeof(double));
@@ -160,13 +175,24 @@ static bool sparse_evaluate(void *state, const hyper *h, bool grow, double *jitt
 
 static const anygp_error *sparse_failure(const void *state) { return &((const sparse_state *)state)->failure; }
 
+/* In the order of the chain. */
+static anygp_status add_chain(const sparse_state *q, pic_rows **rows, anygp_error *e)
+{
+    const problem *of = q->problem;
+    row_blocks *ordered = NULL;
+    TRY(blocks_chain(of->blocks, q->chain, 0, &ordered, e));
+    anygp_status status = pic_rows_new(ordered, of->route, of->block_ids, rows, e);
+    blocks_free(ordered);
+    return ANYGP_FAILED(status) ? status : pic_rows_chain(*rows, q->kind->order, q->chain, e);
+}
+
 /* pic keeps its rows; only rank 0 predicts. */
 static anygp_status add_rows(const sparse_state *q, posterior *p, anygp_error *e)
 {
     const problem *of = q->problem;
     pic_rows **rows = &((sparse_posterior *)p)->rows;
     if (q->kind->test != TEST_BLOCK || of->comm->rank != 0) return ANYGP_OK;
-    TRY(pic_rows_new(of->blocks, of->route, of->block_ids, rows, e));
+    TRY(q->chain ? add_chain(q, rows, e) : pic_rows_new(of->blocks, of->route, of->block_ids, rows, e));
     if (of->memory > 0) pic_rows_limit(*rows, of->memory);
     return ANYGP_OK;
 }
@@ -354,6 +380,18 @@ SPARSE_PRIOR(fitc, "fully independent training conditional", KEPT_DIAGONAL, TEST
 SPARSE_PRIOR(fic, "fully independent conditional", KEPT_DIAGONAL, TEST_DIAGONAL, ROWS_BLOCKS, "n m^2")
 SPARSE_PRIOR(pitc, "partially independent training conditional", KEPT_BLOCK, TEST_EXACT, ROWS_PARTS, "n (m+j)^2")
 SPARSE_PRIOR(pic, "partially independent conditional", KEPT_BLOCK, TEST_BLOCK, ROWS_PARTS, "n (m+j)^2")
+
+static const sparse_kind kind_lma = {.kept = KEPT_BLOCK, .power = 1, .test = TEST_BLOCK, .order = 1};
+
+/* pic along a chain of blocks [lma.c]. */
+const model_ops model_lma = {
+    SPARSE_OPS(lma, "low-rank and Markov: blocks in a chain"),
+    .objective = "log evidence",
+    .needs = {SPARSE_NEEDS, .rows = ROWS_PARTS, .inducing = INDUCING_ONE},
+    .jitter = 1e-8,
+    .order = "n (m+j)^2",
+    .anytime = &sparse_anytime,
+};
 
 static const sparse_kind kind_ssgp = {.kept = KEPT_NOTHING, .power = 1, .test = TEST_NOTHING};
 

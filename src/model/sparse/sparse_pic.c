@@ -2,7 +2,8 @@
    residual kernel r(x, x') = k(x, x') - a'a' and, in the block, G = r + noise = L_G L_G':
        s = L_G^-1 r(X_b, x),   c = a - A_b G^-1 r(X_b, x)
        f(x) | v, y_b  ~  N(c'v + s'L_G^-1 y_b,  r(x,x) - s's)
-   and rows of different blocks are independent given v.  K_ub and L^-T a make r without a solve per block; L_G of a block is
+   and rows of different blocks are independent given v.  Along a chain of blocks (lma.c) X_b are the rows of a block and of some on
+   either side of it, which stand one after the other.  K_ub and L^-T a make r without a solve per block; L_G of a block is
    computed when a row first needs it, and kept while there is room. */
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@ struct pic_rows {
     double *start;     /* blocks + 1 */
     double *ids;       /* blocks: the user's names of them */
     router *route;
+    int64_t order;   /* blocks on either side that count too */
+    double *place;   /* blocks: of each in the chain; NULL: 0, 1, ... */
     double **factor; /* of each block: L_G (n x n), then L_G^-1 y; NULL: not yet */
     double room;     /* bytes left for them */
 };
@@ -35,12 +38,30 @@ void pic_rows_free(pic_rows *r)
     free(r->w);
     free(r->start);
     free(r->ids);
+    free(r->place);
     router_free(r->route);
     free(r);
 }
 
 static int64_t start_of(const pic_rows *r, int64_t b) { return (int64_t)r->start[b]; }
-static int64_t rows_of(const pic_rows *r, int64_t b) { return start_of(r, b + 1) - start_of(r, b); }
+
+int64_t pic_rows_place(const pic_rows *r, int64_t block)
+{
+    return r->place && block < r->blocks ? (int64_t)r->place[block] : block;
+}
+
+/* The rows that a row of block b is predicted from: the first, and how many. */
+static int64_t first_of(const pic_rows *r, int64_t b)
+{
+    int64_t at = pic_rows_place(r, b);
+    return start_of(r, at > r->order ? at - r->order : 0);
+}
+
+static int64_t rows_of(const pic_rows *r, int64_t b)
+{
+    int64_t end = pic_rows_place(r, b) + r->order + 1;
+    return start_of(r, end < r->blocks ? end : r->blocks) - first_of(r, b);
+}
 
 static anygp_status finish_rows(pic_rows *r, anygp_error *e)
 {
@@ -77,6 +98,15 @@ done:
     return status;
 }
 
+anygp_status pic_rows_chain(pic_rows *r, int64_t order, const int64_t *chain, anygp_error *e)
+{
+    if (!(r->place = mem_alloc(r->blocks, sizeof *r->place)))
+        return fail_memory(e, "the blocks", 8.0 * (double)r->blocks);
+    for (int64_t i = 0; i < r->blocks; i++) r->place[chain[i]] = (double)i;
+    r->order = order;
+    return ANYGP_OK;
+}
+
 /* --------------------------------------------------------------------------------- from a file */
 
 void pic_arrays(pic_rows *r, array_list *list)
@@ -89,6 +119,7 @@ void pic_arrays(pic_rows *r, array_list *list)
     array_list_add(list, (named_array){"start", r->blocks + 1, 1, r->start, false});
     array_list_add(list, (named_array){"ids", r->blocks, 1, r->ids, false});
     array_list_add(list, (named_array){"router", rows, cols, route, false});
+    if (r->place) array_list_add(list, (named_array){"place", r->blocks, 1, r->place, false});
 }
 
 int64_t pic_blocks(const pic_rows *r, const double **names)
@@ -105,7 +136,31 @@ static bool names_make_sense(const named_array *ids)
     return true;
 }
 
-anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **out, anygp_error *e)
+/* Every place of the chain once. */
+static bool is_chain(int64_t P, const double *place)
+{
+    bool *taken = mem_zeroed(P, sizeof *taken), ok = taken != NULL;
+    for (int64_t b = 0; ok && b < P; b++) {
+        ok = place[b] >= 0 && place[b] < (double)P && place[b] == floor(place[b]) && !taken[(int64_t)place[b]];
+        if (ok) taken[(int64_t)place[b]] = true;
+    }
+    free(taken);
+    return ok;
+}
+
+static anygp_status take_chain(pic_rows *r, int64_t order, named_array *list, int64_t count, anygp_error *e)
+{
+    if (order == 0) return ANYGP_OK;
+    named_array *a = named_array_need(list, count, "place", e);
+    if (!a) return ANYGP_ERR_FILE;
+    TRY(named_array_check(a, r->blocks, 1, e));
+    if (!is_chain(r->blocks, a->values))
+        return fail_with(e, ANYGP_ERR_FILE, "the model file's chain of blocks is not one; it is damaged");
+    r->order = order, r->place = named_array_take(a);
+    return ANYGP_OK;
+}
+
+anygp_status pic_load(int64_t D, int64_t order, named_array *list, int64_t count, pic_rows **out, anygp_error *e)
 {
     static const char *const names[] = {"X", "y", "w", "start", "ids", "router"};
     named_array *a[6];
@@ -127,6 +182,7 @@ anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **ou
     }
     *r = (pic_rows){.n = n, .D = D, .blocks = P, .route = route};
     anygp_status status = finish_rows(r, e);
+    if (!ANYGP_FAILED(status)) status = take_chain(r, order, list, count, e);
     if (ANYGP_FAILED(status)) return pic_rows_free(r), status;
     r->X = a[0]->values, r->y = a[1]->values, r->w = a[2]->values, r->start = a[3]->values;
     r->ids = a[4]->values;
@@ -162,7 +218,7 @@ static bool factor_block(const sparse_posterior *p, int64_t b, double *G)
 {
     const pic_rows *r = p->rows;
     const posterior *q = &p->base;
-    int64_t n = rows_of(r, b), at = start_of(r, b);
+    int64_t n = rows_of(r, b), at = first_of(r, b);
     const double *X = r->X + at * r->D;
     double white = kernel_white(q->kernel), noise = q->noise + white, *A = mem_doubles(p->Mt, n), *y = G + n * n;
     bool ok = A && !ANYGP_FAILED(basis_features(&p->u, &q->mean, n, X, q->D, A, A + q->n, NULL)) &&
@@ -247,7 +303,7 @@ static bool condition(const correction *c, const visit *v, const double *G, cons
     const posterior *q = &p->base;
     const pic_rows *r = p->rows;
     int64_t nb = rows_of(r, v->block), t = v->count, M = q->n, Mt = p->Mt;
-    const double *Xb = r->X + start_of(r, v->block) * r->D;
+    const double *Xb = r->X + first_of(r, v->block) * r->D;
     double *Kub = work, *C = Kub + Mt * nb, *g = C + Mt * t; /* K_ub over sqrt(B) h, L^-T a, G^-1 r */
     if (!p->u.ops->cross(&p->u, nb, Xb, q->D, Kub, Mt)) return false;
     if (!kernel_gram(q->kernel, nb, Xb, q->D, t, Xv, q->D, s, nb)) return false;

@@ -247,7 +247,7 @@ anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *
     sparse_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
     TRY_DONE(inducing_empty(&p->u, found.kind, k, D, e));
-    if (kind->test == TEST_BLOCK) TRY_DONE(pic_load(D, list, count, &rows, e));
+    if (kind->test == TEST_BLOCK) TRY_DONE(pic_load(D, kind->order, list, count, &rows, e));
     p->base =
         (posterior){.ops = &sparse_posterior_ops, .kernel = k, .noise = noise, .mean = *mean, .D = D, .n = found.M};
     *mean = (basis){0};

@@ -4,7 +4,7 @@
        sor          nothing                                              (88)
        fic          as it is, but different rows are independent given v
        dtc, fitc, pitc, vfe, pep   k(x,x') - a'a', also between rows
-       pic          what is left of it given the rows of the block      (84; sparse_pic.c) */
+       pic, lma     what is left of it given the rows of the block      (84; sparse_pic.c) */
 #ifndef MODEL_SPARSE_SPARSE_POSTERIOR_H
 #define MODEL_SPARSE_SPARSE_POSTERIOR_H
 
@@ -18,6 +18,7 @@ typedef struct sparse_kind {
     double power; /* of a kept diagonal */
     sparse_test test;
     sparse_form form;
+    int64_t order;      /* of a Markov chain of blocks; 0: none [lma.c] */
     bool tighter;       /* tight.h */
     sparse_terms terms; /* of a combination; then `kept` does not count */
 } sparse_kind;
@@ -46,6 +47,9 @@ anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *
 extern const update_ops sparse_updates;                                                 /* sparse_update.c */
 model_cost sparse_cost(const model_ops *self, const cost_facts *f, const cost_size *s); /* sparse_cost.c */
 
+/* The chain of blocks, from their means or, where they have names that the user gave, by these: the block at each place [lma.c]. */
+anygp_status lma_chain(row_blocks *b, const int64_t *ids, int64_t **chain, anygp_error *e);
+
 /* ------------------------------------------------------------------------------ pic [sparse_pic.c] */
 
 /* The training rows of every block, and the router to it.  ids: names of the blocks, or NULL for 0, 1, ... */
@@ -55,11 +59,16 @@ void pic_rows_limit(pic_rows *r, double memory); /* bytes that may be used, wher
 void pic_arrays(pic_rows *r, array_list *list);
 int64_t pic_blocks(const pic_rows *r, const double **names);
 /* Takes the arrays' memory over on success. */
-anygp_status pic_load(int64_t D, named_array *list, int64_t count, pic_rows **out, anygp_error *e);
+anygp_status pic_load(int64_t D, int64_t order, named_array *list, int64_t count, pic_rows **out, anygp_error *e);
 
-/* What an update needs in addition: the rows as blocks (r outlives those), and the router to them. */
+/* Blocks along a chain, whose rows pic_rows_new() got in its order: a row is then predicted from those of its block and `order` on either
+   side.  chain: the block at each place. */
+anygp_status pic_rows_chain(pic_rows *r, int64_t order, const int64_t *chain, anygp_error *e);
+
+/* What an update needs in addition: the rows as blocks, in the order of the chain (r outlives those), and the router to them. */
 anygp_status pic_rows_blocks(const pic_rows *r, row_blocks **out, anygp_error *e);
 const router *pic_rows_router(const pic_rows *r);
+int64_t pic_rows_place(const pic_rows *r, int64_t block); /* in the chain; a block that is not there comes last */
 
 /* given[n]: the block of each row; NULL: the one it is routed to.  A[Mt,n] of rows X goes in; what multiplies v given the block's rows comes out.  mean[n] gets the blocks' share of the
    mean, variance (n, or NULL) what is left of k - |a|^2, cov (n x n lower triangle, or NULL) the same between rows of one

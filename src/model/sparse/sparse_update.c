@@ -8,6 +8,7 @@
        pic    those of one id, or of one place of the router, together with the rows the block has: the statistics of the
               old block are taken off and those of the enlarged one are added.  The matrix can only grow by that:
               a block knows more about v with more rows, A G^-1 A' of the enlarged block >= that of the old one
+       lma    the same, and blocks that are given a block with new rows are exchanged too; a new block is the last of the chain
    For an anytime posterior the same arithmetic takes q(v) as the posterior of the old rows, and hence as the new prior. */
 #include <math.h>
 #include <stdlib.h>
@@ -38,10 +39,11 @@ typedef struct sparse_update {
     update_report report;
 } sparse_update;
 
-static bool is_pic(const sparse_update *u) { return u->kind->test == TEST_BLOCK; }
+static bool is_pic(const sparse_update *u) { return u->kind->test == TEST_BLOCK; } /* or lma */
 
 static const block_model *runs(const sparse_update *u)
 {
+    if (u->kind->order > 0) return &sparse_given;
     return u->kind->kept == KEPT_BLOCK ? &sparse_whole : &sparse_rows;
 }
 
@@ -268,12 +270,21 @@ static anygp_status update_add(void *state, int64_t n, const double *X, const do
 
 /* ----------------------------------------------------------------------------------------- finish */
 
-/* The blocks that got new rows, in which[blocks]; how many. */
-static int64_t touched(const waiting_rows *r, int64_t blocks, int64_t *which)
+/* From here on blocks are known by their places in the chain; chain[blocks]: the block at each. */
+static void place_rows(sparse_update *u, int64_t *chain)
+{
+    const pic_rows *rows = u->from->rows;
+    for (int64_t b = 0; b < u->ids.count; b++) chain[pic_rows_place(rows, b)] = b;
+    for (int64_t k = 0; k < u->waiting.n; k++) u->waiting.block[k] = pic_rows_place(rows, u->waiting.block[k]);
+}
+
+/* The blocks that got new rows, and those that are given them, in which[blocks]; how many. */
+static int64_t touched(const waiting_rows *r, int64_t order, int64_t blocks, int64_t *which)
 {
     int64_t count = 0;
     memset(which, 0, (size_t)blocks * sizeof *which);
-    for (int64_t k = 0; k < r->n; k++) which[r->block[k]] = 1;
+    for (int64_t k = 0; k < r->n; k++)
+        for (int64_t i = r->block[k]; i < blocks && i <= r->block[k] + order; i++) which[i] = 1;
     for (int64_t i = 0; i < blocks; i++)
         if (which[i]) which[count++] = i;
     return count;
@@ -283,7 +294,7 @@ static anygp_status exchange(sparse_update *u, row_blocks *old, row_blocks *grow
 {
     int64_t *which = mem_alloc(grown->count, sizeof *which), before = 0;
     if (!which) return fail_memory(e, "the blocks", 8.0 * (double)grown->count);
-    int64_t count = touched(&u->waiting, grown->count, which);
+    int64_t count = touched(&u->waiting, u->kind->order, grown->count, which);
     while (before < count && which[before] < old->count) before++;
     anygp_status status = add_blocks(u, old, before, which, -1, e);
     if (!ANYGP_FAILED(status)) status = add_blocks(u, grown, count, which, 1, e);
@@ -291,7 +302,22 @@ static anygp_status exchange(sparse_update *u, row_blocks *old, row_blocks *grow
     return status;
 }
 
-static anygp_status report_sizes(sparse_update *u, const row_blocks *old, row_blocks *grown, anygp_error *e)
+/* Along the chain, where there is one. */
+static anygp_status exchange_chain(sparse_update *u, row_blocks *old, row_blocks *grown, anygp_error *e)
+{
+    row_blocks *before = NULL, *after = NULL;
+    int64_t order = u->kind->order;
+    if (order == 0) return exchange(u, old, grown, e);
+    anygp_status status = blocks_chain(old, NULL, order, &before, e);
+    if (!ANYGP_FAILED(status)) status = blocks_chain(grown, NULL, order, &after, e);
+    if (!ANYGP_FAILED(status)) status = exchange(u, before, after, e);
+    blocks_free(before);
+    blocks_free(after);
+    return status;
+}
+
+static anygp_status report_sizes(sparse_update *u, const row_blocks *old, row_blocks *grown, const int64_t *chain,
+                                 anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     block_buffer buffer = {0};
@@ -300,19 +326,35 @@ static anygp_status report_sizes(sparse_update *u, const row_blocks *old, row_bl
     for (int64_t i = 0; i < grown->count && !ANYGP_FAILED(status); i++) {
         row_block b = {0};
         status = blocks_get(grown, i, &buffer, &b, e);
-        if (b.n > u->report.biggest) u->report.biggest = b.n, u->report.biggest_id = u->ids.id[i];
+        if (b.n > u->report.biggest) u->report.biggest = b.n, u->report.biggest_id = u->ids.id[chain[i]];
     }
     block_buffer_clear(&buffer);
     return status;
 }
 
+/* To the means of their members: block after block, not place after place. */
+static anygp_status route_again(const sparse_update *u, row_blocks *grown, router **out, anygp_error *e)
+{
+    row_blocks *named = NULL;
+    int64_t *place = mem_alloc(grown->count, sizeof *place);
+    if (!place) return fail_memory(e, "the blocks", 8.0 * (double)grown->count);
+    for (int64_t b = 0; b < grown->count; b++) place[b] = pic_rows_place(u->from->rows, b);
+    anygp_status status = blocks_chain(grown, place, 0, &named, e);
+    if (!ANYGP_FAILED(status)) status = rows_route_by_means(named, out, e);
+    blocks_free(named);
+    free(place);
+    return status;
+}
+
 /* The enlarged blocks and the router to them: the same one, or one to the new means of their members. */
-static anygp_status keep_rows(const sparse_update *u, row_blocks *grown, pic_rows **out, anygp_error *e)
+static anygp_status keep_rows(const sparse_update *u, row_blocks *grown, const int64_t *chain, pic_rows **out,
+                              anygp_error *e)
 {
     const router *route = pic_rows_router(u->from->rows);
     router *moved = NULL;
-    if (router_kind_of(route) == ROUTER_MEANS) TRY(rows_route_by_means(grown, &moved, e));
+    if (router_kind_of(route) == ROUTER_MEANS) TRY(route_again(u, grown, &moved, e));
     anygp_status status = pic_rows_new(grown, moved ? moved : route, u->ids.id, out, e);
+    if (!ANYGP_FAILED(status) && u->kind->order > 0) status = pic_rows_chain(*out, u->kind->order, chain, e);
     router_free(moved);
     return status;
 }
@@ -321,15 +363,19 @@ static anygp_status finish_pic(sparse_update *u, pic_rows **rows, anygp_error *e
 {
     const waiting_rows *r = &u->waiting;
     row_blocks *old = NULL, *grown = NULL;
+    int64_t *chain = mem_alloc(u->ids.count, sizeof *chain);
     anygp_status status;
+    if (!chain) return fail_memory(e, "the blocks", 8.0 * (double)u->ids.count);
+    place_rows(u, chain);
     TRY_DONE(pic_rows_blocks(u->from->rows, &old, e));
     TRY_DONE(blocks_join(old, u->ids.count, u->s.D, 1, r->n, r->X, r->y, r->w, r->block, &grown, e));
-    TRY_DONE(exchange(u, old, grown, e));
-    TRY_DONE(report_sizes(u, old, grown, e));
-    TRY_DONE(keep_rows(u, grown, rows, e));
+    TRY_DONE(exchange_chain(u, old, grown, e));
+    TRY_DONE(report_sizes(u, old, grown, chain, e));
+    TRY_DONE(keep_rows(u, grown, chain, rows, e));
 done:
     blocks_free(grown);
     blocks_free(old);
+    free(chain);
     return status;
 }
 

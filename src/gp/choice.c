@@ -228,6 +228,9 @@ static anygp_status check_select(const model_choice *c, const settings *s, anygp
     if (drawn && *how && !orthogonal && strcmp(how, "random"))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "select: %s draws its %s, orthogonal or random; %s is for rows",
                          c->model->name, c->model->variables->nouns, how);
+    if (drawn && c->model->variables->orthogonal && !strcmp(how, "random"))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "select: frequencies of %s are orthogonal by their making; leave it out", c->model->name);
     bool at_rows = c->model && c->model->steps && !model_has_inducing(c->model) && !c->model->variables;
     if (at_rows && settings_given(s, SET_INDUCING_FROM))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "inducing-from: %s has its kernels at training rows; leave it out",

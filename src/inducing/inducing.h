@@ -46,6 +46,7 @@ typedef struct inducing_ops {
     /* Places Z[M,D] that are drawn, each a function of (seed, index), by the method that --select names.  NULL: they are chosen
        among rows. */
     anygp_status (*draw)(const kernel *k, const char *how, uint64_t seed, int64_t M, double *Z, anygp_error *e);
+    bool orthogonal; /* drawn ones, whatever is asked for */
     /* What depends on the kernel and the variables besides L.  NULL: nothing does. */
     void (*bind)(inducing_set *v);
     /* *jitter is relative to the mean diagonal of K_uu and grows only if allowed. */

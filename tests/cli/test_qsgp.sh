@@ -59,7 +59,7 @@ what_it_cannot_do_is_refused() {
         refuses 'batch is given twice' fit train.csv -o x.agp --model 'qsgp(batch=2,batch=3)' &&
         refuses 'expected fourier, kernel or hadamard' fit train.csv -o x.agp --model 'qsgp(basis=waves)' &&
         refuses 'basis=hadamard is for one of rbf' fit train.csv -o x.agp --model 'qsgp(basis=hadamard)' --kernel 'rbf*matern32' &&
-        refuses 'frequencies of basis=hadamard are orthogonal' fit train.csv -o x.agp --model 'qsgp(basis=hadamard)' --kernel rbf --select random &&
+        refuses 'are orthogonal by their making' fit train.csv -o x.agp --model 'qsgp(basis=hadamard)' --kernel rbf --select random &&
         refuses '0.5 is no whole number' fit train.csv -o x.agp --model 'qsgp(dense=0.5)' &&
         refuses 'mean: qsgp takes no prior mean' fit train.csv -o x.agp --model qsgp --mean linear &&
         refuses 'qsgp' update r.agp test.csv

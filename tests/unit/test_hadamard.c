@@ -14,7 +14,7 @@ static double *matrix_of(int64_t P, uint64_t seed, int64_t transform, double sca
            *over = malloc((size_t)P * sizeof *over), *all = malloc((size_t)P * sizeof *all),
            *room = malloc((size_t)hadamard_doubles(P) * sizeof *room);
     for (int64_t d = 0; d < P; d++) X[d + d * P] = 1, over[d] = 1, all[d] = scale;
-    hadamard_products(seed, P, transform, P, P, X, P, over, P, all, Z, P, room); /* Z[d,k] */
+    hadamard_products(seed, P, transform, P, P, X, over, P, all, Z, P, room); /* Z[d,k] */
     free(X);
     free(over);
     free(all);
@@ -64,10 +64,10 @@ static void rows_may_come_in_any_pieces(void **unused)
     fill_normal(3, N * D, X);
     for (int d = 0; d < D; d++) over[d] = 1.0 / (1 + d);
     for (int k = 0; k < WAVES; k++) scale[k] = 0.01 * (1 + k);
-    hadamard_products(9, P, 5, N, D, X, N, over, WAVES, scale, whole, N, room);
+    hadamard_products(9, P, 5, N, D, X, over, WAVES, scale, whole, N, room);
     for (int64_t at = 0, n = 1; at < N; at += n, n += 2) {
         if (n > N - at) n = N - at;
-        hadamard_products(9, P, 5, n, D, X + at, N, over, WAVES, scale, part + at, N, room);
+        hadamard_products(9, P, 5, n, D, X + at * D, over, WAVES, scale, part + at, N, room);
     }
     assert_memory_equal(whole, part, sizeof whole);
     free(room);

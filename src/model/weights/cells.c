@@ -229,8 +229,7 @@ static bool fill_transform(const cells_hand *h, int64_t slot, const cell_rows *r
     int64_t P = waves_at_most(c), waves = cell_size(c, h->cell[slot]) / 2;
     double *room = mem_alloc(hadamard_doubles(P), sizeof *room);
     if (!room) return false;
-    hadamard_products(c->seed, P, h->cell[slot], r->n, c->D, r->XT, r->ld, h->over, waves, h->scale + slot * P, T, ldt,
-                      room);
+    hadamard_products(c->seed, P, h->cell[slot], r->n, c->D, r->X, h->over, waves, h->scale + slot * P, T, ldt, room);
     if (ldt == r->n)
         turn(waves * ldt, h->amplitude, T, T + waves * ldt);
     else

@@ -73,15 +73,22 @@ static void transform_rows(int64_t P, double *a)
 
 int64_t hadamard_doubles(int64_t P) { return (SIGNS + ROWS) * P; }
 
-/* P signs of the diagonals of a transform, four words of bits at a time. */
+/* 64 bits as signs of 1.0: they are moved to where a double has its sign. */
+VECTORISED static void spread(uint64_t bits, double *restrict sign)
+{
+    uint64_t word[64];
+    SIMD for (int i = 0; i < 64; i++) word[i] = (bits >> i) << 63 | 0x3ff0000000000000;
+    memcpy(sign, word, sizeof word);
+}
+
+/* Signs of the three diagonals of a transform, P of each, four words of bits at a time. */
 static void draw_signs(uint64_t seed, int64_t P, int64_t transform, double *sign)
 {
-    int64_t calls = (SIGNS * P + 255) / 256;
+    int64_t words = SIGNS * P / 64, calls = (words + 3) / 4;
     for (int64_t call = 0; call < calls; call++) {
         uint64_t bits[4];
         random_words((random_stream){seed, RANDOM_CELLS, 3}, (uint64_t)(transform * calls + call), bits);
-        for (int64_t i = 0; i < 256 && call * 256 + i < SIGNS * P; i++)
-            sign[call * 256 + i] = bits[i / 64] >> (i % 64) & 1 ? -1 : 1;
+        for (int64_t i = 0; i < 4 && 4 * call + i < words; i++) spread(bits[i], sign + 64 * (4 * call + i));
     }
 }
 
@@ -90,25 +97,27 @@ VECTORISED static void scale_rows(int64_t count, const double *s, double *restri
     for (int64_t k = 0; k < count; k++) SIMD for (int64_t i = 0; i < ROWS; i++) a[k * ROWS + i] *= s[k];
 }
 
-static void take_rows(int64_t n, int64_t D, int64_t P, const double *X, int64_t ldx, const double *over,
-                      const double *sign, double *a)
+/* a[P,ROWS] = D_3 x, with zeros behind the inputs; where there is no row, the first stands in its place. */
+static void take_rows(int64_t n, int64_t D, int64_t P, const double *X, const double *over, const double *sign,
+                      double *a)
 {
-    if (n < ROWS) memset(a, 0, (size_t)(D * ROWS) * sizeof *a);
+    const double *x[ROWS];
+    for (int64_t i = 0; i < ROWS; i++) x[i] = X + (i < n ? i : 0) * D;
     for (int64_t d = 0; d < D; d++) {
         double by = over[d] * sign[d];
-        for (int64_t i = 0; i < n; i++) a[d * ROWS + i] = by * X[i + d * ldx];
+        for (int64_t i = 0; i < ROWS; i++) a[d * ROWS + i] = by * x[i][d];
     }
     memset(a + D * ROWS, 0, (size_t)((P - D) * ROWS) * sizeof *a);
 }
 
-void hadamard_products(uint64_t seed, int64_t P, int64_t transform, int64_t n, int64_t D, const double *X, int64_t ldx,
+void hadamard_products(uint64_t seed, int64_t P, int64_t transform, int64_t n, int64_t D, const double *X,
                        const double *over, int64_t waves, const double *scale, double *T, int64_t ldt, double *room)
 {
     double *sign = room, *a = room + SIGNS * P;
     draw_signs(seed, P, transform, sign);
     for (int64_t first = 0; first < n; first += ROWS) {
         int64_t rows = n - first < ROWS ? n - first : ROWS;
-        take_rows(rows, D, P, X + first, ldx, over, sign, a);
+        take_rows(rows, D, P, X + first * D, over, sign, a);
         for (int round = 1; round <= SIGNS; round++) {
             transform_rows(P, a);
             if (round < SIGNS) scale_rows(P, sign + round * P, a);

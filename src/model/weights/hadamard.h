@@ -16,9 +16,9 @@ int64_t hadamard_size(int64_t D); /* P */
 double hadamard_length(uint64_t seed, int64_t P, int64_t transform, int64_t k);
 
 /* T[n,waves] column-major = x'z of the first `waves` waves of a transform, without their scales: those of wave k are scale[k], and
-   X[n,D] (column-major, ldx) is taken times over[D].  room: hadamard_doubles(P). */
+   X[n,D] (row-major) is taken times over[D].  room: hadamard_doubles(P). */
 int64_t hadamard_doubles(int64_t P);
-void hadamard_products(uint64_t seed, int64_t P, int64_t transform, int64_t n, int64_t D, const double *X, int64_t ldx,
+void hadamard_products(uint64_t seed, int64_t P, int64_t transform, int64_t n, int64_t D, const double *X,
                        const double *over, int64_t waves, const double *scale, double *T, int64_t ldt, double *room);
 
 #endif

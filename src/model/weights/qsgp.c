@@ -55,14 +55,6 @@ static anygp_status check_sizes(const qsgp_kind *kind, const problem *p, int64_t
     return ANYGP_OK;
 }
 
-static anygp_status check_select(const qsgp_kind *kind, const problem *p, anygp_error *e)
-{
-    if (kind->basis != CELLS_HADAMARD || strcmp(p->select, "random")) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_ARGUMENT,
-                     "select: frequencies of basis=hadamard are orthogonal by their making; leave it out, or use "
-                     "basis=fourier");
-}
-
 static anygp_status check_likelihood(const qsgp_kind *kind, const likelihood *l, anygp_error *e)
 {
     if (!l->ops->concave)
@@ -141,7 +133,6 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
     if (kind->basis == CELLS_KERNEL && m > p->rows->n) m = p->rows->n;
     TRY(check_sizes(kind, p, m, e));
     TRY(check_turns(kind, e));
-    TRY(check_select(kind, p, e));
     TRY(check_likelihood(kind, p->likelihood, e));
     TRY(place_likelihoods(q, p, e));
     int64_t batch = qsgp_batch(kind, m), width = cells_width(kind->basis, D, batch);

@@ -21,14 +21,14 @@ static anygp_status draw(const kernel *k, const char *how, uint64_t seed, int64_
     return inducing_fourier.draw(k, how, seed, M, Z, e);
 }
 
-static const inducing_ops basis_functions = {.name = "weights",
-                                             .summary = "basis functions that are made again for every step",
-                                             .noun = "basis function",
-                                             .nouns = "basis functions",
-                                             .each = 1,
-                                             .white = true,
-                                             .check = check,
-                                             .draw = draw};
+#define BASIS_FUNCTIONS(...)                                                                                           \
+    {                                                                                                                  \
+        .name = "weights", .summary = "basis functions that are made again for every step", .noun = "basis function",  \
+        .nouns = "basis functions", .each = 1, .white = true, .check = check, .draw = draw, __VA_ARGS__                \
+    }
+
+static const inducing_ops basis_functions = BASIS_FUNCTIONS(.orthogonal = false),
+                          transforms = BASIS_FUNCTIONS(.orthogonal = true);
 
 /* ------------------------------------------------------------------------------------------------- cost */
 
@@ -229,7 +229,9 @@ static anygp_status made(const model_ops *of, scanner *s, made_model **out, anyg
     TRY(made_new(of, sizeof(*out)->kind.qsgp, out, e));
     (*out)->kind.qsgp = c.kind;
     (*out)->ops.needs.kept = c.kind.relevance || c.kind.basis != CELLS_FOURIER;
-    (*out)->ops.variables = c.kind.basis == CELLS_KERNEL ? NULL /* rows, under any kernel */ : &basis_functions;
+    (*out)->ops.variables = c.kind.basis == CELLS_KERNEL     ? NULL /* rows, under any kernel */
+                            : c.kind.basis == CELLS_HADAMARD ? &transforms
+                                                             : &basis_functions;
     write_name(&c, (*out)->name, sizeof(*out)->name);
     return ANYGP_OK;
 }

@@ -157,15 +157,16 @@ static bool forward_cell(qsgp_pass *p, int64_t slot, const void *ctx, double *T,
     (void)ctx;
     const qsgp *q = p->q;
     int64_t size = cell_size(&q->cells, p->s->cell[slot]), n = p->s->n, rows = p->s->rows, in = p->s->in[slot];
+    double *d = T + q->cells.width * piece_of(p), times = p->s->over * share_of(p, slot);
+    for (int64_t f = 0; !q->gaussian && f < size; f++)
+        for (int64_t c = 0; c < q->C; c++) d[f * q->C + c] = times * qsgp_diagonal(q, &p->now, slot, f, c);
     for (int64_t at = 0; at < rows; at += piece_of(p)) {
         tile t = piece_at(p, at, T);
         if (!fill(p, slot, &t)) return false;
         project(p, slot, &t, sum + (in - 1) * rows * q->V);
         for (int64_t f = 0; !q->gaussian && f < size; f++)
             for (int64_t c = 0; c < q->C; c++)
-                cells_add_squares(rows_among(&t, n),
-                                  p->s->over * share_of(p, slot) * qsgp_diagonal(q, &p->now, slot, f, c), T + f * t.n,
-                                  sum + 3 * rows * q->V + c * n + at);
+                cells_add_squares(rows_among(&t, n), d[f * q->C + c], T + f * t.n, sum + 3 * rows * q->V + c * n + at);
     }
     return true;
 }

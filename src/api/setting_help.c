@@ -97,6 +97,7 @@ static char *by_frequencies(void) { return model_names(has_frequencies, " and ")
 static char *by_steps(void) { return model_names(model_by_steps, " and "); }
 static char *by_parts(void) { return model_names(model_over_parts, " and "); }
 static char *by_experts(void) { return model_names(model_has_experts, " and "); }
+static char *by_own(void) { return model_names(model_takes_own, " and "); }
 static char *by_covariances(void) { return model_names(model_asks_near, " and "); }
 static char *by_committees(void) { return model_names(model_is_committee, " and "); }
 static char *by_communication(void) { return model_names(model_has_communication, " and "); }
@@ -123,6 +124,7 @@ static const struct {
              {"{near}", by_neighbours},
              {"{loo}", with_loo},
              {"{experts}", by_experts},
+             {"{own}", by_own},
              {"{nested}", by_covariances},
              {"{committees}", by_committees},
              {"{communication}", by_communication},

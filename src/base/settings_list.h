@@ -63,3 +63,4 @@ X(COMMUNICATION, "communication", INTEGER, "", 1, 1e9, "", "N", "f", "rows, chos
 X(NEAR, "near", INTEGER, "", 1, 1e9, "", "Q", "f", "experts that a prediction of {nested} rests on, those with the nearest centres; default: all")
 X(PARTS, "parts", FLAG, "no", 0, 0, "", "", "p", "write mean, standard deviation and weight of every expert as further columns, for {committees}")
 X(ORDER_FROM, "order-from", TEXT, "", 0, 0, "", "FILE", "f", "the order of the rows ({ordered}): a table with one column and as many rows as the data, the number of the row, from 0, that comes at each place")
+X(EXPERTS, "experts", CHOICE, "common", 0, 0, "common own", "WHOSE", "f", "whether all experts of {own} share kernel and noise, or each learns its own")

@@ -16,7 +16,7 @@ static anygp_status check_fix(const model_ops *m, const char *list, anygp_error 
     size_t n;
     for (const char *at = list; *at; at += n + (at[n] == ',')) {
         n = strcspn(at, ",");
-        if (!list_has(HYPER_GROUPS, at, n) && !(m && m->define))
+        if (!list_has(HYPER_GROUPS, at, n) && !(m && m->define && !model_takes_own(m)))
             return fail_with(e, ANYGP_ERR_ARGUMENT, "fix: '%.*s' is not one of: kernel, noise, inducing, all, none",
                              (int)(n < 80 ? n : 80), at);
     }
@@ -320,6 +320,31 @@ static anygp_status check_calibrate(const model_choice *c, const settings *s, an
     return ANYGP_ERR_ARGUMENT;
 }
 
+/* What a common prior is needed for, and what has no meaning where each expert has its own. */
+static anygp_status check_own(const model_choice *c, const settings *s, anygp_error *e)
+{
+    if (!settings_is(s, SET_EXPERTS, "own")) return ANYGP_OK;
+    if (model_is_committee(c->model) && !model_takes_own(c->model)) {
+        char *list = model_names(model_takes_own, " or ");
+        fail_with(e, ANYGP_ERR_ARGUMENT,
+                  "experts: %s needs a prior that all experts share, so they cannot have hyperparameters of their own; "
+                  "leave --experts out, or use --model %s",
+                  c->model->name, name_list_or(list));
+        free(list);
+        return ANYGP_ERR_ARGUMENT;
+    }
+    if (!model_takes_own(c->model)) return ANYGP_OK; /* which is noted */
+    if (settings_changed(s, SET_CALIBRATE))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "calibrate: one factor does not suit experts that each have their own noise; leave "
+                         "--calibrate or --experts own out");
+    if (settings_changed(s, SET_RESTARTS) && !c->anytime)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "restarts: experts with hyperparameters of their own all begin at the common ones; leave "
+                         "--restarts or --experts own out");
+    return ANYGP_OK;
+}
+
 anygp_status choice_check_rows(const model_choice *c, const settings *s, bool weighted, anygp_error *e)
 {
     if (!takes_mean(c->model) && choice_mean(s) != MEAN_ZERO)
@@ -332,6 +357,7 @@ anygp_status choice_check_rows(const model_choice *c, const settings *s, bool we
     if (!takes_weights(c->model) && weighted) return not_taken(c->model, "weights", "weights", takes_weights, e);
     if (settings_given(s, SET_ORDER) && settings_given(s, SET_ORDER_FROM))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "order-from: the order is that of the file; leave --order out");
+    TRY(check_own(c, s, e));
     return check_calibrate(c, s, e);
 }
 
@@ -351,7 +377,8 @@ typedef enum setting_scope {
     OF_SUBSETS,
     OF_EXPERTS,
     OF_COMMUNICATION,
-    OF_NESTED
+    OF_NESTED,
+    OF_OWN
 } setting_scope;
 
 static const struct {
@@ -380,7 +407,8 @@ static const struct {
               {SET_AGGREGATE, OF_EXPERTS},
               {SET_COMMUNICATION, OF_COMMUNICATION},
               {SET_NEAR, OF_NESTED},
-              {SET_ORDER_FROM, OF_ORDERS}};
+              {SET_ORDER_FROM, OF_ORDERS},
+              {SET_EXPERTS, OF_OWN}};
 
 static void note_no_effect(const model_choice *c, const settings *s, setting_id id, const char *value)
 {
@@ -432,6 +460,7 @@ static bool is_used(const model_choice *c, setting_scope scope, setting_id id)
     case OF_EXPERTS: return model_has_experts(m);
     case OF_COMMUNICATION: return model_has_communication(m);
     case OF_NESTED: return model_asks_near(m);
+    case OF_OWN: return model_takes_own(m);
     }
     return true;
 }

@@ -264,7 +264,8 @@ static expert_choice expert_choice_of(const settings *s)
     return (expert_choice){.communication =
                                settings_given(s, SET_COMMUNICATION) ? settings_integer(s, SET_COMMUNICATION) : 0,
                            .near = settings_given(s, SET_NEAR) ? settings_integer(s, SET_NEAR) : 0,
-                           .observed = settings_is(s, SET_AGGREGATE, "y")};
+                           .observed = settings_is(s, SET_AGGREGATE, "y"),
+                           .own = settings_is(s, SET_EXPERTS, "own")};
 }
 
 anygp_status block_fit_train(block_fit *b, anygp_error *e)

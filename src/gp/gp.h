@@ -176,6 +176,9 @@ anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, 
    the target is a class. */
 anygp_status predictor_run(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
                            anygp_error *e);
+/* The same with noise[n], the variance of y beyond f, of normal predictions. */
+anygp_status predictor_run_noise(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
+                                 double *noise, anygp_error *e);
 /* For a target that is a class: P[n,K] column-major. */
 anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int64_t ldp, anygp_error *e);
 /* A committee: how many experts, 0 for other models; out[n, 3 M] column-major: mean, standard deviation and weight of each, in data

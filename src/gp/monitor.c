@@ -332,6 +332,7 @@ anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, i
     if (!l) return fail_memory(e, "the likelihood", sizeof *l);
     *l = *f->like;
     for (int64_t i = 0; i < l->params; i++) l->value[i] = h->like[t * l->params + i];
+    if (g->posterior->ops->marginal_noise) l->value[0] = g->posterior->noise; /* of no expert in particular */
     return dataset_schema(d, t, &g->schema, e);
 }
 

@@ -38,6 +38,7 @@ struct predictor {
     double *mean,
         *variance; /* block x C x S; mean: not for normal predictions, whose means go straight to the caller's array */
     double *spare; /* block, the same */
+    double *noise; /* block: variance of y beyond f, where it is not the same everywhere; else NULL */
 };
 
 enum { BLOCK_LEAST = 16, BLOCK_MOST = 2048 };
@@ -67,7 +68,8 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
     p->X = mem_alloc(p->block * g->schema.D, sizeof(double));
     p->work = mem_alloc(q->ops->work_doubles(q, p->block), sizeof(double));
     p->variance = mem_doubles(p->block, width);
-    bool ok = p->X && p->work && p->variance;
+    if (q->ops->marginal_noise) p->noise = mem_alloc(p->block, sizeof(double));
+    bool ok = p->X && p->work && p->variance && (p->noise || !q->ops->marginal_noise);
     if (!gp_is_normal(g)) {
         p->mean = mem_doubles(p->block, width);
         p->spare = mem_alloc(p->block, sizeof(double));
@@ -81,7 +83,7 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
 void predictor_free(predictor *p)
 {
     if (!p) return;
-    double *const owned[] = {p->X, p->work, p->mean, p->variance, p->spare};
+    double *const owned[] = {p->X, p->work, p->mean, p->variance, p->spare, p->noise};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     if (p->condensed) p->condensed->ops->free(p->condensed);
     free(p);
@@ -122,16 +124,23 @@ static void condense(predictor *p)
     }
 }
 
+static anygp_status ask(predictor *p, const posterior *q, const row_batch *b, const double *X, double *mean,
+                        double *variance, anygp_error *e)
+{
+    int64_t D = p->g->schema.D;
+    if (p->noise) return q->ops->marginal_noise(q, b->n, X, D, b->block, p->work, mean, variance, p->noise, e);
+    return b->block ? q->ops->marginal_in(q, b->n, X, D, b->block, p->work, mean, variance, e)
+                    : q->ops->marginal(q, b->n, X, D, p->work, mean, variance, e);
+}
+
 /* Marginals in model units, for rows in the blocks that are given or that they are routed to. */
 static anygp_status marginals(predictor *p, const row_batch *b, double *mean, double *variance, anygp_error *e)
 {
     if (!b->block) condense(p), p->seen += b->n;
     const posterior *q = p->condensed ? p->condensed : p->g->posterior;
-    int64_t D = p->g->schema.D;
     const double *X = b->X ? b->X : p->X;
     if (!b->X) TRY(gp_take_inputs(p->g, b, p->X, e));
-    TRY(b->block ? q->ops->marginal_in(q, b->n, X, D, b->block, p->work, mean, variance, e)
-                 : q->ops->marginal(q, b->n, X, D, p->work, mean, variance, e));
+    TRY(ask(p, q, b, X, mean, variance, e));
     double factor = gp_calibration(p->g);
     int64_t cells = variance && factor != 1 ? b->n * gp_latents(p->g) * gp_components(p->g) : 0;
     for (int64_t i = 0; i < cells; i++) variance[i] *= factor;
@@ -154,16 +163,19 @@ anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, 
 /* -------------------------------------------------------------------------- one number per row */
 
 static anygp_status run_normal(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
-                               anygp_error *e)
+                               double *noise, anygp_error *e)
 {
     const gp *g = p->g;
-    double added = latent ? 0 : gp_observation_variance(g);
+    double same = gp_observation_variance(g);
     TRY(marginals(p, b, mean, variance ? p->variance : NULL, e));
     unit_means(gp_target_unit(g), b->n, mean, mean);
     TRY(predictor_check(b, b->n, mean, e));
     if (!variance) return ANYGP_OK;
-    for (int64_t k = 0; k < b->n; k++) /* fmax ignores NaN */
-        if (!isnan(p->variance[k])) p->variance[k] = fmax(p->variance[k], 0) + added;
+    for (int64_t k = 0; k < b->n; k++) { /* fmax ignores NaN */
+        double more = p->noise ? p->noise[k] : same;
+        if (!isnan(p->variance[k])) p->variance[k] = fmax(p->variance[k], 0) + (latent ? 0 : more);
+        if (noise) noise[k] = unit_variance(gp_target_unit(g), more);
+    }
     unit_variances(gp_target_unit(g), b->n, p->variance, variance);
     return predictor_check(b, b->n, variance, e);
 }
@@ -198,12 +210,19 @@ static anygp_status one_number(const gp *g, bool latent, anygp_error *e)
 anygp_status predictor_run(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
                            anygp_error *e)
 {
+    return predictor_run_noise(p, b, latent, mean, variance, NULL, e);
+}
+
+anygp_status predictor_run_noise(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
+                                 double *noise, anygp_error *e)
+{
     bool normal = gp_is_normal(p->g);
     TRY(one_number(p->g, latent, e));
     for (int64_t i = 0; i < b->n; i += p->block) {
         row_batch part = part_of(b, p->g->schema.D, i, b->n - i < p->block ? b->n - i : p->block);
         double *v = variance ? variance + i : NULL;
-        TRY(normal ? run_normal(p, &part, latent, mean + i, v, e) : run_observed(p, &part, latent, mean + i, v, e));
+        TRY(normal ? run_normal(p, &part, latent, mean + i, v, noise ? noise + i : NULL, e)
+                   : run_observed(p, &part, latent, mean + i, v, e));
     }
     return ANYGP_OK;
 }
@@ -239,7 +258,7 @@ anygp_status predictor_opinions(predictor *p, const row_batch *b, bool latent, d
     const gp *g = p->g;
     const posterior *q = g->posterior;
     int64_t n = b->n, M = gp_experts(g);
-    double added = latent ? 0 : gp_observation_variance(g), *all = mem_doubles(n, OPINION_COLUMNS * M);
+    double *all = mem_doubles(n, OPINION_COLUMNS * M);
     double *mean = all, *variance = mean ? mean + n * M : NULL, *weight = mean ? variance + n * M : NULL;
     anygp_status status = all ? ANYGP_OK : fail_memory(e, "the experts' predictions", 24.0 * (double)n * (double)M);
     if (all && !b->X) status = gp_take_inputs(g, b, p->X, e);
@@ -248,7 +267,8 @@ anygp_status predictor_opinions(predictor *p, const row_batch *b, bool latent, d
     for (int64_t k = 0; !ANYGP_FAILED(status) && k < M; k++) {
         double *to = out + OPINION_COLUMNS * k * n;
         unit_means(gp_target_unit(g), n, mean + k * n, to);
-        for (int64_t j = 0; j < n; j++) to[n + j] = fmax(variance[k * n + j], 0) + added;
+        double noise = q->ops->expert_noise ? q->ops->expert_noise(q, k) : gp_observation_variance(g);
+        for (int64_t j = 0; j < n; j++) to[n + j] = fmax(variance[k * n + j], 0) + (latent ? 0 : noise);
         unit_variances(gp_target_unit(g), n, to + n, to + n);
         for (int64_t j = 0; j < n; j++) to[n + j] = sqrt(to[n + j]), to[2 * n + j] = weight[k * n + j];
         for (int64_t c = 0; c < OPINION_COLUMNS && !ANYGP_FAILED(status); c++)

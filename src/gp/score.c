@@ -46,7 +46,7 @@ void scorer_free(scorer *r)
 /* Doubles of `out` per row. */
 static int64_t out_width(const gp *g)
 {
-    return gp_is_class(g) ? g->schema.classes : gp_is_normal(g) ? 2 : OUT_COLUMNS + g->likelihood->columns;
+    return gp_is_class(g) ? g->schema.classes : gp_is_normal(g) ? 3 : OUT_COLUMNS + g->likelihood->columns;
 }
 
 static anygp_status scorer_rows(scorer *r, anygp_error *e)
@@ -99,14 +99,13 @@ anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, an
 /* ---------------------------------------------------------------------------------- one block */
 
 /* E[log N(y; f, s^2)], f ~ N(mean, variance - s^2): what is not f is noise, white terms too. */
-static void expect_normal(scorer *r, int64_t n, const double *mean, const double *variance)
+static void expect_normal(scorer *r, int64_t n, const double *mean, const double *variance, const double *noise)
 {
     static const double Z_MOST = 1e140;
-    double noise = unit_variance(gp_target_unit(r->g), gp_observation_variance(r->g)), sd = sqrt(noise);
-    for (int64_t i = 0; i < n && noise > 0; i++) {
-        if (!isfinite(r->y[i])) continue;
-        double z = fmin(fabs(r->y[i] - mean[i]) / sd, Z_MOST), u = variance[i] - (r->latent ? 0 : noise);
-        exact_add(&r->expected, -0.5 * r->w[i] * (LOG_2PI + log(noise) + z * z + fmax(u, 0) / noise));
+    for (int64_t i = 0; i < n; i++) {
+        if (!isfinite(r->y[i]) || !(noise[i] > 0)) continue;
+        double z = fmin(fabs(r->y[i] - mean[i]) / sqrt(noise[i]), Z_MOST), u = variance[i] - (r->latent ? 0 : noise[i]);
+        exact_add(&r->expected, -0.5 * r->w[i] * (LOG_2PI + log(noise[i]) + z * z + fmax(u, 0) / noise[i]));
         exact_add(&r->weight, r->w[i]);
     }
 }
@@ -120,10 +119,10 @@ static void expect_observed(scorer *r, const latents *f, const double *Y)
 
 static anygp_status score_normal(scorer *r, const row_batch *b, anygp_error *e)
 {
-    double *mean = r->out, *variance = r->out + b->n;
-    TRY(predictor_run(r->predictor, b, r->latent, mean, variance, e));
+    double *mean = r->out, *variance = r->out + b->n, *noise = variance + b->n;
+    TRY(predictor_run_noise(r->predictor, b, r->latent, mean, variance, noise, e));
     regression_scores_add(&r->acc, b->n, r->y, mean, variance, r->w);
-    expect_normal(r, b->n, mean, variance);
+    expect_normal(r, b->n, mean, variance, noise);
     return ANYGP_OK;
 }
 
@@ -165,8 +164,10 @@ static anygp_status score_observed(scorer *r, const row_batch *b, anygp_error *e
     observe_moments(&r->o, &f, b->exposure, mean, variance);
     TRY(predictor_check(b, n, mean, e));
     observe_density(&r->o, &f, Y, density);
+    double noise = gaussian ? unit_variance(gp_target_unit(r->g), gp_observation_variance(r->g)) : 0;
+    for (int64_t i = 0; i < n; i++) work[i] = noise;
     if (gaussian) /* E is of the second order in f: the moments of a mixture are enough */
-        expect_normal(r, n, mean, variance);
+        expect_normal(r, n, mean, variance, work);
     else
         expect_observed(r, &f, Y);
     if (gaussian) observe_crps(&r->o, &f, Y, crps);

@@ -119,6 +119,7 @@ json_t *describe_gp(const gp *g, const settings *s)
                       scores_json(&g->loo), "valid", scores_json(&g->valid), "training", scores_json(&g->training),
                       "trace", trace_json(g), "internal", internal_json(g, model_units));
     if (o) json_object_set_new(o, "kl", number(g->kl));
+    if (o && p->ops->marginal_noise) json_object_set_new(o, "experts", json_string("own"));
     if (o) add_layers(g, o);
     free(units);
     free(model_units);

@@ -144,6 +144,8 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     free(kernel_text);
     TRY(inner_kernel_lines(p, g, e));
     TRY(likelihood_lines(p, g, e));
+    if (g->posterior->ops->marginal_noise)
+        line(p, "experts", "each has a kernel and noise of its own; those above are their medians");
     vectors_line(p, g);
     line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it%s; log prior %.4g", g->model->objective,
          g->objective, g->objective_rows, g->estimate ? " (a running estimate)" : "", g->log_prior);

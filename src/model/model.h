@@ -34,6 +34,7 @@ typedef struct expert_choice {
     int64_t communication; /* rows of the communication expert; 0: as many as a part has */
     int64_t near;          /* experts that a row is asked of; 0: all */
     bool observed;         /* y is aggregated instead of f */
+    bool own;              /* each has hyperparameters of its own */
 } expert_choice;
 
 /* The training problem; everything outlives the model's state. */
@@ -144,6 +145,11 @@ typedef struct posterior_ops {
     int64_t (*experts)(const posterior *p);
     anygp_status (*opinions)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                              double *variance, double *weight, anygp_error *e);
+    /* Where the noise of y is not the same everywhere: marginals, in `block` unless that is NULL, with the variance that y has beyond f,
+       noise[n]; and that of y by expert k.  NULL: it is that of the likelihood and of the kernel's white terms. */
+    anygp_status (*marginal_noise)(const posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *block,
+                                   double *work, double *mean, double *variance, double *noise, anygp_error *e);
+    double (*expert_noise)(const posterior *p, int64_t k);
 } posterior_ops;
 
 /* What every posterior starts with. */
@@ -354,6 +360,7 @@ static inline bool model_has_neighbours(const model_ops *m) { return m->needs.ne
 static inline bool model_has_loo(const model_ops *m) { return m->loo || m->loo_after; }
 static inline bool model_has_experts(const model_ops *m) { return m->needs.experts; }
 static inline bool model_has_communication(const model_ops *m) { return m->needs.communication; }
+static inline bool model_takes_own(const model_ops *m) { return m->needs.own; }
 static inline bool model_asks_near(const model_ops *m) { return m->needs.nested; }
 static inline bool model_is_committee(const model_ops *m) { return m->needs.experts || m->needs.nested; }
 /* Leave-one-out is that of predictions, not of a single expert. */

@@ -30,9 +30,29 @@ draws_and_other_likelihoods_are_refused() {
     anygp fit train.csv -q -o n.agp --model nle --blocks 4 --iters 1 >/dev/null && refuses 'nle has no joint distribution' predict n.agp test.csv --samples 2 && refuses 'nle' fit train.csv -o m.agp --model nle --likelihood studentt
 }
 
+moments() { awk -F, 'NR > 1 { print $1 + 10 "," $2 }'; } # means that are near 0 are not compared by their size
+# Two regimes side by side: the expert of each half is the exact model of its rows.
+experts_can_have_their_own_hyperparameters() {
+    local half options=(-q --prior none --standardize none --noise 0.01)
+    awk 'BEGIN { print "x,y"; srand(3); for (i = 0; i < 160; i++) { x = i / 80 - 1; r = rand() + rand() + rand() - 1.5; print x "," (x < 0 ? sin(4 * x) + 0.02 * r : sin(30 * x) + 0.5 * r) } }' >two.csv
+    awk -F, 'NR == 1 { print "p" } NR > 1 { print ($1 < 0 ? 0 : 1) }' two.csv >halves.csv
+    awk -F, 'NR == 1 || $1 < 0' two.csv >0.csv && awk -F, 'NR == 1 || $1 >= 0' two.csv >1.csv
+    anygp fit two.csv -o own.agp --model nle --blocks-from halves.csv --experts own "${options[@]}" >/dev/null && anygp info own.agp | grep -q 'each has a kernel and noise of its own' || return 1
+    for half in 0 1; do
+        anygp fit $half.csv -o exact.agp --model exact "${options[@]}" >/dev/null && anygp predict exact.agp $half.csv | moments >e.csv && anygp predict own.agp $half.csv | moments >o.csv && close o.csv e.csv 1e-3 || return 1
+    done
+    anygp fit two.csv -o poe.agp --model poe+ --blocks 2 --iters 3 --experts own -q >/dev/null && anygp update poe.agp two.csv >/dev/null && anygp predict poe.agp two.csv --parts -o p.csv && finite p.csv
+}
+a_common_prior_is_needed_elsewhere() {
+    refuses 'experts: grbcm needs a prior that all experts share' fit train.csv -o m.agp --model grbcm --experts own &&
+        refuses 'restarts: experts with hyperparameters of their own' fit train.csv -o m.agp --model nle --experts own --restarts 2
+}
+
 check every_partition_fits_and_is_scored_by_leave_one_out
 check parts_can_be_given
 check one_part_is_the_exact_model
 check new_rows_are_taken_and_text_and_weights_too
+check experts_can_have_their_own_hyperparameters
+check a_common_prior_is_needed_elsewhere
 check draws_and_other_likelihoods_are_refused
 finish

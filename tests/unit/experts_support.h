@@ -52,7 +52,7 @@ static inline void scene_set(scene *f, const char *model, const char *expression
     assert_int_equal(basis_init(&f->mean, mean, &s, 2.5, &e), ANYGP_OK);
     assert_int_equal(blocks_of_arrays(count, start, D, 1, f->X, f->y, f->w, &f->blocks, &e), ANYGP_OK);
     f->p = (problem){.mean = &f->mean, .blocks = f->blocks, .comm = comm_self(), .experts = experts};
-    assert_int_equal(f->model->open(f->model, &f->p, &f->h, &f->state, &e), ANYGP_OK);
+    assert_int_equal(model_open(f->model, &f->p, &f->h, &f->state, &e), ANYGP_OK);
 }
 
 static inline void scene_clear(scene *f)

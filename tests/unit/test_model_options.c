@@ -64,6 +64,7 @@ static const trial trials[] = {
     {SET_AGGREGATE, "y", NULL},
     {SET_COMMUNICATION, "7", NULL},
     {SET_NEAR, "2", NULL},
+    {SET_EXPERTS, "own", NULL},
 };
 enum { TRIALS = sizeof trials / sizeof *trials };
 

@@ -13,7 +13,8 @@
                        of the other experts                         (eq. 29; Liu et al. 2018)
    Sums of sums are sums: a tree of experts (Ng and Deisenroth 2014) would predict the same.
 
-   f is aggregated, and noise added afterwards; where the user wants it the other way, each expert and the prior predict y. */
+   f is aggregated, and noise added afterwards; where the user wants it the other way, each expert and the prior predict y.  Experts with
+   hyperparameters of their own have priors v_0 of their own, and the noise of y at x is their mean with the weights b_k / v_k. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,13 +69,18 @@ void sums_finish(const aggregation *g, int64_t n, const double *v0, const expert
 static int64_t posterior_work(const posterior *base, int64_t n)
 {
     const experts_posterior *p = (const experts_posterior *)base;
-    return query_doubles(p, n) + n * (p->largest + base->D + 8) + p->largest * base->mean.p;
+    return query_doubles(p, n) + n * (p->largest + base->D + 10) + p->largest * base->mean.p;
 }
 
-/* What is added to the variances before they are aggregated. */
-static double observed_noise(const experts_posterior *p)
+/* What is added to the variances of an expert, and of the prior, before they are aggregated. */
+static double observed_noise(const experts_posterior *p, const expert *x)
 {
-    return p->asked[EXPERTS_OBSERVED] ? p->base.noise + kernel_white(p->base.kernel) : 0;
+    return p->asked[EXPERTS_OBSERVED] ? x->noise + kernel_white(x->kernel) : 0;
+}
+
+static double prior_noise(const experts_posterior *p)
+{
+    return observed_noise(p, &(expert){.kernel = p->base.kernel, .noise = p->base.noise});
 }
 
 /* In the room of posterior_work(). */
@@ -84,6 +90,7 @@ typedef struct hearing {
     double *first;              /* n of room */
     double *row, *variance, *X; /* n, n, D x n: rows that an expert is asked about */
     double *H, *k;              /* largest x p, largest x n */
+    double *noise, *before;     /* n: of y, summed with the weights of the means; n of room */
     expert_sums s;
     expert_query q;
 } hearing;
@@ -94,9 +101,10 @@ static anygp_status hearing_begin(const experts_posterior *p, int64_t n, const d
     *a = (hearing){.m = room, .v = room + n, .v0 = room + 2 * n, .first = room + 5 * n};
     a->row = room + 6 * n, a->variance = room + 7 * n, a->X = room + 8 * n, a->H = a->X + n * p->base.D;
     a->k = a->H + p->largest * p->base.mean.p;
+    a->noise = a->k + n * p->largest, a->before = a->noise + n;
     a->s = (expert_sums){room + 3 * n, room + 4 * n, mean};
-    TRY(query_prepare(p, n, X, ldx, a->H, a->k + n * p->largest, &a->q, e));
-    for (int64_t j = 0; j < n; j++) a->v0[j] = a->q.variance[j] + observed_noise(p);
+    TRY(query_prepare(p, n, X, ldx, a->H, a->before + n, &a->q, e));
+    for (int64_t j = 0; j < n; j++) a->v0[j] = a->q.variance[j] + prior_noise(p), a->noise[j] = 0;
     sums_begin(&p->rule, n, a->v0, &a->s);
     return ANYGP_OK;
 }
@@ -126,16 +134,46 @@ static expert_query near_rows(const experts_posterior *p, int64_t k, const heari
     return some;
 }
 
+/* The prior by the kernel of an expert with hyperparameters of its own: v0 is of what is aggregated. */
+static expert_query own_prior(const experts_posterior *p, const expert *x, const hearing *a, double *v0)
+{
+    expert_query q = a->q;
+    q.variance = a->variance;
+    expert_prior(p, x, &q, q.variance);
+    for (int64_t j = 0; j < q.n; j++) v0[j] = q.variance[j] + observed_noise(p, x);
+    return q;
+}
+
+/* Noise is averaged over the experts as the means are, with weights b_k / v_k. */
+static void add_noise(const experts_posterior *p, int64_t k, const hearing *a)
+{
+    double noise = experts_noise_of(&p->base, k);
+    for (int64_t j = 0; j < a->q.n; j++) a->noise[j] += (a->s.precision[j] - a->before[j]) * noise;
+}
+
+static anygp_status hear_own(const experts_posterior *p, int64_t k, hearing *a, double *weights, anygp_error *e)
+{
+    int64_t n = a->q.n;
+    expert x = expert_at(p, k);
+    expert_query q = own_prior(p, &x, a, a->row);
+    TRY(expert_ask(p, &x, &q, a->H, a->k, a->m, a->v, e));
+    for (int64_t j = 0; j < n; j++) a->v[j] += observed_noise(p, &x), a->before[j] = a->s.precision[j];
+    sums_add(&p->rule, false, n, a->row, a->m, a->v, &a->s, weights);
+    add_noise(p, k, a);
+    return ANYGP_OK;
+}
+
 /* The prediction of expert k joins the sums.  all: for every row, also where the expert is too far away to matter. */
 static anygp_status hear(const experts_posterior *p, int64_t k, bool first, bool all, hearing *a, double *weights,
                          anygp_error *e)
 {
     int64_t n = a->q.n;
+    if (p->own) return hear_own(p, k, a, weights, e);
     expert x = expert_at(p, k);
     expert_query asked = all || !p->reach ? a->q : near_rows(p, k, a);
     if (asked.n > 0) TRY(expert_ask(p, &x, asked.n == n ? &a->q : &asked, a->H, a->k, a->m, a->v, e));
     if (asked.n < n) put_back(asked.n, a->row, n, a->q.variance, a->m, a->v);
-    for (int64_t j = 0; j < n; j++) a->v[j] += observed_noise(p);
+    for (int64_t j = 0; j < n; j++) a->v[j] += observed_noise(p, &x);
     sums_add(&p->rule, first, n, a->v0, a->m, a->v, &a->s, weights);
     return ANYGP_OK;
 }
@@ -144,15 +182,17 @@ static void hearing_end(const experts_posterior *p, const hearing *a, double *me
 {
     sums_finish(&p->rule, a->q.n, a->v0, &a->s, mean, variance);
     for (int64_t j = 0; j < a->q.n; j++) {
+        double all = a->s.precision[j], same = p->base.noise + kernel_white(p->base.kernel);
+        if (p->own) a->noise[j] = all > 0 && isfinite(all) ? a->noise[j] / all : same;
+        double noise = p->own ? a->noise[j] : same;
         if (p->rule.communication) mean[j] += a->q.mean[j];
-        if (variance && p->asked[EXPERTS_OBSERVED]) variance[j] = fmax(variance[j] - observed_noise(p), 0);
+        if (variance && p->asked[EXPERTS_OBSERVED]) variance[j] = fmax(variance[j] - noise, 0);
     }
 }
 
-static anygp_status marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *room, double *mean,
-                             double *variance, anygp_error *e)
+static anygp_status hear_all(const experts_posterior *p, int64_t n, const double *X, int64_t ldx, double *room,
+                             double *mean, double *variance, double *noise, anygp_error *e)
 {
-    const experts_posterior *p = (const experts_posterior *)base;
     hearing a;
     bool first = true;
     TRY(hearing_begin(p, n, X, ldx, room, mean, &a, e));
@@ -162,7 +202,22 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
         first = false;
     }
     hearing_end(p, &a, mean, variance);
+    if (noise) memcpy(noise, a.noise, (size_t)n * sizeof *noise);
     return ANYGP_OK;
+}
+
+static anygp_status marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *room, double *mean,
+                             double *variance, anygp_error *e)
+{
+    return hear_all((const experts_posterior *)base, n, X, ldx, room, mean, variance, NULL, e);
+}
+
+/* For experts with noise of their own. */
+static anygp_status marginal_noise(const posterior *base, int64_t n, const double *X, int64_t ldx, const int64_t *block,
+                                   double *room, double *mean, double *variance, double *noise, anygp_error *e)
+{
+    (void)block;
+    return hear_all((const experts_posterior *)base, n, X, ldx, room, mean, variance, noise, e);
 }
 
 /* ------------------------------------------------------------------------------------------- opinions */
@@ -191,7 +246,8 @@ static anygp_status opinions(const posterior *base, int64_t n, const double *X, 
         for (int64_t j = 0; j < n; j++) a.m[j] = 0, a.v[j] = a.v0[j], w[j] = 0;
         if (asked) TRY(hear(p, k, first, true, &a, w, e));
         first = first && !asked;
-        for (int64_t j = 0; j < n; j++) v[j] = a.v[j] - observed_noise(p);
+        expert x = expert_at(p, k);
+        for (int64_t j = 0; j < n; j++) v[j] = a.v[j] - (asked ? observed_noise(p, &x) : prior_noise(p));
         if (k > 0) memcpy(mean + k * n, a.m, (size_t)n * sizeof *mean);
         if (k == 0) memcpy(a.first, a.m, (size_t)n * sizeof *mean);
     }
@@ -209,9 +265,9 @@ const posterior_ops bcm_ops = {.work_doubles = posterior_work,
                                .experts = experts_count,
                                .opinions = opinions};
 
-const posterior_ops aggregate_ops = {.work_doubles = posterior_work,
-                                     .marginal = marginal,
-                                     .arrays = experts_arrays,
-                                     .free = experts_free,
-                                     .experts = experts_count,
-                                     .opinions = opinions};
+#define AGGREGATE                                                                                                      \
+    .work_doubles = posterior_work, .marginal = marginal, .arrays = experts_arrays, .free = experts_free,              \
+    .experts = experts_count, .opinions = opinions
+
+const posterior_ops aggregate_ops = {AGGREGATE};
+const posterior_ops aggregate_own_ops = {AGGREGATE, .marginal_noise = marginal_noise, .expert_noise = experts_noise_of};

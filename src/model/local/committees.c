@@ -6,9 +6,9 @@
 
 #define COMMITTEE                                                                                                      \
     .objective = "log evidence of the experts", .order = "n j^2", .jitter = 1e-8, .cost = experts_cost,                \
-    .size = experts_size, .open = experts_open, .evaluate = experts_evaluate, .failure = experts_failure,              \
-    .loo = experts_loo, .posterior = experts_to_posterior, .rows = experts_rows, .close = experts_close,               \
-    .load = experts_load, .update = &experts_update, .sum = &experts_sum
+    .size = experts_size, .define = experts_define, .open = experts_open, .evaluate = experts_evaluate,                \
+    .failure = experts_failure, .loo = experts_loo, .posterior = experts_to_posterior, .rows = experts_rows,           \
+    .close = experts_close, .load = experts_load, .update = &experts_update, .sum = &experts_sum
 
 static const aggregation npae = {.levels = 1};
 static const aggregation poe = {.entropy = false}, gpoe = {.entropy = true, .normalised = true}, bcm = {.prior = true},
@@ -18,14 +18,15 @@ static const aggregation poe = {.entropy = false}, gpoe = {.entropy = true, .nor
 const model_ops model_poe = {.name = "poe",
                              .summary = "product of exact experts, one per part",
                              .family = &poe,
-                             .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true},
+                             .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true, .own = true},
                              COMMITTEE};
 
-const model_ops model_gpoe = {.name = "gpoe",
-                              .summary = "product of exact experts with weights",
-                              .family = &gpoe,
-                              .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true},
-                              COMMITTEE};
+const model_ops model_gpoe = {
+    .name = "gpoe",
+    .summary = "product of exact experts with weights",
+    .family = &gpoe,
+    .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true, .own = true},
+    COMMITTEE};
 
 const model_ops model_bcm = {
     .name = "bcm",

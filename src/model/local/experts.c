@@ -59,9 +59,25 @@ static bool adjoint(const committee *c, int64_t n, const double *alpha, double *
 
 /* ------------------------------------------------------------------------------ the sum over blocks */
 
-/* stat: the value, then its gradient in the kernel's parameters and the noise. */
+/* stat: the value, then its gradient in the kernel's parameters and the noise; of each expert, where they have their own. */
 static int64_t params_of(const committee *c) { return kernel_count(c->kernel); }
-static int64_t stat_size(const void *shared) { return 2 + params_of(shared); }
+
+static int64_t stat_size(const void *shared)
+{
+    const committee *c = shared;
+    return 1 + (1 + params_of(c)) * (c->own ? c->own->count : 1);
+}
+
+/* As the expert of block b sees it; *gradient: where in stat its own begins. */
+static committee expert_view(const committee *c, int64_t b, int64_t *gradient)
+{
+    committee one = *c;
+    *gradient = 1;
+    if (!c->own) return one;
+    one.kernel = c->own->kernel[b], one.noise = expert_hyper_noise(c->own, b);
+    *gradient = 1 + b * c->own->params;
+    return one;
+}
 
 static int64_t work_doubles(const void *shared, int64_t n)
 {
@@ -89,10 +105,11 @@ static void leave_out(const committee *c, const row_block *b, const double *q, c
 static anygp_status stat(const void *shared, const row_block *b, double *room, double *keep, double *out,
                          anygp_error *e)
 {
-    const committee *c = shared;
-    int64_t n = b->n, P = params_of(c);
+    int64_t n = b->n, at;
+    const committee view = expert_view(shared, b->index, &at), *c = &view;
     const expert_rows r = {n, b->X, b->y, b->w};
     double *K = room, *H = K + n * n, *alpha = H + n * c->mean->p, *q = alpha + n, value;
+    double *dkernel = out + at, *dnoise = dkernel + params_of(c);
     (void)keep;
     if (n == 0) return ANYGP_OK;
     memcpy(alpha, b->y, (size_t)n * sizeof *alpha);
@@ -103,10 +120,10 @@ static anygp_status stat(const void *shared, const row_block *b, double *room, d
     if (!adjoint(c, n, alpha, K, q)) return fail_with(e, ANYGP_ERR_NUMERIC, "a block's covariance has no inverse");
     if (c->loo) leave_out(c, b, q, alpha);
     for (int64_t i = 0; i < n; i++) {
-        out[1 + P] += K[i + i * n] / b->w[i];
-        if (b->w[i] != 1) out[1 + P] -= 0.5 * (b->w[i] - 1) / c->noise;
+        *dnoise += K[i + i * n] / b->w[i];
+        if (b->w[i] != 1) *dnoise -= 0.5 * (b->w[i] - 1) / c->noise;
     }
-    return kernel_gram_sym_reverse(c->kernel, n, b->X, c->D, K, n, out + 1, NULL, 0)
+    return kernel_gram_sym_reverse(c->kernel, n, b->X, c->D, K, n, dkernel, NULL, 0)
                ? ANYGP_OK
                : fail_memory(e, "kernel tiles", 0);
 }
@@ -121,6 +138,7 @@ typedef struct experts_state {
     const problem *problem;
     driver *driver;
     double *stat;
+    expert_hyper *own;   /* NULL: experts share theirs */
     leave_one_out loo;   /* n = 0: there is none */
     int64_t *row_of;     /* blocks + 1 */
     anygp_error failure; /* of the last evaluate, other than its numbers */
@@ -132,6 +150,7 @@ void experts_close(void *state)
     experts_state *q = state;
     if (!q) return;
     driver_close(q->driver);
+    expert_hyper_free(q->own);
     void *const owned[] = {q->stat, q->row_of, q->loo.y, q->loo.mean, q->loo.variance, q->loo.weight};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(q);
@@ -191,6 +210,9 @@ anygp_status experts_open(const model_ops *self, const problem *p, const hyper *
     q->c = (committee){.kernel = h->kernel, .mean = p->mean, .D = p->blocks->D};
     q->problem = p, q->rule = self->family, q->seen = 1;
     anygp_status status = look_at_rows(q, e);
+    if (!ANYGP_FAILED(status) && experts_own_segment(h))
+        status = expert_hyper_new(h->kernel, h->like[0], p->blocks->count, 0, NULL, &q->own, e);
+    q->c.own = q->own;
     if (!ANYGP_FAILED(status)) status = driver_open(&experts, p->blocks, p->comm, 0, &q->driver, e);
     q->stat = mem_alloc(stat_size(&q->c), sizeof *q->stat);
     if (!ANYGP_FAILED(status) && !q->stat) status = fail_memory(e, "the sums", 8.0 * (double)stat_size(&q->c));
@@ -204,6 +226,7 @@ anygp_status experts_open(const model_ops *self, const problem *p, const hyper *
 static void look_at(experts_state *q, const hyper *h, double jitter, bool gradient)
 {
     q->c.kernel = h->kernel, q->c.noise = h->like[0], q->c.jitter = jitter, q->c.gradient = gradient;
+    if (q->own) expert_hyper_set(q->own, experts_own_segment(h)->values);
 }
 
 static anygp_status pass(experts_state *q, const hyper *h, double jitter, bool gradient, anygp_error *e)
@@ -218,9 +241,12 @@ static anygp_status pass(experts_state *q, const hyper *h, double jitter, bool g
 
 static void take_sums(const experts_state *q, const hyper *h, double *value, double *gp)
 {
-    size_t P = (size_t)hyper_kernel_params(h);
+    const param_segment *own = experts_own_segment(h);
+    size_t count = (size_t)stat_size(&q->c) - 1;
     *value = q->stat[0];
-    if (gp) memset(gp, 0, (size_t)hyper_size(h) * sizeof *gp), memcpy(gp, q->stat + 1, (P + 1) * sizeof *gp);
+    if (!gp) return;
+    memset(gp, 0, (size_t)hyper_size(h) * sizeof *gp);
+    memcpy(gp + (own ? params_place(&h->all, own) : 0), q->stat + 1, count * sizeof *gp);
 }
 
 bool experts_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp)

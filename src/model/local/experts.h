@@ -1,5 +1,5 @@
 /* Committees of exact experts (003, section IV-C): the rows are cut into parts of the input space, each with an exact Gaussian
-   process of its own, an expert; all experts have the same hyperparameters.
+   process of its own, an expert; all experts have the same hyperparameters, or each its own [experts_own.c].
 
    Learning.  The experts are taken to be independent (eq. 26), so the objective is the sum of their log evidences: the statistic of
    a block [experts.c].  The models differ in how the experts' predictions become one:
@@ -26,9 +26,17 @@ typedef struct aggregation {
 
 /* ------------------------------------------------------------------------------ learning [experts.c] */
 
+/* Hyperparameters of each expert. */
+typedef struct expert_hyper {
+    int64_t count, params; /* experts; parameters of the kernel and the noise */
+    double *values;        /* params x count: the kernel's, then the noise */
+    kernel **kernel;       /* count, with these values */
+} expert_hyper;
+
 /* What all experts share. */
 typedef struct committee {
-    const kernel *kernel;
+    const kernel *kernel;    /* theirs, as is the noise, unless they have their own */
+    const expert_hyper *own; /* NULL: they have not */
     const basis *mean;
     double noise, jitter; /* jitter: relative to the mean diagonal of Ky */
     int64_t D;
@@ -53,6 +61,7 @@ anygp_status expert_solve(const committee *c, const expert_rows *r, double *K, d
 
 model_cost experts_cost(const model_ops *self, const cost_facts *f, const cost_size *s);
 int64_t experts_size(const problem *p);
+anygp_status experts_define(const model_ops *self, const problem *p, hyper *h, anygp_error *e);
 anygp_status experts_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e);
 bool experts_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
 extern const sum_ops experts_sum;
@@ -62,6 +71,20 @@ void experts_close(void *state);
 const leave_one_out *experts_loo(void *state, const hyper *h);
 const problem *experts_problem(const void *state);
 const aggregation *experts_rule(const void *state);
+
+/* ------------------------------------------------------------- hyperparameters of their own [experts_own.c] */
+
+/* For `count` experts with the structure of k; values: `given` experts' worth of them, the others get those of k and noise. */
+anygp_status expert_hyper_new(const kernel *k, double noise, int64_t count, int64_t given, const double *values,
+                              expert_hyper **out, anygp_error *e);
+void expert_hyper_free(expert_hyper *o); /* accepts NULL */
+void expert_hyper_set(expert_hyper *o, const double *values);
+static inline double expert_hyper_noise(const expert_hyper *o, int64_t k) { return o->values[(k + 1) * o->params - 1]; }
+/* The segment of h that has them; NULL: the experts share theirs. */
+const param_segment *experts_own_segment(const hyper *h);
+/* The median of each over the experts, to a kernel and a noise. */
+anygp_status experts_own_median(const param_segment *s, kernel *k, double *noise, anygp_error *e);
+bool expert_hyper_makes_sense(const named_array *a, const kernel *k, int64_t count);
 
 /* ------------------------------------------------------------- what they know [experts_posterior.c] */
 
@@ -78,7 +101,8 @@ typedef struct experts_posterior {
     double *B;              /* with a communication expert: L_c^-1 K_ci, n_c x n; else NULL */
     router *route;          /* nle: to the part of a row, and the names of the parts; else NULL */
     double *names;
-    double *reach; /* what says who is too far away to be asked [experts_far.c]; NULL: everybody is asked */
+    expert_hyper *own; /* NULL: base has what they share; else it has medians of theirs */
+    double *reach;     /* what says who is too far away to be asked [experts_far.c]; NULL: everybody is asked */
 } experts_posterior;
 
 enum { EXPERTS_OBSERVED, EXPERTS_NEAR, EXPERTS_ASKED };
@@ -88,6 +112,8 @@ typedef struct expert {
     int64_t first, n;
     const double *X, *y, *w, *alpha, *L;
     const double *B; /* n_c x n, or NULL */
+    const kernel *kernel;
+    double noise;
 } expert;
 
 expert expert_at(const experts_posterior *p, int64_t k);
@@ -103,6 +129,8 @@ typedef struct experts_source {
     double asked[EXPERTS_ASKED];
     const router *route; /* nle: copied, as are the names; else NULL */
     const double *names;
+    int64_t own_count; /* experts with hyperparameters of their own, and these; the others take kernel and noise */
+    const double *own; /* NULL: all do */
     const experts_posterior *from; /* whose factors count for experts with as many rows; NULL: none */
 } experts_source;
 
@@ -132,6 +160,8 @@ int64_t query_doubles(const experts_posterior *p, int64_t n);
 /* The rows as all experts see them; H: largest x p, room: query_doubles(). */
 anygp_status query_prepare(const experts_posterior *p, int64_t n, const double *X, int64_t ldx, double *H, double *room,
                            expert_query *q, anygp_error *e);
+/* Prior variances of f at the rows by the kernel of expert x. */
+void expert_prior(const experts_posterior *p, const expert *x, const expert_query *q, double *variance);
 /* Covariances of the expert's rows and the query's, given those of the communication expert, k[x->n, q->n]; H: largest x p. */
 anygp_status expert_covariances(const experts_posterior *p, const expert *x, const expert_query *q, double *H,
                                 double *k, anygp_error *e);
@@ -165,7 +195,8 @@ void sums_finish(const aggregation *g, int64_t n, const double *v0, const expert
                  double *variance);
 
 int64_t experts_count(const posterior *p);
-extern const posterior_ops aggregate_ops, bcm_ops, npae_ops, nle_ops;
+extern const posterior_ops aggregate_ops, aggregate_own_ops, bcm_ops, npae_ops, nle_ops, nle_own_ops;
+double experts_noise_of(const posterior *p, int64_t k); /* what y has beyond f, by expert k */
 /* Several rows at once [bcm_joint.c]. */
 anygp_status bcm_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                        double *covariance, int64_t ldc, anygp_error *e);

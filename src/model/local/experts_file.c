@@ -79,14 +79,19 @@ anygp_status experts_to_posterior(void *state, const hyper *h, double *jitter, p
 {
     const problem *p = experts_problem(state);
     const aggregation *rule = experts_rule(state);
-    anygp_status status;
-    double *names = names_of(p);
-    if (!names) return fail_memory(e, "the parts", 8.0 * (double)p->blocks->count);
+    const param_segment *own = experts_own_segment(h);
+    double *names = names_of(p), noise = h->like[0];
+    kernel *k = kernel_copy(h->kernel);
+    anygp_status status = names && k ? ANYGP_OK : fail_memory(e, "the parts", 8.0 * (double)p->blocks->count);
+    if (!ANYGP_FAILED(status) && own) status = experts_own_median(own, k, &noise, e);
+    if (ANYGP_FAILED(status)) goto done;
     do {
         experts_source s = {.rule = rule,
-                            .kernel = h->kernel,
+                            .kernel = k,
                             .mean = p->mean,
-                            .noise = h->like[0],
+                            .noise = noise,
+                            .own_count = own ? own->rows / h->count : 0,
+                            .own = own ? own->values : NULL,
                             .jitter = *jitter,
                             .route = p->route,
                             .names = names,
@@ -94,6 +99,8 @@ anygp_status experts_to_posterior(void *state, const hyper *h, double *jitter, p
         status = gather(p, rule, &s, e);
         if (!ANYGP_FAILED(status)) status = experts_new(&s, out, e);
     } while (status == ANYGP_ERR_NUMERIC && *jitter < JITTER_MOST && (*jitter = jitter_next(*jitter)) > 0);
+done:
+    kernel_free(k);
     free(names);
     return status;
 }
@@ -110,6 +117,7 @@ void experts_arrays(posterior *base, array_list *list)
     array_list_add(list, (named_array){"jitter", 1, 1, p->jitter, false});
     if (p->asked[EXPERTS_OBSERVED] || p->asked[EXPERTS_NEAR]) /* not the defaults */
         array_list_add(list, (named_array){"asked", EXPERTS_ASKED, 1, p->asked, false});
+    if (p->own) array_list_add(list, (named_array){"own", p->own->params, p->count, p->own->values, false});
     if (!p->route) return;
     int64_t rows, cols;
     double *route = (double *)router_values(p->route, &rows, &cols);
@@ -149,17 +157,19 @@ anygp_status experts_load(const model_ops *self, kernel *k, double noise, basis 
     enum { ALL = 5 };
     const aggregation *rule = self->family;
     named_array *a[ALL];
-    const named_array *asked = named_array_find(list, count, "asked");
+    const named_array *asked = named_array_find(list, count, "asked"), *own = named_array_find(list, count, "own");
     for (int i = 0; i < ALL; i++)
         if (!(a[i] = named_array_need(list, count, names[i], e))) return ANYGP_ERR_FILE;
     int64_t n = a[0]->cols, P = a[3]->rows - 1;
     if (a[0]->rows != D || a[1]->rows != n || a[1]->cols != 1 || a[2]->rows != n || a[2]->cols != 1 || P < 1 ||
         a[3]->cols != 1 || a[4]->rows != 1 || a[4]->cols != 1 || !(*a[4]->values >= 0 && *a[4]->values <= 1) ||
-        !blocks_make_sense(P, a[3]->values, n, a[2]->values) || (asked && !asked_makes_sense(asked)))
+        !blocks_make_sense(P, a[3]->values, n, a[2]->values) || (asked && !asked_makes_sense(asked)) ||
+        (own && !(self->needs.own && expert_hyper_makes_sense(own, k, P))))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's experts do not fit together; it is damaged");
     experts_source s = {
         .rule = rule, .kernel = k, .mean = mean, .noise = noise, .jitter = *a[4]->values, .D = D, .count = P};
     if (asked) memcpy(s.asked, asked->values, sizeof s.asked);
+    if (own) s.own_count = P, s.own = own->values;
     router *route = NULL;
     if (rule->alone) TRY(load_parts(D, P, list, count, &s.names, &route, e));
     s.route = route;

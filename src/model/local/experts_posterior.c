@@ -26,6 +26,7 @@ void experts_free(posterior *base)
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p->at);
     router_free(p->route);
+    expert_hyper_free(p->own);
     free(p);
 }
 
@@ -43,7 +44,9 @@ expert expert_at(const experts_posterior *p, int64_t k)
                     .w = p->w + first,
                     .alpha = p->alpha + first,
                     .L = p->L + p->at[k],
-                    .B = p->B && k > 0 ? p->B + first * common_rows(p) : NULL};
+                    .B = p->B && k > 0 ? p->B + first * common_rows(p) : NULL,
+                    .kernel = p->own ? p->own->kernel[k] : p->base.kernel,
+                    .noise = p->own ? expert_hyper_noise(p->own, k) : p->base.noise};
 }
 
 /* ----------------------------------------------------------------------------------------- factors */
@@ -63,6 +66,13 @@ static anygp_status take_common(const experts_posterior *p, const expert *x, dou
     return ANYGP_OK;
 }
 
+/* As expert x sees them. */
+static committee committee_of(const experts_posterior *p, const expert *x)
+{
+    const posterior *b = &p->base;
+    return (committee){.kernel = x->kernel, .mean = &b->mean, .noise = x->noise, .jitter = *p->jitter, .D = b->D};
+}
+
 /* The factor of an expert that has not changed; false: it has. */
 static bool factor_kept(experts_posterior *p, const experts_posterior *from, int64_t k)
 {
@@ -77,9 +87,8 @@ static bool factor_kept(experts_posterior *p, const experts_posterior *from, int
 
 static anygp_status factor_one(experts_posterior *p, int64_t k, double *H, anygp_error *e)
 {
-    const posterior *b = &p->base;
-    committee c = {.kernel = b->kernel, .mean = &b->mean, .noise = b->noise, .jitter = *p->jitter, .D = b->D};
     expert x = expert_at(p, k);
+    committee c = committee_of(p, &x);
     const expert_rows r = {x.n, x.X, x.y, x.w};
     double *K = (double *)x.L, *alpha = (double *)x.alpha;
     if (x.n == 0) return ANYGP_OK;
@@ -121,22 +130,30 @@ static anygp_status take_parts(experts_posterior *p, const experts_source *s, an
     return router_copy(s->route, &p->route, e);
 }
 
+static const posterior_ops *ops_of(const experts_source *s)
+{
+    const aggregation *g = s->rule;
+    if (g->alone) return s->own ? &nle_own_ops : &nle_ops;
+    if (g->levels) return &npae_ops;
+    if (g->prior && !g->entropy) return &bcm_ops;
+    return s->own ? &aggregate_own_ops : &aggregate_ops;
+}
+
 anygp_status experts_new(const experts_source *s, posterior **out, anygp_error *e)
 {
     gathered_rows rows = s->rows;
     experts_posterior *p = calloc(1, sizeof *p);
     if (!p) return gathered_rows_clear(&rows), fail_memory(e, "the posterior", sizeof *p);
     *p = (experts_posterior){.base = {.noise = s->noise, .D = s->D, .n = rows.n}, .rule = *s->rule, .count = s->count};
-    p->base.ops = s->rule->alone                        ? &nle_ops
-                  : s->rule->levels                     ? &npae_ops
-                  : s->rule->prior && !s->rule->entropy ? &bcm_ops
-                                                        : &aggregate_ops;
+    p->base.ops = ops_of(s);
     p->X = rows.X, p->y = rows.y, p->w = rows.w, p->start = rows.start;
     p->base.kernel = kernel_copy(s->kernel);
     p->jitter = mem_alloc(1, sizeof *p->jitter);
     p->asked = mem_alloc(EXPERTS_ASKED, sizeof *p->asked);
     bool ok = p->base.kernel && p->jitter && p->asked;
     anygp_status status = ok ? basis_copy(s->mean, &p->base.mean, e) : fail_memory(e, "the posterior", sizeof *p);
+    if (!ANYGP_FAILED(status) && s->own)
+        status = expert_hyper_new(s->kernel, s->noise, s->count, s->own_count, s->own, &p->own, e);
     if (!ANYGP_FAILED(status)) {
         *p->jitter = s->jitter;
         memcpy(p->asked, s->asked, sizeof s->asked);
@@ -150,20 +167,25 @@ anygp_status experts_new(const experts_source *s, posterior **out, anygp_error *
     return status;
 }
 
+double experts_noise_of(const posterior *base, int64_t k)
+{
+    expert x = expert_at((const experts_posterior *)base, k);
+    return x.noise + kernel_white(x.kernel);
+}
+
 /* From the factor of an expert that stands alone. */
-static double evidence_of(const experts_posterior *p, const expert *x)
+static double evidence_of(const expert *x)
 {
     double more = 0;
-    for (int64_t i = 0; i < x->n; i++) more += expert_row_terms(x->w[i], p->base.noise);
+    for (int64_t i = 0; i < x->n; i++) more += expert_row_terms(x->w[i], x->noise);
     return -0.5 * (la_dot(x->n, x->y, x->alpha) + la_logdet(x->n, x->L, x->n) + more);
 }
 
 static anygp_status evidence_again(const experts_posterior *p, const expert *x, double *value, anygp_error *e)
 {
-    const posterior *b = &p->base;
-    committee c = {.kernel = b->kernel, .mean = &b->mean, .noise = b->noise, .jitter = *p->jitter, .D = b->D};
+    committee c = committee_of(p, x);
     const expert_rows r = {x->n, x->X, x->y, x->w};
-    double *K = mem_doubles(x->n, x->n), *H = mem_doubles(x->n, b->mean.p + 1), *alpha = H;
+    double *K = mem_doubles(x->n, x->n), *H = mem_doubles(x->n, p->base.mean.p + 1), *alpha = H;
     anygp_status status = K && H ? expert_covariance(&c, &r, H + x->n, K, e)
                                  : fail_memory(e, "the evidence of an expert", 8.0 * (double)x->n * (double)x->n);
     if (!ANYGP_FAILED(status)) {
@@ -184,7 +206,7 @@ anygp_status experts_total(const experts_posterior *p, double *value, anygp_erro
         if (x.B)
             TRY(evidence_again(p, &x, &one, e));
         else
-            one = evidence_of(p, &x);
+            one = evidence_of(&x);
         sum += one;
     }
     *value = sum;
@@ -195,14 +217,24 @@ anygp_status experts_total(const experts_posterior *p, double *value, anygp_erro
 
 int64_t query_doubles(const experts_posterior *p, int64_t n) { return n * (2 + p->base.mean.p + common_rows(p)); }
 
+static void prior_variances(const kernel *k, int64_t p, const expert_query *q, double *variance)
+{
+    kernel_diag(k, q->n, q->X, q->ldx, variance);
+    for (int64_t j = 0; j < q->n; j++) variance[j] += la_dot(p, q->h + j * p, q->h + j * p);
+}
+
 /* The prior at the rows: variance, and the mean's functions times sqrt(B), p x n. */
 static void prior_of(const posterior *b, const expert_query *q)
 {
     int64_t p = b->mean.p;
-    kernel_diag(b->kernel, q->n, q->X, q->ldx, q->variance);
     basis_fill(&b->mean, q->n, q->X, q->ldx, q->h, p, 1);
     for (int64_t i = 0; i < q->n * p; i++) q->h[i] *= sqrt(b->mean.B);
-    for (int64_t j = 0; j < q->n; j++) q->variance[j] += la_dot(p, q->h + j * p, q->h + j * p);
+    prior_variances(b->kernel, p, q, q->variance);
+}
+
+void expert_prior(const experts_posterior *p, const expert *x, const expert_query *q, double *variance)
+{
+    prior_variances(x->kernel, p->base.mean.p, q, variance);
 }
 
 anygp_status query_prepare(const experts_posterior *p, int64_t n, const double *X, int64_t ldx, double *H, double *room,
@@ -224,7 +256,7 @@ anygp_status expert_covariances(const experts_posterior *p, const expert *x, con
 {
     const posterior *b = &p->base;
     int64_t n = q->n, m = b->mean.p, c = common_rows(p);
-    if (!kernel_gram(b->kernel, x->n, x->X, b->D, n, q->X, q->ldx, k, x->n)) return fail_memory(e, "kernel tiles", 0);
+    if (!kernel_gram(x->kernel, x->n, x->X, b->D, n, q->X, q->ldx, k, x->n)) return fail_memory(e, "kernel tiles", 0);
     if (m) {
         basis_fill(&b->mean, x->n, x->X, b->D, H, 1, x->n);
         la_gemm(LA_N, LA_N, x->n, n, m, sqrt(b->mean.B), H, x->n, q->h, m, 1, k, x->n);

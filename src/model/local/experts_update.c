@@ -193,6 +193,8 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
                             .count = u->experts,
                             .route = p->route,
                             .names = p->names,
+                            .own_count = p->own ? p->own->count : 0,
+                            .own = p->own ? p->own->values : NULL,
                             .from = p};
         memcpy(s.asked, p->asked, sizeof s.asked);
         TRY(gather(u, &s.rows, e));

@@ -1,5 +1,6 @@
 /* Naive local experts (003, section IV-A): a row is predicted by the exact Gaussian process of its part of the input space, and by no other
-   (experts.h).  Learning is that of the committees: the sum of the experts' log evidences, with one set of hyperparameters.
+   (experts.h).  Learning is that of the committees: the sum of the experts' log evidences, with one set of hyperparameters
+   or one for each.
 
    This is the exact model of a prior in which the parts are independent.  So leave-one-out from the own part is that of its predictions,
    and a prediction costs J^2 for a part of J rows; at the borders of parts it jumps.  A part without rows predicts the prior. */
@@ -45,22 +46,25 @@ static int64_t take_rows(const asking *a, int64_t k, int64_t n, const double *X,
 }
 
 static anygp_status ask_part(const experts_posterior *p, int64_t k, int64_t count, const asking *a, double *mean,
-                             double *variance, anygp_error *e)
+                             double *variance, double *noise, anygp_error *e)
 {
     expert x = expert_at(p, k);
     expert_query q;
     TRY(query_prepare(p, count, a->X, p->base.D, a->H, a->query, &q, e));
+    if (p->own) expert_prior(p, &x, &q, q.variance);
     for (int64_t j = 0; j < count; j++) a->m[j] = 0, a->v[j] = q.variance[j];
     if (x.n > 0) TRY(expert_ask(p, &x, &q, a->H, a->k, a->m, a->v, e));
     for (int64_t j = 0; j < count; j++) {
         mean[a->row[j]] = a->m[j];
         if (variance) variance[a->row[j]] = a->v[j];
+        if (noise) noise[a->row[j]] = experts_noise_of(&p->base, k);
     }
     return ANYGP_OK;
 }
 
-static anygp_status nle_marginal_in(const posterior *base, int64_t n, const double *X, int64_t ldx,
-                                    const int64_t *block, double *room, double *mean, double *variance, anygp_error *e)
+static anygp_status nle_marginal_noise(const posterior *base, int64_t n, const double *X, int64_t ldx,
+                                       const int64_t *block, double *room, double *mean, double *variance,
+                                       double *noise, anygp_error *e)
 {
     const experts_posterior *p = (const experts_posterior *)base;
     asking a = asking_place(p, n, room);
@@ -70,15 +74,21 @@ static anygp_status nle_marginal_in(const posterior *base, int64_t n, const doub
         TRY(router_route(p->route, n, X, ldx, a.block, e));
     for (int64_t k = 0; k < p->count; k++) {
         int64_t count = take_rows(&a, k, n, X, ldx, base->D);
-        if (count > 0) TRY(ask_part(p, k, count, &a, mean, variance, e));
+        if (count > 0) TRY(ask_part(p, k, count, &a, mean, variance, noise, e));
     }
     return ANYGP_OK;
+}
+
+static anygp_status nle_marginal_in(const posterior *base, int64_t n, const double *X, int64_t ldx,
+                                    const int64_t *block, double *room, double *mean, double *variance, anygp_error *e)
+{
+    return nle_marginal_noise(base, n, X, ldx, block, room, mean, variance, NULL, e);
 }
 
 static anygp_status nle_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *room,
                                  double *mean, double *variance, anygp_error *e)
 {
-    return nle_marginal_in(base, n, X, ldx, NULL, room, mean, variance, e);
+    return nle_marginal_noise(base, n, X, ldx, NULL, room, mean, variance, NULL, e);
 }
 
 static int64_t nle_blocks(const posterior *base, const double **names)
@@ -88,12 +98,11 @@ static int64_t nle_blocks(const posterior *base, const double **names)
     return p->count;
 }
 
-const posterior_ops nle_ops = {.work_doubles = nle_work,
-                               .marginal = nle_marginal,
-                               .arrays = experts_arrays,
-                               .free = experts_free,
-                               .blocks = nle_blocks,
-                               .marginal_in = nle_marginal_in};
+#define NLE                                                                                                            \
+    .work_doubles = nle_work, .marginal = nle_marginal, .arrays = experts_arrays, .free = experts_free,                \
+    .blocks = nle_blocks, .marginal_in = nle_marginal_in
+
+const posterior_ops nle_ops = {NLE}, nle_own_ops = {NLE, .marginal_noise = nle_marginal_noise};
 
 /* ---------------------------------------------------------------------------------------------- table */
 
@@ -104,11 +113,12 @@ const model_ops model_nle = {
     .summary = "exact model of a row's part alone",
     .objective = "log evidence of the experts",
     .family = &alone,
-    .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true},
+    .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .own = true},
     .order = "n j^2",
     .jitter = 1e-8,
     .cost = experts_cost,
     .size = experts_size,
+    .define = experts_define,
     .open = experts_open,
     .evaluate = experts_evaluate,
     .failure = experts_failure,

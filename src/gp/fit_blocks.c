@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "gp/fit_blocks.h"
 #include "gp/shares.h"
+#include "run/treed.h"
 
 enum {
     SAMPLE_LEAST = 20000, /* rows in memory to start from */
@@ -133,6 +134,38 @@ static bool means_take_too_long(const block_fit *b)
     return !settings_changed(b->f->s, SET_PARTITION) && sample * (double)b->P / DISTANCES > CUT_SHARE * b->f->limit;
 }
 
+/* Multiplications per second of short climbs, about. */
+static const double TREE_RATE = 2e9;
+
+static int on_tree(void *ctx, const train_step *step)
+{
+    const block_fit *b = ctx;
+    anygp_progress progress = {.stage = "cutting the rows",
+                               .objective = step->objective,
+                               .seconds = step->seconds,
+                               .time_limit = isinf(b->f->limit) ? NAN : b->f->limit,
+                               .rmse = NAN,
+                               .mnlp = NAN};
+    return settings_progress(b->f->s, &progress);
+}
+
+/* Blocks where the evidence asks for them, by the rows of the sample. */
+static anygp_status cut_by_evidence(block_fit *b, int64_t cap, router **out, anygp_error *e)
+{
+    double share = (double)b->d.n / (double)rows_count(b->source);
+    const problem p = {
+        .rows = &b->distinct, .mean = &b->mean, .seed = b->part.seed, .comm = comm_world(), .likelihood = b->f->like};
+    const treed_options o = {.cap = (int64_t)ceil(share * (double)cap),
+                             .most = CUT_SHARE * b->f->limit * TREE_RATE,
+                             .report = on_tree,
+                             .ctx = b};
+    treed_report r;
+    TRY(treed_cuts(&p, &b->h, &o, out, &r, e));
+    settings_log(b->f->s, ANYGP_NOTE, "the evidence asked for %lld of the %lld cuts that were offered to it%s",
+                 (long long)r.made, (long long)r.judged, r.ended ? "; there was no time to look at all parts" : "");
+    return ANYGP_OK;
+}
+
 static plan_kind plan_of(const block_fit *b)
 {
     const settings *s = b->f->s;
@@ -140,6 +173,7 @@ static plan_kind plan_of(const block_fit *b)
     if (b->g->model->steps && settings_integer(s, SET_BATCH) > 0) return PLAN_RANDOM;
     if (!model_over_parts(b->g->model)) return PLAN_RUNS;
     if (b->d.D == 0) return PLAN_RANDOM; /* there is no space to cut */
+    if (settings_is(s, SET_PARTITION, "tree")) return PLAN_ROUTED;
     return settings_is(s, SET_PARTITION, "kdtree")   ? PLAN_KDTREE
            : means_take_too_long(b)                  ? PLAN_KDTREE
            : settings_is(s, SET_PARTITION, "random") ? PLAN_RANDOM
@@ -161,8 +195,12 @@ static anygp_status make_blocks(block_fit *b, anygp_error *e)
         settings_log(b->f->s, ANYGP_NOTE,
                      "the rows are cut into blocks by a kd-tree: k-means would take too much of the time limit");
     router **route = model_over_parts(b->g->model) ? &b->route : NULL; /* for random blocks: a pass over all rows */
-    TRY(rows_blocks(b->source, &b->part, &b->d, &plan, &b->blocks, route, e));
-    return ANYGP_OK;
+    router *tree = NULL;
+    if (plan.kind == PLAN_ROUTED) TRY(cut_by_evidence(b, plan.cap, &tree, e));
+    plan.routed = tree;
+    anygp_status status = rows_blocks(b->source, &b->part, &b->d, &plan, &b->blocks, route, e);
+    router_free(tree);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------ fit */

@@ -79,6 +79,12 @@ done:
     return status;
 }
 
+anygp_status start_climb_exact(const problem *p, hyper *h, const train_options *o, int64_t iterations, double *best,
+                               anygp_status *stopped, anygp_error *e)
+{
+    return climb_briefly(&model_exact, p, h, o, iterations, best, NULL, stopped, e);
+}
+
 anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, double *cubic,
                            anygp_error *e)
 {

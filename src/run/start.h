@@ -8,6 +8,10 @@
 anygp_status start_from_data(const problem *p, hyper *h, const train_options *o, bool (*stop)(void *ctx), void *ctx,
                              anygp_error *e);
 
+/* A short climb of the exact evidence of p->rows from h, which moves to the best point; *best: log evidence + log prior there. */
+anygp_status start_climb_exact(const problem *p, hyper *h, const train_options *o, int64_t iterations, double *best,
+                               anygp_status *stopped, anygp_error *e);
+
 /* A short exact run on some hundred rows: close to the optimum at a fraction of the cost.  *stopped: TIME_LIMIT or INTERRUPTED.
    *cubic: seconds per evaluation, divided by the cube of its rows. */
 anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, double *cubic,

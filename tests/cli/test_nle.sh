@@ -5,13 +5,14 @@ head -n 201 all.csv >train.csv
 sed '2,201d' all.csv >test.csv
 awk 'NR == 1 { print "part" } NR > 1 { print NR % 4 + 10 }' train.csv >parts.csv
 awk 'NR == 1 { print "part" } NR > 1 { print NR % 4 + 10 }' test.csv >test_parts.csv
+awk 'BEGIN { print "x,y"; srand(3); for (i = 0; i < 160; i++) { x = i / 80 - 1; r = rand() + rand() + rand() - 1.5; print x "," (x < 0 ? sin(4 * x) + 0.02 * r : sin(30 * x) + 0.5 * r) } }' >two.csv
 
 every_partition_fits_and_is_scored_by_leave_one_out() {
     local how
     for how in kmeans kdtree random; do
         fits train.csv --model nle --blocks 4 --iters 2 --partition $how && grep -q 'leave-one-out' "$said/out" || return 1
     done
-    anygp info fits.agp | grep -q 'nle, 200 rows in the posterior, in 4 blocks'
+    anygp info fits.agp | grep -q 'nle, 200 rows in the posterior, in 4 blocks' && fits two.csv --model nle --partition tree --experts own && grep -q 'the evidence asked for 1 of the' "$said/err" && anygp info fits.agp | grep -q 'in 2 blocks'
 }
 parts_can_be_given() {
     anygp fit train.csv -q -o g.agp --model nle --iters 2 --blocks-from parts.csv >/dev/null && anygp predict g.agp test.csv -o a.csv && anygp predict g.agp test.csv --blocks-from test_parts.csv -o b.csv || return 1
@@ -34,7 +35,6 @@ moments() { awk -F, 'NR > 1 { print $1 + 10 "," $2 }'; } # means that are near 0
 # Two regimes side by side: the expert of each half is the exact model of its rows.
 experts_can_have_their_own_hyperparameters() {
     local half options=(-q --prior none --standardize none --noise 0.01)
-    awk 'BEGIN { print "x,y"; srand(3); for (i = 0; i < 160; i++) { x = i / 80 - 1; r = rand() + rand() + rand() - 1.5; print x "," (x < 0 ? sin(4 * x) + 0.02 * r : sin(30 * x) + 0.5 * r) } }' >two.csv
     awk -F, 'NR == 1 { print "p" } NR > 1 { print ($1 < 0 ? 0 : 1) }' two.csv >halves.csv
     awk -F, 'NR == 1 || $1 < 0' two.csv >0.csv && awk -F, 'NR == 1 || $1 >= 0' two.csv >1.csv
     anygp fit two.csv -o own.agp --model nle --blocks-from halves.csv --experts own "${options[@]}" >/dev/null && anygp info own.agp | grep -q 'each has a kernel and noise of its own' || return 1

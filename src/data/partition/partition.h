@@ -1,7 +1,7 @@
 /* Cutting the input space into blocks, and finding the block of a row afterwards (000, section 2: X_1 ... X_P).
    A router is made from a sample of the rows, then routes any row:
        kmeans   to the nearest centre, and where that block was split, to the nearest of its subcentres
-       kdtree   by descending the tree
+       kdtree   by descending the tree, which may also be made cut by cut
        means    to the nearest mean of the members: random partitions, and those that are given
    A block that turns out too large is split, so that no block exceeds the cap: the cost of pitc and pic is a cube of it. */
 #ifndef DATA_PARTITION_PARTITION_H
@@ -35,6 +35,15 @@ anygp_status router_route(const router *r, int64_t n, const double *X, int64_t l
    routing finds the first of the parts. */
 anygp_status router_split(router *r, int64_t id, int64_t cap, int64_t n, const double *X, int64_t ldx, int64_t *block,
                           anygp_error *e);
+
+/* A tree of one block for all rows, and the cut of a block that is not split: x_column <= value keeps its id, the others get a new one
+   at the end. */
+anygp_status router_whole(int64_t D, router **out, anygp_error *e);
+anygp_status router_cut(router *r, int64_t id, int64_t column, double value, anygp_error *e);
+
+/* The v for which the number of t[n] <= v is as near to `target` as equal numbers allow, halfway to the next one.
+   Neither side is empty where t has two different numbers, as it must.  Reorders t.  O(n). */
+double cut_between(int64_t n, double *t, int64_t target);
 
 /* As one array of numbers for the model file, and back.  What comes from a file may be damaged or hostile: everything is
    checked, and routing with what was accepted is safe.  values belongs to the router. */

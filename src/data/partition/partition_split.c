@@ -263,6 +263,25 @@ done:
     return status;
 }
 
+anygp_status router_whole(int64_t D, router **out, anygp_error *e)
+{
+    *out = D > 0 ? router_new(ROUTER_KDTREE, D, 1) : NULL;
+    if (*out) return ANYGP_OK;
+    return D > 0 ? fail_memory(e, "a tree of blocks", 0)
+                 : fail_with(e, ANYGP_ERR_ARGUMENT, "rows without inputs cannot be cut");
+}
+
+anygp_status router_cut(router *r, int64_t id, int64_t column, double value, anygp_error *e)
+{
+    if (r->kind != ROUTER_KDTREE || id < 0 || id >= router_blocks(r) || column < 0 || column >= r->D)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "there is no input %lld to cut block %lld by", (long long)column,
+                         (long long)id);
+    int64_t leaf = router_leaf(r, id);
+    if (router_add_split(r, leaf) == 0) return fail_memory(e, "one more block", 0);
+    router_node(r, leaf)[NODE_COLUMN] = (double)column, router_node(r, leaf)[NODE_VALUE] = value;
+    return ANYGP_OK;
+}
+
 anygp_status router_split(router *r, int64_t id, int64_t cap, int64_t n, const double *X, int64_t ldx, int64_t *block,
                           anygp_error *e)
 {

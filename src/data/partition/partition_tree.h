@@ -43,8 +43,4 @@ int64_t router_leaf(const router *r, int64_t block); /* the row of a block's lea
 /* The part of a node that x[D] belongs to.  Making a split and routing both ask here, so they agree to the bit. */
 int64_t router_part(const router *r, int64_t row, const double *x);
 
-/* The v for which the number of t[n] <= v is as near to `target` as equal numbers allow, halfway to the next one.
-   Neither side is empty where t has two different numbers, as it must.  Reorders t.  O(n). */
-double cut_between(int64_t n, double *t, int64_t target);
-
 #endif

@@ -48,7 +48,7 @@ anygp_status rows_walk(row_source *r, int64_t first, int64_t end, rows_visitor s
 anygp_status rows_scan(row_source *r, const rows_part *part, bool fill_missing, int64_t sample, const comm *c,
                        dataset *d, anygp_error *e);
 
-typedef enum plan_kind { PLAN_RUNS, PLAN_RANDOM, PLAN_KMEANS, PLAN_KDTREE, PLAN_GIVEN } plan_kind;
+typedef enum plan_kind { PLAN_RUNS, PLAN_RANDOM, PLAN_KMEANS, PLAN_KDTREE, PLAN_GIVEN, PLAN_ROUTED } plan_kind;
 
 typedef struct block_plan {
     plan_kind
@@ -56,6 +56,7 @@ typedef struct block_plan {
     int64_t blocks;       /* P wanted */
     int64_t cap;          /* maximum rows in a block (not for GIVEN); 0: any number */
     const int64_t *given; /* GIVEN: rows_count ids, any numbers; blocks are numbered as the used rows first name them */
+    const router *routed; /* ROUTED: the way to the blocks, copied */
     int64_t **ids;        /* GIVEN: NULL, or gets the id of each block; the caller frees it */
     uint64_t seed;
     double keep; /* bytes of rows in model units that may be held in memory once they were read */
@@ -63,7 +64,7 @@ typedef struct block_plan {
 
 /* The rows that rows_scan found usable, with their Q numbers of y (targets.h), in the units of the (standardised) sample.  route: NULL, or gets the router (the
    caller frees it; NULL for RUNS).  There may be more blocks than plan->blocks if some had to be split.  For a file that stays on
-   disk, KMEANS, KDTREE, RANDOM and GIVEN write a scratch file in $TMPDIR, which is invisible to others and disappears with the
+   disk, KMEANS, KDTREE, ROUTED, RANDOM and GIVEN write a scratch file in $TMPDIR, which is invisible to others and disappears with the
    blocks.  The rows must outlive the blocks, the sample need not. */
 anygp_status rows_blocks(row_source *r, const rows_part *part, const dataset *sample, const block_plan *plan,
                          row_blocks **out, router **route, anygp_error *e);

@@ -75,6 +75,46 @@ static void control_rows_follow_the_weights(void **unused)
     clear_stage(&g);
 }
 
+/* |sum_p w_p phi_p phi_p' - mean of phi phi'|^2 in expectation over features, but for a constant: w'(K_pp o K_pp)w - 2 w'z. */
+static double distance_of_control(const stage *g, const double *w)
+{
+    const qsgp *q = &g->q->q;
+    double sum = 0, total = 0;
+    for (int i = 0; i < ROWS; i++) total += g->s.w[i];
+    for (int64_t p = 0; p < q->P; p++) {
+        double k;
+        for (int64_t r = 0; r < q->P; r++) {
+            assert_true(kernel_gram(g->s.h.kernel, 1, q->Xp + p * D, D, 1, q->Xp + r * D, D, &k, 1));
+            sum += w[p] * w[r] * k * k;
+        }
+        for (int i = 0; i < ROWS; i++) {
+            assert_true(kernel_gram(g->s.h.kernel, 1, q->Xp + p * D, D, 1, g->s.X + i * D, D, &k, 1));
+            sum -= 2 * w[p] * g->s.w[i] / total * k * k;
+        }
+    }
+    return sum;
+}
+
+static void weights_of_control_rows_are_the_best(void **unused)
+{
+    (void)unused;
+    enum { P = 7 };
+    stage g;
+    double w[P], least;
+    set_stage(&g, "qsgp(batch=4,control=7)", 2 * FUNCTIONS, NULL);
+    const qsgp *q = &g.q->q;
+    least = distance_of_control(&g, q->wp);
+    for (int p = 0; p < P; p++) w[p] = 1.0 / P;
+    assert_true(distance_of_control(&g, w) > least + 1e-4);
+    for (int p = 0; p < P; p++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            memcpy(w, q->wp, sizeof w);
+            w[p] += 1e-3 * sign;
+            assert_true(distance_of_control(&g, w) > least);
+        }
+    clear_stage(&g);
+}
+
 /* ---------------------------------------------------------------------------------- gradients of one estimate */
 
 static void check_gradient_of_estimate(const char *expression, const char *like)
@@ -463,6 +503,7 @@ int main(void)
         cmocka_unit_test(estimates_average_to_the_bound_and_its_gradient),
         cmocka_unit_test(diagonal_columns_are_at_their_optimum),
         cmocka_unit_test(control_rows_follow_the_weights),
+        cmocka_unit_test(weights_of_control_rows_are_the_best),
         cmocka_unit_test(gradients_in_kernel_and_noise_are_differences_of_the_estimate),
         cmocka_unit_test(samples_of_functions_bound_a_log_concave_likelihood_from_below),
         cmocka_unit_test(dense_columns_reach_the_exact_posterior),

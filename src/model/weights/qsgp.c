@@ -159,8 +159,9 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
 
 void qsgp_clear(qsgp *q)
 {
-    void *const owned[] = {q->like, q->Xp, q->a, q->power, q->Lpp}, *const large[] = {q->v,  q->square, q->seen, q->Z,
-                                                                                      q->Yz, q->wz,     q->s};
+    void *const owned[] = {q->like, q->Xp, q->wp, q->a, q->power, q->Lpp}, *const large[] = {q->v, q->square, q->seen,
+                                                                                             q->Z, q->Yz,     q->wz,
+                                                                                             q->s};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) mapped_free(large[i]);
     *q = (qsgp){0};
@@ -174,60 +175,6 @@ void qsgp_take_values(qsgp *q, const hyper *h)
         for (int64_t i = 0; i < l->params; i++) l->value[i] = h->like[t * l->params + i];
         if (q->gaussian) l->value[0] += q->white;
     }
-}
-
-anygp_status qsgp_control_rows(qsgp *q, const problem *p, anygp_error *e)
-{
-    int64_t D = q->cells.D, *chosen = mem_alloc(q->P, sizeof *chosen);
-    q->Xp = mem_doubles(q->P, D);
-    q->a = mem_zeroed(q->P * q->V, sizeof *q->a);
-    bool ok = chosen && q->Xp && q->a;
-    if (ok) random_subset((random_stream){p->seed, RANDOM_CELLS, UINT64_MAX}, p->rows->n, q->P, chosen);
-    for (int64_t i = 0; ok && i < q->P; i++)
-        memcpy(q->Xp + i * D, p->rows->X + chosen[i] * D, (size_t)D * sizeof *q->Xp);
-    free(chosen);
-    return ok ? ANYGP_OK : fail_memory(e, "the control rows", 8.0 * (double)(q->P * (D + q->V)));
-}
-
-/* Where K_pp has no factor, Nystrom's control variate is left out: it has expectation 0. */
-static anygp_status factor_control(qsgp *q, const kernel *k, anygp_error *e)
-{
-    static const double JITTER = 1e-8;
-    int64_t P = q->P, D = q->cells.D;
-    double jitter, *diag = mem_alloc(P, sizeof *diag);
-    free(q->Lpp);
-    q->Lpp = mem_doubles(P, P + 2); /* the last two columns are room */
-    bool ok = diag && q->Lpp && kernel_gram(k, P, q->Xp, D, P, q->Xp, D, q->Lpp, P);
-    if (ok && !la_cholesky(P, q->Lpp, P, JITTER, diag, &jitter)) free(q->Lpp), q->Lpp = NULL;
-    free(diag);
-    return ok ? ANYGP_OK : fail_memory(e, "the control rows", 8.0 * (double)(P * P));
-}
-
-anygp_status qsgp_control_start(qsgp *q, const kernel *k, anygp_error *e)
-{
-    int64_t P = q->P, D = q->cells.D, width = q->cells.width;
-    cells_hand h = {0};
-    anygp_status status = ANYGP_OK;
-    if (P > 0 && !qsgp_diagonal_prior(q)) TRY(factor_control(q, k, e));
-    if (P == 0 || q->K == 0) return ANYGP_OK;
-    double *XT = mem_doubles(P, D), *T = mem_doubles(P, width);
-    if (!XT || !T) TRY_DONE(fail_memory(e, "the control rows", 8.0 * (double)(P * width)));
-    for (int64_t i = 0; i < P; i++)
-        for (int64_t d = 0; d < D; d++) XT[i + d * P] = q->Xp[i * D + d];
-    cell_rows r = {P, D, q->Xp, XT, P};
-    memset(q->a, 0, (size_t)(P * q->V) * sizeof *q->a);
-    TRY_DONE(cells_hand_open(&h, &q->cells, k, e));
-    for (int64_t cell = 0; cell * width < q->K; cell++) {
-        TRY_DONE(cells_hand_take(&h, 1, &cell, e));
-        if (!cells_fill(&h, 0, &r, T, P)) TRY_DONE(fail_memory(e, "kernel tiles", 0));
-        la_gemm(LA_N, LA_T, P, q->V, cell_size(&q->cells, cell), 1, T, P, q->v + cell_first(&q->cells, cell) * q->V,
-                q->V, 1, q->a, P);
-    }
-done:
-    cells_hand_clear(&h);
-    free(XT);
-    free(T);
-    return status;
 }
 
 double qsgp_prior(const qsgp *q, const cells_hand *h, int64_t slot, int64_t f, int64_t c)

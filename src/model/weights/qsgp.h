@@ -15,7 +15,7 @@
    they have the third sample r of theorem 2, which need not be independent of i and j there.  A cell has the same chance as any other, so
    everything is unbiased, value and gradient; where a sample is all cells, i and j are one, and nothing of the functions is random.
    Control variate (eq. 3, proposition 3): P support rows p, with a = Phi_p v over all m functions, add
-       N/P ( F_i'F_j - |a|^2 ) / 2s at rows p,    R_i = N/P (F_j - a) / 2s
+       N sum_p w_p ( F_ip F_jp - a_p^2 ) / 2s,    R_ip = N w_p (F_jp - a_p) / 2s
    whose expectation is 0.  Each of i and j has its share of the gradient of |a|^2, times `over`; appendix F.1 scales by m / |i u j| instead,
    which is unbiased too and needs their union.  a moves with v at the cost of the sampled cells.  It keeps the basis
    functions of the first kernel (appendix F.3).  Where S = K_zz, its own term mu'S mu has one too (appendix F.2): with Phi_p = K_pz, Nystrom's
@@ -80,7 +80,8 @@ typedef struct qsgp {
         *wz; /* and their targets and weights where they are all rows, so that mu can move by blocks; else NULL */
 
     int64_t P;
-    double *Xp;  /* P x D, row-major */
+    double *Xp;  /* P x D, row-major, */
+    double *wp;  /* P: and their weights, of all rows' 1 */
     double *a;   /* P x V, column-major */
     double *Lpp; /* P x P: factor of K_pp, where S = K_zz; else NULL */
 } qsgp;
@@ -89,10 +90,10 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
 void qsgp_clear(qsgp *q);
 /* Noise and white terms from h. */
 void qsgp_take_values(qsgp *q, const hyper *h);
-/* Control rows, drawn from those of the problem. */
+/* Room for control rows, and some of those of the problem. [qsgp_control.c] */
 anygp_status qsgp_control_rows(qsgp *q, const problem *p, anygp_error *e);
-/* a at the start, under this kernel: mu is 0, and dense columns have the weights of the first K functions alone. */
-anygp_status qsgp_control_start(qsgp *q, const kernel *k, anygp_error *e);
+/* Their places and weights, and a at the start, under this kernel: mu is 0, and dense columns have the weights of the first K functions alone. */
+anygp_status qsgp_control_start(qsgp *q, const problem *p, const kernel *k, anygp_error *e);
 /* s of the target that latent c belongs to; 1 where noise is not Gaussian. */
 static inline double qsgp_noise(const qsgp *q, int64_t c) { return q->gaussian ? q->like[c / q->each].value[0] : 1; }
 /* s_rr of function f of a cell, for latent c; whether S is diagonal at all. */

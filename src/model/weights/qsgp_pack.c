@@ -29,6 +29,8 @@ anygp_status qsgp_save(void *state, checkpoint *to, anygp_error *e)
     checkpoint_put_parts(to, "square", m * q->C, q->square, width * q->C, &s->cells);
     checkpoint_put_parts(to, "seen", q->cells.count, q->seen, 1, &s->cells);
     checkpoint_put(to, "a", q->P * q->V, q->a);
+    checkpoint_put(to, "control", q->P * q->cells.D, q->Xp);
+    checkpoint_put(to, "control weights", q->P, q->wp);
     if (s->alpha) checkpoint_put_parts(to, "alpha", row_numbers(s), s->alpha, largest * q->C, &s->blocks);
     checkpoint_put(to, "damping", q->C, s->damping);
     checkpoint_put_integer(to, "stale", s->stale);
@@ -75,6 +77,8 @@ bool qsgp_restore(void *state, hyper *h, const checkpoint *from)
            checkpoint_get_finite(from, "square", q->cells.m * q->C, q->square) &&
            at_least(q->cells.m * q->C, q->square, 0) && checkpoint_get_finite(from, "seen", q->cells.count, q->seen) &&
            at_least(q->cells.count, q->seen, 0) && checkpoint_get_finite(from, "a", q->P * q->V, q->a) &&
+           checkpoint_get_finite(from, "control", q->P * q->cells.D, q->Xp) &&
+           checkpoint_get_finite(from, "control weights", q->P, q->wp) &&
            (!q->s ||
             (checkpoint_get_finite(from, "s", q->cells.m * q->C, q->s) && at_least(q->cells.m * q->C, q->s, DBL_MIN) &&
              checkpoint_get_finite(from, "b", q->cells.m * q->C, s->turns.b))) &&

@@ -32,14 +32,13 @@ static void gaussian_vector(qsgp_pass *p, int64_t k, const double *y, int64_t ld
     int64_t rows = s->rows, size = rows * q->V, at = k * rows;
     const double *Fi = p->F + at, *Fj = Fi + size, *a = q->a ? q->a + k * q->P : NULL;
     double *Ri = p->R + at, *Rj = Ri + size, noise = qsgp_noise(q, k / (1 + q->K)), sum = 0, control = 0;
-    double times = s->P ? q->N / (double)s->P : 0;
     for (int64_t i = 0; i < s->n; i++) {
         double w = 0.5 * s->scale * s->w[i] / noise, t = y ? y[i * ldy] : 0;
         sum += w * (t * t - t * (Fi[i] + Fj[i]) + Fi[i] * Fj[i]);
         Ri[i] = w * (t - Fj[i]), Rj[i] = w * (t - Fi[i]);
     }
     for (int64_t i = 0; i < s->P; i++) {
-        double w = 0.5 * times / noise, fi = Fi[s->n + i], fj = Fj[s->n + i];
+        double w = 0.5 * q->N * q->wp[i] / noise, fi = Fi[s->n + i], fj = Fj[s->n + i];
         control += w * (fi * fj - a[i] * a[i]);
         Ri[s->n + i] = w * (fj - a[i]), Rj[s->n + i] = w * (fi - a[i]);
     }

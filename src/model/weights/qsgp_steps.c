@@ -57,7 +57,7 @@ static anygp_status begin(void *state, hyper *h, double jitter, anygp_error *e)
     TRY(ascent_begin(&q->up, h, e));
     memcpy(kernel_values(q->first), kernel_values(h->kernel), (size_t)hyper_kernel_params(h) * sizeof(double));
     qsgp_take_values(&q->q, h);
-    TRY(qsgp_control_start(&q->q, h->kernel, e));
+    TRY(qsgp_control_start(&q->q, q->problem, h->kernel, e));
     TRY(look_at_kernel(q, h->kernel, e));
     if (q->q.s && !qsgp_in_turn(&q->kind)) qsrvm_start(q, h->kernel);
     return ANYGP_OK;

@@ -99,7 +99,8 @@ static char *by_parts(void) { return model_names(model_over_parts, " and "); }
 static char *by_experts(void) { return model_names(model_has_experts, " and "); }
 static char *by_own(void) { return model_names(model_takes_own, " and "); }
 static char *by_covariances(void) { return model_names(model_asks_near, " and "); }
-static char *by_committees(void) { return model_names(model_is_committee, " and "); }
+static char *by_committees(void) { return model_names(model_has_opinions, " and "); }
+static char *by_mixtures(void) { return model_names(model_is_mixture, " and "); }
 static char *by_communication(void) { return model_names(model_has_communication, " and "); }
 static char *whole(void) { return model_names(has_all_rows, " and "); }
 static char *candidates(void) { return name_list(1 + auto_candidate_count(), candidate_name, NULL, " or "); }
@@ -127,6 +128,7 @@ static const struct {
              {"{own}", by_own},
              {"{nested}", by_covariances},
              {"{committees}", by_committees},
+             {"{mixtures}", by_mixtures},
              {"{communication}", by_communication},
              {"{ordered}", by_order},
              {"{whole}", whole},

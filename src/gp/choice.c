@@ -140,7 +140,8 @@ static anygp_status check_sets(const model_choice *c, const settings *s, anygp_e
 {
     if (asks_for_none(c) && !(c->model && c->model->with_inducing)) return not_inducing(s, e);
     if (!c->model) return ANYGP_OK;
-    if (c->grow && (!model_has_inducing(c->model) || model_takes_pair(c->model)))
+    bool grows = model_has_inducing(c->model) && !model_takes_pair(c->model) && !model_is_mixture(c->model);
+    if (c->grow && !grows)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "inducing: auto is for models with sets of inducing inputs that can grow, which %s has not",
                          c->model->name);

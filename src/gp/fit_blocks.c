@@ -216,7 +216,8 @@ static anygp_status open_rows(block_fit *b, anygp_error *e)
                           .hold_out = f->hold_out,
                           .seed = (uint64_t)settings_integer(s, SET_SEED)};
     b->M = wanted_inducing(b);
-    b->P = settings_given(s, SET_BLOCKS) ? settings_integer(s, SET_BLOCKS) : default_blocks(b);
+    bool given = settings_given(s, SET_BLOCKS) && !model_is_mixture(b->g->model);
+    b->P = given ? settings_integer(s, SET_BLOCKS) : default_blocks(b);
     if (b->P > rows_count(b->source)) b->P = rows_count(b->source);
     return ANYGP_OK;
 }
@@ -280,7 +281,7 @@ static void note_places(const block_fit *b)
     const inducing_start *p = &b->result.places;
     bool greedy = p->how && !strcmp(p->how, "greedy");
     char other[80] = "";
-    if (!p->how || isnan(p->share)) return;
+    if (!p->how || isnan(p->share) || model_is_mixture(b->g->model)) return; /* experts have their own places */
     if (!isnan(p->other))
         snprintf(other, sizeof other, " (%s: %.2g %%)", greedy ? "k-means" : "greedy conditional variance",
                  100 * p->other);
@@ -297,9 +298,11 @@ static void note_places(const block_fit *b)
         (long long)b->distinct.n, 100 * p->share, other);
 }
 
-static expert_choice expert_choice_of(const settings *s)
+static expert_choice expert_choice_of(const settings *s, const model_ops *m)
 {
-    return (expert_choice){.communication =
+    bool counted = model_is_mixture(m) && settings_given(s, SET_BLOCKS);
+    return (expert_choice){.count = counted ? settings_integer(s, SET_BLOCKS) : 0,
+                           .communication =
                                settings_given(s, SET_COMMUNICATION) ? settings_integer(s, SET_COMMUNICATION) : 0,
                            .near = settings_given(s, SET_NEAR) ? settings_integer(s, SET_NEAR) : 0,
                            .observed = settings_is(s, SET_AGGREGATE, "y"),
@@ -318,8 +321,9 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
                  .select = choice_select(&f->choice, s),
                  .grow = choice_grow(&f->choice, s),
                  .comm = comm_world(),
-                 .experts = expert_choice_of(s),
+                 .experts = expert_choice_of(s, b->g->model),
                  .learn_inducing = !f->choice.fix_inducing,
+                 .places_given = settings_given(s, SET_INDUCING_FROM),
                  .fix = settings_text(f->s, SET_FIX),
                  .likelihood = f->like,
                  .targets = f->together,

@@ -142,6 +142,8 @@ int64_t gp_components(const gp *g); /* S, at least 1 */
 bool gp_is_normal(const gp *g);
 /* gp_is_gaussian: the variance y has beyond f's, model units: the noise, and white terms of the kernel. */
 double gp_observation_variance(const gp *g);
+double gp_noise_by(const gp *g, int64_t s);     /* the same by component s */
+double gp_expert_noise(const gp *g, int64_t s); /* of a mixture, in data units, without white terms of the kernel */
 bool gp_is_class(const gp *g); /* the target is one of schema.classes */
 
 /* Model units to those a user sees, and nowhere else but in units.c: data = shift + scale * model.  The first latent of a real
@@ -170,7 +172,8 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
 void predictor_free(predictor *p);
 double predictor_row_bytes(const gp *g);     /* of the budget, per row of a block */
 int64_t predictor_block(const predictor *p); /* rows at a time that run best */
-/* For one block of rows at most, model units; valid until the next call.  observed: with the white terms, as y sees them. */
+/* For one block of rows at most, model units; valid until the next call.  observed: with the white terms, as y sees them, and the noises
+   of components that have their own. */
 anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, latents *out, anygp_error *e);
 /* Mean and variance (or NULL) of y in data units, for any number of rows; latent: of f, where there is one.  An error where
    the target is a class. */
@@ -181,7 +184,7 @@ anygp_status predictor_run_noise(predictor *p, const row_batch *b, bool latent, 
                                  double *noise, anygp_error *e);
 /* For a target that is a class: P[n,K] column-major. */
 anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int64_t ldp, anygp_error *e);
-/* A committee: how many experts, 0 for other models; out[n, 3 M] column-major: mean, standard deviation and weight of each, in data
+/* A committee or a mixture: how many experts, 0 for other models; out[n, 3 M] column-major: mean, standard deviation and weight of each, in data
    units, of y or f, for one block of rows at most. */
 int64_t gp_experts(const gp *g);
 enum { OPINION_COLUMNS = 3 };
@@ -245,7 +248,8 @@ double gp_joint_bytes(const gp *g, int64_t n); /* what the two below need */
 /* Joint mean[n] and covariance[n,n] (full, column-major) in data units; for a mixture, its moments.  An error where that of y has
    no closed form: counts and classes; for f where there are several. */
 anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean, double *covariance, anygp_error *e);
-/* S joint draws: out[n,S] column-major; classes by their indices.  For a mixture each is from one component, chosen at random. */
+/* S joint draws: out[n,S] column-major; classes by their indices.  For a mixture each is from one component, chosen at random, or each
+   row of it from one of its own where components have weights. */
 anygp_status gp_sample(const gp *g, const row_batch *b, bool latent, uint64_t seed, int64_t S, double *out,
                        anygp_error *e);
 

@@ -3,6 +3,9 @@
        f_c = mean_c + chol(covariance_c) z_c,   y ~ p(y | f)
    A mixture has S such distributions: a draw is from one of them, taken at random for all rows and latents, and the covariance is
    that of all draws, (1/S) sum of the covariances + that of the means.
+   Where components have weights g_s of each row, as experts have, a draw is one of every component, independent of the others, and
+   every row takes that of the component it draws by its weights: two rows have the covariance sum_s g_s g_s' cov_s, a row by itself
+   that of its mixture.
    Cost n^3/3 per latent and component, n^2 C S numbers. */
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +28,7 @@ typedef struct joint {
     double *mean;       /* n x C x S, model units */
     double *covariance; /* C S squares: lower triangles */
     bool borrowed;      /* it is the caller's */
+    double *weight;     /* n x S, where components have weights; else NULL */
     double *diag;       /* n */
     double prior;       /* mean prior variance of f */
 } joint;
@@ -32,6 +36,7 @@ typedef struct joint {
 static void joint_clear(joint *j)
 {
     free(j->mean);
+    free(j->weight);
     if (!j->borrowed) free(j->covariance);
     free(j->diag);
 }
@@ -49,11 +54,13 @@ static anygp_status joint_alloc(const gp *g, int64_t n, double *square, joint *j
     j->borrowed = square && count == 1;
     j->mean = mem_doubles(n, count);
     j->diag = mem_doubles(n, 1);
+    bool weighted = g->posterior->ops->weights && j->S > 1;
+    if (weighted) j->weight = mem_doubles(n, j->S);
     if (j->borrowed)
         j->covariance = square;
     else if (size_mul(n, count, &squares))
         j->covariance = mem_doubles(n, (int64_t)squares);
-    if (j->mean && j->diag && j->covariance) return ANYGP_OK;
+    if (j->mean && j->diag && j->covariance && (j->weight || !weighted)) return ANYGP_OK;
     joint_clear(j);
     *j = (joint){0};
     return fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
@@ -93,6 +100,7 @@ static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_
     for (int64_t i = 0; i < n; i++) j->prior += j->mean[i] / (double)n;
     TRY_DONE(b->block ? q->ops->joint_in(q, n, X, D, b->block, work, j->mean, j->covariance, n, e)
                       : q->ops->joint(q, n, X, D, work, j->mean, j->covariance, n, e));
+    if (j->weight) q->ops->weights(q, n, X, D, work, j->weight);
     double factor = gp_calibration(g);
     for (int64_t c = 0; c < j->C * j->S; c++) {
         double *square = square_of(j, 0, c);
@@ -105,6 +113,13 @@ done:
     free(X);
     free(work);
     return status;
+}
+
+/* gaussian: the noise of each component. */
+static void add_noise(const gp *g, joint *j)
+{
+    for (int64_t c = 0; c < j->C * j->S; c++)
+        for (int64_t i = 0; i < j->n; i++) square_of(j, 0, c)[i + i * j->n] += gp_noise_by(g, c / j->C);
 }
 
 static void add_to_diagonals(joint *j, double added)
@@ -174,6 +189,28 @@ static void merge_components(joint *j)
     memcpy(j->mean, mean, (size_t)n * sizeof *mean);
 }
 
+/* The same where every row takes a component of its own. */
+static void merge_weighted(joint *j)
+{
+    int64_t n = j->n;
+    double *mean = j->diag, *all = square_of(j, 0, 0);
+    for (int64_t i = 0; i < n; i++) {
+        mean[i] = 0;
+        for (int64_t s = 0; s < j->S; s++) mean[i] += j->weight[i + s * n] * mean_of(j, s, 0)[i];
+    }
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t i = k; i < n; i++) {
+            double sum = 0;
+            for (int64_t s = 0; s < j->S; s++) {
+                const double *m = mean_of(j, s, 0), *g = j->weight + s * n;
+                double cell = square_of(j, s, 0)[i + k * n];
+                sum += i == k ? g[i] * (cell + (m[i] - mean[i]) * (m[i] - mean[i])) : g[i] * g[k] * cell;
+            }
+            all[i + k * n] = sum;
+        }
+    memcpy(j->mean, mean, (size_t)n * sizeof *mean);
+}
+
 anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean, double *covariance, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
@@ -182,9 +219,9 @@ anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean
     TRY(check_joint(g, latent, e));
     TRY(joint_alloc(g, n, covariance, &j, e));
     TRY_DONE(joint_of_f(g, b, &j, e));
-    if (!latent && gp_is_gaussian(g)) add_to_diagonals(&j, gp_observation_variance(g));
+    if (!latent && gp_is_gaussian(g)) add_noise(g, &j);
     if (!latent && !gp_is_gaussian(g)) TRY_DONE(noise_on_diagonal(g, &j, e));
-    if (j.S > 1) merge_components(&j);
+    if (j.S > 1) (j.weight ? merge_weighted : merge_components)(&j);
     la_mirror(n, j.covariance, n);
     unit_variances(gp_latent_unit(g, 0), n * n, j.covariance, covariance);
     for (int64_t k = 0; k < n; k++) TRY_DONE(predictor_check(b, n, covariance + k * n, e));
@@ -228,21 +265,54 @@ static int64_t draws_alike(const joint *j, uint64_t seed, int64_t s, int64_t k, 
 }
 
 /* Draws k .. k+count-1 of latent c by component s, whose square is factored: mean + factor z.  Normal i of latent c and draw k is
-   number i + c n of stream k. */
+   number i + c n of stream k; components that are drawn together have their own. */
 static void draw_some(const joint *j, int64_t s, int64_t c, uint64_t seed, int64_t k, int64_t count, double *out)
 {
-    int64_t n = j->n;
+    int64_t n = j->n, lane = j->weight ? s * j->C + c : c;
     for (int64_t d = 0; d < count; d++)
         for (int64_t i = 0; i < n; i++)
             out[i + d * n] =
-                random_normal((random_stream){seed, RANDOM_SAMPLE, (uint64_t)(k + d)}, (uint64_t)(i + c * n));
+                random_normal((random_stream){seed, RANDOM_SAMPLE, (uint64_t)(k + d)}, (uint64_t)(i + lane * n));
     la_trmm(LA_LEFT, LA_N, n, count, 1, square_of(j, s, c), n, out, n);
     for (int64_t d = 0; d < count; d++) la_axpy(n, 1, mean_of(j, s, c), out + d * n);
+}
+
+/* The component that row i of draw k is from, by the row's weights. */
+static int64_t component_at(const joint *j, uint64_t seed, int64_t k, int64_t i)
+{
+    double u = random_uniform((random_stream){seed, RANDOM_COMPONENT, (uint64_t)k + 1}, (uint64_t)i), sum = 0;
+    int64_t last = 0;
+    for (int64_t s = 0; s < j->S; s++) {
+        if (!(j->weight[i + s * j->n] > 0)) continue;
+        last = s, sum += j->weight[i + s * j->n];
+        if (u < sum) break;
+    }
+    return last;
+}
+
+static anygp_status draw_weighted(joint *j, int64_t c, uint64_t seed, int64_t draws, double *out, anygp_error *e)
+{
+    int64_t n = j->n;
+    anygp_status status = ANYGP_OK;
+    double *one = mem_alloc(n, sizeof *one);
+    if (!one) return fail_memory(e, "the draws", 8.0 * (double)n);
+    for (int64_t s = 0; s < j->S; s++) {
+        TRY_DONE(factor_square(n, square_of(j, s, c), j->prior, j->diag, e));
+        for (int64_t k = 0; k < draws; k++) {
+            draw_some(j, s, c, seed, k, 1, one);
+            for (int64_t i = 0; i < n; i++)
+                if (component_at(j, seed, k, i) == s) out[i + k * n] = one[i];
+        }
+    }
+done:
+    free(one);
+    return status;
 }
 
 /* `draws` of latent c in model units. */
 static anygp_status draw_latent(joint *j, int64_t c, uint64_t seed, int64_t draws, double *out, anygp_error *e)
 {
+    if (j->weight) return draw_weighted(j, c, seed, draws, out, e);
     for (int64_t s = 0; s < j->S; s++) {
         bool factored = false;
         for (int64_t k = 0, count; k < draws; k += count) {
@@ -292,7 +362,10 @@ anygp_status gp_sample(const gp *g, const row_batch *b, bool latent, uint64_t se
             (long long)gp_latents(g));
     TRY(joint_alloc(g, b->n, NULL, &j, e));
     TRY_DONE(joint_of_f(g, b, &j, e));
-    add_to_diagonals(&j, added);
+    if (gaussian && !latent)
+        add_noise(g, &j);
+    else
+        add_to_diagonals(&j, added);
     j.prior += added;
     TRY_DONE(latent || gaussian ? draw_latent(&j, 0, seed, S, out, e) : sample_observed(g, b, &j, seed, S, out, e));
     bool scaled = latent || gaussian || g->likelihood->ops->target == TARGET_REAL;

@@ -1,5 +1,6 @@
 /* From the latents of a row to its target.
        normal       y ~ N(f, noise), f ~ N(mu, v): the sums are in predict.c, without the likelihood
+       own noises   the same by each component of a mixture: what is observed is f with that noise among its variances
        else         p(y) = integral of p(y | f) prod_c N(f_c; mu_c, v_c), as the likelihood's own functions give it, and the mean of
                     that where the latents are mixtures [likelihood/mixture.h]
    Real targets may be standardised: what the likelihood gives is in model units, and y = shift + scale * model's, so densities
@@ -20,13 +21,20 @@ int64_t gp_components(const gp *g) { return g->posterior->components > 1 ? g->po
 
 int64_t gp_latents(const gp *g) { return g->posterior->latents > 1 ? g->posterior->latents : 1; }
 
+double gp_noise_by(const gp *g, int64_t s)
+{
+    const double *own = g->posterior->noises;
+    return own ? own[s] : gp_observation_variance(g);
+}
+
 double gp_observation_variance(const gp *g) { return g->likelihood->value[0] + kernel_white(g->posterior->kernel); }
 
 observer gp_latent_observer(const gp *g, int64_t c) { return (observer){&likelihood_of_f, gp_latent_unit(g, c)}; }
 
 observer gp_observer(const gp *g, bool latent)
 {
-    return latent ? gp_latent_observer(g, 0) : (observer){g->likelihood, gp_target_unit(g)};
+    if (latent) return gp_latent_observer(g, 0);
+    return (observer){g->posterior->noises ? &likelihood_of_f : g->likelihood, gp_target_unit(g)};
 }
 
 void observe_moments(const observer *o, const latents *f, const double *exposure, double *mean, double *variance)

@@ -37,6 +37,7 @@ struct predictor {
     double *X, *work;
     double *mean,
         *variance; /* block x C x S; mean: not for normal predictions, whose means go straight to the caller's array */
+    double *weight; /* block x S, where components have weights; else NULL */
     double *spare; /* block, the same */
     double *noise; /* block: variance of y beyond f, where it is not the same everywhere; else NULL */
 };
@@ -73,7 +74,8 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
     if (!gp_is_normal(g)) {
         p->mean = mem_doubles(p->block, width);
         p->spare = mem_alloc(p->block, sizeof(double));
-        ok = ok && p->mean && p->spare;
+        if (q->ops->weights) p->weight = mem_doubles(p->block, gp_components(g));
+        ok = ok && p->mean && p->spare && (p->weight || !q->ops->weights);
     }
     if (ok) return *out = p, ANYGP_OK;
     predictor_free(p);
@@ -83,7 +85,7 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
 void predictor_free(predictor *p)
 {
     if (!p) return;
-    double *const owned[] = {p->X, p->work, p->mean, p->variance, p->spare, p->noise};
+    double *const owned[] = {p->X, p->work, p->mean, p->variance, p->weight, p->spare, p->noise};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     if (p->condensed) p->condensed->ops->free(p->condensed);
     free(p);
@@ -150,13 +152,15 @@ static anygp_status marginals(predictor *p, const row_batch *b, double *mean, do
 anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, latents *out, anygp_error *e)
 {
     int64_t stride = b->n * gp_latents(p->g), S = gp_components(p->g), cells = stride * S;
-    double white = observed ? kernel_white(p->g->posterior->kernel) : 0;
+    const posterior *q = p->g->posterior;
+    double white = observed ? kernel_white(q->kernel) : 0;
     TRY(marginals(p, b, p->mean, p->variance, e));
     for (int64_t i = 0; i < cells; i++) {
         if (!isfinite(p->mean[i]) || !isfinite(p->variance[i])) return too_far(&b->number, i % b->n, e);
-        p->variance[i] = fmax(p->variance[i], 0) + white;
+        p->variance[i] = fmax(p->variance[i], 0) + (observed && q->noises ? q->noises[i / stride] : white);
     }
-    *out = (latents){b->n, p->mean, p->variance, b->n, S, stride};
+    if (p->weight) q->ops->weights(q, b->n, b->X ? b->X : p->X, p->g->schema.D, p->work, p->weight);
+    *out = (latents){b->n, p->mean, p->variance, b->n, S, stride, p->weight};
     return ANYGP_OK;
 }
 
@@ -267,7 +271,7 @@ anygp_status predictor_opinions(predictor *p, const row_batch *b, bool latent, d
     for (int64_t k = 0; !ANYGP_FAILED(status) && k < M; k++) {
         double *to = out + OPINION_COLUMNS * k * n;
         unit_means(gp_target_unit(g), n, mean + k * n, to);
-        double noise = q->ops->expert_noise ? q->ops->expert_noise(q, k) : gp_observation_variance(g);
+        double noise = q->ops->expert_noise ? q->ops->expert_noise(q, k) : gp_noise_by(g, k);
         for (int64_t j = 0; j < n; j++) to[n + j] = fmax(variance[k * n + j], 0) + (latent ? 0 : noise);
         unit_variances(gp_target_unit(g), n, to + n, to + n);
         for (int64_t j = 0; j < n; j++) to[n + j] = sqrt(to[n + j]), to[2 * n + j] = weight[k * n + j];

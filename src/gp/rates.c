@@ -27,7 +27,7 @@ static anygp_status count(const gp *g, const dataset *d, int64_t t, int64_t n, i
     double *mu = room, *var = mu + cells, *mean = var + cells, *variance = mean + n;
     if (!ANYGP_FAILED(status)) status = p->ops->marginal(p, n, d->X, d->D, work, mu, var, e);
     if (!ANYGP_FAILED(status)) {
-        const latents f = {n, mu, var, n, gp_components(g), n};
+        const latents f = {n, mu, var, n, gp_components(g), n, NULL};
         mixture_moments(l, &f, exposures(d, l, t, n, variance + n), mean, variance);
         for (int64_t i = 0; i < n; i++) *found += likelihood_at_bound(l, mean[i]);
     }

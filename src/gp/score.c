@@ -166,10 +166,10 @@ static anygp_status score_observed(scorer *r, const row_batch *b, anygp_error *e
     observe_density(&r->o, &f, Y, density);
     double noise = gaussian ? unit_variance(gp_target_unit(r->g), gp_observation_variance(r->g)) : 0;
     for (int64_t i = 0; i < n; i++) work[i] = noise;
-    if (gaussian) /* E is of the second order in f: the moments of a mixture are enough */
-        expect_normal(r, n, mean, variance, work);
-    else
+    if (!gaussian)
         expect_observed(r, &f, Y);
+    else if (!r->g->posterior->noises) /* E is of the second order in f: the moments of a mixture with one noise are enough */
+        expect_normal(r, n, mean, variance, work);
     if (gaussian) observe_crps(&r->o, &f, Y, crps);
     score_ranks(r, b, &f, Y, work, below, up_to);
     observe_quantile(&r->o, &f, b->exposure, 0.975, width);

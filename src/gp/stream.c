@@ -348,7 +348,7 @@ static anygp_status check_parts(const gp_set *m, const settings *s, anygp_error 
         return fail_with(e, ANYGP_ERR_ARGUMENT, "parts: draws are not made of parts; leave --parts or --samples out");
     for (int64_t t = 0; t < m->targets; t++) {
         if (gp_experts(m->gp[t]) > 0) continue;
-        char *list = model_names(model_is_committee, " and ");
+        char *list = model_names(model_has_opinions, " and ");
         fail_with(e, ANYGP_ERR_ARGUMENT, "parts: a model of the kind %s has no experts; those that have are %s",
                   m->gp[t]->name, name_list_or(list));
         free(list);

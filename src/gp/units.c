@@ -134,7 +134,14 @@ anygp_status gp_inner_kernel_text(const gp *g, int64_t i, int digits, char **tex
     const posterior *p = g->posterior;
     const kernel *k = p->ops->inner_kernel ? p->ops->inner_kernel(p, i) : NULL;
     *text = NULL;
-    return k ? kernel_text(g, k, true, digits, text, e) : ANYGP_OK;
+    return k ? kernel_text(g, k, !p->noises, digits, text, e) : ANYGP_OK; /* experts have the units of y */
+}
+
+double gp_expert_noise(const gp *g, int64_t s)
+{
+    const posterior *p = g->posterior;
+    const kernel *k = s > 0 ? p->ops->inner_kernel(p, s - 1) : p->kernel;
+    return unit_variance(gp_target_unit(g), fmax(p->noises[s] - kernel_white(k), 0));
 }
 
 anygp_status gp_parse_kernel(const char *text, const schema *s, kernel **out, anygp_error *e)

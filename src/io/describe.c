@@ -86,16 +86,19 @@ static json_t *internal_json(const gp *g, const char *model_units)
     return o;
 }
 
-/* Kernels of the layers before the last one; of most models there are none, and nothing is written. */
+/* Kernels of the layers before the last one, or of the experts after the first, with their noises; of most models there are none, and
+   nothing is written. */
 static void add_layers(const gp *g, json_t *o)
 {
     json_t *list = json_array();
     char *units = NULL;
+    bool experts = g->posterior->noises;
     for (int64_t i = 0; !gp_inner_kernel_text(g, i, 10, &units, NULL) && units; i++) {
-        json_array_append_new(list, json_string(units));
+        json_array_append_new(list, experts ? json_pack("{s:s, s:f}", "kernel", units, "noise", gp_expert_noise(g, i + 1))
+                                            : json_string(units));
         free(units);
     }
-    if (json_array_size(list) > 0) json_object_set(o, "layers", list);
+    if (json_array_size(list) > 0) json_object_set(o, experts ? "experts" : "layers", list);
     json_decref(list);
 }
 

@@ -92,15 +92,19 @@ static anygp_status likelihood_lines(page *p, const gp *g, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* Layers of a deep model before the last one, whose kernel is the model's. */
+/* Layers of a deep model before the last one, whose kernel is the model's; experts after the first, whose kernel and noise are. */
 static anygp_status inner_kernel_lines(page *p, const gp *g, anygp_error *e)
 {
     for (int64_t i = 0;; i++) {
         char *text, name[32];
         TRY(gp_inner_kernel_text(g, i, 4, &text, e));
         if (!text) return ANYGP_OK;
-        snprintf(name, sizeof name, "layer %d", (int)i + 1);
-        line(p, name, "%s", text);
+        bool expert = g->posterior->noises;
+        snprintf(name, sizeof name, expert ? "expert %d" : "layer %d", (int)i + 1 + expert);
+        if (expert)
+            line(p, name, "%s, noise variance %.4g", text, gp_expert_noise(g, i + 1));
+        else
+            line(p, name, "%s", text);
         free(text);
     }
 }

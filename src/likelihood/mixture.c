@@ -12,6 +12,7 @@ latents latents_rows(const latents *f, int64_t i, int64_t n)
 {
     latents part = *f;
     part.n = n, part.mean += i, part.variance += i;
+    if (f->weight) part.weight += i;
     return part;
 }
 
@@ -33,10 +34,25 @@ static latents component_of(const latents *f, int64_t s)
 
 static const double *exposure_from(const double *exposure, int64_t i) { return exposure ? exposure + i : NULL; }
 
-/* mean[n] of s numbers each to that of s + 1. */
-static void take_into_mean(int64_t n, int64_t s, const double *x, double *mean)
+/* Weight of component s at row i, up to a factor that rows have in common. */
+static double weight_of(const latents *f, int64_t i, int64_t s) { return f->weight ? f->weight[i + s * f->stride] : 1; }
+
+/* What the weights add up to. */
+static double weight_of_all(const latents *f) { return f->weight ? 1 : (double)f->components; }
+
+/* How many times as heavy as component s the components 0 .. s are together. */
+static double times_heavier(const latents *f, int64_t i, int64_t s)
 {
-    for (int64_t i = 0; i < n; i++) mean[i] += (x[i] - mean[i]) / (double)(s + 1);
+    double w = weight_of(f, i, s), sum = 0;
+    if (!f->weight) return (double)(s + 1);
+    for (int64_t t = 0; t <= s; t++) sum += weight_of(f, i, t);
+    return w > 0 ? sum / w : INFINITY;
+}
+
+/* mean[n] over components 0 .. s-1 to that over 0 .. s; row i is the first one's. */
+static void take_into_mean(const latents *f, int64_t i, int64_t n, int64_t s, const double *x, double *mean)
+{
+    for (int64_t k = 0; k < n; k++) mean[k] += (x[k] - mean[k]) / times_heavier(f, i + k, s);
 }
 
 /* ---------------------------------------------------------------------------------------- moments */
@@ -60,12 +76,12 @@ static void moments_of_piece(const likelihood *l, const latents *f, const double
         moments_of_one(l, &one, exposure, m, v);
         for (int64_t i = 0; i < f->n; i++) {
             double d = m[i] - mean[i];
-            mean[i] += d / (double)(s + 1);
-            between[i] += d * (m[i] - mean[i]);
+            mean[i] += d / times_heavier(f, i, s);
+            between[i] += weight_of(f, i, s) * d * (m[i] - mean[i]);
         }
-        take_into_mean(f->n, s, v, within);
+        take_into_mean(f, 0, f->n, s, v, within);
     }
-    for (int64_t i = 0; i < f->n; i++) between[i] /= (double)f->components;
+    for (int64_t i = 0; i < f->n; i++) between[i] /= weight_of_all(f);
 }
 
 void mixture_moments(const likelihood *l, const latents *f, const double *exposure, double *mean, double *variance)
@@ -98,6 +114,8 @@ static void add_log(double x, double *out, double *sum)
         *sum += exp(x - *out);
 }
 
+static double log_weight(const latents *f, int64_t i, int64_t s) { return f->weight ? log(weight_of(f, i, s)) : 0; }
+
 void mixture_log_predictive(const likelihood *l, const latents *f, const double *Y, double *out)
 {
     if (f->components == 1) {
@@ -111,12 +129,13 @@ void mixture_log_predictive(const likelihood *l, const latents *f, const double 
         for (int64_t s = 0; s < f->components; s++) {
             latents one = component_of(&part, s);
             density_of_one(l, &one, Y + i * l->columns, x);
-            for (int64_t k = 0; k < part.n; k++) add_log(x[k], &out[i + k], &sum[k]);
+            for (int64_t k = 0; k < part.n; k++) add_log(x[k] + log_weight(&part, k, s), &out[i + k], &sum[k]);
         }
-        for (int64_t k = 0; k < part.n; k++) out[i + k] += log(sum[k] / (double)f->components);
+        for (int64_t k = 0; k < part.n; k++) out[i + k] += log(sum[k] / weight_of_all(f));
     }
 }
 
+/* A mean over rows: components of equal weight only. */
 double mixture_expect(const likelihood *l, const latents *f, const double *Y, const double *w, random_stream random,
                       int64_t row, double *work)
 {
@@ -128,7 +147,7 @@ double mixture_expect(const likelihood *l, const latents *f, const double *Y, co
         if (s == 0)
             mean = sum;
         else
-            take_into_mean(1, s, &sum, &mean);
+            take_into_mean(f, 0, 1, s, &sum, &mean);
     }
     return mean;
 }
@@ -146,7 +165,7 @@ void mixture_probabilities(const likelihood *l, const latents *f, double *P, int
         for (int64_t s = 1; s < f->components; s++) {
             latents part = latents_rows(f, i, n), one = component_of(&part, s);
             l->ops->probabilities(l, n, one.mean, one.variance, f->ld, p, n);
-            for (int64_t c = 0; c < K; c++) take_into_mean(n, s, p + c * n, P + i + c * ldp);
+            for (int64_t c = 0; c < K; c++) take_into_mean(f, i, n, s, p + c * n, P + i + c * ldp);
         }
     }
 }
@@ -185,7 +204,7 @@ void mixture_cdf(const likelihood *l, const latents *f, const double *y, const d
         for (int64_t s = 1; s < f->components; s++) {
             one = component_of(&part, s);
             cdf_of_one(l, &one, y + i, exposure_from(exposure, i), P);
-            take_into_mean(part.n, s, P, out + i);
+            take_into_mean(&part, 0, part.n, s, P, out + i);
         }
     }
 }
@@ -269,14 +288,14 @@ static double absolute_normal(double d, double v)
 
 static double crps_of_row(const likelihood *l, const latents *f, double y)
 {
-    const double *m = f->mean, *v = f->variance, S = (double)f->components, noise = l->value[0];
+    const double *m = f->mean, *v = f->variance, S = weight_of_all(f), noise = l->value[0];
     double from_y = 0, apart = 0;
     for (int64_t s = 0; s < f->components; s++) {
-        double ms = m[s * f->stride], vs = v[s * f->stride] + noise;
-        from_y += absolute_normal(y - ms, vs);
-        apart += absolute_normal(0, 2 * vs);
+        double ms = m[s * f->stride], vs = v[s * f->stride] + noise, g = weight_of(f, 0, s);
+        from_y += g * absolute_normal(y - ms, vs);
+        apart += g * g * absolute_normal(0, 2 * vs);
         for (int64_t t = 0; t < s; t++)
-            apart += 2 * absolute_normal(ms - m[t * f->stride], vs + v[t * f->stride] + noise);
+            apart += 2 * g * weight_of(f, 0, t) * absolute_normal(ms - m[t * f->stride], vs + v[t * f->stride] + noise);
     }
     return from_y / S - 0.5 * apart / (S * S);
 }

@@ -1,12 +1,12 @@
-/* What a likelihood says about y where the latents of a row are a mixture of S Gaussians that are equally likely: S samples of
-   the inner layers of a deep model, say; S = 1 for most models.  With one component every function is the likelihood's own.  With
-   more, m_s, v_s, l_s, P_s being the mean, variance, log density and cdf of y by component s,
-       mean        (1/S) sum m_s
-       variance    (1/S) sum v_s + (1/S) sum (m_s - mean)^2
-       density     log (1/S) sum exp(l_s)
-       cdf         (1/S) sum P_s, and so are the probabilities of classes and E[log p(y | f)]
+/* What a likelihood says about y where the latents of a row are a mixture of S Gaussians; S = 1 for most models.  Their weights g_s are
+   1/S each (S samples of the inner layers of a deep model, say) or differ from row to row (the gates of experts).  With one component
+   every function is the likelihood's own.  With more, m_s, v_s, l_s, P_s being the mean, variance, log density and cdf of y by component s,
+       mean        sum g_s m_s
+       variance    sum g_s v_s + sum g_s (m_s - mean)^2
+       density     log sum g_s exp(l_s)
+       cdf         sum g_s P_s, and so are the probabilities of classes and E[log p(y | f)]
        quantile    where that cdf reaches p, which no mean of the components' quantiles gives
-       crps        (1/S) sum A(y - m_s, v_s) - (1/2S^2) sum A(m_s - m_t, v_s + v_t),   A(d, v) = E|N(d, v)|
+       crps        sum g_s A(y - m_s, v_s) - (1/2) sum g_s g_t A(m_s - m_t, v_s + v_t),   A(d, v) = E|N(d, v)|
    the last for gaussian (Grimit et al. 2006, eq. 5).  Means are running ones, so that equal components give what one of them gives.
    Model units; nothing is allocated. */
 #ifndef LIKELIHOOD_MIXTURE_H
@@ -20,6 +20,7 @@ typedef struct latents {
     const double *mean, *variance;
     int64_t ld;
     int64_t components, stride; /* S, at least 1 */
+    const double *weight;       /* of row i and component s at [i + s * stride], adding up to 1; NULL: 1/S */
 } latents;
 
 latents latents_rows(const latents *f, int64_t i, int64_t n); /* rows i .. i+n-1 */

@@ -26,6 +26,7 @@ typedef struct cost_size {
     double first;   /* those in the first set, or bases of the mean; 0: half of them */
     double part;    /* J: rows of a block on average, */
     double largest; /* and at most */
+    double experts; /* of a mixture; 0: its default */
 } cost_size;
 
 /* Seconds are those of one evaluation with its gradient or, for models that learn by steps, of one step. */

@@ -20,7 +20,8 @@ static const struct {
               {"lagp", "lagp(design=mspe)", "it is not of the form lagp(design=mspe,start=6,close=1000)", made_lagp},
 
               {"qsrvm", "qsrvm(batch=1000)", "it is not of the form qsrvm(batch=1000,basis=kernel)", made_qsrvm},
-              {"lma", "lma(order=2)", "it is not of the form lma(order=2)", made_lma}};
+              {"lma", "lma(order=2)", "it is not of the form lma(order=2)", made_lma},
+              {"moe", "moe(gate=square)", "it is not of the form moe(gate=square) or moe(hard)", made_moe}};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 const char *model_expression(int64_t i) { return i >= 0 && i < MAKERS ? makers[i].example : NULL; }

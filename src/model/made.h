@@ -6,6 +6,7 @@
 #include "data/text/number.h"
 #include "model/local/experts.h"
 #include "model/local/lagp.h"
+#include "model/mixture/moe.h"
 #include "model/sparse/sparse_posterior.h"
 #include "model/variational/chain.h"
 #include "model/weights/qsgp.h"
@@ -21,6 +22,7 @@ typedef struct made_model {
         qsgp_kind qsgp;
         aggregation aggregation;
         lagp_kind lagp;
+        moe_kind moe;
     } kind;
     char name[MADE_NAME_MOST];
 } made_model;
@@ -56,5 +58,6 @@ anygp_status made_npae(scanner *s, made_model **out, anygp_error *e);    /* the 
 anygp_status made_lagp(scanner *s, made_model **out, anygp_error *e);    /* lagp.c */
 anygp_status made_qsrvm(scanner *s, made_model **out, anygp_error *e);   /* qsgp_model.c */
 anygp_status made_lma(scanner *s, made_model **out, anygp_error *e);     /* lma.c */
+anygp_status made_moe(scanner *s, made_model **out, anygp_error *e);     /* moe_model.c */
 
 #endif

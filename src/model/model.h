@@ -29,8 +29,9 @@ typedef struct nearness {
     bool apart;             /* no groups */
 } nearness;
 
-/* What a committee of experts should take. */
+/* What a committee or a mixture of experts should take. */
 typedef struct expert_choice {
+    int64_t count;         /* of a mixture; 0: its default */
     int64_t communication; /* rows of the communication expert; 0: as many as a part has */
     int64_t near;          /* experts that a row is asked of; 0: all */
     bool observed;         /* y is aggregated instead of f */
@@ -51,6 +52,7 @@ typedef struct problem {
     nearness near;
     expert_choice experts;
     bool learn_inducing;
+    bool places_given; /* the inducing inputs, by the user */
     const char
         *fix; /* names of parameters that stay, with commas between; those that params/hyper.h has were heard already */
     /* Models that fit several targets at once, or have a likelihood of their own: Y of a block has `targets` times its
@@ -111,14 +113,15 @@ typedef struct posterior posterior;
 
 typedef struct posterior_ops {
     /* Marginals of the latents at X[n,D]: mean[n,C] and, unless NULL, variance[n,C], column-major, C = p->latents.
-       With S = p->components more than 1 they are mixtures of S Gaussians of weight 1/S each: mean[n,C,S], variance[n,C,S],
+       With S = p->components more than 1 they are mixtures of S Gaussians, of weight 1/S each or as `weights` says: mean[n,C,S], variance[n,C,S],
        row i of latent c by component s at [i + (s C + c) n].  work: work_doubles(p, n). */
     int64_t (*work_doubles)(const posterior *p, int64_t n);
     anygp_status (*marginal)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                              double *variance, anygp_error *e);
     /* The joint distribution of f: mean[n] and the lower triangle of covariance[n,n].  With more latents than one: mean[n,C]
        and C such squares, one after the other.  With more components: mean[n,C,S] and S times C squares; a component is one
-       for all rows.  NULL: there is none, which is said in a sentence. */
+       for all rows, unless there are weights: then each row takes one of its own, and components are independent.  NULL: there is
+       none, which is said in a sentence. */
     anygp_status (*joint)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                           double *covariance, int64_t ldc, anygp_error *e);
     void (*arrays)(posterior *p, array_list *list); /* adds what goes into the model file */
@@ -141,7 +144,7 @@ typedef struct posterior_ops {
     /* Training rows that it is a sum of kernels at: how many, places X[M,D], prior precisions and means of their weights.  NULL: it
        is not one. */
     int64_t (*vectors)(const posterior *p, const double **X, const double **s, const double **m);
-    /* A committee: how many experts, M; mean and variance of f by each of them and their weights, [n, M] each.  NULL: it is none. */
+    /* A committee or a mixture: how many experts, M; mean and variance of f by each of them and their weights, [n, M] each.  NULL: it is none. */
     int64_t (*experts)(const posterior *p);
     anygp_status (*opinions)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                              double *variance, double *weight, anygp_error *e);
@@ -150,6 +153,8 @@ typedef struct posterior_ops {
     anygp_status (*marginal_noise)(const posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *block,
                                    double *work, double *mean, double *variance, double *noise, anygp_error *e);
     double (*expert_noise)(const posterior *p, int64_t k);
+    /* Weights of the S components of each row, which add up to 1: weight[n,S].  NULL: 1/S. */
+    void (*weights)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *weight);
 } posterior_ops;
 
 /* What every posterior starts with. */
@@ -162,6 +167,7 @@ struct posterior {
     int64_t n;          /* rows it rests on: the distinct training rows, or a subset of them */
     int64_t latents;    /* functions it is about; 0 counts as 1 */
     int64_t components; /* S Gaussians that a marginal is a mixture of; 0 counts as 1 */
+    const double *noises; /* S: what y has beyond f by each of them, white terms included, instead of `noise` and the kernel's; or NULL */
     int64_t beside;     /* further inducing inputs that the mean alone has */
     int64_t places;     /* inducing inputs besides the rows, which n counts */
 };
@@ -362,7 +368,9 @@ static inline bool model_has_experts(const model_ops *m) { return m->needs.exper
 static inline bool model_has_communication(const model_ops *m) { return m->needs.communication; }
 static inline bool model_takes_own(const model_ops *m) { return m->needs.own; }
 static inline bool model_asks_near(const model_ops *m) { return m->needs.nested; }
+static inline bool model_is_mixture(const model_ops *m) { return m->needs.mixture; }
 static inline bool model_is_committee(const model_ops *m) { return m->needs.experts || m->needs.nested; }
+static inline bool model_has_opinions(const model_ops *m) { return model_is_committee(m) || m->needs.mixture; }
 /* Leave-one-out is that of predictions, not of a single expert. */
 static inline bool model_whole_loo(const model_ops *m) { return model_has_loo(m) && !model_is_committee(m); }
 static inline bool model_has_order(const model_ops *m) { return m->needs.ordered; }
@@ -388,7 +396,7 @@ extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_
     model_fic, model_pitc, model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
     model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga,
     model_rvm, model_qsgp, model_poe, model_gpoe, model_bcm, model_grbcm, model_npae, model_nene, model_lagp, model_nle,
-    model_qsrvm, model_lma;
+    model_qsrvm, model_lma, model_moe;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

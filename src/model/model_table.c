@@ -39,7 +39,8 @@ static const model_ops *const models[] = {&model_exact,
                                           &model_svdgp_sga,
                                           &model_rvm,
                                           &model_qsgp,
-                                          &model_qsrvm};
+                                          &model_qsrvm,
+                                          &model_moe};
 
 int64_t model_count(void) { return (int64_t)(sizeof models / sizeof *models); }
 const model_ops *model_at(int64_t i) { return i >= 0 && i < model_count() ? models[i] : NULL; }

@@ -2,6 +2,7 @@
 #include "params/checkpoint.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,4 +198,41 @@ const char *checkpoint_text(const checkpoint *c, const char *name)
 {
     const entry *t = find_type(c, name, TEXT);
     return t ? t->payload : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ parts */
+
+void checkpoint_put_all(checkpoint *c, const char *prefix, const checkpoint *part)
+{
+    if (c && !ANYGP_FAILED(c->status) && ANYGP_FAILED(part->status)) c->status = part->status, c->error = part->error;
+    for (int64_t i = 0; i < part->count; i++) {
+        const entry *t = &part->list[i];
+        char name[2 * NAME_BYTES];
+        snprintf(name, sizeof name, "%.*s%s", NAME_BYTES - 1, prefix, t->name);
+        put(c, name, t->type, t->length, t->payload);
+    }
+}
+
+static entry copy_of(const entry *t, size_t skipped)
+{
+    entry mine = {.type = t->type, .length = t->length};
+    memcpy(mine.name, t->name + skipped, NAME_BYTES - skipped);
+    return mine;
+}
+
+checkpoint *checkpoint_part(const checkpoint *c, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    checkpoint *part = checkpoint_new();
+    for (int64_t i = 0; part && i < c->count; i++) {
+        const entry *t = &c->list[i];
+        if (strncmp(t->name, prefix, length) || !t->name[length]) continue;
+        entry mine = copy_of(t, length);
+        copy(part, &mine, t->payload);
+        add(part, &mine);
+        if (!ANYGP_FAILED(part->status)) continue;
+        checkpoint_free(part);
+        return NULL;
+    }
+    return part;
 }

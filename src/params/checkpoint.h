@@ -45,6 +45,11 @@ bool checkpoint_get_jitter(const checkpoint *c, const char *name, double *value)
 int64_t checkpoint_count(const checkpoint *c, const char *name);    /* -1: no such array */
 const char *checkpoint_text(const checkpoint *c, const char *name); /* NULL: none */
 
+/* All that `part` has, each name after the prefix; and the other way round: a copy of what c has under a prefix.
+   NULL: no memory. */
+void checkpoint_put_all(checkpoint *c, const char *prefix, const checkpoint *part);
+checkpoint *checkpoint_part(const checkpoint *c, const char *prefix);
+
 anygp_status checkpoint_write(const checkpoint *c, const char *path, anygp_error *e); /* atomically, all of it */
 
 /* What was saved so far by one run, all zeros before. */

@@ -75,7 +75,7 @@ static bool learns_now(const stepwise *w)
 static int64_t default_steps(const stepwise *w)
 {
     int64_t epoch = (w->r.P + w->r.S - 1) / w->r.S, steps = w->r.learns ? PLAN_EPOCHS * epoch : 4 * epoch;
-    if (one_step_arrives(w) && !w->r.learns) return 1;
+    if (one_step_arrives(w) && !w->r.learns && !model_is_mixture(w->r.model)) return 1;
     int64_t least = w->r.learns || w->r.p->set_count > 1 ? PLAN_STEPS_LEAST : STEPS_FIXED, N = w->r.p->grow;
     if (N > 0 && 2 * (w->r.p->subset / N) > least)
         least = 2 * (w->r.p->subset / N); /* half of them with all there are */

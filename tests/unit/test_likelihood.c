@@ -469,7 +469,7 @@ static void check_quantiles(row_case *r)
     static const double ps[] = {0.025, 0.3, 0.975};
     for (int k = 0; k < 3 && r->l.ops->target != TARGET_CLASS; k++) {
         double y;
-        mixture_quantiles(&r->l, &(latents){1, r->mu, r->var, 1, 1, 0}, ps[k], exposure_of(r), &y);
+        mixture_quantiles(&r->l, &(latents){1, r->mu, r->var, 1, 1, 0, NULL}, ps[k], exposure_of(r), &y);
         if (r->l.ops->target == TARGET_COUNT) {
             assert_true(y >= 0 && y == floor(y) && cdf_at(r, y) >= ps[k]);
             assert_true(y == 0 || cdf_at(r, y - 1) < ps[k]);
@@ -524,7 +524,7 @@ static void check_shares(const row_case *r, const double *y)
     static const double ps[] = {0.1, 0.5, 0.9};
     for (int k = 0; k < 3; k++) {
         double at;
-        mixture_quantiles(&r->l, &(latents){1, r->mu, r->var, 1, 1, 0}, ps[k], exposure_of(r), &at);
+        mixture_quantiles(&r->l, &(latents){1, r->mu, r->var, 1, 1, 0, NULL}, ps[k], exposure_of(r), &at);
         double P = r->l.ops->cdf ? cdf_at(r, at) : ps[k];
         int64_t count = 0;
         for (int64_t i = 0; i < DRAWS; i++) count += y[i] <= at;
@@ -562,7 +562,7 @@ static void check_finite(row_case *r)
     if (r->l.ops->moments) {
         r->l.ops->moments(&r->l, 1, exposure_of(r), r->mu, r->var, 1, &out, &out2);
         assert_true(isfinite(out) && isfinite(out2) && out2 > 0);
-        mixture_quantiles(&r->l, &(latents){1, r->mu, r->var, 1, 1, 0}, 0.975, exposure_of(r), &out);
+        mixture_quantiles(&r->l, &(latents){1, r->mu, r->var, 1, 1, 0, NULL}, 0.975, exposure_of(r), &out);
         assert_true(isfinite(out));
     }
     if (r->l.ops->probabilities) r->l.ops->probabilities(&r->l, 1, r->mu, r->var, 1, P, 1);
@@ -773,8 +773,8 @@ static void studentt_tends_to_the_gaussian(void **state)
             check_close(log_predictive(&t, y[k]), log_predictive(&g, y[k]), 1e-7);
             for (double p = 0.025; p < 1; p += 0.475) {
                 double q, r;
-                mixture_quantiles(&t.l, &(latents){1, t.mu, t.var, 1, 1, 0}, p, NULL, &q);
-                mixture_quantiles(&g.l, &(latents){1, g.mu, g.var, 1, 1, 0}, p, NULL, &r);
+                mixture_quantiles(&t.l, &(latents){1, t.mu, t.var, 1, 1, 0, NULL}, p, NULL, &q);
+                mixture_quantiles(&g.l, &(latents){1, g.mu, g.var, 1, 1, 0, NULL}, p, NULL, &r);
                 check_close(q, r, 1e-7);
             }
         }

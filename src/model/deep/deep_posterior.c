@@ -3,7 +3,6 @@
 #include "model/deep/deep_posterior.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +10,9 @@
 #include "base/special.h"
 #include "linalg/linalg.h"
 #include "model/inducing_arrays.h"
-#include "model/variational/svgp_posterior.h"
+#include "model/variational/svgp_nested.h"
 
-enum { ARRAYS_MOST = 8, PATH_MOST = 32 };
+#define LAYER "layer"
 
 typedef struct deep_posterior {
     posterior base; /* its kernel is the last layer's */
@@ -21,7 +20,7 @@ typedef struct deep_posterior {
     posterior *at[CHAIN_LAYERS_MOST];
     double *spread;                                       /* D */
     double *e;                                            /* D x S for each inner layer */
-    char path[CHAIN_LAYERS_MOST][ARRAYS_MOST][PATH_MOST]; /* names of arrays */
+    nested_paths path[CHAIN_LAYERS_MOST];
 } deep_posterior;
 
 static void posterior_free(posterior *base)
@@ -102,24 +101,11 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
 
 /* ---------------------------------------------------------------------------------------- arrays */
 
-/* Those of an inner layer under its path, and its kernel. */
-static void inner_arrays(deep_posterior *p, int64_t i, array_list *list)
-{
-    kernel *k = p->at[i]->kernel;
-    int64_t from = list->count;
-    p->at[i]->ops->arrays(p->at[i], list);
-    array_list_add(list, (named_array){"kernel", kernel_count(k), 1, kernel_values(k), false});
-    for (int64_t a = from; a < list->count && a - from < ARRAYS_MOST && !list->failed; a++) {
-        snprintf(p->path[i][a - from], PATH_MOST, "layer%d/%.16s", (int)i + 1, list->at[a].name);
-        list->at[a].name = p->path[i][a - from];
-    }
-}
-
 static void arrays(posterior *base, array_list *list)
 {
     deep_posterior *p = (deep_posterior *)base;
     p->at[p->L - 1]->ops->arrays(p->at[p->L - 1], list);
-    for (int64_t i = 0; i < p->L - 1; i++) inner_arrays(p, i, list);
+    for (int64_t i = 0; i < p->L - 1; i++) nested_arrays(p->at[i], LAYER, i + 1, &p->path[i], list);
     array_list_add(list, (named_array){"spreads", base->D, 1, p->spread, false});
 }
 
@@ -181,63 +167,19 @@ static anygp_status damaged(const char *what, anygp_error *e)
     return fail_with(e, ANYGP_ERR_FILE, "the model file's %s are not valid; it is damaged", what);
 }
 
-/* The kernel of an inner layer: the last one's with other values.  NULL, and e, where they cannot be its. */
-static kernel *read_kernel(const kernel *like, const named_array *values, anygp_error *e)
-{
-    if (values->rows != kernel_count(like) || values->cols != 1) return (void)damaged("inner kernels", e), NULL;
-    for (int64_t i = 0; i < values->rows; i++)
-        if (!(values->values[i] > 0)) return (void)damaged("inner kernels", e), NULL;
-    kernel *k = kernel_copy(like);
-    if (!k)
-        fail_memory(e, "a kernel", 0);
-    else
-        memcpy(kernel_values(k), values->values, (size_t)values->rows * sizeof(double));
-    return k;
-}
-
-/* The arrays under layer<i+1>/, with names of their own; how many. */
-static int64_t arrays_under(named_array *list, int64_t count, int64_t i, named_array **found, named_array *alone)
-{
-    char path[PATH_MOST];
-    int64_t n = 0, length = snprintf(path, sizeof path, "layer%d/", (int)i + 1);
-    for (int64_t a = 0; a < count && n < ARRAYS_MOST; a++) {
-        if (strncmp(list[a].name, path, (size_t)length)) continue;
-        found[n] = &list[a], alone[n] = list[a];
-        alone[n++].name += length;
-    }
-    return n;
-}
-
 static anygp_status load_inner(const model_ops *self, const kernel *like, int64_t D, int64_t i, named_array *list,
                                int64_t count, posterior **out, anygp_error *e)
 {
-    named_array *found[ARRAYS_MOST], alone[ARRAYS_MOST];
-    int64_t n = arrays_under(list, count, i, found, alone);
     basis none = {0};
-    named_array *values = named_array_need(alone, n, "kernel", e);
-    if (!values) return ANYGP_ERR_FILE;
-    kernel *k = read_kernel(like, values, e);
-    if (!k) return e ? e->status : ANYGP_ERR_FILE;
-    anygp_status status = svgp_load(self, k, 0, &none, D, alone, n, out, e);
-    if (ANYGP_FAILED(status)) return kernel_free(k), status;
-    for (int64_t a = 0; a < n; a++) found[a]->values = alone[a].values; /* NULL: it was taken */
+    TRY(nested_load(self, LAYER, i + 1, like, 0, &none, D, list, count, out, e));
     return (*out)->latents == D ? ANYGP_OK : damaged("inner layers", e);
-}
-
-static int64_t inner_layers(const named_array *list, int64_t count)
-{
-    int64_t i = 0;
-    char path[PATH_MOST];
-    do snprintf(path, sizeof path, "layer%d/kernel", (int)++i);
-    while (named_array_find(list, count, path));
-    return i - 1;
 }
 
 anygp_status deep_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                        int64_t count, posterior **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    int64_t inner = inner_layers(list, count);
+    int64_t inner = nested_count(LAYER, 1, list, count);
     if (inner == 0) return svgp_load(self, k, noise, mean, D, list, count, out, e);
     named_array *spread = named_array_need(list, count, "spreads", e);
     if (!spread) return ANYGP_ERR_FILE;

@@ -61,6 +61,11 @@ void chain_learn(chain *s, bool learn); /* whether statistics have the hyperpara
 
 /* Statistics of a block: the expected log likelihood, its gradient, and those of the layers. */
 extern const block_model chain_rows;
+/* The two halves of it, for a block whose weights depend on the marginals, which are those of the last layer: the workspace of the
+   first is that of the second, and b->w may be other ones there, some of them 0. */
+anygp_status chain_marginals(const chain *s, const row_block *b, double *work, const double **mu, const double **var,
+                             anygp_error *e);
+anygp_status chain_add_rows(const chain *s, const row_block *b, double *work, double *stat, anygp_error *e);
 
 typedef struct chain_stat {
     double *value;                    /* 1 */

@@ -155,17 +155,30 @@ static anygp_status reverse(const chain *s, const row_block *b, const pieces *p,
     return ANYGP_OK;
 }
 
-static anygp_status stat_rows(const void *shared, const row_block *b, double *work, double *keep, double *at,
-                              anygp_error *e)
+anygp_status chain_marginals(const chain *s, const row_block *b, double *work, const double **mu, const double **var,
+                             anygp_error *e)
 {
-    const chain *s = shared;
+    pieces p = place(s, b, work);
+    *mu = p.at[s->L - 1].mu, *var = p.at[s->L - 1].var;
+    return forward(s, b, &p, e);
+}
+
+anygp_status chain_add_rows(const chain *s, const row_block *b, double *work, double *at, anygp_error *e)
+{
     pieces p = place(s, b, work);
     chain_stat stat;
     chain_stat_place(s, at, &stat);
-    (void)keep;
-    TRY(forward(s, b, &p, e));
     TRY(expectations(s, b, &p, &stat, e));
     return s->value_only ? ANYGP_OK : reverse(s, b, &p, &stat, e);
+}
+
+static anygp_status stat_rows(const void *shared, const row_block *b, double *work, double *keep, double *at,
+                              anygp_error *e)
+{
+    const double *mu, *var;
+    (void)keep;
+    TRY(chain_marginals(shared, b, work, &mu, &var, e));
+    return chain_add_rows(shared, b, work, at, e);
 }
 
 static double multiplications(const void *shared, int64_t n)

@@ -86,7 +86,7 @@ static void release(svgp_state *q)
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(*owned[i]), *owned[i] = NULL;
 }
 
-static void svgp_close(void *state)
+void svgp_close(void *state)
 {
     svgp_state *q = state;
     if (!q) return;
@@ -111,18 +111,29 @@ anygp_status svgp_state_allocate(svgp_state *q, const hyper *h, anygp_error *e)
     return ok ? ANYGP_OK : fail_memory(e, "the sums", 8.0 * (double)size);
 }
 
-static anygp_status svgp_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
+anygp_status svgp_state_open(const problem *p, const hyper *h, const chain_kind *kind, svgp_state **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     svgp_state *q = calloc(1, sizeof *q);
     if (!q) return fail_memory(e, "the model", sizeof *q);
-    q->problem = p, q->transported = kind_of(self)->transported;
-    TRY_DONE(chain_init(&q->s, p, h, kind_of(self)->orthogonal, e));
-    TRY_DONE(driver_open(&chain_rows, p->blocks, p->comm, 0, &q->driver, e));
+    q->problem = p, q->transported = kind->transported, q->rows = p->blocks->total;
+    TRY_DONE(chain_init(&q->s, p, h, kind->orthogonal, e));
     TRY_DONE(svgp_state_allocate(q, h, e));
     TRY_DONE(adam_init(&q->adam_a, q->s.f->O * q->s.f->C, e));
     TRY_DONE(ascent_init(&q->up, h, e));
 done:
+    if (ANYGP_FAILED(status))
+        svgp_close(q);
+    else
+        *out = q;
+    return status;
+}
+
+static anygp_status svgp_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
+{
+    svgp_state *q;
+    TRY(svgp_state_open(p, h, kind_of(self), &q, e));
+    anygp_status status = driver_open(&chain_rows, p->blocks, p->comm, 0, &q->driver, e);
     if (ANYGP_FAILED(status))
         svgp_close(q);
     else

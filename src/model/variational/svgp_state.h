@@ -13,6 +13,7 @@ typedef struct svgp_state {
     driver *driver;
     double *stat;
     double jitter;
+    double rows;           /* weight of the rows that the noise is known from */
     bool prepared;         /* L is that of h */
     ascent up;             /* of the hyperparameters */
     bool transported;      /* ivsgpr */
@@ -26,11 +27,21 @@ typedef struct svgp_state {
 /* L at h: with the jitter so far, or where that does not suffice with more. */
 anygp_status svgp_state_prepare(svgp_state *q, const hyper *h, anygp_error *e);
 
+/* Without a driver: that is the caller's. */
+anygp_status svgp_state_open(const problem *p, const hyper *h, const chain_kind *kind, svgp_state **out,
+                             anygp_error *e);
+void svgp_close(void *state); /* accepts NULL */
+
 /* Room for sums and for what a step keeps, for as many inducing inputs as h has. */
 anygp_status svgp_state_allocate(svgp_state *q, const hyper *h, anygp_error *e);
 /* 001, algorithm 1, line 4: after step t = 0, 1, ... there are problem.grow (t + 1) inducing inputs, those that are new at rows of its
    sample, until all are there.  The process stays what it is.  [svgp_grow.c] */
 anygp_status svgp_grow(svgp_state *q, hyper *h, const step_context *c, anygp_error *e);
+
+/* The two halves of a step around the pass over its rows [svgp_step.c]: all that the pass needs; and, from its sums, which are at
+   q->stat, the step itself.  *value: the bound before it. */
+anygp_status svgp_before_rows(svgp_state *q, const hyper *h, const step_context *c, bool learn, anygp_error *e);
+anygp_status svgp_after_rows(svgp_state *q, hyper *h, const step_context *c, bool learn, double *value, anygp_error *e);
 
 /* step_ops. */
 anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e);

@@ -56,7 +56,7 @@ anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e)
    does not know how far it is, takes hundreds of steps for it.  gu: the gradient in u. */
 static void move_noise(svgp_state *q, const hyper *h, double rho)
 {
-    double precision = 0.5 * q->problem->blocks->total;
+    double precision = 0.5 * q->rows;
     int64_t f = 0, P = hyper_kernel_params(h);
     for (int64_t i = 0; i < h->count; i++) {
         if (!hyper_facts(h, i)->free) continue;
@@ -231,8 +231,7 @@ static anygp_status hold_or_drop_V(svgp_state *q, anygp_error *e)
                : ANYGP_OK;
 }
 
-static anygp_status statistics(svgp_state *q, const hyper *h, const step_context *c, bool learn, chain_stat *stat,
-                               anygp_error *e)
+anygp_status svgp_before_rows(svgp_state *q, const hyper *h, const step_context *c, bool learn, anygp_error *e)
 {
     TRY(svgp_state_prepare(q, h, e));
     chain_learn(&q->s, learn);
@@ -240,9 +239,13 @@ static anygp_status statistics(svgp_state *q, const hyper *h, const step_context
     TRY(hold_or_drop_V(q, e));
     q->s.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
     if (q->s.f->O && !orthogonal_prepare(q->s.f, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
-    TRY(driver_stat(q->driver, &q->s, c->count, c->which, c->scale, q->stat, e));
-    chain_stat_place(&q->s, q->stat, stat);
     return ANYGP_OK;
+}
+
+static anygp_status statistics(svgp_state *q, const hyper *h, const step_context *c, bool learn, anygp_error *e)
+{
+    TRY(svgp_before_rows(q, h, c, learn, e));
+    return driver_stat(q->driver, &q->s, c->count, c->which, c->scale, q->stat, e);
 }
 
 /* The gradient and the step of q, neither of which needs the other.  False: no memory. */
@@ -263,13 +266,11 @@ static bool gradient_and_move(svgp_state *q, chain_stat *stat, double rho, bool 
     return ok;
 }
 
-anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
+anygp_status svgp_after_rows(svgp_state *q, hyper *h, const step_context *c, bool learn, double *value, anygp_error *e)
 {
-    svgp_state *q = state;
     chain_stat stat;
-    TRY(svgp_grow(q, h, c, e));
-    bool learn = c->learn && h->free > 0, moved;
-    TRY(statistics(q, h, c, learn, &stat, e));
+    bool moved;
+    chain_stat_place(&q->s, q->stat, &stat);
     *value = *stat.value - chain_kl(&q->s);
     if (q->s.f->O && !orthogonal_gradient(q->s.f, stat.f, q->ga)) return fail_memory(e, "kernel tiles", 0);
     if (!q->s.gaussian) layer_keep(q->s.f, q->kept);
@@ -283,11 +284,21 @@ anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *val
     return c->settle && q->s.gaussian && h->free > 0 ? settle_noise(q, h, &stat, c, e) : ANYGP_OK;
 }
 
+anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
+{
+    svgp_state *q = state;
+    TRY(svgp_grow(q, h, c, e));
+    bool learn = c->learn && h->free > 0;
+    TRY(statistics(q, h, c, learn, e));
+    return svgp_after_rows(q, h, c, learn, value, e);
+}
+
 anygp_status svgp_bound(void *state, const hyper *h, double *value, anygp_error *e)
 {
     svgp_state *q = state;
     chain_stat stat;
-    TRY(statistics(q, h, &(step_context){.scale = 1, .seed = q->problem->seed}, false, &stat, e));
+    TRY(statistics(q, h, &(step_context){.scale = 1, .seed = q->problem->seed}, false, e));
+    chain_stat_place(&q->s, q->stat, &stat);
     if (q->s.f->O && !orthogonal_whole(q->s.f)) return fail_memory(e, "kernel tiles", 0);
     *value = *stat.value - chain_kl(&q->s);
     return isfinite(*value) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");

@@ -1,0 +1,102 @@
+/* Gates by a softmax over (1, z) or (1, z, z^2 - 1) (gate.h).
+   value: theta[p, K], which adds up to 0 over the experts.   stat: sum w phi phi' (p x p, lower), sum w (r - g) phi (p x K).
+   sums: the running mean of the former. */
+#include <math.h>
+#include <string.h>
+
+#include "linalg/linalg.h"
+#include "model/mixture/gate.h"
+
+static const double RIDGE = 0.01; /* prior precision of theta */
+static const double NARROWEST = 1e-3;
+
+static int64_t size(const gate *g) { return gate_features(g) * g->K; }
+static int64_t stat_size(const gate *g) { return gate_features(g) * (gate_features(g) + g->K); }
+/* phi, and w phi or w (r - g). */
+static int64_t work_of(const gate *g, int64_t n) { return n * (2 * gate_features(g) + g->K); }
+
+static void features(const gate *g, int64_t n, const double *Z, double *phi)
+{
+    int64_t d = g->d;
+    for (int64_t i = 0; i < n; i++, Z += d) {
+        *phi++ = 1;
+        for (int64_t j = 0; j < d; j++) *phi++ = Z[j];
+        for (int64_t j = 0; j < d && g->kind == GATE_SQUARE; j++) *phi++ = Z[j] * Z[j] - 1;
+    }
+}
+
+static void logs(const gate *g, int64_t n, const double *Z, double *work, double *out)
+{
+    int64_t p = gate_features(g), K = g->K;
+    features(g, n, Z, work);
+    la_gemm(LA_T, LA_N, n, K, p, 1, work, p, g->value, p, 0, out, n);
+    for (int64_t i = 0; i < n; i++) {
+        double most = -INFINITY, sum = 0;
+        for (int64_t k = 0; k < K; k++) most = fmax(most, out[i + k * n]);
+        for (int64_t k = 0; k < K; k++) sum += exp(out[i + k * n] - most);
+        for (int64_t k = 0; k < K; k++) out[i + k * n] -= most + log(sum);
+    }
+}
+
+static void add(const gate *g, int64_t n, const double *Z, const double *w, const double *wr, const double *at,
+                double *work, double *stat)
+{
+    int64_t p = gate_features(g), K = g->K;
+    double *phi = work, *weighted = phi + n * p, *left = weighted + n * p;
+    (void)Z;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < p; j++) weighted[i * p + j] = w[i] * phi[i * p + j];
+    la_gemm_lower(LA_N, LA_T, p, n, 1, phi, p, weighted, p, 1, stat, p);
+    for (int64_t k = 0; k < K; k++)
+        for (int64_t i = 0; i < n; i++) left[i + k * n] = wr[i + k * n] - w[i] * exp(at[i + k * n]);
+    la_gemm(LA_N, LA_N, p, K, n, 1, phi, p, left, n, 1, stat + p * p, p);
+}
+
+static void move(gate *g, const double *stat, double rho)
+{
+    int64_t p = gate_features(g), K = g->K;
+    double *B = g->room, *step = B + p * p;
+    for (int64_t k = 0; k < p * p; k++) g->sums[k] += (stat[k] - g->sums[k]) / (double)(g->seen + 1);
+    for (int64_t k = 0; k < p * p; k++) B[k] = 0.5 * g->sums[k];
+    for (int64_t j = 0; j < p; j++) B[j + j * p] += RIDGE;
+    if (la_potrf(p, B, p) != 0) return;
+    for (int64_t k = 0; k < p * K; k++) step[k] = stat[p * p + k] - RIDGE * g->value[k];
+    la_trsm(LA_LEFT, LA_N, p, K, 1, B, p, step, p);
+    la_trsm(LA_LEFT, LA_T, p, K, 1, B, p, step, p);
+    for (int64_t k = 0; k < p * K; k++) g->value[k] += rho * step[k];
+}
+
+static double log_prior(const gate *g) { return -0.5 * RIDGE * la_dot(size(g), g->value, g->value); }
+
+/* Clusters as Gaussians of one width: theta_i'phi = log share_i - |z - c_i|^2 / 2 v, up to what they have in common. */
+static void start(gate *g, int64_t n, const double *Z, const int64_t *cluster, double total)
+{
+    int64_t p = gate_features(g), d = g->d, K = g->K;
+    double within = 0, *mean = g->room; /* over the experts */
+    (void)total;
+    memset(g->value, 0, (size_t)size(g) * sizeof *g->value);
+    for (int64_t i = 0; i < n; i++) {
+        double *at = g->value + cluster[i] * p;
+        at[0]++;
+        for (int64_t j = 0; j < d; j++) at[1 + j] += Z[i * d + j];
+    }
+    for (int64_t k = 0; k < K; k++)
+        for (int64_t j = 0; j < d; j++) g->value[1 + j + k * p] /= fmax(g->value[k * p], 1);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < d; j++) within += pow(Z[i * d + j] - g->value[1 + j + cluster[i] * p], 2);
+    double v = d > 0 ? fmax(within / (double)(n * d), NARROWEST) : 1;
+    for (int64_t k = 0; k < K; k++) {
+        double *at = g->value + k * p;
+        at[0] = log(fmax(at[0], 0.5) / (double)n) - la_dot(d, at + 1, at + 1) / (2 * v);
+        for (int64_t j = 0; j < d; j++) at[1 + j] /= v;
+    }
+    for (int64_t j = 0; j < p; j++) {
+        mean[j] = 0;
+        for (int64_t k = 0; k < K; k++) mean[j] += g->value[j + k * p] / (double)K;
+        for (int64_t k = 0; k < K; k++) g->value[j + k * p] -= mean[j];
+    }
+}
+
+static bool is_sound(const gate *g) { return g->value != NULL; }
+
+const gate_ops gate_softmax = {size, stat_size, work_of, logs, add, move, log_prior, start, is_sound};

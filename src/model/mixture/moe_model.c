@@ -1,0 +1,194 @@
+/* moe as a model: the table, and the expressions that make further ones (moe.h). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/made.h"
+#include "model/mixture/moe.h"
+#include "model/mixture/moe_posterior.h"
+#include "model/variational/svgp_posterior.h"
+
+static const chain_kind plain = {0};
+static const moe_kind soft = {.gate = GATE_LINEAR};
+
+/* K times those of svgp, whose table knows them. */
+static model_cost moe_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
+{
+    double K = s->experts > 0 ? s->experts : MOE_EXPERTS;
+    model_cost c = model_svgp.cost(&model_svgp, f, s);
+    (void)self;
+    c.rows *= K, c.head *= K, c.bytes *= K;
+    return c;
+}
+
+static int64_t moe_size(const problem *p) { return p->subset; }
+static double moe_rows_behind(const void *state) { return ((const moe_state *)state)->problem->blocks->total; }
+
+static void moe_close(void *state)
+{
+    moe_state *s = state;
+    if (!s) return;
+    for (int64_t k = 0; s->expert && k < s->K; k++) svgp_close(s->expert[k]);
+    for (int64_t k = 0; s->h && k < s->K; k++) hyper_clear(&s->h[k]);
+    gate_clear(&s->gate);
+    driver_close(s->driver);
+    void *const owned[] = {s->expert, s->h, s->centres, s->frame, s->stat, s->rows, s->usual, s};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+}
+
+static anygp_status allocate(moe_state *s, anygp_error *e)
+{
+    int64_t wide = s->D + 1;
+    s->expert = mem_zeroed(s->K, sizeof *s->expert);
+    s->h = mem_zeroed(s->K, sizeof *s->h);
+    s->centres = mem_doubles(s->K, wide);
+    s->frame = mem_doubles(2, wide);
+    s->rows = mem_zeroed(s->K, sizeof *s->rows);
+    s->usual = mem_zeroed(s->K, sizeof *s->usual);
+    return s->expert && s->h && s->centres && s->frame && s->rows && s->usual
+               ? ANYGP_OK
+               : fail_memory(e, "the experts", 8.0 * (double)(s->K * wide));
+}
+
+/* Room for the longest sums. */
+static anygp_status allocate_sums(moe_state *s, anygp_error *e)
+{
+    for (int64_t k = 0; k < s->K; k++) chain_learn(&s->expert[k]->s, true);
+    int64_t size = moe_rows.stat_size(s);
+    s->stat = mem_alloc(size, sizeof *s->stat);
+    return s->stat ? ANYGP_OK : fail_memory(e, "the sums", 8.0 * (double)size);
+}
+
+static anygp_status moe_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    if (moe_experts(p) > MOE_EXPERTS_MOST)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "blocks: a mixture has at most %d experts, and %lld are asked for",
+                         MOE_EXPERTS_MOST, (long long)moe_experts(p));
+    moe_state *s = calloc(1, sizeof *s);
+    if (!s) return fail_memory(e, "the model", sizeof *s);
+    *s = (moe_state){.problem = p, .kind = *(const moe_kind *)self->family, .K = moe_experts(p), .D = p->blocks->D};
+    TRY_DONE(allocate(s, e));
+    for (int64_t k = 0; k < s->K; k++) TRY_DONE(hyper_copy(h, &s->h[k], e));
+    TRY_DONE(moe_start(s, e));
+    for (int64_t k = 0; k < s->K; k++) TRY_DONE(svgp_state_open(p, &s->h[k], &plain, &s->expert[k], e));
+    TRY_DONE(allocate_sums(s, e));
+    TRY_DONE(driver_open(&moe_rows, p->blocks, p->comm, 0, &s->driver, e));
+done:
+    if (ANYGP_FAILED(status))
+        moe_close(s);
+    else
+        *state = s;
+    return status;
+}
+
+static const char *moe_remark(const void *state)
+{
+    const moe_state *s = state;
+    return *s->remark ? s->remark : NULL;
+}
+
+/* Experts with less than a row, by what the last steps saw. */
+static void remark_idle(moe_state *s)
+{
+    int64_t idle = 0;
+    for (int64_t k = 0; k < s->K; k++) idle += s->usual[k] < 1;
+    *s->remark = 0;
+    if (idle == 0) return;
+    snprintf(s->remark, sizeof s->remark,
+             "%lld of the %lld experts %s no rows; fewer --blocks give the same predictions in less time",
+             (long long)idle, (long long)s->K, idle == 1 ? "has" : "have");
+}
+
+static anygp_status moe_posteriors(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
+{
+    moe_state *s = state;
+    anygp_status status = ANYGP_OK;
+    posterior *at[MOE_EXPERTS_MOST] = {NULL};
+    *jitter = 0;
+    remark_idle(s);
+    for (int64_t k = 0; k < s->K; k++) {
+        TRY_DONE(svgp_state_prepare(s->expert[k], k == 0 ? h : &s->h[k], e));
+        *jitter = fmax(*jitter, s->expert[k]->jitter);
+        TRY_DONE(svgp_posterior_new(&s->expert[k]->s, 0, &at[k], e));
+    }
+    return moe_posterior_new(s->K, at, &s->gate, out, e);
+done:
+    posteriors_free(s->K, at);
+    return status;
+}
+
+static const step_ops moe_steps = {.begin = moe_begin,
+                                   .step = moe_step,
+                                   .bound = moe_bound,
+                                   .posteriors = moe_posteriors,
+                                   .save = moe_save,
+                                   .restore = moe_restore,
+                                   .remark = moe_remark};
+
+const model_ops model_moe = {.name = "moe",
+                             .summary = "mixture of sparse GP experts with gates",
+                             .objective = "lower bound",
+                             .family = &soft,
+                             .needs = {.rows = ROWS_BLOCKS,
+                                       .inducing = INDUCING_ONE,
+                                       .learned = true,
+                                       .mean = true,
+                                       .weights = true,
+                                       .joint = true,
+                                       .mixture = true},
+                             .jitter = 1e-8,
+                             .subset = 128,
+                             .order = "k (b m^2+m^3)",
+                             .cost = moe_cost,
+                             .size = moe_size,
+                             .open = moe_open,
+                             .rows = moe_rows_behind,
+                             .close = moe_close,
+                             .load = moe_load,
+                             .steps = &moe_steps};
+
+/* ------------------------------------------------------------------------------------- expressions */
+
+static const char *const gates[] = {"linear", "square", "generative", NULL};
+
+typedef struct wishes {
+    moe_kind kind;
+    bool gate, hard; /* given */
+} wishes;
+
+/* gate=NAME, or hard. */
+static anygp_status take_option(scanner *s, void *ctx)
+{
+    wishes *w = ctx;
+    int64_t n = scan_word(s), which;
+    if (made_is_word(s, n, "hard")) {
+        if (w->hard) return scan_fail(s, s->at, NULL, "hard is given twice");
+        s->at += n, w->hard = w->kind.hard = true;
+        return ANYGP_OK;
+    }
+    if (!made_is_word(s, n, "gate"))
+        return scan_fail(s, s->at, "moe takes gate and hard", "unknown option '%.*s'", (int)(n < 40 ? n : 40),
+                         s->text + s->at);
+    if (w->gate) return scan_fail(s, s->at, NULL, "gate is given twice");
+    s->at += n, w->gate = true;
+    if (!scan_take(s, '=')) return scan_fail(s, s->at, NULL, "expected = and a name");
+    TRY(made_word(s, gates, &which));
+    w->kind.gate = (gate_kind)which;
+    return ANYGP_OK;
+}
+
+anygp_status made_moe(scanner *s, made_model **out, anygp_error *e)
+{
+    wishes w = {.kind = soft};
+    TRY(scan_options(s, take_option, &w));
+    TRY(scan_end(s));
+    if (!w.gate && !w.hard) return scan_fail(s, s->at, NULL, "expected gate=linear, square or generative, or hard");
+    TRY(made_new(&model_moe, sizeof(*out)->kind.moe, out, e));
+    (*out)->kind.moe = w.kind;
+    snprintf((*out)->name, sizeof(*out)->name, "moe(%s%s%s%s)", w.gate ? "gate=" : "", w.gate ? gates[w.kind.gate] : "",
+             w.gate && w.hard ? "," : "", w.hard ? "hard" : "");
+    return ANYGP_OK;
+}

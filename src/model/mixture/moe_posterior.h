@@ -1,0 +1,14 @@
+/* Predictions of a mixture of experts (003, eq. 22): K components, the marginals of the experts, with the gates as weights of each row
+   and a noise of their own.  Given x, rows are each of one expert independently of the others: a joint draw is one of every expert's
+   function, from which every row takes its expert's value. */
+#ifndef MODEL_MIXTURE_MOE_POSTERIOR_H
+#define MODEL_MIXTURE_MOE_POSTERIOR_H
+
+#include "model/mixture/gate.h"
+
+/* Of the experts at[K], which are taken over on success, and a copy of the gate. */
+anygp_status moe_posterior_new(int64_t K, posterior **at, const gate *g, posterior **out, anygp_error *e);
+anygp_status moe_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                      int64_t count, posterior **out, anygp_error *e);
+
+#endif

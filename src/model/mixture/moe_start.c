@@ -1,0 +1,141 @@
+/* Where a mixture of experts begins (moe.h): clusters of (x, y) by k-means over the rows in memory, of each of which one expert gets its
+   inducing inputs, and the gate what it starts from.  A function of the rows and the seed, so that a run that is resumed has the same. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/partition/kmeans.h"
+#include "inducing/choose.h"
+#include "model/mixture/moe.h"
+
+/* Means and spreads of the columns and of y; those of text do not count, and neither do constants. */
+static void fill_frame(const dataset *d, double *frame)
+{
+    int64_t Q = dataset_numbers(d);
+    for (int64_t j = 0; j <= d->D; j++) {
+        double mean = 0, square = 0;
+        bool text = j < d->D && schema_at(&d->schema, j)->text;
+        for (int64_t i = 0; i < d->n; i++) {
+            double x = j < d->D ? d->X[i * d->D + j] : d->y[i * Q], from = x - mean;
+            mean += from / (double)(i + 1);
+            square += from * (x - mean);
+        }
+        double spread = sqrt(square / (double)d->n);
+        frame[2 * j] = mean, frame[2 * j + 1] = !text && isfinite(spread) ? spread : 0;
+    }
+}
+
+/* (x, y) of the rows, in the frame: F[n, D + 1]. */
+static void fill_rows(const dataset *d, const double *frame, double *F)
+{
+    int64_t Q = dataset_numbers(d);
+    for (int64_t i = 0; i < d->n; i++)
+        for (int64_t j = 0; j <= d->D; j++) {
+            double x = j < d->D ? d->X[i * d->D + j] : d->y[i * Q], spread = frame[2 * j + 1];
+            *F++ = spread > 0 ? (x - frame[2 * j]) / spread : 0;
+        }
+}
+
+static anygp_status too_many(int64_t K, int64_t found, anygp_error *e)
+{
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "blocks: %lld experts need at least as many different rows, and there are %lld; use fewer --blocks",
+                     (long long)K, (long long)found);
+}
+
+static anygp_status find_clusters(moe_state *s, int64_t *cluster, anygp_error *e)
+{
+    const dataset *d = s->problem->rows->data;
+    int64_t found = 0, wide = s->D + 1;
+    if (s->K > d->n) return too_many(s->K, d->n, e);
+    double *F = mem_doubles(d->n, wide);
+    if (!F) return fail_memory(e, "the clusters", 8.0 * (double)d->n * (double)wide);
+    fill_rows(d, s->frame, F);
+    anygp_status status = kmeans(d->n, wide, F, wide, s->K, &(kmeans_options){.seed = s->problem->seed}, s->centres,
+                                 &found, cluster, e);
+    if (!ANYGP_FAILED(status) && found < s->K) status = too_many(s->K, found, e);
+    free(F);
+    return status;
+}
+
+/* Inducing inputs among the rows of cluster k; none: those of all rows stay. */
+static anygp_status choose_places(moe_state *s, int64_t k, const int64_t *cluster, double *X, double *Z, int64_t *count,
+                                  anygp_error *e)
+{
+    const problem *p = s->problem;
+    const dataset *d = p->rows->data;
+    const char *how = p->select && strcmp(p->select, "best") ? p->select : "kmeans";
+    int64_t n = 0, D = s->D;
+    bool text = false;
+    for (int64_t j = 0; j < D; j++) text |= schema_at(&d->schema, j)->text;
+    for (int64_t i = 0; i < d->n; i++)
+        if (cluster[i] == k) memcpy(X + n++ * D, d->X + i * D, (size_t)D * sizeof *X);
+    *count = 0;
+    return n > 0 ? choose_inducing(how, n, D, X, text, s->h[k].kernel, p->subset, p->seed, NULL, Z, count, e) : ANYGP_OK;
+}
+
+/* Rank 0's, to all. */
+static anygp_status share(const comm *c, int64_t count, void *at, anygp_error *e)
+{
+    return c->size > 1 ? c->broadcast(c->ctx, 0, count * 8, at, e) : ANYGP_OK;
+}
+
+static anygp_status place_experts(moe_state *s, const int64_t *cluster, anygp_error *e)
+{
+    const problem *p = s->problem;
+    int64_t D = s->D, rows = p->rows->data->n;
+    double *X = mem_doubles(rows, D > 0 ? D : 1), *Z = mem_doubles(p->subset, D > 0 ? D : 1);
+    anygp_status status = X && Z ? ANYGP_OK : fail_memory(e, "the inducing inputs", 8.0 * (double)(rows * D));
+    for (int64_t k = 0; k < s->K && !ANYGP_FAILED(status); k++) {
+        int64_t count = 0;
+        if (p->comm->rank == 0) TRY_DONE(choose_places(s, k, cluster, X, Z, &count, e));
+        TRY_DONE(share(p->comm, 1, &count, e));
+        TRY_DONE(share(p->comm, count * D, Z, e));
+        if (count > 0) status = hyper_set_inducing(&s->h[k], count, D, Z, s->h[k].learn_Z, e);
+    }
+done:
+    free(X);
+    free(Z);
+    return status;
+}
+
+static anygp_status start_on_first(moe_state *s, int64_t *cluster, anygp_error *e)
+{
+    const dataset *d = s->problem->rows->data;
+    TRY(find_clusters(s, cluster, e));
+    return gate_start(&s->gate, d->n, d->X, cluster, s->problem->blocks->total, e);
+}
+
+/* What only rank 0 may have found is agreed on before anyone waits for it. */
+static anygp_status agree(const comm *c, anygp_status status, anygp_error *e)
+{
+    double failed = ANYGP_FAILED(status);
+    if (c->size == 1) return status;
+    TRY(c->sum(c->ctx, 1, &failed, e));
+    return failed > 0 && !ANYGP_FAILED(status) ? fail_with(e, ANYGP_ERR_ARGUMENT, "another process cannot go on") : status;
+}
+
+anygp_status moe_start(moe_state *s, anygp_error *e)
+{
+    const problem *p = s->problem;
+    const comm *c = p->comm;
+    const dataset *d = p->rows->data;
+    anygp_status status = ANYGP_OK;
+    fill_frame(d, s->frame);
+    TRY(share(c, 2 * (s->D + 1), s->frame, e));
+    TRY(gate_init(&s->gate, s->kind.gate, s->K, s->D, s->frame, e));
+    if (s->K == 1) return ANYGP_OK;
+    int64_t *cluster = mem_alloc(d->n, sizeof *cluster);
+    status = !cluster ? fail_memory(e, "the clusters", 8.0 * (double)d->n)
+             : c->rank == 0 ? start_on_first(s, cluster, e)
+                            : ANYGP_OK;
+    TRY_DONE(agree(c, status, e));
+    TRY_DONE(share(c, s->K * (s->D + 1), s->centres, e));
+    TRY_DONE(share(c, s->gate.ops->size(&s->gate), s->gate.value, e));
+    TRY_DONE(share(c, gate_stat_size(&s->gate), s->gate.sums, e));
+    if (!p->places_given) status = place_experts(s, cluster, e);
+done:
+    free(cluster);
+    return status;
+}

@@ -1,0 +1,115 @@
+/* Steps of a mixture of experts (moe.h): one pass over the sample's rows, then those of every expert, as svgp has them, and of the
+   gate. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/mixture/moe.h"
+
+enum { STARTING = 10 };          /* steps over samples whose r is that of the clusters */
+static const double MEMORY = 0.05; /* share of a step in the experts' usual weights */
+static const double FEWEST = 1; /* weight of the rows below which an expert learns no hyperparameters */
+
+static hyper *hyper_of(moe_state *s, hyper *h, int64_t k) { return k == 0 ? h : &s->h[k]; }
+
+/* The places of the first expert are not those of all rows that h has. */
+anygp_status moe_begin(void *state, hyper *h, double jitter, anygp_error *e)
+{
+    moe_state *s = state;
+    const hyper *first = &s->h[0];
+    TRY(hyper_set_inducing(h, first->M, first->D, first->Z, first->learn_Z, e));
+    for (int64_t k = 0; k < s->K; k++) TRY(svgp_begin(s->expert[k], hyper_of(s, h, k), jitter, e));
+    return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------- steps */
+
+/* Sums over the rows: those of the gate and of all experts at s->stat, each expert's also where its step looks for them. */
+static anygp_status statistics(moe_state *s, const hyper *h, const step_context *c, bool learn, moe_stat *stat,
+                               anygp_error *e)
+{
+    for (int64_t k = 0; k < s->K; k++) TRY(svgp_before_rows(s->expert[k], k == 0 ? h : &s->h[k], c, learn, e));
+    TRY(driver_stat(s->driver, s, c->count, c->which, c->scale, s->stat, e));
+    moe_stat_place(s, s->stat, stat);
+    for (int64_t k = 0; k < s->K; k++) {
+        svgp_state *q = s->expert[k];
+        memcpy(q->stat, stat->expert[k], (size_t)chain_rows.stat_size(&q->s) * sizeof *q->stat);
+    }
+    memcpy(s->rows, stat->rows, (size_t)s->K * sizeof *s->rows);
+    return ANYGP_OK;
+}
+
+anygp_status moe_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
+{
+    moe_state *s = state;
+    moe_stat stat;
+    bool learn = c->learn && h->free > 0;
+    s->by_centres = s->K > 1 && c->t < (c->which ? STARTING : 1);
+    TRY(statistics(s, h, c, learn, &stat, e));
+    *value = *stat.value + gate_log_prior(&s->gate);
+    for (int64_t k = 0; k < s->K; k++) {
+        step_context mine = *c;
+        double own;
+        s->expert[k]->rows = s->K == 1 ? s->problem->blocks->total : s->rows[k];
+        if (s->rows[k] < FEWEST) mine.settle = false;
+        TRY(svgp_after_rows(s->expert[k], hyper_of(s, h, k), &mine, learn && s->rows[k] >= FEWEST, &own, e));
+        *value += own;
+    }
+    gate_move(&s->gate, stat.gate, c->rho);
+    double share = fmax(MEMORY, 1 / ((double)c->t + 1));
+    for (int64_t k = 0; k < s->K; k++) s->usual[k] += share * (s->rows[k] - s->usual[k]);
+    return ANYGP_OK;
+}
+
+anygp_status moe_bound(void *state, const hyper *h, double *value, anygp_error *e)
+{
+    moe_state *s = state;
+    moe_stat stat;
+    s->by_centres = false;
+    TRY(statistics(s, h, &(step_context){.scale = 1, .seed = s->problem->seed}, false, &stat, e));
+    *value = *stat.value + gate_log_prior(&s->gate);
+    for (int64_t k = 0; k < s->K; k++) *value += *stat.expert[k] - chain_kl(&s->expert[k]->s);
+    return isfinite(*value) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
+}
+
+/* ------------------------------------------------------------------------------------- checkpoints */
+
+typedef struct prefix {
+    char text[8];
+} prefix;
+
+static prefix prefix_of(int64_t k)
+{
+    prefix p;
+    snprintf(p.text, sizeof p.text, "%d.", (int)k % 100 + 1);
+    return p;
+}
+
+anygp_status moe_save(void *state, checkpoint *to, anygp_error *e)
+{
+    moe_state *s = state;
+    for (int64_t k = 0; k < s->K; k++) {
+        checkpoint *part = checkpoint_new();
+        anygp_status status = part ? svgp_save(s->expert[k], part, e) : fail_memory(e, "a checkpoint", 0);
+        if (!ANYGP_FAILED(status)) checkpoint_put_all(to, prefix_of(k).text, part);
+        checkpoint_free(part);
+        TRY(status);
+    }
+    gate_save(&s->gate, to);
+    checkpoint_put(to, "usual", s->K, s->usual);
+    return ANYGP_OK;
+}
+
+bool moe_restore(void *state, hyper *h, const checkpoint *from)
+{
+    moe_state *s = state;
+    for (int64_t k = 0; k < s->K; k++) {
+        checkpoint *part = checkpoint_part(from, prefix_of(k).text);
+        bool ok = part && svgp_restore(s->expert[k], hyper_of(s, h, k), part);
+        checkpoint_free(part);
+        if (!ok) return false;
+    }
+    return checkpoint_get_finite(from, "usual", s->K, s->usual) && gate_restore(&s->gate, from);
+}

@@ -144,7 +144,7 @@ bool gp_is_normal(const gp *g);
 double gp_observation_variance(const gp *g);
 double gp_noise_by(const gp *g, int64_t s);     /* the same by component s */
 double gp_expert_noise(const gp *g, int64_t s); /* of a mixture, in data units, without white terms of the kernel */
-bool gp_is_class(const gp *g); /* the target is one of schema.classes */
+bool gp_is_class(const gp *g);                  /* the target is one of schema.classes */
 
 /* Model units to those a user sees, and nowhere else but in units.c: data = shift + scale * model.  The first latent of a real
    target is in its units; counts, classes and all other latents are what they are. */

@@ -36,7 +36,7 @@ struct predictor {
     posterior *condensed; /* once the rows seen are many, where the posterior has it */
     double *X, *work;
     double *mean,
-        *variance; /* block x C x S; mean: not for normal predictions, whose means go straight to the caller's array */
+        *variance;  /* block x C x S; mean: not for normal predictions, whose means go straight to the caller's array */
     double *weight; /* block x S, where components have weights; else NULL */
     double *spare; /* block, the same */
     double *noise; /* block: variance of y beyond f, where it is not the same everywhere; else NULL */

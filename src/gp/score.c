@@ -168,7 +168,7 @@ static anygp_status score_observed(scorer *r, const row_batch *b, anygp_error *e
     for (int64_t i = 0; i < n; i++) work[i] = noise;
     if (!gaussian)
         expect_observed(r, &f, Y);
-    else if (!r->g->posterior->noises) /* E is of the second order in f: the moments of a mixture with one noise are enough */
+    else if (!r->g->posterior->noises) /* E is of the second order in f: moments are enough, with one noise */
         expect_normal(r, n, mean, variance, work);
     if (gaussian) observe_crps(&r->o, &f, Y, crps);
     score_ranks(r, b, &f, Y, work, below, up_to);

@@ -94,8 +94,9 @@ static void add_layers(const gp *g, json_t *o)
     char *units = NULL;
     bool experts = g->posterior->noises;
     for (int64_t i = 0; !gp_inner_kernel_text(g, i, 10, &units, NULL) && units; i++) {
-        json_array_append_new(list, experts ? json_pack("{s:s, s:f}", "kernel", units, "noise", gp_expert_noise(g, i + 1))
-                                            : json_string(units));
+        json_array_append_new(list, experts
+                                        ? json_pack("{s:s, s:f}", "kernel", units, "noise", gp_expert_noise(g, i + 1))
+                                        : json_string(units));
         free(units);
     }
     if (json_array_size(list) > 0) json_object_set(o, experts ? "experts" : "layers", list);

@@ -35,7 +35,9 @@ static cost_facts facts_of(const problem *p)
 /* For a pair p->subset counts only the second set. */
 static cost_size size_of(const model_ops *m, const problem *p)
 {
-    cost_size s = {.M = (double)p->subset, .experts = (double)p->experts.count, .first = p->set_count > 1 ? (double)p->sets[0] : 0};
+    cost_size s = {.M = (double)p->subset,
+                   .experts = (double)p->experts.count,
+                   .first = p->set_count > 1 ? (double)p->sets[0] : 0};
     if (model_takes_pair(m)) {
         s.first = (double)(p->set_count > 0 ? p->sets[0] : p->subset);
         s.M = s.first + (double)(p->set_count > 1 ? p->sets[1] : MODEL_COVARIANCE_BASES);

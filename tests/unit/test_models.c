@@ -13,7 +13,7 @@
 
 /* ----------------------------------------------------------------------------------- predictions agree */
 
-enum { NUMBERS = CLASSES * DEEP_COMPONENTS, CELLS = NEW * NUMBERS, SQUARE = NEW * NEW };
+enum { NUMBERS = CLASSES * DEEP_COMPONENTS, CELLS = NEW * NUMBERS, SQUARE = NEW * NEW, JOINTS = 4 };
 
 static void check_diagonal(const subject *s, int64_t C, const double *mean, const double *variance, const double *same,
                            const double *covariance)
@@ -27,9 +27,9 @@ static void check_diagonal(const subject *s, int64_t C, const double *mean, cons
 
 static void check_posterior(const subject *s, const posterior *p)
 {
-    double X[NEW * D], mean[CELLS], variance[CELLS], same[CELLS], covariance[SQUARE * CLASSES];
+    double X[NEW * D], mean[CELLS], variance[CELLS], same[CELLS], covariance[SQUARE * JOINTS];
     int64_t C = latents_of(p);
-    assert_true(C <= NUMBERS && (C <= CLASSES || !has_joint(s->ops)));
+    assert_true(C <= NUMBERS && (C <= JOINTS || !has_joint(s->ops)));
     new_rows(X);
     marginals_of(p, X, mean, variance);
     for (int64_t i = 0; i < NEW * C; i++) assert_true(isfinite(mean[i]) && variance[i] >= 0);

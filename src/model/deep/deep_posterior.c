@@ -18,8 +18,8 @@ typedef struct deep_posterior {
     posterior base; /* its kernel is the last layer's */
     int64_t L;
     posterior *at[CHAIN_LAYERS_MOST];
-    double *spread;                                       /* D */
-    double *e;                                            /* D x S for each inner layer */
+    double *spread; /* D */
+    double *e;      /* D x S for each inner layer */
     nested_paths path[CHAIN_LAYERS_MOST];
 } deep_posterior;
 

@@ -47,7 +47,7 @@ struct gate {
     double *value; /* ops->size */
     double *sums;  /* ops->stat_size: what running means there are */
     double *room;
-    int64_t seen;  /* steps */
+    int64_t seen; /* steps */
 };
 
 extern const gate_ops gate_softmax, gate_generative;

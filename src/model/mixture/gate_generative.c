@@ -46,7 +46,8 @@ static void add(const gate *g, int64_t n, const double *Z, const double *w, cons
         double *first = stat + K + k * d, *second = stat + K * (1 + d) + k * d * d;
         for (int64_t i = 0; i < n; i++) {
             stat[k] += mine[i];
-            for (int64_t j = 0; j < d; j++) first[j] += mine[i] * Z[i * d + j], work[i * d + j] = mine[i] * Z[i * d + j];
+            for (int64_t j = 0; j < d; j++)
+                first[j] += mine[i] * Z[i * d + j], work[i * d + j] = mine[i] * Z[i * d + j];
         }
         if (d > 0) la_gemm_lower(LA_N, LA_T, d, n, 1, work, d, Z, d, 1, second, d);
     }

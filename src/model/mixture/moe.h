@@ -10,8 +10,8 @@
            as in svgp
    Over all rows with steps of size 1 and hyperparameters that stay, the bound never falls.  With one expert it is svgp, bit for bit.
 
-   The first steps take r from k-means over (x, y), which the experts' inducing inputs are chosen from too.  An expert that no row is
-   left to is at its prior, with kernel and noise as they were; moe_steps.c gives it rows again.
+   The first steps take r from clusters of (x, y) by k-means, which the experts' inducing inputs are chosen from too.  An expert that no
+   row is left to is at its prior, with kernel and noise as they were.
 
    Cost of a step: K times that of svgp.  Memory: the same. */
 #ifndef MODEL_MIXTURE_MOE_H
@@ -37,6 +37,7 @@ typedef struct moe_state {
     gate gate;
     double *centres; /* K x (D + 1): of (x, y), in units of their spread */
     double *frame;   /* (D + 1) x 2: means and spreads of x and y; 0: a column that does not count */
+    double spread;   /* of y; in frame it is the part of it that counts as much as that of an input */
     bool by_centres; /* r is 1 for the nearest centre */
     driver *driver;
     double *stat;
@@ -61,6 +62,9 @@ void moe_stat_place(const moe_state *s, double *at, moe_stat *stat);
 /* Centres, inducing inputs of every expert and the gate, from the rows in memory of rank 0 [moe_start.c]; the experts' h are there,
    without places of their own. */
 anygp_status moe_start(moe_state *s, anygp_error *e);
+/* Length-scales of expert k for the rows of its cluster, and the log evidence per row that they have [moe_scales.c]. */
+anygp_status moe_scale_start(const moe_state *s, int64_t k, const int64_t *cluster, hyper *h, double *evidence,
+                             anygp_error *e);
 
 /* step_ops [moe_steps.c]. */
 anygp_status moe_begin(void *state, hyper *h, double jitter, anygp_error *e);

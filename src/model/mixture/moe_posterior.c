@@ -185,8 +185,7 @@ static anygp_status load_expert(const model_ops *self, const kernel *like, int64
 {
     basis own = {0};
     TRY(basis_copy(mean, &own, e));
-    anygp_status status =
-        nested_load(self, EXPERT, k + 1, like, p->noise[k], &own, D, list, count, &p->at[k], e);
+    anygp_status status = nested_load(self, EXPERT, k + 1, like, p->noise[k], &own, D, list, count, &p->at[k], e);
     basis_clear(&own);
     TRY(status);
     return p->at[k]->latents == 1 ? ANYGP_OK : damaged(e);
@@ -215,7 +214,8 @@ anygp_status moe_load(const model_ops *self, kernel *k, double noise, basis *mea
         goto done;
     }
     TRY_DONE(basis_copy(mean, &p->base.mean, e));
-    TRY_DONE(svgp_load(self, k, noise, mean, D, list, count, &p->at[0], e)); /* which takes the kernel: the last to fail */
+    TRY_DONE(
+        svgp_load(self, k, noise, mean, D, list, count, &p->at[0], e)); /* which takes the kernel: the last to fail */
     complete(p);
 done:
     if (ANYGP_FAILED(status))

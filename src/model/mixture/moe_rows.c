@@ -75,7 +75,8 @@ static int64_t nearest_centre(const moe_state *s, const double *x, double y)
         double sum = 0;
         for (int64_t j = 0; j <= D; j++) {
             double spread = s->frame[2 * j + 1];
-            if (spread > 0) sum += pow(((j < D ? x[j] : y) - s->frame[2 * j]) / spread - s->centres[k * (D + 1) + j], 2);
+            if (spread > 0)
+                sum += pow(((j < D ? x[j] : y) - s->frame[2 * j]) / spread - s->centres[k * (D + 1) + j], 2);
         }
         if (sum < least) least = sum, best = k;
     }
@@ -95,8 +96,7 @@ static void share_out(const moe_state *s, int64_t n, int64_t only, double *a)
 {
     double most = a[largest(s, n, a) * n], sum = 0;
     for (int64_t k = 0; k < s->K; k++) sum += exp(a[k * n] - most);
-    for (int64_t k = 0; k < s->K; k++)
-        a[k * n] = only < 0 ? a[k * n] - most - log(sum) : k == only ? 0 : -INFINITY;
+    for (int64_t k = 0; k < s->K; k++) a[k * n] = only < 0 ? a[k * n] - most - log(sum) : k == only ? 0 : -INFINITY;
 }
 
 /* wr, and what rows add to the value and to the experts' weights. */
@@ -105,9 +105,9 @@ static void responsibilities(const moe_state *s, const row_block *b, const piece
     int64_t n = b->n, K = s->K;
     for (int64_t k = 0; k < n * K; k++) p->a[k] += p->log_g[k];
     for (int64_t i = 0; i < n; i++) {
-        int64_t only = s->by_centres   ? nearest_centre(s, b->X + i * s->D, b->y[i])
+        int64_t only = s->by_centres  ? nearest_centre(s, b->X + i * s->D, b->y[i])
                        : s->kind.hard ? largest(s, n, p->a + i)
-                                       : -1;
+                                      : -1;
         share_out(s, n, only, p->a + i);
         for (int64_t k = 0; k < K; k++) {
             double wr = b->w[i] * exp(p->a[i + k * n]);

@@ -1,5 +1,5 @@
-/* Where a mixture of experts begins (moe.h): clusters of (x, y) by k-means over the rows in memory, of each of which one expert gets its
-   inducing inputs, and the gate what it starts from.  A function of the rows and the seed, so that a run that is resumed has the same. */
+/* Where a mixture of experts begins (moe.h): clusters of (x, y) by k-means over the rows in memory, from each of which one expert gets its
+   inducing inputs and length-scales, and the gate what it starts from.  A function of the rows and the seed, so that a run that is resumed has the same. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,23 +39,84 @@ static void fill_rows(const dataset *d, const double *frame, double *F)
 
 static anygp_status too_many(int64_t K, int64_t found, anygp_error *e)
 {
-    return fail_with(e, ANYGP_ERR_ARGUMENT,
-                     "blocks: %lld experts need at least as many different rows, and there are %lld; use fewer --blocks",
-                     (long long)K, (long long)found);
+    return fail_with(
+        e, ANYGP_ERR_ARGUMENT,
+        "blocks: %lld experts need at least as many different rows, and there are %lld; use fewer --blocks",
+        (long long)K, (long long)found);
 }
 
-static anygp_status find_clusters(moe_state *s, int64_t *cluster, anygp_error *e)
+/* Clusters and the gate that they start, with y counted `emphasis` times; *found of them, at most K. */
+static anygp_status find_clusters(moe_state *s, double emphasis, int64_t *cluster, int64_t *found, anygp_error *e)
 {
     const dataset *d = s->problem->rows->data;
-    int64_t found = 0, wide = s->D + 1;
-    if (s->K > d->n) return too_many(s->K, d->n, e);
+    int64_t wide = s->D + 1;
     double *F = mem_doubles(d->n, wide);
     if (!F) return fail_memory(e, "the clusters", 8.0 * (double)d->n * (double)wide);
+    s->frame[2 * s->D + 1] = emphasis > 0 ? s->spread / emphasis : 0;
     fill_rows(d, s->frame, F);
-    anygp_status status = kmeans(d->n, wide, F, wide, s->K, &(kmeans_options){.seed = s->problem->seed}, s->centres,
-                                 &found, cluster, e);
-    if (!ANYGP_FAILED(status) && found < s->K) status = too_many(s->K, found, e);
+    anygp_status status =
+        kmeans(d->n, wide, F, wide, s->K, &(kmeans_options){.seed = s->problem->seed}, s->centres, found, cluster, e);
     free(F);
+    if (ANYGP_FAILED(status) || *found < s->K) return status;
+    return gate_start(&s->gate, d->n, d->X, cluster, s->problem->blocks->total, e);
+}
+
+/* ------------------------------------------------------------------------------- which clusters to take */
+
+/* Sum of log g over the rows, each for its cluster. */
+static anygp_status gate_score(const moe_state *s, const int64_t *cluster, double *sum, anygp_error *e)
+{
+    enum { PIECE = 256 };
+    const dataset *d = s->problem->rows->data;
+    double *work = mem_alloc(gate_work(&s->gate, PIECE) + PIECE * s->K, sizeof *work);
+    if (!work) return fail_memory(e, "the gate", 8.0 * PIECE * (double)s->K);
+    double *logs = work + gate_work(&s->gate, PIECE);
+    *sum = 0;
+    for (int64_t i = 0; i < d->n; i += PIECE) {
+        int64_t n = d->n - i < PIECE ? d->n - i : PIECE;
+        gate_logs(&s->gate, n, d->X + i * s->D, s->D, work, logs);
+        for (int64_t k = 0; k < n; k++) *sum += logs[k + cluster[i + k] * n];
+    }
+    free(work);
+    return ANYGP_OK;
+}
+
+/* About the log likelihood of the rows if each were its cluster's: the gate's and, from some rows of each, the evidence. */
+static anygp_status score(moe_state *s, const int64_t *cluster, const double *values, double *sum, anygp_error *e)
+{
+    const dataset *d = s->problem->rows->data;
+    TRY(gate_score(s, cluster, sum, e));
+    for (int64_t k = 0; k < s->K; k++) {
+        double evidence, rows = 0;
+        TRY(moe_scale_start(s, k, cluster, &s->h[k], &evidence, e));
+        for (int64_t i = 0; i < s->h[k].count; i++) hyper_set(&s->h[k], i, values[i]);
+        for (int64_t i = 0; i < d->n; i++) rows += cluster[i] == k ? d->w[i] : 0;
+        *sum += rows * evidence;
+    }
+    return ANYGP_OK;
+}
+
+/* Regimes in different places are clusters of x, regimes over each other clusters of y: of three the best by their score. */
+static anygp_status choose_clusters(moe_state *s, int64_t *cluster, anygp_error *e)
+{
+    static const double emphases[] = {1, 4, 0};
+    const dataset *d = s->problem->rows->data;
+    double best = -INFINITY, emphasis = NAN, *values = mem_alloc(s->h[0].count, sizeof *values);
+    int64_t found = 0, most = 0;
+    anygp_status status = values ? ANYGP_OK : fail_memory(e, "the hyperparameters", 8.0 * (double)s->h[0].count);
+    if (values) hyper_natural(&s->h[0], values);
+    for (int k = 0; k < 3 && !ANYGP_FAILED(status) && s->K <= d->n; k++) {
+        double sum = -INFINITY;
+        TRY_DONE(find_clusters(s, emphases[k], cluster, &found, e));
+        if (found == s->K) TRY_DONE(score(s, cluster, values, &sum, e));
+        if (isnan(emphasis) ? found == s->K : sum > best) best = sum, emphasis = emphases[k];
+        most = found > most ? found : most;
+    }
+    if (ANYGP_FAILED(status)) goto done;
+    status =
+        isnan(emphasis) ? too_many(s->K, s->K > d->n ? d->n : most, e) : find_clusters(s, emphasis, cluster, &found, e);
+done:
+    free(values);
     return status;
 }
 
@@ -72,13 +133,26 @@ static anygp_status choose_places(moe_state *s, int64_t k, const int64_t *cluste
     for (int64_t i = 0; i < d->n; i++)
         if (cluster[i] == k) memcpy(X + n++ * D, d->X + i * D, (size_t)D * sizeof *X);
     *count = 0;
-    return n > 0 ? choose_inducing(how, n, D, X, text, s->h[k].kernel, p->subset, p->seed, NULL, Z, count, e) : ANYGP_OK;
+    return n > 0 ? choose_inducing(how, n, D, X, text, s->h[k].kernel, p->subset, p->seed, NULL, Z, count, e)
+                 : ANYGP_OK;
 }
 
 /* Rank 0's, to all. */
 static anygp_status share(const comm *c, int64_t count, void *at, anygp_error *e)
 {
     return c->size > 1 ? c->broadcast(c->ctx, 0, count * 8, at, e) : ANYGP_OK;
+}
+
+static anygp_status share_values(const comm *c, hyper *h, anygp_error *e)
+{
+    if (c->size == 1) return ANYGP_OK;
+    double *values = mem_alloc(h->count, sizeof *values);
+    if (!values) return fail_memory(e, "the hyperparameters", 8.0 * (double)h->count);
+    hyper_natural(h, values);
+    anygp_status status = share(c, h->count, values, e);
+    for (int64_t i = 0; i < h->count && !ANYGP_FAILED(status); i++) hyper_set(h, i, values[i]);
+    free(values);
+    return status;
 }
 
 static anygp_status place_experts(moe_state *s, const int64_t *cluster, anygp_error *e)
@@ -89,7 +163,10 @@ static anygp_status place_experts(moe_state *s, const int64_t *cluster, anygp_er
     anygp_status status = X && Z ? ANYGP_OK : fail_memory(e, "the inducing inputs", 8.0 * (double)(rows * D));
     for (int64_t k = 0; k < s->K && !ANYGP_FAILED(status); k++) {
         int64_t count = 0;
-        if (p->comm->rank == 0) TRY_DONE(choose_places(s, k, cluster, X, Z, &count, e));
+        double evidence;
+        if (p->comm->rank == 0 && !p->places_given) TRY_DONE(choose_places(s, k, cluster, X, Z, &count, e));
+        if (p->comm->rank == 0) TRY_DONE(moe_scale_start(s, k, cluster, &s->h[k], &evidence, e));
+        TRY_DONE(share_values(p->comm, &s->h[k], e));
         TRY_DONE(share(p->comm, 1, &count, e));
         TRY_DONE(share(p->comm, count * D, Z, e));
         if (count > 0) status = hyper_set_inducing(&s->h[k], count, D, Z, s->h[k].learn_Z, e);
@@ -100,20 +177,14 @@ done:
     return status;
 }
 
-static anygp_status start_on_first(moe_state *s, int64_t *cluster, anygp_error *e)
-{
-    const dataset *d = s->problem->rows->data;
-    TRY(find_clusters(s, cluster, e));
-    return gate_start(&s->gate, d->n, d->X, cluster, s->problem->blocks->total, e);
-}
-
 /* What only rank 0 may have found is agreed on before anyone waits for it. */
 static anygp_status agree(const comm *c, anygp_status status, anygp_error *e)
 {
     double failed = ANYGP_FAILED(status);
     if (c->size == 1) return status;
     TRY(c->sum(c->ctx, 1, &failed, e));
-    return failed > 0 && !ANYGP_FAILED(status) ? fail_with(e, ANYGP_ERR_ARGUMENT, "another process cannot go on") : status;
+    return failed > 0 && !ANYGP_FAILED(status) ? fail_with(e, ANYGP_ERR_ARGUMENT, "another process cannot go on")
+                                               : status;
 }
 
 anygp_status moe_start(moe_state *s, anygp_error *e)
@@ -123,18 +194,20 @@ anygp_status moe_start(moe_state *s, anygp_error *e)
     const dataset *d = p->rows->data;
     anygp_status status = ANYGP_OK;
     fill_frame(d, s->frame);
+    s->spread = s->frame[2 * s->D + 1];
     TRY(share(c, 2 * (s->D + 1), s->frame, e));
     TRY(gate_init(&s->gate, s->kind.gate, s->K, s->D, s->frame, e));
     if (s->K == 1) return ANYGP_OK;
     int64_t *cluster = mem_alloc(d->n, sizeof *cluster);
-    status = !cluster ? fail_memory(e, "the clusters", 8.0 * (double)d->n)
-             : c->rank == 0 ? start_on_first(s, cluster, e)
+    status = !cluster       ? fail_memory(e, "the clusters", 8.0 * (double)d->n)
+             : c->rank == 0 ? choose_clusters(s, cluster, e)
                             : ANYGP_OK;
     TRY_DONE(agree(c, status, e));
     TRY_DONE(share(c, s->K * (s->D + 1), s->centres, e));
+    TRY_DONE(share(c, 2 * (s->D + 1), s->frame, e));
     TRY_DONE(share(c, s->gate.ops->size(&s->gate), s->gate.value, e));
     TRY_DONE(share(c, gate_stat_size(&s->gate), s->gate.sums, e));
-    if (!p->places_given) status = place_experts(s, cluster, e);
+    status = place_experts(s, cluster, e);
 done:
     free(cluster);
     return status;

@@ -8,18 +8,21 @@
 #include "base/memory.h"
 #include "model/mixture/moe.h"
 
-enum { STARTING = 10 };          /* steps over samples whose r is that of the clusters */
+enum { STARTING = 10 };            /* steps over samples whose r is that of the clusters */
 static const double MEMORY = 0.05; /* share of a step in the experts' usual weights */
-static const double FEWEST = 1; /* weight of the rows below which an expert learns no hyperparameters */
+static const double FEWEST = 1;    /* weight of the rows below which an expert learns no hyperparameters */
 
 static hyper *hyper_of(moe_state *s, hyper *h, int64_t k) { return k == 0 ? h : &s->h[k]; }
 
-/* The places of the first expert are not those of all rows that h has. */
+/* Places, length-scales and noise of the first expert are not those of all rows, which h has. */
 anygp_status moe_begin(void *state, hyper *h, double jitter, anygp_error *e)
 {
     moe_state *s = state;
     const hyper *first = &s->h[0];
-    TRY(hyper_set_inducing(h, first->M, first->D, first->Z, first->learn_Z, e));
+    if (s->K > 1) {
+        TRY(hyper_set_inducing(h, first->M, first->D, first->Z, first->learn_Z, e));
+        for (int64_t i = 0; i < h->count; i++) hyper_set(h, i, hyper_get(first, i));
+    }
     for (int64_t k = 0; k < s->K; k++) TRY(svgp_begin(s->expert[k], hyper_of(s, h, k), jitter, e));
     return ANYGP_OK;
 }

@@ -38,8 +38,8 @@ struct predictor {
     double *mean,
         *variance;  /* block x C x S; mean: not for normal predictions, whose means go straight to the caller's array */
     double *weight; /* block x S, where components have weights; else NULL */
-    double *spare; /* block, the same */
-    double *noise; /* block: variance of y beyond f, where it is not the same everywhere; else NULL */
+    double *spare;  /* block, the same */
+    double *noise;  /* block: variance of y beyond f, where it is not the same everywhere; else NULL */
 };
 
 enum { BLOCK_LEAST = 16, BLOCK_MOST = 2048 };

@@ -164,12 +164,12 @@ struct posterior {
     double noise;
     basis mean; /* its own */
     int64_t D;
-    int64_t n;          /* rows it rests on: the distinct training rows, or a subset of them */
-    int64_t latents;    /* functions it is about; 0 counts as 1 */
-    int64_t components; /* S Gaussians that a marginal is a mixture of; 0 counts as 1 */
+    int64_t n;            /* rows it rests on: the distinct training rows, or a subset of them */
+    int64_t latents;      /* functions it is about; 0 counts as 1 */
+    int64_t components;   /* S Gaussians that a marginal is a mixture of; 0 counts as 1 */
     const double *noises; /* S: what y has beyond f by each of them, white terms included; NULL: by all the same */
-    int64_t beside;     /* further inducing inputs that the mean alone has */
-    int64_t places;     /* inducing inputs besides the rows, which n counts */
+    int64_t beside;       /* further inducing inputs that the mean alone has */
+    int64_t places;       /* inducing inputs besides the rows, which n counts */
 };
 
 void posteriors_free(int64_t count, posterior **list); /* accepts NULLs in it, and leaves nothing else */

@@ -45,10 +45,10 @@ anygp_status gate_init(gate *g, gate_kind kind, int64_t K, int64_t D, const doub
     return no_memory(g, e);
 }
 
-anygp_status gate_copy(const gate *from, gate *to, anygp_error *e)
+anygp_status gate_select(const gate *from, int64_t K, const int64_t *kept, gate *to, anygp_error *e)
 {
-    TRY(gate_init(to, from->kind, from->K, from->D, from->frame, e));
-    if (from->K > 1) memcpy(to->value, from->value, (size_t)from->ops->size(from) * sizeof *to->value);
+    TRY(gate_init(to, from->kind, K, from->D, from->frame, e));
+    if (K > 1) from->ops->select(from, K, kept, to->value);
     return ANYGP_OK;
 }
 

@@ -17,7 +17,7 @@
 
 #include "model/model.h"
 
-typedef enum gate_kind { GATE_LINEAR, GATE_SQUARE, GATE_GENERATIVE, GATE_KINDS } gate_kind;
+typedef enum gate_kind { GATE_LINEAR, GATE_SQUARE, GATE_GENERATIVE } gate_kind;
 
 typedef struct gate gate;
 
@@ -34,6 +34,7 @@ typedef struct gate_ops {
                 double *work, double *stat);
     void (*move)(gate *g, const double *stat, double rho);
     double (*log_prior)(const gate *g);
+    void (*select)(const gate *g, int64_t K, const int64_t *kept, double *value); /* values for some of the experts */
     /* From clusters of a sample of n rows of total weight `total`: the one of each. */
     void (*start)(gate *g, int64_t n, const double *Z, const int64_t *cluster, double total);
     bool (*is_sound)(const gate *g); /* numbers that were read */
@@ -54,7 +55,8 @@ extern const gate_ops gate_softmax, gate_generative;
 
 /* Columns from the means and spreads frame[D, 2]. */
 anygp_status gate_init(gate *g, gate_kind kind, int64_t K, int64_t D, const double *frame, anygp_error *e);
-anygp_status gate_copy(const gate *from, gate *to, anygp_error *e);
+/* A copy, for the K experts in `kept`. */
+anygp_status gate_select(const gate *from, int64_t K, const int64_t *kept, gate *to, anygp_error *e);
 void gate_clear(gate *g); /* accepts a half-built one */
 static inline int64_t gate_features(const gate *g) { return 1 + (g->kind == GATE_SQUARE ? 2 : 1) * g->d; }
 

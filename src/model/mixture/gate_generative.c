@@ -103,6 +103,16 @@ static double log_prior(const gate *g)
     return sum;
 }
 
+static void select(const gate *g, int64_t K, const int64_t *kept, double *value)
+{
+    int64_t d = g->d;
+    for (int64_t k = 0; k < K; k++) {
+        value[k] = g->value[kept[k]];
+        memcpy(value + K + k * d, centre(g, kept[k]), (size_t)d * sizeof *value);
+        memcpy(value + K * (1 + d) + k * d * d, factor(g, kept[k]), (size_t)(d * d) * sizeof *value);
+    }
+}
+
 static void start(gate *g, int64_t n, const double *Z, const int64_t *cluster, double total)
 {
     int64_t d = g->d, K = g->K;
@@ -132,4 +142,4 @@ static bool is_sound(const gate *g)
     return true;
 }
 
-const gate_ops gate_generative = {size, size, work_of, logs, add, move, log_prior, start, is_sound};
+const gate_ops gate_generative = {size, size, work_of, logs, add, move, log_prior, select, start, is_sound};

@@ -68,6 +68,12 @@ static void move(gate *g, const double *stat, double rho)
 
 static double log_prior(const gate *g) { return -0.5 * RIDGE * la_dot(size(g), g->value, g->value); }
 
+static void select(const gate *g, int64_t K, const int64_t *kept, double *value)
+{
+    int64_t p = gate_features(g);
+    for (int64_t k = 0; k < K; k++) memcpy(value + k * p, g->value + kept[k] * p, (size_t)p * sizeof *value);
+}
+
 /* Clusters as Gaussians of one width: theta_i'phi = log share_i - |z - c_i|^2 / 2 v, up to what they have in common. */
 static void start(gate *g, int64_t n, const double *Z, const int64_t *cluster, double total)
 {
@@ -99,4 +105,4 @@ static void start(gate *g, int64_t n, const double *Z, const int64_t *cluster, d
 
 static bool is_sound(const gate *g) { return g->value != NULL; }
 
-const gate_ops gate_softmax = {size, stat_size, work_of, logs, add, move, log_prior, start, is_sound};
+const gate_ops gate_softmax = {size, stat_size, work_of, logs, add, move, log_prior, select, start, is_sound};

@@ -11,7 +11,7 @@
    Over all rows with steps of size 1 and hyperparameters that stay, the bound never falls.  With one expert it is svgp, bit for bit.
 
    The first steps take r from clusters of (x, y) by k-means, which the experts' inducing inputs are chosen from too.  An expert that no
-   row is left to is at its prior, with kernel and noise as they were.
+   row is left to is at its prior, with kernel and noise as they were; predictions leave it out.
 
    Cost of a step: K times that of svgp.  Memory: the same. */
 #ifndef MODEL_MIXTURE_MOE_H

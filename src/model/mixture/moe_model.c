@@ -11,6 +11,7 @@
 #include "model/variational/svgp_posterior.h"
 
 static const chain_kind plain = {0};
+static const double FEWEST = 1; /* weight of the rows of an expert that is part of the model */
 static const moe_kind soft = {.gate = GATE_LINEAR};
 
 /* K times those of svgp, whose table knows them. */
@@ -90,16 +91,21 @@ static const char *moe_remark(const void *state)
     return *s->remark ? s->remark : NULL;
 }
 
-/* Experts with less than a row, by what the last steps saw. */
-static void remark_idle(moe_state *s)
+/* Experts that have rows, by what the last steps saw: kept[K]; how many.  The first is kept in any case: its values are the run's. */
+static int64_t find_kept(moe_state *s, int64_t *kept)
 {
-    int64_t idle = 0;
-    for (int64_t k = 0; k < s->K; k++) idle += s->usual[k] < 1;
+    int64_t count = 0;
+    double all = 0;
+    for (int64_t k = 0; k < s->K; k++) all += s->usual[k];
+    for (int64_t k = 0; k < s->K; k++)
+        if (k == 0 || s->usual[k] >= FEWEST || all == 0) kept[count++] = k;
     *s->remark = 0;
-    if (idle == 0) return;
-    snprintf(s->remark, sizeof s->remark,
-             "%lld of the %lld experts %s no rows; fewer --blocks give the same predictions in less time",
-             (long long)idle, (long long)s->K, idle == 1 ? "has" : "have");
+    if (count < s->K)
+        snprintf(
+            s->remark, sizeof s->remark,
+            "%lld of the %lld experts had no rows left and are no part of the model; fewer --blocks take less time",
+            (long long)(s->K - count), (long long)s->K);
+    return count;
 }
 
 static anygp_status moe_posteriors(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
@@ -107,16 +113,17 @@ static anygp_status moe_posteriors(void *state, const hyper *h, double *jitter, 
     moe_state *s = state;
     anygp_status status = ANYGP_OK;
     posterior *at[MOE_EXPERTS_MOST] = {NULL};
+    int64_t kept[MOE_EXPERTS_MOST], count = find_kept(s, kept);
     *jitter = 0;
-    remark_idle(s);
-    for (int64_t k = 0; k < s->K; k++) {
+    for (int64_t i = 0; i < count; i++) {
+        int64_t k = kept[i];
         TRY_DONE(svgp_state_prepare(s->expert[k], k == 0 ? h : &s->h[k], e));
         *jitter = fmax(*jitter, s->expert[k]->jitter);
-        TRY_DONE(svgp_posterior_new(&s->expert[k]->s, 0, &at[k], e));
+        TRY_DONE(svgp_posterior_new(&s->expert[k]->s, 0, &at[i], e));
     }
-    return moe_posterior_new(s->K, at, &s->gate, out, e);
+    TRY_DONE(moe_posterior_new(count, kept, at, &s->gate, out, e));
 done:
-    posteriors_free(s->K, at);
+    posteriors_free(count, at);
     return status;
 }
 

@@ -144,7 +144,9 @@ static posterior *condense(const posterior *base)
     const moe_posterior *from = (const moe_posterior *)base;
     moe_posterior *p = make(from->K, &condensed_ops);
     if (!p) return NULL;
-    bool ok = !ANYGP_FAILED(gate_copy(&from->gate, &p->gate, NULL));
+    int64_t all[MOE_EXPERTS_MOST];
+    for (int64_t k = 0; k < p->K; k++) all[k] = k;
+    bool ok = !ANYGP_FAILED(gate_select(&from->gate, p->K, all, &p->gate, NULL));
     for (int64_t k = 0; ok && k < p->K; k++) {
         ok = (p->at[k] = from->at[k]->ops->condense(from->at[k])) != NULL;
         p->noise[k] = from->noise[k];
@@ -161,11 +163,12 @@ static anygp_status no_memory(int64_t K, anygp_error *e)
     return fail_memory(e, "the posterior", (double)K * sizeof(nested_paths));
 }
 
-anygp_status moe_posterior_new(int64_t K, posterior **at, const gate *g, posterior **out, anygp_error *e)
+anygp_status moe_posterior_new(int64_t K, const int64_t *kept, posterior **at, const gate *g, posterior **out,
+                               anygp_error *e)
 {
     moe_posterior *p = make(K, &moe_posterior_ops);
     if (!p) return no_memory(K, e);
-    anygp_status status = gate_copy(g, &p->gate, e);
+    anygp_status status = gate_select(g, K, kept, &p->gate, e);
     if (!ANYGP_FAILED(status)) status = basis_copy(&at[0]->mean, &p->base.mean, e);
     if (ANYGP_FAILED(status)) return posterior_free(&p->base), status;
     for (int64_t k = 0; k < K; k++) p->at[k] = at[k], p->noise[k] = at[k]->noise, at[k] = NULL;

@@ -6,8 +6,9 @@
 
 #include "model/mixture/gate.h"
 
-/* Of the experts at[K], which are taken over on success, and a copy of the gate. */
-anygp_status moe_posterior_new(int64_t K, posterior **at, const gate *g, posterior **out, anygp_error *e);
+/* Of K experts of those that a gate has, the ones in `kept`: at[K], which are taken over on success, and their part of the gate. */
+anygp_status moe_posterior_new(int64_t K, const int64_t *kept, posterior **at, const gate *g, posterior **out,
+                               anygp_error *e);
 anygp_status moe_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                       int64_t count, posterior **out, anygp_error *e);
 

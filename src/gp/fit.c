@@ -87,11 +87,37 @@ static anygp_status standardize(const fit_task *f, dataset *d, kernel *k, anygp_
     return status;
 }
 
+/* The kernel with the term that rows of one part share.  Each is read by itself first, for what there is to say about it.  A length-scale
+   that is not given begins shorter than the kernel's own, so that the two terms are told apart. */
+static anygp_status add_local(const schema *c, const char *text, const char *local, kernel **k, anygp_error *e)
+{
+    static const double SHORTER = 0.25;
+    size_t size = strlen(text) + strlen(local) + 16;
+    char *both = mem_alloc((int64_t)size, 1);
+    kernel *alone = NULL;
+    if (!both) return fail_memory(e, "the kernel", (double)size);
+    snprintf(both, size, "(%s) + (%s)", text, local);
+    anygp_status status = gp_parse_kernel(local, c, &alone, e);
+    kernel_free(alone);
+    kernel_free(*k);
+    *k = NULL;
+    if (!ANYGP_FAILED(status)) status = gp_parse_kernel(both, c, k, e);
+    free(both);
+    if (ANYGP_FAILED(status)) return status;
+    for (int64_t i = kernel_left_count(*k); i < kernel_count(*k); i++) {
+        const kernel_param *p = kernel_param_at(*k, i);
+        if (p->role == ROLE_LENGTH && !p->given && !p->fixed) kernel_values(*k)[i] *= SHORTER;
+    }
+    return ANYGP_OK;
+}
+
 anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *e)
 {
     const settings *s = f->s;
-    TRY(gp_parse_kernel(settings_given(s, SET_KERNEL) ? settings_text(s, SET_KERNEL) : gp_default_kernel(&d->schema),
-                        &d->schema, k, e));
+    const char *text = settings_given(s, SET_KERNEL) ? settings_text(s, SET_KERNEL) : gp_default_kernel(&d->schema);
+    const char *local = f->choice.model ? f->choice.model->local : NULL;
+    TRY(gp_parse_kernel(text, &d->schema, k, e));
+    if (local) TRY(add_local(&d->schema, text, local, k, e));
     if (f->columns->weights >= 0 && kernel_has_white(*k))
         return fail_with(
             e, ANYGP_ERR_ARGUMENT,

@@ -203,6 +203,33 @@ static anygp_status make_blocks(block_fit *b, anygp_error *e)
     return status;
 }
 
+static bool has_text(const schema *s)
+{
+    bool text = false;
+    for (int64_t j = 0; j < s->D; j++) text |= schema_at(s, j)->text;
+    return text;
+}
+
+/* Where the model wants an inducing input in each block: at the mean of its rows, or, as there is no mean of categories, at as many
+   places chosen in the usual way. */
+static anygp_status place_at_centres(block_fit *b, anygp_error *e)
+{
+    const settings *s = b->f->s;
+    bool given = settings_given(s, SET_INDUCING) || settings_given(s, SET_INDUCING_FROM);
+    if (!b->g->model->needs.centres || given) return ANYGP_OK;
+    int64_t count = b->blocks->count, D = b->d.D;
+    b->centred = true;
+    b->M = count < b->distinct.n ? count : b->distinct.n;
+    if (D == 0 || has_text(&b->d.schema)) return ANYGP_OK;
+    double *Z = mem_doubles(count, D);
+    if (!Z) return fail_memory(e, "the inducing inputs", 8.0 * (double)count * (double)D);
+    anygp_status status = rows_block_means(b->blocks, Z, e);
+    b->M = count;
+    if (!ANYGP_FAILED(status)) status = hyper_set_inducing(&b->h, count, D, Z, !b->f->choice.fix_inducing, e);
+    free(Z);
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------ fit */
 
 static anygp_status open_rows(block_fit *b, anygp_error *e)
@@ -247,7 +274,7 @@ static void note_inducing(const block_fit *b)
 {
     const settings *s = b->f->s;
     int64_t got = b->g->inducing;
-    if (b->f->choice.grow || settings_given(s, SET_INDUCING_FROM) || model_takes_pair(b->g->model) ||
+    if (b->f->choice.grow || b->centred || settings_given(s, SET_INDUCING_FROM) || model_takes_pair(b->g->model) ||
         got >= choice_subset(&b->f->choice))
         return;
     if (choice_grow(&b->f->choice, s) > 0)
@@ -385,6 +412,7 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
     if (b.M > b.distinct.n && !model_draws_inducing(b.g->model)) b.M = b.distinct.n;
     if (settings_given(f->s, SET_INDUCING_FROM)) TRY_DONE(fit_read_inducing(f, &b.d, &b.h, &b.M, e));
     TRY_DONE(make_blocks(&b, e));
+    TRY_DONE(place_at_centres(&b, e));
     gp plain = {.schema = b.d.schema, .likelihood = (likelihood *)f->like};
     if (f->choice.grow ? b.g->model->steps != NULL : scores_on_the_way(&b))
         TRY_DONE(valid_rows_read(&plain, f->data, f->columns->weights, f->hold_out, f->s, &b.valid, e));

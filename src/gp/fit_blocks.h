@@ -28,6 +28,7 @@ typedef struct block_fit {
     row_blocks *blocks;
     router *route;
     int64_t *given, *ids;
+    bool centred; /* as many inducing inputs as there are blocks */
     valid_rows *valid;
     train_result result;
 } block_fit;

@@ -71,7 +71,7 @@ typedef struct inducing_ops {
                          inducing_grad go);
 } inducing_ops;
 
-extern const inducing_ops inducing_points, inducing_scaled, inducing_fourier;
+extern const inducing_ops inducing_points, inducing_scaled, inducing_fourier, inducing_left;
 const inducing_ops *inducing_find(const char *name); /* NULL: no such kind */
 
 struct inducing_set {

@@ -100,6 +100,13 @@ bool kernel_gram_reverse(const kernel *k, int64_t n, const double *X, int64_t ld
 /* G: lower triangle of the symmetric adjoint, dF = sum_ij G_ij dK_ij over ALL i, j.  The upper one is not read. */
 bool kernel_gram_sym_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, const double *G, int64_t ldg,
                              double *gp, double *gX, int64_t ldgx);
+/* The left term of a kernel that is a sum, or all of another one: its parameters are the first kernel_left_count(k). */
+int64_t kernel_left_count(const kernel *k);
+bool kernel_left_gram(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z, int64_t ldz,
+                      double *K, int64_t ldk);
+bool kernel_left_gram_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z,
+                              int64_t ldz, const double *G, int64_t ldg, double *gp, double *gX, int64_t ldgx,
+                              double *gZ, int64_t ldgz);
 /* g[n] = dF/d diag. */
 void kernel_diag_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, const double *g, double *gp,
                          double *gX, int64_t ldgx);

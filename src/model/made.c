@@ -18,7 +18,7 @@ static const struct {
               {"gpoe", "gpoe(beta=uniform)", "it is not of the form gpoe(beta=uniform)", made_gpoe},
               {"npae", "npae(levels=2)", "it is not of the form npae(levels=2)", made_npae},
               {"lagp", "lagp(design=mspe)", "it is not of the form lagp(design=mspe,start=6,close=1000)", made_lagp},
-
+              {"hier", "hier(local=matern32)", "it is not of the form hier(local=matern32)", made_hier},
               {"qsrvm", "qsrvm(batch=1000)", "it is not of the form qsrvm(batch=1000,basis=kernel)", made_qsrvm},
               {"lma", "lma(order=2)", "it is not of the form lma(order=2)", made_lma},
               {"moe", "moe(gate=square)", "it is not of the form moe(gate=square) or moe(hard)", made_moe}};
@@ -41,7 +41,11 @@ bool model_is_expression(const char *text)
     return bare || strchr(text, '(');
 }
 
-static void connect(made_model *m) { m->ops.name = m->name, m->ops.family = &m->kind; }
+void made_connect(made_model *m)
+{
+    m->ops.name = m->name, m->ops.family = &m->kind;
+    if (*m->local) m->ops.local = m->local;
+}
 
 anygp_status made_new(const model_ops *from, size_t kind, made_model **out, anygp_error *e)
 {
@@ -49,7 +53,7 @@ anygp_status made_new(const model_ops *from, size_t kind, made_model **out, anyg
     if (!m) return fail_memory(e, "the model", sizeof *m);
     m->ops = *from;
     memcpy(&m->kind, from->family, kind);
-    connect(m);
+    made_connect(m);
     *out = m;
     return ANYGP_OK;
 }
@@ -103,7 +107,7 @@ const model_ops *model_copy(const model_ops *m)
     made_model *c = malloc(sizeof *c);
     if (!c) return NULL;
     memcpy(c, m, sizeof *c);
-    connect(c);
+    made_connect(c);
     return &c->ops;
 }
 

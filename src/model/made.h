@@ -24,11 +24,13 @@ typedef struct made_model {
         lagp_kind lagp;
         moe_kind moe;
     } kind;
-    char name[MADE_NAME_MOST];
+    char name[MADE_NAME_MOST], local[MADE_NAME_MOST]; /* local: of the kernel; empty: there is none */
 } made_model;
 
 /* A copy of a model of the list, to be changed; its name and kind, of this many bytes, are its own. */
 anygp_status made_new(const model_ops *from, size_t kind, made_model **out, anygp_error *e);
+
+void made_connect(made_model *m); /* once its texts are there */
 
 /* The only option there is, KEY=NUMBER or just NUMBER; *at: where the number is.  given: it was there before. */
 anygp_status made_number(scanner *s, const char *key, bool given, int64_t *at, double *value);
@@ -56,6 +58,7 @@ anygp_status made_qsgp(scanner *s, made_model **out, anygp_error *e);    /* qsgp
 anygp_status made_gpoe(scanner *s, made_model **out, anygp_error *e);    /* committees.c */
 anygp_status made_npae(scanner *s, made_model **out, anygp_error *e);    /* the same */
 anygp_status made_lagp(scanner *s, made_model **out, anygp_error *e);    /* lagp.c */
+anygp_status made_hier(scanner *s, made_model **out, anygp_error *e);    /* hier.c */
 anygp_status made_qsrvm(scanner *s, made_model **out, anygp_error *e);   /* qsgp_model.c */
 anygp_status made_lma(scanner *s, made_model **out, anygp_error *e);     /* lma.c */
 anygp_status made_moe(scanner *s, made_model **out, anygp_error *e);     /* moe_model.c */

@@ -296,6 +296,7 @@ struct model_ops {
     const void *family;    /* what tells apart the members of a family that share their functions */
     model_needs needs;
     const inducing_ops *variables; /* the one kind of inducing variables it has; NULL: the user's choice */
+    const char *local;             /* a further term of the kernel, which rows of one part alone share; NULL: none */
     double jitter;                 /* relative, to begin with */
     int64_t subset;                /* inducing inputs or rows of the subset, where the user gives no number */
     int64_t increment;             /* problem.grow, where the user gives no number */
@@ -393,7 +394,7 @@ double model_bytes(const model_ops *m, const problem *p);
 int64_t model_blocks_within(const model_ops *m, const problem *p, double bytes);
 
 extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp, model_dtc, model_fitc,
-    model_fic, model_pitc, model_pic, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
+    model_fic, model_pitc, model_pic, model_hier, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
     model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga,
     model_rvm, model_qsgp, model_poe, model_gpoe, model_bcm, model_grbcm, model_npae, model_nene, model_lagp, model_nle,
     model_qsrvm, model_lma, model_moe;

@@ -393,6 +393,20 @@ const model_ops model_lma = {
     .anytime = &sparse_anytime,
 };
 
+static const sparse_kind kind_hier = {.kept = KEPT_BLOCK, .power = 1, .test = TEST_BLOCK};
+
+/* pic whose inducing variables are values of one term of the kernel [local/hier.c]. */
+const model_ops model_hier = {
+    SPARSE_OPS(hier, "pic with a kernel of its own inside each block"),
+    .objective = "log evidence",
+    .needs = {SPARSE_NEEDS, .rows = ROWS_PARTS, .inducing = INDUCING_ONE, .centres = true},
+    .variables = &inducing_left,
+    .local = "matern32",
+    .jitter = 1e-8,
+    .order = "n (m+j)^2",
+    .anytime = &sparse_anytime,
+};
+
 static const sparse_kind kind_ssgp = {.kept = KEPT_NOTHING, .power = 1, .test = TEST_NOTHING};
 
 /* The sparse spectrum model: sor over waves, whose evidence is exact for a prior of this many waves (003, section III-C1). */

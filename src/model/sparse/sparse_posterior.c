@@ -243,6 +243,7 @@ anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *
     anygp_status status;
     pic_rows *rows = NULL;
     TRY(inducing_find_arrays(list, count, INDUCING_FIRST, k, D, &found, e));
+    if (self->variables == &inducing_left && found.kind == &inducing_points) found.kind = self->variables;
     TRY(find_arrays(list, count, found.M * found.kind->each, mean->p, joint ? ARRAYS_JOINT : ARRAYS, a, e));
     sparse_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);

@@ -195,6 +195,11 @@ ANYGP_API int64_t anygp_classes(const anygp_model *m, int64_t target);
 ANYGP_API const char *anygp_class_name(const anygp_model *m, int64_t target, int64_t i); /* NULL: there is none */
 ANYGP_API anygp_status anygp_predict_proba(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                            int64_t ldx, double *probabilities, anygp_error *e);
+/* Committees and mixtures of experts: the number of experts (0: the model has none), and what each says at n rows:
+   opinions[n, 3 experts], column-major, with mean, standard deviation and weight of the first, then of the second, ... */
+ANYGP_API int64_t anygp_experts(const anygp_model *m, int64_t target);
+ANYGP_API anygp_status anygp_predict_experts(const anygp_model *m, int64_t target, int64_t n, const double *X,
+                                             int64_t ldx, unsigned flags, double *opinions, anygp_error *e);
 /* Joint distribution: mean[n], covariance[n,n], both triangles.  For counts and classes only that of f, if there is one f. */
 ANYGP_API anygp_status anygp_predict_joint(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                            int64_t ldx, unsigned flags, double *mean, double *covariance,

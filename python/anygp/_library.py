@@ -55,6 +55,8 @@ _FUNCTIONS = {
     "predict_proba": (Status, [c_void_p, c_int64, c_int64, c_void_p, c_int64, c_void_p]),
     "classes": (c_int64, [c_void_p, c_int64]),
     "class_name": (c_char_p, [c_void_p, c_int64, c_int64]),
+    "experts": (c_int64, [c_void_p, c_int64]),
+    "predict_experts": (Status, [c_void_p, c_int64, c_int64, c_void_p, c_int64, c_uint, c_void_p]),
     "predict_joint": (Status, [c_void_p, c_int64, c_int64, c_void_p, c_int64, c_uint, c_void_p, c_void_p]),
     "sample": (Status, [c_void_p, c_int64, c_int64, c_void_p, c_int64, c_uint, c_uint64, c_int64, c_void_p]),
     "save": (Status, [c_void_p, c_char_p]),

@@ -199,6 +199,16 @@ class Model:
                  _address(mean), _address(covariance))
         return mean, covariance
 
+    def experts(self, X, latent=False):
+        """Mean, standard deviation and weight by every expert: three arrays [n, experts]."""
+        X = _rows(X)
+        count = lib.anygp_experts(self._handle, 0)
+        opinions = np.empty((len(X), 3 * max(count, 1)), order="F")
+        with self._lock:
+            call("predict_experts", self._handle, 0, len(X), _address(X), _stride(X), c.LATENT if latent else 0,
+                 _address(opinions))
+        return opinions[:, 0::3], opinions[:, 1::3], opinions[:, 2::3]
+
     def sample(self, X, count, seed, latent=False):
         """draws[n, count]"""
         X = _rows(X)

@@ -77,6 +77,11 @@ class GPRegressor(RegressorMixin, Estimator):
                 return result
         return model.predict_checked(self._inputs(X), variance, latent)
 
+    def predict_parts(self, X, latent=False):
+        """What each expert of a committee (poe, gpoe, bcm, rbcm, grbcm, npae) or a mixture (moe) says of the rows of X:
+        mean, standard deviation and weight, three arrays [n, experts]. latent: of the function f, without the noise."""
+        return self._fitted().experts(self._inputs(X), latent)
+
     def sample_y(self, X, n_samples=1, random_state=0, latent=False):
         """Joint draws of y at the rows of X: an array [n, n_samples]."""
         return self._fitted().sample(self._inputs(X), n_samples, seed_of(random_state), latent)

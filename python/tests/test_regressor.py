@@ -68,6 +68,17 @@ def test_draws_have_the_posterior_s_moments(fixed, places):
     assert not np.array_equal(draws, fixed.sample_y(places, 20000, random_state=2))
 
 
+def test_experts_of_a_product_make_up_its_prediction(waves):
+    X, y = waves
+    poe = GPRegressor(model="poe", blocks=3).fit(X, y)
+    mean, std = poe.predict(X, return_std=True, latent=True)
+    each, sd, weight = poe.predict_parts(X, latent=True)
+    assert each.shape == sd.shape == weight.shape == (len(X), 3)
+    precision = (1 / sd**2).sum(axis=1)
+    np.testing.assert_allclose(std**-2, precision, rtol=1e-8)
+    np.testing.assert_allclose(mean, (each / sd**2).sum(axis=1) / precision, rtol=1e-8)
+
+
 def test_weights_count_rows(waves):
     X, y = waves
     weights = np.random.default_rng(3).integers(0, 4, len(y))

@@ -131,3 +131,26 @@ anygp_status anygp_predict_proba(const anygp_model *m, int64_t target, int64_t n
     predictor_free(p);
     return threads_end(former, status);
 }
+
+/* -------------------------------------------------------------------------------------- experts */
+
+int64_t anygp_experts(const anygp_model *m, int64_t target)
+{
+    const gp *g = target_of(m, target);
+    return g ? gp_experts(g) : 0;
+}
+
+anygp_status anygp_predict_experts(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                   unsigned flags, double *opinions, anygp_error *e)
+{
+    TRY(api_check_rows(m, target, n, X, ldx, flags, e));
+    NEED(opinions);
+    predictor *p = NULL;
+    TRY(gp_check_experts(m->gp[target], e));
+    int former = threads_begin(m->settings);
+    anygp_status status = open_predictor(m->gp[target], n, &p, e);
+    if (!ANYGP_FAILED(status))
+        status = predictor_opinions(p, &(row_batch){.n = n, .rows = X, .ld = ldx}, flags & ANYGP_LATENT, opinions, e);
+    predictor_free(p);
+    return threads_end(former, status);
+}

@@ -185,8 +185,9 @@ anygp_status predictor_run_noise(predictor *p, const row_batch *b, bool latent, 
 /* For a target that is a class: P[n,K] column-major. */
 anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int64_t ldp, anygp_error *e);
 /* A committee or a mixture: how many experts, 0 for other models; out[n, 3 M] column-major: mean, standard deviation and weight of each, in data
-   units, of y or f, for one block of rows at most. */
+   units, of y or f. */
 int64_t gp_experts(const gp *g);
+anygp_status gp_check_experts(const gp *g, anygp_error *e); /* a sentence where there are none */
 enum { OPINION_COLUMNS = 3 };
 anygp_status predictor_opinions(predictor *p, const row_batch *b, bool latent, double *out, anygp_error *e);
 /* X[n, D] of rows that are not there yet. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/name_list.h"
 #include "gp/gp.h"
 
 /* ------------------------------------------------------------------------------ numbers of rows */
@@ -257,27 +258,48 @@ int64_t gp_experts(const gp *g)
     return q->ops->experts ? q->ops->experts(q) : 0;
 }
 
-anygp_status predictor_opinions(predictor *p, const row_batch *b, bool latent, double *out, anygp_error *e)
+anygp_status gp_check_experts(const gp *g, anygp_error *e)
+{
+    if (gp_experts(g) > 0) return ANYGP_OK;
+    char *list = model_names(model_has_opinions, " and ");
+    fail_with(e, ANYGP_ERR_ARGUMENT, "parts: a model of the kind %s has no experts; those that have are %s", g->name,
+              name_list_or(list));
+    free(list);
+    return ANYGP_ERR_ARGUMENT;
+}
+
+/* A block of rows, with room[n, 3 M]; out has ldo rows. */
+static anygp_status opinions_of(predictor *p, const row_batch *b, bool latent, double *room, double *out, int64_t ldo,
+                                anygp_error *e)
 {
     const gp *g = p->g;
     const posterior *q = g->posterior;
     int64_t n = b->n, M = gp_experts(g);
-    double *all = mem_doubles(n, OPINION_COLUMNS * M);
-    double *mean = all, *variance = mean ? mean + n * M : NULL, *weight = mean ? variance + n * M : NULL;
-    anygp_status status = all ? ANYGP_OK : fail_memory(e, "the experts' predictions", 24.0 * (double)n * (double)M);
-    if (all && !b->X) status = gp_take_inputs(g, b, p->X, e);
-    if (!ANYGP_FAILED(status))
-        status = q->ops->opinions(q, n, b->X ? b->X : p->X, g->schema.D, p->work, mean, variance, weight, e);
-    for (int64_t k = 0; !ANYGP_FAILED(status) && k < M; k++) {
-        double *to = out + OPINION_COLUMNS * k * n;
+    double *mean = room, *variance = mean + n * M, *weight = variance + n * M;
+    if (!b->X) TRY(gp_take_inputs(g, b, p->X, e));
+    TRY(q->ops->opinions(q, n, b->X ? b->X : p->X, g->schema.D, p->work, mean, variance, weight, e));
+    for (int64_t k = 0; k < M; k++) {
+        double *to = out + OPINION_COLUMNS * k * ldo, *sd = to + ldo, *share = sd + ldo;
         unit_means(gp_target_unit(g), n, mean + k * n, to);
         double noise = q->ops->expert_noise ? q->ops->expert_noise(q, k) : gp_noise_by(g, k);
-        for (int64_t j = 0; j < n; j++) to[n + j] = fmax(variance[k * n + j], 0) + (latent ? 0 : noise);
-        unit_variances(gp_target_unit(g), n, to + n, to + n);
-        for (int64_t j = 0; j < n; j++) to[n + j] = sqrt(to[n + j]), to[2 * n + j] = weight[k * n + j];
-        for (int64_t c = 0; c < OPINION_COLUMNS && !ANYGP_FAILED(status); c++)
-            status = predictor_check(b, n, to + c * n, e);
+        for (int64_t j = 0; j < n; j++) sd[j] = fmax(variance[k * n + j], 0) + (latent ? 0 : noise);
+        unit_variances(gp_target_unit(g), n, sd, sd);
+        for (int64_t j = 0; j < n; j++) sd[j] = sqrt(sd[j]), share[j] = weight[k * n + j];
+        for (int64_t c = 0; c < OPINION_COLUMNS; c++) TRY(predictor_check(b, n, to + c * ldo, e));
     }
-    free(all);
+    return ANYGP_OK;
+}
+
+anygp_status predictor_opinions(predictor *p, const row_batch *b, bool latent, double *out, anygp_error *e)
+{
+    int64_t most = b->n < p->block ? b->n : p->block, M = gp_experts(p->g);
+    double *room = mem_doubles(most, OPINION_COLUMNS * M);
+    anygp_status status = ANYGP_OK;
+    if (!room) return fail_memory(e, "the experts' predictions", 24.0 * (double)most * (double)M);
+    for (int64_t i = 0; i < b->n && !ANYGP_FAILED(status); i += p->block) {
+        row_batch part = part_of(b, p->g->schema.D, i, b->n - i < p->block ? b->n - i : p->block);
+        status = opinions_of(p, &part, latent, room, out + i, b->n, e);
+    }
+    free(room);
     return status;
 }

@@ -346,14 +346,7 @@ static anygp_status check_parts(const gp_set *m, const settings *s, anygp_error 
     if (!wants_parts(s)) return ANYGP_OK;
     if (settings_integer(s, SET_SAMPLES) > 0)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "parts: draws are not made of parts; leave --parts or --samples out");
-    for (int64_t t = 0; t < m->targets; t++) {
-        if (gp_experts(m->gp[t]) > 0) continue;
-        char *list = model_names(model_has_opinions, " and ");
-        fail_with(e, ANYGP_ERR_ARGUMENT, "parts: a model of the kind %s has no experts; those that have are %s",
-                  m->gp[t]->name, name_list_or(list));
-        free(list);
-        return ANYGP_ERR_ARGUMENT;
-    }
+    for (int64_t t = 0; t < m->targets; t++) TRY(gp_check_experts(m->gp[t], e));
     return ANYGP_OK;
 }
 

@@ -149,7 +149,7 @@ static bool may_pass(const auto_facts *f, const auto_candidate *c)
 {
     bool asked = f->inducing > 0 || f->places_given || f->grows || f->part > 0; /* for what this model may not have */
     bool takes = model_has_inducing(c->model) || !asked, rows = model_over_blocks(c->model) || f->in_memory;
-    return c->passes > 0 && f->gaussian && f->sets <= 1 && takes && rows;
+    return c->passes > 0 && f->gaussian && f->sets <= 1 && takes && rows && f->rows <= c->rows_most;
 }
 
 /* ------------------------------------------------------------------------------------------- steps */

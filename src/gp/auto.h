@@ -50,6 +50,7 @@ typedef struct auto_candidate {
     const model_ops *model;
     double passes;       /* that make a size worth it; 0 for models by steps */
     int64_t race_passes; /* of a short fit; 0: it does not race */
+    double rows_most;    /* that its predictions are quick with */
 } auto_candidate;
 
 int auto_candidate_count(void);

@@ -69,9 +69,11 @@ double auto_bytes(const auto_facts *f, const model_ops *m, int64_t M, int64_t J)
 
 /* -------------------------------------------------------------------------------------- the table */
 
-/* In the order that decides between equals.  Inducing inputs that are learned take more passes. */
-static const auto_candidate candidates[] = {{&model_vfe, 60, 10},    {&model_pic, 3, 5},   {&model_fitc, 20, 5},
-                                            {&model_vecchia, 10, 4}, {&model_solve, 0, 3}, {&model_svgp, 0, 3}};
+/* In the order that decides between equals.  Inducing inputs that are learned take more passes.  A prediction of grbcm asks all of its rows. */
+static const auto_candidate candidates[] = {{&model_vfe, 60, 10, INFINITY}, {&model_pic, 3, 5, INFINITY},
+                                            {&model_fitc, 20, 5, INFINITY}, {&model_vecchia, 10, 4, INFINITY},
+                                            {&model_grbcm, 10, 4, 1e5},     {&model_solve, 0, 3, INFINITY},
+                                            {&model_svgp, 0, 3, INFINITY}};
 
 int auto_candidate_count(void) { return (int)(sizeof candidates / sizeof *candidates); }
 const auto_candidate *auto_candidate_at(int i) { return &candidates[i]; }

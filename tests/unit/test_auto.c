@@ -168,12 +168,17 @@ static void candidates_are_what_the_model_table_allows(void **state)
     auto_plan list[AUTO_ENTRANTS_MOST];
     auto_facts f = facts(36000);
     int count = auto_plans(&f, list);
-    assert_true(count == 4 && listed(list, count, &model_vfe) && listed(list, count, &model_pic) &&
-                listed(list, count, &model_fitc) && listed(list, count, &model_vecchia));
+    assert_true(count == 5 && listed(list, count, &model_grbcm) && listed(list, count, &model_vfe) &&
+                listed(list, count, &model_pic) && listed(list, count, &model_fitc) &&
+                listed(list, count, &model_vecchia));
     f.part = 500; /* blocks are asked for */
-    assert_false(listed(list, auto_plans(&f, list), &model_vecchia));
-    f.part = 0, f.in_memory = false; /* all but that one stream */
-    assert_int_equal(auto_plans(&f, list), 3);
+    count = auto_plans(&f, list);
+    assert_false(listed(list, count, &model_vecchia) || listed(list, count, &model_grbcm));
+    f.part = 0, f.in_memory = false; /* all but vecchia stream */
+    assert_int_equal(auto_plans(&f, list), 4);
+    f = facts(150000); /* too many for predictions of grbcm */
+    assert_false(listed(list, auto_plans(&f, list), &model_grbcm));
+    f = facts(36000), f.in_memory = false;
     f.gaussian = false;
     count = auto_plans(&f, list);
     for (int i = 0; i < count; i++) assert_non_null(list[i].model->steps);

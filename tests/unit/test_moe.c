@@ -68,6 +68,45 @@ static void one_expert_is_svgp_bit_for_bit(void **unused)
     }
 }
 
+/* New rows; the posterior of old and new ones. */
+static posterior *updated(const model_ops *m, const posterior *p, int64_t n, const double *X, const double *y)
+{
+    double w[ROWS];
+    void *u = NULL;
+    posterior *out = NULL;
+    update_report r;
+    likelihood l;
+    anygp_error e;
+    for (int64_t i = 0; i < n; i++) w[i] = 1 + (double)(i % 2);
+    assert_int_equal(likelihood_with_noise(p->noise, &l, &e), ANYGP_OK);
+    assert_int_equal(m->update->open(m, p, &l, &u, &e), ANYGP_OK);
+    assert_int_equal(m->update->add(u, n / 2, X, y, w, NULL, &e), ANYGP_OK);
+    assert_int_equal(m->update->add(u, n - n / 2, X + n / 2 * p->D, y + n / 2, w + n / 2, NULL, &e), ANYGP_OK);
+    assert_int_equal(m->update->finish(u, &out, &r, &e), ANYGP_OK);
+    m->update->close(u);
+    return out;
+}
+
+static void one_expert_takes_new_rows_as_svgp(void **unused)
+{
+    (void)unused;
+    scene a, b;
+    double X[NEW * D], y[NEW], of_a[2 * NEW], of_b[2 * NEW], work[4 * NEW * (M + 4)];
+    anygp_error e;
+    open_scene(&a, &model_moe, &scene_kinds[1], 1);
+    open_scene(&b, &model_svgp, &scene_kinds[1], 0);
+    scene_step(&a, 0, 1, 0, false), scene_step(&b, 0, 1, 0, false);
+    posterior *p = posterior_of(&a), *q = posterior_of(&b);
+    fill_normal(9, NEW * D, X), fill_normal(10, NEW, y);
+    posterior *p2 = updated(&model_moe, p, NEW, X, y), *q2 = updated(&model_svgp, q, NEW, X, y);
+    assert_true(p2->ops->work_doubles(p2, NEW) <= (int64_t)(sizeof work / sizeof *work));
+    assert_int_equal(p2->ops->marginal(p2, NEW, X, D, work, of_a, of_a + NEW, &e), ANYGP_OK);
+    assert_int_equal(q2->ops->marginal(q2, NEW, X, D, work, of_b, of_b + NEW, &e), ANYGP_OK);
+    assert_memory_equal(of_a, of_b, sizeof of_a);
+    posteriors_free(1, &p), posteriors_free(1, &q), posteriors_free(1, &p2), posteriors_free(1, &q2);
+    scene_close(&a), scene_close(&b);
+}
+
 /* -------------------------------------------------------------------------------------------- the bound */
 
 /* sum_n w log sum_i g_i exp(E_i), or the largest term of each sum, from what the posterior says of the rows. */
@@ -350,6 +389,31 @@ static void draws_are_the_mixtures(void **fitted)
     }
 }
 
+/* Rows on the upper curve make its expert more certain there, and the other expert does not see them. */
+static void new_rows_go_to_their_expert(void **fitted)
+{
+    enum { COUNT = 20 };
+    const gp *g = ((const anygp_model *)*fitted)->gp[0];
+    double x[PLACES], X[COUNT], y[COUNT], before[6 * PLACES], after[6 * PLACES], whole[4 * PLACES];
+    look(g, x, before, whole);
+    for (int i = 0; i < COUNT; i++) {
+        double at = 1.4 + 0.01 * i;
+        row_batch b = {.n = 1, .rows = &at, .ld = 1};
+        anygp_error e;
+        assert_int_equal(gp_take_inputs(g, &b, &X[i], &e), ANYGP_OK);
+        y[i] = (upper(at) - g->schema.y_shift) / g->schema.y_scale;
+    }
+    gp more = *g;
+    more.posterior = updated(&model_moe, g->posterior, COUNT, X, y);
+    look(&more, x, after, whole);
+    int high = before[0] < before[3 * PLACES], at = 7, first = 3 * PLACES * high + at, other = 3 * PLACES * !high + at;
+    assert_true(after[first + PLACES] < before[first + PLACES]);
+    assert_true(fabs(after[first] - upper(x[at])) < 0.05);
+    check_close(after[other], before[other], 1e-9);
+    check_close(after[other + PLACES], before[other + PLACES], 1e-9);
+    more.posterior->ops->free(more.posterior);
+}
+
 static int fit_once(void **fitted)
 {
     *fitted = fit_regimes("moe");
@@ -452,6 +516,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_expert_is_svgp_bit_for_bit),
+        cmocka_unit_test(one_expert_takes_new_rows_as_svgp),
         cmocka_unit_test(the_bound_is_its_definition),
         cmocka_unit_test(the_bound_never_falls_and_responsibilities_add_up_to_the_rows),
         cmocka_unit_test(an_expert_without_rows_is_left_out),
@@ -459,6 +524,7 @@ int main(void)
         cmocka_unit_test(overlapping_regimes_are_found_again),
         cmocka_unit_test(intervals_and_densities_are_the_mixtures),
         cmocka_unit_test(draws_are_the_mixtures),
+        cmocka_unit_test(new_rows_go_to_their_expert),
         cmocka_unit_test(too_many_experts_and_other_likelihoods_are_refused),
         cmocka_unit_test(damaged_files_are_refused),
     };

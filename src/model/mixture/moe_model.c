@@ -155,7 +155,8 @@ const model_ops model_moe = {.name = "moe",
                              .rows = moe_rows_behind,
                              .close = moe_close,
                              .load = moe_load,
-                             .steps = &moe_steps};
+                             .steps = &moe_steps,
+                             .update = &moe_updates};
 
 /* ------------------------------------------------------------------------------------- expressions */
 

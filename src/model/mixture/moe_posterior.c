@@ -7,20 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/mixture/moe.h"
-#include "model/variational/svgp_nested.h"
-
 #define EXPERT "expert"
-
-typedef struct moe_posterior {
-    posterior base; /* its kernel and noise are the first expert's */
-    int64_t K;
-    posterior *at[MOE_EXPERTS_MOST];
-    gate gate;
-    double *noise;      /* K */
-    double *observed;   /* K: with white terms of the kernels */
-    nested_paths *path; /* K: names of arrays */
-} moe_posterior;
 
 static void posterior_free(posterior *base)
 {

@@ -422,13 +422,14 @@ static void note_unused_in_learning(const model_choice *c, const settings *s)
 {
     const model_ops *m = c->model;
     const char *fix = settings_text(s, SET_FIX);
+    bool stays = m->needs.kept && likelihood_is_gaussian(&c->like) && !has_item(fix, "none");
     bool learns = !m->needs.given,
          one_run = m->steps || (c->anytime && (m->sum || settings_is(s, SET_LEARN, "anytime")));
     const struct {
         setting_id id;
         bool used;
     } of[] = {{SET_PRIOR, learns},
-              {SET_RESTARTS, learns && !one_run},
+              {SET_RESTARTS, learns && !one_run && !stays},
               {SET_ITERS, learns || c->anytime},
               {SET_STEP, learns || !c->anytime}, /* models without steps: above */
               {SET_LEARN, learns || !c->anytime},
@@ -453,7 +454,7 @@ static bool is_used(const model_choice *c, setting_scope scope, setting_id id)
     case OF_BLOCKS: return model_over_blocks(m);
     case OF_PARTITIONS: return model_over_parts(m);
     case OF_NEIGHBOURS: return model_has_neighbours(m);
-    case OF_ORDERS: return model_has_order(m);
+    case OF_ORDERS: return model_has_order(m) && (id != SET_GROUP || model_groups_rows(m));
     case OF_BATCHES: return m->steps != NULL;
     case OF_GROWTH: return model_can_grow(m);
     case OF_SUBSETS:

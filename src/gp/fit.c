@@ -215,7 +215,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     int64_t *order = NULL, subset;
     TRY_DONE(fit_hyper(f, d, k, &h, &mean, e));
     TRY_DONE(dataset_merge(d, !kernel_has_white(k), &distinct, e));
-    TRY_DONE(check_noise(&h, &distinct, e));
+    if (likelihood_is_gaussian(f->like)) TRY_DONE(check_noise(&h, &distinct, e));
     choice_note_unused(&f->choice, f->s);
     TRY_DONE(find_inducing(f, d, &distinct, &h, &subset, e));
     if (f->order) TRY_DONE(fit_distinct_order(&distinct, f->order, &order, e));
@@ -226,6 +226,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                  .learn_inducing = model_has_inducing(g->model) && !f->choice.fix_inducing,
                  .select = choice_select(&f->choice, f->s),
                  .near = fit_nearness(f->s, order),
+                 .fix = settings_text(f->s, SET_FIX),
                  .likelihood = f->like,
                  .comm = model_has_neighbours(g->model) ? comm_world() : comm_self()};
     TRY_DONE(fit_check_memory(f, g->model, &p, 0, e));
@@ -280,7 +281,7 @@ static anygp_status fit_whole(const fit_task *task, gp *g, anygp_error *e)
     for (int64_t i = 1; i < d.n && equal; i++) equal = d.y[i] == d.y[0];
     fit_note_what_was_left_out(f, &d, equal);
     TRY_DONE(fit_kernel(f, &d, &k, e));
-    TRY_DONE(fit_likelihood(f, &d, false, &like, e));
+    TRY_DONE(fit_likelihood(f, &d, part.y.exposure >= 0, &like, e));
     TRY_DONE(fit_order(f, &d, &part, &order, e));
     f->order = order;
     kernel *mine = k;

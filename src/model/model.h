@@ -375,6 +375,8 @@ static inline bool model_has_opinions(const model_ops *m) { return model_is_comm
 /* Leave-one-out is that of predictions, not of a single expert. */
 static inline bool model_whole_loo(const model_ops *m) { return model_has_loo(m) && !model_is_committee(m); }
 static inline bool model_has_order(const model_ops *m) { return m->needs.ordered; }
+/* Rows that share neighbours are conditioned together. */
+static inline bool model_groups_rows(const model_ops *m) { return m->needs.ordered && !model_takes_likelihoods(m); }
 static inline bool model_takes_rows(const model_ops *m) { return m->update != NULL; } /* new ones, once it is fitted */
 
 /* What failure() says after an evaluation that ended so: numbers that broke down are none. */
@@ -397,7 +399,7 @@ extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_
     model_fic, model_pitc, model_pic, model_hier, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
     model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga,
     model_rvm, model_qsgp, model_poe, model_gpoe, model_bcm, model_grbcm, model_npae, model_nene, model_lagp, model_nle,
-    model_qsrvm, model_lma, model_moe;
+    model_qsrvm, model_lma, model_moe, model_vnngp;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

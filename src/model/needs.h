@@ -26,9 +26,9 @@ typedef struct model_needs {
     needs_likelihoods likelihoods;
     needs_targets targets;
     needs_inducing inducing;
-    bool learned;   /* the inducing inputs, unless the user fixes them */
-    bool given;     /* the hyperparameters: it learns nothing, and is never asked for a gradient */
-    bool kept;      /* the hyperparameters: they keep their starting values, which the start may learn */
+    bool learned; /* the inducing inputs, unless the user fixes them */
+    bool given;   /* the hyperparameters: it learns nothing, and is never asked for a gradient */
+    bool kept;    /* the hyperparameters, or some of them: they keep their starting values, which the start may learn */
     bool own_rate;  /* its steps have their own schedule: --step is the first rate, and all moves from first to last */
     bool grows;     /* steps can add inducing inputs, from their rows */
     bool mean;      /* takes a prior mean, */

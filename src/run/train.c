@@ -198,8 +198,9 @@ static anygp_status search(const model_ops *model, const problem *p, hyper *h, w
     brief.time_limit = fmin(all.limit, w->scan.limit);
     TRY(start_from_data(p, h, &brief, enough, w, e));
     /* Steps over kernels at rows keep the kernel that they are given: they need the warm-up however few rows there are. */
-    bool of_rows = !model_has_inducing(model) && !model->variables && !model_by_steps(model),
-         near = model_has_neighbours(model);
+    bool kept = model->needs.kept,
+         of_rows = !model_has_inducing(model) && !model->variables && !model_by_steps(model) && !kept,
+         near = model_has_neighbours(model) && !kept;
     if (w->status || (of_rows && !near && model->size(p) <= PLAN_WARM_ABOVE)) return ANYGP_OK;
     brief.time_limit = fmin(all.limit, deadline_part(&all, WARM_SHARE).limit);
     TRY(near ? start_near(model, p, h, &brief, &stopped, e) : start_warm_up(p, h, &brief, &stopped, &cubic, e));

@@ -60,21 +60,22 @@ double *vecchia_places(const kernel *k, int64_t n, int64_t D, const double *X, i
     return places;
 }
 
-static anygp_status order_rows(const vecchia_state *q, int64_t n, int64_t d, const double *places, int64_t *order,
-                               anygp_error *e)
+anygp_status vecchia_order(const problem *p, int64_t n, int64_t d, const double *places, int64_t *order, anygp_error *e)
 {
-    const problem *p = q->problem;
     const char *how = p->near.order;
     bool many = n > MAXIMIN_ROWS || (d > WIDE && n > MAXIMIN_WIDE);
-    for (int64_t i = 0; !q->ordered && i < n; i++) order[i] = i;
-    if (!q->ordered) return ANYGP_OK;
-    if (p->near.given) {
-        memcpy(order, p->near.given, (size_t)n * sizeof *order);
-        return ANYGP_OK;
-    }
     if (how && !strcmp(how, "coordinate")) return order_coordinate(n, d, places, order, e);
     if (how ? !strcmp(how, "maximin") : !many) return order_maximin(n, d, places, order, e);
     order_random(n, p->seed, order);
+    return ANYGP_OK;
+}
+
+static anygp_status order_rows(const vecchia_state *q, int64_t n, int64_t d, const double *places, int64_t *order,
+                               anygp_error *e)
+{
+    const int64_t *given = q->problem->near.given;
+    if (q->ordered && !given) return vecchia_order(q->problem, n, d, places, order, e);
+    for (int64_t i = 0; i < n; i++) order[i] = q->ordered ? given[i] : i;
     return ANYGP_OK;
 }
 
@@ -201,8 +202,7 @@ done:
     return status;
 }
 
-/* Whether inputs count otherwise than before by more than this share; scaled together, the same rows are near. */
-static bool moved_apart(int64_t D, const double *was, const double *now, double moved)
+bool vecchia_moved_apart(int64_t D, const double *was, const double *now, double moved)
 {
     double least = INFINITY, most = 0;
     for (int64_t j = 0; j < D; j++) {
@@ -222,7 +222,7 @@ anygp_status vecchia_renew(void *state, const hyper *h, double moved, bool *rene
     double *now = mem_alloc(D, sizeof *now);
     if (!now) return fail_memory(e, "the length-scales", 8.0 * (double)D);
     kernel_closeness(h->kernel, kernel_values(h->kernel), now);
-    *renewed = moved_apart(D, q->closeness, now, moved);
+    *renewed = vecchia_moved_apart(D, q->closeness, now, moved);
     anygp_status status = *renewed ? arrange(q, h->kernel, &a, e) : ANYGP_OK;
     if (*renewed && !ANYGP_FAILED(status)) {
         arrangement_clear(&q->a);

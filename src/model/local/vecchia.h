@@ -22,6 +22,12 @@ enum { VECCHIA_NEAR = 30, VECCHIA_PREDICT = 60, VECCHIA_PREDICT_WIDE = 150, VECC
    all columns count as they are. */
 double *vecchia_places(const kernel *k, int64_t n, int64_t D, const double *X, int64_t *d);
 
+/* An order of n rows with these places as the problem asks for it, but for one that is given. */
+anygp_status vecchia_order(const problem *p, int64_t n, int64_t d, const double *places, int64_t *order,
+                           anygp_error *e);
+/* Whether inputs count otherwise than before by more than this share; scaled together, the same rows are near. */
+bool vecchia_moved_apart(int64_t D, const double *was, const double *now, double moved);
+
 /* What a posterior rests on; all copied.  m and B: mean and factor of the precision of v, the M inducing variables and the p coefficients
    of the mean. */
 typedef struct vecchia_rows {

@@ -1,0 +1,28 @@
+# vnngp: classes, counts and weights from the command line, and what is refused.
+. "$(dirname "$0")/lib.sh"
+anygp simulate --rows 300 --inputs 2 --kernel 'matern32(variance=2,lengthscale=0.3)' --noise 0.02 -o all.csv
+awk -F, 'NR == 1 { print "a,b,kind" } NR > 1 { print $1 "," $2 "," ($3 > 0.5 ? "high" : $3 > -0.5 ? "middle" : "low") }' all.csv >kinds.csv
+awk -F, 'NR == 1 { print "a,b,count,w" } NR > 1 { print $1 "," $2 "," int(2 * exp($3 / 2)) "," 1 + NR % 2 }' all.csv >counts.csv
+small=(--neighbors 6 --iters 3)
+
+# The shares of right labels of a fit and of a majority.
+three_classes_are_told_apart() {
+    fits kinds.csv --model vnngp --likelihood softmax --target kind "${small[@]}" --kernel 'matern32(iso)' --valid 0.3 && anygp info fits.agp | grep -q 'model  *vnngp, [0-9]* rows in the posterior' || return 1
+    anygp predict fits.agp kinds.csv >p.csv && finite <(cut -d, -f2- p.csv) && paste -d, p.csv kinds.csv | awk -F, 'NR > 1 { n++; right += $1 == $NF } END { print right / n; exit !(right > 0.75 * n) }'
+}
+counts_with_weights_and_a_given_order_fit() {
+    seq 299 -1 0 >order.csv && fits counts.csv --model vnngp --likelihood poisson --target count --weights w "${small[@]}" --order-from order.csv --valid 0 && anygp predict fits.agp counts.csv >p.csv && finite p.csv
+}
+equal_rows_share_their_value() {
+    awk 'NR == 1 { print } NR > 1 && NR < 42 { print; print }' kinds.csv >twice.csv && fits twice.csv --model vnngp --likelihood softmax --target kind "${small[@]}" --valid 0 && anygp info fits.agp | grep -q 'vnngp, 40 rows in the posterior'
+}
+what_it_has_not_is_refused() {
+    refuses 'vnngp has no anytime variant' fit all.csv -o m.agp --model vnngp+ && refuses 'mean: vnngp takes no prior mean' fit all.csv -o m.agp --model vnngp --mean constant && refuses 'neighbors 300, but there are 300 distinct rows' fit all.csv -o m.agp --model vnngp --neighbors 300 --valid 0 || return 1
+    fits all.csv --model vnngp "${small[@]}" && refuses 'vnngp has no joint distribution' predict fits.agp all.csv --samples 2 && refuses 'vnngp' update fits.agp all.csv
+}
+
+check three_classes_are_told_apart
+check counts_with_weights_and_a_given_order_fit
+check equal_rows_share_their_value
+check what_it_has_not_is_refused
+finish

@@ -84,6 +84,8 @@ static void equals_a_fit_to_all_rows(const subject *s)
     outcome some, all;
     anygp_error e;
     if (!s->ops->update || by_steps(s->ops)) return;
+    if (s->ops->local)
+        return; /* a term of the kernel begins at values of the data: tests/cli/test_hier.sh gives them */
     FILE *f = fopen("places.csv", "w");
     assert_non_null(f);
     for (int i = 0; i < 8; i++) fprintf(f, "%g,%g\n", cos(i), sin(1.7 * i));

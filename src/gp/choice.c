@@ -321,6 +321,18 @@ static anygp_status check_calibrate(const model_choice *c, const settings *s, an
     return ANYGP_ERR_ARGUMENT;
 }
 
+/* Borders are those of a kd-tree's cells. */
+static anygp_status check_cells(const model_choice *c, const settings *s, anygp_error *e)
+{
+    bool other = settings_changed(s, SET_PARTITION) && !settings_is(s, SET_PARTITION, "kdtree") &&
+                 !settings_is(s, SET_PARTITION, "tree");
+    if (!c->model->needs.cells || (!other && !settings_given(s, SET_BLOCKS_FROM))) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "%s: %s needs cells with borders, so its blocks are those of a kd-tree; leave --%s out, or use "
+                     "--partition kdtree or tree",
+                     other ? "partition" : "blocks-from", c->model->name, other ? "partition" : "blocks-from");
+}
+
 /* What a common prior is needed for, and what has no meaning where each expert has its own. */
 static anygp_status check_own(const model_choice *c, const settings *s, anygp_error *e)
 {
@@ -359,6 +371,7 @@ anygp_status choice_check_rows(const model_choice *c, const settings *s, bool we
     if (settings_given(s, SET_ORDER) && settings_given(s, SET_ORDER_FROM))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "order-from: the order is that of the file; leave --order out");
     TRY(check_own(c, s, e));
+    TRY(check_cells(c, s, e));
     return check_calibrate(c, s, e);
 }
 

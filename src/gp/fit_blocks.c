@@ -174,6 +174,7 @@ static plan_kind plan_of(const block_fit *b)
     if (!model_over_parts(b->g->model)) return PLAN_RUNS;
     if (b->d.D == 0) return PLAN_RANDOM; /* there is no space to cut */
     if (settings_is(s, SET_PARTITION, "tree")) return PLAN_ROUTED;
+    if (b->g->model->needs.cells) return PLAN_KDTREE;
     return settings_is(s, SET_PARTITION, "kdtree")   ? PLAN_KDTREE
            : means_take_too_long(b)                  ? PLAN_KDTREE
            : settings_is(s, SET_PARTITION, "random") ? PLAN_RANDOM
@@ -191,7 +192,7 @@ static anygp_status make_blocks(block_fit *b, anygp_error *e)
                        .ids = &b->ids,
                        .seed = b->part.seed,
                        .keep = ROWS_SHARE * settings_memory(b->f->s)};
-    if (plan.kind == PLAN_KDTREE && !settings_changed(b->f->s, SET_PARTITION))
+    if (plan.kind == PLAN_KDTREE && !settings_changed(b->f->s, SET_PARTITION) && !b->g->model->needs.cells)
         settings_log(b->f->s, ANYGP_NOTE,
                      "the rows are cut into blocks by a kd-tree: k-means would take too much of the time limit");
     router **route = model_over_parts(b->g->model) ? &b->route : NULL; /* for random blocks: a pass over all rows */

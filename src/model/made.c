@@ -18,6 +18,7 @@ static const struct {
               {"gpoe", "gpoe(beta=uniform)", "it is not of the form gpoe(beta=uniform)", made_gpoe},
               {"npae", "npae(levels=2)", "it is not of the form npae(levels=2)", made_npae},
               {"lagp", "lagp(design=mspe)", "it is not of the form lagp(design=mspe,start=6,close=1000)", made_lagp},
+              {"patchwork", "patchwork(points=9)", "it is not of the form patchwork(points=9)", made_patchwork},
               {"hier", "hier(local=matern32)", "it is not of the form hier(local=matern32)", made_hier},
               {"qsrvm", "qsrvm(batch=1000)", "it is not of the form qsrvm(batch=1000,basis=kernel)", made_qsrvm},
               {"lma", "lma(order=2)", "it is not of the form lma(order=2)", made_lma},

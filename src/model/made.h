@@ -7,6 +7,7 @@
 #include "model/local/experts.h"
 #include "model/local/lagp.h"
 #include "model/mixture/moe.h"
+#include "model/local/patchwork.h"
 #include "model/sparse/sparse_posterior.h"
 #include "model/variational/chain.h"
 #include "model/weights/qsgp.h"
@@ -23,6 +24,7 @@ typedef struct made_model {
         aggregation aggregation;
         lagp_kind lagp;
         moe_kind moe;
+        patch_kind patch;
     } kind;
     char name[MADE_NAME_MOST], local[MADE_NAME_MOST]; /* local: of the kernel; empty: there is none */
 } made_model;
@@ -51,16 +53,17 @@ anygp_status made_count(scanner *s, double least, int64_t *value);
 void made_write(const char *model, int count, const made_option *options, const int64_t *value, char *to, size_t room);
 
 /* From what is in parentheses, with nothing after them. */
-anygp_status made_combine(scanner *s, made_model **out, anygp_error *e); /* combine.c */
-anygp_status made_pep(scanner *s, made_model **out, anygp_error *e);     /* pep.c */
-anygp_status made_deep(scanner *s, made_model **out, anygp_error *e);    /* deep.c */
-anygp_status made_qsgp(scanner *s, made_model **out, anygp_error *e);    /* qsgp_model.c */
-anygp_status made_gpoe(scanner *s, made_model **out, anygp_error *e);    /* committees.c */
-anygp_status made_npae(scanner *s, made_model **out, anygp_error *e);    /* the same */
-anygp_status made_lagp(scanner *s, made_model **out, anygp_error *e);    /* lagp.c */
-anygp_status made_hier(scanner *s, made_model **out, anygp_error *e);    /* hier.c */
-anygp_status made_qsrvm(scanner *s, made_model **out, anygp_error *e);   /* qsgp_model.c */
-anygp_status made_lma(scanner *s, made_model **out, anygp_error *e);     /* lma.c */
-anygp_status made_moe(scanner *s, made_model **out, anygp_error *e);     /* moe_model.c */
+anygp_status made_combine(scanner *s, made_model **out, anygp_error *e);   /* combine.c */
+anygp_status made_pep(scanner *s, made_model **out, anygp_error *e);       /* pep.c */
+anygp_status made_deep(scanner *s, made_model **out, anygp_error *e);      /* deep.c */
+anygp_status made_qsgp(scanner *s, made_model **out, anygp_error *e);      /* qsgp_model.c */
+anygp_status made_gpoe(scanner *s, made_model **out, anygp_error *e);      /* committees.c */
+anygp_status made_npae(scanner *s, made_model **out, anygp_error *e);      /* the same */
+anygp_status made_lagp(scanner *s, made_model **out, anygp_error *e);      /* lagp.c */
+anygp_status made_hier(scanner *s, made_model **out, anygp_error *e);      /* hier.c */
+anygp_status made_qsrvm(scanner *s, made_model **out, anygp_error *e);     /* qsgp_model.c */
+anygp_status made_lma(scanner *s, made_model **out, anygp_error *e);       /* lma.c */
+anygp_status made_moe(scanner *s, made_model **out, anygp_error *e);       /* moe_model.c */
+anygp_status made_patchwork(scanner *s, made_model **out, anygp_error *e); /* patchwork.c */
 
 #endif

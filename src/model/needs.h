@@ -42,6 +42,7 @@ typedef struct model_needs {
     bool communication; /* one of whom has rows from everywhere */
     bool nested;        /* it weighs experts by their covariances, of all of them or of those near */
     bool centres;       /* inducing inputs are the means of its parts, unless the user says otherwise */
+    bool cells;         /* its parts are cells of a kd-tree */
     bool own;           /* its experts can have hyperparameters of their own */
     bool mixture;       /* of experts that learn together: the user may say how many */
 } model_needs;

@@ -56,7 +56,12 @@ static inline void scene_rows(scene *s, bool weights)
     anygp_error e;
     fill_normal(1, ROWS * D, X);
     fill_normal(2, ROWS, noise);
-    assert_int_equal(router_means(BLOCKS, D, centres, &s->route, &e), ANYGP_OK);
+    if (s->model->needs.cells) {
+        assert_int_equal(router_whole(D, &s->route, &e), ANYGP_OK);
+        for (int64_t b = 0; b < BLOCKS - 1; b++)
+            assert_int_equal(router_cut(s->route, b ? b - 1 : 0, b > 0, 0, &e), ANYGP_OK);
+    } else
+        assert_int_equal(router_means(BLOCKS, D, centres, &s->route, &e), ANYGP_OK);
     assert_int_equal(router_route(s->route, ROWS, X, D, id, &e), ANYGP_OK);
     for (int64_t b = 0; b < BLOCKS; b++) {
         start[b] = n;

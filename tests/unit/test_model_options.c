@@ -87,6 +87,7 @@ static const char *excuse(const subject *s, setting_id id, const char *value)
     if ((id == SET_BLOCKS || id == SET_BLOCKS_FROM) && by_rows)
         return "rows stand alone: blocks are pieces of the work, as --memory wants them";
     if (id == SET_FIX && !learns(m) && strcmp(value, "none")) return "a model that learns nothing keeps it all";
+    if (id == SET_PARTITION && m->needs.cells) return "cells of a kd-tree are what it has in any case";
     if (id == SET_SAMPLE && !learns(m)) return "whole epochs with nothing to learn end at the batch result";
     return NULL;
 }

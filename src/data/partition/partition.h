@@ -45,6 +45,17 @@ anygp_status router_cut(router *r, int64_t id, int64_t column, double value, any
    Neither side is empty where t has two different numbers, as it must.  Reorders t.  O(n). */
 double cut_between(int64_t n, double *t, int64_t target);
 
+/* Places on the borders between cells of a kd-tree over at most three inputs, within the box from low[D] to high[D]: `each` along every
+   input that the border extends in [partition_borders.c]. */
+typedef struct border_points {
+    int64_t count, room;
+    double *X;    /* count x D */
+    double *side; /* 2 x count: the two cells */
+} border_points;
+anygp_status router_borders(const router *r, const double *low, const double *high, int64_t each, border_points *out,
+                            anygp_error *e);
+void border_points_clear(border_points *b);
+
 /* As one array of numbers for the model file, and back.  What comes from a file may be damaged or hostile: everything is
    checked, and routing with what was accepted is safe.  values belongs to the router. */
 const double *router_values(const router *r, int64_t *rows, int64_t *cols);

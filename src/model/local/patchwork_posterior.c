@@ -1,0 +1,275 @@
+/* Predictions of patchwork, and the model file (patchwork.h). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/linalg.h"
+#include "model/local/patchwork.h"
+
+static const double LEAST = 1e-12; /* of the prior variance: what the rows and the borders leave of it at least */
+
+typedef struct patch_posterior {
+    posterior base;
+    experts_posterior *cells; /* their own predictions; kernel and mean are this one's */
+    patch_borders b;
+    double *V; /* L^-1 K_b of the cells, one after the other */
+    int64_t *at;
+    double *A,
+        *a; /* blocks of S^-1 of the cells' places, times their signs, one after the other; S^-1 t, times signs, of all places */
+    int64_t *of; /* where the blocks are */
+} patch_posterior;
+
+static void patch_free(posterior *base)
+{
+    patch_posterior *p = (patch_posterior *)base;
+    if (!p) return;
+    kernel_free(base->kernel);
+    basis_clear(&base->mean);
+    if (p->cells) experts_free(&p->cells->base);
+    patch_borders_clear(&p->b);
+    void *const owned[] = {p->V, p->at, p->A, p->a, p->of};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(p);
+}
+
+/* ---------------------------------------------------------------------------------------- the borders */
+
+static bool places_make_room(patch_posterior *p)
+{
+    int64_t P = p->b.cells, V = 0, A = 0;
+    p->at = mem_alloc(P, sizeof *p->at), p->of = mem_alloc(P, sizeof *p->of);
+    for (int64_t k = 0; p->at && p->of && k < P; k++) {
+        int64_t m = patch_places(&p->b, k);
+        p->at[k] = V, V += m * expert_at(p->cells, k).n;
+        p->of[k] = A, A += m * m;
+    }
+    p->V = mem_alloc(V, sizeof *p->V), p->A = mem_alloc(A, sizeof *p->A);
+    p->a = mem_alloc(2 * p->b.at.count, sizeof *p->a);
+    return p->at && p->of && p->V && p->A && p->a;
+}
+
+/* V of cell k, its share of S (lower triangle) and t; *C: of the sum of C's diagonal. */
+static bool add_cell(const patch_posterior *p, int64_t k, double *X, double *S, double *t, double *C)
+{
+    const patch_borders *b = &p->b;
+    expert x = expert_at(p->cells, k);
+    int64_t m = patch_places(b, k), D = b->D, q = b->at.count;
+    const int64_t *place = b->place + b->start[k];
+    const double *sign = b->sign + b->start[k];
+    double *V = p->V + p->at[k], *Kbb = p->A + p->of[k];
+    patch_places_of(b, k, X);
+    if (!kernel_gram(x.kernel, m, X, D, m, X, D, Kbb, m)) return false;
+    if (x.n > 0 && !kernel_gram(x.kernel, x.n, x.X, D, m, X, D, V, x.n)) return false;
+    for (int64_t i = 0; i < m; i++) t[place[i]] += sign[i] * la_dot(x.n, V + i * x.n, x.alpha);
+    if (x.n > 0) la_trsm(LA_LEFT, LA_N, x.n, m, 1, x.L, x.n, V, x.n);
+    for (int64_t i = 0; i < m; i++) {
+        *C += Kbb[i + i * m];
+        for (int64_t j = 0; j < m; j++)
+            if (place[i] >= place[j])
+                S[place[i] + place[j] * q] +=
+                    sign[i] * sign[j] * (Kbb[i + j * m] - la_dot(x.n, V + i * x.n, V + j * x.n));
+    }
+    return true;
+}
+
+/* From S^-1 (lower triangle) and S^-1 t to what each cell needs of them. */
+static void share_out(const patch_posterior *p, const double *S, const double *t)
+{
+    const patch_borders *b = &p->b;
+    int64_t q = b->at.count;
+    for (int64_t k = 0; k < b->cells; k++) {
+        int64_t m = patch_places(b, k), first = b->start[k];
+        for (int64_t i = 0; i < m; i++) {
+            int64_t r = b->place[first + i];
+            p->a[first + i] = b->sign[first + i] * t[r];
+            for (int64_t j = 0; j < m; j++) {
+                int64_t c = b->place[first + j];
+                p->A[p->of[k] + i + j * m] = b->sign[first + i] * b->sign[first + j] * S[r > c ? r + c * q : c + r * q];
+            }
+        }
+    }
+}
+
+static anygp_status join_cells(patch_posterior *p, double jitter, anygp_error *e)
+{
+    int64_t q = p->b.at.count;
+    double *S = mem_zeroed(q * q, sizeof *S), *t = mem_zeroed(q, sizeof *t), C = 0;
+    double *X = mem_doubles(p->b.largest, p->b.D);
+    bool ok = S && t && X && places_make_room(p);
+    for (int64_t k = 0; ok && k < p->b.cells; k++) ok = add_cell(p, k, X, S, t, &C);
+    anygp_status status = ok ? ANYGP_OK : fail_memory(e, "the borders of the cells", 8.0 * (double)q * (double)q);
+    if (ok && q > 0) {
+        bool factor = patch_factor(q, jitter, C / (double)q, S);
+        if (factor) la_trsv(LA_N, q, S, q, t), la_trsv(LA_T, q, S, q, t);
+        if (!factor || la_potri(q, S, q) != 0)
+            status = fail_with(e, ANYGP_ERR_NUMERIC, "the covariance at the borders of cells has no Cholesky factor");
+        else
+            share_out(p, S, t);
+    }
+    free(S);
+    free(t);
+    free(X);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- predictions */
+
+/* Room for n rows: those of one cell at a time. */
+typedef struct visit {
+    int64_t *block, *row;           /* n */
+    double *X, *m, *v, *k, *c, *Ac; /* n x D, n, n, largest x n, places x n, the same */
+    double *places, *query;         /* places x D */
+} visit;
+
+static int64_t patch_work(const posterior *base, int64_t n)
+{
+    const patch_posterior *p = (const patch_posterior *)base;
+    int64_t B = p->b.largest, D = base->D;
+    return n * (4 + D + p->cells->largest + 2 * B) + B * D + query_doubles(p->cells, n);
+}
+
+static visit visit_place(const patch_posterior *p, int64_t n, double *room)
+{
+    int64_t B = p->b.largest, D = p->base.D;
+    visit a = {.block = (int64_t *)room, .row = (int64_t *)room + n, .m = room + 2 * n, .v = room + 3 * n};
+    a.X = room + 4 * n, a.k = a.X + n * D, a.c = a.k + n * p->cells->largest, a.Ac = a.c + n * B;
+    a.places = a.Ac + n * B, a.query = a.places + B * D;
+    return a;
+}
+
+/* What equal values at the borders change of mean and variance at `count` rows of cell k; a->k has L^-1 k of the rows. */
+static anygp_status mend(const patch_posterior *p, int64_t k, int64_t count, const expert *x, const visit *a,
+                         const expert_query *q, anygp_error *e)
+{
+    const patch_borders *b = &p->b;
+    int64_t m = patch_places(b, k), D = b->D;
+    if (m == 0) return ANYGP_OK;
+    patch_places_of(b, k, a->places);
+    if (!kernel_gram(x->kernel, m, a->places, D, count, a->X, D, a->c, m)) return fail_memory(e, "kernel tiles", 0);
+    if (x->n > 0) la_gemm(LA_T, LA_N, m, count, x->n, -1, p->V + p->at[k], x->n, a->k, x->n, 1, a->c, m);
+    la_gemm(LA_N, LA_N, m, count, m, 1, p->A + p->of[k], m, a->c, m, 0, a->Ac, m);
+    for (int64_t j = 0; j < count; j++) {
+        a->m[j] -= la_dot(m, a->c + j * m, p->a + b->start[k]);
+        a->v[j] = fmax(a->v[j] - la_dot(m, a->c + j * m, a->Ac + j * m), LEAST * q->variance[j]);
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status ask_cell(const patch_posterior *p, int64_t k, int64_t count, const visit *a, double *mean,
+                             double *variance, anygp_error *e)
+{
+    expert x = expert_at(p->cells, k);
+    expert_query q;
+    TRY(query_prepare(p->cells, count, a->X, p->base.D, NULL, a->query, &q, e));
+    for (int64_t j = 0; j < count; j++) a->m[j] = 0, a->v[j] = q.variance[j];
+    if (x.n > 0) TRY(expert_ask(p->cells, &x, &q, NULL, a->k, a->m, a->v, e));
+    TRY(mend(p, k, count, &x, a, &q, e));
+    for (int64_t j = 0; j < count; j++) {
+        mean[a->row[j]] = a->m[j];
+        if (variance) variance[a->row[j]] = a->v[j];
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status patch_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *room,
+                                   double *mean, double *variance, anygp_error *e)
+{
+    const patch_posterior *p = (const patch_posterior *)base;
+    visit a = visit_place(p, n, room);
+    TRY(router_route(p->cells->route, n, X, ldx, a.block, e));
+    for (int64_t k = 0; k < p->b.cells; k++) {
+        int64_t count = 0;
+        for (int64_t j = 0; j < n; j++) {
+            if (a.block[j] != k) continue;
+            memcpy(a.X + count * base->D, X + j * ldx, (size_t)base->D * sizeof *X);
+            a.row[count++] = j;
+        }
+        if (count > 0) TRY(ask_cell(p, k, count, &a, mean, variance, e));
+    }
+    return ANYGP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------- file */
+
+static void patch_arrays(posterior *base, array_list *list)
+{
+    patch_posterior *p = (patch_posterior *)base;
+    experts_arrays(&p->cells->base, list);
+    array_list_add(list, (named_array){"borders", p->b.D, p->b.at.count, p->b.at.X, false});
+    array_list_add(list, (named_array){"sides", 2, p->b.at.count, p->b.at.side, false});
+}
+
+static const posterior_ops patch_ops = {
+    .work_doubles = patch_work, .marginal = patch_marginal, .arrays = patch_arrays, .free = patch_free};
+
+static anygp_status copy_borders(const patch_borders *from, patch_borders *to, anygp_error *e)
+{
+    int64_t q = from->at.count;
+    *to = (patch_borders){
+        .at = {
+            .count = q, .room = q, .X = mem_copied(q, from->D, from->at.X), .side = mem_copied(q, 2, from->at.side)}};
+    if (to->at.X && to->at.side) return patch_borders_index(to, from->D, from->cells, e);
+    patch_borders_clear(to);
+    return fail_memory(e, "the borders of the cells", 24.0 * (double)q);
+}
+
+anygp_status patch_posterior_new(posterior *cells, const patch_borders *b, double jitter, posterior **out,
+                                 anygp_error *e)
+{
+    patch_posterior *p = calloc(1, sizeof *p);
+    if (!p) return fail_memory(e, "the posterior", sizeof *p);
+    p->base = (posterior){.ops = &patch_ops, .noise = cells->noise, .D = cells->D, .n = cells->n};
+    p->base.kernel = kernel_copy(cells->kernel);
+    p->cells = (experts_posterior *)cells;
+    anygp_status status =
+        p->base.kernel ? basis_copy(&cells->mean, &p->base.mean, e) : fail_memory(e, "the posterior", sizeof *p);
+    if (!ANYGP_FAILED(status)) status = copy_borders(b, &p->b, e);
+    if (!ANYGP_FAILED(status)) status = join_cells(p, jitter, e);
+    if (!ANYGP_FAILED(status)) return *out = &p->base, ANYGP_OK;
+    p->cells = NULL; /* the caller's */
+    patch_free(&p->base);
+    return status;
+}
+
+static bool borders_make_sense(const named_array *X, const named_array *side, int64_t D, int64_t cells)
+{
+    if (X->rows != D || side->rows != 2 || side->cols != X->cols || D > PATCHWORK_INPUTS) return false;
+    for (int64_t i = 0; i < 2 * side->cols; i++) {
+        double v = side->values[i];
+        if (!(v >= 0 && v < (double)cells && v == floor(v))) return false;
+        if (i % 2 && v == side->values[i - 1]) return false;
+    }
+    for (int64_t i = 0; i < D * X->cols; i++)
+        if (!isfinite(X->values[i])) return false;
+    return true;
+}
+
+anygp_status patch_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                        int64_t count, posterior **out, anygp_error *e)
+{
+    named_array *X = named_array_need(list, count, "borders", e),
+                *side = X ? named_array_need(list, count, "sides", e) : NULL;
+    posterior *cells = NULL;
+    (void)self;
+    if (!side) return ANYGP_ERR_FILE;
+    kernel *copy = kernel_copy(k);
+    basis also = {0};
+    anygp_status status = copy ? basis_copy(mean, &also, e) : fail_memory(e, "the kernel", 0);
+    if (!ANYGP_FAILED(status)) status = experts_load(&model_nle, copy, noise, &also, D, list, count, &cells, e);
+    if (ANYGP_FAILED(status)) {
+        kernel_free(copy);
+        basis_clear(&also);
+        return status;
+    }
+    const experts_posterior *p = (const experts_posterior *)cells;
+    patch_borders b = {.D = D, .cells = p->count, .at = {.count = X->cols, .X = X->values, .side = side->values}};
+    if (!borders_make_sense(X, side, D, p->count))
+        status = fail_with(e, ANYGP_ERR_FILE, "the model file's borders do not fit its cells; it is damaged");
+    else
+        status = patch_posterior_new(cells, &b, *p->jitter, out, e);
+    if (ANYGP_FAILED(status)) return experts_free(cells), status;
+    kernel_free(k);
+    basis_clear(mean);
+    return ANYGP_OK;
+}

@@ -1,0 +1,236 @@
+/* patchwork against one dense Gaussian vector: all cells' rows and the differences at their borders, conditioned on these being 0. */
+#include "dense.h"
+#include "model_scene.h"
+
+#include "model/local/patchwork.h"
+
+enum { POINTS_MOST = 64, MOST = ROWS + POINTS_MOST };
+static const scene_kind kinds[] = {
+    {"rbf(variance=1.3,lengthscale=[0.8,1.4])", NULL, MEAN_ZERO, false},
+    {"matern32(variance=0.7,lengthscale=1.1) + white(variance=0.05)", NULL, MEAN_ZERO, true}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+typedef struct dense {
+    scene s;
+    int64_t q, block[ROWS], at[NEW];
+    border_points b;
+    double new[NEW * D];
+    real C[POINTS_MOST * POINTS_MOST], K[MOST * MOST], z[MOST]; /* inverses; the rows' y, then zeros */
+    real log_C, log_K;
+} dense;
+
+static const double jitter = 1e-6;
+
+/* Prior covariance of f in cell a at x and f in cell b at z. */
+static real in_cells(const dense *d, int64_t a, const double *x, int64_t b, const double *z)
+{
+    return a == b ? kernel_reference(d->s.h.kernel, x, z, false) : 0;
+}
+
+/* Of f in cell a at x and difference p; of differences p and q. */
+static real with_border(const dense *d, int64_t a, const double *x, int64_t p)
+{
+    const double *b = d->b.X + p * D, *side = d->b.side + 2 * p;
+    return in_cells(d, a, x, (int64_t)side[0], b) - in_cells(d, a, x, (int64_t)side[1], b);
+}
+
+static real of_borders(const dense *d, int64_t p, int64_t q)
+{
+    const double *b = d->b.X + p * D, *side = d->b.side + 2 * p;
+    return with_border(d, (int64_t)side[0], b, q) - with_border(d, (int64_t)side[1], b, q);
+}
+
+static real mean_diagonal(const dense *d)
+{
+    real sum = 0;
+    for (int64_t p = 0; p < d->q; p++) sum += of_borders(d, p, p);
+    return sum / d->q;
+}
+
+/* The experts' own jitter is relative to the mean diagonal of their covariance. */
+static real own_jitter(const dense *d, int64_t cell)
+{
+    real sum = 0, n = 0;
+    for (int i = 0; i < ROWS; i++) {
+        if (d->block[i] != cell) continue;
+        const double *x = d->s.X + i * D;
+        sum += kernel_reference(d->s.h.kernel, x, x, true) + d->s.h.like[0] / d->s.w[i], n++;
+    }
+    return jitter * sum / n;
+}
+
+static void fill(dense *d)
+{
+    int n = ROWS + (int)d->q;
+    real nugget = jitter * mean_diagonal(d);
+    for (int i = 0; i < n; i++) {
+        d->z[i] = i < ROWS ? d->s.y[i] : 0;
+        for (int j = 0; j < n; j++) {
+            int64_t p = i - ROWS, q = j - ROWS;
+            const double *x = d->s.X + i * D, *z = d->s.X + j * D;
+            real k = i < ROWS && j < ROWS ? in_cells(d, d->block[i], x, d->block[j], z)
+                     : i < ROWS           ? with_border(d, d->block[i], x, q)
+                     : j < ROWS           ? with_border(d, d->block[j], z, p)
+                                          : of_borders(d, p, q);
+            if (i == j && i < ROWS)
+                k += kernel_white(d->s.h.kernel) + d->s.h.like[0] / d->s.w[i] + own_jitter(d, d->block[i]);
+            if (i == j && i >= ROWS) k += nugget;
+            d->K[i * n + j] = k;
+            if (i >= ROWS && j >= ROWS) d->C[p * d->q + q] = k;
+        }
+    }
+    d->log_K = dense_invert(n, d->K), d->log_C = dense_invert((int)d->q, d->C);
+}
+
+static void dense_open(dense *d, const scene_kind *kind)
+{
+    double low[D] = {INFINITY, INFINITY}, high[D] = {-INFINITY, -INFINITY};
+    anygp_error e;
+    scene_open(&d->s, &model_patchwork, kind);
+    for (int i = 0; i < ROWS * D; i++)
+        low[i % D] = fmin(low[i % D], d->s.X[i]), high[i % D] = fmax(high[i % D], d->s.X[i]);
+    assert_int_equal(router_borders(d->s.route, low, high, PATCHWORK_EACH, &d->b, &e), ANYGP_OK);
+    d->q = d->b.count;
+    assert_int_equal(d->q, 4 * PATCHWORK_EACH); /* a cross */
+    fill_normal(9, NEW * D, d->new);
+    assert_int_equal(router_route(d->s.route, ROWS, d->s.X, D, d->block, &e), ANYGP_OK);
+    assert_int_equal(router_route(d->s.route, NEW, d->new, D, d->at, &e), ANYGP_OK);
+    fill(d);
+}
+
+static void dense_close(dense *d)
+{
+    border_points_clear(&d->b);
+    scene_close(&d->s);
+}
+
+static void objective_is_the_evidence_given_equal_borders(void **unused)
+{
+    (void)unused;
+    static dense d;
+    static real zero[POINTS_MOST];
+    for (int k = 0; k < KINDS; k++) {
+        double value, j = jitter;
+        real terms = 0;
+        dense_open(&d, &kinds[k]);
+        for (int i = 0; i < ROWS; i++)
+            if (d.s.w[i] != 1)
+                terms += (d.s.w[i] - 1) * logl(2 * 3.14159265358979323846L * d.s.h.like[0]) + logl(d.s.w[i]);
+        assert_true(model_patchwork.evaluate(d.s.state, &d.s.h, false, &j, &value, NULL));
+        real expected = dense_log_normal(ROWS + (int)d.q, d.K, d.log_K, d.z) -
+                        dense_log_normal((int)d.q, d.C, d.log_C, zero) - 0.5L * terms;
+        check_close(value, (double)expected, 1e-8);
+        dense_close(&d);
+    }
+}
+
+static void predict(posterior *p, int64_t n, const double *X, double *mean, double *variance)
+{
+    anygp_error e;
+    double *work = malloc((size_t)p->ops->work_doubles(p, n) * sizeof *work);
+    assert_int_equal(p->ops->marginal(p, n, X, D, work, mean, variance, &e), ANYGP_OK);
+    free(work);
+}
+
+static void predictions_are_given_rows_and_borders(void **unused)
+{
+    (void)unused;
+    static dense d;
+    for (int c = 0; c < KINDS; c++) {
+        posterior *p = NULL;
+        double mean[NEW], variance[NEW], j = jitter;
+        anygp_error e;
+        dense_open(&d, &kinds[c]);
+        assert_int_equal(model_patchwork.posterior(d.s.state, &d.s.h, &j, &p, &e), ANYGP_OK);
+        predict(p, NEW, d.new, mean, variance);
+        for (int i = 0; i < NEW; i++) {
+            real k[MOST];
+            const double *x = d.new + i *D;
+            for (int r = 0; r < ROWS; r++) k[r] = in_cells(&d, d.at[i], x, d.block[r], d.s.X + r * D);
+            for (int64_t q = 0; q < d.q; q++) k[ROWS + q] = with_border(&d, d.at[i], x, q);
+            int n = ROWS + (int)d.q;
+            check_close(mean[i], (double)dense_quadratic(n, d.K, k, d.z), 1e-7);
+            check_close(variance[i], (double)(in_cells(&d, 0, x, 0, x) - dense_quadratic(n, d.K, k, k)), 1e-7);
+        }
+        p->ops->free(p);
+        dense_close(&d);
+    }
+}
+
+/* From either side of a border, where nle jumps; and no variance is negative. */
+static void neighbours_agree_at_their_borders(void **unused)
+{
+    (void)unused;
+    static dense d;
+    posterior *p = NULL;
+    double j = jitter, X[2 * D], mean[2], variance[2];
+    anygp_error e;
+    dense_open(&d, &kinds[0]);
+    assert_int_equal(model_patchwork.posterior(d.s.state, &d.s.h, &j, &p, &e), ANYGP_OK);
+    for (int64_t q = 0; q < d.q; q++) {
+        for (int s = 0; s < 2 * D; s++) X[s] = d.b.X[q * D + s % D] + (s < D ? -1e-9 : 1e-9);
+        predict(p, 2, X, mean, variance);
+        assert_true(fabs(mean[0] - mean[1]) < 1e-3);
+        assert_true(fabs(variance[0] - variance[1]) < 1e-3);
+        assert_true(variance[0] > 0 && variance[1] > 0);
+    }
+    p->ops->free(p);
+    dense_close(&d);
+}
+
+/* Loads the posterior's arrays, of which `name` has `value` at `at`. */
+static anygp_status load_with(const posterior *p, const char *name, int64_t at, double value)
+{
+    anygp_error e;
+    array_list list = {0};
+    basis mean = {0};
+    kernel *k = kernel_copy(p->kernel);
+    posterior *out = NULL;
+    p->ops->arrays((posterior *)p, &list);
+    assert_int_equal(basis_copy(&p->mean, &mean, &e), ANYGP_OK);
+    for (int64_t i = 0; i < list.count; i++) {
+        named_array *a = &list.at[i];
+        size_t bytes = (size_t)(a->rows * a->cols) * sizeof(double);
+        a->values = memcpy(malloc(bytes), a->values, bytes);
+        if (!strcmp(a->name, name) && at < 0) a->cols--;
+        if (!strcmp(a->name, name) && at >= 0) a->values[at] = value;
+    }
+    anygp_status status = model_patchwork.load(&model_patchwork, k, p->noise, &mean, D, list.at, list.count, &out, &e);
+    if (status) kernel_free(k), basis_clear(&mean);
+    if (out) out->ops->free(out);
+    for (int64_t i = 0; i < list.count; i++) free(list.at[i].values);
+    array_list_clear(&list);
+    return status;
+}
+
+static void damaged_borders_are_refused(void **unused)
+{
+    (void)unused;
+    static dense d;
+    posterior *p = NULL;
+    double j = jitter;
+    anygp_error e;
+    dense_open(&d, &kinds[0]);
+    assert_int_equal(model_patchwork.posterior(d.s.state, &d.s.h, &j, &p, &e), ANYGP_OK);
+    assert_int_equal(load_with(p, "none", 0, 0), ANYGP_OK);
+    const struct {
+        const char *name;
+        int64_t at;
+        double value;
+    } damage[] = {{"sides", 0, -1}, {"sides", 1, BLOCKS}, {"sides", 2, 0.5},        {"sides", 3, NAN},
+                  {"sides", -1, 0}, {"borders", -1, 0},   {"borders", 0, INFINITY}, {"sides", 1, p ? d.b.side[0] : 0}};
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++)
+        if (load_with(p, damage[i].name, damage[i].at, damage[i].value) != ANYGP_ERR_FILE)
+            fail_msg("damage %zu to %s is not seen", i, damage[i].name);
+    p->ops->free(p);
+    dense_close(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(objective_is_the_evidence_given_equal_borders),
+                                       cmocka_unit_test(predictions_are_given_rows_and_borders),
+                                       cmocka_unit_test(neighbours_agree_at_their_borders),
+                                       cmocka_unit_test(damaged_borders_are_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

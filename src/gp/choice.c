@@ -435,7 +435,7 @@ static void note_unused_in_learning(const model_choice *c, const settings *s)
 {
     const model_ops *m = c->model;
     const char *fix = settings_text(s, SET_FIX);
-    bool stays = m->needs.kept && likelihood_is_gaussian(&c->like) && !has_item(fix, "none");
+    bool stays = m->needs.kept && likelihood_is_gaussian(&c->like) && !*fix;
     bool learns = !m->needs.given,
          one_run = m->steps || (c->anytime && (m->sum || settings_is(s, SET_LEARN, "anytime")));
     const struct {

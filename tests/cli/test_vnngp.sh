@@ -16,13 +16,16 @@ counts_with_weights_and_a_given_order_fit() {
 equal_rows_share_their_value() {
     awk 'NR == 1 { print } NR > 1 && NR < 42 { print; print }' kinds.csv >twice.csv && fits twice.csv --model vnngp --likelihood softmax --target kind "${small[@]}" --valid 0 && anygp info fits.agp | grep -q 'vnngp, 40 rows in the posterior'
 }
+# At the bound's maximum over length-scales rows would know nothing of each other.
+the_kernel_stays_where_the_start_has_put_it() { fits all.csv --model vnngp "${small[@]}" --kernel 'matern32(iso)' --valid 0 && anygp info fits.agp | grep -q 'training  *0 iterations' && anygp info fits.agp | sed -n 's/.*lengthscale=\([0-9.e-]*\)).*/\1/p' | awk '{ print; exit !($1 > 0.1 && $1 < 1) }'; }
 what_it_has_not_is_refused() {
     refuses 'vnngp has no anytime variant' fit all.csv -o m.agp --model vnngp+ && refuses 'mean: vnngp takes no prior mean' fit all.csv -o m.agp --model vnngp --mean constant && refuses 'neighbors 300, but there are 300 distinct rows' fit all.csv -o m.agp --model vnngp --neighbors 300 --valid 0 || return 1
-    fits all.csv --model vnngp "${small[@]}" && refuses 'vnngp has no joint distribution' predict fits.agp all.csv --samples 2 && refuses 'vnngp' update fits.agp all.csv
+    refuses 'vnngp has no joint distribution' predict fits.agp all.csv --samples 2 && refuses 'vnngp' update fits.agp all.csv
 }
 
 check three_classes_are_told_apart
 check counts_with_weights_and_a_given_order_fit
 check equal_rows_share_their_value
+check the_kernel_stays_where_the_start_has_put_it
 check what_it_has_not_is_refused
 finish

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/name_list.h"
 #include "linalg/jitter.h"
 #include "linalg/linalg.h"
 #include "model/local/vecchia.h"
@@ -229,12 +228,13 @@ static anygp_status vnngp_renew(void *state, const hyper *h, double moved, bool 
 
 /* A mean-field q pays for every correlation of the prior, sum log(P_jj d_j) / 2: the bound is largest where rows know nothing of each other,
    or where the prior says next to nothing.  So the kernel stays where the start has put it, and Gaussian noise with it; parameters of other
-   likelihoods are learned by the bound.  With --fix none everything is. */
+   likelihoods are learned by the bound.  A list of --fix says
+   itself what stays: with none everything is learned. */
 static anygp_status vnngp_define(const model_ops *self, const problem *p, hyper *h, anygp_error *e)
 {
     int64_t P = hyper_kernel_params(h), kept = likelihood_is_gaussian(p->likelihood) ? h->count : P;
     (void)self, (void)e;
-    if (p->fix && list_has(p->fix, "none", strlen("none"))) return ANYGP_OK;
+    if (p->fix && *p->fix) return ANYGP_OK;
     for (int64_t i = 0; i < kept; i++) hyper_facts(h, i)->free = false;
     return ANYGP_OK;
 }

@@ -32,13 +32,12 @@ static const char *model_name(int64_t i, const void *ctx)
 static anygp_status unknown_model(const char *name, anygp_error *e)
 {
     const char *near = nearest_name(name, model_count(), model_name, NULL);
-    char *list = model_names(NULL, ", "), *made = model_expressions(" and ");
+    char *list = model_names(NULL, ", ");
     fail_with(e, ANYGP_ERR_ARGUMENT,
               "model: there is no model '%.80s'%s%s%s models are auto, %s, and expressions such as %s", name,
               near ? ", did you mean '" : "", near ? near : "", near ? "'? The" : "; the", name_list_or(list),
-              name_list_or(made));
+              model_expression(0));
     free(list);
-    free(made);
     return ANYGP_ERR_ARGUMENT;
 }
 

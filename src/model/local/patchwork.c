@@ -432,7 +432,7 @@ static const patch_kind defaults = {.each = PATCHWORK_EACH};
 
 const model_ops model_patchwork = {
     .name = "patchwork",
-    .summary = "exact models of cells, equal at their borders",
+    .summary = "exact in cells, equal at borders",
     .objective = "log evidence",
     .family = &defaults,
     .needs = {.rows = ROWS_PARTS, .weights = true, .cells = true},

@@ -261,6 +261,7 @@ static anygp_status gradient_of(vnngp *v, double *gp, anygp_error *e)
 {
     int64_t P = hyper_kernel_params(v->h);
     TRY(driver_stat(v->slopes, v, 0, NULL, 1, v->sums, e));
+    memset(gp, 0, (size_t)hyper_size(v->h) * sizeof *gp);
     memcpy(gp, v->sums, (size_t)P * sizeof *gp);
     double share = v->jitter * v->sums[P];
     kernel_diag_reverse(v->h->kernel, 1, v->X, v->rows.D, &share, gp, NULL, 0);

@@ -397,7 +397,7 @@ static const sparse_kind kind_hier = {.kept = KEPT_BLOCK, .power = 1, .test = TE
 
 /* pic whose inducing variables are values of one term of the kernel [local/hier.c]. */
 const model_ops model_hier = {
-    SPARSE_OPS(hier, "pic with a kernel of its own inside each block"),
+    SPARSE_OPS(hier, "pic with a local kernel in each block"),
     .objective = "log evidence",
     .needs = {SPARSE_NEEDS, .rows = ROWS_PARTS, .inducing = INDUCING_ONE, .centres = true},
     .variables = &inducing_left,

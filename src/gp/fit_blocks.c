@@ -252,7 +252,8 @@ static anygp_status open_rows(block_fit *b, anygp_error *e)
 
 static anygp_status check_noise(const block_fit *b, anygp_error *e)
 {
-    if (b->g->model->steps || b->h.like[0] > 0 || kernel_white(b->h.kernel) > 0) return ANYGP_OK;
+    bool gaussian = likelihood_is_gaussian(&b->f->choice.like);
+    if (!gaussian || b->h.like[0] > 0 || kernel_white(b->h.kernel) > 0) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_ARGUMENT, "noise 0 is fixed, but %s needs noise; give a positive --noise",
                      b->g->model->name);
 }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "inducing/inducing.h"
 #include "inducing/whiten.h"
+#include "linalg/linalg.h"
 
 static bool prepare(inducing_set *v, bool grow, double *jitter)
 {
@@ -23,12 +24,6 @@ static bool cross_reverse(const inducing_set *v, int64_t n, const double *X, int
     return kernel_left_gram_reverse(v->kernel, v->M, v->set.Z, v->D, n, X, ldx, G, ldg, g.kernel, g.Z, v->D, g.X, v->D);
 }
 
-static void mirror(int64_t M, double *E)
-{
-    for (int64_t j = 0; j < M; j++)
-        for (int64_t i = 0; i < j; i++) E[i + j * M] = E[j + i * M];
-}
-
 /* A place is a row and a column of K_uu, whose adjoint is symmetric: its gradient is twice that of the row. */
 static bool finish(const inducing_set *v, double *E, double white, inducing_grad g)
 {
@@ -36,7 +31,7 @@ static bool finish(const inducing_set *v, double *E, double white, inducing_grad
     double *rows = g.Z ? mem_zeroed(size, sizeof *rows) : NULL;
     if (g.Z && !rows) return false;
     (void)whiten_bar(v, E);
-    mirror(M, E);
+    la_mirror(M, E, M);
     bool ok = kernel_left_gram_reverse(v->kernel, M, v->set.Z, v->D, M, v->set.Z, v->D, E, M, g.kernel, rows, v->D,
                                        NULL, v->D);
     for (int64_t i = 0; i < size; i++) g.Z[i] += 2 * rows[i];

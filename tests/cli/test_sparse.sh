@@ -217,7 +217,7 @@ bad_blocks_are_refused() {
 }
 bad_numbers_are_refused() {
     refuses 'sample: 0 is not' fit train.csv -o m.agp --model dtc+ --sample 0 && refuses 'rho: 0 is not' fit train.csv -o m.agp --model dtc+ --rho 0 && refuses 'blocks: 0 is not' fit train.csv -o m.agp --model pic --blocks 0 &&
-        refuses "inducing: '0' is not" fit train.csv -o m.agp --model pic --inducing 0 && refuses 'noise 0 is fixed, but dtc needs noise' fit train.csv -o m.agp --model dtc --noise 0 --fix noise &&
+        refuses "inducing: '0' is not" fit train.csv -o m.agp --model pic --inducing 0 && refuses 'noise 0 is fixed, but svgp needs noise' fit train.csv -o m.agp --model svgp --noise 0 --fix noise && refuses 'noise 0 is fixed, but dtc needs noise' fit train.csv -o m.agp --model dtc --noise 0 --fix noise &&
         refuses 'noise 0 is fixed, but pic needs noise' fit train.csv -o m.agp --model pic+ --noise 0 --fix all
 }
 memory_that_does_not_suffice_is_said() { refuses 'the dtc model of 240 rows needs .*--memory allows' fit train.csv -o m.agp --model dtc --memory 10k --valid 0; }

@@ -399,7 +399,7 @@ extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_
     model_fic, model_pitc, model_pic, model_hier, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
     model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga,
     model_rvm, model_qsgp, model_poe, model_gpoe, model_bcm, model_grbcm, model_npae, model_nene, model_lagp, model_nle,
-    model_qsrvm, model_lma, model_moe, model_vnngp, model_patchwork;
+    model_qsrvm, model_lma, model_moe, model_vnngp, model_patchwork, model_tree;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

@@ -1,0 +1,199 @@
+/* tree as a model: sums over parts by the driver, messages as the head (tree.h). */
+#include "model/local/tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/constants.h"
+#include "base/memory.h"
+#include "linalg/jitter.h"
+#include "linalg/linalg.h"
+
+/* ----------------------------------------------------------------------------------- sums of the parts */
+
+static const tree_group *group_of(const tree_groups *t, const row_block *b) { return &t->at[t->of[b->index]]; }
+
+static int64_t stat_size(const void *shared) { return ((const tree_groups *)shared)->stat; }
+static int64_t adjoint_size(const void *shared) { return ((const tree_groups *)shared)->adjoint; }
+
+/* Any group must find room in it. */
+static const sparse *largest(const tree_groups *t)
+{
+    int64_t k = 0;
+    while (t->at[k].m < t->most) k++;
+    return &t->at[k].s;
+}
+
+static int64_t work_doubles(const void *shared, int64_t n) { return sparse_whole.work_doubles(largest(shared), n); }
+static int64_t keep_doubles(const void *shared, int64_t n) { return sparse_whole.keep_doubles(largest(shared), n); }
+static double work(const void *shared, int64_t n) { return sparse_whole.work(largest(shared), n); }
+
+static anygp_status stat(const void *shared, const row_block *b, double *room, double *keep, double *out,
+                         anygp_error *e)
+{
+    const tree_group *g = group_of(shared, b);
+    return sparse_whole.stat(&g->s, b, room, keep, out + g->stat, e);
+}
+
+static anygp_status reverse(const void *shared, const row_block *b, double *room, const double *keep, double *adjoint,
+                            anygp_error *e)
+{
+    const tree_group *g = group_of(shared, b);
+    return sparse_whole.reverse(&g->s, b, room, keep, adjoint + g->adjoint, e);
+}
+
+static const block_model parts_model = {.stat_size = stat_size,
+                                        .adjoint_size = adjoint_size,
+                                        .work_doubles = work_doubles,
+                                        .keep_doubles = keep_doubles,
+                                        .work = work,
+                                        .stat = stat,
+                                        .reverse = reverse};
+
+/* --------------------------------------------------------------------------------------------- state */
+
+typedef struct tree_state {
+    tree_groups t;
+    const problem *problem;
+    driver *driver;
+    double *stat, *adjoint;
+    anygp_error failure;
+} tree_state;
+
+static void state_close(void *state)
+{
+    tree_state *q = state;
+    if (!q) return;
+    driver_close(q->driver);
+    tree_clear(&q->t);
+    free(q->stat);
+    free(q->adjoint);
+    free(q);
+}
+
+static anygp_status state_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    tree_state *q = calloc(1, sizeof *q);
+    (void)self;
+    if (!q) return fail_memory(e, "the model", sizeof *q);
+    q->problem = p;
+    TRY_DONE(tree_open(&q->t, p, h, e));
+    TRY_DONE(driver_open(&parts_model, p->blocks, p->comm, p->keep, &q->driver, e));
+    q->stat = mem_alloc(q->t.stat, sizeof *q->stat), q->adjoint = mem_alloc(q->t.adjoint, sizeof *q->adjoint);
+    if (!q->stat || !q->adjoint) status = fail_memory(e, "the sums", 8.0 * (double)(q->t.stat + q->t.adjoint));
+done:
+    if (ANYGP_FAILED(status))
+        state_close(q);
+    else
+        *state = q;
+    return status;
+}
+
+static anygp_status pass(tree_state *q, const hyper *h, double jitter, double *value, double *gp, anygp_error *e)
+{
+    if (!tree_prepare(&q->t, h, jitter)) return inducing_no_factor(e);
+    driver_expect_reverse(q->driver, gp != NULL);
+    TRY(driver_stat(q->driver, &q->t, 0, NULL, 1, q->stat, e));
+    if (!tree_messages(&q->t, q->stat, gp != NULL, value))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence is not a number");
+    *value -= 0.5 * q->problem->blocks->total * LOG_2PI;
+    if (!gp) return ANYGP_OK;
+    TRY(driver_reverse(q->driver, &q->t, 0, NULL, 1, q->adjoint, e));
+    return tree_finish(&q->t, h, q->adjoint, gp) ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
+}
+
+static anygp_status climb_jitter(tree_state *q, const hyper *h, bool grow, double *jitter, double *value, double *gp,
+                                 anygp_error *e)
+{
+    anygp_status status = pass(q, h, *jitter, value, gp, e);
+    while (status == ANYGP_ERR_NUMERIC && grow && *jitter < JITTER_MOST) {
+        *jitter = jitter_next(*jitter);
+        status = pass(q, h, *jitter, value, gp, e);
+    }
+    return status;
+}
+
+static bool evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp)
+{
+    tree_state *q = state;
+    anygp_error why = {0};
+    anygp_status status = climb_jitter(q, h, grow, jitter, value, gp, &why);
+    q->failure = model_failure(status, &why);
+    return status == ANYGP_OK;
+}
+
+static const anygp_error *failure(const void *state) { return &((const tree_state *)state)->failure; }
+static double rows_behind(const void *state) { return ((const tree_state *)state)->problem->blocks->total; }
+static int64_t size(const problem *p) { return p->subset; }
+
+/* ----------------------------------------------------------------------------------------- posterior */
+
+static const sparse_kind of_group = {.kept = KEPT_BLOCK, .power = 1, .test = TEST_EXACT};
+
+/* The factor of V^-1 in place of V. */
+static bool precision(int64_t m, double *V)
+{
+    if (!la_factor(m, V, m) || la_potri(m, V, m) != 0 || !la_factor(m, V, m)) return false;
+    la_zero_upper(m, V, m);
+    return true;
+}
+
+static anygp_status to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
+{
+    static const double no_sums[3] = {0};
+    tree_state *q = state;
+    double value;
+    anygp_status status = ANYGP_OK;
+    TRY(climb_jitter(q, h, true, jitter, &value, NULL, e));
+    posterior **group = mem_zeroed(q->t.count, sizeof *group);
+    if (!group) return fail_memory(e, "the posterior", 8.0 * (double)q->t.count);
+    for (int64_t k = 0; !ANYGP_FAILED(status) && k < q->t.count; k++) {
+        tree_group *g = &q->t.at[k];
+        status = precision(g->m, g->V)
+                     ? sparse_posterior_new(&of_group, &g->s, g->mean, g->V, no_sums, &group[k], e)
+                     : fail_with(e, ANYGP_ERR_NUMERIC, "the posterior of a group of inducing inputs has no factor");
+    }
+    if (!ANYGP_FAILED(status))
+        status = tree_posterior_new(q->t.count, group, q->t.parts, q->t.of, q->problem->route, out, e);
+    if (ANYGP_FAILED(status)) posteriors_free(q->t.count, group);
+    free(group);
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------- table */
+
+static model_cost cost(const model_ops *self, const cost_facts *f, const cost_size *s)
+{
+    static const double SHARE = 0.75; /* of R */
+    double J = s->part, L = s->largest, P = fmax(f->rows / fmax(J, 1), 1), D = (double)f->inputs;
+    double m = fmin(s->M, fmax(s->M / P, J / 4)); /* of the larger groups: places are not shared out evenly */
+    double sums = 2 * m * s->M, block = L * (D + 2) + 3 * m * L + 2 * L * L;
+    (void)self;
+    return (model_cost){
+        .rows = cost_of_work(f, SHARE, f->rows * (6 * m * m + 6 * J * m + 2 * J * J), 4 * f->rows * (m + J)),
+        .head = cost_of_work(f, SHARE, 40 * s->M * m * m, 0),
+        .bytes = 8 * (13 * m * s->M + f->threads * (sums + block)),
+        .kept = 8 * (m + J)};
+}
+
+const model_ops model_tree = {
+    .name = "tree",
+    .summary = "inducing inputs in groups along a tree",
+    .objective = "log evidence",
+    .needs = {.rows = ROWS_PARTS, .weights = true, .inducing = INDUCING_ONE},
+    .variables = &inducing_points,
+    .subset = 512,
+    .order = "n j^2",
+    .jitter = 1e-8,
+    .cost = cost,
+    .size = size,
+    .open = state_open,
+    .evaluate = evaluate,
+    .failure = failure,
+    .posterior = to_posterior,
+    .rows = rows_behind,
+    .close = state_close,
+    .load = tree_load,
+};

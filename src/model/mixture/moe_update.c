@@ -11,7 +11,8 @@
 #include "model/variational/svgp_posterior.h"
 
 typedef struct moe_update {
-    const moe_posterior *from;
+    const moe_posterior *from; /* gone once it has been replaced */
+    int64_t K;
     bool hard;
     likelihood like[MOE_EXPERTS_MOST]; /* which the experts' states refer to */
     void *expert[MOE_EXPERTS_MOST];
@@ -21,7 +22,7 @@ typedef struct moe_update {
 static void update_close(void *state)
 {
     moe_update *u = state;
-    for (int64_t k = 0; u && k < u->from->K; k++) svgp_updates.close(u->expert[k]);
+    for (int64_t k = 0; u && k < u->K; k++) svgp_updates.close(u->expert[k]);
     free(u);
 }
 
@@ -32,7 +33,7 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
     moe_update *u = calloc(1, sizeof *u);
     (void)l;
     if (!u) return fail_memory(e, "the update", sizeof *u);
-    u->from = (const moe_posterior *)p, u->hard = ((const moe_kind *)self->family)->hard;
+    u->from = (const moe_posterior *)p, u->K = u->from->K, u->hard = ((const moe_kind *)self->family)->hard;
     for (int64_t k = 0; k < u->from->K; k++) {
         TRY_DONE(likelihood_with_noise(u->from->noise[k], &u->like[k], e));
         TRY_DONE(svgp_updates.open(&model_svgp, u->from->at[k], &u->like[k], &u->expert[k], e));

@@ -378,6 +378,8 @@ static bool back_cell(qsgp_pass *p, int64_t slot, const void *ctx, double *room,
                    /* only the last cell of all has fewer functions */
                    .places = p->s->n + p->s->P + slot * width};
     diagonal_of_cell(p, &w);
+    bool wanted = task->move || task->learn || task->means; /* else the value, whose share here may be without rows */
+    if (!wanted && !q->gaussian && !p->s->R) return value_of_cell(p, &w), true;
     for (int64_t at = 0; at < p->s->rows; at += rows) {
         w.t = piece_at(p, at, w.T);
         if (!fill(p, slot, &w.t)) return false;

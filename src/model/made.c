@@ -59,17 +59,37 @@ anygp_status made_new(const model_ops *from, size_t kind, made_model **out, anyg
     return ANYGP_OK;
 }
 
-anygp_status made_number(scanner *s, const char *key, bool given, int64_t *at, double *value)
+typedef struct only_number {
+    const char *key;
+    double value;
+    int64_t at; /* in the text */
+    bool given;
+} only_number;
+
+static anygp_status take_number(scanner *s, void *ctx)
 {
+    only_number *o = ctx;
     int64_t n = scan_word(s);
-    if (given) return scan_fail(s, s->at, NULL, "%s is given twice", key);
-    if (n && ((size_t)n != strlen(key) || strncmp(s->text + s->at, key, (size_t)n)))
+    if (o->given) return scan_fail(s, s->at, NULL, "%s is given twice", o->key);
+    if (n && ((size_t)n != strlen(o->key) || strncmp(s->text + s->at, o->key, (size_t)n)))
         return scan_fail(s, s->at, NULL, "unknown option '%.*s'", (int)(n < 40 ? n : 40), s->text + s->at);
     s->at += n;
     if (n && !scan_take(s, '=')) return scan_fail(s, s->at, NULL, "expected = and a number");
     scan_blanks(s);
-    *at = s->at;
-    return scan_number(s, value);
+    o->at = s->at;
+    TRY(scan_number(s, &o->value));
+    o->given = true;
+    return ANYGP_OK;
+}
+
+anygp_status made_number(scanner *s, const char *key, const char *what, int64_t *at, double *value)
+{
+    only_number o = {.key = key};
+    TRY(scan_options(s, take_number, &o));
+    TRY(scan_end(s));
+    if (!o.given) return scan_fail(s, s->at, NULL, "expected %s", what);
+    *at = o.at, *value = o.value;
+    return ANYGP_OK;
 }
 
 static anygp_status no_expression(const char *text, anygp_error *e)

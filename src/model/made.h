@@ -34,8 +34,8 @@ anygp_status made_new(const model_ops *from, size_t kind, made_model **out, anyg
 
 void made_connect(made_model *m); /* once its texts are there */
 
-/* The only option there is, KEY=NUMBER or just NUMBER; *at: where the number is.  given: it was there before. */
-anygp_status made_number(scanner *s, const char *key, bool given, int64_t *at, double *value);
+/* All options there are: one, KEY=NUMBER or just NUMBER; *at: where the number is.  what: "a power", for the message where it is missing. */
+anygp_status made_number(scanner *s, const char *key, const char *what, int64_t *at, double *value);
 
 /* Options KEY=VALUE in any order [made_options.c]: one of some words, by its number, or a whole number of at least 1.
    Where it is not given it is 0: the first word, or no number. */

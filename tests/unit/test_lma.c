@@ -112,16 +112,6 @@ static void make_new(const scene *s, int order, dense *g)
     }
 }
 
-static const struct variant {
-    const char *kernel;
-    mean_kind mean;
-    bool weights;
-} variants[] = {{"rbf(variance=1.3,lengthscale=[0.8,1.4])", MEAN_ZERO, false},
-                {"matern32(lengthscale=0.9) + linear(variance=[0.3,0.2])", MEAN_CONSTANT, true},
-                {"matern52(lengthscale=1.2) + white(variance=0.2)", MEAN_LINEAR, false}};
-#define FOR_EACH_VARIANT(v)                                                                                            \
-    for (const struct variant *v = variants; v < variants + sizeof variants / sizeof *variants; v++)
-
 static double value_of(scene *s, double *gradient)
 {
     double value, jitter = 0;

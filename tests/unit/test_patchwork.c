@@ -1,4 +1,5 @@
 /* patchwork against one dense Gaussian vector: all cells' rows and the differences at their borders, conditioned on these being 0. */
+#include "damage_support.h"
 #include "dense.h"
 #include "model_scene.h"
 
@@ -178,31 +179,6 @@ static void neighbours_agree_at_their_borders(void **unused)
     dense_close(&d);
 }
 
-/* Loads the posterior's arrays, of which `name` has `value` at `at`. */
-static anygp_status load_with(const posterior *p, const char *name, int64_t at, double value)
-{
-    anygp_error e;
-    array_list list = {0};
-    basis mean = {0};
-    kernel *k = kernel_copy(p->kernel);
-    posterior *out = NULL;
-    p->ops->arrays((posterior *)p, &list);
-    assert_int_equal(basis_copy(&p->mean, &mean, &e), ANYGP_OK);
-    for (int64_t i = 0; i < list.count; i++) {
-        named_array *a = &list.at[i];
-        size_t bytes = (size_t)(a->rows * a->cols) * sizeof(double);
-        a->values = memcpy(malloc(bytes), a->values, bytes);
-        if (!strcmp(a->name, name) && at < 0) a->cols--;
-        if (!strcmp(a->name, name) && at >= 0) a->values[at] = value;
-    }
-    anygp_status status = model_patchwork.load(&model_patchwork, k, p->noise, &mean, D, list.at, list.count, &out, &e);
-    if (status) kernel_free(k), basis_clear(&mean);
-    if (out) out->ops->free(out);
-    for (int64_t i = 0; i < list.count; i++) free(list.at[i].values);
-    array_list_clear(&list);
-    return status;
-}
-
 static void damaged_borders_are_refused(void **unused)
 {
     (void)unused;
@@ -212,15 +188,17 @@ static void damaged_borders_are_refused(void **unused)
     anygp_error e;
     dense_open(&d, &kinds[0]);
     assert_int_equal(model_patchwork.posterior(d.s.state, &d.s.h, &j, &p, &e), ANYGP_OK);
-    assert_int_equal(load_with(p, "none", 0, 0), ANYGP_OK);
+    assert_int_equal(load_damaged(&model_patchwork, p, "none", 0, 0), ANYGP_OK);
     const struct {
         const char *name;
         int64_t at;
         double value;
-    } damage[] = {{"sides", 0, -1}, {"sides", 1, BLOCKS}, {"sides", 2, 0.5},        {"sides", 3, NAN},
-                  {"sides", -1, 0}, {"borders", -1, 0},   {"borders", 0, INFINITY}, {"sides", 1, p ? d.b.side[0] : 0}};
+    } damage[] = {{"sides", 0, -1},          {"sides", 1, BLOCKS},
+                  {"sides", 2, 0.5},         {"sides", 3, NAN},
+                  {"sides", COLUMN_LESS, 0}, {"borders", COLUMN_LESS, 0},
+                  {"borders", 0, INFINITY},  {"sides", 1, p ? d.b.side[0] : 0}};
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++)
-        if (load_with(p, damage[i].name, damage[i].at, damage[i].value) != ANYGP_ERR_FILE)
+        if (load_damaged(&model_patchwork, p, damage[i].name, damage[i].at, damage[i].value) != ANYGP_ERR_FILE)
             fail_msg("damage %zu to %s is not seen", i, damage[i].name);
     p->ops->free(p);
     dense_close(&d);

@@ -102,30 +102,15 @@ anygp_status made_gpoe(scanner *s, made_model **out, anygp_error *e)
     return ANYGP_OK;
 }
 
-typedef struct levels {
-    double value;
-    int64_t at; /* in the text */
-    bool given;
-} levels;
-
-static anygp_status take_levels(scanner *s, void *ctx)
-{
-    levels *l = ctx;
-    TRY(made_number(s, "levels", l->given, &l->at, &l->value));
-    l->given = true;
-    return ANYGP_OK;
-}
-
 anygp_status made_npae(scanner *s, made_model **out, anygp_error *e)
 {
-    levels l = {.given = false};
-    TRY(scan_options(s, take_levels, &l));
-    TRY(scan_end(s));
-    if (!l.given) return scan_fail(s, s->at, NULL, "expected a number of levels");
-    if (l.value != 1 && l.value != 2)
-        return scan_fail(s, l.at, "npae has 1 level or 2", "%g is not a number of levels", l.value);
+    double levels;
+    int64_t at;
+    TRY(made_number(s, "levels", "a number of levels", &at, &levels));
+    if (levels != 1 && levels != 2)
+        return scan_fail(s, at, "npae has 1 level or 2", "%g is not a number of levels", levels);
     TRY(made_new(&model_npae, sizeof(*out)->kind.aggregation, out, e));
-    (*out)->kind.aggregation.levels = (int64_t)l.value;
-    strcpy((*out)->name, l.value > 1 ? "npae(levels=2)" : "npae(levels=1)");
+    (*out)->kind.aggregation.levels = (int64_t)levels;
+    strcpy((*out)->name, levels > 1 ? "npae(levels=2)" : "npae(levels=1)");
     return ANYGP_OK;
 }

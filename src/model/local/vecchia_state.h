@@ -52,4 +52,10 @@ extern const sum_ops vecchia_sum;
 extern const model_ops vecchia_full; /* [vecchia_full.c] */
 void vecchia_close(void *state);
 
+/* What the models of rows and their neighbours share of their tables. */
+#define VECCHIA_RUN                                                                                                    \
+    .size = vecchia_size, .open = vecchia_open, .renew = vecchia_renew, .evaluate = vecchia_evaluate,                  \
+    .failure = vecchia_failure, .loo_after = vecchia_loo, .posterior = vecchia_to_posterior, .rows = vecchia_total,    \
+    .close = vecchia_close, .load = vecchia_load
+
 #endif

@@ -68,34 +68,18 @@ anygp_status lma_chain(row_blocks *b, const int64_t *ids, int64_t **out, anygp_e
 
 /* ----------------------------------------------------------------------------------- lma(order=B) */
 
-typedef struct markov {
-    double order;
-    int64_t at; /* in the text */
-    bool given;
-} markov;
-
-static anygp_status take_order(scanner *s, void *ctx)
-{
-    markov *m = ctx;
-    TRY(made_number(s, "order", m->given, &m->at, &m->order));
-    m->given = true;
-    return ANYGP_OK;
-}
-
 anygp_status made_lma(scanner *s, made_model **out, anygp_error *e)
 {
-    markov k = {.given = false};
+    double order;
+    int64_t at;
     made_model *m = NULL;
-    TRY(scan_options(s, take_order, &k));
-    TRY(scan_end(s));
-    if (!k.given) return scan_fail(s, s->at, NULL, "expected an order");
-    if (!(k.order >= 0 && k.order <= ORDER_MOST && k.order == floor(k.order)))
-        return scan_fail(s, k.at, "the order of lma is a whole number from 0 (pic) to 20", "%g is not an order",
-                         k.order);
+    TRY(made_number(s, "order", "an order", &at, &order));
+    if (!(order >= 0 && order <= ORDER_MOST && order == floor(order)))
+        return scan_fail(s, at, "the order of lma is a whole number from 0 (pic) to 20", "%g is not an order", order);
     TRY(made_new(&model_lma, sizeof m->kind.sparse, &m, e));
-    m->kind.sparse.order = (int64_t)k.order;
+    m->kind.sparse.order = (int64_t)order;
     char *to = stpcpy(m->name, "lma(order=");
-    to += number_print(k.order, to);
+    to += number_print(order, to);
     strcpy(to, ")");
     *out = m;
     return ANYGP_OK;

@@ -295,17 +295,21 @@ static anygp_status draw_weighted(joint *j, int64_t c, uint64_t seed, int64_t dr
     int64_t n = j->n;
     anygp_status status = ANYGP_OK;
     double *one = mem_alloc(n, sizeof *one);
-    if (!one) return fail_memory(e, "the draws", 8.0 * (double)n);
+    int32_t *from = mem_alloc(n * draws, sizeof *from);
+    if (!one || !from) TRY_DONE(fail_memory(e, "the draws", 4.0 * (double)n * (double)(draws + 2)));
+    for (int64_t k = 0; k < draws; k++)
+        for (int64_t i = 0; i < n; i++) from[i + k * n] = (int32_t)component_at(j, seed, k, i);
     for (int64_t s = 0; s < j->S; s++) {
         TRY_DONE(factor_square(n, square_of(j, s, c), j->prior, j->diag, e));
         for (int64_t k = 0; k < draws; k++) {
             draw_some(j, s, c, seed, k, 1, one);
             for (int64_t i = 0; i < n; i++)
-                if (component_at(j, seed, k, i) == s) out[i + k * n] = one[i];
+                if (from[i + k * n] == s) out[i + k * n] = one[i];
         }
     }
 done:
     free(one);
+    free(from);
     return status;
 }
 

@@ -68,6 +68,10 @@ rows_of_a_step_are_what_takes_memory() { # not those of the file
     anygp simulate --rows 20000 --inputs 2 --features 20 -o many.npy
     anygp fit many.npy -q -o m.agp --model 'qsgp(steps=plain)' --inducing 200 --batch 50 --iters 3 --fix all --valid 0 --memory 20M >/dev/null
 }
+transforms_keep_no_frequencies() { # whose 20000 x 40 numbers alone would not fit
+    anygp simulate --rows 100 --inputs 40 --features 20 -o wide.csv
+    anygp fit wide.csv -q -o w.agp --model 'qsgp(basis=hadamard)' --kernel rbf --inducing 20000 --batch 50 --iters 2 --fix all --valid 0 --memory 8M >/dev/null
+}
 
 check it_fits_predicts_and_is_described
 check it_is_as_good_as_the_exact_model
@@ -77,4 +81,5 @@ check other_likelihoods_and_several_targets_are_learned
 check draws_are_made_jointly
 check what_it_cannot_do_is_refused
 check rows_of_a_step_are_what_takes_memory
+check transforms_keep_no_frequencies
 finish

@@ -24,9 +24,14 @@ int64_t cells_width(cells_kind kind, int64_t D, int64_t batch)
     return width < 1 ? 1 : width;
 }
 
-int64_t cells_piece(const cells *c, int64_t rows)
+int64_t cells_piece(cells_kind kind, int64_t rows)
 {
-    return c->kind == CELLS_HADAMARD && rows > TILE_ROWS ? TILE_ROWS : rows;
+    return kind == CELLS_HADAMARD && rows > TILE_ROWS ? TILE_ROWS : rows;
+}
+
+double cells_doubles(cells_kind kind, int64_t D)
+{
+    return kind == CELLS_HADAMARD ? 0.5 : kind == CELLS_FOURIER ? 3 * (double)D + 4 : 0;
 }
 
 static int64_t waves_at_most(const cells *c) { return c->width / 2; }

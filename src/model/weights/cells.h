@@ -40,7 +40,9 @@ static inline int64_t cell_size(const cells *c, int64_t cell)
    as many as a transform makes. */
 int64_t cells_width(cells_kind kind, int64_t D, int64_t batch);
 /* Rows of a tile, of so many at most, that stay in a near cache. */
-int64_t cells_piece(const cells *c, int64_t rows);
+int64_t cells_piece(cells_kind kind, int64_t rows);
+/* Doubles for each function at hand (cells_hand_take). */
+double cells_doubles(cells_kind kind, int64_t D);
 
 /* Rows that features are wanted at. */
 typedef struct cell_rows {

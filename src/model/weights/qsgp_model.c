@@ -34,8 +34,8 @@ static const inducing_ops basis_functions = BASIS_FUNCTIONS(.orthogonal = false)
 
 enum { TURNS_DOUBLES = 1 << 22 }; /* of qsrvm: functions that are in, at the rows of a step */
 
-/* A step over b rows and P control rows: two tiles of each sampled cell, each feature about 10 operations, and as many of the matrix
-   product with D inputs. */
+/* A step over b rows and P control rows: two tiles of each sampled cell, each feature about 10 operations, and one for each of D inputs, or
+   three transforms of log D. */
 static model_cost qsgp_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
 {
     const qsgp_kind *k = kind_of(self);
@@ -43,15 +43,18 @@ static model_cost qsgp_cost(const model_ops *self, const cost_facts *f, const co
     double batch = (double)qsgp_batch(k, (int64_t)m), both = batch < m ? 2 : 1;
     double P = (double)qsgp_control(k, (int64_t)m), rows = fmin(f->batch, f->rows) + P;
     double features = both * batch * rows, held = (s->largest > 0 ? fmin(s->largest, rows - P) : rows - P) + P;
+    double width = (double)cells_width(k->basis, f->inputs, (int64_t)batch),
+           piece = (double)cells_piece(k->basis, (int64_t)held),
+           inner = k->basis == CELLS_HADAMARD ? 3 * log2(D + 1) : D;
     bool blocks = batch >= m && k->rule == RULE_BLOCK && !k->relevance, places = k->basis == CELLS_KERNEL;
     double own = V * (k->rule == RULE_ADAGRAD ? 2 : 1) + C + (blocks ? C : 0) + (places ? D + 2 : 0) +
-                 (k->relevance ? 2 * C : 0) + 2 / (double)cells_width(k->basis, f->inputs, (int64_t)batch);
+                 (k->relevance ? 2 * C : 0) + 2 / width;
     double after = V + C + (places ? D : 0) + (k->relevance ? C : 0); /* the posterior's, while there is a state */
     double state = 8 * (m * (own + after) + (blocks ? C * f->rows : 0));
-    return (model_cost){.rows = cost_of_work(f, 0.4, 2 * features * (D + 10 + 2 * V), 0),
-                        .bytes =
-                            state + 8 * ((k->relevance ? TURNS_DOUBLES : 0) + both * batch * (3 * D + 4) +
-                                         held * (6 * V + 2 * D + (double)f->threads * (3 * V + C + 2 * CELL_WIDTH))),
+    double step = (k->relevance ? TURNS_DOUBLES : 0) + both * batch * cells_doubles(k->basis, f->inputs) +
+                  held * (6 * V + 2 * D + (double)f->threads * (3 * V + C)) + (double)f->threads * 2 * width * piece;
+    return (model_cost){.rows = cost_of_work(f, 0.4, 2 * features * (inner + 10 + 2 * V), 0),
+                        .bytes = state + 8 * step,
                         .state = state,
                         .last = 8 * m * after};
 }

@@ -24,7 +24,7 @@ static int64_t sum_size(const qsgp_pass *p)
 }
 
 /* Rows of a tile. */
-static int64_t piece_of(const qsgp_pass *p) { return cells_piece(&p->q->cells, p->s->rows); }
+static int64_t piece_of(const qsgp_pass *p) { return cells_piece(p->q->cells.kind, p->s->rows); }
 
 /* A tile, its adjoint, G, the old v and squares. */
 static int64_t tile_size(const qsgp_pass *p)

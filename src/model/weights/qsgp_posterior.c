@@ -58,7 +58,7 @@ static bool add_cell(const qsgp_posterior *p, const cells_hand *h, int64_t slot,
 {
     const cells *c = &p->cells;
     int64_t first = cell_first(c, h->cell[slot]), size = cell_size(c, h->cell[slot]), C = p->base.latents;
-    for (int64_t at = 0, piece = cells_piece(c, r->n); at < r->n; at += piece) {
+    for (int64_t at = 0, piece = cells_piece(c->kind, r->n); at < r->n; at += piece) {
         int64_t n = r->n - at < piece ? r->n - at : piece;
         cell_rows some = {n, r->D, r->X + at * r->D, r->XT + at, r->ld};
         if (!cells_fill(h, slot, &some, s->T, n)) return false;
@@ -92,7 +92,7 @@ static bool add_cells(const qsgp_posterior *p, const cell_rows *r, bool variance
 /* All cells, over threads; the sums are those of the first. */
 static bool add_all(const qsgp_posterior *p, const cell_rows *r, bool variance, double *room, int threads)
 {
-    int64_t n = r->n, size = sum_size(p, n), each = size + cells_piece(&p->cells, n) * p->cells.width;
+    int64_t n = r->n, size = sum_size(p, n), each = size + cells_piece(p->cells.kind, n) * p->cells.width;
     bool ok = true;
     memset(room, 0, (size_t)(threads * each) * sizeof *room);
     la_serial_begin(threads);
@@ -123,7 +123,7 @@ static bool piece(const qsgp_posterior *p, int64_t n, int64_t all, const double 
                   double *mean, double *variance)
 {
     int64_t D = p->cells.D, C = p->base.latents;
-    int64_t each = sum_size(p, n) + cells_piece(&p->cells, n) * p->cells.width;
+    int64_t each = sum_size(p, n) + cells_piece(p->cells.kind, n) * p->cells.width;
     double *XT = mem_doubles(n, 2 * D), *room = mem_doubles(threads, each), *own = XT ? XT + n * D : NULL;
     bool ok = XT && room;
     for (int64_t i = 0; ok && i < n; i++)

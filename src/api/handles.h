@@ -16,7 +16,8 @@ struct anygp_data {
 };
 
 /* Our regions and BLAS use the threads of the settings within a call, and what they had before after it.  By
-   default: all processors, or this process's share if several were started on one machine. */
+   default: all processors, or this process's share if several were started on one machine, but no more than
+   OMP_NUM_THREADS. */
 int threads_begin(const settings *s);
 anygp_status threads_end(int former, anygp_status status); /* status, for a return */
 

@@ -51,7 +51,7 @@ X(RESUME, "resume", FLAG, "no", 0, 0, "", "", "f", "continue from MODEL.checkpoi
 X(OUTPUT, "output", TEXT, "", 0, 0, "", "MODEL", "", "where checkpoints are written: MODEL and MODEL.checkpoint; -o on the command line")
 X(SPENT, "spent", SECONDS, "", 0, 1e9, "", "1s", "", "the part of the time limit used before the fit begins; the command line sets it to the time taken to read the data")
 X(SEED, "seed", INTEGER, "0", 0, 9007199254740992.0, "", "N", "fps", "seed of every random choice")
-X(THREADS, "threads", INTEGER, "0", 0, 4096, "", "N", "fpeusc", "number of threads; 0: one per processor")
+X(THREADS, "threads", INTEGER, "0", 0, 4096, "", "N", "fpeusc", "number of threads; 0: as OMP_NUM_THREADS says, or else one per processor")
 X(LATENT, "latent", FLAG, "no", 0, 0, "", "", "pe", "predict f, without the noise, instead of y")
 X(SAMPLES, "samples", INTEGER, "0", 0, 1e6, "", "S", "p", "draw S joint samples at the given inputs instead of writing mean and variance")
 X(ROWS, "rows", INTEGER, "1000", 1, 1e12, "", "N", "s", "rows to draw")

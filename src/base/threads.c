@@ -4,6 +4,7 @@
 
 #include <omp.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* A fork copies the memory of OpenMP's pool but not its threads, and a region of several would wait for them forever.
@@ -24,6 +25,14 @@ int threads_available(void)
     cpu_set_t set;
     int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
     return n > 0 ? n : 1;
+}
+
+int threads_wished(void)
+{
+    const char *wish = getenv("OMP_NUM_THREADS");
+    long n = wish ? strtol(wish, NULL, 10) : 0; /* a list begins with the outermost level */
+    int most = threads_available();
+    return n <= 0 ? 0 : n < most ? (int)n : most;
 }
 
 int threads_enter(int count)

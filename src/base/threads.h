@@ -9,6 +9,7 @@ int threads_max(void);        /* threads a parallel region started here would ge
 int threads_id(void);         /* 0 .. threads_max()-1 */
 bool threads_inside(void);    /* in a parallel region now */
 int threads_available(void);  /* processors this process may run on */
+int threads_wished(void);     /* by OMP_NUM_THREADS, no more than available; 0: not set */
 int threads_for(double work); /* threads worth waking for this many operations: threads_max(), or 1 for few */
 int threads_enter(int count); /* from here on regions of this thread use `count` (0: all; after a fork always 1);
                                  returns the former */

@@ -22,6 +22,7 @@ enum {
     WARM_ITERATIONS = 40,
     NEAR_ROWS = 20000,
     NEAR_FEW = 10,
+    KEPT_ROWS = 20000,
     LENGTHS_MOST = 24, /* of the profile */
     FINALISTS = 3,
     FINAL_ITERATIONS = 15,
@@ -85,17 +86,75 @@ anygp_status start_climb_exact(const problem *p, hyper *h, const train_options *
     return climb_briefly(&model_exact, p, h, o, iterations, best, NULL, stopped, e);
 }
 
+/* Of these rows of p, which are cleared. */
+static anygp_status warm_up_on(merged *few, const problem *p, hyper *h, const train_options *o, anygp_status *stopped,
+                               double *cubic, anygp_error *e)
+{
+    double best, longest = 0;
+    problem small = *p;
+    small.rows = few;
+    anygp_status status = climb_briefly(&model_exact, &small, h, o, WARM_ITERATIONS, &best, &longest, stopped, e);
+    *cubic = longest / pow((double)few->n, 3);
+    merged_clear(few);
+    return status;
+}
+
 anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, double *cubic,
                            anygp_error *e)
 {
     merged few = {0};
-    double best, longest = 0;
     TRY(start_rows(p, PLAN_WARM_ROWS, h->unit, &few, e));
-    problem small = *p;
-    small.rows = &few;
-    anygp_status status = climb_briefly(&model_exact, &small, h, o, WARM_ITERATIONS, &best, &longest, stopped, e);
-    *cubic = longest / pow((double)few.n, 3);
-    merged_clear(&few);
+    return warm_up_on(&few, p, h, o, stopped, cubic, e);
+}
+
+/* The leave-one-out log score of the nearest rows at h, whose noise is raised while that raises the score. */
+static anygp_status score_by_neighbours(const problem *p, hyper *h, const deadline *until, double *score,
+                                        anygp_error *e)
+{
+    static const double TIMES = 3;
+    int64_t noise = hyper_kernel_params(h);
+    double jitter = 0, best = -INFINITY, value;
+    void *state = NULL;
+    bool up = hyper_facts(h, noise)->free;
+    TRY(model_nene.open(&model_nene, p, h, &state, e));
+    for (double now = hyper_get(h, noise);; now *= TIMES) {
+        hyper_set(h, noise, now);
+        if (!model_nene.evaluate(state, h, true, &jitter, &value, NULL)) value = -INFINITY;
+        if (best > -INFINITY && !(value > best)) {
+            hyper_set(h, noise, now / TIMES);
+            break;
+        }
+        best = value;
+        if (!up || !isfinite(now * TIMES) || deadline_passed(until)) break;
+    }
+    model_nene.close(state);
+    *score = best;
+    return ANYGP_OK;
+}
+
+anygp_status start_to_keep(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, double *cubic,
+                           anygp_error *e)
+{
+    hyper other = {0};
+    merged few = {0}, many = {0};
+    double score, other_score;
+    anygp_status status = ANYGP_OK;
+    problem all = *p;
+    deadline until = train_deadline(o);
+    if (p->rows->n <= PLAN_WARM_ROWS) return start_warm_up(p, h, o, stopped, cubic, e);
+    TRY(hyper_copy(h, &other, e));
+    TRY_DONE(start_warm_up(p, h, o, stopped, cubic, e));
+    if (*stopped || deadline_passed(&until)) goto done;
+    TRY_DONE(start_subset(p, PLAN_WARM_ROWS, &few, e));
+    TRY_DONE(warm_up_on(&few, p, &other, o, stopped, cubic, e));
+    TRY_DONE(start_subset(p, KEPT_ROWS, &many, e));
+    all.rows = &many, all.comm = comm_self(), all.near = (nearness){0};
+    TRY_DONE(score_by_neighbours(&all, h, &until, &score, e));
+    TRY_DONE(score_by_neighbours(&all, &other, &until, &other_score, e));
+    for (int64_t i = 0; other_score > score && i < h->count; i++) hyper_set(h, i, hyper_get(&other, i));
+done:
+    merged_clear(&many);
+    hyper_clear(&other);
     return status;
 }
 

@@ -17,6 +17,12 @@ anygp_status start_climb_exact(const problem *p, hyper *h, const train_options *
 anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, double *cubic,
                            anygp_error *e);
 
+/* For a model that keeps the hyperparameters it starts with: rows that are close together may say too much of a small scale (nearly equal rows
+   that were measured once say that there is no noise), and rows at random too little.  So both have a warm-up, and the leave-one-out score of
+   the nearest of many rows decides. */
+anygp_status start_to_keep(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, double *cubic,
+                           anygp_error *e);
+
 /* For a model of neighbours: a short run of its own on some of the rows with few neighbours, where there are many more. */
 anygp_status start_near(const model_ops *model, const problem *p, hyper *h, const train_options *o,
                         anygp_status *stopped, anygp_error *e);

@@ -203,7 +203,9 @@ static anygp_status search(const model_ops *model, const problem *p, hyper *h, w
          near = model_has_neighbours(model) && !kept;
     if (w->status || (of_rows && !near && model->size(p) <= PLAN_WARM_ABOVE)) return ANYGP_OK;
     brief.time_limit = fmin(all.limit, deadline_part(&all, WARM_SHARE).limit);
-    TRY(near ? start_near(model, p, h, &brief, &stopped, e) : start_warm_up(p, h, &brief, &stopped, &cubic, e));
+    TRY(near   ? start_near(model, p, h, &brief, &stopped, e)
+        : kept ? start_to_keep(p, h, &brief, &stopped, &cubic, e)
+               : start_warm_up(p, h, &brief, &stopped, &cubic, e));
     if (stopped != ANYGP_TIME_LIMIT || deadline_passed(&all)) w->status = stopped; /* else: its share of the time */
     w->seconds = cubic * pow((double)model->size(p), 3);
     return ANYGP_OK;

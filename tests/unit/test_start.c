@@ -268,6 +268,27 @@ static void few_rows_are_all_taken(void **unused)
     free(d.w);
 }
 
+/* Most rows have a twin with the same y, as if there were no noise, but a few twins differ: a model that keeps the noise it starts with
+   allows for them. */
+static void twins_do_not_talk_noise_away(void **unused)
+{
+    (void)unused;
+    enum { TWINS = 450, ALONE = 600, N = 2 * TWINS + ALONE };
+    static double x[2 * N], y[N], noise[N], mean[N], variance[N];
+    fill_uniform(51, 2 * N, x);
+    fill_normal(52, N, noise);
+    for (int i = 0; i < N; i++) {
+        bool twin = i < TWINS;
+        for (int k = 0; twin && k < 2; k++) x[2 * i + k] = x[2 * (i + TWINS) + k] + 1e-5 * (i % 3 - 1);
+        y[i] = sin(6 * x[2 * i]) + x[2 * i + 1] + 0.4 * noise[twin && i % 50 ? i + TWINS : i];
+    }
+    anygp_model *m = fit_arrays(
+        N, 2, x, y, NULL, (const char *const[]){"model", "qsgp(basis=kernel)", "kernel", "rbf", "iters", "40", NULL});
+    predict(m, N, x, mean, variance);
+    for (int i = 0; i < N; i++) assert_true(variance[i] > 1e-3);
+    anygp_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +303,7 @@ int main(void)
         cmocka_unit_test(runs_without_time_are_no_worse_than_the_mean),
         cmocka_unit_test(rows_to_start_from_show_every_scale),
         cmocka_unit_test(few_rows_are_all_taken),
+        cmocka_unit_test(twins_do_not_talk_noise_away),
     };
     return cmocka_run_group_tests_name("start", tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/threads.h"
 #include "base/worker.h"
 
 enum { DOUBLE_IT, ADD_WINDOW, CRASH, LOOP, PRINT, COUNT_FILES, PID, SIGNAL_SELF };
@@ -252,6 +253,27 @@ static void it_outlives_the_thread_that_started_it(void **state)
     worker_end(w);
 }
 
+static void threads_of_the_environment(const char *wish, int expected)
+{
+    setenv("OMP_NUM_THREADS", wish, 1);
+    assert_int_equal(threads_wished(), expected);
+}
+
+static void the_environment_may_ask_for_fewer_threads(void **state)
+{
+    (void)state;
+    const char *is = getenv("OMP_NUM_THREADS");
+    char before[32];
+    snprintf(before, sizeof before, "%s", is ? is : "");
+    threads_of_the_environment("1", 1);
+    threads_of_the_environment("1,4", 1);
+    threads_of_the_environment("1000000", threads_available());
+    threads_of_the_environment("many", 0);
+    threads_of_the_environment("-3", 0);
+    threads_of_the_environment("", 0);
+    setenv("OMP_NUM_THREADS", before, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test(it_starts_where_standard_files_are_closed),
         cmocka_unit_test(it_ends_when_its_parent_was_killed),
         cmocka_unit_test(threads_have_workers_of_their_own),
+        cmocka_unit_test(the_environment_may_ask_for_fewer_threads),
         cmocka_unit_test(it_outlives_the_thread_that_started_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

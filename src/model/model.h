@@ -235,7 +235,8 @@ typedef struct step_context {
 } step_context;
 
 typedef struct step_ops {
-    bool sampled; /* its bound over all blocks is an estimate all the same, over random draws that depend on the step */
+    /* Whether its bound over all blocks is an estimate all the same, over random draws; NULL: never. */
+    bool (*sampled)(const void *state);
     bool by_changes; /* its state is large, and save() says what of it has changed (checkpoint_put_parts) */
     double frozen;   /* the share of the run before which hyperparameters stay */
     /* Once, before the first step, from the hyperparameters' start; jitter is relative. */

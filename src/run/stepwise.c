@@ -176,7 +176,8 @@ static anygp_status final_bound(run *r, train_result *result, anygp_error *e)
     TRY(run_affords_pass(r, pass, &affordable, e));
     if (!affordable) return ANYGP_OK;
     anygp_status status = r->model->steps->bound(r->state, r->h, &value, e);
-    if (status == ANYGP_OK) result->objective = value, result->exact = !r->model->steps->sampled;
+    const step_ops *steps = r->model->steps;
+    if (status == ANYGP_OK) result->objective = value, result->exact = !(steps->sampled && steps->sampled(r->state));
     return status == ANYGP_ERR_NUMERIC ? ANYGP_OK : status;
 }
 

@@ -160,7 +160,9 @@ static anygp_status svgp_posteriors(void *state, const hyper *h, double *jitter,
     .restore = svgp_restore
 
 static const step_ops svgp_steps = {SVGP_STEPS};
-static const step_ops deep_steps = {.sampled = true, SVGP_STEPS};
+static bool always(const void *state) { return (void)state, true; }
+
+static const step_ops deep_steps = {.sampled = always, SVGP_STEPS};
 
 /* ---------------------------------------------------------------------------------- the models */
 

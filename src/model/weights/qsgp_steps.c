@@ -240,7 +240,14 @@ static anygp_status posteriors(void *state, const hyper *h, double *jitter, post
     return ANYGP_OK;
 }
 
-const step_ops qsgp_steps = {.sampled = true,
+/* Functions, or draws of several latent functions. */
+static bool sampled(const void *state)
+{
+    const qsgp_state *q = state;
+    return qsgp_batch(&q->kind, q->q.cells.m) < q->q.cells.m || q->q.each > 1;
+}
+
+const step_ops qsgp_steps = {.sampled = sampled,
                              .by_changes = true,
                              .frozen = 0.1,
                              .begin = begin,

@@ -21,7 +21,8 @@ HELP = {
 OWN = {"verbose": (0, "int", "1: progress and notes on stderr once a second; 2: every iteration")}
 PYTHON_TYPE = {"integer": int, "real": float, "flag": lambda text: text == "yes"}
 TYPE_NAME = {"text": "str", "choice": "str", "flag": "bool", "integer": "int", "real": "float",
-             "seconds": "float or str", "bytes": "int or str", "sizes": "int or str"}
+             "seconds": "float or str", "bytes": "int or str", "sizes": "int or str",
+             "counts": "int, list or str"}
 
 
 class Setting(NamedTuple):
@@ -62,6 +63,8 @@ def to_text(value):
         return "yes" if value else "no"
     if isinstance(value, (float, np.floating)):
         return repr(float(value))
+    if isinstance(value, (list, tuple)):
+        return ",".join(to_text(each) for each in value)
     return str(value)
 
 

@@ -31,7 +31,8 @@ const setting_info *setting_at(setting_id id) { return id < SETTING_COUNT ? &tab
 
 const char *setting_type_name(setting_type type)
 {
-    static const char *const names[] = {"text", "list", "choice", "flag", "integer", "real", "seconds", "bytes"};
+    static const char *const names[] = {"text", "list",    "choice", "flag",  "integer",
+                                        "real", "seconds", "bytes",  "counts"};
     return names[type];
 }
 
@@ -128,7 +129,8 @@ static bool number_of(const setting_info *t, const char *text, double *value)
 {
     const char *suffix;
     if (t->type == SETTING_FLAG) return flag_value(text, value);
-    return parse_number(text, value, &suffix) && scale_suffix(t->type, suffix, value);
+    if (!parse_number(text, value, &suffix)) return false;
+    return (t->type == SETTING_COUNTS && *suffix == ',') || scale_suffix(t->type, suffix, value);
 }
 
 static bool is_choice(const char *choices, const char *word)
@@ -148,11 +150,26 @@ static anygp_status check_number(const setting_info *t, const char *text, anygp_
                          : t->type == SETTING_BYTES ? "a size such as 500M or 2G"
                          : t->type == SETTING_FLAG  ? "yes or no"
                                                     : "a number");
-    if (t->type == SETTING_INTEGER && v != floor(v))
+    if ((t->type == SETTING_INTEGER || t->type == SETTING_COUNTS) && v != floor(v))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "%s: '%.80s' is not a whole number", t->name, text);
     if (t->type != SETTING_FLAG && !(v >= t->lower && v <= t->upper))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "%s: %.80s is not between %g and %g", t->name, text, t->lower,
                          t->upper);
+    return ANYGP_OK;
+}
+
+/* Each number by itself, with a comma between two of them. */
+static anygp_status check_counts(const setting_info *t, const char *text, anygp_error *e)
+{
+    int64_t count = 0;
+    for (const char *at = text; at; count++) {
+        if (count == SETTING_COUNTS_MOST)
+            return fail_with(e, ANYGP_ERR_ARGUMENT, "%s: '%.80s' has more than %d numbers", t->name, text,
+                             SETTING_COUNTS_MOST);
+        TRY(check_number(t, at, e));
+        at = strchr(at, ',');
+        at = at ? at + 1 : NULL;
+    }
     return ANYGP_OK;
 }
 
@@ -179,7 +196,10 @@ anygp_status settings_set(settings *s, const char *name, const char *value, anyg
     const setting_info *t = &table[i];
     if (t->type == SETTING_CHOICE && !is_choice(t->choices, value))
         return fail_with(e, ANYGP_ERR_ARGUMENT, "%s: '%.80s' is not one of: %s", t->name, value, t->choices);
-    if (t->type >= SETTING_FLAG) TRY(check_number(t, value, e));
+    if (t->type == SETTING_COUNTS)
+        TRY(check_counts(t, value, e));
+    else if (t->type >= SETTING_FLAG)
+        TRY(check_number(t, value, e));
     if (t->type == SETTING_LIST) return append_item(&s->text[i], value, e);
     char *copy = mem_strdup(value);
     if (!copy) return fail_memory(e, "a setting", (double)strlen(value));
@@ -207,6 +227,18 @@ int64_t settings_integer(const settings *s, setting_id id)
 {
     double v = settings_number(s, id);
     return v == v ? (int64_t)v : 0;
+}
+
+int64_t settings_counts(const settings *s, setting_id id, int64_t *out)
+{
+    int64_t count = 0;
+    double v;
+    const char *at = settings_given(s, id) ? settings_text(s, id) : NULL;
+    for (; at && count < SETTING_COUNTS_MOST && number_of(&table[id], at, &v); at = at ? at + 1 : NULL) {
+        out[count++] = (int64_t)v;
+        at = strchr(at, ',');
+    }
+    return count;
 }
 
 bool settings_is(const settings *s, setting_id id, const char *choice) { return !strcmp(settings_text(s, id), choice); }

@@ -23,7 +23,8 @@ typedef enum setting_type {
     SETTING_INTEGER,
     SETTING_REAL,
     SETTING_SECONDS,
-    SETTING_BYTES
+    SETTING_BYTES,
+    SETTING_COUNTS /* a whole number, or several separated by commas */
 } setting_type;
 
 typedef struct setting_info {
@@ -55,8 +56,13 @@ anygp_status settings_set(settings *s, const char *name, const char *value, anyg
 bool settings_given(const settings *s, setting_id id);       /* set by the user, or has a default */
 bool settings_changed(const settings *s, setting_id id);     /* set by the user */
 const char *settings_text(const settings *s, setting_id id); /* "" when not set */
-double settings_number(const settings *s, setting_id id); /* integers, reals, seconds, bytes, flags; NaN when not set */
+double settings_number(const settings *s,
+                       setting_id id); /* integers, reals, seconds, bytes, flags, the first of counts;
+                                                             NaN when not set */
 int64_t settings_integer(const settings *s, setting_id id); /* the same, as an integer; 0 when not set */
+/* The numbers of a SETTING_COUNTS, at most SETTING_COUNTS_MOST; how many. */
+enum { SETTING_COUNTS_MOST = 16 };
+int64_t settings_counts(const settings *s, setting_id id, int64_t *out);
 bool settings_is(const settings *s, setting_id id, const char *choice);
 
 double settings_memory(const settings *s); /* --memory, or what the machine has left */

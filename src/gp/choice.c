@@ -268,6 +268,32 @@ static anygp_status take_inducing(model_choice *c, const settings *s, anygp_erro
     return ANYGP_OK;
 }
 
+/* Elsewhere blocks are only how rows are read. */
+static bool takes_block_list(const model_ops *m) { return model_over_parts(m) || model_is_mixture(m); }
+
+static anygp_status check_blocks(const model_choice *c, const settings *s, anygp_error *e)
+{
+    int64_t numbers[SETTING_COUNTS_MOST];
+    const char *list = settings_text(s, SET_BLOCKS);
+    if (settings_counts(s, SET_BLOCKS, numbers) < 2) return ANYGP_OK;
+    if (!c->model)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "blocks: to choose among %.80s, name a --model; auto takes one number",
+                         list);
+    if (!takes_block_list(c->model))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "blocks: for %s the number of blocks makes no difference worth a choice; give one number "
+                         "instead of %.80s",
+                         c->model->name, list);
+    if (settings_given(s, SET_BLOCKS_FROM))
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "blocks: --blocks-from gives the blocks; leave it or %.80s out", list);
+    if (settings_given(s, SET_CHECKPOINT) || settings_number(s, SET_RESUME) == 1)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "blocks: a choice among %.80s cannot be resumed; leave --checkpoint and --resume out, or give "
+                         "one number",
+                         list);
+    return ANYGP_OK;
+}
+
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
 {
     const char *name = settings_text(s, SET_MODEL), *fix = settings_text(s, SET_FIX);
@@ -280,6 +306,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     c->fix_noise = fixes_all || has_item(fix, "noise");
     if (!strcmp(name, "auto")) TRY(check_sets(c, s, e));
     if (!strcmp(name, "auto")) TRY(check_fix(NULL, fix, e));
+    if (!strcmp(name, "auto")) TRY(check_blocks(c, s, e));
     if (!strcmp(name, "auto")) TRY(check_select(c, s, e));
     if (!strcmp(name, "auto")) return check_kind(c, s, e);
     TRY(parse_model(name, &c->model, &c->anytime, e));
@@ -292,6 +319,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     TRY(check_sets(c, s, e));
     TRY(check_kind(c, s, e));
     TRY(check_select(c, s, e));
+    TRY(check_blocks(c, s, e));
     return check_likelihood(c, e);
 }
 

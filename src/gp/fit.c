@@ -367,7 +367,7 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
         fit_task some = *f;
         if (f->columns->targets > 1) some.start = NULL; /* it belongs to the first target only */
         some.target = k, some.limit = worst == ANYGP_INTERRUPTED ? 0 : fmax(share, 0);
-        TRY(fit_some(&some, m->gp + k, e));
+        TRY(fit_listed(&some, m->gp + k, e));
         f->s = f->later;
         for (int64_t t = k; t < k + f->together; t++) {
             gp *g = m->gp[t];

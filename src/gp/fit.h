@@ -133,6 +133,9 @@ void valid_score(const fit_task *f, gp *g);
 
 /* Those that are fitted together, in f->limit seconds, into out[together]. */
 anygp_status fit_some(fit_task *f, gp **out, anygp_error *e);
+/* The same with each number of --blocks, where that is a list: out is the one with the best log density on the rows of --valid
+   [fit_listed.c]. */
+anygp_status fit_listed(fit_task *f, gp **out, anygp_error *e);
 /* Kernel of the settings, or the default one, over the columns of d; then data and kernel to model units. */
 anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *e);
 /* "3 rows of weight 0 were left out", if there are any. */

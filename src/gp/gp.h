@@ -39,6 +39,13 @@ typedef struct gp_promise {
     double seconds, bytes; /* of all targets */
 } gp_promise;
 
+/* Numbers of blocks that were tried, and the mean negative log density of held-out rows with each; NaN: that fit failed. */
+typedef struct gp_tries {
+    int64_t count; /* 0: --blocks was not a list */
+    int64_t blocks[SETTING_COUNTS_MOST];
+    double mnlp[SETTING_COUNTS_MOST];
+} gp_tries;
+
 typedef struct gp {
     schema schema;
     char *name;             /* of the model as the user writes it: dtc+ */
@@ -50,6 +57,7 @@ typedef struct gp {
     double calibration; /* that multiplies variances of f; 0 counts as 1 */
     double kl;          /* of the posterior process to its prior, nats; NaN: not known */
     gp_promise promise;
+    gp_tries tries;
     bool estimate;    /* the objective is a running estimate */
     int64_t inducing; /* rows or inducing inputs the posterior rests on */
     int64_t blocks;   /* that the rows were in; 0: none */

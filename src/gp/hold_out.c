@@ -28,7 +28,7 @@ anygp_status valid_parse(const settings *s, valid_kind *kind, double *share, any
 /* ----------------------------------------------------------------------------- what auto holds out */
 
 enum { AUTO_LEAST = 50, AUTO_SOME = 100 };
-static const double GROW_HELD = 0.05; /* of the rows */
+static const double GROW_HELD = 0.05, LIST_HELD = 0.1; /* of the rows */
 
 double valid_auto_rows(double n)
 {
@@ -126,11 +126,21 @@ static void settle_growth(fit_task *f)
                  100 * GROW_HELD);
 }
 
+/* Numbers of blocks are compared by held-out rows. */
+static void settle_list(fit_task *f)
+{
+    int64_t numbers[SETTING_COUNTS_MOST];
+    if (settings_counts(f->s, SET_BLOCKS, numbers) < 2 || f->valid == VALID_FILE || f->hold_out > 0) return;
+    f->hold_out = LIST_HELD;
+    settings_log(f->s, ANYGP_NOTE, "%.0f %% of the rows are held out to choose the number of blocks", 100 * LIST_HELD);
+}
+
 anygp_status valid_settle(fit_task *f, anygp_error *e)
 {
     int64_t rows = f->data->table->rows, i = 0;
     if (f->valid == VALID_AUTO) TRY(settle_auto(f, e));
     settle_growth(f);
+    settle_list(f);
     while (i < rows && rows_held(seed_of(f->s), i, f->hold_out)) i++;
     if (i < rows) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_DATA, "valid: all %lld rows were held out; hold out a smaller share",

@@ -122,6 +122,7 @@ json_t *describe_gp(const gp *g, const settings *s)
                       status_names[g->status], "data", schema_json(&g->schema), "scores", "leave_one_out",
                       scores_json(&g->loo), "valid", scores_json(&g->valid), "training", scores_json(&g->training),
                       "trace", trace_json(g), "internal", internal_json(g, model_units));
+    if (o && g->tries.count > 0) json_object_set_new(o, "tried", describe_tries(g));
     if (o) json_object_set_new(o, "kl", number(g->kl));
     if (o && p->ops->marginal_noise) json_object_set_new(o, "experts", json_string("own"));
     if (o) add_layers(g, o);
@@ -289,6 +290,7 @@ static anygp_status parse_summary(const json_t *j, gp *g, anygp_error *e)
         !get_count(j, "evaluations", INT64_MAX, &g->evaluations))
         return bad(e, "iterations");
     parse_promise(json_object_get(j, "auto"), g);
+    parse_tries(json_object_get(j, "tried"), g);
     parse_scores(json_object_get(scores, "leave_one_out"), &g->loo);
     parse_scores(json_object_get(scores, "valid"), &g->valid);
     parse_scores(json_object_get(scores, "training"), &g->training);

@@ -17,6 +17,8 @@ anygp_status parse_classes(const json_t *target, schema *s, anygp_error *e);
 anygp_status parse_exposure(const json_t *o, schema *s, anygp_error *e);
 anygp_status parse_likelihood(const json_t *text, double noise, gp *g, anygp_error *e); /* null: gaussian with it */
 void parse_promise(const json_t *o, gp *g);
+json_t *describe_tries(const gp *g); /* of --blocks, where that was a list */
+void parse_tries(const json_t *o, gp *g);
 
 /* Relevance vectors [describe_vectors.c]: all of them, NULL where the model has none; how many and the first ones, in a line. */
 json_t *describe_vectors(const gp *g);

@@ -133,3 +133,26 @@ void parse_promise(const json_t *o, gp *g)
     snprintf(g->promise.reason, sizeof g->promise.reason, "%s", reason);
     g->promise.seconds = seconds, g->promise.bytes = bytes;
 }
+
+json_t *describe_tries(const gp *g)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < g->tries.count; i++) {
+        double mnlp = g->tries.mnlp[i];
+        json_array_append_new(list, json_pack("{s:I, s:o}", "blocks", (json_int_t)g->tries.blocks[i], "mnlp",
+                                              isfinite(mnlp) ? json_real(mnlp) : json_null()));
+    }
+    return list;
+}
+
+/* A report only: what cannot be read is left out. */
+void parse_tries(const json_t *o, gp *g)
+{
+    size_t count = json_array_size(o);
+    for (size_t i = 0; i < count && i < SETTING_COUNTS_MOST; i++) {
+        const json_t *of = json_array_get(o, i), *mnlp = json_object_get(of, "mnlp");
+        g->tries.blocks[i] = json_integer_value(json_object_get(of, "blocks"));
+        g->tries.mnlp[i] = json_is_number(mnlp) ? json_number_value(mnlp) : NAN;
+        g->tries.count = (int64_t)i + 1;
+    }
+}

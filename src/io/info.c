@@ -109,6 +109,23 @@ static anygp_status inner_kernel_lines(page *p, const gp *g, anygp_error *e)
     }
 }
 
+/* --blocks 2,4,8: what each of them was worth. */
+static void tries_line(page *p, const gp *g)
+{
+    const gp_tries *t = &g->tries;
+    int64_t best = 0;
+    if (t->count == 0) return;
+    for (int64_t i = 1; i < t->count; i++)
+        if (t->mnlp[i] < t->mnlp[best] || isnan(t->mnlp[best])) best = i;
+    fprintf(p->stream, "  %-14s %lld %s, by the mnlp on held-out rows (", "chosen", (long long)t->blocks[best],
+            model_is_mixture(g->model) ? "experts" : "blocks");
+    for (int64_t i = 0; i < t->count; i++) {
+        fprintf(p->stream, "%s%lld: ", i ? ", " : "", (long long)t->blocks[i]);
+        isnan(t->mnlp[i]) ? fputs("no score", p->stream) : fprintf(p->stream, "%.4g", t->mnlp[i]);
+    }
+    fputs(")\n", p->stream);
+}
+
 static void vectors_line(page *p, const gp *g)
 {
     if (!g->posterior->ops->vectors) return;
@@ -141,6 +158,7 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     else if (*g->promise.reason)
         line(p, "auto", "%s; estimated at %.2g s and %.2g GB", g->promise.reason, g->promise.seconds,
              g->promise.bytes / 1e9);
+    tries_line(p, g);
     line(p, "rows", "%.15g", g->rows);
     inputs_line(p, &g->schema);
     TRY(gp_kernel_text(g, 4, &kernel_text, e));

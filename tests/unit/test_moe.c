@@ -260,15 +260,15 @@ enum { MANY = 160 };
 static double upper(double x) { return 2 + sin(2 * x); }
 static double lower(double x) { return -2 + 0.5 * x; }
 
-static anygp_model *fit_regimes(const char *model)
+static anygp_model *fit_regimes_with(const char *model, const char *blocks, const char *iters, const char *valid)
 {
     static double X[MANY], y[MANY], z[3 * MANY];
     anygp_settings *set = anygp_settings_new();
     anygp_data *data;
     anygp_model *m = NULL;
     anygp_error e = {.text = ""};
-    const char *const pairs[] = {"model", model, "blocks", "2", "inducing", "10", "kernel",  "rbf",
-                                 "iters", "40",  "batch",  "0", "valid",    "0",  "threads", "1"};
+    const char *const pairs[] = {"model", model, "blocks", blocks, "inducing", "10",  "kernel",  "rbf",
+                                 "iters", iters, "batch",  "0",    "valid",    valid, "threads", "1"};
     fill_normal(41, 3 * MANY, z);
     for (int i = 0; i < MANY; i++) {
         X[i] = 3 * (2 * normal_cdf(z[i]) - 1);
@@ -282,6 +282,30 @@ static anygp_model *fit_regimes(const char *model)
     anygp_data_free(data);
     anygp_settings_free(set);
     return m;
+}
+
+static anygp_model *fit_regimes(const char *model) { return fit_regimes_with(model, "2", "40", "0"); }
+
+/* Two regimes: one expert is worse on rows held out; the scores of all are in the file. */
+static void of_several_numbers_the_best_on_held_out_rows_is_kept(void **unused)
+{
+    (void)unused;
+    void *bytes;
+    size_t size;
+    anygp_error e;
+    anygp_model *m = fit_regimes_with("moe", "1,2", "12", "0.2"), *alone = fit_regimes_with("moe", "2", "12", "0.2"),
+                *back;
+    assert_int_equal(anygp_save_bytes(m, &bytes, &size, &e), ANYGP_OK);
+    assert_int_equal(anygp_load_bytes(bytes, size, &back, &e), ANYGP_OK);
+    const gp_tries *t = &back->gp[0]->tries;
+    assert_int_equal(t->count, 2);
+    assert_int_equal(t->blocks[0], 1), assert_int_equal(t->blocks[1], 2);
+    assert_true(t->mnlp[1] < t->mnlp[0]);
+    check_close(t->mnlp[1], gp_score_named(&alone->gp[0]->valid, "mnlp"), 1e-12);
+    assert_true(m->gp[0]->objective == alone->gp[0]->objective);
+    assert_int_equal(back->gp[0]->posterior->ops->experts(back->gp[0]->posterior), 2);
+    anygp_bytes_free(bytes);
+    anygp_model_free(m), anygp_model_free(alone), anygp_model_free(back);
 }
 
 enum { PLACES = 9 };
@@ -429,7 +453,7 @@ static int free_fitted(void **fitted)
 /* ------------------------------------------------------------------------------------------- bad input */
 
 /* What a fit says that is refused. */
-static void check_refused(const char *blocks, const char *like, const char *said)
+static void check_refused(const char *model, const char *blocks, const char *like, const char *said)
 {
     double X[3] = {1, 2, 3}, y[3] = {1, 3, 2};
     anygp_settings *set = anygp_settings_new();
@@ -437,7 +461,7 @@ static void check_refused(const char *blocks, const char *like, const char *said
     anygp_model *m = NULL;
     anygp_error e = {.text = ""};
     assert_int_equal(anygp_data_new(3, 1, X, 1, y, NULL, &data, &e), ANYGP_OK);
-    anygp_set(set, "model", "moe", &e), anygp_set(set, "blocks", blocks, &e);
+    anygp_set(set, "model", model, &e), anygp_set(set, "blocks", blocks, &e);
     anygp_set(set, "likelihood", like, &e), anygp_set(set, "valid", "0", &e);
     assert_int_equal(anygp_fit(set, data, &m, &e), ANYGP_ERR_ARGUMENT);
     if (!strstr(e.text, said)) fail_msg("'%s' does not say '%s'", e.text, said);
@@ -448,9 +472,12 @@ static void check_refused(const char *blocks, const char *like, const char *said
 static void too_many_experts_and_other_likelihoods_are_refused(void **unused)
 {
     (void)unused;
-    check_refused("4", "gaussian", "4 experts need at least as many different rows, and there are 3");
-    check_refused("65", "gaussian", "at most 64 experts");
-    check_refused("2", "poisson", "moe is for gaussian targets only");
+    check_refused("moe", "4", "gaussian", "4 experts need at least as many different rows, and there are 3");
+    check_refused("moe", "65", "gaussian", "at most 64 experts");
+    check_refused("moe", "2", "poisson", "moe is for gaussian targets only");
+    check_refused("moe", "70,65", "gaussian", "at most 64 experts, and 70 are asked for");
+    check_refused("svgp", "2,3", "gaussian", "give one number instead of 2,3");
+    check_refused("auto", "2,3", "gaussian", "name a --model");
     const model_ops *m;
     anygp_error e;
     assert_int_equal(model_make("moe(gate=probit)", &m, &e), ANYGP_ERR_ARGUMENT);
@@ -522,6 +549,7 @@ int main(void)
         cmocka_unit_test(an_expert_without_rows_is_left_out),
         cmocka_unit_test(a_gates_sums_are_its_gradient),
         cmocka_unit_test(overlapping_regimes_are_found_again),
+        cmocka_unit_test(of_several_numbers_the_best_on_held_out_rows_is_kept),
         cmocka_unit_test(intervals_and_densities_are_the_mixtures),
         cmocka_unit_test(draws_are_the_mixtures),
         cmocka_unit_test(new_rows_go_to_their_expert),

@@ -163,7 +163,7 @@ static void the_bound_never_falls_and_responsibilities_add_up_to_the_rows(void *
         assert_int_equal(model_make(mixtures[i], &m, &e), ANYGP_OK);
         open_scene(&s, m, &scene_kinds[1], EXPERTS);
         double former = -INFINITY;
-        for (int t = 0; t < 12; t++) {
+        for (int t = 0; t < 42; t++) { /* splits and merges are before 20 and 40 */
             double value = scene_step(&s, t, 1, 0, false), rows = 0;
             if (!(value >= former - 1e-9 * fabs(former)))
                 fail_msg("%s: step %d leads from %.12g to %.12g", mixtures[i], t, former, value);
@@ -209,6 +209,104 @@ static void an_expert_without_rows_is_left_out(void **unused)
         assert_non_null(strstr(m->steps->remark(s.state), "1 of the 3 experts"));
         posteriors_free(1, &p);
         free(work);
+        scene_close(&s);
+        model_free(m);
+    }
+}
+
+/* ------------------------------------------------------------------------------------ splits and merges */
+
+/* Two functions over the same inputs, 3 above and below: rows take turns. */
+static void open_two_regimes(scene *s, const model_ops *m, int64_t K)
+{
+    anygp_error e = {.text = ""};
+    scene_open(s, m, &scene_kinds[0]);
+    s->model->close(s->state);
+    for (int i = 0; i < ROWS; i++) s->y[i] += i % 2 ? 3 : -3;
+    s->p.experts.count = K;
+    if (model_open(m, &s->p, &s->h, &s->state, &e)) fail_msg("%s", e.text);
+    scene_begin(s);
+}
+
+/* Each row's most probable expert is the other one for rows of the other regime. */
+static void check_found(scene *s, int64_t K)
+{
+    int64_t of[ROWS];
+    double residual[ROWS];
+    anygp_error e;
+    bound_of(s);
+    assert_int_equal(moe_assign(state_of(s), &s->data, 0, of, residual, &e), ANYGP_OK);
+    for (int i = 2; i < ROWS && K == 2; i++) assert_int_equal(of[i], of[i % 2]);
+    assert_true(of[0] != of[1]);
+}
+
+/* q as its prior. */
+static void forget(layer *l)
+{
+    gauss *q = l->q;
+    memset(q->theta, 0, (size_t)q->M * sizeof(double));
+    memset(q->Lambda, 0, (size_t)(q->M * q->M) * sizeof(double));
+    for (int64_t j = 0; j < q->M; j++) q->Lambda[j + j * q->M] = 1;
+    layer_q_set(l, q, q->Lambda, q->theta);
+}
+
+/* All rows are those of the first expert, and the second has none: then it begins anew with half of them. */
+static void a_dead_expert_finds_its_regime_again(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < MIXTURES; i++) {
+        const model_ops *m;
+        scene s;
+        anygp_error e;
+        int64_t of[ROWS];
+        double residual[ROWS], former = -INFINITY;
+        assert_int_equal(model_make(mixtures[i], &m, &e), ANYGP_OK);
+        open_two_regimes(&s, m, 2);
+        moe_state *q = state_of(&s);
+        scene_step(&s, 0, 1, 0, false);
+        gate_merge(&q->gate, 1, 0, q->rows[1], q->rows[0], ROWS);
+        for (int64_t k = 0; k < 2; k++) forget(q->expert[k]->s.f);
+        for (int t = 1; t < 20; t++) scene_step(&s, t, 1e-12, 0, false);
+        bound_of(&s);
+        assert_int_equal(moe_assign(q, &s.data, 0, of, residual, &e), ANYGP_OK);
+        for (int j = 0; j < ROWS; j++) assert_int_equal(of[j], 0);
+        for (int t = 20; t < 26; t++) {
+            double value = scene_step(&s, t, 1, 0, false);
+            assert_true(value >= former - 1e-9 * fabs(former));
+            former = value;
+        }
+        check_found(&s, 2);
+        scene_close(&s);
+        model_free(m);
+    }
+}
+
+/* A copy of an expert is merged with it, which saves its KL. */
+static void experts_that_say_the_same_are_merged(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 3; i += 2) {
+        const model_ops *m;
+        scene s;
+        anygp_error e;
+        assert_int_equal(model_make(mixtures[i], &m, &e), ANYGP_OK);
+        open_two_regimes(&s, m, 3);
+        moe_state *q = state_of(&s);
+        for (int t = 0; t < 10; t++) scene_step(&s, t, 1, 0, false);
+        checkpoint *copy = checkpoint_new();
+        assert_int_equal(svgp_save(q->expert[1], copy, &e), ANYGP_OK);
+        memcpy(q->h[2].Z, q->h[1].Z, sizeof(double) * (size_t)(q->h[1].M * D));
+        assert_true(svgp_restore(q->expert[2], &q->h[2], copy));
+        checkpoint_free(copy);
+        gate_split(&q->gate, 1, 2);
+        bool changed = false;
+        double before = bound_of(&s), kl = chain_kl(&q->expert[2]->s);
+        step_context c = {.seed = 5, .t = 20, .count = BLOCKS, .scale = 1, .rho = 1};
+        assert_true(moe_looks(q, &c));
+        assert_int_equal(moe_reform(q, &s.h, &c, &changed, &e), ANYGP_OK);
+        assert_true(changed);
+        assert_true(bound_of(&s) > before + 0.5 * kl);
+        check_found(&s, 3);
         scene_close(&s);
         model_free(m);
     }
@@ -547,6 +645,8 @@ int main(void)
         cmocka_unit_test(the_bound_is_its_definition),
         cmocka_unit_test(the_bound_never_falls_and_responsibilities_add_up_to_the_rows),
         cmocka_unit_test(an_expert_without_rows_is_left_out),
+        cmocka_unit_test(a_dead_expert_finds_its_regime_again),
+        cmocka_unit_test(experts_that_say_the_same_are_merged),
         cmocka_unit_test(a_gates_sums_are_its_gradient),
         cmocka_unit_test(overlapping_regimes_are_found_again),
         cmocka_unit_test(of_several_numbers_the_best_on_held_out_rows_is_kept),

@@ -38,6 +38,9 @@ typedef struct gate_ops {
     /* From clusters of a sample of n rows of total weight `total`: the one of each. */
     void (*start)(gate *g, int64_t n, const double *Z, const int64_t *cluster, double total);
     bool (*is_sound)(const gate *g); /* numbers that were read */
+    /* Half of one expert's gate for another, instead of its own; and one expert's for another, of weights a and b of `total`. */
+    void (*split)(gate *g, int64_t from, int64_t to);
+    void (*merge)(gate *g, int64_t from, int64_t into, double a, double b, double total);
 } gate_ops;
 
 struct gate {
@@ -68,6 +71,11 @@ void gate_logs(const gate *g, int64_t n, const double *X, int64_t ldx, double *w
 void gate_add(const gate *g, int64_t n, const double *w, const double *wr, const double *logs, double *work,
               double *stat);
 void gate_move(gate *g, const double *stat, double rho);
+static inline void gate_split(gate *g, int64_t from, int64_t to) { g->ops->split(g, from, to); }
+static inline void gate_merge(gate *g, int64_t from, int64_t into, double a, double b, double total)
+{
+    g->ops->merge(g, from, into, a, b, total);
+}
 anygp_status gate_start(gate *g, int64_t n, const double *X, const int64_t *cluster, double total, anygp_error *e);
 /* g_i(x), which add up to 1: out[n, K]. */
 void gate_weights(const gate *g, int64_t n, const double *X, int64_t ldx, double *work, double *out);

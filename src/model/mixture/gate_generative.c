@@ -132,6 +132,31 @@ static void start(gate *g, int64_t n, const double *Z, const int64_t *cluster, d
     take_sums(g);
 }
 
+/* value and sums have the same parts: N, then sum w r z and sum w r z z' of each. */
+static void take_part(gate *g, int64_t from, int64_t to, double share)
+{
+    int64_t d = g->d, K = g->K, at[3] = {0, K, K * (1 + d)}, wide[3] = {1, d, d * d};
+    for (int part = 0; part < 3; part++)
+        for (int64_t i = 0; i < wide[part]; i++) {
+            double *a = g->sums + at[part] + from * wide[part] + i, *b = g->sums + at[part] + to * wide[part] + i;
+            *b += share * *a, *a -= share * *a;
+        }
+}
+
+static void split(gate *g, int64_t from, int64_t to)
+{
+    take_part(g, to, from, 1);
+    take_part(g, from, to, 0.5);
+    take_sums(g);
+}
+
+static void merge(gate *g, int64_t from, int64_t into, double a, double b, double total)
+{
+    (void)a, (void)b, (void)total;
+    take_part(g, from, into, 1);
+    take_sums(g);
+}
+
 static bool is_sound(const gate *g)
 {
     for (int64_t k = 0; k < g->K; k++) {
@@ -142,4 +167,5 @@ static bool is_sound(const gate *g)
     return true;
 }
 
-const gate_ops gate_generative = {size, size, work_of, logs, add, move, log_prior, select, start, is_sound};
+const gate_ops gate_generative = {size,      size,   work_of, logs,     add,   move,
+                                  log_prior, select, start,   is_sound, split, merge};

@@ -74,11 +74,22 @@ static void select(const gate *g, int64_t K, const int64_t *kept, double *value)
     for (int64_t k = 0; k < K; k++) memcpy(value + k * p, g->value + kept[k] * p, (size_t)p * sizeof *value);
 }
 
+/* To a sum of 0 over the experts. */
+static void centre(gate *g)
+{
+    int64_t p = gate_features(g), K = g->K;
+    for (int64_t j = 0; j < p; j++) {
+        double mean = 0;
+        for (int64_t k = 0; k < K; k++) mean += g->value[j + k * p] / (double)K;
+        for (int64_t k = 0; k < K; k++) g->value[j + k * p] -= mean;
+    }
+}
+
 /* Clusters as Gaussians of one width: theta_i'phi = log share_i - |z - c_i|^2 / 2 v, up to what they have in common. */
 static void start(gate *g, int64_t n, const double *Z, const int64_t *cluster, double total)
 {
     int64_t p = gate_features(g), d = g->d, K = g->K;
-    double within = 0, *mean = g->room; /* over the experts */
+    double within = 0;
     (void)total;
     memset(g->value, 0, (size_t)size(g) * sizeof *g->value);
     for (int64_t i = 0; i < n; i++) {
@@ -96,13 +107,29 @@ static void start(gate *g, int64_t n, const double *Z, const int64_t *cluster, d
         at[0] = log(fmax(at[0], 0.5) / (double)n) - la_dot(d, at + 1, at + 1) / (2 * v);
         for (int64_t j = 0; j < d; j++) at[1 + j] /= v;
     }
-    for (int64_t j = 0; j < p; j++) {
-        mean[j] = 0;
-        for (int64_t k = 0; k < K; k++) mean[j] += g->value[j + k * p] / (double)K;
-        for (int64_t k = 0; k < K; k++) g->value[j + k * p] -= mean[j];
-    }
+    centre(g);
+}
+
+static void split(gate *g, int64_t from, int64_t to)
+{
+    int64_t p = gate_features(g);
+    memcpy(g->value + to * p, g->value + from * p, (size_t)p * sizeof *g->value);
+    g->value[from * p] -= log(2), g->value[to * p] -= log(2);
+    centre(g);
+}
+
+/* log(exp A + exp B) >= (a A + b B) / (a + b) + the entropy of the two shares; what is left of the other is less than a row. */
+static void merge(gate *g, int64_t from, int64_t into, double a, double b, double total)
+{
+    int64_t p = gate_features(g);
+    double share = fmin(fmax(a / (a + b), 1e-9), 1 - 1e-9), *A = g->value + from * p, *B = g->value + into * p;
+    for (int64_t j = 0; j < p; j++) A[j] = B[j] = share * A[j] + (1 - share) * B[j];
+    B[0] -= share * log(share) + (1 - share) * log(1 - share);
+    A[0] = B[0] - log(10 * fmax(total, 1));
+    centre(g);
 }
 
 static bool is_sound(const gate *g) { return g->value != NULL; }
 
-const gate_ops gate_softmax = {size, stat_size, work_of, logs, add, move, log_prior, select, start, is_sound};
+const gate_ops gate_softmax = {size,      stat_size, work_of, logs,     add,   move,
+                               log_prior, select,    start,   is_sound, split, merge};

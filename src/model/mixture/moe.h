@@ -11,7 +11,8 @@
    Over all rows with steps of size 1 and hyperparameters that stay, the bound never falls.  With one expert it is svgp, bit for bit.
 
    The first steps take r from clusters of (x, y) by k-means, which the experts' inducing inputs are chosen from too.  An expert that no
-   row is left to is at its prior, with kernel and noise as they were; predictions leave it out.
+   row is left to is at its prior, with kernel and noise as they were; at some steps it is offered half of another one's rows, and
+   experts that say the same are merged [moe_reform.c].  Predictions leave out those that no row is left to.
 
    Cost of a step: K times that of svgp.  Memory: the same. */
 #ifndef MODEL_MIXTURE_MOE_H
@@ -28,6 +29,16 @@ typedef struct moe_kind {
     bool hard;
 } moe_kind;
 
+/* How the next pass shares rows out otherwise than by their probabilities. */
+typedef struct moe_change {
+    enum {
+        MOE_UNCHANGED,
+        MOE_SPLIT
+    } kind; /* split: rows of `from` that are nearer to the second of the halves are those of `to` */
+    int64_t from, to;
+    bool by_residual; /* halves are of y - f; else of x, in units of their spread */
+} moe_change;
+
 typedef struct moe_state {
     const problem *problem;
     moe_kind kind;
@@ -39,6 +50,9 @@ typedef struct moe_state {
     double *frame;   /* (D + 1) x 2: means and spreads of x and y; 0: a column that does not count */
     double spread;   /* of y; in frame it is the part of it that counts as much as that of an input */
     bool by_centres; /* r is 1 for the nearest centre */
+    bool looking;    /* a pass sums up cross */
+    moe_change change;
+    double *halves; /* 2 x (D + 1): centres of the halves of a split */
     driver *driver;
     double *stat;
     double *rows;  /* K: weight of the rows of each expert, as the last pass saw it, */
@@ -48,20 +62,32 @@ typedef struct moe_state {
 
 static inline int64_t moe_experts(const problem *p) { return p->experts.count > 0 ? p->experts.count : MOE_EXPERTS; }
 
-/* Statistics of a block: sum w r (log g - log r), sum w r of each expert, those of the gate, then those of each expert
-   [moe_rows.c]. */
+/* Statistics of a block: sum w r (log g - log r), sum w r of each expert, those of the gate, then those of each expert and, where
+   someone looks, sum w r_i E_j [moe_rows.c]. */
 extern const block_model moe_rows;
 typedef struct moe_stat {
     double *value; /* 1 */
     double *rows;  /* K */
     double *gate;
     double *expert[MOE_EXPERTS_MOST];
+    double *cross; /* K x K */
 } moe_stat;
 void moe_stat_place(const moe_state *s, double *at, moe_stat *stat);
+/* For rows in memory, after a pass: the most probable expert of each, and y minus the mean of expert `from`. */
+anygp_status moe_assign(const moe_state *s, const dataset *d, int64_t from, int64_t *expert, double *residual,
+                        anygp_error *e);
+/* What halves are told apart by: one number, or D. */
+void moe_features(const moe_state *s, const moe_change *c, const double *x, double residual, double *F);
 
 /* Centres, inducing inputs of every expert and the gate, from the rows in memory of rank 0 [moe_start.c]; the experts' h are there,
    without places of their own. */
 anygp_status moe_start(moe_state *s, anygp_error *e);
+/* Inducing inputs among the rows of cluster k, at most problem.subset; none where it has no row. */
+anygp_status moe_choose_places(const moe_state *s, int64_t k, const int64_t *cluster, double *Z, int64_t *count,
+                               anygp_error *e);
+/* Rank 0's numbers of 8 bytes, to all; and what one rank may have found, agreed on before anyone waits for it. */
+anygp_status moe_share(const comm *c, int64_t count, void *at, anygp_error *e);
+anygp_status moe_agree(const comm *c, anygp_status status, anygp_error *e);
 /* Length-scales of expert k for the rows of its cluster, and the log evidence per row that they have [moe_scales.c]. */
 anygp_status moe_scale_start(const moe_state *s, int64_t k, const int64_t *cluster, hyper *h, double *evidence,
                              anygp_error *e);
@@ -72,5 +98,13 @@ anygp_status moe_step(void *state, hyper *h, const step_context *c, double *valu
 anygp_status moe_bound(void *state, const hyper *h, double *value, anygp_error *e);
 anygp_status moe_save(void *state, checkpoint *to, anygp_error *e);
 bool moe_restore(void *state, hyper *h, const checkpoint *from);
+/* A step without what it leaves behind but the state, and the bound over some rows, with their sums. */
+anygp_status moe_move(moe_state *s, hyper *h, const step_context *c, bool learn, double *value, anygp_error *e);
+anygp_status moe_value(moe_state *s, const hyper *h, const step_context *c, moe_stat *stat, double *value,
+                       anygp_error *e);
+
+/* Splits and merges before step c->t, which is one that looks for them [moe_reform.c]. */
+bool moe_looks(const moe_state *s, const step_context *c);
+anygp_status moe_reform(moe_state *s, hyper *h, const step_context *c, bool *changed, anygp_error *e);
 
 #endif

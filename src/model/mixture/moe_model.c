@@ -35,7 +35,7 @@ static void moe_close(void *state)
     for (int64_t k = 0; s->h && k < s->K; k++) hyper_clear(&s->h[k]);
     gate_clear(&s->gate);
     driver_close(s->driver);
-    void *const owned[] = {s->expert, s->h, s->centres, s->frame, s->stat, s->rows, s->usual, s};
+    void *const owned[] = {s->expert, s->h, s->centres, s->frame, s->halves, s->stat, s->rows, s->usual, s};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
 }
 
@@ -46,9 +46,10 @@ static anygp_status allocate(moe_state *s, anygp_error *e)
     s->h = mem_zeroed(s->K, sizeof *s->h);
     s->centres = mem_doubles(s->K, wide);
     s->frame = mem_doubles(2, wide);
+    s->halves = mem_zeroed(2 * wide, sizeof *s->halves);
     s->rows = mem_zeroed(s->K, sizeof *s->rows);
     s->usual = mem_zeroed(s->K, sizeof *s->usual);
-    return s->expert && s->h && s->centres && s->frame && s->rows && s->usual
+    return s->expert && s->h && s->centres && s->frame && s->halves && s->rows && s->usual
                ? ANYGP_OK
                : fail_memory(e, "the experts", 8.0 * (double)(s->K * wide));
 }
@@ -57,7 +58,9 @@ static anygp_status allocate(moe_state *s, anygp_error *e)
 static anygp_status allocate_sums(moe_state *s, anygp_error *e)
 {
     for (int64_t k = 0; k < s->K; k++) chain_learn(&s->expert[k]->s, true);
+    s->looking = true;
     int64_t size = moe_rows.stat_size(s);
+    s->looking = false;
     s->stat = mem_alloc(size, sizeof *s->stat);
     return s->stat ? ANYGP_OK : fail_memory(e, "the sums", 8.0 * (double)size);
 }

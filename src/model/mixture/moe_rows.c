@@ -1,9 +1,12 @@
 /* The pass over rows of a mixture of experts (moe.h): marginals of all experts, responsibilities, and the statistics of every expert
    with rows weighted by them. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/constants.h"
+#include "base/memory.h"
+#include "linalg/linalg.h"
 #include "model/mixture/moe.h"
 
 static const chain *chain_of(const moe_state *s, int64_t k) { return &s->expert[k]->s; }
@@ -15,12 +18,13 @@ void moe_stat_place(const moe_state *s, double *at, moe_stat *stat)
     stat->gate = stat->rows + s->K;
     at = stat->gate + gate_stat_size(&s->gate);
     for (int64_t k = 0; k < s->K; k++) stat->expert[k] = at, at += chain_rows.stat_size(chain_of(s, k));
+    stat->cross = s->looking ? at : NULL;
 }
 
 static int64_t stat_size(const void *shared)
 {
     const moe_state *s = shared;
-    int64_t size = 1 + s->K + gate_stat_size(&s->gate);
+    int64_t size = 1 + s->K + gate_stat_size(&s->gate) + (s->looking ? s->K * s->K : 0);
     for (int64_t k = 0; k < s->K; k++) size += chain_rows.stat_size(chain_of(s, k));
     return size;
 }
@@ -28,12 +32,17 @@ static int64_t stat_size(const void *shared)
 /* n rows. */
 typedef struct pieces {
     double *log_g, *a, *wr; /* n x K: log g; E + log g, later log r; w r */
+    double *E;              /* n x K, for those who look; */
+    double *residual;       /* n: of the expert that is split */
     double *gate, *expert;  /* workspaces */
 } pieces;
 
 static pieces place(const moe_state *s, int64_t n, double *work)
 {
-    pieces p = {.log_g = work, .a = work + n * s->K, .wr = work + 2 * n * s->K, .gate = work + 3 * n * s->K};
+    int64_t size = n * s->K;
+    pieces p = {
+        .log_g = work, .a = work + size, .wr = work + 2 * size, .E = work + 3 * size, .residual = work + 4 * size};
+    p.gate = p.residual + n;
     p.expert = p.gate + gate_work(&s->gate, n);
     return p;
 }
@@ -41,7 +50,7 @@ static pieces place(const moe_state *s, int64_t n, double *work)
 static int64_t work_doubles(const void *shared, int64_t n)
 {
     const moe_state *s = shared;
-    int64_t size = 3 * n * s->K + gate_work(&s->gate, n);
+    int64_t size = 4 * n * s->K + n + gate_work(&s->gate, n);
     for (int64_t k = 0; k < s->K; k++) size += chain_rows.work_doubles(chain_of(s, k), n);
     return size;
 }
@@ -50,8 +59,8 @@ static int64_t keep_nothing(const void *shared, int64_t n) { return (void)shared
 
 /* ------------------------------------------------------------------------------------------ E-step */
 
-/* a = E[log N(y; f_k, s_k^2)] for each expert; `to` the marginals' workspaces, which stay. */
-static anygp_status forward(const moe_state *s, const row_block *b, const pieces *p, anygp_error *e)
+/* a = E[log N(y; f_k, s_k^2)] for each expert, and residuals of expert `from`; the marginals' workspaces stay. */
+static anygp_status forward(const moe_state *s, const row_block *b, int64_t from, const pieces *p, anygp_error *e)
 {
     double *work = p->expert;
     for (int64_t k = 0; k < s->K; k++) {
@@ -61,6 +70,7 @@ static anygp_status forward(const moe_state *s, const row_block *b, const pieces
         for (int64_t i = 0; i < b->n; i++) {
             double r = b->y[i] - mu[i];
             a[i] = -0.5 * (LOG_2PI + log(noise) + (r * r + var[i]) / noise);
+            if (k == from) p->residual[i] = r;
         }
         work += chain_rows.work_doubles(chain_of(s, k), b->n);
     }
@@ -91,6 +101,47 @@ static int64_t largest(const moe_state *s, int64_t n, const double *a)
     return best;
 }
 
+/* ------------------------------------------------------------------------------------------ halves */
+
+void moe_features(const moe_state *s, const moe_change *c, const double *x, double residual, double *F)
+{
+    *F = residual;
+    for (int64_t j = 0; j < s->D && !c->by_residual; j++) {
+        double spread = s->frame[2 * j + 1];
+        F[j] = spread > 0 ? (x[j] - s->frame[2 * j]) / spread : 0;
+    }
+}
+
+/* Whether the row is in the second half. */
+static bool second_half(const moe_state *s, const double *x, double residual)
+{
+    const moe_change *c = &s->change;
+    int64_t wide = c->by_residual ? 1 : s->D;
+    double distance[2] = {0, 0};
+    for (int64_t j = 0; j < wide; j++) {
+        double spread = s->frame[2 * j + 1];
+        double f = c->by_residual ? residual : spread > 0 ? (x[j] - s->frame[2 * j]) / spread : 0;
+        for (int side = 0; side < 2; side++) distance[side] += pow(f - s->halves[side * wide + j], 2);
+    }
+    return distance[1] < distance[0];
+}
+
+/* Before rows are shared out: the rows of both halves are those of the expert that is split, which has half of its gate. */
+static void before_split(const moe_state *s, int64_t n, double *a)
+{
+    a[s->change.from * n] += log(2);
+    a[s->change.to * n] = -INFINITY;
+}
+
+static void after_split(const moe_state *s, int64_t n, const double *x, double residual, double *a)
+{
+    if (!second_half(s, x, residual)) return;
+    a[s->change.to * n] = a[s->change.from * n];
+    a[s->change.from * n] = -INFINITY;
+}
+
+/* ---------------------------------------------------------------------------------- responsibilities */
+
 /* log r in the place of a = E + log g, for one row. */
 static void share_out(const moe_state *s, int64_t n, int64_t only, double *a)
 {
@@ -103,12 +154,16 @@ static void share_out(const moe_state *s, int64_t n, int64_t only, double *a)
 static void responsibilities(const moe_state *s, const row_block *b, const pieces *p, const moe_stat *stat)
 {
     int64_t n = b->n, K = s->K;
+    bool splits = s->change.kind == MOE_SPLIT;
+    if (s->looking) memcpy(p->E, p->a, (size_t)(n * K) * sizeof *p->E);
     for (int64_t k = 0; k < n * K; k++) p->a[k] += p->log_g[k];
     for (int64_t i = 0; i < n; i++) {
+        if (splits) before_split(s, n, p->a + i);
         int64_t only = s->by_centres  ? nearest_centre(s, b->X + i * s->D, b->y[i])
                        : s->kind.hard ? largest(s, n, p->a + i)
                                       : -1;
         share_out(s, n, only, p->a + i);
+        if (splits) after_split(s, n, b->X + i * s->D, p->residual[i], p->a + i);
         for (int64_t k = 0; k < K; k++) {
             double wr = b->w[i] * exp(p->a[i + k * n]);
             p->wr[i + k * n] = wr;
@@ -129,12 +184,13 @@ static anygp_status stat_rows(const void *shared, const row_block *b, double *wo
     moe_stat stat;
     (void)keep;
     moe_stat_place(s, at, &stat);
-    TRY(forward(s, b, &p, e));
+    TRY(forward(s, b, s->change.kind == MOE_SPLIT ? s->change.from : -1, &p, e));
     gate_logs(&s->gate, b->n, b->X, s->D, p.gate, p.log_g);
     responsibilities(s, b, &p, &stat);
     if (!isfinite(*stat.value))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the responsibilities of block %lld of the rows are not numbers",
                          (long long)b->index);
+    if (s->looking) la_gemm(LA_T, LA_N, s->K, s->K, b->n, 1, p.wr, b->n, p.E, b->n, 1, stat.cross, s->K);
     gate_add(&s->gate, b->n, b->w, p.wr, p.log_g, p.gate, stat.gate);
     for (int64_t k = 0; k < s->K; k++) {
         row_block mine = *b;
@@ -143,6 +199,26 @@ static anygp_status stat_rows(const void *shared, const row_block *b, double *wo
         room += chain_rows.work_doubles(chain_of(s, k), b->n);
     }
     return ANYGP_OK;
+}
+
+anygp_status moe_assign(const moe_state *s, const dataset *d, int64_t from, int64_t *expert, double *residual,
+                        anygp_error *e)
+{
+    enum { PIECE = 256 };
+    anygp_status status = ANYGP_OK;
+    double *work = mem_alloc(work_doubles(s, PIECE), sizeof *work);
+    if (!work) return fail_memory(e, "the rows of experts", 8.0 * (double)work_doubles(s, PIECE));
+    for (int64_t at = 0; at < d->n && !ANYGP_FAILED(status); at += PIECE) {
+        int64_t n = d->n - at < PIECE ? d->n - at : PIECE;
+        pieces p = place(s, n, work);
+        row_block b = {.n = n, .X = d->X + at * s->D, .y = d->y + at, .w = d->w + at};
+        gate_logs(&s->gate, n, b.X, s->D, p.gate, p.log_g);
+        status = forward(s, &b, from, &p, e);
+        for (int64_t k = 0; k < n * s->K; k++) p.a[k] += p.log_g[k];
+        for (int64_t i = 0; i < n; i++) expert[at + i] = largest(s, n, p.a + i), residual[at + i] = p.residual[i];
+    }
+    free(work);
+    return status;
 }
 
 static double multiplications(const void *shared, int64_t n)

@@ -120,25 +120,27 @@ done:
     return status;
 }
 
-/* Inducing inputs among the rows of cluster k; none: those of all rows stay. */
-static anygp_status choose_places(moe_state *s, int64_t k, const int64_t *cluster, double *X, double *Z, int64_t *count,
-                                  anygp_error *e)
+anygp_status moe_choose_places(const moe_state *s, int64_t k, const int64_t *cluster, double *Z, int64_t *count,
+                               anygp_error *e)
 {
     const problem *p = s->problem;
     const dataset *d = p->rows->data;
     const char *how = p->select && strcmp(p->select, "best") ? p->select : "kmeans";
     int64_t n = 0, D = s->D;
     bool text = false;
+    double *X = mem_doubles(d->n, D > 0 ? D : 1);
+    if (!X) return fail_memory(e, "the inducing inputs", 8.0 * (double)(d->n * D));
     for (int64_t j = 0; j < D; j++) text |= schema_at(&d->schema, j)->text;
     for (int64_t i = 0; i < d->n; i++)
         if (cluster[i] == k) memcpy(X + n++ * D, d->X + i * D, (size_t)D * sizeof *X);
     *count = 0;
-    return n > 0 ? choose_inducing(how, n, D, X, text, s->h[k].kernel, p->subset, p->seed, NULL, Z, count, e)
-                 : ANYGP_OK;
+    anygp_status status =
+        n > 0 ? choose_inducing(how, n, D, X, text, s->h[k].kernel, p->subset, p->seed, NULL, Z, count, e) : ANYGP_OK;
+    free(X);
+    return status;
 }
 
-/* Rank 0's, to all. */
-static anygp_status share(const comm *c, int64_t count, void *at, anygp_error *e)
+anygp_status moe_share(const comm *c, int64_t count, void *at, anygp_error *e)
 {
     return c->size > 1 ? c->broadcast(c->ctx, 0, count * 8, at, e) : ANYGP_OK;
 }
@@ -149,7 +151,7 @@ static anygp_status share_values(const comm *c, hyper *h, anygp_error *e)
     double *values = mem_alloc(h->count, sizeof *values);
     if (!values) return fail_memory(e, "the hyperparameters", 8.0 * (double)h->count);
     hyper_natural(h, values);
-    anygp_status status = share(c, h->count, values, e);
+    anygp_status status = moe_share(c, h->count, values, e);
     for (int64_t i = 0; i < h->count && !ANYGP_FAILED(status); i++) hyper_set(h, i, values[i]);
     free(values);
     return status;
@@ -158,27 +160,25 @@ static anygp_status share_values(const comm *c, hyper *h, anygp_error *e)
 static anygp_status place_experts(moe_state *s, const int64_t *cluster, anygp_error *e)
 {
     const problem *p = s->problem;
-    int64_t D = s->D, rows = p->rows->data->n;
-    double *X = mem_doubles(rows, D > 0 ? D : 1), *Z = mem_doubles(p->subset, D > 0 ? D : 1);
-    anygp_status status = X && Z ? ANYGP_OK : fail_memory(e, "the inducing inputs", 8.0 * (double)(rows * D));
+    int64_t D = s->D;
+    double *Z = mem_doubles(p->subset, D > 0 ? D : 1);
+    anygp_status status = Z ? ANYGP_OK : fail_memory(e, "the inducing inputs", 8.0 * (double)(p->subset * D));
     for (int64_t k = 0; k < s->K && !ANYGP_FAILED(status); k++) {
         int64_t count = 0;
         double evidence;
-        if (p->comm->rank == 0 && !p->places_given) TRY_DONE(choose_places(s, k, cluster, X, Z, &count, e));
+        if (p->comm->rank == 0 && !p->places_given) TRY_DONE(moe_choose_places(s, k, cluster, Z, &count, e));
         if (p->comm->rank == 0) TRY_DONE(moe_scale_start(s, k, cluster, &s->h[k], &evidence, e));
         TRY_DONE(share_values(p->comm, &s->h[k], e));
-        TRY_DONE(share(p->comm, 1, &count, e));
-        TRY_DONE(share(p->comm, count * D, Z, e));
+        TRY_DONE(moe_share(p->comm, 1, &count, e));
+        TRY_DONE(moe_share(p->comm, count * D, Z, e));
         if (count > 0) status = hyper_set_inducing(&s->h[k], count, D, Z, s->h[k].learn_Z, e);
     }
 done:
-    free(X);
     free(Z);
     return status;
 }
 
-/* What only rank 0 may have found is agreed on before anyone waits for it. */
-static anygp_status agree(const comm *c, anygp_status status, anygp_error *e)
+anygp_status moe_agree(const comm *c, anygp_status status, anygp_error *e)
 {
     double failed = ANYGP_FAILED(status);
     if (c->size == 1) return status;
@@ -195,18 +195,18 @@ anygp_status moe_start(moe_state *s, anygp_error *e)
     anygp_status status = ANYGP_OK;
     fill_frame(d, s->frame);
     s->spread = s->frame[2 * s->D + 1];
-    TRY(share(c, 2 * (s->D + 1), s->frame, e));
+    TRY(moe_share(c, 2 * (s->D + 1), s->frame, e));
     TRY(gate_init(&s->gate, s->kind.gate, s->K, s->D, s->frame, e));
     if (s->K == 1) return ANYGP_OK;
     int64_t *cluster = mem_alloc(d->n, sizeof *cluster);
     status = !cluster       ? fail_memory(e, "the clusters", 8.0 * (double)d->n)
              : c->rank == 0 ? choose_clusters(s, cluster, e)
                             : ANYGP_OK;
-    TRY_DONE(agree(c, status, e));
-    TRY_DONE(share(c, s->K * (s->D + 1), s->centres, e));
-    TRY_DONE(share(c, 2 * (s->D + 1), s->frame, e));
-    TRY_DONE(share(c, s->gate.ops->size(&s->gate), s->gate.value, e));
-    TRY_DONE(share(c, gate_stat_size(&s->gate), s->gate.sums, e));
+    TRY_DONE(moe_agree(c, status, e));
+    TRY_DONE(moe_share(c, s->K * (s->D + 1), s->centres, e));
+    TRY_DONE(moe_share(c, 2 * (s->D + 1), s->frame, e));
+    TRY_DONE(moe_share(c, s->gate.ops->size(&s->gate), s->gate.value, e));
+    TRY_DONE(moe_share(c, gate_stat_size(&s->gate), s->gate.sums, e));
     status = place_experts(s, cluster, e);
 done:
     free(cluster);

@@ -44,12 +44,9 @@ static anygp_status statistics(moe_state *s, const hyper *h, const step_context 
     return ANYGP_OK;
 }
 
-anygp_status moe_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
+anygp_status moe_move(moe_state *s, hyper *h, const step_context *c, bool learn, double *value, anygp_error *e)
 {
-    moe_state *s = state;
     moe_stat stat;
-    bool learn = c->learn && h->free > 0;
-    s->by_centres = s->K > 1 && c->t < (c->which ? STARTING : 1);
     TRY(statistics(s, h, c, learn, &stat, e));
     *value = *stat.value + gate_log_prior(&s->gate);
     for (int64_t k = 0; k < s->K; k++) {
@@ -61,9 +58,29 @@ anygp_status moe_step(void *state, hyper *h, const step_context *c, double *valu
         *value += own;
     }
     gate_move(&s->gate, stat.gate, c->rho);
+    return ANYGP_OK;
+}
+
+anygp_status moe_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
+{
+    moe_state *s = state;
+    bool changed;
+    s->by_centres = false;
+    if (moe_looks(s, c)) TRY(moe_reform(s, h, c, &changed, e));
+    s->by_centres = s->K > 1 && c->t < (c->which ? STARTING : 1);
+    TRY(moe_move(s, h, c, c->learn && h->free > 0, value, e));
     double share = fmax(MEMORY, 1 / ((double)c->t + 1));
     for (int64_t k = 0; k < s->K; k++) s->usual[k] += share * (s->rows[k] - s->usual[k]);
     return ANYGP_OK;
+}
+
+anygp_status moe_value(moe_state *s, const hyper *h, const step_context *c, moe_stat *stat, double *value,
+                       anygp_error *e)
+{
+    TRY(statistics(s, h, c, false, stat, e));
+    *value = *stat->value + gate_log_prior(&s->gate);
+    for (int64_t k = 0; k < s->K; k++) *value += *stat->expert[k] - chain_kl(&s->expert[k]->s);
+    return isfinite(*value) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
 }
 
 anygp_status moe_bound(void *state, const hyper *h, double *value, anygp_error *e)
@@ -71,10 +88,7 @@ anygp_status moe_bound(void *state, const hyper *h, double *value, anygp_error *
     moe_state *s = state;
     moe_stat stat;
     s->by_centres = false;
-    TRY(statistics(s, h, &(step_context){.scale = 1, .seed = s->problem->seed}, false, &stat, e));
-    *value = *stat.value + gate_log_prior(&s->gate);
-    for (int64_t k = 0; k < s->K; k++) *value += *stat.expert[k] - chain_kl(&s->expert[k]->s);
-    return isfinite(*value) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
+    return moe_value(s, h, &(step_context){.scale = 1, .seed = s->problem->seed}, &stat, value, e);
 }
 
 /* ------------------------------------------------------------------------------------- checkpoints */
@@ -96,6 +110,8 @@ anygp_status moe_save(void *state, checkpoint *to, anygp_error *e)
     for (int64_t k = 0; k < s->K; k++) {
         checkpoint *part = checkpoint_new();
         anygp_status status = part ? svgp_save(s->expert[k], part, e) : fail_memory(e, "a checkpoint", 0);
+        if (!ANYGP_FAILED(status) && k > 0) /* where splits have put them; the first expert's are the run's */
+            checkpoint_put(part, "Z", s->h[k].M * s->h[k].D, s->h[k].Z);
         if (!ANYGP_FAILED(status)) checkpoint_put_all(to, prefix_of(k).text, part);
         checkpoint_free(part);
         TRY(status);
@@ -110,6 +126,8 @@ bool moe_restore(void *state, hyper *h, const checkpoint *from)
     moe_state *s = state;
     for (int64_t k = 0; k < s->K; k++) {
         checkpoint *part = checkpoint_part(from, prefix_of(k).text);
+        if (part && k > 0 && !checkpoint_get_finite(part, "Z", s->h[k].M * s->h[k].D, s->h[k].Z))
+            return checkpoint_free(part), false;
         bool ok = part && svgp_restore(s->expert[k], hyper_of(s, h, k), part);
         checkpoint_free(part);
         if (!ok) return false;

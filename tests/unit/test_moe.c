@@ -8,8 +8,9 @@
 #include "anygp/anygp.h"
 #include "base/special.h"
 
-static const char *const mixtures[] = {"moe(gate=linear)", "moe(gate=square)", "moe(gate=generative)",
-                                       "moe(gate=linear,hard)", "moe(gate=generative,hard)"};
+static const char *const mixtures[] = {"moe(gate=linear)",      "moe(gate=square)",          "moe(gate=generative)",
+                                       "moe(gate=linear,hard)", "moe(gate=generative,hard)", "moe(gate=gp,hard)",
+                                       "moe(gate=gp)"};
 enum { MIXTURES = sizeof mixtures / sizeof *mixtures, EXPERTS = 3 };
 
 static void open_scene(scene *s, const model_ops *m, const scene_kind *kind, int64_t K)
@@ -329,7 +330,7 @@ static void a_gates_sums_are_its_gradient(void **unused)
     for (gate_kind kind = GATE_LINEAR; kind <= GATE_SQUARE; kind++) {
         gate g;
         anygp_error e;
-        assert_int_equal(gate_init(&g, kind, K, INPUTS, frame, &e), ANYGP_OK);
+        assert_int_equal(gate_init(&g, kind, K, INPUTS, frame, 0, &e), ANYGP_OK);
         int64_t p = gate_features(&g);
         fill_normal(33, p * K, g.value);
         double *work = calloc((size_t)gate_work(&g, N), sizeof *work), *stat = calloc((size_t)gate_stat_size(&g), 8);
@@ -358,6 +359,87 @@ enum { MANY = 160 };
 static double upper(double x) { return 2 + sin(2 * x); }
 static double lower(double x) { return -2 + 0.5 * x; }
 
+static void set_all(anygp_settings *set, size_t count, const char *const pairs[][2])
+{
+    anygp_error e;
+    for (size_t i = 0; i < count; i++) assert_int_equal(anygp_set(set, pairs[i][0], pairs[i][1], &e), ANYGP_OK);
+}
+
+/* 2 above inside the unit circle and 2 below outside: how sure the gate is of one expert in the middle, and of the other one around. */
+static double ring_found(const char *model)
+{
+    enum { COUNT = 200, AROUND = 8 };
+    static double X[2 * COUNT], y[COUNT], noise[COUNT];
+    const char *const pairs[][2] = {{"model", model}, {"blocks", "2"}, {"inducing", "10"}, {"iters", "25"},
+                                    {"batch", "0"},   {"valid", "0"},  {"threads", "1"}};
+    double at[2 * (AROUND + 1)] = {0, 0}, parts[6 * (AROUND + 1)], least;
+    anygp_settings *set = anygp_settings_new();
+    anygp_data *data;
+    anygp_model *m = NULL;
+    predictor *p;
+    anygp_error e = {.text = ""};
+    fill_normal(51, 2 * COUNT, X), fill_normal(52, COUNT, noise);
+    for (int i = 0; i < COUNT; i++) y[i] = (hypot(X[2 * i], X[2 * i + 1]) < 1 ? 2 : -2) + 0.1 * noise[i];
+    assert_int_equal(anygp_data_new(COUNT, 2, X, 2, y, NULL, &data, &e), ANYGP_OK);
+    set_all(set, sizeof pairs / sizeof *pairs, pairs);
+    if (anygp_fit(set, data, &m, &e)) fail_msg("%s: %s", model, e.text);
+    for (int i = 1; i <= AROUND; i++) at[2 * i] = 1.8 * cos(0.8 * i), at[2 * i + 1] = 1.8 * sin(0.8 * i);
+    row_batch b = {.n = AROUND + 1, .rows = at, .ld = 2};
+    assert_int_equal(predictor_new(m->gp[0], 1e6, &p, &e), ANYGP_OK);
+    assert_int_equal(predictor_opinions(p, &b, false, parts, &e), ANYGP_OK);
+    const double *high = parts[0] > parts[3 * b.n] ? parts : parts + 3 * b.n;
+    least = high[2 * b.n];
+    for (int i = 1; i <= AROUND; i++) least = fmin(least, 1 - high[2 * b.n + i]);
+    predictor_free(p);
+    anygp_model_free(m), anygp_data_free(data), anygp_settings_free(set);
+    return least;
+}
+
+/* With two experts the gates are the logistic function of h_1 - h_2 ~ N(m, 2 v): what rows see is below its expected log, by less the
+   less v is, and both m and v can be told from it. */
+static void a_gp_gate_is_a_bound_on_its_expected_log(void **unused)
+{
+    (void)unused;
+    enum { N = 60, INPUTS = 2, LAST = N - 1 };
+    static double X[N * INPUTS], logs[2 * N], weights[2 * N];
+    int64_t cluster[N];
+    const double frame[2 * INPUTS] = {0, 1, 0, 1};
+    gate g;
+    anygp_error e;
+    fill_normal(61, N * INPUTS, X);
+    for (int i = 0; i < N; i++) cluster[i] = X[2 * i] > 0;
+    X[2 * LAST] = 100; /* where no row has been */
+    assert_int_equal(gate_init(&g, GATE_GP, 2, INPUTS, frame, 12, &e), ANYGP_OK);
+    assert_int_equal(gate_place(&g, LAST, X, 3, &e), ANYGP_OK);
+    assert_int_equal(gate_start(&g, LAST, X, cluster, LAST, &e), ANYGP_OK);
+    double *work = calloc((size_t)gate_work(&g, N), sizeof *work);
+    gate_logs(&g, N, X, INPUTS, work, logs);
+    gate_weights(&g, N, X, INPUTS, work, weights);
+    for (int i = 0; i < N; i++) {
+        double v = -4 * log(exp(logs[i]) + exp(logs[i + N])), m = logs[i] - logs[i + N], sum[3] = {0, 0, 0};
+        assert_true(v > 0);
+        for (double z = -8; z <= 8; z += 0.01) {
+            double p = exp(-0.5 * z * z), h = m + sqrt(2 * v) * z, to = h > 0 ? log1p(exp(-h)) : log1p(exp(h)) - h;
+            sum[0] += p, sum[1] -= p * to, sum[2] += p * exp(-to);
+        }
+        assert_true(logs[i] <= sum[1] / sum[0] + 1e-9);
+        assert_true(logs[i] >= sum[1] / sum[0] - 0.25 * v);
+        assert_true(fabs(weights[i] - sum[2] / sum[0]) < 0.05);
+        if (i < LAST && fabs(X[2 * i]) > 0.5) assert_true((weights[i + N] > 0.5) == (cluster[i] == 1));
+    }
+    double far = -4 * log(exp(logs[LAST]) + exp(logs[LAST + N]));
+    assert_true(far > 9 && fabs(weights[LAST] - 0.5) < 0.2);
+    free(work);
+    gate_clear(&g);
+}
+
+static void a_gp_gate_learns_a_ring(void **unused)
+{
+    (void)unused;
+    double linear = ring_found("moe"), by_gp = ring_found("moe(gate=gp)");
+    if (!(by_gp > 0.8 && linear < 0.5)) fail_msg("sure of the ring by at least %g; linear: %g", by_gp, linear);
+}
+
 static anygp_model *fit_regimes_with(const char *model, const char *blocks, const char *iters, const char *valid)
 {
     static double X[MANY], y[MANY], z[3 * MANY];
@@ -365,8 +447,8 @@ static anygp_model *fit_regimes_with(const char *model, const char *blocks, cons
     anygp_data *data;
     anygp_model *m = NULL;
     anygp_error e = {.text = ""};
-    const char *const pairs[] = {"model", model, "blocks", blocks, "inducing", "10",  "kernel",  "rbf",
-                                 "iters", iters, "batch",  "0",    "valid",    valid, "threads", "1"};
+    const char *const pairs[][2] = {{"model", model}, {"blocks", blocks}, {"inducing", "10"}, {"kernel", "rbf"},
+                                    {"iters", iters}, {"batch", "0"},     {"valid", valid},   {"threads", "1"}};
     fill_normal(41, 3 * MANY, z);
     for (int i = 0; i < MANY; i++) {
         X[i] = 3 * (2 * normal_cdf(z[i]) - 1);
@@ -374,8 +456,7 @@ static anygp_model *fit_regimes_with(const char *model, const char *blocks, cons
             normal_cdf(z[i + MANY]) < 0.6 ? upper(X[i]) + 0.1 * z[i + 2 * MANY] : lower(X[i]) + 0.3 * z[i + 2 * MANY];
     }
     assert_int_equal(anygp_data_new(MANY, 1, X, 1, y, NULL, &data, &e), ANYGP_OK);
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i += 2)
-        assert_int_equal(anygp_set(set, pairs[i], pairs[i + 1], &e), ANYGP_OK);
+    set_all(set, sizeof pairs / sizeof *pairs, pairs);
     if (anygp_fit(set, data, &m, &e)) fail_msg("%s: %s", model, e.text);
     anygp_data_free(data);
     anygp_settings_free(set);
@@ -649,6 +730,8 @@ int main(void)
         cmocka_unit_test(experts_that_say_the_same_are_merged),
         cmocka_unit_test(a_gates_sums_are_its_gradient),
         cmocka_unit_test(overlapping_regimes_are_found_again),
+        cmocka_unit_test(a_gp_gate_is_a_bound_on_its_expected_log),
+        cmocka_unit_test(a_gp_gate_learns_a_ring),
         cmocka_unit_test(of_several_numbers_the_best_on_held_out_rows_is_kept),
         cmocka_unit_test(intervals_and_densities_are_the_mixtures),
         cmocka_unit_test(draws_are_the_mixtures),

@@ -7,7 +7,10 @@
 
 #include "base/memory.h"
 
-static const gate_ops *ops_of(gate_kind kind) { return kind == GATE_GENERATIVE ? &gate_generative : &gate_softmax; }
+static const gate_ops *ops_of(gate_kind kind)
+{
+    return kind == GATE_GENERATIVE ? &gate_generative : kind == GATE_GP ? &gate_gp : &gate_softmax;
+}
 
 static int64_t room_of(const gate *g)
 {
@@ -35,11 +38,13 @@ static anygp_status no_memory(const gate *g, anygp_error *e)
     return fail_memory(e, "the gate", 8.0 * (double)(gate_stat_size(g) + room_of(g)));
 }
 
-anygp_status gate_init(gate *g, gate_kind kind, int64_t K, int64_t D, const double *frame, anygp_error *e)
+anygp_status gate_init(gate *g, gate_kind kind, int64_t K, int64_t D, const double *frame, int64_t places,
+                       anygp_error *e)
 {
     *g = (gate){.kind = kind, .ops = ops_of(kind), .K = K, .D = D};
     if (!(g->frame = mem_copied(2, D, frame))) return no_memory(g, e);
     count_columns(g);
+    g->M = kind == GATE_GP && K > 1 && g->d > 0 ? places : 0;
     if (allocate(g)) return ANYGP_OK;
     gate_clear(g);
     return no_memory(g, e);
@@ -47,14 +52,19 @@ anygp_status gate_init(gate *g, gate_kind kind, int64_t K, int64_t D, const doub
 
 anygp_status gate_select(const gate *from, int64_t K, const int64_t *kept, gate *to, anygp_error *e)
 {
-    TRY(gate_init(to, from->kind, K, from->D, from->frame, e));
+    TRY(gate_init(to, from->kind, K, from->D, from->frame, from->M, e));
     if (K > 1) from->ops->select(from, K, kept, to->value);
-    return ANYGP_OK;
+    anygp_status status = gate_ready(to, e);
+    if (ANYGP_FAILED(status)) gate_clear(to);
+    return status;
 }
+
+anygp_status gate_ready(gate *g, anygp_error *e) { return g->K > 1 && g->ops->ready ? g->ops->ready(g, e) : ANYGP_OK; }
 
 void gate_clear(gate *g)
 {
-    double **const owned[] = {&g->frame, &g->value, &g->sums, &g->room};
+    double **const owned[] = {&g->frame, &g->value, &g->sums, &g->room, &g->L};
+    kernel_free(g->kernel), g->kernel = NULL;
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(*owned[i]), *owned[i] = NULL;
 }
 
@@ -105,11 +115,26 @@ anygp_status gate_start(gate *g, int64_t n, const double *X, const int64_t *clus
     return ANYGP_OK;
 }
 
+anygp_status gate_place(gate *g, int64_t n, const double *X, uint64_t seed, anygp_error *e)
+{
+    if (g->K == 1 || !g->ops->place || g->M == 0) return ANYGP_OK;
+    double *Z = mem_doubles(n, g->d);
+    if (!Z) return fail_memory(e, "the gate", 8.0 * (double)n * (double)g->d);
+    take_columns(g, n, X, g->D, Z);
+    anygp_status status = g->ops->place(g, n, Z, seed, e);
+    free(Z);
+    return status;
+}
+
 /* Far away every exponent may be beyond what can be computed: then all experts count the same. */
 void gate_weights(const gate *g, int64_t n, const double *X, int64_t ldx, double *work, double *out)
 {
     int64_t K = g->K;
-    gate_logs(g, n, X, ldx, work, out);
+    if (K > 1 && g->ops->predicted) {
+        take_columns(g, n, X, ldx, work);
+        g->ops->predicted(g, n, work, work + n * g->d, out);
+    } else
+        gate_logs(g, n, X, ldx, work, out);
     for (int64_t i = 0; i < n; i++) {
         double most = -INFINITY, sum = 0;
         for (int64_t k = 0; k < K; k++) most = fmax(most, out[i + k * n]);
@@ -138,7 +163,8 @@ bool gate_restore(gate *g, const checkpoint *from)
     if (g->K == 1) return true;
     return checkpoint_get_finite(from, "gate", g->ops->size(g), g->value) &&
            checkpoint_get_finite(from, "gate_sums", gate_stat_size(g), g->sums) &&
-           checkpoint_get_counter(from, "gate_seen", 0, &g->seen) && g->ops->is_sound(g);
+           checkpoint_get_counter(from, "gate_seen", 0, &g->seen) && g->ops->is_sound(g) &&
+           !ANYGP_FAILED(gate_ready(g, NULL));
 }
 
 void gate_arrays(gate *g, array_list *list)
@@ -156,7 +182,7 @@ static anygp_status damaged(anygp_error *e)
 anygp_status gate_load(gate *g, gate_kind kind, int64_t K, int64_t D, named_array *list, int64_t count, anygp_error *e)
 {
     static const double none[2] = {0, 0};
-    if (K == 1) return gate_init(g, kind, 1, 0, none, e);
+    if (K == 1) return gate_init(g, kind, 1, 0, none, 0, e);
     named_array *value = named_array_need(list, count, "gate", e);
     named_array *frame = value ? named_array_need(list, count, "gate_frame", e) : NULL;
     if (!frame) return ANYGP_ERR_FILE;
@@ -164,12 +190,17 @@ anygp_status gate_load(gate *g, gate_kind kind, int64_t K, int64_t D, named_arra
     for (int64_t j = 0; j < D; j++)
         if (!isfinite(frame->values[2 * j]) || !(frame->values[2 * j + 1] >= 0) || !isfinite(frame->values[2 * j + 1]))
             return damaged(e);
-    TRY(gate_init(g, kind, K, D, frame->values, e));
-    int64_t size = g->ops->size(g);
+    int64_t places = 0, size;
+    do { /* as many as make the numbers that there are */
+        TRY(gate_init(g, kind, K, D, frame->values, places, e));
+        size = g->ops->size(g);
+        if (kind != GATE_GP || g->d == 0 || size >= value->rows || places == GATE_PLACES_MOST) break;
+        gate_clear(g);
+    } while (++places);
     bool ok = value->rows == size && value->cols == 1;
     for (int64_t i = 0; ok && i < size; i++) ok = isfinite(value->values[i]);
     if (ok) memcpy(g->value, value->values, (size_t)size * sizeof *g->value);
-    if (ok && g->ops->is_sound(g)) return ANYGP_OK;
+    if (ok && g->ops->is_sound(g) && !ANYGP_FAILED(gate_ready(g, NULL))) return ANYGP_OK;
     gate_clear(g);
     return damaged(e);
 }

@@ -2,6 +2,7 @@
 
    z are the number columns of x in units of their spread, from their mean; text columns are not among them.
        softmax      g_i = exp(theta_i'phi) / sum_j exp(theta_j'phi),  phi = (1, z), or (1, z, z^2 - 1);  theta ~ N(0, 1/RIDGE)
+       gp           the same with functions of z instead: E log softmax of GPs h_i(z) with a variational q [gate_gp.c]
        generative   g_i = pi_i N(z; c_i, S_i) / sum_j pi_j N(z; c_j, S_j): what is learned is the density of (x, y), and p(x) counts
    With one expert a gate has no parameters.
 
@@ -17,7 +18,8 @@
 
 #include "model/model.h"
 
-typedef enum gate_kind { GATE_LINEAR, GATE_SQUARE, GATE_GENERATIVE } gate_kind;
+enum { GATE_PLACES = 48, GATE_PLACES_MOST = 64 }; /* of gp */
+typedef enum gate_kind { GATE_LINEAR, GATE_SQUARE, GATE_GENERATIVE, GATE_GP } gate_kind;
 
 typedef struct gate gate;
 
@@ -41,27 +43,40 @@ typedef struct gate_ops {
     /* Half of one expert's gate for another, instead of its own; and one expert's for another, of weights a and b of `total`. */
     void (*split)(gate *g, int64_t from, int64_t to);
     void (*merge)(gate *g, int64_t from, int64_t into, double a, double b, double total);
+    /* NULL, or: logs for predictions, up to what all experts have in common; and what is made from the values once they are there. */
+    void (*predicted)(const gate *g, int64_t n, const double *Z, double *work, double *out);
+    anygp_status (*ready)(gate *g, anygp_error *e);
+    anygp_status (*place)(gate *g, int64_t n, const double *Z, uint64_t seed, anygp_error *e); /* NULL, or: places */
 } gate_ops;
 
 struct gate {
     gate_kind kind;
     const gate_ops *ops;
     int64_t K, D, d;
-    double *frame; /* D x 2: mean and spread of each column; a spread of 0: it is not seen */
-    double *value; /* ops->size */
-    double *sums;  /* ops->stat_size: what running means there are */
+    int64_t M;      /* gp: places */
+    kernel *kernel; /* gp: of the functions; else NULL */
+    double *L;      /* gp: M x M, of the kernel at the places */
+    double *frame;  /* D x 2: mean and spread of each column; a spread of 0: it is not seen */
+    double *value;  /* ops->size */
+    double *sums;   /* ops->stat_size: what running means there are */
     double *room;
     int64_t seen; /* steps */
 };
 
-extern const gate_ops gate_softmax, gate_generative;
+extern const gate_ops gate_softmax, gate_generative, gate_gp;
 
-/* Columns from the means and spreads frame[D, 2]. */
-anygp_status gate_init(gate *g, gate_kind kind, int64_t K, int64_t D, const double *frame, anygp_error *e);
+/* Columns from the means and spreads frame[D, 2]; places: for gp, how many at most. */
+anygp_status gate_init(gate *g, gate_kind kind, int64_t K, int64_t D, const double *frame, int64_t places,
+                       anygp_error *e);
+/* After values have come from elsewhere. */
+anygp_status gate_ready(gate *g, anygp_error *e);
 /* A copy, for the K experts in `kept`. */
 anygp_status gate_select(const gate *from, int64_t K, const int64_t *kept, gate *to, anygp_error *e);
 void gate_clear(gate *g); /* accepts a half-built one */
-static inline int64_t gate_features(const gate *g) { return 1 + (g->kind == GATE_SQUARE ? 2 : 1) * g->d; }
+static inline int64_t gate_features(const gate *g)
+{
+    return 1 + (g->kind == GATE_GP ? g->M : g->kind == GATE_SQUARE ? 2 * g->d : g->d);
+}
 
 int64_t gate_work(const gate *g, int64_t n);
 int64_t gate_stat_size(const gate *g);
@@ -76,6 +91,8 @@ static inline void gate_merge(gate *g, int64_t from, int64_t into, double a, dou
 {
     g->ops->merge(g, from, into, a, b, total);
 }
+/* Places among these rows, once, before gate_start. */
+anygp_status gate_place(gate *g, int64_t n, const double *X, uint64_t seed, anygp_error *e);
 anygp_status gate_start(gate *g, int64_t n, const double *X, const int64_t *cluster, double total, anygp_error *e);
 /* g_i(x), which add up to 1: out[n, K]. */
 void gate_weights(const gate *g, int64_t n, const double *X, int64_t ldx, double *work, double *out);

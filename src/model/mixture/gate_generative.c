@@ -167,5 +167,15 @@ static bool is_sound(const gate *g)
     return true;
 }
 
-const gate_ops gate_generative = {size,      size,   work_of, logs,     add,   move,
-                                  log_prior, select, start,   is_sound, split, merge};
+const gate_ops gate_generative = {.size = size,
+                                  .stat_size = size,
+                                  .work = work_of,
+                                  .logs = logs,
+                                  .add = add,
+                                  .move = move,
+                                  .log_prior = log_prior,
+                                  .select = select,
+                                  .start = start,
+                                  .is_sound = is_sound,
+                                  .split = split,
+                                  .merge = merge};

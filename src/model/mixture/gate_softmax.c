@@ -5,15 +5,25 @@
 #include <string.h>
 
 #include "linalg/linalg.h"
-#include "model/mixture/gate.h"
+#include "model/mixture/gate_parts.h"
 
 static const double RIDGE = 0.01; /* prior precision of theta */
 static const double NARROWEST = 1e-3;
 
 static int64_t size(const gate *g) { return gate_features(g) * g->K; }
-static int64_t stat_size(const gate *g) { return gate_features(g) * (gate_features(g) + g->K); }
+int64_t softmax_stat_size(const gate *g) { return gate_features(g) * (gate_features(g) + g->K); }
 /* phi, and w phi or w (r - g). */
-static int64_t work_of(const gate *g, int64_t n) { return n * (2 * gate_features(g) + g->K); }
+int64_t softmax_work(const gate *g, int64_t n) { return n * (2 * gate_features(g) + g->K); }
+
+void softmax_logs(int64_t n, int64_t K, double *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double most = -INFINITY, sum = 0;
+        for (int64_t k = 0; k < K; k++) most = fmax(most, out[i + k * n]);
+        for (int64_t k = 0; k < K; k++) sum += exp(out[i + k * n] - most);
+        for (int64_t k = 0; k < K; k++) out[i + k * n] -= most + log(sum);
+    }
+}
 
 static void features(const gate *g, int64_t n, const double *Z, double *phi)
 {
@@ -30,16 +40,11 @@ static void logs(const gate *g, int64_t n, const double *Z, double *work, double
     int64_t p = gate_features(g), K = g->K;
     features(g, n, Z, work);
     la_gemm(LA_T, LA_N, n, K, p, 1, work, p, g->value, p, 0, out, n);
-    for (int64_t i = 0; i < n; i++) {
-        double most = -INFINITY, sum = 0;
-        for (int64_t k = 0; k < K; k++) most = fmax(most, out[i + k * n]);
-        for (int64_t k = 0; k < K; k++) sum += exp(out[i + k * n] - most);
-        for (int64_t k = 0; k < K; k++) out[i + k * n] -= most + log(sum);
-    }
+    softmax_logs(n, K, out);
 }
 
-static void add(const gate *g, int64_t n, const double *Z, const double *w, const double *wr, const double *at,
-                double *work, double *stat)
+void softmax_add(const gate *g, int64_t n, const double *Z, const double *w, const double *wr, const double *at,
+                 double *work, double *stat)
 {
     int64_t p = gate_features(g), K = g->K;
     double *phi = work, *weighted = phi + n * p, *left = weighted + n * p;
@@ -52,30 +57,31 @@ static void add(const gate *g, int64_t n, const double *Z, const double *w, cons
     la_gemm(LA_N, LA_N, p, K, n, 1, phi, p, left, n, 1, stat + p * p, p);
 }
 
-static void move(gate *g, const double *stat, double rho)
+void softmax_move(gate *g, const double *stat, double ridge, double rho)
 {
     int64_t p = gate_features(g), K = g->K;
     double *B = g->room, *step = B + p * p;
     for (int64_t k = 0; k < p * p; k++) g->sums[k] += (stat[k] - g->sums[k]) / (double)(g->seen + 1);
     for (int64_t k = 0; k < p * p; k++) B[k] = 0.5 * g->sums[k];
-    for (int64_t j = 0; j < p; j++) B[j + j * p] += RIDGE;
+    for (int64_t j = 0; j < p; j++) B[j + j * p] += ridge;
     if (la_potrf(p, B, p) != 0) return;
-    for (int64_t k = 0; k < p * K; k++) step[k] = stat[p * p + k] - RIDGE * g->value[k];
+    for (int64_t k = 0; k < p * K; k++) step[k] = stat[p * p + k] - ridge * g->value[k];
     la_trsm(LA_LEFT, LA_N, p, K, 1, B, p, step, p);
     la_trsm(LA_LEFT, LA_T, p, K, 1, B, p, step, p);
     for (int64_t k = 0; k < p * K; k++) g->value[k] += rho * step[k];
 }
 
+static void move(gate *g, const double *stat, double rho) { softmax_move(g, stat, RIDGE, rho); }
+
 static double log_prior(const gate *g) { return -0.5 * RIDGE * la_dot(size(g), g->value, g->value); }
 
-static void select(const gate *g, int64_t K, const int64_t *kept, double *value)
+void softmax_select(const gate *g, int64_t K, const int64_t *kept, double *value)
 {
     int64_t p = gate_features(g);
     for (int64_t k = 0; k < K; k++) memcpy(value + k * p, g->value + kept[k] * p, (size_t)p * sizeof *value);
 }
 
-/* To a sum of 0 over the experts. */
-static void centre(gate *g)
+void softmax_centre(gate *g)
 {
     int64_t p = gate_features(g), K = g->K;
     for (int64_t j = 0; j < p; j++) {
@@ -107,29 +113,39 @@ static void start(gate *g, int64_t n, const double *Z, const int64_t *cluster, d
         at[0] = log(fmax(at[0], 0.5) / (double)n) - la_dot(d, at + 1, at + 1) / (2 * v);
         for (int64_t j = 0; j < d; j++) at[1 + j] /= v;
     }
-    centre(g);
+    softmax_centre(g);
 }
 
-static void split(gate *g, int64_t from, int64_t to)
+void softmax_split(gate *g, int64_t from, int64_t to)
 {
     int64_t p = gate_features(g);
     memcpy(g->value + to * p, g->value + from * p, (size_t)p * sizeof *g->value);
-    g->value[from * p] -= log(2), g->value[to * p] -= log(2);
-    centre(g);
+    g->value[from * p] -= log(2) / gate_constant(g), g->value[to * p] -= log(2) / gate_constant(g);
+    softmax_centre(g);
 }
 
 /* log(exp A + exp B) >= (a A + b B) / (a + b) + the entropy of the two shares; what is left of the other is less than a row. */
-static void merge(gate *g, int64_t from, int64_t into, double a, double b, double total)
+void softmax_merge(gate *g, int64_t from, int64_t into, double a, double b, double total)
 {
     int64_t p = gate_features(g);
     double share = fmin(fmax(a / (a + b), 1e-9), 1 - 1e-9), *A = g->value + from * p, *B = g->value + into * p;
     for (int64_t j = 0; j < p; j++) A[j] = B[j] = share * A[j] + (1 - share) * B[j];
-    B[0] -= share * log(share) + (1 - share) * log(1 - share);
-    A[0] = B[0] - log(10 * fmax(total, 1));
-    centre(g);
+    B[0] -= (share * log(share) + (1 - share) * log(1 - share)) / gate_constant(g);
+    A[0] = B[0] - log(10 * fmax(total, 1)) / gate_constant(g);
+    softmax_centre(g);
 }
 
 static bool is_sound(const gate *g) { return g->value != NULL; }
 
-const gate_ops gate_softmax = {size,      stat_size, work_of, logs,     add,   move,
-                               log_prior, select,    start,   is_sound, split, merge};
+const gate_ops gate_softmax = {.size = size,
+                               .stat_size = softmax_stat_size,
+                               .work = softmax_work,
+                               .logs = logs,
+                               .add = softmax_add,
+                               .move = move,
+                               .log_prior = log_prior,
+                               .select = softmax_select,
+                               .start = start,
+                               .is_sound = is_sound,
+                               .split = softmax_split,
+                               .merge = softmax_merge};

@@ -163,7 +163,7 @@ const model_ops model_moe = {.name = "moe",
 
 /* ------------------------------------------------------------------------------------- expressions */
 
-static const char *const gates[] = {"linear", "square", "generative", NULL};
+static const char *const gates[] = {"linear", "square", "generative", "gp", NULL};
 
 typedef struct wishes {
     moe_kind kind;
@@ -196,7 +196,7 @@ anygp_status made_moe(scanner *s, made_model **out, anygp_error *e)
     wishes w = {.kind = soft};
     TRY(scan_options(s, take_option, &w));
     TRY(scan_end(s));
-    if (!w.gate && !w.hard) return scan_fail(s, s->at, NULL, "expected gate=linear, square or generative, or hard");
+    if (!w.gate && !w.hard) return scan_fail(s, s->at, NULL, "expected gate=linear, square, generative or gp, or hard");
     TRY(made_new(&model_moe, sizeof(*out)->kind.moe, out, e));
     (*out)->kind.moe = w.kind;
     snprintf((*out)->name, sizeof(*out)->name, "moe(%s%s%s%s)", w.gate ? "gate=" : "", w.gate ? gates[w.kind.gate] : "",

@@ -196,17 +196,20 @@ anygp_status moe_start(moe_state *s, anygp_error *e)
     fill_frame(d, s->frame);
     s->spread = s->frame[2 * s->D + 1];
     TRY(moe_share(c, 2 * (s->D + 1), s->frame, e));
-    TRY(gate_init(&s->gate, s->kind.gate, s->K, s->D, s->frame, e));
+    int64_t places = d->n < GATE_PLACES ? d->n : GATE_PLACES;
+    TRY(moe_share(c, 1, &places, e));
+    TRY(gate_init(&s->gate, s->kind.gate, s->K, s->D, s->frame, places, e));
     if (s->K == 1) return ANYGP_OK;
     int64_t *cluster = mem_alloc(d->n, sizeof *cluster);
-    status = !cluster       ? fail_memory(e, "the clusters", 8.0 * (double)d->n)
-             : c->rank == 0 ? choose_clusters(s, cluster, e)
-                            : ANYGP_OK;
+    status = cluster ? ANYGP_OK : fail_memory(e, "the clusters", 8.0 * (double)d->n);
+    if (c->rank == 0 && cluster) status = gate_place(&s->gate, d->n, d->X, p->seed, e);
+    if (c->rank == 0 && !ANYGP_FAILED(status)) status = choose_clusters(s, cluster, e);
     TRY_DONE(moe_agree(c, status, e));
     TRY_DONE(moe_share(c, s->K * (s->D + 1), s->centres, e));
     TRY_DONE(moe_share(c, 2 * (s->D + 1), s->frame, e));
     TRY_DONE(moe_share(c, s->gate.ops->size(&s->gate), s->gate.value, e));
     TRY_DONE(moe_share(c, gate_stat_size(&s->gate), s->gate.sums, e));
+    TRY_DONE(gate_ready(&s->gate, e));
     status = place_experts(s, cluster, e);
 done:
     free(cluster);

@@ -82,14 +82,21 @@ static anygp_status in_file(size_t bytes, const char *what, void **out, anygp_er
     return ANYGP_OK;
 }
 
+anygp_status mapped_alloc(bool on_disk, int64_t count, size_t size, const char *what, void **out, anygp_error *e)
+{
+    size_t bytes;
+    *out = NULL;
+    if (!size_mul(count, (int64_t)size, &bytes)) return fail_memory(e, what, (double)count * (double)size);
+    return on_disk ? in_file(bytes, what, out, e) : on_heap(bytes, what, out, e);
+}
+
 anygp_status mapped_doubles(bool on_disk, int64_t rows, int64_t cols, const char *what, double **out, anygp_error *e)
 {
-    size_t count, bytes;
+    size_t count;
     void *p = NULL;
     *out = NULL;
-    if (!size_mul(rows, cols, &count) || !size_mul((int64_t)count, sizeof(double), &bytes))
-        return fail_memory(e, what, 8.0 * (double)rows * (double)cols);
-    TRY(on_disk ? in_file(bytes, what, &p, e) : on_heap(bytes, what, &p, e));
+    if (!size_mul(rows, cols, &count)) return fail_memory(e, what, 8.0 * (double)rows * (double)cols);
+    TRY(mapped_alloc(on_disk, (int64_t)count, sizeof **out, what, &p, e));
     *out = p;
     return ANYGP_OK;
 }

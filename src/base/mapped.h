@@ -5,11 +5,14 @@
 #define BASE_MAPPED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
-/* rows*cols zeros, 64-byte aligned; `what` is for the sentence where there is no room.  Freed by mapped_free(). */
+/* `count` things of `size` bytes, all zero, 64-byte aligned; `what` is for the sentence where there is no room.  Freed by mapped_free(). */
+anygp_status mapped_alloc(bool on_disk, int64_t count, size_t size, const char *what, void **out, anygp_error *e);
+/* rows*cols zeros; the same otherwise. */
 anygp_status mapped_doubles(bool on_disk, int64_t rows, int64_t cols, const char *what, double **out, anygp_error *e);
 /* The same for values that are given. */
 anygp_status mapped_copied(bool on_disk, int64_t rows, int64_t cols, const double *from, const char *what, double **out,

@@ -20,6 +20,17 @@ new_rows_equal_a_fit_to_all_rows() {
     anygp predict u.agp test.csv -o u.csv && anygp predict b.agp test.csv -o b.csv && close u.csv b.csv 1e-8 || return 1
     for m in u b; do anygp info $m.agp --json | json_number value; done >values && close <(sed -n 1p values) <(sed -n 2p values) 1e-8
 }
+# Lists and blocks in scratch files, which are written again where neighbours are found again.
+little_memory_gives_the_same_bits() {
+    local model few=(--threads 1 --iters 3 --valid 0)
+    anygp simulate --rows 800 --inputs 2 --kernel 'matern32(variance=1,lengthscale=[0.05,0.5])' --noise 0.02 -o more.csv
+    for model in nene 'vecchia --mean constant' 'vecchia --group no'; do
+        # shellcheck disable=SC2086 # a model and its options
+        anygp fit more.csv -o large.agp --model $model "${few[@]}" 2>/dev/null >/dev/null && anygp fit more.csv -o small.agp --model $model "${few[@]}" --memory 300K 2>err >/dev/null || return 1
+        grep -q "the state of ${model%% *}, .* is on disk, in scratch files" err && anygp predict large.agp test.csv -o large.csv && anygp predict small.agp test.csv -o small.csv && cmp large.csv small.csv || { cat err; return 1; }
+    done
+    refuses 'the nene model of 800 rows needs .* besides what can be on disk and --memory allows .*; give it more, or use --model dtc, whose rows may stay in a file' fit more.csv -o m.agp --model nene --threads 1 --memory 150K
+}
 options_without_effect_are_noted() { anygp fit train.csv -o m.agp --model nene --iters 1 --order random 2>&1 >/dev/null | grep -q -- '--order has no effect on model nene'; }
 too_many_or_no_neighbours_are_refused() {
     refuses '--neighbors 250, but there are 250 distinct rows; use fewer' fit train.csv -o m.agp --model nene --neighbors 250 && refuses 'neighbors' fit train.csv -o m.agp --model nene --neighbors 0 && refuses 'neighbors' fit train.csv -o m.agp --model nene --neighbors -3
@@ -39,6 +50,7 @@ draws_and_other_likelihoods_are_refused() {
 check it_fits_scores_leave_one_out_and_predicts
 check text_columns_and_weights_from_tiny_to_huge_are_taken
 check new_rows_equal_a_fit_to_all_rows
+check little_memory_gives_the_same_bits
 check options_without_effect_are_noted
 check too_many_or_no_neighbours_are_refused
 check a_row_without_neighbours_is_refused

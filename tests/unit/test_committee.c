@@ -272,6 +272,26 @@ static void leave_one_out_is_each_row_by_the_rest_of_its_expert(void **unused)
 
 /* ------------------------------------------------------------------------------------------- model file */
 
+/* Where there is no memory for them. */
+static void factors_on_disk_predict_the_same_bits(void **unused)
+{
+    (void)unused;
+    FOR_EACH_COMMITTEE(c)
+    {
+        double mean[2][NEW], variance[2][NEW];
+        for (int on_disk = 0; on_disk < 2; on_disk++) {
+            scene f;
+            scene_set(&f, *c, "rbf(variance=1.3,lengthscale=[0.8,1.4])", MEAN_ZERO, true, BLOCKS, some_blocks, plain);
+            f.p.memory = on_disk ? 1 : 0;
+            assert_int_equal(scene_posterior(&f)->on_disk, on_disk);
+            scene_predict(&f, NEW, f.new, mean[on_disk], variance[on_disk]);
+            scene_clear(&f);
+        }
+        assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
+        assert_memory_equal(variance[0], variance[1], sizeof variance[0]);
+    }
+}
+
 static void damaged_arrays_are_refused(void **unused)
 {
     (void)unused;
@@ -306,6 +326,7 @@ int main(void)
                                        cmocka_unit_test(one_row_together_with_no_other_is_the_row_alone),
                                        cmocka_unit_test(new_rows_give_what_a_fit_with_the_same_parts_gives),
                                        cmocka_unit_test(leave_one_out_is_each_row_by_the_rest_of_its_expert),
+                                       cmocka_unit_test(factors_on_disk_predict_the_same_bits),
                                        cmocka_unit_test(damaged_arrays_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

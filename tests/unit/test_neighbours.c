@@ -76,7 +76,7 @@ static void lists_are_the_nearest_other_rows(void **unused)
     for (int c = 0; c < 6; c++) {
         int64_t D = widths[c % 2], k = lengths[c / 2], found[N + 6], which[SOME];
         double X[N * WIDE];
-        near_rows near;
+        near_rows near = {.on_disk = c == 2};
         anygp_error e;
         fill_rows(D, X);
         for (int64_t i = 0; i < SOME; i++) which[i] = 3 * i;
@@ -177,6 +177,49 @@ static void groups_own_every_row_once_and_have_its_neighbours(void **unused)
     near_rows_clear(&near);
 }
 
+/* From lists on disk, and written block by block: the same rows, own and given. */
+static void blocks_on_disk_are_those_in_memory(void **unused)
+{
+    (void)unused;
+    double X[N * 2], y[N], w[N];
+    int64_t order[N];
+    anygp_error e;
+    fill_rows(2, X);
+    for (int64_t i = 0; i < N; i++) order[i] = N - 1 - i, y[i] = (double)i - 7.5, w[i] = 1 + (double)(i % 3);
+    for (int k = 0; k < 2; k++) {
+        near_rows near[2] = {{.on_disk = false}, {.on_disk = true}};
+        row_groups groups[2];
+        row_blocks *b[2], *disk;
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(neighbours_in_order(N, 2, X, order, K, comm_self(), &near[i], &e), ANYGP_OK);
+            assert_int_equal(
+                k ? groups_joined(&near[i], &groups[i], &e) : groups_single(&near[i], NULL, &groups[i], &e), ANYGP_OK);
+            near_rows_clear(&near[i]);
+            assert_int_equal(blocks_of_groups(&groups[i], N, 2, X, y, w, &b[i], &e), ANYGP_OK);
+        }
+        assert_true(groups[1].on_disk && !groups[0].on_disk);
+        assert_int_equal(blocks_to_disk(b[1], &disk, &e), ANYGP_OK);
+        blocks_free(b[1]);
+        row_groups_clear(&groups[1]);
+        assert_true(disk->count == b[0]->count && disk->largest == b[0]->largest && disk->total == b[0]->total);
+        block_buffer room[2] = {{0}, {0}};
+        for (int64_t i = disk->count - 1; i >= 0; i--) {
+            row_block one, other;
+            assert_int_equal(blocks_get(b[0], i, &room[0], &one, &e), ANYGP_OK);
+            assert_int_equal(blocks_get(disk, i, &room[1], &other, &e), ANYGP_OK);
+            assert_true(one.n == other.n && one.index == other.index);
+            assert_memory_equal(one.X, other.X, (size_t)(2 * one.n) * sizeof(double));
+            assert_memory_equal(one.y, other.y, (size_t)one.n * sizeof(double));
+            assert_memory_equal(one.w, other.w, (size_t)one.n * sizeof(double));
+            assert_memory_equal(one.own, other.own, (size_t)one.n * sizeof(bool));
+        }
+        for (int i = 0; i < 2; i++) block_buffer_clear(&room[i]);
+        blocks_free(disk);
+        blocks_free(b[0]);
+        row_groups_clear(&groups[0]);
+    }
+}
+
 static void one_row_and_none(void **unused)
 {
     (void)unused;
@@ -200,6 +243,7 @@ int main(void)
                                        cmocka_unit_test(maximin_is_always_the_farthest_row),
                                        cmocka_unit_test(other_orders_have_every_row_once),
                                        cmocka_unit_test(groups_own_every_row_once_and_have_its_neighbours),
+                                       cmocka_unit_test(blocks_on_disk_are_those_in_memory),
                                        cmocka_unit_test(one_row_and_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,6 +78,10 @@ anygp_status blocks_chain(row_blocks *from, const int64_t *order, int64_t given,
    `inner`, also on failure. */
 anygp_status blocks_keep(row_blocks *inner, double bytes, row_blocks **out, anygp_error *e);
 
+/* The same blocks in a scratch file (data/rows/scratch.h), each whole, with the rows that are given to it: a pass reads one block after
+   the other, and `from` is no longer needed.  Of y there is one column or more, of X any number [blocks_disk.c]. */
+anygp_status blocks_to_disk(row_blocks *from, row_blocks **out, anygp_error *e);
+
 /* ------------------------------------------------------------------------- all rows [blocks_gather.c] */
 
 /* Block after block, for blocks with one target: block i is rows start[i] .. start[i+1]-1. */

@@ -5,13 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mapped.h"
 #include "base/memory.h"
 
 void row_groups_clear(row_groups *g)
 {
     free(g->start);
-    free(g->row);
-    free(g->own);
+    if (g->on_disk)
+        mapped_free(g->row), mapped_free(g->own);
+    else
+        free(g->row), free(g->own);
     *g = (row_groups){0};
 }
 
@@ -28,6 +31,9 @@ typedef struct union_find {
     int64_t n;
     int32_t *parent; /* n */
     list *lists;     /* n: of the names; empty for other rows */
+    int32_t
+        *first; /* where the lists begin as the neighbours are on disk: n x each; NULL: each has memory of its own */
+    int64_t each;
 } union_find;
 
 static int32_t name_of(union_find *u, int32_t row)
@@ -36,9 +42,16 @@ static int32_t name_of(union_find *u, int32_t row)
     return row;
 }
 
+static void list_free(const union_find *u, int32_t *row)
+{
+    bool on_disk = u->first && row >= u->first && row < u->first + u->n * u->each;
+    if (!on_disk) free(row);
+}
+
 static void union_clear(union_find *u)
 {
-    for (int64_t i = 0; u->lists && i < u->n; i++) free(u->lists[i].row);
+    for (int64_t i = 0; u->lists && i < u->n; i++) list_free(u, u->lists[i].row);
+    mapped_free(u->first);
     free(u->lists);
     free(u->parent);
 }
@@ -51,12 +64,14 @@ static int by_row(const void *a, const void *b)
 
 static anygp_status union_open(const near_rows *near, union_find *u, anygp_error *e)
 {
-    *u = (union_find){.n = near->n};
+    *u = (union_find){.n = near->n, .each = near->k + 1};
     u->parent = mem_alloc(u->n, sizeof *u->parent), u->lists = mem_zeroed(u->n, sizeof *u->lists);
     if (!u->parent || !u->lists) return fail_memory(e, "the groups of rows", 20.0 * (double)u->n);
+    if (near->on_disk)
+        TRY(mapped_alloc(true, u->n, (size_t)u->each * sizeof *u->first, "the groups of rows", (void **)&u->first, e));
     for (int64_t i = 0; i < u->n; i++) {
         int64_t k = near->count[i];
-        int32_t *row = malloc((size_t)(k + 1) * sizeof *row);
+        int32_t *row = u->first ? u->first + i * u->each : malloc((size_t)(k + 1) * sizeof *row);
         if (!row) return fail_memory(e, "the groups of rows", 4.0 * (double)(k + 1));
         if (k) memcpy(row, near->row + i * near->k, (size_t)k * sizeof *row);
         qsort(row, (size_t)k, sizeof *row, by_row);
@@ -87,8 +102,8 @@ static bool join(union_find *u, int32_t to, int32_t from, int64_t size)
         int32_t x = i < a->n ? a->row[i] : INT32_MAX, y = j < b->n ? b->row[j] : INT32_MAX;
         row[k] = x < y ? x : y, i += x <= y, j += y <= x;
     }
-    free(a->row);
-    free(b->row);
+    list_free(u, a->row);
+    list_free(u, b->row);
     *a = (list){row, size}, *b = (list){0};
     u->parent[from] = to;
     return true;
@@ -104,21 +119,32 @@ static bool consider(union_find *u, int32_t one, int32_t other)
     return (double)size * (double)size >= apart || join(u, a, b, size);
 }
 
+static anygp_status on_disk(row_groups *g, int64_t total, anygp_error *e)
+{
+    TRY(mapped_alloc(true, total, sizeof *g->row, "the groups of rows", (void **)&g->row, e));
+    return mapped_alloc(true, total, sizeof *g->own, "the groups of rows", (void **)&g->own, e);
+}
+
 /* Room for g->count groups of this many rows together. */
 static anygp_status allocate(row_groups *g, int64_t total, anygp_error *e)
 {
+    anygp_status status = ANYGP_OK;
     g->start = mem_alloc(g->count + 1, sizeof *g->start);
-    g->row = mem_alloc(total, sizeof *g->row), g->own = mem_alloc(total, sizeof *g->own);
-    if (g->start && g->row && g->own) return ANYGP_OK;
-    row_groups_clear(g);
-    return fail_memory(e, "the groups of rows", 5.0 * (double)total);
+    if (g->on_disk)
+        status = on_disk(g, total, e);
+    else
+        g->row = mem_alloc(total, sizeof *g->row), g->own = mem_alloc(total, sizeof *g->own);
+    if (!ANYGP_FAILED(status) && (!g->start || !g->row || !g->own))
+        status = fail_memory(e, "the groups of rows", 5.0 * (double)total);
+    if (ANYGP_FAILED(status)) row_groups_clear(g);
+    return status;
 }
 
 /* Groups in the order of their names. */
 static anygp_status write_groups(union_find *u, row_groups *g, anygp_error *e)
 {
     int64_t total = 0, at = 0;
-    *g = (row_groups){0};
+    *g = (row_groups){.on_disk = u->first != NULL};
     for (int64_t i = 0; i < u->n; i++) g->count += u->lists[i].n > 0, total += u->lists[i].n;
     TRY(allocate(g, total, e));
     for (int64_t i = 0, k = 0; i < u->n; i++) {
@@ -149,7 +175,7 @@ anygp_status groups_single(const near_rows *near, const int64_t *own, row_groups
 {
     int64_t n = near->n, total = n, at = 0;
     for (int64_t i = 0; i < n; i++) total += near->count[i];
-    *out = (row_groups){.count = n};
+    *out = (row_groups){.count = n, .on_disk = near->on_disk};
     TRY(allocate(out, total, e));
     for (int64_t i = 0; i < n; i++) {
         int64_t k = near->count[i];

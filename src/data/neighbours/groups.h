@@ -16,6 +16,7 @@ typedef struct row_groups {
     int64_t *start;         /* count + 1 */
     int32_t *row;
     bool *own;
+    bool on_disk; /* where `row` and `own` are (base/mapped.h): made so where the lists of neighbours are */
 } row_groups;
 
 /* One group per list: its rows, then the row that it is the list of, own[near->n] (NULL: list i is that of row i). */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mapped.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "data/neighbours/near_list.h"
@@ -104,21 +105,28 @@ anygp_status near_search_find(const near_search *s, int64_t m, const double *x, 
 
 void near_rows_clear(near_rows *l)
 {
-    free(l->row);
+    mapped_free(l->row);
     free(l->count);
     *l = (near_rows){0};
 }
 
-/* Lists of the rows that are this rank's share. */
-static anygp_status find_share(int64_t n, int64_t D, const double *X, int64_t k, const comm *c, near_rows *out,
-                               anygp_error *e)
+/* Room for n lists of k rows. */
+static anygp_status lists_open(int64_t n, int64_t k, bool on_disk, near_rows *out, anygp_error *e)
 {
-    anygp_status status = ANYGP_OK;
+    *out = (near_rows){.n = n, .k = k, .on_disk = on_disk};
+    TRY(mapped_alloc(on_disk, n, (size_t)k * sizeof *out->row, "the nearest rows", (void **)&out->row, e));
+    if ((out->count = mem_alloc(n, sizeof *out->count))) return ANYGP_OK;
+    return fail_memory(e, "the nearest rows", 4.0 * (double)n);
+}
+
+/* Lists of the rows that are this rank's share. */
+static anygp_status find_share(int64_t n, int64_t D, const double *X, int64_t k, bool on_disk, const comm *c,
+                               near_rows *out, anygp_error *e)
+{
     near_search s = {0};
     int64_t *before = mem_alloc(n, sizeof *before), first = n * c->rank / c->size, end = n * (c->rank + 1) / c->size;
-    *out = (near_rows){.n = n, .k = k};
-    out->row = mem_alloc(n, (size_t)k * sizeof *out->row), out->count = mem_alloc(n, sizeof *out->count);
-    if (!before || !out->row || !out->count) status = fail_memory(e, "the nearest rows", 4.0 * (double)n * (double)k);
+    anygp_status status = lists_open(n, k, on_disk, out, e);
+    if (!ANYGP_FAILED(status) && !before) status = fail_memory(e, "the nearest rows", 8.0 * (double)n);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < n; i++) before[i] = i;
     if (!ANYGP_FAILED(status)) status = near_search_open(n, D, X, &s, e);
     if (!ANYGP_FAILED(status))
@@ -140,10 +148,10 @@ static anygp_status share_lists(const comm *c, near_rows *l, anygp_error *e)
     return ANYGP_OK;
 }
 
-static anygp_status find_earlier(int64_t n, int64_t D, const double *X, int64_t k, const comm *c, near_rows *out,
-                                 anygp_error *e)
+static anygp_status find_earlier(int64_t n, int64_t D, const double *X, int64_t k, bool on_disk, const comm *c,
+                                 near_rows *out, anygp_error *e)
 {
-    anygp_status status = find_share(n, D, X, k, c, out, e);
+    anygp_status status = find_share(n, D, X, k, on_disk, c, out, e);
     if (!ANYGP_FAILED(status)) status = share_lists(c, out, e);
     if (ANYGP_FAILED(status)) near_rows_clear(out);
     return status;
@@ -151,7 +159,7 @@ static anygp_status find_earlier(int64_t n, int64_t D, const double *X, int64_t 
 
 anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, int64_t k, near_rows *out, anygp_error *e)
 {
-    return find_earlier(n, D, X, k, comm_self(), out, e);
+    return find_earlier(n, D, X, k, false, comm_self(), out, e);
 }
 
 anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const int64_t *order, int64_t k, const comm *c,
@@ -160,7 +168,7 @@ anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const in
     double *sorted = mem_doubles(n, D);
     if (!sorted) return fail_memory(e, "the order of the rows", 8.0 * (double)n * (double)D);
     for (int64_t i = 0; i < n; i++) memcpy(sorted + i * D, X + order[i] * D, (size_t)D * sizeof *sorted);
-    anygp_status status = find_earlier(n, D, sorted, k, c, out, e);
+    anygp_status status = find_earlier(n, D, sorted, k, out->on_disk, c, out, e);
     free(sorted);
     return status;
 }
@@ -197,18 +205,17 @@ static anygp_status find_others(const near_search *s, const double *rows, const 
 anygp_status neighbours_other(int64_t n, int64_t D, const double *X, int64_t m, const int64_t *which, int64_t k,
                               const comm *c, near_rows *out, anygp_error *e)
 {
-    anygp_status status = ANYGP_OK;
     near_search s = {0};
     double *rows = copy_rows(D, X, m, which);
-    int32_t *found = mem_alloc(m, (size_t)(k + 1) * sizeof *found);
-    *out = (near_rows){.n = m, .k = k};
-    out->row = mem_alloc(m, (size_t)k * sizeof *out->row), out->count = mem_alloc(m, sizeof *out->count);
-    if (!rows || !found || !out->row || !out->count)
-        status = fail_memory(e, "the nearest rows", 8.0 * (double)m * (double)(k + D));
+    void *found = NULL;
+    anygp_status status = lists_open(m, k, out->on_disk, out, e);
+    if (!ANYGP_FAILED(status) && !rows) status = fail_memory(e, "the nearest rows", 8.0 * (double)m * (double)D);
+    if (!ANYGP_FAILED(status))
+        status = mapped_alloc(out->on_disk, m, (size_t)(k + 1) * sizeof *out->row, "the nearest rows", &found, e);
     if (!ANYGP_FAILED(status)) status = near_search_open(n, D, X, &s, e);
     if (!ANYGP_FAILED(status)) status = find_others(&s, rows, which, c, found, out, e);
     near_search_clear(&s);
-    free(found);
+    mapped_free(found);
     free(rows);
     if (ANYGP_FAILED(status)) near_rows_clear(out);
     return status;

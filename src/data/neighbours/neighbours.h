@@ -3,6 +3,7 @@
 #ifndef DATA_NEIGHBOURS_NEIGHBOURS_H
 #define DATA_NEIGHBOURS_NEIGHBOURS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -13,11 +14,13 @@
 typedef struct near_rows {
     int64_t n, k;
     int32_t *row, *count;
+    bool on_disk; /* where the lists are (base/mapped.h) */
 } near_rows;
 
 /* For each row of X[n,D], row-major, the k nearest among those before it. */
 anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, int64_t k, near_rows *out, anygp_error *e);
-/* The same for the rows in this order: lists and their rows are numbered by it.  Each rank of c, all of which call it, finds its share. */
+/* The same for the rows in this order: lists and their rows are numbered by it.  Each rank of c, all of which call it, finds its share.
+   out->on_disk says where the lists are to be. */
 anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const int64_t *order, int64_t k, const comm *c,
                                  near_rows *out, anygp_error *e);
 /* For each of m rows, which[m] (NULL: all n), the k nearest among all others; by shares too. */

@@ -97,6 +97,7 @@ typedef struct experts_posterior {
     double *jitter;         /* 1 */
     double *asked;          /* 2: whether y is aggregated instead of f; experts that a row is asked of, 0: all */
     int64_t *at;            /* count: where their factors are */
+    bool on_disk;           /* where L and B are (base/mapped.h) */
     double *L, *alpha;      /* factors one after the other, n */
     double *B;              /* with a communication expert: L_c^-1 K_ci, n_c x n; else NULL */
     router *route;          /* nle: to the part of a row, and the names of the parts; else NULL */
@@ -131,6 +132,7 @@ typedef struct experts_source {
     const double *names;
     int64_t own_count; /* experts with hyperparameters of their own, and these; the others take kernel and noise */
     const double *own; /* NULL: all do */
+    double memory;     /* bytes that factors may take; more of them go to a scratch file.  0: half of what is free */
     const experts_posterior *from; /* whose factors count for experts with as many rows; NULL: none */
 } experts_source;
 

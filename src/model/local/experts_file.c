@@ -93,6 +93,7 @@ anygp_status experts_to_posterior(void *state, const hyper *h, double *jitter, p
                             .own_count = own ? own->rows / h->count : 0,
                             .own = own ? own->values : NULL,
                             .jitter = *jitter,
+                            .memory = p->memory,
                             .route = p->route,
                             .names = names,
                             .asked = {p->experts.observed, (double)p->experts.near}};

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mapped.h"
 #include "base/memory.h"
 #include "linalg/linalg.h"
 #include "model/local/experts.h"
@@ -22,7 +23,9 @@ void experts_free(posterior *base)
     if (!p) return;
     kernel_free(base->kernel);
     basis_clear(&base->mean);
-    double *const owned[] = {p->X, p->y, p->w, p->start, p->jitter, p->asked, p->L, p->alpha, p->B, p->reach, p->names};
+    mapped_free(p->L);
+    mapped_free(p->B);
+    double *const owned[] = {p->X, p->y, p->w, p->start, p->jitter, p->asked, p->alpha, p->reach, p->names};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p->at);
     router_free(p->route);
@@ -100,23 +103,31 @@ static anygp_status factor_one(experts_posterior *p, int64_t k, double *H, anygp
     return ANYGP_OK;
 }
 
+/* In memory, or in the pages of a scratch file: predictions then read one expert after the other, and the system keeps those there is room for. */
+static anygp_status room_for_factors(experts_posterior *p, double size, double memory, anygp_error *e)
+{
+    double common = (double)common_rows(p) * (double)p->base.n;
+    p->on_disk = 8 * (size + common) > (memory > 0 ? memory : 0.5 * (double)memory_available());
+    TRY(mapped_doubles(p->on_disk, (int64_t)size, 1, "the experts", &p->L, e));
+    if (p->rule.communication) TRY(mapped_doubles(p->on_disk, common_rows(p), p->base.n, "the experts", &p->B, e));
+    return ANYGP_OK;
+}
+
 /* The factors of all experts, from their rows. */
-static anygp_status factorize(experts_posterior *p, const experts_posterior *from, anygp_error *e)
+static anygp_status factorize(experts_posterior *p, double memory, const experts_posterior *from, anygp_error *e)
 {
     const posterior *b = &p->base;
-    double size = 0, common = (double)common_rows(p) * (double)b->n;
+    double size = 0;
     if (!(p->at = mem_alloc(p->count, sizeof *p->at))) return fail_memory(e, "the experts", 8.0 * (double)p->count);
     for (int64_t k = 0; k < p->count; k++) {
         int64_t n = rows_of(p, k);
         p->at[k] = (int64_t)size, size += (double)n * (double)n;
         if (n > p->largest) p->largest = n;
     }
-    p->L = mem_doubles((int64_t)size, 1);
+    TRY(room_for_factors(p, size, memory, e));
     p->alpha = mem_doubles(b->n, 1);
-    if (p->rule.communication) p->B = mem_doubles(common_rows(p), b->n);
     double *H = mem_doubles(p->largest, b->mean.p);
-    bool ok = p->L && p->alpha && H && (p->B || !p->rule.communication);
-    anygp_status status = ok ? ANYGP_OK : fail_memory(e, "the experts", 8 * (size + common));
+    anygp_status status = p->alpha && H ? ANYGP_OK : fail_memory(e, "the experts", 8.0 * (double)b->n);
     for (int64_t k = 0; !ANYGP_FAILED(status) && k < p->count; k++)
         if (!factor_kept(p, from, k)) status = factor_one(p, k, H, e);
     free(H);
@@ -157,7 +168,7 @@ anygp_status experts_new(const experts_source *s, posterior **out, anygp_error *
     if (!ANYGP_FAILED(status)) {
         *p->jitter = s->jitter;
         memcpy(p->asked, s->asked, sizeof s->asked);
-        status = factorize(p, s->from, e);
+        status = factorize(p, s->memory, s->from, e);
     }
     if (!ANYGP_FAILED(status)) status = s->rule->alone ? take_parts(p, s, e) : experts_find_reach(p, e);
     if (ANYGP_FAILED(status))

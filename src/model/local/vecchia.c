@@ -95,13 +95,23 @@ static anygp_status group_rows(const vecchia_state *q, int64_t d, const double *
 {
     const problem *p = q->problem;
     int64_t n = p->rows->n;
-    near_rows near = {0};
+    near_rows near = {.on_disk = p->on_disk};
     TRY(q->ordered ? neighbours_in_order(n, d, places, order, q->near, p->comm, &near, e)
                    : neighbours_other(n, d, places, q->learned->n, q->chosen, q->near, p->comm, &near, e));
     bool apart = p->near.apart || !q->ordered;
     anygp_status status = apart ? groups_single(&near, q->chosen, groups, e) : groups_joined(&near, groups, e);
     near_rows_clear(&near);
     return status;
+}
+
+/* Where memory is short: the blocks, each with the rows that are given to it, instead of rows and lists. */
+static anygp_status leave_on_disk(arrangement *a, anygp_error *e)
+{
+    row_blocks *blocks = NULL;
+    TRY(blocks_to_disk(a->blocks, &blocks, e));
+    arrangement_clear(a);
+    a->blocks = blocks;
+    return ANYGP_OK;
 }
 
 static anygp_status arrange(const vecchia_state *q, const kernel *k, arrangement *a, anygp_error *e)
@@ -112,11 +122,12 @@ static anygp_status arrange(const vecchia_state *q, const kernel *k, arrangement
     double *places = vecchia_places(k, m->n, m->D, m->X, &d);
     anygp_status status = order && places ? ANYGP_OK : fail_memory(e, "the order of the rows", 8.0 * (double)m->n);
     if (!ANYGP_FAILED(status)) status = order_rows(q, m->n, d, places, order, e);
-    if (!ANYGP_FAILED(status)) status = take_rows(m, order, a, e);
     if (!ANYGP_FAILED(status)) status = group_rows(q, d, places, order, &a->groups, e);
     free(places);
+    if (!ANYGP_FAILED(status)) status = take_rows(m, order, a, e);
     free(order);
     if (!ANYGP_FAILED(status)) status = blocks_of_groups(&a->groups, m->n, m->D, a->X, a->y, a->w, &a->blocks, e);
+    if (!ANYGP_FAILED(status) && p->on_disk) status = leave_on_disk(a, e);
     if (!ANYGP_FAILED(status))
         status =
             driver_open(q->s.Mt ? &sparse_given : &sparse_given_at_once, a->blocks, p->comm, p->keep, &a->driver, e);
@@ -402,9 +413,10 @@ model_cost vecchia_cost(const model_ops *self, const cost_facts *f, const cost_s
     double k = VECCHIA_NEAR, D = (double)f->inputs;
     (void)self, (void)s;
     /* Of a group of 8 rows with 1.5 k in all: the factor, its inverse and the adjoint; orders and neighbours, over
-       all evaluations, take the longer the more inputs there are. */
+       all evaluations, take the longer the more inputs there are.  With lists and blocks on disk, grouping still needs 6 numbers for a row. */
     return (model_cost){.rows = cost_of_work(f, SHARE, (10 + 5 * D) * f->rows * k * k, 20 * f->rows * k),
                         .bytes = f->rows * (8 * (3 * D + 6) + 12 * k) + 8 * f->threads * 16 * k * k,
+                        .state = f->rows * (12 * k - 48),
                         .last = 8 * f->rows * (2 * D + 4)};
 }
 

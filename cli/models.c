@@ -153,7 +153,8 @@ void models_page(FILE *f)
         "given.\n"
         "- **NAME+** runs [anytime](anytime.md). **update** takes [new rows](updating.md) without the old ones.\n"
         "- **cost** of a pass over n rows, or of a step over b rows, with d inputs, m inducing inputs or rows of the "
-        "subset, j rows per block,\n  k neighbours, o inducing inputs of the mean only, ma and mb bases of mean and "
+        "subset, j rows per block,\n  k neighbours, q places on borders of cells, o inducing inputs of the mean only, "
+        "ma and mb bases of mean and "
         "covariance.\n\n",
         f);
     if (all("weights") && all("mean")) fputs("All of them take weights and a prior mean. ", f);

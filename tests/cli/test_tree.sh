@@ -14,12 +14,17 @@ rows_from_a_file_give_the_same_model() {
     anygp fit train.csv -q -o t.agp --model tree --blocks 5 --inducing 40 --iters 2 --valid 0 >/dev/null && anygp convert train.csv train.npy && anygp fit train.npy -q -o f.agp --memory 4M --model tree --blocks 5 --inducing 40 --iters 2 --valid 0 >/dev/null || return 1
     anygp predict t.agp test.csv >t.csv && anygp predict f.agp test.csv >f.csv && close t.csv f.csv 1e-6
 }
+draws_are_consistent_and_new_rows_are_learned_from() {
+    anygp predict t.agp test.csv --samples 2 -o draws.csv && [ "$(wc -l <draws.csv)" = 61 ] || return 1
+    anygp eval t.agp test.csv >before && anygp update t.agp test.csv >/dev/null && anygp eval t.agp test.csv >after && anygp info t.agp | grep -q 'rows  *260' || return 1
+    awk '$1 == "rmse" { rmse[NR > FNR] = $2 } END { print rmse[0], rmse[1]; exit !(rmse[1] < rmse[0]) }' before after
+}
 what_it_cannot_do_is_refused() {
-    refuses 'tree has no anytime variant' fit train.csv -o m.agp --model tree+ && refuses 'mean: tree takes no prior mean' fit train.csv -o m.agp --model tree --mean linear || return 1
-    refuses 'cannot take new rows' update t.agp test.csv && refuses 'no joint distribution' predict t.agp test.csv --samples 2
+    refuses 'tree has no anytime variant' fit train.csv -o m.agp --model tree+ && refuses 'mean: tree takes no prior mean' fit train.csv -o m.agp --model tree --mean linear
 }
 
 check one_part_has_the_exact_evidence
 check rows_from_a_file_give_the_same_model
+check draws_are_consistent_and_new_rows_are_learned_from
 check what_it_cannot_do_is_refused
 finish

@@ -179,6 +179,77 @@ static void neighbours_agree_at_their_borders(void **unused)
     dense_close(&d);
 }
 
+/* Every fifth row comes later, but for the outermost ones, which the borders end at. */
+static bool comes_later(const scene *s, int i)
+{
+    bool inside = i % 5 == 0;
+    for (int j = 0; j < D; j++) {
+        int64_t below = 0, above = 0;
+        for (int r = 0; r < ROWS; r++)
+            below += s->X[r * D + j]<s->X[i * D + j], above += s->X[r * D + j]> s->X[i * D + j];
+        inside = inside && below > 0 && above > 0;
+    }
+    return inside;
+}
+
+typedef struct split_rows {
+    int64_t n[2], start[BLOCKS + 1];
+    double X[2][ROWS * D], y[2][ROWS], w[2][ROWS]; /* early, later */
+} split_rows;
+
+static void split(const dense *d, split_rows *a)
+{
+    *a = (split_rows){.n = {0, 0}};
+    for (int64_t k = 0, i = 0; k < BLOCKS; k++)
+        for (a->start[k] = a->n[0]; i < ROWS && d->block[i] == k; a->start[k + 1] = a->n[0], i++) {
+            int late = comes_later(&d->s, (int)i);
+            int64_t at = a->n[late]++;
+            memcpy(a->X[late] + at * D, d->s.X + i * D, D * sizeof(double));
+            a->y[late][at] = d->s.y[i], a->w[late][at] = d->s.w[i];
+        }
+    assert_true(a->n[1] > 3 && a->n[0] + a->n[1] == ROWS);
+}
+
+static void update_equals_all_rows_at_once(void **unused)
+{
+    (void)unused;
+    static dense d;
+    static split_rows a;
+    for (int c = 0; c < KINDS; c++) {
+        posterior *p[3] = {NULL};
+        row_blocks *blocks;
+        void *state;
+        update_report r;
+        double j = jitter, value[2], mean[2][NEW], variance[2][NEW];
+        anygp_error e;
+        dense_open(&d, &kinds[c]);
+        split(&d, &a);
+        assert_true(model_patchwork.evaluate(d.s.state, &d.s.h, false, &j, &value[1], NULL));
+        assert_int_equal(model_patchwork.posterior(d.s.state, &d.s.h, &j, &p[1], &e), ANYGP_OK);
+        assert_int_equal(blocks_of_arrays(BLOCKS, a.start, D, 1, a.X[0], a.y[0], a.w[0], &blocks, &e), ANYGP_OK);
+        problem early = d.s.p;
+        early.blocks = blocks;
+        assert_int_equal(model_open(&model_patchwork, &early, &d.s.h, &state, &e), ANYGP_OK);
+        assert_true(model_patchwork.evaluate(state, &d.s.h, false, &j, &value[0], NULL));
+        assert_int_equal(model_patchwork.posterior(state, &d.s.h, &j, &p[0], &e), ANYGP_OK);
+        model_patchwork.close(state);
+        assert_int_equal(model_patchwork.update->open(&model_patchwork, p[0], NULL, &state, &e), ANYGP_OK);
+        assert_int_equal(model_patchwork.update->add(state, a.n[1], a.X[1], a.y[1], a.w[1], NULL, &e), ANYGP_OK);
+        if (model_patchwork.update->finish(state, &p[2], &r, &e)) fail_msg("%s", e.text);
+        model_patchwork.update->close(state);
+        assert_true(isnan(r.before) && r.blocks == 0);
+        check_close(value[0] + r.after, value[1], 1e-9);
+        for (int k = 0; k < 2; k++) predict(p[k + 1], NEW, d.new, mean[k], variance[k]);
+        for (int i = 0; i < NEW; i++) {
+            check_close(mean[1][i], mean[0][i], 1e-8);
+            check_close(variance[1][i], variance[0][i], 1e-8);
+        }
+        for (int k = 0; k < 3; k++) p[k]->ops->free(p[k]);
+        blocks_free(blocks);
+        dense_close(&d);
+    }
+}
+
 static void damaged_borders_are_refused(void **unused)
 {
     (void)unused;
@@ -206,9 +277,9 @@ static void damaged_borders_are_refused(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(objective_is_the_evidence_given_equal_borders),
-                                       cmocka_unit_test(predictions_are_given_rows_and_borders),
-                                       cmocka_unit_test(neighbours_agree_at_their_borders),
-                                       cmocka_unit_test(damaged_borders_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(objective_is_the_evidence_given_equal_borders),
+        cmocka_unit_test(predictions_are_given_rows_and_borders), cmocka_unit_test(neighbours_agree_at_their_borders),
+        cmocka_unit_test(update_equals_all_rows_at_once), cmocka_unit_test(damaged_borders_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

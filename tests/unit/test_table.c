@@ -113,6 +113,8 @@ static double factor_of(const char **at, const sizes *z)
         v = INPUTS, ++*at;
     else if (**at == 'k') /* neighbours */
         v = 30, ++*at;
+    else if (**at == 'q') /* places on borders: 5 in each direction of a side, half of a cell's sides */
+        v = z->n / z->j * INPUTS * pow(5, INPUTS - 1), ++*at;
     else {
         const char *names = "nbmjo", *found = strchr(names, *(*at)++);
         assert_true(found && *found);

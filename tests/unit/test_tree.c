@@ -250,6 +250,121 @@ static void predictions_are_those_of_the_dense_prior(void **unused)
     }
 }
 
+/* cov(f(x), f(z)) before any row is seen: x of part a and group k, z of part b, with cov(u, f(z)) in c. */
+static real prior_between(const dense *d, int64_t a, int64_t k, const double *x, int64_t b, const double *z,
+                          const real *c)
+{
+    return a == b ? covariance(d, x, z) : with_row(d, k, x, c);
+}
+
+static void joint_predictions_are_those_of_the_dense_prior(void **unused)
+{
+    (void)unused;
+    static dense d;
+    for (int c = 0; c < 2 * KINDS; c++) {
+        posterior *p = NULL;
+        double mean[NEW], cov[NEW * NEW], j = jitter;
+        int64_t part[NEW];
+        real k[NEW][ROWS], u[NEW][M];
+        anygp_error e;
+        dense_open(&d, &kinds[c / 2], c % 2);
+        for (int i = 0; i < D; i++) d.X[D + i] = d.X[i] + 0.01; /* surely two of one part */
+        find_groups(&d, BLOCKS);
+        assert_int_equal(model_tree.posterior(d.s.state, &d.s.h, &j, &p, &e), ANYGP_OK);
+        if (p->ops->joint(p, NEW, d.X, D, NULL, mean, cov, NEW, &e)) fail_msg("%s", e.text);
+        assert_int_equal(router_route(d.s.p.route, NEW, d.X, D, part, &e), ANYGP_OK);
+        for (int i = 0; i < NEW; i++) {
+            row_covariances(&d, d.new[i], d.X + i * D, u[i]);
+            for (int r = 0; r < ROWS; r++) k[i][r] = with_row(&d, d.new[i], d.X + i * D, d.C + r * M);
+        }
+        for (int i = 0; i < NEW; i++) {
+            check_close(mean[i], (double)dense_quadratic(ROWS, d.K, k[i], d.y), 1e-9);
+            for (int l = 0; l <= i; l++)
+                check_close(cov[i + l * NEW],
+                            (double)(prior_between(&d, part[i], d.new[i], d.X + i * D, part[l], d.X + l * D, u[l]) -
+                                     dense_quadratic(ROWS, d.K, k[i], k[l])),
+                            1e-9);
+        }
+        p->ops->free(p);
+        scene_close(&d.s);
+    }
+}
+
+/* Rows that come later: of a part they have their whole covariance with each other, and with the old ones what goes through u. */
+enum { ALL = ROWS + NEW };
+typedef struct later {
+    double y[NEW], w[NEW];
+    real K[ALL * ALL], log_K, z[ALL];
+} later;
+
+static void later_open(dense *d, later *a)
+{
+    int64_t part[NEW];
+    real u[NEW][M];
+    anygp_error e;
+    fill_normal(12, NEW, a->y);
+    assert_int_equal(router_route(d->s.p.route, NEW, d->X, D, part, &e), ANYGP_OK);
+    dense_invert(ROWS, d->K); /* the covariance again */
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < ROWS; j++) a->K[i * ALL + j] = d->K[i * ROWS + j];
+    for (int i = 0; i < NEW; i++) a->w[i] = 1, row_covariances(d, d->new[i], d->X + i * D, u[i]);
+    for (int i = 0; i < NEW; i++) {
+        int n = ROWS + i;
+        for (int r = 0; r < ROWS; r++)
+            a->K[n * ALL + r] = a->K[r * ALL + n] = with_row(d, d->new[i], d->X + i * D, d->C + r * M);
+        for (int j = 0; j < NEW; j++)
+            a->K[n * ALL + ROWS + j] = prior_between(d, part[i], d->new[i], d->X + i * D, part[j], d->X + j * D, u[j]);
+        a->K[n * ALL + n] += kernel_white(d->s.h.kernel) + d->s.h.like[0];
+    }
+    for (int i = 0; i < ALL; i++) a->z[i] = i < ROWS ? d->s.y[i] : a->y[i - ROWS];
+    a->log_K = dense_invert(ALL, a->K);
+}
+
+/* In two chunks, which cuts no part in two. */
+static void update_is_given_all_rows(void **unused)
+{
+    (void)unused;
+    static dense d;
+    static later a;
+    for (int c = 0; c < 2; c++) {
+        posterior *p = NULL, *q = NULL;
+        double mean[ROWS], variance[ROWS], j = jitter;
+        const int64_t id[NEW] = {0};
+        update_report r;
+        void *state;
+        anygp_error e;
+        dense_open(&d, &kinds[0], c);
+        real before = expected_evidence(&d);
+        assert_int_equal(model_tree.posterior(d.s.state, &d.s.h, &j, &p, &e), ANYGP_OK);
+        later_open(&d, &a);
+        if (model_tree.update->open(&model_tree, p, NULL, &state, &e)) fail_msg("%s", e.text);
+        assert_int_equal(model_tree.update->add(state, NEW, d.X, a.y, a.w, id, &e), ANYGP_ERR_ARGUMENT);
+        assert_int_equal(model_tree.update->add(state, NEW, d.X, a.y, a.w, NULL, &e), ANYGP_OK);
+        assert_int_equal(model_tree.update->add(state, 0, d.X, a.y, a.w, NULL, &e), ANYGP_OK);
+        assert_int_equal(model_tree.update->finish(state, &q, &r, &e), ANYGP_OK);
+        model_tree.update->close(state);
+        assert_true(r.rows == NEW && r.blocks > 0 && r.blocks <= BLOCKS);
+        check_close(r.before, (double)before, 1e-9);
+        check_close(r.after, (double)dense_log_normal(ALL, a.K, a.log_K, a.z), 1e-9);
+        double *work = malloc((size_t)q->ops->work_doubles(q, ROWS) * sizeof *work);
+        assert_int_equal(q->ops->marginal(q, ROWS, d.s.X, D, work, mean, variance, &e), ANYGP_OK);
+        for (int i = 0; i < ROWS; i++) {
+            const double *x = d.s.X + i * D;
+            real k[ALL], u[M];
+            row_covariances(&d, d.part[i], x, u);
+            for (int l = 0; l < ALL; l++)
+                k[l] = l < ROWS ? with_row(&d, d.part[i], x, d.C + l * M)
+                                : with_row(&d, d.new[l - ROWS], d.X + (l - ROWS) * D, u);
+            check_close(mean[i], (double)dense_quadratic(ALL, a.K, k, a.z), 1e-9);
+            check_close(variance[i], (double)(covariance(&d, x, x) - dense_quadratic(ALL, a.K, k, k)), 1e-9);
+        }
+        free(work);
+        p->ops->free(p);
+        q->ops->free(q);
+        scene_close(&d.s);
+    }
+}
+
 /* One part: its rows keep their whole covariance. */
 static void one_part_has_the_exact_evidence(void **unused)
 {
@@ -290,10 +405,30 @@ static void damaged_groups_are_refused(void **unused)
         const char *name;
         int64_t at;
         double value;
-    } damage[] = {{"groups", 0, -1},  {"groups", 1, BLOCKS}, {"groups", 0, 0.5},     {"groups", ROW_LESS, 0},
-                  {"sizes", 0, 0},    {"sizes", 0, 1e18},    {"sizes", 0, NAN},      {"sizes", ROW_LESS, 0},
-                  {"Z", ROW_LESS, 0}, {"m", ROW_LESS, 0},    {"L", 0, -1},           {"L", ROW_LESS, 0},
-                  {"B", 0, NAN},      {"B", ROW_LESS, 0},    {"router", ROW_LESS, 0}};
+    } damage[] = {{"groups", 0, -1},
+                  {"groups", 1, BLOCKS},
+                  {"groups", 0, 0.5},
+                  {"groups", ROW_LESS, 0},
+                  {"sizes", 0, 0},
+                  {"sizes", 0, 1e18},
+                  {"sizes", 0, NAN},
+                  {"sizes", ROW_LESS, 0},
+                  {"Z", ROW_LESS, 0},
+                  {"m", ROW_LESS, 0},
+                  {"L", 0, -1},
+                  {"L", ROW_LESS, 0},
+                  {"B", 0, NAN},
+                  {"B", ROW_LESS, 0},
+                  {"router", ROW_LESS, 0},
+                  {"parents", 0, 0},
+                  {"parents", 1, 1},
+                  {"parents", 1, -1},
+                  {"parents", 0, -2},
+                  {"parents", ROW_LESS, 0},
+                  {"S", 1, INFINITY},
+                  {"S", ROW_LESS, 0},
+                  {"b", 0, NAN},
+                  {"sums", 2, 0}};
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++)
         if (load_damaged(&model_tree, p, damage[i].name, damage[i].at, damage[i].value) == ANYGP_OK)
             fail_msg("damage %zu to %s is not seen", i, damage[i].name);
@@ -303,8 +438,11 @@ static void damaged_groups_are_refused(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objective_is_the_evidence), cmocka_unit_test(predictions_are_those_of_the_dense_prior),
-        cmocka_unit_test(one_part_has_the_exact_evidence), cmocka_unit_test(damaged_groups_are_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(objective_is_the_evidence),
+                                       cmocka_unit_test(predictions_are_those_of_the_dense_prior),
+                                       cmocka_unit_test(joint_predictions_are_those_of_the_dense_prior),
+                                       cmocka_unit_test(update_is_given_all_rows),
+                                       cmocka_unit_test(one_part_has_the_exact_evidence),
+                                       cmocka_unit_test(damaged_groups_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

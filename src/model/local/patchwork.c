@@ -392,6 +392,7 @@ static anygp_status make_cells(const problem *p, const hyper *h, double jitter, 
                         .mean = p->mean,
                         .noise = h->like[0],
                         .jitter = jitter,
+                        .memory = p->memory,
                         .D = p->blocks->D,
                         .count = P,
                         .route = p->route,
@@ -424,6 +425,7 @@ static model_cost patch_cost(const model_ops *self, const cost_facts *f, const c
     double side = pow((double)((const patch_kind *)self->family)->each, D - 1), B = 2 * D * side; /* places of a cell */
     double q = f->rows / fmax(J, 1) * B / 2;
     return (model_cost){.rows = cost_of_work(f, SHARE, 2 * f->rows * J * (J + B), 4 * f->rows * J),
+                        .head = cost_of_work(f, SHARE, 2 * q * q * q, 0), /* factors and inverses of S and C */
                         .bytes = 8 * (f->threads * (2 * L * L + 2 * q * q) + 4 * q * q + f->rows * (D + 3)),
                         .last = 8 * f->rows * (L + B)};
 }
@@ -436,7 +438,7 @@ const model_ops model_patchwork = {
     .objective = "log evidence",
     .family = &defaults,
     .needs = {.rows = ROWS_PARTS, .weights = true, .cells = true},
-    .order = "n j^2",
+    .order = "n j^2+q^3",
     .jitter = 1e-8,
     .cost = patch_cost,
     .size = experts_size,
@@ -447,6 +449,7 @@ const model_ops model_patchwork = {
     .rows = patch_rows,
     .close = patch_close,
     .load = patch_load,
+    .update = &patch_update_ops,
 };
 
 /* ----------------------------------------------------------------------------------------- expressions */

@@ -49,6 +49,11 @@ bool patch_factor(int64_t q, double jitter, double mean, double *S);
 /* cells: of nle, taken over on success; t and S: the sums. */
 anygp_status patch_posterior_new(posterior *cells, const patch_borders *b, double jitter, posterior **out,
                                  anygp_error *e);
+/* Its cells by themselves, its borders, and -(t'S^-1 t + log|S|) / 2: what depends on the rows of the borders' share of the evidence. */
+const posterior *patch_cells(const posterior *p);
+const patch_borders *patch_borders_of(const posterior *p);
+double patch_border_value(const posterior *p);
+extern const update_ops patch_update_ops; /* [patchwork_update.c] */
 anygp_status patch_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                         int64_t count, posterior **out, anygp_error *e);
 

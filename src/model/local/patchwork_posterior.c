@@ -17,8 +17,14 @@ typedef struct patch_posterior {
     int64_t *at;
     double *A,
         *a; /* blocks of S^-1 of the cells' places, times their signs, one after the other; S^-1 t, times signs, of all places */
-    int64_t *of; /* where the blocks are */
+    int64_t *of;   /* where the blocks are */
+    double border; /* patch_border_value() */
 } patch_posterior;
+
+static const patch_posterior *patch_of(const posterior *base) { return (const patch_posterior *)base; }
+const posterior *patch_cells(const posterior *p) { return &patch_of(p)->cells->base; }
+const patch_borders *patch_borders_of(const posterior *p) { return &patch_of(p)->b; }
+double patch_border_value(const posterior *p) { return patch_of(p)->border; }
 
 static void patch_free(posterior *base)
 {
@@ -101,7 +107,11 @@ static anygp_status join_cells(patch_posterior *p, double jitter, anygp_error *e
     anygp_status status = ok ? ANYGP_OK : fail_memory(e, "the borders of the cells", 8.0 * (double)q * (double)q);
     if (ok && q > 0) {
         bool factor = patch_factor(q, jitter, C / (double)q, S);
-        if (factor) la_trsv(LA_N, q, S, q, t), la_trsv(LA_T, q, S, q, t);
+        if (factor) {
+            la_trsv(LA_N, q, S, q, t);
+            p->border = -0.5 * (la_dot(q, t, t) + la_logdet(q, S, q));
+            la_trsv(LA_T, q, S, q, t);
+        }
         if (!factor || la_potri(q, S, q) != 0)
             status = fail_with(e, ANYGP_ERR_NUMERIC, "the covariance at the borders of cells has no Cholesky factor");
         else

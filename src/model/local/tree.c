@@ -43,13 +43,13 @@ static anygp_status reverse(const void *shared, const row_block *b, double *room
     return sparse_whole.reverse(&g->s, b, room, keep, adjoint + g->adjoint, e);
 }
 
-static const block_model parts_model = {.stat_size = stat_size,
-                                        .adjoint_size = adjoint_size,
-                                        .work_doubles = work_doubles,
-                                        .keep_doubles = keep_doubles,
-                                        .work = work,
-                                        .stat = stat,
-                                        .reverse = reverse};
+const block_model tree_parts = {.stat_size = stat_size,
+                                .adjoint_size = adjoint_size,
+                                .work_doubles = work_doubles,
+                                .keep_doubles = keep_doubles,
+                                .work = work,
+                                .stat = stat,
+                                .reverse = reverse};
 
 /* --------------------------------------------------------------------------------------------- state */
 
@@ -80,7 +80,7 @@ static anygp_status state_open(const model_ops *self, const problem *p, const hy
     if (!q) return fail_memory(e, "the model", sizeof *q);
     q->problem = p;
     TRY_DONE(tree_open(&q->t, p, h, e));
-    TRY_DONE(driver_open(&parts_model, p->blocks, p->comm, p->keep, &q->driver, e));
+    TRY_DONE(driver_open(&tree_parts, p->blocks, p->comm, p->keep, &q->driver, e));
     q->stat = mem_alloc(q->t.stat, sizeof *q->stat), q->adjoint = mem_alloc(q->t.adjoint, sizeof *q->adjoint);
     if (!q->stat || !q->adjoint) status = fail_memory(e, "the sums", 8.0 * (double)(q->t.stat + q->t.adjoint));
 done:
@@ -130,36 +130,12 @@ static int64_t size(const problem *p) { return p->subset; }
 
 /* ----------------------------------------------------------------------------------------- posterior */
 
-static const sparse_kind of_group = {.kept = KEPT_BLOCK, .power = 1, .test = TEST_EXACT};
-
-/* The factor of V^-1 in place of V. */
-static bool precision(int64_t m, double *V)
-{
-    if (!la_factor(m, V, m) || la_potri(m, V, m) != 0 || !la_factor(m, V, m)) return false;
-    la_zero_upper(m, V, m);
-    return true;
-}
-
 static anygp_status to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
 {
-    static const double no_sums[3] = {0};
     tree_state *q = state;
     double value;
-    anygp_status status = ANYGP_OK;
     TRY(climb_jitter(q, h, true, jitter, &value, NULL, e));
-    posterior **group = mem_zeroed(q->t.count, sizeof *group);
-    if (!group) return fail_memory(e, "the posterior", 8.0 * (double)q->t.count);
-    for (int64_t k = 0; !ANYGP_FAILED(status) && k < q->t.count; k++) {
-        tree_group *g = &q->t.at[k];
-        status = precision(g->m, g->V)
-                     ? sparse_posterior_new(&of_group, &g->s, g->mean, g->V, no_sums, &group[k], e)
-                     : fail_with(e, ANYGP_ERR_NUMERIC, "the posterior of a group of inducing inputs has no factor");
-    }
-    if (!ANYGP_FAILED(status))
-        status = tree_posterior_new(q->t.count, group, q->t.parts, q->t.of, q->problem->route, out, e);
-    if (ANYGP_FAILED(status)) posteriors_free(q->t.count, group);
-    free(group);
-    return status;
+    return tree_to_posterior(&q->t, q->stat, q->problem->blocks->total, q->problem->route, out, e);
 }
 
 /* --------------------------------------------------------------------------------------------- table */
@@ -182,7 +158,7 @@ const model_ops model_tree = {
     .name = "tree",
     .summary = "inducing inputs in groups along a tree",
     .objective = "log evidence",
-    .needs = {.rows = ROWS_PARTS, .weights = true, .inducing = INDUCING_ONE},
+    .needs = {.rows = ROWS_PARTS, .weights = true, .inducing = INDUCING_ONE, .joint = true},
     .variables = &inducing_points,
     .subset = 512,
     .order = "n j^2",
@@ -196,4 +172,5 @@ const model_ops model_tree = {
     .rows = rows_behind,
     .close = state_close,
     .load = tree_load,
+    .update = &tree_update_ops,
 };

@@ -133,7 +133,7 @@ static anygp_status join_groups(tree_groups *t, const hyper *h, anygp_error *e)
 
 /* ------------------------------------------------------------------------------------------------ room */
 
-static anygp_status group_open(tree_groups *t, tree_group *g, const problem *p, const hyper *h, anygp_error *e)
+anygp_status tree_group_open(tree_groups *t, tree_group *g, const basis *mean, const hyper *h, anygp_error *e)
 {
     int64_t m = g->m, up = g->parent < 0 ? 0 : t->at[g->parent].m;
     double **const square[] = {&g->R, &g->P, &g->Y, &g->S, &g->V}, **const wide[] = {&g->C, &g->Cbar, &g->H};
@@ -145,7 +145,7 @@ static anygp_status group_open(tree_groups *t, tree_group *g, const problem *p, 
     for (size_t i = 0; up > 0 && i < sizeof wide / sizeof *wide; i++) ok &= (*wide[i] = mem_doubles(m, up)) != NULL;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) ok &= (*vectors[i] = mem_alloc(m, 8)) != NULL;
     if (!ok) return fail_memory(e, "the groups of inducing inputs", 64.0 * (double)m * (double)m);
-    TRY(sparse_init(&g->s, KEPT_BLOCK, p->mean, &g->h, 0, e));
+    TRY(sparse_init(&g->s, KEPT_BLOCK, mean, &g->h, 0, e));
     g->s.h = &g->h;
     g->stat = t->stat, g->adjoint = t->adjoint;
     t->stat += sparse_whole.stat_size(&g->s), t->adjoint += sparse_whole.adjoint_size(&g->s);
@@ -160,7 +160,12 @@ anygp_status tree_open(tree_groups *t, const problem *p, const hyper *h, anygp_e
     if (!t->of || !t->order) return fail_memory(e, "the parts", 16.0 * (double)P);
     TRY(find_groups(t, p, h, e));
     TRY(join_groups(t, h, e));
-    for (int64_t k = 0; k < t->count; k++) TRY(group_open(t, &t->at[k], p, h, e));
+    for (int64_t k = 0; k < t->count; k++) TRY(tree_group_open(t, &t->at[k], p->mean, h, e));
+    return tree_room(t, e);
+}
+
+anygp_status tree_room(tree_groups *t, anygp_error *e)
+{
     for (int i = 0; i < 2; i++)
         if (!(t->work[i] = mem_doubles(t->most, t->most)))
             return fail_memory(e, "the messages", 8.0 * (double)t->most * (double)t->most);

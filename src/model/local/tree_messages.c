@@ -45,6 +45,11 @@ bool tree_prepare(tree_groups *t, const hyper *h, double jitter)
         for (int64_t i = 0; i < g->m; i++) memcpy(Z + i * h->D, h->Z + g->member[i] * h->D, (size_t)h->D * sizeof *Z);
         if (!sparse_prepare(&g->s, &g->h, false, &j)) return false;
     }
+    return tree_join(t);
+}
+
+bool tree_join(tree_groups *t)
+{
     for (int64_t i = 0; i < t->count; i++)
         if (!join(t, &t->at[t->order[i]])) return false;
     return true;

@@ -4,18 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/local/tree.h"
-
-typedef struct tree_posterior {
-    posterior base;
-    int64_t count;     /* groups */
-    posterior **group; /* count: sparse ones */
-    router *route;
-    double *of;               /* parts: the group of each */
-    double *size;             /* count: inducing inputs */
-    double *Z, *m, *L, *B;    /* of all groups, for the file */
-    int64_t M, squares, most; /* sums of sizes and of their squares, the largest work of a row */
-} tree_posterior;
+#include "linalg/linalg.h"
+#include "model/local/tree_posterior.h"
 
 static void tree_free(posterior *base)
 {
@@ -25,7 +15,7 @@ static void tree_free(posterior *base)
     basis_clear(&base->mean);
     if (p->group) posteriors_free(p->count, p->group);
     router_free(p->route);
-    void *const owned[] = {p->group, p->of, p->size, p->Z, p->m, p->L, p->B};
+    void *const owned[] = {p->group, p->of, p->size, p->Z, p->m, p->L, p->B, p->sums.parent, p->sums.S, p->sums.b};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p);
 }
@@ -76,10 +66,18 @@ static void tree_arrays(posterior *base, array_list *list)
     array_list_add(list, (named_array){"m", p->M, 1, p->m, false});
     array_list_add(list, (named_array){"L", p->squares, 1, p->L, false});
     array_list_add(list, (named_array){"B", p->squares, 1, p->B, false});
+    if (!p->sums.parent) return;
+    array_list_add(list, (named_array){"parents", p->count, 1, p->sums.parent, false});
+    array_list_add(list, (named_array){"S", p->squares, 1, p->sums.S, false});
+    array_list_add(list, (named_array){"b", p->M, 1, p->sums.b, false});
+    array_list_add(list, (named_array){"sums", 3, 1, p->sums.all, false});
 }
 
-static const posterior_ops tree_ops = {
-    .work_doubles = tree_work, .marginal = tree_marginal, .arrays = tree_arrays, .free = tree_free};
+static const posterior_ops tree_ops = {.work_doubles = tree_work,
+                                       .marginal = tree_marginal,
+                                       .joint = tree_joint,
+                                       .arrays = tree_arrays,
+                                       .free = tree_free};
 
 static void measure(tree_posterior *p)
 {
@@ -110,8 +108,9 @@ static bool gather(tree_posterior *p)
     return true;
 }
 
-anygp_status tree_posterior_new(int64_t count, posterior **group, int64_t parts, const int64_t *of, const router *route,
-                                posterior **out, anygp_error *e)
+/* A posterior of each group goes in, and is taken over on success. */
+static anygp_status posterior_new(int64_t count, posterior **group, int64_t parts, const int64_t *of,
+                                  const router *route, posterior **out, anygp_error *e)
 {
     tree_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
@@ -129,6 +128,64 @@ anygp_status tree_posterior_new(int64_t count, posterior **group, int64_t parts,
     if (!ANYGP_FAILED(status)) return *out = &p->base, ANYGP_OK;
     free(p->group), p->group = NULL; /* the caller's */
     tree_free(&p->base);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------- from messages */
+
+static const sparse_kind of_group = {.kept = KEPT_BLOCK, .power = 1, .test = TEST_EXACT};
+
+/* The factor of V^-1 in place of V. */
+static bool precision(int64_t m, double *V)
+{
+    if (!la_factor(m, V, m) || la_potri(m, V, m) != 0 || !la_factor(m, V, m)) return false;
+    la_zero_upper(m, V, m);
+    return true;
+}
+
+static anygp_status take_sums(tree_posterior *p, const tree_groups *t, double *stat, double rows, anygp_error *e)
+{
+    tree_sums *s = &p->sums;
+    double *S, *b;
+    s->parent = mem_alloc(p->count, sizeof *s->parent);
+    S = s->S = mem_alloc(p->squares, sizeof *s->S), b = s->b = mem_alloc(p->M, sizeof *s->b);
+    if (!s->parent || !S || !b) return fail_memory(e, "the posterior", 8.0 * (double)p->squares);
+    for (int64_t k = 0; k < p->count; k++) {
+        const tree_group *g = &t->at[k];
+        double *own = stat + g->stat;
+        s->parent[k] = (double)g->parent;
+        memcpy(S, stat_S(&g->s, own), (size_t)(g->m * g->m) * sizeof *S);
+        la_zero_upper(g->m, S, g->m);
+        memcpy(b, stat_b(&g->s, own), (size_t)g->m * sizeof *b);
+        s->all[SUM_L] += *stat_l(&g->s, own), s->all[SUM_Q] += *stat_q(&g->s, own);
+        S += g->m * g->m, b += g->m;
+    }
+    s->all[SUM_ROWS] = rows;
+    return ANYGP_OK;
+}
+
+anygp_status tree_to_posterior(tree_groups *t, double *stat, double rows, const router *route, posterior **out,
+                               anygp_error *e)
+{
+    static const double no_sums[3] = {0};
+    anygp_status status = ANYGP_OK;
+    posterior *made = NULL, **group = mem_zeroed(t->count, sizeof *group);
+    if (!group) return fail_memory(e, "the posterior", 8.0 * (double)t->count);
+    for (int64_t k = 0; !ANYGP_FAILED(status) && k < t->count; k++) {
+        tree_group *g = &t->at[k];
+        status = precision(g->m, g->V)
+                     ? sparse_posterior_new(&of_group, &g->s, g->mean, g->V, no_sums, &group[k], e)
+                     : fail_with(e, ANYGP_ERR_NUMERIC, "the posterior of a group of inducing inputs has no factor");
+    }
+    if (!ANYGP_FAILED(status)) status = posterior_new(t->count, group, t->parts, t->of, route, &made, e);
+    if (ANYGP_FAILED(status)) posteriors_free(t->count, group);
+    free(group);
+    if (ANYGP_FAILED(status)) return status;
+    status = take_sums((tree_posterior *)made, t, stat, rows, e);
+    if (ANYGP_FAILED(status))
+        tree_free(made);
+    else
+        *out = made;
     return status;
 }
 
@@ -206,6 +263,47 @@ static anygp_status load_groups(const group_source *first, int64_t count, const 
     return ANYGP_OK;
 }
 
+/* Every group has a way to the one root. */
+static bool is_tree(const named_array *parents)
+{
+    int64_t count = parents->rows, roots = 0;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t up = k, steps = 0;
+        roots += parents->values[k] < 0;
+        while (up >= 0 && steps++ <= count) up = (int64_t)parents->values[up];
+        if (up >= 0) return false;
+    }
+    return roots == 1;
+}
+
+static bool all_finite(const named_array *a)
+{
+    for (int64_t i = 0; i < a->rows; i++)
+        if (!isfinite(a->values[i])) return false;
+    return true;
+}
+
+/* The rows' statistics, which files of the first versions do not have. */
+static anygp_status load_sums(tree_posterior *p, named_array *list, int64_t count, anygp_error *e)
+{
+    enum { PARENTS, OWN_S, OWN_B, SUMS, ALL };
+    static const char *const names[ALL] = {"parents", "S", "b", "sums"};
+    const int64_t rows[ALL] = {p->count, p->squares, p->M, 3};
+    named_array *a[ALL];
+    if (!named_array_find(list, count, names[PARENTS])) return ANYGP_OK;
+    for (int i = 0; i < ALL; i++) {
+        if (!(a[i] = named_array_need(list, count, names[i], e))) return ANYGP_ERR_FILE;
+        TRY(named_array_check(a[i], rows[i], 1, e));
+    }
+    bool ok = whole_between(a[PARENTS], -1, (double)p->count - 1) && is_tree(a[PARENTS]) && all_finite(a[OWN_S]) &&
+              all_finite(a[OWN_B]) && all_finite(a[SUMS]) && a[SUMS]->values[SUM_ROWS] > 0;
+    if (!ok) return fail_with(e, ANYGP_ERR_FILE, "the model file's tree of groups makes no sense; it is damaged");
+    memcpy(p->sums.all, a[SUMS]->values, sizeof p->sums.all);
+    p->sums.parent = named_array_take(a[PARENTS]);
+    p->sums.S = named_array_take(a[OWN_S]), p->sums.b = named_array_take(a[OWN_B]);
+    return ANYGP_OK;
+}
+
 static anygp_status load_route(const named_array *r, const named_array *groups, int64_t D, router **out, anygp_error *e)
 {
     TRY(router_from_values(r->rows, r->cols, r->values, D, out, e));
@@ -231,12 +329,18 @@ anygp_status tree_load(const model_ops *self, kernel *k, double noise, basis *me
                                       : fail_memory(e, "the groups", 8.0 * (double)(P + G));
     if (!ANYGP_FAILED(status)) status = load_groups(&s, G, a[SIZES]->values, group, e);
     for (int64_t b = 0; of && b < P; b++) of[b] = (int64_t)a[GROUPS]->values[b];
-    if (!ANYGP_FAILED(status)) status = tree_posterior_new(G, group, P, of, route, out, e);
+    posterior *made = NULL;
+    if (!ANYGP_FAILED(status)) status = posterior_new(G, group, P, of, route, &made, e);
     if (ANYGP_FAILED(status) && group) posteriors_free(G, group);
     free(group);
     free(of);
     router_free(route);
-    if (ANYGP_FAILED(status)) return status;
+    if (!ANYGP_FAILED(status)) status = load_sums((tree_posterior *)made, list, count, e);
+    if (ANYGP_FAILED(status)) {
+        if (made) tree_free(made);
+        return status;
+    }
+    *out = made;
     kernel_free(k);
     basis_clear(mean);
     return ANYGP_OK;

@@ -79,6 +79,12 @@ groups_of_neighbours_are_shared_out() {
         ranks $n "$ANYGP" fit train.csv --model vecchia --mean constant -o v.agp --iters 4 --neighbors 10 && [ "$(sentences)" = 0 ] && predict_around_ten v.agp >v.csv && close v.csv v1.csv 1e-10 || return 1
     done
 }
+# Rank 0 cuts for all, and each expert has hyperparameters that some rank alone sees the rows of.
+parts_by_evidence_and_their_own_hyperparameters_are_shared_out() {
+    local options=(--model nle --partition tree --experts own --blocks 3 --iters 4)
+    anygp fit train.csv "${options[@]}" -o n1.agp >/dev/null 2>&1 && predict_around_ten n1.agp >n1.csv || return 1
+    ranks 2 "$ANYGP" fit train.csv "${options[@]}" -o n.agp && [ "$(sentences)" = 1 ] && grep -q '^anygp: the evidence asked for' "$said/err" && predict_around_ten n.agp >n.csv && close n.csv n1.csv 1e-10
+}
 # Rank 1 works in a directory of its own, where what it writes would show.
 other_ranks_open_no_output() {
     cat >apart.sh <<'END'
@@ -261,6 +267,7 @@ check program_runs_alone_without_mpirun
 check rank_0_alone_writes_and_reports
 check model_is_that_of_one_process
 check groups_of_neighbours_are_shared_out
+check parts_by_evidence_and_their_own_hyperparameters_are_shared_out
 check other_ranks_open_no_output
 check predictions_are_written_once
 check missing_file_ends_all_with_one_sentence

@@ -373,8 +373,8 @@ static inline bool model_asks_near(const model_ops *m) { return m->needs.nested;
 static inline bool model_is_mixture(const model_ops *m) { return m->needs.mixture; }
 static inline bool model_is_committee(const model_ops *m) { return m->needs.experts || m->needs.nested; }
 static inline bool model_has_opinions(const model_ops *m) { return model_is_committee(m) || m->needs.mixture; }
-/* Leave-one-out is that of predictions, not of a single expert. */
-static inline bool model_whole_loo(const model_ops *m) { return model_has_loo(m) && !model_is_committee(m); }
+/* Leave-one-out is that of predictions, not of a single expert, as `loo` of a committee is. */
+static inline bool model_whole_loo(const model_ops *m) { return m->loo_after || (m->loo && !model_is_committee(m)); }
 static inline bool model_has_order(const model_ops *m) { return m->needs.ordered; }
 /* Rows that share neighbours are conditioned together. */
 static inline bool model_groups_rows(const model_ops *m) { return m->needs.ordered && !model_takes_likelihoods(m); }

@@ -18,6 +18,12 @@
 #include "run/surrogate.h"
 #include "run/walk.h"
 
+static int64_t loo_room(const model_ops *model, const problem *p)
+{
+    int64_t n = p->rows->data->n;
+    return !model_has_loo(model) ? 0 : model->loo_after && n < LOO_MOST ? LOO_MOST : n;
+}
+
 static bool result_allocate(train_result *r, int64_t targets, int64_t n)
 {
     leave_one_out *l = &r->loo;
@@ -363,7 +369,7 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     int64_t T = p->targets > 1 ? p->targets : 1, sets[MODEL_SETS_MOST];
     *r = (train_result){.places = {NULL, NAN, NAN, NAN}};
     for (int64_t t = 0; t < T; t++) out[t] = NULL;
-    if (!result_allocate(r, T, model_has_loo(model) ? p->rows->data->n : 0)) {
+    if (!result_allocate(r, T, loo_room(model, p))) {
         status = fail_memory(e, "leave-one-out", 32.0 * (double)p->rows->data->n);
         goto done;
     }

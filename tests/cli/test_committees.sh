@@ -76,7 +76,14 @@ what_cannot_be_is_refused() {
         refuses 'the grbcm model of 240 rows needs .* use --blocks [0-9]*' fit train.csv -o m.agp --model grbcm --blocks 1 --memory 1M --valid 0
 }
 
+a_committee_too_sure_of_itself_is_calibrated() { # poe, with 8 parts that all have an opinion
+    anygp fit train.csv -q -o p.agp --model poe --partition random --blocks 8 "${fixed[@]}" >out && grep -q 'leave-one-out' out && given c poe --partition random --blocks 8 --calibrate loo || return 1
+    awk -v p="$(score p mnlp)" -v c="$(score c mnlp)" 'BEGIN { print p, c; exit !(c < p - 0.1) }' &&
+        refuses 'calibrate: npae has no leave-one-out' fit train.csv -o n.agp --model npae --calibrate loo
+}
+
 check every_committee_fits_and_predicts
+check a_committee_too_sure_of_itself_is_calibrated
 check one_expert_is_exact
 check covariances_make_honest_intervals
 check parts_are_further_columns

@@ -1,6 +1,8 @@
 /* Committees that are sums over experts, against their definitions with dense matrices (experts_support.h). */
 #include "experts_support.h"
 
+#include "base/random.h"
+
 /* The rules as 003 has them: eq. 27 to 29. */
 typedef enum weights { ONE, ENTROPY, ENTROPY_NORMALISED, EQUAL } weights;
 static const struct rule {
@@ -248,6 +250,59 @@ static void opinions_and_their_weights_make_the_prediction(void **unused)
     }
 }
 
+/* ------------------------------------------------------------------------------------- leave-one-out */
+
+/* The same committee without one observation of row i. */
+static posterior *committee_without(const experts_posterior *p, int64_t i)
+{
+    anygp_error e;
+    posterior *out;
+    bool last = p->w[i] == 1;
+    int64_t n = p->base.n - last;
+    experts_source s = {.rule = &p->rule, .kernel = p->base.kernel, .mean = &p->base.mean, .noise = p->base.noise};
+    s.D = D, s.count = p->count, s.asked[EXPERTS_OBSERVED] = p->asked[EXPERTS_OBSERVED];
+    s.rows = (gathered_rows){n, malloc(ROWS * D * sizeof(double)), malloc(ROWS * sizeof(double)),
+                             malloc(ROWS * sizeof(double)), malloc((size_t)(p->count + 1) * sizeof(double))};
+    for (int64_t from = 0, to = 0; from < p->base.n; from++) {
+        if (from == i && last) continue;
+        for (int d = 0; d < D; d++) s.rows.X[to * D + d] = p->X[from * D + d];
+        s.rows.y[to] = p->y[from], s.rows.w[to++] = p->w[from] - (from == i);
+    }
+    for (int64_t k = 0; k <= p->count; k++) s.rows.start[k] = p->start[k] - (last && p->start[k] > (double)i);
+    if (experts_new(&s, &out, &e)) fail_msg("%s", e.text);
+    return out;
+}
+
+static void leave_one_out_is_the_committee_without_the_row(void **unused)
+{
+    (void)unused;
+    FOR_EACH_RULE(r) for (int observed = 0; observed < 2; observed++) for (int v = 0; v < 2; v++)
+    {
+        scene f;
+        anygp_error e;
+        double y[ROWS], mean[ROWS], variance[ROWS], weight[ROWS], m, c;
+        leave_one_out out = {0, y, mean, variance, weight};
+        scene_set(&f, r->model, variants[v].kernel, variants[v].mean, variants[v].weights, BLOCKS, some_blocks,
+                  (expert_choice){.observed = observed, .communication = 4});
+        const experts_posterior *p = scene_posterior(&f);
+        int64_t first = r->communication ? (int64_t)p->start[1] : 0, rows = ROWS - first;
+        assert_int_equal(f.model->loo_after(f.q, &f.p, &out, &e), ANYGP_OK);
+        assert_int_equal(out.n, rows);
+        posterior *all = f.q;
+        for (int64_t j = 0; j < rows; j++) {
+            int64_t i = first + random_shuffled((random_stream){f.p.seed, RANDOM_LEFT_OUT, 0}, rows, j);
+            f.q = committee_without(p, i);
+            scene_predict(&f, 1, p->X + i * D, &m, &c);
+            check_close(y[j], p->y[i], 1e-15);
+            check_close(mean[j], m, 1e-8);
+            check_close(variance[j], c + f.h.like[0], 1e-8);
+            f.q->ops->free(f.q);
+        }
+        f.q = all;
+        scene_clear(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(objective_is_the_sum_of_the_experts_evidences),
@@ -257,6 +312,7 @@ int main(void)
                                        cmocka_unit_test(far_from_all_rows_is_the_prior_but_for_the_product),
                                        cmocka_unit_test(a_tree_of_sums_is_the_flat_sum),
                                        cmocka_unit_test(a_row_whose_f_is_known_leaves_the_others_alone),
-                                       cmocka_unit_test(opinions_and_their_weights_make_the_prediction)};
+                                       cmocka_unit_test(opinions_and_their_weights_make_the_prediction),
+                                       cmocka_unit_test(leave_one_out_is_the_committee_without_the_row)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

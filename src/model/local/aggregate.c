@@ -11,7 +11,8 @@
        rbcm            with prior, entropies                        (Deisenroth and Ng 2015)
        grbcm           rbcm, with the posterior of the communication expert in the place of the prior, and weight 1 for the first
                        of the other experts                         (eq. 29; Liu et al. 2018)
-   Sums of sums are sums: a tree of experts (Ng and Deisenroth 2014) would predict the same.
+   Sums of sums are sums: a tree of experts (Ng and Deisenroth 2014) would predict the same.  Leave-one-out: the row's own expert without the
+   row, in closed form, beside the others as they are; rows of the communication expert, whom all others build on, are not left out.
 
    f is aggregated, and noise added afterwards; where the user wants it the other way, each expert and the prior predict y.  Experts with
    hyperparameters of their own have priors v_0 of their own, and the noise of y at x is their mean with the weights b_k / v_k. */
@@ -19,11 +20,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/random.h"
+#include "linalg/linalg.h"
+#include "model/exact/exact.h"
 #include "model/local/experts.h"
 
 /* An entropy is a difference of logarithms and known to rounding.  In a product, where no prior stands beside the experts, it is at
    least that: where nobody knows anything all are equal, and the variance is finite. */
 static const double ENTROPY_LEAST = 1e-16;
+static const double LEAST = 1e-12; /* of the prior variance: what is left of it at least */
 
 /* ------------------------------------------------------------------------------------------ the sums */
 
@@ -83,6 +89,12 @@ static double prior_noise(const experts_posterior *p)
     return observed_noise(p, &(expert){.kernel = p->base.kernel, .noise = p->base.noise});
 }
 
+/* Rows of experts: which one each of them is of, and what that predicts for f without it, no difference from anything. */
+typedef struct left_out {
+    const int64_t *expert;
+    const double *m, *v;
+} left_out;
+
 /* In the room of posterior_work(). */
 typedef struct hearing {
     double *m, *v;              /* n: of one expert */
@@ -93,6 +105,7 @@ typedef struct hearing {
     double *noise, *before;     /* n: of y, summed with the weights of the means; n of room */
     expert_sums s;
     expert_query q;
+    const left_out *left; /* NULL: the rows are none of anybody's */
 } hearing;
 
 static anygp_status hearing_begin(const experts_posterior *p, int64_t n, const double *X, int64_t ldx, double *room,
@@ -144,6 +157,16 @@ static expert_query own_prior(const experts_posterior *p, const expert *x, const
     return q;
 }
 
+/* What expert k has just predicted for its own rows, without them. */
+static void leave_out(int64_t k, const hearing *a)
+{
+    for (int64_t j = 0; a->left && j < a->q.n; j++)
+        if (a->left->expert[j] == k) {
+            a->m[j] = a->left->m[j] - a->q.mean[j];
+            a->v[j] = fmax(a->left->v[j], LEAST * a->q.variance[j]);
+        }
+}
+
 /* Noise is averaged over the experts as the means are, with weights b_k / v_k. */
 static void add_noise(const experts_posterior *p, int64_t k, const hearing *a)
 {
@@ -157,6 +180,7 @@ static anygp_status hear_own(const experts_posterior *p, int64_t k, hearing *a, 
     expert x = expert_at(p, k);
     expert_query q = own_prior(p, &x, a, a->row);
     TRY(expert_ask(p, &x, &q, a->H, a->k, a->m, a->v, e));
+    leave_out(k, a);
     for (int64_t j = 0; j < n; j++) a->v[j] += observed_noise(p, &x), a->before[j] = a->s.precision[j];
     sums_add(&p->rule, false, n, a->row, a->m, a->v, &a->s, weights);
     add_noise(p, k, a);
@@ -173,6 +197,7 @@ static anygp_status hear(const experts_posterior *p, int64_t k, bool first, bool
     expert_query asked = all || !p->reach ? a->q : near_rows(p, k, a);
     if (asked.n > 0) TRY(expert_ask(p, &x, asked.n == n ? &a->q : &asked, a->H, a->k, a->m, a->v, e));
     if (asked.n < n) put_back(asked.n, a->row, n, a->q.variance, a->m, a->v);
+    leave_out(k, a);
     for (int64_t j = 0; j < n; j++) a->v[j] += observed_noise(p, &x);
     sums_add(&p->rule, first, n, a->v0, a->m, a->v, &a->s, weights);
     return ANYGP_OK;
@@ -190,12 +215,13 @@ static void hearing_end(const experts_posterior *p, const hearing *a, double *me
     }
 }
 
-static anygp_status hear_all(const experts_posterior *p, int64_t n, const double *X, int64_t ldx, double *room,
-                             double *mean, double *variance, double *noise, anygp_error *e)
+static anygp_status hear_all(const experts_posterior *p, int64_t n, const double *X, int64_t ldx, const left_out *left,
+                             double *room, double *mean, double *variance, double *noise, anygp_error *e)
 {
     hearing a;
     bool first = true;
     TRY(hearing_begin(p, n, X, ldx, room, mean, &a, e));
+    a.left = left;
     for (int64_t k = p->rule.communication; k < p->count; k++) {
         if (expert_at(p, k).n == 0) continue;
         TRY(hear(p, k, first, false, &a, NULL, e));
@@ -209,7 +235,7 @@ static anygp_status hear_all(const experts_posterior *p, int64_t n, const double
 static anygp_status marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *room, double *mean,
                              double *variance, anygp_error *e)
 {
-    return hear_all((const experts_posterior *)base, n, X, ldx, room, mean, variance, NULL, e);
+    return hear_all((const experts_posterior *)base, n, X, ldx, NULL, room, mean, variance, NULL, e);
 }
 
 /* For experts with noise of their own. */
@@ -217,7 +243,80 @@ static anygp_status marginal_noise(const posterior *base, int64_t n, const doubl
                                    double *room, double *mean, double *variance, double *noise, anygp_error *e)
 {
     (void)block;
-    return hear_all((const experts_posterior *)base, n, X, ldx, room, mean, variance, noise, e);
+    return hear_all((const experts_posterior *)base, n, X, ldx, NULL, room, mean, variance, noise, e);
+}
+
+/* -------------------------------------------------------------------------------------- leave-one-out */
+
+/* Rows at a time; and at most, since one costs as much as J rows of an evaluation do. */
+enum { LEFT_PIECE = 128, LEFT_MOST = 2000 };
+
+typedef struct leaving {
+    const experts_posterior *p;
+    int64_t row[LEFT_PIECE], expert[LEFT_PIECE];
+    double m[LEFT_PIECE], v[LEFT_PIECE], mean[LEFT_PIECE], variance[LEFT_PIECE], noise[LEFT_PIECE];
+    double *X, *unit, *room; /* D x piece; largest; posterior_work() */
+} leaving;
+
+/* f at row i of expert x by its other rows: y_i - alpha_i / C_ii, and 1 / C_ii less the noise, with C = (L L')^-1.  Where there is a
+   communication expert, C and alpha are of what that leaves. */
+static void predict_without(const leaving *l, const expert *x, int64_t i, double *m, double *v)
+{
+    double off, *u = l->unit;
+    memset(u, 0, (size_t)x->n * sizeof *u);
+    u[i] = 1;
+    la_trsv(LA_N, x->n, x->L, x->n, u);
+    exact_leave_out(x->w[i], fmin(1, x->w[i]), 0, x->noise, la_dot(x->n, u, u), x->alpha[i], &off, v);
+    *m = x->y[i] - off, *v -= x->noise + kernel_white(x->kernel);
+}
+
+/* The committee at n of its rows, each without itself. */
+static anygp_status leave_piece(leaving *l, int64_t n, leave_one_out *out, anygp_error *e)
+{
+    const experts_posterior *p = l->p;
+    const left_out left = {l->expert, l->m, l->v};
+    int64_t D = p->base.D;
+    for (int64_t j = 0; j < n; j++) {
+        int64_t k = 0;
+        while (p->start[k + 1] <= (double)l->row[j]) k++;
+        expert x = expert_at(p, k);
+        predict_without(l, &x, l->row[j] - x.first, &l->m[j], &l->v[j]);
+        memcpy(l->X + j * D, p->X + l->row[j] * D, (size_t)D * sizeof *l->X);
+        l->expert[j] = k;
+    }
+    TRY(hear_all(p, n, l->X, D, &left, l->room, l->mean, l->variance, l->noise, e));
+    for (int64_t j = 0; j < n; j++, out->n++) {
+        double noise = p->own ? l->noise[j] : experts_noise_of(&p->base, 0);
+        out->y[out->n] = p->y[l->row[j]], out->weight[out->n] = p->w[l->row[j]];
+        out->mean[out->n] = l->mean[j], out->variance[out->n] = l->variance[j] + noise;
+    }
+    return ANYGP_OK;
+}
+
+anygp_status committee_loo(const posterior *base, const problem *q, leave_one_out *out, anygp_error *e)
+{
+    const experts_posterior *p = (const experts_posterior *)base;
+    int64_t first = p->rule.communication ? (int64_t)p->start[1] : 0, rows = base->n - first, seen = 0,
+            most = rows < LEFT_MOST ? rows : LEFT_MOST;
+    leaving *l = calloc(1, sizeof *l);
+    out->n = 0;
+    if (!l) return fail_memory(e, "leave-one-out", sizeof *l);
+    l->p = p, l->X = mem_doubles(LEFT_PIECE, base->D), l->unit = mem_doubles(p->largest, 1);
+    l->room = mem_doubles(posterior_work(base, LEFT_PIECE), 1);
+    anygp_status status = l->X && l->unit && l->room
+                              ? ANYGP_OK
+                              : fail_memory(e, "leave-one-out", 8.0 * (double)posterior_work(base, LEFT_PIECE));
+    while (!ANYGP_FAILED(status) && seen < most && (seen == 0 || !deadline_passed(q->pass))) {
+        int64_t n = 0;
+        for (; n < LEFT_PIECE && seen < most; n++, seen++)
+            l->row[n] = first + random_shuffled((random_stream){q->seed, RANDOM_LEFT_OUT, 0}, rows, seen);
+        status = leave_piece(l, n, out, e);
+    }
+    free(l->X);
+    free(l->unit);
+    free(l->room);
+    free(l);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------- opinions */

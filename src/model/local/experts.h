@@ -197,6 +197,7 @@ void sums_finish(const aggregation *g, int64_t n, const double *v0, const expert
                  double *variance);
 
 int64_t experts_count(const posterior *p);
+anygp_status committee_loo(const posterior *p, const problem *q, leave_one_out *out, anygp_error *e);
 extern const posterior_ops aggregate_ops, aggregate_own_ops, bcm_ops, npae_ops, nle_ops, nle_own_ops;
 double experts_noise_of(const posterior *p, int64_t k); /* what y has beyond f, by expert k */
 /* Several rows at once [bcm_joint.c]. */

@@ -257,13 +257,14 @@ void choice_take(model_choice *c, const settings *s, const model_ops *m)
 static anygp_status take_inducing(model_choice *c, const settings *s, anygp_error *e)
 {
     const model_ops *with = c->model->with_inducing;
-    if (!with || (!settings_given(s, SET_INDUCING_FROM) && (c->set_count == 0 || asks_for_none(c)))) return ANYGP_OK;
-    if (c->anytime && !model_can_anytime(with))
+    bool at_all_rows = model_has_order(c->model) && !with && !model_has_inducing(c->model);
+    if (at_all_rows && (c->set_count > 0 || settings_given(s, SET_INDUCING_FROM)))
         return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "%s: with inducing inputs the evidence of %s is not a sum that can be sampled; leave them or "
-                         "the + after the model's name out",
+                         "%s: %s has an inducing variable at every row, and takes no inducing inputs besides; leave "
+                         "them out, or use --model svgp",
                          setting_at(settings_given(s, SET_INDUCING) ? SET_INDUCING : SET_INDUCING_FROM)->name,
-                         with->name);
+                         c->model->name);
+    if (!with || (!settings_given(s, SET_INDUCING_FROM) && (c->set_count == 0 || asks_for_none(c)))) return ANYGP_OK;
     choice_take(c, s, with);
     return ANYGP_OK;
 }
@@ -314,6 +315,7 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     bool gaussian = likelihood_is_gaussian(&c->like);
     c->collapsed = gaussian && settings_is(s, SET_LEARN, "batch") && collapsed(c->model) != c->model;
     choice_take(c, s, c->collapsed ? collapsed(c->model) : c->model);
+    if (c->anytime && c->model->stepped) choice_take(c, s, c->model->stepped);
     TRY(take_inducing(c, s, e));
     if (c->model->needs.given) fix_everything(c);
     TRY(check_sets(c, s, e));
@@ -514,8 +516,10 @@ void choice_note_unused(const model_choice *c, const settings *s)
         bool used = is_used(c, scoped[i].scope, scoped[i].id);
         if (!used && settings_changed(s, scoped[i].id))
             settings_log(s, ANYGP_NOTE, "--%s has no effect on model %s%s", setting_at(scoped[i].id)->name, m->name,
-                         !c->anytime && (scoped[i].scope <= OF_ANYTIME ? model_can_anytime(m)
-                                                                       : scoped[i].scope <= OF_LEARNING && m->anytime)
+                         !c->anytime &&
+                                 (scoped[i].scope <= OF_ANYTIME ? model_can_anytime(m)
+                                                                : (scoped[i].scope <= OF_LEARNING && m->anytime) ||
+                                                                      (scoped[i].scope == OF_BATCHES && m->stepped))
                              ? "; with a + after its name it would"
                              : "");
     }

@@ -243,10 +243,12 @@ static int64_t given_steps(const fit_task *f)
     return steps > 0 ? steps : 1;
 }
 
-/* Blocks that make a batch of rows. */
+/* Blocks that make a batch of rows; where the model's own blocks are rows, 0: as many as it would have. */
 static int64_t blocks_a_step(const settings *s, const problem *p)
 {
-    int64_t rows = settings_integer(s, SET_BATCH), most = p->blocks->largest > 0 ? p->blocks->largest : 1;
+    int64_t rows = settings_integer(s, SET_BATCH);
+    if (!p->blocks) return !settings_changed(s, SET_BATCH) ? 0 : rows > 0 ? rows : INT64_MAX;
+    int64_t most = p->blocks->largest > 0 ? p->blocks->largest : 1;
     if (rows == 0) return p->blocks->count;
     return rows < most ? 1 : rows / most;
 }
@@ -259,7 +261,8 @@ static anytime_options anytime_of(const fit_task *f, const model_ops *model, con
                              .plain = settings_is(s, SET_OPTIMIZER, "sga"),
                              .replace = settings_number(s, SET_REPLACE) == 1,
                              .sample = model->steps ? blocks_a_step(s, p)
-                                       : model->sum && !settings_changed(s, SET_SAMPLE)
+                                       : (model->sum || (model->anytime && model->anytime->blocks)) &&
+                                               !settings_changed(s, SET_SAMPLE)
                                            ? 0
                                            : settings_integer(s, SET_SAMPLE),
                              .steps = given_steps(f),

@@ -118,7 +118,8 @@ anygp_status model_make(const char *text, const model_ops **out, anygp_error *e)
 static bool is_listed(const model_ops *m)
 {
     bool found = false;
-    for (int64_t i = 0; i < model_count(); i++) found = found || model_at(i) == m || model_at(i)->with_inducing == m;
+    for (int64_t i = 0; i < model_count(); i++)
+        found = found || model_at(i) == m || model_at(i)->with_inducing == m || model_at(i)->stepped == m;
     return found;
 }
 

@@ -179,8 +179,9 @@ typedef struct model_ops model_ops;
 
 /* A model over blocks can be run anytime: an explicit q(v) = N(m, V), improved from sampled statistics. */
 typedef struct anytime_ops {
-    int64_t (*size)(const void *state); /* of v */
-    double (*prior)(const void *state); /* the prior's precision is that times I */
+    int64_t (*blocks)(const void *state); /* it has blocks of its own, so many, and needs none; NULL: the problem's */
+    int64_t (*size)(const void *state);   /* of v */
+    double (*prior)(const void *state);   /* the prior's precision is that times I */
     /* L at h, to be called whenever h has changed.  Jitter is relative; it grows only if allowed.  False: no factor. */
     bool (*prepare)(void *state, const hyper *h, bool grow, double *jitter);
     /* Statistics of the `count` blocks in `which`, times `scale`: S (lower triangle) and b, of the state. */
@@ -239,6 +240,7 @@ typedef struct step_ops {
     bool (*sampled)(const void *state);
     bool by_changes; /* its state is large, and save() says what of it has changed (checkpoint_put_parts) */
     double frozen;   /* the share of the run before which hyperparameters stay */
+    int64_t (*blocks)(const void *state); /* it has blocks of its own, so many, and needs none; NULL: the problem's */
     /* Once, before the first step, from the hyperparameters' start; jitter is relative. */
     anygp_status (*begin)(void *state, hyper *h, double jitter, anygp_error *e);
     /* One step: *value gets the bound as the sample tells it, before the step.  ANYGP_ERR_NUMERIC: nothing has moved. */
@@ -347,6 +349,8 @@ struct model_ops {
     const update_ops *update; /* NULL: cannot */
     /* The same model with inducing inputs, for those who ask for some; it has the same name and files.  NULL: there is none. */
     const model_ops *with_inducing;
+    /* The same model learning by steps of its own: NAME+; it has the same name and files.  NULL: there is none. */
+    const model_ops *stepped;
 };
 
 /* ----------------------------------------------------------------------------- questions to a table */
@@ -361,7 +365,7 @@ static inline bool model_takes_pair(const model_ops *m) { return m->needs.induci
 static inline bool model_learns_inducing(const model_ops *m) { return m->needs.learned; }
 static inline bool model_can_grow(const model_ops *m) { return m->needs.grows; }
 static inline bool model_by_steps(const model_ops *m) { return m->steps != NULL; }
-static inline bool model_can_anytime(const model_ops *m) { return m->anytime || m->sum; }
+static inline bool model_can_anytime(const model_ops *m) { return m->anytime || m->sum || m->stepped; }
 static inline bool model_takes_likelihoods(const model_ops *m) { return m->needs.likelihoods == LIKELIHOOD_ANY; }
 static inline bool model_takes_targets(const model_ops *m) { return m->needs.targets == TARGETS_SEVERAL; }
 static inline bool model_has_neighbours(const model_ops *m) { return m->needs.near; }

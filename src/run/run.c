@@ -24,11 +24,23 @@ void run_init(run *r, const learner *l, const model_ops *model, void *state, con
     r->renewal = run_elapsed(r); /* all that was done so far */
 }
 
+int64_t run_default_sample(const run *r)
+{
+    static const double ROWS = 2000, SHARE = 0.01;
+    double rows = r->model->rows(r->state) / (double)r->P; /* of a block */
+    return (int64_t)ceil(fmax(ROWS / rows, SHARE * (double)r->P));
+}
+
 anygp_status run_sample_init(run *r, anygp_error *e)
 {
-    r->P = r->p->blocks->count;
-    r->S = r->o->anytime.sample < r->P ? r->o->anytime.sample : r->P;
+    const model_ops *m = r->model;
+    int64_t (*own)(const void *state) = m->steps ? m->steps->blocks : m->anytime ? m->anytime->blocks : NULL;
+    int64_t wanted = r->o->anytime.sample;
+    r->P = own ? own(r->state) : r->p->blocks->count;
+    if (wanted == 0) wanted = run_default_sample(r);
+    r->S = wanted < r->P ? wanted : r->P;
     r->learns = r->h->free > 0 && r->o->anytime.learn;
+    free(r->which);
     r->which = mem_alloc(r->S, sizeof *r->which);
     return r->which ? ANYGP_OK : fail_memory(e, "the steps", 8.0 * (double)r->S);
 }
@@ -36,7 +48,27 @@ anygp_status run_sample_init(run *r, anygp_error *e)
 void run_clear(run *r)
 {
     free(r->which);
-    r->which = NULL;
+    free(r->made);
+    r->which = NULL, r->made = NULL;
+}
+
+anygp_status run_made_here(run *r, anygp_error *e)
+{
+    if (!r->made) r->made = mem_alloc(r->h->free, sizeof *r->made);
+    if (!r->made) return fail_memory(e, "the steps", 8.0 * (double)r->h->free);
+    hyper_pack(r->h, r->made);
+    return ANYGP_OK;
+}
+
+void run_made_save(const run *r, checkpoint *to) { checkpoint_put(to, "made", r->h->free, r->made); }
+
+bool run_made_restore(run *r, const checkpoint *from, anygp_error *e)
+{
+    bool is_new;
+    if (!checkpoint_get_finite(from, "made", r->h->free, r->made)) return false;
+    hyper_unpack(r->h, r->made);
+    if (!hyper_is_sound(r->h)) return fail_with(e, ANYGP_ERR_FILE, "the checkpoint is damaged"), false;
+    return !r->model->renew || !ANYGP_FAILED(r->model->renew(r->state, r->h, 0, &is_new, e));
 }
 
 /* ----------------------------------------------------------------------------------------- clock and caller */

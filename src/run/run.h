@@ -62,6 +62,7 @@ struct run {
     int64_t next_record;
     double longest, paused, saved, asked; /* seconds: a piece of work, what does not count; when, by the clock */
     double renewal;                       /* seconds that model_ops.renew takes, or fewer */
+    double *made;                         /* h->free: where the model made what it takes as given; NULL: not kept */
     anygp_status status;                  /* OK, or what ends the run */
 };
 
@@ -69,6 +70,8 @@ struct run {
 void run_init(run *r, const learner *l, const model_ops *model, void *state, const problem *p, hyper *h,
               const train_options *o, anygp_status stopped);
 anygp_status run_sample_init(run *r, anygp_error *e); /* P, S, which */
+/* Blocks of a step, of the P there are, where nobody says: about 2000 rows, and at least a hundredth of all. */
+int64_t run_default_sample(const run *r);
 void run_clear(run *r);
 
 anygp_status run_go(run *r, anygp_error *e);
@@ -88,6 +91,10 @@ anygp_status run_affords_pass(run *r, double seconds, int *affordable, anygp_err
 /* model_ops.renew, where the model has it and there is time for it and for as much again: *renewed. */
 #define RENEW_MOVED 0.1 /* at the end of a climb, or between steps */
 anygp_status run_renew(run *r, double moved, bool *renewed, anygp_error *e);
+/* made: here and now; into a checkpoint; and from there, with what the model takes as given made again. */
+anygp_status run_made_here(run *r, anygp_error *e);
+void run_made_save(const run *r, checkpoint *to);
+bool run_made_restore(run *r, const checkpoint *from, anygp_error *e); /* false: e, or else: it is from another run */
 /* A running mean that first forgets the start, with the cube of the number of values, and then has a fixed memory. */
 void run_smooth(run *r, double value);
 /* Tells the caller where the run is; true: it should stop.  On rank 0. */

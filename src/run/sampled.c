@@ -13,29 +13,22 @@
 #include "run/sampler.h"
 
 enum { RETRIES = 6, FAILURES_MOST = 50, FIRST_RENEWAL = 10 };
-static const double RATE = 0.05, LEFT = 0.05, SAMPLE_ROWS = 2000, SAMPLE_SHARE = 0.01;
+static const double RATE = 0.05, LEFT = 0.05;
 
 typedef struct sampled {
     run r;
     ascent up;
-    double *made; /* where the model made what it takes as given */
-    double pass;  /* seconds, that all blocks would take */
+    double pass; /* seconds, that all blocks would take */
 } sampled;
 
 /* ---------------------------------------------------------------------------------------- blocks */
-
-static int64_t default_sample(const run *r)
-{
-    double rows = r->model->rows(r->state) / (double)r->P; /* of a block */
-    return (int64_t)ceil(fmax(SAMPLE_ROWS / rows, SAMPLE_SHARE * (double)r->P));
-}
 
 /* The blocks that there are now. */
 static anygp_status count_blocks(run *r, anygp_error *e)
 {
     int64_t wanted = r->o->anytime.sample;
     r->P = r->model->sum->blocks(r->state);
-    if (wanted == 0) wanted = default_sample(r);
+    if (wanted == 0) wanted = run_default_sample(r);
     r->S = wanted < r->P ? wanted : r->P;
     free(r->which);
     r->which = mem_alloc(r->S, sizeof *r->which);
@@ -55,7 +48,7 @@ static anygp_status renew(sampled *s, anygp_error *e)
     bool is_new;
     TRY(run_renew(r, RENEW_MOVED, &is_new, e));
     if (!is_new) return ANYGP_OK;
-    hyper_pack(r->h, s->made);
+    TRY(run_made_here(r, e));
     return count_blocks(r, e);
 }
 
@@ -122,26 +115,14 @@ static anygp_status save(run *r, checkpoint *to, anygp_error *e)
     const sampled *s = (const sampled *)r;
     (void)e;
     ascent_save(&s->up, to);
-    checkpoint_put(to, "made", r->h->free, s->made);
+    run_made_save(r, to);
     return ANYGP_OK;
-}
-
-/* What the model takes as given, as it was. */
-static anygp_status make_again(sampled *s, anygp_error *e)
-{
-    run *r = &s->r;
-    bool is_new;
-    hyper_unpack(r->h, s->made);
-    if (!hyper_is_sound(r->h)) return fail_with(e, ANYGP_ERR_FILE, "the checkpoint is damaged");
-    if (r->model->renew) TRY(r->model->renew(r->state, r->h, 0, &is_new, e));
-    return count_blocks(r, e);
 }
 
 static bool restore(run *r, const checkpoint *from, anygp_error *e)
 {
     sampled *s = (sampled *)r;
-    if (!checkpoint_get_finite(from, "made", r->h->free, s->made)) return false;
-    if (ANYGP_FAILED(make_again(s, e))) return false;
+    if (!run_made_restore(r, from, e) || ANYGP_FAILED(count_blocks(r, e))) return false;
     return ascent_restore(&s->up, r->h, from);
 }
 
@@ -164,9 +145,7 @@ static anygp_status open_run(sampled *s, anygp_error *e)
     r->steps = r->o->anytime.steps > 0 ? r->o->anytime.steps : steps < PLAN_ANYTIME_LEAST ? PLAN_ANYTIME_LEAST : steps;
     r->retries = RETRIES, r->failures_most = FAILURES_MOST;
     TRY(ascent_init(&s->up, r->h, e));
-    s->made = mem_alloc(r->h->free, sizeof *s->made);
-    if (!s->made) return fail_memory(e, "the steps", 8.0 * (double)r->h->free);
-    hyper_pack(r->h, s->made);
+    TRY(run_made_here(r, e));
     return ascent_begin(&s->up, r->h, e);
 }
 
@@ -201,7 +180,6 @@ anygp_status sampled_run(const model_ops *model, void *state, const problem *p, 
     result->jitter = r->jitter;
     if (model->loo_after) TRY_DONE(model->loo_after(out[0], p, &result->loo, e));
 done:
-    free(s.made);
     ascent_clear(&s.up);
     run_clear(r);
     return status;

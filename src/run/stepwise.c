@@ -30,7 +30,7 @@ static bool one_step_arrives(const stepwise *w)
 
 static double default_rho(const stepwise *w)
 {
-    double rows = w->r.p->blocks->total * (double)w->r.S / (double)w->r.P;
+    double rows = w->r.model->rows(w->r.state) * (double)w->r.S / (double)w->r.P;
     double M = (double)(w->r.p->grow > 0 ? w->r.p->subset : w->r.h->M);
     if (run_sees_all(&w->r)) return one_step_arrives(w) ? 1 : RHO_MOST;
     return fmin(RHO_MOST, fmax(rows / (ROWS_A_POINT * M), 1e-3));

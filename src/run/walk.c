@@ -44,6 +44,7 @@ static anygp_status save(run *r, checkpoint *to, anygp_error *e)
         const double *sums = w->ops->sums(w->r.state, &size);
         checkpoint_put(to, "sums", size, sums);
     }
+    if (r->made) run_made_save(r, to);
     gauss_save(&w->q, "", to);
     ascent_save(&w->up, to);
     return ANYGP_OK;
@@ -61,10 +62,27 @@ static bool restore_sums(walk *w, const checkpoint *c)
     return checkpoint_get_finite(c, "sums", size, sums);
 }
 
+static int64_t default_steps(const walk *w)
+{
+    if (!w->r.learns) return w->epoch;
+    int64_t steps = PLAN_ANYTIME_EPOCHS * w->epoch;
+    return steps > PLAN_ANYTIME_LEAST ? steps : PLAN_ANYTIME_LEAST;
+}
+
+/* For the blocks that there are now. */
+static anygp_status plan_steps(walk *w, anygp_error *e)
+{
+    run *r = &w->r;
+    TRY(run_sample_init(r, e));
+    w->epoch = (r->P + r->S - 1) / r->S;
+    r->steps = r->o->anytime.steps > 0 ? r->o->anytime.steps : default_steps(w);
+    return ANYGP_OK;
+}
+
 static bool restore(run *r, const checkpoint *from, anygp_error *e)
 {
     walk *w = (walk *)r;
-    (void)e;
+    if (r->made && (!run_made_restore(r, from, e) || ANYGP_FAILED(plan_steps(w, e)))) return false;
     return checkpoint_get_finite(from, "rho_turn", 1, &w->rho_turn) && (r->turned < 0 || w->rho_turn > 0) &&
            checkpoint_get_counter(from, "from", 0, &w->from) && w->from <= r->t && restore_sums(w, from) &&
            gauss_restore(&w->q, NULL, "", from) && ascent_restore(&w->up, r->h, from);
@@ -92,20 +110,21 @@ static void walk_close(walk *w)
     run_clear(&w->r);
 }
 
-static int64_t default_steps(const walk *w)
+/* Who is near whom, at these hyperparameters. */
+static anygp_status make_given(run *r, anygp_error *e)
 {
-    if (!w->r.learns) return w->epoch;
-    int64_t steps = PLAN_ANYTIME_EPOCHS * w->epoch;
-    return steps > PLAN_ANYTIME_LEAST ? steps : PLAN_ANYTIME_LEAST;
+    bool is_new;
+    if (!r->model->renew) return ANYGP_OK;
+    TRY(r->model->renew(r->state, r->h, 0, &is_new, e));
+    return run_made_here(r, e);
 }
 
 static anygp_status walk_open(walk *w, anygp_error *e)
 {
     run *r = &w->r;
     const anytime_options *a = &r->o->anytime;
-    TRY(run_sample_init(r, e));
-    w->epoch = (r->P + r->S - 1) / r->S;
-    r->steps = a->steps > 0 ? a->steps : default_steps(w);
+    TRY(make_given(r, e));
+    TRY(plan_steps(w, e));
     if (!r->model->needs.given) /* else its coefficients are the reason; more jitter would change nothing */
         r->retries = RETRIES, r->failures_most = FAILURES_MOST;
     TRY(gauss_init(&w->q, w->ops->size(r->state), e));
@@ -139,6 +158,7 @@ anygp_status walk_run(const model_ops *model, void *state, const problem *p, hyp
     result->exact = w.exact;
     TRY_DONE(walk_posterior(&w, out, e));
     tell_if_stuck(&w);
+    if (model->loo_after) TRY_DONE(model->loo_after(out[0], p, &result->loo, e));
 done:
     walk_close(&w);
     return status;

@@ -98,7 +98,13 @@ inducing_inputs_are_learned_described_and_updated() {
     anygp update fits.agp test.csv >/dev/null && anygp info fits.agp | grep -q 'rows and 9 inducing inputs' && anygp predict fits.agp test.csv --samples 2 >s.csv && finite s.csv
 }
 inducing_inputs_of_a_file_are_taken() { printf 'x1,x2\n0.1,0.2\n0.5,0.6\n' >places.csv && fits train.csv --model vecchia --inducing-from places.csv --iters 1 --neighbors 4 && anygp info fits.agp | grep -q 'and 2 inducing inputs'; }
-inducing_inputs_are_no_sum() { refuses 'inducing: with inducing inputs the evidence of vecchia is not a sum that can be sampled' fit train.csv -o m.agp --model vecchia+ --inducing 9 && refuses 'one set of inducing inputs' fit train.csv -o m.agp --model vecchia --inducing 9+9 && refuses "inducing: '0' is not a whole number" fit train.csv -o m.agp --model vfe --inducing 0; }
+# With the hyperparameters as they are, an epoch of steps leads to the batch result; and steps learn.
+steps_with_inducing_inputs() {
+    local fixed=(--kernel 'matern32(lengthscale=0.3)' --noise 0.1 --fix all --neighbors 5 --inducing 9)
+    anygp fit train.csv -q -o b.agp --model vecchia "${fixed[@]}" && anygp fit train.csv -q -o s.agp --model vecchia+ --sample 40 "${fixed[@]}" && anygp predict b.agp test.csv >b.csv && anygp predict s.agp test.csv >s.csv && paste -d, b.csv s.csv | awk -F, 'NR > 1 { for (i = 1; i <= NF / 2; i++) if (($i - $(i + NF / 2)) ^ 2 > 1e-12) { print; exit 1 } }' || return 1
+    fits train.csv --model vecchia+ --inducing 9 --neighbors 4 --mean constant --iters 30 --sample 30 && anygp info fits.agp | grep -q 'model  *vecchia+, [0-9]* rows and 9 inducing inputs in the posterior'
+}
+sets_of_inducing_inputs_are_refused() { refuses 'one set of inducing inputs' fit train.csv -o m.agp --model vecchia --inducing 9+9 && refuses "inducing: '0' is not a whole number" fit train.csv -o m.agp --model vfe --inducing 0; }
 options_of_other_models_are_noted() { anygp fit train.csv -o m.agp --model sod --iters 1 --neighbors 5 2>&1 >/dev/null | grep -q -- '--neighbors has no effect on model sod'; }
 as_many_neighbours_as_rows_are_refused() { refuses '--neighbors 400, but there are .* use fewer, or --model exact' fit train.csv -o m.agp --model vecchia --neighbors 400; }
 no_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors 0; }
@@ -128,7 +134,8 @@ check neighbours_follow_length_scales_on_the_way
 check inducing_inputs_help_few_neighbours
 check inducing_inputs_are_learned_described_and_updated
 check inducing_inputs_of_a_file_are_taken
-check inducing_inputs_are_no_sum
+check steps_with_inducing_inputs
+check sets_of_inducing_inputs_are_refused
 check options_of_other_models_are_noted
 check as_many_neighbours_as_rows_are_refused
 check no_neighbours_are_refused

@@ -18,14 +18,22 @@ equal_rows_share_their_value() {
 }
 # At the bound's maximum over length-scales rows would know nothing of each other.
 the_kernel_stays_where_the_start_has_put_it() { fits all.csv --model vnngp "${small[@]}" --kernel 'matern32(iso)' --valid 0 && anygp info fits.agp | grep -q 'training  *0 iterations' && anygp info fits.agp | sed -n 's/.*lengthscale=\([0-9.e-]*\)).*/\1/p' | awk '{ print; exit !($1 > 0.1 && $1 < 1) }'; }
+# In their order, as far as they came.
+steps_that_end_early_leave_the_model_of_the_rows_seen() {
+    fits counts.csv --model vnngp+ --likelihood poisson --target count --neighbors 6 --valid 0 --batch 80 --iters 2 && grep -q 'rests on the first 160 of 300 distinct rows' "$said/err" && anygp info fits.agp | grep -q 'model  *vnngp+, 160 rows in the posterior'
+}
+new_rows_and_draws() {
+    head -n 251 counts.csv >first.csv && (head -n 1 counts.csv && tail -n 50 counts.csv) >rest.csv && anygp fit first.csv -q -o u.agp --model vnngp+ --likelihood poisson --target count --neighbors 6 --iters 20 --valid 0 && anygp update u.agp rest.csv -o u.agp && anygp info u.agp | grep -q 'vnngp+, 300 rows in the posterior' && anygp predict u.agp rest.csv --samples 2 >draws.csv && finite draws.csv
+}
 what_it_has_not_is_refused() {
-    refuses 'vnngp has no anytime variant' fit all.csv -o m.agp --model vnngp+ && refuses 'mean: vnngp takes no prior mean' fit all.csv -o m.agp --model vnngp --mean constant && refuses 'neighbors 300, but there are 300 distinct rows' fit all.csv -o m.agp --model vnngp --neighbors 300 --valid 0 || return 1
-    refuses 'vnngp has no joint distribution' predict fits.agp all.csv --samples 2 && refuses 'vnngp' update fits.agp all.csv
+    refuses 'inducing: vnngp has an inducing variable at every row' fit all.csv -o m.agp --model vnngp --inducing 10 && refuses 'mean: vnngp takes no prior mean' fit all.csv -o m.agp --model vnngp --mean constant && refuses 'neighbors 300, but there are 300 distinct rows' fit all.csv -o m.agp --model vnngp --neighbors 300 --valid 0
 }
 
 check three_classes_are_told_apart
 check counts_with_weights_and_a_given_order_fit
 check equal_rows_share_their_value
 check the_kernel_stays_where_the_start_has_put_it
+check steps_that_end_early_leave_the_model_of_the_rows_seen
+check new_rows_and_draws
 check what_it_has_not_is_refused
 finish

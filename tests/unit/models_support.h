@@ -53,6 +53,7 @@ static inline void run_model(const model_ops *m, void *ctx)
     const subjects *which = ctx;
     run_subject(which, m, false, "gaussian", 1);
     if (model_can_anytime(m)) run_subject(which, m, true, "gaussian", 1);
+    if (which->all && m->with_inducing) run_subject(which, m->with_inducing, true, "gaussian", 1);
     if (which->all && takes_likelihoods(m)) run_subject(which, m, false, "softmax", 1);
     if (which->all && fits_together(m)) run_subject(which, m, false, "gaussian", TARGETS);
 }
@@ -136,13 +137,13 @@ static inline pair_list case_settings(const subject *s, const char *const *more)
     add_pair(&p, "iters", by_steps(m) || s->anytime ? "8" : "4");
     add_pair(&p, "valid", "0");
     add_pair(&p, "threads", "1");
-    if (has_subset(m))
+    if (has_subset(m) || has_inducing(m))
         add_pair(&p, "inducing", has_pair(m) ? "12/5" : has_sets(m) ? "5+3" : has_inducing(m) ? "8" : "20");
-    if (by_steps(m))
+    if (by_steps(m) || (s->anytime && m->stepped))
         add_pair(&p, "batch", "12");
     else if (over_blocks(m))
         add_pair(&p, "blocks", "4");
-    if (s->anytime && m->sum) add_pair(&p, "sample", "2");
+    if (s->anytime && (m->sum || (m->anytime && m->anytime->blocks))) add_pair(&p, "sample", "2");
     if (m->needs.near) add_pair(&p, "neighbors", "4"); /* and so there are several groups */
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (!strcmp(needs[i].model, m->name)) add_pair(&p, needs[i].name, needs[i].value);

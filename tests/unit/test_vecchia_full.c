@@ -1,6 +1,7 @@
 /* Full-scale Vecchia against its definition with dense matrices: Q of the inducing inputs, and neighbours under what it leaves. */
 #include "vecchia_support.h"
 
+#include "model/local/vecchia_posterior.h"
 #include "model/sparse/sparse.h"
 
 enum { M = PLACES };
@@ -210,6 +211,80 @@ static void updates_equal_a_batch_in_that_order(void **unused)
 }
 
 /* The statistics with nothing given, each row a block of its own, are fitc's. */
+/* At the best q the bound is the evidence, and so is its gradient; groups that are sampled one by one add up to both. */
+static void sums_of_sampled_bounds_over_all_groups_are_the_evidence(void **unused)
+{
+    (void)unused;
+    FOR_EACH_VARIANT(v)
+    {
+        fixture f;
+        anygp_error e;
+        double jitter = 0, evidence, wanted[32], gradient[32], total[32] = {0}, V[(M + 4) * (M + 4)], m[M + 4];
+        setup_full(&f, v, (nearness){.learn = FEW, .apart = true});
+        const anytime_ops *a = f.model->anytime;
+        assert_true(f.model->evaluate(f.state, &f.h, false, &jitter, &evidence, wanted));
+        const sparse *s = f.state; /* which the state begins with; of the evidence it has V, m */
+        int64_t Mt = s->Mt, P = hyper_size(&f.h), groups = a->blocks(f.state);
+        real kl = 0, K[(M + 4) * (M + 4)];
+        memcpy(V, s->V, (size_t)(Mt * Mt) * sizeof *V);
+        memcpy(m, s->m, (size_t)Mt * sizeof *m);
+        for (int64_t i = 0; i < Mt * Mt; i++) K[i] = V[i];
+        kl = dense_invert((int)Mt, K); /* log det V */
+        kl = (-kl - Mt) / 2;
+        for (int64_t i = 0; i < Mt; i++) kl += ((real)V[i + i * Mt] + (real)m[i] * m[i]) / 2;
+        assert_int_equal(groups, N);
+        assert_true(a->prepare(f.state, &f.h, false, &jitter));
+        double value, sum = 0, rest = 0;
+        for (int64_t g = 0; g <= groups; g++) { /* the last time none: what is not a sum */
+            const double *S, *b;
+            int64_t which = g < groups ? g : 0;
+            double scale = g < groups ? 1 : 0;
+            assert_int_equal(a->stat(f.state, 1, &which, scale, &S, &b, &e), ANYGP_OK);
+            assert_int_equal(a->bound(f.state, m, V, (double)kl, 1, &which, scale, 1, &value, gradient, &e), ANYGP_OK);
+            if (g < groups) sum += value;
+            for (int64_t i = 0; i < P; i++) total[i] += g < groups ? gradient[i] : (double)(1 - groups) * gradient[i];
+            rest = value;
+        }
+        check_close(sum - (double)(groups - 1) * rest, evidence, 1e-9);
+        for (int64_t i = 0; i < P; i++) check_close(total[i], wanted[i], 1e-7);
+        teardown(&f);
+    }
+}
+
+/* Rows whose features were made. */
+static int64_t featured;
+
+static bool counted_features(const inducing_set *u, int64_t n, const double *X, int64_t ldx, double *A, int64_t lda)
+{
+    featured += n;
+    return inducing_points.features(u, n, X, ldx, A, lda);
+}
+
+/* However many rows to predict have it as a neighbour, and in however many calls. */
+static void features_of_a_training_row_are_made_once(void **unused)
+{
+    (void)unused;
+    fixture f;
+    anygp_error e;
+    posterior *p;
+    double jitter = 0, cell[4][NEW];
+    inducing_ops counting = inducing_points;
+    setup_full(&f, &variants[0], (nearness){.learn = FEW, .predict = 10});
+    assert_int_equal(f.model->posterior(f.state, &f.h, &jitter, &p, &e), ANYGP_OK);
+    ((vecchia_posterior *)p)->u.ops = &counting;
+    counting.features = counted_features, featured = 0;
+    double *work = malloc((size_t)p->ops->work_doubles(p, NEW) * sizeof *work);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(p->ops->marginal(p, NEW, f.new, D, work, cell[2 * i], cell[2 * i + 1], &e), ANYGP_OK);
+    assert_true(featured <= N + 2 * NEW);
+    assert_memory_equal(cell[0], cell[2], sizeof cell[0]);
+    assert_memory_equal(cell[1], cell[3], sizeof cell[1]);
+    free(work);
+    ((vecchia_posterior *)p)->u.ops = &inducing_points;
+    p->ops->free(p);
+    teardown(&f);
+}
+
 static void without_given_rows_it_is_fitc(void **unused)
 {
     (void)unused;
@@ -249,6 +324,8 @@ int main(void)
                                        cmocka_unit_test(predictions_are_those_of_the_dense_covariance),
                                        cmocka_unit_test(joint_predictions_given_all_rows_are_exact),
                                        cmocka_unit_test(updates_equal_a_batch_in_that_order),
-                                       cmocka_unit_test(without_given_rows_it_is_fitc)};
+                                       cmocka_unit_test(without_given_rows_it_is_fitc),
+                                       cmocka_unit_test(sums_of_sampled_bounds_over_all_groups_are_the_evidence),
+                                       cmocka_unit_test(features_of_a_training_row_are_made_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,12 +242,242 @@ static void predictions_are_those_of_neighbours_under_q(void **unused)
     teardown(&s.f);
 }
 
+/* ----------------------------------------------------------------------------------------- steps */
+
+static void begin_steps(scene *s, double jitter)
+{
+    anygp_error e;
+    assert_int_equal(vnngp_steps.begin(s->state, &s->f.h, jitter, &e), ANYGP_OK);
+}
+
+/* Both sums, over samples that are all places together. */
+static void sums_of_sampled_gradients_over_all_blocks_are_the_batch_gradient(void **unused)
+{
+    (void)unused;
+    for (int l = 0; l < LIKELIHOODS; l++) {
+        scene s;
+        anygp_error e;
+        double batch[32], sum[32] = {0}, value = 0;
+        open_scene(&s, kernels[l % 2], likelihoods[l], FEW);
+        begin_steps(&s, 1e-4);
+        double best = value_of(&s, 1e-4, batch);
+        vnngp *v = s.state;
+        for (int64_t at = 0, some; at < v->n; at += some) {
+            int64_t which[N];
+            double part, gradient[32];
+            some = at % 2 ? 3 : 5;
+            if (some > v->n - at) some = v->n - at;
+            for (int64_t i = 0; i < some; i++)
+                which[i] = (7 * (at + i)) % v->n; /* 7 and 23 have no divisor in common */
+            assert_int_equal(vnngp_estimate(v, some, which, 1, &part, gradient, &e), ANYGP_OK);
+            value += part;
+            for (int64_t i = 0; i < s.f.h.count; i++) sum[i] += gradient[i];
+        }
+        check_close(value, best, 1e-12);
+        for (int64_t i = 0; i < s.f.h.count; i++) check_close(sum[i], batch[i], 1e-10);
+        teardown(&s.f);
+    }
+}
+
+static double take_steps(scene *s, int steps, int64_t count)
+{
+    anygp_error e;
+    double value = NAN;
+    for (int t = 0; t < steps; t++) {
+        int64_t which[N];
+        vnngp *v = s->state;
+        for (int64_t i = 0; i < count; i++) which[i] = (t * count + i) % v->n;
+        step_context c = {.t = t, .count = count, .which = which, .scale = (double)v->n / (double)count};
+        assert_int_equal(vnngp_steps.step(s->state, &s->f.h, &c, &value, &e), ANYGP_OK);
+    }
+    return value;
+}
+
+/* Steps of six places at a time, with the kernel as it is. */
+static void steps_lead_to_the_largest_bound(void **unused)
+{
+    (void)unused;
+    for (int l = 0; l < LIKELIHOODS; l++) {
+        scene s;
+        anygp_error e;
+        double value, m[2 * N];
+        open_scene(&s, kernels[l % 2], likelihoods[l], FEW);
+        double best = value_of(&s, 1e-4, NULL);
+        vnngp *v = s.state;
+        memcpy(m, v->m, (size_t)v->n * sizeof *m);
+        begin_steps(&s, 1e-4);
+        take_steps(&s, 4, 6);
+        assert_int_equal(v->seen, v->n);
+        take_steps(&s, 160, 6);
+        for (int64_t i = 0; l < 3 && i < v->n; i++) check_close(v->m[i], m[i], 1e-6);
+        assert_int_equal(vnngp_steps.bound(s.state, &s.f.h, &value, &e), ANYGP_OK);
+        check_close(value, best, 1e-9);
+        teardown(&s.f);
+    }
+}
+
+/* With Gaussian noise the model of the first places is that of their data alone. */
+static void stopped_early_it_is_the_model_of_the_places_seen(void **unused)
+{
+    (void)unused;
+    scene s;
+    anygp_error e;
+    posterior *p = NULL;
+    double jitter = 1e-4;
+    open_scene(&s, kernels[1], "gaussian", FEW);
+    vnngp *v = s.state;
+    begin_steps(&s, jitter);
+    take_steps(&s, 2, 6);
+    assert_int_equal(v->seen, 12);
+    assert_non_null(vnngp_steps.remark(s.state));
+    assert_int_equal(vnngp_steps.posteriors(s.state, &s.f.h, &jitter, &p, &e), ANYGP_OK);
+    assert_int_equal(p->n, 12);
+    real C[N * N], K[N * N], y[N];
+    int n = (int)v->n, rows[N], count = 0;
+    prior_covariance(&s, v, C);
+    for (int i = 0; i < N; i++)
+        if (v->place[i] < 12) rows[count++] = i;
+    for (int i = 0; i < count; i++) {
+        y[i] = s.f.y[rows[i]];
+        for (int j = 0; j < count; j++)
+            K[i * count + j] =
+                C[v->place[rows[i]] * n + v->place[rows[j]]] + (i == j ? s.f.h.like[0] / s.f.c[rows[i]] : 0);
+    }
+    dense_invert(count, K);
+    for (int64_t at = 0; at < 12; at++) {
+        real c[N];
+        for (int i = 0; i < count; i++) c[i] = C[at * n + v->place[rows[i]]];
+        check_close(v->m[at], (double)dense_quadratic(count, K, c, y), 1e-6);
+    }
+    p->ops->free(p);
+    teardown(&s.f);
+}
+
+/* ------------------------------------------------------------------------------- joint, new rows */
+
+/* Given all training places and all companions, the joint distribution is R diag(s) R' + C of the dense prior. */
+static void joint_predictions_are_those_of_the_dense_prior_under_q(void **unused)
+{
+    (void)unused;
+    scene s;
+    anygp_error e;
+    posterior *p;
+    double jitter = 1e-4, mean[2 * NEW], covariance[2 * NEW * NEW];
+    open_scene(&s, kernels[1], "poisson", FEW);
+    s.f.p.near.predict = N;
+    assert_int_equal(model_vnngp.posterior(s.state, &s.f.h, &jitter, &p, &e), ANYGP_OK);
+    vnngp *v = s.state;
+    int n = (int)v->n;
+    double *work = malloc((size_t)p->ops->work_doubles(p, NEW) * sizeof *work);
+    assert_int_equal(p->ops->joint(p, NEW, s.f.new, D, work, mean, covariance, NEW, &e), ANYGP_OK);
+    real K[N * N], b[NEW][N], k[NEW][N];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) K[i * n + j] = noisy_kernel(&s, v->X + i * D, v->X + j * D, i == j, (real)v->added);
+    dense_invert(n, K);
+    for (int i = 0; i < NEW; i++) {
+        for (int j = 0; j < n; j++) k[i][j] = kernel_reference(s.f.h.kernel, s.f.new + i *D, v->X + j * D, false);
+        for (int j = 0; j < n; j++) {
+            b[i][j] = 0;
+            for (int a = 0; a < n; a++) b[i][j] += K[a * n + j] * k[i][a];
+        }
+    }
+    for (int i = 0; i < NEW; i++) {
+        real mu = 0;
+        for (int j = 0; j < n; j++) mu += b[i][j] * v->m[j];
+        check_close(mean[i], (double)mu, 1e-8);
+        for (int h = 0; h <= i; h++) {
+            real c = kernel_reference(s.f.h.kernel, s.f.new + i *D, s.f.new + h *D, false);
+            for (int j = 0; j < n; j++) c += b[i][j] * (b[h][j] * v->s[j] - k[h][j]);
+            check_close(covariance[i + h * NEW], (double)c, 1e-7);
+        }
+    }
+    free(work);
+    p->ops->free(p);
+    teardown(&s.f);
+}
+
+static posterior *posterior_at(scene *s, double jitter)
+{
+    posterior *p;
+    anygp_error e;
+    assert_int_equal(model_vnngp.posterior(s->state, &s->f.h, &jitter, &p, &e), ANYGP_OK);
+    return p;
+}
+
+/* With rows first .. end - 1; returns what they add to the bound. */
+static double update_with(posterior **p, const scene *s, int first, int end)
+{
+    const update_ops *ops = model_vnngp.update;
+    anygp_error e;
+    void *state;
+    posterior *out;
+    update_report r;
+    likelihood like = s->like;
+    memcpy(like.value, s->f.h.like, (size_t)like.params * sizeof *like.value);
+    assert_int_equal(ops->open(&model_vnngp, *p, &like, &state, &e), ANYGP_OK);
+    assert_int_equal(ops->add(state, 1, s->f.X + first * D, s->f.y + first, s->f.c + first, NULL, &e), ANYGP_OK);
+    assert_int_equal(
+        ops->add(state, end - first - 1, s->f.X + (first + 1) * D, s->f.y + first + 1, s->f.c + first + 1, NULL, &e),
+        ANYGP_OK);
+    assert_int_equal(ops->finish(state, &out, &r, &e), ANYGP_OK);
+    ops->close(state);
+    (*p)->ops->free(*p);
+    *p = out;
+    return r.after;
+}
+
+/* With Gaussian noise to 1e-8.  Of other likelihoods the old rows keep the Gaussians that they had: close. */
+static void updates_equal_a_batch_in_that_order(void **unused)
+{
+    (void)unused;
+    enum { FIRST = 14, SECOND = 19 };
+    int64_t order[N];
+    for (int i = 0; i < N; i++) order[i] = i;
+    for (int l = 0; l < 3; l++) {
+        scene s;
+        anygp_error e;
+        double cell[4][NEW], near = l == 0 ? 1e-8 : 0.1, *work;
+        open_scene(&s, kernels[l % 2], likelihoods[l], FEW);
+        s.f.model->close(s.state);
+        memcpy(s.f.X + 20 * D, s.f.X + 5 * D, D * sizeof(double));
+        s.f.p.near.given = order;
+        open_rows(&s.f, N);
+        s.state = s.f.state;
+        double all = value_of(&s, 1e-4, NULL);
+        posterior *batch = posterior_at(&s, 1e-4);
+        s.f.model->close(s.state);
+        open_rows(&s.f, FIRST);
+        s.state = s.f.state;
+        double value = value_of(&s, 1e-4, NULL);
+        posterior *online = posterior_at(&s, 1e-4);
+        value += update_with(&online, &s, FIRST, SECOND);
+        value += update_with(&online, &s, SECOND, N);
+        check_close(value, all, near);
+        assert_int_equal(online->n, N - 2);
+        work = malloc((size_t)batch->ops->work_doubles(batch, NEW) * sizeof *work);
+        assert_int_equal(batch->ops->marginal(batch, NEW, s.f.new, D, work, cell[0], cell[1], &e), ANYGP_OK);
+        assert_int_equal(online->ops->marginal(online, NEW, s.f.new, D, work, cell[2], cell[3], &e), ANYGP_OK);
+        for (int i = 0; i < NEW; i++)
+            check_close(cell[2][i], cell[0][i], near), check_close(cell[3][i], cell[1][i], near);
+        free(work);
+        batch->ops->free(batch);
+        online->ops->free(online);
+        teardown(&s.f);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bound_is_that_of_the_dense_prior),
-                                       cmocka_unit_test(q_is_at_the_maximum),
-                                       cmocka_unit_test(gradient_equals_central_differences),
-                                       cmocka_unit_test(with_gaussian_noise_it_is_below_the_evidence_and_has_its_mean),
-                                       cmocka_unit_test(predictions_are_those_of_neighbours_under_q)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bound_is_that_of_the_dense_prior),
+        cmocka_unit_test(q_is_at_the_maximum),
+        cmocka_unit_test(gradient_equals_central_differences),
+        cmocka_unit_test(with_gaussian_noise_it_is_below_the_evidence_and_has_its_mean),
+        cmocka_unit_test(predictions_are_those_of_neighbours_under_q),
+        cmocka_unit_test(sums_of_sampled_gradients_over_all_blocks_are_the_batch_gradient),
+        cmocka_unit_test(steps_lead_to_the_largest_bound),
+        cmocka_unit_test(stopped_early_it_is_the_model_of_the_places_seen),
+        cmocka_unit_test(joint_predictions_are_those_of_the_dense_prior_under_q),
+        cmocka_unit_test(updates_equal_a_batch_in_that_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -254,7 +254,7 @@ static double added(const vecchia_state *q, const hyper *h, double jitter)
     return jitter * variance;
 }
 
-static anygp_status prepare(vecchia_state *q, const hyper *h, double jitter, anygp_error *e)
+anygp_status vecchia_prepare(vecchia_state *q, const hyper *h, double jitter, anygp_error *e)
 {
     sparse *s = &q->s;
     double within = s->M ? jitter : 0;
@@ -269,7 +269,7 @@ static anygp_status prepare(vecchia_state *q, const hyper *h, double jitter, any
 static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, anygp_error *e)
 {
     sparse *s = &q->s;
-    TRY(prepare(q, h, jitter, e));
+    TRY(vecchia_prepare(q, h, jitter, e));
     driver_expect_reverse(q->a.driver, s->Mt > 0);
     driver_until(q->a.driver, q->problem->pass, &q->seen);
     anygp_status status = driver_stat(q->a.driver, s, 0, NULL, 1, q->stat, e);
@@ -278,8 +278,7 @@ static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, anygp_
     return q->seen < 1 ? ANYGP_TIME_LIMIT : ANYGP_OK;
 }
 
-/* What the sums of squares within merged rows add. */
-static double within(const vecchia_state *q) { return q->learned->SS / q->s.noise; }
+double vecchia_within(const vecchia_state *q) { return q->learned->SS / q->s.noise; }
 
 static anygp_status head(vecchia_state *q, bool gradient, double *value, anygp_error *e)
 {
@@ -288,8 +287,19 @@ static anygp_status head(vecchia_state *q, bool gradient, double *value, anygp_e
         *value = -0.5 * (s->total * LOG_2PI + *stat_l(s, q->stat) + *stat_q(s, q->stat));
     else if (!sparse_evidence(s, q->stat, gradient, value))
         *value = NAN;
-    *value -= 0.5 * within(q);
+    *value -= 0.5 * vecchia_within(q);
     return isfinite(*value) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence is not a number");
+}
+
+anygp_status vecchia_finish(vecchia_state *q, double *adjoint, double *gp, anygp_error *e)
+{
+    memset(gp, 0, (size_t)hyper_size(q->s.h) * sizeof *gp);
+    if (!sparse_finish(&q->s, adjoint, gp)) return fail_memory(e, "kernel tiles", 0);
+    double *noise = &gp[hyper_kernel_params(q->s.h)], share;
+    *noise += 0.5 * vecchia_within(q) / q->s.noise;
+    share = q->jitter * *noise;
+    kernel_diag_reverse(q->s.h->kernel, 1, q->problem->rows->X, q->s.D, &share, gp, NULL, 0);
+    return ANYGP_OK;
 }
 
 static anygp_status gradient_of(vecchia_state *q, double *gp, anygp_error *e)
@@ -302,12 +312,7 @@ static anygp_status gradient_of(vecchia_state *q, double *gp, anygp_error *e)
         if (ANYGP_FAILED(status)) return status;
         if (q->seen < 1) return ANYGP_TIME_LIMIT;
     }
-    if (!sparse_finish(&q->s, adjoint, gp)) return fail_memory(e, "kernel tiles", 0);
-    double *noise = &gp[hyper_kernel_params(q->s.h)], share;
-    *noise += 0.5 * within(q) / q->s.noise;
-    share = q->jitter * *noise;
-    kernel_diag_reverse(q->s.h->kernel, 1, q->problem->rows->X, q->s.D, &share, gp, NULL, 0);
-    return ANYGP_OK;
+    return vecchia_finish(q, adjoint, gp, e);
 }
 
 static anygp_status evidence(vecchia_state *q, const hyper *h, double jitter, double *value, double *gp, anygp_error *e)
@@ -331,16 +336,15 @@ bool vecchia_evaluate(void *state, const hyper *h, bool grow, double *jitter, do
     return status == ANYGP_OK;
 }
 
-static int64_t vecchia_blocks(const void *state) { return ((const vecchia_state *)state)->a.blocks->count; }
+int64_t vecchia_blocks(const void *state) { return ((const vecchia_state *)state)->a.blocks->count; }
 
 static anygp_status vecchia_estimate(void *state, const hyper *h, double jitter, int64_t count, const int64_t *which,
                                      double scale, double *value, double *gp, anygp_error *e)
 {
     vecchia_state *q = state;
-    TRY(prepare(q, h, jitter, e));
+    TRY(vecchia_prepare(q, h, jitter, e));
     TRY(driver_stat(q->a.driver, &q->s, count, which, scale, q->stat, e));
     TRY(head(q, true, value, e));
-    memset(gp, 0, (size_t)hyper_size(h) * sizeof *gp);
     return gradient_of(q, gp, e);
 }
 
@@ -360,7 +364,7 @@ static bool vecchia_information(void *state, const hyper *h, double *F)
     driver *d = NULL;
     double *sums = mem_alloc(P * P + 1, sizeof *sums);
     int64_t *which = mem_alloc(some, sizeof *which);
-    anygp_status status = prepare(q, h, q->jitter, NULL);
+    anygp_status status = vecchia_prepare(q, h, q->jitter, NULL);
     if (!ANYGP_FAILED(status)) status = sums && which ? sparse_information_open(&q->s, &f, NULL) : ANYGP_ERR_MEMORY;
     if (which) random_subset((random_stream){q->problem->seed, RANDOM_INFORMATION, 0}, all, some, which);
     if (!ANYGP_FAILED(status))
@@ -385,13 +389,10 @@ anygp_status vecchia_to_posterior(void *state, const hyper *h, double *jitter, p
     return vecchia_posterior_as(q, q->ordered ? &vecchia_form : &vecchia_marginal_form, h, jitter, out, e);
 }
 
-anygp_status vecchia_posterior_as(vecchia_state *q, const posterior_form *form, const hyper *h, double *jitter,
-                                  posterior **out, anygp_error *e)
+anygp_status vecchia_posterior_at(vecchia_state *q, const posterior_form *form, const hyper *h, double jitter,
+                                  const double *mean, const double *B, posterior **out, anygp_error *e)
 {
     const merged *m = q->problem->rows;
-    double value;
-    if (q->s.Mt && !vecchia_evaluate(q, h, true, jitter, &value, NULL)) /* for v */
-        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
     vecchia_rows rows = {.n = m->n,
                          .D = m->D,
                          .X = m->X,
@@ -399,10 +400,19 @@ anygp_status vecchia_posterior_as(vecchia_state *q, const posterior_form *form, 
                          .w = m->c,
                          .near = q->problem->near.predict,
                          .learned = q->near,
-                         .jitter = added(q, h, *jitter),
+                         .jitter = added(q, h, jitter),
                          .u = q->s.M ? &q->s.u : NULL};
     if (rows.near <= 0) rows.near = q->predict;
-    return vecchia_posterior_new(form, h->kernel, h->like[0], q->problem->mean, &rows, q->s.m, q->s.B, out, e);
+    return vecchia_posterior_new(form, h->kernel, h->like[0], q->problem->mean, &rows, mean, B, out, e);
+}
+
+anygp_status vecchia_posterior_as(vecchia_state *q, const posterior_form *form, const hyper *h, double *jitter,
+                                  posterior **out, anygp_error *e)
+{
+    double value;
+    if (q->s.Mt && !vecchia_evaluate(q, h, true, jitter, &value, NULL)) /* for v */
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
+    return vecchia_posterior_at(q, form, h, *jitter, q->s.m, q->s.B, out, e);
 }
 
 /* ------------------------------------------------------------------------------------------- table */

@@ -40,5 +40,6 @@ const model_ops vecchia_full = {
     .jitter = 1e-8,
     .cost = full_cost,
     VECCHIA_RUN,
+    .anytime = &vecchia_anytime,
     .update = &vecchia_update_ops,
 };

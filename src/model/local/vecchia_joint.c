@@ -11,19 +11,12 @@
 #include "base/memory.h"
 #include "data/neighbours/order.h"
 #include "linalg/linalg.h"
-#include "model/local/vecchia_posterior.h"
+#include "model/local/vecchia_joint.h"
 
 static const double APART =
     1e-11; /* of the variance: what a row to predict is given with, so that equal ones have a factor */
 
-typedef struct companions {
-    int64_t n, k, *order; /* k: neighbours of each kind */
-    int32_t *rows, *count;
-    near_rows near; /* among the rows to predict, in their order */
-    double *room, *R, *C;
-} companions;
-
-static void companions_clear(companions *g)
+void companions_clear(companions *g)
 {
     near_rows_clear(&g->near);
     free(g->order);
@@ -32,10 +25,11 @@ static void companions_clear(companions *g)
     free(g->room);
     free(g->R);
     free(g->C);
+    free(g->mean);
 }
 
-static anygp_status companions_find(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, companions *g,
-                                    anygp_error *e)
+anygp_status companions_find(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, companions *g,
+                             anygp_error *e)
 {
     int64_t k = vecchia_near(p);
     double *places;
@@ -43,9 +37,8 @@ static anygp_status companions_find(const vecchia_posterior *p, int64_t n, const
     g->order = mem_alloc(n, sizeof *g->order);
     g->rows = mem_alloc(n, (size_t)k * sizeof *g->rows), g->count = mem_alloc(n, sizeof *g->count);
     g->room = mem_alloc(conditional_doubles(p, 2 * k), sizeof *g->room);
-    g->R = mem_doubles(n, p->Mt), g->C = mem_doubles(n, n);
-    if (!g->order || !g->rows || !g->count || !g->room || !g->R || !g->C)
-        return fail_memory(e, "a joint prediction", 8.0 * (double)n * (double)n);
+    if (!g->order || !g->rows || !g->count || !g->room)
+        return fail_memory(e, "a joint prediction", 8.0 * (double)n * (double)k);
     TRY(vecchia_nearest(p, n, X, ldx, k, g->rows, g->count, &places, e));
     anygp_status status = order_maximin(n, p->d, places, g->order, e);
     if (!ANYGP_FAILED(status)) status = neighbours_in_order(n, p->d, places, g->order, k, comm_self(), &g->near, e);
@@ -53,9 +46,16 @@ static anygp_status companions_find(const vecchia_posterior *p, int64_t n, const
     return status;
 }
 
-/* Behind the training rows in c the rows to predict that row i is given: they have no value of their own. */
-static void add_companions(const vecchia_posterior *p, const companions *g, int64_t i, const double *X, int64_t ldx,
-                           conditional *c)
+anygp_status companions_reserve(companions *g, int64_t q, anygp_error *e)
+{
+    int64_t n = g->n;
+    g->q = q;
+    g->R = mem_doubles(n, q), g->C = mem_doubles(n, n), g->mean = mem_alloc(n, sizeof *g->mean);
+    return g->R && g->C && g->mean ? ANYGP_OK : fail_memory(e, "a joint prediction", 8.0 * (double)n * (double)(n + q));
+}
+
+void companions_add(const vecchia_posterior *p, const companions *g, int64_t i, const double *X, int64_t ldx,
+                    conditional *c)
 {
     for (int64_t j = 0; j < g->near.count[i]; j++, c->n++) {
         const double *x = X + g->order[g->near.row[i * g->k + j]] * ldx;
@@ -66,33 +66,30 @@ static void add_companions(const vecchia_posterior *p, const companions *g, int6
     }
 }
 
-/* Row i of C and R and its mean, from the rows before it; mean[i] in the order. */
-static void add_row(const vecchia_posterior *p, companions *g, int64_t i, conditional *c, double *mean)
+void companions_follow(companions *g, int64_t i, const double *weight, double mean, const double *t, double variance)
 {
-    int64_t q = p->Mt, n = g->n, first = c->n - g->near.count[i];
+    int64_t q = g->q, n = g->n;
     const int32_t *near = g->near.row + i * g->k;
     double *row = g->C + i * n;
-    la_trsv(LA_T, c->n, c->G, c->n + 1, c->row); /* b */
-    mean[i] = c->mean;
+    g->mean[i] = mean;
     memset(row, 0, (size_t)n * sizeof *row);
-    for (int64_t a = 0; a < q; a++) g->R[i * q + a] = c->t[a];
+    for (int64_t a = 0; a < q; a++) g->R[i * q + a] = t[a];
     for (int64_t j = 0; j < g->near.count[i]; j++) {
-        double b = c->row[first + j];
-        mean[i] += b * mean[near[j]];
+        double b = weight[j];
+        g->mean[i] += b * g->mean[near[j]];
         la_axpy(q, b, g->R + near[j] * q, g->R + i * q);
         la_axpy(i, b, g->C + near[j] * n, row);
     }
-    row[i] = c->variance;
-    for (int64_t j = 0; j < g->near.count[i]; j++) row[i] += c->row[first + j] * row[near[j]];
+    row[i] = variance;
+    for (int64_t j = 0; j < g->near.count[i]; j++) row[i] += weight[j] * row[near[j]];
     for (int64_t j = 0; j < i; j++) g->C[j * n + i] = row[j];
 }
 
 /* C + R V R' and mean + R m, in the caller's order. */
-static void write_joint(const vecchia_posterior *p, const companions *g, const double *found, double *mean,
-                        double *covariance, int64_t ldc)
+static void write_joint(const vecchia_posterior *p, const companions *g, double *mean, double *covariance, int64_t ldc)
 {
     int64_t q = p->Mt, n = g->n;
-    for (int64_t i = 0; i < n; i++) mean[g->order[i]] = found[i] + la_dot(q, g->R + i * q, p->m);
+    for (int64_t i = 0; i < n; i++) mean[g->order[i]] = g->mean[i] + la_dot(q, g->R + i * q, p->m);
     if (q) la_trsm(LA_LEFT, LA_N, q, n, 1, p->B, q, g->R, q);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++) {
@@ -108,19 +105,20 @@ anygp_status vecchia_joint(const posterior *base, int64_t n, const double *X, in
     const vecchia_posterior *p = (const vecchia_posterior *)base;
     companions g;
     (void)work;
-    double *found = mem_alloc(n, sizeof *found);
     anygp_status status = companions_find(p, n, X, ldx, &g, e);
-    if (!ANYGP_FAILED(status) && !found) status = fail_memory(e, "a joint prediction", 8.0 * (double)n);
+    if (!ANYGP_FAILED(status)) status = companions_reserve(&g, p->Mt, e);
+    if (!ANYGP_FAILED(status)) status = vecchia_make_features(p, n, g.k, g.rows, g.count, e);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < n; i++) {
         int64_t at = g.order[i];
         conditional c = conditional_place(p, 2 * g.k, g.room);
         conditional_begin(p, g.count[at], g.rows + at * g.k, &c);
-        add_companions(p, &g, i, X, ldx, &c);
+        companions_add(p, &g, i, X, ldx, &c);
         status = conditional_find(p, X + at * ldx, &c, e);
-        if (!ANYGP_FAILED(status)) add_row(p, &g, i, &c, found);
+        if (ANYGP_FAILED(status)) break;
+        la_trsv(LA_T, c.n, c.G, c.n + 1, c.row); /* b */
+        companions_follow(&g, i, c.row + g.count[at], c.mean, c.t, c.variance);
     }
-    if (!ANYGP_FAILED(status)) write_joint(p, &g, found, mean, covariance, ldc);
+    if (!ANYGP_FAILED(status)) write_joint(p, &g, mean, covariance, ldc);
     companions_clear(&g);
-    free(found);
     return status;
 }

@@ -127,6 +127,7 @@ anygp_status vecchia_loo(const posterior *base, const problem *q, leave_one_out 
     int64_t piece = ROWS * threads_max(), seen = 0;
     TRY_DONE(choose(q, &l, e));
     TRY_DONE(vecchia_nearest(p, l.n, l.X, base->D, l.k, l.near, l.count, NULL, e));
+    TRY_DONE(vecchia_make_features(p, l.n, l.k, l.near, l.count, e));
     while (seen < l.n && (seen == 0 || !deadline_passed(q->pass))) {
         int64_t end = seen + piece < l.n ? seen + piece : l.n;
         TRY_DONE(leave_out_some(&l, seen, end, e));

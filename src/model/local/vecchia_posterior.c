@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "data/neighbours/order.h"
 #include "linalg/linalg.h"
 #include "model/inducing_arrays.h"
 #include "model/local/vecchia_posterior.h"
@@ -27,6 +28,7 @@ void vecchia_free(posterior *base)
     basis_clear(&base->mean);
     near_search_clear(&p->search);
     inducing_clear(&p->u);
+    feature_store_free(p->features);
     double *const owned[] = {p->X, p->y, p->w, p->facts, p->m, p->B, p->places};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p);
@@ -74,14 +76,18 @@ void conditional_begin(const vecchia_posterior *p, int64_t count, const int32_t 
         memcpy(c->X + j * D, p->X + rows[j] * D, (size_t)D * sizeof(double));
         c->y[j] = p->y[rows[j]], c->noise[j] = noise / p->w[rows[j]];
     }
-    c->n = count;
+    c->n = c->count = count, c->rows = rows;
 }
 
 /* Takes Q = F'F off G, over all rows. */
 static anygp_status take_off_inducing(const vecchia_posterior *p, conditional *c, anygp_error *e)
 {
-    int64_t n = c->n + 1, M = p->u.M;
-    if (!p->u.ops->features(&p->u, n, c->X, p->base.D, c->F, M)) return fail_memory(e, "kernel tiles", 0);
+    int64_t n = c->n + 1, M = p->u.M, D = p->base.D, from = p->features ? c->count : 0, end = c->own ? n - 1 : n;
+    for (int64_t j = 0; j < from; j++)
+        memcpy(c->F + j * M, vecchia_features_of(p, c->rows[j]), (size_t)M * sizeof *c->F);
+    if (c->own) memcpy(c->F + end * M, c->own, (size_t)M * sizeof *c->F);
+    if (end > from && !p->u.ops->features(&p->u, end - from, c->X + from * D, D, c->F + from * M, M))
+        return fail_memory(e, "kernel tiles", 0);
     la_syrk(LA_T, n, M, -1, c->F, M, 1, c->G, n);
     return ANYGP_OK;
 }
@@ -159,25 +165,36 @@ anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double
     return status;
 }
 
-/* Row i of X, whose list is rows[count]. */
-static anygp_status predict_row(const vecchia_posterior *p, int64_t count, const int32_t *rows, const double *x,
-                                conditional *c, double *room, double *mean, double *variance, anygp_error *e)
+/* A piece of the rows to predict: their features f[M,n], made together, and for each t[Mt,n] of which the variance is made together;
+   NULL without inducing inputs. */
+typedef struct piece {
+    int64_t n;
+    const double *X;
+    int64_t ldx;
+    const int32_t *rows, *count;
+    double *f, *t, *mean, *variance;
+    const int64_t *visit; /* in this order; NULL: one after the other */
+} piece;
+
+static anygp_status predict_row(const vecchia_posterior *p, const piece *r, int64_t i, conditional *c, double *room,
+                                anygp_error *e)
 {
-    conditional_begin(p, count, rows, c);
-    TRY(conditional_find(p, x, c, e));
-    conditional_add_mean(p, c, room, mean, variance);
+    int64_t q = p->Mt;
+    c->own = r->f ? r->f + i * p->u.M : NULL;
+    conditional_begin(p, r->count[i], r->rows + i * vecchia_near(p), c);
+    TRY(conditional_find(p, r->X + i * r->ldx, c, e));
+    conditional_add_mean(p, c, room, r->mean + i, r->variance && !r->t ? r->variance + i : NULL);
+    if (!r->t || !r->variance) return ANYGP_OK;
+    r->variance[i] = c->variance;
+    memcpy(r->t + i * q, c->t, (size_t)q * sizeof *c->t);
     return ANYGP_OK;
 }
 
-static anygp_status vecchia_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
-                                     double *mean, double *variance, anygp_error *e)
+static anygp_status predict_rows(const vecchia_posterior *p, const piece *r, anygp_error *e)
 {
-    const vecchia_posterior *p = of(base);
     int64_t k = vecchia_near(p), size = conditional_doubles(p, k);
-    int32_t *count = (int32_t *)work, *rows = count + n;
-    int threads = threads_for((double)n * (double)k * (double)k * (double)k);
+    int threads = threads_for((double)r->n * (double)k * (double)k * (double)k);
     anygp_status status = ANYGP_OK;
-    TRY(vecchia_nearest(p, n, X, ldx, k, rows, count, NULL, e));
     la_serial_begin(threads);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
@@ -185,17 +202,69 @@ static anygp_status vecchia_marginal(const posterior *base, int64_t n, const dou
         double *room = mem_alloc(size + p->Mt, sizeof *room);
         anygp_status mine = room ? ANYGP_OK : fail_memory(&why, "prediction", 8.0 * (double)size);
 #pragma omp for schedule(dynamic, 16)
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = 0; i < r->n; i++) {
             if (ANYGP_FAILED(mine)) continue;
             conditional c = conditional_place(p, k, room);
-            mine = predict_row(p, count[i], rows + i * k, X + i * ldx, &c, room + size, mean + i,
-                               variance ? variance + i : NULL, &why);
+            mine = predict_row(p, r, r->visit ? r->visit[i] : i, &c, room + size, &why);
         }
 #pragma omp critical
         if (ANYGP_FAILED(mine)) status = fail_with(e, mine, "%s", why.text);
         free(room);
     }
     la_serial_end(threads);
+    return status;
+}
+
+/* With inducing inputs: all that is a product of matrices is made for the whole piece. */
+static anygp_status predict_with_inducing(const vecchia_posterior *p, piece *r, anygp_error *e)
+{
+    int64_t q = p->Mt, M = p->u.M;
+    TRY(vecchia_make_features(p, r->n, vecchia_near(p), r->rows, r->count, e));
+    if (!p->u.ops->features(&p->u, r->n, r->X, r->ldx, r->f, M)) return fail_memory(e, "kernel tiles", 0);
+    TRY(predict_rows(p, r, e));
+    if (!r->variance) return ANYGP_OK;
+    la_trsm(LA_LEFT, LA_N, q, r->n, 1, p->B, q, r->t, q);
+    for (int64_t i = 0; i < r->n; i++) r->variance[i] += la_dot(q, r->t + i * q, r->t + i * q);
+    return ANYGP_OK;
+}
+
+/* A path through a piece of rows, so that each finds the features of its neighbours in the cache; false: with many inputs that is not worth it. */
+static bool find_path(const vecchia_posterior *p, int64_t n, const double *places, int64_t *path)
+{
+    enum { FEW = 16 };
+    return p->d <= FEW && !ANYGP_FAILED(order_path(n, p->d, places, path, NULL));
+}
+
+/* With inducing inputs. */
+static anygp_status predict_pieces(const vecchia_posterior *p, const piece *all, const double *places, anygp_error *e)
+{
+    enum { PIECE = 1024 };
+    int64_t k = vecchia_near(p), M = p->u.M, most = all->n < PIECE ? all->n : PIECE, path[PIECE];
+    double *room = mem_doubles(most, M + p->Mt);
+    anygp_status status = room ? ANYGP_OK : fail_memory(e, "prediction", 16.0 * (double)most * (double)p->Mt);
+    for (int64_t i = 0; !ANYGP_FAILED(status) && i < all->n; i += most) {
+        piece r = *all;
+        r.n = all->n - i < most ? all->n - i : most;
+        r.X += i * r.ldx, r.rows += i * k, r.count += i, r.mean += i, r.f = room, r.t = room + most * M;
+        if (r.variance) r.variance += i;
+        if (find_path(p, r.n, places + i * p->d, path)) r.visit = path;
+        status = predict_with_inducing(p, &r, e);
+    }
+    free(room);
+    return status;
+}
+
+static anygp_status vecchia_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
+                                     double *mean, double *variance, anygp_error *e)
+{
+    const vecchia_posterior *p = of(base);
+    int64_t k = vecchia_near(p);
+    int32_t *count = (int32_t *)work, *rows = count + n;
+    double *places = NULL;
+    piece all = {.n = n, .X = X, .ldx = ldx, .rows = rows, .count = count, .mean = mean, .variance = variance};
+    TRY(vecchia_nearest(p, n, X, ldx, k, rows, count, p->u.M ? &places : NULL, e));
+    anygp_status status = p->u.M ? predict_pieces(p, &all, places, e) : predict_rows(p, &all, e);
+    free(places);
     return status;
 }
 
@@ -228,6 +297,7 @@ static anygp_status prepare(vecchia_posterior *p, anygp_error *e)
     posterior *b = &p->base;
     p->places = vecchia_places(b->kernel, b->n, b->D, p->X, &p->d);
     if (!p->places) return fail_memory(e, "the places of the rows", 8.0 * (double)b->n * (double)b->D);
+    if (p->u.M) TRY(feature_store_new(&p->u, b->n, &p->features, e));
     return near_search_open(b->n, p->d, p->places, &p->search, e);
 }
 

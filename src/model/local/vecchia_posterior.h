@@ -5,6 +5,9 @@
 #include "data/neighbours/neighbours.h"
 #include "model/local/vecchia.h"
 
+/* Features of the inducing inputs at training rows, kept once they were made [vecchia_features.c]. */
+typedef struct feature_store feature_store;
+
 /* In the model file: neighbours of a prediction, what is added to the noise, neighbours of a training row. */
 enum { FACT_PREDICT, FACT_JITTER, FACT_LEARNED, FACTS };
 
@@ -18,6 +21,7 @@ typedef struct vecchia_posterior {
     double *places;    /* n x d */
     int64_t d;
     near_search search;
+    feature_store *features; /* of the training rows, made as they are asked for; NULL: none are kept */
 } vecchia_posterior;
 
 /* What is made: its functions, and its size, of which a vecchia_posterior is the first part. */
@@ -43,9 +47,20 @@ double vecchia_noise(const vecchia_posterior *p); /* of a training row: with whi
 anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t k,
                              int32_t *rows, int32_t *count, double **places, anygp_error *e);
 
+/* Room for the features of all rows; NULL without an error: they would take more memory than it is worth. */
+anygp_status feature_store_new(const inducing_set *u, int64_t n, feature_store **out, anygp_error *e);
+void feature_store_free(feature_store *s); /* accepts NULL */
+/* From here on the features of the rows in these lists, rows[n,k], count[n], are there; from any thread. */
+anygp_status vecchia_make_features(const vecchia_posterior *p, int64_t n, int64_t k, const int32_t *rows,
+                                   const int32_t *count, anygp_error *e);
+const double *vecchia_features_of(const vecchia_posterior *p, int64_t row); /* M; NULL: they are not kept */
+
 /* f(x) given n rows of noise[n] and values y[n]. */
 typedef struct conditional {
     int64_t n;
+    int64_t count;         /* training rows among them, the first ones, */
+    const int32_t *rows;   /* which */
+    const double *own;     /* features of x; NULL: to be made */
     double *X, *noise, *y; /* n + 1 rows: x is the last */
     double *row, *b;       /* n: L_xj; G_xN G_NN^-1, where there are inducing inputs */
     double *A, *F;         /* (n + 1) x p, M x (n + 1): features of the mean and of the inducing inputs */

@@ -47,6 +47,15 @@ anygp_status vecchia_to_posterior(void *state, const hyper *h, double *jitter, p
 /* The same, in another form. */
 anygp_status vecchia_posterior_as(vecchia_state *q, const posterior_form *form, const hyper *h, double *jitter,
                                   posterior **out, anygp_error *e);
+/* The same with another q(v) than the best: mean and factor of the precision. */
+anygp_status vecchia_posterior_at(vecchia_state *q, const posterior_form *form, const hyper *h, double jitter,
+                                  const double *mean, const double *B, posterior **out, anygp_error *e);
+/* The noise and L at h; the jitter is relative. */
+anygp_status vecchia_prepare(vecchia_state *q, const hyper *h, double jitter, anygp_error *e);
+double vecchia_within(const vecchia_state *q); /* what sums of squares within merged rows add to q of the statistics */
+anygp_status vecchia_finish(vecchia_state *q, double *adjoint, double *gp, anygp_error *e); /* from summed adjoints */
+int64_t vecchia_blocks(const void *state);
+extern const anytime_ops vecchia_anytime; /* [vecchia_anytime.c] */
 double vecchia_total(const void *state);
 extern const sum_ops vecchia_sum;
 extern const model_ops vecchia_full; /* [vecchia_full.c] */

@@ -117,22 +117,27 @@ static void take_order(const vnngp *v, int64_t *order)
     }
 }
 
+anygp_status vnngp_open_places(vnngp *v, anygp_error *e)
+{
+    const comm *c = v->problem->comm;
+    TRY(groups_single(&v->near, NULL, &v->groups, e));
+    TRY(blocks_of_groups(&v->groups, v->n, v->rows.D, v->X, v->one, v->one, &v->blocks, e));
+    TRY(driver_open(&conditionals, v->blocks, c, 0, &v->conditionals, e));
+    return driver_open(&slopes, v->blocks, c, 0, &v->slopes, e);
+}
+
 static anygp_status take_rows(vnngp *v, anygp_error *e)
 {
-    const problem *p = v->problem;
     int64_t D = v->rows.D, *at = (int64_t *)v->cells; /* there is room for more */
     for (int64_t i = 0; i < v->n; i++) {
         memcpy(v->X + i * D, v->rows.X + v->order[i] * D, (size_t)D * sizeof(double));
         at[v->order[i]] = i;
     }
     for (int64_t i = 0; i < v->N; i++) v->place[i] = at[v->rows.group[i]];
-    TRY(groups_single(&v->near, NULL, &v->groups, e));
-    TRY(blocks_of_groups(&v->groups, v->n, D, v->X, v->one, v->one, &v->blocks, e));
-    TRY(driver_open(&conditionals, v->blocks, p->comm, 0, &v->conditionals, e));
-    return driver_open(&slopes, v->blocks, p->comm, 0, &v->slopes, e);
+    return vnngp_open_places(v, e);
 }
 
-static anygp_status arrange(vnngp *v, const kernel *k, anygp_error *e)
+anygp_status vnngp_arrange(vnngp *v, const kernel *k, anygp_error *e)
 {
     const problem *p = v->problem;
     int64_t d;
@@ -152,20 +157,21 @@ static anygp_status arrange(vnngp *v, const kernel *k, anygp_error *e)
 
 /* -------------------------------------------------------------------------------------------- state */
 
-static void vnngp_close(void *state)
+void vnngp_close(void *state)
 {
     vnngp *v = state;
     if (!v) return;
     order_clear(v);
+    vnngp_run_free(v);
     merged_clear(&v->rows);
-    void *const owned[] = {v->order,  v->place,  v->X,     v->one,  v->closeness, v->b,    v->d,
-                           v->pi,     v->m,      v->s,     v->g,    v->lambda,    v->step, v->other,
-                           v->before, v->slower, v->cells, v->sums, v->like_bar};
+    void *const owned[] = {v->order,  v->place,  v->X,     v->one,  v->closeness, v->b,          v->d,
+                           v->pi,     v->m,      v->s,     v->g,    v->lambda,    v->step,       v->other,
+                           v->before, v->slower, v->cells, v->sums, v->like_bar,  v->known_site, v->known_weight};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(v);
 }
 
-static anygp_status allocate(vnngp *v, const hyper *h, anygp_error *e)
+anygp_status vnngp_allocate(vnngp *v, const hyper *h, anygp_error *e)
 {
     int64_t n = v->n, nC = v->n * v->C, N = v->N, params = v->like.params, chunks = N / 256 + 1;
     double **const many[] = {&v->m, &v->s, &v->g, &v->lambda, &v->step, &v->before, &v->slower};
@@ -205,8 +211,8 @@ static anygp_status vnngp_open(const model_ops *self, const problem *p, const hy
     v->n = v->rows.n;
     TRY_DONE(check_rows(v, e));
     v->k = p->near.learn > 0 ? p->near.learn : VECCHIA_NEAR;
-    TRY_DONE(allocate(v, h, e));
-    TRY_DONE(arrange(v, h->kernel, e));
+    TRY_DONE(vnngp_allocate(v, h, e));
+    TRY_DONE(vnngp_arrange(v, h->kernel, e));
 done:
     if (ANYGP_FAILED(status))
         vnngp_close(v);
@@ -223,7 +229,7 @@ static anygp_status vnngp_renew(void *state, const hyper *h, double moved, bool 
     kernel_closeness(h->kernel, kernel_values(h->kernel), now);
     *renewed = vecchia_moved_apart(v->rows.D, v->closeness, now, moved);
     free(now);
-    return *renewed ? arrange(v, h->kernel, e) : ANYGP_OK;
+    return *renewed ? vnngp_arrange(v, h->kernel, e) : ANYGP_OK;
 }
 
 /* A mean-field q pays for every correlation of the prior, sum log(P_jj d_j) / 2: the bound is largest where rows know nothing of each other,
@@ -241,26 +247,55 @@ static anygp_status vnngp_define(const model_ops *self, const problem *p, hyper 
 
 /* ------------------------------------------------------------------------------------- evaluations */
 
-/* b and d of all rows, each rank its share. */
-static anygp_status prepare(vnngp *v, const hyper *h, double jitter, anygp_error *e)
+void vnngp_look_at(vnngp *v, const hyper *h, double jitter)
 {
-    const comm *c = v->problem->comm;
-    double variance, unused;
+    double variance;
     kernel_diag(h->kernel, 1, v->X, v->rows.D, &variance);
     v->h = h, v->jitter = jitter, v->added = jitter * variance;
     memcpy(v->like.value, h->like, (size_t)v->like.params * sizeof *h->like);
-    memset(v->b, 0, (size_t)(v->n * v->k) * sizeof *v->b);
-    memset(v->d, 0, (size_t)v->n * sizeof *v->d);
-    TRY(driver_stat(v->conditionals, v, 0, NULL, 1, &unused, e));
-    if (c->size == 1) return ANYGP_OK;
-    TRY(c->sum(c->ctx, v->n * v->k, v->b, e));
-    return c->sum(c->ctx, v->n, v->d, e);
 }
 
-static anygp_status gradient_of(vnngp *v, double *gp, anygp_error *e)
+/* Every rank has found some of these rows: together, in room[count, k + 1]. */
+static anygp_status share_conditionals(vnngp *v, int64_t count, const int64_t *which, double *room, anygp_error *e)
+{
+    const comm *c = v->problem->comm;
+    int64_t k = v->k, each = k + 1;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = which ? which[i] : i;
+        memcpy(room + i * each, v->b + at * k, (size_t)k * sizeof *room);
+        room[i * each + k] = v->d[at];
+    }
+    TRY(c->sum(c->ctx, count * each, room, e));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = which ? which[i] : i;
+        memcpy(v->b + at * k, room + i * each, (size_t)k * sizeof *room);
+        v->d[at] = room[i * each + k];
+    }
+    return ANYGP_OK;
+}
+
+anygp_status vnngp_condition(vnngp *v, int64_t count, const int64_t *which, anygp_error *e)
+{
+    double unused;
+    if (!which) count = v->n;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = which ? which[i] : i;
+        memset(v->b + at * v->k, 0, (size_t)v->k * sizeof *v->b);
+        v->d[at] = 0;
+    }
+    TRY(driver_stat(v->conditionals, v, which ? count : 0, which, 1, &unused, e));
+    if (v->problem->comm->size == 1) return ANYGP_OK;
+    double *room = mem_doubles(count, v->k + 1);
+    anygp_status status = room ? share_conditionals(v, count, which, room, e)
+                               : fail_memory(e, "the conditionals", 8.0 * (double)count * (double)(v->k + 1));
+    free(room);
+    return status;
+}
+
+anygp_status vnngp_gradient(vnngp *v, int64_t count, const int64_t *which, double scale, double *gp, anygp_error *e)
 {
     int64_t P = hyper_kernel_params(v->h);
-    TRY(driver_stat(v->slopes, v, 0, NULL, 1, v->sums, e));
+    TRY(driver_stat(v->slopes, v, count, which, scale, v->sums, e));
     memset(gp, 0, (size_t)hyper_size(v->h) * sizeof *gp);
     memcpy(gp, v->sums, (size_t)P * sizeof *gp);
     double share = v->jitter * v->sums[P];
@@ -271,10 +306,12 @@ static anygp_status gradient_of(vnngp *v, double *gp, anygp_error *e)
 
 static anygp_status bound(vnngp *v, const hyper *h, double jitter, double *value, double *gp, anygp_error *e)
 {
-    TRY(prepare(v, h, jitter, e));
-    TRY(vnngp_find_q(v, e));
+    vnngp_look_at(v, h, jitter);
+    TRY(vnngp_condition(v, 0, NULL, e));
+    v->seen = v->n;
+    TRY(vnngp_find_q(v, false, e));
     *value = v->value;
-    return gp ? gradient_of(v, gp, e) : ANYGP_OK;
+    return gp ? vnngp_gradient(v, 0, NULL, 1, gp, e) : ANYGP_OK;
 }
 
 static bool vnngp_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp)
@@ -314,23 +351,14 @@ static model_cost vnngp_cost(const model_ops *self, const cost_facts *f, const c
                         .last = 8 * f->rows * (2 * D + 2 * C + 4)};
 }
 
-const model_ops model_vnngp = {
-    .name = "vnngp",
-    .summary = "variational, rows given neighbours",
-    .objective = "lower bound",
-    .needs =
-        {.rows = ROWS_ALL, .likelihoods = LIKELIHOOD_ANY, .weights = true, .near = true, .ordered = true, .kept = true},
-    .order = "n k^3",
-    .jitter = 1e-6,
-    .cost = vnngp_cost,
-    .size = vnngp_size,
-    .define = vnngp_define,
-    .open = vnngp_open,
-    .renew = vnngp_renew,
-    .evaluate = vnngp_evaluate,
-    .failure = vnngp_failure,
-    .posterior = vnngp_to_posterior,
-    .rows = vnngp_total,
-    .close = vnngp_close,
-    .load = vnngp_load,
-};
+#define VNNGP                                                                                                          \
+    .name = "vnngp", .summary = "variational, rows given neighbours", .objective = "lower bound", .order = "n k^3",    \
+    .jitter = 1e-6, .cost = vnngp_cost, .size = vnngp_size, .define = vnngp_define, .open = vnngp_open,                \
+    .evaluate = vnngp_evaluate, .failure = vnngp_failure, .posterior = vnngp_to_posterior, .rows = vnngp_total,        \
+    .close = vnngp_close, .load = vnngp_load, .update = &vnngp_updates
+#define VNNGP_NEEDS                                                                                                    \
+    .rows = ROWS_ALL, .likelihoods = LIKELIHOOD_ANY, .weights = true, .near = true, .ordered = true, .kept = true,     \
+    .joint = true
+
+static const model_ops stepped = {VNNGP, .needs = {VNNGP_NEEDS, .own_rate = true}, .steps = &vnngp_steps};
+const model_ops model_vnngp = {VNNGP, .needs = {VNNGP_NEEDS}, .renew = vnngp_renew, .stepped = &stepped};

@@ -8,14 +8,8 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/linalg.h"
-#include "model/local/vecchia_posterior.h"
 #include "model/local/vnngp.h"
-
-/* Its rows have the means of the first latent for y, and weight 1. */
-typedef struct vnngp_posterior {
-    vecchia_posterior near;
-    double *m, *s; /* n x C */
-} vnngp_posterior;
+#include "model/local/vnngp_posterior.h"
 
 static void vnngp_free(posterior *base)
 {
@@ -31,14 +25,19 @@ static int64_t vnngp_work(const posterior *base, int64_t n)
     return n * (vecchia_near((const vecchia_posterior *)base) + 1); /* lists of 32-bit numbers, generously */
 }
 
+void vnngp_conditional_begin(const vnngp_posterior *p, int64_t count, const int32_t *rows, conditional *c)
+{
+    double added = kernel_white(p->near.base.kernel) + p->near.facts[FACT_JITTER];
+    conditional_begin(&p->near, count, rows, c);
+    for (int64_t j = 0; j < count; j++) c->noise[j] = added, c->y[j] = 0;
+}
+
 /* Row i of n. */
 static anygp_status predict_row(const vnngp_posterior *p, int64_t count, const int32_t *rows, const double *x,
                                 conditional *c, int64_t i, int64_t n, double *mean, double *variance, anygp_error *e)
 {
     const posterior *b = &p->near.base;
-    double added = kernel_white(b->kernel) + p->near.facts[FACT_JITTER];
-    conditional_begin(&p->near, count, rows, c);
-    for (int64_t j = 0; j < count; j++) c->noise[j] = added;
+    vnngp_conditional_begin(p, count, rows, c);
     TRY(conditional_find(&p->near, x, c, e));
     la_trsv(LA_T, count, c->G, count + 1, c->row); /* b */
     for (int64_t l = 0; l < b->latents; l++) {
@@ -88,16 +87,27 @@ static void vnngp_arrays(posterior *base, array_list *list)
     array_list_add(list, (named_array){"q_variance", base->n, base->latents, p->s, false});
 }
 
-static const posterior_ops vnngp_posterior_ops = {
-    .work_doubles = vnngp_work, .marginal = vnngp_marginal, .arrays = vnngp_arrays, .free = vnngp_free};
+static const posterior_ops vnngp_posterior_ops = {.work_doubles = vnngp_work,
+                                                  .marginal = vnngp_marginal,
+                                                  .joint = vnngp_joint,
+                                                  .arrays = vnngp_arrays,
+                                                  .free = vnngp_free};
 static const posterior_form vnngp_form = {&vnngp_posterior_ops, sizeof(vnngp_posterior)};
+
+/* The first n of each column of x[of,C]. */
+static double *first_rows(int64_t n, int64_t of, int64_t C, const double *x)
+{
+    double *out = mem_doubles(n, C);
+    for (int64_t c = 0; out && c < C; c++) memcpy(out + c * n, x + c * of, (size_t)n * sizeof *out);
+    return out;
+}
 
 anygp_status vnngp_posterior_new(const vnngp *v, posterior **out, anygp_error *e)
 {
     const nearness *near = &v->problem->near;
     static const basis none = {0};
     int64_t predict = v->rows.D < VECCHIA_WIDE ? VECCHIA_PREDICT : VECCHIA_PREDICT_WIDE;
-    vecchia_rows rows = {.n = v->n,
+    vecchia_rows rows = {.n = v->seen,
                          .D = v->rows.D,
                          .X = v->X,
                          .y = v->m,
@@ -109,7 +119,7 @@ anygp_status vnngp_posterior_new(const vnngp *v, posterior **out, anygp_error *e
     TRY(vecchia_posterior_new(&vnngp_form, v->h->kernel, noise, &none, &rows, v->m, v->m, out, e));
     vnngp_posterior *p = (vnngp_posterior *)*out;
     p->near.base.latents = v->C;
-    p->m = mem_copied(v->n, v->C, v->m), p->s = mem_copied(v->n, v->C, v->s);
+    p->m = first_rows(v->seen, v->n, v->C, v->m), p->s = first_rows(v->seen, v->n, v->C, v->s);
     if (p->m && p->s) return ANYGP_OK;
     vnngp_free(*out);
     *out = NULL;

@@ -196,3 +196,10 @@ const block_model sparse_whole = {.rows_alone = false,
                                   .work = whole_multiplications,
                                   .stat = whole_stat,
                                   .reverse = whole_reverse};
+
+void sparse_root(const sparse *s, double *L)
+{
+    memset(L, 0, (size_t)(s->Mt * s->Mt) * sizeof *L);
+    for (int64_t j = 0; j < s->Mt; j++) L[j + j * s->Mt] = 1;
+    for (int64_t j = 0; s->u.L && j < s->M; j++) memcpy(L + j * s->Mt, s->u.L + j * s->M, (size_t)s->M * sizeof *L);
+}

@@ -169,6 +169,8 @@ bool sparse_evidence_many(sparse *s, const double *stat, bool gradient, double *
 /* Titsias' upper bound, after sparse_evidence of a bound with alpha = 0. */
 bool sparse_upper(sparse *s, const double *stat, double *value);
 
+/* L of the inducing variables, extended by the identity to Mt x Mt. */
+void sparse_root(const sparse *s, double *L);
 /* From the summed adjoints to gp[hyper_size(h)]; adjoint is used up. */
 bool sparse_finish(sparse *s, double *adjoint, double *gp);
 

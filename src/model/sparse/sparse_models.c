@@ -281,13 +281,7 @@ static anygp_status anytime_bound(void *state, const double *m, const double *V,
     return sparse_finish(&q->s, q->adjoint, gp) ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 
-static void anytime_root(const void *state, double *L)
-{
-    const sparse *s = &((const sparse_state *)state)->s;
-    memset(L, 0, (size_t)(s->Mt * s->Mt) * sizeof *L);
-    for (int64_t j = 0; j < s->Mt; j++) L[j + j * s->Mt] = 1;
-    for (int64_t j = 0; s->u.L && j < s->M; j++) memcpy(L + j * s->Mt, s->u.L + j * s->M, (size_t)s->M * sizeof *L);
-}
+static void anytime_root(const void *state, double *L) { sparse_root(&((const sparse_state *)state)->s, L); }
 
 static anygp_status anytime_posterior(void *state, const double *m, const double *factor, posterior **out,
                                       anygp_error *e)

@@ -21,12 +21,12 @@
 #include "model/mixture/gate.h"
 #include "model/variational/svgp_state.h"
 
-enum { MOE_EXPERTS_MOST = 64, MOE_EXPERTS = 4 };
+enum { MOE_EXPERTS_MOST = 64, MOE_EXPERTS = 4, MOE_EXACT_MOST = 2000 };
 
 /* What tells the models apart [model_ops.family]. */
 typedef struct moe_kind {
     gate_kind gate;
-    bool hard;
+    bool hard, exact; /* exact: experts are those of all their rows in the end */
 } moe_kind;
 
 /* How the next pass shares rows out otherwise than by their probabilities. */
@@ -57,7 +57,7 @@ typedef struct moe_state {
     double *stat;
     double *rows;  /* K: weight of the rows of each expert, as the last pass saw it, */
     double *usual; /* and a running mean over the steps */
-    char remark[160];
+    char remark[320];
 } moe_state;
 
 static inline int64_t moe_experts(const problem *p) { return p->experts.count > 0 ? p->experts.count : MOE_EXPERTS; }
@@ -91,6 +91,11 @@ anygp_status moe_agree(const comm *c, anygp_status status, anygp_error *e);
 /* Length-scales of expert k for the rows of its cluster, and the log evidence per row that they have [moe_scales.c]. */
 anygp_status moe_scale_start(const moe_state *s, int64_t k, const int64_t *cluster, hyper *h, double *evidence,
                              anygp_error *e);
+
+/* What expert k with the hyperparameters h says given the rows that are its own, by expert[rows in memory]; *out is NULL where it has
+   none, or too many [moe_exact.c]. */
+anygp_status moe_exact(const moe_state *s, int64_t k, const int64_t *expert, const hyper *h, double *jitter,
+                       posterior **out, anygp_error *e);
 
 /* step_ops [moe_steps.c]. */
 anygp_status moe_begin(void *state, hyper *h, double jitter, anygp_error *e);

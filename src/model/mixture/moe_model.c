@@ -65,12 +65,25 @@ static anygp_status allocate_sums(moe_state *s, anygp_error *e)
     return s->stat ? ANYGP_OK : fail_memory(e, "the sums", 8.0 * (double)size);
 }
 
+/* Rows are given to exact experts where all are in one memory. */
+static anygp_status check_exact(const model_ops *self, const problem *p, anygp_error *e)
+{
+    const dataset *d = p->rows->data;
+    if (!((const moe_kind *)self->family)->exact) return ANYGP_OK;
+    if (p->comm->size > 1)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "%s runs in one process only; leave exact out", self->name);
+    if (d->used <= d->n) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "%s is for at most %lld rows, and there are %lld; leave exact out",
+                     self->name, (long long)d->n, (long long)d->used);
+}
+
 static anygp_status moe_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     if (moe_experts(p) > MOE_EXPERTS_MOST)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "blocks: a mixture has at most %d experts, and %lld are asked for",
                          MOE_EXPERTS_MOST, (long long)moe_experts(p));
+    TRY(check_exact(self, p, e));
     moe_state *s = calloc(1, sizeof *s);
     if (!s) return fail_memory(e, "the model", sizeof *s);
     *s = (moe_state){.problem = p, .kind = *(const moe_kind *)self->family, .K = moe_experts(p), .D = p->blocks->D};
@@ -111,22 +124,65 @@ static int64_t find_kept(moe_state *s, int64_t *kept)
     return count;
 }
 
+/* The most probable expert of each row in memory. */
+static anygp_status assign(moe_state *s, const hyper *h, int64_t **out, anygp_error *e)
+{
+    const dataset *d = s->problem->rows->data;
+    const step_context now = {.seed = s->problem->seed, .scale = 1};
+    int64_t *of = mem_alloc(d->n, sizeof *of);
+    double *residual = mem_alloc(d->n, sizeof *residual);
+    anygp_status status = of && residual ? ANYGP_OK : fail_memory(e, "the rows of experts", 16.0 * (double)d->n);
+    for (int64_t k = 0; k < s->K && !ANYGP_FAILED(status); k++)
+        status = svgp_before_rows(s->expert[k], k == 0 ? h : &s->h[k], &now, false, e);
+    if (!ANYGP_FAILED(status)) status = moe_assign(s, d, 0, of, residual, e);
+    free(residual);
+    if (ANYGP_FAILED(status))
+        free(of);
+    else
+        *out = of;
+    return status;
+}
+
+/* As exact ones where that is asked for and possible, counted in *left where it is not. */
+static anygp_status posterior_of(moe_state *s, int64_t k, const hyper *h, const int64_t *of, double *jitter,
+                                 int64_t *left, posterior **out, anygp_error *e)
+{
+    double own = 0;
+    TRY(svgp_state_prepare(s->expert[k], h, e));
+    if (of) TRY(moe_exact(s, k, of, h, &own, out, e));
+    *jitter = fmax(*jitter, *out ? own : s->expert[k]->jitter);
+    if (*out) return ANYGP_OK;
+    *left += of != NULL;
+    return svgp_posterior_new(&s->expert[k]->s, 0, out, e);
+}
+
+static void remark_sparse(moe_state *s, int64_t left)
+{
+    size_t used = strlen(s->remark);
+    if (left > 0)
+        snprintf(s->remark + used, sizeof s->remark - used,
+                 "%s%lld of the experts stay%s sparse, as exact ones have from 1 to %d different rows; more --blocks "
+                 "make them smaller",
+                 used ? "; " : "", (long long)left, left == 1 ? "s" : "", MOE_EXACT_MOST);
+}
+
 static anygp_status moe_posteriors(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
 {
     moe_state *s = state;
     anygp_status status = ANYGP_OK;
     posterior *at[MOE_EXPERTS_MOST] = {NULL};
-    int64_t kept[MOE_EXPERTS_MOST], count = find_kept(s, kept);
+    int64_t kept[MOE_EXPERTS_MOST], count = find_kept(s, kept), left = 0, *of = NULL;
     *jitter = 0;
+    if (s->kind.exact) TRY(assign(s, h, &of, e));
     for (int64_t i = 0; i < count; i++) {
         int64_t k = kept[i];
-        TRY_DONE(svgp_state_prepare(s->expert[k], k == 0 ? h : &s->h[k], e));
-        *jitter = fmax(*jitter, s->expert[k]->jitter);
-        TRY_DONE(svgp_posterior_new(&s->expert[k]->s, 0, &at[i], e));
+        TRY_DONE(posterior_of(s, k, k == 0 ? h : &s->h[k], of, jitter, &left, &at[i], e));
     }
+    remark_sparse(s, left);
     TRY_DONE(moe_posterior_new(count, kept, at, &s->gate, out, e));
 done:
     posteriors_free(count, at);
+    free(of);
     return status;
 }
 
@@ -167,10 +223,10 @@ static const char *const gates[] = {"linear", "square", "generative", "gp", NULL
 
 typedef struct wishes {
     moe_kind kind;
-    bool gate, hard; /* given */
+    bool gate, hard, exact; /* given */
 } wishes;
 
-/* gate=NAME, or hard. */
+/* gate=NAME, hard, or exact. */
 static anygp_status take_option(scanner *s, void *ctx)
 {
     wishes *w = ctx;
@@ -180,8 +236,13 @@ static anygp_status take_option(scanner *s, void *ctx)
         s->at += n, w->hard = w->kind.hard = true;
         return ANYGP_OK;
     }
+    if (made_is_word(s, n, "exact")) {
+        if (w->exact) return scan_fail(s, s->at, NULL, "exact is given twice");
+        s->at += n, w->exact = w->kind.exact = true;
+        return ANYGP_OK;
+    }
     if (!made_is_word(s, n, "gate"))
-        return scan_fail(s, s->at, "moe takes gate and hard", "unknown option '%.*s'", (int)(n < 40 ? n : 40),
+        return scan_fail(s, s->at, "moe takes gate, hard and exact", "unknown option '%.*s'", (int)(n < 40 ? n : 40),
                          s->text + s->at);
     if (w->gate) return scan_fail(s, s->at, NULL, "gate is given twice");
     s->at += n, w->gate = true;
@@ -196,10 +257,13 @@ anygp_status made_moe(scanner *s, made_model **out, anygp_error *e)
     wishes w = {.kind = soft};
     TRY(scan_options(s, take_option, &w));
     TRY(scan_end(s));
+    if (w.exact && !w.hard)
+        return scan_fail(s, s->at, NULL, "exact experts have rows of their own: write moe(hard,exact)");
     if (!w.gate && !w.hard) return scan_fail(s, s->at, NULL, "expected gate=linear, square, generative or gp, or hard");
     TRY(made_new(&model_moe, sizeof(*out)->kind.moe, out, e));
     (*out)->kind.moe = w.kind;
-    snprintf((*out)->name, sizeof(*out)->name, "moe(%s%s%s%s)", w.gate ? "gate=" : "", w.gate ? gates[w.kind.gate] : "",
-             w.gate && w.hard ? "," : "", w.hard ? "hard" : "");
+    snprintf((*out)->name, sizeof(*out)->name, "moe(%s%s%s%s%s)", w.gate ? "gate=" : "",
+             w.gate ? gates[w.kind.gate] : "", w.gate && w.hard ? "," : "", w.hard ? "hard" : "",
+             w.exact ? ",exact" : "");
     return ANYGP_OK;
 }

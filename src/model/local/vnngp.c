@@ -344,10 +344,10 @@ static anygp_status vnngp_to_posterior(void *state, const hyper *h, double *jitt
 static model_cost vnngp_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
 {
     static const double SHARE = 0.1, STEPS = 200; /* of R: small matrices; of conjugate gradients */
-    double k = VECCHIA_NEAR, D = (double)f->inputs, C = (double)f->latents;
-    (void)self, (void)s;
+    double k = VECCHIA_NEAR, D = (double)f->inputs, C = (double)f->latents, run = self->steps ? 3 + C : 0;
+    (void)s;
     return (model_cost){.rows = cost_of_work(f, SHARE, f->rows * k * (2 * k * k + 4 * STEPS * C), 2 * f->rows * k * k),
-                        .bytes = f->rows * (8 * (3 * D + 11 * C + 9) + 20 * k) + 8 * f->threads * 4 * k * k,
+                        .bytes = f->rows * (8 * (3 * D + 11 * C + 9 + run) + 20 * k) + 8 * f->threads * 4 * k * k,
                         .last = 8 * f->rows * (2 * D + 2 * C + 4)};
 }
 

@@ -184,7 +184,16 @@ ANYGP_API int64_t anygp_model_inputs(const anygp_model *m);                     
 ANYGP_API anygp_status anygp_predict_target(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                             int64_t ldx, unsigned flags, double *mean, double *variance,
                                             anygp_error *e);
-/* The same for a pic model, with each row predicted from the given block instead of the one it lies in: 0, 1, ..., or
+/* The same with an exposure per row, for counts; NULL: 1. */
+ANYGP_API anygp_status anygp_predict_exposed(const anygp_model *m, int64_t target, int64_t n, const double *X,
+                                             int64_t ldx, const double *exposure, unsigned flags, double *mean,
+                                             double *variance, anygp_error *e);
+/* Quantiles of y, or of f, at the given probabilities between 0 and 1: quantiles[n, count], column-major.  For counts the smallest
+   whole number that is not exceeded with at least this probability.  Classes have none. */
+ANYGP_API anygp_status anygp_predict_quantiles(const anygp_model *m, int64_t target, int64_t n, const double *X,
+                                               int64_t ldx, const double *exposure, unsigned flags, int64_t count,
+                                               const double *probability, double *quantiles, anygp_error *e);
+/* anygp_predict_target for a pic model, with each row predicted from the given block instead of the one it lies in: 0, 1, ..., or
    the numbers that the setting blocks-from gave the blocks. */
 ANYGP_API anygp_status anygp_predict_blocks(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                             int64_t ldx, const int64_t *block, unsigned flags, double *mean,
@@ -217,6 +226,10 @@ ANYGP_API anygp_status anygp_predict_file(const anygp_model *m, const anygp_sett
 ANYGP_API anygp_status anygp_update_file(anygp_model *m, const anygp_settings *s, const char *in, anygp_error *e);
 ANYGP_API anygp_status anygp_update(anygp_model *m, const anygp_settings *s, int64_t n, const double *X, int64_t ldx,
                                     const double *Y, const double *weights, anygp_error *e);
+/* The same with an exposure per row, for counts; NULL: 1.  The labels of classes that are texts are indices of anygp_class_name. */
+ANYGP_API anygp_status anygp_update_exposed(anygp_model *m, const anygp_settings *s, int64_t n, const double *X,
+                                            int64_t ldx, const double *Y, const double *weights, const double *exposure,
+                                            anygp_error *e);
 ANYGP_API anygp_status anygp_simulate_file(const anygp_settings *s, const char *out, anygp_error *e);
 /* Converts any readable table to .h5, .npy, .csv or .tsv (also .gz), with its column names if the format has a place for
    them.  A .h5 or .npy file can be used for training without loading it. */

@@ -232,10 +232,24 @@ anygp_status anygp_update_file(anygp_model *m, const anygp_settings *s, const ch
 anygp_status anygp_update(anygp_model *m, const anygp_settings *s, int64_t n, const double *X, int64_t ldx,
                           const double *Y, const double *weights, anygp_error *e)
 {
+    return anygp_update_exposed(m, s, n, X, ldx, Y, weights, NULL, e);
+}
+
+anygp_status anygp_update_exposed(anygp_model *m, const anygp_settings *s, int64_t n, const double *X, int64_t ldx,
+                                  const double *Y, const double *weights, const double *exposure, anygp_error *e)
+{
     TRY(api_check_rows(m, 0, n, X, ldx, 0, e));
     NEED(Y);
+    for (int64_t t = 0; t < m->targets; t++) {
+        TRY(api_check_exposure(m, t, n, exposure, e));
+        if (exposure && !m->gp[t]->schema.exposed)
+            return fail_with(
+                e, ANYGP_ERR_ARGUMENT,
+                "the model was fitted without exposures and cannot take them; fit again with an exposure of "
+                "1 for each of its rows");
+    }
     int former = threads_begin(s);
-    return threads_end(former, gp_update_rows(m, s, n, X, ldx, Y, weights, e));
+    return threads_end(former, gp_update_rows(m, s, n, X, ldx, Y, weights, exposure, e));
 }
 
 anygp_status anygp_simulate_file(const anygp_settings *s, const char *out, anygp_error *e)

@@ -4,6 +4,7 @@
 
 #include "api/handles.h"
 #include "base/memory.h"
+#include "data/table/intake.h"
 #include "gp/gp.h"
 
 anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
@@ -21,22 +22,31 @@ anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, con
     return ANYGP_OK;
 }
 
+anygp_status api_check_exposure(const anygp_model *m, int64_t target, int64_t n, const double *exposure, anygp_error *e)
+{
+    if (exposure && !m->gp[target]->likelihood->ops->exposure)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "the exposure is for counts, and the target of a %s likelihood is not one",
+                         m->gp[target]->likelihood->ops->name);
+    for (int64_t i = 0; exposure && i < n; i++)
+        if (intake_exposure(exposure[i]))
+            return fail_with(e, ANYGP_ERR_DATA, "exposure[%lld] %s", (long long)i, intake_exposure(exposure[i]));
+    return ANYGP_OK;
+}
+
 static anygp_status open_predictor(const gp *g, int64_t n, predictor **out, anygp_error *e)
 {
     int64_t rows = n < 2048 ? n : 2048;
     return predictor_new(g, fmin((double)rows * predictor_row_bytes(g), 256e6), out, e);
 }
 
-/* block: from 0, or NULL. */
-static anygp_status predict_rows(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
-                                 const int64_t *block, unsigned flags, double *mean, double *variance, anygp_error *e)
+static anygp_status predict_rows(const anygp_model *m, int64_t target, const row_batch *b, unsigned flags, double *mean,
+                                 double *variance, anygp_error *e)
 {
     predictor *p = NULL;
     int former = threads_begin(m->settings);
-    anygp_status status = open_predictor(m->gp[target], n, &p, e);
-    if (!ANYGP_FAILED(status))
-        status = predictor_run(p, &(row_batch){.n = n, .rows = X, .ld = ldx, .block = block}, flags & ANYGP_LATENT,
-                               mean, variance, e);
+    anygp_status status = open_predictor(m->gp[target], b->n, &p, e);
+    if (!ANYGP_FAILED(status)) status = predictor_run(p, b, flags & ANYGP_LATENT, mean, variance, e);
     predictor_free(p);
     return threads_end(former, status);
 }
@@ -46,7 +56,46 @@ anygp_status anygp_predict_target(const anygp_model *m, int64_t target, int64_t 
 {
     TRY(api_check_rows(m, target, n, X, ldx, flags, e));
     NEED(mean);
-    return predict_rows(m, target, n, X, ldx, NULL, flags, mean, variance, e);
+    return predict_rows(m, target, &(row_batch){.n = n, .rows = X, .ld = ldx}, flags, mean, variance, e);
+}
+
+anygp_status anygp_predict_exposed(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                   const double *exposure, unsigned flags, double *mean, double *variance,
+                                   anygp_error *e)
+{
+    TRY(api_check_rows(m, target, n, X, ldx, flags, e));
+    TRY(api_check_exposure(m, target, n, exposure, e));
+    NEED(mean);
+    row_batch b = {.n = n, .rows = X, .ld = ldx, .exposure = exposure};
+    return predict_rows(m, target, &b, flags, mean, variance, e);
+}
+
+static anygp_status check_probabilities(int64_t count, const double *p, anygp_error *e)
+{
+    for (int64_t k = 0; k < count; k++)
+        if (!(p[k] > 0 && p[k] < 1))
+            return fail_with(e, ANYGP_ERR_ARGUMENT, "a quantile is asked for at %g, which is not between 0 and 1",
+                             p[k]);
+    return ANYGP_OK;
+}
+
+anygp_status anygp_predict_quantiles(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                     const double *exposure, unsigned flags, int64_t count, const double *probability,
+                                     double *quantiles, anygp_error *e)
+{
+    predictor *p = NULL;
+    TRY(api_check_rows(m, target, n, X, ldx, flags, e));
+    TRY(api_check_exposure(m, target, n, exposure, e));
+    NEED(quantiles);
+    NEED(probability);
+    TRY(check_probabilities(count, probability, e));
+    row_batch b = {.n = n, .rows = X, .ld = ldx, .exposure = exposure};
+    int former = threads_begin(m->settings);
+    anygp_status status = open_predictor(m->gp[target], n, &p, e);
+    if (!ANYGP_FAILED(status))
+        status = predictor_quantiles(p, &b, flags & ANYGP_LATENT, count, probability, quantiles, e);
+    predictor_free(p);
+    return threads_end(former, status);
 }
 
 anygp_status anygp_predict_blocks(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
@@ -64,7 +113,8 @@ anygp_status anygp_predict_blocks(const anygp_model *m, int64_t target, int64_t 
         goto done;
     }
     TRY_DONE(block_map_find(map, n, block, 0, index, e));
-    status = predict_rows(m, target, n, X, ldx, index, flags, mean, variance, e);
+    status =
+        predict_rows(m, target, &(row_batch){.n = n, .rows = X, .ld = ldx, .block = index}, flags, mean, variance, e);
 done:
     free(index);
     block_map_free(map);

@@ -24,6 +24,9 @@ anygp_status threads_end(int former, anygp_status status); /* status, for a retu
 /* That target, n, ldx and flags fit the model, and X is there. */
 anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
                             unsigned flags, anygp_error *e);
+/* That the target is a count, and each exposure one it can have; NULL: none is given. */
+anygp_status api_check_exposure(const anygp_model *m, int64_t target, int64_t n, const double *exposure,
+                                anygp_error *e);
 
 const char *api_setting_help(setting_id i); /* with its lists of names filled in */
 

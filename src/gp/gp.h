@@ -190,6 +190,9 @@ anygp_status predictor_run(predictor *p, const row_batch *b, bool latent, double
 /* The same with noise[n], the variance of y beyond f, of normal predictions. */
 anygp_status predictor_run_noise(predictor *p, const row_batch *b, bool latent, double *mean, double *variance,
                                  double *noise, anygp_error *e);
+/* Quantiles of y or f at probabilities at[count]: out[n, count] column-major. */
+anygp_status predictor_quantiles(predictor *p, const row_batch *b, bool latent, int64_t count, const double *at,
+                                 double *out, anygp_error *e);
 /* For a target that is a class: P[n,K] column-major. */
 anygp_status predictor_classes(predictor *p, const row_batch *b, double *P, int64_t ldp, anygp_error *e);
 /* A committee or a mixture: how many experts, 0 for other models; out[n, 3 M] column-major: mean, standard deviation and weight of each, in data
@@ -321,9 +324,9 @@ anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, co
 /* Adds labelled rows to every target that has some; kernel, noise, scales and inducing inputs stay.  On failure the model
    is as it was. */
 anygp_status gp_update_file(gp_set *m, const settings *s, const char *in, anygp_error *e);
-/* The same from arrays: rows[n, inputs] as for prediction, Y[n, targets] column-major, NaN: none; weights may be NULL. */
+/* The same from arrays: rows[n, inputs] as for prediction, Y[n, targets] column-major, NaN: none; weights and exposure may be NULL. */
 anygp_status gp_update_rows(gp_set *m, const settings *s, int64_t n, const double *rows, int64_t ld, const double *Y,
-                            const double *weights, anygp_error *e);
+                            const double *weights, const double *exposure, anygp_error *e);
 
 anygp_status gp_simulate_file(const settings *s, const char *out, anygp_error *e);
 

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/name_list.h"
+#include "base/special.h"
 #include "gp/gp.h"
 
 /* ------------------------------------------------------------------------------ numbers of rows */
@@ -229,6 +230,48 @@ anygp_status predictor_run_noise(predictor *p, const row_batch *b, bool latent, 
         TRY(normal ? run_normal(p, &part, latent, mean + i, v, noise ? noise + i : NULL, e)
                    : run_observed(p, &part, latent, mean + i, v, e));
     }
+    return ANYGP_OK;
+}
+
+/* ----------------------------------------------------------------------------------- quantiles */
+
+static anygp_status normal_quantiles(predictor *p, const row_batch *b, bool latent, int64_t count, const double *at,
+                                     double *out, anygp_error *e)
+{
+    int64_t n = b->n;
+    double *mean = mem_doubles(n, 2), *variance = mean + n;
+    if (!mean) return fail_memory(e, "the quantiles", 16.0 * (double)n);
+    anygp_status status = predictor_run(p, b, latent, mean, variance, e);
+    for (int64_t k = 0; k < count && !ANYGP_FAILED(status); k++) {
+        double z = normal_quantile(at[k]);
+        for (int64_t i = 0; i < n; i++) out[i + k * n] = mean[i] + z * sqrt(variance[i]);
+    }
+    free(mean);
+    return status;
+}
+
+/* One block of rows; out has ldo rows. */
+static anygp_status observed_quantiles(predictor *p, const row_batch *b, bool latent, int64_t count, const double *at,
+                                       double *out, int64_t ldo, anygp_error *e)
+{
+    latents f;
+    observer o = gp_observer(p->g, latent);
+    TRY(predictor_latents(p, b, !latent, &f, e));
+    for (int64_t k = 0; k < count; k++) observe_quantile(&o, &f, b->exposure, at[k], out + k * ldo);
+    return ANYGP_OK;
+}
+
+anygp_status predictor_quantiles(predictor *p, const row_batch *b, bool latent, int64_t count, const double *at,
+                                 double *out, anygp_error *e)
+{
+    bool normal = gp_is_normal(p->g);
+    TRY(one_number(p->g, latent, e));
+    if (normal) TRY(normal_quantiles(p, b, latent, count, at, out, e));
+    for (int64_t i = 0; !normal && i < b->n; i += p->block) {
+        row_batch part = part_of(b, p->g->schema.D, i, b->n - i < p->block ? b->n - i : p->block);
+        TRY(observed_quantiles(p, &part, latent, count, at, out + i, b->n, e));
+    }
+    for (int64_t k = 0; k < count; k++) TRY(predictor_check(b, b->n, out + k * b->n, e));
     return ANYGP_OK;
 }
 

@@ -223,7 +223,7 @@ static anygp_status check_levels(const schema *s, int64_t n, const double *rows,
     return ANYGP_OK;
 }
 
-/* Rows of the caller's arrays side by side: inputs, target, weight. */
+/* Rows of the caller's arrays side by side: inputs, target, weight, exposure. */
 typedef struct update_arrays {
     update u;
     int64_t inputs, wide;
@@ -243,7 +243,7 @@ static void update_arrays_clear(update_arrays *a)
 static anygp_status open_arrays(update_arrays *a, gp_set *m, const settings *s, bool weights, anygp_error *e)
 {
     TRY(begin(&a->u, m, s, weights, e));
-    a->inputs = m->gp[0]->schema.inputs, a->wide = a->inputs + 2;
+    a->inputs = m->gp[0]->schema.inputs, a->wide = a->inputs + 3;
     a->cells = mem_doubles(a->u.chunk, a->wide);
     a->columns = mem_zeroed(a->wide, sizeof *a->columns);
     return a->cells && a->columns ? ANYGP_OK
@@ -253,15 +253,21 @@ static anygp_status open_arrays(update_arrays *a, gp_set *m, const settings *s, 
 static anygp_status open_target(update_arrays *a, int64_t t, anygp_error *e)
 {
     const gp *g = a->u.m->gp[t];
-    row_places p = {
-        .columns = a->columns, .in_order = true, .target = a->inputs, .weights = a->inputs + 1, .exposure = -1};
-    a->columns[a->inputs].name = g->schema.target;
+    column *target = &a->columns[a->inputs];
+    row_places p = {.columns = a->columns,
+                    .in_order = true,
+                    .target = a->inputs,
+                    .weights = a->inputs + 1,
+                    .exposure = a->inputs + 2};
+    *target = (column){.name = g->schema.target};
+    if (g->schema.class_text) /* labels are indices, as for a fit */
+        target->kind = COLUMN_TEXT, target->level = g->schema.class_name, target->levels = g->schema.classes;
     row_units_clear(&a->units);
     return gp_row_units(g, &p, &a->units, e);
 }
 
 anygp_status gp_update_rows(gp_set *m, const settings *s, int64_t n, const double *rows, int64_t ld, const double *Y,
-                            const double *weights, anygp_error *e)
+                            const double *weights, const double *exposure, anygp_error *e)
 {
     update_arrays a = {.u.m = m};
     anygp_status status;
@@ -276,6 +282,7 @@ anygp_status gp_update_rows(gp_set *m, const settings *s, int64_t n, const doubl
                 memcpy(row, rows + (first + i) * ld, (size_t)a.inputs * sizeof *row);
                 row[a.inputs] = Y[t * n + first + i];
                 row[a.inputs + 1] = weights ? weights[first + i] : 1;
+                row[a.inputs + 2] = exposure ? exposure[first + i] : 1;
             }
             new_rows r = {.n = got, .first = first, .cells = a.cells, .ld = a.wide, .units = &a.units};
             TRY_DONE(add_rows(&a.u, &a.u.target[t], &r, e));

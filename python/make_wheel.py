@@ -54,7 +54,8 @@ def _digest(content):
 
 def _contents(version, tag):
     about = f"anygp-{version}.dist-info"
-    files = {f"anygp/{path.name}": path.read_bytes() for path in sorted((HERE / "anygp").glob("*.py"))}
+    package = HERE / "anygp"
+    files = {f"anygp/{path.name}": path.read_bytes() for path in [*sorted(package.glob("*.py")), package / "py.typed"]}
     files["anygp/libanygp.so"] = _library()
     files[f"{about}/METADATA"] = METADATA.format(version=version).encode()
     files[f"{about}/WHEEL"] = WHEEL.format(tag=tag).encode()

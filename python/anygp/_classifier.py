@@ -1,11 +1,20 @@
 """Gaussian process classification with scikit-learn's interface."""
+from __future__ import annotations
+
+from typing import Optional
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _frame
-from ._estimator import Estimator, validate_data
+from ._estimator import Estimator, PathLike, takes_rows
+from ._rows import Training, packed
 from ._settings import with_settings
+from ._watch import Callback
 
 
 def _is_text(classes):
@@ -27,6 +36,8 @@ class GPClassifier(ClassifierMixin, Estimator):
 
     Attributes
     ----------
+    model_ : str
+        The model that was fitted: the argument model, or what 'auto' chose.
     classes_ : array
         The classes, in the order of predict_proba's columns.
     kernel_ : str
@@ -47,10 +58,23 @@ class GPClassifier(ClassifierMixin, Estimator):
     n_features_in_ : int
     feature_names_in_ : array of str
         Only for inputs with names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anygp import GPClassifier
+    >>> X = np.linspace(-2, 2, 40)[:, None]
+    >>> model = GPClassifier(inducing=10, iters=50).fit(X, np.where(X[:, 0] < 0, "left", "right"))
+    >>> model.classes_.tolist(), model.predict([[-1.0], [1.5]]).tolist()
+    (['left', 'right'], ['left', 'right'])
+    >>> model.predict_proba([[1.5]]).shape
+    (1, 2)
     """
 
     _own_settings = {"likelihood": ("auto", "str", "bernoulli(logit|probit), softmax, robustmax or ordinal; auto is "
-                                    "bernoulli for two classes and softmax for more")}
+                                    "bernoulli for two classes and softmax for more"),
+                     "class_weight": (None, "dict or 'balanced'", "weights of classes, {label: weight}, 1 for those not named; "
+                                      "'balanced' gives every class the same sum of weights")}
 
     @property
     def likelihood_(self):
@@ -59,25 +83,79 @@ class GPClassifier(ClassifierMixin, Estimator):
 
     # ------------------------------------------------------------------------------------------------ fit
 
-    def fit(self, X, y, sample_weight=None):
-        """Train on X[n, d] and the labels y[n]; a row of weight 2 counts as two equal rows, a row of weight 0 is left out."""
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Optional[ArrayLike] = None,
+            callback: Optional[Callback] = None) -> GPClassifier:
+        """Train on X[n, d] and the labels y[n].
+
+        sample_weight: a row of weight 2 counts as two equal rows, a row of weight 0 is left out. callback: called with a
+        Progress at every step; if it returns True, training stops with the best model so far.
+        """
+        return self._fit(X, y, sample_weight, callback)
+
+    def _fit(self, X, y, sample_weight, callback, **changed):
         target = getattr(y, "name", None)
         X, categories = _frame.learn(X) if _frame.is_frame(X) else (X, {})
-        X, y = validate_data(self, X, y, dtype=np.float64, **self._finite(categories))
+        X, y = self._checked(X, y, categories=categories)
         check_classification_targets(y)
-        weights = self._weights(sample_weight, X)
+        weights = self._class_weights(y, self._weights(sample_weight, X))
         if weights is not None:  # as if they were not there: neither classes nor random choices know of them
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(f"the target has only one class, {self.classes_[0]!r}; a classifier needs at least two"
                              if len(self.classes_) else "no row has a weight, so there are no classes")
-        settings = self._texts(likelihood=self._likelihood())
+        settings = self._texts(likelihood=self._likelihood(), **changed)
         y, categories = self._coded(y, X.shape[1], categories)
-        watch = self._learn(settings, X, y, target, weights, categories)
+        watch = self._learn(settings, Training(X, y, weights, None, self._names([target]), categories), callback)
         self._columns = self._places()
         watch.tell(self._model.status)
         return self
+
+    @available_if(takes_rows)
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: Optional[ArrayLike] = None,
+                    sample_weight: Optional[ArrayLike] = None) -> GPClassifier:
+        """Add rows to a fitted model, without those it has seen; the first call fits.
+
+        The first call must have rows of every class; `classes`, if given, is compared with them. Kernel, scales and inducing
+        inputs stay those of the first call. With model='auto' that call fits svgp. class_weight: a dict, since 'balanced'
+        would need all rows at once.
+        """
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all rows at once; partial_fit takes a dict of weights")
+        if not hasattr(self, "_model"):
+            self._check_classes(np.unique(y), classes)
+            return self._fit(X, y, sample_weight, None, **({"model": "svgp"} if self.model == "auto" else {}))
+        if _frame.is_frame(X):
+            X = _frame.apply(X, self._categories, grow=False)
+        X, y = self._checked(X, y, categories=self._categories, reset=False)
+        weights = self._class_weights(y, self._weights(sample_weight, X))
+        self._add(X, self._codes_in_model(y), weights)
+        return self
+
+    @staticmethod
+    def _check_classes(seen, classes):
+        absent = [] if classes is None else [label for label in np.unique(classes).tolist() if label not in seen]
+        if absent:
+            raise ValueError(f"the first call of partial_fit has no row of class {absent[0]!r}; it needs rows of every class")
+
+    def _codes_in_model(self, y):
+        """Labels as an update takes them: numbers as they are, texts by the index of the library's class."""
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has the label {unknown[0]!r}, which the model does not know; its classes are "
+                             f"{', '.join(map(str, self.classes_[:20]))}")
+        if not _is_text(self.classes_):
+            return y.astype(float)
+        places = np.full(len(self.classes_), np.nan)
+        places[self._columns] = np.arange(len(self._columns))
+        return places[np.searchsorted(self.classes_, y)]
+
+    def _class_weights(self, y, weights):
+        """The weights of rows times those of their classes."""
+        if self.class_weight is None:
+            return weights
+        mine = compute_sample_weight(self.class_weight, y)
+        return packed(mine if weights is None else mine * weights)
 
     def _likelihood(self):
         if self.likelihood != "auto":
@@ -99,16 +177,16 @@ class GPClassifier(ClassifierMixin, Estimator):
 
     # -------------------------------------------------------------------------------------------- predict
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The most probable class of each row."""
         P = self._probabilities(X)
         return self.classes_[P.argmax(axis=1)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """The probability of every class at each row: an array [n, classes], in the order of classes_."""
         return self._probabilities(X)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
         """Logarithms of predict_proba."""
         with np.errstate(divide="ignore"):
             return np.log(self._probabilities(X))
@@ -120,9 +198,11 @@ class GPClassifier(ClassifierMixin, Estimator):
         return P
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: PathLike) -> GPClassifier:
         """An estimator with the model and the settings of a model file written by the command line or by save()."""
         new = cls._load(path)
+        if new._model.targets > 1:
+            raise ValueError(f"{path} holds {new._model.targets} targets, and a GPClassifier has one; fit one model per target")
         names = new._model.class_names
         if not names:
             raise ValueError(f"{path} holds a model for numbers; use GPRegressor.load")

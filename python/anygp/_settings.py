@@ -1,4 +1,5 @@
 """The library's settings table as arguments of an estimator: names, defaults and documentation have one source."""
+import difflib
 import inspect
 import os
 import textwrap
@@ -12,13 +13,17 @@ from ._library import lib
 RENAMED = {"seed": "random_state", "threads": "n_jobs", "time": "time_budget"}
 # Settings about files; in Python the data are arrays, the trace is an attribute, and save() says where the model goes.
 OF_FILES = {"target", "weights", "exposure", "header", "trace", "checkpoint", "resume"}
+# What is given with the data.
+OF_FIT = {"weights": "sample_weight", "sample_weight": "sample_weight", "exposure": "exposure", "callback": "callback"}
 # What these three take is scikit-learn's convention, not the table's.
 HELP = {
     "random_state": "seed of every random choice; None is seed 0, so that fits are repeatable",
     "n_jobs": "threads; None takes OMP_NUM_THREADS if it is set, else all processors; -1 is all processors",
     "time_budget": "seconds, or a text such as '5m'; training stops then with the best model so far",
 }
-OWN = {"verbose": (0, "int", "1: progress and notes on stderr once a second; 2: every iteration")}
+OWN = {"verbose": (0, "int", "1: progress and notes on stderr once a second; 2: every iteration"),
+       "warm_start": (False, "bool", "start a further fit from the kernel and the noise that the last one learned, unless the "
+                      "arguments kernel, noise or fix have changed since, or the columns of X")}
 PYTHON_TYPE = {"integer": int, "real": float, "flag": lambda text: text == "yes"}
 TYPE_NAME = {"text": "str", "choice": "str", "flag": "bool", "integer": "int", "real": "float",
              "seconds": "float or str", "bytes": "int or str", "sizes": "int or str",
@@ -123,6 +128,16 @@ def documentation(own=OWN):
     return "Parameters\n----------\n" + "\n".join(parts)
 
 
+def nearest_of(name, known):
+    """The end of a sentence about an argument that does not exist."""
+    if name in OF_FIT:
+        return f"; it is the argument {OF_FIT[name]} of fit"
+    near = parameter_of((lib.anygp_setting_nearest(name.replace("_", "-").encode()) or b"").decode())
+    if near not in known:
+        near = next(iter(difflib.get_close_matches(name, known, 1, 0.75)), None)
+    return f"; did you mean '{near}'?" if near else ""
+
+
 def with_settings(cls):
     """Gives a class its __init__, signature and documentation from the table, and from what it has of its own."""
     own = {**OWN, **getattr(cls, "_own_settings", {})}
@@ -131,9 +146,7 @@ def with_settings(cls):
     def __init__(self, **given):
         for name in given:
             if name not in known:
-                near = parameter_of((lib.anygp_setting_nearest(name.replace("_", "-").encode()) or b"").decode())
-                hint = f"; did you mean '{near}'?" if near in known else ""
-                raise TypeError(f"{cls.__name__} has no argument '{name}'{hint}")
+                raise TypeError(f"{cls.__name__} has no argument '{name}'{nearest_of(name, known)}")
         for name, default in known.items():
             setattr(self, name, given.get(name, default))
 

@@ -2,7 +2,14 @@
 
 Every function draws into `ax`, or into the current axes, and returns them.
 """
+from __future__ import annotations
+
+from typing import Any, Optional
+
 import numpy as np
+from numpy.typing import ArrayLike
+
+from ._regressor import GPRegressor
 
 _SD95 = 1.959963984540054  # half the width of a normal's central 95 % interval
 
@@ -17,7 +24,7 @@ def _axes(ax):
     return matplotlib.pyplot.gca()
 
 
-def posterior(model, X, y=None, ax=None, points=400):
+def posterior(model: GPRegressor, X: ArrayLike, y: Optional[ArrayLike] = None, ax: Any = None, points: int = 400) -> Any:
     """Mean and 95 % band of y over the range of the one input, with the data where y is given."""
     ax = _axes(ax)
     if model.n_features_in_ != 1:
@@ -40,7 +47,7 @@ def _like(X, grid):
     return type(X)(grid, columns=X.columns) if hasattr(X, "columns") else grid
 
 
-def predicted(model, X, y, ax=None):
+def predicted(model: GPRegressor, X: ArrayLike, y: ArrayLike, ax: Any = None) -> Any:
     """Predicted against observed, with 95 % intervals; the share of them that holds the observed value in the title."""
     ax = _axes(ax)
     y = np.asarray(y, float).ravel()
@@ -53,7 +60,7 @@ def predicted(model, X, y, ax=None):
     return ax
 
 
-def trace(model, ax=None):
+def trace(model: GPRegressor, ax: Any = None) -> Any:
     """The objective against the seconds of training."""
     ax = _axes(ax)
     ax.plot(model.trace_["seconds"], model.trace_["objective"], ".-")

@@ -141,3 +141,22 @@ def test_regression_with_another_likelihood(circle):
     assert np.array_equal(model.sample_y(X[:5], 50), np.floor(model.sample_y(X[:5], 50)))
     with pytest.raises(ValueError, match="joint covariance"):
         model.predict(X[:3], return_cov=True)
+
+
+def test_weights_of_classes_are_weights_of_rows(circle):
+    X, y = circle
+    texts = np.where(y, "in", "out")
+    weighted = GPClassifier(class_weight={"in": 3}, **FEW).fit(X, texts)
+    rows = GPClassifier(**FEW).fit(X, texts, sample_weight=np.where(y, 3.0, 1.0))
+    assert np.array_equal(weighted.predict_proba(X), rows.predict_proba(X))
+    both = GPClassifier(class_weight={"in": 3}, **FEW).fit(X, texts, sample_weight=np.where(y, 1 / 3, 1.0))
+    np.testing.assert_allclose(both.predict_proba(X), GPClassifier(**FEW).fit(X, texts, np.ones(200)).predict_proba(X), rtol=1e-6)
+
+
+def test_balanced_classes_have_equal_sums(circle):
+    X, _ = circle
+    y = np.random.default_rng(0).random(200) < 0.1  # nothing to learn but how many there are
+    plain, balanced = (GPClassifier(class_weight=w, **FEW).fit(X, y).predict_proba(X)[:, 1].mean() for w in (None, "balanced"))
+    assert plain < 0.2 and 0.4 < balanced < 0.6
+    with pytest.raises(ValueError, match="class_weight"):
+        GPClassifier(class_weight="even").fit(X, y)

@@ -75,8 +75,11 @@ def test_damaged_bytes_get_a_sentence(waves):
             Model.from_bytes(damaged)
 
 
-def test_several_targets_are_refused(table, program):
+def test_several_targets_are_predicted_as_by_the_command_line(table, program):
     frame, folder = table
     run(program, "fit", folder / "train.csv", "-o", folder / "two.agp", "--target", "y", "--target", "a", "--iters", "2")
-    with pytest.raises(ValueError, match="2 targets"):
-        GPRegressor.load(folder / "two.agp")
+    run(program, "predict", folder / "two.agp", folder / "train.csv", "-o", folder / "out.csv")
+    found = pd.read_csv(folder / "out.csv")
+    mean, sd = GPRegressor.load(folder / "two.agp").predict(frame[["kind", "b"]], return_std=True)
+    np.testing.assert_allclose(mean, found[["y_mean", "a_mean"]], rtol=1e-9)
+    np.testing.assert_allclose(sd**2, found[["y_variance", "a_variance"]], rtol=1e-9)

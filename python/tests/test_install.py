@@ -16,3 +16,4 @@ def test_pip_installs_package_and_library(tmp_path):
     told = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True,
                           env={**environment, "PYTHONPATH": str(tmp_path / "site")}).stdout
     assert told.startswith(str(tmp_path / "site"))
+    assert (tmp_path / "site" / "anygp" / "py.typed").exists()

@@ -15,7 +15,7 @@ def test_arguments_are_the_settings_of_fit(program):
     for name, setting in _settings.FIT.items():
         assert f"--{setting.name}" in options
         assert name in signature.parameters and f"\n{name} : " in GPRegressor.__doc__
-    assert list(signature.parameters) == [*_settings.FIT, "verbose"]
+    assert list(signature.parameters) == [*_settings.FIT, "verbose", "warm_start"]
     assert signature.parameters["model"].default == "auto" and signature.parameters["iters"].default == 200
 
 

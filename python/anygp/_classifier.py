@@ -10,7 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _frame
+from . import _frame, _output
 from ._estimator import Estimator, PathLike, takes_rows
 from ._rows import Training, packed
 from ._settings import with_settings
@@ -179,17 +179,18 @@ class GPClassifier(ClassifierMixin, Estimator):
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The most probable class of each row."""
-        P = self._probabilities(X)
-        return self.classes_[P.argmax(axis=1)]
+        labels = self.classes_[self._probabilities(X).argmax(axis=1)]
+        return _output.series(X, _output.target_names(self.info_)[0], labels) if self._as_pandas() else labels
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """The probability of every class at each row: an array [n, classes], in the order of classes_."""
-        return self._probabilities(X)
+        P = self._probabilities(X)
+        return _output.frame(X, self.classes_, P) if self._as_pandas() else P
 
     def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
         """Logarithms of predict_proba."""
         with np.errstate(divide="ignore"):
-            return np.log(self._probabilities(X))
+            return np.log(self.predict_proba(X))
 
     def _probabilities(self, X):
         found = self._fitted().probabilities(self._inputs(X))

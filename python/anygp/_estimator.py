@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from . import _frame
+from . import _frame, _output
 from ._model import Model
 from ._models import models
 from ._report import html_of
@@ -101,6 +101,24 @@ class Estimator(BaseEstimator):
             if name.split("__")[0] not in known:
                 raise ValueError(f"{type(self).__name__} has no argument '{name}'{nearest_of(name, known)}")
         return super().set_params(**params)
+
+    # ------------------------------------------------------------------------------------------- outputs
+
+    def set_output(self, *, predict: Optional[str] = None) -> Estimator:
+        """predict='pandas': predictions are pandas objects with the index of X; 'default': arrays.
+
+        A mean alone is a Series, or a DataFrame with a column for each of several targets; with standard deviations or
+        quantiles the columns are mean, std, q0.05, ..., for several targets with the target's name before them. An interval
+        has the columns lower and upper, probabilities have the classes. Draws remain arrays.
+        """
+        if predict is not None and predict not in _output.CHOICES:
+            raise ValueError(f"predict: {predict!r} is not one of: {', '.join(_output.CHOICES)}")
+        if predict is not None:
+            self._sklearn_output_config = {**getattr(self, "_sklearn_output_config", {}), "predict": predict}
+        return self
+
+    def _as_pandas(self):
+        return getattr(self, "_sklearn_output_config", {}).get("predict") == "pandas"
 
     # ------------------------------------------------------------------------------------------ notebooks
 

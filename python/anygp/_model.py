@@ -93,11 +93,12 @@ class Model:
         """Adds rows; on failure the model is as it was."""
         X = readable(rows.X)
         Y = np.require(rows.y.reshape(len(X), -1), np.float64, ["F_CONTIGUOUS", "ALIGNED"])
-        with _Settings(settings.items()) as s, watch, self._lock:
+        with _Settings(settings.items()) as s, self._lock:
             lib.anygp_on_log(s, watch.log, None)
+            self._info = None
             call("update_exposed", self._handle, s, len(X), address(X), stride(X), address(Y), address(rows.weights),
                  address(rows.exposure))
-            self._info = None
+        watch.release()
 
     # -------------------------------------------------------------------------------------------- predict
 

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 
-from . import _frame
+from . import _frame, _output
 from ._estimator import Estimator, PathLike, of_fit, seed_of, takes_rows
 from ._rows import Training, packed
 from ._settings import with_settings
@@ -157,20 +157,29 @@ class GPRegressor(RegressorMixin, Estimator):
         """
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
-        model = self._fitted()
-        if return_quantiles is None and exposure is None and not return_cov and self._flat:
-            mean, variance = self._marginals(X, return_std, latent)
-            return (mean, np.sqrt(variance)) if return_std else mean
-        rows, exposure = self._inputs(X), _exposure(exposure, X)
-        mean, spread = model.joint(rows, latent) if return_cov else model.predict_checked(rows, return_std, latent, exposure)
-        found = [self._own(mean)]
-        if return_cov:
-            found.append(spread[:, :, 0] if self._flat else spread)
-        elif return_std:
-            found.append(self._own(np.sqrt(spread)))
-        if return_quantiles is not None:
-            found.append(self._own(model.quantiles(rows, np.atleast_1d(return_quantiles), latent, exposure)))
+        second = "cov" if return_cov else "std" if return_std else None
+        levels = None if return_quantiles is None else np.atleast_1d(return_quantiles)
+        found = self._arrays(X, second, latent, levels, exposure)
+        if self._as_pandas():
+            return _output.of_prediction(X, _output.target_names(self.info_), self._flat, found, second, levels)
         return found[0] if len(found) == 1 else tuple(found)
+
+    def _arrays(self, X, second=None, latent=False, levels=None, exposure=None):
+        """Mean; then, where it is asked for, second: 'std' or 'cov'; then quantiles at these levels."""
+        model = self._fitted()
+        if levels is None and exposure is None and second != "cov" and self._flat:
+            mean, variance = self._marginals(X, second == "std", latent)
+            return [mean, np.sqrt(variance)] if second else [mean]
+        rows, exposure = self._inputs(X), _exposure(exposure, X)
+        mean, spread = model.joint(rows, latent) if second == "cov" else model.predict_checked(rows, second == "std", latent, exposure)
+        found = [self._own(mean)]
+        if second == "cov":
+            found.append(spread[:, :, 0] if self._flat else spread)
+        elif second == "std":
+            found.append(self._own(np.sqrt(spread)))
+        if levels is not None:
+            found.append(self._own(model.quantiles(rows, levels, latent, exposure)))
+        return found
 
     def _own(self, array):
         """[n, targets, ...] in the shape of the y of the fit."""
@@ -191,7 +200,10 @@ class GPRegressor(RegressorMixin, Estimator):
             raise ValueError(f"coverage: {coverage!r} is not between 0 and 1; 0.95 is 95 %")
         levels = [(1 - coverage) / 2, (1 + coverage) / 2]
         found = self._fitted().quantiles(self._inputs(X), levels, latent, _exposure(exposure, X))
-        return self._own(found[:, :, 0]), self._own(found[:, :, 1])
+        ends = self._own(found[:, :, 0]), self._own(found[:, :, 1])
+        if self._as_pandas():
+            return _output.of_targets(X, _output.target_names(self.info_), ["lower", "upper"], ends)
+        return ends
 
     def _marginals(self, X, variance, latent):
         """Of one target. An array that needs no conversion goes straight to the library, which checks every number anyway;

@@ -59,7 +59,11 @@ class Watch:
     def __exit__(self, *exception):
         if self.former is not None:
             signal.signal(signal.SIGINT, self.former)
-        self.log = self.progress = None  # the callbacks hold this object
+        self.release()
+
+    def release(self) -> None:
+        """The callbacks hold this object; the library no longer calls them."""
+        self.log = self.progress = None
 
     def _on_signal(self, number, frame):
         self.interrupts += 1

@@ -50,7 +50,7 @@ def _radical_inverse(index, base, rng):
         left, digit = np.divmod(left, base)
         scale /= base
         value += scale * (digit if rng is None else rng.permutation(base)[digit])
-    return value
+    return np.minimum(value, 1 - 2.0**-53)
 
 
 def halton(n: int, d: int, random_state: Any = None) -> np.ndarray:
@@ -91,7 +91,7 @@ def expected_improvement(model: GPRegressor, X: ArrayLike, best: float, minimize
     best: the lowest value so far, or the highest with minimize=False.
     """
     _check(model)
-    mean, sd = model.predict(X, return_std=True, latent=True)
+    mean, sd = model._arrays(X, "std", latent=True)
     gain = best - mean if minimize else mean - best
     z = np.divide(gain, sd, out=np.zeros_like(gain), where=sd > 0)
     below = 0.5 * (1 + _erf(z / math.sqrt(2)).astype(float))
@@ -102,7 +102,7 @@ def expected_improvement(model: GPRegressor, X: ArrayLike, best: float, minimize
 def _roots(model, X) -> Tuple[np.ndarray, np.ndarray]:
     """Mean, and A with A A' the covariance of f, its columns by falling variance: the first coordinates of a Halton
     sequence are its best."""
-    mean, covariance = model.predict(X, return_cov=True, latent=True)
+    mean, covariance = model._arrays(X, "cov", latent=True)
     values, vectors = np.linalg.eigh(covariance)
     order = np.argsort(-values)
     return mean, vectors[:, order] * np.sqrt(np.maximum(values[order], 0))

@@ -32,7 +32,7 @@ def posterior(model: GPRegressor, X: ArrayLike, y: Optional[ArrayLike] = None, a
     x = np.asarray(X, float).ravel()
     margin = 0.1 * (x.max() - x.min() or 1)
     grid = np.linspace(x.min() - margin, x.max() + margin, points)
-    mean, sd = model.predict(_like(X, grid), return_std=True)
+    mean, sd = model._arrays(_like(X, grid), "std")
     if y is not None:
         ax.plot(x, np.asarray(y), ".", color="black", markersize=3, label="data")
     ax.plot(grid, mean, label="mean")
@@ -51,7 +51,7 @@ def predicted(model: GPRegressor, X: ArrayLike, y: ArrayLike, ax: Any = None) ->
     """Predicted against observed, with 95 % intervals; the share of them that holds the observed value in the title."""
     ax = _axes(ax)
     y = np.asarray(y, float).ravel()
-    mean, sd = model.predict(X, return_std=True)
+    mean, sd = model._arrays(X, "std")
     inside = np.mean(np.abs(y - mean) <= _SD95 * sd)
     ends = [min(y.min(), mean.min()), max(y.max(), mean.max())]
     ax.errorbar(y, mean, yerr=_SD95 * sd, fmt=".", markersize=3, linewidth=0.5, alpha=0.6)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anygp import GPRegressor, plot
+from anygp import GPClassifier, GPRegressor, plot
 
 matplotlib.use("Agg")
 EXAMPLE = pathlib.Path(__file__).resolve().parents[1] / "examples" / "first_fit.py"
@@ -52,6 +52,40 @@ def test_trace_draws_the_objective(ax, waves):
     model = GPRegressor().fit(*waves)
     plot.trace(model, ax=ax)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.info_["trace"]["objective"])
+
+
+def test_surface_draws_two_inputs(ax, waves):
+    X, y = waves
+    frame = pd.DataFrame(X, columns=["east", "north"])
+    model = GPRegressor(iters=5).fit(frame, y)
+    plot.surface(model, frame, y, ax=ax, points=20)
+    mesh = ax.collections[0]
+    grid = np.meshgrid(*(np.linspace(x.min() - 0.05 * np.ptp(x), x.max() + 0.05 * np.ptp(x), 20) for x in X.T))
+    expected = model.predict(pd.DataFrame({"east": grid[0].ravel(), "north": grid[1].ravel()}))
+    np.testing.assert_allclose(np.asarray(mesh.get_array()).ravel(), expected)
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), X[:, 0])
+    assert ax.get_xlabel() == "east" and ax.get_ylabel() == "north"
+    with pytest.raises(ValueError, match="two inputs"):
+        plot.surface(GPRegressor(iters=1).fit(X[:, :1], y), X[:, :1], ax=ax)
+
+
+def test_classifiers_are_drawn(waves):
+    from matplotlib.figure import Figure
+
+    X, y = waves
+    labels = np.select([y < -0.5, y < 0.5], ["low", "middle"], "high")
+    one, two, three = Figure().subplots(1, 3)
+    model = GPClassifier(inducing=10, iters=10).fit(X, labels)
+    plot.surface(model, X, labels, ax=one, points=20)
+    np.testing.assert_array_less(np.asarray(one.collections[-4].get_array()), 1 + 1e-12)
+    assert [text.get_text() for text in one.get_legend().get_texts()] == ["high", "low", "middle"]
+    plot.reliability(model, X, labels, ax=two, bins=5)
+    given, seen = two.lines[1].get_data()
+    assert (0 <= seen).all() and (seen <= 1).all() and (np.diff(given) > 0).all()
+    narrow = GPClassifier(inducing=10, iters=10).fit(X[:, 1:], labels)
+    plot.probabilities(narrow, X[:, 1:], labels, ax=three, points=30)
+    curves = np.stack([three.lines[k].get_ydata() for k in (0, 2, 4)])
+    np.testing.assert_allclose(curves.sum(axis=0), 1)
 
 
 def test_example_goes_from_csv_to_picture(tmp_path, curve):

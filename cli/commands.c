@@ -335,7 +335,7 @@ static anygp_status update(const options *o, anygp_error *e)
     return status;
 }
 
-/* ----------------------------------------------------------------- info, models, simulate, convert */
+/* ----------------------------------------------------------- info, look, models, simulate, convert */
 
 static anygp_status info(const options *o, anygp_error *e)
 {
@@ -344,6 +344,17 @@ static anygp_status info(const options *o, anygp_error *e)
     if (!ANYGP_FAILED(status)) status = print_info(m, o->json, e);
     anygp_model_free(m);
     return status;
+}
+
+static anygp_status look(const options *o, anygp_error *e)
+{
+    char *text;
+    notes_attach(o->settings, o->quiet);
+    TRY(anygp_look_file(o->settings, o->path[0], o->json, &text, e));
+    fputs(text, stdout);
+    if (o->json) putchar('\n');
+    anygp_text_free(text);
+    return ANYGP_OK;
 }
 
 static anygp_status models(const options *o, anygp_error *e)
@@ -388,6 +399,8 @@ const command commands[] = {
      false, false, simulate},
     {"convert", 'c', "convert IN OUT [options]", "convert a table to another format: .h5, .npy, .csv, .tsv", 2, 2,
      false, false, false, convert},
+    {"look", 'l', "look DATA [--json] [options]",
+     "show the columns of a table, what a fit makes of them and what may be wrong", 1, 1, false, true, false, look},
 };
 const int command_count = (int)(sizeof commands / sizeof *commands);
 

@@ -10,7 +10,8 @@ void help_program(FILE *f)
 {
     fprintf(f, "anygp %s: Gaussian processes on large data\n\n", anygp_version());
     for (int i = 0; i < command_count; i++) fprintf(f, "  anygp %-40s %s\n", commands[i].usage, commands[i].summary);
-    fprintf(f, "\nDATA is .csv or .tsv (plain or .gz), .npy, .npz, .h5, .libsvm or idx; - is standard input.\n"
+    fprintf(f, "\nDATA is .csv or .tsv (plain or .gz), .jsonl, .npy, .npz, .h5, .libsvm or idx, also in a .zip; - is "
+               "standard input.\n"
                "The target is the last column unless --target names another; --likelihood says whether it is a number, "
                "a count or a class.\n\n"
                "A first fit:\n"

@@ -53,7 +53,7 @@ static anygp_status run(const command *c, int argc, char **argv, anygp_error *e)
 static anygp_status unknown(const char *word, anygp_error *e)
 {
     if (word[0] == '-') return complain(e, ANYGP_ERR_ARGUMENT, "unknown option %.80s; see anygp --help", word);
-    char list[120] = "";
+    char list[160] = "";
     for (int i = 0; i < command_count; i++) {
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s",

@@ -234,6 +234,8 @@ ANYGP_API anygp_status anygp_simulate_file(const anygp_settings *s, const char *
 /* Converts any readable table to .h5, .npy, .csv or .tsv (also .gz), with its column names if the format has a place for
    them.  A .h5 or .npy file can be used for training without loading it. */
 ANYGP_API anygp_status anygp_convert_file(const anygp_settings *s, const char *in, const char *out, anygp_error *e);
+/* The columns of a table as a fit with these settings would take them: as a page, or as JSON; freed by anygp_text_free. */
+ANYGP_API anygp_status anygp_look_file(const anygp_settings *s, const char *in, int json, char **text, anygp_error *e);
 
 /* Scores on labelled data: a list of names and values, in the units of the data. */
 typedef struct anygp_scores anygp_scores;

@@ -11,6 +11,7 @@
 #include "gp/gp.h"
 #include "gp/shares.h"
 #include "io/describe.h"
+#include "io/look.h"
 #include "io/model_file.h"
 #include "io/trace.h"
 #include "linalg/linalg.h"
@@ -114,6 +115,15 @@ static anygp_status leave_in_file(const char *path, const read_options *o, const
     return ANYGP_OK;
 }
 
+/* Into memory, or opened where the rows can stay in the file. */
+static anygp_status read_data(const char *path, const settings *s, anygp_data *d, anygp_error *e)
+{
+    read_options o = gp_read_options(s);
+    if (settings_given(s, SET_MEMORY)) o.memory = settings_number(s, SET_MEMORY);
+    if ((is_auto(s) || wants_blocks(s)) && rows_can_stay(path)) TRY(leave_in_file(path, &o, s, d, e));
+    return d->file ? ANYGP_OK : gp_read_table(path, &o, s, &d->table, e);
+}
+
 anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_data **out, anygp_error *e)
 {
     NEED(path);
@@ -121,12 +131,9 @@ anygp_status anygp_data_read(const char *path, const anygp_settings *s, anygp_da
     *out = NULL;
     anygp_data *d = calloc(1, sizeof *d);
     if (!d) return fail_memory(e, "the data", sizeof *d);
-    read_options o = gp_read_options(s);
-    if (settings_given(s, SET_MEMORY)) o.memory = settings_number(s, SET_MEMORY);
     int former = threads_begin(s);
-    anygp_status status =
-        (is_auto(s) || wants_blocks(s)) && rows_can_stay(path) ? leave_in_file(path, &o, s, d, e) : ANYGP_OK;
-    if (!ANYGP_FAILED(status) && !d->file) status = gp_read_table(path, &o, s, &d->table, e);
+    anygp_status status = read_data(path, s, d, e);
+    if (!ANYGP_FAILED(status)) status = gp_settle_columns(d->table, d->file, s, e);
     threads_end(former, status);
     if (ANYGP_FAILED(status))
         anygp_data_free(d);
@@ -264,6 +271,20 @@ anygp_status anygp_convert_file(const anygp_settings *s, const char *in, const c
     read_options o = gp_read_options(s);
     int former = threads_begin(s);
     return threads_end(former, convert_file(in, &o, out, e));
+}
+
+anygp_status anygp_look_file(const anygp_settings *s, const char *in, int json, char **text, anygp_error *e)
+{
+    NEED(in);
+    NEED(text);
+    *text = NULL;
+    anygp_data *d = calloc(1, sizeof *d);
+    if (!d) return fail_memory(e, "the data", sizeof *d);
+    int former = threads_begin(s);
+    anygp_status status = read_data(in, s, d, e);
+    if (!ANYGP_FAILED(status)) status = look_text(d->table, d->file, in, s, json, text, e);
+    anygp_data_free(d);
+    return threads_end(former, status);
 }
 
 /* --------------------------------------------------------------------------------------- scores */

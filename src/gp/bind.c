@@ -86,27 +86,65 @@ static int64_t input_at(const binding *b, const char *name, int64_t j)
     return i >= 0 && name && s->input[i].name ? -1 : i;
 }
 
-/* The kind a column of the file must have: that of the model's input of the same name or position. */
-static int forced_kind(const void *ctx, const char *name, int64_t j)
+/* As the model's column is written, or with the decimal sign that the settings name.  Amounts may change their signs from
+   file to file: 10% and 10 are the same number. */
+static column_wish wish_number(const binding *b, cell_notation n)
 {
-    const binding *b = ctx;
-    const schema *s = b->schema;
-    int64_t i = input_at(b, name, j);
-    if (i >= 0) return s->input[i].text ? COLUMN_TEXT : COLUMN_NUMBER;
-    bool last = j == s->target_number && j == s->columns - 1; /* behind the inputs, where there are no names */
-    bool labels = s->class_text && (name && s->target ? !strcmp(name, s->target) : !name && last);
-    return labels ? COLUMN_TEXT : -1;
+    if (notation_is_date(n) || n == NOTATION_YES_NO) return (column_wish){COLUMN_NUMBER, NOTATION_BIT(n)};
+    if (settings_is(b->s, SET_DECIMAL, ".")) n = notation_with_point(n);
+    if (settings_is(b->s, SET_DECIMAL, ",")) n = notation_with_comma(n);
+    return (column_wish){COLUMN_NUMBER, n ? NOTATION_BIT(n) : NOTATIONS_POINT | NOTATIONS_COMMA};
 }
 
-/* Among columns with the same name, the one at the position it had in training, else the first. */
+/* A column called `name` has the target's name or, where there are no names, its place behind the inputs. */
+static bool is_target(const schema *s, const char *name, int64_t j)
+{
+    bool last = j == s->target_number && j == s->columns - 1;
+    return name && s->target ? !strcmp(name, s->target) : !name && last;
+}
+
+/* The kind a column of the file must have: that of the model's input of the same name or position. */
+static column_wish wish_for(const binding *b, const char *name, int64_t j)
+{
+    const schema *s = b->schema;
+    int64_t i = input_at(b, name, j);
+    if (i >= 0) return s->input[i].text ? (column_wish){COLUMN_TEXT, 0} : wish_number(b, s->input[i].notation);
+    if (s->classes == 0 && is_target(s, name, j) && s->target_notation) return wish_number(b, s->target_notation);
+    bool labels = s->class_text && is_target(s, name, j);
+    return (column_wish){labels ? COLUMN_TEXT : -1, labels ? 0 : NOTATIONS_POINT | NOTATIONS_COMMA};
+}
+
+static anygp_status wish_for_model(const void *ctx, const column *columns, int64_t cols, column_wish *wish,
+                                   anygp_error *e)
+{
+    (void)e;
+    for (int64_t j = 0; j < cols; j++) wish[j] = wish_for(ctx, columns[j].name, j);
+    return ANYGP_OK;
+}
+
+/* Among columns with the same name, the one at the position it had in training, else the first.  One without a name, in a file
+   where others have them, keeps its position. */
 static int64_t column_named(const binding *b, const char *name, int64_t start)
 {
-    if (!name) return -1;
-    const char *has = start >= 0 && start < reader_columns(b->reader) ? reader_column(b->reader, start)->name : NULL;
+    bool there = start >= 0 && start < reader_columns(b->reader);
+    const char *has = there ? reader_column(b->reader, start)->name : NULL;
+    if (!name) return there && !has ? start : -1;
     return has && !strcmp(has, name) ? start : name_places_find(&b->columns, name);
 }
 
-static bool has_names(const reader *r) { return reader_columns(r) > 0 && reader_column(r, 0)->name; }
+static bool has_names(const reader *r)
+{
+    for (int64_t j = 0; j < reader_columns(r); j++)
+        if (reader_column(r, j)->name) return true;
+    return false;
+}
+
+static bool inputs_have_names(const schema *s)
+{
+    for (int64_t i = 0; i < s->inputs; i++)
+        if (s->input[i].name) return true;
+    return false;
+}
 
 /* A column may be constant, and so left out, for one target and not for another. */
 static bool is_used(const binding *b, int64_t i)
@@ -116,17 +154,38 @@ static bool is_used(const binding *b, int64_t i)
     return false;
 }
 
+static bool is_absent(const binding *b, int64_t i) { return b->column[i] < 0 && is_used(b, i); }
+
+/* "'a', 'b', 'c'" or "'a', 'b' and 98 others". */
+static void list_absent(const binding *b, int64_t absent, char *to, size_t size)
+{
+    size_t used = 0;
+    for (int64_t i = 0, told = 0; i < b->schema->inputs; i++) {
+        char label[96];
+        if (!is_absent(b, i)) continue;
+        schema_label(&b->schema->input[i], label);
+        if (used + strlen(label) + sizeof " and 1234567890 others" > size) {
+            snprintf(to + used, size - used, " and %lld others", (long long)(absent - told));
+            return;
+        }
+        used += (size_t)snprintf(to + used, size - used, "%s%s", told++ ? ", " : "", label);
+    }
+}
+
 static anygp_status match_by_name(binding *b, anygp_error *e)
 {
     const schema *s = b->schema;
+    int64_t absent = 0;
+    char list[240] = "";
     b->by_name = true;
     for (int64_t i = 0; i < s->inputs; i++) {
         b->column[i] = column_named(b, s->input[i].name, s->input[i].number);
-        if (b->column[i] < 0 && is_used(b, i))
-            return fail_with(e, ANYGP_ERR_DATA, "%s has no column '%.80s', which the model was trained on",
-                             reader_name(b->reader), s->input[i].name);
+        absent += is_absent(b, i);
     }
-    return ANYGP_OK;
+    if (absent == 0) return ANYGP_OK;
+    list_absent(b, absent, list, sizeof list);
+    return fail_with(e, ANYGP_ERR_DATA, "%.200s has no column%s %s, which the model was trained on",
+                     reader_name(b->reader), absent == 1 ? "" : "s", list);
 }
 
 static anygp_status match_by_position(binding *b, anygp_error *e)
@@ -212,11 +271,12 @@ anygp_status binding_open(const gp_set *m, const char *path, const settings *s, 
     TRY_DONE(list_inputs(b, e));
     read_options o = gp_read_options(s);
     o.width = c->inputs;
-    o.kind = forced_kind;
-    o.kind_ctx = b;
+    if (!o.comment) o.comment = settings_text(m->settings, SET_COMMENT)[0];
+    o.wishes = wish_for_model;
+    o.wishes_ctx = b;
     TRY_DONE(reader_open(path, &o, &b->reader, e));
     TRY_DONE(list_columns(b, e));
-    bool named = has_names(b->reader) && c->inputs > 0 && c->input[0].name;
+    bool named = has_names(b->reader) && inputs_have_names(c);
     TRY_DONE(named ? match_by_name(b, e) : match_by_position(b, e));
     TRY_DONE(check_kinds(b, e));
     TRY_DONE(units_of_inputs(b, e));

@@ -40,7 +40,9 @@ typedef struct fit_columns {
     int64_t targets, *target;
     int64_t weights;  /* -1: none */
     int64_t exposure; /* -1: none */
-    bool *skip;       /* columns of the table: it is a target or the exposure */
+    bool *skip;       /* columns of the table: it is a target or the exposure, or left out */
+    bool *dropped;    /* columns of the table: left out by the settings */
+    bool *category;   /* columns of the table: categories by the settings */
 } fit_columns;
 
 /* Those named in the settings, or the file's own. */

@@ -9,6 +9,8 @@ void fit_columns_clear(fit_columns *c)
 {
     free(c->target);
     free(c->skip);
+    free(c->dropped);
+    free(c->category);
     *c = (fit_columns){0};
 }
 
@@ -27,12 +29,12 @@ static anygp_status named_targets(const table *t, const char *list, fit_columns 
     return ANYGP_OK;
 }
 
-/* The file's own target; where that is the weights' or the exposure's column, the one before. */
+/* The file's own target; where that is the weights' or the exposure's column, or dropped, the one before. */
 static anygp_status default_target(const table *t, fit_columns *c, anygp_error *e)
 {
     int64_t j = t->target;
     if (j < 0) return fail_with(e, ANYGP_ERR_DATA, "the file has inputs but no target; name one with --target");
-    while (j > 0 && (j == c->weights || j == c->exposure)) j--;
+    while (j > 0 && (j == c->weights || j == c->exposure || c->dropped[j])) j--;
     c->target[c->targets++] = j;
     return ANYGP_OK;
 }
@@ -60,73 +62,108 @@ static anygp_status mark_exposure(fit_columns *c, anygp_error *e)
     return ANYGP_OK;
 }
 
-anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c, anygp_error *e)
+/* ---------------------------------------------------------------------------------- lists of columns */
+
+/* The column called `name`, blanks at its ends removed. */
+static anygp_status mark_name(const table *t, char *name, char *end, bool *mark, anygp_error *e)
+{
+    int64_t j;
+    while (*name == ' ') name++;
+    while (end > name && end[-1] == ' ') end--;
+    *end = 0;
+    TRY(column_find(t->columns, t->cols, name, &j, e));
+    mark[j] = true;
+    return ANYGP_OK;
+}
+
+/* A column, or several with commas between: a name that has a comma itself comes first. */
+static anygp_status mark_item(const table *t, const char *item, size_t n, bool *mark, anygp_error *e)
+{
+    char names[4096], *p = names;
+    int64_t j;
+    if (n >= sizeof names)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "the list of columns is too long; repeat the option");
+    memcpy(names, item, n);
+    names[n] = 0;
+    if (!ANYGP_FAILED(column_find(t->columns, t->cols, names, &j, NULL))) return mark[j] = true, ANYGP_OK;
+    for (;;) {
+        char *comma = p + strcspn(p, ",");
+        bool last = !*comma;
+        TRY(mark_name(t, p, comma, mark, e));
+        if (last) return ANYGP_OK;
+        p = comma + 1;
+    }
+}
+
+/* The columns in the list of a setting, one item per line. */
+static anygp_status mark_listed(const table *t, const settings *s, setting_id id, bool *mark, anygp_error *e)
+{
+    const char *list = settings_text(s, id);
+    while (*list) {
+        size_t n = strcspn(list, "\n");
+        TRY(mark_item(t, list, n, mark, e));
+        list += n + (list[n] == '\n');
+    }
+    return ANYGP_OK;
+}
+
+/* --inputs: all columns that it does not name, except those that have another use. */
+static anygp_status drop_unnamed(const table *t, const settings *s, fit_columns *c, anygp_error *e)
+{
+    if (!settings_given(s, SET_INPUTS)) return ANYGP_OK;
+    bool *named = mem_zeroed(t->cols, sizeof *named);
+    anygp_status status =
+        named ? mark_listed(t, s, SET_INPUTS, named, e) : fail_memory(e, "the columns", (double)t->cols);
+    for (int64_t j = 0; j < t->cols && !ANYGP_FAILED(status); j++) {
+        bool used = c->skip[j] || j == c->weights;
+        if (named[j] && used)
+            status = fail_with(e, ANYGP_ERR_ARGUMENT,
+                               "inputs: column %lld is the target, the weights or the exposure; name the target with "
+                               "--target",
+                               (long long)j);
+        if (!named[j] && !used) c->dropped[j] = true;
+    }
+    free(named);
+    return status;
+}
+
+/* What is left out: by the settings, or because it is no input by its looks. */
+static anygp_status mark_dropped(const table *t, fit_columns *c, anygp_error *e)
+{
+    for (int64_t j = 0; j < t->cols; j++) {
+        if (c->dropped[j] && c->skip[j])
+            return fail_with(e, ANYGP_ERR_ARGUMENT, "drop: column %lld is the target or the exposure", (long long)j);
+        if (c->dropped[j] || (t->columns[j].left_out && !c->category[j])) c->skip[j] = true;
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status find_special(const table *t, const settings *s, fit_columns *c, anygp_error *e)
 {
     const char *list = settings_text(s, SET_TARGET);
-    *c = (fit_columns){.weights = -1, .exposure = -1};
-    c->target = mem_alloc(1 + (int64_t)strlen(list), sizeof *c->target);
-    c->skip = mem_zeroed(t->cols, sizeof *c->skip);
-    if (!c->target || !c->skip) return fail_memory(e, "the columns", (double)t->cols);
+    TRY(mark_listed(t, s, SET_DROP, c->dropped, e));
+    TRY(mark_listed(t, s, SET_CATEGORIES, c->category, e));
     if (settings_given(s, SET_WEIGHTS))
         TRY(column_find(t->columns, t->cols, settings_text(s, SET_WEIGHTS), &c->weights, e));
     if (settings_given(s, SET_EXPOSURE))
         TRY(column_find(t->columns, t->cols, settings_text(s, SET_EXPOSURE), &c->exposure, e));
     TRY(*list ? named_targets(t, list, c, e) : default_target(t, c, e));
     TRY(mark_targets(c, e));
-    return mark_exposure(c, e);
+    TRY(mark_exposure(c, e));
+    TRY(drop_unnamed(t, s, c, e));
+    return mark_dropped(t, c, e);
 }
 
-/* --------------------------------------------------------------------------------------- labels */
-
-read_options gp_side_options(const settings *s)
+anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c, anygp_error *e)
 {
-    read_options o = READ_DEFAULTS;
-    o.follow = settings_is(s, SET_LINKS, "follow");
-    o.stop = settings_stop(s);
-    return o;
-}
-
-read_options gp_read_options(const settings *s)
-{
-    read_options o = gp_side_options(s);
-    o.header = settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
-    return o;
-}
-
-static int text_of_targets(const void *ctx, const char *name, int64_t j)
-{
-    const fit_columns *c = ctx;
-    (void)name;
-    for (int64_t t = 0; t < c->targets; t++)
-        if (c->target[t] == j) return COLUMN_TEXT;
-    return -1;
-}
-
-/* The targets as text, whatever they look like. */
-static anygp_status read_labels(const char *path, const read_options *o, const settings *s, table **out, anygp_error *e)
-{
-    reader *r = NULL;
-    fit_columns c = {0};
-    read_options as_text = *o;
-    TRY(reader_open(path, o, &r, e));
-    table head = {.cols = reader_columns(r), .columns = (column *)reader_column(r, 0), .target = reader_target(r)};
-    anygp_status status = fit_columns_find(&head, s, &c, e);
-    as_text.kind = text_of_targets, as_text.kind_ctx = &c;
-    if (!ANYGP_FAILED(status)) status = table_read(path, &as_text, out, e);
-    fit_columns_clear(&c);
-    reader_close(r);
-    return status;
-}
-
-/* Labels 2, 10 and x are texts, not damaged numbers.  What the first rows do not show, a second reading does, unless the
-   rows come from standard input. */
-anygp_status gp_read_table(const char *path, const read_options *o, const settings *s, table **out, anygp_error *e)
-{
-    likelihood l;
-    anygp_status status = table_read(path, o, out, e);
-    if (status != ANYGP_ERR_DATA || !strcmp(path, "-")) return status;
-    bool known = !ANYGP_FAILED(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &l, NULL));
-    return known && l.ops->target == TARGET_CLASS ? read_labels(path, o, s, out, e) : status;
+    *c = (fit_columns){.weights = -1, .exposure = -1};
+    c->target = mem_alloc(1 + (int64_t)strlen(settings_text(s, SET_TARGET)), sizeof *c->target);
+    c->skip = mem_zeroed(t->cols, sizeof *c->skip);
+    c->dropped = mem_zeroed(t->cols, sizeof *c->dropped);
+    c->category = mem_zeroed(t->cols, sizeof *c->category);
+    if (!c->target || !c->skip || !c->dropped || !c->category)
+        return fail_memory(e, "the columns", 4.0 * (double)t->cols);
+    return find_special(t, s, c, e);
 }
 
 const char *fit_objection(const void *like, double y) { return likelihood_objection(like, y); }

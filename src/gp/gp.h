@@ -102,6 +102,9 @@ read_options gp_side_options(const settings *s);
 
 /* table_read for a fit with these settings: labels of a class likelihood that are not all numbers are texts. */
 anygp_status gp_read_table(const char *path, const read_options *o, const settings *s, table **out, anygp_error *e);
+/* Of a table just read, or a file just opened (and then the table has no values): texts that are numbers become numbers,
+   columns that are no inputs by their looks are marked, and the user is told. */
+anygp_status gp_settle_columns(table *t, row_source *file, const settings *s, anygp_error *e);
 
 /* hooks may be NULL. */
 anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e);

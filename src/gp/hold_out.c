@@ -151,7 +151,7 @@ anygp_status valid_check_file(const settings *s, anygp_error *e)
 {
     const char *path = settings_text(s, SET_VALID);
     reader *r = NULL;
-    read_options o = gp_side_options(s);
+    read_options o = gp_read_options(s);
     if (!strcmp(path, "-")) return ANYGP_OK;
     anygp_status status = reader_open(path, &o, &r, e);
     reader_close(r);

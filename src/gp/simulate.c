@@ -6,11 +6,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/constants.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/formats/writer.h"
+#include "data/text/number.h"
 #include "gp/gp.h"
 #include "linalg/linalg.h"
 
@@ -159,13 +161,31 @@ static anygp_status parse(simulation *m, anygp_error *e)
     return status;
 }
 
+/* --inputs, which names columns to a fit and counts them here. */
+static anygp_status count_inputs(const settings *s, int64_t *inputs, anygp_error *e)
+{
+    enum { INPUTS_MOST = 100000 };
+    const char *text = settings_text(s, SET_INPUTS);
+    double count = 1;
+    *inputs = 1;
+    if (!*text) return ANYGP_OK;
+    bool number = cell_classify(text, text + strlen(text), &count) == CELL_NUMBER && count == floor(count);
+    if (!number || count < 1 || count > INPUTS_MOST)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "inputs: '%.80s' is not a whole number between 1 and %d", text,
+                         INPUTS_MOST);
+    *inputs = (int64_t)count;
+    return ANYGP_OK;
+}
+
 anygp_status gp_simulate_file(const settings *s, const char *out, anygp_error *e)
 {
     double noise = settings_number(s, SET_NOISE);
+    int64_t inputs;
+    TRY(count_inputs(s, &inputs, e));
     simulation m = {.s = s,
                     .seed = (uint64_t)settings_integer(s, SET_SEED),
                     .n = settings_integer(s, SET_ROWS),
-                    .D = settings_integer(s, SET_INPUTS),
+                    .D = inputs,
                     .F = settings_integer(s, SET_FEATURES),
                     .noise_sd = sqrt(isnan(noise) ? 0.01 : noise)};
     anygp_status status = ANYGP_OK;

@@ -21,11 +21,18 @@ static json_t *scores_json(const gp_scores *s)
     return o;
 }
 
+/* Nothing where numbers are written plainly. */
+static void describe_notation(cell_notation n, json_t *o)
+{
+    if (n != NOTATION_PLAIN) json_object_set_new(o, "notation", json_string(notation_name(n)));
+}
+
 static json_t *input_json(const input_spec *c)
 {
     json_t *o = json_pack("{s:o, s:I, s:b, s:b, s:o, s:o, s:o}", "name", text(c->name), "number", (json_int_t)c->number,
                           "used", c->position >= 0, "text", c->text, "shift", number(c->shift), "scale",
                           number(c->scale), "fill", number(c->fill));
+    if (o) describe_notation(c->notation, o);
     if (!o || !c->text) return o;
     json_t *levels = json_array();
     for (int64_t l = 0; l < c->levels; l++) json_array_append_new(levels, json_string(c->level[l]));
@@ -41,6 +48,7 @@ static json_t *schema_json(const schema *s)
         json_pack("{s:o, s:I, s:f, s:f, s:f, s:f}", "name", text(s->target), "number", (json_int_t)s->target_number,
                   "shift", s->y_shift, "scale", s->y_scale, "mean", s->y_mean, "sd", s->y_sd);
     describe_classes(s, target);
+    if (target) describe_notation(s->target_notation, target);
     return json_pack("{s:I, s:b, s:o, s:o, s:o}", "columns", (json_int_t)s->columns, "fill_missing", s->fill_missing,
                      "inputs", inputs, "target", target, "exposure", describe_exposure(s));
 }
@@ -190,6 +198,13 @@ static bool parse_levels(const json_t *list, input_spec *c)
     return true;
 }
 
+static bool parse_notation(const json_t *o, cell_notation *n)
+{
+    const json_t *v = json_object_get(o, "notation");
+    *n = NOTATION_PLAIN;
+    return !v || (json_is_string(v) && notation_named(json_string_value(v), n));
+}
+
 static bool parse_input(const json_t *o, schema *s, input_spec *c)
 {
     *c = (input_spec){.position = -1};
@@ -198,6 +213,7 @@ static bool parse_input(const json_t *o, schema *s, input_spec *c)
     if (!get_number(o, "fill", &c->fill)) return false;
     if (json_is_true(json_object_get(o, "used"))) c->position = s->D++;
     c->text = json_is_true(json_object_get(o, "text"));
+    if (!parse_notation(o, &c->notation) || (c->text && c->notation != NOTATION_PLAIN)) return false;
     return !c->text || parse_levels(json_object_get(o, "levels"), c);
 }
 
@@ -217,7 +233,7 @@ static anygp_status parse_schema(const json_t *o, schema *s, anygp_error *e)
     bool ok = get_count(o, "columns", COUNT_MOST, &s->columns) && get_text(y, "name", &s->target) &&
               get_count(y, "number", COUNT_MOST, &s->target_number) && get_number(y, "shift", &s->y_shift) &&
               get_number(y, "scale", &s->y_scale) && s->y_scale > 0 && get_number(y, "mean", &s->y_mean) &&
-              get_number(y, "sd", &s->y_sd) && s->y_sd > 0;
+              get_number(y, "sd", &s->y_sd) && s->y_sd > 0 && parse_notation(y, &s->target_notation);
     for (int64_t i = 0; i < s->inputs; i++) ok = ok && s->input[i].number < s->columns;
     if (!ok || s->target_number >= s->columns) return bad(e, "target");
     TRY(parse_classes(y, s, e));

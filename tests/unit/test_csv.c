@@ -114,29 +114,93 @@ static void texts_become_categories_in_order_of_appearance(void **state)
 }
 
 /* The first column, which is called k, is text; the others are found out. */
-static int first_is_text(const void *ctx, const char *name, int64_t j)
+static anygp_status first_is_text(const void *ctx, const column *columns, int64_t cols, column_wish *wish,
+                                  anygp_error *e)
 {
-    (void)ctx;
-    return j == 0 && !strcmp(name, "k") ? COLUMN_TEXT : -1;
+    (void)ctx, (void)cols, (void)e;
+    if (!strcmp(columns[0].name, "k")) wish[0].kind = COLUMN_TEXT;
+    return ANYGP_OK;
 }
 
-static int all_numbers(const void *ctx, const char *name, int64_t j)
+static anygp_status all_numbers(const void *ctx, const column *columns, int64_t cols, column_wish *wish, anygp_error *e)
 {
-    (void)ctx, (void)name, (void)j;
-    return COLUMN_NUMBER;
+    (void)ctx, (void)columns, (void)e;
+    for (int64_t j = 0; j < cols; j++) wish[j].kind = COLUMN_NUMBER;
+    return ANYGP_OK;
 }
 
 static void kinds_can_be_forced(void **state)
 {
     (void)state;
     const char *text = "k,x\n3,1\n2,2\n3,3\n";
-    read_options o = {.header = -1, .kind = first_is_text};
+    read_options o = {.header = -1, .wishes = first_is_text};
     rows_read t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
     check_values(t, 3, 2, 0, 1, 1, 2, 0, 3);
-    o.kind = all_numbers;
+    o.wishes = all_numbers;
     text = "k,x\na,1\nb,2\n";
     t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
     check_refused(t, "'a' is not a number");
+}
+
+static anygp_status any_notation(const void *ctx, const column *columns, int64_t cols, column_wish *wish,
+                                 anygp_error *e)
+{
+    (void)ctx, (void)columns, (void)e;
+    for (int64_t j = 0; j < cols; j++)
+        wish[j].notations = NOTATION_BIT(NOTATION_DATE) | NOTATIONS_POINT | NOTATIONS_COMMA;
+    return ANYGP_OK;
+}
+
+static void notations_are_found_from_the_first_rows(void **state)
+{
+    (void)state;
+    read_options o = {.header = -1, .wishes = any_notation};
+    const char *text = "d,p,m,g\n1970-01-02,5%,$1,950\n,10%,\"$1,000\",\"1,234.5\"\n1970-01-11,NA,2,7\n";
+    reader *r;
+    rows_read t = read_bytes(text, strlen(text), "t.csv", &o, 2, &r);
+    check_values(t, 3, 4, 1, 5, 1, 950, NAN, 10, 1000, 1234.5, 10, NAN, 2, 7);
+    assert_int_equal(reader_column(r, 0)->notation, NOTATION_DATE);
+    assert_int_equal(reader_column(r, 3)->notation, NOTATION_GROUPED);
+    assert_string_equal(reader_column(r, 3)->shown, "1,234.5");
+    assert_int_equal(reader_column(r, 3)->shown_row, 1);
+    reader_close(r);
+    text = "x;y\n1,5;2\n0,25;3\n"; /* no group of three digits: a decimal comma */
+    t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
+    check_values(t, 2, 2, 1.5, 2, 0.25, 3);
+    text = "x;y\n1,500;2\n0,250;3\n"; /* either */
+    t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
+    check_values(t, 2, 2, 0, 2, 1, 3);
+    o.decimal = ',';
+    t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
+    check_values(t, 2, 2, 1.5, 2, 0.25, 3);
+    text = "x;y\n1.500;2\n0;3\n";
+    t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
+    check_refused(t, "'1.500' is not a number with a decimal comma");
+    o.decimal = 0;
+    text = "d,y\n2024-01-01,1\n2024-01-02,2\nsoon,3\n";
+    t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
+    check_refused(t, "'soon' is not a date");
+    text = "2024-01-01,10%\n2024-01-02,20%\n"; /* no header */
+    t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
+    check_values(t, 2, 2, 19723, 10, 19724, 20);
+}
+
+static void lines_are_skipped_and_comments_passed_over(void **state)
+{
+    (void)state;
+    read_options o = {.header = -1, .skip = 2, .comment = '#'};
+    const char *text = "made by \"us\n\n# a \"comment\nx,y\n1,2\n # another\n\n#\n3,4\n#end";
+    for (int64_t block = 1; block < 4; block++) {
+        rows_read t = read_bytes(text, strlen(text), "t.csv", &o, block, NULL);
+        check_values(t, 2, 2, 1, 2, 3, 4);
+    }
+    o.skip = 50;
+    rows_read t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
+    check_refused(t, "--skip 50 leaves nothing");
+    o.skip = 0, o.comment = 0;
+    text = "k,x\n#1,1\n#2,2\n";
+    t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
+    check_values(t, 2, 2, 0, 1, 1, 2);
 }
 
 static void quoted_cells_hold_delimiters_and_line_ends(void **state)
@@ -432,6 +496,8 @@ int main(void)
         cmocka_unit_test(header_can_be_forced),
         cmocka_unit_test(texts_become_categories_in_order_of_appearance),
         cmocka_unit_test(kinds_can_be_forced),
+        cmocka_unit_test(notations_are_found_from_the_first_rows),
+        cmocka_unit_test(lines_are_skipped_and_comments_passed_over),
         cmocka_unit_test(quoted_cells_hold_delimiters_and_line_ends),
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(lines_are_counted_inside_quotes_too),

@@ -276,6 +276,73 @@ static void npz_puts_y_behind_X(void **state)
     }
 }
 
+static bytes text_bytes(const char *text)
+{
+    bytes f = {.n = 0};
+    add(&f, text, strlen(text));
+    return f;
+}
+
+static void zip_of_one_table_is_that_table(void **state)
+{
+    (void)state;
+    bytes table_text = text_bytes("x,y\n1,2\n3,x\n"), lines = text_bytes("{\"x\": 1}\n");
+    for (int variant = 0; variant < 4; variant++) {
+        archive a = {.count = 0};
+        add_entry(&a, "folder/", &(bytes){.n = 0}, false, false);
+        add_entry(&a, "__MACOSX/._t.csv", &lines, false, false);
+        add_entry(&a, variant & 2 ? "t.jsonl" : "folder/t.csv", variant & 2 ? &lines : &table_text, variant & 1, false);
+        rows_read t = read_as(finish(&a, false), "t.zip");
+        if (variant & 2)
+            check_values(t, 1, 1, 1);
+        else
+            check_refused(t, "t.zip:folder/t.csv, line 3 (data row 2), column 'y': 'x' is not a number");
+    }
+    archive two = {.count = 0};
+    add_entry(&two, "a.csv", &table_text, false, false);
+    add_entry(&two, "b.csv", &table_text, true, false);
+    rows_read t = read_as(finish(&two, false), "two.zip");
+    check_refused(t, "two.zip holds 2 files: a.csv, b.csv; a .zip must hold one table");
+}
+
+static void json_lines_are_rows(void **state)
+{
+    (void)state;
+    reader *r;
+    const char *text = "{\"a b\": 1.5, \"k\": \"x, \\\"q\\\"\", \"y\": -2e3}\r\n\n{\"y\": null, \"k\": \"z\"}\n{\"k\": "
+                       "\"x, \\\"q\\\"\", \"y\": 7, \"a b\": 9007199254740993}";
+    rows_read t = read_bytes(text, strlen(text), "t.jsonl", NULL, 2, &r);
+    check_values(t, 3, 3, 1.5, 0, -2000, NAN, 1, NAN, 9007199254740993.0, 0, 7);
+    assert_string_equal(reader_column(r, 0)->name, "a b");
+    assert_string_equal(reader_column(r, 1)->level[0], "x, \"q\"");
+    reader_close(r);
+    t = read_text("{\"x\": 1}\n{\"x\": 2, \"z\": 3}\n", "t.jsonl");
+    check_refused(t, "t.jsonl, line 2: the first line does not have the key (give it null there): 'z'");
+    t = read_text("{\"x\": [1]}\n", "t.ndjson");
+    check_refused(t, "line 1: a row must be flat");
+    t = read_text("{\"x\": 1}\n[1]\n", "t.jsonl");
+    check_refused(t, "line 2: every line must be one JSON object");
+    t = read_text("{\"x\": 1}\n{\"x\": 2}\n{\"x\": \"a\"}\n", "t.jsonl");
+    check_refused(t, "line 3 (data row 3)");
+    t = read_text("\n", "t.jsonl");
+    check_refused(t, "is empty");
+}
+
+static void other_formats_are_refused_with_a_way_out(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name, *words;
+    } cases[] = {{"a.parquet", "a Parquet file, which anygp does not read; make a text table of it: python3"},
+                 {"a.xlsx", "an Excel workbook"},
+                 {"a.feather", "a Feather file"},
+                 {"a.json", "one object per line"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rows_read t = read_text("PAR1", cases[i].name);
+        check_refused(t, cases[i].words);
+    }
+}
+
 static void npz_of_other_arrays_takes_them_in_order(void **state)
 {
     (void)state;
@@ -512,6 +579,9 @@ int main(void)
         cmocka_unit_test(hostile_npy_is_refused),
         cmocka_unit_test(npz_puts_y_behind_X),
         cmocka_unit_test(npz_of_other_arrays_takes_them_in_order),
+        cmocka_unit_test(zip_of_one_table_is_that_table),
+        cmocka_unit_test(json_lines_are_rows),
+        cmocka_unit_test(other_formats_are_refused_with_a_way_out),
         cmocka_unit_test(damaged_npz_is_refused),
         cmocka_unit_test(idx_of_every_type),
         cmocka_unit_test(images_bring_their_labels),

@@ -239,19 +239,38 @@ static anygp_status refuse_binary(const reader *r, const text_buffer *b, anygp_e
     return ANYGP_OK;
 }
 
+static anygp_status skip_lines(reader *r, int64_t lines, anygp_error *e)
+{
+    text_buffer *b = &((csv_state *)r->state)->text;
+    TRY(text_fill(b, e));
+    for (int64_t k = 0; k < lines;) {
+        const char *begin = b->bytes + b->begin, *eol = memchr(begin, b->eol, b->end - b->begin);
+        if (eol)
+            text_advance(b, eol + 1, 1), k++;
+        else if (b->finished)
+            return fail_with(e, ANYGP_ERR_DATA, "%s has only %lld lines; --skip %lld leaves nothing", input_name(r->in),
+                             (long long)k, (long long)lines);
+        else
+            TRY(text_fill(b, e));
+    }
+    return ANYGP_OK;
+}
+
 /* Looks at ever more of the text until two records are there, or all. */
 static anygp_status look(reader *r, const read_options *o, csv_sample *s, anygp_error *e)
 {
     csv_state *c = r->state;
     const text_buffer *b = &c->text;
     const char *name = input_name(r->in), *tsv = strstr(name, ".tsv");
+    if (o->skip > 0) TRY(skip_lines(r, o->skip, e));
     do {
-        free(s->kinds);
-        s->kinds = NULL;
+        free(s->columns);
+        s->columns = NULL;
         TRY(text_fill(&c->text, e));
         TRY(refuse_binary(r, b, e));
         const char *begin = b->bytes + b->begin, *end = b->bytes + b->end;
-        csv_dialect_set(&c->layout.dialect, csv_dialect_guess(begin, end, b->eol, tsv ? '\t' : 0), b->eol);
+        char delimiter = csv_dialect_guess(begin, end, b->eol, tsv ? '\t' : 0, o->comment);
+        csv_dialect_set(&c->layout.dialect, delimiter, b->eol, o->comment);
         TRY(csv_look(&c->layout.dialect, begin, end, o->header, s, e));
     } while (s->cols >= 0 && s->records < 2 && !b->finished);
     if (s->cols < 0)
@@ -313,7 +332,7 @@ static anygp_status take_header(reader *r, anygp_error *e)
     csv_state *c = r->state;
     const csv_dialect *d = &c->layout.dialect;
     const char *begin = c->text.bytes + c->text.begin, *end = c->text.bytes + c->text.end, *p = begin;
-    while (*csv_line_start(d, p) == d->eol) p = csv_line_start(d, p) + 1;
+    while (csv_no_record(d, p)) p = csv_line_end(d, p) + 1;
     TRY(name_columns(r, d, p, end, e));
     p = csv_record_end(d, p, end) + 1;
     text_advance(&c->text, p, text_count(begin, p, d->eol));
@@ -323,19 +342,53 @@ static anygp_status take_header(reader *r, anygp_error *e)
 static anygp_status set_kinds(reader *r, const csv_sample *s, anygp_error *e)
 {
     csv_state *c = r->state;
-    for (int64_t j = 0; j < r->cols; j++) r->columns[j].kind = s->kinds[j];
+    for (int64_t j = 0; j < r->cols; j++) r->columns[j].kind = s->columns[j].kind;
     c->layout.cols = r->cols;
     c->layout.columns = r->columns;
     c->layout.categories = mem_zeroed(r->cols, sizeof *c->layout.categories);
     return c->layout.categories ? ANYGP_OK : fail_memory(e, "the columns of a file", (double)r->cols);
 }
 
-static void force_kinds(reader *r, const read_options *o)
+/* The first cell that shows the column's notation, as it may be quoted in a sentence. */
+static anygp_status keep_shown(column *c, const csv_guess *g, anygp_error *e)
 {
-    for (int64_t j = 0; o->kind && j < r->cols; j++) {
-        int forced = o->kind(o->kind_ctx, r->columns[j].name, j);
-        if (forced >= 0) r->columns[j].kind = (column_kind)forced;
+    size_t n = (size_t)(g->first.end - g->first.begin);
+    char *text = malloc(2 * n + 1);
+    if (!text) return fail_memory(e, "a cell", (double)n);
+    memcpy(text, g->first.begin, n);
+    text[utf8_from_any(text, n)] = 0;
+    c->shown = text;
+    c->shown_row = g->first_row;
+    return ANYGP_OK;
+}
+
+/* Kind and notation: as wished or, where that is left open, as the first records look. */
+static anygp_status settle_column(column *c, const csv_guess *g, column_wish wish, char delimiter, char decimal,
+                                  anygp_error *e)
+{
+    bool one = wish.notations && !(wish.notations & (wish.notations - 1));
+    if (wish.kind >= 0) c->kind = (column_kind)wish.kind;
+    if (wish.kind == COLUMN_NUMBER && one) {
+        while (!(wish.notations & NOTATION_BIT(c->notation))) c->notation++;
+    } else if (wish.kind < 0 || wish.kind == COLUMN_NUMBER) {
+        c->notation = csv_choose_notation(g, wish.notations, delimiter, decimal);
     }
+    if (c->notation != NOTATION_PLAIN) c->kind = COLUMN_NUMBER;
+    if (c->kind == COLUMN_NUMBER && c->notation == NOTATION_PLAIN && decimal == ',') c->notation = NOTATION_COMMA;
+    return c->notation != NOTATION_PLAIN && g->texts > 0 ? keep_shown(c, g, e) : ANYGP_OK;
+}
+
+static anygp_status settle_columns(reader *r, const csv_sample *s, const read_options *o, anygp_error *e)
+{
+    char delimiter = ((csv_state *)r->state)->layout.dialect.delimiter;
+    column_wish *wish = mem_alloc(r->cols, sizeof *wish);
+    anygp_status status = wish ? ANYGP_OK : fail_memory(e, "the columns of a file", (double)r->cols * sizeof *wish);
+    for (int64_t j = 0; wish && j < r->cols; j++) wish[j] = (column_wish){.kind = -1};
+    if (wish && o->wishes) status = o->wishes(o->wishes_ctx, r->columns, r->cols, wish, e);
+    for (int64_t j = 0; j < r->cols && !ANYGP_FAILED(status); j++)
+        status = settle_column(&r->columns[j], &s->columns[j], wish[j], delimiter, o->decimal, e);
+    free(wish);
+    return status;
 }
 
 static anygp_status csv_open(reader *r, const read_options *o, anygp_error *e)
@@ -345,16 +398,17 @@ static anygp_status csv_open(reader *r, const read_options *o, anygp_error *e)
     anygp_status status;
     if (!c) return fail_memory(e, "a reader", sizeof *c);
     c->text.in = r->in;
+    c->text.line = -r->lines_added;
     TRY_DONE(look(r, o, &s, e));
     TRY_DONE(reader_make_columns(r, s.cols, e));
     TRY_DONE(set_kinds(r, &s, e));
     if (s.header) TRY_DONE(take_header(r, e));
-    force_kinds(r, o);
+    TRY_DONE(settle_columns(r, &s, o, e));
     r->target = r->cols - 1;
     c->bytes_per_row = s.bytes_per_row;
     if (input_size(r->in) > 0) r->likely_rows = (int64_t)((double)input_size(r->in) / s.bytes_per_row * 1.02) + 16;
 done:
-    free(s.kinds);
+    free(s.columns);
     return status;
 }
 

@@ -11,22 +11,38 @@
 #include "data/formats/reader.h"
 #include "data/text/name_table.h"
 
+typedef struct csv_cell {
+    const char *begin, *end; /* without blanks and quotes around */
+    bool quoted, escaped;    /* escaped: holds doubled quotes */
+} csv_cell;
+
 /* ------------------------------------------------------------------------------------------- dialect */
 
 typedef enum csv_class { CLASS_OTHER = 0, CLASS_BLANK = 1, CLASS_DELIMITER = 2, CLASS_END = 4 } csv_class;
 
 typedef struct csv_dialect {
     char eol, delimiter;
+    char comment;                /* lines that begin with it count as blank; 0: none */
     bool merge;                  /* delimiters are runs of blanks */
     unsigned char class_of[256]; /* csv_class of every byte outside quotes */
 } csv_dialect;
 
 /* The delimiter is ',', ';', '\t', or ' ' for runs of blanks. */
-void csv_dialect_set(csv_dialect *d, char delimiter, char eol);
+void csv_dialect_set(csv_dialect *d, char delimiter, char eol, char comment);
 
 /* The delimiter that splits most of the first records into as many cells as the very first; `wanted` (0: none) if
    it splits that one at all. */
-char csv_dialect_guess(const char *p, const char *end, char eol, char wanted);
+char csv_dialect_guess(const char *p, const char *end, char eol, char wanted, char comment);
+
+/* What the first records tell of a column: its kind, as plain numbers or texts, and how its texts could be read as numbers. */
+typedef struct csv_guess {
+    column_kind kind;
+    int64_t numbers, texts;
+    int64_t fits[NOTATIONS]; /* how many of the texts are of the notation, */
+    bool commas, points;     /* whether one of them has a comma, a number a point, */
+    csv_cell first;          /* and the first of them, */
+    int64_t first_row;       /* from 0 */
+} csv_guess;
 
 /* What the first records tell: is the very first a line of names, and what kind is each column? */
 typedef struct csv_sample {
@@ -34,19 +50,23 @@ typedef struct csv_sample {
     int64_t records; /* looked at, the first one included; 0: nothing but blank lines */
     int64_t cols;    /* of the first record; -1 if its quotes are wrong, and then nothing else is known */
     double bytes_per_row;
-    column_kind *kinds; /* cols; the caller frees */
+    csv_guess *columns; /* cols; the caller frees */
 } csv_sample;
 anygp_status csv_look(const csv_dialect *d, const char *p, const char *end, int header, csv_sample *s, anygp_error *e);
 
-/* ----------------------------------------------------------------------------------- cells and records */
+/* The notation of such a column, of those allowed; NOTATION_PLAIN: none.  decimal: '.' or ',' where it is known. */
+cell_notation csv_choose_notation(const csv_guess *g, unsigned allowed, char delimiter, char decimal);
 
-typedef struct csv_cell {
-    const char *begin, *end; /* without blanks and quotes around */
-    bool quoted, escaped;    /* escaped: holds doubled quotes */
-} csv_cell;
+/* ----------------------------------------------------------------------------------- cells and records */
 
 /* Where the first cell of the line at p begins, or the end of the line if it is blank. */
 const char *csv_line_start(const csv_dialect *d, const char *p);
+
+/* Whether the line at p holds no record: it is blank or a comment. */
+bool csv_no_record(const csv_dialect *d, const char *p);
+
+/* The line end at or after p. */
+const char *csv_line_end(const csv_dialect *d, const char *p);
 
 /* The cell at p; returns the delimiter or line end after it.  NULL if its quotes are wrong.  The text must have a
    line end at or after p. */

@@ -17,6 +17,18 @@ const char *csv_line_start(const csv_dialect *d, const char *p)
     return skip(d, p, d->merge ? CLASS_BLANK | CLASS_DELIMITER : CLASS_BLANK);
 }
 
+const char *csv_line_end(const csv_dialect *d, const char *p)
+{
+    while (*p != d->eol) p++;
+    return p;
+}
+
+bool csv_no_record(const csv_dialect *d, const char *p)
+{
+    p = csv_line_start(d, p);
+    return *p == d->eol || (d->comment && *p == d->comment);
+}
+
 /* The quote that closes the cell begun by the quote at p; NULL if none does. */
 static const char *closing_quote(const char *p, const char *end, bool *escaped)
 {
@@ -64,6 +76,7 @@ const char *csv_next_cell(const csv_dialect *d, const char *p)
 const char *csv_record_end(const csv_dialect *d, const char *p, const char *end)
 {
     bool start = true, escaped;
+    if (d->comment && p < end && memchr(p, d->eol, (size_t)(end - p)) && csv_no_record(d, p)) return csv_line_end(d, p);
     for (; p < end; p++) {
         unsigned c = class_at(d, p);
         if (c & CLASS_END) return p;

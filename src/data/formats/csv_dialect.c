@@ -10,26 +10,24 @@
 
 enum { GUESS_RECORDS = 100, LOOK_RECORDS = 1000, LOOK_LEAST = 2, LOOK_BYTES = 1 << 20 };
 
-void csv_dialect_set(csv_dialect *d, char delimiter, char eol)
+void csv_dialect_set(csv_dialect *d, char delimiter, char eol, char comment)
 {
-    *d = (csv_dialect){.eol = eol, .delimiter = delimiter, .merge = delimiter == ' '};
+    *d = (csv_dialect){.eol = eol, .delimiter = delimiter, .comment = comment, .merge = delimiter == ' '};
     d->class_of[' '] = d->class_of['\t'] = d->merge ? CLASS_DELIMITER : CLASS_BLANK;
     d->class_of['\r'] = CLASS_BLANK;
     d->class_of[(unsigned char)delimiter] = CLASS_DELIMITER;
     d->class_of[(unsigned char)eol] = CLASS_END;
 }
 
-static bool is_blank_line(const csv_dialect *d, const char *p) { return *csv_line_start(d, p) == d->eol; }
-
 /* How many of the first records have as many cells as the first, if that is more than one. */
-static int64_t agreement(char delimiter, const char *p, const char *end, char eol)
+static int64_t agreement(char delimiter, const char *p, const char *end, char eol, char comment)
 {
     csv_dialect d;
-    csv_dialect_set(&d, delimiter, eol);
+    csv_dialect_set(&d, delimiter, eol, comment);
     int64_t first = 0, score = 0;
     const char *stop;
     for (int i = 0; i < GUESS_RECORDS && p < end && (stop = csv_record_end(&d, p, end)); p = stop + 1) {
-        if (is_blank_line(&d, p)) continue;
+        if (csv_no_record(&d, p)) continue;
         int64_t cells = csv_count_cells(&d, p, end);
         if (i++ == 0) first = cells;
         score += cells == first;
@@ -37,15 +35,15 @@ static int64_t agreement(char delimiter, const char *p, const char *end, char eo
     return first > 1 ? score : 0;
 }
 
-char csv_dialect_guess(const char *p, const char *end, char eol, char wanted)
+char csv_dialect_guess(const char *p, const char *end, char eol, char wanted, char comment)
 {
     static const char candidates[] = {
         '\t', ';', ',', ' '}; /* the first of several that fit equally well: "1, 2" is split at the comma */
-    if (wanted && agreement(wanted, p, end, eol) > 0) return wanted;
+    if (wanted && agreement(wanted, p, end, eol, comment) > 0) return wanted;
     char best = ',';
     int64_t most = 0;
     for (size_t i = 0; i < sizeof candidates; i++) {
-        int64_t score = agreement(candidates[i], p, end, eol);
+        int64_t score = agreement(candidates[i], p, end, eol, comment);
         if (score > most) most = score, best = candidates[i];
     }
     return best;
@@ -53,12 +51,35 @@ char csv_dialect_guess(const char *p, const char *end, char eol, char wanted)
 
 /* --------------------------------------------------------------------------------- header and kinds */
 
+/* The notations that are recognised by the cells alone, one by one. */
+static const unsigned RECOGNISED = NOTATION_BIT(NOTATION_DATE) | NOTATIONS_POINT | NOTATIONS_COMMA;
+
+/* What is known of a column. */
 typedef struct tally {
-    int64_t numbers, texts; /* cells of the column, the first record apart */
-    cell_kind first;
+    csv_guess rest;  /* of the records after the first */
+    cell_kind first; /* in the first */
+    csv_cell cell;
 } tally;
 
-static void tally_record(const csv_dialect *d, const char *p, const char *end, bool first, tally *t, int64_t cols)
+static bool has(const csv_cell *c, char mark) { return memchr(c->begin, mark, (size_t)(c->end - c->begin)) != NULL; }
+
+static void add_text(csv_guess *g, const csv_cell *c, int64_t row)
+{
+    if (g->texts++ == 0 || row < g->first_row) g->first = *c, g->first_row = row;
+    unsigned fits = notations_of(RECOGNISED, c->begin, c->end);
+    for (int n = 0; n < NOTATIONS; n++) g->fits[n] += (fits & NOTATION_BIT(n)) != 0;
+    g->commas = g->commas || has(c, ',');
+}
+
+static void add_cell(csv_guess *g, const csv_cell *c, cell_kind kind, int64_t row)
+{
+    if (kind == CELL_TEXT)
+        add_text(g, c, row);
+    else if (kind != CELL_MISSING)
+        g->numbers++, g->points = g->points || has(c, '.');
+}
+
+static void tally_record(const csv_dialect *d, const char *p, const char *end, int64_t record, tally *t, int64_t cols)
 {
     csv_cell c;
     double x;
@@ -66,12 +87,10 @@ static void tally_record(const csv_dialect *d, const char *p, const char *end, b
     for (int64_t j = 0; p && j < cols; j++) {
         if (!(p = csv_cell_at(d, p, end, &c))) return;
         cell_kind kind = cell_classify(c.begin, c.end, &x);
-        if (first)
-            t[j].first = kind;
-        else if (kind == CELL_TEXT)
-            t[j].texts++;
-        else if (kind != CELL_MISSING)
-            t[j].numbers++;
+        if (record == 0)
+            t[j].first = kind, t[j].cell = c;
+        else
+            add_cell(&t[j].rest, &c, kind, record);
         p = csv_next_cell(d, p);
     }
 }
@@ -91,14 +110,20 @@ static bool all_different(const csv_dialect *d, const char *p, const char *end)
     return different;
 }
 
+/* A date or an amount is not a name. */
+static bool is_name(const tally *t)
+{
+    return t->first == CELL_TEXT && !notations_of(RECOGNISED, t->cell.begin, t->cell.end);
+}
+
 /* A text above numbers is a name.  If there are only texts below, a line of distinct texts is also taken for
    names. */
 static bool looks_like_names(const csv_dialect *d, const char *p, const char *end, const tally *t, int64_t cols)
 {
     int64_t texts = 0;
     for (int64_t j = 0; j < cols; j++) {
-        if (t[j].first == CELL_TEXT && t[j].numbers > t[j].texts) return true;
-        texts += t[j].first == CELL_TEXT;
+        if (t[j].first == CELL_TEXT && t[j].rest.numbers > t[j].rest.texts) return true;
+        texts += is_name(&t[j]);
     }
     return texts == cols && all_different(d, p, end);
 }
@@ -106,23 +131,51 @@ static bool looks_like_names(const csv_dialect *d, const char *p, const char *en
 static void settle_kinds(csv_sample *s, const tally *t)
 {
     for (int64_t j = 0; j < s->cols; j++) {
-        int64_t texts = t[j].texts + (!s->header && t[j].first == CELL_TEXT);
-        int64_t numbers = t[j].numbers + (!s->header && (t[j].first == CELL_NUMBER || t[j].first == CELL_INFINITE));
-        s->kinds[j] = texts > numbers ? COLUMN_TEXT : COLUMN_NUMBER;
+        csv_guess *g = &s->columns[j];
+        *g = t[j].rest;
+        if (s->header)
+            g->first_row--;
+        else
+            add_cell(g, &t[j].cell, t[j].first, 0);
+        g->kind = g->texts > g->numbers ? COLUMN_TEXT : COLUMN_NUMBER;
     }
+}
+
+/* More than half of the texts are of it. */
+static bool mostly(const csv_guess *g, unsigned allowed, int n)
+{
+    return (allowed & NOTATION_BIT(n)) && 2 * g->fits[n] > g->texts;
+}
+
+cell_notation csv_choose_notation(const csv_guess *g, unsigned allowed, char delimiter, char decimal)
+{
+    if (g->texts == 0) return NOTATION_PLAIN;
+    if (decimal == '.' || (!decimal && g->points)) allowed &= ~NOTATIONS_COMMA;
+    if (decimal == ',') allowed &= ~NOTATIONS_POINT;
+    if (g->numbers == 0 && mostly(g, allowed, NOTATION_DATE)) return NOTATION_DATE;
+    for (int n = NOTATION_GROUPED; n <= NOTATION_MONEY; n++) {
+        int with_comma = notation_with_comma((cell_notation)n);
+        bool point = mostly(g, allowed, n), comma = mostly(g, allowed, with_comma);
+        /* 1,234 is either; where commas separate the cells, one inside a cell is hardly a decimal sign */
+        bool either = point && comma && g->commas && g->fits[n] == g->fits[with_comma];
+        if (either && !decimal && delimiter != ',') return NOTATION_PLAIN;
+        if (point && (!comma || g->fits[n] >= g->fits[with_comma])) return (cell_notation)n;
+        if (comma) return (cell_notation)with_comma;
+    }
+    return NOTATION_PLAIN;
 }
 
 static anygp_status make_sample(csv_sample *s, tally **t, anygp_error *e)
 {
     *t = mem_zeroed(s->cols, sizeof **t);
-    s->kinds = mem_alloc(s->cols, sizeof *s->kinds);
-    return *t && s->kinds ? ANYGP_OK : fail_memory(e, "the columns of a file", (double)s->cols * sizeof **t);
+    s->columns = mem_alloc(s->cols, sizeof *s->columns);
+    return *t && s->columns ? ANYGP_OK : fail_memory(e, "the columns of a file", (double)s->cols * sizeof **t);
 }
 
 /* Skips blank lines, complete ones only. */
 static const char *first_record(const csv_dialect *d, const char *p, const char *end)
 {
-    while (p < end && memchr(p, d->eol, (size_t)(end - p)) && is_blank_line(d, p)) p = csv_line_start(d, p) + 1;
+    while (p < end && memchr(p, d->eol, (size_t)(end - p)) && csv_no_record(d, p)) p = csv_line_end(d, p) + 1;
     return p;
 }
 
@@ -142,7 +195,7 @@ anygp_status csv_look(const csv_dialect *d, const char *p, const char *end, int 
     if (s->cols < 0) return ANYGP_OK;
     anygp_status status = make_sample(s, &t, e);
     while (!ANYGP_FAILED(status) && !enough(s, next - first) && next < end && (stop = csv_record_end(d, next, end))) {
-        if (!is_blank_line(d, next)) tally_record(d, next, end, s->records++ == 0, t, s->cols);
+        if (!csv_no_record(d, next)) tally_record(d, next, end, s->records++, t, s->cols);
         next = stop + 1;
     }
     if (!ANYGP_FAILED(status)) {

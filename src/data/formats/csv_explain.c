@@ -42,8 +42,9 @@ anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns
                          (long long)f->found, (long long)cols);
     case FAULT_NOT_NUMBER:
         return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: '%s' is not a number; correct it, or leave the cell empty if it is missing",
-                         place, name, shown);
+                         "%s, column %s: '%s' is not %s; correct it, or leave the cell empty if it is missing%s", place,
+                         name, shown, notation_noun(columns[f->col].notation),
+                         columns[f->col].notation ? ", or read the column as text with --categories" : "");
     case FAULT_INFINITE:
         return fail_with(e, ANYGP_ERR_DATA,
                          "%s, column %s: '%s' is not a finite number; correct it, or leave the cell empty", place, name,

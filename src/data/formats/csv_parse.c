@@ -76,6 +76,23 @@ static const char *text_cell(const csv_layout *l, csv_piece *w, const char *p, i
     return stop;
 }
 
+/* A number of a column that has a notation, or nothing at all. */
+static const char *noted_cell(const csv_layout *l, csv_piece *w, const char *p, int64_t col, double *x)
+{
+    csv_cell c;
+    const char *stop = csv_cell_at(&l->dialect, p, w->end, &c);
+    if (!stop) return wrong_quotes(w, p, col);
+    *x = NAN;
+    bool known = l->columns[col].kind == COLUMN_UNREAD || cell_is_missing(c.begin, c.end) ||
+                 notation_read(l->columns[col].notation, c.begin, c.end, x);
+    return known ? stop : fault(w, FAULT_NOT_NUMBER, c.begin, c.end, col);
+}
+
+static const char *other_cell(const csv_layout *l, csv_piece *w, const char *p, int64_t col, double *x)
+{
+    return l->columns[col].kind == COLUMN_TEXT ? text_cell(l, w, p, col, x) : noted_cell(l, w, p, col, x);
+}
+
 static const char *ragged(const csv_layout *l, csv_piece *w, const char *start)
 {
     int64_t found = csv_count_cells(&l->dialect, start, w->end);
@@ -90,7 +107,9 @@ static const char *parse_record(const csv_layout *l, csv_piece *w, const char *s
 {
     const char *p = start;
     for (int64_t j = 0;;) {
-        p = l->columns[j].kind == COLUMN_NUMBER ? number_cell(l, w, p, j, out + j) : text_cell(l, w, p, j, out + j);
+        p = l->columns[j].kind == COLUMN_NUMBER && l->columns[j].notation == NOTATION_PLAIN
+                ? number_cell(l, w, p, j, out + j)
+                : other_cell(l, w, p, j, out + j);
         if (!p) return NULL;
         const char *next = csv_next_cell(&l->dialect, p);
         if (++j == l->cols) return next ? ragged(l, w, start) : p;
@@ -99,21 +118,16 @@ static const char *parse_record(const csv_layout *l, csv_piece *w, const char *s
     }
 }
 
-static const char *line_end(const csv_dialect *d, const char *p)
-{
-    while (*p != d->eol) p++;
-    return p;
-}
-
 void csv_parse(const csv_layout *l, csv_piece *w)
 {
     const csv_dialect *d = &l->dialect;
     const char *p = w->begin;
     while (p < w->end) {
         p = csv_line_start(d, p);
+        if (d->comment && *p == d->comment) p = csv_line_end(d, p);
         if (*p != d->eol) {
             if (!(p = parse_record(l, w, p, w->out + w->rows * l->cols))) return;
-            p = line_end(d, p);
+            p = csv_line_end(d, p);
             w->rows++;
         }
         p++;

@@ -27,7 +27,9 @@ typedef struct format {
 struct reader {
     const format *format;
     input *in;
+    input *archive; /* the .zip that `in` is a member of, or NULL */
     int64_t cols, rows, target, delivered;
+    int64_t lines_added; /* text lines of `in` that the file itself does not have */
     int64_t likely_rows; /* what a table may allocate at once: never much more than the file can hold */
     column *columns;
     stop_poll stop;
@@ -35,6 +37,15 @@ struct reader {
 };
 
 extern const format format_csv, format_npy, format_npz, format_hdf5, format_libsvm, format_idx;
+
+/* Before the format is chosen: the one file of a .zip takes the place of the archive, JSON lines become CSV, and files that
+   cannot be read are refused by their endings, with a way out.  *csv: the format is CSV with a header [wrapped.c]. */
+anygp_status reader_unwrap(reader *r, bool *csv, anygp_error *e);
+
+bool reader_ends_with(const char *name, const char *ending); /* .gz is looked through */
+
+/* Replaces *in, which stays if that fails, by the CSV text of its JSON objects, one per line [jsonl.c]. */
+anygp_status jsonl_as_csv(input **in, anygp_error *e);
 
 /* Makes r->columns: n nameless number columns. */
 anygp_status reader_make_columns(reader *r, int64_t n, anygp_error *e);

@@ -21,19 +21,23 @@ static bool ends_with(const char *name, size_t n, const char *ending)
     return n >= k && !strncasecmp(name + n - k, ending, k);
 }
 
-static const format *format_by_name(const char *name)
+bool reader_ends_with(const char *name, const char *ending)
 {
     size_t n = strlen(name);
-    if (ends_with(name, n, ".gz")) n -= 3;
+    return ends_with(name, ends_with(name, n, ".gz") ? n - 3 : n, ending);
+}
+
+static const format *format_by_name(const char *name)
+{
     for (int i = 0; i < NFORMATS; i++)
         for (const char *const *ending = formats[i]->endings; *ending; ending++)
-            if (ends_with(name, n, *ending)) return formats[i];
+            if (reader_ends_with(name, *ending)) return formats[i];
     return NULL;
 }
 
 static anygp_status choose_format(reader *r, anygp_error *e)
 {
-    r->format = format_by_name(input_name(r->in));
+    if (!r->format) r->format = format_by_name(input_name(r->in));
     if (r->format) return ANYGP_OK;
     const unsigned char *head;
     size_t n;
@@ -46,7 +50,8 @@ static anygp_status choose_format(reader *r, anygp_error *e)
 /* Takes `in` over, also on failure. */
 static anygp_status open_input(input *in, const read_options *o, reader **out, anygp_error *e)
 {
-    const read_options defaults = READ_DEFAULTS;
+    read_options mine = o ? *o : READ_DEFAULTS;
+    bool csv = false;
     anygp_status status = ANYGP_OK;
     reader *r = calloc(1, sizeof *r);
     if (!r) {
@@ -55,9 +60,11 @@ static anygp_status open_input(input *in, const read_options *o, reader **out, a
     }
     r->in = in;
     r->rows = r->target = -1;
-    r->stop = o ? o->stop : defaults.stop;
+    r->stop = mine.stop;
+    TRY_DONE(reader_unwrap(r, &csv, e));
+    if (csv) r->format = &format_csv, mine.header = 1;
     TRY_DONE(choose_format(r, e));
-    TRY_DONE(r->format->open(r, o ? o : &defaults, e));
+    TRY_DONE(r->format->open(r, &mine, e));
     *out = r;
     return ANYGP_OK;
 done:
@@ -88,6 +95,7 @@ void reader_close(reader *r)
     if (r->format) r->format->close(r);
     columns_free(r->columns, r->cols);
     input_close(r->in);
+    input_close(r->archive);
     free(r);
 }
 

@@ -17,22 +17,48 @@
 #include <stdint.h>
 
 #include "base/stop.h"
+#include "data/text/notation.h"
 
-typedef enum column_kind { COLUMN_NUMBER, COLUMN_TEXT } column_kind;
+typedef enum column_kind {
+    COLUMN_NUMBER,
+    COLUMN_TEXT,
+    COLUMN_UNREAD /* CSV: nobody asks for it; its cells count as missing, whatever they are */
+} column_kind;
+
+/* Why a column is no input, although it is neither a target nor weights nor an exposure. */
+typedef enum column_omission {
+    COLUMN_TAKEN,
+    COLUMN_DROPPED,     /* the user says so */
+    COLUMN_ROW_NUMBERS, /* the first column, as write.csv and pandas write it */
+    COLUMN_ALL_NEW      /* texts of which nearly each is new: ids, notes */
+} column_omission;
 
 typedef struct column {
     char *name; /* from the header; NULL where the file has none */
     column_kind kind;
-    int64_t levels; /* text: number of categories seen so far */
-    char **level;   /* text: their names, in order of first appearance; cell value = index as double */
+    int64_t levels;           /* text: number of categories seen so far */
+    char **level;             /* text: their names, in order of first appearance; cell value = index as double */
+    cell_notation notation;   /* number: how its cells are written */
+    column_omission left_out; /* found by table_recognise */
+    char *shown;              /* the first cell that is not a plain number, of a column that has a notation; or NULL */
+    int64_t shown_row;        /* where it is, from 0 */
 } column;
+
+/* What the caller of a text table knows of a column before it is read. */
+typedef struct column_wish {
+    int kind;           /* a column_kind, or -1: find out */
+    unsigned notations; /* those it may have; if it must be a number and this is one of them, the one it has */
+} column_wish;
 
 typedef struct read_options {
     int header;    /* CSV: -1 find out, 0 the first line is data, 1 it is names */
     int64_t width; /* LIBSVM: at least this many inputs; 0: as many as the file has */
-    /* CSV: NULL, or the kind column j must have: a column_kind, or -1 to find out.  name is NULL without a header. */
-    int (*kind)(const void *ctx, const char *name, int64_t j);
-    const void *kind_ctx;
+    /* CSV: NULL, or fills wish[cols], which are { -1, 0 } before. */
+    anygp_status (*wishes)(const void *ctx, const column *columns, int64_t cols, column_wish *wish, anygp_error *e);
+    const void *wishes_ctx;
+    char decimal;   /* CSV: '.' or ',' in numbers; 0: find out, where a column has several notations to choose from */
+    char comment;   /* CSV: lines that begin with it are passed over; 0: none */
+    int64_t skip;   /* CSV: lines to pass over at the start */
     double memory;  /* table_read: bytes the table may take; 0: what the machine has left */
     bool follow;    /* HDF5: also follow links into other files */
     stop_poll stop; /* asked now and then while the file is opened and read */

@@ -16,6 +16,7 @@ void columns_free(column *columns, int64_t n)
         for (int64_t k = 0; k < columns[j].levels; k++) free(columns[j].level[k]);
         free(columns[j].level);
         free(columns[j].name);
+        free(columns[j].shown);
     }
     free(columns);
 }

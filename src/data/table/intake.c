@@ -58,6 +58,7 @@ static anygp_status copy_levels(const column *from, input_spec *to, anygp_error 
 static anygp_status describe_input(const column *from, int64_t j, input_spec *c, anygp_error *e)
 {
     *c = (input_spec){.number = j, .position = -1, .scale = 1, .text = from->kind == COLUMN_TEXT};
+    c->notation = c->text ? NOTATION_PLAIN : from->notation;
     if (from->name && !(c->name = mem_strdup(from->name))) return fail_memory(e, "column names", 0);
     return c->text ? copy_levels(from, c, e) : ANYGP_OK;
 }
@@ -91,6 +92,7 @@ anygp_status intake_target(const column *columns, int64_t cols, const target_col
     TRY(check_target(columns, j, y->classes, e));
     if (columns[j].name && !(s->target = mem_strdup(columns[j].name))) return fail_memory(e, "column names", 0);
     s->target_number = j;
+    s->target_notation = columns[j].notation;
     s->columns = cols;
     s->y_scale = 1;
     return y->exposure < 0 ? ANYGP_OK : take_exposure(columns, y->exposure, s, e);

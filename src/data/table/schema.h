@@ -9,15 +9,17 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "data/text/notation.h"
 
 typedef struct input_spec {
     char *name;       /* NULL where the file has no header */
     int64_t number;   /* column in the training file, from 0 */
     int64_t position; /* column of X, or -1: constant, not in the model */
     bool text;
-    double shift, scale; /* number columns; text: 0, 1 */
-    double fill;         /* for --missing mean: the column's mean in data units; text: a level */
-    int64_t levels;      /* text: categories, in the order of their indices */
+    cell_notation notation; /* number columns: how a text table writes them */
+    double shift, scale;    /* number columns; text: 0, 1 */
+    double fill;            /* for --missing mean: the column's mean in data units; text: a level */
+    int64_t levels;         /* text: categories, in the order of their indices */
     char **level;
 } input_spec;
 
@@ -28,6 +30,7 @@ typedef struct schema {
     int64_t *at;  /* D: the input that is column j of X; schema_index() makes it */
     char *target; /* name, or NULL */
     int64_t target_number;
+    cell_notation target_notation;
     double y_shift, y_scale;
     int64_t classes; /* of a target that is a class: how many, and their names in the order of their indices; 0: it is a
                           number.  Texts are in alphabetical order, numbers (named as they are printed) in theirs. */

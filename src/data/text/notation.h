@@ -1,0 +1,55 @@
+/* Numbers that people and spreadsheets do not write plainly: dates, 10%, $5, 1,234.5, 1,5, yes and no.  A column has one
+   notation, which is found from its cells and kept in the model, so that a cell means the same in every file.
+       dates           days since 1970-01-01 00:00 UTC, with the time as a fraction; a cell without a zone counts as UTC
+       percent, money  the number as it is written: 10% is 10, $5 is 5
+       yes and no      1 and 0, also true and false */
+#ifndef DATA_TEXT_NOTATION_H
+#define DATA_TEXT_NOTATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum cell_notation {
+    NOTATION_PLAIN,
+    NOTATION_DATE,     /* 2024-03-01, 2024-03-01T12:30:00.5+01:00, 2024/03/01 12:30 */
+    NOTATION_DATE_DMY, /* 1/3/2024, 01.03.2024 12:30: the day first */
+    NOTATION_DATE_MDY, /* the month first */
+    NOTATION_YES_NO,
+    NOTATION_GROUPED, /* 1,234.5 and 950 */
+    NOTATION_PERCENT,
+    NOTATION_MONEY,
+    NOTATION_COMMA, /* these three with a decimal comma: 1.234,5 and 950,25 */
+    NOTATION_PERCENT_COMMA,
+    NOTATION_MONEY_COMMA,
+    NOTATIONS
+} cell_notation;
+
+/* Sets of notations. */
+#define NOTATION_BIT(n) (1u << (n))
+#define NOTATIONS_DATES                                                                                                \
+    (NOTATION_BIT(NOTATION_DATE) | NOTATION_BIT(NOTATION_DATE_DMY) | NOTATION_BIT(NOTATION_DATE_MDY))
+#define NOTATIONS_POINT (NOTATION_BIT(NOTATION_GROUPED) | NOTATION_BIT(NOTATION_PERCENT) | NOTATION_BIT(NOTATION_MONEY))
+#define NOTATIONS_COMMA                                                                                                \
+    (NOTATION_BIT(NOTATION_COMMA) | NOTATION_BIT(NOTATION_PERCENT_COMMA) | NOTATION_BIT(NOTATION_MONEY_COMMA))
+
+/* Reads the cell s .. end-1, blanks around it removed; false if it is not of this notation.  A plain number is one of money,
+   percent and grouped numbers; 0 and 1 are no and yes; no plain number is a date.  With a decimal comma a number that has a
+   point and no comma (1.234) is refused: it may be meant either way. */
+bool notation_read(cell_notation n, const char *s, const char *end, double *x);
+
+/* Of `notations`, those that the cell is of. */
+unsigned notations_of(unsigned notations, const char *s, const char *end);
+
+/* The same notation with the other decimal sign: a point or a comma. */
+cell_notation notation_with_point(cell_notation n);
+cell_notation notation_with_comma(cell_notation n);
+
+static inline bool notation_is_date(cell_notation n) { return NOTATION_BIT(n) & NOTATIONS_DATES; }
+
+const char *notation_name(cell_notation n);                /* in model files */
+bool notation_named(const char *name, cell_notation *out); /* false: there is none */
+const char *notation_meaning(cell_notation n);             /* what becomes of the cells, for a sentence */
+const char *notation_noun(cell_notation n);                /* "a date", for a sentence */
+size_t notation_date_text(double days, char *to);          /* 2024-03-01 or 2024-03-01 12:30, at most 32 bytes */
+
+#endif

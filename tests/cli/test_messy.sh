@@ -1,0 +1,85 @@
+# Tables as people have them: dates, percentages, money, yes and no, row numbers, ids, signs for missing values; look.
+. "$(dirname "$0")/lib.sh"
+fixed=(--kernel 'rbf(variance=1,lengthscale=9)' --noise 0.1 --fix all --model exact)
+
+# messy.csv as a spreadsheet writes it, clean.csv the same in plain numbers; made by formula.
+awk 'BEGIN {
+    print ",id,when,day,share,price,ok,note,y" >"messy.csv"; print "when,day,share,price,ok,y" >"clean.csv"
+    for (i = 0; i < 40; i++) {
+        d = i % 28 + 1; p = 900 + 37 * i; b = i * 7 % 3 > 0; y = sin(i) + b
+        dollars = p < 1000 ? "$" p : "\"$1," sprintf("%03d", p % 1000) "\""; if (p >= 2000) dollars = "\"$2," sprintf("%03d", p % 1000) "\""
+        printf "%d,C%d,2024-03-%02dT12:00:00Z,%02d/03/2024,%d%%,%s,%s,see %d,%.4f\n", i + 1, 1000 + i * 13 % 97, d, d, i * 5 % 11, dollars, b ? "Yes" : "no", i, y >"messy.csv"
+        printf "%.1f,%d,%d,%d,%d,%.4f\n", 19783 + d - 1 + 0.5, 19783 + d - 1, i * 5 % 11, p, b, y >"clean.csv"
+    } }'
+
+messy_table_fits_as_its_plain_numbers_do() {
+    anygp fit messy.csv "${fixed[@]}" -o m.agp >m.out 2>m.err && anygp fit clean.csv -q "${fixed[@]}" -o c.agp >c.out &&
+        anygp predict m.agp messy.csv >m.csv && anygp predict c.agp clean.csv >c.csv && cmp m.csv c.csv || { cat m.err; return 1; }
+}
+each_treatment_is_noted_with_its_first_cell() {
+    cat m.err
+    grep -q "column 0 numbers the rows and is left out" m.err && grep -q "'id' is left out: 40 of its 40 texts differ ('C1000' in row 1).*--categories id" m.err &&
+        grep -q "'when' becomes days since 1970-01-01 ('2024-03-01T12:00:00Z' in row 1)" m.err && grep -q "'day' becomes.*the day first" m.err &&
+        grep -q "'share' is read without the sign: 10% is 10" m.err && grep -q "'price' is read without the currency sign" m.err && grep -q "'ok' becomes 1 for yes" m.err
+}
+other_files_are_read_as_the_first_was() { # their own rows would not show that 01/03 has the day first, nor that a lone yes is a number
+    sed -n '1p;2p;5p' messy.csv >two.csv && anygp predict m.agp two.csv >two.out && sed -n '1p;2p;5p' c.csv >want.out && cmp two.out want.out &&
+        anygp eval m.agp messy.csv >a.txt && anygp eval c.agp clean.csv >b.txt && cmp a.txt b.txt
+}
+a_number_where_the_model_knows_dates_is_refused() {
+    sed 's/2024-03-02T12:00:00Z/19783/' messy.csv >numbers.csv
+    refuses "line 3 .*'when': '19783' is not a date" predict m.agp numbers.csv
+}
+all_missing_columns_are_named_at_once() {
+    printf 'when,share\n2024-03-01,1%%\n' >narrow.csv
+    refuses "no columns 'day', 'price', 'ok', which the model" predict m.agp narrow.csv
+}
+options_choose_columns() {
+    anygp fit messy.csv -q "${fixed[@]}" --inputs 'when, day,share' -o a.agp >/dev/null && anygp fit messy.csv -q "${fixed[@]}" --drop ok,id --drop price,note -o b.agp >/dev/null &&
+        anygp predict a.agp messy.csv >a.csv && anygp predict b.agp messy.csv >b.csv && cmp a.csv b.csv && anygp info a.agp | grep -q 'inputs *3 (3 numbers'
+}
+columns_that_do_not_exist_are_refused() {
+    refuses "no column 'shar'; did you mean 'share'" fit messy.csv --drop shar -o x.agp
+    refuses "column 8 is the target" fit messy.csv --inputs when,y -o x.agp
+}
+categories_are_kept_as_they_stand() {
+    anygp fit messy.csv -q "${fixed[@]}" --inputs id,ok --categories id,ok -o k.agp >/dev/null 2>&1; anygp fit messy.csv -q --iters 0 --inputs id,ok --categories id,ok -o k.agp >/dev/null &&
+        anygp info k.agp | grep -q 'inputs *2 (0 numbers, 2 categories'
+}
+european_table_is_read_by_its_signs() {
+    printf '# station 7\n# 2024\nx;y\n1,5;2,0\n# pause\n2,5;3,25\n3,5;1.000,5\n' >eu.csv
+    anygp look eu.csv --comment '#' --json >eu.json && [ "$(json_number rows <eu.json)" = 3 ] && grep -q '"max": 1000.5' eu.json && grep -q '"notation": "comma"' eu.json &&
+        anygp look eu.csv --skip 2 --comment '#' --decimal , --json >eu2.json && grep -q '"max": 1000.5' eu2.json
+}
+look_shows_the_columns_and_what_may_be_wrong() {
+    awk -F, -v OFS=, 'NR == 5 || NR == 9 { $2 = "2024-01-01T00:00:00Z" } NR == 7 { $NF = 1e12 } NR % 8 == 2 { $4 = -9999 } { print }' clean.csv >odd.csv
+    anygp look messy.csv >look.txt && anygp look odd.csv --drop when,day >odd.txt && cat look.txt odd.txt
+    grep -qE '^ +0 .*left out +number .*numbers the rows' look.txt && grep -qE "^ +2 +when +input +date +0 +28 +2024-03-01 +2024-03-1[0-9] +2024-03-28 +'2024-03-01T12:00' is day 19783.5" look.txt &&
+        grep -qE "^ +8 +y +target +number" look.txt && grep -q "'price': -9999 occurs 5 times (first in row 1)" odd.txt && grep -q "'y', row 6: 1e+12 lies" odd.txt &&
+        [ "$(grep -v ^note look.txt | wc -L)" -le 120 ] && anygp look messy.csv --json | is_json
+}
+doubtful_dates_are_said_to_be_so() {
+    printf 'when,x,y\n01/03/2024,1,2\n02/03/2024,2,3\n03/04/2024,3,5\n' >us.csv
+    anygp look us.csv >us.txt && grep -q "'when' looks like dates but is read as categories: '01/03/2024'.*--dates" us.txt && anygp look us.csv --dates mdy | grep -q '2024-03-04'
+}
+out_of_core_and_in_memory_leave_the_same_columns_out() {
+    awk 'BEGIN { print "index,x,y"; for (i = 0; i < 9000; i++) print i "," sin(i) "," cos(i) }' >rows.csv
+    local few=(--model fitc --inducing 5 --iters 1 --valid 0) # in 300 kB the 216 kB of the table stay in the file
+    anygp convert rows.csv rows.h5 && anygp fit rows.h5 "${few[@]}" --memory 300k -o f.agp >/dev/null 2>f.err && anygp fit rows.h5 "${few[@]}" -o g.agp >/dev/null 2>g.err || return 1
+    cat f.err g.err
+    grep -q "'index' numbers the rows" f.err && cmp f.err g.err && anygp info f.agp | grep -q 'inputs *1 ' && anygp info g.agp | grep -q 'inputs *1 '
+}
+
+check messy_table_fits_as_its_plain_numbers_do
+check each_treatment_is_noted_with_its_first_cell
+check other_files_are_read_as_the_first_was
+check a_number_where_the_model_knows_dates_is_refused
+check all_missing_columns_are_named_at_once
+check options_choose_columns
+check columns_that_do_not_exist_are_refused
+check categories_are_kept_as_they_stand
+check european_table_is_read_by_its_signs
+check look_shows_the_columns_and_what_may_be_wrong
+check doubtful_dates_are_said_to_be_so
+check out_of_core_and_in_memory_leave_the_same_columns_out
+finish

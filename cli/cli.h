@@ -2,6 +2,7 @@
        main.c      statuses, dispatch, several processes
        options.c   words of the command line -> settings, paths, switches
        commands.c  one function per command
+       paths.c     whether files are the same, and whether they can be written
        progress.c  the progress line, Ctrl-C
        help.c      --help of the program and of each command; the same table makes the man page
        models.c    the list of models: as a table, as JSON, as a page of the documentation */
@@ -38,6 +39,12 @@ const command *command_find(const char *name);
 
 anygp_status options_parse(const command *c, int argc, char **argv, options *o, anygp_error *e);
 void options_free(options *o);
+
+bool path_is_file(const char *path); /* not standard input or output, nor nothing */
+bool path_same_file(const char *a, const char *b);
+/* Refuses a name among the outputs, those behind the first `inputs`, that stands twice. */
+anygp_status paths_distinct(const char *const *paths, int inputs, int count, anygp_error *e);
+anygp_status path_check_writable(const char *path, anygp_error *e);
 
 void help_program(FILE *f);
 void help_command(FILE *f, const command *c);

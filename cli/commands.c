@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* O_TMPFILE */
+#define _GNU_SOURCE /* flock */
 #include "cli.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,79 +16,6 @@
         anygp_status try_status_ = (call);                                                                             \
         if (ANYGP_FAILED(try_status_)) return try_status_;                                                             \
     } while (0)
-
-/* ---------------------------------------------------------------------------------------- paths */
-
-static bool is_file(const char *path) { return path && *path && strcmp(path, "-") != 0; }
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* The directory a path lies in; false if there is none. */
-static bool directory_of(const char *path, struct stat *st)
-{
-    char directory[4096];
-    int n = snprintf(directory, sizeof directory, "%.*s.", (int)(last_part(path) - path), path);
-    return n < (int)sizeof directory && !stat(directory, st);
-}
-
-/* Whether two names are one file: an existing one, or one to be made. */
-static bool same_file(const char *a, const char *b)
-{
-    struct stat sa, sb;
-    if (!is_file(a) || !is_file(b)) return false;
-    bool both_exist = !stat(a, &sa) && !stat(b, &sb);
-    if (both_exist && !S_ISREG(sa.st_mode)) return false; /* a device can be written twice */
-    if (!both_exist && (strcmp(last_part(a), last_part(b)) || !directory_of(a, &sa) || !directory_of(b, &sb)))
-        return false;
-    return sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
-}
-
-static anygp_status distinct(const char *const *paths, int inputs, int count, anygp_error *e)
-{
-    for (int i = 0; i < count; i++)
-        for (int j = i + 1 > inputs ? i + 1 : inputs; j < count; j++)
-            if (same_file(paths[i], paths[j]))
-                return complain(e, ANYGP_ERR_ARGUMENT, "%.200s would be %s; give each output a name of its own",
-                                paths[j], i < inputs ? "both read and written" : "written twice");
-    return ANYGP_OK;
-}
-
-/* Whether a file can be created in a directory.  One without a name, if the system has them: a process that is killed at the
-   wrong moment leaves nothing behind. */
-static bool can_hold_files(const char *directory, char *probe)
-{
-    int fd = -1;
-#ifdef O_TMPFILE
-    fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-#else
-    (void)directory;
-#endif
-    if (fd < 0 && (fd = mkstemp(probe)) >= 0) unlink(probe);
-    if (fd >= 0) close(fd);
-    return fd >= 0;
-}
-
-/* Can the result be written there, under a longer name first? */
-static anygp_status check_writable(const char *path, anygp_error *e)
-{
-    struct stat st;
-    char probe[4096], directory[4096];
-    if (!is_file(path) || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) return ANYGP_OK;
-    if (!stat(path, &st) && S_ISDIR(st.st_mode))
-        return complain(e, ANYGP_ERR_FILE, "%.200s is a directory; give a file name", path);
-    int n = snprintf(probe, sizeof probe, "%s.01234567-01234567-0.tmp", path);
-    if (n >= (int)sizeof probe || (stat(probe, &st) && errno == ENAMETOOLONG))
-        return complain(e, ANYGP_ERR_ARGUMENT, "the file name is too long");
-    snprintf(probe, sizeof probe, "%s.XXXXXX", path);
-    snprintf(directory, sizeof directory, "%.*s.", (int)(last_part(path) - path), path);
-    if (!can_hold_files(directory, probe))
-        return complain(e, ANYGP_ERR_FILE, "%.200s cannot be written: the directory is missing or read-only", path);
-    return ANYGP_OK;
-}
 
 /* -------------------------------------------------------------------------------------- output */
 
@@ -179,13 +107,13 @@ static anygp_status check_fit(const options *o, const char *trace, anygp_error *
         o->path[0], anygp_get(s, "valid"), anygp_get(s, "inducing-from"), anygp_get(s, "blocks-from"), o->output,
         trace};
     if (!o->output) return complain(e, ANYGP_ERR_ARGUMENT, "where should the model go? Add -o MODEL");
-    if (anygp_world_size() > 1 && !is_file(o->path[0]))
+    if (anygp_world_size() > 1 && !path_is_file(o->path[0]))
         return complain(e, ANYGP_ERR_ARGUMENT, "standard input reaches only one of the %d processes; give a file",
                         anygp_world_size());
-    TRY(distinct(files, 4, 6, e));
+    TRY(paths_distinct(files, 4, 6, e));
     if (anygp_world_rank() > 0) return ANYGP_OK;
-    TRY(check_writable(o->output, e));
-    return check_writable(trace, e);
+    TRY(path_check_writable(o->output, e));
+    return path_check_writable(trace, e);
 }
 
 /* Every rank holds the same model; one of them writes it and reports. */
@@ -194,7 +122,7 @@ static anygp_status finish_fit(const options *o, const anygp_model *m, const cha
 {
     if (anygp_world_rank() > 0) return ANYGP_OK;
     TRY(anygp_save(m, o->output, e));
-    if (is_file(trace)) TRY(anygp_save_trace(m, trace, e));
+    if (path_is_file(trace)) TRY(anygp_save_trace(m, trace, e));
     return report_fit(o, m, how, e);
 }
 
@@ -238,8 +166,8 @@ static anygp_status predict(const options *o, anygp_error *e)
 {
     const char *const files[] = {o->path[0], o->path[1], anygp_get(o->settings, "blocks-from"), o->output};
     anygp_model *m = NULL;
-    TRY(distinct(files, 3, 4, e));
-    TRY(check_writable(o->output, e));
+    TRY(paths_distinct(files, 3, 4, e));
+    TRY(path_check_writable(o->output, e));
     notes_attach(o->settings, o->quiet);
     anygp_status status = anygp_load(o->path[0], &m, e);
     if (!ANYGP_FAILED(status)) status = anygp_predict_file(m, o->settings, o->path[1], o->output, e);
@@ -289,6 +217,34 @@ static anygp_status eval(const options *o, anygp_error *e)
 
 /* --------------------------------------------------------------------------------------- update */
 
+/* The mean negative log density of target t on rows the model had not seen when it was fitted; NaN: not known. */
+static double known_density(const anygp_model *m, int64_t t, const char *name)
+{
+    static const char *const kinds[] = {"leave_one_out", "valid"};
+    double known = NAN;
+    for (int k = 0; k < 2 && isnan(known); k++) {
+        anygp_scores *s = NULL;
+        if (!ANYGP_FAILED(anygp_model_scores(m, kinds[k], &s, NULL))) known = score_named(s, t, name);
+        anygp_scores_free(s);
+    }
+    return known;
+}
+
+/* New rows that are worse by more than a nat each are not like those of the fit. */
+static void warn_of_drift(const options *o, const anygp_model *m, const anygp_scores *before)
+{
+    for (int64_t t = 0; t < anygp_model_targets(m); t++) {
+        const char *name = anygp_classes(m, t) ? "logloss" : "mnlp";
+        double now = score_named(before, t, name), known = known_density(m, t, name);
+        if (!o->quiet && now > known + 1)
+            fprintf(
+                stderr,
+                "anygp: warning: the new rows were predicted much worse than those of the fit (%s %.3g, then %.3g): "
+                "the data may have drifted\n",
+                name, now, known);
+    }
+}
+
 /* before: scores of the new rows under the model that had not seen them; NULL: none, and why. */
 static anygp_status report_update(const options *o, const anygp_model *m, const char *output,
                                   const anygp_scores *before, const char *why, anygp_error *e)
@@ -307,31 +263,67 @@ static anygp_scores *score_new_rows(const options *o, const anygp_model *m, anyg
 {
     anygp_scores *s = NULL;
     if (o->json) return NULL;
-    if (is_file(o->path[1]))
+    if (path_is_file(o->path[1]))
         anygp_eval_file(m, o->settings, o->path[1], &s, why);
     else
         complain(why, ANYGP_ERR_FILE, "standard input can be read only once");
     return s;
 }
 
+/* One update of a model at a time: each one begins with what the one before has written.  The lock is on the file that the
+   name stands for now; the update before replaces it, and then the new one has to be locked.  File systems without locks
+   are used without. */
+static anygp_status lock_model(const options *o, int *fd, anygp_error *e)
+{
+    bool told = false;
+    for (;;) {
+        struct stat locked, named;
+        *fd = open(o->path[0], O_RDONLY | O_CLOEXEC);
+        if (*fd < 0) return ANYGP_OK; /* loading it says why */
+        while (flock(*fd, LOCK_EX | LOCK_NB) && (errno == EWOULDBLOCK || errno == EINTR)) {
+            if (!told && !o->quiet)
+                fprintf(stderr, "anygp: another update of %s is under way; this one waits for it\n", o->path[0]);
+            told = true;
+            if (signal_received()) return complain(e, ANYGP_ERR_STOPPED, "stopped while waiting for another update");
+            nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        }
+        if (fstat(*fd, &locked) || stat(o->path[0], &named)) return ANYGP_OK;
+        if (locked.st_dev == named.st_dev && locked.st_ino == named.st_ino) return ANYGP_OK;
+        close(*fd);
+    }
+}
+
 /* The model is replaced in one step, or stays as it is. */
-static anygp_status update(const options *o, anygp_error *e)
+static anygp_status update_locked(const options *o, anygp_error *e)
 {
     const char *output = o->output ? o->output : o->path[0];
     const char *const read[] = {o->path[1], anygp_get(o->settings, "blocks-from"), output};
     anygp_model *m = NULL;
-    TRY(distinct(read, 2, 3, e));
-    TRY(check_writable(output, e));
+    TRY(paths_distinct(read, 2, 3, e));
+    TRY(path_check_writable(output, e));
     anygp_error why = {0};
     anygp_scores *before = NULL;
     anygp_status status = anygp_load(o->path[0], &m, e);
     if (!ANYGP_FAILED(status)) before = score_new_rows(o, m, &why); /* its notes would repeat those of the update */
+    if (before) warn_of_drift(o, m, before);                        /* the update forgets the scores of the fit */
     notes_attach(o->settings, o->quiet);
     if (!ANYGP_FAILED(status)) status = anygp_update_file(m, o->settings, o->path[1], e);
     if (!ANYGP_FAILED(status)) status = anygp_save(m, output, e);
     if (!ANYGP_FAILED(status)) status = report_update(o, m, output, before, why.text, e);
     anygp_scores_free(before);
     anygp_model_free(m);
+    return status;
+}
+
+/* A model that is written elsewhere can be updated by several at once. */
+static anygp_status update(const options *o, anygp_error *e)
+{
+    int fd = -1;
+    notes_attach(o->settings, true); /* signals, while it waits */
+    anygp_status status = o->output && !path_same_file(o->output, o->path[0]) ? ANYGP_OK : lock_model(o, &fd, e);
+    anygp_on_log(o->settings, NULL, NULL);
+    if (!ANYGP_FAILED(status)) status = update_locked(o, e);
+    if (fd >= 0) close(fd);
     return status;
 }
 
@@ -369,15 +361,15 @@ static anygp_status models(const options *o, anygp_error *e)
 
 static anygp_status simulate(const options *o, anygp_error *e)
 {
-    TRY(check_writable(o->output, e));
+    TRY(path_check_writable(o->output, e));
     notes_attach(o->settings, o->quiet);
     return anygp_simulate_file(o->settings, o->output, e);
 }
 
 static anygp_status convert(const options *o, anygp_error *e)
 {
-    TRY(distinct(o->path, 1, 2, e));
-    TRY(check_writable(o->path[1], e));
+    TRY(paths_distinct(o->path, 1, 2, e));
+    TRY(path_check_writable(o->path[1], e));
     notes_attach(o->settings, o->quiet);
     return anygp_convert_file(o->settings, o->path[0], o->path[1], e);
 }

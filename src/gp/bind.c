@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/formats/live.h"
 #include "data/text/name_table.h"
-#include "gp/gp.h"
+#include "gp/live.h"
 
 struct binding {
     const gp_set *m;
@@ -275,6 +276,7 @@ anygp_status binding_open(const gp_set *m, const char *path, const settings *s, 
     o.wishes = wish_for_model;
     o.wishes_ctx = b;
     TRY_DONE(reader_open(path, &o, &b->reader, e));
+    if (settings_is(s, SET_BAD, "skip")) reader_forgive(b->reader);
     TRY_DONE(list_columns(b, e));
     bool named = has_names(b->reader) && inputs_have_names(c);
     TRY_DONE(named ? match_by_name(b, e) : match_by_position(b, e));
@@ -333,7 +335,8 @@ static anygp_status learn_texts(binding *b, anygp_error *e)
     return ANYGP_OK;
 }
 
-anygp_status binding_next(binding *b, int64_t max_rows, const double **cells, int64_t *got, anygp_error *e)
+static anygp_status next_rows(binding *b, int64_t max_rows, bool some, const double **cells, int64_t *got,
+                              anygp_error *e)
 {
     if (max_rows > b->capacity) {
         free(b->cells);
@@ -343,10 +346,24 @@ anygp_status binding_next(binding *b, int64_t max_rows, const double **cells, in
             return fail_memory(e, "a block of rows", 8.0 * (double)max_rows * (double)reader_columns(b->reader));
         b->capacity = max_rows;
     }
-    TRY(reader_next(b->reader, max_rows, b->cells, got, e));
+    TRY(some ? reader_available(b->reader, max_rows, b->cells, got, e)
+             : reader_next(b->reader, max_rows, b->cells, got, e));
     *cells = b->cells;
     return learn_texts(b, e);
 }
+
+anygp_status binding_next(binding *b, int64_t max_rows, const double **cells, int64_t *got, anygp_error *e)
+{
+    return next_rows(b, max_rows, false, cells, got, e);
+}
+
+anygp_status binding_available(binding *b, int64_t max_rows, const double **cells, int64_t *got, anygp_error *e)
+{
+    return next_rows(b, max_rows, true, cells, got, e);
+}
+
+bool binding_is_live(const binding *b) { return reader_is_live(b->reader); }
+int64_t binding_forgiven(const binding *b, const char **first) { return reader_forgiven(b->reader, first); }
 
 int64_t binding_row_number(const binding *b) { return reader_row_number(b->reader); }
 int64_t binding_columns(const binding *b) { return reader_columns(b->reader); }

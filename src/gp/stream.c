@@ -8,6 +8,7 @@
 #include "base/name_list.h"
 #include "data/formats/writer.h"
 #include "gp/fit.h"
+#include "gp/live.h"
 
 /* The share of the memory that may be used. */
 static double half_of_memory(const settings *s) { return settings_memory(s) / 2; }
@@ -136,6 +137,11 @@ typedef struct stream {
     double *exposure;
     double *columns; /* block x widest, column-major: one target's */
     double *table;   /* block x width */
+    bool skip;       /* --bad skip: rows that cannot be predicted are nan */
+    int64_t *number; /* of the rows of a block that can: numbers in the file, */
+    double *good;    /* and cells */
+    int64_t bad;     /* rows that cannot, so far */
+    anygp_error why; /* of the first */
 } stream;
 
 static void stream_close(stream *st, int64_t targets)
@@ -145,6 +151,8 @@ static void stream_close(stream *st, int64_t targets)
     free(st->exposure);
     free(st->columns);
     free(st->table);
+    free(st->number);
+    free(st->good);
     sheet_clear(&st->sheet);
     binding_close(st->binding);
     block_file_close(st->blocks);
@@ -166,7 +174,11 @@ static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, 
     st->exposure = mem_alloc(st->block, sizeof(double));
     st->columns = mem_doubles(st->block, st->sheet.widest);
     st->table = mem_doubles(st->block, st->sheet.width);
-    if (st->exposure && st->columns && st->table) return ANYGP_OK;
+    if (st->skip) {
+        st->number = mem_alloc(st->block, sizeof *st->number);
+        st->good = mem_doubles(st->block, binding_columns(st->binding));
+    }
+    if (st->exposure && st->columns && st->table && (!st->skip || (st->number && st->good))) return ANYGP_OK;
     return fail_memory(e, "a block of rows", 8.0 * (double)st->block * (double)(1 + 2 * st->sheet.width));
 }
 
@@ -178,8 +190,9 @@ static void place_columns(const stream *st, int64_t n, int64_t width, int64_t at
         for (int64_t c = 0; c < width; c++) st->table[i * wide + at + c] = st->columns[i + c * n];
 }
 
-static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_t first_row, const double *cells,
-                                  anygp_error *e)
+/* n rows into the table.  number: of each in the file; NULL: from first_row on. */
+static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_t first_row, const int64_t *number,
+                                  const double *cells, anygp_error *e)
 {
     binding_exposure(st->binding, n, cells, st->exposure);
     for (int64_t k = 0, at = 0; k < m->targets; at += width_of(&st->sheet, k++)) {
@@ -188,7 +201,7 @@ static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_
                        .rows = cells,
                        .ld = binding_columns(st->binding),
                        .units = binding_units(st->binding, k),
-                       .number = {first_row, NULL},
+                       .number = {first_row, number},
                        .block = block_file_of(st->blocks, k),
                        .exposure = g->schema.exposed ? st->exposure : NULL};
         TRY(output_block(st->predictor[k], g, &b, st->sheet.latent, st->columns, e));
@@ -197,15 +210,101 @@ static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_
                                    e));
         place_columns(st, n, width_of(&st->sheet, k), at);
     }
+    return ANYGP_OK;
+}
+
+static anygp_status write_block(stream *st, int64_t n, anygp_error *e)
+{
     if (!st->writer) TRY(sheet_open(&st->sheet, st->s, st->out, &st->writer, e));
-    return writer_rows(st->writer, n, st->table, e);
+    TRY(writer_rows(st->writer, n, st->table, e));
+    return binding_is_live(st->binding) ? writer_flush(st->writer, e) : ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------------- bad rows */
+
+/* A damaged record has become a row without a single cell. */
+static bool is_empty(const double *row, int64_t wide)
+{
+    int64_t j = 0;
+    while (j < wide && isnan(row[j])) j++;
+    return j == wide;
+}
+
+static bool is_good(stream *st, const gp_set *m, int64_t number, const double *row)
+{
+    const char *damaged;
+    if (is_empty(row, binding_columns(st->binding))) {
+        if (st->bad == 0 && binding_forgiven(st->binding, &damaged) > 0)
+            fail_with(&st->why, ANYGP_ERR_DATA, "%s", damaged);
+        else if (st->bad == 0)
+            fail_with(&st->why, ANYGP_ERR_DATA, "row %lld has no cells", (long long)number + 1);
+        return false;
+    }
+    for (int64_t k = 0; k < m->targets; k++) {
+        const row_units *u = binding_units(st->binding, k);
+        row_use use = row_units_use(u, number, row);
+        if (use == ROW_USED) continue;
+        if (st->bad == 0) row_units_refuse(u, &m->gp[k]->schema, use, number, row, &st->why);
+        return false;
+    }
+    return true;
+}
+
+/* The rows that can be predicted, into st->good. */
+static int64_t keep_good(stream *st, const gp_set *m, int64_t n, int64_t first, const double *cells)
+{
+    int64_t good = 0, wide = binding_columns(st->binding);
+    for (int64_t i = 0; i < n; i++) {
+        if (!is_good(st, m, first + i, cells + i * wide)) {
+            st->bad++;
+            continue;
+        }
+        st->number[good] = first + i;
+        memcpy(st->good + good * wide, cells + i * wide, (size_t)wide * sizeof *cells);
+        good++;
+    }
+    return good;
+}
+
+/* Each of the good rows to its place, from the last one on, and nan between them. */
+static void spread_rows(const stream *st, int64_t n, int64_t first, int64_t good)
+{
+    int64_t wide = st->sheet.width;
+    for (int64_t i = n - 1, k = good - 1; i >= 0; i--) {
+        double *to = st->table + i * wide;
+        if (k >= 0 && st->number[k] == first + i) {
+            memmove(to, st->table + k * wide, (size_t)wide * sizeof *to);
+            k--;
+        } else {
+            for (int64_t c = 0; c < wide; c++) to[c] = NAN;
+        }
+    }
+}
+
+static anygp_status predict_some(stream *st, const gp_set *m, int64_t n, int64_t first, const double *cells,
+                                 anygp_error *e)
+{
+    int64_t good = st->skip ? keep_good(st, m, n, first, cells) : n;
+    if (!st->skip) TRY(predict_block(st, m, n, first, NULL, cells, e));
+    if (st->skip && good > 0) TRY(predict_block(st, m, good, first, st->number, st->good, e));
+    if (good < n) spread_rows(st, n, first, good);
+    return write_block(st, n, e);
+}
+
+static void warn_of_bad(const stream *st)
+{
+    if (st->bad > 0)
+        settings_log(st->s, ANYGP_WARNING, "%lld row%s could not be predicted and %s nan; the first: %.400s",
+                     (long long)st->bad, st->bad == 1 ? "" : "s", st->bad == 1 ? "is" : "are", st->why.text);
 }
 
 static anygp_status predict_marginals(const gp_set *m, const settings *s, const char *in, const char *out,
                                       anygp_error *e)
 {
-    stream st = {
-        .sheet = {.m = m, .latent = settings_number(s, SET_LATENT) == 1, .parts = wants_parts(s)}, .s = s, .out = out};
+    stream st = {.sheet = {.m = m, .latent = settings_number(s, SET_LATENT) == 1, .parts = wants_parts(s)},
+                 .s = s,
+                 .out = out,
+                 .skip = settings_is(s, SET_BAD, "skip")};
     anygp_status status = ANYGP_OK;
     int64_t got = 0;
     TRY_DONE(stream_open(&st, m, s, in, e));
@@ -213,12 +312,13 @@ static anygp_status predict_marginals(const gp_set *m, const settings *s, const 
         const double *cells;
         int64_t first = binding_row_number(st.binding);
         TRY_DONE(settings_check_stop(s, e));
-        TRY_DONE(binding_next(st.binding, st.block, &cells, &got, e));
+        TRY_DONE(binding_available(st.binding, st.block, &cells, &got, e));
         if (got == 0) break;
         TRY_DONE(block_file_next(st.blocks, got, e));
-        TRY_DONE(predict_block(&st, m, got, first, cells, e));
+        TRY_DONE(predict_some(&st, m, got, first, cells, e));
     }
     TRY_DONE(block_file_end(st.blocks, e));
+    warn_of_bad(&st);
     writer *w = st.writer;
     st.writer = NULL;
     status = writer_close(w, e);
@@ -350,8 +450,17 @@ static anygp_status check_parts(const gp_set *m, const settings *s, anygp_error 
     return ANYGP_OK;
 }
 
+/* Draws are joint, and blocks are given row by row: neither can do without a row. */
+static anygp_status check_bad(const settings *s, anygp_error *e)
+{
+    bool whole = settings_integer(s, SET_SAMPLES) > 0 || settings_given(s, SET_BLOCKS_FROM);
+    if (!whole || !settings_is(s, SET_BAD, "skip")) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "bad: rows cannot be skipped with --samples or --blocks-from");
+}
+
 anygp_status gp_predict_file(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e)
 {
     TRY(check_parts(m, s, e));
+    TRY(check_bad(s, e));
     return settings_integer(s, SET_SAMPLES) > 0 ? predict_draws(m, s, in, out, e) : predict_marginals(m, s, in, out, e);
 }

@@ -302,6 +302,7 @@ typedef struct update_file {
     reader *blocks; /* --blocks-from, read in step with the rows; or NULL */
     double *block;  /* a chunk of it */
     int64_t *ids;
+    uint64_t digest; /* of the rows so far */
 } update_file;
 
 static void update_file_clear(update_file *f)
@@ -335,6 +336,30 @@ static anygp_status open_file(update_file *f, gp_set *m, const settings *s, cons
     return open_blocks(f, e);
 }
 
+/* Of all rows as they are read; the order of the sum does not matter. */
+static void add_digest(update_file *f, int64_t n, int64_t first, const double *cells)
+{
+    int64_t wide = binding_columns(f->in);
+    for (int64_t i = 0; i < n; i++) f->digest += intake_digest(cells + i * wide, wide, first + i);
+}
+
+/* Tables that were added are kept in the model's settings; SEEN_MOST of them, so that a model that is updated for ever does
+   not grow. */
+static anygp_status note_seen(const update_file *f, gp_set *m, const settings *s, const char *in, anygp_error *e)
+{
+    enum { SEEN_MOST = 1000 };
+    char word[24];
+    if (!m->settings) return ANYGP_OK;
+    const char *list = settings_text(m->settings, SET_SEEN);
+    snprintf(word, sizeof word, "%016llx", (unsigned long long)f->digest);
+    if (strstr(list, word)) {
+        settings_log(s, ANYGP_WARNING, "the rows of %.200s were added before: they count twice now",
+                     strcmp(in, "-") ? in : "standard input");
+        return ANYGP_OK;
+    }
+    return strlen(list) < SEEN_MOST * 17 ? settings_set(m->settings, "seen", word, e) : ANYGP_OK;
+}
+
 static anygp_status wrong_length(const update_file *f, anygp_error *e)
 {
     return fail_with(e, ANYGP_ERR_DATA, "%.200s must have as many rows as the data, the block of each",
@@ -357,6 +382,7 @@ static anygp_status next_rows(update_file *f, int64_t *got, anygp_error *e)
     const double *cells;
     int64_t first = binding_row_number(f->in);
     TRY(binding_next(f->in, u->chunk, &cells, got, e));
+    add_digest(f, *got, first, cells);
     TRY(next_blocks(f, *got, first, e));
     for (int64_t t = 0; t<u->m->targets && * got> 0; t++) {
         new_rows r = {.n = *got,
@@ -381,6 +407,7 @@ anygp_status gp_update_file(gp_set *m, const settings *s, const char *in, anygp_
         TRY_DONE(next_rows(&f, &got, e));
     } while (got > 0);
     TRY_DONE(finish(&f.u, f.in, binding_row_number(f.in), e));
+    TRY_DONE(note_seen(&f, m, s, in, e));
 done:
     update_file_clear(&f);
     return status;

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "data/formats/format.h"
+#include "data/formats/live.h"
 #include "data/text/text_buffer.h"
 #include "data/text/utf8.h"
 
@@ -28,6 +29,8 @@ typedef struct csv_state {
     int npieces, claimed; /* pieces of the current chunk, and how many of them threads have taken */
     int64_t lines;        /* in the pieces taken */
     bool quotes;          /* in the current pieces: records may then hold several lines */
+    int64_t forgiven;     /* damaged records, */
+    anygp_error first;    /* and what is wrong with the first */
 } csv_state;
 
 /* Where the rows of a call go. */
@@ -61,7 +64,7 @@ static void add_piece(csv_state *c, const char *begin, const char *end, int64_t 
     w->begin = begin;
     w->end = end;
     w->lines = lines;
-    w->rows = w->unknowns = 0;
+    w->rows = w->unknowns = w->forgiven = 0;
     w->fault.kind = FAULT_NONE;
 }
 
@@ -185,6 +188,8 @@ static anygp_status parse_pieces(reader *r, int64_t max_rows, double *rows, int6
         csv_piece *w = &c->pieces[i];
         if (w->fault.kind == FAULT_NONE) csv_settle(&c->layout, w);
         if (w->fault.kind != FAULT_NONE) return explain(r, &w->fault, before + w->fault.row, e);
+        if (w->forgiven && !c->forgiven) explain(r, &w->forgiven1, before + w->forgiven1.row, &c->first);
+        c->forgiven += w->forgiven;
         before += w->rows;
     }
     *got = close_gaps(c, r->cols, rows);
@@ -221,6 +226,18 @@ static anygp_status csv_next(reader *r, int64_t max_rows, double *rows, int64_t 
         }
     }
     return ANYGP_OK;
+}
+
+void reader_forgive(reader *r)
+{
+    if (r->format == &format_csv) ((csv_state *)r->state)->layout.forgive = true;
+}
+
+int64_t reader_forgiven(const reader *r, const char **first)
+{
+    const csv_state *c = r->format == &format_csv ? r->state : NULL;
+    *first = c ? c->first.text : "";
+    return c ? c->forgiven : 0;
 }
 
 /* ------------------------------------------------------------------------------------------- opening */
@@ -272,7 +289,7 @@ static anygp_status look(reader *r, const read_options *o, csv_sample *s, anygp_
         char delimiter = csv_dialect_guess(begin, end, b->eol, tsv ? '\t' : 0, o->comment);
         csv_dialect_set(&c->layout.dialect, delimiter, b->eol, o->comment);
         TRY(csv_look(&c->layout.dialect, begin, end, o->header, s, e));
-    } while (s->cols >= 0 && s->records < 2 && !b->finished);
+    } while (s->cols >= 0 && s->records < (o->header == 0 && input_is_live(r->in) ? 1 : 2) && !b->finished);
     if (s->cols < 0)
         return fail_with(e, ANYGP_ERR_DATA, "%s: a quote in the first record is not closed, or text follows it", name);
     if (s->records > 0) return ANYGP_OK;

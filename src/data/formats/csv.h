@@ -127,6 +127,8 @@ typedef struct csv_piece {
     csv_unknown *unknown;
     int64_t unknowns, room;
     csv_fault fault; /* of the record after the last parsed one */
+    int64_t forgiven;    /* damaged records that became rows of missing cells, */
+    csv_fault forgiven1; /* and the fault of the first */
 } csv_piece;
 
 typedef struct csv_layout {
@@ -134,6 +136,7 @@ typedef struct csv_layout {
     int64_t cols;
     column *columns;
     name_table *categories; /* cols; the names belong to the columns */
+    bool forgive;           /* damaged records become rows of missing cells */
 } csv_layout;
 
 /* Parses a piece; touches nothing that another piece touches. */

@@ -118,6 +118,17 @@ static const char *parse_record(const csv_layout *l, csv_piece *w, const char *s
     }
 }
 
+/* The damaged record at p as a row of missing cells; returns its line end.  Texts noted on the way are forgotten. */
+static const char *forgive_record(const csv_layout *l, csv_piece *w, const char *p, int64_t unknowns)
+{
+    const char *stop = csv_record_end(&l->dialect, p, w->end);
+    if (w->forgiven++ == 0) w->forgiven1 = w->fault;
+    w->fault.kind = FAULT_NONE;
+    w->unknowns = unknowns;
+    for (int64_t j = 0; j < l->cols; j++) w->out[w->rows * l->cols + j] = NAN;
+    return stop ? stop : csv_line_end(&l->dialect, p);
+}
+
 void csv_parse(const csv_layout *l, csv_piece *w)
 {
     const csv_dialect *d = &l->dialect;
@@ -126,8 +137,11 @@ void csv_parse(const csv_layout *l, csv_piece *w)
         p = csv_line_start(d, p);
         if (d->comment && *p == d->comment) p = csv_line_end(d, p);
         if (*p != d->eol) {
-            if (!(p = parse_record(l, w, p, w->out + w->rows * l->cols))) return;
-            p = csv_line_end(d, p);
+            const char *start = p;
+            int64_t unknowns = w->unknowns;
+            p = parse_record(l, w, p, w->out + w->rows * l->cols);
+            if (!p && (!l->forgive || w->fault.kind == FAULT_MEMORY)) return;
+            p = csv_line_end(d, p ? p : forgive_record(l, w, start, unknowns));
             w->rows++;
         }
         p++;

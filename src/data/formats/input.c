@@ -133,6 +133,20 @@ anygp_status input_read(input *in, void *to, size_t n, size_t *got, anygp_error 
     return ANYGP_OK;
 }
 
+bool input_is_live(const input *in) { return in->source->ready != NULL; }
+
+anygp_status input_read_some(input *in, void *to, size_t n, size_t *got, bool *ended, anygp_error *e)
+{
+    size_t done = take_head(in, to, n), more = 1;
+    while (done < n && more && (done == 0 || !input_is_live(in) || in->source->ready(in))) {
+        TRY(in->source->read(in, (char *)to + done, n - done, &more, e));
+        done += more;
+    }
+    *got = done;
+    *ended = more == 0;
+    return ANYGP_OK;
+}
+
 anygp_status input_cut_short(const input *in, anygp_error *e)
 {
     return fail_with(e, ANYGP_ERR_DATA, "%s ends before its contents do; it was cut short, so create or copy it again",
@@ -175,6 +189,22 @@ anygp_status input_peek(input *in, size_t want, const unsigned char **head, size
 {
     TRY(head_reserve(in, want, e));
     for (size_t more = 1; in->held < want && more; in->held += more)
+        TRY(in->source->read(in, in->head + in->held, want - in->held, &more, e));
+    *head = in->head;
+    *have = in->held;
+    return ANYGP_OK;
+}
+
+/* The first byte of HDF5 is none of a text. */
+static bool holds_line(const input *in)
+{
+    return in->held > 0 && in->head[0] != 0x89 && memchr(in->head, '\n', in->held) && !in->source->ready(in);
+}
+
+anygp_status input_peek_line(input *in, size_t want, const unsigned char **head, size_t *have, anygp_error *e)
+{
+    TRY(head_reserve(in, want, e));
+    for (size_t more = 1; in->held < want && more && !(input_is_live(in) && holds_line(in)); in->held += more)
         TRY(in->source->read(in, in->head + in->held, want - in->held, &more, e));
     *head = in->head;
     *have = in->held;

@@ -31,6 +31,13 @@ int64_t input_size(const input *in);     /* in bytes; -1 if only reading to the 
 /* The next bytes without taking them: up to `want`, fewer only at the end. */
 anygp_status input_peek(input *in, size_t want, const unsigned char **head, size_t *have, anygp_error *e);
 
+/* The same, but from a pipe no more than has come, once a line end is among it. */
+anygp_status input_peek_line(input *in, size_t want, const unsigned char **head, size_t *have, anygp_error *e);
+
+bool input_is_live(const input *in); /* a pipe: bytes come when they come */
+/* Takes up to n bytes: of a pipe at least one, and what else has come; else n.  *ended: there are no more. */
+anygp_status input_read_some(input *in, void *to, size_t n, size_t *got, bool *ended, anygp_error *e);
+
 /* Takes the next n bytes; *got < n only at the end.  input_read_all: fewer than n is an error. */
 anygp_status input_read(input *in, void *to, size_t n, size_t *got, anygp_error *e);
 anygp_status input_read_all(input *in, void *to, size_t n, anygp_error *e);

@@ -82,10 +82,10 @@ static void inflate_close(input *in)
     in->state = NULL;
 }
 
-const input_source source_inflate = {inflate_read, inflate_rewind, NULL, inflate_close};
+const input_source source_inflate = {inflate_read, inflate_rewind, NULL, inflate_close, NULL};
 
 /* Over a pipe the packed bytes cannot be read again, so neither can the view. */
-static const input_source source_inflate_once = {inflate_read, NULL, NULL, inflate_close};
+static const input_source source_inflate_once = {inflate_read, NULL, NULL, inflate_close, NULL};
 
 anygp_status inflate_attach(input *in, input *packed, bool gzip, anygp_error *e)
 {

@@ -53,7 +53,7 @@ static void memory_close(input *in)
     in->state = NULL;
 }
 
-const input_source source_memory = {memory_read, memory_rewind, memory_read_at, memory_close};
+const input_source source_memory = {memory_read, memory_rewind, memory_read_at, memory_close, NULL};
 
 anygp_status memory_attach(input *in, const void *bytes, size_t size, void *owned, anygp_error *e)
 {
@@ -107,7 +107,7 @@ static void slice_close(input *in)
     in->state = NULL;
 }
 
-const input_source source_slice = {slice_read, slice_rewind, slice_read_at, slice_close};
+const input_source source_slice = {slice_read, slice_rewind, slice_read_at, slice_close, NULL};
 
 anygp_status slice_attach(input *in, input *base, int64_t offset, int64_t size, anygp_error *e)
 {
@@ -170,6 +170,12 @@ static anygp_status pipe_read(input *in, void *to, size_t n, size_t *got, anygp_
     return ANYGP_OK;
 }
 
+static bool pipe_ready(const input *in)
+{
+    struct pollfd p = {.fd = ((const file_state *)in->state)->fd, .events = POLLIN};
+    return poll(&p, 1, 0) > 0;
+}
+
 static anygp_status file_rewind(input *in, anygp_error *e)
 {
     (void)e;
@@ -187,8 +193,8 @@ static void file_close(input *in)
     in->state = NULL;
 }
 
-const input_source source_file = {file_read, file_rewind, file_read_at, file_close};
-static const input_source source_pipe = {pipe_read, NULL, NULL, file_close};
+const input_source source_file = {file_read, file_rewind, file_read_at, file_close, NULL};
+static const input_source source_pipe = {pipe_read, NULL, NULL, file_close, pipe_ready};
 
 const char *file_path(const input *in) { return ((const file_state *)in->state)->path; }
 

@@ -11,6 +11,7 @@ typedef struct input_source {
     /* As read, from any place; NULL: no random access. */
     anygp_status (*read_at)(input *in, int64_t offset, void *to, size_t n, size_t *got, anygp_error *e);
     void (*close)(input *in);
+    bool (*ready)(const input *in); /* whether read() would not wait; NULL: it never does for long */
 } input_source;
 
 struct input {

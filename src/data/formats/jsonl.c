@@ -179,7 +179,7 @@ static void jsonl_close(input *in)
     in->state = NULL;
 }
 
-static const input_source source_jsonl = {jsonl_read, NULL, NULL, jsonl_close};
+static const input_source source_jsonl = {jsonl_read, NULL, NULL, jsonl_close, NULL};
 
 anygp_status jsonl_as_csv(input **in, anygp_error *e)
 {

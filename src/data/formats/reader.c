@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "data/formats/format.h"
+#include "data/formats/live.h"
 
 /* In the order of sniffing; the last one takes everything. */
 static const format *const formats[] = {&format_npy, &format_npz,    &format_hdf5,
@@ -41,7 +42,7 @@ static anygp_status choose_format(reader *r, anygp_error *e)
     if (r->format) return ANYGP_OK;
     const unsigned char *head;
     size_t n;
-    TRY(input_peek(r->in, SNIFF_BYTES, &head, &n, e));
+    TRY(input_peek_line(r->in, SNIFF_BYTES, &head, &n, e));
     for (int i = 0; !r->format; i++)
         if (i == NFORMATS - 1 || formats[i]->sniff(head, n)) r->format = formats[i];
     return ANYGP_OK;
@@ -150,10 +151,13 @@ static anygp_status refuse_infinite(const reader *r, const double *rows, int64_t
                      name ? " " : "", name ? name : "");
 }
 
-anygp_status reader_next(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e)
+bool reader_is_live(const reader *r) { return input_is_live(r->in); }
+
+/* some: not all that was asked for, if there is a row already. */
+static anygp_status read_next(reader *r, int64_t max_rows, bool some, double *rows, int64_t *got, anygp_error *e)
 {
     *got = 0;
-    while (*got < max_rows) {
+    while (*got < max_rows && !(some && *got > 0)) {
         int64_t more;
         double *to = rows + *got * r->cols;
         TRY(r->format->next(r, max_rows - *got, to, &more, e));
@@ -165,6 +169,16 @@ anygp_status reader_next(reader *r, int64_t max_rows, double *rows, int64_t *got
     if (r->delivered == 0 && max_rows > 0)
         return fail_with(e, ANYGP_ERR_DATA, "%s has no data rows; a table needs at least one", input_name(r->in));
     return ANYGP_OK;
+}
+
+anygp_status reader_next(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e)
+{
+    return read_next(r, max_rows, false, rows, got, e);
+}
+
+anygp_status reader_available(reader *r, int64_t max_rows, double *rows, int64_t *got, anygp_error *e)
+{
+    return read_next(r, max_rows, reader_is_live(r), rows, got, e);
 }
 
 static anygp_status read_run(reader *r, row_run run, double *rows, anygp_error *e)

@@ -93,6 +93,11 @@ anygp_status writer_rows(writer *w, int64_t n, const double *rows, anygp_error *
     return ANYGP_OK;
 }
 
+anygp_status writer_flush(writer *w, anygp_error *e)
+{
+    return !w->file && fflush(w->stream) ? writer_failed(w, e) : ANYGP_OK;
+}
+
 void writer_abort(writer *w)
 {
     if (!w) return;

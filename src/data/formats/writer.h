@@ -26,6 +26,9 @@ bool writer_has_texts(const writer *w); /* the format can hold text columns */
 /* n rows, row-major, n x cols.  Numbers are written in the shortest form that reads back to the same double. */
 anygp_status writer_rows(writer *w, int64_t n, const double *rows, anygp_error *e);
 
+/* On standard output, rows so far reach the reader. */
+anygp_status writer_flush(writer *w, anygp_error *e);
+
 anygp_status writer_close(writer *w, anygp_error *e); /* completes the file, or removes what was begun; frees w */
 void writer_abort(writer *w);                         /* leaves no file; accepts NULL */
 

@@ -51,10 +51,13 @@ static void start(text_buffer *b)
 anygp_status text_fill(text_buffer *b, anygp_error *e)
 {
     size_t got;
+    bool ended;
     TRY(make_room(b, e));
-    TRY(input_read(b->in, b->bytes + b->end, b->room - b->end, &got, e));
-    b->end += got;
-    b->finished = b->end < b->room;
+    do { /* the first line tells how lines end */
+        TRY(input_read_some(b->in, b->bytes + b->end, b->room - b->end, &got, &ended, e));
+        b->end += got;
+    } while (!b->started && !ended && b->end < b->room && !memchr(b->bytes, '\n', b->end));
+    b->finished = ended;
     if (!b->started) start(b);
     if (b->finished && b->end > b->begin && b->bytes[b->end - 1] != b->eol) b->bytes[b->end++] = b->eol;
     return ANYGP_OK;

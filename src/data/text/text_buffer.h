@@ -15,7 +15,8 @@ typedef struct text_buffer {
     bool started, finished; /* finished: nothing is left to read behind `end` */
 } text_buffer;
 
-/* Drops what lies before `begin` and reads on until the buffer is full; a buffer that was full already is doubled.
+/* Drops what lies before `begin` and reads on until the buffer is full, from a pipe until nothing more has come; a buffer that
+   was full already is doubled.
    A line longer than 1 GiB is an error. */
 anygp_status text_fill(text_buffer *b, anygp_error *e);
 

@@ -159,11 +159,10 @@ anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem
                      model->name, state / 1e9, temporary_directory(), who_allows(f->s), have / 1e9);
         return ANYGP_OK;
     }
+    if (model_has_neighbours(model)) p->on_disk = false; /* samples of steps are no way out for these */
     int64_t blocks = model_is_committee(model) ? model_blocks_within(model, p, have - reserved) : 0;
     if (blocks > 0)
         snprintf(advice, sizeof advice, "use --blocks %lld, smaller experts", (long long)blocks);
-    else if (p->on_disk && model_has_neighbours(model))
-        snprintf(advice, sizeof advice, "give it more, or use --model dtc, whose rows may stay in a file");
     else
         advise(other, p, have - reserved, advice);
     return fail_with(e, ANYGP_ERR_MEMORY, "the %s model of %.15g rows needs %.3g GB%s and %s %.3g GB; %s", model->name,

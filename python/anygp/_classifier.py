@@ -179,7 +179,8 @@ class GPClassifier(ClassifierMixin, Estimator):
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The most probable class of each row."""
-        labels = self.classes_[self._probabilities(X).argmax(axis=1)]
+        P = self._probabilities(X)
+        labels = self.classes_[P.argmax(axis=1)]
         return _output.series(X, _output.target_names(self.info_)[0], labels) if self._as_pandas() else labels
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:

@@ -59,8 +59,9 @@ static void joint_distributions_are_there_where_the_table_says_so(void **state)
         anygp_model *fitted = NULL;
         const char *M = model_takes_pair(m) ? "6/4" : model_takes_sets(m) ? "3+3" : "6";
         const char *pairs[][2] = {
-            {"model", m->name}, {"inducing", M}, {"iters", "1"}, {"valid", "0"}, {"threads", "1"}};
-        for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
+            {"model", m->name}, {"iters", "1"}, {"valid", "0"}, {"threads", "1"}, {"inducing", M}};
+        /* vnngp has an inducing variable at every row already */
+        for (size_t k = 0; k < sizeof pairs / sizeof *pairs - model_has_neighbours(m); k++)
             assert_int_equal(anygp_set(s, pairs[k][0], pairs[k][1], NULL), ANYGP_OK);
         assert_int_equal(anygp_fit(s, data, &fitted, NULL), ANYGP_OK);
         bool joint = anygp_predict_joint(fitted, 0, 2, at, 1, ANYGP_LATENT, mean, covariance, NULL) == ANYGP_OK;

@@ -126,7 +126,7 @@ typedef struct csv_piece {
     int64_t rows;            /* parsed */
     csv_unknown *unknown;
     int64_t unknowns, room;
-    csv_fault fault; /* of the record after the last parsed one */
+    csv_fault fault;     /* of the record after the last parsed one */
     int64_t forgiven;    /* damaged records that became rows of missing cells, */
     csv_fault forgiven1; /* and the fault of the first */
 } csv_piece;

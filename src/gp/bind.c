@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "data/formats/live.h"
 #include "data/text/name_table.h"
-#include "gp/live.h"
+#include "gp/bind_live.h"
 
 struct binding {
     const gp_set *m;

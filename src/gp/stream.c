@@ -8,7 +8,7 @@
 #include "base/name_list.h"
 #include "data/formats/writer.h"
 #include "gp/fit.h"
-#include "gp/live.h"
+#include "gp/bind_live.h"
 
 /* The share of the memory that may be used. */
 static double half_of_memory(const settings *s) { return settings_memory(s) / 2; }

@@ -84,7 +84,7 @@ static void equals_a_fit_to_all_rows(const subject *s)
     outcome some, all;
     anygp_error e;
     if (!s->ops->update || by_steps(s->ops)) return;
-    if (s->ops->needs.likelihoods == LIKELIHOOD_ANY) return; /* vnngp: its q is found by iteration, test_vnngp.c */
+    if (takes_likelihoods(s->ops)) return; /* vnngp: its q is found by iteration, test_vnngp.c */
     if (s->ops->local)
         return; /* a term of the kernel begins at values of the data: tests/cli/test_hier.sh gives them */
     FILE *f = fopen("places.csv", "w");
@@ -210,7 +210,7 @@ static void refuses_what_it_has_not(const subject *s)
         assert_null(o.model);
         check_refusal(s, o.e.status, &o.e, "the anytime variant");
     }
-    if (!s->ops->needs.likelihoods == LIKELIHOOD_ANY) {
+    if (!takes_likelihoods(s->ops)) {
         fit_rows(s, ROWS, classes, NULL, NULL, &o);
         assert_null(o.model);
         check_refusal(s, o.e.status, &o.e, "softmax");

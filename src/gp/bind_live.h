@@ -1,6 +1,6 @@
 /* Rows of a file that is bound to a model, as they come [bind.c]. */
-#ifndef GP_LIVE_H
-#define GP_LIVE_H
+#ifndef GP_BIND_LIVE_H
+#define GP_BIND_LIVE_H
 
 #include "gp/gp.h"
 

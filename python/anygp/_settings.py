@@ -11,8 +11,10 @@ from ._library import lib
 
 # Names scikit-learn has for the same thing.
 RENAMED = {"seed": "random_state", "threads": "n_jobs", "time": "time_budget"}
-# Settings about files; in Python the data are arrays, the trace is an attribute, and save() says where the model goes.
-OF_FILES = {"target", "weights", "exposure", "header", "trace", "checkpoint", "resume"}
+# Settings about files; in Python the data are arrays, whose columns the caller chooses and converts, the trace is an attribute,
+# and save() says where the model goes.
+OF_FILES = {"target", "weights", "exposure", "inputs", "drop", "categories", "dates", "decimal", "skip", "comment", "header", "trace",
+            "checkpoint", "resume"}
 # What is given with the data.
 OF_FIT = {"weights": "sample_weight", "sample_weight": "sample_weight", "exposure": "exposure", "callback": "callback"}
 # What these three take is scikit-learn's convention, not the table's.

@@ -489,7 +489,7 @@ static bool is_used(const model_choice *c, setting_scope scope, setting_id id)
     bool has_q = c->anytime && m->anytime;
     switch (scope) {
     case OF_STEPS: return c->anytime || m->steps;
-    case OF_ANYTIME: return c->anytime;
+    case OF_ANYTIME: return c->anytime && (id != SET_SAMPLE || !m->steps); /* steps take --batch */
     case OF_NATURAL: return has_q || (m->steps && id == SET_RHO);
     case OF_LEARNING: return has_q || c->collapsed;
     case OF_INDUCING: return model_has_inducing(m);

@@ -65,6 +65,13 @@ static const trial trials[] = {
     {SET_COMMUNICATION, "7", NULL},
     {SET_NEAR, "2", NULL},
     {SET_EXPERTS, "own", NULL},
+    {SET_INPUTS, NULL, "which columns are read: tests/cli/test_messy.sh"},
+    {SET_DROP, NULL, "which columns are read"},
+    {SET_CATEGORIES, NULL, "how cells are read"},
+    {SET_DATES, NULL, "how cells are read"},
+    {SET_DECIMAL, NULL, "how cells are read"},
+    {SET_SKIP, NULL, "how files are read"},
+    {SET_COMMENT, NULL, "how files are read"},
 };
 enum { TRIALS = sizeof trials / sizeof *trials };
 

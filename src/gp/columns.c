@@ -171,7 +171,7 @@ static void oddity_sentence(const table *t, int64_t j, const oddity *o, char *to
     char label[96];
     if (o->times > 1)
         snprintf(to, size,
-                 "column %s: %.10g occurs %lld times (first in row %lld) and lies %.2g standard deviations from the "
+                 "column %s: %.10g occurs %lld times (first in row %lld) and lies %.4g standard deviations from the "
                  "rest; if it stands for a missing value, leave those cells empty",
                  label_of(t, j, label), o->value, (long long)o->times, (long long)o->row + 1, o->sds);
     else

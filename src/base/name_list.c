@@ -33,3 +33,5 @@ bool list_has(const char *list, const char *word, size_t length)
     }
     return false;
 }
+
+bool list_has_word(const char *list, const char *word) { return list_has(list, word, strlen(word)); }

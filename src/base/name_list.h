@@ -12,6 +12,7 @@ char *name_list(int64_t count, const char *(*name)(int64_t i, const void *ctx), 
 
 /* Whether the word of this length is an item of a list with commas between. */
 bool list_has(const char *list, const char *word, size_t length);
+bool list_has_word(const char *list, const char *word);
 
 static inline const char *name_list_or(const char *list) { return list ? list : "..."; }
 

@@ -8,8 +8,6 @@
 #include "base/nearest.h"
 #include "gp/fit.h"
 
-static bool has_item(const char *list, const char *word) { return list_has(list, word, strlen(word)); }
-
 /* Further names are those of parameters that the model has of its own: model_open() finds them. */
 static anygp_status check_fix(const model_ops *m, const char *list, anygp_error *e)
 {
@@ -250,7 +248,8 @@ void choice_take(model_choice *c, const settings *s, const model_ops *m)
 {
     const char *fix = settings_text(s, SET_FIX);
     c->model = m;
-    c->fix_inducing = has_item(fix, "all") || has_item(fix, "inducing") || (!*fix && !model_learns_inducing(m));
+    c->fix_inducing =
+        list_has_word(fix, "all") || list_has_word(fix, "inducing") || (!*fix && !model_learns_inducing(m));
 }
 
 /* A model that has inducing inputs only for those who ask for some. */
@@ -298,13 +297,13 @@ static anygp_status check_blocks(const model_choice *c, const settings *s, anygp
 anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
 {
     const char *name = settings_text(s, SET_MODEL), *fix = settings_text(s, SET_FIX);
-    bool fixes_all = has_item(fix, "all");
+    bool fixes_all = list_has_word(fix, "all");
     *c = (model_choice){0};
     TRY(parse_inducing(s, c, e));
     TRY(likelihood_parse(settings_text(s, SET_LIKELIHOOD), &c->like, e));
     TRY(check_exposure(s, &c->like, e));
-    c->fix_kernel = fixes_all || has_item(fix, "kernel");
-    c->fix_noise = fixes_all || has_item(fix, "noise");
+    c->fix_kernel = fixes_all || list_has_word(fix, "kernel");
+    c->fix_noise = fixes_all || list_has_word(fix, "noise");
     if (!strcmp(name, "auto")) TRY(check_sets(c, s, e));
     if (!strcmp(name, "auto")) TRY(check_fix(NULL, fix, e));
     if (!strcmp(name, "auto")) TRY(check_blocks(c, s, e));
@@ -323,209 +322,6 @@ anygp_status choice_parse(const settings *s, model_choice *c, anygp_error *e)
     TRY(check_select(c, s, e));
     TRY(check_blocks(c, s, e));
     return check_likelihood(c, e);
-}
-
-static bool takes_mean(const model_ops *m) { return m->needs.mean; }
-static bool takes_weights(const model_ops *m) { return m->needs.weights; }
-
-static anygp_status not_taken(const model_ops *m, const char *setting, const char *what,
-                              bool (*wanted)(const model_ops *m), anygp_error *e)
-{
-    char *list = model_names(wanted, " or ");
-    fail_with(e, ANYGP_ERR_ARGUMENT, "%s: %s takes no %s; leave --%s out, or use --model %s", setting, m->name, what,
-              setting, name_list_or(list));
-    free(list);
-    return ANYGP_ERR_ARGUMENT;
-}
-
-static anygp_status check_calibrate(const model_choice *c, const settings *s, anygp_error *e)
-{
-    if (settings_is(s, SET_CALIBRATE, "none") || model_whole_loo(c->model)) return ANYGP_OK;
-    char *list = model_names(model_whole_loo, " or ");
-    fail_with(
-        e, ANYGP_ERR_ARGUMENT,
-        "calibrate: %s%s has no leave-one-out predictions to calibrate by; leave --calibrate out, or use --model %s",
-        c->model->name, c->anytime ? "+" : "", name_list_or(list));
-    free(list);
-    return ANYGP_ERR_ARGUMENT;
-}
-
-/* Borders are those of a kd-tree's cells. */
-static anygp_status check_cells(const model_choice *c, const settings *s, anygp_error *e)
-{
-    bool other = settings_changed(s, SET_PARTITION) && !settings_is(s, SET_PARTITION, "kdtree") &&
-                 !settings_is(s, SET_PARTITION, "tree");
-    if (!c->model->needs.cells || (!other && !settings_given(s, SET_BLOCKS_FROM))) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_ARGUMENT,
-                     "%s: %s needs cells with borders, so its blocks are those of a kd-tree; leave --%s out, or use "
-                     "--partition kdtree or tree",
-                     other ? "partition" : "blocks-from", c->model->name, other ? "partition" : "blocks-from");
-}
-
-/* What a common prior is needed for, and what has no meaning where each expert has its own. */
-static anygp_status check_own(const model_choice *c, const settings *s, anygp_error *e)
-{
-    if (!settings_is(s, SET_EXPERTS, "own")) return ANYGP_OK;
-    if (model_is_committee(c->model) && !model_takes_own(c->model)) {
-        char *list = model_names(model_takes_own, " or ");
-        fail_with(e, ANYGP_ERR_ARGUMENT,
-                  "experts: %s needs a prior that all experts share, so they cannot have hyperparameters of their own; "
-                  "leave --experts out, or use --model %s",
-                  c->model->name, name_list_or(list));
-        free(list);
-        return ANYGP_ERR_ARGUMENT;
-    }
-    if (!model_takes_own(c->model)) return ANYGP_OK; /* which is noted */
-    if (settings_changed(s, SET_CALIBRATE))
-        return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "calibrate: one factor does not suit experts that each have their own noise; leave "
-                         "--calibrate or --experts own out");
-    if (settings_changed(s, SET_RESTARTS) && !c->anytime)
-        return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "restarts: experts with hyperparameters of their own all begin at the common ones; leave "
-                         "--restarts or --experts own out");
-    return ANYGP_OK;
-}
-
-anygp_status choice_check_rows(const model_choice *c, const settings *s, bool weighted, anygp_error *e)
-{
-    if (!takes_mean(c->model) && choice_mean(s) != MEAN_ZERO)
-        return not_taken(c->model, "mean", "prior mean", takes_mean, e);
-    if (c->anytime && c->model->sum && !c->model->sum->mean && choice_mean(s) != MEAN_ZERO)
-        return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "mean: with a prior mean the evidence of %s is not a sum that can be sampled; leave --mean or "
-                         "the + after the model's name out",
-                         c->model->name);
-    if (!takes_weights(c->model) && weighted) return not_taken(c->model, "weights", "weights", takes_weights, e);
-    if (settings_given(s, SET_ORDER) && settings_given(s, SET_ORDER_FROM))
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "order-from: the order is that of the file; leave --order out");
-    TRY(check_own(c, s, e));
-    TRY(check_cells(c, s, e));
-    return check_calibrate(c, s, e);
-}
-
-/* Settings that have a meaning for some models only. */
-typedef enum setting_scope {
-    OF_STEPS,
-    OF_ANYTIME,
-    OF_NATURAL,  /* anytime, with a q */
-    OF_LEARNING, /* the same, or collapsed beside it */
-    OF_INDUCING,
-    OF_BLOCKS,
-    OF_PARTITIONS,
-    OF_NEIGHBOURS,
-    OF_ORDERS,
-    OF_BATCHES,
-    OF_GROWTH,
-    OF_SUBSETS,
-    OF_EXPERTS,
-    OF_COMMUNICATION,
-    OF_NESTED,
-    OF_OWN
-} setting_scope;
-
-static const struct {
-    setting_id id;
-    setting_scope scope;
-} scoped[] = {{SET_SAMPLE, OF_ANYTIME},
-              {SET_REPLACE, OF_STEPS},
-              {SET_LEARN, OF_LEARNING},
-              {SET_OPTIMIZER, OF_NATURAL},
-              {SET_RHO, OF_NATURAL},
-              {SET_TAU, OF_NATURAL},
-              {SET_KAPPA, OF_NATURAL},
-              {SET_STEP, OF_STEPS},
-              {SET_INDUCING_FROM, OF_INDUCING},
-              {SET_BATCH, OF_BATCHES},
-              {SET_BLOCKS, OF_BLOCKS},
-              {SET_BLOCKS_FROM, OF_BLOCKS},
-              {SET_PARTITION, OF_PARTITIONS},
-              {SET_NEIGHBORS, OF_NEIGHBOURS},
-              {SET_PREDICT_NEIGHBORS, OF_NEIGHBOURS},
-              {SET_ORDER, OF_ORDERS},
-              {SET_GROUP, OF_ORDERS},
-              {SET_INDUCING, OF_SUBSETS},
-              {SET_SELECT, OF_SUBSETS},
-              {SET_GROW, OF_GROWTH},
-              {SET_AGGREGATE, OF_EXPERTS},
-              {SET_COMMUNICATION, OF_COMMUNICATION},
-              {SET_NEAR, OF_NESTED},
-              {SET_ORDER_FROM, OF_ORDERS},
-              {SET_EXPERTS, OF_OWN}};
-
-static void note_no_effect(const model_choice *c, const settings *s, setting_id id, const char *value)
-{
-    settings_log(s, ANYGP_NOTE, "--%s %s has no effect on the model %s%s", setting_at(id)->name, value, c->model->name,
-                 c->anytime ? "+" : "");
-}
-
-/* Settings of learning: a model may learn nothing, or by one run of steps, or have steps of its own. */
-static void note_unused_in_learning(const model_choice *c, const settings *s)
-{
-    const model_ops *m = c->model;
-    const char *fix = settings_text(s, SET_FIX);
-    bool stays = m->needs.kept && likelihood_is_gaussian(&c->like) && !*fix;
-    bool learns = !m->needs.given,
-         one_run = m->steps || (c->anytime && (m->sum || settings_is(s, SET_LEARN, "anytime")));
-    const struct {
-        setting_id id;
-        bool used;
-    } of[] = {{SET_PRIOR, learns},
-              {SET_RESTARTS, learns && !one_run && !stays},
-              {SET_ITERS, learns || c->anytime},
-              {SET_STEP, learns || !c->anytime}, /* models without steps: above */
-              {SET_LEARN, learns || !c->anytime},
-              {SET_RHO, !m->needs.own_rate},
-              {SET_JITTER, !m->needs.no_jitter}};
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        if (!of[i].used && settings_changed(s, of[i].id)) note_no_effect(c, s, of[i].id, settings_text(s, of[i].id));
-    if (has_item(fix, "inducing") && !model_has_inducing(m)) note_no_effect(c, s, SET_FIX, "inducing");
-    if (has_item(fix, "none") && !learns) note_no_effect(c, s, SET_FIX, "none");
-}
-
-static bool is_used(const model_choice *c, setting_scope scope, setting_id id)
-{
-    const model_ops *m = c->model;
-    bool has_q = c->anytime && m->anytime;
-    switch (scope) {
-    case OF_STEPS: return c->anytime || m->steps;
-    case OF_ANYTIME: return c->anytime && (id != SET_SAMPLE || !m->steps); /* steps take --batch */
-    case OF_NATURAL: return has_q || (m->steps && id == SET_RHO);
-    case OF_LEARNING: return has_q || c->collapsed;
-    case OF_INDUCING: return model_has_inducing(m);
-    case OF_BLOCKS: return model_over_blocks(m);
-    case OF_PARTITIONS: return model_over_parts(m);
-    case OF_NEIGHBOURS: return model_has_neighbours(m);
-    case OF_ORDERS: return model_has_order(m) && (id != SET_GROUP || model_groups_rows(m));
-    case OF_BATCHES: return m->steps != NULL;
-    case OF_GROWTH: return model_can_grow(m);
-    case OF_SUBSETS:
-        return m->subset > 0 || c->grow || model_has_inducing(m) || (id == SET_INDUCING && m->with_inducing);
-    case OF_EXPERTS: return model_has_experts(m);
-    case OF_COMMUNICATION: return model_has_communication(m);
-    case OF_NESTED: return model_asks_near(m);
-    case OF_OWN: return model_takes_own(m);
-    }
-    return true;
-}
-
-void choice_note_unused(const model_choice *c, const settings *s)
-{
-    const model_ops *m = c->model;
-    for (size_t i = 0; i < sizeof scoped / sizeof *scoped; i++) {
-        bool used = is_used(c, scoped[i].scope, scoped[i].id);
-        if (!used && settings_changed(s, scoped[i].id))
-            settings_log(s, ANYGP_NOTE, "--%s has no effect on model %s%s", setting_at(scoped[i].id)->name, m->name,
-                         !c->anytime &&
-                                 (scoped[i].scope <= OF_ANYTIME ? model_can_anytime(m)
-                                                                : (scoped[i].scope <= OF_LEARNING && m->anytime) ||
-                                                                      (scoped[i].scope == OF_BATCHES && m->stepped))
-                             ? "; with a + after its name it would"
-                             : "");
-    }
-    if (settings_changed(s, SET_NOISE) && !likelihood_is_gaussian(&c->like))
-        settings_log(s, ANYGP_NOTE, "--noise has no effect on likelihood %s", c->like.ops->name);
-    note_unused_in_learning(c, s);
 }
 
 mean_kind choice_mean(const settings *s)

@@ -41,6 +41,22 @@ static anygp_status fit_with_hooks(const gp_data *data, const settings *s, gp_se
     return status;
 }
 
+static bool has_name(const table *t, const char *name)
+{
+    for (int64_t j = 0; j < t->cols; j++)
+        if (t->columns[j].name && !strcmp(t->columns[j].name, name)) return true;
+    return false;
+}
+
+/* The number of the last column, with zeros in front as long as another column has that for a name. */
+static void number_of_last(const table *t, char *to, size_t size)
+{
+    for (int width = 1; width < (int)size; width++) {
+        snprintf(to, size, "%0*lld", width, (long long)t->cols - 1);
+        if (!has_name(t, to)) return;
+    }
+}
+
 anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_model **out, anygp_error *e)
 {
     NEED(data);
@@ -48,8 +64,8 @@ anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_mo
     *out = NULL;
     settings *mine = s ? settings_copy(s) : settings_new();
     if (!mine) return fail_memory(e, "the settings", 0);
-    char last[24];
-    snprintf(last, sizeof last, "%lld", (long long)data->table->cols - 1);
+    char last[64];
+    number_of_last(data->table, last, sizeof last);
     anygp_status status = data->weighted ? settings_set(mine, "weights", last, e) : ANYGP_OK;
     int former = threads_begin(mine);
     if (!ANYGP_FAILED(status)) status = fit_with_hooks(&(gp_data){data->table, data->file}, mine, out, e);

@@ -112,6 +112,26 @@ static void names_and_categories_reach_the_model(void **state)
     anygp_data_free(data);
 }
 
+/* A column whose name is the number of the weights is still an input. */
+static void weights_are_not_mistaken_for_a_column_of_that_name(void **state)
+{
+    (void)state;
+    double weights[N], mean[2][N], X[N * D], y[N];
+    char number[8];
+    make_rows(X, y);
+    snprintf(number, sizeof number, "%d", D + 1);
+    for (int i = 0; i < N; i++) weights[i] = 1 + i % 2;
+    for (int named = 0; named < 2; named++) {
+        anygp_data *data = make_data(weights);
+        if (named) assert_int_equal(anygp_data_name(data, 0, number, NULL), ANYGP_OK);
+        anygp_model *m = fit_rows(data, "1");
+        assert_int_equal(anygp_predict(m, N, X, D, 0, mean[named], NULL, NULL), ANYGP_OK);
+        anygp_model_free(m);
+        anygp_data_free(data);
+    }
+    assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
+}
+
 static void wrong_columns_and_cells_are_refused(void **state)
 {
     (void)state;
@@ -160,6 +180,7 @@ int main(void)
         cmocka_unit_test(a_model_in_memory_predicts_the_same_bits),
         cmocka_unit_test(every_cut_of_the_bytes_is_refused),
         cmocka_unit_test(names_and_categories_reach_the_model),
+        cmocka_unit_test(weights_are_not_mistaken_for_a_column_of_that_name),
         cmocka_unit_test(wrong_columns_and_cells_are_refused),
         cmocka_unit_test(a_forked_child_fits_and_predicts),
     };

@@ -104,7 +104,8 @@ anygp_status columns_odd(const table *t, row_source *file, const fit_columns *c,
     anygp_status status = look && (room || !file) ? ANYGP_OK : fail_memory(e, "some rows", 8.0 * (double)rows);
     for (int64_t j = 0; look && j < t->cols; j++) {
         const column *col = &t->columns[j];
-        look[j] = col->kind == COLUMN_NUMBER && !notation_is_date(col->notation) && (!c->skip[j] || is_target(c, j));
+        look[j] = col->kind == COLUMN_NUMBER && !notation_is_date(col->notation) && (!c->skip[j] || is_target(c, j)) &&
+                  j != c->weights; /* which may have any size */
     }
     if (!ANYGP_FAILED(status) && file) status = rows_fetch(file, 0, rows, room, &values, e);
     if (!ANYGP_FAILED(status)) status = oddities_find(rows, t->cols, values, look, odd, e);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/name_list.h"
+#include "base/plain.h"
 #include "base/temporary.h"
 #include "gp/auto.h"
 #include "gp/shares.h"
@@ -388,9 +389,9 @@ static void warn_of_overrun(const fit_task *f, double seconds)
     if (!(seconds > TIME_OVER * limit + 1) || comm_world()->rank != 0) return;
     settings_log(
         f->s, ANYGP_WARNING,
-        "the fit took %.3g s, longer than its limit of %.3g s: so many rows cannot be read, placed in blocks or "
+        "the fit took %.*g s, longer than its limit of %.*g s: so many rows cannot be read, placed in blocks or "
         "factorised in less; give it more --time, or fit fewer rows",
-        seconds, limit);
+        plain_digits(seconds, 3), seconds, plain_digits(limit, 3), limit);
 }
 
 anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e)

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/plain.h"
 #include "gp/auto.h"
 #include "gp/fit_blocks.h"
 #include "gp/shares.h"
@@ -34,8 +35,8 @@ static bool ends_by_budget(const grow_stage *now, char *why, size_t size)
     if (now->bytes > now->allowed)
         return snprintf(why, size, "twice as many would need %.2g GB, more than there is", now->bytes / 1e9);
     if (now->worth * next > now->left)
-        return snprintf(why, size, "twice as many would take about %.3g s, and %.3g s are left", next,
-                        fmax(now->left, 0));
+        return snprintf(why, size, "twice as many would take about %.*g s, and %.*g s are left", plain_digits(next, 3),
+                        next, plain_digits(now->left, 3), fmax(now->left, 0));
     return false;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/c_locale.h"
+#include "base/plain.h"
 #include "io/describe.h"
 #include "io/describe_parts.h"
 
@@ -156,8 +157,8 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     if (*g->promise.reason && !(g->promise.seconds > 0))
         line(p, "auto", "%s", g->promise.reason);
     else if (*g->promise.reason)
-        line(p, "auto", "%s; estimated at %.2g s and %.2g GB", g->promise.reason, g->promise.seconds,
-             g->promise.bytes / 1e9);
+        line(p, "auto", "%s; estimated at %.*g s and %.*g GB", g->promise.reason, plain_digits(g->promise.seconds, 2),
+             g->promise.seconds, plain_digits(g->promise.bytes / 1e9, 2), g->promise.bytes / 1e9);
     tries_line(p, g);
     line(p, "rows", "%.15g", g->rows);
     inputs_line(p, &g->schema);
@@ -177,8 +178,8 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     scores_line(p, "leave-one-out", &g->loo);
     scores_line(p, "validation", &g->valid);
     scores_line(p, "training rows", &g->training);
-    line(p, "training", "%lld iterations, %lld evaluations, %.3g s, seed %lld%s%s", (long long)g->iterations,
-         (long long)g->evaluations, g->seconds, (long long)settings_integer(s, SET_SEED),
+    line(p, "training", "%lld iterations, %lld evaluations, %.*g s, seed %lld%s%s", (long long)g->iterations,
+         (long long)g->evaluations, plain_digits(g->seconds, 3), g->seconds, (long long)settings_integer(s, SET_SEED),
          g->status ? ", ended by " : "",
          g->status == ANYGP_TIME_LIMIT ? "the time limit"
          : g->status                   ? "interruption"

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/constants.h"
 #include "base/memory.h"
+#include "base/plain.h"
 #include "linalg/jitter.h"
 #include "run/fisher.h"
 #include "run/start.h"
@@ -126,16 +127,16 @@ static bool too_long(climb *c)
     c->r.status = ANYGP_TIME_LIMIT;
     if (deadline_fits(&until, seconds / 3))
         train_tell(c->r.p, c->r.o, ANYGP_WARNING,
-                   "there is not enough time to learn from all rows, since one evaluation would take about %.2g s: the "
+                   "there is not enough time to learn from all rows, since one evaluation would take about %.*g s: the "
                    "hyperparameters are those of a subset; give it more --time, or use --model vfe",
-                   seconds);
+                   plain_digits(seconds, 2), seconds);
     else
         train_tell(
             c->r.p, c->r.o, ANYGP_WARNING,
-            "the time limit of %.3g s cannot be kept: one factorisation of %lld rows takes about %.2g s; give it "
+            "the time limit of %.*g s cannot be kept: one factorisation of %lld rows takes about %.*g s; give it "
             "--time %.0fs, or use --model vfe",
-            c->r.o->time_limit, (long long)c->r.model->size(c->r.p), seconds / 3,
-            ceil(1.5 * (clock_seconds() - c->r.o->began + seconds)));
+            plain_digits(c->r.o->time_limit, 3), c->r.o->time_limit, (long long)c->r.model->size(c->r.p),
+            plain_digits(seconds / 3, 2), seconds / 3, ceil(1.5 * (clock_seconds() - c->r.o->began + seconds)));
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/name_list.h"
+#include "base/plain.h"
 #include "base/settings.h"
 #include "gp/gp.h"
 #include "support.h"
@@ -100,6 +101,21 @@ static void arrays_are_as_many_as_there_are(void **state)
     array_list_clear(&list);
 }
 
+static void numbers_in_sentences_have_no_exponent(void **state)
+{
+    (void)state;
+    static const struct {
+        double x;
+        const char *text;
+    } of[] = {{0.0312, "0.031"}, {2.68, "2.7"},          {99.7, "99.7"}, {99.4, "99"},
+              {268.4, "268"},    {-1234567, "-1234567"}, {0, "0"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.*g", plain_digits(of[i].x, 2), of[i].x);
+        assert_string_equal(text, of[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +123,7 @@ int main(void)
         cmocka_unit_test(refusal_of_an_update_names_every_model_that_takes_rows),
         cmocka_unit_test(names_of_any_number_and_length_are_joined),
         cmocka_unit_test(arrays_are_as_many_as_there_are),
+        cmocka_unit_test(numbers_in_sentences_have_no_exponent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

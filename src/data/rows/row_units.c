@@ -124,10 +124,11 @@ static anygp_status refuse_class(const row_units *u, const schema *s, int64_t nu
     char list[200] = "", printed[NUMBER_TEXT_MOST + 1];
     double cell = row[u->target[0]];
     const column *c = u->columns ? &u->columns[u->target[0]] : NULL;
+    bool text = c && c->kind == COLUMN_TEXT && cell >= 0 && cell < (double)c->levels; /* arrays have any number there */
     list_classes(s, list, sizeof list);
     printed[number_print(cell, printed)] = 0;
     return fail_with(e, ANYGP_ERR_DATA, "row %lld: the model does not know the label '%.80s'; its classes are %s",
-                     (long long)number + 1, c && c->kind == COLUMN_TEXT ? c->level[(int64_t)cell] : printed, list);
+                     (long long)number + 1, text ? c->level[(int64_t)cell] : printed, list);
 }
 
 static anygp_status refuse_target(const row_units *u, int64_t number, const double *row, anygp_error *e)

@@ -24,7 +24,7 @@ step() { # FILE FUNCTIONS
     done | awk -v m="$2" -v f="$1" 'NR == 1 || $1 < a { a = $1 } NR == 1 || $2 < b { b = $2 } $3 > peak { peak = $3 } END { printf "%-14s m %8d   %.4f s per step   %6.0f MB\n", f, m, (b - a) / 30, peak / 1024 }'
 }
 rows() { # N: a file that is read block by block
-    "$anygp" simulate --rows "$1" --inputs 2 --kernel 'rbf(variance=1,lengthscale=0.5)' --noise 0.05 -o "n$1.csv" >/dev/null && "$anygp" convert "n$1.csv" "n$1.npy" >/dev/null && rm "n$1.csv"
+    "$anygp" simulate --rows "$1" --inputs 2 --features 50 --threads 2 --kernel 'rbf(variance=1,lengthscale=0.5)' --noise 0.05 -o "n$1.npy" >/dev/null
 }
 fit() { # NAME TRAIN TEST OPTIONS...
     local name=$1 train=$2 test=$3 began

@@ -29,7 +29,6 @@
 /* An entropy is a difference of logarithms and known to rounding.  In a product, where no prior stands beside the experts, it is at
    least that: where nobody knows anything all are equal, and the variance is finite. */
 static const double ENTROPY_LEAST = 1e-16;
-static const double LEAST = 1e-12; /* of the prior variance: what is left of it at least */
 
 /* ------------------------------------------------------------------------------------------ the sums */
 
@@ -163,7 +162,7 @@ static void leave_out(int64_t k, const hearing *a)
     for (int64_t j = 0; a->left && j < a->q.n; j++)
         if (a->left->expert[j] == k) {
             a->m[j] = a->left->m[j] - a->q.mean[j];
-            a->v[j] = fmax(a->left->v[j], LEAST * a->q.variance[j]);
+            a->v[j] = fmax(a->left->v[j], EXPERT_LEAST * a->q.variance[j]);
         }
 }
 

@@ -146,6 +146,9 @@ anygp_status experts_load(const model_ops *self, kernel *k, double noise, basis 
                           int64_t count, posterior **out, anygp_error *e);
 void experts_arrays(posterior *p, array_list *list);
 
+/* What an expert leaves of the prior variance at least. */
+static const double EXPERT_LEAST = 1e-12;
+
 /* Rows to predict. */
 typedef struct expert_query {
     int64_t n;

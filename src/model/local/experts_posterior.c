@@ -15,8 +15,6 @@
 #include "linalg/linalg.h"
 #include "model/local/experts.h"
 
-static const double LEAST = 1e-12; /* of the prior variance: what an expert leaves of it at least */
-
 void experts_free(posterior *base)
 {
     experts_posterior *p = (experts_posterior *)base;
@@ -284,7 +282,7 @@ anygp_status expert_ask(const experts_posterior *p, const expert *x, const exper
     la_trsm(LA_LEFT, LA_N, x->n, q->n, 1, x->L, x->n, k, x->n);
     for (int64_t j = 0; j < q->n; j++) {
         const double *a = k + j * x->n;
-        v[j] = fmax(q->variance[j] - la_dot(x->n, a, a), LEAST * q->variance[j]);
+        v[j] = fmax(q->variance[j] - la_dot(x->n, a, a), EXPERT_LEAST * q->variance[j]);
     }
     return ANYGP_OK;
 }

@@ -19,11 +19,15 @@ what_a_step_itself_takes_is_refused_with_advice_for_this_model() {
     refuses 'the qsgp\(batch=10000\) model of 300 rows needs .* besides what can be on disk and --memory allows 0.0006 GB; give it more, or smaller samples: --batch, and batch in --model' fit train.csv -o x.agp --model 'qsgp(batch=10000)' "${large[@]}" --memory 600k
 }
 
-# A run that saves after every step is killed once its log has some records.
+# A run that saves after every step is killed once its log has some records. It is halted while one looks: logs come and go within a millisecond.
 killed() { # MODEL_FILE OPTIONS...
     "$ANYGP" fit "$data" -q -o "$1" "${long[@]}" --checkpoint 0s "${@:2}" >/dev/null 2>"$said/err" &
     local pid=$!
-    while kill -0 $pid 2>/dev/null && ! [ "$(stat -c %s "$1.checkpoint.log" 2>/dev/null || echo 0)" -gt 40000 ]; do sleep 0.01; done
+    while kill -STOP $pid 2>/dev/null; do
+        [ "$(stat -c %s "$1.checkpoint.log" 2>/dev/null || echo 0)" -gt 40000 ] && break
+        kill -CONT $pid 2>/dev/null
+        sleep 0.01
+    done
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null
     [ -s "$1.checkpoint.log" ] || { cat "$said/err"; echo 'it has no log'; return 1; }
@@ -43,7 +47,7 @@ a_log_of_changes_goes_on_to_the_same_bits_wherever_it_ends() {
     cp part.agp.checkpoint cut.agp.checkpoint && cp part.agp.checkpoint.log cut.agp.checkpoint.log && resumed_is_whole cut.agp --memory 900k && resumed_is_whole part.agp
 }
 coefficients_of_very_many_rows_are_saved_by_their_changes_too() {
-    local data=many.csv long=(--model qsgp --inducing 100 --batch 50 --iters 300 --kernel 'rbf(lengthscale=0.3)' --noise 0.1 --fix all --valid 0 --threads 1)
+    local data=many.csv long=(--model qsgp --inducing 100 --batch 50 --iters 2000 --kernel 'rbf(lengthscale=0.3)' --noise 0.1 --fix all --valid 0 --threads 1)
     anygp simulate --rows 10000 --inputs 2 --features 20 -o many.csv && anygp fit many.csv -q -o whole.agp "${long[@]}" >/dev/null && anygp predict whole.agp train.csv >whole.csv && killed rows.agp && resumed_is_whole rows.agp
 }
 a_damaged_log_is_refused() {

@@ -44,6 +44,10 @@ docs: build
 	@build/release/anygp_make_docs models > docs/models.md
 	@tests/docs/transcripts.sh --write
 
+site:
+	@scripts/setup.sh site
+	@/usr/bin/python3 docs/site/make_site.py build/site
+
 fuzz:
 	@scripts/setup.sh fuzz
 	@scripts/build.sh fuzz
@@ -52,4 +56,4 @@ fuzz:
 clean:
 	rm -rf build
 
-.PHONY: build demo check python mpi bench install format docs fuzz clean
+.PHONY: build demo check python mpi bench install format docs site fuzz clean

@@ -2,7 +2,7 @@
 # Installs what the build needs, from Debian; prints nothing and changes nothing if all of it is installed.
 #   setup.sh          library and program        setup.sh check   also the tests        setup.sh fuzz   also clang
 #   setup.sh python   also Python, scikit-learn and pytest                              setup.sh mpi    also Open MPI
-#   setup.sh format   clang-format alone
+#   setup.sh format   clang-format alone         setup.sh site    what renders the pages, alone
 # The tests need all of it but clang: see tests/run.
 set -eu
 
@@ -11,11 +11,12 @@ need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev l
 mpi="libopenmpi-dev openmpi-bin"
 python="python3 python3-numpy python3-sklearn python3-pandas python3-matplotlib python3-pytest python3-pip"
 case "${1:-}" in
-    check) need="$need g++ binutils clang-format liblbfgs-dev $python $mpi" ;;
+    check) need="$need chromium python3-markdown g++ binutils clang-format liblbfgs-dev $python $mpi" ;;
     mpi) need="$need $mpi" ;;
     fuzz) need="$need clang" ;;
     python) need="$need $python" ;;
     format) need="clang-format" ;;
+    site) need="python3 python3-markdown" ;;
 esac
 
 # Elsewhere than on Debian the names differ; CMake says what it misses.

@@ -81,7 +81,7 @@ weights_may_be_of_any_size() {
 }
 the_file_is_enough_to_predict() { fits train.csv --model vecchia --iters 1 && mkdir -p apart && cp fits.agp apart && (cd apart && anygp predict fits.agp ../test.csv --samples 2 >s.csv && finite s.csv); }
 negative_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors -3; }
-rows_beyond_the_memory_are_refused() { refuses 'vecchia model of 400 rows needs .* GB and --memory allows .* GB; use --model sod --inducing' fit train.csv -o m.agp --model vecchia --memory 250k; }
+rows_beyond_the_memory_are_refused() { refuses 'vecchia model of 400 rows needs .* GB and --memory allows .* GB; use --model sod --inducing' fit train.csv -o m.agp --model vecchia --memory 250k --threads 2; }
 # Where length-scales move far apart, the first climb is not made to its end: the iterations of the trace begin again soon.
 neighbours_follow_length_scales_on_the_way() {
     anygp simulate --rows 300 --inputs 2 --kernel 'matern52(variance=1,lengthscale=[0.1,3])' --noise 0.01 -o far.csv && anygp fit far.csv -q -o far.agp --model vecchia --neighbors 5 --kernel 'matern52(variance=1,lengthscale=[0.5,0.5])' --noise 0.01 --trace far.trace.csv >/dev/null || return 1

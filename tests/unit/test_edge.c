@@ -359,7 +359,7 @@ static void a_held_out_row_that_cannot_be_scored_costs_a_warning_not_the_model(v
     char *train = file_of("held.csv", "x,y\n0,1\n1,2\n2,\n3,3\n4,\n5,2\n,3\n7,4\n8,1\n9,2\n10,2\n11,5\n"), warning[256];
     int warned = 0;
     for (int seed = 0; seed < 12; seed++) { /* in some of them the row without an input is held out */
-        char text[8];
+        char text[16];
         snprintf(text, sizeof text, "%d", seed);
         const char *pairs[] = {"valid", "0.4", "seed", text, "iters", "2", NULL};
         anygp_settings *s = settings_with(pairs);

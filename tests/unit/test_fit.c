@@ -204,7 +204,7 @@ static void restarts_never_end_worse_than_one_run(void **unused)
     double X[N * D], y[N];
     make_data(X, y);
     for (int seed = 0; seed < 4; seed++) {
-        char text[8];
+        char text[16];
         snprintf(text, sizeof text, "%d", seed);
         const char *single[] = {"seed", text, "kernel", "periodic + rbf", "iters", "15", NULL};
         const char *several[] = {"seed", text, "kernel", "periodic + rbf", "iters", "15", "restarts", "3", NULL};

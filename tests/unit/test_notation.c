@@ -196,7 +196,7 @@ static void yes_needs_a_no_beside_it(void **state)
 static void texts_that_are_nearly_all_new_are_left_out(void **state)
 {
     (void)state;
-    char room[30][8];
+    char room[30][16];
     const char *ids[30];
     for (int i = 0; i < 30; i++) snprintf(room[i], sizeof room[i], "A%d", 100 + i), ids[i] = room[i];
     table *t = column_of(30, ids, 1);

@@ -14,6 +14,7 @@
 #include "base/temporary.h"
 #include "gp/auto.h"
 #include "gp/shares.h"
+#include "model/local/vecchia.h"
 
 void gp_free(gp *g)
 {
@@ -234,6 +235,10 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     TRY_DONE(fit_check_memory(f, g->model, &p, 0, e));
     double memory = settings_memory(f->s);
     p.keep = fmin(KEEP_SHARE * memory, memory - model_bytes(g->model, &p));
+    if (model_has_neighbours(g->model) && vecchia_ignores_correlation(k, distinct.n))
+        settings_log(f->s, ANYGP_NOTE,
+                     "the kernel has no length-scales, and there are too many rows to compare their correlations: rows "
+                     "are near by their inputs as they are");
     if (distinct.n < d->n)
         settings_log(f->s, ANYGP_NOTE, "%lld rows share their inputs and were merged to %lld distinct ones",
                      (long long)d->n, (long long)distinct.n);

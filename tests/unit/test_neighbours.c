@@ -58,7 +58,7 @@ static void lists_are_the_nearest_earlier_rows(void **unused)
         near_rows near;
         anygp_error e;
         fill_rows(D, X);
-        assert_int_equal(neighbours_earlier(N, D, X, K, &near, &e), ANYGP_OK);
+        assert_int_equal(neighbours_earlier(N, D, X, NULL, K, &near, &e), ANYGP_OK);
         for (int64_t i = 0; i < N; i++) {
             assert_int_equal(near.count[i], nearest_by_definition(D, X, X + i * D, i, -1, K, found));
             for (int64_t j = 0; j < near.count[i]; j++) assert_int_equal(near.row[i * K + j], found[j]);
@@ -80,7 +80,7 @@ static void lists_are_the_nearest_other_rows(void **unused)
         anygp_error e;
         fill_rows(D, X);
         for (int64_t i = 0; i < SOME; i++) which[i] = 3 * i;
-        assert_int_equal(neighbours_other(N, D, X, SOME, which, k, comm_self(), &near, &e), ANYGP_OK);
+        assert_int_equal(neighbours_other(N, D, X, NULL, SOME, which, k, comm_self(), &near, &e), ANYGP_OK);
         for (int64_t i = 0; i < SOME; i++) {
             assert_int_equal(near.count[i], nearest_by_definition(D, X, X + 3 * i * D, N, 3 * i, k, found));
             for (int64_t j = 0; j < near.count[i]; j++) assert_int_equal(near.row[i * k + j], found[j]);
@@ -99,7 +99,7 @@ static void maximin_is_always_the_farthest_row(void **unused)
         int64_t order[N];
         anygp_error e;
         fill_rows(D, X);
-        assert_int_equal(order_maximin(N, D, X, order, &e), ANYGP_OK);
+        assert_int_equal(order_maximin(N, D, X, NULL, order, &e), ANYGP_OK);
         for (int64_t i = 0; i < N; i++) from[i] = INFINITY;
         for (int64_t i = 0; i < N; i++) {
             int64_t row = order[i];
@@ -166,7 +166,7 @@ static void groups_own_every_row_once_and_have_its_neighbours(void **unused)
     row_groups single, joined;
     anygp_error e;
     fill_rows(2, X);
-    assert_int_equal(neighbours_earlier(N, 2, X, K, &near, &e), ANYGP_OK);
+    assert_int_equal(neighbours_earlier(N, 2, X, NULL, K, &near, &e), ANYGP_OK);
     assert_int_equal(groups_single(&near, NULL, &single, &e), ANYGP_OK);
     assert_int_equal(groups_joined(&near, &joined, &e), ANYGP_OK);
     assert_int_equal(single.count, N);
@@ -191,7 +191,7 @@ static void blocks_on_disk_are_those_in_memory(void **unused)
         row_groups groups[2];
         row_blocks *b[2], *disk;
         for (int i = 0; i < 2; i++) {
-            assert_int_equal(neighbours_in_order(N, 2, X, order, K, comm_self(), &near[i], &e), ANYGP_OK);
+            assert_int_equal(neighbours_in_order(N, 2, X, NULL, order, K, comm_self(), &near[i], &e), ANYGP_OK);
             assert_int_equal(
                 k ? groups_joined(&near[i], &groups[i], &e) : groups_single(&near[i], NULL, &groups[i], &e), ANYGP_OK);
             near_rows_clear(&near[i]);
@@ -228,9 +228,9 @@ static void one_row_and_none(void **unused)
     near_rows near;
     anygp_error e;
     for (int64_t n = 0; n < 2; n++) {
-        assert_int_equal(neighbours_earlier(n, 1, &x, K, &near, &e), ANYGP_OK);
+        assert_int_equal(neighbours_earlier(n, 1, &x, NULL, K, &near, &e), ANYGP_OK);
         if (n) assert_int_equal(near.count[0], 0);
-        assert_int_equal(order_maximin(n, 1, &x, order, &e), ANYGP_OK);
+        assert_int_equal(order_maximin(n, 1, &x, NULL, order, &e), ANYGP_OK);
         near_rows_clear(&near);
     }
     assert_int_equal(order[0], 0);

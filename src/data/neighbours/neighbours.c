@@ -16,10 +16,14 @@ enum { TREE_INPUTS = 10, QUERIES = 64, ROWS = 512 }; /* a tile of distances stay
 static const double SLACK =
     1e-9; /* of |x|^2 + |z|^2: a distance from a product is within that of the one from differences */
 
-anygp_status near_search_open(int64_t n, int64_t D, const double *X, near_search *s, anygp_error *e)
+static bool has_tree(const near_search *s) { return near_metric_is_euclidean(&s->by) && s->D <= TREE_INPUTS; }
+
+anygp_status near_search_open(int64_t n, int64_t D, const double *X, const near_metric *by, near_search *s,
+                              anygp_error *e)
 {
     *s = (near_search){.n = n, .D = D, .X = X};
-    return D <= TREE_INPUTS ? kd_tree_open(n, D, X, &s->tree, e) : ANYGP_OK;
+    if (by) s->by = *by;
+    return has_tree(s) ? kd_tree_open(n, D, X, &s->tree, e) : ANYGP_OK;
 }
 
 void near_search_clear(near_search *s)
@@ -28,7 +32,7 @@ void near_search_clear(near_search *s)
     *s = (near_search){0};
 }
 
-/* ------------------------------------------------------------------------------- matrix products */
+/* ------------------------------------------------------------------------------------------ tiles */
 
 /* A thread's room: distances of a tile, squares of its rows and queries, lists. */
 typedef struct tile_room {
@@ -40,9 +44,25 @@ static int64_t limit_of(const near_search *s, const int64_t *before, int64_t i)
     return before && before[i] < s->n ? before[i] : s->n;
 }
 
-/* Queries i .. i + m - 1 against rows first .. first + n - 1: products choose, differences decide. */
-static void offer_tile(const near_search *s, int64_t i, int64_t m, const double *x, const int64_t *before,
-                       int64_t first, int64_t n, near_list *found, tile_room *r)
+/* Queries i .. i + m - 1 against rows first .. first + n - 1, by a metric of the caller's.  False: no memory. */
+static bool offer_by_metric(const near_search *s, int64_t i, int64_t m, const double *x, const int64_t *before,
+                            int64_t first, int64_t n, near_list *found, tile_room *r)
+{
+    const double *Z = s->X + first * s->D;
+    if (!s->by.tile(s->by.ctx, n, Z, m, x, r->tile, ROWS)) return false;
+    for (int64_t q = 0; q < m; q++) {
+        int64_t end = limit_of(s, before, i + q) - first;
+        for (int64_t j = 0; j < n && j < end; j++) {
+            if (r->tile[j + q * ROWS] - s->by.slack > near_list_worst(&found[q])) continue;
+            near_list_offer(&found[q], (int32_t)(first + j), s->by.distance(s->by.ctx, Z + j * s->D, x + q * s->D));
+        }
+    }
+    return true;
+}
+
+/* The same in Euclidean distance: products choose, differences decide. */
+static bool offer_by_products(const near_search *s, int64_t i, int64_t m, const double *x, const int64_t *before,
+                              int64_t first, int64_t n, near_list *found, tile_room *r)
 {
     const double *Z = s->X + first * s->D;
     la_gemm(LA_T, LA_N, n, m, s->D, -2, Z, s->D, x, s->D, 0, r->tile, ROWS);
@@ -55,23 +75,27 @@ static void offer_tile(const near_search *s, int64_t i, int64_t m, const double 
             near_list_offer(&found[q], (int32_t)(first + j), row_distance(s->D, x + q * s->D, Z + j * s->D));
         }
     }
+    return true;
 }
 
-/* Lists of the queries i .. i + m - 1. */
-static void find_some(const near_search *s, int64_t i, int64_t m, const double *x, const int64_t *before, int64_t k,
+/* Lists of the queries i .. i + m - 1.  False: no memory. */
+static bool find_some(const near_search *s, int64_t i, int64_t m, const double *x, const int64_t *before, int64_t k,
                       int32_t *rows, double *distance, int32_t *count, tile_room *r)
 {
     near_list found[QUERIES];
     int64_t end = 0;
+    bool ok = true, euclidean = near_metric_is_euclidean(&s->by);
     for (int64_t q = 0; q < m; q++) {
         const double *at = x + q * s->D;
         found[q] = (near_list){.k = k, .row = rows + q * k, .distance = distance + q * k};
         r->own[q] = la_dot(s->D, at, at);
         if (limit_of(s, before, i + q) > end) end = limit_of(s, before, i + q);
     }
-    for (int64_t first = 0; first < end; first += ROWS)
-        offer_tile(s, i, m, x, before, first, end - first < ROWS ? end - first : ROWS, found, r);
+    for (int64_t first = 0; ok && first < end; first += ROWS)
+        ok = (euclidean ? offer_by_products : offer_by_metric)(s, i, m, x, before, first,
+                                                               end - first < ROWS ? end - first : ROWS, found, r);
     for (int64_t q = 0; q < m; q++) near_list_finish(&found[q]), count[q] = (int32_t)found[q].count;
+    return ok;
 }
 
 /* ----------------------------------------------------------------------------------------- all */
@@ -80,7 +104,7 @@ anygp_status near_search_find(const near_search *s, int64_t m, const double *x, 
                               int32_t *rows, int32_t *count, anygp_error *e)
 {
     int threads = threads_max();
-    bool ok = true, tree = s->D <= TREE_INPUTS;
+    bool ok = true, tree = has_tree(s);
     la_serial_begin(threads);
 #pragma omp parallel num_threads(threads) if (threads > 1 && m > 1) reduction(&& : ok)
     {
@@ -91,7 +115,7 @@ anygp_status near_search_find(const near_search *s, int64_t m, const double *x, 
         for (int64_t i = 0; i < m; i += QUERIES) {
             int64_t some = m - i < QUERIES ? m - i : QUERIES;
             if (!ok) continue;
-            if (!tree) find_some(s, i, some, x + i * s->D, before, k, rows + i * k, distance, count + i, room);
+            if (!tree) ok = find_some(s, i, some, x + i * s->D, before, k, rows + i * k, distance, count + i, room);
             for (int64_t q = i; tree && q < i + some; q++)
                 count[q] =
                     (int32_t)kd_tree_nearest(&s->tree, x + q * s->D, limit_of(s, before, q), k, rows + q * k, distance);
@@ -120,15 +144,15 @@ static anygp_status lists_open(int64_t n, int64_t k, bool on_disk, near_rows *ou
 }
 
 /* Lists of the rows that are this rank's share. */
-static anygp_status find_share(int64_t n, int64_t D, const double *X, int64_t k, bool on_disk, const comm *c,
-                               near_rows *out, anygp_error *e)
+static anygp_status find_share(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t k, bool on_disk,
+                               const comm *c, near_rows *out, anygp_error *e)
 {
     near_search s = {0};
     int64_t *before = mem_alloc(n, sizeof *before), first = n * c->rank / c->size, end = n * (c->rank + 1) / c->size;
     anygp_status status = lists_open(n, k, on_disk, out, e);
     if (!ANYGP_FAILED(status) && !before) status = fail_memory(e, "the nearest rows", 8.0 * (double)n);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < n; i++) before[i] = i;
-    if (!ANYGP_FAILED(status)) status = near_search_open(n, D, X, &s, e);
+    if (!ANYGP_FAILED(status)) status = near_search_open(n, D, X, by, &s, e);
     if (!ANYGP_FAILED(status))
         status = near_search_find(&s, end - first, X + first * D, before + first, k, out->row + first * k,
                                   out->count + first, e);
@@ -148,27 +172,28 @@ static anygp_status share_lists(const comm *c, near_rows *l, anygp_error *e)
     return ANYGP_OK;
 }
 
-static anygp_status find_earlier(int64_t n, int64_t D, const double *X, int64_t k, bool on_disk, const comm *c,
-                                 near_rows *out, anygp_error *e)
+static anygp_status find_earlier(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t k, bool on_disk,
+                                 const comm *c, near_rows *out, anygp_error *e)
 {
-    anygp_status status = find_share(n, D, X, k, on_disk, c, out, e);
+    anygp_status status = find_share(n, D, X, by, k, on_disk, c, out, e);
     if (!ANYGP_FAILED(status)) status = share_lists(c, out, e);
     if (ANYGP_FAILED(status)) near_rows_clear(out);
     return status;
 }
 
-anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, int64_t k, near_rows *out, anygp_error *e)
+anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t k, near_rows *out,
+                                anygp_error *e)
 {
-    return find_earlier(n, D, X, k, false, comm_self(), out, e);
+    return find_earlier(n, D, X, by, k, false, comm_self(), out, e);
 }
 
-anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const int64_t *order, int64_t k, const comm *c,
-                                 near_rows *out, anygp_error *e)
+anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const near_metric *by, const int64_t *order,
+                                 int64_t k, const comm *c, near_rows *out, anygp_error *e)
 {
     double *sorted = mem_doubles(n, D);
     if (!sorted) return fail_memory(e, "the order of the rows", 8.0 * (double)n * (double)D);
     for (int64_t i = 0; i < n; i++) memcpy(sorted + i * D, X + order[i] * D, (size_t)D * sizeof *sorted);
-    anygp_status status = find_earlier(n, D, sorted, k, out->on_disk, c, out, e);
+    anygp_status status = find_earlier(n, D, sorted, by, k, out->on_disk, c, out, e);
     free(sorted);
     return status;
 }
@@ -202,8 +227,8 @@ static anygp_status find_others(const near_search *s, const double *rows, const 
     return share_lists(c, out, e);
 }
 
-anygp_status neighbours_other(int64_t n, int64_t D, const double *X, int64_t m, const int64_t *which, int64_t k,
-                              const comm *c, near_rows *out, anygp_error *e)
+anygp_status neighbours_other(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t m,
+                              const int64_t *which, int64_t k, const comm *c, near_rows *out, anygp_error *e)
 {
     near_search s = {0};
     double *rows = copy_rows(D, X, m, which);
@@ -212,7 +237,7 @@ anygp_status neighbours_other(int64_t n, int64_t D, const double *X, int64_t m, 
     if (!ANYGP_FAILED(status) && !rows) status = fail_memory(e, "the nearest rows", 8.0 * (double)m * (double)D);
     if (!ANYGP_FAILED(status))
         status = mapped_alloc(out->on_disk, m, (size_t)(k + 1) * sizeof *out->row, "the nearest rows", &found, e);
-    if (!ANYGP_FAILED(status)) status = near_search_open(n, D, X, &s, e);
+    if (!ANYGP_FAILED(status)) status = near_search_open(n, D, X, by, &s, e);
     if (!ANYGP_FAILED(status)) status = find_others(&s, rows, which, c, found, out, e);
     near_search_clear(&s);
     mapped_free(found);

@@ -1,5 +1,5 @@
-/* Nearest rows in Euclidean distance, ties to the lower number: by a kd-tree for few inputs, by matrix products for many.  The same on any
-   number of threads. */
+/* Nearest rows in Euclidean distance, ties to the lower number: by a kd-tree for few inputs, by matrix products for many; by another metric
+   (near_metric.h; NULL: Euclidean) from tiles of all pairs.  The same on any number of threads. */
 #ifndef DATA_NEIGHBOURS_NEIGHBOURS_H
 #define DATA_NEIGHBOURS_NEIGHBOURS_H
 
@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "comm/comm.h"
 #include "data/neighbours/kd_tree.h"
+#include "data/neighbours/near_metric.h"
 
 /* Lists of at most k rows each: list i is row[i k] .. row[i k + count[i] - 1], nearest first. */
 typedef struct near_rows {
@@ -18,24 +19,27 @@ typedef struct near_rows {
 } near_rows;
 
 /* For each row of X[n,D], row-major, the k nearest among those before it. */
-anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, int64_t k, near_rows *out, anygp_error *e);
+anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t k, near_rows *out,
+                                anygp_error *e);
 /* The same for the rows in this order: lists and their rows are numbered by it.  Each rank of c, all of which call it, finds its share.
    out->on_disk says where the lists are to be. */
-anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const int64_t *order, int64_t k, const comm *c,
-                                 near_rows *out, anygp_error *e);
+anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const near_metric *by, const int64_t *order,
+                                 int64_t k, const comm *c, near_rows *out, anygp_error *e);
 /* For each of m rows, which[m] (NULL: all n), the k nearest among all others; by shares too. */
-anygp_status neighbours_other(int64_t n, int64_t D, const double *X, int64_t m, const int64_t *which, int64_t k,
-                              const comm *c, near_rows *out, anygp_error *e);
+anygp_status neighbours_other(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t m,
+                              const int64_t *which, int64_t k, const comm *c, near_rows *out, anygp_error *e);
 void near_rows_clear(near_rows *l);
 
 /* For other rows: what is searched, X[n,D], which has to outlive it. */
 typedef struct near_search {
     int64_t n, D;
     const double *X;
-    kd_tree tree; /* for few inputs; else unused */
+    near_metric by;
+    kd_tree tree; /* for few inputs and Euclidean distance; else unused */
 } near_search;
 
-anygp_status near_search_open(int64_t n, int64_t D, const double *X, near_search *s, anygp_error *e);
+anygp_status near_search_open(int64_t n, int64_t D, const double *X, const near_metric *by, near_search *s,
+                              anygp_error *e);
 void near_search_clear(near_search *s);
 /* The k rows nearest to each of x[m,D], before[i] (NULL: all) of them at most in question: rows[m,k], count[m]. */
 anygp_status near_search_find(const near_search *s, int64_t m, const double *x, const int64_t *before, int64_t k,

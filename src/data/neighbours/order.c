@@ -96,29 +96,30 @@ static void race_clear(race *r)
     free(r->place);
 }
 
-/* The place of the row nearest to the mean of all. */
-static anygp_status central(const race *r, int64_t *place, anygp_error *e)
+/* The place of the row nearest to the mean of all, in Euclidean distance; of equal ones that of the lowest number[n] (NULL: its place). */
+static anygp_status central(int64_t n, int64_t D, const double *X, const int64_t *number, int64_t *place,
+                            anygp_error *e)
 {
-    int64_t D = r->t.D, best = -1;
+    int64_t best = -1;
     double least = INFINITY, *mean = mem_zeroed(D, sizeof *mean);
     if (!mean) return fail_memory(e, "the order of the rows", 8.0 * (double)D);
-    for (int64_t i = 0; i < r->t.n; i++)
-        for (int64_t d = 0; d < D; d++) mean[d] += r->t.X[i * D + d] / (double)r->t.n;
-    for (int64_t i = 0; i < r->t.n; i++) {
-        double from = row_distance(D, mean, r->t.X + i * D);
-        if (best < 0 || from < least || (from == least && r->t.row[i] < r->t.row[best])) best = i, least = from;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t d = 0; d < D; d++) mean[d] += X[i * D + d] / (double)n;
+    for (int64_t i = 0; i < n; i++) {
+        double from = row_distance(D, mean, X + i * D);
+        if (best < 0 || from < least || (from == least && number && number[i] < number[best])) best = i, least = from;
     }
     free(mean);
     *place = best;
     return ANYGP_OK;
 }
 
-anygp_status order_maximin(int64_t n, int64_t D, const double *X, int64_t *order, anygp_error *e)
+static anygp_status maximin_by_tree(int64_t n, int64_t D, const double *X, int64_t *order, anygp_error *e)
 {
     race r = {0};
     int64_t place = -1;
     anygp_status status = race_open(n, D, X, &r, e);
-    if (!ANYGP_FAILED(status) && n > 0) status = central(&r, &place, e);
+    if (!ANYGP_FAILED(status) && n > 0) status = central(n, D, r.t.X, r.t.row, &place, e);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < n; i++) {
         order[i] = r.t.row[place];
         leave(&r, place);
@@ -127,6 +128,48 @@ anygp_status order_maximin(int64_t n, int64_t D, const double *X, int64_t *order
     }
     race_clear(&r);
     return status;
+}
+
+/* The row has come: how far the others are from all that have; below 0: they have come themselves.  Returns the next one, or -1 where there
+   is no memory. */
+static int64_t come_by_metric(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t row, double *from)
+{
+    enum { ROWS = 1024 };
+    double tile[ROWS];
+    int64_t next = 0;
+    from[row] = -1;
+    for (int64_t first = 0; first < n; first += ROWS) {
+        int64_t some = n - first < ROWS ? n - first : ROWS;
+        if (!by->tile(by->ctx, some, X + first * D, 1, X + row * D, tile, ROWS)) return -1;
+        for (int64_t j = 0; j < some; j++) {
+            double *at = from + first + j;
+            *at = fmin(*at, tile[j]);
+            if (*at > from[next]) next = first + j;
+        }
+    }
+    return next;
+}
+
+static anygp_status maximin_by_metric(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t *order,
+                                      anygp_error *e)
+{
+    int64_t row = 0;
+    double *from = mem_alloc(n, sizeof *from);
+    anygp_status status = from ? ANYGP_OK : fail_memory(e, "the order of the rows", 8.0 * (double)n);
+    if (!ANYGP_FAILED(status)) status = central(n, D, X, NULL, &row, e);
+    for (int64_t i = 0; from && i < n; i++) from[i] = INFINITY;
+    for (int64_t i = 0; !ANYGP_FAILED(status) && i < n; i++) {
+        order[i] = row;
+        row = come_by_metric(n, D, X, by, row, from);
+        if (row < 0) status = fail_memory(e, "kernel tiles", 0);
+    }
+    free(from);
+    return status;
+}
+
+anygp_status order_maximin(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t *order, anygp_error *e)
+{
+    return near_metric_is_euclidean(by) ? maximin_by_tree(n, D, X, order, e) : maximin_by_metric(n, D, X, by, order, e);
 }
 
 /* ---------------------------------------------------------------------------------------- others */

@@ -69,7 +69,7 @@ static bool worker_open(worker *w, const vecchia_posterior *p, const lagp_kind *
     w->spare = mem_alloc(p->base.mean.p, sizeof *w->spare);
     bool kernels =
         (k->design != DESIGN_MSPE || (w->kernel[1] && w->kernel[2])) && (!k->local || w->stretched.base.kernel);
-    if (w->weight) kernel_closeness(p->base.kernel, kernel_values(p->base.kernel), w->weight);
+    if (w->weight) vecchia_weights(p->base.kernel, D, w->weight);
     return kernels && w->weight && w->X && w->y && w->noise && w->room && w->chosen && w->rows && w->conditional &&
            w->spare;
 }

@@ -14,12 +14,6 @@
 #include "linalg/jitter.h"
 #include "model/local/vecchia_state.h"
 
-enum {
-    MAXIMIN_ROWS = 1000000,
-    MAXIMIN_WIDE = 100000,
-    WIDE = 16
-}; /* rows up to which maximin is the order; beyond WIDE inputs */
-
 /* ------------------------------------------------------------------------------------- arrangement */
 
 static void arrangement_clear(arrangement *a)
@@ -43,38 +37,11 @@ static void look_at(vecchia_state *q, const hyper *h)
 
 static int64_t near_of(const problem *p) { return p->near.learn > 0 ? p->near.learn : VECCHIA_NEAR; }
 
-double *vecchia_places(const kernel *k, int64_t n, int64_t D, const double *X, int64_t *d)
-{
-    double *weight = mem_alloc(D, sizeof *weight), *places = NULL;
-    if (!weight) return NULL;
-    kernel_closeness(k, kernel_values((kernel *)k), weight);
-    *d = 0;
-    for (int64_t j = 0; j < D; j++) *d += weight[j] > 0;
-    for (int64_t j = 0; *d == 0 && j < D; j++) weight[j] = 1;
-    if (*d == 0) *d = D;
-    if ((places = mem_doubles(n, *d)))
-        for (int64_t i = 0, at = 0; i < n; i++)
-            for (int64_t j = 0; j < D; j++)
-                if (weight[j] > 0) places[at++] = weight[j] * X[i * D + j];
-    free(weight);
-    return places;
-}
-
-anygp_status vecchia_order(const problem *p, int64_t n, int64_t d, const double *places, int64_t *order, anygp_error *e)
-{
-    const char *how = p->near.order;
-    bool many = n > MAXIMIN_ROWS || (d > WIDE && n > MAXIMIN_WIDE);
-    if (how && !strcmp(how, "coordinate")) return order_coordinate(n, d, places, order, e);
-    if (how ? !strcmp(how, "maximin") : !many) return order_maximin(n, d, places, order, e);
-    order_random(n, p->seed, order);
-    return ANYGP_OK;
-}
-
-static anygp_status order_rows(const vecchia_state *q, int64_t n, int64_t d, const double *places, int64_t *order,
-                               anygp_error *e)
+static anygp_status order_rows(const vecchia_state *q, int64_t n, int64_t d, const double *places,
+                               const near_metric *by, int64_t *order, anygp_error *e)
 {
     const int64_t *given = q->problem->near.given;
-    if (q->ordered && !given) return vecchia_order(q->problem, n, d, places, order, e);
+    if (q->ordered && !given) return vecchia_order(q->problem, n, d, places, by, order, e);
     for (int64_t i = 0; i < n; i++) order[i] = q->ordered ? given[i] : i;
     return ANYGP_OK;
 }
@@ -90,14 +57,14 @@ static anygp_status take_rows(const merged *m, const int64_t *order, arrangement
     return ANYGP_OK;
 }
 
-static anygp_status group_rows(const vecchia_state *q, int64_t d, const double *places, const int64_t *order,
-                               row_groups *groups, anygp_error *e)
+static anygp_status group_rows(const vecchia_state *q, int64_t d, const double *places, const near_metric *by,
+                               const int64_t *order, row_groups *groups, anygp_error *e)
 {
     const problem *p = q->problem;
     int64_t n = p->rows->n;
     near_rows near = {.on_disk = p->on_disk};
-    TRY(q->ordered ? neighbours_in_order(n, d, places, order, q->near, p->comm, &near, e)
-                   : neighbours_other(n, d, places, q->learned->n, q->chosen, q->near, p->comm, &near, e));
+    TRY(q->ordered ? neighbours_in_order(n, d, places, by, order, q->near, p->comm, &near, e)
+                   : neighbours_other(n, d, places, by, q->learned->n, q->chosen, q->near, p->comm, &near, e));
     bool apart = p->near.apart || !q->ordered;
     anygp_status status = apart ? groups_single(&near, q->chosen, groups, e) : groups_joined(&near, groups, e);
     near_rows_clear(&near);
@@ -119,10 +86,11 @@ static anygp_status arrange(const vecchia_state *q, const kernel *k, arrangement
     const problem *p = q->problem;
     const merged *m = p->rows;
     int64_t d, *order = mem_alloc(m->n, sizeof *order);
+    near_metric by = vecchia_metric(k, m->n);
     double *places = vecchia_places(k, m->n, m->D, m->X, &d);
     anygp_status status = order && places ? ANYGP_OK : fail_memory(e, "the order of the rows", 8.0 * (double)m->n);
-    if (!ANYGP_FAILED(status)) status = order_rows(q, m->n, d, places, order, e);
-    if (!ANYGP_FAILED(status)) status = group_rows(q, d, places, order, &a->groups, e);
+    if (!ANYGP_FAILED(status)) status = order_rows(q, m->n, d, places, &by, order, e);
+    if (!ANYGP_FAILED(status)) status = group_rows(q, d, places, &by, order, &a->groups, e);
     free(places);
     if (!ANYGP_FAILED(status)) status = take_rows(m, order, a, e);
     free(order);
@@ -143,7 +111,7 @@ void vecchia_close(void *state)
     if (!q) return;
     arrangement_clear(&q->a);
     sparse_clear(&q->s);
-    free(q->closeness);
+    free(q->marks);
     free(q->stat);
     free(q->adjoint);
     free(q->chosen);
@@ -196,14 +164,14 @@ anygp_status vecchia_open_with(const model_ops *self, const problem *p, const hy
     look_at(q, h);
     TRY_DONE(sparse_init(&q->s, KEPT_BLOCK, p->mean, &q->view, q->learned->total, e));
     look_at(q, h);
-    q->closeness = mem_alloc(p->rows->D, sizeof *q->closeness);
+    q->marks = mem_alloc(vecchia_mark_count(h->kernel), sizeof *q->marks);
     q->stat = mem_alloc(sparse_given_at_once.stat_size(&q->s), sizeof *q->stat);
     q->adjoint = mem_alloc(sparse_given.adjoint_size(&q->s), sizeof *q->adjoint);
-    if (!q->closeness || !q->stat || !q->adjoint) {
+    if (!q->marks || !q->stat || !q->adjoint) {
         status = fail_memory(e, "the sums", 16.0 * (double)q->s.Mt);
         goto done;
     }
-    kernel_closeness(h->kernel, kernel_values(h->kernel), q->closeness);
+    vecchia_marks(h->kernel, q->marks);
     TRY_DONE(arrange(q, h->kernel, &q->a, e));
 done:
     if (ANYGP_FAILED(status))
@@ -213,32 +181,22 @@ done:
     return status;
 }
 
-bool vecchia_moved_apart(int64_t D, const double *was, const double *now, double moved)
-{
-    double least = INFINITY, most = 0;
-    for (int64_t j = 0; j < D; j++) {
-        if ((was[j] > 0) != (now[j] > 0)) return true;
-        if (was[j] > 0) least = fmin(least, now[j] / was[j]), most = fmax(most, now[j] / was[j]);
-    }
-    return most > (1 + moved) * least && isfinite(least);
-}
-
-/* Nearness again where a length-scale has moved: the objective is then another one. */
+/* Nearness again where it has changed: the objective is then another one. */
 anygp_status vecchia_renew(void *state, const hyper *h, double moved, bool *renewed, anygp_error *e)
 {
     vecchia_state *q = state;
-    int64_t D = q->problem->rows->D;
+    int64_t count = vecchia_mark_count(h->kernel);
     arrangement a = {0};
     *renewed = false;
-    double *now = mem_alloc(D, sizeof *now);
-    if (!now) return fail_memory(e, "the length-scales", 8.0 * (double)D);
-    kernel_closeness(h->kernel, kernel_values(h->kernel), now);
-    *renewed = vecchia_moved_apart(D, q->closeness, now, moved);
+    double *now = mem_alloc(count, sizeof *now);
+    if (!now) return fail_memory(e, "the length-scales", 8.0 * (double)count);
+    vecchia_marks(h->kernel, now);
+    *renewed = vecchia_moved_apart(count, q->marks, now, moved);
     anygp_status status = *renewed ? arrange(q, h->kernel, &a, e) : ANYGP_OK;
     if (*renewed && !ANYGP_FAILED(status)) {
         arrangement_clear(&q->a);
         q->a = a;
-        memcpy(q->closeness, now, (size_t)D * sizeof *now);
+        memcpy(q->marks, now, (size_t)count * sizeof *now);
     }
     free(now);
     return status;

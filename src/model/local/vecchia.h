@@ -6,27 +6,40 @@
    A prior mean h(x)'b is not approximated: its p x p sums over all rows are those of the sparse models (sparse.h) with no inducing inputs.
    With inducing inputs (vecchia_full.c) G is that of the residual kernel, K - Q + noise, and the sums are (M + p) x (M + p).
 
-   Nearness is that of the kernel: inputs over their length-scales, at the start and again where these have moved.
+   Nearness is that of the kernel: inputs over their length-scales, or correlation for a kernel without them, at the start and again where
+   these have moved.
    Prediction: x comes after all rows and is conditioned on the nearest of them; several x, jointly, also on each other.
 
    Cost: n (k^2 + k^3 / g) operations per evaluation, g the rows per group; k numbers per row in memory. */
 #ifndef MODEL_LOCAL_VECCHIA_H
 #define MODEL_LOCAL_VECCHIA_H
 
+#include "data/neighbours/near_metric.h"
 #include "model/model.h"
 
 /* Neighbours where the user gives no number; more inputs have more directions that a prediction looks in. */
 enum { VECCHIA_NEAR = 30, VECCHIA_PREDICT = 60, VECCHIA_PREDICT_WIDE = 150, VECCHIA_WIDE = 4 };
 
-/* X scaled by the kernel's closeness, columns without effect left out: *d of them; NULL: no memory.  For a kernel without length-scales
-   all columns count as they are. */
+/* weight[D]: the kernel's closeness, or 1 for all inputs of a kernel without length-scales; returns how many are not 0. */
+int64_t vecchia_weights(const kernel *k, int64_t D, double *weight);
+/* X scaled by these weights, columns without effect left out: *d of them; NULL: no memory. */
 double *vecchia_places(const kernel *k, int64_t n, int64_t D, const double *X, int64_t *d);
 
+/* How far apart places are: Euclidean, or for a kernel without length-scales, which has to outlive the metric, correlation.  A search by
+   it takes n^2 steps: of more rows than CORRELATION_ROWS the inputs as they are decide. */
+enum { CORRELATION_ROWS = 100000 };
+near_metric vecchia_metric(const kernel *k, int64_t n);
+bool vecchia_ignores_correlation(const kernel *k, int64_t n); /* since there are too many rows */
+
 /* An order of n rows with these places as the problem asks for it, but for one that is given. */
-anygp_status vecchia_order(const problem *p, int64_t n, int64_t d, const double *places, int64_t *order,
-                           anygp_error *e);
-/* Whether inputs count otherwise than before by more than this share; scaled together, the same rows are near. */
-bool vecchia_moved_apart(int64_t D, const double *was, const double *now, double moved);
+anygp_status vecchia_order(const problem *p, int64_t n, int64_t d, const double *places, const near_metric *by,
+                           int64_t *order, anygp_error *e);
+
+/* What nearness depends on, vecchia_mark_count() numbers: closeness of the inputs, and for a kernel without length-scales its values. */
+int64_t vecchia_mark_count(const kernel *k);
+void vecchia_marks(const kernel *k, double *marks);
+/* Whether marks are others than before by more than this share; scaled together, the same rows are near. */
+bool vecchia_moved_apart(int64_t count, const double *was, const double *now, double moved);
 
 /* What a posterior rests on; all copied.  m and B: mean and factor of the precision of v, the M inducing variables and the p coefficients
    of the mean. */

@@ -298,7 +298,8 @@ static anygp_status prepare(vecchia_posterior *p, anygp_error *e)
     p->places = vecchia_places(b->kernel, b->n, b->D, p->X, &p->d);
     if (!p->places) return fail_memory(e, "the places of the rows", 8.0 * (double)b->n * (double)b->D);
     if (p->u.M) TRY(feature_store_new(&p->u, b->n, &p->features, e));
-    return near_search_open(b->n, p->d, p->places, &p->search, e);
+    near_metric by = vecchia_metric(b->kernel, b->n);
+    return near_search_open(b->n, p->d, p->places, &by, &p->search, e);
 }
 
 const posterior_form vecchia_form = {&vecchia_posterior_ops, sizeof(vecchia_posterior)},

@@ -26,10 +26,10 @@ typedef struct vecchia_state {
     merged some;           /* and which; NULL: all */
     int64_t *chosen;
     arrangement a;
-    double *closeness; /* D: of the arrangement */
-    double *stat;      /* with Mt = 0 the adjoints are behind it */
-    double *adjoint;   /* for Mt > 0 */
-    double jitter;     /* of the last pass, relative to the variance of the first row */
+    double *marks;   /* of the arrangement (vecchia_marks()) */
+    double *stat;    /* with Mt = 0 the adjoints are behind it */
+    double *adjoint; /* for Mt > 0 */
+    double jitter;   /* of the last pass, relative to the variance of the first row */
     anygp_error failure;
     double seen;
 } vecchia_state;

@@ -161,6 +161,7 @@ static anygp_status find_near(const vecchia_update *u, const merged *m, int64_t 
 {
     int64_t old = u->from->base.n, d, distinct = old, *before = mem_alloc(u->n, sizeof *before);
     double *all = vecchia_places(u->from->base.kernel, m->n, m->D, m->X, &d), *x = all ? mem_doubles(u->n, d) : NULL;
+    near_metric by = vecchia_metric(u->from->base.kernel, m->n);
     near_search s = {0};
     anygp_status status = before && all && x ? ANYGP_OK : fail_memory(e, "the places of the rows", 8.0 * (double)m->n);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < u->n; i++) {
@@ -168,7 +169,7 @@ static anygp_status find_near(const vecchia_update *u, const merged *m, int64_t 
         memcpy(x + i * d, all + group * d, (size_t)d * sizeof *x);
         before[i] = distinct, distinct += group == distinct;
     }
-    if (!ANYGP_FAILED(status)) status = near_search_open(m->n, d, all, &s, e);
+    if (!ANYGP_FAILED(status)) status = near_search_open(m->n, d, all, &by, &s, e);
     if (!ANYGP_FAILED(status)) status = near_search_find(&s, u->n, x, before, k, near, count, e);
     near_search_clear(&s);
     free(before);

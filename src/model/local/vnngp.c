@@ -144,13 +144,14 @@ anygp_status vnngp_arrange(vnngp *v, const kernel *k, anygp_error *e)
     double *places = vecchia_places(k, v->n, v->rows.D, v->rows.X, &d);
     if (!places) return fail_memory(e, "the order of the rows", 8.0 * (double)v->n);
     order_clear(v);
-    kernel_closeness(k, kernel_values((kernel *)k), v->closeness);
+    near_metric by = vecchia_metric(k, v->n);
+    vecchia_marks(k, v->marks);
     anygp_status status = ANYGP_OK;
     if (p->near.given)
         take_order(v, v->order);
     else
-        status = vecchia_order(p, v->n, d, places, v->order, e);
-    if (!ANYGP_FAILED(status)) status = neighbours_in_order(v->n, d, places, v->order, v->k, p->comm, &v->near, e);
+        status = vecchia_order(p, v->n, d, places, &by, v->order, e);
+    if (!ANYGP_FAILED(status)) status = neighbours_in_order(v->n, d, places, &by, v->order, v->k, p->comm, &v->near, e);
     free(places);
     return ANYGP_FAILED(status) ? status : take_rows(v, e);
 }
@@ -164,9 +165,9 @@ void vnngp_close(void *state)
     order_clear(v);
     vnngp_run_free(v);
     merged_clear(&v->rows);
-    void *const owned[] = {v->order,  v->place,  v->X,     v->one,  v->closeness, v->b,          v->d,
-                           v->pi,     v->m,      v->s,     v->g,    v->lambda,    v->step,       v->other,
-                           v->before, v->slower, v->cells, v->sums, v->like_bar,  v->known_site, v->known_weight};
+    void *const owned[] = {v->order,  v->place,  v->X,     v->one,  v->marks,    v->b,          v->d,
+                           v->pi,     v->m,      v->s,     v->g,    v->lambda,   v->step,       v->other,
+                           v->before, v->slower, v->cells, v->sums, v->like_bar, v->known_site, v->known_weight};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(v);
 }
@@ -179,13 +180,13 @@ anygp_status vnngp_allocate(vnngp *v, const hyper *h, anygp_error *e)
     for (size_t i = 0; i < sizeof many / sizeof *many; i++) ok &= (*many[i] = mem_alloc(nC, sizeof(double))) != NULL;
     v->order = mem_alloc(n, sizeof *v->order), v->place = mem_alloc(N, sizeof *v->place);
     v->X = mem_doubles(n, v->rows.D), v->one = mem_alloc(n, sizeof *v->one);
-    v->closeness = mem_alloc(v->rows.D, sizeof *v->closeness);
+    v->marks = mem_alloc(vecchia_mark_count(h->kernel), sizeof *v->marks);
     v->b = mem_doubles(n, v->k), v->d = mem_alloc(n, sizeof *v->d), v->pi = mem_alloc(n, sizeof *v->pi);
     v->other = mem_doubles(n, 4);
     v->cells = mem_doubles(1, 4 * N * v->C + chunks * (1 + params));
     v->sums = mem_alloc(hyper_kernel_params(h) + 1, sizeof *v->sums);
     v->like_bar = mem_alloc(params + 1, sizeof *v->like_bar);
-    ok &= v->order && v->place && v->X && v->one && v->closeness && v->b && v->d && v->pi && v->other && v->cells &&
+    ok &= v->order && v->place && v->X && v->one && v->marks && v->b && v->d && v->pi && v->other && v->cells &&
           v->sums && v->like_bar;
     for (int64_t i = 0; ok && i < n; i++) v->one[i] = 1;
     return ok ? ANYGP_OK : fail_memory(e, "the model", 8.0 * (double)n * (double)(v->k + 8 * v->C));
@@ -224,10 +225,11 @@ done:
 static anygp_status vnngp_renew(void *state, const hyper *h, double moved, bool *renewed, anygp_error *e)
 {
     vnngp *v = state;
-    double *now = mem_alloc(v->rows.D, sizeof *now);
-    if (!now) return fail_memory(e, "the length-scales", 8.0 * (double)v->rows.D);
-    kernel_closeness(h->kernel, kernel_values(h->kernel), now);
-    *renewed = vecchia_moved_apart(v->rows.D, v->closeness, now, moved);
+    int64_t count = vecchia_mark_count(h->kernel);
+    double *now = mem_alloc(count, sizeof *now);
+    if (!now) return fail_memory(e, "the length-scales", 8.0 * (double)count);
+    vecchia_marks(h->kernel, now);
+    *renewed = vecchia_moved_apart(count, v->marks, now, moved);
     free(now);
     return *renewed ? vnngp_arrange(v, h->kernel, e) : ANYGP_OK;
 }

@@ -37,7 +37,7 @@ typedef struct vnngp {
     row_groups groups;
     row_blocks *blocks;
     driver *conditionals, *slopes;
-    double *closeness; /* D: of the order */
+    double *marks; /* of the order (vecchia_marks()) */
     /* At h: */
     const hyper *h;
     likelihood like;

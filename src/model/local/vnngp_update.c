@@ -104,7 +104,8 @@ static anygp_status place_rows(const vnngp_update *u, vnngp *v, anygp_error *e)
     for (int64_t i = 0; i < v->N; i++) v->place[i] = v->rows.group[b->n + i];
     double *places = vecchia_places(b->kernel, v->n, b->D, v->X, &d);
     if (!places) return fail_memory(e, "the places of the rows", 8.0 * (double)(v->n * b->D));
-    anygp_status status = neighbours_earlier(v->n, d, places, v->k, &v->near, e);
+    near_metric by = vecchia_metric(b->kernel, v->n);
+    anygp_status status = neighbours_earlier(v->n, d, places, &by, v->k, &v->near, e);
     free(places);
     return ANYGP_FAILED(status) ? status : vnngp_open_places(v, e);
 }

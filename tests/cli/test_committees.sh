@@ -79,7 +79,8 @@ what_cannot_be_is_refused() {
 a_committee_too_sure_of_itself_is_calibrated() { # poe, with 8 parts that all have an opinion
     anygp fit train.csv -q -o p.agp --model poe --partition random --blocks 8 "${fixed[@]}" >out && grep -q 'leave-one-out' out && given c poe --partition random --blocks 8 --calibrate loo || return 1
     awk -v p="$(score p mnlp)" -v c="$(score c mnlp)" 'BEGIN { print p, c; exit !(c < p - 0.1) }' &&
-        refuses 'calibrate: npae has no leave-one-out' fit train.csv -o n.agp --model npae --calibrate loo
+        anygp fit train.csv -q -o n.agp --model npae --partition random --blocks 8 "${fixed[@]}" --calibrate loo >out && grep -q 'leave-one-out' out && anygp info n.agp | grep -q calibrat &&
+        refuses 'calibrate: lagp has no leave-one-out' fit train.csv -o n.agp --model lagp --calibrate loo
 }
 
 check every_committee_fits_and_predicts

@@ -91,6 +91,27 @@ static inline void scene_joint(scene *f, int64_t n, const double *X, double *mea
     free(work);
 }
 
+/* The same committee without one observation of row i. */
+static inline posterior *committee_without(const experts_posterior *p, int64_t i)
+{
+    anygp_error e;
+    posterior *out;
+    bool last = p->w[i] == 1;
+    int64_t n = p->base.n - last;
+    experts_source s = {.rule = &p->rule, .kernel = p->base.kernel, .mean = &p->base.mean, .noise = p->base.noise};
+    s.D = D, s.count = p->count, s.asked[EXPERTS_OBSERVED] = p->asked[EXPERTS_OBSERVED];
+    s.rows = (gathered_rows){n, malloc(ROWS * D * sizeof(double)), malloc(ROWS * sizeof(double)),
+                             malloc(ROWS * sizeof(double)), malloc((size_t)(p->count + 1) * sizeof(double))};
+    for (int64_t from = 0, to = 0; from < p->base.n; from++) {
+        if (from == i && last) continue;
+        for (int d = 0; d < D; d++) s.rows.X[to * D + d] = p->X[from * D + d];
+        s.rows.y[to] = p->y[from], s.rows.w[to++] = p->w[from] - (from == i);
+    }
+    for (int64_t k = 0; k <= p->count; k++) s.rows.start[k] = p->start[k] - (last && p->start[k] > (double)i);
+    if (experts_new(&s, &out, &e)) fail_msg("%s", e.text);
+    return out;
+}
+
 static const struct variant {
     const char *kernel;
     mean_kind mean;

@@ -206,9 +206,43 @@ static void joint_covariances_are_those_of_the_errors(void **unused)
     }
 }
 
+/* ------------------------------------------------------------------------------------- leave-one-out */
+
+static void leave_one_out_is_the_committee_without_the_row(void **unused)
+{
+    (void)unused;
+    int64_t start[ROWS + 1] = {0, 1, 2,  5,
+                               5, 9, 11, ROWS}; /* an expert of one row leaves nothing, and may say nothing then */
+    const char *const names[] = {"npae", "npae(levels=2)"};
+    FOR_EACH_VARIANT(v) for (int levels = 0; levels < 2; levels++)
+    {
+        scene f;
+        anygp_error e;
+        double y[ROWS], mean[ROWS], variance[ROWS], weight[ROWS], m, c;
+        leave_one_out out = {0, y, mean, variance, weight};
+        scene_set(&f, names[levels], v->kernel, v->mean, v->weights, 7, start, plain);
+        const experts_posterior *p = scene_posterior(&f);
+        assert_int_equal(f.model->loo_after(f.q, &f.p, &out, &e), ANYGP_OK);
+        assert_int_equal(out.n, ROWS);
+        posterior *all = f.q;
+        for (int64_t j = 0; j < ROWS; j++) {
+            int64_t i = random_shuffled((random_stream){f.p.seed, RANDOM_LEFT_OUT, 0}, ROWS, j);
+            f.q = committee_without(p, i);
+            scene_predict(&f, 1, p->X + i * D, &m, &c);
+            check_close(y[j], p->y[i], 1e-15);
+            check_close(mean[j], m, 1e-9);
+            check_close(variance[j], c + f.h.like[0] + kernel_white(f.h.kernel), 1e-9);
+            f.q->ops->free(f.q);
+        }
+        f.q = all;
+        scene_clear(&f);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(predictions_are_the_best_linear_ones_given_the_experts),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(leave_one_out_is_the_committee_without_the_row),
+                                       cmocka_unit_test(predictions_are_the_best_linear_ones_given_the_experts),
                                        cmocka_unit_test(the_nearest_experts_alone_are_asked),
                                        cmocka_unit_test(experts_of_one_row_and_one_expert_are_the_exact_process),
                                        cmocka_unit_test(two_levels_are_the_best_linear_ones_of_groups),

@@ -24,7 +24,7 @@
 #include "base/random.h"
 #include "linalg/linalg.h"
 #include "model/exact/exact.h"
-#include "model/local/experts.h"
+#include "model/local/npae.h"
 
 /* An entropy is a difference of logarithms and known to rounding.  In a product, where no prior stands beside the experts, it is at
    least that: where nobody knows anything all are equal, and the variance is finite. */
@@ -247,8 +247,10 @@ static anygp_status marginal_noise(const posterior *base, int64_t n, const doubl
 
 /* -------------------------------------------------------------------------------------- leave-one-out */
 
-/* Rows at a time; and at most, since one costs as much as J rows of an evaluation do. */
-enum { LEFT_PIECE = 128, LEFT_MOST = 2000 };
+/* Rows at a time; and at most, since one costs as much as J rows of an evaluation do.  With npae it costs more: as many as NESTED_WORK
+   multiplications take, but not less than NESTED_LEAST. */
+enum { LEFT_PIECE = 128, LEFT_MOST = 2000, NESTED_LEAST = 128 };
+static const double NESTED_WORK = 2e11;
 
 typedef struct leaving {
     const experts_posterior *p;
@@ -269,21 +271,28 @@ static void predict_without(const leaving *l, const expert *x, int64_t i, double
     *m = x->y[i] - off, *v -= x->noise + kernel_white(x->kernel);
 }
 
-/* The committee at n of its rows, each without itself. */
-static anygp_status leave_piece(leaving *l, int64_t n, leave_one_out *out, anygp_error *e)
+/* The sums at n rows, each of which is taken from its own expert. */
+static anygp_status hear_without(leaving *l, int64_t n, anygp_error *e)
 {
     const experts_posterior *p = l->p;
     const left_out left = {l->expert, l->m, l->v};
-    int64_t D = p->base.D;
     for (int64_t j = 0; j < n; j++) {
         int64_t k = 0;
         while (p->start[k + 1] <= (double)l->row[j]) k++;
         expert x = expert_at(p, k);
         predict_without(l, &x, l->row[j] - x.first, &l->m[j], &l->v[j]);
-        memcpy(l->X + j * D, p->X + l->row[j] * D, (size_t)D * sizeof *l->X);
         l->expert[j] = k;
     }
-    TRY(hear_all(p, n, l->X, D, &left, l->room, l->mean, l->variance, l->noise, e));
+    return hear_all(p, n, l->X, p->base.D, &left, l->room, l->mean, l->variance, l->noise, e);
+}
+
+/* The committee at n of its rows, each without itself. */
+static anygp_status leave_piece(leaving *l, int64_t n, leave_one_out *out, anygp_error *e)
+{
+    const experts_posterior *p = l->p;
+    int64_t D = p->base.D;
+    for (int64_t j = 0; j < n; j++) memcpy(l->X + j * D, p->X + l->row[j] * D, (size_t)D * sizeof *l->X);
+    TRY(p->rule.levels ? npae_predict(p, l->row, n, l->X, D, l->room, l->mean, l->variance, e) : hear_without(l, n, e));
     for (int64_t j = 0; j < n; j++, out->n++) {
         double noise = p->own ? l->noise[j] : experts_noise_of(&p->base, 0);
         out->y[out->n] = p->y[l->row[j]], out->weight[out->n] = p->w[l->row[j]];
@@ -292,19 +301,25 @@ static anygp_status leave_piece(leaving *l, int64_t n, leave_one_out *out, anygp
     return ANYGP_OK;
 }
 
+/* Of so many rows that may be left out. */
+static int64_t rows_to_leave(const experts_posterior *p, int64_t rows)
+{
+    double near = p->asked[EXPERTS_NEAR] > 0 ? p->asked[EXPERTS_NEAR] * (double)p->largest : (double)p->base.n;
+    double most = p->rule.levels ? fmax(NESTED_WORK / pow(fmin(near, (double)p->base.n), 2), NESTED_LEAST) : LEFT_MOST;
+    return (int64_t)fmin(fmin(most, LEFT_MOST), (double)rows);
+}
+
 anygp_status committee_loo(const posterior *base, const problem *q, leave_one_out *out, anygp_error *e)
 {
     const experts_posterior *p = (const experts_posterior *)base;
     int64_t first = p->rule.communication ? (int64_t)p->start[1] : 0, rows = base->n - first, seen = 0,
-            most = rows < LEFT_MOST ? rows : LEFT_MOST;
+            most = rows_to_leave(p, rows), room = base->ops->work_doubles(base, LEFT_PIECE);
     leaving *l = calloc(1, sizeof *l);
     out->n = 0;
     if (!l) return fail_memory(e, "leave-one-out", sizeof *l);
     l->p = p, l->X = mem_doubles(LEFT_PIECE, base->D), l->unit = mem_doubles(p->largest, 1);
-    l->room = mem_doubles(posterior_work(base, LEFT_PIECE), 1);
-    anygp_status status = l->X && l->unit && l->room
-                              ? ANYGP_OK
-                              : fail_memory(e, "leave-one-out", 8.0 * (double)posterior_work(base, LEFT_PIECE));
+    l->room = mem_doubles(room, 1);
+    anygp_status status = l->X && l->unit && l->room ? ANYGP_OK : fail_memory(e, "leave-one-out", 8.0 * (double)room);
     while (!ANYGP_FAILED(status) && seen < most && (seen == 0 || !deadline_passed(q->pass))) {
         int64_t n = 0;
         for (; n < LEFT_PIECE && seen < most; n++, seen++)

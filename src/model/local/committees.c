@@ -7,10 +7,8 @@
 #define COMMITTEE                                                                                                      \
     .objective = "log evidence of the experts", .order = "n j^2", .jitter = 1e-8, .cost = experts_cost,                \
     .size = experts_size, .define = experts_define, .open = experts_open, .evaluate = experts_evaluate,                \
-    .failure = experts_failure, .loo = experts_loo, .posterior = experts_to_posterior, .rows = experts_rows,           \
-    .close = experts_close, .load = experts_load, .update = &experts_update, .sum = &experts_sum
-/* Those whose predictions are a sum over experts. */
-#define SUM_OF_EXPERTS COMMITTEE, .loo_after = committee_loo
+    .failure = experts_failure, .loo = experts_loo, .loo_after = committee_loo, .posterior = experts_to_posterior,     \
+    .rows = experts_rows, .close = experts_close, .load = experts_load, .update = &experts_update, .sum = &experts_sum
 
 static const aggregation npae = {.levels = 1};
 static const aggregation poe = {.entropy = false}, gpoe = {.entropy = true, .normalised = true}, bcm = {.prior = true},
@@ -21,34 +19,34 @@ const model_ops model_poe = {.name = "poe",
                              .summary = "product of exact experts, one per part",
                              .family = &poe,
                              .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true, .own = true},
-                             SUM_OF_EXPERTS};
+                             COMMITTEE};
 
 const model_ops model_gpoe = {
     .name = "gpoe",
     .summary = "product of exact experts with weights",
     .family = &gpoe,
     .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true, .own = true},
-    SUM_OF_EXPERTS};
+    COMMITTEE};
 
 const model_ops model_bcm = {
     .name = "bcm",
     .summary = "Bayesian committee machine",
     .family = &bcm,
     .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .joint = true, .together = true, .experts = true},
-    SUM_OF_EXPERTS};
+    COMMITTEE};
 
 const model_ops model_rbcm = {.name = "rbcm",
                               .summary = "committee of exact experts, one per part",
                               .family = &rbcm,
                               .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true},
-                              SUM_OF_EXPERTS};
+                              COMMITTEE};
 
 const model_ops model_grbcm = {
     .name = "grbcm",
     .summary = "committee with a communication expert",
     .family = &grbcm,
     .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true, .communication = true},
-    SUM_OF_EXPERTS};
+    COMMITTEE};
 
 const model_ops model_npae = {
     .name = "npae",

@@ -4,6 +4,9 @@
        lambda = K_A^-1 k_A,   mean lambda'M,   variance k - 2 lambda'k_A + lambda'K_A lambda
    where K_ij is without noise and K_A(i,i) = k_A(i), with it.  Experts of one row each make the exact process, whatever the rows.
 
+   Leave-one-out: without row i of its expert, C = K_i^-1, c its column i, u_i becomes u_i - c u_i(i) / (C(i,i) + 1/d), with M_i and k_A(i), and
+   so does row i of K_A; d is what the noise of the row grows by, infinite unless the row counts more than once.
+
    With two levels the experts are put together in about sqrt(M) groups first, each by its own block of K_A, and these groups then by
    their covariances; that takes M^2 operations instead of M^3/3.
 
@@ -147,6 +150,30 @@ static int64_t who_asks_both(const experts_posterior *p, const nesting *g, int64
 
 /* ------------------------------------------------------------------------------------ the experts' means */
 
+/* u, the mean and its variance without one observation of row i of expert x; unit: x->n of room. */
+static void leave_row_out(const expert *x, int64_t i, double *unit, double *u, double *mean, double *k_A)
+{
+    double w = x->w[i], rest = w - fmin(1, w), before = u[i];
+    double share = rest > 0 ? 1 / (x->noise / rest - x->noise / w) : 0;
+    memset(unit, 0, (size_t)x->n * sizeof *unit);
+    unit[i] = 1;
+    la_trsv(LA_N, x->n, x->L, x->n, unit);
+    la_trsv(LA_T, x->n, x->L, x->n, unit);
+    double times = before / (unit[i] + share);
+    la_axpy(x->n, -times, unit, u);
+    *mean -= times * x->alpha[i];
+    *k_A = fmax(*k_A - times * before, 0);
+}
+
+/* In the predictions that expert x has just made for c rows, its own rows are left out. */
+static void leave_own_out(const expert *x, int64_t c, nesting *g)
+{
+    for (int64_t j = 0; g->own && j < c; j++) {
+        int64_t i = g->own[g->row[j]] - x->first, to = g->at[j] + g->row[j] * g->Q;
+        if (i >= 0 && i < x->n) leave_row_out(x, i, g->U, g->V + j * x->n, g->mean + to, g->k_A + to);
+    }
+}
+
 static anygp_status hear(const experts_posterior *p, int64_t i, const double *X, int64_t ldx, nesting *g,
                          anygp_error *e)
 {
@@ -165,6 +192,7 @@ static anygp_status hear(const experts_posterior *p, int64_t i, const double *X,
         g->v0[g->row[j]] = q.variance[j];
     }
     la_trsm(LA_LEFT, LA_T, x.n, c, 1, x.L, x.n, g->V, x.n);
+    leave_own_out(&x, c, g);
     for (int64_t j = 0; j < c; j++)
         memcpy(npae_u(p, g, g->at[j], g->row[j]), g->V + j * x.n, (size_t)x.n * sizeof *g->V);
     return ANYGP_OK;
@@ -283,10 +311,11 @@ static anygp_status two_levels(int64_t Q, const double *K, const double *k, doub
     return ANYGP_OK;
 }
 
-anygp_status npae_weigh(const experts_posterior *p, int64_t n, const double *X, int64_t ldx, double *work, nesting *g,
-                        anygp_error *e)
+anygp_status npae_weigh(const experts_posterior *p, const int64_t *own, int64_t n, const double *X, int64_t ldx,
+                        double *work, nesting *g, anygp_error *e)
 {
     *g = place(p, n, work);
+    g->own = own;
     int64_t Q = g->Q, D = p->base.D;
     for (int64_t j = 0; j < n; j++) memcpy(g->X + j * D, X + j * ldx, (size_t)D * sizeof *X);
     if (Q == p->count)
@@ -305,11 +334,11 @@ anygp_status npae_weigh(const experts_posterior *p, int64_t n, const double *X, 
 
 /* -------------------------------------------------------------------------------------------- marginals */
 
-static anygp_status marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
-                             double *variance, anygp_error *e)
+anygp_status npae_predict(const experts_posterior *p, const int64_t *own, int64_t n, const double *X, int64_t ldx,
+                          double *work, double *mean, double *variance, anygp_error *e)
 {
     nesting g;
-    TRY(npae_weigh((const experts_posterior *)base, n, X, ldx, work, &g, e));
+    TRY(npae_weigh(p, own, n, X, ldx, work, &g, e));
     for (int64_t j = 0; j < n; j++) {
         int64_t Q = g.Q, at = j * Q;
         const double *l = g.lambda + at;
@@ -321,6 +350,12 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
     return ANYGP_OK;
 }
 
+static anygp_status marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
+                             double *variance, anygp_error *e)
+{
+    return npae_predict((const experts_posterior *)base, NULL, n, X, ldx, work, mean, variance, e);
+}
+
 /* Of all experts, also of those that a row does not ask: their weight is 0. */
 static anygp_status opinions(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                              double *variance, double *weight, anygp_error *e)
@@ -328,7 +363,7 @@ static anygp_status opinions(const posterior *base, int64_t n, const double *X, 
     const experts_posterior *p = (const experts_posterior *)base;
     nesting g;
     expert_query q;
-    TRY(npae_weigh(p, n, X, ldx, work, &g, e));
+    TRY(npae_weigh(p, NULL, n, X, ldx, work, &g, e));
     TRY(query_prepare(p, n, X, ldx, g.H, g.room, &q, e));
     for (int64_t k = 0; k < p->count; k++) {
         expert x = expert_at(p, k);

@@ -21,12 +21,17 @@ typedef struct nesting {
     double *tile, *H;   /* NPAE_STRIP x largest, 2 largest x p */
     double *V, *U, *W;  /* largest x n, the same, NPAE_STRIP x n */
     double *room;       /* query_doubles, also Q (Q + 3) */
+    const int64_t
+        *own; /* n: rows of experts, by number, each left out where it is predicted; NULL: they are nobody's */
 } nesting;
 
 int64_t npae_work(const posterior *p, int64_t n);
-/* Everything up to lambda. */
-anygp_status npae_weigh(const experts_posterior *p, int64_t n, const double *X, int64_t ldx, double *work, nesting *g,
-                        anygp_error *e);
+/* Everything up to lambda; own: NULL, or as above. */
+anygp_status npae_weigh(const experts_posterior *p, const int64_t *own, int64_t n, const double *X, int64_t ldx,
+                        double *work, nesting *g, anygp_error *e);
+/* Mean and variance, which may be NULL, of f. */
+anygp_status npae_predict(const experts_posterior *p, const int64_t *own, int64_t n, const double *X, int64_t ldx,
+                          double *work, double *mean, double *variance, anygp_error *e);
 double *npae_u(const experts_posterior *p, const nesting *g, int64_t slot, int64_t row);
 anygp_status npae_joint(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                         double *covariance, int64_t ldc, anygp_error *e);

@@ -76,7 +76,7 @@ anygp_status npae_joint(const posterior *base, int64_t n, const double *X, int64
     nesting g;
     double *Lambda = mem_doubles(base->n, n);
     if (!Lambda) return fail_memory(e, "the joint distribution", 8.0 * (double)base->n * (double)n);
-    TRY_DONE(npae_weigh(p, n, X, ldx, work, &g, e));
+    TRY_DONE(npae_weigh(p, NULL, n, X, ldx, work, &g, e));
     for (int64_t j = 0; j < n; j++) mean[j] = la_dot(g.Q, g.lambda + j * g.Q, g.mean + j * g.Q);
     spread(p, &g, Lambda);
     TRY_DONE(begin(p, X, ldx, &g, covariance, ldc, e));

@@ -24,7 +24,10 @@ what_it_cannot_do_is_refused() {
     anygp simulate --rows 50 --inputs 4 -o four.csv && refuses 'patchwork takes at most 3 inputs' fit four.csv -o m.agp --model patchwork && refuses 'patchwork has no anytime variant' fit train.csv -o m.agp --model patchwork+ || return 1
     refuses 'partition: patchwork needs cells with borders' fit train.csv -o m.agp --model patchwork --partition random && refuses 'mean: patchwork takes no prior mean' fit train.csv -o m.agp --model patchwork --mean linear || return 1
     awk -F, 'NR == 1 { print "site," $1 "," $3 } NR > 1 { print substr("xyz", NR % 3 + 1, 1) "," $1 "," $3 }' train.csv >mixed.csv
-    refuses 'patchwork takes numbers only' fit mixed.csv -o m.agp --model patchwork && refuses 'patchwork has no joint distribution of several rows.*ask for the mean and variance' predict p.agp test.csv --samples 2
+    refuses 'patchwork takes numbers only' fit mixed.csv -o m.agp --model patchwork
+}
+draws_are_finite() {
+    anygp predict p.agp test.csv --samples 2 -o draws.csv && [[ $(wc -l <draws.csv) == "$(wc -l <test.csv)" ]] && finite draws.csv
 }
 new_rows_join_their_cells() {
     anygp update p.agp test.csv >/dev/null && anygp info p.agp | grep -q 'rows  *260' && anygp info p.agp | grep -q 'log evidence .* over 260 rows' && anygp predict p.agp test.csv >/dev/null
@@ -35,5 +38,6 @@ check one_cell_is_the_exact_model
 check it_learns_over_one_and_three_inputs_and_cuts_by_evidence
 anygp fit train.csv -q -o p.agp --model patchwork --blocks 4 "${fixed[@]}" >/dev/null
 check what_it_cannot_do_is_refused
+check draws_are_finite
 check new_rows_join_their_cells
 finish

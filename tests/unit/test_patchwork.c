@@ -158,6 +158,41 @@ static void predictions_are_given_rows_and_borders(void **unused)
     }
 }
 
+/* Of rows in all cells, and of two at the same place. */
+static void joint_predictions_are_given_rows_and_borders(void **unused)
+{
+    (void)unused;
+    static dense d;
+    for (int c = 0; c < KINDS; c++) {
+        posterior *p = NULL;
+        double mean[NEW], single[NEW], variance[NEW], C[NEW * NEW], j = jitter;
+        static real k[NEW][MOST];
+        anygp_error e;
+        dense_open(&d, &kinds[c]);
+        for (int i = 0; i < D; i++) d.new[D + i] = d.new[i];
+        assert_int_equal(router_route(d.s.route, NEW, d.new, D, d.at, &e), ANYGP_OK);
+        assert_int_equal(model_patchwork.posterior(d.s.state, &d.s.h, &j, &p, &e), ANYGP_OK);
+        double *work = malloc((size_t)(NEW * p->ops->work_doubles(p, 1)) * sizeof *work);
+        assert_int_equal(p->ops->joint(p, NEW, d.new, D, work, mean, C, NEW, &e), ANYGP_OK);
+        free(work);
+        predict(p, NEW, d.new, single, variance);
+        for (int i = 0; i < NEW; i++) {
+            int n = ROWS + (int)d.q;
+            const double *x = d.new + i *D;
+            for (int r = 0; r < ROWS; r++) k[i][r] = in_cells(&d, d.at[i], x, d.block[r], d.s.X + r * D);
+            for (int64_t q = 0; q < d.q; q++) k[i][ROWS + q] = with_border(&d, d.at[i], x, q);
+            check_close(mean[i], single[i], 1e-12);
+            check_close(C[i + i * NEW], variance[i], 1e-9);
+            for (int h = 0; h <= i; h++) {
+                real prior = in_cells(&d, d.at[i], x, d.at[h], d.new + h *D);
+                check_close(C[i + h * NEW], (double)(prior - dense_quadratic(n, d.K, k[i], k[h])), 1e-9);
+            }
+        }
+        p->ops->free(p);
+        dense_close(&d);
+    }
+}
+
 /* From either side of a border, where nle jumps; and no variance is negative. */
 static void neighbours_agree_at_their_borders(void **unused)
 {
@@ -277,9 +312,11 @@ static void damaged_borders_are_refused(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objective_is_the_evidence_given_equal_borders),
-        cmocka_unit_test(predictions_are_given_rows_and_borders), cmocka_unit_test(neighbours_agree_at_their_borders),
-        cmocka_unit_test(update_equals_all_rows_at_once), cmocka_unit_test(damaged_borders_are_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(objective_is_the_evidence_given_equal_borders),
+                                       cmocka_unit_test(predictions_are_given_rows_and_borders),
+                                       cmocka_unit_test(joint_predictions_are_given_rows_and_borders),
+                                       cmocka_unit_test(neighbours_agree_at_their_borders),
+                                       cmocka_unit_test(update_equals_all_rows_at_once),
+                                       cmocka_unit_test(damaged_borders_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

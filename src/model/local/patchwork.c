@@ -427,7 +427,7 @@ static model_cost patch_cost(const model_ops *self, const cost_facts *f, const c
     return (model_cost){.rows = cost_of_work(f, SHARE, 2 * f->rows * J * (J + B), 4 * f->rows * J),
                         .head = cost_of_work(f, SHARE, 2 * q * q * q, 0), /* factors and inverses of S and C */
                         .bytes = 8 * (f->threads * (2 * L * L + 2 * q * q) + 4 * q * q + f->rows * (D + 3)),
-                        .last = 8 * f->rows * (L + B)};
+                        .last = 8 * (f->rows * (L + B) + q * q)};
 }
 
 static const patch_kind defaults = {.each = PATCHWORK_EACH};
@@ -437,7 +437,7 @@ const model_ops model_patchwork = {
     .summary = "exact in cells, equal at borders",
     .objective = "log evidence",
     .family = &defaults,
-    .needs = {.rows = ROWS_PARTS, .weights = true, .cells = true},
+    .needs = {.rows = ROWS_PARTS, .weights = true, .joint = true, .cells = true},
     .order = "n j^2+q^3",
     .jitter = 1e-8,
     .cost = patch_cost,

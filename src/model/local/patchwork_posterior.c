@@ -5,21 +5,7 @@
 
 #include "base/memory.h"
 #include "linalg/linalg.h"
-#include "model/local/patchwork.h"
-
-static const double LEAST = 1e-12; /* of the prior variance: what the rows and the borders leave of it at least */
-
-typedef struct patch_posterior {
-    posterior base;
-    experts_posterior *cells; /* their own predictions; kernel and mean are this one's */
-    patch_borders b;
-    double *V; /* L^-1 K_b of the cells, one after the other */
-    int64_t *at;
-    double *A,
-        *a; /* blocks of S^-1 of the cells' places, times their signs, one after the other; S^-1 t, times signs, of all places */
-    int64_t *of;   /* where the blocks are */
-    double border; /* patch_border_value() */
-} patch_posterior;
+#include "model/local/patchwork_posterior.h"
 
 static const patch_posterior *patch_of(const posterior *base) { return (const patch_posterior *)base; }
 const posterior *patch_cells(const posterior *p) { return &patch_of(p)->cells->base; }
@@ -34,7 +20,7 @@ static void patch_free(posterior *base)
     basis_clear(&base->mean);
     if (p->cells) experts_free(&p->cells->base);
     patch_borders_clear(&p->b);
-    void *const owned[] = {p->V, p->at, p->A, p->a, p->of};
+    void *const owned[] = {p->V, p->at, p->A, p->a, p->of, p->S};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p);
 }
@@ -51,8 +37,8 @@ static bool places_make_room(patch_posterior *p)
         p->of[k] = A, A += m * m;
     }
     p->V = mem_alloc(V, sizeof *p->V), p->A = mem_alloc(A, sizeof *p->A);
-    p->a = mem_alloc(2 * p->b.at.count, sizeof *p->a);
-    return p->at && p->of && p->V && p->A && p->a;
+    p->a = mem_alloc(2 * p->b.at.count, sizeof *p->a), p->S = mem_doubles(p->b.at.count, p->b.at.count);
+    return p->at && p->of && p->V && p->A && p->a && p->S;
 }
 
 /* V of cell k, its share of S (lower triangle) and t; *C: of the sum of C's diagonal. */
@@ -110,6 +96,7 @@ static anygp_status join_cells(patch_posterior *p, double jitter, anygp_error *e
         if (factor) {
             la_trsv(LA_N, q, S, q, t);
             p->border = -0.5 * (la_dot(q, t, t) + la_logdet(q, S, q));
+            memcpy(p->S, S, (size_t)(q * q) * sizeof *S);
             la_trsv(LA_T, q, S, q, t);
         }
         if (!factor || la_potri(q, S, q) != 0)
@@ -125,31 +112,24 @@ static anygp_status join_cells(patch_posterior *p, double jitter, anygp_error *e
 
 /* ---------------------------------------------------------------------------------------- predictions */
 
-/* Room for n rows: those of one cell at a time. */
-typedef struct visit {
-    int64_t *block, *row;           /* n */
-    double *X, *m, *v, *k, *c, *Ac; /* n x D, n, n, largest x n, places x n, the same */
-    double *places, *query;         /* places x D */
-} visit;
-
-static int64_t patch_work(const posterior *base, int64_t n)
+int64_t patch_work(const posterior *base, int64_t n)
 {
     const patch_posterior *p = (const patch_posterior *)base;
     int64_t B = p->b.largest, D = base->D;
     return n * (4 + D + p->cells->largest + 2 * B) + B * D + query_doubles(p->cells, n);
 }
 
-static visit visit_place(const patch_posterior *p, int64_t n, double *room)
+patch_visit patch_visit_place(const patch_posterior *p, int64_t n, double *room)
 {
     int64_t B = p->b.largest, D = p->base.D;
-    visit a = {.block = (int64_t *)room, .row = (int64_t *)room + n, .m = room + 2 * n, .v = room + 3 * n};
+    patch_visit a = {.block = (int64_t *)room, .row = (int64_t *)room + n, .m = room + 2 * n, .v = room + 3 * n};
     a.X = room + 4 * n, a.k = a.X + n * D, a.c = a.k + n * p->cells->largest, a.Ac = a.c + n * B;
     a.places = a.Ac + n * B, a.query = a.places + B * D;
     return a;
 }
 
 /* What equal values at the borders change of mean and variance at `count` rows of cell k; a->k has L^-1 k of the rows. */
-static anygp_status mend(const patch_posterior *p, int64_t k, int64_t count, const expert *x, const visit *a,
+static anygp_status mend(const patch_posterior *p, int64_t k, int64_t count, const expert *x, const patch_visit *a,
                          const expert_query *q, anygp_error *e)
 {
     const patch_borders *b = &p->b;
@@ -161,41 +141,45 @@ static anygp_status mend(const patch_posterior *p, int64_t k, int64_t count, con
     la_gemm(LA_N, LA_N, m, count, m, 1, p->A + p->of[k], m, a->c, m, 0, a->Ac, m);
     for (int64_t j = 0; j < count; j++) {
         a->m[j] -= la_dot(m, a->c + j * m, p->a + b->start[k]);
-        a->v[j] = fmax(a->v[j] - la_dot(m, a->c + j * m, a->Ac + j * m), LEAST * q->variance[j]);
+        a->v[j] = fmax(a->v[j] - la_dot(m, a->c + j * m, a->Ac + j * m), EXPERT_LEAST * q->variance[j]);
     }
     return ANYGP_OK;
 }
 
-static anygp_status ask_cell(const patch_posterior *p, int64_t k, int64_t count, const visit *a, double *mean,
-                             double *variance, anygp_error *e)
+int64_t patch_rows_of(const patch_visit *a, int64_t k, int64_t n, const double *X, int64_t ldx, int64_t D)
+{
+    int64_t count = 0;
+    for (int64_t j = 0; j < n; j++) {
+        if (a->block[j] != k) continue;
+        memcpy(a->X + count * D, X + j * ldx, (size_t)D * sizeof *X);
+        a->row[count++] = j;
+    }
+    return count;
+}
+
+anygp_status patch_ask(const patch_posterior *p, int64_t k, int64_t count, const patch_visit *a, anygp_error *e)
 {
     expert x = expert_at(p->cells, k);
     expert_query q;
     TRY(query_prepare(p->cells, count, a->X, p->base.D, NULL, a->query, &q, e));
     for (int64_t j = 0; j < count; j++) a->m[j] = 0, a->v[j] = q.variance[j];
     if (x.n > 0) TRY(expert_ask(p->cells, &x, &q, NULL, a->k, a->m, a->v, e));
-    TRY(mend(p, k, count, &x, a, &q, e));
-    for (int64_t j = 0; j < count; j++) {
-        mean[a->row[j]] = a->m[j];
-        if (variance) variance[a->row[j]] = a->v[j];
-    }
-    return ANYGP_OK;
+    return mend(p, k, count, &x, a, &q, e);
 }
 
 static anygp_status patch_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *room,
                                    double *mean, double *variance, anygp_error *e)
 {
     const patch_posterior *p = (const patch_posterior *)base;
-    visit a = visit_place(p, n, room);
+    patch_visit a = patch_visit_place(p, n, room);
     TRY(router_route(p->cells->route, n, X, ldx, a.block, e));
     for (int64_t k = 0; k < p->b.cells; k++) {
-        int64_t count = 0;
-        for (int64_t j = 0; j < n; j++) {
-            if (a.block[j] != k) continue;
-            memcpy(a.X + count * base->D, X + j * ldx, (size_t)base->D * sizeof *X);
-            a.row[count++] = j;
+        int64_t count = patch_rows_of(&a, k, n, X, ldx, base->D);
+        if (count > 0) TRY(patch_ask(p, k, count, &a, e));
+        for (int64_t j = 0; j < count; j++) {
+            mean[a.row[j]] = a.m[j];
+            if (variance) variance[a.row[j]] = a.v[j];
         }
-        if (count > 0) TRY(ask_cell(p, k, count, &a, mean, variance, e));
     }
     return ANYGP_OK;
 }
@@ -210,8 +194,11 @@ static void patch_arrays(posterior *base, array_list *list)
     array_list_add(list, (named_array){"sides", 2, p->b.at.count, p->b.at.side, false});
 }
 
-static const posterior_ops patch_ops = {
-    .work_doubles = patch_work, .marginal = patch_marginal, .arrays = patch_arrays, .free = patch_free};
+static const posterior_ops patch_ops = {.work_doubles = patch_work,
+                                        .marginal = patch_marginal,
+                                        .joint = patch_joint,
+                                        .arrays = patch_arrays,
+                                        .free = patch_free};
 
 static anygp_status copy_borders(const patch_borders *from, patch_borders *to, anygp_error *e)
 {

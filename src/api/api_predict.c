@@ -4,8 +4,10 @@
 
 #include "api/handles.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "data/table/intake.h"
 #include "gp/gp.h"
+#include "linalg/linalg.h"
 
 anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
                             unsigned flags, anygp_error *e)
@@ -40,14 +42,43 @@ static anygp_status open_predictor(const gp *g, int64_t n, predictor **out, anyg
     return predictor_new(g, fmin((double)rows * predictor_row_bytes(g), 256e6), out, e);
 }
 
+/* A predictor for some rows, and the threads they are worth, until session_end. */
+typedef struct session {
+    predictor *p;
+    bool kept;
+    int former;
+} session;
+
+static anygp_status session_begin(const anygp_model *m, int64_t target, const row_batch *b, bool variances,
+                                  session *out, anygp_error *e)
+{
+    const gp *g = m->gp[target];
+    bool alone = threads_for(predictor_work(g, b->n, variances)) == 1;
+    *out = (session){.kept = predictor_keeps(b), .former = alone ? la_threads(1) : threads_begin(m->settings)};
+    return out->kept ? predictor_take_kept(g, &out->p, e) : open_predictor(g, b->n, &out->p, e);
+}
+
+static anygp_status session_end(session *s, anygp_status status)
+{
+    (s->kept ? predictor_give_back : predictor_free)(s->p);
+    return threads_end(s->former, status);
+}
+
 static anygp_status predict_rows(const anygp_model *m, int64_t target, const row_batch *b, unsigned flags, double *mean,
                                  double *variance, anygp_error *e)
 {
-    predictor *p = NULL;
+    session s;
+    anygp_status status = session_begin(m, target, b, variance != NULL, &s, e);
+    if (!ANYGP_FAILED(status)) status = predictor_run(s.p, b, flags & ANYGP_LATENT, mean, variance, e);
+    return session_end(&s, status);
+}
+
+anygp_status anygp_prepare(const anygp_model *m, anygp_error *e)
+{
+    NEED(m);
     int former = threads_begin(m->settings);
-    anygp_status status = open_predictor(m->gp[target], b->n, &p, e);
-    if (!ANYGP_FAILED(status)) status = predictor_run(p, b, flags & ANYGP_LATENT, mean, variance, e);
-    predictor_free(p);
+    anygp_status status = ANYGP_OK;
+    for (int64_t t = 0; t < m->targets && !ANYGP_FAILED(status); t++) status = predictor_prepare(m->gp[t], e);
     return threads_end(former, status);
 }
 
@@ -83,19 +114,17 @@ anygp_status anygp_predict_quantiles(const anygp_model *m, int64_t target, int64
                                      const double *exposure, unsigned flags, int64_t count, const double *probability,
                                      double *quantiles, anygp_error *e)
 {
-    predictor *p = NULL;
     TRY(api_check_rows(m, target, n, X, ldx, flags, e));
     TRY(api_check_exposure(m, target, n, exposure, e));
     NEED(quantiles);
     NEED(probability);
     TRY(check_probabilities(count, probability, e));
     row_batch b = {.n = n, .rows = X, .ld = ldx, .exposure = exposure};
-    int former = threads_begin(m->settings);
-    anygp_status status = open_predictor(m->gp[target], n, &p, e);
+    session s;
+    anygp_status status = session_begin(m, target, &b, true, &s, e);
     if (!ANYGP_FAILED(status))
-        status = predictor_quantiles(p, &b, flags & ANYGP_LATENT, count, probability, quantiles, e);
-    predictor_free(p);
-    return threads_end(former, status);
+        status = predictor_quantiles(s.p, &b, flags & ANYGP_LATENT, count, probability, quantiles, e);
+    return session_end(&s, status);
 }
 
 anygp_status anygp_predict_blocks(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
@@ -173,13 +202,11 @@ anygp_status anygp_predict_proba(const anygp_model *m, int64_t target, int64_t n
 {
     TRY(api_check_rows(m, target, n, X, ldx, 0, e));
     NEED(probabilities);
-    predictor *p = NULL;
-    int former = threads_begin(m->settings);
-    anygp_status status = open_predictor(m->gp[target], n, &p, e);
-    if (!ANYGP_FAILED(status))
-        status = predictor_classes(p, &(row_batch){.n = n, .rows = X, .ld = ldx}, probabilities, n, e);
-    predictor_free(p);
-    return threads_end(former, status);
+    row_batch b = {.n = n, .rows = X, .ld = ldx};
+    session s;
+    anygp_status status = session_begin(m, target, &b, true, &s, e);
+    if (!ANYGP_FAILED(status)) status = predictor_classes(s.p, &b, probabilities, n, e);
+    return session_end(&s, status);
 }
 
 /* -------------------------------------------------------------------------------------- experts */

@@ -19,6 +19,7 @@
 void gp_free(gp *g)
 {
     if (!g) return;
+    predictor_free(g->kept);
     schema_clear(&g->schema);
     if (g->posterior) g->posterior->ops->free(g->posterior);
     model_free(g->model);

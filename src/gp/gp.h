@@ -19,6 +19,8 @@
 #ifndef GP_GP_H
 #define GP_GP_H
 
+#include <stdatomic.h>
+
 #include "base/settings.h"
 #include "data/rows/rows.h"
 #include "data/table/dataset.h"
@@ -46,6 +48,8 @@ typedef struct gp_tries {
     double mnlp[SETTING_COUNTS_MOST];
 } gp_tries;
 
+typedef struct predictor predictor; /* workspace for blocks of rows, under a byte budget */
+
 typedef struct gp {
     schema schema;
     char *name;             /* of the model as the user writes it: dtc+ */
@@ -67,6 +71,7 @@ typedef struct gp {
     gp_scores training;   /* on rows it was fitted on, where there is nothing better */
     int64_t steps;        /* of the trace */
     train_step *trace;
+    _Atomic(predictor *) kept; /* for calls with few rows: a cache; NULL: none, or in use by another thread */
 } gp;
 
 /* The fitted models of one file: one per target. */
@@ -178,11 +183,18 @@ typedef struct row_batch {
     const double *exposure; /* NULL: 1 */
 } row_batch;
 
-typedef struct predictor predictor; /* workspace for blocks of rows, under a byte budget */
 anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_error *e);
-void predictor_free(predictor *p);
-double predictor_row_bytes(const gp *g);     /* of the budget, per row of a block */
-int64_t predictor_block(const predictor *p); /* rows at a time that run best */
+void predictor_free(predictor *p); /* accepts NULL */
+/* Calls with few rows would spend most of their time on workspace: one predictor per gp is kept between calls, which also has what makes
+   means alone cheap.  Taken and given back it may be used by several threads, each of which has its own then. */
+bool predictor_keeps(const row_batch *b); /* whether they are few */
+anygp_status predictor_take_kept(const gp *g, predictor **out, anygp_error *e);
+void predictor_give_back(predictor *p);
+/* Spends the time of about two rows per inducing input now, so that variances of few rows take less from here on. */
+anygp_status predictor_prepare(const gp *g, anygp_error *e);
+double predictor_work(const gp *g, int64_t n, bool variances); /* about how many operations */
+double predictor_row_bytes(const gp *g);                       /* of the budget, per row of a block */
+int64_t predictor_block(const predictor *p);                   /* rows at a time that run best */
 /* For one block of rows at most, model units; valid until the next call.  observed: with the white terms, as y sees them, and the noises
    of components that have their own. */
 anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, latents *out, anygp_error *e);

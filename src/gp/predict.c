@@ -36,7 +36,11 @@ struct predictor {
     double bytes;
     int64_t block, seen;
     posterior *condensed; /* once the rows seen are many, where the posterior has it */
+    posterior *lean;      /* for means alone, where there is one and the predictor is kept */
+    bool kept;            /* between calls */
+    row_units units;      /* of rows in the order of the schema, where it is kept */
     double *X, *work;
+    int64_t work_room;
     double *mean,
         *variance;  /* block x C x S; mean: not for normal predictions, whose means go straight to the caller's array */
     double *weight; /* block x S, where components have weights; else NULL */
@@ -69,7 +73,8 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
     p->g = g, p->bytes = bytes;
     p->block = fits < BLOCK_LEAST ? BLOCK_LEAST : fits > BLOCK_MOST ? BLOCK_MOST : (int64_t)fits;
     p->X = mem_alloc(p->block * g->schema.D, sizeof(double));
-    p->work = mem_alloc(q->ops->work_doubles(q, p->block), sizeof(double));
+    p->work_room = q->ops->work_doubles(q, p->block);
+    p->work = mem_alloc(p->work_room, sizeof(double));
     p->variance = mem_doubles(p->block, width);
     if (q->ops->marginal_noise) p->noise = mem_alloc(p->block, sizeof(double));
     bool ok = p->X && p->work && p->variance && (p->noise || !q->ops->marginal_noise);
@@ -89,7 +94,9 @@ void predictor_free(predictor *p)
     if (!p) return;
     double *const owned[] = {p->X, p->work, p->mean, p->variance, p->weight, p->spare, p->noise};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
-    if (p->condensed) p->condensed->ops->free(p->condensed);
+    posterior *forms[] = {p->condensed, p->lean};
+    posteriors_free(2, forms);
+    row_units_clear(&p->units);
     free(p);
 }
 
@@ -108,24 +115,35 @@ static row_batch part_of(const row_batch *b, int64_t D, int64_t i, int64_t n)
                        b->exposure ? b->exposure + i : NULL};
 }
 
+/* Another form of the posterior, with workspace for it too; NULL: there is none. */
+static posterior *with_room(predictor *p, posterior *form)
+{
+    int64_t room = form ? form->ops->work_doubles(form, p->block) : 0;
+    if (room <= p->work_room) return form;
+    double *work = mem_alloc(room, sizeof *work);
+    if (!work) return form->ops->free(form), NULL;
+    free(p->work);
+    p->work = work, p->work_room = room;
+    return form;
+}
+
+static void condense_now(predictor *p)
+{
+    const posterior *q = p->g->posterior;
+    double bytes = 8.0 * (double)q->n * (double)q->n * (double)gp_latents(p->g);
+    if (p->condensed || !q->ops->condense || bytes > fmax(p->bytes, CONDENSED_BYTES)) return;
+    p->condensed = with_room(p, q->ops->condense(q));
+}
+
 /* Condensing takes the time of about MANY rows per inducing input, and a square matrix per latent: it is done once as many
-   rows have been predicted without it, and where there is room. */
+   rows have been predicted without it, and where there is room.  Not in a predictor that is kept: there the same row would get other
+   last digits after some calls. */
 static void condense(predictor *p)
 {
     enum { MANY = 2 };
-    const posterior *q = p->g->posterior;
-    double bytes = 8.0 * (double)q->n * (double)q->n * (double)gp_latents(p->g);
-    if (p->condensed || p->seen < MANY * q->n || !q->ops->condense || bytes > fmax(p->bytes, CONDENSED_BYTES)) return;
+    if (p->kept || p->seen < MANY * p->g->posterior->n) return;
     p->seen = INT64_MIN; /* once */
-    if (!(p->condensed = q->ops->condense(q))) return;
-    double *work = mem_alloc(p->condensed->ops->work_doubles(p->condensed, p->block), sizeof *work);
-    if (work) {
-        free(p->work);
-        p->work = work;
-    } else {
-        p->condensed->ops->free(p->condensed);
-        p->condensed = NULL;
-    }
+    condense_now(p);
 }
 
 static anygp_status ask(predictor *p, const posterior *q, const row_batch *b, const double *X, double *mean,
@@ -137,13 +155,23 @@ static anygp_status ask(predictor *p, const posterior *q, const row_batch *b, co
                     : q->ops->marginal(q, b->n, X, D, p->work, mean, variance, e);
 }
 
+static anygp_status take_inputs(predictor *p, const row_batch *b, anygp_error *e)
+{
+    row_batch given = *b;
+    if (!given.units && p->kept) given.units = &p->units;
+    return gp_take_inputs(p->g, &given, p->X, e);
+}
+
 /* Marginals in model units, for rows in the blocks that are given or that they are routed to. */
 static anygp_status marginals(predictor *p, const row_batch *b, double *mean, double *variance, anygp_error *e)
 {
     if (!b->block) condense(p), p->seen += b->n;
-    const posterior *q = p->condensed ? p->condensed : p->g->posterior;
+    const posterior *q = b->block || p->noise   ? p->g->posterior
+                         : !variance && p->lean ? p->lean
+                         : p->condensed         ? p->condensed
+                                                : p->g->posterior;
     const double *X = b->X ? b->X : p->X;
-    if (!b->X) TRY(gp_take_inputs(p->g, b, p->X, e));
+    if (!b->X) TRY(take_inputs(p, b, e));
     TRY(ask(p, q, b, X, mean, variance, e));
     double factor = gp_calibration(p->g);
     int64_t cells = variance && factor != 1 ? b->n * gp_latents(p->g) * gp_components(p->g) : 0;
@@ -164,6 +192,51 @@ anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, 
     if (p->weight) q->ops->weights(q, b->n, b->X ? b->X : p->X, p->g->schema.D, p->work, p->weight);
     *out = (latents){b->n, p->mean, p->variance, b->n, S, stride, p->weight};
     return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------- kept between calls */
+
+enum { KEPT_ROWS = 64 };
+static const double KEPT_BYTES = 4e6; /* of workspace, where BLOCK_LEAST rows do not need more */
+
+bool predictor_keeps(const row_batch *b) { return b->n <= KEPT_ROWS && !b->block && !b->X && !b->units; }
+
+static anygp_status kept_new(const gp *g, predictor **out, anygp_error *e)
+{
+    const posterior *q = g->posterior;
+    const row_places places = {.in_order = true, .target = -1, .weights = -1, .exposure = -1};
+    TRY(predictor_new(g, fmin(KEPT_ROWS * predictor_row_bytes(g), KEPT_BYTES), out, e));
+    (*out)->kept = true;
+    if (q->ops->condense_mean) (*out)->lean = with_room(*out, q->ops->condense_mean(q));
+    anygp_status status = gp_row_units(g, &places, &(*out)->units, e);
+    if (ANYGP_FAILED(status)) predictor_free(*out), *out = NULL;
+    return status;
+}
+
+anygp_status predictor_take_kept(const gp *g, predictor **out, anygp_error *e)
+{
+    *out = atomic_exchange(&((gp *)g)->kept, NULL); /* a cache: the gp stays what it is */
+    return *out ? ANYGP_OK : kept_new(g, out, e);
+}
+
+void predictor_give_back(predictor *p)
+{
+    if (p) predictor_free(atomic_exchange(&((gp *)p->g)->kept, p));
+}
+
+anygp_status predictor_prepare(const gp *g, anygp_error *e)
+{
+    predictor *p;
+    TRY(predictor_take_kept(g, &p, e));
+    condense_now(p);
+    predictor_give_back(p);
+    return ANYGP_OK;
+}
+
+double predictor_work(const gp *g, int64_t n, bool variances)
+{
+    double rows = (double)g->posterior->n, width = (double)(gp_latents(g) * gp_components(g));
+    return (double)n * rows * (variances ? rows * width : (double)g->schema.D + width);
 }
 
 /* -------------------------------------------------------------------------- one number per row */
@@ -319,7 +392,7 @@ static anygp_status opinions_of(predictor *p, const row_batch *b, bool latent, d
     const posterior *q = g->posterior;
     int64_t n = b->n, M = gp_experts(g);
     double *mean = room, *variance = mean + n * M, *weight = variance + n * M;
-    if (!b->X) TRY(gp_take_inputs(g, b, p->X, e));
+    if (!b->X) TRY(take_inputs(p, b, e));
     TRY(q->ops->opinions(q, n, b->X ? b->X : p->X, g->schema.D, p->work, mean, variance, weight, e));
     for (int64_t k = 0; k < M; k++) {
         double *to = out + OPINION_COLUMNS * k * ldo, *sd = to + ldo, *share = sd + ldo;

@@ -105,6 +105,7 @@ static anygp_status begin(update *u, gp_set *m, const settings *s, bool weights,
     for (int64_t t = 0; t < m->targets; t++) {
         target_update *k = &u->target[t];
         k->g = m->gp[t];
+        predictor_free(atomic_exchange(&k->g->kept, NULL)); /* of the posterior before */
         TRY(k->g->model->update->open(k->g->model, k->g->posterior, k->g->likelihood, &k->state, e));
     }
     return ANYGP_OK;

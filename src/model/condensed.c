@@ -19,7 +19,7 @@ typedef struct condensed {
     int64_t M, All, p, C; /* inducing inputs; with those for the mean only; basis functions; latents */
     inducing_set u;       /* All of them */
     double *w, *m_h;      /* All x C, p x C */
-    double *R;            /* M x M for each latent, zeros above */
+    double *R;            /* M x M for each latent, zeros above; NULL, as what follows: for the mean alone */
     double *N, *V_h;      /* M x p and p x p for each latent */
 } condensed;
 
@@ -176,47 +176,77 @@ static bool condense(condensed *c, const condensed_source *s, const double *Li)
     return true;
 }
 
-/* w = L^-T m_u above a, and m_h. */
-static void weights(condensed *c, const condensed_source *s, const double *Li)
+/* Of w: a; and m_h. */
+static void weights_beside(condensed *c, const condensed_source *s)
 {
     int64_t M = c->M, Mt = M + c->p, h = s->basis_first ? 0 : M;
-    la_gemm(LA_T, LA_N, M, c->C, M, 1, Li, M, s->m + (s->basis_first ? c->p : 0), Mt, 0, c->w, c->All);
     for (int64_t k = 0; k < c->C; k++) {
         if (s->o) memcpy(c->w + M + k * c->All, s->a + k * s->o->M, (size_t)s->o->M * sizeof(double));
         if (c->p) memcpy(c->m_h + k * c->p, s->m + h + k * Mt, (size_t)c->p * sizeof(double));
     }
 }
 
-static bool allocate(condensed *c)
+/* w = L^-T m_u above a, from L^-1, or by solves. */
+static void weights(condensed *c, const condensed_source *s, const double *Li)
+{
+    int64_t M = c->M, Mt = M + c->p;
+    la_gemm(LA_T, LA_N, M, c->C, M, 1, Li, M, s->m + (s->basis_first ? c->p : 0), Mt, 0, c->w, c->All);
+    weights_beside(c, s);
+}
+
+static void solve_weights(condensed *c, const condensed_source *s)
+{
+    int64_t M = c->M, Mt = M + c->p;
+    for (int64_t k = 0; k < c->C; k++) {
+        double *w = c->w + k * c->All;
+        memcpy(w, s->m + (s->basis_first ? c->p : 0) + k * Mt, (size_t)M * sizeof *w);
+        la_trsv(LA_T, M, s->u->L, M, w);
+    }
+    weights_beside(c, s);
+}
+
+static bool allocate(condensed *c, bool variances)
 {
     int64_t p = c->p, M = c->M, C = c->C;
     c->w = mem_doubles(c->All, C);
-    c->R = mem_zeroed(M * M * C, sizeof *c->R);
     c->m_h = mem_doubles(p, C);
+    if (!variances) return c->w && (!p || c->m_h);
+    c->R = mem_zeroed(M * M * C, sizeof *c->R);
     c->N = mem_doubles(p, M * C);
     c->V_h = mem_doubles(p, p * C);
     return c->w && c->R && (!p || (c->m_h && c->N && c->V_h));
 }
 
-posterior *condensed_new(const condensed_source *s)
+/* All but the numbers; NULL: there is no memory, or no K_uf. */
+static condensed *begin(const condensed_source *s, bool variances)
 {
     const posterior *of = s->of;
-    int64_t C = of->latents ? of->latents : 1, D = of->D;
-    condensed *c = calloc(1, sizeof *c);
-    double *Li = s->u->ops->cross ? mem_copied(s->M, s->M, s->u->L) : NULL;
-    if (!c || !Li) goto none;
-    c->base = (posterior){.ops = &condensed_ops, .noise = of->noise, .D = D, .n = of->n, .latents = of->latents};
-    c->M = s->M, c->All = s->M + (s->o ? s->o->M : 0), c->p = of->mean.p, c->C = C;
+    condensed *c = s->u->ops->cross ? calloc(1, sizeof *c) : NULL;
+    if (!c) return NULL;
+    c->base = (posterior){.ops = &condensed_ops, .noise = of->noise, .D = of->D, .n = of->n, .latents = of->latents};
+    c->M = s->M, c->All = s->M + (s->o ? s->o->M : 0), c->p = of->mean.p, c->C = of->latents ? of->latents : 1;
     c->base.kernel = kernel_copy(of->kernel);
-    if (!c->base.kernel || ANYGP_FAILED(basis_copy(&of->mean, &c->base.mean, NULL)) || !allocate(c)) goto none;
-    if (ANYGP_FAILED(inducing_join(s->u, s->o, c->base.kernel, &c->u, NULL))) goto none;
-    la_zero_upper(s->M, Li, s->M);
-    if (la_trtri(s->M, Li, s->M) || !condense(c, s, Li)) goto none;
-    weights(c, s, Li);
-    free(Li);
-    return &c->base;
-none:
-    free(Li);
-    condensed_free((posterior *)c);
+    bool ok = c->base.kernel && !ANYGP_FAILED(basis_copy(&of->mean, &c->base.mean, NULL)) && allocate(c, variances);
+    if (ok && !ANYGP_FAILED(inducing_join(s->u, s->o, c->base.kernel, &c->u, NULL))) return c;
+    condensed_free(&c->base);
     return NULL;
+}
+
+posterior *condensed_mean_new(const condensed_source *s)
+{
+    condensed *c = begin(s, false);
+    if (c) solve_weights(c, s);
+    return (posterior *)c;
+}
+
+posterior *condensed_new(const condensed_source *s)
+{
+    condensed *c = begin(s, true);
+    double *Li = c ? mem_copied(s->M, s->M, s->u->L) : NULL;
+    if (Li) la_zero_upper(s->M, Li, s->M);
+    bool ok = Li && la_trtri(s->M, Li, s->M) == 0 && condense(c, s, Li);
+    if (ok) weights(c, s, Li);
+    free(Li);
+    if (!ok) condensed_free((posterior *)c), c = NULL;
+    return (posterior *)c;
 }

@@ -30,5 +30,7 @@ typedef struct condensed_source {
 /* A posterior with marginals only, or NULL: there is no memory, I - V_uu is not positive semidefinite, or the kind of inducing
    variables has no K_uf. */
 posterior *condensed_new(const condensed_source *s);
+/* The same for means alone: w takes a triangular solve per latent, and nothing else is made.  F may be NULL. */
+posterior *condensed_mean_new(const condensed_source *s);
 
 #endif

@@ -137,6 +137,8 @@ typedef struct posterior_ops {
     /* For many rows: a posterior of its own that has marginals alone, made for less time per row (condensed.h).  NULL, or
        returning NULL: there is none.  It has as many latents and components. */
     posterior *(*condense)(const posterior *p);
+    /* The same for the mean alone, at the cost of about one row: its marginal is called without a variance.  NULL as above. */
+    posterior *(*condense_mean)(const posterior *p);
     /* Kernels of inner layers, from 0; NULL: there are no more, or the model has no layers. */
     const kernel *(*inner_kernel)(const posterior *p, int64_t i);
     /* KL(q || p) of the process to its prior, in nats, all latents; NaN: it has none.  NULL: as for NaN.  Not for two threads. */

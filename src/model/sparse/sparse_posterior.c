@@ -132,6 +132,13 @@ static posterior *sparse_condense(const posterior *base)
                                              .F = (double *[]){p->B}});
 }
 
+static posterior *sparse_condense_mean(const posterior *base)
+{
+    const sparse_posterior *p = (const sparse_posterior *)base;
+    if (p->test == TEST_BLOCK) return NULL;
+    return condensed_mean_new(&(condensed_source){.of = base, .M = p->u.M, .u = &p->u, .m = p->m});
+}
+
 /* That of v, where a row depends on nothing else: not for pic, whose rows also know those of their block. */
 static double sparse_kl(const posterior *base)
 {
@@ -161,6 +168,7 @@ static const posterior_ops sparse_posterior_ops = {.work_doubles = sparse_work,
                                                    .arrays = sparse_arrays,
                                                    .free = sparse_posterior_free,
                                                    .condense = sparse_condense,
+                                                   .condense_mean = sparse_condense_mean,
                                                    .blocks = sparse_blocks,
                                                    .marginal_in = marginal_in,
                                                    .joint_in = joint_in,

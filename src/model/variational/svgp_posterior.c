@@ -141,20 +141,31 @@ static double kl(const posterior *base)
     return ok ? sum : NAN;
 }
 
-static posterior *condense(const posterior *base)
+static condensed_source source_of(const posterior *base)
 {
     const svgp_posterior *p = (const svgp_posterior *)base;
-    if (p->by_covariance) return NULL;
-    return condensed_new(&(condensed_source){.of = base,
-                                             .M = base->n,
-                                             .K = p->K,
-                                             .set = p->set,
-                                             .basis_first = true,
-                                             .u = &p->u,
-                                             .m = p->m,
-                                             .F = p->F,
-                                             .o = p->O ? &p->o : NULL,
-                                             .a = p->a});
+    return (condensed_source){.of = base,
+                              .M = base->n,
+                              .K = p->K,
+                              .set = p->set,
+                              .basis_first = true,
+                              .u = &p->u,
+                              .m = p->m,
+                              .F = p->F,
+                              .o = p->O ? &p->o : NULL,
+                              .a = p->a};
+}
+
+static posterior *condense(const posterior *base)
+{
+    condensed_source s = source_of(base);
+    return ((const svgp_posterior *)base)->by_covariance ? NULL : condensed_new(&s);
+}
+
+static posterior *condense_mean(const posterior *base)
+{
+    condensed_source s = source_of(base);
+    return condensed_mean_new(&s);
 }
 
 static void arrays(posterior *base, array_list *list)
@@ -180,6 +191,7 @@ static const posterior_ops svgp_posterior_ops = {.work_doubles = work_doubles,
                                                  .arrays = arrays,
                                                  .free = posterior_free,
                                                  .condense = condense,
+                                                 .condense_mean = condense_mean,
                                                  .kl = kl};
 
 /* ------------------------------------------------------------------------------- from the training */

@@ -2,7 +2,8 @@
 # vecchia by hand.  Times mean something on a quiet machine only.
 #   vecchia.sh fits ANYGP DATA      kin40k, protein, elevators, coads_slp and heaton_simulated, folders of DATA: seconds and scores, with defaults
 #   vecchia.sh heaton ANYGP DATA    heaton_simulated on one core without priors, with the log evidence in the units of the data
-#   vecchia.sh rows ANYGP           seconds of an evaluation with its gradient, per million rows, at n = 10^4 to 10^6 rows of two inputs, 20 neighbours
+#   vecchia.sh rows ANYGP           seconds and processor seconds of an evaluation with its gradient at n = 10^4 to 10^6 rows of two inputs (ROWS in the environment:
+#                                   others), 20 neighbours
 # OMP_NUM_THREADS (2) in the environment.
 set -eu
 what=$1 anygp=$(realpath "$2") data=${3:+$(realpath "$3")}
@@ -31,14 +32,14 @@ heaton)
     "$anygp" info f.agp --json | awk -F'[:,]' '/"value"/ { v = $2 } /"n"/ && !n { n = $2 } /"sd"/ { s = $2 } END { printf "log evidence %.1f\n", v - n * log(s) }'
     ;;
 rows)
-    for n in 10000 100000 1000000; do
-        "$anygp" simulate --rows $n --inputs 2 --kernel 'matern32(variance=1,lengthscale=0.1)' --noise 0.05 -o n.npy >/dev/null
-        for steps in 2 10; do
-            /usr/bin/time -f %M -o peak "$anygp" fit n.npy -q -o f.agp --valid 0 --model vecchia --neighbors 20 --kernel matern32 --iters $steps >/dev/null
-            "$anygp" info f.agp | sed -n 's/.* \([0-9]*\) evaluations, \([0-9.]*\) s.*/\1 \2/p' >took.$steps
+    for n in ${ROWS:-10000 100000 1000000}; do
+        "$anygp" simulate --rows "$n" --inputs 2 --kernel 'matern32(variance=1,lengthscale=0.1)' --noise 0.05 -o n.npy >/dev/null
+        for steps in 2 6; do
+            /usr/bin/time -f '%U %M' -o clock "$anygp" fit n.npy -q -o f.agp --valid 0 --model vecchia --neighbors 20 --kernel matern32 --iters $steps >/dev/null
+            "$anygp" info f.agp | sed -n 's/.* \([0-9]*\) evaluations, \([0-9.]*\) s.*/\1 \2/p' | paste -d' ' - clock >took.$steps
         done
-        paste -d' ' took.2 took.10 | awk -v n=$n -v peak="$(tail -n 1 peak)" '{ s = ($4 - $2) / ($3 - $1)
-            printf "n %8d   %.3f s per evaluation   %.2f s per million rows   %.1f s before the first   %.0f MB\n", n, s, s / n * 1e6, $2 - s * $1, peak / 1024 }'
+        paste -d' ' took.2 took.6 | awk -v n="$n" '{ e = $5 - $1; wall = ($6 - $2) / e; own = ($7 - $3) / e
+            printf "n %8d   %.3f s per evaluation, %.3f of a processor   %.2f of a processor per million rows   %.1f before the first   %.0f MB\n", n, wall, own, own / n * 1e6, $3 - own * $1, $8 / 1024 }'
     done
     ;;
 *) echo "vecchia.sh fits|heaton|rows ANYGP [DATA]" >&2 && exit 1 ;;

@@ -55,6 +55,7 @@ in_address_space() { ( ulimit -v "$1" && shift && exec timeout -s KILL 60 "$ANYG
 address_space_limits_are_told() {
     [ "${ANYGP_BUILD:-release}" = asan ] && return 0 # which needs terabytes of it
     local megabytes status command
+    local -x OMP_NUM_THREADS=2
     fails 1 '80 MB of address space are allowed.*threads of linear algebra need 684 MB.*raise the limit' in_address_space 81920 info m.agp || return 1
     fails 1 'set OMP_NUM_THREADS=1' in_address_space 409600 info m.agp || return 1
     for megabytes in 50 150 500 700 2000; do

@@ -38,7 +38,7 @@ static void print_scores_json(const anygp_scores *s, int64_t target)
 {
     printf("{");
     for (int64_t i = 0; i < anygp_scores_count(s, target); i++) {
-        printf("%s\"%s\": ", i ? ", " : "", anygp_scores_name(s, target, i));
+        printf("%s", i ? ", " : ""), print_json_text(stdout, anygp_scores_name(s, target, i)), printf(": ");
         print_json_number(anygp_scores_value(s, target, i));
     }
     printf("}");
@@ -183,6 +183,17 @@ static const char *target_label(const anygp_model *m, int64_t target, char numbe
     return *name ? name : number;
 }
 
+/* The longest name of its scores, and at least 11. */
+static int scores_width(const anygp_scores *s, int64_t target)
+{
+    size_t width = 11;
+    for (int64_t i = 0; i < anygp_scores_count(s, target); i++) {
+        size_t n = strlen(anygp_scores_name(s, target, i));
+        if (n > width && n <= 40) width = n;
+    }
+    return (int)width;
+}
+
 static void print_scores(const options *o, const anygp_model *m, const anygp_scores *s)
 {
     int64_t T = anygp_model_targets(m);
@@ -197,7 +208,8 @@ static void print_scores(const options *o, const anygp_model *m, const anygp_sco
         }
         if (T > 1) printf("%s\n", name);
         for (int64_t i = 0; i < anygp_scores_count(s, t); i++)
-            printf("%s%-11s %.6g\n", T > 1 ? "  " : "", anygp_scores_name(s, t, i), anygp_scores_value(s, t, i));
+            printf("%s%-*s %.6g\n", T > 1 ? "  " : "", scores_width(s, t), anygp_scores_name(s, t, i),
+                   anygp_scores_value(s, t, i));
     }
     if (o->json) printf("%s\n", T > 1 ? "}}" : "");
 }

@@ -110,7 +110,7 @@ def test_the_command_line_reads_the_model(circle, tmp_path, program):
     np.savetxt(tmp_path / "x.csv", X, delimiter=",", fmt="%.17g")
     text = subprocess.run([program, "predict", tmp_path / "m.agp", tmp_path / "x.csv"], check=True, capture_output=True, text=True).stdout
     rows = [line.split(",") for line in text.splitlines()]
-    assert rows[0] == ["label", "p_1", "p_2"] and [row[0] for row in rows[1:]] == model.predict(X).tolist()
+    assert rows[0] == ["label"] + ["p_" + str(c) for c in model.classes_] and [row[0] for row in rows[1:]] == model.predict(X).tolist()
     assert np.array_equal(np.array([row[1:] for row in rows[1:]], float), model.predict_proba(X))
 
 

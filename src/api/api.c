@@ -19,6 +19,7 @@
 struct anygp_scores {
     int64_t targets;
     gp_scores *list;
+    gp_class_scores *by_class; /* after those of the list */
 };
 
 /* ------------------------------------------------------------------------------------ settings */
@@ -292,14 +293,20 @@ anygp_status anygp_look_file(const anygp_settings *s, const char *in, int json, 
 static anygp_scores *scores_new(int64_t targets)
 {
     anygp_scores *s = calloc(1, sizeof *s);
-    if (!s || !(s->list = mem_zeroed(targets, sizeof *s->list))) return free(s), NULL;
+    if (!s) return NULL;
+    s->list = mem_zeroed(targets, sizeof *s->list);
+    s->by_class = mem_zeroed(targets, sizeof *s->by_class);
     s->targets = targets;
-    return s;
+    if (s->list && s->by_class) return s;
+    anygp_scores_free(s);
+    return NULL;
 }
 
 void anygp_scores_free(anygp_scores *s)
 {
     if (!s) return;
+    for (int64_t t = 0; s->by_class && t < s->targets; t++) gp_class_scores_clear(&s->by_class[t]);
+    free(s->by_class);
     free(s->list);
     free(s);
 }
@@ -314,7 +321,8 @@ anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, cons
     anygp_scores *r = scores_new(m->targets);
     if (!r) return fail_memory(e, "scores", 0);
     int former = threads_begin(s);
-    anygp_status status = threads_end(former, gp_eval_file(m, s, in, settings_text(s, SET_BLOCKS_FROM), r->list, e));
+    anygp_status status =
+        threads_end(former, gp_eval_file(m, s, in, settings_text(s, SET_BLOCKS_FROM), r->list, r->by_class, e));
     if (ANYGP_FAILED(status))
         anygp_scores_free(r);
     else
@@ -346,17 +354,21 @@ static const gp_scores *scores_of(const anygp_scores *s, int64_t target)
 
 int64_t anygp_scores_count(const anygp_scores *s, int64_t target)
 {
-    return scores_of(s, target) ? scores_of(s, target)->count : 0;
+    return scores_of(s, target) ? scores_of(s, target)->count + s->by_class[target].count : 0;
 }
 
 const char *anygp_scores_name(const anygp_scores *s, int64_t target, int64_t i)
 {
-    return i >= 0 && i < anygp_scores_count(s, target) ? scores_of(s, target)->list[i].name : NULL;
+    if (i < 0 || i >= anygp_scores_count(s, target)) return NULL;
+    int64_t own = s->list[target].count;
+    return i < own ? s->list[target].list[i].name : s->by_class[target].name[i - own];
 }
 
 double anygp_scores_value(const anygp_scores *s, int64_t target, int64_t i)
 {
-    return i >= 0 && i < anygp_scores_count(s, target) ? scores_of(s, target)->list[i].value : 0;
+    if (i < 0 || i >= anygp_scores_count(s, target)) return 0;
+    int64_t own = s->list[target].count;
+    return i < own ? s->list[target].list[i].value : s->by_class[target].value[i - own];
 }
 
 /* ------------------------------------------------------------------------------------------ info */

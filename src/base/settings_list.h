@@ -72,3 +72,4 @@ X(SKIP, "skip", INTEGER, "0", 0, 1e9, "", "N", "fpeucl", "lines to pass over at 
 X(COMMENT, "comment", CHOICE, "", 0, 0, "# % ! ; *", "SIGN", "fpeucl", "lines of a text table that begin with this sign are passed over")
 X(BAD, "bad", CHOICE, "stop", 0, 0, "stop skip", "HOW", "p", "rows that cannot be predicted (missing or damaged cells): stop with an error, or write nan in their place, with a warning at the end")
 X(SEEN, "seen", LIST, "", 0, 0, "", "DIGEST", "", "what tables were added by updates, as numbers that tell them apart; kept in the model, so that a table that is added twice is noticed")
+X(CLASS_WEIGHT, "class-weight", CHOICE, "none", 0, 0, "none balanced", "HOW", "f", "balanced: rows of rare classes count more, so that all classes have the same total weight")

@@ -1,5 +1,8 @@
 /* A labelled file to scores, a block at a time: memory does not grow with the rows. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "gp/gp.h"
@@ -61,8 +64,47 @@ static anygp_status score_file(evaluation *v, anygp_error *e)
     return block_file_end(v->blocks, e);
 }
 
+/* ------------------------------------------------------------------------------------ class by class */
+
+void gp_class_scores_clear(gp_class_scores *c)
+{
+    for (int64_t i = 0; c->name && i < c->count; i++) free(c->name[i]);
+    free(c->name);
+    free(c->value);
+    *c = (gp_class_scores){0};
+}
+
+/* False: out of memory. */
+static bool add_class_score(gp_class_scores *c, const char *what, const char *class, double value)
+{
+    size_t size = strlen(what) + strlen(class) + 2;
+    if (isnan(value)) return true;
+    char *name = malloc(size);
+    if (!name) return false;
+    snprintf(name, size, "%s_%s", what, class);
+    c->name[c->count] = name;
+    c->value[c->count++] = value;
+    return true;
+}
+
+static anygp_status list_classes(const scorer *r, const schema *s, gp_class_scores *out, anygp_error *e)
+{
+    enum { CLASSES_LISTED = 100 };
+    const class_scores *all = scorer_classes(r);
+    if (!all || s->classes > CLASSES_LISTED) return ANYGP_OK;
+    out->name = mem_zeroed(2 * s->classes, sizeof *out->name);
+    out->value = mem_doubles(2 * s->classes, 1);
+    bool ok = out->name && out->value;
+    for (int64_t k = 0; ok && k < s->classes; k++) {
+        class_score one = class_scores_of(all, k);
+        ok = add_class_score(out, "recall", s->class_name[k], one.recall) &&
+             add_class_score(out, "precision", s->class_name[k], one.precision);
+    }
+    return ok ? ANYGP_OK : fail_memory(e, "scores", 32.0 * (double)s->classes);
+}
+
 anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, const char *blocks, gp_scores *scores,
-                          anygp_error *e)
+                          gp_class_scores *by_class, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     evaluation v = {.m = m, .s = s};
@@ -70,6 +112,7 @@ anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, co
     TRY_DONE(score_file(&v, e));
     for (int64_t k = 0; k < m->targets; k++) {
         TRY_DONE(scorer_finish(v.scorer[k], &scores[k], e));
+        if (by_class) TRY_DONE(list_classes(v.scorer[k], &m->gp[k]->schema, &by_class[k], e));
         if (scores[k].count > 1) continue;
         status = fail_with(e, ANYGP_ERR_DATA, "%.200s has no row with a target to score", in);
         goto done;

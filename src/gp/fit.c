@@ -121,10 +121,11 @@ anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *
     const char *local = f->choice.model ? f->choice.model->local : NULL;
     TRY(gp_parse_kernel(text, &d->schema, k, e));
     if (local) TRY(add_local(&d->schema, text, local, k, e));
-    if (f->columns->weights >= 0 && kernel_has_white(*k))
+    if (fit_weighted(f->columns) && kernel_has_white(*k))
         return fail_with(
             e, ANYGP_ERR_ARGUMENT,
-            "a white kernel tells equal rows apart, so it cannot be used with --weights; use --noise alone");
+            "a white kernel tells equal rows apart, so it cannot be used with --weights or --class-weight; "
+            "use --noise alone");
     return standardize(f, d, *k, e);
 }
 
@@ -365,7 +366,7 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
     anygp_status worst = ANYGP_OK;
     gp_set *m = f->set;
     TRY(auto_choose(f, e));
-    TRY(choice_check_rows(&f->choice, f->s, f->columns->weights >= 0, e));
+    TRY(choice_check_rows(&f->choice, f->s, fit_weighted(f->columns), e));
     TRY(valid_settle(f, e));
     if (isnan(limit)) limit = INFINITY;
     if (f->budget > 0) limit = fmin(limit, f->budget);
@@ -400,14 +401,20 @@ static void warn_of_overrun(const fit_task *f, double seconds)
         plain_digits(seconds, 3), seconds, plain_digits(limit, 3), limit);
 }
 
-anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e)
+static void note_kernel(const gp *g, const settings *s)
+{
+    const char *note = kernel_note(g->posterior->kernel);
+    if (note && comm_world()->rank == 0) settings_log(s, ANYGP_NOTE, "%s", note);
+}
+
+static anygp_status fit_found(const gp_data *data, const fit_columns *c, const settings *s, const gp_hooks *hooks,
+                              gp_set **out, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    fit_columns c = {0};
     bool told_unsaved = false;
     double began = clock_seconds();
     gp_set *m = calloc(1, sizeof *m);
-    fit_task f = {.data = data, .columns = &c, .s = s, .set = m, .hooks = hooks, .told_unsaved = &told_unsaved};
+    fit_task f = {.data = data, .columns = c, .s = s, .set = m, .hooks = hooks, .told_unsaved = &told_unsaved};
     if (!m) return fail_memory(e, "the model", sizeof *m);
     settings *later = settings_copy(s);
     if (!later) {
@@ -418,13 +425,12 @@ anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hook
     f.later = later;
     if (data->file) rows_stop(data->file, settings_stop(s));
     TRY_DONE(choice_parse(s, &f.choice, e));
-    TRY_DONE(fit_columns_find(data->table, s, &c, e));
     TRY_DONE(valid_parse(s, &f.valid, &f.hold_out, e));
     if (f.valid == VALID_FILE) TRY_DONE(valid_check_file(s, e));
     m->settings = settings_copy(s);
-    m->gp = mem_zeroed(c.targets, sizeof *m->gp);
+    m->gp = mem_zeroed(c->targets, sizeof *m->gp);
     if (!m->settings || !m->gp) {
-        status = fail_memory(e, "the model", 8.0 * (double)c.targets);
+        status = fail_memory(e, "the model", 8.0 * (double)c->targets);
         goto done;
     }
     settings_on_log(m->settings, NULL, NULL); /* the caller's contexts do not outlive this call */
@@ -432,17 +438,31 @@ anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hook
     settings_on_stop(m->settings, NULL, NULL);
     TRY_DONE(fit_targets(&f, e));
     if (f.valid == VALID_FILE && comm_world()->rank == 0) valid_score_file(m, later);
+    note_kernel(m->gp[0], s);
     warn_of_overrun(&f, clock_seconds() - began + spent(s));
     for (int64_t t = 0; t < m->targets && comm_world()->rank == 0; t++) gp_warn_of_baseline(m->gp[t], s);
 done:
     if (data->file) rows_stop(data->file, (stop_poll){0});
     settings_free(later);
-    fit_columns_clear(&c);
     if (f.start) f.start->ops->free(f.start);
     model_free(f.choice.model);
     if (ANYGP_FAILED(status))
         gp_set_free(m);
     else
         *out = m;
+    return status;
+}
+
+anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e)
+{
+    fit_columns c = {0};
+    settings *implied = NULL;
+    anygp_status status = fit_columns_find(data->table, s, &c, e);
+    if (!ANYGP_FAILED(status)) status = fit_implied(data->table, &c, s, &implied, e);
+    const settings *all = implied ? implied : s;
+    if (!ANYGP_FAILED(status)) status = fit_balance(data, all, &c, e);
+    if (!ANYGP_FAILED(status)) status = fit_found(data, &c, all, hooks, out, e);
+    settings_free(implied);
+    fit_columns_clear(&c);
     return status;
 }

@@ -36,13 +36,16 @@ const char *choice_select(const model_choice *c, const settings *s);
 
 /* -------------------------------------------------------------------------------- fit_columns.c */
 
+typedef struct class_balance class_balance;
+
 typedef struct fit_columns {
     int64_t targets, *target;
-    int64_t weights;  /* -1: none */
-    int64_t exposure; /* -1: none */
-    bool *skip;       /* columns of the table: it is a target or the exposure, or left out */
-    bool *dropped;    /* columns of the table: left out by the settings */
-    bool *category;   /* columns of the table: categories by the settings */
+    int64_t weights;        /* -1: none */
+    int64_t exposure;       /* -1: none */
+    bool *skip;             /* columns of the table: it is a target or the exposure, or left out */
+    bool *dropped;          /* columns of the table: left out by the settings */
+    bool *category;         /* columns of the table: categories by the settings */
+    class_balance *balance; /* targets: weights of their classes; NULL: none */
 } fit_columns;
 
 /* Those named in the settings, or the file's own. */
@@ -51,6 +54,20 @@ anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c,
 target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t count, const likelihood *l);
 const char *fit_objection(const void *like, double y); /* likelihood_objection, as the data ask it */
 void fit_columns_clear(fit_columns *c);
+
+/* ----------------------------------------------------------------------------- class_weight.c */
+
+/* What --class-weight wants, from the labels of all rows. */
+anygp_status fit_balance(const gp_data *data, const settings *s, fit_columns *c, anygp_error *e);
+void fit_balance_free(fit_columns *c);
+void fit_balanced(const fit_columns *c, int64_t target, target_columns *y); /* y is that target alone */
+static inline bool fit_weighted(const fit_columns *c) { return c->weights >= 0 || c->balance; }
+
+/* -------------------------------------------------------------------------------- implied.c */
+
+/* *out: the settings with a likelihood of classes, where s names none and all targets are texts that look like labels, with a note; else
+   NULL. */
+anygp_status fit_implied(const table *t, const fit_columns *c, const settings *s, settings **out, anygp_error *e);
 
 /* ------------------------------------------------------------------------------------ units.c */
 

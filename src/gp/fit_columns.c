@@ -11,6 +11,7 @@ void fit_columns_clear(fit_columns *c)
     free(c->skip);
     free(c->dropped);
     free(c->category);
+    fit_balance_free(c);
     *c = (fit_columns){0};
 }
 
@@ -170,11 +171,13 @@ const char *fit_objection(const void *like, double y) { return likelihood_object
 
 target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t count, const likelihood *l)
 {
-    return (target_columns){.targets = count,
-                            .target = &c->target[first],
-                            .weights = c->weights,
-                            .exposure = l->ops->exposure ? c->exposure : -1,
-                            .classes = l->ops->target == TARGET_CLASS,
-                            .objection = l->ops->target == TARGET_COUNT ? fit_objection : NULL,
-                            .objection_ctx = l};
+    target_columns y = {.targets = count,
+                        .target = &c->target[first],
+                        .weights = c->weights,
+                        .exposure = l->ops->exposure ? c->exposure : -1,
+                        .classes = l->ops->target == TARGET_CLASS,
+                        .objection = l->ops->target == TARGET_COUNT ? fit_objection : NULL,
+                        .objection_ctx = l};
+    fit_balanced(c, first, &y);
+    return y;
 }

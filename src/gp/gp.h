@@ -263,6 +263,7 @@ anygp_status scorer_take(scorer *r, const row_units *u, int64_t number, const do
                          anygp_error *e);
 anygp_status scorer_flush(scorer *r, anygp_error *e); /* scores what was added so far */
 anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e);
+const class_scores *scorer_classes(const scorer *r); /* NULL: the target is a number */
 
 /* The score of that name; NaN: there is none. */
 double gp_score_named(const gp_scores *s, const char *name);
@@ -322,19 +323,27 @@ void binding_close(binding *b);
 /* Class k as a cell: the number it is, or for classes that are texts its index, the level of a text column. */
 double label_cell(const schema *s, int64_t k);
 
-/* The columns of a predictions file that one target has: mean, variance, lo95, hi95; label, p_1 .. p_K for classes; with
-   latent and C > 1 mean_1, variance_1, .... */
+/* The columns of a predictions file that one target has: mean, variance, lo95, hi95; label, and p_ with the name of each class; with
+   latent and C > 1 mean_1, variance_1, ....  The name of column i as snprintf would have it. */
 int64_t output_width(const gp *g, bool latent);
-void output_suffix(const gp *g, bool latent, int64_t i, char *buffer, size_t size);
+int output_suffix(const gp *g, bool latent, int64_t i, char *buffer, size_t size);
 /* Those of one block of rows: out[n, width] column-major; labels as label_cell has them. */
 anygp_status output_block(predictor *p, const gp *g, const row_batch *b, bool latent, double *out, anygp_error *e);
 
 /* Bytes for blocks of rows: more than that does not help. */
 double gp_block_budget(const settings *s);
 anygp_status gp_predict_file(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e);
-/* blocks: "", or a block_file's path; scores[targets] */
+/* Recall and precision of each class, by names such as recall_bronze: those that are defined, and none for numbers and for
+   very many classes. */
+typedef struct gp_class_scores {
+    int64_t count;
+    char **name;
+    double *value;
+} gp_class_scores;
+void gp_class_scores_clear(gp_class_scores *c);
+/* blocks: "", or a block_file's path; scores[targets]; by_class[targets], or NULL: not asked for */
 anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, const char *blocks, gp_scores *scores,
-                          anygp_error *e);
+                          gp_class_scores *by_class, anygp_error *e);
 
 /* Adds labelled rows to every target that has some; kernel, noise, scales and inducing inputs stay.  On failure the model
    is as it was. */

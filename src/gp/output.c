@@ -22,18 +22,13 @@ int64_t output_width(const gp *g, bool latent)
     return kind == CLASSES ? 1 + g->schema.classes : kind == LATENTS ? 2 * gp_latents(g) : MOMENT_COLUMNS;
 }
 
-void output_suffix(const gp *g, bool latent, int64_t i, char *buffer, size_t size)
+int output_suffix(const gp *g, bool latent, int64_t i, char *buffer, size_t size)
 {
     static const char *const moments[] = {"mean", "variance", "lo95", "hi95"};
     output_kind kind = kind_of(g, latent);
-    if (kind == MOMENTS)
-        snprintf(buffer, size, "%s", moments[i]);
-    else if (kind == LATENTS)
-        snprintf(buffer, size, "%s_%lld", moments[i % 2], (long long)i / 2 + 1);
-    else if (i == 0)
-        snprintf(buffer, size, "label");
-    else
-        snprintf(buffer, size, "p_%lld", (long long)i);
+    if (kind == MOMENTS) return snprintf(buffer, size, "%s", moments[i]);
+    if (kind == LATENTS) return snprintf(buffer, size, "%s_%lld", moments[i % 2], (long long)i / 2 + 1);
+    return i == 0 ? snprintf(buffer, size, "label") : snprintf(buffer, size, "p_%s", g->schema.class_name[i - 1]);
 }
 
 /* ---------------------------------------------------------------------------------------- cells */

@@ -235,6 +235,8 @@ static void add_expected(const scorer *r, gp_scores *out)
     add_score(out, "bound", mell - r->g->kl / r->g->rows);
 }
 
+const class_scores *scorer_classes(const scorer *r) { return r->classes; }
+
 anygp_status scorer_finish(scorer *r, gp_scores *out, anygp_error *e)
 {
     TRY(scorer_flush(r, e));

@@ -46,33 +46,27 @@ static void sheet_clear(sheet *t)
     free(t->cells);
 }
 
-static void suffix_of(const sheet *t, int64_t target, int64_t i, char *buffer, size_t size)
+static int suffix_of(const sheet *t, int64_t target, int64_t i, char *buffer, size_t size)
 {
     static const char *const opinion[OPINION_COLUMNS] = {"mean", "sd", "weight"};
     int64_t more = i - own_width(t, target);
-    if (t->samples)
-        snprintf(buffer, size, "sample%lld", (long long)i + 1);
-    else if (more >= 0)
-        snprintf(buffer, size, "%s_expert%lld", opinion[more % OPINION_COLUMNS], (long long)more / OPINION_COLUMNS + 1);
-    else
-        output_suffix(t->m->gp[target], t->latent, i, buffer, size);
+    if (t->samples) return snprintf(buffer, size, "sample%lld", (long long)i + 1);
+    if (more < 0) return output_suffix(t->m->gp[target], t->latent, i, buffer, size);
+    return snprintf(buffer, size, "%s_expert%lld", opinion[more % OPINION_COLUMNS],
+                    (long long)more / OPINION_COLUMNS + 1);
 }
 
 /* The suffix, behind the target's name where there are several. */
 static char *column_name(const sheet *t, int64_t target, int64_t i)
 {
     const schema *s = &t->m->gp[target]->schema;
-    char end[48];
-    suffix_of(t, target, i, end, sizeof end);
-    size_t size = (s->target ? strlen(s->target) : 24) + strlen(end) + 2;
+    size_t end = (size_t)suffix_of(t, target, i, NULL, 0), size = (s->target ? strlen(s->target) : 24) + end + 2;
     char *name = malloc(size);
+    int before = 0;
     if (!name) return NULL;
-    if (t->m->targets == 1)
-        snprintf(name, size, "%s", end);
-    else if (s->target)
-        snprintf(name, size, "%s_%s", s->target, end);
-    else
-        snprintf(name, size, "y%lld_%s", (long long)s->target_number, end);
+    if (t->m->targets > 1 && s->target) before = snprintf(name, size, "%s_", s->target);
+    if (t->m->targets > 1 && !s->target) before = snprintf(name, size, "y%lld_", (long long)s->target_number);
+    suffix_of(t, target, i, name + before, size - (size_t)before);
     return name;
 }
 

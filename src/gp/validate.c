@@ -16,7 +16,7 @@ void valid_score_file(gp_set *m, const settings *s)
 {
     anygp_error why;
     gp_scores *scores = mem_zeroed(m->targets, sizeof *scores);
-    if (scores && !ANYGP_FAILED(gp_eval_file(m, s, settings_text(s, SET_VALID), "", scores, &why)))
+    if (scores && !ANYGP_FAILED(gp_eval_file(m, s, settings_text(s, SET_VALID), "", scores, NULL, &why)))
         for (int64_t k = 0; k < m->targets; k++) m->gp[k]->valid = scores[k];
     else
         settings_log(s, ANYGP_WARNING, "no validation scores: %s", scores ? why.text : "not enough memory");

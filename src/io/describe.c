@@ -33,6 +33,8 @@ static json_t *input_json(const input_spec *c)
                           "used", c->position >= 0, "text", c->text, "shift", number(c->shift), "scale",
                           number(c->scale), "fill", number(c->fill));
     if (o) describe_notation(c->notation, o);
+    if (o && isfinite(c->lower) && isfinite(c->upper))
+        json_object_set_new(o, "range", json_pack("[f, f]", c->lower, c->upper));
     if (!o || !c->text) return o;
     json_t *levels = json_array();
     for (int64_t l = 0; l < c->levels; l++) json_array_append_new(levels, json_string(c->level[l]));
@@ -205,12 +207,23 @@ static bool parse_notation(const json_t *o, cell_notation *n)
     return !v || (json_is_string(v) && notation_named(json_string_value(v), n));
 }
 
+/* Older files have none. */
+static bool parse_range(const json_t *o, input_spec *c)
+{
+    const json_t *v = json_object_get(o, "range"), *lower = json_array_get(v, 0), *upper = json_array_get(v, 1);
+    c->lower = c->upper = NAN;
+    if (!v) return true;
+    if (!json_is_number(lower) || !json_is_number(upper) || json_array_size(v) != 2) return false;
+    c->lower = json_number_value(lower), c->upper = json_number_value(upper);
+    return isfinite(c->lower) && isfinite(c->upper) && c->lower <= c->upper;
+}
+
 static bool parse_input(const json_t *o, schema *s, input_spec *c)
 {
     *c = (input_spec){.position = -1};
     if (!get_text(o, "name", &c->name) || !get_count(o, "number", COUNT_MOST, &c->number)) return false;
     if (!get_number(o, "shift", &c->shift) || !get_number(o, "scale", &c->scale) || !(c->scale > 0)) return false;
-    if (!get_number(o, "fill", &c->fill)) return false;
+    if (!get_number(o, "fill", &c->fill) || !parse_range(o, c)) return false;
     if (json_is_true(json_object_get(o, "used"))) c->position = s->D++;
     c->text = json_is_true(json_object_get(o, "text"));
     if (!parse_notation(o, &c->notation) || (c->text && c->notation != NOTATION_PLAIN)) return false;

@@ -62,14 +62,13 @@ static void inputs_line(page *p, const schema *s)
          (long long)(s->D - texts), (long long)texts, (long long)constants);
 }
 
-/* The classes in the order of p_1, p_2, ...; a long list is cut short. */
+/* The classes in their order; a long list is cut short. */
 static void classes_line(page *p, const schema *s)
 {
     enum { SHOWN = 20 };
     if (s->classes == 0) return;
     fprintf(p->stream, "  %-14s %lld:", "classes", (long long)s->classes);
-    for (int64_t k = 0; k < s->classes && k < SHOWN; k++)
-        fprintf(p->stream, "%s p_%lld %s", k ? "," : "", (long long)k + 1, s->class_name[k]);
+    for (int64_t k = 0; k < s->classes && k < SHOWN; k++) fprintf(p->stream, "%s %s", k ? "," : "", s->class_name[k]);
     fputs(s->classes > SHOWN ? ", ...\n" : "\n", p->stream);
 }
 

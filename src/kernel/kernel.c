@@ -55,6 +55,8 @@ kernel *kernel_copy(const kernel *k)
     return c;
 }
 
+const char *kernel_note(const kernel *k) { return k->note; }
+
 int64_t kernel_count(const kernel *k) { return k->n_params; }
 int64_t kernel_inputs(const kernel *k) { return k->D; }
 const kernel_param *kernel_param_at(const kernel *k, int64_t i) { return &k->params[i]; }

@@ -55,6 +55,8 @@ anygp_status kernel_parse(const char *text, const kernel_input *in, int64_t n_in
                           anygp_error *e);
 kernel *kernel_copy(const kernel *k); /* NULL: out of memory */
 void kernel_free(kernel *k);          /* accepts NULL */
+/* What was taken for granted in reading it, as a sentence for the user; NULL: nothing. */
+const char *kernel_note(const kernel *k);
 
 int64_t kernel_count(const kernel *k);  /* parameters */
 int64_t kernel_inputs(const kernel *k); /* D */

@@ -125,6 +125,7 @@ struct kernel {
     double *values;
     int64_t *dims;
     char *dims_text;
+    const char *note; /* on a name that left something open, constant; NULL: none */
 };
 
 void link_leaves(kernel *k);
@@ -142,6 +143,14 @@ extern const kernel_kind kind_rbf, kind_matern12, kind_matern32, kind_matern52, 
 extern const kernel_kind kind_scale; /* a number literal; not in the table */
 
 const kernel_kind *kind_at(int64_t i);
-const kernel_kind *kind_find(const char *name, int64_t length); /* NULL: no such kernel */
+/* Another name of a kernel, and what the user should be told where it leaves something open; NULL: nothing. */
+typedef struct kernel_alias {
+    const char *name;
+    const kernel_kind *kind;
+    const char *note;
+} kernel_alias;
+
+/* By its name or an alias, in capitals or not; NULL: no such kernel.  *note is set where the alias has one. */
+const kernel_kind *kind_find(const char *name, int64_t length, const char **note);
 
 #endif

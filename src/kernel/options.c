@@ -287,7 +287,7 @@ static anygp_status complain_kind(parser *p, int64_t length)
 anygp_status parse_leaf(parser *p)
 {
     int64_t length = scan_word(&p->s);
-    const kernel_kind *kind = kind_find(p->s.text + p->s.at, length);
+    const kernel_kind *kind = kind_find(p->s.text + p->s.at, length, &p->k->note);
     if (!kind) return complain_kind(p, length);
     options o = {.kind = kind, .name_at = p->s.at, .integer = kind->integer_default};
     p->s.at += length;

@@ -14,8 +14,14 @@ typedef struct ece_bin {
     exact_sum weight, correct, confidence;
 } ece_bin;
 
+/* Weights of the rows of a class, of those predicted as it, and of those that are both. */
+typedef struct class_tally {
+    exact_sum rows, predicted, right;
+} class_tally;
+
 struct class_scores {
     int64_t classes, ranked; /* columns of p kept for ranks: one for two classes, else all */
+    class_tally *tally;      /* classes */
     exact_sum weight, correct, logloss, brier;
     ece_bin bins[ECE_BINS];
     /* rows kept for ranks, `capacity` allocated: p of row i in kept[i*ranked ...] */
@@ -27,13 +33,15 @@ struct class_scores {
 class_scores *class_scores_new(int64_t classes)
 {
     class_scores *s = calloc(1, sizeof *s);
-    if (s) s->classes = classes, s->ranked = classes == 2 ? 1 : classes;
+    if (!s || !(s->tally = mem_zeroed(classes, sizeof *s->tally))) return free(s), NULL;
+    s->classes = classes, s->ranked = classes == 2 ? 1 : classes;
     return s;
 }
 
 void class_scores_free(class_scores *s)
 {
     if (!s) return;
+    free(s->tally);
     free(s->kept);
     free(s->weights);
     free(s->labels);
@@ -105,6 +113,9 @@ static void add_row(class_scores *s, int64_t label, const double *p, int64_t ldp
     ece_bin *b = bin_of(s, p[top * ldp]);
     exact_add(&s->weight, w);
     exact_add(&s->correct, correct);
+    exact_add(&s->tally[label].rows, w);
+    exact_add(&s->tally[label].right, correct);
+    exact_add(&s->tally[top].predicted, w);
     exact_add(&s->logloss, -w * log(fmax(p[label * ldp], 1e-15)));
     exact_add(&s->brier, w * brier_of(s->classes, label, p, ldp));
     exact_add(&b->weight, w);
@@ -133,6 +144,23 @@ double class_scores_trivial(const class_scores *s)
     for (int64_t c = 0; of && c < s->classes; c++) sum -= of[c] > 0 ? of[c] * log(of[c]) : 0;
     free(of);
     return sum;
+}
+
+class_score class_scores_of(const class_scores *s, int64_t c)
+{
+    const class_tally *t = &s->tally[c];
+    double rows = exact_value(t->rows), as_it = exact_value(t->predicted), right = exact_value(t->right);
+    return (class_score){rows > 0 ? right / rows : NAN, as_it > 0 ? right / as_it : NAN, rows};
+}
+
+static double mean_recall(const class_scores *s)
+{
+    double sum = 0, count = 0;
+    for (int64_t c = 0; c < s->classes; c++) {
+        class_score one = class_scores_of(s, c);
+        if (one.rows > 0) sum += one.recall, count++;
+    }
+    return sum / count;
 }
 
 static double calibration_error(const class_scores *s)
@@ -195,6 +223,7 @@ anygp_status class_scores_list(const class_scores *s, score *out, int *count, an
     if (!r) return fail_memory(e, "the ranks of the AUC", (double)s->rows * sizeof *r);
     const score list[CLASS_SCORES] = {
         {"accuracy", exact_value(s->correct) / N},
+        {"balanced_accuracy", mean_recall(s)},
         {"logloss", exact_value(s->logloss) / N},
         {"mnlp", exact_value(s->logloss) / N},
         {"brier", exact_value(s->brier) / N},

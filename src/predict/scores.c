@@ -158,9 +158,16 @@ int regression_scores_list(const regression_scores *s, score *out)
 
 const char *score_name(int i)
 {
-    static const char *const names[] = {"rmse",    "mae",        "nmse",       "smse",       "mnlp",       "msll",
-                                        "crps",    "coverage50", "coverage80", "coverage90", "coverage95", "coverage99",
-                                        "width95", "accuracy",   "logloss",    "brier",      "ece",        "auc",
-                                        "mell",    "bound",      "n"};
+    static const char *const names[] = {"rmse",       "mae",
+                                        "nmse",       "smse",
+                                        "mnlp",       "msll",
+                                        "crps",       "coverage50",
+                                        "coverage80", "coverage90",
+                                        "coverage95", "coverage99",
+                                        "width95",    "accuracy",
+                                        "logloss",    "brier",
+                                        "ece",        "auc",
+                                        "mell",       "bound",
+                                        "n",          "balanced_accuracy"};
     return i >= 0 && i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
 }

@@ -67,6 +67,7 @@ int regression_scores_list(const regression_scores *s, score *out);
 /* --------------------------------------------------------------------------------------- classification
 
    accuracy  share of rows whose most probable class (the lowest on ties) is the label
+   balanced_accuracy  mean over the classes that occur of their recall: the share of their rows that is predicted as them
    logloss   mean -log p(label), p clipped below at 1e-15
    mnlp      the same number, so that all models can be compared under one name
    brier     mean sum_c (p_c - [label = c])^2;  two classes: mean (p_1 - label)^2, which is half of it
@@ -75,7 +76,7 @@ int regression_scores_list(const regression_scores *s, score *out);
              of the classes that have both.  0.5 where only one class occurs.  Keeps the scores: 8 bytes per row and class.
    n         N                                                                                                    */
 
-enum { CLASS_SCORES = 7 };
+enum { CLASS_SCORES = 8 };
 
 /* ------------------------------------------------------------------------------------------ of f, both kinds
 
@@ -100,6 +101,13 @@ anygp_status class_scores_add(class_scores *s, int64_t n, const int64_t *label, 
 double class_scores_trivial(const class_scores *s);
 /* Fills out[CLASS_SCORES]; *count gets how many: only `n` if no row was fed. */
 anygp_status class_scores_list(const class_scores *s, score *out, int *count, anygp_error *e);
+
+/* One class among all rows: recall, the share of its rows that is predicted as it; precision, the share of the rows predicted as it
+   that are of it.  NaN where there are no such rows. */
+typedef struct class_score {
+    double recall, precision, rows;
+} class_score;
+class_score class_scores_of(const class_scores *s, int64_t c);
 
 void exact_add(exact_sum *s, double x);
 double exact_value(exact_sum s);

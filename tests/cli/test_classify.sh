@@ -18,7 +18,7 @@ value() { sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p"; } # NAME
 above() { awk -v x="$1" -v y="$2" 'BEGIN { if (x == "" || !(x + 0 > y)) { print x " is not above " y; exit 1 } }'; }
 
 labels_are_the_most_probable_class() {
-    anygp predict circle.agp circle.csv >p.csv && [ "$(head -n 1 p.csv)" = label,p_1,p_2 ] && finite p.csv || return 1
+    anygp predict circle.agp circle.csv >p.csv && [ "$(head -n 1 p.csv)" = 'label,"p_in it",p_out' ] && finite p.csv || return 1
     awk -F, 'NR > 1 && ($2 + $3 < 1 - 1e-12 || $2 + $3 > 1 + 1e-12 || $1 != ($3 > $2 ? "out" : "\"in it\"")) { print; wrong = 1 }
              END { exit wrong || NR != 301 }' p.csv
 }
@@ -30,6 +30,24 @@ scores_are_those_of_the_predictions() {
     { value accuracy <scores; value logloss <scores; value mnlp <scores; } >theirs
     close own theirs 1e-8
 }
+a_target_of_texts_is_a_class_without_being_told() {
+    anygp fit circle.csv -o own.agp "${few[@]/-q/--threads=1}" >/dev/null 2>note && grep -q 'text, so it is taken as two classes: --likelihood bernoulli' note || return 1
+    anygp predict circle.agp circle.csv >p.csv && anygp predict own.agp circle.csv >q.csv && close p.csv q.csv 1e-6 || return 1
+    sed '5s/[^,]*$/3.5/' circle.csv >mixed.csv && refuses "target column 'circle' is text" fit mixed.csv -o x.agp &&
+        refuses "target column 'circle' is text" fit circle.csv -o x.agp --likelihood gaussian
+}
+classes_have_scores_of_their_own() {
+    anygp eval circle.agp circle.csv >scores && anygp predict circle.agp circle.csv >p.csv || return 1
+    paste -d, circle.csv p.csv | tr -d '"' | awk -F, 'NR > 1 { rows[$3]++; as[$4]++; both[$4] += $3 == $4 }
+        END { for (c in rows) { sum += both[c] / rows[c] / 2; printf "recall_%s %.6g\nprecision_%s %.6g\n", c, both[c] / rows[c], c, both[c] / as[c] } printf "balanced_accuracy %.6g\n", sum }' | sort >own
+    grep -E 'recall|precision|balanced' scores | sed 's/  */ /g' | sort | diff - own
+}
+balanced_classes_are_rows_weighted_by_hand() {
+    awk -F, -v OFS=, 'NR == FNR { n[$3]++; next } { print $0, FNR == 1 ? "w" : sprintf("%.17g", 300 / 2 / n[$3]) }' circle.csv circle.csv >weighted.csv
+    fit weighted.csv by.agp --likelihood bernoulli --weights w --valid 0 && fit circle.csv balanced.agp --class-weight balanced --valid 0 || return 1
+    anygp predict by.agp circle.csv >p.csv && anygp predict balanced.agp circle.csv >q.csv && close p.csv q.csv 1e-9 && ! cmp -s q.csv <(anygp predict circle.agp circle.csv) &&
+        refuses 'class-weight: .*is not a class' fit count.csv -o x.agp --class-weight balanced
+}
 columns_may_stand_in_any_order_and_labels_may_be_missing() {
     awk -F, -v OFS=, '{ print (NR == 5 ? "" : $3), $2, $1 }' circle.csv >other.csv
     anygp predict circle.agp circle.csv >p.csv && anygp predict circle.agp other.csv >q.csv && cmp p.csv q.csv || return 1
@@ -37,10 +55,10 @@ columns_may_stand_in_any_order_and_labels_may_be_missing() {
 }
 numbers_are_classes_too() {
     fit region.csv region.agp --likelihood softmax && anygp predict region.agp region.csv >p.csv || return 1
-    [ "$(head -n 1 p.csv)" = label,p_1,p_2,p_3 ] || return 1
+    [ "$(head -n 1 p.csv)" = label,p_-1.5,p_7,p_10 ] || return 1
     [ "$(tail -n +2 p.csv | cut -d, -f1 | sort -u | tr '\n' ' ')" = "-1.5 10 7 " ] || return 1
     above "$(anygp eval region.agp region.csv --json | value accuracy)" 0.9 &&
-        anygp info region.agp | grep -q 'p_1 -1.5, p_2 7, p_3 10'
+        anygp info region.agp | grep -q '3: -1.5, 7, 10'
 }
 latent_functions_have_columns_of_their_own() {
     anygp predict circle.agp circle.csv --latent | head -n 1 | grep -qx mean,variance,lo95,hi95 || return 1
@@ -50,7 +68,7 @@ latent_functions_have_columns_of_their_own() {
 several_targets_prefix_their_columns() {
     awk -F, -v OFS=, '{ print $0, (NR == 1 ? "right" : ($1 > 0)) }' circle.csv >two.csv
     fit two.csv two.agp --likelihood bernoulli --target circle --target right &&
-        anygp predict two.agp two.csv | head -n 1 | grep -qx circle_label,circle_p_1,circle_p_2,right_label,right_p_1,right_p_2 &&
+        anygp predict two.agp two.csv | head -n 1 | grep -qx 'circle_label,"circle_p_in it",circle_p_out,right_label,right_p_0,right_p_1' &&
         anygp eval two.agp two.csv --json | grep -q '"targets": {"circle": {"accuracy"'
 }
 tables_of_numbers_have_the_numbers_of_the_classes() {
@@ -98,6 +116,9 @@ a_model_file_of_classes_is_checked() {
 
 check labels_are_the_most_probable_class
 check scores_are_those_of_the_predictions
+check a_target_of_texts_is_a_class_without_being_told
+check classes_have_scores_of_their_own
+check balanced_classes_are_rows_weighted_by_hand
 check columns_may_stand_in_any_order_and_labels_may_be_missing
 check numbers_are_classes_too
 check latent_functions_have_columns_of_their_own

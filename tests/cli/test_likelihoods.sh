@@ -56,7 +56,7 @@ twice_the_exposure_is_twice_the_rate() {
     quietly fit count.csv -o m.agp --likelihood poisson --exposure hours "${steps[@]}" && printf 'a,b,hours\n0.5,0,1\n0.5,0,2\n' | anygp predict m.agp - | awk -F, 'NR == 2 { once = $1 } NR == 3 && ($1 / once - 2) ^ 2 > 1e-20 { print once, $1; exit 1 }'
 }
 labels_need_no_header() {
-    sed 1d three.csv >plain.csv && quietly fit plain.csv -o m.agp --likelihood softmax "${steps[@]}" && anygp predict m.agp plain.csv >p.csv && [ "$(head -n 1 p.csv)" = label,p_1,p_2,p_3 ] &&
+    sed 1d three.csv >plain.csv && quietly fit plain.csv -o m.agp --likelihood softmax "${steps[@]}" && anygp predict m.agp plain.csv >p.csv && [ "$(head -n 1 p.csv)" = 'label,"p_dark blue",p_green,p_red' ] &&
         [ "$(sed 1d p.csv | cut -d, -f1 | tr -d '"' | sort -u | tr '\n' ' ')" = "dark blue green red " ]
 }
 many_classes_fit() {
@@ -67,7 +67,7 @@ targets_of_classes_and_counts_may_be_several() {
     paste -d, count.csv <(cut -d, -f4 count.csv | sed 's/count/again/') >counts.csv
     quietly fit counts.csv -o m.agp --likelihood poisson --exposure hours --target count --target again "${steps[@]}" && anygp predict m.agp counts.csv >p.csv && cut -d, -f1-4 p.csv | sed 1d >a && cut -d, -f5-8 p.csv | sed 1d >b && close a b 1e-9 || return 1
     paste -d, two.csv <(cut -d, -f3 three.csv) >classes.csv
-    quietly fit classes.csv -o m.agp --likelihood softmax --target two --target three "${steps[@]}" && [ "$(anygp predict m.agp classes.csv | head -n 1)" = two_label,two_p_1,two_p_2,three_label,three_p_1,three_p_2,three_p_3 ]
+    quietly fit classes.csv -o m.agp --likelihood softmax --target two --target three "${steps[@]}" && [ "$(anygp predict m.agp classes.csv | head -n 1)" = 'two_label,two_p_no,two_p_yes,three_label,"three_p_dark blue",three_p_green,three_p_red' ]
 }
 what_cannot_be_is_refused() {
     sed '2,$s/[^,]*$/same/' two.csv >one.csv && refuses "class 'same' in every row" fit one.csv -o no.agp --likelihood bernoulli &&
@@ -136,7 +136,7 @@ settings_of_another_likelihood_are_named() {
 }
 labels_may_be_numbers_and_words() {
     awk -F, -v OFS=, 'NR > 1 { $3 = $3 == "red" ? 2 : $3 == "green" ? 10 : "x" } 1' three.csv | sed '2,8s/x$/2/' >mixed.csv
-    quietly fit mixed.csv -o m.agp --likelihood softmax "${steps[@]}" && anygp info m.agp | grep -q 'p_1 10, p_2 2, p_3 x' && at_most "$(score m.agp mixed.csv logloss)" 0.9 || return 1
+    quietly fit mixed.csv -o m.agp --likelihood softmax "${steps[@]}" && anygp info m.agp | grep -q '3: 10, 2, x' && at_most "$(score m.agp mixed.csv logloss)" 0.9 || return 1
     sed 1d mixed.csv >plain.csv && quietly fit plain.csv -o m.agp --likelihood softmax "${steps[@]}" && at_most "$(score m.agp plain.csv logloss)" 0.9 || return 1
     sed '20s/^[^,]*/here/' mixed.csv >odd.csv && refuses "line 20 .*column 'a': 'here' is not a number" fit odd.csv -o no.agp --likelihood softmax
 }

@@ -35,7 +35,7 @@ nothing_is_held_out_on_request() {
 a_class_is_not_lost_to_the_score() {
     local seed
     for seed in 0 1 2 3 4 5 6 7 8 9 10 11; do
-        anygp fit rare.csv -q -o m.agp --likelihood softmax --inducing 5 --iters 1 --seed $seed >/dev/null && anygp info m.agp | grep -q 'classes  *3: p_1' || return 1
+        anygp fit rare.csv -q -o m.agp --likelihood softmax --inducing 5 --iters 1 --seed $seed >/dev/null && anygp info m.agp | grep -q 'classes  *3: ' || return 1
     done
 }
 a_fit_that_explains_nothing_is_told() {

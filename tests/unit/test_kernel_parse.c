@@ -43,7 +43,7 @@ static void a_mistake_is_answered_with_its_character_and_what_to_do(void **state
          "unknown option 'lenghtscale' at character 5; rbf takes variance, lengthscale, dims, ard, "
          "iso; did you mean lengthscale?"},
         {"rbf + mattern52", "unknown kernel 'mattern52' at character 7; did you mean matern52?"},
-        {"gaussian", "unknown kernel 'gaussian' at character 1; there are rbf"},
+        {"heat", "unknown kernel 'heat' at character 1; there are rbf"},
         {"rbf(variance=0)", "expected a positive number that is not too large at character 14"},
         {"rbf(variance=-1)", "expected a positive number that is not too large at character 14"},
         {"rbf(variance=1e999)", "not too large at character 14"},
@@ -122,6 +122,35 @@ static void kernels_without_columns_of_their_type_are_refused(void **state)
 }
 
 /* --------------------------------------------------------------------------------------------- meaning */
+
+static void other_names_of_a_kernel_are_understood_and_its_own_is_kept(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"se", "rbf"},
+        {"Gaussian", "rbf"},
+        {"squared_exponential", "rbf"},
+        {"RBF", "rbf"},
+        {"exp", "matern12"},
+        {"OU", "matern12"},
+        {"exponential", "matern12"},
+        {"matern", "matern52"},
+        {"Matern32", "matern32"},
+        {"rational_quadratic", "rq"},
+        {"exp_sine_squared", "periodic"},
+        {"nugget", "white"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kernel *k = parse(cases[i][0]), *own = parse(cases[i][1]);
+        char *text = write_back(k, 6), *wanted = write_back(own, 6);
+        assert_string_equal(text, wanted);
+        assert_int_equal(kernel_note(k) != NULL, !strcmp(cases[i][0], "matern"));
+        free(text);
+        free(wanted);
+        kernel_free(k);
+        kernel_free(own);
+    }
+}
 
 static void check_values(const char *text, int64_t n, const double *values, const int64_t *dims)
 {
@@ -322,6 +351,7 @@ int main(void)
         cmocka_unit_test(characters_are_counted_not_bytes),
         cmocka_unit_test(limits_have_sentences),
         cmocka_unit_test(kernels_without_columns_of_their_type_are_refused),
+        cmocka_unit_test(other_names_of_a_kernel_are_understood_and_its_own_is_kept),
         cmocka_unit_test(values_go_to_their_columns),
         cmocka_unit_test(one_variance_of_a_product_carries_the_unit_and_redundant_ones_are_fixed),
         cmocka_unit_test(parameters_have_floors_and_priors_about_their_scale),

@@ -58,6 +58,7 @@ static const trial trials[] = {
     {SET_CHECKPOINT, NULL, "writes a file, and changes nothing: test_model_runs.c"},
     {SET_RESUME, NULL, "goes on to the same bits: test_model_runs.c"},
     {SET_CALIBRATE, "loo", NULL},
+    {SET_CLASS_WEIGHT, "balanced", NULL},
     {SET_ORDER_FROM, "order.csv", NULL},
     {SET_SEED, NULL, "a model that draws nothing at random is right to take any seed"},
     {SET_THREADS, NULL, "how the work is done"},

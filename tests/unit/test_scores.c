@@ -266,7 +266,8 @@ static void check_classes(int classes)
     int count;
     assert_int_equal(class_scores_list(s, list, &count, &e), ANYGP_OK);
     assert_int_equal(count, CLASS_SCORES);
-    double W = 0, correct = 0, logloss = 0, brier = 0, auc = 0;
+    double W = 0, correct = 0, logloss = 0, brier = 0, auc = 0, balanced = 0;
+    double of_it[8] = {0}, right[8] = {0}, as_it[8] = {0};
     for (int i = 0; i < ROWS; i++) {
         double w = v.weight[i], sum = 0;
         int better = 0;
@@ -276,12 +277,22 @@ static void check_classes(int classes)
             sum += (p - (c == v.label[i])) * (p - (c == v.label[i]));
         }
         W += w, correct += better ? 0 : w, brier += w * sum;
+        int top = 0;
+        for (int c = 1; c < classes; c++)
+            if (v.p[i + c * ROWS] > v.p[i + top * ROWS]) top = c;
+        of_it[v.label[i]] += w, as_it[top] += w, right[top] += top == v.label[i] ? w : 0;
         logloss -= w * log(fmax(v.p[i + v.label[i] * ROWS], 1e-15));
     }
     if (classes == 2)
         auc = auc_by_pairs(&v, 1), brier /= 2;
     else
         for (int c = 0; c < classes; c++) auc += auc_by_pairs(&v, c) / classes;
+    for (int c = 0; c < classes; c++) {
+        balanced += right[c] / of_it[c] / classes;
+        check_close(class_scores_of(s, c).recall, right[c] / of_it[c], 1e-13);
+        check_close(class_scores_of(s, c).precision, right[c] / as_it[c], 1e-13);
+    }
+    check_close(named(list, count, "balanced_accuracy"), balanced, 1e-13);
     check_close(named(list, count, "accuracy"), correct / W, 1e-13);
     check_close(named(list, count, "logloss"), logloss / W, 1e-13);
     check_close(named(list, count, "brier"), brier / W, 1e-13);

@@ -29,7 +29,11 @@ static bool is_in(const rows_part *p, int64_t row)
     return x >= p->hold_out && (p->below <= 0 || x < p->below);
 }
 
-static double weight_of(const double *row, const target_columns *y) { return y->weights < 0 ? 1 : row[y->weights]; }
+static double weight_of(const double *row, const target_columns *y)
+{
+    double w = y->weights < 0 ? 1 : row[y->weights];
+    return y->factor ? w * y->factor(y->factor_ctx, row[y->target[0]]) : w;
+}
 
 static bool some_missing(const double *row, const target_columns *y)
 {

@@ -19,6 +19,7 @@ typedef struct column_sum {
     long double shift; /* NaN until there is one */
     long double weight, sum, squares;
     long double first, largest;   /* of the present cells, if weight > 0 */
+    long double lower, upper;     /* their range */
     long double differs, missing; /* 0 or 1: some present cell is not `first`; some cell is missing */
 } column_sum;
 
@@ -86,6 +87,7 @@ static void add_sums(column_sum *a, const column_sum *b)
     a->weight += b->weight;
     if (b->differs > 0 || b->first != a->first) a->differs = 1;
     if (fabsl(b->largest) > fabsl(a->largest)) a->largest = b->largest;
+    a->lower = fminl(a->lower, b->lower), a->upper = fmaxl(a->upper, b->upper);
 }
 
 static void add_tally(tally *a, const tally *b, int64_t sums)
@@ -182,7 +184,7 @@ static void add_cell(column_sum *c, double x, double w)
 {
     if (c->weight == 0) {
         if (isnan(c->shift)) c->shift = x;
-        c->first = c->largest = x;
+        c->first = c->largest = c->lower = c->upper = x;
     }
     long double t = x - c->shift;
     c->weight += w;
@@ -190,6 +192,8 @@ static void add_cell(column_sum *c, double x, double w)
     c->squares += w * t * t;
     if (x != c->first) c->differs = 1;
     if (fabs(x) > fabsl(c->largest)) c->largest = x;
+    if (x < c->lower) c->lower = x;
+    if (x > c->upper) c->upper = x;
 }
 
 static anygp_status add_targets(scan *s, const double *row, double w, anygp_error *e)
@@ -258,8 +262,11 @@ static anygp_status settle_inputs(scan *s, anygp_error *e)
     dataset *d = s->d;
     schema *c = &d->schema;
     const column_sum *x = s->all->sum + s->targets;
-    for (int64_t j = 0; j < s->inputs; j++)
+    for (int64_t j = 0; j < s->inputs; j++) {
+        bool known = x[j].weight > 0 && !c->input[j].text;
+        c->input[j].lower = known ? (double)x[j].lower : NAN, c->input[j].upper = known ? (double)x[j].upper : NAN;
         TRY(intake_input(c, j, moments_of(&x[j], s->all->total).mean, x[j].differs > 0, x[j].missing > 0, e));
+    }
     d->D = c->D;
     TRY(schema_index(c, e));
     d->x_moments = mem_zeroed(d->D, sizeof *d->x_moments);

@@ -38,6 +38,8 @@ anygp_status class_set_note(class_set *c, double cell, anygp_error *e)
     return id_table_index(&c->seen, bits_of(cell), &index, e);
 }
 
+int64_t class_set_find(const class_set *c, double cell) { return id_table_find(&c->seen, bits_of(cell)); }
+
 bool class_set_within(const class_set *a, const class_set *b)
 {
     bool all = true;

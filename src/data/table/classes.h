@@ -18,6 +18,8 @@ typedef struct class_set {
 
 /* Any number of them. */
 anygp_status class_set_note(class_set *c, double cell, anygp_error *e);
+int64_t class_set_find(const class_set *c,
+                       double cell); /* its number in the order of appearance; -1: it is not there */
 bool class_set_within(const class_set *a, const class_set *b); /* all cells of a are in b */
 
 /* s: of the column's target, for sentences.  More than CLASSES_MOST are refused. */

@@ -67,10 +67,11 @@ static anygp_status check_target(const column *columns, int64_t j, bool classes,
 {
     char label[96];
     if (classes || columns[j].kind == COLUMN_NUMBER) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_DATA,
-                     "the target column %s is text; a regression target must be numeric, and classes need --likelihood "
-                     "bernoulli, softmax, robustmax or ordinal",
-                     label_of(columns, j, label));
+    return fail_with(
+        e, ANYGP_ERR_DATA,
+        "the target column %s is text; a regression target must be numeric, and classes that do not look like "
+        "labels need --likelihood bernoulli, softmax, robustmax or ordinal",
+        label_of(columns, j, label));
 }
 
 static anygp_status take_exposure(const column *columns, int64_t j, schema *s, anygp_error *e)

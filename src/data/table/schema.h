@@ -18,6 +18,7 @@ typedef struct input_spec {
     bool text;
     cell_notation notation; /* number columns: how a text table writes them */
     double shift, scale;    /* number columns; text: 0, 1 */
+    double lower, upper;    /* number columns: the range of the training rows, data units; NaN: not known */
     double fill;            /* for --missing mean: the column's mean in data units; text: a level */
     int64_t levels;         /* text: categories, in the order of their indices */
     char **level;

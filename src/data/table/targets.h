@@ -22,6 +22,8 @@ typedef struct target_columns {
     bool classes;               /* the targets are labels, texts or numbers; else numbers, */
     target_objection objection; /* all of which this has nothing against; NULL: any will do */
     const void *objection_ctx;
+    double (*factor)(const void *ctx, double label); /* of a row's weight, by the label of its (one) target; NULL: 1 */
+    const void *factor_ctx;
 } target_columns;
 
 static inline int64_t target_width(const target_columns *c) { return c->exposed || c->exposure >= 0 ? 2 : 1; }

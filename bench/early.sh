@@ -10,8 +10,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 if [ $# -eq 0 ]; then
-    set -- vecchia vecchia+ 'vecchia --inducing 100' 'vecchia+ --inducing 100' vnngp vnngp+ nene nene+ lagp nle nle+ 'nle --partition tree' poe gpoe bcm rbcm rbcm+ grbcm grbcm+ 'npae --near 8' \
-        lma lma+ hier hier+ tree patchwork moe moe+ pic pic+ pitc+ fitc+ vfe svgp solve
+    set -- poe gpoe bcm rbcm rbcm+ grbcm grbcm+ 'npae --near 8' nle nle+ 'nle --partition tree' pic pic+ pitc+ fitc+ lma lma+ hier hier+ tree patchwork moe moe+ vfe svgp solve \
+        lagp vecchia vecchia+ 'vecchia --inducing 100' 'vecchia+ --inducing 100' vnngp vnngp+ nene nene+
 fi
 
 "$anygp" simulate --rows $((rows + 1000)) --inputs 2 --kernel 'matern32(variance=1,lengthscale=0.1)' --noise 0.05 -o all.csv >/dev/null
@@ -24,5 +24,5 @@ for model in "$@"; do
     "$anygp" eval f.agp test.csv >scores 2>err || { printf '%-26s %s\n' "$model" "$(head -n 1 err)" && continue; }
     awk -v name="$model" -v clock="$(tail -n 1 clock)" '{ s[$1] = $2 }
         END { split(clock, c, " "); share = sqrt(s["nmse"])
-            printf "%-26s rmse %.4f of the sd   95 %% cover %5.1f   %5.1f s, %5.1f of a processor, %5.0f MB%s\n", name, share, 100 * s["coverage95"], c[1], c[2], c[3] / 1024, share > 1 ? "   worse than the mean" : "" }' scores
+            printf "%-26s rmse %.4f of the sd   95 %% cover %5.1f   %5.1f s, %5.1f of a processor, %5.0f MB%s\n", name, share, 100 * s["coverage95"], c[1], c[2], c[3] / 1024, (share > 1 ? "   worse than the mean" : "") }' scores
 done

@@ -25,7 +25,7 @@ have() { # PACKAGE
     return 1
 }
 clocked() { # COMMAND...: its processor seconds into the variable took
-    /usr/bin/time -q -f '%U %S' -o clock "$@"
+    /usr/bin/time -q -f '%U %S' -o clock "$@" >said
     took=$(tail -n 1 clock | awk '{ print $1 + $2 }')
 }
 of() { # NAME MODEL: variance or lengthscale of its kernel, noise, or the value of its objective
@@ -68,8 +68,8 @@ for what in "$@"; do
         read -r seconds rmse <<<"$(peer nngp train.csv test.csv "$variance" "$range" "$nugget")"
         clocked "$anygp" fit train.csv -q -o at.agp "${heaton[@]}" --fix all --kernel "matern12(iso,variance=$variance,lengthscale=$range)" --noise "$noise"
         fitted=$took
-        clocked "$anygp" eval at.agp test.csv --threads 1 >scores
-        echo "given parameters, spNNGP (30 neighbours) $seconds s, rmse $rmse; anygp (30, 60 for predictions) $fitted s and $took s, $(grep rmse scores | tr -s ' ')"
+        clocked "$anygp" eval at.agp test.csv --threads 1
+        echo "given parameters, spNNGP (30 neighbours) $seconds s, rmse $rmse; anygp (30, 60 for predictions) $fitted s and $took s, $(grep rmse said | tr -s ' ')"
         ;;
     lagp)
         tail -n +2 train.csv | awk -F, '{ a += $3 } END { printf "%.17g\n", a / NR }' >mean

@@ -5,6 +5,7 @@
        paths.c     whether files are the same, and whether they can be written
        progress.c  the progress line, Ctrl-C
        help.c      --help of the program and of each command; the same table makes the man page
+       report.c    reports and pictures
        models.c    the list of models: as a table, as JSON, as a page of the documentation */
 #ifndef CLI_H
 #define CLI_H
@@ -59,6 +60,11 @@ void print_json_text(FILE *f, const char *s); /* quoted */
 
 /* One line on standard error.  Names from files come here too, so control characters become question marks. */
 void print_sentence(const char *kind, const char *text);
+
+anygp_status command_report(const options *o, anygp_error *e);
+anygp_status command_plot(const options *o, anygp_error *e);
+anygp_status fit_report(const options *o, const anygp_model *m,
+                        anygp_error *e); /* fit --report, once the model is written */
 
 /* Notes and warnings on standard error; Ctrl-C and SIGTERM end the reading of files. */
 void notes_attach(anygp_settings *s, bool quiet);

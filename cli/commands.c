@@ -105,14 +105,15 @@ static anygp_status check_fit(const options *o, const char *trace, anygp_error *
     const anygp_settings *s = o->settings;
     const char *const files[] = {
         o->path[0], anygp_get(s, "valid"), anygp_get(s, "inducing-from"), anygp_get(s, "blocks-from"), o->output,
-        trace};
+        trace,      anygp_get(s, "report")};
     if (!o->output) return complain(e, ANYGP_ERR_ARGUMENT, "where should the model go? Add -o MODEL");
     if (anygp_world_size() > 1 && !path_is_file(o->path[0]))
         return complain(e, ANYGP_ERR_ARGUMENT, "standard input reaches only one of the %d processes; give a file",
                         anygp_world_size());
-    TRY(paths_distinct(files, 4, 6, e));
+    TRY(paths_distinct(files, 4, 7, e));
     if (anygp_world_rank() > 0) return ANYGP_OK;
     TRY(path_check_writable(o->output, e));
+    TRY(path_check_writable(anygp_get(s, "report"), e));
     return path_check_writable(trace, e);
 }
 
@@ -123,7 +124,8 @@ static anygp_status finish_fit(const options *o, const anygp_model *m, const cha
     if (anygp_world_rank() > 0) return ANYGP_OK;
     TRY(anygp_save(m, o->output, e));
     if (path_is_file(trace)) TRY(anygp_save_trace(m, trace, e));
-    return report_fit(o, m, how, e);
+    TRY(report_fit(o, m, how, e));
+    return fit_report(o, m, e);
 }
 
 static double wall_seconds(void)
@@ -405,6 +407,10 @@ const command commands[] = {
      false, false, false, convert},
     {"look", 'l', "look DATA [--json] [options]",
      "show the columns of a table, what a fit makes of them and what may be wrong", 1, 1, false, true, false, look},
+    {"report", 'r', "report MODEL [DATA] -o HTML [options]", "write a page with scores, pictures and warnings", 1, 2,
+     true, false, false, command_report},
+    {"plot", 'g', "plot MODEL [DATA] --what NAME [-o SVG|PNG]", "draw one of the pictures of a report", 1, 2, true,
+     false, false, command_plot},
 };
 const int command_count = (int)(sizeof commands / sizeof *commands);
 

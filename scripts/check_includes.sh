@@ -3,7 +3,7 @@
 # A library that only one folder may use is named below; cli and examples see the public header alone.
 set -u
 cd "$(dirname "$0")/.."
-order=(base comm linalg tape data kernel inducing likelihood params gauss model run predict gp io api)
+order=(base comm linalg tape data kernel inducing likelihood params gauss model run predict gp draw report io api)
 broken=0
 
 complain() { # FILE:INCLUDE lines on standard input, the reason as argument

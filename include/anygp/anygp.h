@@ -260,6 +260,17 @@ ANYGP_API void anygp_text_free(char *text);
 /* The trace of training as a table (.csv or .jsonl). */
 ANYGP_API anygp_status anygp_save_trace(const anygp_model *m, const char *path, anygp_error *e);
 
+/* A report as one page of HTML that needs no other file, and one of its pictures (.svg, or .png where librsvg is there): predictions
+   against targets, calibration, residuals, effects of the inputs, ... (docs/report.md).  in: a table of rows, or NULL; without rows, or
+   without targets in them, the pictures that need these are left out.  out = NULL or "-" is standard output.  anygp_plot_list: the names
+   of the pictures that apply, a line each with what they show; freed by anygp_text_free. */
+ANYGP_API anygp_status anygp_report(const anygp_model *m, const anygp_settings *s, const char *in, const char *out,
+                                    anygp_error *e);
+ANYGP_API anygp_status anygp_plot(const anygp_model *m, const anygp_settings *s, const char *in, const char *what,
+                                  const char *out, anygp_error *e);
+ANYGP_API anygp_status anygp_plot_list(const anygp_model *m, const anygp_settings *s, const char *in, char **text,
+                                       anygp_error *e);
+
 /* Several processes share one fit (docs/mpi.md): mpirun starts R copies of a program, each calls anygp_world_begin once,
    then anygp_fit with the same settings and data, and gets the same model (for pic only that of rank 0 has the rows needed for prediction).  Between
    begin and end, all processes call anygp_fit, in the same order; other calls concern one process only.

@@ -26,6 +26,7 @@ typedef enum random_use {
     RANDOM_LEFT_OUT,
     RANDOM_COMMUNICATION,
     RANDOM_INFORMATION,
+    RANDOM_REPORT,
     RANDOM_TEST = 1000
 } random_use;
 

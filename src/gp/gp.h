@@ -69,6 +69,7 @@ typedef struct gp {
     anygp_status status;  /* OK, TIME_LIMIT or INTERRUPTED */
     gp_scores loo, valid; /* leave-one-out; on rows held out, or on a file */
     gp_scores training;   /* on rows it was fitted on, where there is nothing better */
+    double held_out;      /* after a fit, the share of the rows that was held out of it; not kept in the file */
     int64_t steps;        /* of the trace */
     train_step *trace;
     _Atomic(predictor *) kept; /* for calls with few rows: a cache; NULL: none, or in use by another thread */

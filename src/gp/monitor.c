@@ -88,8 +88,9 @@ static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, a
    rounded, since a different number of ranks adds them up in a different order. */
 static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
 {
-    static const setting_id free_to_change[] = {SET_SPENT, SET_TIME,  SET_ITERS,  SET_CHECKPOINT, SET_RESUME,
-                                                SET_TRACE, SET_VALID, SET_MEMORY, SET_THREADS,    SET_OUTPUT};
+    static const setting_id free_to_change[] = {SET_SPENT,   SET_TIME,   SET_ITERS, SET_CHECKPOINT,
+                                                SET_RESUME,  SET_TRACE,  SET_VALID, SET_MEMORY,
+                                                SET_THREADS, SET_OUTPUT, SET_REPORT};
     size_t size;
     FILE *out = open_memstream(text, &size);
     if (!out) return fail_memory(e, "the checkpoint", 0);

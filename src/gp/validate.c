@@ -266,6 +266,7 @@ static bool score_share(const fit_task *f, const gp *g, double share, gp_scores 
 void valid_score(const fit_task *f, gp *g)
 {
     double n = (double)f->data->table->rows;
+    g->held_out = f->hold_out;
     if (comm_world()->rank != 0) return;
     if (f->hold_out > 0 && score_share(f, g, f->hold_out, &g->valid)) return;
     if (f->valid == VALID_AUTO && g->loo.count == 0) score_share(f, g, fmin(1, VALID_AUTO_MOST / n), &g->training);

@@ -92,7 +92,7 @@ void regression_scores_add(regression_scores *s, int64_t n, const double *y, con
 }
 
 /* Counts: y >= the quantile of p where P(y' <= y) >= p, and y <= it where P(y' < y) < p.  Real: both are one number. */
-static bool inside(double below, double up_to, double level)
+bool score_interval_holds(double below, double up_to, double level)
 {
     double from = (1 - level) / 2, to = (1 + level) / 2;
     return up_to >= from && (below < up_to ? below < to : up_to <= to);
@@ -104,7 +104,7 @@ static void add_distribution(regression_scores *s, const predicted *p, int64_t i
     if (p->crps) exact_add(&s->crps, w * bounded(p->crps[i] / s->train_sd, LARGEST_Z));
     exact_add(&s->sd, w * bounded(p->width95[i] / s->train_sd, LARGEST_Z) / (2 * LEVELS[3]));
     for (int l = 0; l < COVERAGE_LEVELS; l++)
-        exact_add(&s->covered[l], inside(p->below[i], p->up_to[i], SHARES[l]) ? w : 0);
+        exact_add(&s->covered[l], score_interval_holds(p->below[i], p->up_to[i], SHARES[l]) ? w : 0);
 }
 
 void regression_scores_add_predicted(regression_scores *s, int64_t n, const double *y, const predicted *p,

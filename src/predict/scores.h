@@ -61,6 +61,8 @@ typedef struct predicted {
    reach them.  msll compares with the density of the trivial normal, for counts too. */
 void regression_scores_add_predicted(regression_scores *s, int64_t n, const double *y, const predicted *p,
                                      const double *weight);
+/* Whether the central interval of probability `level` holds y, by P(y' < y) and P(y' <= y). */
+bool score_interval_holds(double below, double up_to, double level);
 /* Fills out[REGRESSION_SCORES] in the order above; returns how many: only `n` if no row was fed. */
 int regression_scores_list(const regression_scores *s, score *out);
 

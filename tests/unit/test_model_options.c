@@ -73,6 +73,7 @@ static const trial trials[] = {
     {SET_DECIMAL, NULL, "how cells are read"},
     {SET_SKIP, NULL, "how files are read"},
     {SET_COMMENT, NULL, "how files are read"},
+    {SET_REPORT, NULL, "what is written after the fit: tests/cli/test_report.sh"},
 };
 enum { TRIALS = sizeof trials / sizeof *trials };
 

@@ -1,0 +1,184 @@
+/* The effect of each input: the prediction while one input goes through its range and the others stay as they are.  Two ways: all
+   others typical (median, most frequent category), with the band; and averaged over rows, each with its own other inputs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/picture.h"
+
+enum { STOPS = 41, COARSE = 21, ROWS = 100, LEVELS_MOST = 12 };
+
+/* Without rows the ranges rest on what the fit knows of columns that were standardised. */
+static bool applies(const scene *c) { return c->g->schema.D > 0 && (c->n > 0 || c->standard); }
+
+/* One input: where it goes, and what is predicted there. */
+typedef struct effect {
+    int64_t j, stops;
+    double at[STOPS], mean[STOPS], low[STOPS], high[STOPS]; /* at: model units */
+    double average[STOPS];
+    double *X, *out;
+    double *P; /* stops x classes */
+} effect;
+
+static void place_stops(const scene *c, effect *t)
+{
+    const input_spec *in = schema_at(&c->g->schema, t->j);
+    t->stops = in->text ? in->levels < LEVELS_MOST ? in->levels : LEVELS_MOST : STOPS;
+    if (!in->text && !(c->to[t->j] > c->from[t->j])) t->stops = 1;
+    for (int64_t i = 0; i < t->stops; i++) {
+        double share = t->stops > 1 ? (double)i / (double)(t->stops - 1) : 0;
+        t->at[i] = in->text ? (double)i : c->from[t->j] + share * (c->to[t->j] - c->from[t->j]);
+    }
+}
+
+static anygp_status ask_typical(scene *c, effect *t, anygp_error *e)
+{
+    int64_t D = c->g->schema.D;
+    for (int64_t i = 0; i < t->stops; i++) {
+        memcpy(t->X + i * D, c->typical, (size_t)D * sizeof *t->X);
+        t->X[i * D + t->j] = t->at[i];
+    }
+    if (scene_is_class(c)) return scene_ask_classes(c, t->stops, t->X, t->P, e);
+    return scene_ask(c, t->stops, t->X, t->mean, t->low, t->high, e);
+}
+
+/* The mean of the predictions for m rows with this input replaced, at every other stop of a curve; straight lines between them. */
+static anygp_status ask_average(scene *c, effect *t, int64_t m, const int64_t *rows, anygp_error *e)
+{
+    int64_t D = c->g->schema.D, step = t->stops == STOPS ? 2 : 1;
+    for (int64_t i = 0; i < t->stops; i += step) {
+        for (int64_t r = 0; r < m; r++) {
+            memcpy(t->X + r * D, c->X + rows[r] * D, (size_t)D * sizeof *t->X);
+            t->X[r * D + t->j] = t->at[i];
+        }
+        TRY(scene_ask(c, m, t->X, t->out, NULL, NULL, e));
+        t->average[i] = 0;
+        for (int64_t r = 0; r < m; r++) t->average[i] += t->out[r] / (double)m;
+    }
+    for (int64_t i = 1; step == 2 && i < t->stops; i += 2) t->average[i] = (t->average[i - 1] + t->average[i + 1]) / 2;
+    return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------------- drawing */
+
+static axis axis_of(const effect *t, const char *label, bool averaged)
+{
+    axis up = axis_over(label, t->stops, t->mean);
+    for (int64_t i = 0; i < t->stops; i++) {
+        axis_include(&up, t->low[i]), axis_include(&up, t->high[i]);
+        if (averaged) axis_include(&up, t->average[i]);
+    }
+    return up;
+}
+
+static int legend_of(const scene *c, bool averaged, mark shape, legend_entry legend[3])
+{
+    legend[0] = (legend_entry){shape, COLOUR_BLUE, "others typical"};
+    legend[1] = (legend_entry){MARK_BAND, COLOUR_BLUE,
+                               scene_band_is_latent(c) ? "95 % band of the curve" : "95 % interval of the target"};
+    legend[2] = (legend_entry){shape == MARK_LINE ? MARK_DASHES : MARK_DOT, COLOUR_ORANGE, "averaged over rows"};
+    return averaged ? 3 : 2;
+}
+
+static void draw_curve(const scene *c, canvas *to, const effect *t, const char *input, const char *target,
+                       bool averaged)
+{
+    legend_entry legend[3];
+    double x[STOPS];
+    int entries = legend_of(c, averaged, MARK_LINE, legend);
+    for (int64_t i = 0; i < t->stops; i++) x[i] = scene_value(c, t->j, t->at[i]);
+    panel p = panel_begin(to, axis_over(input, t->stops, x), axis_of(t, target, averaged), entries, legend, NULL);
+    panel_band(&p, COLOUR_BLUE, t->stops, x, t->low, t->high);
+    panel_line(&p, COLOUR_BLUE, false, t->stops, x, t->mean);
+    if (averaged) panel_line(&p, COLOUR_ORANGE, true, t->stops, x, t->average);
+    if (t->stops == 1) panel_dots(&p, COLOUR_BLUE, 3, 1, x, t->mean);
+}
+
+/* A row for each category. */
+static void draw_levels(const scene *c, canvas *to, const effect *t, const char *target, bool averaged)
+{
+    legend_entry legend[3];
+    char label[LEVELS_MOST][SCENE_LABEL];
+    const char *name[LEVELS_MOST];
+    int entries = legend_of(c, averaged, MARK_DOT, legend);
+    for (int64_t i = 0; i < t->stops; i++) name[i] = scene_level(c, t->j, t->at[i], label[i]);
+    axis up = {.low = 0, .high = 1, .names = t->stops, .name = name};
+    panel p = panel_begin(to, axis_of(t, target, averaged), up, entries, legend, NULL);
+    for (int64_t i = 0; i < t->stops; i++) {
+        double y = panel_row(&p, i), half = fmin(0.3 * panel_row_height(&p), 8);
+        canvas_rect(p.c, "band f0", panel_x(&p, t->low[i]), y - half, panel_x(&p, t->high[i]), y + half);
+        canvas_dot(p.c, "f0", panel_x(&p, t->mean[i]), y, 4);
+        if (averaged) canvas_dot(p.c, "f1", panel_x(&p, t->average[i]), y, 3);
+    }
+}
+
+/* The probability of each class. */
+static void draw_classes(const scene *c, canvas *to, const effect *t, const char *input)
+{
+    const schema *s = &c->g->schema;
+    legend_entry legend[CLASSES_SHOWN];
+    double x[STOPS];
+    int64_t K = s->classes < CLASSES_SHOWN ? s->classes : CLASSES_SHOWN;
+    for (int64_t k = 0; k < K; k++) legend[k] = (legend_entry){MARK_LINE, (colour)k, s->class_name[k]};
+    for (int64_t i = 0; i < t->stops; i++) x[i] = scene_value(c, t->j, t->at[i]);
+    axis up = {.low = 0, .high = 1, .label = "probability"};
+    axis across = axis_over(input, t->stops, x);
+    panel p = panel_begin(to, across, up, (int)K, legend, NULL);
+    for (int64_t k = 0; k < K; k++) {
+        panel_line(&p, (colour)k, false, t->stops, x, t->P + k * t->stops);
+        if (t->stops == 1 || scene_is_text(c, t->j)) panel_dots(&p, (colour)k, 3, t->stops, x, t->P + k * t->stops);
+    }
+}
+
+static void draw_effect(const scene *c, figures *f, const effect *t, bool averaged)
+{
+    char input[SCENE_LABEL], target[SCENE_LABEL], title[SCENE_LABEL + 16];
+    scene_input(c, t->j, input);
+    scene_target(c, target);
+    snprintf(title, sizeof title, "Effect of %s", input);
+    bool text = scene_is_text(c, t->j) && !scene_is_class(c);
+    double height = text ? fmax(150, 110 + 20.0 * (double)t->stops) : FIGURE_HEIGHT;
+    canvas *to = figures_add(f, FIGURE_WIDTH, height, title);
+    if (scene_is_class(c))
+        draw_classes(c, to, t, input);
+    else if (text)
+        draw_levels(c, to, t, target, averaged);
+    else
+        draw_curve(c, to, t, input, target, averaged);
+}
+
+static anygp_status draw(scene *c, figures *f, anygp_error *e)
+{
+    int64_t D = c->g->schema.D, rows[ROWS], m = scene_some(c, ROWS, rows);
+    int64_t most = ROWS > STOPS ? ROWS : STOPS, K = scene_is_class(c) ? c->g->schema.classes : 1;
+    effect *t = calloc(1, sizeof *t);
+    anygp_status status = ANYGP_OK;
+    bool averaged = m > 1 && !scene_is_class(c);
+    if (t) t->X = mem_doubles(most, D), t->out = mem_alloc(most, sizeof *t->out), t->P = mem_doubles(STOPS, K);
+    if (!t || !t->X || !t->out || !t->P) status = fail_memory(e, "a picture", 8.0 * (double)most * (double)D);
+    for (int64_t k = 0; k < D && k < EFFECTS_MOST && !ANYGP_FAILED(status); k++) {
+        t->j = c->ranked[k];
+        place_stops(c, t);
+        if (t->stops == 0) continue;
+        status = ask_typical(c, t, e);
+        if (averaged && !ANYGP_FAILED(status)) status = ask_average(c, t, m, rows, e);
+        if (!ANYGP_FAILED(status)) draw_effect(c, f, t, averaged);
+    }
+    if (t) free(t->X), free(t->out), free(t->P);
+    free(t);
+    return status;
+}
+
+const picture picture_effects = {
+    .name = "effects",
+    .title = "Effect of each input",
+    .help = "the prediction along each of the 12 most relevant inputs, with its band",
+    .reading =
+        "The other inputs are at their medians or most frequent categories. The orange curve of a number or a count is "
+        "averaged "
+        "over 100 rows instead, each with its own other inputs; where it has another shape, inputs act together.",
+    .needs = "rows, or a fit with standardised inputs",
+    .applies = applies,
+    .draw = draw,
+};

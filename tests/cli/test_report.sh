@@ -1,0 +1,91 @@
+#!/bin/bash
+# Reports and pictures: pages that need nothing but themselves, whatever the columns are called and whatever is missing.
+. "$(dirname "$0")/lib.sh"
+
+page() { python3 "$here/check_page.py" "$@" >"$said/page" || { cat "$said/page"; return 1; }; } # PAGE PICTURE...
+says() { grep -qE -e "$1" "$said/page" || { echo "the page does not say: $1"; head -c 1500 "$said/page"; return 1; }; }
+
+# Fourteen inputs, one of them a text, with names that a page has to escape.
+make_table() { # ROWS SEED
+    awk -v n="$1" -v seed="$2" 'BEGIN {
+        srand(seed)
+        printf "\"a <b> & \"\"c\"\"\",colour"
+        for (j = 3; j <= 14; j++) printf ",x%d", j
+        print ",y"
+        split("<red>,green & blue,black", name, ",")
+        for (i = 1; i <= n; i++) {
+            a = rand(); k = int(3 * rand()) + 1
+            printf "%.6f,%s", a, name[k]
+            for (j = 3; j <= 14; j++) { b = rand(); printf ",%.6f", b; if (j == 3) c = b }
+            printf ",%.6f\n", sin(6 * a) + c + (k == 1) + 0.1 * rand()
+        } }'
+}
+
+a_fit_writes_a_report_on_rows_held_out() {
+    make_table 90 1 >train.csv
+    anygp fit train.csv -o m.agp --iters 3 --valid 0.3 --report fit.html >out || return 1
+    grep -qx 'wrote fit.html' out
+    page fit.html observed calibration pit residuals relevance effects trace -map -roc -confusion -rootogram &&
+        says 'that the fit held out of +train.csv' && says 'The 12 most relevant of 14 inputs' && says 'a <b> & "c"'
+    says 'linear model' && says 'Rows that surprised most'
+}
+
+rows_without_targets_get_the_pictures_that_need_none() {
+    make_table 40 2 | cut -d, -f1-14 >new.csv
+    anygp report m.agp new.csv -o new.html --map x3,x4 && page new.html -observed -calibration -residuals relevance effects map trace
+    says 'has no targets to compare with' && says 'Predicted against observed: needs rows with a target'
+}
+
+one_row_is_enough() {
+    head -n 2 train.csv >one.csv
+    anygp report m.agp one.csv -o one.html && page one.html observed calibration effects
+    says 'only 1 row to judge by'
+}
+
+a_model_alone_shows_what_it_holds() {
+    anygp report m.agp -o alone.html && page alone.html -observed relevance effects trace
+    says 'No rows were given' && says 'rmse'
+}
+
+a_constant_target_is_said() {
+    awk 'BEGIN { print "a,b,y"; srand(3); for (i = 0; i < 30; i++) print rand() "," rand() ",5" }' >same.csv
+    anygp fit same.csv -o same.agp -q --report same.html >/dev/null && page same.html observed calibration effects map
+    says 'All targets are the same' && says 'rows that the model was fitted to'
+}
+
+classes_have_pictures_of_their_own() {
+    awk 'BEGIN { print "a,b,kind"; srand(4); for (i = 0; i < 80; i++) { a = rand(); b = rand(); print a "," b "," (a > b ? "over & above" : "<under>") } }' >kinds.csv
+    anygp fit kinds.csv -o kinds.agp -q --likelihood bernoulli --inducing 10 --iters 20 --valid 0.4 --report kinds.html >/dev/null || return 1
+    page kinds.html confusion reliability roc effects map -observed -pit -residuals && says '<under>'
+}
+
+pictures_come_alone() {
+    anygp plot m.agp train.csv --what pit -o pit.svg && anygp plot m.agp train.csv --what observed -o observed.png || return 1
+    python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse("pit.svg"); b = open("observed.png", "rb").read(); sys.exit(b[:4] != b"\x89PNG" or len(b) < 3000)'
+}
+
+bad_requests_are_refused() {
+    refuses "no picture 'portrait'; there are observed, calibration" plot m.agp train.csv --what portrait -o x.svg &&
+        refuses '.svg or .png' plot m.agp train.csv --what pit -o x.gif &&
+        refuses "has no columns 'a <b>" report m.agp same.csv -o x.html
+}
+
+# Every text of every figure, in the browser's own fonts, at three widths.  The page is the same whatever the build.
+a_browser_shows_it() {
+    command -v chromium >/dev/null || { echo "chromium is not installed: scripts/setup.sh check"; return 1; }
+    chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$said/browser" --allow-file-access-from-files \
+        --window-size=1400,2400 --dump-dom "file://$here/browse.html#file://$work/fit.html" 2>/dev/null >dom || return 1
+    grep -E ' px: ' dom
+    [ "$(grep -cE '(400|900|1400) px: [0-9]+ figures are good' dom)" = 3 ]
+}
+
+check a_fit_writes_a_report_on_rows_held_out
+check rows_without_targets_get_the_pictures_that_need_none
+check one_row_is_enough
+check a_model_alone_shows_what_it_holds
+check a_constant_target_is_said
+check classes_have_pictures_of_their_own
+check pictures_come_alone
+check bad_requests_are_refused
+[ "${ANYGP_BUILD:-release}" = asan ] || check a_browser_shows_it
+finish

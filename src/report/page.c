@@ -93,15 +93,16 @@ static void scores_section(const scene *c, const standing *t, FILE *f)
 
 /* ------------------------------------------------------------------------------------ pictures */
 
-static anygp_status picture_section(scene *c, const picture *p, FILE *f, anygp_error *e)
+/* suffix: makes ids differ where there are several targets. */
+static anygp_status picture_section(scene *c, const picture *p, const char *suffix, FILE *f, anygp_error *e)
 {
     figures *list = figures_new();
     if (!list) return fail_memory(e, "a picture", 0);
     anygp_status status = p->draw(c, list, e);
     if (!ANYGP_FAILED(status) && figures_failed(list)) status = fail_memory(e, "a picture", 0);
     if (!ANYGP_FAILED(status)) {
-        fprintf(f, "<section class=\"picture%s\" id=\"%s\"><h2>%s</h2><p class=\"reading\">%s</p>\n",
-                figures_count(list) > 1 ? " several" : "", p->name, p->title, p->reading);
+        fprintf(f, "<section class=\"picture%s\" id=\"%s%s\"><h2>%s</h2><p class=\"reading\">%s</p>\n",
+                figures_count(list) > 1 ? " several" : "", p->name, suffix, p->title, p->reading);
         int64_t D = c->g->schema.D;
         if (p == &picture_effects && D > EFFECTS_MOST)
             fprintf(f, "<p class=\"reading\">The %d most relevant of %lld inputs are shown.</p>\n", EFFECTS_MOST,
@@ -132,7 +133,7 @@ static void absent_section(const scene *c, FILE *f)
     if (any) fputs("</ul></section>\n", f);
 }
 
-static anygp_status target_part(scene *c, FILE *f, anygp_error *e)
+static anygp_status target_part(scene *c, const char *suffix, FILE *f, anygp_error *e)
 {
     standing t;
     char *items = NULL;
@@ -149,10 +150,11 @@ static anygp_status target_part(scene *c, FILE *f, anygp_error *e)
     scores_section(c, &t, f);
     fputs("<div class=\"pictures\">\n", f);
     for (int64_t i = 0; i < picture_count(); i++)
-        if (picture_at(i)->applies(c)) TRY(picture_section(c, picture_at(i), f, e));
+        if (picture_at(i)->applies(c)) TRY(picture_section(c, picture_at(i), suffix, f, e));
     fputs("</div>\n", f);
     if (c->labelled) {
-        fputs("<section id=\"surprises\"><h2>Rows that surprised most</h2><p class=\"reading\">Rows are counted from "
+        fprintf(f, "<section id=\"surprises%s\">", suffix);
+        fputs("<h2>Rows that surprised most</h2><p class=\"reading\">Rows are counted from "
               "1, without a header. "
               "Look at them first when you search for errors in the data.</p>\n",
               f);
@@ -192,10 +194,11 @@ static anygp_status write_page(const gp_set *m, const settings *s, const char *i
     page_head(m, f);
     for (int64_t t = 0; t < m->targets; t++) {
         scene *c = NULL;
-        char label[SCENE_LABEL];
+        char label[SCENE_LABEL], suffix[24];
         TRY(report_target(m, t, s, in, &c, e));
         fputs("<article><h1>Report: ", f), text_escaped(f, scene_target(c, label)), fputs("</h1>\n", f);
-        anygp_status status = target_part(c, f, e);
+        snprintf(suffix, sizeof suffix, t ? "-%lld" : "", (long long)t + 1);
+        anygp_status status = target_part(c, suffix, f, e);
         scene_close(c);
         TRY(status);
         fputs("</article>\n", f);

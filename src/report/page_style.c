@@ -22,7 +22,7 @@ static const char rules[] =
     ".pictures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:0 "
     "12px}.several{grid-column:1/-1}\n"
     ".figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:12px;margin:.6em "
-    "0}\n"
+    "0;align-items:start}\n"
     "figure{margin:0;background:var(--card);border:1px solid "
     "var(--line);border-radius:6px;padding:6px;max-width:560px}\n"
     "svg.plot{display:block;width:100%;height:auto}\n"

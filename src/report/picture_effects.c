@@ -64,12 +64,13 @@ static anygp_status ask_average(scene *c, effect *t, int64_t m, const int64_t *r
 
 static axis axis_of(const effect *t, const char *label, bool averaged)
 {
-    axis up = axis_over(label, t->stops, t->mean);
+    axis a = {.low = NAN, .high = NAN, .label = label};
     for (int64_t i = 0; i < t->stops; i++) {
-        axis_include(&up, t->low[i]), axis_include(&up, t->high[i]);
-        if (averaged) axis_include(&up, t->average[i]);
+        axis_include(&a, t->mean[i]), axis_include(&a, t->low[i]), axis_include(&a, t->high[i]);
+        if (averaged) axis_include(&a, t->average[i]);
     }
-    return up;
+    axis_widen(&a, 0.04);
+    return a;
 }
 
 static int legend_of(const scene *c, bool averaged, mark shape, legend_entry legend[3])
@@ -95,16 +96,25 @@ static void draw_curve(const scene *c, canvas *to, const effect *t, const char *
     if (t->stops == 1) panel_dots(&p, COLOUR_BLUE, 3, 1, x, t->mean);
 }
 
+typedef struct level_names {
+    char label[LEVELS_MOST][SCENE_LABEL];
+    const char *name[LEVELS_MOST];
+} level_names;
+
+/* Rows instead of an axis; the names must outlive it. */
+static axis name_levels(const scene *c, const effect *t, level_names *n)
+{
+    for (int64_t i = 0; i < t->stops; i++) n->name[i] = scene_level(c, t->j, t->at[i], n->label[i]);
+    return (axis){.low = 0, .high = 1, .names = t->stops, .name = n->name};
+}
+
 /* A row for each category. */
 static void draw_levels(const scene *c, canvas *to, const effect *t, const char *target, bool averaged)
 {
     legend_entry legend[3];
-    char label[LEVELS_MOST][SCENE_LABEL];
-    const char *name[LEVELS_MOST];
+    level_names names;
     int entries = legend_of(c, averaged, MARK_DOT, legend);
-    for (int64_t i = 0; i < t->stops; i++) name[i] = scene_level(c, t->j, t->at[i], label[i]);
-    axis up = {.low = 0, .high = 1, .names = t->stops, .name = name};
-    panel p = panel_begin(to, axis_of(t, target, averaged), up, entries, legend, NULL);
+    panel p = panel_begin(to, axis_of(t, target, averaged), name_levels(c, t, &names), entries, legend, NULL);
     for (int64_t i = 0; i < t->stops; i++) {
         double y = panel_row(&p, i), half = fmin(0.3 * panel_row_height(&p), 8);
         canvas_rect(p.c, "band f0", panel_x(&p, t->low[i]), y - half, panel_x(&p, t->high[i]), y + half);
@@ -113,35 +123,69 @@ static void draw_levels(const scene *c, canvas *to, const effect *t, const char 
     }
 }
 
-/* The probability of each class. */
-static void draw_classes(const scene *c, canvas *to, const effect *t, const char *input)
+static int64_t class_legend(const scene *c, mark shape, legend_entry legend[CLASSES_SHOWN])
 {
     const schema *s = &c->g->schema;
+    int64_t K = s->classes < CLASSES_SHOWN ? s->classes : CLASSES_SHOWN;
+    for (int64_t k = 0; k < K; k++) legend[k] = (legend_entry){shape, (colour)k, s->class_name[k]};
+    return K;
+}
+
+/* The probability of each class. */
+static void draw_class_curves(const scene *c, canvas *to, const effect *t, const char *input)
+{
     legend_entry legend[CLASSES_SHOWN];
     double x[STOPS];
-    int64_t K = s->classes < CLASSES_SHOWN ? s->classes : CLASSES_SHOWN;
-    for (int64_t k = 0; k < K; k++) legend[k] = (legend_entry){MARK_LINE, (colour)k, s->class_name[k]};
+    int64_t K = class_legend(c, MARK_LINE, legend);
     for (int64_t i = 0; i < t->stops; i++) x[i] = scene_value(c, t->j, t->at[i]);
     axis up = {.low = 0, .high = 1, .label = "probability"};
-    axis across = axis_over(input, t->stops, x);
-    panel p = panel_begin(to, across, up, (int)K, legend, NULL);
+    panel p = panel_begin(to, axis_over(input, t->stops, x), up, (int)K, legend, NULL);
     for (int64_t k = 0; k < K; k++) {
         panel_line(&p, (colour)k, false, t->stops, x, t->P + k * t->stops);
-        if (t->stops == 1 || scene_is_text(c, t->j)) panel_dots(&p, (colour)k, 3, t->stops, x, t->P + k * t->stops);
+        if (t->stops == 1) panel_dots(&p, (colour)k, 3, 1, x, t->P + k * t->stops);
     }
+}
+
+/* A row for each category of the input. */
+static void draw_class_levels(const scene *c, canvas *to, const effect *t)
+{
+    legend_entry legend[CLASSES_SHOWN];
+    level_names names;
+    int64_t K = class_legend(c, MARK_DOT, legend);
+    axis across = {.low = 0, .high = 1.02, .label = "probability"};
+    panel p = panel_begin(to, across, name_levels(c, t, &names), (int)K, legend, NULL);
+    for (int64_t i = 0; i < t->stops; i++)
+        for (int64_t k = 0; k < K; k++) {
+            char style[8];
+            snprintf(style, sizeof style, "f%d", (int)k);
+            canvas_dot(p.c, style, panel_x(&p, t->P[i + k * t->stops]), panel_row(&p, i), 4);
+        }
+}
+
+/* What is left out is said. */
+static void name_effect(const scene *c, const effect *t, const char *input, char *title, size_t size)
+{
+    int64_t levels = schema_at(&c->g->schema, t->j)->levels, classes = c->g->schema.classes;
+    int n = snprintf(title, size, "Effect of %s", input);
+    if (scene_is_text(c, t->j) && levels > t->stops)
+        n += snprintf(title + n, size - (size_t)n, ", %lld of %lld categories", (long long)t->stops, (long long)levels);
+    if (classes > CLASSES_SHOWN)
+        snprintf(title + n, size - (size_t)n, ", %d of %lld classes", CLASSES_SHOWN, (long long)classes);
 }
 
 static void draw_effect(const scene *c, figures *f, const effect *t, bool averaged)
 {
-    char input[SCENE_LABEL], target[SCENE_LABEL], title[SCENE_LABEL + 16];
+    char input[SCENE_LABEL], target[SCENE_LABEL], title[SCENE_LABEL + 80];
     scene_input(c, t->j, input);
     scene_target(c, target);
-    snprintf(title, sizeof title, "Effect of %s", input);
-    bool text = scene_is_text(c, t->j) && !scene_is_class(c);
+    name_effect(c, t, input, title, sizeof title);
+    bool text = scene_is_text(c, t->j);
     double height = text ? fmax(150, 110 + 20.0 * (double)t->stops) : FIGURE_HEIGHT;
     canvas *to = figures_add(f, FIGURE_WIDTH, height, title);
-    if (scene_is_class(c))
-        draw_classes(c, to, t, input);
+    if (scene_is_class(c) && text)
+        draw_class_levels(c, to, t);
+    else if (scene_is_class(c))
+        draw_class_curves(c, to, t, input);
     else if (text)
         draw_levels(c, to, t, target, averaged);
     else

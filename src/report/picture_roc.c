@@ -71,18 +71,21 @@ static anygp_status draw(scene *c, figures *f, anygp_error *e)
     int64_t n[CLASSES_SHOWN] = {0};
     char text[CLASSES_SHOWN][SCENE_LABEL];
     legend_entry legend[CLASSES_SHOWN];
+    char title[64] = "ROC curve";
+    if (s->classes > CLASSES_SHOWN)
+        snprintf(title, sizeof title, "ROC curve, %d of %lld classes", CLASSES_SHOWN, (long long)s->classes);
     anygp_status status = ANYGP_OK;
     for (int64_t k = 0; k < K && !ANYGP_FAILED(status); k++) {
         double auc;
         status = classes_roc(c, first + k, &x[k], &y[k], &n[k], &auc, e);
-        snprintf(text[k], sizeof text[k], n[k] ? "%.60s: area %.3f" : "%.60s: only one class here",
+        snprintf(text[k], sizeof text[k], n[k] ? "%.60s: area %.3f" : "%.60s: no such row, or no other",
                  s->class_name[first + k], auc);
         legend[k] = (legend_entry){MARK_LINE, (colour)k, text[k]};
     }
     if (!ANYGP_FAILED(status)) {
         axis across = {.low = 0, .high = 1, .label = "false alarms, share of the other rows"};
         axis up = {.low = 0, .high = 1, .label = "found, share of the class"};
-        panel p = panel_begin(figures_add(f, FIGURE_WIDTH, 360, "ROC curve"), across, up, (int)K, legend, NULL);
+        panel p = panel_begin(figures_add(f, FIGURE_WIDTH, 360, title), across, up, (int)K, legend, NULL);
         panel_guide(&p, 0, 0, 1, 1);
         for (int64_t k = 0; k < K; k++) panel_line(&p, (colour)k, false, thinned(n[k], x[k], y[k]), x[k], y[k]);
     }

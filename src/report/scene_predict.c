@@ -81,9 +81,10 @@ static anygp_status predict_observed(scene *c, int64_t first, int64_t n, anygp_e
     row_batch b = batch_of(c, first, n);
     observer o = gp_observer(c->g, false);
     latents f;
-    TRY(predictor_latents(c->predictor, &b, false, &f, e));
+    bool apart = kernel_white(c->g->posterior->kernel) > 0 || c->g->posterior->noises; /* y sees more than f */
+    TRY(predictor_latents(c->predictor, &b, !apart, &f, e));
     note_unexplained(c, first, &f);
-    TRY(predictor_latents(c->predictor, &b, true, &f, e));
+    if (apart) TRY(predictor_latents(c->predictor, &b, true, &f, e));
     if (scene_is_class(c)) {
         observe_classes(&o, &f, c->P + first, c->n);
         for (int64_t k = 0; k < c->g->schema.classes; k++) TRY(predictor_check(&b, n, c->P + first + k * c->n, e));

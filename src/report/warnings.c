@@ -12,6 +12,7 @@ static const double LEAST_GAP = 0.02;     /* of coverage that is worth a sentenc
 static const double KNOWS_LITTLE = 0.9;   /* of the prior variance left: the model falls back on its mean */
 static const double SHARE_OUTSIDE = 0.01; /* of the rows that lie there */
 static const double MOVED = 0.75;         /* standard deviations that an input has moved */
+static const double NOTHING_LEFT = 1e-4;  /* of the variance of the target */
 static const double WORSE = 1;            /* nats per row */
 static const double LOOSE = 0.1;          /* nats per row between the bounds of the evidence */
 
@@ -151,18 +152,22 @@ static bool worse_than_fit(const scene *c, const standing *t, char *text, size_t
     return true;
 }
 
+/* Where next to nothing is left to be explained, it does not matter who explains it. */
 static bool beaten(const scene *c, const standing *t, char *text, size_t size)
 {
     const char *name = scene_is_class(c) ? "logloss" : "rmse";
     static const char *const others[] = {NULL, "The mean alone", "A linear model"};
     double own = standing_value(t, name, STANDING_MODEL);
-    for (int other = STANDING_MEAN; c->labelled && c->n >= LEAST_ROWS && other < STANDING_COLUMNS; other++) {
+    if (!c->labelled || c->n < LEAST_ROWS || standing_value(t, "smse", STANDING_MODEL) < NOTHING_LEFT) return false;
+    for (int other = STANDING_MEAN; other < STANDING_COLUMNS; other++) {
+        char theirs[40], ours[40];
         double value = standing_value(t, name, other);
         if (!(value <= own) || !(own > 0)) continue;
+        number_text(value, 4, theirs, sizeof theirs), number_text(own, 4, ours, sizeof ours);
         snprintf(text, size,
-                 "%s predicts these rows at least as well (%s %.3g, this model %.3g); try another kernel or model.",
+                 "%s predicts these rows at least as well (%s %s, this model %s); try another kernel or model.",
                  scene_is_class(c) && other == STANDING_MEAN ? "The share of each class alone" : others[other], name,
-                 value, own);
+                 theirs, ours);
         return true;
     }
     return false;

@@ -391,8 +391,8 @@ static anygp_status convert(const options *o, anygp_error *e)
 const command commands[] = {
     {"fit", 'f', "fit DATA -o MODEL [options]", "train a model on a table and write it to a file", 1, 1, true, true,
      true, fit},
-    {"predict", 'p', "predict MODEL DATA [-o CSV] [options]",
-     "mean, variance and 95 % interval of every row, or label and class probabilities", 2, 2, true, false, false,
+    {"predict", 'p', "predict MODEL DATA|--grid NxM [-o CSV] [options]",
+     "mean, variance and 95 % interval of every row, or label and class probabilities", 1, 2, true, false, false,
      predict},
     {"eval", 'e', "eval MODEL DATA [--json] [options]", "score a model on labelled data", 2, 2, false, true, false,
      eval},

@@ -222,7 +222,8 @@ ANYGP_API anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_
    models that are not over inducing inputs. */
 ANYGP_API anygp_status anygp_prepare(const anygp_model *m, anygp_error *e);
 
-/* From file to file, in constant memory for any length.  out = NULL or "-" is standard output. */
+/* From file to file, in constant memory for any length.  out = NULL or "-" is standard output.  in = NULL where the setting "grid"
+   says where to predict. */
 ANYGP_API anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, const char *in,
                                           const char *out, anygp_error *e);
 /* Adds labelled rows to a fitted sparse or variational model, without the rows it was fitted to (docs/updating.md).

@@ -224,7 +224,6 @@ anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, c
                                 anygp_error *e)
 {
     NEED(m);
-    NEED(in);
     int former = threads_begin(s);
     return threads_end(former, gp_predict_file(m, s, in, out, e));
 }

@@ -77,3 +77,5 @@ X(REPORT, "report", TEXT, "", 0, 0, "", "FILE", "f", "write a report on the fit,
 X(WHAT, "what", TEXT, "", 0, 0, "", "NAME", "g", "which picture: observed, calibration, pit, rootogram, confusion, reliability, roc, residuals, relevance, effects, map or trace; list: print those that apply")
 X(MAP, "map", TEXT, "", 0, 0, "", "A,B", "rg", "two inputs, by name or by number counted from 0, to draw maps over; default: where there are two inputs, these")
 X(REPORT_ROWS, "report-rows", CHOICE, "all", 0, 0, "all held", "WHICH", "", "the rows of a table that a report is about: all, or those that the fit just made held out; the command line sets it for --report")
+X(KEEP, "keep", LIST, "", 0, 0, "", "COLUMNS", "p", "columns of the data to copy in front of the predictions, by name or number, separated by commas, or all; may be repeated")
+X(GRID, "grid", TEXT, "", 0, 0, "", "NxM[:LIMITS]", "p", "predict on a regular grid instead of a table: the number of places along each input, such as 100x100, over the range of the training data or between limits, such as 100x100:0,10,40,50; the coordinates come first in each row")

@@ -362,6 +362,7 @@ anygp_status binding_available(binding *b, int64_t max_rows, const double **cell
     return next_rows(b, max_rows, true, cells, got, e);
 }
 
+const column *binding_columns_list(const binding *b) { return reader_column(b->reader, 0); }
 bool binding_is_live(const binding *b) { return reader_is_live(b->reader); }
 int64_t binding_forgiven(const binding *b, const char **first) { return reader_forgiven(b->reader, first); }
 

@@ -54,6 +54,8 @@ anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c,
 target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t count, const likelihood *l);
 const char *fit_objection(const void *like, double y); /* likelihood_objection, as the data ask it */
 void fit_columns_clear(fit_columns *c);
+/* mark[cols]: the columns in the list of a setting, by name or number. */
+anygp_status fit_mark_listed(const table *t, const settings *s, setting_id id, bool *mark, anygp_error *e);
 
 /* ----------------------------------------------------------------------------- class_weight.c */
 

@@ -97,7 +97,7 @@ static anygp_status mark_item(const table *t, const char *item, size_t n, bool *
 }
 
 /* The columns in the list of a setting, one item per line. */
-static anygp_status mark_listed(const table *t, const settings *s, setting_id id, bool *mark, anygp_error *e)
+anygp_status fit_mark_listed(const table *t, const settings *s, setting_id id, bool *mark, anygp_error *e)
 {
     const char *list = settings_text(s, id);
     while (*list) {
@@ -114,7 +114,7 @@ static anygp_status drop_unnamed(const table *t, const settings *s, fit_columns 
     if (!settings_given(s, SET_INPUTS)) return ANYGP_OK;
     bool *named = mem_zeroed(t->cols, sizeof *named);
     anygp_status status =
-        named ? mark_listed(t, s, SET_INPUTS, named, e) : fail_memory(e, "the columns", (double)t->cols);
+        named ? fit_mark_listed(t, s, SET_INPUTS, named, e) : fail_memory(e, "the columns", (double)t->cols);
     for (int64_t j = 0; j < t->cols && !ANYGP_FAILED(status); j++) {
         bool used = c->skip[j] || j == c->weights;
         if (named[j] && used)
@@ -142,8 +142,8 @@ static anygp_status mark_dropped(const table *t, fit_columns *c, anygp_error *e)
 static anygp_status find_special(const table *t, const settings *s, fit_columns *c, anygp_error *e)
 {
     const char *list = settings_text(s, SET_TARGET);
-    TRY(mark_listed(t, s, SET_DROP, c->dropped, e));
-    TRY(mark_listed(t, s, SET_CATEGORIES, c->category, e));
+    TRY(fit_mark_listed(t, s, SET_DROP, c->dropped, e));
+    TRY(fit_mark_listed(t, s, SET_CATEGORIES, c->category, e));
     if (settings_given(s, SET_WEIGHTS))
         TRY(column_find(t->columns, t->cols, settings_text(s, SET_WEIGHTS), &c->weights, e));
     if (settings_given(s, SET_EXPOSURE))

@@ -7,8 +7,7 @@
 #include "base/memory.h"
 #include "base/name_list.h"
 #include "data/formats/writer.h"
-#include "gp/fit.h"
-#include "gp/bind_live.h"
+#include "gp/feed.h"
 
 /* The share of the memory that may be used. */
 static double half_of_memory(const settings *s) { return settings_memory(s) / 2; }
@@ -23,11 +22,12 @@ static bool wants_parts(const settings *s) { return settings_number(s, SET_PARTS
 typedef struct sheet {
     const gp_set *m;
     bool latent;
-    bool parts;      /* the experts' predictions too */
-    int64_t samples; /* S; 0: marginals */
-    int64_t width, widest;
-    char **name;   /* width */
-    column *cells; /* width: those with labels are text */
+    bool parts;            /* the experts' predictions too */
+    int64_t samples;       /* S; 0: marginals */
+    int64_t kept, *keep;   /* columns of the rows that come first: how many, and which */
+    int64_t width, widest; /* the latter: of the targets' */
+    char **name;           /* width */
+    column *cells;         /* width: those with labels are text */
 } sheet;
 
 /* Of a target's predictions, without those of its experts. */
@@ -44,6 +44,7 @@ static void sheet_clear(sheet *t)
     for (int64_t i = 0; t->name && i < t->width; i++) free(t->name[i]);
     free(t->name);
     free(t->cells);
+    free(t->keep);
 }
 
 static int suffix_of(const sheet *t, int64_t target, int64_t i, char *buffer, size_t size)
@@ -84,8 +85,43 @@ static column cells_of(const sheet *t, int64_t target, int64_t i)
     return (column){.kind = COLUMN_TEXT, .levels = s->classes, .level = s->class_name};
 }
 
-static anygp_status sheet_make(sheet *t, anygp_error *e)
+/* A column of the rows that is kept: its name or, where it has none, its number. */
+static char *kept_name(const column *c, int64_t number)
 {
+    char label[32];
+    snprintf(label, sizeof label, "x%lld", (long long)number);
+    return mem_strdup(c->name ? c->name : label);
+}
+
+static anygp_status keep_columns(sheet *t, const feed *f, const settings *s, anygp_error *e)
+{
+    bool *mark = mem_zeroed(f->columns, sizeof *mark);
+    t->keep = mem_alloc(f->columns, sizeof *t->keep);
+    anygp_status status = mark && t->keep ? feed_kept(f, s, mark, e) : fail_memory(e, "column names", 0);
+    for (int64_t j = 0; j < f->columns && !ANYGP_FAILED(status); j++)
+        if (mark[j]) t->keep[t->kept++] = j;
+    free(mark);
+    return status;
+}
+
+/* The texts that the kept columns have shown so far. */
+static void follow_kept(const sheet *t, const feed *f)
+{
+    for (int64_t c = 0; c < t->kept; c++) t->cells[c] = feed_columns(f)[t->keep[c]];
+}
+
+/* From the rows cells[n, columns] to the front of those of the table. */
+static void place_kept(const sheet *t, const feed *f, int64_t n, const double *cells, double *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < t->kept; c++) to[i * t->width + c] = cells[i * f->columns + t->keep[c]];
+    follow_kept(t, f);
+}
+
+static anygp_status sheet_make(sheet *t, const feed *f, const settings *s, anygp_error *e)
+{
+    TRY(keep_columns(t, f, s, e));
+    t->width = t->kept;
     for (int64_t k = 0; k < t->m->targets; k++) {
         int64_t width = width_of(t, k);
         t->width += width;
@@ -94,7 +130,11 @@ static anygp_status sheet_make(sheet *t, anygp_error *e)
     t->name = mem_zeroed(t->width, sizeof *t->name);
     t->cells = mem_zeroed(t->width, sizeof *t->cells);
     if (!t->name || !t->cells) return fail_memory(e, "column names", 0);
-    for (int64_t k = 0, j = 0; k < t->m->targets; k++)
+    for (int64_t c = 0; c < t->kept; c++)
+        if (!(t->name[c] = kept_name(&feed_columns(f)[t->keep[c]], t->keep[c])))
+            return fail_memory(e, "column names", 0);
+    follow_kept(t, f);
+    for (int64_t k = 0, j = t->kept; k < t->m->targets; k++)
         for (int64_t i = 0; i < width_of(t, k); i++, j++) {
             t->cells[j] = cells_of(t, k, i);
             if (!(t->name[j] = column_name(t, k, i))) return fail_memory(e, "column names", 0);
@@ -106,10 +146,16 @@ static anygp_status sheet_make(sheet *t, anygp_error *e)
 static anygp_status sheet_open(const sheet *t, const settings *s, const char *out, writer **w, anygp_error *e)
 {
     bool texts = false;
+    int64_t kept = -1;
     for (int64_t j = 0; j < t->width; j++) texts = texts || t->cells[j].kind == COLUMN_TEXT;
+    for (int64_t j = t->kept - 1; j >= 0; j--) kept = t->cells[j].kind == COLUMN_TEXT ? j : kept;
     TRY(writer_open(out, t->width, (const char *const *)t->name, w, e));
     if (!texts) return ANYGP_OK;
     if (writer_has_texts(*w)) return writer_columns(*w, t->cells, e);
+    if (kept >= 0)
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "keep: column %.80s is text, and %.200s can hold numbers only; write a .csv", t->name[kept],
+                         out);
     settings_log(s, ANYGP_NOTE,
                  "%.200s can hold numbers only: labels are the numbers of their classes, from 0, in the "
                  "order that anygp info lists them",
@@ -120,7 +166,7 @@ static anygp_status sheet_open(const sheet *t, const settings *s, const char *ou
 /* ------------------------------------------------------------------------------------- marginals */
 
 typedef struct stream {
-    binding *binding;
+    feed feed;
     block_file *blocks;
     const settings *s;
     const char *out;
@@ -148,7 +194,7 @@ static void stream_close(stream *st, int64_t targets)
     free(st->number);
     free(st->good);
     sheet_clear(&st->sheet);
-    binding_close(st->binding);
+    feed_close(&st->feed);
     block_file_close(st->blocks);
     writer_abort(st->writer);
 }
@@ -156,9 +202,10 @@ static void stream_close(stream *st, int64_t targets)
 static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, const char *in, anygp_error *e)
 {
     int64_t T = m->targets;
-    TRY(binding_open(m, in, s, &st->binding, e));
+    TRY(feed_open(&st->feed, m, s, in, e));
     TRY(block_file_open(m, s, settings_text(s, SET_BLOCKS_FROM), in, &st->blocks, e));
-    TRY(sheet_make(&st->sheet, e));
+    TRY(sheet_make(&st->sheet, &st->feed, s, e));
+    st->skip = st->feed.binding && settings_is(s, SET_BAD, "skip");
     if (!(st->predictor = mem_zeroed(T, sizeof *st->predictor))) return fail_memory(e, "prediction", 0);
     for (int64_t k = 0; k < T; k++) {
         TRY(predictor_new(m->gp[k], gp_block_budget(s) / (double)T, &st->predictor[k], e));
@@ -170,7 +217,7 @@ static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, 
     st->table = mem_doubles(st->block, st->sheet.width);
     if (st->skip) {
         st->number = mem_alloc(st->block, sizeof *st->number);
-        st->good = mem_doubles(st->block, binding_columns(st->binding));
+        st->good = mem_doubles(st->block, st->feed.columns);
     }
     if (st->exposure && st->columns && st->table && (!st->skip || (st->number && st->good))) return ANYGP_OK;
     return fail_memory(e, "a block of rows", 8.0 * (double)st->block * (double)(1 + 2 * st->sheet.width));
@@ -188,13 +235,13 @@ static void place_columns(const stream *st, int64_t n, int64_t width, int64_t at
 static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_t first_row, const int64_t *number,
                                   const double *cells, anygp_error *e)
 {
-    binding_exposure(st->binding, n, cells, st->exposure);
-    for (int64_t k = 0, at = 0; k < m->targets; at += width_of(&st->sheet, k++)) {
+    feed_exposure(&st->feed, n, cells, st->exposure);
+    for (int64_t k = 0, at = st->sheet.kept; k < m->targets; at += width_of(&st->sheet, k++)) {
         const gp *g = m->gp[k];
         row_batch b = {.n = n,
                        .rows = cells,
-                       .ld = binding_columns(st->binding),
-                       .units = binding_units(st->binding, k),
+                       .ld = st->feed.columns,
+                       .units = feed_units(&st->feed, k),
                        .number = {first_row, number},
                        .block = block_file_of(st->blocks, k),
                        .exposure = g->schema.exposed ? st->exposure : NULL};
@@ -211,7 +258,7 @@ static anygp_status write_block(stream *st, int64_t n, anygp_error *e)
 {
     if (!st->writer) TRY(sheet_open(&st->sheet, st->s, st->out, &st->writer, e));
     TRY(writer_rows(st->writer, n, st->table, e));
-    return binding_is_live(st->binding) ? writer_flush(st->writer, e) : ANYGP_OK;
+    return feed_is_live(&st->feed) ? writer_flush(st->writer, e) : ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------------- bad rows */
@@ -227,15 +274,15 @@ static bool is_empty(const double *row, int64_t wide)
 static bool is_good(stream *st, const gp_set *m, int64_t number, const double *row)
 {
     const char *damaged;
-    if (is_empty(row, binding_columns(st->binding))) {
-        if (st->bad == 0 && binding_forgiven(st->binding, &damaged) > 0)
+    if (is_empty(row, st->feed.columns)) {
+        if (st->bad == 0 && binding_forgiven(st->feed.binding, &damaged) > 0)
             fail_with(&st->why, ANYGP_ERR_DATA, "%s", damaged);
         else if (st->bad == 0)
             fail_with(&st->why, ANYGP_ERR_DATA, "row %lld has no cells", (long long)number + 1);
         return false;
     }
     for (int64_t k = 0; k < m->targets; k++) {
-        const row_units *u = binding_units(st->binding, k);
+        const row_units *u = feed_units(&st->feed, k);
         row_use use = row_units_use(u, number, row);
         if (use == ROW_USED) continue;
         if (st->bad == 0) row_units_refuse(u, &m->gp[k]->schema, use, number, row, &st->why);
@@ -247,7 +294,7 @@ static bool is_good(stream *st, const gp_set *m, int64_t number, const double *r
 /* The rows that can be predicted, into st->good. */
 static int64_t keep_good(stream *st, const gp_set *m, int64_t n, int64_t first, const double *cells)
 {
-    int64_t good = 0, wide = binding_columns(st->binding);
+    int64_t good = 0, wide = st->feed.columns;
     for (int64_t i = 0; i < n; i++) {
         if (!is_good(st, m, first + i, cells + i * wide)) {
             st->bad++;
@@ -282,6 +329,7 @@ static anygp_status predict_some(stream *st, const gp_set *m, int64_t n, int64_t
     if (!st->skip) TRY(predict_block(st, m, n, first, NULL, cells, e));
     if (st->skip && good > 0) TRY(predict_block(st, m, good, first, st->number, st->good, e));
     if (good < n) spread_rows(st, n, first, good);
+    place_kept(&st->sheet, &st->feed, n, cells, st->table);
     return write_block(st, n, e);
 }
 
@@ -295,18 +343,16 @@ static void warn_of_bad(const stream *st)
 static anygp_status predict_marginals(const gp_set *m, const settings *s, const char *in, const char *out,
                                       anygp_error *e)
 {
-    stream st = {.sheet = {.m = m, .latent = settings_number(s, SET_LATENT) == 1, .parts = wants_parts(s)},
-                 .s = s,
-                 .out = out,
-                 .skip = settings_is(s, SET_BAD, "skip")};
+    stream st = {
+        .sheet = {.m = m, .latent = settings_number(s, SET_LATENT) == 1, .parts = wants_parts(s)}, .s = s, .out = out};
     anygp_status status = ANYGP_OK;
     int64_t got = 0;
     TRY_DONE(stream_open(&st, m, s, in, e));
     for (;;) {
         const double *cells;
-        int64_t first = binding_row_number(st.binding);
+        int64_t first = feed_row_number(&st.feed);
         TRY_DONE(settings_check_stop(s, e));
-        TRY_DONE(binding_available(st.binding, st.block, &cells, &got, e));
+        TRY_DONE(feed_next(&st.feed, st.block, true, &cells, &got, e));
         if (got == 0) break;
         TRY_DONE(block_file_next(st.blocks, got, e));
         TRY_DONE(predict_some(&st, m, got, first, cells, e));
@@ -344,20 +390,20 @@ static anygp_status reserve_rows(all_rows *a, int64_t more, anygp_error *e)
 }
 
 /* In at most `most` bytes. */
-static anygp_status read_all(binding *b, const gp *g, double most, all_rows *a, anygp_error *e)
+static anygp_status read_all(feed *f, const gp *g, double most, all_rows *a, anygp_error *e)
 {
     enum { CHUNK = 256 };
     int64_t got;
-    a->wide = binding_columns(b);
+    a->wide = f->columns;
     do {
         const double *cells;
         if (gp_joint_bytes(g, a->n) > most)
             return fail_with(e, ANYGP_ERR_MEMORY, "joint draws at %lld rows or more need over %.3g GB; use fewer rows",
                              (long long)a->n, most / 1e9);
         TRY(reserve_rows(a, CHUNK, e));
-        TRY(binding_next(b, CHUNK, &cells, &got, e));
+        TRY(feed_next(f, CHUNK, false, &cells, &got, e));
         memcpy(a->rows + a->n * a->wide, cells, (size_t)(got * a->wide) * sizeof *cells);
-        binding_exposure(b, got, cells, a->exposure + a->n);
+        feed_exposure(f, got, cells, a->exposure + a->n);
         a->n += got;
     } while (got > 0);
     return ANYGP_OK;
@@ -369,20 +415,23 @@ static double draw_cell(const gp *g, bool latent, double y)
     return gp_is_class(g) && !latent ? label_cell(&g->schema, (int64_t)y) : y;
 }
 
-static anygp_status write_draws(const sheet *t, writer *w, int64_t n, const double *draws, anygp_error *e)
+static anygp_status write_draws(const sheet *t, const feed *f, writer *w, const all_rows *a, const double *draws,
+                                anygp_error *e)
 {
+    int64_t n = a->n;
     double *row = mem_alloc(t->width, sizeof *row);
     anygp_status status = row ? ANYGP_OK : fail_memory(e, "a row", 8.0 * (double)t->width);
     for (int64_t i = 0; i < n && !ANYGP_FAILED(status); i++) {
-        for (int64_t c = 0; c < t->width; c++)
-            row[c] = draw_cell(t->m->gp[c / t->samples], t->latent, draws[i + c * n]);
+        place_kept(t, f, 1, a->rows + i * a->wide, row);
+        for (int64_t c = 0; c < t->width - t->kept; c++)
+            row[t->kept + c] = draw_cell(t->m->gp[c / t->samples], t->latent, draws[i + c * n]);
         status = writer_rows(w, 1, row, e);
     }
     free(row);
     return status;
 }
 
-static anygp_status draw_targets(const sheet *t, const settings *s, const all_rows *a, const binding *in,
+static anygp_status draw_targets(const sheet *t, const settings *s, const all_rows *a, const feed *in,
                                  const block_file *blocks, double *draws, anygp_error *e)
 {
     for (int64_t k = 0; k < t->m->targets; k++) {
@@ -390,7 +439,7 @@ static anygp_status draw_targets(const sheet *t, const settings *s, const all_ro
         row_batch b = {.n = a->n,
                        .rows = a->rows,
                        .ld = a->wide,
-                       .units = binding_units(in, k),
+                       .units = feed_units(in, k),
                        .block = block_file_of(blocks, k),
                        .exposure = g->schema.exposed ? a->exposure : NULL};
         TRY(gp_sample(g, &b, t->latent, (uint64_t)(settings_integer(s, SET_SEED) + k), t->samples,
@@ -405,27 +454,27 @@ static anygp_status predict_draws(const gp_set *m, const settings *s, const char
     sheet t = {.m = m, .latent = settings_number(s, SET_LATENT) == 1, .samples = settings_integer(s, SET_SAMPLES)};
     all_rows a = {0};
     double *draws = NULL;
-    binding *b = NULL;
+    feed f = {0};
     block_file *blocks = NULL;
     writer *w = NULL;
-    TRY_DONE(sheet_make(&t, e));
-    TRY_DONE(binding_open(m, in, s, &b, e));
+    TRY_DONE(feed_open(&f, m, s, in, e));
+    TRY_DONE(sheet_make(&t, &f, s, e));
     TRY_DONE(block_file_open(m, s, settings_text(s, SET_BLOCKS_FROM), in, &blocks, e));
-    TRY_DONE(read_all(b, m->gp[0], half_of_memory(s), &a, e));
+    TRY_DONE(read_all(&f, m->gp[0], half_of_memory(s), &a, e));
     TRY_DONE(block_file_next(blocks, a.n, e));
     TRY_DONE(block_file_end(blocks, e));
     if (!(draws = mem_doubles(a.n, t.width))) {
         status = fail_memory(e, "the draws", 8.0 * (double)a.n * (double)t.width);
         goto done;
     }
-    TRY_DONE(draw_targets(&t, s, &a, b, blocks, draws, e));
+    TRY_DONE(draw_targets(&t, s, &a, &f, blocks, draws, e));
     TRY_DONE(sheet_open(&t, s, out, &w, e));
-    TRY_DONE(write_draws(&t, w, a.n, draws, e));
+    TRY_DONE(write_draws(&t, &f, w, &a, draws, e));
     status = writer_close(w, e);
     w = NULL;
 done:
     writer_abort(w);
-    binding_close(b);
+    feed_close(&f);
     block_file_close(blocks);
     sheet_clear(&t);
     free(a.rows);

@@ -59,6 +59,8 @@ static const trial trials[] = {
     {SET_RESUME, NULL, "goes on to the same bits: test_model_runs.c"},
     {SET_CALIBRATE, "loo", NULL},
     {SET_CLASS_WEIGHT, "balanced", NULL},
+    {SET_KEEP, NULL, "of predict: what is written beside the predictions"},
+    {SET_GRID, NULL, "of predict: where it predicts"},
     {SET_ORDER_FROM, "order.csv", NULL},
     {SET_SEED, NULL, "a model that draws nothing at random is right to take any seed"},
     {SET_THREADS, NULL, "how the work is done"},

@@ -3,10 +3,14 @@
        options.c   words of the command line -> settings, paths, switches
        commands.c  one function per command
        paths.c     whether files are the same, and whether they can be written
-       progress.c  the progress line, Ctrl-C
-       help.c      --help of the program and of each command; the same table makes the man page
-       report.c    reports and pictures
-       models.c    the list of models: as a table, as JSON, as a page of the documentation */
+       progress.c  progress while training, notes, Ctrl-C
+       progress_line.c  what a line of progress says
+       help.c      --help of the program and of each command; the same table makes docs/settings.md,
+       man.c       the man pages, and
+       completion.c  the completion of shells
+       models.c    the list of models: as a table, as JSON, as a page of the documentation
+       lists.c     those of kernels and likelihoods
+       report.c    reports and pictures */
 #ifndef CLI_H
 #define CLI_H
 
@@ -19,7 +23,7 @@ typedef struct options {
     const char *path[2]; /* the command's arguments */
     int paths;
     const char *output; /* -o */
-    bool json, quiet, help;
+    bool json, quiet, help, help_all;
 } options;
 
 typedef struct command {
@@ -37,6 +41,8 @@ typedef struct command {
 extern const command commands[];
 extern const int command_count;
 const command *command_find(const char *name);
+bool command_takes(const command *c, int64_t setting);
+const char *command_output_help(const command *c);
 
 anygp_status options_parse(const command *c, int argc, char **argv, options *o, anygp_error *e);
 void options_free(options *o);
@@ -48,9 +54,21 @@ anygp_status paths_distinct(const char *const *paths, int inputs, int count, any
 anygp_status path_check_writable(const char *path, anygp_error *e);
 
 void help_program(FILE *f);
-void help_command(FILE *f, const command *c);
-void help_man(FILE *f);      /* the man page */
-void help_settings(FILE *f); /* docs/settings.md */
+void help_command(FILE *f, const command *c, bool all); /* what fits a screen, or all options in full */
+void help_settings(FILE *f);                            /* docs/settings.md */
+
+void man_program(FILE *f);
+void man_command(FILE *f, const command *c);
+
+typedef struct completion_shell {
+    const char *name, *file; /* file: as the shell looks for it */
+    void (*write)(FILE *f);
+} completion_shell;
+extern const completion_shell completion_shells[]; /* ends with name NULL */
+anygp_status completion(const options *o, anygp_error *e);
+
+anygp_status kernels(const options *o, anygp_error *e);
+anygp_status likelihoods(const options *o, anygp_error *e);
 
 void models_table(FILE *f);
 void models_json(FILE *f);

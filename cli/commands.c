@@ -84,7 +84,20 @@ static anygp_status report_scores(const anygp_model *m, const char *kind, const 
     return ANYGP_OK;
 }
 
-static anygp_status report_fit(const options *o, const anygp_model *m, anygp_status how, anygp_error *e)
+/* Options are those of all targets: one piece of advice at a time. */
+static anygp_status print_advice(const anygp_model *m, anygp_error *e)
+{
+    bool said = false;
+    for (int64_t t = 0; t < anygp_model_targets(m) && !said; t++) {
+        char *text;
+        TRY(anygp_advice(m, t, &text, e));
+        if ((said = *text)) printf("try next: %s\n", text);
+        anygp_text_free(text);
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status print_fit(const options *o, const anygp_model *m, anygp_status how, anygp_error *e)
 {
     bool automatic = !strcmp(anygp_get(o->settings, "valid"), "auto");
     if (o->json) return print_info(m, true, e);
@@ -96,7 +109,7 @@ static anygp_status report_fit(const options *o, const anygp_model *m, anygp_sta
            : how == ANYGP_TIME_LIMIT ? "time limit reached; wrote the best model so far to "
                                      : "stopped; wrote the best model so far to ",
            o->output);
-    return ANYGP_OK;
+    return o->quiet ? ANYGP_OK : print_advice(m, e);
 }
 
 /* Checks everything that can be checked before an hour of training.  Only rank 0 writes, so only it checks the outputs. */
@@ -118,13 +131,11 @@ static anygp_status check_fit(const options *o, const char *trace, anygp_error *
 }
 
 /* Every rank holds the same model; one of them writes it and reports. */
-static anygp_status finish_fit(const options *o, const anygp_model *m, const char *trace, anygp_status how,
-                               anygp_error *e)
+static anygp_status finish_fit(const options *o, const anygp_model *m, anygp_status how, anygp_error *e)
 {
     if (anygp_world_rank() > 0) return ANYGP_OK;
     TRY(anygp_save(m, o->output, e));
-    if (path_is_file(trace)) TRY(anygp_save_trace(m, trace, e));
-    TRY(report_fit(o, m, how, e));
+    TRY(print_fit(o, m, how, e));
     return fit_report(o, m, e);
 }
 
@@ -157,7 +168,7 @@ static anygp_status fit(const options *o, anygp_error *e)
     if (!ANYGP_FAILED(status)) status = how = anygp_fit(o->settings, data, &m, e);
     progress_end();
     anygp_data_free(data);
-    if (!ANYGP_FAILED(status)) status = finish_fit(o, m, trace, how, e);
+    if (!ANYGP_FAILED(status)) status = finish_fit(o, m, how, e);
     anygp_model_free(m);
     return status;
 }
@@ -411,6 +422,11 @@ const command commands[] = {
      true, false, false, command_report},
     {"plot", 'g', "plot MODEL [DATA] --what NAME [-o SVG|PNG]", "draw one of the pictures of a report", 1, 2, true,
      false, false, command_plot},
+    {"kernels", '1', "kernels [--json]", "list the kernels and their options", 0, 0, false, true, false, kernels},
+    {"likelihoods", '2', "likelihoods [--json]", "list the likelihoods: what kinds of target there are", 0, 0, false,
+     true, false, likelihoods},
+    {"completion", '3', "completion bash|zsh|fish", "print a script that completes commands and options in a shell", 1,
+     1, false, false, false, completion},
 };
 const int command_count = (int)(sizeof commands / sizeof *commands);
 

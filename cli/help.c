@@ -2,31 +2,33 @@
 
 #include <string.h>
 
+enum { INDENT = 27, WIDTH = 100, SCREEN = 40 };
+
 static const char *field(int64_t i, const char *name) { return anygp_setting_field(i, name); }
 
-static bool taken(int64_t i, char letter) { return strchr(field(i, "commands"), letter) != NULL; }
+bool command_takes(const command *c, int64_t setting) { return strchr(field(setting, "commands"), c->letter) != NULL; }
 
-void help_program(FILE *f)
+/* By what the usage has after -o. */
+const char *command_output_help(const command *c)
 {
-    fprintf(f, "anygp %s: Gaussian processes on large data\n\n", anygp_version());
-    for (int i = 0; i < command_count; i++) fprintf(f, "  anygp %-40s %s\n", commands[i].usage, commands[i].summary);
-    fprintf(f, "\nDATA is .csv or .tsv (plain or .gz), .jsonl, .npy, .npz, .h5, .libsvm or idx, also in a .zip; - is "
-               "standard input.\n"
-               "The target is the last column unless --target names another; --likelihood says whether it is a number, "
-               "a count or a class.\n\n"
-               "A first fit:\n"
-               "  anygp simulate --rows 500 --inputs 2 -o train.csv\n"
-               "  anygp fit train.csv -o model.agp\n"
-               "  anygp predict model.agp train.csv -o predictions.csv\n\n"
-               "anygp COMMAND --help lists the options of a command.\n");
+    static const char *const kinds[][2] = {
+        {"CSV", "output file (.csv, .tsv, .npy, .h5); default: standard output"},
+        {"MODEL", "the model file"},
+        {"MODEL2", "the new model file; default: replace MODEL"},
+    };
+    const char *word = strstr(c->usage, "-o ");
+    size_t n = word ? strcspn(word += 3, " ]") : 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (n == strlen(kinds[k][0]) && !strncmp(word, kinds[k][0], n)) return kinds[k][1];
+    return "the file to write";
 }
 
-/* Text wrapped at `width` from `column` on, further lines indented; the column where it ends. */
-static int wrapped(FILE *f, const char *text, int column, int indent, int width)
+/* Text wrapped at WIDTH from `column` on, further lines indented; the column where it ends. */
+static int wrapped(FILE *f, const char *text, int column, int indent)
 {
     while (*text) {
         int n = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + n > width)
+        if (column > indent && column + 1 + n > WIDTH)
             fprintf(f, "\n%*s", indent, ""), column = indent;
         else if (column > indent)
             fputc(' ', f), column++;
@@ -37,75 +39,88 @@ static int wrapped(FILE *f, const char *text, int column, int indent, int width)
     return column;
 }
 
-void help_command(FILE *f, const command *c)
+void help_program(FILE *f)
 {
-    enum { INDENT = 27, WIDTH = 110 };
-    fprintf(f, "usage: anygp %s\n%s\n", c->usage, c->summary);
-    for (int64_t i = 0; i < anygp_setting_count(); i++) {
-        char flag[64], preset[64];
-        if (!taken(i, c->letter)) continue;
-        snprintf(flag, sizeof flag, "--%s %s", field(i, "name"), field(i, "argument"));
-        fprintf(f, "  %-24s ", flag);
-        int column = wrapped(f, field(i, "help"), INDENT, INDENT, WIDTH);
-        snprintf(preset, sizeof preset, "[%s]", field(i, "default"));
-        if (*field(i, "default")) wrapped(f, preset, column, INDENT, WIDTH);
+    enum { NAMES = 16 };
+    fprintf(f, "anygp %s: Gaussian processes on large data\n\n", anygp_version());
+    for (int i = 0; i < command_count; i++) {
+        fprintf(f, "  %-*s", NAMES - 2, commands[i].name);
+        wrapped(f, commands[i].summary, NAMES, NAMES);
         fputc('\n', f);
     }
-    if (c->writes)
-        fprintf(f, "  %-24s %s\n", "-o FILE",
-                !strcmp(c->name, "fit")      ? "the model file"
-                : !strcmp(c->name, "update") ? "the new model file; default: replace MODEL"
-                                             : "output file (.csv, .tsv, .npy, .h5); default: standard output");
+    fprintf(f, "\nDATA is .csv or .tsv (plain or .gz), .jsonl, .npy, .npz, .h5, .libsvm or idx, also in a .zip;\n- is "
+               "standard input. The target is the last column unless --target names another; --likelihood says\n"
+               "whether it is a number, a count or a class.\n\n"
+               "A first fit:\n"
+               "  anygp simulate --rows 500 --inputs 2 -o train.csv\n"
+               "  anygp fit train.csv -o model.agp\n"
+               "  anygp predict model.agp train.csv -o predictions.csv\n\n"
+               "anygp COMMAND --help shows the options of a command.\n");
+}
+
+/* ---------------------------------------------------------------------------------------- one command */
+
+typedef enum detail {
+    COMMON,
+    BRIEF,
+    FULL
+} detail; /* the most needed options in a line each, all of them, all in full */
+
+static bool shown(const command *c, int64_t i, detail d)
+{
+    return command_takes(c, i) && (d != COMMON || !strcmp(field(i, "common"), "yes"));
+}
+
+static void option_line(FILE *f, int64_t i, detail d)
+{
+    char flag[64], preset[64];
+    snprintf(flag, sizeof flag, "--%s %s", field(i, "name"), field(i, "argument"));
+    snprintf(preset, sizeof preset, "[%s]", field(i, "default"));
+    fprintf(f, "  %-24s ", flag);
+    int column = wrapped(f, field(i, d == FULL ? "help" : "brief"), INDENT, INDENT);
+    bool flag_only = !*field(i, "argument"), fits = column + 1 + (int)strlen(preset) <= WIDTH && !flag_only;
+    if (*field(i, "default") && (d == FULL || fits)) wrapped(f, preset, column, INDENT);
+    fputc('\n', f);
+}
+
+/* The options in their groups; how many lines that takes if every option takes one.  f NULL: only counts. */
+static int options_in_groups(FILE *f, const command *c, detail d)
+{
+    const char *group = "";
+    int lines = 0;
+    for (int64_t k = 0; k < anygp_setting_count(); k++) {
+        int64_t i = anygp_setting_listed(k);
+        if (!shown(c, i, d)) continue;
+        bool begins = strcmp(group, field(i, "group")) != 0;
+        group = field(i, "group");
+        if (f && begins) fprintf(f, "%s:\n", group);
+        if (f) option_line(f, i, d);
+        lines += 1 + begins;
+    }
+    return lines;
+}
+
+static void switches(FILE *f, const command *c, bool more)
+{
+    fputs("Output:\n", f);
+    if (c->writes) fprintf(f, "  %-24s %s\n", "-o FILE", command_output_help(c));
     if (c->json) fprintf(f, "  %-24s %s\n", "--json", "write a JSON object to standard output");
     fprintf(f, "  %-24s %s\n", "-q, --quiet", "no progress and no notes");
+    if (more) fprintf(f, "  %-24s %s\n", "--help-all", "show every option, in full");
 }
 
-/* ------------------------------------------------------------------------------------- man page */
-
-/* A text with the characters troff would take for its own escaped. */
-static void troff(FILE *f, const char *text)
+void help_command(FILE *f, const command *c, bool all)
 {
-    if (*text == '.' || *text == '\'') fputs("\\&", f);
-    for (; *text; text++) {
-        if (*text == '\\')
-            fputs("\\e", f);
-        else if (*text == '-')
-            fputs("\\-", f);
-        else
-            fputc(*text, f);
-    }
+    enum { OTHER_LINES = 8 };
+    detail d = all ? FULL : options_in_groups(NULL, c, BRIEF) + OTHER_LINES <= SCREEN ? BRIEF : COMMON;
+    fprintf(f, "usage: anygp %s\n%s\n", c->usage, c->summary);
+    int lines = options_in_groups(f, c, d);
+    switches(f, c, !all && lines > 0);
+    if (d == COMMON)
+        fprintf(f, "These are the options that most fits need; anygp %s --help-all shows all of them.\n", c->name);
 }
 
-void help_man(FILE *f)
-{
-    fprintf(f, ".TH ANYGP 1 \"\" \"anygp %s\"\n.SH NAME\nanygp \\- Gaussian processes on large data\n.SH SYNOPSIS\n",
-            anygp_version());
-    for (int i = 0; i < command_count; i++)
-        fputs(i ? ".br\n.B anygp " : ".B anygp ", f), troff(f, commands[i].usage), fputc('\n', f);
-    fputs(".SH DESCRIPTION\nOne command fits a Gaussian process to a table, one predicts with error bars.  Training "
-          "can be stopped at any moment\n"
-          "and leaves a valid model.  Inputs and target are standardised inside; everything is reported in the data's "
-          "units.\n",
-          f);
-    for (int i = 0; i < command_count; i++) {
-        const command *c = &commands[i];
-        fputs(".SS ", f), troff(f, c->usage), fputc('\n', f), troff(f, c->summary), fputc('\n', f);
-        for (int64_t k = 0; k < anygp_setting_count(); k++) {
-            if (!taken(k, c->letter)) continue;
-            fputs(".TP\n.B \\-\\-", f), troff(f, field(k, "name")), fputs(" \\fI", f), troff(f, field(k, "argument")),
-                fputs("\\fR\n", f);
-            troff(f, field(k, "help"));
-            if (*field(k, "default")) fputs(" (default: ", f), troff(f, field(k, "default")), fputc(')', f);
-            fputc('\n', f);
-        }
-    }
-    fputs(".SH EXIT STATUS\n0: done, also when stopped by Ctrl\\-C or \\-\\-time.  1: the input or the options are "
-          "wrong; one sentence on standard\n"
-          "error says where and what to do.  2: an internal error.  130, 143: stopped by Ctrl\\-C or SIGTERM before "
-          "there was\n"
-          "a result; nothing was written.\n",
-          f);
-}
+/* ------------------------------------------------------------------------------------- docs/settings.md */
 
 /* A text in a cell of a Markdown table, where a bar would end it. */
 static void cell(FILE *f, const char *text)
@@ -118,18 +133,29 @@ static void cell(FILE *f, const char *text)
     fputs(" |", f);
 }
 
+static void commands_of(FILE *f, int64_t i)
+{
+    bool first = true;
+    for (int k = 0; k < command_count; k++)
+        if (command_takes(&commands[k], i)) fprintf(f, "%s%s", first ? "" : ", ", commands[k].name), first = false;
+}
+
 void help_settings(FILE *f)
 {
-    fputs("# Settings\n\nGenerated from the library's settings table by `make docs`. The names are the options of the "
-          "command line (`--name`), the first\n"
-          "argument of `anygp_set`, and the keys of `settings` in a model file.\n\n| name | commands | type | default "
-          "| meaning |\n| --- | --- | --- | --- | --- |\n",
-          f);
-    for (int64_t i = 0; i < anygp_setting_count(); i++) {
+    const char *group = "";
+    fputs(
+        "# Settings\n\nGenerated from the library's settings table by `make docs`. The names are the options of the "
+        "command line (`--name`), the first\n"
+        "argument of `anygp_set`, and the keys of `settings` in a model file. `anygp COMMAND --help` shows those that "
+        "most people need, `--help-all` shows all.\n",
+        f);
+    for (int64_t k = 0; k < anygp_setting_count(); k++) {
+        int64_t i = anygp_setting_listed(k);
+        if (strcmp(group, field(i, "group")))
+            fprintf(f, "\n## %s\n\n| name | commands | type | default | meaning |\n| --- | --- | --- | --- | --- |\n",
+                    group = field(i, "group"));
         fprintf(f, "| %s | ", field(i, "name"));
-        bool first = true;
-        for (int k = 0; k < command_count; k++)
-            if (taken(i, commands[k].letter)) fprintf(f, "%s%s", first ? "" : ", ", commands[k].name), first = false;
+        commands_of(f, i);
         fputs(" |", f);
         cell(f, *field(i, "choices") ? field(i, "choices") : field(i, "type"));
         cell(f, field(i, "default"));

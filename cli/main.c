@@ -42,7 +42,7 @@ static anygp_status run(const command *c, int argc, char **argv, anygp_error *e)
     anygp_status status = options_parse(c, argc, argv, &o, e);
     if (!ANYGP_FAILED(status)) {
         if (o.help && anygp_world_rank() == 0)
-            help_command(stdout, c);
+            help_command(stdout, c, o.help_all);
         else if (!o.help)
             status = c->run(&o, e);
     }
@@ -53,7 +53,7 @@ static anygp_status run(const command *c, int argc, char **argv, anygp_error *e)
 static anygp_status unknown(const char *word, anygp_error *e)
 {
     if (word[0] == '-') return complain(e, ANYGP_ERR_ARGUMENT, "unknown option %.80s; see anygp --help", word);
-    char list[160] = "";
+    char list[400] = "";
     for (int i = 0; i < command_count; i++) {
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s",

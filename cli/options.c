@@ -25,10 +25,11 @@ static int64_t setting_for(const command *c, const char *name)
 
 static bool is_flag(int64_t setting) { return !strcmp(anygp_setting_field(setting, "type"), "flag"); }
 
-/* --json, --quiet, --help and their short forms. */
+/* --json, --quiet, --help, --help-all and their short forms. */
 static bool switch_word(const command *c, const char *word, options *o)
 {
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) return o->help = true;
+    if (!strcmp(word, "--help-all")) return o->help = o->help_all = true;
     if (!strcmp(word, "--quiet") || !strcmp(word, "-q")) return o->quiet = true;
     if (!strcmp(word, "--json") && c->json) return o->json = true;
     return false;

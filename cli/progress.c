@@ -1,15 +1,19 @@
+#define _DEFAULT_SOURCE /* TIOCGWINSZ */
 #include "cli.h"
 
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "progress_line.h"
+
 static volatile sig_atomic_t interrupted;
 static const char *last_words;
-static bool line_shown, terminal;
+static bool line_shown, shows;
 
 static void on_interrupt(int signal_number) { interrupted = signal_number; }
 
@@ -71,38 +75,53 @@ void signals_release(void)
     on_signal(SIGTERM, SIG_DFL, 0);
 }
 
+/* ------------------------------------------------------------------------------------- progress */
+
 void progress_end(void)
 {
     if (line_shown) fputs("\r\033[K", stderr);
     line_shown = false;
 }
 
-/* What is left: of the time limit if there is one, else of the iterations at the present pace. */
-static double seconds_left(const anygp_progress *p)
+/* Of the terminal as it is now: its window may have another size than a moment ago.  0: it is none that a line can be drawn on again. */
+static int columns(void)
 {
-    double pace = p->iteration > 0 && p->iterations > 0
-                      ? p->seconds / (double)p->iteration * (double)(p->iterations - p->iteration)
-                      : NAN;
-    double limit = p->time_limit - p->seconds;
-    return isnan(limit) ? pace : isnan(pace) ? limit : fmin(limit, pace);
+    struct winsize size;
+    const char *kind = getenv("TERM");
+    if (!isatty(STDERR_FILENO) || !kind || !*kind || !strcmp(kind, "dumb")) return 0;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col == 0) return 80;
+    return size.ws_col < PROGRESS_NARROW ? 0 : size.ws_col;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Ten times a second is as much as anyone reads. */
+static void show(const anygp_progress *p)
+{
+    static double next_plain, next_draw;
+    char text[512];
+    int width = columns();
+    if (width > 0 && now() >= next_draw) {
+        progress_text(p, width, text, sizeof text);
+        fprintf(stderr, "\r\033[K%s", text);
+        fflush(stderr);
+        line_shown = true, next_draw = now() + 0.1;
+    } else if (width == 0 && progress_due(p->seconds, &next_plain)) {
+        progress_end();
+        progress_sentence(p, text, sizeof text);
+        print_sentence("", text);
+    }
 }
 
 static int on_progress(void *ctx, const anygp_progress *p)
 {
     (void)ctx;
-    if (terminal) {
-        double left = seconds_left(p);
-        fprintf(stderr, "\r\033[K%s %lld", p->stage, (long long)p->iteration);
-        if (p->iterations > 0) fprintf(stderr, "/%lld", (long long)p->iterations);
-        if (p->restarts > 0)
-            fprintf(stderr, " (run %lld of %lld)", (long long)p->restart + 1, (long long)p->restarts + 1);
-        if (!isnan(p->objective)) fprintf(stderr, "  objective %.6g", p->objective);
-        if (!isnan(p->rmse)) fprintf(stderr, "  rmse %.4g", p->rmse);
-        fprintf(stderr, "  %.1f s", p->seconds);
-        if (!isnan(left)) fprintf(stderr, ", at most %.0f s left", left < 0 ? 0 : left);
-        fflush(stderr);
-        line_shown = true;
-    }
+    if (shows) show(p);
     return interrupted != 0;
 }
 
@@ -142,7 +161,7 @@ void progress_attach(anygp_settings *s, bool quiet)
 {
     notes_attach(s, quiet);
     const char *checkpoint = anygp_get(s, "checkpoint");
-    terminal = !quiet && anygp_world_rank() == 0 && isatty(STDERR_FILENO);
+    shows = !quiet && anygp_world_rank() == 0;
     catch_signals(checkpoint && *checkpoint);
     anygp_on_progress(s, on_progress, NULL);
 }

@@ -1,10 +1,14 @@
-# What `cmake --install` puts where: libraries, header, program, man page, and the two ways to find them.
+# What `cmake --install` puts where: libraries, header, program, man pages, completion, and the two ways to find them.
 install(TARGETS anygp anygp_static EXPORT anygp
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS anygp_main RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES include/anygp/anygp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/anygp)
-install(FILES ${PROJECT_BINARY_DIR}/anygp.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+# Where bash-completion, zsh and fish look for those of packages.
+install(FILES ${PROJECT_BINARY_DIR}/completion/anygp DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${PROJECT_BINARY_DIR}/completion/_anygp DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${PROJECT_BINARY_DIR}/completion/anygp.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 # find_package(anygp): anygp::anygp is the shared library, anygp::anygp_static the other.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/anygp)

@@ -33,6 +33,6 @@ Next, in build/demo with build/release on the PATH:
   anygp fit YOUR.csv -o your.agp --target COLUMN --valid 0.2    your own table, a fifth held out
   anygp fit train.csv -o m.agp --kernel 'rbf + linear'          another covariance; docs/kernels.md lists them
   anygp predict model.agp test.csv --samples 5                  joint draws of the function
-  anygp fit --help                                              all options
+  anygp fit --help                                              options; --help-all shows all
 README.md walks through the source; make check runs every test.
 END

@@ -11,7 +11,7 @@ need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev l
 mpi="libopenmpi-dev openmpi-bin"
 python="python3 python3-numpy python3-sklearn python3-pandas python3-matplotlib python3-pytest python3-pip"
 case "${1:-}" in
-    check) need="$need chromium fonts-dejavu-core python3-markdown g++ binutils clang-format liblbfgs-dev $python $mpi" ;;
+    check) need="$need chromium fonts-dejavu-core python3-markdown g++ binutils clang-format liblbfgs-dev zsh fish groff-base $python $mpi" ;;
     mpi) need="$need $mpi" ;;
     fuzz) need="$need clang" ;;
     python) need="$need $python" ;;

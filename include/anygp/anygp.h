@@ -91,10 +91,13 @@ ANYGP_API void anygp_settings_free(anygp_settings *s);
 ANYGP_API anygp_status anygp_set(anygp_settings *s, const char *name, const char *value, anygp_error *e);
 ANYGP_API const char *anygp_get(const anygp_settings *s, const char *name); /* NULL: no such setting; "" = not set */
 
-/* The table itself.  field: name, type, default, lower, upper, choices, argument, commands, help; NULL for any other.
-   The text of lower and upper is valid until the next call in the same thread. */
+/* The table itself.  field: name, type, default, lower, upper, choices, argument, commands, help, group (a title), brief (one line),
+   common (yes: most people need it; no); NULL for any other.  The text of lower and upper is valid until the next call in the same
+   thread. */
 ANYGP_API int64_t anygp_setting_count(void);
 ANYGP_API const char *anygp_setting_field(int64_t i, const char *field);
+/* The k-th setting, 0 <= k < count, in the order of the help: those of a group follow each other.  -1: there is none. */
+ANYGP_API int64_t anygp_setting_listed(int64_t k);
 
 ANYGP_API const char *anygp_setting_nearest(const char *name); /* the setting probably meant, or NULL */
 
@@ -104,6 +107,13 @@ ANYGP_API const char *anygp_setting_nearest(const char *name); /* the setting pr
    joint, mean, weights (yes, no), cost (of a pass or a step); NULL for any other.  docs/models.md explains them. */
 ANYGP_API int64_t anygp_model_count(void);
 ANYGP_API const char *anygp_model_field(int64_t i, const char *field);
+
+/* The kernels that an expression is made of.  field: name, summary, options (names that may be given a value, separated by ", "); and the
+   likelihoods.  field: name, summary, target (number, count, class), exposure (yes, no), options.  NULL for any other. */
+ANYGP_API int64_t anygp_kernel_count(void);
+ANYGP_API const char *anygp_kernel_field(int64_t i, const char *field);
+ANYGP_API int64_t anygp_likelihood_count(void);
+ANYGP_API const char *anygp_likelihood_field(int64_t i, const char *field);
 
 /* Notes and warnings, one sentence each; without a callback they are dropped. */
 typedef enum anygp_log_level { ANYGP_NOTE = 0, ANYGP_WARNING = 1 } anygp_log_level;
@@ -258,7 +268,10 @@ ANYGP_API void anygp_scores_free(anygp_scores *s);
 /* The content of a model, for people (a page of text) or for programs (a JSON object); freed by anygp_text_free. */
 ANYGP_API anygp_status anygp_info(const anygp_model *m, int json, char **text, anygp_error *e);
 ANYGP_API void anygp_text_free(char *text);
-/* The trace of training as a table (.csv or .jsonl). */
+/* What to try next: options to add to those of the fit, and why, in one sentence such as "--inducing 1024, since ..."; "": nothing.
+   Freed by anygp_text_free. */
+ANYGP_API anygp_status anygp_advice(const anygp_model *m, int64_t target, char **text, anygp_error *e);
+/* The trace of training as a table (.csv or .jsonl).  With the setting `trace` anygp_fit writes it as it goes. */
 ANYGP_API anygp_status anygp_save_trace(const anygp_model *m, const char *path, anygp_error *e);
 
 /* A report as one page of HTML that needs no other file, and one of its pictures (.svg, or .png where librsvg is there): predictions

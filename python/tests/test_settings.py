@@ -10,7 +10,7 @@ from anygp import GPRegressor, _settings
 
 
 def test_arguments_are_the_settings_of_fit(program):
-    options = subprocess.run([program, "fit", "--help"], capture_output=True, text=True).stdout
+    options = subprocess.run([program, "fit", "--help-all"], capture_output=True, text=True).stdout
     signature = inspect.signature(GPRegressor)
     for name, setting in _settings.FIT.items():
         assert f"--{setting.name}" in options

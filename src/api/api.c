@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/handles.h"
+#include "base/setting_groups.h"
 #include "base/memory.h"
 #include "comm/comm.h"
 #include "data/formats/convert.h"
@@ -44,6 +45,8 @@ const char *anygp_get(const anygp_settings *s, const char *name)
 
 int64_t anygp_setting_count(void) { return SETTING_COUNT; }
 
+int64_t anygp_setting_listed(int64_t k) { return k < 0 || k >= SETTING_COUNT ? -1 : (int64_t)setting_listed(k); }
+
 const char *anygp_setting_field(int64_t i, const char *field)
 {
     static _Thread_local char bound[32];
@@ -57,7 +60,10 @@ const char *anygp_setting_field(int64_t i, const char *field)
                   {"choices", t->choices},
                   {"argument", t->argument},
                   {"commands", t->commands},
-                  {"help", api_setting_help((setting_id)i)}};
+                  {"help", api_setting_help((setting_id)i)},
+                  {"group", setting_group((setting_id)i)},
+                  {"brief", api_setting_brief((setting_id)i)},
+                  {"common", setting_common((setting_id)i) ? "yes" : "no"}};
     for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
         if (!strcmp(fields[k].field, field)) return fields[k].value;
     if (strcmp(field, "lower") && strcmp(field, "upper")) return NULL;

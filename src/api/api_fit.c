@@ -7,10 +7,42 @@
 
 #include "api/handles.h"
 #include "base/temporary.h"
+#include "comm/comm.h"
 #include "gp/gp.h"
 #include "io/model_file.h"
+#include "io/trace.h"
 
-static anygp_status save_so_far(void *ctx, const gp_set *m, anygp_error *e) { return model_file_write(m, ctx, e); }
+/* What the hooks of a fit go by. */
+typedef struct outputs {
+    const char *model;
+    trace_file *trace; /* NULL: none is asked for, or this is not rank 0 */
+} outputs;
+
+static anygp_status save_so_far(void *ctx, const gp_set *m, anygp_error *e)
+{
+    return model_file_write(m, ((outputs *)ctx)->model, e);
+}
+
+static void add_to_trace(void *ctx, int64_t targets, int64_t target, const train_step *s)
+{
+    const outputs *to = ctx;
+    if (to->trace) trace_add(to->trace, targets, target, s);
+}
+
+static anygp_status open_trace(const settings *s, trace_file **out, anygp_error *e)
+{
+    const char *path = settings_text(s, SET_TRACE);
+    if (!*path || !strcmp(path, "-") || comm_world()->rank > 0) return ANYGP_OK;
+    return trace_open(path, settings_number(s, SET_RESUME) == 1, out, e);
+}
+
+/* A model is worth more than its trace: what is wrong with that is a warning. */
+static void close_trace(trace_file *t, const gp_set *m, const settings *s)
+{
+    anygp_error why;
+    if (ANYGP_FAILED(trace_close(t, m, &why)))
+        settings_log(s, ANYGP_WARNING, "the trace is not complete: %s", why.text);
+}
 
 static bool uses_checkpoint(const settings *s)
 {
@@ -35,8 +67,11 @@ static anygp_status fit_with_hooks(const gp_data *data, const settings *s, gp_se
         return fail_with(e, ANYGP_ERR_ARGUMENT, "checkpoint and resume need to know where the model goes: set output");
     char *path = checkpoint_path(s);
     if (!path) return fail_memory(e, "the checkpoint's name", (double)strlen(model));
-    gp_hooks hooks = {.checkpoint = wanted ? path : NULL, .save = save_so_far, .ctx = (void *)model};
-    anygp_status status = gp_fit(data, s, &hooks, out, e);
+    outputs to = {.model = model};
+    gp_hooks hooks = {.checkpoint = wanted ? path : NULL, .save = save_so_far, .ctx = &to, .step = add_to_trace};
+    anygp_status status = open_trace(s, &to.trace, e);
+    if (!ANYGP_FAILED(status)) status = gp_fit(data, s, &hooks, out, e);
+    close_trace(to.trace, ANYGP_FAILED(status) ? NULL : *out, s);
     free(path);
     return status;
 }
@@ -98,4 +133,23 @@ anygp_status anygp_save(const anygp_model *m, const char *path, anygp_error *e)
     TRY(model_file_write(m, path, e));
     if (uses_checkpoint(m->settings) && !strcmp(settings_text(m->settings, SET_OUTPUT), path)) remove_checkpoint(m);
     return ANYGP_OK;
+}
+
+static bool has_checkpoint(const settings *s)
+{
+    char *path = uses_checkpoint(s) ? checkpoint_path(s) : NULL;
+    bool there = path && access(path, F_OK) == 0;
+    free(path);
+    return there;
+}
+
+anygp_status anygp_advice(const anygp_model *m, int64_t target, char **text, anygp_error *e)
+{
+    NEED(m);
+    NEED(text);
+    *text = NULL;
+    if (target < 0 || target >= m->targets)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "the model has %lld targets, so there is no target %lld",
+                         (long long)m->targets, (long long)target);
+    return gp_advice(m->gp[target], m->settings, has_checkpoint(m->settings), text, e);
 }

@@ -28,7 +28,8 @@ anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, con
 anygp_status api_check_exposure(const anygp_model *m, int64_t target, int64_t n, const double *exposure,
                                 anygp_error *e);
 
-const char *api_setting_help(setting_id i); /* with its lists of names filled in */
+const char *api_setting_help(setting_id i);  /* with its lists of names filled in */
+const char *api_setting_brief(setting_id i); /* one line */
 
 #define NEED(argument)                                                                                                 \
     if (!(argument)) return fail_with(e, ANYGP_ERR_ARGUMENT, "the argument %s must not be NULL", #argument)

@@ -7,6 +7,7 @@
 #include "api/handles.h"
 #include "base/memory.h"
 #include "base/name_list.h"
+#include "base/setting_groups.h"
 #include "gp/auto.h"
 #include "run/plan.h"
 
@@ -188,14 +189,40 @@ static const char *filled_in(const char *help)
     return fclose(f) == 0 ? text : help;
 }
 
+/* ----------------------------------------------------------------------------------------- one line */
+
+enum { BRIEF_MOST = 72 }; /* characters of a line of the short help, which has 100 */
+static char clauses[SETTING_COUNT][BRIEF_MOST + 1];
+
+/* The help up to its first semicolon, colon or bracket, or as many words of it as a line has room for. */
+static void first_clause(const char *help, char *out)
+{
+    size_t n = strcspn(help, ";:({");
+    if (n > BRIEF_MOST)
+        for (n = BRIEF_MOST; n > 0 && help[n] != ' ';) n--;
+    while (n > 0 && (help[n - 1] == ' ' || help[n - 1] == ',')) n--;
+    memcpy(out, help, n);
+    out[n] = 0;
+}
+
 static void make_texts(void)
 {
-    for (setting_id i = 0; i < SETTING_COUNT; i++) texts[i] = filled_in(setting_at(i)->help);
+    for (setting_id i = 0; i < SETTING_COUNT; i++) {
+        texts[i] = filled_in(setting_at(i)->help);
+        first_clause(setting_at(i)->help, clauses[i]);
+    }
 }
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 const char *api_setting_help(setting_id i)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_texts);
     return texts[i];
+}
+
+const char *api_setting_brief(setting_id i)
+{
+    pthread_once(&once, make_texts);
+    return *setting_brief(i) ? setting_brief(i) : clauses[i];
 }

@@ -97,6 +97,7 @@ typedef struct gp_hooks {
     const char *checkpoint; /* path of the run's state; NULL: none is written or read */
     anygp_status (*save)(void *ctx, const gp_set *so_far, anygp_error *e);
     void *ctx;
+    void (*step)(void *ctx, int64_t targets, int64_t target, const train_step *s); /* a row of the trace; NULL: none */
 } gp_hooks;
 
 /* Each target of a run has a checkpoint of its own. */
@@ -111,6 +112,9 @@ anygp_status gp_read_table(const char *path, const read_options *o, const settin
 /* Of a table just read, or a file just opened (and then the table has no values): texts that are numbers become numbers,
    columns that are no inputs by their looks are marked, and the user is told. */
 anygp_status gp_settle_columns(table *t, row_source *file, const settings *s, anygp_error *e);
+
+/* Options to add to those of the fit, and why [advice.c]; "": there is nothing to say.  resumable: there is a checkpoint.  Freed by free(). */
+anygp_status gp_advice(const gp *g, const settings *s, bool resumable, char **text, anygp_error *e);
 
 /* hooks may be NULL. */
 anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e);

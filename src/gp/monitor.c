@@ -34,6 +34,8 @@ static bool keep_step(monitor *m, const train_step *step)
         m->capacity = grown;
     }
     g->trace[g->steps++] = *step;
+    const gp_hooks *hooks = m->f->hooks;
+    if (hooks && hooks->step) hooks->step(hooks->ctx, m->f->columns->targets, m->f->target, step);
     return true;
 }
 

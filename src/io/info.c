@@ -9,6 +9,7 @@
 #include "base/plain.h"
 #include "io/describe.h"
 #include "io/describe_parts.h"
+#include "io/wrap.h"
 
 /* Text that grows. */
 typedef struct page {
@@ -164,6 +165,8 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     TRY(gp_kernel_text(g, 4, &kernel_text, e));
     line(p, "kernel", "%s", kernel_text);
     free(kernel_text);
+    describe_relevance_lines(g, settings_is(s, SET_STANDARDIZE, "both") || settings_is(s, SET_STANDARDIZE, "x"),
+                             "                 ", p->stream);
     TRY(inner_kernel_lines(p, g, e));
     TRY(likelihood_lines(p, g, e));
     if (g->posterior->ops->marginal_noise)
@@ -187,6 +190,15 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     return ANYGP_OK;
 }
 
+static anygp_status wrapped(const char *text, char **out, anygp_error *e)
+{
+    enum { WIDTH = 100, INDENT = 17 };
+    size_t size;
+    FILE *f = open_memstream(out, &size);
+    if (f) wrap_lines(text, WIDTH, INDENT, f);
+    return f && fclose(f) == 0 ? ANYGP_OK : fail_memory(e, "the text", 0);
+}
+
 anygp_status describe_text(const gp_set *m, char **text, anygp_error *e)
 {
     page p = {0};
@@ -196,10 +208,8 @@ anygp_status describe_text(const gp_set *m, char **text, anygp_error *e)
     for (int64_t t = 0; t < m->targets && !ANYGP_FAILED(status); t++) status = gp_page(&p, m->gp[t], m->settings, e);
     c_locale_leave(l);
     fclose(p.stream);
-    if (ANYGP_FAILED(status))
-        free(p.text);
-    else
-        *text = p.text;
+    if (!ANYGP_FAILED(status)) status = wrapped(p.text, text, e);
+    free(p.text);
     return status;
 }
 
@@ -207,7 +217,9 @@ anygp_status describe_text(const gp_set *m, char **text, anygp_error *e)
 static json_t *whole_json(const gp *g, const settings *s)
 {
     json_t *o = describe_gp(g, s), *vectors = o ? describe_vectors(g) : NULL;
+    json_t *relevance = o ? describe_relevance(g) : NULL;
     if (vectors) json_object_set_new(o, "relevance_vectors", vectors);
+    if (relevance) json_object_set_new(o, "relevance", relevance);
     return o;
 }
 

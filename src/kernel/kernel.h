@@ -126,5 +126,7 @@ double kernel_reference(const kernel *k, const double *x, const double *z, bool 
 /* The table, for conformance tests and docs. */
 int64_t kernel_kinds(void);
 const char *kernel_kind_name(int64_t i);
+const char *kernel_kind_summary(int64_t i);
+const char *kernel_kind_option(int64_t i, int64_t k); /* the k-th name that may be given a value; NULL: no more */
 
 #endif

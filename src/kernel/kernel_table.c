@@ -1,18 +1,45 @@
-/* The list of kernels: a new one is a file, its name here and in kind.h, and a paragraph in docs/kernels.md. */
+/* The list of kernels: a new one is a file, a line here, its name in kind.h, and a paragraph in docs/kernels.md. */
 #include <string.h>
 #include <strings.h>
 
 #include "kernel/kind.h"
 
-static const kernel_kind *const kinds[] = {
-    &kind_rbf,       &kind_matern12,   &kind_matern32,  &kind_matern52, &kind_rq,     &kind_wendland0,
-    &kind_wendland1, &kind_wendland2,  &kind_wendland3, &kind_periodic, &kind_cosine, &kind_sm,
-    &kind_linear,    &kind_polynomial, &kind_arccosine, &kind_constant, &kind_white,  &kind_categorical,
+static const struct {
+    const kernel_kind *kind;
+    const char *summary;
+} kinds[] = {
+    {&kind_rbf, "very smooth functions of distance"},
+    {&kind_matern12, "continuous, rough functions"},
+    {&kind_matern32, "functions with one derivative"},
+    {&kind_matern52, "functions with two derivatives; the default"},
+    {&kind_rq, "variation at several scales at once"},
+    {&kind_wendland0, "exactly 0 beyond its length-scale; rough"},
+    {&kind_wendland1, "exactly 0 beyond its length-scale; 2 derivatives"},
+    {&kind_wendland2, "exactly 0 beyond its length-scale; 4 derivatives"},
+    {&kind_wendland3, "exactly 0 beyond its length-scale; 6 derivatives"},
+    {&kind_periodic, "repeats exactly with its period"},
+    {&kind_cosine, "a pure wave of unknown phase and amplitude"},
+    {&kind_sm, "spectral mixture: several damped waves"},
+    {&kind_linear, "straight lines"},
+    {&kind_polynomial, "polynomials of a degree"},
+    {&kind_arccosine, "an infinitely wide neural network"},
+    {&kind_constant, "an unknown constant"},
+    {&kind_white, "noise of each row, as a term of a sum"},
+    {&kind_categorical, "text columns: how alike two categories are"},
 };
 
 int64_t kernel_kinds(void) { return sizeof kinds / sizeof *kinds; }
-const char *kernel_kind_name(int64_t i) { return kinds[i]->name; }
-const kernel_kind *kind_at(int64_t i) { return kinds[i]; }
+const char *kernel_kind_name(int64_t i) { return kinds[i].kind->name; }
+const char *kernel_kind_summary(int64_t i) { return kinds[i].summary; }
+const kernel_kind *kind_at(int64_t i) { return kinds[i].kind; }
+
+const char *kernel_kind_option(int64_t i, int64_t k)
+{
+    const kernel_kind *kind = kinds[i].kind;
+    int64_t count = 0;
+    while (count < LEAF_SPECS && kind->specs[count].name) count++;
+    return k < count ? kind->specs[k].name : k == count ? kind->integer_name : NULL;
+}
 
 /* Other names for them, by which papers and other programs know them. */
 static const kernel_alias aliases[] = {
@@ -61,7 +88,7 @@ static bool is_name(const char *name, const char *word, int64_t length)
 const kernel_kind *kind_find(const char *name, int64_t length, const char **note)
 {
     for (int64_t i = 0; i < kernel_kinds(); i++)
-        if (is_name(kinds[i]->name, name, length)) return kinds[i];
+        if (is_name(kinds[i].kind->name, name, length)) return kinds[i].kind;
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
         if (!is_name(aliases[i].name, name, length)) continue;
         if (aliases[i].note) *note = aliases[i].note;

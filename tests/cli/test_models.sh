@@ -87,7 +87,7 @@ lists_in_sentences_are_those_of_the_table() {
     sets=$(grep '"inducing": "sets"' models.json | sed 's/.*"name": "\([^"]*\)".*/\1/' | paste -sd, | sed 's/,/, /g; s/\(.*\), /\1 and /')
     refuses "use --model $any\$" fit train.csv -o no.agp --model exact --likelihood poisson && refuses "M\+M2 are $sets\$" fit train.csv -o no.agp --model vfe --inducing 4+4 &&
         refuses "models are auto, $(grep -v combine names | paste -sd, | sed 's/,/, /g'), and" fit train.csv -o no.agp --model wrong &&
-        anygp fit --help | tr -s ' \n' ' ' | grep -qF -- "--inducing M number of inducing inputs (default 512; vecchia 0; deep 128; moe 128), of frequencies for ssgp, of basis functions for qsgp (100000), or of rows in the subset for sod (2000), qsrvm (100000); M+M2 for $sets,"
+        anygp fit --help-all | tr -s ' \n' ' ' | grep -qF -- "--inducing M number of inducing inputs (default 512; vecchia 0; deep 128; moe 128), of frequencies for ssgp, of basis functions for qsgp (100000), or of rows in the subset for sod (2000), qsrvm (100000); M+M2 for $sets,"
 }
 mistakes_in_a_model_are_pointed_at() {
     refuses "model 'combine\(dtc=1;fitc=1\)': expected , or \) at character 14; it is not a combination" fit train.csv -o no.agp --model 'combine(dtc=1;fitc=1)' &&

@@ -84,7 +84,7 @@ help_version_and_no_arguments_succeed() {
 }
 every_setting_is_in_the_help_of_a_command() {
     local name all
-    all=$(for c in fit predict eval simulate; do anygp $c --help; done)
+    all=$(for c in fit predict eval simulate; do anygp $c --help-all; done)
     for name in model kernel noise mean prior fix target weights missing standardize jitter restarts iters time valid trace memory seed \
         threads latent samples rows inputs; do
         grep -q -- "--$name" <<<"$all" || { echo "missing: $name"; return 1; }

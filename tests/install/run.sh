@@ -12,6 +12,7 @@ installs_under_destdir() {
     mv "$work/dest/opt/anygp" "$work/moved" # nothing may know where it was built or first installed
     local file
     for file in bin/anygp lib/libanygp.so lib/libanygp.so.0 lib/libanygp.a include/anygp/anygp.h share/man/man1/anygp.1 \
+        share/man/man1/anygp-fit.1 share/bash-completion/completions/anygp share/zsh/site-functions/_anygp share/fish/vendor_completions.d/anygp.fish \
         lib/pkgconfig/anygp.pc lib/pkgconfig/anygp-static.pc lib/cmake/anygp/anygpConfig.cmake lib/cmake/anygp/anygpConfigVersion.cmake; do
         [ -e "$at/$file" ] || { echo "missing: $file"; return 1; }
     done

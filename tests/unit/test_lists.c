@@ -36,6 +36,52 @@ static void help_names_every_model_and_likelihood(void **state)
     for (int64_t i = 0; i < anygp_setting_count(); i++) assert_null(strchr(anygp_setting_field(i, "help"), '{'));
 }
 
+/* A setting that is new in settings_list.h, and has no line in setting_groups_list.h, fails. */
+static void every_setting_is_in_a_group_once(void **state)
+{
+    (void)state;
+    bool seen[SETTING_COUNT] = {0};
+    for (int64_t k = 0; k < anygp_setting_count(); k++) {
+        int64_t i = anygp_setting_listed(k);
+        assert_in_range(i, 0, SETTING_COUNT - 1);
+        if (seen[i]) fail_msg("%s is listed twice", anygp_setting_field(i, "name"));
+        seen[i] = true;
+        if (!strcmp(anygp_setting_field(i, "group"), "Other"))
+            fail_msg("%s is in no group of src/base/setting_groups_list.h", anygp_setting_field(i, "name"));
+    }
+    assert_int_equal(anygp_setting_listed(-1), -1);
+    assert_int_equal(anygp_setting_listed(SETTING_COUNT), -1);
+}
+
+static void every_setting_has_a_line_that_fits(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < anygp_setting_count(); i++) {
+        const char *brief = anygp_setting_field(i, "brief");
+        if (strlen(brief) < 4 || strlen(brief) > 72 || strpbrk(brief, "{}\n"))
+            fail_msg("%s: '%s'", anygp_setting_field(i, "name"), brief);
+    }
+}
+
+static void kernels_and_likelihoods_are_those_of_the_tables(void **state)
+{
+    (void)state;
+    assert_int_equal(anygp_kernel_count(), kernel_kinds());
+    for (int64_t i = 0; i < kernel_kinds(); i++) {
+        assert_string_equal(anygp_kernel_field(i, "name"), kernel_kind_name(i));
+        assert_true(strlen(anygp_kernel_field(i, "summary")) > 4);
+    }
+    assert_string_equal(anygp_kernel_field(0, "options"), "variance, lengthscale");
+    assert_int_equal(anygp_likelihood_count(), likelihood_count());
+    for (int64_t i = 0; i < likelihood_count(); i++) {
+        assert_string_equal(anygp_likelihood_field(i, "name"), likelihood_at(i)->name);
+        assert_string_equal(anygp_likelihood_field(i, "exposure"), likelihood_at(i)->exposure ? "yes" : "no");
+    }
+    assert_null(anygp_kernel_field(0, "colour"));
+    assert_null(anygp_kernel_field(kernel_kinds(), "name"));
+    assert_null(anygp_likelihood_field(-1, "name"));
+}
+
 static anygp_model *fitted(const char *model)
 {
     const double X[] = {0, 1, 2, 3}, y[] = {0, 1, 0, 1};
@@ -120,6 +166,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(help_names_every_model_and_likelihood),
+        cmocka_unit_test(every_setting_is_in_a_group_once),
+        cmocka_unit_test(every_setting_has_a_line_that_fits),
+        cmocka_unit_test(kernels_and_likelihoods_are_those_of_the_tables),
         cmocka_unit_test(refusal_of_an_update_names_every_model_that_takes_rows),
         cmocka_unit_test(names_of_any_number_and_length_are_joined),
         cmocka_unit_test(arrays_are_as_many_as_there_are),

@@ -1,0 +1,99 @@
+/* Which inputs matter: their length-scales, the shortest first.  Across one standard deviation of an input with a short length-scale the
+   function changes a lot; where it is many standard deviations long it hardly changes at all. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "io/describe_parts.h"
+#include "kernel/kernel.h"
+
+enum { SHOWN = 12 }; /* on the page; all are in the JSON */
+
+typedef struct relevance {
+    const input_spec *input;
+    double scaled; /* in standard deviations of the column, where inputs are standardised */
+    double length; /* in units of the column */
+} relevance;
+
+static int shorter_first(const void *a, const void *b)
+{
+    const relevance *x = a, *y = b;
+    if (x->scaled != y->scaled) return x->scaled < y->scaled ? -1 : 1;
+    return x->input->number < y->input->number ? -1 : x->input->number > y->input->number;
+}
+
+static int64_t collect(const schema *s, const double *closeness, relevance *out)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < s->inputs; i++) {
+        const input_spec *c = &s->input[i];
+        if (c->position < 0 || !(closeness[c->position] > 0)) continue;
+        double scaled = 1 / closeness[c->position];
+        out[count++] = (relevance){c, scaled, scaled * (c->text ? 1 : c->scale)};
+    }
+    qsort(out, (size_t)count, sizeof *out, shorter_first);
+    return count;
+}
+
+/* NULL: the inputs have no length-scales of their own that could be compared, or there is no memory. */
+static relevance *relevance_of(const gp *g, int64_t *count)
+{
+    const kernel *k = g->posterior->kernel;
+    int64_t D = g->schema.D;
+    *count = 0;
+    if (!k || D < 2 || kernel_inputs(k) != D) return NULL;
+    double *closeness = mem_doubles(D, 1);
+    relevance *list = mem_zeroed(D, sizeof *list);
+    if (closeness && list) {
+        kernel_closeness(k, kernel_values((kernel *)k), closeness);
+        *count = collect(&g->schema, closeness, list);
+    }
+    free(closeness);
+    if (*count >= 2 && list[0].scaled != list[*count - 1].scaled) return list; /* iso: none is more relevant */
+    free(list);
+    return NULL;
+}
+
+static void print_name(FILE *out, const input_spec *c, int width)
+{
+    char number[32];
+    snprintf(number, sizeof number, "column %lld", (long long)c->number);
+    fprintf(out, "%-*s", width, c->name ? c->name : number);
+}
+
+void describe_relevance_lines(const gp *g, bool standardized, const char *indent, FILE *out)
+{
+    int64_t count, width = 0;
+    relevance *list = relevance_of(g, &count);
+    if (!list) return;
+    for (int64_t i = 0; i < count && i < SHOWN; i++) {
+        int64_t n = list[i].input->name ? (int64_t)strlen(list[i].input->name) : 10;
+        width = n > width && n <= 40 ? n : width;
+    }
+    fprintf(out, "  %-14s the shortest first, in units of the column%s\n", "length-scales",
+            standardized ? " (in standard deviations)" : "");
+    for (int64_t i = 0; i < count && i < SHOWN; i++) {
+        fputs(indent, out);
+        print_name(out, list[i].input, (int)width);
+        fprintf(out, "  %.4g", list[i].length);
+        if (standardized && !list[i].input->text) fprintf(out, " (%.3g)", list[i].scaled);
+        fputc('\n', out);
+    }
+    if (count > SHOWN) fprintf(out, "%sand %lld more, with --json\n", indent, (long long)(count - SHOWN));
+    free(list);
+}
+
+json_t *describe_relevance(const gp *g)
+{
+    int64_t count;
+    relevance *list = relevance_of(g, &count);
+    json_t *all = list ? json_array() : NULL;
+    for (int64_t i = 0; all && i < count; i++) {
+        const input_spec *c = list[i].input;
+        json_array_append_new(all, json_pack("{s:s?, s:I, s:f, s:f}", "input", c->name, "number", (json_int_t)c->number,
+                                             "lengthscale", list[i].length, "scaled", list[i].scaled));
+    }
+    free(list);
+    return all;
+}

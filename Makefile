@@ -5,6 +5,8 @@
 #   make mpi        the same over several processes, in build/mpi; see docs/mpi.md
 #   make python     the Python package's tests; PYTHON= names the interpreter
 #   make docs       docs/settings.md and docs/models.md from their tables; what the pages print, from the program
+#   make deb        Debian packages, in build/deb; see docs/install.md
+#   make wheel      a Python wheel with the library and BLAS inside, in dist
 #   make install    PREFIX=/usr/local, DESTDIR= for packagers
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
@@ -35,6 +37,13 @@ bench: build
 install: build
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
+deb:
+	@scripts/setup.sh deb
+	@scripts/make_deb.sh
+
+wheel: build
+	@scripts/make_wheel.sh
+
 format:
 	@scripts/setup.sh format
 	@scripts/format.sh
@@ -56,4 +65,4 @@ fuzz:
 clean:
 	rm -rf build
 
-.PHONY: build demo check python mpi bench install format docs site fuzz clean
+.PHONY: build demo check python mpi bench install deb wheel format docs site fuzz clean

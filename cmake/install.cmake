@@ -2,6 +2,9 @@
 install(TARGETS anygp anygp_static EXPORT anygp
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(ANYGP_PREDICTOR)
+  install(TARGETS anygp_predict EXPORT anygp LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(TARGETS anygp_main RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES include/anygp/anygp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/anygp)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
@@ -21,10 +24,18 @@ install(FILES ${PROJECT_BINARY_DIR}/anygpConfig.cmake ${PROJECT_BINARY_DIR}/anyg
 
 # pkg-config: `--libs anygp` for the shared library, `--libs anygp-static` for the other.  (`--static --libs anygp` is for
 # programs that are static as a whole: beside a libanygp.so the linker takes that for -lanygp.)
-get_filename_component(blas_dir ${ANYGP_BLAS} DIRECTORY)
-get_filename_component(blas_name ${ANYGP_BLAS} NAME_WE)
-string(REGEX REPLACE "^lib" "" blas_name ${blas_name})
-set(pc_libs "-L${blas_dir} -Wl,-rpath,${blas_dir} -l${blas_name} ${OpenMP_C_FLAGS}")
+if(ANYGP_BLAS)
+  get_filename_component(blas_dir ${ANYGP_BLAS_LIBRARY} DIRECTORY)
+  if(NOT blas_dir IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
+    set(pc_libs "-L${blas_dir} -Wl,-rpath,${blas_dir}")
+  endif()
+  foreach(library ${ANYGP_LAPACK_LIBRARY} ${ANYGP_BLAS_LIBRARY})
+    get_filename_component(name ${library} NAME_WE)
+    string(REGEX REPLACE "^lib" " -l" name ${name})
+    string(APPEND pc_libs "${name}")
+  endforeach()
+endif()
+string(APPEND pc_libs " ${OpenMP_C_FLAGS}")
 if(MVEC)
   string(APPEND pc_libs " -lmvec")
 endif()

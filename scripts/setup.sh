@@ -2,19 +2,23 @@
 # Installs what the build needs, from Debian; prints nothing and changes nothing if all of it is installed.
 #   setup.sh          library and program        setup.sh check   also the tests        setup.sh fuzz   also clang
 #   setup.sh python   also Python, scikit-learn and pytest                              setup.sh mpi    also Open MPI
-#   setup.sh format   clang-format alone         setup.sh site    what renders the pages, alone
+#   setup.sh r        also R, with what its vignette needs                              setup.sh format clang-format alone
+#   setup.sh deb      also what Debian packages are made with                           setup.sh site   what renders the pages, alone
 # The tests need all of it but clang: see tests/run.
 set -eu
 
 need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev libjansson-dev libxxhash-dev
       librandom123-dev zlib1g-dev librsvg2-dev libcmocka-dev"
 mpi="libopenmpi-dev openmpi-bin"
-python="python3 python3-numpy python3-sklearn python3-pandas python3-matplotlib python3-pytest python3-pip"
+python="python3 python3-numpy python3-sklearn python3-pandas python3-matplotlib python3-pytest python3-pip patchelf"
+r="r-base-core r-base-dev r-cran-testthat"
 case "${1:-}" in
-    check) need="$need chromium fonts-dejavu-core python3-markdown g++ binutils clang-format liblbfgs-dev zsh fish groff-base $python $mpi" ;;
+    check) need="$need chromium fonts-dejavu-core python3-markdown g++ binutils clang-format liblbfgs-dev zsh fish groff-base $python $r $mpi" ;;
     mpi) need="$need $mpi" ;;
     fuzz) need="$need clang" ;;
     python) need="$need $python" ;;
+    r) need="$need $r r-cran-knitr r-cran-markdown" ;;
+    deb) need="$need debhelper dh-python lintian fakeroot" ;;
     format) need="clang-format" ;;
     site) need="python3 python3-markdown" ;;
 esac

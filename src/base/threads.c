@@ -2,10 +2,18 @@
 #define _GNU_SOURCE
 #include "base/threads.h"
 
-#include <omp.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#else /* built without OpenMP: one thread, which is never inside a region */
+static int omp_in_parallel(void) { return 0; }
+static int omp_get_max_threads(void) { return 1; }
+static int omp_get_thread_num(void) { return 0; }
+static void omp_set_num_threads(int count) { (void)count; }
+#endif
 
 /* A fork copies the memory of OpenMP's pool but not its threads, and a region of several would wait for them forever.
    The pool belongs to the process, and others may have created it: what counts is where the library was loaded. */
@@ -16,6 +24,15 @@ static bool forked(void) { return getpid() != home; }
 int threads_max(void) { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 int threads_id(void) { return omp_get_thread_num(); }
 bool threads_inside(void) { return omp_in_parallel(); }
+
+bool threads_built(void)
+{
+#ifdef _OPENMP
+    return true;
+#else
+    return false;
+#endif
+}
 
 /* Waking a pool costs about 10 us on an idle machine and far more on a busy one. */
 int threads_for(double work) { return work < 5e7 ? 1 : threads_max(); }

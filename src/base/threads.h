@@ -8,6 +8,7 @@
 int threads_max(void);        /* threads a parallel region started here would get; 1 inside one */
 int threads_id(void);         /* 0 .. threads_max()-1 */
 bool threads_inside(void);    /* in a parallel region now */
+bool threads_built(void);     /* false: built without OpenMP, and there is never more than one */
 int threads_available(void);  /* processors this process may run on */
 int threads_wished(void);     /* by OMP_NUM_THREADS, no more than available; 0: not set */
 int threads_for(double work); /* threads worth waking for this many operations: threads_max(), or 1 for few */

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <cblas.h>
 #include <limits.h>
-#include <math.h>
 
 #include "base/threads.h"
 
@@ -66,12 +65,6 @@ void la_serial_end(int threads)
 
 double la_dot(int64_t n, const double *x, const double *y) { return cblas_ddot(narrow(n), x, 1, y, 1); }
 double la_norm(int64_t n, const double *x) { return cblas_dnrm2(narrow(n), x, 1); }
-bool la_all_finite(int64_t n, const double *x)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) return false;
-    return true;
-}
 
 void la_axpy(int64_t n, double alpha, const double *x, double *y) { cblas_daxpy(narrow(n), alpha, x, 1, y, 1); }
 void la_scale(int64_t n, double alpha, double *x) { cblas_dscal(narrow(n), alpha, x, 1); }

@@ -8,6 +8,13 @@
 /* Columns of a transposed block fill one cache line: longer ones, a power of two apart, would evict each other. */
 enum { BLOCK = 8 };
 
+bool la_all_finite(int64_t n, const double *x)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
 /* upper(i,j) = lower(j,i), block by block so that both sides stay in cache */
 void la_mirror(int64_t n, double *A, int64_t lda)
 {

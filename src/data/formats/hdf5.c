@@ -389,8 +389,6 @@ static void hdf5_close(reader *r)
     free(h);
 }
 
-static bool hdf5_sniff(const unsigned char *head, size_t n) { return n >= 8 && !memcmp(head, "\x89HDF\r\n\x1a\n", 8); }
-
 static const char *const endings[] = {".h5", ".hdf5", ".hdf", NULL};
 const format format_hdf5 = {"hdf5",     endings, hdf5_sniff,    hdf5_open, hdf5_next,
                             hdf5_close, true,    hdf5_can_seek, hdf5_seek, hdf5_expect};

@@ -2,7 +2,14 @@
 #ifndef DATA_FORMATS_HDF5_FILE_H
 #define DATA_FORMATS_HDF5_FILE_H
 
+#include <string.h>
+
 #include "data/formats/format.h"
+
+static inline bool hdf5_sniff(const unsigned char *head, size_t n)
+{
+    return n >= 8 && !memcmp(head, "\x89HDF\r\n\x1a\n", 8);
+}
 
 typedef struct hdf5_file hdf5_file;
 

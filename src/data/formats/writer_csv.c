@@ -1,25 +1,23 @@
 /* Rows as text.  A block of rows is shared out to the threads, each formats into a buffer of its own, and the buffers
-   are written in order; .gz goes through one deflate stream. */
+   are written in order; .gz goes through packer.h. */
 #include "data/formats/writer_format.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "data/formats/packer.h"
 #include "data/text/number.h"
 
-enum { SHARE_VALUES = 1 << 14, PACKED_BYTES = 1 << 16, GZIP_WINDOW = 15 + 16, GZIP_LEVEL = 6, GZIP_MEMORY = 8 };
+enum { SHARE_VALUES = 1 << 14 };
 
 typedef struct csv_writer {
     char delimiter;
-    bool gzip;
-    z_stream z;
-    unsigned char *packed;
-    int nshares; /* threads */
+    packer *gzip; /* NULL: plain */
+    int nshares;  /* threads */
     char **share;
     size_t *room, *used; /* bytes of each */
     int64_t share_rows;  /* maximum rows that a thread formats at once */
@@ -27,24 +25,10 @@ typedef struct csv_writer {
 
 /* ---------------------------------------------------------------------------------------------- bytes */
 
-static anygp_status deflate_bytes(writer *w, const void *bytes, size_t n, int flush, anygp_error *e)
-{
-    csv_writer *c = w->state;
-    c->z.next_in = (Bytef *)(uintptr_t)bytes;
-    c->z.avail_in = (uInt)n;
-    do {
-        c->z.next_out = c->packed;
-        c->z.avail_out = PACKED_BYTES;
-        deflate(&c->z, flush);
-        TRY(writer_put(w, c->packed, PACKED_BYTES - c->z.avail_out, e));
-    } while (c->z.avail_out == 0);
-    return ANYGP_OK;
-}
-
 static anygp_status put_text(writer *w, const char *text, size_t n, anygp_error *e)
 {
     const csv_writer *c = w->state;
-    return c->gzip ? deflate_bytes(w, text, n, Z_NO_FLUSH, e) : writer_put(w, text, n, e);
+    return c->gzip ? packer_put(c->gzip, w, text, n, e) : writer_put(w, text, n, e);
 }
 
 /* --------------------------------------------------------------------------------------------- header */
@@ -104,12 +88,7 @@ static anygp_status csv_begin(writer *w, const char *const *names, anygp_error *
     if (!c) return fail_memory(e, "a writer", sizeof *c);
     c->delimiter = writer_path_ends(w, ".tsv") || writer_path_ends(w, ".tsv.gz") ? '\t' : ',';
     TRY(make_shares(w, e));
-    if (writer_path_ends(w, ".gz")) {
-        c->packed = malloc(PACKED_BYTES);
-        c->gzip = c->packed &&
-                  deflateInit2(&c->z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
-        if (!c->gzip) return fail_memory(e, "packing a file", PACKED_BYTES);
-    }
+    if (writer_path_ends(w, ".gz")) TRY(packer_begin(w, &c->gzip, e));
     return names ? put_names(w, names, e) : ANYGP_OK;
 }
 
@@ -177,19 +156,18 @@ static anygp_status csv_rows(writer *w, int64_t n, const double *rows, anygp_err
 static anygp_status csv_end(writer *w, anygp_error *e)
 {
     const csv_writer *c = w->state;
-    return c->gzip ? deflate_bytes(w, NULL, 0, Z_FINISH, e) : ANYGP_OK;
+    return c->gzip ? packer_end(c->gzip, w, e) : ANYGP_OK;
 }
 
 static void csv_close(writer *w)
 {
     csv_writer *c = w->state;
     if (!c) return;
-    if (c->gzip) deflateEnd(&c->z);
+    packer_free(c->gzip);
     for (int k = 0; c->share && k < c->nshares; k++) free(c->share[k]);
     free(c->share);
     free(c->used);
     free(c->room);
-    free(c->packed);
     free(c);
 }
 

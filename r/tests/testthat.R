@@ -1,0 +1,3 @@
+library(testthat)
+library(anygp)
+test_check("anygp")

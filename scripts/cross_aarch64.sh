@@ -1,0 +1,67 @@
+#!/bin/bash
+# Builds for aarch64 with Debian's cross compiler and runs the unit tests of vector code under qemu.
+#   scripts/cross_aarch64.sh [TEST...]      tests by name (test_kernel ...); by default those of kernels, linear algebra, special
+#                                           functions and numbers
+# Needs gcc-aarch64-linux-gnu and qemu-user (or qemu-user-static), and the network the first time: libraries for arm64 are downloaded
+# by apt into build/aarch64/sysroot, without touching the packages of this machine.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD/build/aarch64
+tests=${*:-test_kernel test_kernel_reverse test_kernel_wide test_linalg test_likelihood test_number test_random test_hadamard test_quantiles test_exact}
+libraries="libjansson-dev libjansson4 libxxhash-dev libxxhash0 librandom123-dev libcmocka-dev libcmocka0"
+
+for tool in aarch64-linux-gnu-gcc cmake ninja; do
+    command -v $tool >/dev/null || { echo "$tool is missing; apt-get install gcc-aarch64-linux-gnu qemu-user cmake ninja-build" >&2; exit 1; }
+done
+qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static) || { echo "qemu is missing; apt-get install qemu-user" >&2; exit 1; }
+
+# An apt of its own, for arm64: the lists and packages of this machine stay as they are.
+fetch_sysroot() {
+    local apt=$root/apt
+    mkdir -p "$apt"/{lists/partial,cache/archives/partial,etc/apt.conf.d,etc/preferences.d} "$root/debs" "$root/sysroot"
+    : >"$apt/status"
+    local release
+    release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    echo "deb [arch=arm64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $release main" >"$apt/etc/sources.list"
+    local options=(-o Dir::State="$apt" -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" -o Dir::Etc="$apt/etc"
+        -o Dir::Etc::sourcelist="$apt/etc/sources.list" -o Dir::Etc::sourceparts=/dev/null -o APT::Architecture=arm64
+        -o APT::Architectures=arm64 -o APT::Sandbox::User=root)
+    apt-get "${options[@]}" update >"$root/apt.log" 2>&1 || { cat "$root/apt.log" >&2; exit 1; }
+    (cd "$root/debs" && apt-get "${options[@]}" download $libraries) >>"$root/apt.log" 2>&1 || { cat "$root/apt.log" >&2; exit 1; }
+    local deb
+    for deb in "$root"/debs/*.deb; do dpkg-deb -x "$deb" "$root/sysroot"; done
+    touch "$root/sysroot/complete"
+}
+[ -e "$root/sysroot/complete" ] || fetch_sysroot
+
+cat >"$root/toolchain.cmake" <<TOOLCHAIN
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_C_FLAGS_INIT "-isystem $root/sysroot/usr/include -isystem $root/sysroot/usr/include/aarch64-linux-gnu")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-L$root/sysroot/usr/lib/aarch64-linux-gnu -Wl,-rpath-link,$root/sysroot/usr/lib/aarch64-linux-gnu")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-L$root/sysroot/usr/lib/aarch64-linux-gnu")
+set(CMAKE_FIND_ROOT_PATH $root/sysroot /usr/aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+TOOLCHAIN
+export PKG_CONFIG_LIBDIR=$root/sysroot/usr/lib/aarch64-linux-gnu/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root/sysroot
+cmake -S . -B "$root/build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$root/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release -DANYGP_HDF5=OFF \
+    -DANYGP_ZLIB=OFF -DANYGP_BLAS=OFF -DANYGP_WERROR=ON >"$root/build.log" 2>&1 || { cat "$root/build.log" >&2; exit 1; }
+cmake --build "$root/build" --target $tests anygp_main >>"$root/build.log" 2>&1 || { cat "$root/build.log" >&2; exit 1; }
+
+export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu LD_LIBRARY_PATH= CMOCKA_MESSAGE_OUTPUT=TAP OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
+run() { "$qemu" -E LD_LIBRARY_PATH="$root/sysroot/usr/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" "$@"; }
+failed=0
+for test in $tests; do
+    if run "$root/build/tests/$test" >"$root/$test.out" 2>&1; then
+        echo "ok - $test: $(grep -c '^ok' "$root/$test.out") tests"
+    else
+        echo "not ok - $test"
+        grep -v '^ok' "$root/$test.out" | head -n 40
+        failed=1
+    fi
+done
+run "$root/build/anygp" --version || failed=1
+exit $failed

@@ -42,7 +42,7 @@ static void close_scene(scene *c) { settings_free(c->s); }
 
 static char *advice(scene *c)
 {
-    char *text;
+    char *text = NULL;
     assert_int_equal(gp_advice(&c->g, c->s, c->resumable, &text, NULL), ANYGP_OK);
     return text;
 }

@@ -59,8 +59,11 @@ classes_have_pictures_of_their_own() {
     page kinds.html confusion reliability roc effects map -observed -pit -residuals && says '<under>'
 }
 
+# The library that finds fonts keeps what it has read until the end, which is no leak of ours.
 pictures_come_alone() {
-    anygp plot m.agp train.csv --what pit -o pit.svg && anygp plot m.agp train.csv --what observed -o observed.png || return 1
+    printf 'leak:libfontconfig\nleak:libpango\n' >"$said/known"
+    anygp plot m.agp train.csv --what pit -o pit.svg || return 1
+    LSAN_OPTIONS="${LSAN_OPTIONS:-}:suppressions=$said/known" anygp plot m.agp train.csv --what observed -o observed.png || return 1
     python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse("pit.svg"); b = open("observed.png", "rb").read(); sys.exit(b[:4] != b"\x89PNG" or len(b) < 3000)'
 }
 

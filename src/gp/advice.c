@@ -2,7 +2,7 @@
    is the only one that is given: what the others would say may be different afterwards.
        the run was ended      more time; where there is a checkpoint, from there
        intervals too narrow   --calibrate loo, where there are leave-one-out predictions
-       the bound is loose     twice the inducing inputs, where an upper bound of the evidence shows how much is lost
+       the bound is loose     twice the inducing inputs, where another bound shows how much is lost
        still rising           more iterations, where the last ones gained */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 static const double COVERAGE_LEAST = 0.9, /* of the 95 % intervals */
     SCORED_LEAST = 100,                   /* rows: fewer tell little about a coverage */
-    GAP_MOST = 0.1,                       /* nats per row between the bounds */
+    LOSS_MOST = 0.05, GAP_MOST = 0.5,     /* nats per row between the objective and a tighter bound, or the upper one */
     GAIN_LEAST = 0.001,                   /* nats per row in the last tenth of the iterations */
     SECONDS_LEAST = 10;
 
@@ -41,14 +41,16 @@ static bool wider_intervals(FILE *f, const gp *g, const settings *s)
     return fprintf(f, "--calibrate loo, since the 95 %% intervals cover only %.1f %%", 100 * covered) > 0;
 }
 
+/* A tighter lower bound proves what is lost at least; the upper one says what may be lost, and is often far off. */
 static bool tighter_bound(FILE *f, const gp *g, const settings *s)
 {
-    double gap = (g->bounds.upper - g->objective) / g->objective_rows;
+    bool proven = isfinite(g->bounds.tighter);
+    double gap = ((proven ? g->bounds.tighter : g->bounds.upper) - g->objective) / g->objective_rows;
     bool one = g->model->needs.inducing == INDUCING_ONE && !settings_given(s, SET_INDUCING_FROM);
-    if (!one || !(gap > GAP_MOST) || !(2 * (double)g->inducing <= g->rows)) return false;
+    if (!one || !(gap > (proven ? LOSS_MOST : GAP_MOST)) || !(2 * (double)g->inducing <= g->rows)) return false;
     if (*g->promise.reason) fprintf(f, "--model '%s' ", g->name);
-    return fprintf(f, "--inducing %lld, since %lld leave the bound up to %.2g nats per row below the log evidence",
-                   (long long)(2 * g->inducing), (long long)g->inducing, gap) > 0;
+    return fprintf(f, "--inducing %lld, since %lld leave the bound %s %.2g nats per row below the log evidence",
+                   (long long)(2 * g->inducing), (long long)g->inducing, proven ? "at least" : "up to", gap) > 0;
 }
 
 static bool more_iterations(FILE *f, const gp *g, const settings *s)

@@ -140,9 +140,9 @@ static void tell(const block_fit *b, const grow_stage *before, const grow_stage 
 {
     char gain[48] = "";
     if (before) snprintf(gain, sizeof gain, ", %.2g more", now->value - before->value);
-    settings_log(b->f->s, ANYGP_NOTE, "inducing auto: %lld %s, %s %.4g per row%s, %.3g s", (long long)now->inducing,
+    settings_log(b->f->s, ANYGP_NOTE, "inducing auto: %lld %s, %s %.4g per row%s, %.*g s", (long long)now->inducing,
                  b->h.kind->nouns, b->valid ? "log density of held-out rows" : "objective", now->value, gain,
-                 now->seconds);
+                 plain_digits(now->seconds, 3), now->seconds);
 }
 
 /* Rank 0 decides: it has the clock and the held-out rows. */

@@ -11,11 +11,12 @@ static bool is_continued(char c)
 /* Where a line of n bytes that begins in `column` is to be broken: how many bytes stay, of which blanks at the end are dropped. */
 static size_t break_at(const char *line, size_t n, int column, int indent, int width)
 {
-    size_t blank = 0, comma = 0, first = 0;
+    size_t part = 0, blank = 0, comma = 0, first = 0;
     while (column == 0 && first < n && line[first] == ' ') first++; /* a break within the indentation is none */
     for (size_t i = 0; i < n; i++) {
-        if (!is_continued(line[i]) && ++column > width) return blank ? blank : comma ? comma : 0;
+        if (!is_continued(line[i]) && ++column > width) return part ? part : blank ? blank : comma;
         if (line[i] == ' ' && i > first && column > indent + 1) blank = i + 1;
+        if (blank == i + 1 && i > 0 && line[i - 1] == ';') part = i + 1;
         if (line[i] == ',' && i + 1 < n && column < width) comma = i + 1;
     }
     return n;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* The lines of text, those with more characters than `width` broken at blanks, or after commas where there is no blank; what follows a
+/* The lines of text, those with more characters than `width` broken after semicolons, else at blanks, else after commas; what follows a
    break is indented.  A word that is longer than that stays whole. */
 void wrap_lines(const char *text, int width, int indent, FILE *out);
 

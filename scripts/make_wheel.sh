@@ -1,14 +1,14 @@
 #!/bin/bash
 # A Python wheel with the library, BLAS and all else but glibc inside, into dist; then a test in a clean virtual environment.
 #   make_wheel.sh             PYTHON names the interpreter (python3)
-# The library in it is built without HDF5, which Python users have other packages for and which would bring thirty more libraries.
+# (The program is a file named anygp, so the library is asked for by its own file.)  The library in it is built without HDF5, which Python users have other packages for and which would bring thirty more libraries.
 # NumPy and scikit-learn come from the network if pip reaches it, else from the system.
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
 mkdir -p dist
 cmake -S . -B build/wheel -G Ninja -DCMAKE_BUILD_TYPE=Release -DANYGP_HDF5=OFF -DANYGP_TESTS=OFF >build/wheel.log 2>&1 &&
-    cmake --build build/wheel --target anygp >>build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }
+    cmake --build build/wheel --target libanygp.so >>build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }
 name=$(cd python && ANYGP_BUNDLE=1 ANYGP_LIBRARY=$PWD/../build/wheel/libanygp.so "$python" -c 'import make_wheel; print(make_wheel.build_wheel("../dist"))')
 echo "dist/$name, $(($(stat -c %s "dist/$name") / 1000000)) MB"
 

@@ -3,6 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The shortest text that is this number, as the program prints it. */
+static void print_shortest(double value, char end)
+{
+    char text[40];
+    int digits = 1;
+    do snprintf(text, sizeof text, "%.*g", digits, value);
+    while (digits++ < 17 && atof(text) != value);
+    printf("%s%c", text, end);
+}
+
 int main(int argc, char **argv)
 {
     anygp_error e;
@@ -14,15 +24,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", e.text);
         return 1;
     }
-    for (int digits = 1; digits <= 17; digits++) { /* the shortest text that is this number, as the program prints it */
-        char text[2][40];
-        snprintf(text[0], sizeof text[0], "%.*g", digits, mean);
-        snprintf(text[1], sizeof text[1], "%.*g", digits, variance);
-        if (digits == 17 || (atof(text[0]) == mean && atof(text[1]) == variance)) {
-            printf("%s,%s\n", text[0], text[1]);
-            break;
-        }
-    }
+    print_shortest(mean, ',');
+    print_shortest(variance, '\n');
     anygp_model_free(m);
     return 0;
 }

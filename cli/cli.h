@@ -1,7 +1,7 @@
 /* The command-line program.  It uses the public header only; options come from the library's settings table.
        main.c      statuses, dispatch, several processes
        options.c   words of the command line -> settings, paths, switches
-       commands.c  one function per command
+       commands.c  one function per command; cmd_*.c for those with a file of their own
        paths.c     whether files are the same, and whether they can be written
        progress.c  progress while training, notes, Ctrl-C
        progress_line.c  what a line of progress says
@@ -41,8 +41,14 @@ typedef struct command {
 extern const command commands[];
 extern const int command_count;
 const command *command_find(const char *name);
-bool command_takes(const command *c, int64_t setting);
 const char *command_output_help(const command *c);
+
+/* Whether the command has setting number i for an option. */
+bool command_takes(const command *c, int64_t i);
+
+anygp_status command_plan(const options *o, anygp_error *e);    /* cmd_plan.c */
+anygp_status command_compare(const options *o, anygp_error *e); /* cmd_compare.c */
+anygp_status command_check(const options *o, anygp_error *e);   /* cmd_check.c */
 
 anygp_status options_parse(const command *c, int argc, char **argv, options *o, anygp_error *e);
 void options_free(options *o);
@@ -92,6 +98,8 @@ void progress_attach(anygp_settings *s, bool quiet);
 void progress_end(void);    /* clears the line */
 int signal_received(void);  /* that asked for an end; 0: none */
 void signals_release(void); /* from here on SIGCONT and SIGTERM are not reported */
+
+int check_verdict(void); /* of anygp check: the status of the program if nothing fails; 0 for other commands */
 
 anygp_status complain(anygp_error *e, anygp_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

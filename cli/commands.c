@@ -242,31 +242,17 @@ static anygp_status eval(const options *o, anygp_error *e)
 
 /* --------------------------------------------------------------------------------------- update */
 
-/* The mean negative log density of target t on rows the model had not seen when it was fitted; NaN: not known. */
-static double known_density(const anygp_model *m, int64_t t, const char *name)
-{
-    static const char *const kinds[] = {"leave_one_out", "valid"};
-    double known = NAN;
-    for (int k = 0; k < 2 && isnan(known); k++) {
-        anygp_scores *s = NULL;
-        if (!ANYGP_FAILED(anygp_model_scores(m, kinds[k], &s, NULL))) known = score_named(s, t, name);
-        anygp_scores_free(s);
-    }
-    return known;
-}
-
-/* New rows that are worse by more than a nat each are not like those of the fit. */
+/* New rows that are not like those of the fit. */
 static void warn_of_drift(const options *o, const anygp_model *m, const anygp_scores *before)
 {
     for (int64_t t = 0; t < anygp_model_targets(m); t++) {
-        const char *name = anygp_classes(m, t) ? "logloss" : "mnlp";
-        double now = score_named(before, t, name), known = known_density(m, t, name);
-        if (!o->quiet && now > known + 1)
+        double now, known;
+        if (!o->quiet && anygp_drifted(m, before, t, &known, &now))
             fprintf(
                 stderr,
                 "anygp: warning: the new rows were predicted much worse than those of the fit (%s %.3g, then %.3g): "
                 "the data may have drifted\n",
-                name, now, known);
+                anygp_classes(m, t) ? "logloss" : "mnlp", now, known);
     }
 }
 
@@ -427,6 +413,14 @@ const command commands[] = {
      true, false, likelihoods},
     {"completion", '3', "completion bash|zsh|fish", "print a script that completes commands and options in a shell", 1,
      1, false, false, false, completion},
+    {"plan", 'f', "plan DATA [--time T] [options of fit]", "what each model would cost here, before one is fitted", 1,
+     1, false, true, false, command_plan},
+    {"compare", 'k', "compare DATA [--models A,B,...] [--folds N] [-o BEST] [options of fit]",
+     "fit several models, or kernels, under equal limits and score them on the same rows", 1, 1, true, true, false,
+     command_compare},
+    {"check", 'e', "check MODEL DATA [--json] [options]",
+     "whether a model is still right on these rows: calibration, drift, extrapolation", 2, 2, false, true, false,
+     command_check},
 };
 const int command_count = (int)(sizeof commands / sizeof *commands);
 

@@ -6,14 +6,14 @@ enum { INDENT = 27, WIDTH = 100, SCREEN = 40 };
 
 static const char *field(int64_t i, const char *name) { return anygp_setting_field(i, name); }
 
-bool command_takes(const command *c, int64_t setting) { return strchr(field(setting, "commands"), c->letter) != NULL; }
-
 /* By what the usage has after -o. */
 const char *command_output_help(const command *c)
 {
     static const char *const kinds[][2] = {
         {"CSV", "output file (.csv, .tsv, .npy, .h5); default: standard output"},
         {"MODEL", "the model file"},
+        {"BEST", "keep the best model in this file"},
+        {"HTML", "the page"},
         {"MODEL2", "the new model file; default: replace MODEL"},
     };
     const char *word = strstr(c->usage, "-o ");

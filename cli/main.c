@@ -121,5 +121,5 @@ int main(int argc, char **argv)
         status = complain(&e, ANYGP_ERR_FILE, "standard output cannot be written; is the disk full?");
     if (ANYGP_FAILED(status)) tell_failure(status, e.text);
     anygp_world_end();
-    return exit_status(status);
+    return !ANYGP_FAILED(status) ? check_verdict() : exit_status(status);
 }

@@ -69,7 +69,8 @@ static void ending(FILE *f)
     fputs(".SH EXIT STATUS\n0: done, also when stopped by Ctrl\\-C or \\-\\-time.\n1: the input or the options are "
           "wrong; "
           "one sentence on standard error says where and what to do.\n2: an internal error.\n130, 143: stopped by "
-          "Ctrl\\-C or SIGTERM before there was a result; nothing was written.\n",
+          "Ctrl\\-C or SIGTERM before there was a result; nothing was written.\n"
+          "anygp check: 0 fine, 2 watch, 3 refit, 1 any error.\n",
           f);
 }
 

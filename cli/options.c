@@ -14,12 +14,35 @@ anygp_status complain(anygp_error *e, anygp_status status, const char *format, .
 
 void options_free(options *o) { anygp_settings_free(o->settings); }
 
+/* Commands that share the settings of another one, and which of them would have no effect. */
+static const struct {
+    const char *command, *not_taken;
+} sharing[] = {{"plan", " trace checkpoint resume report "},
+               {"compare", " model valid trace checkpoint resume report blocks-from order-from "},
+               {"check", " latent blocks-from "}};
+
+static bool has_no_effect(const command *c, const char *setting)
+{
+    char word[64];
+    snprintf(word, sizeof word, " %s ", setting);
+    for (size_t k = 0; k < sizeof sharing / sizeof *sharing; k++)
+        if (!strcmp(sharing[k].command, c->name)) return strstr(sharing[k].not_taken, word);
+    return false;
+}
+
+/* compare fits models: it takes what fit takes. */
+bool command_takes(const command *c, int64_t i)
+{
+    const char *letters = anygp_setting_field(i, "commands");
+    bool listed = strchr(letters, c->letter) || (!strcmp(c->name, "compare") && strchr(letters, 'f'));
+    return listed && !has_no_effect(c, anygp_setting_field(i, "name"));
+}
+
 /* The setting called `name` that command c takes, or -1. */
 static int64_t setting_for(const command *c, const char *name)
 {
     for (int64_t i = 0; i < anygp_setting_count(); i++)
-        if (!strcmp(anygp_setting_field(i, "name"), name) && strchr(anygp_setting_field(i, "commands"), c->letter))
-            return i;
+        if (!strcmp(anygp_setting_field(i, "name"), name) && command_takes(c, i)) return i;
     return -1;
 }
 

@@ -285,6 +285,30 @@ ANYGP_API anygp_status anygp_plot(const anygp_model *m, const anygp_settings *s,
 ANYGP_API anygp_status anygp_plot_list(const anygp_model *m, const anygp_settings *s, const char *in, char **text,
                                        anygp_error *e);
 
+/* Before a fit: what each model would cost with these data and settings (docs/plan.md), in seconds and bytes on this machine, which are
+   ruled out and why, and what auto would choose; as a page, or as JSON; freed by anygp_text_free.  Nothing is fitted, except short
+   fits of at most a second where auto would decide by them. */
+ANYGP_API anygp_status anygp_plan(const anygp_settings *s, const anygp_data *data, int json, char **text,
+                                  anygp_error *e);
+
+/* Fits several models, the mean and a linear model to the same rows under equal limits of time and scores them on the same rows held out,
+   or by cross-validation (docs/compare.md); with the setting kernels, kernel expressions instead of models.  The settings models, folds,
+   test and time say which and how.  The result as a page, or as JSON, freed by anygp_text_free; best: NULL, or gets the model with the
+   best log density, fitted to the rows that were not held out (NULL with folds).  ANYGP_INTERRUPTED: the progress callback stopped
+   it, and what was fitted before is in the result. */
+ANYGP_API anygp_status anygp_compare(const anygp_settings *s, const anygp_data *data, int json, char **text,
+                                     anygp_model **best, anygp_error *e);
+
+/* Whether a model is still right on the rows of a file, with or without targets (docs/check.md): calibration, drift of the inputs,
+   extrapolation, and the score beside that of the fit; as a page, or as JSON, freed by anygp_text_free. */
+typedef enum anygp_verdict { ANYGP_FINE = 0, ANYGP_WATCH = 2, ANYGP_REFIT = 3 } anygp_verdict;
+ANYGP_API anygp_status anygp_check_file(const anygp_model *m, const anygp_settings *s, const char *in, int json,
+                                        char **text, anygp_verdict *verdict, anygp_error *e);
+/* 1 if labelled rows were predicted much worse, by more than a nat each, than rows that the fit had not seen: *then and *now get the two
+   mean negative log densities (either may be NULL).  0 if not, or if there is nothing to compare with. */
+ANYGP_API int anygp_drifted(const anygp_model *m, const anygp_scores *scores, int64_t target, double *then,
+                            double *now);
+
 /* Several processes share one fit (docs/mpi.md): mpirun starts R copies of a program, each calls anygp_world_begin once,
    then anygp_fit with the same settings and data, and gets the same model (for pic only that of rank 0 has the rows needed for prediction).  Between
    begin and end, all processes call anygp_fit, in the same order; other calls concern one process only.

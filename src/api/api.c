@@ -376,6 +376,16 @@ double anygp_scores_value(const anygp_scores *s, int64_t target, int64_t i)
     return i < own ? s->list[target].list[i].value : s->by_class[target].value[i - own];
 }
 
+int anygp_drifted(const anygp_model *m, const anygp_scores *scores, int64_t target, double *then, double *now)
+{
+    double before = NAN, after = NAN;
+    const gp_scores *s = m && target >= 0 && target < m->targets ? scores_of(scores, target) : NULL;
+    bool drifted = s && gp_drifted(m->gp[target], s, &before, &after);
+    if (then) *then = before;
+    if (now) *now = after;
+    return drifted;
+}
+
 /* ------------------------------------------------------------------------------------------ info */
 
 anygp_status anygp_info(const anygp_model *m, int json, char **text, anygp_error *e)

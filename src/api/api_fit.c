@@ -92,18 +92,26 @@ static void number_of_last(const table *t, char *to, size_t size)
     }
 }
 
+anygp_status api_settings_for(const settings *s, const anygp_data *data, settings **out, anygp_error *e)
+{
+    char last[64];
+    *out = s ? settings_copy(s) : settings_new();
+    if (!*out) return fail_memory(e, "the settings", 0);
+    number_of_last(data->table, last, sizeof last);
+    anygp_status status = data->weighted ? settings_set(*out, "weights", last, e) : ANYGP_OK;
+    if (ANYGP_FAILED(status)) settings_free(*out), *out = NULL;
+    return status;
+}
+
 anygp_status anygp_fit(const anygp_settings *s, const anygp_data *data, anygp_model **out, anygp_error *e)
 {
+    settings *mine;
     NEED(data);
     NEED(out);
     *out = NULL;
-    settings *mine = s ? settings_copy(s) : settings_new();
-    if (!mine) return fail_memory(e, "the settings", 0);
-    char last[64];
-    number_of_last(data->table, last, sizeof last);
-    anygp_status status = data->weighted ? settings_set(mine, "weights", last, e) : ANYGP_OK;
+    TRY(api_settings_for(s, data, &mine, e));
     int former = threads_begin(mine);
-    if (!ANYGP_FAILED(status)) status = fit_with_hooks(&(gp_data){data->table, data->file}, mine, out, e);
+    anygp_status status = fit_with_hooks(&(gp_data){data->table, data->file}, mine, out, e);
     settings_free(mine);
     return threads_end(former, status);
 }

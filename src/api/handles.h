@@ -28,6 +28,9 @@ anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, con
 anygp_status api_check_exposure(const anygp_model *m, int64_t target, int64_t n, const double *exposure,
                                 anygp_error *e);
 
+/* A copy of s (NULL: the defaults) that names the weights of data made from arrays; the caller frees it. */
+anygp_status api_settings_for(const settings *s, const anygp_data *data, settings **out, anygp_error *e);
+
 const char *api_setting_help(setting_id i);  /* with its lists of names filled in */
 const char *api_setting_brief(setting_id i); /* one line */
 

@@ -1,7 +1,7 @@
 /* The one table of settings: defaults, checks, command-line flags, --help, the man page, the C interface and the
    Python arguments all come from here.
    X(ID, name, type, default, lower, upper, choices, argument, commands, help)
-   `commands` lists which commands take it: f(it) p(redict) e(val) u(pdate) s(imulate) c(onvert) l(ook) r(eport) g: plot.  An empty default means "not set".
+   `commands` lists which commands take it: f(it) p(redict) e(val) u(pdate) s(imulate) c(onvert) l(ook) r(eport) g: plot k: compare.  An empty default means "not set".
    {models}, {likelihoods} and other words in braces stand for names and numbers that are filled in by src/api/setting_help.c. */
 /* clang-format off */
 X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "f", "{models}, {expressions}, or auto, which chooses {candidates} by the number of rows, the likelihood, --time, --memory and short fits scored on held-out rows; NAME+ is the anytime variant")
@@ -79,3 +79,7 @@ X(MAP, "map", TEXT, "", 0, 0, "", "A,B", "rg", "two inputs, by name or by number
 X(REPORT_ROWS, "report-rows", CHOICE, "all", 0, 0, "all held", "WHICH", "", "the rows of a table that a report is about: all, or those that the fit just made held out; the command line sets it for --report")
 X(KEEP, "keep", LIST, "", 0, 0, "", "COLUMNS", "p", "columns of the data to copy in front of the predictions, by name or number, separated by commas, or all; may be repeated")
 X(GRID, "grid", TEXT, "", 0, 0, "", "NxM[:LIMITS]", "p", "predict on a regular grid instead of a table: the number of places along each input, such as 100x100, over the range of the training data or between limits, such as 100x100:0,10,40,50; the coordinates come first in each row")
+X(MODELS, "models", TEXT, "", 0, 0, "", "LIST", "k", "models to compare, separated by commas; default: those that suit the rows, the likelihood and the time, and what auto would choose; the mean and a linear model are always compared too")
+X(FOLDS, "folds", INTEGER, "", 2, 100, "", "N", "k", "cross-validate: each of N parts of the rows is held out once, and scores are means over the parts with their standard deviation; default: a fifth of the rows, at most 20000, is held out once")
+X(TEST, "test", TEXT, "", 0, 0, "", "FILE", "k", "score on the rows of this file instead of rows held out")
+X(KERNELS, "kernels", FLAG, "no", 0, 0, "", "", "k", "compare kernels instead of models: a greedy search over sums and products of rbf, matern12, matern32, matern52, rq, linear and periodic")

@@ -181,6 +181,27 @@ static bool by_steps(const auto_facts *f, auto_plan *p)
     return false;
 }
 
+/* -------------------------------------------------------------------------------------- any model */
+
+enum { PASSES_LEAST = 10 }; /* of a fit worth having, where auto's table does not say */
+
+bool auto_account(const auto_facts *f, const model_ops *m, int64_t M, int64_t J, auto_plan *p)
+{
+    const auto_candidate *c = auto_candidate_of(m);
+    double wanted = m->needs.given ? 1 : m->steps ? steps_wanted(f) : passes_wanted(f, m), least = wanted / 2;
+    if (f->iterations > 0 && !m->needs.given) wanted = (double)f->iterations;
+    if (!m->steps) least = c ? c->passes : PASSES_LEAST;
+    if (m == &model_exact) wanted = least = few_iterations(f);
+    double pass = m->steps ? 0.4 * f->rows / auto_batch_rows(f) : 0; /* see try_steps() */
+    double each = (m->steps ? 1 : SEARCHES) * auto_seconds(f, m, M, J);
+    bool started = !m->needs.given && (m != &model_exact || f->distinct > PLAN_WARM_ABOVE);
+    double start = started ? auto_start_seconds(f) : 0;
+    *p = (auto_plan){.model = m, .sets = {M}, .set_count = M > 0, .part = J, .iterations = (int64_t)wanted};
+    p->seconds = start + (wanted + pass) * each;
+    p->bytes = auto_bytes(f, m, M, J);
+    return start + (fmin(least, wanted) + pass) * each <= SHARE * f->seconds;
+}
+
 /* ----------------------------------------------------------------------------------------- choices */
 
 /* Inducing inputs of the first plan that has nothing but them. */

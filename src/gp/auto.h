@@ -32,6 +32,8 @@ typedef struct auto_facts {
     double bytes;
     double products; /* R */
     double entries;  /* E */
+    bool measure;    /* the two below are wanted, also where few rows make no difference to the choice */
+    double products_measured, entries_measured; /* R and E as they were measured, not in classes; 0: they were not */
 } auto_facts;
 
 typedef struct auto_plan {
@@ -62,6 +64,8 @@ double auto_seconds(const auto_facts *f, const model_ops *m, int64_t M, int64_t 
 double auto_bytes(const auto_facts *f, const model_ops *m, int64_t M, int64_t J);
 double auto_start_seconds(const auto_facts *f); /* of the search for hyperparameters on a subset */
 double auto_batch_rows(const auto_facts *f);    /* B */
+double auto_scratch_bytes(const auto_facts *f, const model_ops *m, int64_t M,
+                          int64_t J); /* of auto_bytes, those that may go to a scratch file */
 
 /* --------------------------------------------------------------------------------------- auto.c */
 
@@ -71,6 +75,9 @@ enum { AUTO_ENTRANTS_MOST = 8 };
 int auto_plans(const auto_facts *f, auto_plan list[AUTO_ENTRANTS_MOST]);
 void auto_decide(const auto_facts *f, auto_plan *p); /* that first one */
 double auto_seconds_default(void);                   /* where --time is not given */
+/* What a fit of any model takes, that makes all the iterations it wants, with M inducing inputs and J rows per block.  False: the
+   time is too short for a fit worth having. */
+bool auto_account(const auto_facts *f, const model_ops *m, int64_t M, int64_t J, auto_plan *p);
 
 /* Short fits of `count` plans on all rows but a share: how large, how long.  Their work is fixed by the facts, never by a clock. */
 typedef struct auto_race {
@@ -98,8 +105,9 @@ int auto_winner(const auto_score *s, int count, int64_t held);
 
 /* --------------------------------------------------------------------------------- auto_rates.c */
 
-/* Operations and kernel entries per second and thread, measured, in a's classes; both times the threads. */
+/* Operations and kernel entries per second, of all threads, as measured; and from these the ones in classes. */
 anygp_status auto_rates(const kernel *k, const dataset *d, auto_facts *a, anygp_error *e);
+void auto_rates_classes(auto_facts *a);
 double auto_rate_class(double measured, double usual);
 void auto_rates_usual(auto_facts *a); /* where measuring would take longer than the fit */
 
@@ -124,5 +132,19 @@ anygp_status auto_race_run(const fit_task *f, const auto_facts *a, const auto_ra
 anygp_status auto_choose(fit_task *f, anygp_error *e);
 /* f with p's model and sizes. */
 void auto_apply(fit_task *f, const auto_plan *p);
+
+/* What there is to know before a choice: the facts, the plans worth a race, and the race. */
+typedef struct auto_outlook {
+    auto_facts facts;
+    auto_plan list[AUTO_ENTRANTS_MOST];
+    int count;
+    auto_race race;
+} auto_outlook;
+/* measure: the speed of the machine, whatever the number of rows. */
+anygp_status auto_look(const fit_task *f, bool measure, auto_outlook *o, anygp_error *e);
+double auto_race_most(const auto_facts *a); /* seconds, whatever it was predicted to take */
+/* Runs the race where there is one, in `seconds` at the very most. */
+anygp_status auto_hold_race(const fit_task *f, const auto_outlook *o, double seconds, auto_outcome *out,
+                            anygp_error *e);
 
 #endif

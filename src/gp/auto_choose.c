@@ -37,7 +37,8 @@ static anygp_status look_at_kernel(const fit_task *task, dataset *d, bool exposu
     k = NULL; /* fit_hyper() takes it over */
     TRY_DONE(fit_hyper(f, d, mine, &h, &mean, e));
     a->params = h.free;
-    if (d->used > SMALL) TRY_DONE(auto_rates(h.kernel, d, a, e));
+    if (d->used > SMALL || a->measure) TRY_DONE(auto_rates(h.kernel, d, a, e));
+    if (d->used > SMALL) auto_rates_classes(a);
     if (d->n < d->used) goto done;
     TRY_DONE(dataset_merge(d, !kernel_has_white(h.kernel), &distinct, e));
     a->distinct = fmax(a->distinct, (double)distinct.n);
@@ -210,13 +211,27 @@ static double share_to_hold(const fit_task *f, const auto_facts *a)
     return scored && a->rows > 0 ? valid_auto_rows(a->rows) / a->rows : f->hold_out;
 }
 
-static anygp_status run_race(const fit_task *f, const auto_facts *a, const auto_race *r, const auto_plan *list,
-                             int count, double seconds, auto_outcome *out, anygp_error *e)
+double auto_race_most(const auto_facts *a) { return RACE_MOST * a->seconds; }
+
+anygp_status auto_hold_race(const fit_task *f, const auto_outlook *o, double seconds, auto_outcome *out, anygp_error *e)
 {
     fit_task racing = *f;
-    if (*r->skipped) return ANYGP_OK;
-    racing.hold_out = share_to_hold(f, a);
-    return auto_race_run(&racing, a, r, list, count, seconds, out, e);
+    *out = (auto_outcome){.winner = 0};
+    if (*o->race.skipped) return ANYGP_OK;
+    racing.hold_out = share_to_hold(f, &o->facts);
+    return auto_race_run(&racing, &o->facts, &o->race, o->list, o->count, seconds, out, e);
+}
+
+anygp_status auto_look(const fit_task *f, bool measure, auto_outlook *o, anygp_error *e)
+{
+    auto_facts *a = &o->facts;
+    *a = facts_of_settings(f);
+    a->measure = measure;
+    TRY(look_at_rows(f, a, e));
+    TRY(agree(a, e));
+    o->count = auto_plans(a, o->list);
+    auto_race_plan(a, o->list, o->count, &o->race);
+    return ANYGP_OK;
 }
 
 static anygp_status check_bytes(const auto_facts *a, const auto_plan *p, anygp_error *e)
@@ -230,24 +245,19 @@ static anygp_status check_bytes(const auto_facts *a, const auto_plan *p, anygp_e
 
 anygp_status auto_choose(fit_task *f, anygp_error *e)
 {
-    auto_facts a = facts_of_settings(f);
-    auto_plan list[AUTO_ENTRANTS_MOST];
-    auto_race race;
-    auto_outcome outcome = {.winner = 0};
+    auto_outlook o;
+    auto_outcome outcome;
     char said[240];
     double began = clock_seconds();
     if (f->choice.model) return ANYGP_OK;
-    TRY(look_at_rows(f, &a, e));
-    TRY(agree(&a, e));
-    int count = auto_plans(&a, list);
-    TRY(check_bytes(&a, &list[0], e));
-    auto_race_plan(&a, list, count, &race);
-    double most = fmax(RACE_MOST * a.seconds - (clock_seconds() - began), 0);
-    TRY(run_race(f, &a, &race, list, count, most, &outcome, e));
+    TRY(auto_look(f, false, &o, e));
+    TRY(check_bytes(&o.facts, &o.list[0], e));
+    double most = fmax(auto_race_most(&o.facts) - (clock_seconds() - began), 0);
+    TRY(auto_hold_race(f, &o, most, &outcome, e));
     f->start = outcome.start;
-    describe_race(&race, &outcome, list, count, said, sizeof said);
-    say(f, &a, &list[outcome.winner], said);
-    auto_apply(f, &list[outcome.winner]);
-    limit(f, &list[outcome.winner]);
+    describe_race(&o.race, &outcome, o.list, o.count, said, sizeof said);
+    say(f, &o.facts, &o.list[outcome.winner], said);
+    auto_apply(f, &o.list[outcome.winner]);
+    limit(f, &o.list[outcome.winner]);
     return ANYGP_OK;
 }

@@ -37,6 +37,11 @@ double auto_seconds(const auto_facts *f, const model_ops *m, int64_t M, int64_t 
     return fits * cost_seconds(cost_of(f, m, M, J));
 }
 
+double auto_scratch_bytes(const auto_facts *f, const model_ops *m, int64_t M, int64_t J)
+{
+    return cost_of(f, m, M, J).state;
+}
+
 double auto_start_seconds(const auto_facts *f)
 {
     auto_facts few = *f;

@@ -90,10 +90,15 @@ static anygp_status measure_entries(const kernel *k, const dataset *d, double *r
 
 anygp_status auto_rates(const kernel *k, const dataset *d, auto_facts *a, anygp_error *e)
 {
-    double products = 0, entries = 0;
-    TRY(measure_products(&products, e));
-    TRY(measure_entries(k, d, &entries, e));
-    a->products = a->threads * auto_rate_class(products, PRODUCTS_A_SECOND);
-    a->entries = a->threads * auto_rate_class(entries, ENTRIES_A_SECOND);
+    TRY(measure_products(&a->products_measured, e));
+    TRY(measure_entries(k, d, &a->entries_measured, e));
+    a->products_measured *= a->threads;
+    a->entries_measured *= a->threads;
     return ANYGP_OK;
+}
+
+void auto_rates_classes(auto_facts *a)
+{
+    a->products = a->threads * auto_rate_class(a->products_measured / a->threads, PRODUCTS_A_SECOND);
+    a->entries = a->threads * auto_rate_class(a->entries_measured / a->threads, ENTRIES_A_SECOND);
 }

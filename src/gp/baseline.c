@@ -21,6 +21,21 @@ const gp_scores *gp_best_scores(const gp *g)
     return g->valid.count > 1 ? &g->valid : g->loo.count > 1 ? &g->loo : g->training.count > 1 ? &g->training : NULL;
 }
 
+/* Scores on rows that it was fitted to are of no use here. */
+double gp_density_at_fit(const gp *g)
+{
+    const gp_scores *seen = g->loo.count > 1 ? &g->loo : &g->valid;
+    return gp_score_named(seen, gp_is_class(g) ? "logloss" : "mnlp");
+}
+
+bool gp_drifted(const gp *g, const gp_scores *scores, double *then, double *now)
+{
+    static const double NATS = 1;
+    *then = gp_density_at_fit(g);
+    *now = gp_score_named(scores, gp_is_class(g) ? "logloss" : "mnlp");
+    return *now > *then + NATS;
+}
+
 /* A log probability of counts is not to be compared with the density of a normal: msll has no meaning for them. */
 static bool is_count(const gp *g) { return g->likelihood->ops->target == TARGET_COUNT; }
 

@@ -274,6 +274,10 @@ const class_scores *scorer_classes(const scorer *r); /* NULL: the target is a nu
 double gp_score_named(const gp_scores *s, const char *name);
 /* The best scores the fit has: on rows held out, leave-one-out, or on the training rows; NULL: none. */
 const gp_scores *gp_best_scores(const gp *g);
+/* Whether rows with these scores were predicted much worse, by more than a nat each, than rows that the fit had not seen; the two mean
+   negative log densities, NaN: not known. */
+bool gp_drifted(const gp *g, const gp_scores *scores, double *then, double *now);
+double gp_density_at_fit(const gp *g); /* the former of the two */
 /* One warning where these show that the mean of the target, or the frequencies of its classes, would do as well. */
 void gp_warn_of_baseline(const gp *g, const settings *s);
 

@@ -1,0 +1,329 @@
+/* One pass over the file: memory does not grow with its rows. */
+#include "gp/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { CHUNK = 256 };
+static const double FAR = 4, /* training standard deviations from the training mean */
+    AS_PRIOR = 0.95;         /* of the prior variance of f */
+const double check_levels[CHECK_LEVELS] = {0.5, 0.8, 0.9, 0.95};
+
+/* The sums of one target, and its rows of the chunk. */
+typedef struct target_sums {
+    predictor *predictor;
+    scorer *scorer;
+    double z, square, weight, confidence, correct, new_labels;
+    double as_prior, asked;
+    double *y, *w, *exposure, *mean, *variance, *prior, *P;
+    bool *labelled;
+} target_sums;
+
+typedef struct checking {
+    const gp_set *m;
+    const settings *s;
+    gp_check *out;
+    binding *binding;
+    target_sums *sums;                   /* targets */
+    double *sum, *square, *far, *unseen; /* inputs of the model */
+    double rows, far_rows;
+    double *X; /* CHUNK x D, in model units */
+    int64_t *number;
+    const double **row; /* CHUNK: the cells */
+    int64_t n;
+} checking;
+
+void gp_check_clear(gp_check *c)
+{
+    free(c->input);
+    free(c->target);
+    c->input = NULL, c->target = NULL;
+}
+
+static void sums_clear(target_sums *t)
+{
+    double *const owned[] = {t->y, t->w, t->exposure, t->mean, t->variance, t->prior, t->P};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(t->labelled);
+    predictor_free(t->predictor);
+    scorer_free(t->scorer);
+}
+
+static void checking_close(checking *c)
+{
+    for (int64_t t = 0; c->sums && t < c->m->targets; t++) sums_clear(&c->sums[t]);
+    double *const owned[] = {c->sum, c->square, c->far, c->unseen, c->X};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(c->sums);
+    free(c->number);
+    free(c->row);
+    binding_close(c->binding);
+}
+
+static anygp_status open_target(checking *c, int64_t t, anygp_error *e)
+{
+    const gp *g = c->m->gp[t];
+    target_sums *u = &c->sums[t];
+    double **const columns[] = {&u->y, &u->w, &u->exposure, &u->mean, &u->variance, &u->prior};
+    double bytes = gp_block_budget(c->s) / (double)(2 * c->m->targets);
+    bool ok = (u->labelled = mem_zeroed(CHUNK, sizeof *u->labelled));
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) ok = (*columns[i] = mem_doubles(CHUNK, 1)) && ok;
+    if (gp_is_class(g)) ok = (u->P = mem_doubles(CHUNK, g->schema.classes)) && ok;
+    if (!ok) return fail_memory(e, "the check", 8.0 * CHUNK * 7);
+    TRY(predictor_new(g, bytes, &u->predictor, e));
+    return c->out->labelled ? scorer_new(g, bytes, false, &u->scorer, e) : ANYGP_OK;
+}
+
+/* Without a target there is still something to say about the inputs. */
+static anygp_status look_for_labels(checking *c, anygp_error *e)
+{
+    anygp_error why;
+    anygp_status status = binding_labels(c->binding, true, "to check against", &why);
+    if (ANYGP_FAILED(status) && (status == ANYGP_ERR_MEMORY || settings_given(c->s, SET_WEIGHTS))) {
+        if (e) *e = why;
+        return status;
+    }
+    c->out->labelled = !ANYGP_FAILED(status);
+    if (!c->out->labelled) memcpy(c->out->unlabelled, why.text, sizeof c->out->unlabelled - 1);
+    return ANYGP_OK;
+}
+
+static anygp_status checking_open(checking *c, const char *in, anygp_error *e)
+{
+    const schema *s = &c->m->gp[0]->schema;
+    gp_check *out = c->out;
+    out->inputs = s->D, out->targets = c->m->targets;
+    out->input = mem_zeroed(s->D, sizeof *out->input);
+    out->target = mem_zeroed(c->m->targets, sizeof *out->target);
+    c->sums = mem_zeroed(c->m->targets, sizeof *c->sums);
+    double **const columns[] = {&c->sum, &c->square, &c->far, &c->unseen};
+    bool ok = out->input && out->target && c->sums;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        ok = (*columns[i] = mem_zeroed(s->D, sizeof(double))) && ok;
+    ok = (c->X = mem_doubles(CHUNK, s->D)) && (c->number = mem_alloc(CHUNK, sizeof *c->number)) &&
+         (c->row = mem_alloc(CHUNK, sizeof *c->row)) && ok;
+    if (!ok) return fail_memory(e, "the check", 8.0 * CHUNK * (double)s->D);
+    TRY(binding_open(c->m, in, c->s, &c->binding, e));
+    TRY(look_for_labels(c, e));
+    for (int64_t t = 0; t < c->m->targets; t++) TRY(open_target(c, t, e));
+    return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ inputs */
+
+/* One row in model units. */
+static void see_inputs(checking *c, const double *x)
+{
+    const schema *s = &c->m->gp[0]->schema;
+    bool far = false;
+    for (int64_t j = 0; j < s->D; j++) {
+        const input_spec *in = schema_at(s, j);
+        if (in->text)
+            c->unseen[j] += x[j] >= (double)in->levels;
+        else {
+            c->sum[j] += x[j], c->square[j] += x[j] * x[j];
+            c->far[j] += fabs(x[j]) > FAR;
+            far |= fabs(x[j]) > FAR;
+        }
+    }
+    c->far_rows += far;
+    c->rows++;
+}
+
+/* The rows of a chunk that can be predicted, into X. */
+static void take_inputs(checking *c, int64_t got, int64_t first, const double *cells)
+{
+    const row_units *u = binding_units(c->binding, 0);
+    int64_t D = c->m->gp[0]->schema.D, wide = binding_columns(c->binding);
+    c->n = 0;
+    for (int64_t i = 0; i < got; i++) {
+        double *x = c->X + c->n * D;
+        bool good = true;
+        row_units_inputs(u, cells + i * wide, x);
+        for (int64_t j = 0; j < D; j++) good &= isfinite(x[j]) != 0;
+        c->out->rows++, c->out->bad += !good;
+        if (!good) continue;
+        see_inputs(c, x);
+        c->row[c->n] = cells + i * wide, c->number[c->n++] = first + i;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- targets */
+
+static void take_labels(checking *c, int64_t t)
+{
+    const row_units *u = binding_units(c->binding, t);
+    target_sums *v = &c->sums[t];
+    int64_t D = c->m->gp[t]->schema.D;
+    for (int64_t i = 0; i < c->n; i++) {
+        double y[2] = {0, 1};
+        row_use use = row_units_use(u, c->number[i], c->row[i]);
+        v->labelled[i] = use == ROW_USED;
+        v->new_labels += use == ROW_UNKNOWN_CLASS;
+        v->asked += use == ROW_USED || use == ROW_UNKNOWN_CLASS;
+        if (use == ROW_USED) row_units_convert(u, c->row[i], c->X + i * D, y, &v->w[i]);
+        v->y[i] = y[0], v->exposure[i] = y[1];
+    }
+}
+
+/* The variance of the first latent in model units. */
+static anygp_status latent_variance(const gp *g, target_sums *v, const row_batch *b, double *variance, anygp_error *e)
+{
+    latents f;
+    double scale = gp_target_unit(g).scale;
+    if (gp_is_normal(g)) {
+        TRY(predictor_run(v->predictor, b, true, v->mean, variance, e));
+        for (int64_t i = 0; i < b->n; i++) variance[i] /= scale * scale;
+        return ANYGP_OK;
+    }
+    TRY(predictor_latents(v->predictor, b, false, &f, e));
+    memcpy(variance, f.variance, (size_t)b->n * sizeof *variance);
+    return ANYGP_OK;
+}
+
+/* How uncertain f is beside its prior. */
+static anygp_status see_latents(checking *c, int64_t t, const row_batch *b, anygp_error *e)
+{
+    const gp *g = c->m->gp[t];
+    target_sums *v = &c->sums[t];
+    TRY(latent_variance(g, v, b, v->variance, e));
+    kernel_diag(g->posterior->kernel, b->n, b->X, g->schema.D, v->prior);
+    for (int64_t i = 0; i < b->n; i++) v->as_prior += v->variance[i] > AS_PRIOR * v->prior[i];
+    return ANYGP_OK;
+}
+
+static void see_class(target_sums *v, int64_t n, int64_t classes, int64_t i, int64_t k)
+{
+    int64_t top = 0;
+    for (int64_t j = 1; j < classes; j++)
+        if (v->P[k + j * n] > v->P[k + top * n]) top = j;
+    v->confidence += v->w[i] * v->P[k + top * n];
+    v->correct += v->w[i] * ((double)top == v->y[i]);
+    v->weight += v->w[i];
+}
+
+static void see_number(target_sums *v, int64_t i, int64_t k)
+{
+    double z = (v->y[i] - v->mean[k]) / sqrt(fmax(v->variance[k], 1e-300));
+    if (!isfinite(z)) return;
+    v->z += v->w[i] * z, v->square += v->w[i] * z * z, v->weight += v->w[i];
+}
+
+/* Predictions of the rows from `at` on, as many as one call takes. */
+static anygp_status see_block(checking *c, int64_t t, int64_t at, int64_t n, anygp_error *e)
+{
+    const gp *g = c->m->gp[t];
+    target_sums *v = &c->sums[t];
+    int64_t D = g->schema.D;
+    row_batch b = {.n = n,
+                   .X = c->X + at * D,
+                   .number = {0, c->number + at},
+                   .exposure = g->schema.exposed ? v->exposure + at : NULL};
+    TRY(see_latents(c, t, &b, e));
+    if (!c->out->labelled) return ANYGP_OK;
+    if (gp_is_class(g))
+        TRY(predictor_classes(v->predictor, &b, v->P, n, e));
+    else
+        TRY(predictor_run(v->predictor, &b, false, v->mean, v->variance, e));
+    for (int64_t k = 0; k < n; k++) {
+        int64_t i = at + k;
+        if (!v->labelled[i]) continue;
+        if (gp_is_class(g))
+            see_class(v, n, g->schema.classes, i, k);
+        else
+            see_number(v, i, k);
+        TRY(scorer_add(v->scorer, &(labelled_row){b.X + k * D, v->y[i], v->exposure[i], v->w[i], c->number[i], -1}, e));
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status see_target(checking *c, int64_t t, anygp_error *e)
+{
+    int64_t most = predictor_block(c->sums[t].predictor);
+    for (int64_t i = 0; i < c->n; i++) c->sums[t].exposure[i] = 1, c->sums[t].w[i] = 1;
+    if (c->out->labelled) take_labels(c, t);
+    for (int64_t at = 0, n; at < c->n; at += n) {
+        n = c->n - at < most ? c->n - at : most;
+        TRY(see_block(c, t, at, n, e));
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status read_rows(checking *c, anygp_error *e)
+{
+    int64_t got;
+    do {
+        const double *cells;
+        int64_t first = binding_row_number(c->binding);
+        TRY(settings_check_stop(c->s, e));
+        TRY(binding_next(c->binding, CHUNK, &cells, &got, e));
+        take_inputs(c, got, first, cells);
+        for (int64_t t = 0; t < c->m->targets && c->n > 0; t++) TRY(see_target(c, t, e));
+    } while (got > 0);
+    return ANYGP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------- results */
+
+static void finish_inputs(checking *c)
+{
+    const gp *g = c->m->gp[0];
+    bool scaled =
+        settings_is(c->m->settings, SET_STANDARDIZE, "both") || settings_is(c->m->settings, SET_STANDARDIZE, "x");
+    double n = fmax(c->rows, 1);
+    for (int64_t j = 0; j < g->schema.D; j++) {
+        check_input *in = &c->out->input[j];
+        double mean = c->sum[j] / n;
+        *in = (check_input){
+            .spec = schema_at(&g->schema, j), .mean = mean, .far = c->far[j] / n, .unseen = c->unseen[j] / n};
+        in->sd = sqrt(fmax(c->square[j] / n - mean * mean, 0));
+        in->known = in->spec->text || scaled;
+    }
+    c->out->far = scaled ? c->far_rows / n : NAN;
+}
+
+static anygp_status finish_target(checking *c, int64_t t, anygp_error *e)
+{
+    static const char *const names[CHECK_LEVELS] = {"coverage50", "coverage80", "coverage90", "coverage95"};
+    const gp *g = c->m->gp[t];
+    target_sums *v = &c->sums[t];
+    check_target *out = &c->out->target[t];
+    bool classes = gp_is_class(g);
+    *out = (check_target){.g = g, .z_mean = NAN, .z_square = NAN, .accuracy = NAN, .confidence = NAN, .density = NAN};
+    out->density_at_fit = gp_density_at_fit(g);
+    out->as_prior = gp_components(g) == 1 && c->rows > 0 ? v->as_prior / c->rows : NAN;
+    if (v->scorer) TRY(scorer_finish(v->scorer, &out->scores, e));
+    for (int k = 0; k < CHECK_LEVELS; k++) out->coverage[k] = classes ? NAN : gp_score_named(&out->scores, names[k]);
+    out->n = v->weight;
+    out->new_labels = v->asked > 0 ? v->new_labels / v->asked : 0;
+    if (!(v->weight > 0)) return ANYGP_OK;
+    if (classes)
+        out->accuracy = v->correct / v->weight, out->confidence = v->confidence / v->weight;
+    else
+        out->z_mean = v->z / v->weight, out->z_square = v->square / v->weight;
+    out->drifted = gp_drifted(g, &out->scores, &out->density_at_fit, &out->density);
+    return ANYGP_OK;
+}
+
+anygp_status gp_check_file(const gp_set *m, const settings *s, const char *in, gp_check *out, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    checking c = {.m = m, .s = s, .out = out};
+    *out = (gp_check){0};
+    TRY_DONE(checking_open(&c, in, e));
+    TRY_DONE(read_rows(&c, e));
+    if (out->rows == out->bad) {
+        status = fail_with(e, ANYGP_ERR_DATA, "%.200s has no row that can be predicted", in);
+        goto done;
+    }
+    finish_inputs(&c);
+    for (int64_t t = 0; t < m->targets; t++) TRY_DONE(finish_target(&c, t, e));
+    check_judge(out);
+done:
+    checking_close(&c);
+    if (ANYGP_FAILED(status)) gp_check_clear(out);
+    return status;
+}

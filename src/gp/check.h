@@ -1,0 +1,59 @@
+/* Whether a fitted model is still right on the rows of a file: `anygp check`.
+       check.c        one pass over the file: inputs, predictions, scores
+       check_judge.c  what these numbers mean: findings and a verdict */
+#ifndef GP_CHECK_H
+#define GP_CHECK_H
+
+#include "gp/gp.h"
+
+/* An input in the file, beside the training rows: model units are standard deviations of these, where inputs were standardised. */
+typedef struct check_input {
+    const input_spec *spec;
+    bool known;      /* the file says what the training rows were like */
+    double mean, sd; /* numbers: of (x - training mean) / training sd */
+    double far;      /* share of the rows that are far outside */
+    double unseen;   /* texts: share of the rows with a category that the training rows had not */
+} check_input;
+
+enum { CHECK_LEVELS = 4, CHECK_FINDINGS_MOST = 16 };
+extern const double check_levels[CHECK_LEVELS]; /* 0.5, 0.8, 0.9, 0.95 */
+
+typedef struct check_target {
+    const gp *g;
+    double n;                       /* rows with a target; 0: inputs only */
+    double z_mean, z_square;        /* of (y - mean) / sd, and the mean of its square; NaN for classes */
+    double coverage[CHECK_LEVELS];  /* NaN for classes */
+    double accuracy, confidence;    /* of classes: of the most probable one; else NaN */
+    double new_labels;              /* share of rows with a class that the model does not know */
+    double density, density_at_fit; /* mean negative log density now and then; NaN: not known */
+    bool drifted;                   /* it is much worse, as an update would say */
+    double as_prior; /* share of rows where f is hardly less uncertain than before any data; NaN: not known */
+    gp_scores scores;
+} check_target;
+
+typedef struct check_finding {
+    anygp_verdict level;
+    char text[200];
+} check_finding;
+
+typedef struct gp_check {
+    int64_t rows, bad; /* of the file; that cannot be predicted */
+    int64_t inputs;    /* that the model uses */
+    check_input *input;
+    double far;    /* share of rows that are far outside in some input */
+    bool labelled; /* the file has targets; if not, why: */
+    char unlabelled[200];
+    int64_t targets;
+    check_target *target;
+    int findings;
+    check_finding finding[CHECK_FINDINGS_MOST]; /* the worst first */
+    anygp_verdict verdict;
+} gp_check;
+
+anygp_status gp_check_file(const gp_set *m, const settings *s, const char *in, gp_check *out, anygp_error *e);
+void gp_check_clear(gp_check *c);
+
+/* Findings and verdict from the numbers. */
+void check_judge(gp_check *c);
+
+#endif

@@ -1,0 +1,78 @@
+# plan, compare and check: what they say, that plan says what auto does, and that a check finds what was changed.
+. "$(dirname "$0")/lib.sh"
+anygp simulate --rows 300 --inputs 2 --seed 4 -o all.csv # the first rows are the same for any length
+head -n 201 all.csv >train.csv
+sed -n '1p;202,$p' all.csv >new.csv
+anygp fit train.csv -o m.agp -q --iters 30 >/dev/null
+awk -F, 'NR == 1 { print "x1,x2,label" } NR > 1 { print $1 "," $2 "," ($3 > 0 ? "up" : "down") }' train.csv >classes.csv
+
+choice_of() { sed -n 's/.*"choice": "\([a-z]*\)".*/\1/p' "$1"; }
+# Whether `fit` with these options takes the model that `plan` names; $1: the model it should be, or a pattern.
+plan_and_fit_agree() { # PATTERN DATA OPTIONS...
+    anygp plan "${@:2}" --json >plan.json && is_json <plan.json && anygp fit "${@:2}" --iters 2 -o x.agp --json 2>/dev/null >fit.json || return 1
+    local choice
+    choice=$(choice_of plan.json)
+    [[ $choice =~ ^($1)$ ]] && grep -q "\"model\": \"$choice\"" fit.json || { echo "plan: $choice"; grep '"model"' fit.json; return 1; }
+}
+plan_says_what_auto_does() { plan_and_fit_agree exact train.csv && plan_and_fit_agree 'svgp|solve' classes.csv --likelihood bernoulli; }
+plan_holds_a_short_race() { anygp simulate --rows 1100 --inputs 2 -o more.csv && plan_and_fit_agree 'vfe|fitc|pic|vecchia|grbcm' more.csv --memory 22M --threads 1; }
+plan_rules_out() {
+    anygp plan more.csv --memory 22M --time 20s >plan.txt && grep -qE '^- exact .* it needs about .* MB of memory, and 22 MB are allowed' plan.txt &&
+        anygp plan classes.csv --likelihood bernoulli >plan.txt && grep -qE '^- exact .*exact is for gaussian targets only$' plan.txt && grep -q '^\* s[a-z]* ' plan.txt
+}
+plan_of_one_model() { anygp plan train.csv --model vfe --inducing 50 >plan.txt && [ "$(grep -c 'passes' plan.txt)" = 1 ] && grep -q 'vfe .*m = 50 ' plan.txt; }
+plan_takes_what_has_an_effect() { refuses 'anygp plan has no option --trace' plan train.csv --trace t.csv; }
+
+comparison_is_a_table() {
+    anygp compare train.csv --models exact,svgp -o best.agp --iters 10 --time 60s >table.txt 2>err.txt || { cat err.txt; return 1; }
+    cat table.txt
+    grep -q 'fitted to 1[5-7][0-9] rows, scored on [2-4][0-9] others' table.txt && grep -qE '^[* ] (mean|linear) ' table.txt && grep -q 'svgp' table.txt &&
+        grep -q 'compare: exact: mnlp' err.txt && grep -q '^best: exact; ' table.txt && grep -q '^wrote best.agp' table.txt && anygp info best.agp | grep -q 'model  *exact'
+}
+unknown_model_is_refused() { refuses "models: there is no model 'exakt'" compare train.csv --models exakt,vfe; }
+failure_is_a_line() {
+    anygp compare classes.csv --likelihood bernoulli --models exact,svgp --inducing 10 --iters 20 --folds 2 -q >table.txt || return 1
+    cat table.txt
+    grep -q '^  exact  *failed: .*gaussian targets only' table.txt && grep -qE '^[* ] svgp  *[0-9.]+ \+- [0-9.]+ ' table.txt && grep -q 'cross-validation with 2 folds' table.txt
+}
+comparison_on_a_file_as_json() {
+    anygp compare train.csv --models sod --iters 5 --test new.csv --json -q >table.json && is_json <table.json || return 1
+    anygp fit train.csv --model sod --iters 5 --valid 0 -q -o sod.agp >/dev/null && anygp eval sod.agp new.csv --json >e.json
+    grep -A 12 '"name": "sod"' table.json | json_number mnlp >one.txt; json_number mnlp <e.json >other.txt; close one.txt other.txt 1e-6
+}
+kernels_are_searched() {
+    head -n 81 train.csv >few.csv
+    anygp compare few.csv --kernels --iters 3 -q -o kernel.agp >search.txt || return 1
+    cat search.txt
+    [ "$(sed '/^step 2/q' search.txt | grep -cE '^[> ] (rbf|matern12|matern32|matern52|rq|periodic) ')" = 6 ] && [ "$(grep -c '^>' search.txt)" -ge 1 ] && grep -q '^step 2' search.txt && grep -qE '^path: [a-z]' search.txt &&
+        anygp info kernel.agp | grep -q "kernel  *$(sed -n 's/^path: .*-> //; s/^path: //p' search.txt | grep -oE '^[a-z0-9]+')"
+}
+interrupted_comparison_shows_what_there_is() {
+    "$ANYGP" compare train.csv --models exact,svgp,vfe --time 1h --iters 100000000 --inducing 50 >table.txt 2>err.txt & local job=$! i
+    for i in $(seq 600); do grep -q 'exact: mnlp' err.txt && break; sleep 0.1; done
+    kill -INT $job; wait $job || return 1
+    cat table.txt
+    grep -q '^[* ] exact  *-' table.txt && grep -q '^stopped: the rest was not fitted' table.txt && ! grep -q vfe table.txt
+}
+
+# What it finds on the file $2, with status $1, matches $3.
+finds() { local status=0; anygp check m.agp "$2" >check.txt || status=$?; cat check.txt; [ $status = "$1" ] && grep -qE "$3" check.txt; }
+same_rows_are_fine() { finds 0 new.csv '^fine: nothing in 100 rows' && grep -q 'standardised errors' check.txt; }
+shifted_inputs_drift() { awk -F, 'NR == 1 { print; next } { print $1 + 0.3 "," $2 "," $3 }' new.csv >shifted.csv && cut -d, -f1,2 shifted.csv >inputs.csv && finds 2 inputs.csv "^watch: input 'x1' has drifted: its mean is [01].* higher" && grep -q 'inputs only: .*no target' check.txt; }
+far_inputs_need_a_fit() { awk -F, 'NR == 1 { print; next } { print $1 + 3 "," $2 "," $3 }' new.csv >far.csv && finds 3 far.csv "^refit: input 'x1' has drifted" && grep -q 'far outside the training inputs' check.txt; }
+noise_makes_it_over_confident() { awk -F, 'NR == 1 { print; next } { print $1 "," $2 "," $3 + (NR % 2 ? 0.25 : -0.25) }' new.csv >noisy.csv && finds 3 noisy.csv '^refit: the model is over-confident' && grep -q '95 % intervals cover .* too narrow' check.txt; }
+offset_needs_a_fit() { awk -F, 'NR == 1 { print; next } { print $1 "," $2 "," $3 + 1 }' new.csv >offset.csv && finds 3 offset.csv '^refit: the targets are .* above the predictions'; }
+check_as_json() { local status=0; anygp check m.agp offset.csv --json >check.json || status=$?; [ $status = 3 ] && is_json <check.json && grep -q '"verdict": "refit"' check.json && grep -q '"drifted": true' check.json; }
+classes_are_checked() {
+    anygp fit classes.csv --likelihood bernoulli --model svgp --inducing 20 --iters 60 -q -o c.agp >/dev/null && anygp check c.agp classes.csv >check.txt && grep -q '^accuracy .* where the model expects' check.txt || { cat check.txt; return 1; }
+    awk -F, 'NR == 1 { print; next } { print $1 "," $2 "," ($3 == "up" ? "down" : NR % 5 ? "up" : "sideways") }' classes.csv >turned.csv
+    local status=0
+    anygp check c.agp turned.csv >check.txt || status=$?
+    cat check.txt
+    [ $status = 3 ] && grep -q 'over-confident' check.txt && grep -q 'a class that the model does not know' check.txt
+}
+errors_have_status_one() { refuses 'no-such-file' check m.agp no-such-file.csv; }
+
+for t in plan_says_what_auto_does plan_holds_a_short_race plan_rules_out plan_of_one_model plan_takes_what_has_an_effect comparison_is_a_table unknown_model_is_refused failure_is_a_line comparison_on_a_file_as_json \
+    kernels_are_searched interrupted_comparison_shows_what_there_is same_rows_are_fine shifted_inputs_drift far_inputs_need_a_fit noise_makes_it_over_confident offset_needs_a_fit check_as_json classes_are_checked errors_have_status_one; do check $t; done
+finish

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gp/compare.h"
-#include "gp/plan.h"
+#include "gp/plans.h"
 
 enum { STEPS_MOST = 4 };
 static const double LEAST_GAIN = 1e-3; /* nats per row */

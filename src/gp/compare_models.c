@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gp/compare.h"
-#include "gp/plan.h"
+#include "gp/plans.h"
 
 enum { NEAR_INPUTS = 4, COMMITTEE_ROWS = 2000 };
 

@@ -1,7 +1,7 @@
 /* What each model would cost: the facts and the decision are those of --model auto (auto.h), the costs are those of the tables of the
    models, at the speed that was just measured and not at its class.  A model is ruled out by what a fit would refuse (its
    likelihood, its settings, rows that stay in their file), by memory or by time. */
-#include "gp/plan.h"
+#include "gp/plans.h"
 
 #include <math.h>
 #include <stdio.h>

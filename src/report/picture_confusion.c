@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "report/classes.h"
+#include "report/report_classes.h"
 #include "report/picture.h"
 
 enum { NAMED = 30, NUMBERED = 12 };

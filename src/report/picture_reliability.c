@@ -1,7 +1,7 @@
 /* Whether what the model is 80 % sure of is right in 80 % of the cases. */
 #include <math.h>
 
-#include "report/classes.h"
+#include "report/report_classes.h"
 #include "report/picture.h"
 
 void classes_reliability(const scene *c, reliability_bin bin[RELIABILITY_BINS])

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
-#include "report/classes.h"
+#include "report/report_classes.h"
 #include "report/picture.h"
 
 typedef struct roc_row {

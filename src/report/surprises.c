@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "draw/draw.h"
-#include "report/classes.h"
+#include "report/report_classes.h"
 #include "report/report.h"
 
 enum { INPUTS_SHOWN = 3 };

@@ -5,7 +5,7 @@
 
 #include "fit_support.h"
 #include "gp/check.h"
-#include "gp/plan.h"
+#include "gp/plans.h"
 
 enum { ROWS = 60 };
 

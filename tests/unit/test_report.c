@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/special.h"
-#include "report/classes.h"
+#include "report/report_classes.h"
 #include "report/picture.h"
 #include "report/report.h"
 #include "report/rootogram.h"

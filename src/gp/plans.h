@@ -1,6 +1,6 @@
 /* What each model would cost with these rows and settings, before any is fitted: `anygp plan`.  [plan.c] */
-#ifndef GP_PLAN_H
-#define GP_PLAN_H
+#ifndef GP_PLANS_H
+#define GP_PLANS_H
 
 #include "gp/auto.h"
 

@@ -1,6 +1,6 @@
 /* What the pictures of classes compute; the tests compute it again. */
-#ifndef REPORT_CLASSES_H
-#define REPORT_CLASSES_H
+#ifndef REPORT_REPORT_CLASSES_H
+#define REPORT_REPORT_CLASSES_H
 
 #include "report/scene.h"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Rough maps: vecchia and auto beside a random forest of scikit-learn (PYTHON=python3 that has it), one thread each, processor seconds.
+# Rough maps: vecchia and auto beside a random forest of scikit-learn (PYTHON in the environment: a python3 that has it), one thread each, processor seconds.
 #   rough_maps.sh ANYGP DATA [SET...]     default: coads_slp, two windows of etopo5 and etopo5 itself, folders of DATA
 # LIMIT (120s) in the environment: time limit of auto.  TREES (100): trees of the forest.
 set -eu
@@ -34,5 +34,5 @@ for set in "$@"; do
     echo "$set, $(($(wc -l <train.csv) - 1)) rows"
     fit vecchia --model vecchia --valid 0
     fit auto --time "${LIMIT:-120s}"
-    echo "  random forest  $("${PYTHON:-python3}" "$here/rough_maps.py" train.csv test.csv "${TREES:-100}")"
+    echo "  random forest  $("${PYTHON:-/usr/bin/python3}" "$here/rough_maps.py" train.csv test.csv "${TREES:-100}")"
 done

@@ -6,6 +6,7 @@
 #include "base/plain.h"
 #include "base/settings.h"
 #include "gp/gp.h"
+#include "io/wrap.h"
 #include "support.h"
 
 /* Whether `name` is a word of text. */
@@ -162,6 +163,28 @@ static void numbers_in_sentences_have_no_exponent(void **state)
     }
 }
 
+static void expect_wrapped(const char *text, const char *expected)
+{
+    char *out = NULL;
+    size_t size;
+    FILE *f = open_memstream(&out, &size);
+    wrap_lines(text, 20, 4, f);
+    fclose(f);
+    assert_string_equal(out, expected);
+    free(out);
+}
+
+static void long_lines_are_broken_where_they_can_be(void **state)
+{
+    (void)state;
+    expect_wrapped("short\n  and 20 columns 89\n", "short\n  and 20 columns 89\n");
+    expect_wrapped("one two; three four five six seven", "one two;\n    three four five\n    six seven");
+    expect_wrapped("  [1.25,2.25,3.25,4.25,5.25]", "  [1.25,2.25,3.25,\n    4.25,5.25]");
+    expect_wrapped("  aWordThatIsLongerThanThat\n", "  aWordThatIsLongerThanThat\n");
+    expect_wrapped("\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9 twenty 89",
+                   "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9 twenty 89");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +196,7 @@ int main(void)
         cmocka_unit_test(names_of_any_number_and_length_are_joined),
         cmocka_unit_test(arrays_are_as_many_as_there_are),
         cmocka_unit_test(numbers_in_sentences_have_no_exponent),
+        cmocka_unit_test(long_lines_are_broken_where_they_can_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

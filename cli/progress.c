@@ -93,11 +93,20 @@ static int columns(void)
     return size.ws_col < PROGRESS_NARROW ? 0 : size.ws_col;
 }
 
-static double now(void)
+static double seconds_by(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double now(void) { return seconds_by(CLOCK_MONOTONIC); }
+
+/* A run that is short by itself, and long only because the machine is busy, writes no lines into someone's log. */
+static bool has_worked(void)
+{
+    static const double LEAST = 10; /* seconds of processors */
+    return seconds_by(CLOCK_PROCESS_CPUTIME_ID) >= LEAST;
 }
 
 /* Ten times a second is as much as anyone reads. */
@@ -111,7 +120,7 @@ static void show(const anygp_progress *p)
         fprintf(stderr, "\r\033[K%s", text);
         fflush(stderr);
         line_shown = true, next_draw = now() + 0.1;
-    } else if (width == 0 && progress_due(p->seconds, &next_plain)) {
+    } else if (width == 0 && has_worked() && progress_due(p->seconds, &next_plain)) {
         progress_end();
         progress_sentence(p, text, sizeof text);
         print_sentence("", text);

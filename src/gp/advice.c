@@ -44,13 +44,16 @@ static bool wider_intervals(FILE *f, const gp *g, const settings *s)
 /* A tighter lower bound proves what is lost at least; the upper one says what may be lost, and is often far off. */
 static bool tighter_bound(FILE *f, const gp *g, const settings *s)
 {
-    bool proven = isfinite(g->bounds.tighter);
-    double gap = ((proven ? g->bounds.tighter : g->bounds.upper) - g->objective) / g->objective_rows;
-    bool one = g->model->needs.inducing == INDUCING_ONE && !settings_given(s, SET_INDUCING_FROM);
-    if (!one || !(gap > (proven ? LOSS_MOST : GAP_MOST)) || !(2 * (double)g->inducing <= g->rows)) return false;
+    double lost = (g->bounds.tighter - g->objective) / g->objective_rows,
+           open = (g->bounds.upper - g->objective) / g->objective_rows;
+    bool proven = lost > LOSS_MOST, one = g->model->needs.inducing == INDUCING_ONE &&
+                                          !settings_given(s, SET_INDUCING_FROM) &&
+                                          !settings_is(s, SET_INDUCING, "auto"); /* which has looked at that */
+    if (!one || !(proven || open > GAP_MOST) || !(2 * (double)g->inducing <= g->rows)) return false;
     if (*g->promise.reason) fprintf(f, "--model '%s' ", g->name);
     return fprintf(f, "--inducing %lld, since %lld leave the bound %s %.2g nats per row below the log evidence",
-                   (long long)(2 * g->inducing), (long long)g->inducing, proven ? "at least" : "up to", gap) > 0;
+                   (long long)(2 * g->inducing), (long long)g->inducing, proven ? "at least" : "up to",
+                   proven ? lost : open) > 0;
 }
 
 static bool more_iterations(FILE *f, const gp *g, const settings *s)

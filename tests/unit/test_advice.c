@@ -90,7 +90,7 @@ static void a_figure_speaks_for_each(void **state)
     c.g.bounds.upper = -500;
     expect(&c, "--inducing 128, since 64 leave the bound up to 1 nats per row");
     c.g.bounds.tighter = -1499;
-    expect(&c, "");
+    expect(&c, "--inducing 128, since 64 leave the bound up to 1 nats per row");
     c.g.bounds.tighter = -1400;
     expect(&c, "--inducing 128, since 64 leave the bound at least 0.1 nats per row");
     c.g.rows = 100;

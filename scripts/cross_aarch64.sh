@@ -2,7 +2,7 @@
 # Builds for aarch64 with Debian's cross compiler and runs unit tests under qemu.
 #   scripts/cross_aarch64.sh          the folders with vector code and those before them in the include order, and their tests
 #   scripts/cross_aarch64.sh all      the whole library, the program and every unit test: about an hour
-# Needs gcc-aarch64-linux-gnu and qemu-user (or qemu-user-static), and the network the first time: libraries for arm64 are downloaded
+# Needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user (or qemu-user-static), and the network the first time: libraries for arm64 are downloaded
 # by apt into build/aarch64/sysroot, without touching the packages of this machine.
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,8 +12,9 @@ tests="test_kernel test_kernel_reverse test_kernel_wide test_linalg test_likelih
 libraries="libjansson-dev libjansson4 libxxhash-dev libxxhash0 librandom123-dev libcmocka-dev libcmocka0"
 
 for tool in aarch64-linux-gnu-gcc cmake ninja; do
-    command -v $tool >/dev/null || { echo "$tool is missing; apt-get install gcc-aarch64-linux-gnu qemu-user cmake ninja-build" >&2; exit 1; }
+    command -v $tool >/dev/null || { echo "$tool is missing; apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user cmake ninja-build" >&2; exit 1; }
 done
+[ -e /usr/aarch64-linux-gnu/lib/crt1.o ] || { echo "the C library for aarch64 is missing; apt-get install libc6-dev-arm64-cross" >&2; exit 1; }
 qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static) || { echo "qemu is missing; apt-get install qemu-user" >&2; exit 1; }
 
 # An apt of its own, for arm64: the lists and packages of this machine stay as they are.

@@ -11,6 +11,9 @@ enum {
     SIZE_LEAST = 128, /* inducing inputs */
     SIZE_MOST = 2048,
     ROWS_A_SIZE = 4,   /* least number of rows per inducing input, and of blocks */
+    CLASS_LATENTS = 3, /* from so many functions on, each with a q of its own, that costs too much for what it gains: */
+    CLASS_ROWS = 8,    /* there it is this, */
+    CLASS_LEAST = 32,  /* and these are enough for few rows */
     PASSES_MOST = 200, /* made where there is time for them */
     HELD_LEAST = 100,  /* rows to score short fits on, */
     HELD = 1000
@@ -36,14 +39,22 @@ typedef struct size {
 } size;
 static const size part_sizes[] = {{256, 2000}, {192, 1400}, {128, 1000}, {64, 700},
                                   {64, 500},   {64, 350},   {64, 250},   {64, 125}};
-static const size plain_sizes[] = {{SIZE_MOST, 0}, {1024, 0}, {512, 0}, {256, 0}, {SIZE_LEAST, 0}};
+static const size plain_sizes[] = {{SIZE_MOST, 0},  {1024, 0}, {512, 0},        {256, 0},
+                                   {SIZE_LEAST, 0}, {64, 0},   {CLASS_LEAST, 0}};
+enum { CLASS_SIZES = 2 }; /* the last ones of these */
+
+static bool many_classes(const auto_facts *f) { return !f->gaussian && f->latents >= CLASS_LATENTS; }
+
+static size_t plain_count(const auto_facts *f)
+{
+    return sizeof plain_sizes / sizeof *plain_sizes - (many_classes(f) ? 0 : CLASS_SIZES);
+}
 
 /* Size k of a candidate, with what the user gave instead; false: there is none.  Neighbours have the one that they have. */
 static bool size_at(const auto_facts *f, const model_ops *m, size_t k, size *s)
 {
     if (!model_has_inducing(m)) return *s = (size){0, 0}, k == 0;
-    size_t count =
-        model_over_parts(m) ? sizeof part_sizes / sizeof *part_sizes : sizeof plain_sizes / sizeof *plain_sizes;
+    size_t count = model_over_parts(m) ? sizeof part_sizes / sizeof *part_sizes : plain_count(f);
     if (k >= count || (k > 0 && f->inducing > 0 && (!model_over_parts(m) || f->part > 0))) return false;
     *s = (model_over_parts(m) ? part_sizes : plain_sizes)[k];
     if (f->inducing > 0) s->M = f->inducing;
@@ -53,7 +64,9 @@ static bool size_at(const auto_facts *f, const model_ops *m, size_t k, size *s)
 
 static bool enough_rows(const auto_facts *f, size s)
 {
-    bool points = f->inducing > 0 || s.M <= SIZE_LEAST || (double)(s.M * ROWS_A_SIZE) <= f->rows;
+    bool classes = many_classes(f);
+    int64_t least = classes ? CLASS_LEAST : SIZE_LEAST, each = classes ? CLASS_ROWS : ROWS_A_SIZE;
+    bool points = f->inducing > 0 || s.M <= least || (double)(s.M * each) <= f->rows;
     bool blocks = f->part > 0 || s.J <= part_sizes[sizeof part_sizes / sizeof *part_sizes - 1].J ||
                   (double)(s.J * ROWS_A_SIZE) <= f->rows;
     return points && blocks;

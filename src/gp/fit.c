@@ -12,6 +12,7 @@
 #include "base/name_list.h"
 #include "base/plain.h"
 #include "base/temporary.h"
+#include "base/threads.h"
 #include "gp/auto.h"
 #include "gp/shares.h"
 #include "model/local/vecchia.h"
@@ -354,7 +355,20 @@ static int64_t how_many(const fit_task *f)
     return model_takes_targets(m) && may ? f->columns->targets : 1;
 }
 
-static const double TIME_OVER = 1.05;
+static const double TIME_OVER = 1.05, SMALL_SECONDS = 2;
+
+/* Classes and counts of few rows go to one thread: their steps are so short that waking the others, on a busy machine, takes longer
+   than they do. */
+static anygp_status fit_alone(fit_task *f, gp **out, anygp_error *e)
+{
+    double promised = f->promise.seconds;
+    bool small = !likelihood_is_gaussian(&f->choice.like) && promised > 0 && promised < SMALL_SECONDS &&
+                 settings_integer(f->s, SET_THREADS) == 0;
+    int former = small ? threads_enter(1) : 0;
+    anygp_status status = fit_listed(f, out, e);
+    if (small) threads_enter(former);
+    return status;
+}
 
 static double spent(const settings *s) { return settings_given(s, SET_SPENT) ? settings_number(s, SET_SPENT) : 0; }
 
@@ -376,7 +390,7 @@ static anygp_status fit_targets(fit_task *f, anygp_error *e)
         fit_task some = *f;
         if (f->columns->targets > 1) some.start = NULL; /* it belongs to the first target only */
         some.target = k, some.limit = worst == ANYGP_INTERRUPTED ? 0 : fmax(share, 0);
-        TRY(fit_listed(&some, m->gp + k, e));
+        TRY(fit_alone(&some, m->gp + k, e));
         f->s = f->later;
         for (int64_t t = k; t < k + f->together; t++) {
             gp *g = m->gp[t];

@@ -28,6 +28,23 @@ static auto_facts facts(double rows)
                         .entries = 1e9};
 }
 
+/* Each class has a q of its own: there are fewer inducing inputs for the same rows. */
+static void many_classes_have_fewer_inducing_inputs(void **state)
+{
+    (void)state;
+    static const struct {
+        double rows;
+        int64_t latents, inducing;
+    } cases[] = {{150, 3, 32}, {300, 10, 32}, {600, 10, 64}, {1400, 10, 128}, {150, 1, 128}, {1400, 1, 256}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        auto_facts f = facts(cases[i].rows);
+        auto_plan p;
+        f.gaussian = false, f.latents = cases[i].latents;
+        auto_decide(&f, &p);
+        assert_int_equal(p.sets[0] + p.sets[1], cases[i].inducing);
+    }
+}
+
 static void choices_are_as_documented(void **state)
 {
     (void)state;
@@ -368,6 +385,7 @@ static void greedy_after_given_pivots_is_the_plain_factorisation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_classes_have_fewer_inducing_inputs),
         cmocka_unit_test(choices_are_as_documented),
         cmocka_unit_test(promise_is_within_the_budget),
         cmocka_unit_test(more_time_never_chooses_a_smaller_model),

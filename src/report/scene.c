@@ -198,6 +198,7 @@ anygp_status scene_open(const gp_set *m, int64_t target, const settings *s, cons
     *out = NULL;
     if (!c) return fail_memory(e, "a report", sizeof *c);
     const gp *g = m->gp[target];
+    c->fit = m->settings;
     c->standard = settings_is(m->settings, SET_STANDARDIZE, "both") || settings_is(m->settings, SET_STANDARDIZE, "x");
     c->g = g, c->s = s, c->path = path, c->held = held, c->fitted = fitted;
     TRY_DONE(predictor_new(g, gp_block_budget(s), &c->predictor, e));

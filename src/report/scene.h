@@ -12,9 +12,10 @@ enum { SCENE_ROWS_MOST = 20000 }; /* more rows than that are sampled */
 
 typedef struct scene {
     const gp *g;
-    const settings *s; /* of the report */
-    bool standard;     /* the fit standardised the inputs */
-    const char *path;  /* the table; NULL: none */
+    const settings *fit; /* of the fit */
+    const settings *s;   /* of the report */
+    bool standard;       /* the fit standardised the inputs */
+    const char *path;    /* the table; NULL: none */
     predictor *predictor;
 
     int64_t file_rows; /* of the table, or of the part of it that is looked at */

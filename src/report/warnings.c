@@ -1,7 +1,7 @@
 /* What may be wrong, in plain words.  A check is a function that writes its sentence, or nothing; the list is at the end. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "draw/draw.h"
 #include "report/picture.h"
@@ -9,12 +9,12 @@
 
 enum { LEAST_ROWS = 30 };                 /* fewer tell little */
 static const double LEAST_GAP = 0.02;     /* of coverage that is worth a sentence */
-static const double KNOWS_LITTLE = 0.9;   /* of the prior variance left: the model falls back on its mean */
+static const double KNOWS_LITTLE = 0.95;  /* of the prior variance left: the model falls back on its mean */
+static const double LEARNED_LITTLE = 0.9; /* of the variance of the target left on rows like those of the fit */
 static const double SHARE_OUTSIDE = 0.01; /* of the rows that lie there */
 static const double MOVED = 0.75;         /* standard deviations that an input has moved */
 static const double NOTHING_LEFT = 1e-4;  /* of the variance of the target */
 static const double WORSE = 1;            /* nats per row */
-static const double LOOSE = 0.1;          /* nats per row between the bounds of the evidence */
 
 typedef bool (*check)(const scene *c, const standing *t, char *text, size_t size);
 
@@ -98,7 +98,9 @@ static bool bias(const scene *c, const standing *t, char *text, size_t size)
 static bool outside(const scene *c, const standing *t, char *text, size_t size)
 {
     int64_t far = 0;
+    const gp_scores *fit = gp_best_scores(c->g);
     (void)t;
+    if (fit && gp_score_named(fit, "smse") > LEARNED_LITTLE) return false; /* it knows as little everywhere */
     for (int64_t i = 0; i < c->n; i++) far += c->unexplained[i] > KNOWS_LITTLE;
     if (far == 0 || (double)far < SHARE_OUTSIDE * (double)c->n) return false;
     snprintf(text, size,
@@ -173,32 +175,21 @@ static bool beaten(const scene *c, const standing *t, char *text, size_t size)
     return false;
 }
 
-static bool few_inducing(const scene *c, const standing *t, char *text, size_t size)
+/* What would make the fit better: more time, more inducing inputs, calibrated intervals. */
+static bool advice(const scene *c, const standing *t, char *text, size_t size)
 {
-    const gp *g = c->g;
-    double gap = (g->bounds.upper - g->objective) / g->objective_rows;
+    char *what = NULL;
     (void)t;
-    if (!model_has_inducing(g->model) || !(gap > LOOSE)) return false;
-    snprintf(text, size,
-             "Perhaps too few inducing inputs: with more than %lld of them the log evidence could be up to %.2g higher "
-             "per row.",
-             (long long)g->inducing, gap);
-    return true;
-}
-
-static bool cut_short(const scene *c, const standing *t, char *text, size_t size)
-{
-    (void)t;
-    if (c->g->status == ANYGP_OK) return false;
-    snprintf(text, size, "Training was ended by %s; more time may give a better model.",
-             c->g->status == ANYGP_TIME_LIMIT ? "the time limit" : "an interruption");
-    return true;
+    bool any = !ANYGP_FAILED(gp_advice(c->g, c->fit, false, &what, NULL)) && *what;
+    if (any) snprintf(text, size, "For a better fit try %.400s.", what);
+    free(what);
+    return any;
 }
 
 int warnings_write(const scene *c, const standing *t, FILE *f)
 {
     static const check checks[] = {few_rows, own_rows, constant_target, confidence, sure_of_classes, bias,
-                                   outside,  drift,    worse_than_fit,  beaten,     few_inducing,    cut_short};
+                                   outside,  drift,    worse_than_fit,  beaten,     advice};
     int count = 0;
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         char text[480];

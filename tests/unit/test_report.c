@@ -241,6 +241,48 @@ static void pictures_of_classes_count_rows(void **state)
     close_stage(&t);
 }
 
+/* ------------------------------------------------------------------------------------- warnings */
+
+static void check_said(const scene *c, const standing *s, const char *word, bool said)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    warnings_write(c, s, f);
+    fclose(f);
+    if ((strstr(text, word) != NULL) != said) fail_msg("'%s' is %s: %s", word, said ? "not said" : "said", text);
+    free(text);
+}
+
+/* Each is said where it is so, and only there. */
+static void warnings_name_what_is_wrong(void **state)
+{
+    static const char *const words[] = {"overconfident", "Drift", "Extrapolation", "too low by", "at least as well"};
+    stage t;
+    standing s;
+    anygp_error e;
+    (void)state;
+    open_stage(&t, "number", "gaussian");
+    scene *c = t.c;
+    must(standing_make(c, &s, &e), &e);
+    for (int i = 0; i < 5; i++) check_said(c, &s, words[i], false);
+    for (int64_t i = 0; i < N; i++) {
+        if (i % 3 == 0) c->below[i] = c->up_to[i] = 0.999; /* outside of its interval */
+        if (i % 20 == 0) c->unexplained[i] = 0.99;
+        c->X[3 * i] += 1.5;
+        c->mean[i] -= 3;
+    }
+    must(standing_make(c, &s, &e), &e);
+    for (int i = 0; i < 5; i++) check_said(c, &s, words[i], true);
+    double inside = 0;
+    char covered[32];
+    for (int64_t i = 0; i < N; i++) inside += c->up_to[i] >= 0.025 && c->up_to[i] <= 0.975;
+    snprintf(covered, sizeof covered, "hold %.1f %%", 100 * inside / N);
+    check_said(c, &s, covered, true);
+    check_said(c, &s, "Extrapolation: 5.0 %", true);
+    close_stage(&t);
+}
+
 /* ------------------------------------------------------------------------------------ interface */
 
 /* Bad requests get a sentence; a page and a picture are written whole. */
@@ -281,6 +323,7 @@ int main(void)
         cmocka_unit_test(rootogram_adds_up),
         cmocka_unit_test(pictures_of_classes_count_rows),
         cmocka_unit_test(interface_writes_files_or_sentences),
+        cmocka_unit_test(warnings_name_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

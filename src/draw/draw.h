@@ -39,6 +39,7 @@ typedef enum colour {
     COLOUR_SKY,
     COLOUR_RED,
     COLOUR_WHITE,
+    COLOUR_BLACK,
     COLOURS
 } colour;
 

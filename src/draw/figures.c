@@ -55,8 +55,10 @@ bool figures_failed(const figures *f)
 /* --------------------------------------------------------------------------------------- style */
 
 /* Okabe and Ito's colours; on a dark ground the darker ones are lightened. */
-static const char *const light[COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#a34d87", "#56b4e9", "#b02418", "#ffffff"};
-static const char *const night[COLOURS] = {"#4fa8e0", "#f08a3c", "#2fc79a", "#dd92bf", "#8fd0f7", "#ef7a6d", "#ffffff"};
+static const char *const light[COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#a34d87",
+                                           "#56b4e9", "#b02418", "#ffffff", "#000000"};
+static const char *const night[COLOURS] = {"#4fa8e0", "#f08a3c", "#2fc79a", "#dd92bf",
+                                           "#8fd0f7", "#ef7a6d", "#ffffff", "#000000"};
 
 static void palette(FILE *to, const char *const *colours, const char *ink, const char *grid, const char *faint)
 {

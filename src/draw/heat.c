@@ -8,6 +8,8 @@ static const unsigned viridis[] = {0x440154, 0x482475, 0x414487, 0x355f8d, 0x2a7
                                    0x22a884, 0x44bf70, 0x7ad151, 0xbddf26, 0xfde725};
 enum { ANCHORS = sizeof viridis / sizeof *viridis, SHADES = 64 };
 
+static const double LAP = 0.5; /* pixels */
+
 static unsigned channel(unsigned a, unsigned b, double share, int shift)
 {
     double x = (a >> shift & 255u), y = (b >> shift & 255u);
@@ -42,8 +44,10 @@ void panel_heat(const panel *p, int64_t nx, int64_t ny, const double *value, con
                 any = true;
                 int64_t run = 1;
                 while (i + run < nx && shade_of(value[j * nx + i + run], scale) == shade) run++;
-                fprintf(f, "M%.2f %.2fh%.2fv%.2fh%.2fz", p->left + w * (double)i, p->bottom - h * (double)(j + 1),
-                        w * (double)run, h, -w * (double)run);
+                double x = p->left + w * (double)i, y = p->bottom - h * (double)(j + 1), wide = w * (double)run;
+                /* a little over the next cells, so that no line of the ground shows between them */
+                double over = i + run < nx ? LAP : 0, under = j > 0 ? LAP : 0;
+                fprintf(f, "M%.2f %.2fh%.2fv%.2fh%.2fz", x, y, wide + over, h + under, -(wide + over));
                 i += run - 1;
             }
         if (any) fputs("\"/>\n", f);

@@ -91,6 +91,7 @@ static void draw_map(const scene *c, figures *f, const char *title, const int64_
         x[i] = scene_value(c, places[0], c->X[rows[i] * D + places[0]]);
         y[i] = scene_value(c, places[1], c->X[rows[i] * D + places[1]]);
     }
+    panel_dots(&p, COLOUR_BLACK, 1.9, m, x, y); /* an edge, for bright ground */
     panel_dots(&p, COLOUR_WHITE, 1.2, m, x, y);
 }
 

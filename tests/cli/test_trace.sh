@@ -32,7 +32,7 @@ new_run_begins_a_new_trace() {
 # Of several sizes that were tried the trace is that of the one that was kept.
 trace_in_the_end_is_that_of_the_model() {
     anygp fit train.csv -q -o grown.agp --model vfe --inducing auto --iters 3 --time 5s --trace grown.jsonl >/dev/null || return 1
-    { anygp info grown.agp --json | tr -d ' \n'; echo; } | sed 's/.*"trace":{"iteration":\[\([0-9,]*\)\].*/\1/' | tr , '\n' | diff - <(sed 's/.*"iteration": \([0-9]*\).*/\1/' grown.jsonl)
+    { anygp info grown.agp --json | tr -d ' \n'; echo; } | sed 's/.*"trace":{"iteration":\[\([0-9,]*\)\].*/\1/' | tr , '\n' | sed '/^$/d' | diff - <(sed 's/.*"iteration": \([0-9]*\).*/\1/' grown.jsonl)
 }
 fit_that_fails_leaves_no_trace() { refuses 'there is no column' fit train.csv -o no.agp --target nothing --trace no.csv; }
 trace_that_cannot_be_written_is_said() {

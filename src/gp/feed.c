@@ -10,7 +10,7 @@
 static anygp_status check_source(const settings *s, const char *in, bool on_grid, anygp_error *e)
 {
     if (!on_grid && !in)
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "there is nothing to predict: name a table, or use --grid");
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "an argument is missing: name a table to predict, or use --grid");
     if (on_grid && in)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "grid: the places to predict are those of %.200s or those of the grid; leave one of them out",

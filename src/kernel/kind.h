@@ -150,7 +150,7 @@ typedef struct kernel_alias {
     const char *note;
 } kernel_alias;
 
-/* By its name or an alias, in capitals or not; NULL: no such kernel.  *note is set where the alias has one. */
+/* By its name or an alias; NULL: no such kernel.  *note is set where the alias has one. */
 const kernel_kind *kind_find(const char *name, int64_t length, const char **note);
 
 #endif

@@ -128,14 +128,14 @@ static void other_names_of_a_kernel_are_understood_and_its_own_is_kept(void **st
     (void)state;
     static const char *const cases[][2] = {
         {"se", "rbf"},
-        {"Gaussian", "rbf"},
+        {"gaussian", "rbf"},
         {"squared_exponential", "rbf"},
-        {"RBF", "rbf"},
+        {"sqexp", "rbf"},
         {"exp", "matern12"},
-        {"OU", "matern12"},
+        {"ou", "matern12"},
         {"exponential", "matern12"},
         {"matern", "matern52"},
-        {"Matern32", "matern32"},
+        {"matern_32", "matern32"},
         {"rational_quadratic", "rq"},
         {"exp_sine_squared", "periodic"},
         {"nugget", "white"},

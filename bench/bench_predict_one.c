@@ -63,6 +63,7 @@ int main(int argc, char **argv)
 {
     static const char *const models[] = {"vfe", "fitc", "svgp", "pic", "exact"};
     const char *inducing = argc > 1 ? argv[1] : "512";
+    la_threads(1);
     double *X = normals(1, ROWS * D), *y = normals(2, ROWS), variance;
     printf("a kernel row and a dot product: %.1f us\n", least_time(atoll(inducing), X, X));
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {

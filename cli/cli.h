@@ -10,7 +10,10 @@
        completion.c  the completion of shells
        models.c    the list of models: as a table, as JSON, as a page of the documentation
        lists.c     those of kernels and likelihoods
-       report.c    reports and pictures */
+       report.c    reports and pictures
+       export.c    export, a model as C or JSON
+       live.c      fit --live, a page while training
+       serve.c     serve, predictions over HTTP; its parts are in serve.h */
 #ifndef CLI_H
 #define CLI_H
 
@@ -23,8 +26,14 @@ typedef struct options {
     const char *path[2]; /* the command's arguments */
     int paths;
     const char *output; /* -o */
+    const char *own[8]; /* values of the command's own options, in their order; NULL: not given */
     bool json, quiet, help, help_all;
 } options;
+
+/* An option that is no setting of the library.  argument "": a flag; "[PORT]": a number that may be left out. */
+typedef struct own_option {
+    const char *name, *argument, *help;
+} own_option;
 
 typedef struct command {
     const char *name;
@@ -37,6 +46,20 @@ typedef struct command {
     bool together;   /* run by every process that mpirun started; others are left to rank 0 */
     anygp_status (*run)(const options *o, anygp_error *e);
 } command;
+
+const own_option *command_own(const command *c); /* ended by a name that is NULL; NULL: it has none */
+extern const own_option export_options[];        /* export.c */
+anygp_status command_export(const options *o, anygp_error *e);
+extern const own_option serve_options[]; /* serve.c, or serve_missing.c where it could not be built */
+anygp_status command_serve(const options *o, anygp_error *e);
+
+extern const own_option fit_options[]; /* commands.c */
+enum { FIT_LIVE };
+/* fit --live [live.c]: a page while training; port "": any that is free. */
+anygp_status live_begin(const char *port, anygp_error *e);
+bool live_report(const anygp_progress *p); /* whether the page asks to stop */
+void live_end(void);
+extern const char live_page[];
 
 extern const command commands[];
 extern const int command_count;
@@ -95,9 +118,9 @@ void notes_attach(anygp_settings *s, bool quiet);
 /* The same, with a progress line; Ctrl-C also ends training with the best model so far.  With several processes only
    rank 0 prints; it also reports if the run is ended from outside. */
 void progress_attach(anygp_settings *s, bool quiet);
-void progress_end(void);    /* clears the line */
-int signal_received(void);  /* that asked for an end; 0: none */
-void signals_release(void); /* from here on SIGCONT and SIGTERM are not reported */
+void progress_end(void);                               /* clears the line */
+int signal_received(void);                             /* that asked for an end; 0: none */
+void signals_release(void);                            /* from here on SIGCONT and SIGTERM are not reported */
 
 int check_verdict(void); /* of anygp check: the status of the program if nothing fails; 0 for other commands */
 

@@ -154,6 +154,11 @@ static anygp_status charge_reading(const options *o, double seconds, anygp_error
     return anygp_set(o->settings, "spent", text, e);
 }
 
+const own_option fit_options[] = {
+    {"live", "[PORT]",
+     "a page on this machine that shows the training and can stop it; without PORT: any that is free"},
+    {NULL, NULL, NULL}};
+
 static anygp_status fit(const options *o, anygp_error *e)
 {
     const char *trace = anygp_get(o->settings, "trace");
@@ -162,11 +167,13 @@ static anygp_status fit(const options *o, anygp_error *e)
     TRY(check_fit(o, trace, e));
     TRY(anygp_set(o->settings, "output", o->output, e));
     progress_attach(o->settings, o->quiet);
+    if (o->own[FIT_LIVE] && anygp_world_rank() == 0) TRY(live_begin(o->own[FIT_LIVE], e));
     double began = wall_seconds();
     anygp_status status = anygp_data_read(o->path[0], o->settings, &data, e), how = ANYGP_OK;
     if (!ANYGP_FAILED(status)) status = charge_reading(o, wall_seconds() - began, e);
     if (!ANYGP_FAILED(status)) status = how = anygp_fit(o->settings, data, &m, e);
     progress_end();
+    live_end();
     anygp_data_free(data);
     if (!ANYGP_FAILED(status)) status = finish_fit(o, m, how, e);
     anygp_model_free(m);
@@ -421,6 +428,11 @@ const command commands[] = {
     {"check", 'e', "check MODEL DATA [--json] [options]",
      "whether a model is still right on these rows: calibration, drift, extrapolation", 2, 2, false, true, false,
      command_check},
+    {"export", 'x', "export MODEL -o FILE.c|FILE.json [--header FILE.h]",
+     "write a model as C without dependencies, or as JSON for other languages", 1, 1, true, false, false,
+     command_export},
+    {"serve", 'w', "serve MODEL [--port N] [options]", "answer predictions over HTTP, in JSON and CSV", 1, 1, false,
+     false, false, command_serve},
 };
 const int command_count = (int)(sizeof commands / sizeof *commands);
 

@@ -114,6 +114,7 @@ static void bash_command(FILE *f, const command *c)
         int64_t i = anygp_setting_listed(k);
         if (command_takes(c, i)) fprintf(f, "--%s ", field(i, "name"));
     }
+    for (const own_option *own = command_own(c); own && own->name; own++) fprintf(f, "--%s ", own->name);
     fprintf(f, "%s%s-q --quiet --help --help-all'\n        ", c->writes ? "-o " : "", c->json ? "--json " : "");
     if (n)
         fputs("arguments='", f), split(f, list, n, '|', plainly), fputs("' ;;\n", f);
@@ -180,6 +181,11 @@ static void zsh_command(FILE *f, const command *c)
     fprintf(f, "        %s) _arguments -s", c->name);
     for (int64_t k = 0; k < anygp_setting_count(); k++)
         if (command_takes(c, anygp_setting_listed(k))) zsh_setting(f, anygp_setting_listed(k));
+    for (const own_option *own = command_own(c); own && own->name; own++) {
+        fprintf(f, " \\\n            '--%s%s[", own->name, *own->argument ? "=" : "");
+        quoted(f, own->help, ZSH_SPECIAL, ZSH_QUOTE);
+        fprintf(f, "]%s'", *own->argument ? ":value:_files" : "");
+    }
     if (c->writes)
         fputs(" \\\n            '-o[", f), quoted(f, command_output_help(c), ZSH_SPECIAL, ZSH_QUOTE),
             fputs("]:FILE:_files'", f);
@@ -247,6 +253,11 @@ static void fish_command(FILE *f, const command *c)
     fprintf(f, " -a %s", c->name), fish_described(f, c->summary);
     for (int64_t k = 0; k < anygp_setting_count(); k++)
         if (command_takes(c, anygp_setting_listed(k))) fish_setting(f, c, anygp_setting_listed(k));
+    for (const own_option *own = command_own(c); own && own->name; own++) {
+        fish_begin(f, c);
+        fprintf(f, " -l %s%s", own->name, *own->argument ? " -r -F" : "");
+        fish_described(f, own->help);
+    }
     if (c->writes) fish_begin(f, c), fputs(" -s o -r -F", f), fish_described(f, command_output_help(c));
     if (c->json) fish_begin(f, c), fputs(" -l json", f), fish_described(f, "write a JSON object to standard output");
     fish_begin(f, c), fputs(" -s q -l quiet", f), fish_described(f, "no progress and no notes");

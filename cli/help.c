@@ -14,6 +14,7 @@ const char *command_output_help(const command *c)
         {"MODEL", "the model file"},
         {"BEST", "keep the best model in this file"},
         {"HTML", "the page"},
+        {"FILE.c|FILE.json", "the source file, .c or .json"},
         {"MODEL2", "the new model file; default: replace MODEL"},
     };
     const char *word = strstr(c->usage, "-o ");
@@ -100,8 +101,22 @@ static int options_in_groups(FILE *f, const command *c, detail d)
     return lines;
 }
 
+static void own_options(FILE *f, const command *c)
+{
+    const own_option *own = command_own(c);
+    if (own) fputs("Other options:\n", f);
+    for (; own && own->name; own++) {
+        char flag[64];
+        snprintf(flag, sizeof flag, "--%s %s", own->name, own->argument);
+        fprintf(f, "  %-24s ", flag);
+        wrapped(f, own->help, INDENT, INDENT);
+        fputc('\n', f);
+    }
+}
+
 static void switches(FILE *f, const command *c, bool more)
 {
+    own_options(f, c);
     fputs("Output:\n", f);
     if (c->writes) fprintf(f, "  %-24s %s\n", "-o FILE", command_output_help(c));
     if (c->json) fprintf(f, "  %-24s %s\n", "--json", "write a JSON object to standard output");

@@ -116,6 +116,11 @@ void man_command(FILE *f, const command *c)
         if (strcmp(group, field(i, "group"))) fprintf(f, ".SS %s\n", group = field(i, "group"));
         setting(f, i);
     }
+    for (const own_option *own = command_own(c); own && own->name; own++) {
+        char flag[64];
+        snprintf(flag, sizeof flag, "--%s", own->name);
+        option(f, flag, own->argument), troff(f, own->help), fputc('\n', f);
+    }
     switches(f, c);
     ending(f);
     see_also(f, c);

@@ -77,6 +77,33 @@ static anygp_status take_output(const command *c, const char *value, options *o,
     return ANYGP_OK;
 }
 
+const own_option *command_own(const command *c)
+{
+    static const struct {
+        const char *name;
+        const own_option *own;
+    } list[] = {{"fit", fit_options}, {"export", export_options}, {"serve", serve_options}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (!strcmp(c->name, list[i].name)) return list[i].own;
+    return NULL;
+}
+
+/* One of the command's own. */
+static anygp_status take_own(const own_option *own, const char *value, const char *next, const char **to, int *used,
+                             anygp_error *e)
+{
+    bool flag = !*own->argument, optional = *own->argument == '[';
+    bool number = next && *next && strspn(next, "0123456789") == strlen(next);
+    if (flag && value) return complain(e, ANYGP_ERR_ARGUMENT, "--%s takes no value", own->name);
+    if (!value && (flag || (optional && !number)))
+        value = "";
+    else if (!value)
+        value = next, *used = 1;
+    if (!value) return complain(e, ANYGP_ERR_ARGUMENT, "--%s needs a value: %s", own->name, own->help);
+    *to = value;
+    return ANYGP_OK;
+}
+
 /* --name value, --name=value, or --flag; *used counts the further word taken. */
 static anygp_status take_setting(const command *c, const char *word, const char *next, options *o, int *used,
                                  anygp_error *e)
@@ -91,6 +118,9 @@ static anygp_status take_setting(const command *c, const char *word, const char 
         *used = !value;
         return take_output(c, value ? value : next, o, e);
     }
+    const own_option *own = command_own(c);
+    for (int k = 0; own && own[k].name; k++)
+        if (!strcmp(name, own[k].name)) return take_own(&own[k], value, next, &o->own[k], used, e);
     int64_t i = setting_for(c, name);
     if (i < 0) return unknown_option(c, name, e);
     if (!value && is_flag(i)) value = "yes";

@@ -131,7 +131,7 @@ static int on_progress(void *ctx, const anygp_progress *p)
 {
     (void)ctx;
     if (shows) show(p);
-    return interrupted != 0;
+    return live_report(p) || interrupted != 0;
 }
 
 static int on_stop(void *ctx)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* What is left: of the time limit if there is one, else of the iterations at the present pace. */
-static double seconds_left(const anygp_progress *p)
+double progress_seconds_left(const anygp_progress *p)
 {
     double pace = p->iteration > 0 && p->iterations > 0
                       ? p->seconds / (double)p->iteration * (double)(p->iterations - p->iteration)
@@ -58,8 +58,8 @@ static void fill(const anygp_progress *p, char piece[PIECES][PIECE])
         snprintf(piece[SCORE], PIECE, "mnlp %.4g", p->mnlp);
     duration(p->seconds, piece[SECONDS], PIECE);
     char left[24];
-    duration(seconds_left(p), left, sizeof left);
-    if (!isnan(seconds_left(p))) snprintf(piece[LEFT], PIECE, "at most %s left", left);
+    duration(progress_seconds_left(p), left, sizeof left);
+    if (!isnan(progress_seconds_left(p))) snprintf(piece[LEFT], PIECE, "at most %s left", left);
 }
 
 static size_t join(char piece[PIECES][PIECE], const char *between, char *out, size_t size)

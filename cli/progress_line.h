@@ -16,4 +16,6 @@ void progress_sentence(const anygp_progress *p, char *out, size_t size);
    half minute, later after a tenth of the time so far. */
 bool progress_due(double seconds, double *next);
 
+double progress_seconds_left(const anygp_progress *p); /* at most; NaN: not known */
+
 #endif

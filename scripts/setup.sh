@@ -8,12 +8,12 @@
 set -eu
 
 need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev libjansson-dev libxxhash-dev
-      librandom123-dev zlib1g-dev librsvg2-dev libcmocka-dev"
+      librandom123-dev zlib1g-dev librsvg2-dev libcmocka-dev libmicrohttpd-dev"
 mpi="libopenmpi-dev openmpi-bin"
 python="python3 python3-numpy python3-sklearn python3-pandas python3-matplotlib python3-pytest python3-pip patchelf"
 r="r-base-core r-base-dev r-cran-testthat"
 case "${1:-}" in
-    check) need="$need chromium fonts-dejavu-core python3-markdown g++ binutils clang-format liblbfgs-dev zsh fish groff-base $python $r $mpi" ;;
+    check) need="$need chromium fonts-dejavu-core python3-markdown g++ binutils valgrind clang-format liblbfgs-dev zsh fish groff-base $python $r $mpi" ;;
     mpi) need="$need $mpi" ;;
     fuzz) need="$need clang" ;;
     python) need="$need $python" ;;

@@ -232,6 +232,20 @@ ANYGP_API anygp_status anygp_sample(const anygp_model *m, int64_t target, int64_
    models that are not over inducing inputs. */
 ANYGP_API anygp_status anygp_prepare(const anygp_model *m, anygp_error *e);
 
+/* The inputs of a model, in the order of X: their names ("" without a header), the categories of those that are texts (0: a number), and
+   where the training values of a number were: about centre - 2 spread to centre + 2 spread (spread 0: not used by the model). */
+ANYGP_API const char *anygp_input_name(const anygp_model *m, int64_t i);
+ANYGP_API int64_t anygp_input_categories(const anygp_model *m, int64_t i);
+ANYGP_API const char *anygp_input_category(const anygp_model *m, int64_t i, int64_t k);
+ANYGP_API void anygp_input_scale(const anygp_model *m, int64_t i, double *centre, double *spread);
+/* The columns of a file of predictions, from arrays, for all targets at once: how many, their names, and out[n, count] column-major.
+   exposure may be NULL.  The text of a label that is one, given its number in `out`; NULL: the column has numbers. */
+ANYGP_API int64_t anygp_output_count(const anygp_model *m, unsigned flags);
+ANYGP_API void anygp_output_name(const anygp_model *m, unsigned flags, int64_t i, char *buffer, size_t size);
+ANYGP_API const char *anygp_output_text(const anygp_model *m, unsigned flags, int64_t i, double value);
+ANYGP_API anygp_status anygp_predict_output(const anygp_model *m, int64_t n, const double *X, int64_t ldx,
+                                            const double *exposure, unsigned flags, double *out, anygp_error *e);
+
 /* From file to file, in constant memory for any length.  out = NULL or "-" is standard output.  in = NULL where the setting "grid"
    says where to predict. */
 ANYGP_API anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, const char *in,
@@ -308,6 +322,13 @@ ANYGP_API anygp_status anygp_check_file(const anygp_model *m, const anygp_settin
    mean negative log densities (either may be NULL).  0 if not, or if there is nothing to compare with. */
 ANYGP_API int anygp_drifted(const anygp_model *m, const anygp_scores *scores, int64_t target, double *then,
                             double *now);
+
+/* A model as source text, freed by anygp_text_free (docs/export.md).  C: plain C99 with no library but libm, whose functions begin with `name`;
+   header: the name of a file that has the declarations, which go into *declarations, or NULL: they are in the source.  JSON: the arrays
+   and the steps of a prediction, for other languages.  A kind of model that cannot be written so is refused. */
+ANYGP_API anygp_status anygp_export_c(const anygp_model *m, const char *name, const char *header, char **source,
+                                      char **declarations, anygp_error *e);
+ANYGP_API anygp_status anygp_export_json(const anygp_model *m, char **text, anygp_error *e);
 
 /* Several processes share one fit (docs/mpi.md): mpirun starts R copies of a program, each calls anygp_world_begin once,
    then anygp_fit with the same settings and data, and gets the same model (for pic only that of rank 0 has the rows needed for prediction).  Between

@@ -42,23 +42,16 @@ static anygp_status open_predictor(const gp *g, int64_t n, predictor **out, anyg
     return predictor_new(g, fmin((double)rows * predictor_row_bytes(g), 256e6), out, e);
 }
 
-/* A predictor for some rows, and the threads they are worth, until session_end. */
-typedef struct session {
-    predictor *p;
-    bool kept;
-    int former;
-} session;
-
-static anygp_status session_begin(const anygp_model *m, int64_t target, const row_batch *b, bool variances,
-                                  session *out, anygp_error *e)
+anygp_status api_session_begin(const anygp_model *m, int64_t target, const row_batch *b, bool variances,
+                               api_session *out, anygp_error *e)
 {
     const gp *g = m->gp[target];
     bool alone = threads_for(predictor_work(g, b->n, variances)) == 1;
-    *out = (session){.kept = predictor_keeps(b), .former = alone ? la_threads(1) : threads_begin(m->settings)};
+    *out = (api_session){.kept = predictor_keeps(b), .former = alone ? la_threads(1) : threads_begin(m->settings)};
     return out->kept ? predictor_take_kept(g, &out->p, e) : open_predictor(g, b->n, &out->p, e);
 }
 
-static anygp_status session_end(session *s, anygp_status status)
+anygp_status api_session_end(api_session *s, anygp_status status)
 {
     (s->kept ? predictor_give_back : predictor_free)(s->p);
     return threads_end(s->former, status);
@@ -67,10 +60,10 @@ static anygp_status session_end(session *s, anygp_status status)
 static anygp_status predict_rows(const anygp_model *m, int64_t target, const row_batch *b, unsigned flags, double *mean,
                                  double *variance, anygp_error *e)
 {
-    session s;
-    anygp_status status = session_begin(m, target, b, variance != NULL, &s, e);
+    api_session s;
+    anygp_status status = api_session_begin(m, target, b, variance != NULL, &s, e);
     if (!ANYGP_FAILED(status)) status = predictor_run(s.p, b, flags & ANYGP_LATENT, mean, variance, e);
-    return session_end(&s, status);
+    return api_session_end(&s, status);
 }
 
 anygp_status anygp_prepare(const anygp_model *m, anygp_error *e)
@@ -120,11 +113,11 @@ anygp_status anygp_predict_quantiles(const anygp_model *m, int64_t target, int64
     NEED(probability);
     TRY(check_probabilities(count, probability, e));
     row_batch b = {.n = n, .rows = X, .ld = ldx, .exposure = exposure};
-    session s;
-    anygp_status status = session_begin(m, target, &b, true, &s, e);
+    api_session s;
+    anygp_status status = api_session_begin(m, target, &b, true, &s, e);
     if (!ANYGP_FAILED(status))
         status = predictor_quantiles(s.p, &b, flags & ANYGP_LATENT, count, probability, quantiles, e);
-    return session_end(&s, status);
+    return api_session_end(&s, status);
 }
 
 anygp_status anygp_predict_blocks(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
@@ -203,10 +196,10 @@ anygp_status anygp_predict_proba(const anygp_model *m, int64_t target, int64_t n
     TRY(api_check_rows(m, target, n, X, ldx, 0, e));
     NEED(probabilities);
     row_batch b = {.n = n, .rows = X, .ld = ldx};
-    session s;
-    anygp_status status = session_begin(m, target, &b, true, &s, e);
+    api_session s;
+    anygp_status status = api_session_begin(m, target, &b, true, &s, e);
     if (!ANYGP_FAILED(status)) status = predictor_classes(s.p, &b, probabilities, n, e);
-    return session_end(&s, status);
+    return api_session_end(&s, status);
 }
 
 /* -------------------------------------------------------------------------------------- experts */

@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "data/formats/reader.h"
 #include "data/rows/rows.h"
+#include "gp/gp.h"
 
 struct anygp_data {
     table *table; /* without values where the rows stay in a file: */
@@ -27,6 +28,16 @@ anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, con
 /* That the target is a count, and each exposure one it can have; NULL: none is given. */
 anygp_status api_check_exposure(const anygp_model *m, int64_t target, int64_t n, const double *exposure,
                                 anygp_error *e);
+
+/* A predictor for some rows, and the threads they are worth, until api_session_end, which returns status. */
+typedef struct api_session {
+    predictor *p;
+    bool kept;
+    int former;
+} api_session;
+anygp_status api_session_begin(const anygp_model *m, int64_t target, const row_batch *b, bool variances,
+                               api_session *out, anygp_error *e);
+anygp_status api_session_end(api_session *s, anygp_status status);
 
 /* A copy of s (NULL: the defaults) that names the weights of data made from arrays; the caller frees it. */
 anygp_status api_settings_for(const settings *s, const anygp_data *data, settings **out, anygp_error *e);

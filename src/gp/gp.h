@@ -336,6 +336,10 @@ double label_cell(const schema *s, int64_t k);
    latent and C > 1 mean_1, variance_1, ....  The name of column i as snprintf would have it. */
 int64_t output_width(const gp *g, bool latent);
 int output_suffix(const gp *g, bool latent, int64_t i, char *buffer, size_t size);
+/* The whole name: behind that of the target where there are several; freed by free(), NULL: no memory. */
+char *output_name(const gp_set *m, int64_t target, bool latent, int64_t i);
+/* A name that ends so, as above. */
+char *output_named(const gp_set *m, int64_t target, const char *suffix);
 /* Those of one block of rows: out[n, width] column-major; labels as label_cell has them. */
 anygp_status output_block(predictor *p, const gp *g, const row_batch *b, bool latent, double *out, anygp_error *e);
 

@@ -1,6 +1,7 @@
 /* The columns of a predictions file that one target has. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/text/number.h"
@@ -29,6 +30,31 @@ int output_suffix(const gp *g, bool latent, int64_t i, char *buffer, size_t size
     if (kind == MOMENTS) return snprintf(buffer, size, "%s", moments[i]);
     if (kind == LATENTS) return snprintf(buffer, size, "%s_%lld", moments[i % 2], (long long)i / 2 + 1);
     return i == 0 ? snprintf(buffer, size, "label") : snprintf(buffer, size, "p_%s", g->schema.class_name[i - 1]);
+}
+
+char *output_named(const gp_set *m, int64_t target, const char *suffix)
+{
+    const schema *s = &m->gp[target]->schema;
+    size_t size = (s->target ? strlen(s->target) : 24) + strlen(suffix) + 2;
+    char *name = malloc(size);
+    if (!name) return NULL;
+    if (m->targets == 1)
+        snprintf(name, size, "%s", suffix);
+    else if (s->target)
+        snprintf(name, size, "%s_%s", s->target, suffix);
+    else
+        snprintf(name, size, "y%lld_%s", (long long)s->target_number, suffix);
+    return name;
+}
+
+char *output_name(const gp_set *m, int64_t target, bool latent, int64_t i)
+{
+    const gp *g = m->gp[target];
+    size_t size = (size_t)output_suffix(g, latent, i, NULL, 0) + 1;
+    char *suffix = malloc(size), *name = NULL;
+    if (suffix) output_suffix(g, latent, i, suffix, size), name = output_named(m, target, suffix);
+    free(suffix);
+    return name;
 }
 
 /* ---------------------------------------------------------------------------------------- cells */

@@ -57,17 +57,12 @@ static int suffix_of(const sheet *t, int64_t target, int64_t i, char *buffer, si
                     (long long)more / OPINION_COLUMNS + 1);
 }
 
-/* The suffix, behind the target's name where there are several. */
 static char *column_name(const sheet *t, int64_t target, int64_t i)
 {
-    const schema *s = &t->m->gp[target]->schema;
-    size_t end = (size_t)suffix_of(t, target, i, NULL, 0), size = (s->target ? strlen(s->target) : 24) + end + 2;
-    char *name = malloc(size);
-    int before = 0;
-    if (!name) return NULL;
-    if (t->m->targets > 1 && s->target) before = snprintf(name, size, "%s_", s->target);
-    if (t->m->targets > 1 && !s->target) before = snprintf(name, size, "y%lld_", (long long)s->target_number);
-    suffix_of(t, target, i, name + before, size - (size_t)before);
+    size_t size = (size_t)suffix_of(t, target, i, NULL, 0) + 1;
+    char *end = malloc(size), *name = NULL;
+    if (end) suffix_of(t, target, i, end, size), name = output_named(t->m, target, end);
+    free(end);
     return name;
 }
 

@@ -22,6 +22,9 @@
 #define FUZZ_ENTRY fuzz_checkpoint
 #include "../../fuzz/fuzz_checkpoint.c"
 #undef FUZZ_ENTRY
+#define FUZZ_ENTRY fuzz_serve
+#include "../../fuzz/fuzz_serve.c"
+#undef FUZZ_ENTRY
 
 enum { FILE_MOST = 1 << 20 };
 
@@ -62,12 +65,14 @@ static void corpus_of_libsvm(void **state) { (void)state, run_corpus("libsvm", f
 static void corpus_of_idx(void **state) { (void)state, run_corpus("idx", fuzz_idx); }
 static void corpus_of_model(void **state) { (void)state, run_corpus("model", fuzz_model); }
 static void corpus_of_checkpoint(void **state) { (void)state, run_corpus("checkpoint", fuzz_checkpoint); }
+static void corpus_of_serve(void **state) { (void)state, run_corpus("serve", fuzz_serve); }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(corpus_of_csv), cmocka_unit_test(corpus_of_npy),   cmocka_unit_test(corpus_of_libsvm),
-        cmocka_unit_test(corpus_of_idx), cmocka_unit_test(corpus_of_model), cmocka_unit_test(corpus_of_checkpoint),
+        cmocka_unit_test(corpus_of_csv),   cmocka_unit_test(corpus_of_npy),   cmocka_unit_test(corpus_of_libsvm),
+        cmocka_unit_test(corpus_of_idx),   cmocka_unit_test(corpus_of_model), cmocka_unit_test(corpus_of_checkpoint),
+        cmocka_unit_test(corpus_of_serve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,153 @@
+"""Requests to a running `anygp serve`, for test_serve.sh.   serve_client.py PORT NAME [argument...]"""
+import http.client, json, os, socket, sys, threading, time
+
+port = int(sys.argv[1])
+
+def ask(method, path, body=None, headers={}, c=None):
+    own = c is None
+    c = c or http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    c.request(method, path, body, headers)
+    a = c.getresponse()
+    text = a.read().decode()
+    if own: c.close()
+    return a.status, text
+
+def post(rows, **more):
+    status, text = ask("POST", "/predict", json.dumps({"rows": rows, **more}))
+    assert status == 200, (status, text)
+    return json.loads(text)
+
+def table(path):
+    lines = open(path).read().split("\n")[1:-1]
+    return [[float(x) for x in line.split(",")] for line in lines]
+
+def alike(a, b):
+    assert abs(a - b) <= 1e-12 * (1 + abs(b)), (a, b)
+
+def json_numbers(rows, expected):
+    rows, expected = table(rows), table(expected)
+    a = post([r[:2] for r in rows])
+    assert a["columns"] == ["mean", "variance", "lo95", "hi95"], a["columns"]
+    for got, want in zip(a["rows"], expected, strict=True):
+        for x, y in zip(got, want, strict=True): alike(x, y)
+    b = post([{"x2": r[1], "x1": r[0]} for r in rows], only="mean")
+    assert b["columns"] == ["mean"]
+    for got, want in zip(b["rows"], expected, strict=True): alike(got[0], want[0])
+
+def csv_numbers(rows, expected):
+    body = open(rows).read()
+    status, text = ask("POST", "/predict", body, {"Content-Type": "text/csv"})
+    assert status == 200 and text == open(expected).read(), (status, text[:300])
+    status, text = ask("POST", "/predict", "[[0.5, 0.5]]", {"Accept": "text/csv"})
+    assert status == 200 and text.startswith("mean,variance,lo95,hi95\n"), text
+
+def malformed():
+    for body, hint in [("{", "not JSON"), ("[]", "no rows"), ("{}", "should be a list"), ("[1]", "neither a list"),
+                       ("[[1]]", "1 values"), ("[[1,2,3]]", "3 values"), ('[{"x1":1}]', "lacks"), ('[{"x1":1,"x2":2,"q":3}]', "no input 'q'"),
+                       ("[[null,1]]", "missing"), ("[[[],1]]", "a number, a text"), ('{"rows":[[1,2]],"only":"sd"}', "only"),
+                       ("[[1e999,1]]", "JSON"), ("[" * 5000, "JSON"), ('[["red",1]]', ""), ("", "no body"), ("\x00\xff", "JSON")]:
+        status, text = ask("POST", "/predict", body.encode("latin1"))
+        assert status == 400 and hint in json.loads(text)["error"], (body[:40], status, text)
+    for body, hint in [("x1,x2\n1\n", ""), ("a,b\n1,2\n", ""), ("\x00\x01\x02", ""), ("x1,x2\n", "")]:
+        status, text = ask("POST", "/predict", body.encode("latin1"), {"Content-Type": "text/csv"})
+        assert status == 400 and "/tmp" not in text and "anygp-serve" not in text, (body, status, text)
+        json.loads(text)
+
+def paths():
+    for method, path, want in [("GET", "/health", 200), ("GET", "/info", 200), ("GET", "/metrics", 200), ("GET", "/", 200), ("GET", "/inputs", 200),
+                               ("GET", "/../../etc/passwd", 404), ("GET", "/predict", 405), ("DELETE", "/predict", 405), ("POST", "/etc/passwd", 404),
+                               ("POST", "/update", 403)]:
+        status, text = ask(method, path, "x" if method == "POST" else None)
+        assert status == want, (method, path, status, text)
+    info = json.loads(ask("GET", "/info")[1])
+    assert "vfe" in json.dumps(info)
+    metrics = ask("GET", "/metrics")[1]
+    assert 'anygp_seconds_bucket{le="+Inf"}' in metrics and "# TYPE anygp_rows_total counter" in metrics
+    assert "fetch(path" in ask("GET", "/")[1]
+
+def other_sites():
+    for headers in [{"Host": "evil.example"}, {"Origin": "http://evil.example"}]:
+        status, _ = ask("POST", "/predict", "[[0,0]]", headers)
+        assert status == 403, (headers, status)
+    assert ask("POST", "/predict", "[[0,0]]", {"Origin": "http://127.0.0.1:%d" % port})[0] == 200
+
+def huge():
+    status, text = ask("POST", "/predict", None, {"Content-Length": "99999999999"})
+    assert status == 413, (status, text)
+    s = socket.create_connection(("127.0.0.1", port))
+    s.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+    answer = b""
+    try:
+        for _ in range(20): s.sendall(b"80000\r\n" + b"1" * 0x80000 + b"\r\n")
+        s.sendall(b"0\r\n\r\n")
+    except OSError: pass
+    try: answer = s.recv(100)
+    except OSError: pass
+    assert b" 413 " in answer, answer
+    status, text = ask("GET", "/health", None, {"X-Long": "a" * 100000})
+    assert status in (400, 413, 431), status
+    assert ask("GET", "/health")[0] == 200
+
+def slow():
+    s = socket.create_connection(("127.0.0.1", port))
+    began = time.time()
+    try:
+        for c in b"POST /predict HTTP/1.1\r\nHost: localhost\r\n" * 20:
+            s.sendall(bytes([c]))
+            time.sleep(0.05)
+        ended = False
+    except OSError: ended = True
+    if not ended: ended = s.recv(10) == b""
+    assert ended and time.time() - began < 30
+    assert ask("GET", "/health")[0] == 200
+
+def reload_under_load(first, second, model, other, rows):
+    """Every answer is that of one of the two models, and the new one comes."""
+    row = table(rows)[0][:2]
+    want = [table(first)[0][0], table(second)[0][0]]
+    seen, wrong, stop = set(), [], threading.Event()
+    def client():
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        while not stop.is_set():
+            status, text = ask("POST", "/predict", json.dumps([row]), c=c)
+            if status != 200: wrong.append(text); return
+            got = json.loads(text)["rows"][0][0]
+            near = [abs(got - w) < 1e-9 for w in want]
+            if sum(near) != 1: wrong.append(got)
+            seen.add(near.index(True) if any(near) else -1)
+    threads = [threading.Thread(target=client) for _ in range(4)]
+    for t in threads: t.start()
+    while 0 not in seen and not wrong: time.sleep(0.01)
+    os.rename(other, model)
+    began = time.time()
+    while 1 not in seen and not wrong and time.time() - began < 60: time.sleep(0.01)
+    stop.set()
+    for t in threads: t.join()
+    assert not wrong and 1 in seen, (wrong[:3], seen)
+
+def broken_file_is_left_alone(model):
+    before = post([[0.5, 0.5]])
+    with open(model + ".new", "w") as f: f.write("not a model")
+    os.rename(model + ".new", model)
+    time.sleep(0.5)
+    assert post([[0.5, 0.5]]) == before
+
+def updates():
+    before = post([[0.5, 0.5]])["rows"][0]
+    status, text = ask("POST", "/update", json.dumps({"rows": [{"x1": 0.5, "x2": 0.5, "y": before[0] + 5}] * 20}))
+    assert status == 200, (status, text)
+    after = post([[0.5, 0.5]])["rows"][0]
+    assert after[0] > before[0] + 0.5, (before, after)
+    status, text = ask("POST", "/update", "x1,x2,y\n0.1,0.1,oops\n", {"Content-Type": "text/csv"})
+    assert status == 400, (status, text)
+    assert post([[0.5, 0.5]])["rows"][0] == after
+    status, text = ask("POST", "/update", "x1,x2,y\n0.5,0.5,9\n", {"Content-Type": "text/csv"})
+    assert status == 200, (status, text)
+
+def token(secret):
+    assert ask("GET", "/health")[0] == 200
+    assert ask("GET", "/info")[0] == 401
+    assert ask("POST", "/predict", "[[0,0]]", {"Authorization": "Bearer wrong"})[0] == 401
+    assert ask("POST", "/predict", "[[0,0]]", {"Authorization": "Bearer " + secret})[0] == 200
+
+globals()[sys.argv[2]](*sys.argv[3:])

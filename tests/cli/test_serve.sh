@@ -1,0 +1,63 @@
+# Predictions over HTTP: right numbers, wrong requests, a new model under load, updates.
+. "$(dirname "$0")/lib.sh"
+if anygp serve none.agp 2>&1 | grep -q 'built without libmicrohttpd'; then
+    echo "1..0 # skip: built without libmicrohttpd"
+    exit 0
+fi
+client() { /usr/bin/python3 "$here/serve_client.py" "$port" "$@"; }
+anygp simulate --rows 80 --inputs 2 --kernel 'matern12(lengthscale=0.3)' --noise 0.05 -o train.csv
+anygp simulate --rows 80 --inputs 2 --kernel 'matern12(lengthscale=0.3)' --noise 0.05 --seed 5 -o second.csv
+fit() { anygp fit "$1" -q --model vfe --kernel matern12 --inducing 12 --iters 2 --valid 0 -o "$2" >/dev/null 2>&1; }
+fit train.csv model.agp
+fit second.csv other.agp
+head -n 6 train.csv >new.csv
+anygp predict model.agp new.csv >expected.csv
+anygp predict other.agp new.csv >second_expected.csv
+printf 'a-secret-of-sixteen-letters\n' >token.txt
+
+begin() { # OPTIONS...: in the background, with $port and $server
+    : >says
+    "$ANYGP" serve model.agp --port 0 --timeout 2 "$@" >says 2>errors &
+    server=$!
+    until grep -q '^serving' says; do kill -0 $server 2>/dev/null || { cat errors; return 1; }; sleep 0.02; done
+    port=$(sed -n 's/.*:\([0-9]*\)\/$/\1/p' says)
+}
+end() { # asked to end it does, with status 0
+    kill -TERM $server && wait $server
+}
+trap 'kill $server 2>/dev/null; rm -rf "$work" "$said"' EXIT
+
+begin
+json_gives_the_numbers_of_predict() { client json_numbers new.csv expected.csv; }
+csv_gives_the_bytes_of_predict() { client csv_numbers new.csv expected.csv; }
+malformed_requests_get_a_sentence() { client malformed; }
+paths_are_those_that_are_documented() { client paths; }
+other_sites_are_refused() { client other_sites; }
+large_requests_are_refused() { client huge; }
+slow_clients_are_cut_off() { client slow; }
+a_replaced_model_is_used_without_a_lost_request() { client reload_under_load expected.csv second_expected.csv model.agp other.agp new.csv; }
+a_broken_model_file_is_left_alone() { cp model.agp good.agp && client broken_file_is_left_alone model.agp && mv good.agp model.agp; }
+sigterm_ends_it_gracefully() { end; }
+for name in json_gives_the_numbers_of_predict csv_gives_the_bytes_of_predict malformed_requests_get_a_sentence paths_are_those_that_are_documented \
+    other_sites_are_refused large_requests_are_refused slow_clients_are_cut_off a_replaced_model_is_used_without_a_lost_request \
+    a_broken_model_file_is_left_alone; do check $name; done
+end_status=0
+end || end_status=$?
+sigterm_ends_it_gracefully() { [ $end_status = 0 ] && ! ls -d "${TMPDIR:-/tmp}"/anygp-serve.*/ 2>/dev/null | xargs -r -n1 find -user "$(id -un)" -newer train.csv -maxdepth 0 | grep .; }
+check sigterm_ends_it_gracefully
+
+begin --writable --token-file token.txt
+token_is_asked_for() { client token a-secret-of-sixteen-letters; }
+check token_is_asked_for
+end
+begin --writable
+updates_change_the_model_and_its_file() { cp model.agp before.agp && client updates && ! cmp -s model.agp before.agp && anygp info model.agp >/dev/null; }
+check updates_change_the_model_and_its_file
+end
+
+mistakes_are_explained() {
+    refuses 'token-file' serve model.agp --listen 0.0.0.0 && refuses 'not a whole number' serve model.agp --port x &&
+        refuses 'at least 16' serve model.agp --token-file /dev/null && refuses 'cannot be opened' serve none.agp
+}
+check mistakes_are_explained
+finish

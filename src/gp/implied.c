@@ -12,12 +12,19 @@ static bool is_number(const char *text)
     return cell_classify(text, text + strlen(text), &x) == CELL_NUMBER;
 }
 
-/* Texts that are labels by their looks: none of them is a number, and most of them occur more than once. */
+/* No label that a person wrote has control characters. */
+static bool is_garbage(const char *text)
+{
+    while (*text && (unsigned char)*text >= ' ' && *text != 127) text++;
+    return *text;
+}
+
+/* Texts that are labels by their looks: none of them is a number, and they occur twice or more on average. */
 static bool are_labels(const column *c, int64_t rows)
 {
-    if (c->kind != COLUMN_TEXT || c->levels > IMPLIED_MOST || (c->levels > 2 && 2 * c->levels > rows)) return false;
+    if (c->kind != COLUMN_TEXT || c->levels > IMPLIED_MOST || 2 * c->levels > rows) return false;
     for (int64_t k = 0; k < c->levels; k++)
-        if (is_number(c->level[k])) return false;
+        if (is_number(c->level[k]) || is_garbage(c->level[k])) return false;
     return true;
 }
 

@@ -189,7 +189,7 @@ static anygp_status predict(const options *o, anygp_error *e)
     TRY(paths_distinct(files, 3, 4, e));
     TRY(path_check_writable(o->output, e));
     notes_attach(o->settings, o->quiet);
-    anygp_status status = anygp_load(o->path[0], &m, e);
+    anygp_status status = anygp_load_with(o->path[0], o->settings, &m, e);
     if (!ANYGP_FAILED(status)) status = anygp_predict_file(m, o->settings, o->path[1], o->output, e);
     anygp_model_free(m);
     return status;
@@ -239,7 +239,7 @@ static anygp_status eval(const options *o, anygp_error *e)
     anygp_model *m = NULL;
     anygp_scores *s = NULL;
     notes_attach(o->settings, o->quiet);
-    anygp_status status = anygp_load(o->path[0], &m, e);
+    anygp_status status = anygp_load_with(o->path[0], o->settings, &m, e);
     if (!ANYGP_FAILED(status)) status = anygp_eval_file(m, o->settings, o->path[1], &s, e);
     if (!ANYGP_FAILED(status)) print_scores(o, m, s);
     anygp_scores_free(s);
@@ -321,7 +321,7 @@ static anygp_status update_locked(const options *o, anygp_error *e)
     TRY(path_check_writable(output, e));
     anygp_error why = {0};
     anygp_scores *before = NULL;
-    anygp_status status = anygp_load(o->path[0], &m, e);
+    anygp_status status = anygp_load_with(o->path[0], o->settings, &m, e);
     if (!ANYGP_FAILED(status)) before = score_new_rows(o, m, &why); /* its notes would repeat those of the update */
     if (before) warn_of_drift(o, m, before);                        /* the update forgets the scores of the fit */
     notes_attach(o->settings, o->quiet);

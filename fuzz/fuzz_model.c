@@ -42,7 +42,7 @@ int FUZZ_ENTRY(const uint8_t *data, size_t size)
     FILE *f = bytes ? fmemopen(memcpy(bytes, data, size), size, "rb") : NULL;
     if (f) {
         if (model_file_checksum(f, digits, &at)) memcpy(bytes + at, digits, 16);
-        if (model_file_read_stream(f, "fuzz", &m, &e) == ANYGP_OK) use_model(m), gp_set_free(m);
+        if (model_file_read_stream(f, "fuzz", 0, &m, &e) == ANYGP_OK) use_model(m), gp_set_free(m);
         fclose(f);
     }
     free(bytes);

@@ -343,6 +343,10 @@ ANYGP_API int anygp_world_size(void);
    or 2 for ANYGP_ERR_INTERNAL.  In a single process it does nothing and returns. */
 ANYGP_API void anygp_world_abort(anygp_status status);
 
+/* As anygp_load, with the settings `memory`, for what a model makes of its file before it predicts, and `threads`.  Factors of experts (poe,
+   gpoe, bcm, rbcm, grbcm, npae, nle, patchwork) that take more memory than that are kept in a scratch file; predictions are the same. */
+ANYGP_API anygp_status anygp_load_with(const char *path, const anygp_settings *s, anygp_model **out, anygp_error *e);
+
 #ifdef __cplusplus
 }
 #endif

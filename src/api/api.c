@@ -212,7 +212,18 @@ anygp_status anygp_load(const char *path, anygp_model **out, anygp_error *e)
     NEED(path);
     NEED(out);
     *out = NULL;
-    return model_file_read(path, out, e);
+    return model_file_read(path, 0, out, e);
+}
+
+anygp_status anygp_load_with(const char *path, const anygp_settings *s, anygp_model **out, anygp_error *e)
+{
+    NEED(path);
+    NEED(s);
+    NEED(out);
+    *out = NULL;
+    double memory = settings_given(s, SET_MEMORY) ? settings_number(s, SET_MEMORY) : 0;
+    int former = threads_begin(s);
+    return threads_end(former, model_file_read(path, memory, out, e));
 }
 
 int64_t anygp_model_targets(const anygp_model *m) { return m ? m->targets : 0; }

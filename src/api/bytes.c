@@ -33,7 +33,7 @@ anygp_status anygp_load_bytes(const void *bytes, size_t size, anygp_model **out,
     FILE *f = size ? fmemopen((void *)bytes, size, "rb") : NULL;
     if (!f)
         return fail_with(e, ANYGP_ERR_FILE, "the bytes cannot be read as a model file; there are %zu of them", size);
-    anygp_status status = model_file_read_stream(f, "the bytes in memory", out, e);
+    anygp_status status = model_file_read_stream(f, "the bytes in memory", 0, out, e);
     fclose(f);
     return status;
 }

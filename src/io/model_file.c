@@ -159,6 +159,7 @@ static bool parse_array(const json_t *entry, int64_t data_size, named_array *a, 
 typedef struct model_stream {
     FILE *f;
     const char *name; /* for messages */
+    double memory;    /* of each target (model_file.h) */
     json_t *header, *shared;
     int64_t data_at, data_size;
 } model_stream;
@@ -206,8 +207,11 @@ static anygp_status read_gp(const model_stream *s, const json_t *description, in
     anygp_status status = ANYGP_OK;
     TRY_DONE(describe_parse(description, &d, e));
     TRY_DONE(read_arrays(s, t, &list, e));
-    TRY_DONE(d.g->model->load(d.g->model, d.kernel, d.noise, &d.mean, d.g->schema.D, list.at, list.count,
-                              &d.g->posterior, e));
+    const model_ops *m = d.g->model;
+    int64_t D = d.g->schema.D;
+    TRY_DONE(m->load_within
+                 ? m->load_within(m, s->memory, d.kernel, d.noise, &d.mean, D, list.at, list.count, &d.g->posterior, e)
+                 : m->load(m, d.kernel, d.noise, &d.mean, D, list.at, list.count, &d.g->posterior, e));
     d.kernel = NULL;
     if (gp_latents(d.g) != d.g->likelihood->latents) {
         status = damaged(e, s->name, "its arrays have a different number of latent functions than its likelihood");
@@ -262,7 +266,7 @@ static anygp_status read_targets(const model_stream *s, const json_t *info, gp_s
     return ANYGP_OK;
 }
 
-anygp_status model_file_read_stream(FILE *f, const char *name, gp_set **out, anygp_error *e)
+anygp_status model_file_read_stream(FILE *f, const char *name, double memory, gp_set **out, anygp_error *e)
 {
     model_stream s = {.f = f, .name = name};
     json_t *info = NULL;
@@ -274,6 +278,7 @@ anygp_status model_file_read_stream(FILE *f, const char *name, gp_set **out, any
     TRY_DONE(check_format(name, meta, e));
     TRY_DONE(check_checksum(f, name, meta, e));
     info = metadata_json(meta, "info"), s.shared = metadata_json(meta, "shared");
+    s.memory = memory / fmax(1, (double)json_array_size(json_object_get(info, "targets")));
     status = read_targets(&s, info, m, e);
 done:
     json_decref(s.header);
@@ -286,11 +291,11 @@ done:
     return status;
 }
 
-anygp_status model_file_read(const char *path, gp_set **out, anygp_error *e)
+anygp_status model_file_read(const char *path, double memory, gp_set **out, anygp_error *e)
 {
     FILE *f = fopen(path, "rb");
     if (!f) return fail_with(e, ANYGP_ERR_FILE, "the model file %.300s cannot be opened; is the path right?", path);
-    anygp_status status = model_file_read_stream(f, path, out, e);
+    anygp_status status = model_file_read_stream(f, path, memory, out, e);
     fclose(f);
     return status;
 }

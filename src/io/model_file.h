@@ -16,9 +16,10 @@ enum { MODEL_FILE_SCHEMA = 3 };
 
 anygp_status model_file_write(const gp_set *m, const char *path, anygp_error *e);
 anygp_status model_file_write_stream(const gp_set *m, FILE *f, anygp_error *e); /* the caller looks at ferror() */
-anygp_status model_file_read(const char *path, gp_set **out, anygp_error *e);
+/* memory: bytes that what is made from the arrays may take (model_ops.load_within); 0: half of what is free. */
+anygp_status model_file_read(const char *path, double memory, gp_set **out, anygp_error *e);
 /* The same from an open, seekable stream; `name` is for messages. */
-anygp_status model_file_read_stream(FILE *f, const char *name, gp_set **out, anygp_error *e);
+anygp_status model_file_read_stream(FILE *f, const char *name, double memory, gp_set **out, anygp_error *e);
 
 /* 16 hexadecimal digits: XXH64 of the whole file with the digits of its checksum field read as zeros; written into
    `digits`.  False if the stream cannot be read or has no such field.  *at: where the digits are. */

@@ -34,10 +34,32 @@ file_and_table_give_one_model() {
 }
 model_that_holds_its_rows_says_what_it_needs() { refuses 'the pic model of 160000 rows needs .* or use --model dtc' fit large.npy -q -o p.agp --model pic+ --partition kdtree --valid 0 "${options[@]}"; }
 
+
+# The most kilobytes of its own that a command has, while it can be seen: without the pages of scratch files.
+own_memory() { # COMMAND...
+    local pid most=0 now
+    "$ANYGP" "$@" >"$said/out" 2>"$said/err" </dev/null &
+    pid=$!
+    while now=$(sed -n 's/^RssAnon:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$pid/status 2>/dev/null) && kill -0 $pid 2>/dev/null; do
+        [ "${now:-0}" -gt "$most" ] && most=$now
+        sleep 0.01
+    done
+    wait $pid && echo "$most"
+}
+factors_of_experts_stay_below_the_memory() { # 3 of 1200 rows have 34 MB of them
+    local own
+    anygp simulate --rows 3600 --inputs 2 --features 50 -o parts.npy && anygp fit parts.npy -q -o parts.agp --model nle --partition kdtree --blocks 3 --valid 0 --fix all --kernel 'rbf(variance=1,lengthscale=0.3)' --noise 0.1 --threads 1 >/dev/null &&
+        anygp simulate --rows 200 --inputs 2 --features 50 --seed 1 -o places.npy && anygp predict parts.agp places.npy --threads 1 -o free.csv || return 1
+    own=$(own_memory predict parts.agp places.npy --threads 1 --memory 10M -o little.csv) || { cat "$said/err"; return 1; }
+    echo "$own kB"
+    cmp free.csv little.csv && { [ "${ANYGP_BUILD:-release}" = asan ] || [ "$own" -lt 30000 ]; }
+}
+
 if [ "${ANYGP_BUILD:-release}" != asan ]; then # the sanitizers keep what was freed
     check memory_of_steps_does_not_grow
     check memory_of_batch_does_not_grow
 fi
+check factors_of_experts_stay_below_the_memory
 check file_and_table_give_one_model
 check model_that_holds_its_rows_says_what_it_needs
 finish

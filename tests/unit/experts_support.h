@@ -112,6 +112,28 @@ static inline posterior *committee_without(const experts_posterior *p, int64_t i
     return out;
 }
 
+/* From copies of these arrays, with as many bytes for factors in memory. */
+static inline anygp_status scene_load(scene *f, array_list *list, double memory, posterior **out)
+{
+    anygp_error e;
+    basis mean;
+    kernel *k = kernel_copy(f->q->kernel);
+    assert_int_equal(basis_copy(&f->q->mean, &mean, &e), ANYGP_OK);
+    array_list copies = {0};
+    for (int64_t i = 0; i < list->count; i++) {
+        named_array a = list->at[i];
+        size_t bytes = (size_t)(a.rows * a.cols) * sizeof(double);
+        a.values = memcpy(malloc(bytes), a.values, bytes);
+        array_list_add(&copies, a);
+    }
+    anygp_status status =
+        f->model->load_within(f->model, memory, k, f->q->noise, &mean, D, copies.at, copies.count, out, &e);
+    for (int64_t i = 0; i < copies.count; i++) free(copies.at[i].values);
+    array_list_clear(&copies);
+    if (status) kernel_free(k), basis_clear(&mean);
+    return status;
+}
+
 static const struct variant {
     const char *kernel;
     mean_kind mean;

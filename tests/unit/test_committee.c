@@ -318,9 +318,41 @@ static void damaged_arrays_are_refused(void **unused)
     }
 }
 
+/* ---------------------------------------------------------------------------------------------- memory */
+
+/* Where the file is read with little memory, factors are on disk, and predictions have the same bits. */
+static void factors_beyond_the_memory_are_on_disk(void **unused)
+{
+    (void)unused;
+    const char *const names[] = {"poe", "grbcm", "npae"};
+    for (int i = 0; i < 3; i++)
+        for (int little = 0; little < 2; little++) {
+            scene f;
+            posterior *again = NULL;
+            array_list list = {0};
+            double a[NEW], b[NEW], v[NEW], w[NEW];
+            scene_set(&f, names[i], variants[0].kernel, MEAN_ZERO, false, BLOCKS, some_blocks,
+                      (expert_choice){.communication = 4});
+            scene_predict(&f, NEW, f.new, a, v);
+            f.q->ops->arrays(f.q, &list);
+            assert_int_equal(scene_load(&f, &list, little ? 8 : 1e6, &again), ANYGP_OK);
+            assert_int_equal(((const experts_posterior *)again)->on_disk, little);
+            posterior *first = f.q;
+            f.q = again;
+            scene_predict(&f, NEW, f.new, b, w);
+            f.q = first;
+            assert_memory_equal(a, b, sizeof a);
+            assert_memory_equal(v, w, sizeof v);
+            again->ops->free(again);
+            array_list_clear(&list);
+            scene_clear(&f);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(skipping_far_experts_changes_nothing),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(factors_beyond_the_memory_are_on_disk),
+                                       cmocka_unit_test(skipping_far_experts_changes_nothing),
                                        cmocka_unit_test(experts_are_skipped_only_where_their_weight_vanishes),
                                        cmocka_unit_test(joint_predictions_of_bcm_are_tresps),
                                        cmocka_unit_test(one_row_together_with_no_other_is_the_row_alone),

@@ -159,6 +159,36 @@ static void saved_and_loaded_model_predicts_the_same_bits(void **unused)
     unlink(path);
 }
 
+/* With factors in a scratch file. */
+static void committee_loaded_with_little_memory_predicts_the_same_bits(void **unused)
+{
+    (void)unused;
+    double X[N * D], y[N], w[N], new[NEW * D], m1[NEW], v1[NEW], m2[NEW], v2[NEW];
+    char path[] = "test_fit_XXXXXX";
+    const char *pairs[] = {"model", "poe", "blocks", "3", "iters", "2", "valid", "0", NULL};
+    anygp_settings *little = anygp_settings_new();
+    anygp_model *two;
+    anygp_error e;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && little);
+    close(fd);
+    make_data(X, y);
+    fill_normal(13, NEW * D, new);
+    for (int i = 0; i < N; i++) w[i] = 1 + i % 2;
+    anygp_model *one = fit_arrays(N, D, X, y, w, pairs);
+    assert_int_equal(anygp_save(one, path, &e), ANYGP_OK);
+    assert_int_equal(anygp_set(little, "memory", "8", &e), ANYGP_OK);
+    if (anygp_load_with(path, little, &two, &e)) fail_msg("%s", e.text);
+    predict(one, NEW, new, m1, v1);
+    predict(two, NEW, new, m2, v2);
+    assert_memory_equal(m1, m2, sizeof m1);
+    assert_memory_equal(v1, v2, sizeof v1);
+    anygp_model_free(one);
+    anygp_model_free(two);
+    anygp_settings_free(little);
+    unlink(path);
+}
+
 static void weights_equal_repeated_rows(void **unused)
 {
     (void)unused;
@@ -309,6 +339,7 @@ int main(void)
         cmocka_unit_test(shifted_and_scaled_inputs_change_nothing),
         cmocka_unit_test(reported_hyperparameters_reproduce_the_model_without_standardising),
         cmocka_unit_test(saved_and_loaded_model_predicts_the_same_bits),
+        cmocka_unit_test(committee_loaded_with_little_memory_predicts_the_same_bits),
         cmocka_unit_test(weights_equal_repeated_rows),
         cmocka_unit_test(restarts_never_end_worse_than_one_run),
         cmocka_unit_test(stopping_at_the_first_report_leaves_a_valid_model),

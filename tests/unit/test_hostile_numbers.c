@@ -191,7 +191,7 @@ static gp_set *read_sealed(bytes *b, anygp_error *e)
     FILE *f = fmemopen(b->at, b->size, "rb");
     assert_non_null(f);
     if (model_file_checksum(f, digits, &place)) memcpy(b->at + place, digits, 16);
-    if (model_file_read_stream(f, "changed", &m, e) != ANYGP_OK) m = NULL;
+    if (model_file_read_stream(f, "changed", 0, &m, e) != ANYGP_OK) m = NULL;
     fclose(f);
     return m;
 }

@@ -123,26 +123,6 @@ static void predictions_are_those_of_the_definitions(void **unused)
 
 /* ------------------------------------------------------------------------------------------- file, update */
 
-static anygp_status load_own(scene *f, array_list *list, posterior **out)
-{
-    anygp_error e;
-    basis mean;
-    kernel *k = kernel_copy(f->q->kernel);
-    assert_int_equal(basis_copy(&f->q->mean, &mean, &e), ANYGP_OK);
-    array_list copies = {0};
-    for (int64_t i = 0; i < list->count; i++) {
-        named_array a = list->at[i];
-        size_t bytes = (size_t)(a.rows * a.cols) * sizeof(double);
-        a.values = memcpy(malloc(bytes), a.values, bytes);
-        array_list_add(&copies, a);
-    }
-    anygp_status status = f->model->load(f->model, k, f->q->noise, &mean, D, copies.at, copies.count, out, &e);
-    for (int64_t i = 0; i < copies.count; i++) free(copies.at[i].values);
-    array_list_clear(&copies);
-    if (status) kernel_free(k), basis_clear(&mean);
-    return status;
-}
-
 static named_array *own_array(array_list *list)
 {
     return (named_array *)named_array_find(list->at, list->count, "own");
@@ -159,7 +139,7 @@ static void a_file_has_them_and_damage_is_found(void **unused)
     set_own(&f, "gpoe", &variants[0], own);
     scene_predict(&f, NEW, f.new, a, v);
     f.q->ops->arrays(f.q, &list);
-    assert_int_equal(load_own(&f, &list, &again), ANYGP_OK);
+    assert_int_equal(scene_load(&f, &list, 0, &again), ANYGP_OK);
     double *work = malloc((size_t)again->ops->work_doubles(again, NEW) * sizeof *work);
     assert_int_equal(again->ops->marginal(again, NEW, f.new, D, work, b, w, &e), ANYGP_OK);
     assert_memory_equal(a, b, sizeof a);
@@ -171,15 +151,15 @@ static void a_file_has_them_and_damage_is_found(void **unused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double kept = o->values[1];
         o->values[1] = bad[i];
-        assert_int_equal(load_own(&f, &list, &again), ANYGP_ERR_FILE);
+        assert_int_equal(scene_load(&f, &list, 0, &again), ANYGP_ERR_FILE);
         o->values[1] = kept;
     }
     o->cols--;
-    assert_int_equal(load_own(&f, &list, &again), ANYGP_ERR_FILE);
+    assert_int_equal(scene_load(&f, &list, 0, &again), ANYGP_ERR_FILE);
     o->cols++;
     const model_ops *mine = f.model;
     f.model = &model_bcm; /* which has none */
-    assert_int_equal(load_own(&f, &list, &again), ANYGP_ERR_FILE);
+    assert_int_equal(scene_load(&f, &list, 0, &again), ANYGP_ERR_FILE);
     f.model = mine;
     array_list_clear(&list);
     scene_clear(&f);

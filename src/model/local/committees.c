@@ -8,7 +8,8 @@
     .objective = "log evidence of the experts", .order = "n j^2", .jitter = 1e-8, .cost = experts_cost,                \
     .size = experts_size, .define = experts_define, .open = experts_open, .evaluate = experts_evaluate,                \
     .failure = experts_failure, .loo = experts_loo, .loo_after = committee_loo, .posterior = experts_to_posterior,     \
-    .rows = experts_rows, .close = experts_close, .load = experts_load, .update = &experts_update, .sum = &experts_sum
+    .rows = experts_rows, .close = experts_close, .load = experts_load, .load_within = experts_load_within,            \
+    .update = &experts_update, .sum = &experts_sum
 
 static const aggregation npae = {.levels = 1};
 static const aggregation poe = {.entropy = false}, gpoe = {.entropy = true, .normalised = true}, bcm = {.prior = true},

@@ -144,6 +144,8 @@ void experts_free(posterior *p); /* accepts NULL */
 anygp_status experts_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
 anygp_status experts_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                           int64_t count, posterior **out, anygp_error *e);
+anygp_status experts_load_within(const model_ops *self, double memory, kernel *k, double noise, basis *mean, int64_t D,
+                                 named_array *list, int64_t count, posterior **out, anygp_error *e);
 void experts_arrays(posterior *p, array_list *list);
 
 /* What an expert leaves of the prior variance at least. */

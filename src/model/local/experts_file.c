@@ -154,6 +154,12 @@ static anygp_status load_parts(int64_t D, int64_t P, named_array *list, int64_t 
 anygp_status experts_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                           int64_t count, posterior **out, anygp_error *e)
 {
+    return experts_load_within(self, 0, k, noise, mean, D, list, count, out, e);
+}
+
+anygp_status experts_load_within(const model_ops *self, double memory, kernel *k, double noise, basis *mean, int64_t D,
+                                 named_array *list, int64_t count, posterior **out, anygp_error *e)
+{
     static const char *const names[] = {"X", "y", "w", "start", "jitter"};
     enum { ALL = 5 };
     const aggregation *rule = self->family;
@@ -169,6 +175,7 @@ anygp_status experts_load(const model_ops *self, kernel *k, double noise, basis 
         return fail_with(e, ANYGP_ERR_FILE, "the model file's experts do not fit together; it is damaged");
     experts_source s = {
         .rule = rule, .kernel = k, .mean = mean, .noise = noise, .jitter = *a[4]->values, .D = D, .count = P};
+    s.memory = memory;
     if (asked) memcpy(s.asked, asked->values, sizeof s.asked);
     if (own) s.own_count = P, s.own = own->values;
     router *route = NULL;

@@ -127,6 +127,7 @@ const model_ops model_nle = {
     .rows = experts_rows,
     .close = experts_close,
     .load = experts_load,
+    .load_within = experts_load_within,
     .update = &experts_update,
     .sum = &experts_sum,
 };

@@ -449,6 +449,7 @@ const model_ops model_patchwork = {
     .rows = patch_rows,
     .close = patch_close,
     .load = patch_load,
+    .load_within = patch_load_within,
     .update = &patch_update_ops,
 };
 

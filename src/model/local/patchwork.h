@@ -56,5 +56,7 @@ double patch_border_value(const posterior *p);
 extern const update_ops patch_update_ops; /* [patchwork_update.c] */
 anygp_status patch_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                         int64_t count, posterior **out, anygp_error *e);
+anygp_status patch_load_within(const model_ops *self, double memory, kernel *k, double noise, basis *mean, int64_t D,
+                               named_array *list, int64_t count, posterior **out, anygp_error *e);
 
 #endif

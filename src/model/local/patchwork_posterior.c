@@ -245,6 +245,12 @@ static bool borders_make_sense(const named_array *X, const named_array *side, in
 anygp_status patch_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                         int64_t count, posterior **out, anygp_error *e)
 {
+    return patch_load_within(self, 0, k, noise, mean, D, list, count, out, e);
+}
+
+anygp_status patch_load_within(const model_ops *self, double memory, kernel *k, double noise, basis *mean, int64_t D,
+                               named_array *list, int64_t count, posterior **out, anygp_error *e)
+{
     named_array *X = named_array_need(list, count, "borders", e),
                 *side = X ? named_array_need(list, count, "sides", e) : NULL;
     posterior *cells = NULL;
@@ -253,7 +259,8 @@ anygp_status patch_load(const model_ops *self, kernel *k, double noise, basis *m
     kernel *copy = kernel_copy(k);
     basis also = {0};
     anygp_status status = copy ? basis_copy(mean, &also, e) : fail_memory(e, "the kernel", 0);
-    if (!ANYGP_FAILED(status)) status = experts_load(&model_nle, copy, noise, &also, D, list, count, &cells, e);
+    if (!ANYGP_FAILED(status))
+        status = experts_load_within(&model_nle, memory, copy, noise, &also, D, list, count, &cells, e);
     if (ANYGP_FAILED(status)) {
         kernel_free(copy);
         basis_clear(&also);

@@ -294,13 +294,16 @@ static void sort_lines(gp_compare *out)
 
 /* --------------------------------------------------------------------------------------------- run */
 
-static anygp_status look_at_columns(comparison *c, anygp_error *e)
+/* *implied: the settings with the likelihood that the target implies; NULL: they are as they are. */
+static anygp_status look_at_columns(comparison *c, settings **implied, anygp_error *e)
 {
     const table *t = c->data->table;
     fit_columns f = {0};
     anygp_status status = fit_columns_find(t, c->s, &f, e);
     if (!ANYGP_FAILED(status) && f.targets > 1)
         status = fail_with(e, ANYGP_ERR_ARGUMENT, "compare takes one target; name it with --target");
+    if (!ANYGP_FAILED(status)) status = fit_implied(t, &f, c->s, implied, e);
+    if (*implied) c->s = *implied;
     c->weights = ANYGP_FAILED(status) ? -1 : f.weights;
     for (int64_t j = 0; !ANYGP_FAILED(status) && j < t->cols; j++) {
         if (f.skip[j] || j == f.weights) continue;
@@ -343,10 +346,12 @@ anygp_status gp_compare_run(const gp_data *data, const settings *s, gp_compare *
     c.file = settings_text(s, SET_TEST), c.limit = out->limit;
     c.share = fmin(HELD_SHARE, HELD_MOST / (double)data->table->rows);
     anygp_status status = check(&c, e);
-    if (!ANYGP_FAILED(status)) status = look_at_columns(&c, e);
+    settings *implied = NULL;
+    if (!ANYGP_FAILED(status)) status = look_at_columns(&c, &implied, e);
     if (!ANYGP_FAILED(status)) status = kernels ? compare_kernels(&c, e) : compare_models(&c, e);
     if (!ANYGP_FAILED(status) && out->stopped && out->best_line < 0)
         status = fail_with(e, ANYGP_ERR_STOPPED, "stopped before the first model was fitted");
+    settings_free(implied);
     if (ANYGP_FAILED(status)) return gp_compare_clear(out), status;
     mark_frontier(out);
     if (!kernels) sort_lines(out);

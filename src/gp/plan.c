@@ -35,7 +35,7 @@ static void take_refusal(const anygp_error *why, plan_line *l)
 static bool refused(const fit_task *f, const model_choice *c, const settings *s, plan_line *l)
 {
     anygp_error why;
-    if (ANYGP_FAILED(choice_check_rows(c, s, f->columns->weights >= 0, &why)))
+    if (ANYGP_FAILED(choice_check_rows(c, s, fit_weighted(f->columns), &why)))
         take_refusal(&why, l);
     else if (f->data->file && !model_over_blocks(c->model))
         snprintf(l->reason, sizeof l->reason, "it needs all rows at once, and they stay in their file");
@@ -212,15 +212,20 @@ static anygp_status make(fit_task *f, gp_plan *p, anygp_error *e)
 anygp_status gp_plan_make(const gp_data *data, const settings *s, gp_plan *out, anygp_error *e)
 {
     fit_columns c = {0};
-    fit_task f = {.data = data, .columns = &c, .s = s, .later = s};
+    fit_task f = {.data = data, .columns = &c};
+    settings *implied = NULL;
     anygp_status status = ANYGP_OK;
     *out = (gp_plan){.wanted = settings_is(s, SET_MODEL, "auto")};
-    TRY_DONE(choice_parse(s, &f.choice, e));
     TRY_DONE(fit_columns_find(data->table, s, &c, e));
-    TRY_DONE(valid_parse(s, &f.valid, &f.hold_out, e));
+    TRY_DONE(fit_implied(data->table, &c, s, &implied, e));
+    f.s = f.later = implied ? implied : s;
+    TRY_DONE(fit_balance(data, f.s, &c, e));
+    TRY_DONE(choice_parse(f.s, &f.choice, e));
+    TRY_DONE(valid_parse(f.s, &f.valid, &f.hold_out, e));
     TRY_DONE(make(&f, out, e));
 done:
     fit_columns_clear(&c);
+    settings_free(implied);
     model_free(f.choice.model);
     if (ANYGP_FAILED(status)) gp_plan_clear(out);
     return status;

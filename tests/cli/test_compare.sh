@@ -16,9 +16,9 @@ plan_and_fit_agree() { # PATTERN DATA OPTIONS...
 }
 plan_says_what_auto_does() { plan_and_fit_agree exact train.csv && plan_and_fit_agree 'svgp|solve' classes.csv --likelihood bernoulli; }
 plan_holds_a_short_race() { anygp simulate --rows 1100 --inputs 2 -o more.csv && plan_and_fit_agree 'vfe|fitc|pic|vecchia|grbcm' more.csv --memory 22M --threads 1; }
-plan_rules_out() {
+plan_rules_out() { # a text target implies classes
     anygp plan more.csv --memory 22M --time 20s >plan.txt && grep -qE '^- exact .* it needs about .* MB of memory, and 22 MB are allowed' plan.txt &&
-        anygp plan classes.csv --likelihood bernoulli >plan.txt && grep -qE '^- exact .*exact is for gaussian targets only$' plan.txt && grep -q '^\* s[a-z]* ' plan.txt
+        anygp plan classes.csv -q >plan.txt && grep -qE '^- exact .*exact is for gaussian targets only$' plan.txt && grep -q '^\* s[a-z]* ' plan.txt
 }
 plan_of_one_model() { anygp plan train.csv --model vfe --inducing 50 >plan.txt && [ "$(grep -c 'passes' plan.txt)" = 1 ] && grep -q 'vfe .*m = 50 ' plan.txt; }
 plan_takes_what_has_an_effect() { refuses 'anygp plan has no option --trace' plan train.csv --trace t.csv; }
@@ -30,10 +30,10 @@ comparison_is_a_table() {
         grep -q 'compare: exact: mnlp' err.txt && grep -q '^best: exact; ' table.txt && grep -q '^wrote best.agp' table.txt && anygp info best.agp | grep -q 'model  *exact'
 }
 unknown_model_is_refused() { refuses "models: there is no model 'exakt'" compare train.csv --models exakt,vfe; }
-failure_is_a_line() {
-    anygp compare classes.csv --likelihood bernoulli --models exact,svgp --inducing 10 --iters 20 --folds 2 -q >table.txt || return 1
+failure_is_a_line() { # and a text target implies classes
+    anygp compare classes.csv --models exact,svgp --inducing 10 --iters 20 --folds 2 -q >table.txt || return 1
     cat table.txt
-    grep -q '^  exact  *failed: .*gaussian targets only' table.txt && grep -qE '^[* ] svgp  *[0-9.]+ \+- [0-9.]+ ' table.txt && grep -q 'cross-validation with 2 folds' table.txt
+    grep -q '^  exact  *failed: .*gaussian targets only' table.txt && grep -qE '^[* ] linear  *[0-9.]+' table.txt && grep -qE '^[* ] svgp  *[0-9.]+ \+- [0-9.]+ ' table.txt && grep -q 'cross-validation with 2 folds' table.txt
 }
 comparison_on_a_file_as_json() {
     anygp compare train.csv --models sod --iters 5 --test new.csv --json -q >table.json && is_json <table.json || return 1

@@ -118,9 +118,9 @@ void notes_attach(anygp_settings *s, bool quiet);
 /* The same, with a progress line; Ctrl-C also ends training with the best model so far.  With several processes only
    rank 0 prints; it also reports if the run is ended from outside. */
 void progress_attach(anygp_settings *s, bool quiet);
-void progress_end(void);                               /* clears the line */
-int signal_received(void);                             /* that asked for an end; 0: none */
-void signals_release(void);                            /* from here on SIGCONT and SIGTERM are not reported */
+void progress_end(void);    /* clears the line */
+int signal_received(void);  /* that asked for an end; 0: none */
+void signals_release(void); /* from here on SIGCONT and SIGTERM are not reported */
 
 int check_verdict(void); /* of anygp check: the status of the program if nothing fails; 0 for other commands */
 

@@ -74,7 +74,7 @@ case "${1:-}" in
     *) echo "usage: cross_aarch64.sh [all]" >&2; exit 2 ;;
 esac
 
-export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu LD_LIBRARY_PATH= CMOCKA_MESSAGE_OUTPUT=TAP OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
+export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu LD_LIBRARY_PATH= OMP_WAIT_POLICY=passive CMOCKA_MESSAGE_OUTPUT=TAP OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 run() { "$qemu" -E LD_LIBRARY_PATH="$root/sysroot/usr/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" "$@"; }
 failed=0
 for test in $tests; do

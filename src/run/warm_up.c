@@ -117,12 +117,29 @@ done:
     return status;
 }
 
+/* A scan over few rows may find no noise where rows are near duplicates: their neighbours know better. */
+static anygp_status raise_noise(const problem *p, hyper *h, const train_options *o, anygp_error *e)
+{
+    static const double LITTLE = 1e-3; /* in units of the target's variance */
+    merged some = {0};
+    double score;
+    problem all = *p;
+    deadline until = train_deadline(o);
+    if (p->rows->n <= PLAN_WARM_ROWS || hyper_get(h, hyper_kernel_params(h)) > LITTLE) return ANYGP_OK;
+    TRY(start_subset(p, NEAR_ROWS, &some, e));
+    all.rows = &some, all.comm = comm_self(), all.near = (nearness){.learn = NEAR_FEW};
+    anygp_status status = score_by_neighbours(&all, h, &until, &score, e);
+    merged_clear(&some);
+    return status;
+}
+
 anygp_status start_near(const model_ops *model, const problem *p, hyper *h, const train_options *o,
                         anygp_status *stopped, anygp_error *e)
 {
     merged few = {0};
     double best;
     problem small = *p;
+    TRY(raise_noise(p, h, o, e));
     if (p->rows->n < 2 * NEAR_ROWS) return ANYGP_OK;
     TRY(start_subset(p, NEAR_ROWS, &few, e));
     small.rows = &few, small.near.given = NULL;

@@ -82,6 +82,10 @@ weights_may_be_of_any_size() {
 the_file_is_enough_to_predict() { fits train.csv --model vecchia --iters 1 && mkdir -p apart && cp fits.agp apart && (cd apart && anygp predict fits.agp ../test.csv --samples 2 >s.csv && finite s.csv); }
 negative_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors -3; }
 rows_beyond_the_memory_are_refused() { refuses 'vecchia model of 400 rows needs .* GB and --memory allows .* GB; use --model sod --inducing' fit train.csv -o m.agp --model vecchia --memory 250k --threads 2; }
+# The mean's coefficients need a pass over the rows, for which there is no time.
+stopped_before_a_pass_ends_there_is_a_model() {
+    anygp simulate --rows 5000 --inputs 2 -o long.csv && anygp fit long.csv -q -o long.agp --model vecchia --mean constant --time 0.02s >/dev/null && anygp predict long.agp long.csv | awk -F, 'NR > 1 && !($2 > 0) { bad = 1 } END { exit bad || NR != 5001 }'
+}
 # Where length-scales move far apart, the first climb is not made to its end: the iterations of the trace begin again soon.
 neighbours_follow_length_scales_on_the_way() {
     anygp simulate --rows 300 --inputs 2 --kernel 'matern52(variance=1,lengthscale=[0.1,3])' --noise 0.01 -o far.csv && anygp fit far.csv -q -o far.agp --model vecchia --neighbors 5 --kernel 'matern52(variance=1,lengthscale=[0.5,0.5])' --noise 0.01 --trace far.trace.csv >/dev/null || return 1
@@ -130,6 +134,7 @@ check weights_may_be_of_any_size
 check the_file_is_enough_to_predict
 check negative_neighbours_are_refused
 check rows_beyond_the_memory_are_refused
+check stopped_before_a_pass_ends_there_is_a_model
 check neighbours_follow_length_scales_on_the_way
 check inducing_inputs_help_few_neighbours
 check inducing_inputs_are_learned_described_and_updated

@@ -223,8 +223,8 @@ anygp_status vecchia_prepare(vecchia_state *q, const hyper *h, double jitter, an
     return ANYGP_OK;
 }
 
-/* Sums over all groups at h, and without a mean and inducing inputs the adjoints too. */
-static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, anygp_error *e)
+/* Sums over all groups at h, and without a mean and inducing inputs the adjoints too.  partly: over those that there is time for. */
+static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, bool partly, anygp_error *e)
 {
     sparse *s = &q->s;
     TRY(vecchia_prepare(q, h, jitter, e));
@@ -233,7 +233,7 @@ static anygp_status pass(vecchia_state *q, const hyper *h, double jitter, anygp_
     anygp_status status = driver_stat(q->a.driver, s, 0, NULL, 1, q->stat, e);
     driver_until(q->a.driver, NULL, NULL);
     if (ANYGP_FAILED(status)) return status;
-    return q->seen < 1 ? ANYGP_TIME_LIMIT : ANYGP_OK;
+    return q->seen < 1 && !partly ? ANYGP_TIME_LIMIT : ANYGP_OK;
 }
 
 double vecchia_within(const vecchia_state *q) { return q->learned->SS / q->s.noise; }
@@ -275,7 +275,7 @@ static anygp_status gradient_of(vecchia_state *q, double *gp, anygp_error *e)
 
 static anygp_status evidence(vecchia_state *q, const hyper *h, double jitter, double *value, double *gp, anygp_error *e)
 {
-    anygp_status status = pass(q, h, jitter, e);
+    anygp_status status = pass(q, h, jitter, false, e);
     if (status == ANYGP_OK) status = head(q, gp != NULL, value, e);
     if (gp) memset(gp, 0, (size_t)hyper_size(h) * sizeof *gp);
     return status == ANYGP_OK && gp ? gradient_of(q, gp, e) : status;
@@ -364,12 +364,24 @@ anygp_status vecchia_posterior_at(vecchia_state *q, const posterior_form *form, 
     return vecchia_posterior_new(form, h->kernel, h->like[0], q->problem->mean, &rows, mean, B, out, e);
 }
 
+/* The posterior of v, the values at the inducing inputs and the mean's coefficients: after the deadline from as many groups as were seen. */
+static anygp_status find_v(vecchia_state *q, const hyper *h, double *jitter, anygp_error *e)
+{
+    double value;
+    anygp_status status = pass(q, h, *jitter, true, e);
+    if (status == ANYGP_OK) status = head(q, false, &value, e);
+    if (status != ANYGP_ERR_NUMERIC || *jitter >= JITTER_MOST) return status;
+    *jitter = jitter_next(*jitter);
+    return find_v(q, h, jitter, e);
+}
+
+double vecchia_seen(const void *state) { return ((const vecchia_state *)state)->seen; }
+
 anygp_status vecchia_posterior_as(vecchia_state *q, const posterior_form *form, const hyper *h, double *jitter,
                                   posterior **out, anygp_error *e)
 {
-    double value;
-    if (q->s.Mt && !vecchia_evaluate(q, h, true, jitter, &value, NULL)) /* for v */
-        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
+    q->seen = 1; /* the rows themselves are all there */
+    if (q->s.Mt) TRY(find_v(q, h, jitter, e));
     return vecchia_posterior_at(q, form, h, *jitter, q->s.m, q->s.B, out, e);
 }
 

@@ -57,6 +57,7 @@ anygp_status vecchia_finish(vecchia_state *q, double *adjoint, double *gp, anygp
 int64_t vecchia_blocks(const void *state);
 extern const anytime_ops vecchia_anytime; /* [vecchia_anytime.c] */
 double vecchia_total(const void *state);
+double vecchia_seen(const void *state);
 extern const sum_ops vecchia_sum;
 extern const model_ops vecchia_full; /* [vecchia_full.c] */
 void vecchia_close(void *state);
@@ -65,6 +66,6 @@ void vecchia_close(void *state);
 #define VECCHIA_RUN                                                                                                    \
     .size = vecchia_size, .open = vecchia_open, .renew = vecchia_renew, .evaluate = vecchia_evaluate,                  \
     .failure = vecchia_failure, .loo_after = vecchia_loo, .posterior = vecchia_to_posterior, .rows = vecchia_total,    \
-    .close = vecchia_close, .load = vecchia_load
+    .seen = vecchia_seen, .close = vecchia_close, .load = vecchia_load
 
 #endif

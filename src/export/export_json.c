@@ -5,7 +5,7 @@
 
 #include "anygp/anygp.h"
 #include "export/export.h"
-#include "kernel/parts.h"
+#include "kernel/kernel_parts.h"
 
 /* Text that is not UTF-8 cannot be in JSON. */
 static json_t *text_of(const char *text)

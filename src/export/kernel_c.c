@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "export/export.h"
-#include "kernel/parts.h"
+#include "kernel/kernel_parts.h"
 
 /* The formula of a kind, in the names of its parameters and in
        r2    squared distance over length-scales        dot     sum of weights x z

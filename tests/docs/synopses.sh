@@ -9,7 +9,7 @@ PATH=$(dirname "$ANYGP"):$PATH
 make_tables() {
     local name
     anygp simulate --rows 200 --inputs 2 -o train.csv
-    for name in big small march april may flights waves test; do cp train.csv $name.csv; done
+    for name in big small march april may flights waves test sales next_week; do cp train.csv $name.csv; done
     sed '1s/.*/lon,lat,y/' train.csv | awk -F, -v OFS=, '{ print $1, $2, (NR == 1 ? "day" : NR), $3 }' >data.csv
     awk -F, -v OFS=, 'NR > 1 { $3 = substr("abc", 1 + NR % 3, 1) } 1' train.csv | tee labels.csv >three.csv
     anygp convert train.csv train.h5
@@ -25,10 +25,12 @@ leave_a_checkpoint() {
 }
 
 takes_what_the_page_prints() { # PAGE
-    local line
+    local line status
     while IFS= read -r line; do
         case "$line" in *--resume*) leave_a_checkpoint "${line% --iters 5}" ;; esac
-        eval "$line" >"$said/out" 2>&1 </dev/null || { echo "$line"; cat "$said/out"; return 1; }
+        eval "$line" >"$said/out" 2>&1 </dev/null
+        status=$?
+        case "$line:$status" in *:0 | 'anygp check '*:[23]) ;; *) echo "$line"; cat "$said/out"; return 1 ;; esac # 2, 3: its verdict
     done < <(synopses "$1")
 }
 

@@ -1,5 +1,5 @@
 /* An expression as a list of parts (parts.h). */
-#include "kernel/parts.h"
+#include "kernel/kernel_parts.h"
 
 #include "kernel/kind.h"
 

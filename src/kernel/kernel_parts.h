@@ -1,6 +1,6 @@
 /* An expression as a list of parts, for those who write it down elsewhere (src/export): children before parents, the root last. */
-#ifndef KERNEL_PARTS_H
-#define KERNEL_PARTS_H
+#ifndef KERNEL_KERNEL_PARTS_H
+#define KERNEL_KERNEL_PARTS_H
 
 #include "kernel/kernel.h"
 

@@ -139,8 +139,8 @@ def write_site(out):
     for i, (path, title) in enumerate(listed):
         body = relink(path, pages[path], pages, files)
         index += index_entries(path, title, body)
-        turn = [f'<a href="{target(p)}">{word} {html.escape(t)}</a>'
-                for word, (p, t) in [("←", listed[i - 1]) if i else ("", ("", "")), ("→", listed[i + 1]) if i + 1 < len(listed) else ("", ("", ""))] if p]
+        turn = [f'<a href="{target(p)}">{mark.format(html.escape(t))}</a>'
+                for mark, k in (("← {}", i - 1), ("{} →", i + 1)) if 0 <= k < len(listed) for p, t in [listed[k]]]
         name = title if title == "anygp" else f"{title} - anygp"
         (out / target(path)).write_text(FRAME.format(title=html.escape(name), nav=navigation(sections, path), body=body, turn=" ".join(turn)))
     for name, file in files.items():

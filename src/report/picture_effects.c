@@ -7,7 +7,8 @@
 #include "base/memory.h"
 #include "report/picture.h"
 
-enum { STOPS = 41, COARSE = 21, ROWS = 100, LEVELS_MOST = 12 };
+/* A single input, often time, is looked at closely. */
+enum { STOPS = 41, STOPS_ALONE = 401, ROWS = 100, LEVELS_MOST = 12 };
 
 /* Without rows the ranges rest on what the fit knows of columns that were standardised. */
 static bool applies(const scene *c) { return c->g->schema.D > 0 && (c->n > 0 || c->standard); }
@@ -15,8 +16,8 @@ static bool applies(const scene *c) { return c->g->schema.D > 0 && (c->n > 0 || 
 /* One input: where it goes, and what is predicted there. */
 typedef struct effect {
     int64_t j, stops;
-    double at[STOPS], mean[STOPS], low[STOPS], high[STOPS]; /* at: model units */
-    double average[STOPS];
+    double at[STOPS_ALONE], mean[STOPS_ALONE], low[STOPS_ALONE], high[STOPS_ALONE]; /* at: model units */
+    double average[STOPS_ALONE];
     double *X, *out;
     double *P; /* stops x classes */
 } effect;
@@ -24,7 +25,9 @@ typedef struct effect {
 static void place_stops(const scene *c, effect *t)
 {
     const input_spec *in = schema_at(&c->g->schema, t->j);
-    t->stops = in->text ? in->levels < LEVELS_MOST ? in->levels : LEVELS_MOST : STOPS;
+    t->stops = in->text              ? in->levels < LEVELS_MOST ? in->levels : LEVELS_MOST
+               : c->g->schema.D == 1 ? STOPS_ALONE
+                                     : STOPS;
     if (!in->text && !(c->to[t->j] > c->from[t->j])) t->stops = 1;
     for (int64_t i = 0; i < t->stops; i++) {
         double share = t->stops > 1 ? (double)i / (double)(t->stops - 1) : 0;
@@ -86,7 +89,7 @@ static void draw_curve(const scene *c, canvas *to, const effect *t, const char *
                        bool averaged)
 {
     legend_entry legend[3];
-    double x[STOPS];
+    double x[STOPS_ALONE];
     int entries = legend_of(c, averaged, MARK_LINE, legend);
     for (int64_t i = 0; i < t->stops; i++) x[i] = scene_value(c, t->j, t->at[i]);
     panel p = panel_begin(to, axis_over(input, t->stops, x), axis_of(t, target, averaged), entries, legend, NULL);
@@ -135,7 +138,7 @@ static int64_t class_legend(const scene *c, mark shape, legend_entry legend[CLAS
 static void draw_class_curves(const scene *c, canvas *to, const effect *t, const char *input)
 {
     legend_entry legend[CLASSES_SHOWN];
-    double x[STOPS];
+    double x[STOPS_ALONE];
     int64_t K = class_legend(c, MARK_LINE, legend);
     for (int64_t i = 0; i < t->stops; i++) x[i] = scene_value(c, t->j, t->at[i]);
     axis up = {.low = 0, .high = 1, .label = "probability"};
@@ -195,11 +198,11 @@ static void draw_effect(const scene *c, figures *f, const effect *t, bool averag
 static anygp_status draw(scene *c, figures *f, anygp_error *e)
 {
     int64_t D = c->g->schema.D, rows[ROWS], m = scene_some(c, ROWS, rows);
-    int64_t most = ROWS > STOPS ? ROWS : STOPS, K = scene_is_class(c) ? c->g->schema.classes : 1;
+    int64_t most = STOPS_ALONE, K = scene_is_class(c) ? c->g->schema.classes : 1;
     effect *t = calloc(1, sizeof *t);
     anygp_status status = ANYGP_OK;
-    bool averaged = m > 1 && !scene_is_class(c);
-    if (t) t->X = mem_doubles(most, D), t->out = mem_alloc(most, sizeof *t->out), t->P = mem_doubles(STOPS, K);
+    bool averaged = m > 1 && D > 1 && !scene_is_class(c);
+    if (t) t->X = mem_doubles(most, D), t->out = mem_alloc(most, sizeof *t->out), t->P = mem_doubles(STOPS_ALONE, K);
     if (!t || !t->X || !t->out || !t->P) status = fail_memory(e, "a picture", 8.0 * (double)most * (double)D);
     for (int64_t k = 0; k < D && k < EFFECTS_MOST && !ANYGP_FAILED(status); k++) {
         t->j = c->ranked[k];

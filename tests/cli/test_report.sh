@@ -67,6 +67,12 @@ pictures_come_alone() {
     python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse("pit.svg"); b = open("observed.png", "rb").read(); sys.exit(b[:4] != b"\x89PNG" or len(b) < 3000)'
 }
 
+# A season of a long series would be lost between few places; and there is nothing to average over.
+a_single_input_is_looked_at_closely() {
+    anygp simulate --rows 30 -o line.csv && anygp fit line.csv -q -o line.agp --iters 1 >/dev/null && anygp plot line.agp line.csv --what effects -o line.svg || return 1
+    ! grep -q averaged line.svg && [ "$(grep -o 'class="line s0" d="[^"]*' line.svg | tr -cd L | wc -c)" -gt 300 ]
+}
+
 bad_requests_are_refused() {
     refuses "no picture 'portrait'; there are observed, calibration" plot m.agp train.csv --what portrait -o x.svg &&
         refuses '.svg or .png' plot m.agp train.csv --what pit -o x.gif &&
@@ -89,6 +95,7 @@ check a_model_alone_shows_what_it_holds
 check a_constant_target_is_said
 check classes_have_pictures_of_their_own
 check pictures_come_alone
+check a_single_input_is_looked_at_closely
 check bad_requests_are_refused
 [ "${ANYGP_BUILD:-release}" = asan ] || check a_browser_shows_it
 finish

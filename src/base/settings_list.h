@@ -43,7 +43,7 @@ X(JITTER, "jitter", REAL, "", 0, 0.01, "", "V", "f", "initial jitter relative to
 X(RESTARTS, "restarts", INTEGER, "0", 0, 1000, "", "N", "f", "additional runs from random starting points, of which the best is kept; NAME+ and {steps} make one run only")
 X(ITERS, "iters", INTEGER, "200", 0, 1e9, "", "N", "f", "maximum number of optimiser iterations per run; for NAME+ the number of steps, default one epoch, or {anytime_epochs} epochs and at least {anytime_least} steps when hyperparameters are learned; for {steps} the number of steps, default {epochs} epochs, from {steps_least} to {steps_most} steps")
 X(TIME, "time", SECONDS, "", 0, 1e9, "", "60s", "f", "time limit (s, m, h), after which the best model so far is kept")
-X(VALID, "valid", TEXT, "auto", 0, 0, "", "FRACTION|FILE", "f", "fraction of the rows to hold out, or a file, to score the model on; auto: for models without a leave-one-out score, and for committees of experts, a tenth of fewer than 1000 rows, otherwise a twentieth, from 100 to 1000 rows; 0: none")
+X(VALID, "valid", TEXT, "auto", 0, 0, "", "FRACTION|FILE", "f", "fraction of the rows to hold out, or a file, to score the model on; auto: for models without a leave-one-out score, a tenth of fewer than 1000 rows, otherwise a twentieth, from 100 to 1000 rows; 0: none")
 X(TRACE, "trace", TEXT, "", 0, 0, "", "FILE", "f", "write one row per report (.csv or .jsonl); rmse and mnlp are leave-one-out scores, for NAME+ scores on --valid")
 X(MEMORY, "memory", BYTES, "", 0, 1e18, "", "1G", "fpeulrg", "memory limit for planning (k, M, G, T); default: the memory that is free")
 X(CHECKPOINT, "checkpoint", SECONDS, "", 0, 1e9, "", "30s", "f", "how often to save the state of the run (MODEL.checkpoint) and the model so far")

@@ -14,7 +14,9 @@ RENAMED = {"seed": "random_state", "threads": "n_jobs", "time": "time_budget"}
 # Settings about files; in Python the data are arrays, whose columns the caller chooses and converts, the trace is an attribute,
 # and save() says where the model goes.
 OF_FILES = {"target", "weights", "exposure", "inputs", "drop", "categories", "dates", "decimal", "skip", "comment", "header", "trace",
-            "checkpoint", "resume"}
+            "checkpoint", "resume", "report"}
+# The classifier turns these into weights of rows, which a dict of classes may give too.
+OF_CLASSES = {"class-weight"}
 # What is given with the data.
 OF_FIT = {"weights": "sample_weight", "sample_weight": "sample_weight", "exposure": "exposure", "callback": "callback"}
 # What these three take is scikit-learn's convention, not the table's.
@@ -57,7 +59,7 @@ def parameter_of(name):
     return RENAMED.get(name, name.replace("-", "_"))
 
 
-FIT = {parameter_of(s.name): s for s in table() if "f" in s.commands and s.name not in OF_FILES}
+FIT = {parameter_of(s.name): s for s in table() if "f" in s.commands and s.name not in OF_FILES | OF_CLASSES}
 
 
 def from_text(setting, text):

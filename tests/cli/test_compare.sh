@@ -9,13 +9,21 @@ awk -F, 'NR == 1 { print "x1,x2,label" } NR > 1 { print $1 "," $2 "," ($3 > 0 ? 
 choice_of() { sed -n 's/.*"choice": "\([a-z]*\)".*/\1/p' "$1"; }
 # Whether `fit` with these options takes the model that `plan` names; $1: the model it should be, or a pattern.
 plan_and_fit_agree() { # PATTERN DATA OPTIONS...
-    anygp plan "${@:2}" --json >plan.json && is_json <plan.json && anygp fit "${@:2}" --iters 2 -o x.agp --json 2>/dev/null >fit.json || return 1
+    anygp plan "${@:2}" --json >plan.json && is_json <plan.json && fit_takes_the_plan "$@"
+}
+fit_takes_the_plan() { # the same, for plan.json
     local choice
+    anygp fit "${@:2}" --iters 2 -o x.agp --json 2>/dev/null >fit.json || return 1
     choice=$(choice_of plan.json)
     [[ $choice =~ ^($1)$ ]] && grep -q "\"model\": \"$choice\"" fit.json || { echo "plan: $choice"; grep '"model"' fit.json; return 1; }
 }
 plan_says_what_auto_does() { plan_and_fit_agree exact train.csv && plan_and_fit_agree 'svgp|solve' classes.csv --likelihood bernoulli; }
-plan_holds_a_short_race() { anygp simulate --rows 1100 --inputs 2 -o more.csv && plan_and_fit_agree 'vfe|fitc|pic|vecchia|grbcm' more.csv --memory 22M --threads 1; }
+# On a slow machine, or under the sanitizers, the race is not short: then there is no choice yet.
+plan_holds_a_short_race() {
+    anygp simulate --rows 1100 --inputs 2 -o more.csv && anygp plan more.csv --memory 22M --threads 1 --json >plan.json || return 1
+    [ -n "$(choice_of plan.json)" ] || { [ "$(json_number race_seconds <plan.json | cut -d. -f1)" -ge 1 ]; return; }
+    fit_takes_the_plan 'vfe|fitc|pic|vecchia|grbcm' more.csv --memory 22M --threads 1
+}
 plan_rules_out() { # a text target implies classes
     anygp plan more.csv --memory 22M --time 20s >plan.txt && grep -qE '^- exact .* it needs about .* MB of memory, and 22 MB are allowed' plan.txt &&
         anygp plan classes.csv -q >plan.txt && grep -qE '^- exact .*exact is for gaussian targets only$' plan.txt && grep -q '^\* s[a-z]* ' plan.txt

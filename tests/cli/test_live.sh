@@ -11,7 +11,7 @@ the_page_moves_and_stops_the_training() {
     fit=$!
     until grep -q 'can be watched at' err; do kill -0 $fit || return 1; sleep 0.02; done
     url=$(sed -n 's/.* at \(http:[^ ]*\)$/\1/p' err)
-    /usr/bin/python3 - "$url" <<'END' || { kill $fit; return 1; }
+    /usr/bin/python3 - "$url" <<'END' || { kill $fit; wait $fit; return 1; }
 import json, sys, time, urllib.error, urllib.request
 url = sys.argv[1]
 def get(path, **more): return urllib.request.urlopen(urllib.request.Request(url + path, **more), timeout=60).read().decode()
@@ -20,7 +20,7 @@ assert "fetch('/status')" in get("")
 while status()["objective"] is None: time.sleep(0.02)
 first = status()
 while status()["iteration"] <= first["iteration"]: time.sleep(0.02)
-assert len(status()["trace"]) > 0 and status()["stage"] == "learning"
+while not status()["trace"] or status()["stage"] != "learning": time.sleep(0.02)
 for headers in {"Host": "evil.example"}, {"Origin": "http://evil.example"}:
     try: get("stop", method="POST", headers=headers)
     except urllib.error.HTTPError as e: assert e.code == 403

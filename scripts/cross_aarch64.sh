@@ -22,9 +22,11 @@ fetch_sysroot() {
     local apt=$root/apt
     mkdir -p "$apt"/{lists/partial,cache/archives/partial,etc/apt.conf.d,etc/preferences.d} "$root/debs" "$root/sysroot"
     : >"$apt/status"
-    local release
+    local release mirror # as this machine has them
     release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-    echo "deb [arch=arm64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $release main" >"$apt/etc/sources.list"
+    mirror=$(apt-get indextargets --format '$(SITE)' "Codename: $release" 'Created-By: Packages' | head -n 1)
+    [ -n "$mirror" ] || { echo "apt knows no source of Debian $release; run apt-get update" >&2; exit 1; }
+    echo "deb [arch=arm64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release main" >"$apt/etc/sources.list"
     local options=(-o Dir::State="$apt" -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" -o Dir::Etc="$apt/etc"
         -o Dir::Etc::sourcelist="$apt/etc/sources.list" -o Dir::Etc::sourceparts=/dev/null -o APT::Architecture=arm64
         -o APT::Architectures=arm64 -o APT::Sandbox::User=root)

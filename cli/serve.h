@@ -65,6 +65,7 @@ anygp_status rows_from_json(const row_shape *s, const char *body, size_t size, r
 /* The rows of an update, which have targets too: always a table. */
 anygp_status table_from_json(const char *body, size_t size, char **table, anygp_error *e);
 void row_request_clear(row_request *r);
+void put_csv_text(FILE *f, const char *text); /* quoted */
 
 /* ------------------------------------------------------------------------------- work [serve_work.c] */
 

@@ -103,7 +103,7 @@ static anygp_status take_row(const row_shape *s, json_t *row, size_t number, dou
 
 /* --------------------------------------------------------------------------------------- as a table */
 
-static void put_text(FILE *f, const char *text)
+void put_csv_text(FILE *f, const char *text)
 {
     fputc('"', f);
     for (; *text; text++) {
@@ -116,7 +116,7 @@ static void put_text(FILE *f, const char *text)
 static void put_cell(FILE *f, const json_t *cell)
 {
     if (json_is_string(cell))
-        put_text(f, json_string_value(cell));
+        put_csv_text(f, json_string_value(cell));
     else if (json_is_boolean(cell))
         fputs(json_is_true(cell) ? "true" : "false", f);
     else if (json_is_number(cell))
@@ -130,7 +130,7 @@ static void put_row(FILE *f, const row_shape *s, json_t *row)
         if (row)
             put_cell(f, cell_of(s, row, i));
         else
-            put_text(f, s->name(s->ctx, i));
+            put_csv_text(f, s->name(s->ctx, i));
     }
     fputc('\n', f);
 }

@@ -42,17 +42,6 @@ static void put_number(FILE *f, double x, bool json)
         fputs(json ? "null" : "nan", f);
 }
 
-static void put_label(FILE *f, const char *text, bool json)
-{
-    if (json) {
-        print_json_text(f, text);
-        return;
-    }
-    fputc('"', f);
-    for (; *text; text++) fputs(*text == '"' ? "\"\"" : (char[]){*text, 0}, f);
-    fputc('"', f);
-}
-
 /* Which columns of the output are wanted: all, or those that are means. */
 static bool wanted(const served *m, const row_request *r, int64_t c)
 {
@@ -96,7 +85,7 @@ static void answer_rows(job *j, const double *out, int64_t first, int64_t ld)
             begun = true;
             const char *label = anygp_output_text(m->model, 0, c, x);
             if (label)
-                put_label(f, label, !j->csv);
+                (j->csv ? put_csv_text : print_json_text)(f, label);
             else
                 put_number(f, x, !j->csv);
         }

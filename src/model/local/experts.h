@@ -211,4 +211,8 @@ anygp_status bcm_joint(const posterior *base, int64_t n, const double *X, int64_
 
 extern const update_ops experts_update; /* new rows [experts_update.c] */
 
+/* Those of X[n,D] whose block is k, to taken[count,D], and their numbers to row; how many. */
+int64_t rows_of_part(const int64_t *block, int64_t k, int64_t n, const double *X, int64_t ldx, int64_t D, double *taken,
+                     int64_t *row);
+
 #endif

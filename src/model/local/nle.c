@@ -33,14 +33,14 @@ static asking asking_place(const experts_posterior *p, int64_t n, double *room)
     return a;
 }
 
-/* The rows of part k among n. */
-static int64_t take_rows(const asking *a, int64_t k, int64_t n, const double *X, int64_t ldx, int64_t D)
+int64_t rows_of_part(const int64_t *block, int64_t k, int64_t n, const double *X, int64_t ldx, int64_t D, double *taken,
+                     int64_t *row)
 {
     int64_t count = 0;
     for (int64_t j = 0; j < n; j++) {
-        if (a->block[j] != k) continue;
-        memcpy(a->X + count * D, X + j * ldx, (size_t)D * sizeof *X);
-        a->row[count++] = j;
+        if (block[j] != k) continue;
+        memcpy(taken + count * D, X + j * ldx, (size_t)D * sizeof *X);
+        row[count++] = j;
     }
     return count;
 }
@@ -73,7 +73,7 @@ static anygp_status nle_marginal_noise(const posterior *base, int64_t n, const d
     else
         TRY(router_route(p->route, n, X, ldx, a.block, e));
     for (int64_t k = 0; k < p->count; k++) {
-        int64_t count = take_rows(&a, k, n, X, ldx, base->D);
+        int64_t count = rows_of_part(a.block, k, n, X, ldx, base->D, a.X, a.row);
         if (count > 0) TRY(ask_part(p, k, count, &a, mean, variance, noise, e));
     }
     return ANYGP_OK;

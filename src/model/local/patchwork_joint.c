@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "linalg/linalg.h"
+#include "model/local/experts.h"
 #include "model/local/patchwork_posterior.h"
 
 /* The covariances of rows of cell k given its own rows, own[count, count] of room, to their places. */
@@ -39,7 +40,7 @@ static anygp_status join_all(const patch_posterior *p, int64_t n, const double *
     int64_t D = p->base.D, q = p->b.at.count;
     TRY(router_route(p->cells->route, n, X, ldx, a->block, e));
     for (int64_t k = 0; k < p->b.cells; k++) {
-        int64_t count = patch_rows_of(a, k, n, X, ldx, D);
+        int64_t count = rows_of_part(a->block, k, n, X, ldx, D, a->X, a->row);
         if (count == 0) continue;
         TRY(patch_ask(p, k, count, a, e));
         for (int64_t j = 0; j < count; j++) mean[a->row[j]] = a->m[j];

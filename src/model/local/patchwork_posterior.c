@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "linalg/linalg.h"
+#include "model/local/experts.h"
 #include "model/local/patchwork_posterior.h"
 
 static const patch_posterior *patch_of(const posterior *base) { return (const patch_posterior *)base; }
@@ -146,17 +147,6 @@ static anygp_status mend(const patch_posterior *p, int64_t k, int64_t count, con
     return ANYGP_OK;
 }
 
-int64_t patch_rows_of(const patch_visit *a, int64_t k, int64_t n, const double *X, int64_t ldx, int64_t D)
-{
-    int64_t count = 0;
-    for (int64_t j = 0; j < n; j++) {
-        if (a->block[j] != k) continue;
-        memcpy(a->X + count * D, X + j * ldx, (size_t)D * sizeof *X);
-        a->row[count++] = j;
-    }
-    return count;
-}
-
 anygp_status patch_ask(const patch_posterior *p, int64_t k, int64_t count, const patch_visit *a, anygp_error *e)
 {
     expert x = expert_at(p->cells, k);
@@ -174,7 +164,7 @@ static anygp_status patch_marginal(const posterior *base, int64_t n, const doubl
     patch_visit a = patch_visit_place(p, n, room);
     TRY(router_route(p->cells->route, n, X, ldx, a.block, e));
     for (int64_t k = 0; k < p->b.cells; k++) {
-        int64_t count = patch_rows_of(&a, k, n, X, ldx, base->D);
+        int64_t count = rows_of_part(a.block, k, n, X, ldx, base->D, a.X, a.row);
         if (count > 0) TRY(patch_ask(p, k, count, &a, e));
         for (int64_t j = 0; j < count; j++) {
             mean[a.row[j]] = a.m[j];

@@ -26,8 +26,6 @@ typedef struct patch_visit {
 
 int64_t patch_work(const posterior *base, int64_t n);
 patch_visit patch_visit_place(const patch_posterior *p, int64_t n, double *room); /* patch_work() */
-/* Those of X[n,D] whose a->block is k, to a->X and a->row; how many. */
-int64_t patch_rows_of(const patch_visit *a, int64_t k, int64_t n, const double *X, int64_t ldx, int64_t D);
 /* Mean and variance at the `count` rows that a has of cell k; leaves a->k = L^-1 k of the cell's rows, and a->c[places, count], the covariances
    with f at the cell's border places, given its rows. */
 anygp_status patch_ask(const patch_posterior *p, int64_t k, int64_t count, const patch_visit *a, anygp_error *e);

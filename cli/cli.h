@@ -37,7 +37,7 @@ typedef struct own_option {
 
 typedef struct command {
     const char *name;
-    char letter; /* in the settings table's `commands` */
+    const char *letters; /* it takes the settings whose `commands` has one of these */
     const char *usage;
     const char *summary;
     int least, most; /* arguments */

@@ -6,14 +6,16 @@
 /* What can be checked before an hour of training. */
 static anygp_status check_compare(const options *o, anygp_error *e)
 {
+    const char *report = anygp_get(o->settings, "report");
     const char *const files[] = {o->path[0], anygp_get(o->settings, "test"), anygp_get(o->settings, "inducing-from"),
-                                 o->output};
+                                 o->output, report};
     if (o->output && *anygp_get(o->settings, "folds"))
         return complain(e, ANYGP_ERR_ARGUMENT,
                         "-o: with --folds no model is fitted to all rows; leave one of the two out, and fit the best "
                         "one by anygp fit");
-    anygp_status status = paths_distinct(files, 3, 4, e);
-    return ANYGP_FAILED(status) ? status : path_check_writable(o->output, e);
+    anygp_status status = paths_distinct(files, 3, 5, e);
+    if (!ANYGP_FAILED(status)) status = path_check_writable(o->output, e);
+    return ANYGP_FAILED(status) ? status : path_check_writable(report, e);
 }
 
 static anygp_status print_result(const options *o, char *text, const anygp_model *best, anygp_error *e)
@@ -23,6 +25,8 @@ static anygp_status print_result(const options *o, char *text, const anygp_model
     fputs(text, stdout);
     if (o->json) putchar('\n');
     if (o->output && best && !o->json) printf("wrote %s\n", o->output);
+    if (path_is_file(anygp_get(o->settings, "report")) && !o->json)
+        printf("wrote %s\n", anygp_get(o->settings, "report"));
     return ANYGP_OK;
 }
 

@@ -167,6 +167,7 @@ static anygp_status fit(const options *o, anygp_error *e)
     TRY(check_fit(o, trace, e));
     TRY(anygp_set(o->settings, "output", o->output, e));
     progress_attach(o->settings, o->quiet);
+    anygp_watch_scores(o->settings, o->own[FIT_LIVE] != NULL);
     if (o->own[FIT_LIVE] && anygp_world_rank() == 0) TRY(live_begin(o->own[FIT_LIVE], e));
     double began = wall_seconds();
     anygp_status status = anygp_data_read(o->path[0], o->settings, &data, e), how = ANYGP_OK;
@@ -393,45 +394,45 @@ static anygp_status convert(const options *o, anygp_error *e)
 }
 
 const command commands[] = {
-    {"fit", 'f', "fit DATA -o MODEL [options]", "train a model on a table and write it to a file", 1, 1, true, true,
+    {"fit", "fF", "fit DATA -o MODEL [options]", "train a model on a table and write it to a file", 1, 1, true, true,
      true, fit},
-    {"predict", 'p', "predict MODEL DATA|--grid NxM [-o CSV] [options]",
+    {"predict", "p", "predict MODEL DATA|--grid NxM [-o CSV] [options]",
      "mean, variance and 95 % interval of every row, or label and class probabilities", 1, 2, true, false, false,
      predict},
-    {"eval", 'e', "eval MODEL DATA [--json] [options]", "score a model on labelled data", 2, 2, false, true, false,
+    {"eval", "eE", "eval MODEL DATA [--json] [options]", "score a model on labelled data", 2, 2, false, true, false,
      eval},
-    {"update", 'u', "update MODEL DATA [-o MODEL2] [options]", "add new rows to a sparse model, without the old ones",
+    {"update", "u", "update MODEL DATA [-o MODEL2] [options]", "add new rows to a sparse model, without the old ones",
      2, 2, true, true, false, update},
-    {"info", 'i', "info MODEL [--json]", "show what is in a model file", 1, 1, false, true, false, info},
-    {"models", 'm', "models [--json]", "list the models, what each one takes and what it costs", 0, 0, false, true,
+    {"info", "", "info MODEL [--json]", "show what is in a model file", 1, 1, false, true, false, info},
+    {"models", "", "models [--json]", "list the models, what each one takes and what it costs", 0, 0, false, true,
      false, models},
-    {"simulate", 's', "simulate [-o CSV] [options]", "draw data of any size from a known Gaussian process", 0, 0, true,
+    {"simulate", "s", "simulate [-o CSV] [options]", "draw data of any size from a known Gaussian process", 0, 0, true,
      false, false, simulate},
-    {"convert", 'c', "convert IN OUT [options]", "convert a table to another format: .h5, .npy, .csv, .tsv", 2, 2,
+    {"convert", "c", "convert IN OUT [options]", "convert a table to another format: .h5, .npy, .csv, .tsv", 2, 2,
      false, false, false, convert},
-    {"look", 'l', "look DATA [--json] [options]",
+    {"look", "l", "look DATA [--json] [options]",
      "show the columns of a table, what a fit makes of them and what may be wrong", 1, 1, false, true, false, look},
-    {"report", 'r', "report MODEL [DATA] -o HTML [options]", "write a page with scores, pictures and warnings", 1, 2,
+    {"report", "r", "report MODEL [DATA] -o HTML [options]", "write a page with scores, pictures and warnings", 1, 2,
      true, false, false, command_report},
-    {"plot", 'g', "plot MODEL [DATA] --what NAME [-o SVG|PNG]", "draw one of the pictures of a report", 1, 2, true,
+    {"plot", "g", "plot MODEL [DATA] --what NAME [-o SVG|PNG]", "draw one of the pictures of a report", 1, 2, true,
      false, false, command_plot},
-    {"kernels", '1', "kernels [--json]", "list the kernels and their options", 0, 0, false, true, false, kernels},
-    {"likelihoods", '2', "likelihoods [--json]", "list the likelihoods: what kinds of target there are", 0, 0, false,
+    {"kernels", "", "kernels [--json]", "list the kernels and their options", 0, 0, false, true, false, kernels},
+    {"likelihoods", "", "likelihoods [--json]", "list the likelihoods: what kinds of target there are", 0, 0, false,
      true, false, likelihoods},
-    {"completion", '3', "completion bash|zsh|fish", "print a script that completes commands and options in a shell", 1,
+    {"completion", "", "completion bash|zsh|fish", "print a script that completes commands and options in a shell", 1,
      1, false, false, false, completion},
-    {"plan", 'f', "plan DATA [--time T] [options of fit]", "what each model would cost here, before one is fitted", 1,
+    {"plan", "fn", "plan DATA [--time T] [options of fit]", "what each model would cost here, before one is fitted", 1,
      1, false, true, false, command_plan},
-    {"compare", 'k', "compare DATA [--models A,B,...] [--folds N] [-o BEST] [options of fit]",
+    {"compare", "fk", "compare DATA [--models A,B,...] [--folds N] [-o BEST] [options of fit]",
      "fit several models, or kernels, under equal limits and score them on the same rows", 1, 1, true, true, false,
      command_compare},
-    {"check", 'e', "check MODEL DATA [--json] [options]",
+    {"check", "e", "check MODEL DATA [--json] [options]",
      "whether a model is still right on these rows: calibration, drift, extrapolation", 2, 2, false, true, false,
      command_check},
-    {"export", 'x', "export MODEL -o FILE.c|FILE.json [--header FILE.h]",
+    {"export", "", "export MODEL -o FILE.c|FILE.json [--header FILE.h]",
      "write a model as C without dependencies, or as JSON for other languages", 1, 1, true, false, false,
      command_export},
-    {"serve", 'w', "serve MODEL [--port N] [options]", "answer predictions over HTTP, in JSON and CSV", 1, 1, false,
+    {"serve", "", "serve MODEL [--port N] [options]", "answer predictions over HTTP, in JSON and CSV", 1, 1, false,
      false, false, command_serve},
 };
 const int command_count = (int)(sizeof commands / sizeof *commands);

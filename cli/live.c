@@ -17,7 +17,7 @@
 enum { POINTS = 512 };
 
 typedef struct point {
-    double seconds, objective, rmse, mnlp;
+    double seconds, objective, rmse, mnlp, coverage;
 } point;
 
 /* What the page is told; the training writes it, the thread of the server reads it. */
@@ -43,7 +43,7 @@ static void keep_point(const anygp_progress *p)
         for (int i = 0; i < POINTS / 2; i++) live.trace[i] = live.trace[2 * i];
         live.count = POINTS / 2, live.every *= 2;
     }
-    live.trace[live.count++] = (point){p->seconds, p->objective, p->rmse, p->mnlp};
+    live.trace[live.count++] = (point){p->seconds, p->objective, p->rmse, p->mnlp, p->coverage};
 }
 
 bool live_report(const anygp_progress *p)
@@ -75,6 +75,7 @@ static void put_status(FILE *f)
     put_number(f, "objective", live.begun ? p->objective : NAN);
     put_number(f, "rmse", live.begun ? p->rmse : NAN);
     put_number(f, "mnlp", live.begun ? p->mnlp : NAN);
+    put_number(f, "coverage", live.begun ? p->coverage : NAN);
     put_number(f, "seconds", live.begun ? p->seconds : NAN);
     put_number(f, "seconds_left", live.begun ? progress_seconds_left(p) : NAN);
     fprintf(f, "\"stopping\": %s, \"trace\": [", live.stop ? "true" : "false");
@@ -84,6 +85,7 @@ static void put_status(FILE *f)
         put_number(f, "objective", t->objective);
         put_number(f, "rmse", t->rmse);
         put_number(f, "mnlp", t->mnlp);
+        put_number(f, "coverage", t->coverage);
         fprintf(f, "\"seconds\": %.6g}", t->seconds);
     }
     fputs("]}\n", f);

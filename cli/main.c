@@ -77,6 +77,18 @@ static anygp_status check_together(const command *c, anygp_error *e)
                     started);
 }
 
+/* The vector code was chosen when the program was loaded, where nothing could be said (base/simd.c). */
+static anygp_status check_simd(anygp_error *e)
+{
+    static const char *const names[] = {"avx512", "avx2", "baseline"};
+    const char *text = getenv("ANYGP_SIMD");
+    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(text, names[i])) return ANYGP_OK;
+    if (!text) return ANYGP_OK;
+    return complain(e, ANYGP_ERR_ARGUMENT,
+                    "ANYGP_SIMD=%.40s in the environment: use avx512, avx2 or baseline, or unset it", text);
+}
+
 static anygp_status dispatch(const command *c, int argc, char **argv, anygp_error *e)
 {
     const char *word = argc > 1 ? argv[1] : "--help";
@@ -88,7 +100,8 @@ static anygp_status dispatch(const command *c, int argc, char **argv, anygp_erro
     else if (!c)
         return unknown(word, e);
     else {
-        anygp_status status = check_together(c, e);
+        anygp_status status = check_simd(e);
+        if (!ANYGP_FAILED(status)) status = check_together(c, e);
         return ANYGP_FAILED(status) ? status : run(c, argc - 2, argv + 2, e);
     }
     return ANYGP_OK;

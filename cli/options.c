@@ -14,29 +14,7 @@ anygp_status complain(anygp_error *e, anygp_status status, const char *format, .
 
 void options_free(options *o) { anygp_settings_free(o->settings); }
 
-/* Commands that share the settings of another one, and which of them would have no effect. */
-static const struct {
-    const char *command, *not_taken;
-} sharing[] = {{"plan", " trace checkpoint resume report "},
-               {"compare", " model valid trace checkpoint resume report blocks-from order-from "},
-               {"check", " latent blocks-from "}};
-
-static bool has_no_effect(const command *c, const char *setting)
-{
-    char word[64];
-    snprintf(word, sizeof word, " %s ", setting);
-    for (size_t k = 0; k < sizeof sharing / sizeof *sharing; k++)
-        if (!strcmp(sharing[k].command, c->name)) return strstr(sharing[k].not_taken, word);
-    return false;
-}
-
-/* compare fits models: it takes what fit takes. */
-bool command_takes(const command *c, int64_t i)
-{
-    const char *letters = anygp_setting_field(i, "commands");
-    bool listed = strchr(letters, c->letter) || (!strcmp(c->name, "compare") && strchr(letters, 'f'));
-    return listed && !has_no_effect(c, anygp_setting_field(i, "name"));
-}
+bool command_takes(const command *c, int64_t i) { return strpbrk(anygp_setting_field(i, "commands"), c->letters); }
 
 /* The setting called `name` that command c takes, or -1. */
 static int64_t setting_for(const command *c, const char *name)

@@ -22,8 +22,10 @@ static void served_free(served *m)
 {
     if (!m) return;
     anygp_model_free(m->model);
+    pthread_mutex_destroy(&m->lock);
     anygp_text_free(m->info);
     free(m->output);
+    for (int i = 0; i < 4; i++) free(m->head[i / 2][i % 2]);
     free(m);
 }
 
@@ -33,11 +35,13 @@ anygp_status served_of(anygp_model *model, served **out, anygp_error *e)
     *out = NULL;
     if (!m) return anygp_model_free(model), complain(e, ANYGP_ERR_MEMORY, "not enough memory");
     m->model = model, m->references = 1;
+    pthread_mutex_init(&m->lock, NULL);
     m->inputs = anygp_model_inputs(model), m->outputs = anygp_output_count(model, 0);
     m->output = calloc((size_t)m->outputs, sizeof *m->output);
     anygp_status status = m->output ? ANYGP_OK : complain(e, ANYGP_ERR_MEMORY, "not enough memory");
     for (int64_t i = 0; m->output && i < m->outputs; i++)
         anygp_output_name(model, 0, i, m->output[i], sizeof m->output[i]);
+    if (!ANYGP_FAILED(status)) status = answer_heads(m, e);
     if (!ANYGP_FAILED(status)) status = anygp_info(model, 1, &m->info, e);
     if (!ANYGP_FAILED(status)) status = anygp_prepare(model, e);
     if (ANYGP_FAILED(status))

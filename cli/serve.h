@@ -1,8 +1,11 @@
 /* anygp serve, inside.
        serve.c          the command: options, loading and reloading, the end
        serve_http.c     requests and answers by libmicrohttpd; who may ask; limits
-       serve_work.c     the one thread that uses the model: predictions in batches as they come, updates
-       serve_rows.c     JSON to rows, rows to JSON; the only part that reads what strangers write, besides the library's own reader
+       serve_loop.c     the thread that serves: it reads what has come, predicts small requests together, and answers
+       serve_work.c     predictions in batches, and the thread for what takes longer: tables, updates, many rows
+       serve_answer.c   predictions as JSON or CSV
+       serve_rows.c     JSON to rows; with serve_scan.c, plain numbers without a tree of values, the only part that reads what strangers
+                        write, besides the library's own reader
        serve_page.c     the page to try a row by hand
    Requests hold a reference to the model that they were read for, so that a new one can take its place at any time. */
 #ifndef SERVE_H
@@ -16,20 +19,27 @@
 
 enum {
     SERVE_BODY_MOST = 8 << 20, /* bytes of a request */
+    SERVE_HEAD_MOST = 8192, /* of its head, with what the library keeps beside it, which it clears for every request */
     SERVE_ROWS_MOST = 100000,  /* of a JSON request */
     SERVE_BATCH = 64,          /* rows that are predicted at a time */
     SERVE_WAITING_MOST = 4096, /* requests in the queue; more are told to come back */
-    SERVE_CONNECTIONS = 1024
+    SERVE_CONNECTIONS = 1024,
+    ROW_FEW = 32 /* numbers of a request that need no memory of their own */
 };
 
 /* ------------------------------------------------------------------------------------- the model in use */
 
 typedef struct served {
     anygp_model *model;
-    char *info; /* JSON */
+    pthread_mutex_t lock; /* of the model: it is for one thread at a time */
+    char *info;           /* JSON */
     int64_t inputs, outputs;
     char (*output)[96]; /* names */
-    int references;     /* under the lock of the shelf */
+    char *
+        head[2]
+            [2]; /* of an answer: JSON or CSV, all columns or means; of no use where there are texts among the values */
+    bool texts;
+    int references; /* under the lock of the shelf */
 } served;
 
 typedef struct shelf {
@@ -47,7 +57,8 @@ void shelf_replace(shelf *s, served *fresh);                          /* request
 
 typedef struct row_request {
     int64_t n;
-    double *X;      /* n x inputs */
+    double *X; /* n x inputs; `few`, or its own */
+    double few[ROW_FEW];
     bool mean_only; /* as "only": "mean" says */
     char *table;    /* instead of X: as CSV, where a cell is a text that is no category */
 } row_request;
@@ -62,6 +73,9 @@ typedef struct row_shape {
 } row_shape;
 
 anygp_status rows_from_json(const row_shape *s, const char *body, size_t size, row_request *out, anygp_error *e);
+/* The same for what is nothing but numbers, [[1, 2], ...] alone or as the "rows" of an object with at most "only" beside it; false: it is
+   something else, or wrong, and *out is empty.  [serve_scan.c] */
+bool rows_from_numbers(int64_t inputs, const char *body, size_t size, row_request *out);
 /* The rows of an update, which have targets too: always a table. */
 anygp_status table_from_json(const char *body, size_t size, char **table, anygp_error *e);
 void row_request_clear(row_request *r);
@@ -78,10 +92,11 @@ typedef struct job {
     const char *table; /* the others: CSV, */
     size_t size;       /* the caller's */
     bool csv;          /* the answer */
-    int code;          /* HTTP */
+    int code;          /* HTTP; 0: not answered yet */
+    bool postponed;    /* by the loop, since the worker has the model in use */
     char *answer;      /* freed by free() */
     size_t answer_size;
-    void (*done)(struct job *j); /* called by the worker */
+    void (*done)(struct job *j); /* called by the worker, from its thread */
     void *ctx;
     struct job *next;
 } job;
@@ -110,6 +125,16 @@ typedef struct worker_thread {
 anygp_status work_begin(worker_thread *w, anygp_error *e);
 bool work_add(worker_thread *w, job *j); /* false: too many are waiting */
 void work_end(worker_thread *w);         /* after what is in the queue */
+/* Whether the caller may as well do it itself: it is short. */
+static inline bool work_is_short(const job *j) { return j->kind == JOB_ROWS && j->rows.n <= SERVE_BATCH; }
+/* A list of short jobs by the caller's thread, in batches; those whose model the worker has in use are postponed. */
+void work_now(worker_thread *w, job *list);
+
+/* From predictions, rows first .. first + j->rows.n - 1 of out[ld, outputs], or from an error, to the answer [serve_answer.c]. */
+void answer_rows(job *j, const double *out, int64_t first, int64_t ld);
+void answer_error(job *j, const anygp_error *e);
+anygp_status answer_heads(served *m, anygp_error *e);        /* once for a model */
+void answer_text(job *j, int code, char *text, size_t size); /* takes the text */
 
 /* ------------------------------------------------------------------------------- http [serve_http.c] */
 
@@ -124,9 +149,16 @@ typedef struct server {
     const char *address;
     time_t began;
     void *daemon, *connections;
+    pthread_t loop;
+    job *first, **last; /* short jobs that the last look at the connections found; the loop's own */
+    atomic_int end;     /* 0: go on; 1: no new connections; 2: come to an end */
+    int listening;      /* the socket, once there are no new connections; -1: there is none */
 } server;
 
 anygp_status server_begin(server *s, anygp_error *e);
+anygp_status loop_begin(server *s, anygp_error *e); /* [serve_loop.c] */
+void loop_end(server *s);
+void loop_quiesce(server *s);    /* no new connections */
 void server_cut_slow(server *s); /* connections that have waited too long; called now and then */
 void server_end(server *s);      /* no new requests; waits for those under way */
 

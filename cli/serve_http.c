@@ -12,11 +12,23 @@
 #include "http_guard.h"
 #include "serve.h"
 
+/* One request. */
+typedef struct request {
+    server *s;
+    struct MHD_Connection *c;
+    char *body;
+    size_t size, room;
+    bool too_large, working, kept; /* kept: in its connection, for the next one */
+    struct timespec began;
+    job j;
+} request;
+
 /* One connection, from when it is made. */
 typedef struct connection {
     int fd;
     enum { WAITING, WORKING, ANSWERING } state;
     struct timespec since; /* of its last sign of completion */
+    request own;           /* the one under way, with the memory of its body */
     struct connection *next, *former;
 } connection;
 
@@ -25,16 +37,7 @@ typedef struct connections {
     connection *first;
 } connections;
 
-/* One request. */
-typedef struct request {
-    server *s;
-    struct MHD_Connection *c;
-    char *body;
-    size_t size, room;
-    bool too_large, working;
-    struct timespec began;
-    job j;
-} request;
+enum { BODY_KEPT = 65536 }; /* a larger one goes with its request */
 
 static double seconds_since(const struct timespec *t)
 {
@@ -60,8 +63,10 @@ static enum MHD_Result send_text(request *r, int code, const char *type, const c
     struct MHD_Response *a = MHD_create_response_from_buffer(size, (void *)text, mode);
     if (!a) return MHD_NO;
     MHD_add_response_header(a, "Content-Type", type);
-    MHD_add_response_header(a, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(a, "Cache-Control", "no-store");
+    if (code != 200 || !r->working) { /* predictions are numbers, and answers to POST are not kept */
+        MHD_add_response_header(a, "X-Content-Type-Options", "nosniff");
+        MHD_add_response_header(a, "Cache-Control", "no-store");
+    }
     if (code == 401) MHD_add_response_header(a, "WWW-Authenticate", "Bearer");
     if (code == 413 || code == 503) MHD_add_response_header(a, "Connection", "close");
     enum MHD_Result result = MHD_queue_response(r->c, (unsigned)code, a);
@@ -221,11 +226,16 @@ static anygp_status make_job(request *r, bool update, anygp_error *e)
     return status;
 }
 
+static connection *connection_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return i ? i->socket_context : NULL;
+}
+
 static void mark(request *r, int state)
 {
-    const union MHD_ConnectionInfo *i = MHD_get_connection_info(r->c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     connections *all = r->s->connections;
-    connection *c = i ? i->socket_context : NULL;
+    connection *c = connection_of(r->c);
     if (!c) return;
     pthread_mutex_lock(&all->lock);
     c->state = state;
@@ -239,6 +249,17 @@ static void done(job *j)
     MHD_resume_connection(r->c);
 }
 
+/* Suspended before the worker can resume it. */
+static enum MHD_Result give_to_worker(request *r)
+{
+    r->j.postponed = false;
+    MHD_suspend_connection(r->c);
+    if (work_add(r->s->work, &r->j)) return MHD_YES;
+    r->j.code = 503;
+    MHD_resume_connection(r->c);
+    return MHD_YES;
+}
+
 static enum MHD_Result post(request *r, const char *path)
 {
     bool update = !strcmp(path, "/update");
@@ -250,14 +271,12 @@ static enum MHD_Result post(request *r, const char *path)
     if (ANYGP_FAILED(make_job(r, update, &e))) return send_error(r, 400, e.text);
     r->working = true;
     mark(r, WORKING);
-    MHD_suspend_connection(r->c); /* before the worker can resume it */
-    if (work_add(r->s->work, &r->j)) return MHD_YES;
-    r->j.code = 503;
-    MHD_resume_connection(r->c);
+    if (!work_is_short(&r->j)) return give_to_worker(r);
+    *r->s->last = &r->j, r->s->last = &r->j.next; /* the loop predicts it before it looks at this connection again */
     return MHD_YES;
 }
 
-/* The worker is done with it. */
+/* It was predicted, or could not be. */
 static enum MHD_Result answer(request *r)
 {
     job *j = &r->j;
@@ -267,6 +286,13 @@ static enum MHD_Result answer(request *r)
     char *text = j->answer;
     j->answer = NULL;
     return send_text(r, j->code, type, text, j->answer_size, MHD_RESPMEM_MUST_FREE);
+}
+
+/* A request that was read is looked at again: it is answered, is still in the list of the loop, or is one for the worker after all. */
+static enum MHD_Result look_again(request *r)
+{
+    if (r->j.code) return answer(r);
+    return r->j.postponed ? give_to_worker(r) : MHD_YES;
 }
 
 /* ---------------------------------------------------------------------------------------------- MHD */
@@ -307,6 +333,26 @@ static enum MHD_Result refuse(request *r, const char *method, const char *path, 
     return MHD_YES;
 }
 
+/* That of the connection, with the memory of the one before. */
+static request *request_new(server *s, struct MHD_Connection *c)
+{
+    connection *k = connection_of(c);
+    request *r = k ? &k->own : calloc(1, sizeof *r);
+    if (!r) return NULL;
+    *r = (request){.s = s, .c = c, .body = r->body, .room = r->room, .kept = k != NULL};
+    clock_gettime(CLOCK_MONOTONIC, &r->began);
+    return r;
+}
+
+static void request_free(request *r)
+{
+    row_request_clear(&r->j.rows);
+    free(r->j.answer);
+    r->j.answer = NULL;
+    if (!r->kept || r->room > BODY_KEPT) free(r->body), r->body = NULL, r->room = 0;
+    if (!r->kept) free(r);
+}
+
 static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *path, const char *method,
                               const char *version, const char *data, size_t *size, void **state)
 {
@@ -315,9 +361,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *p
     (void)version;
     if (!r) {
         bool refused;
-        if (!(r = calloc(1, sizeof *r))) return MHD_NO;
-        *state = r, r->s = s, r->c = c;
-        clock_gettime(CLOCK_MONOTONIC, &r->began);
+        if (!(*state = r = request_new(s, c))) return MHD_NO;
         return refuse(r, method, path, &refused);
     }
     if (*size > 0) {
@@ -325,7 +369,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *p
         *size = 0;
         return MHD_YES;
     }
-    if (r->working) return answer(r);
+    if (r->working) return look_again(r);
     return strcmp(method, "POST") ? get(r, path) : post(r, path);
 }
 
@@ -339,10 +383,7 @@ static void completed(void *ctx, struct MHD_Connection *c, void **state, enum MH
     count_time(s->counts, seconds_since(&r->began));
     mark(r, WAITING);
     shelf_return(s->shelf, r->j.of);
-    row_request_clear(&r->j.rows);
-    free(r->j.answer);
-    free(r->body);
-    free(r);
+    request_free(r);
     *state = NULL;
 }
 
@@ -365,6 +406,7 @@ static void connected(void *ctx, struct MHD_Connection *c, void **state, enum MH
         *(k->former ? &k->former->next : &all->first) = k->next;
         if (k->next) k->next->former = k->former;
         s->counts->connections--;
+        free(k->own.body);
         free(k);
         *state = NULL;
     }
@@ -409,17 +451,17 @@ anygp_status server_begin(server *s, anygp_error *e)
     if (!take_address(s, &address, &more))
         return complain(e, ANYGP_ERR_ARGUMENT, "'%.80s' is not an address; use one such as 127.0.0.1, 0.0.0.0 or ::1",
                         s->address);
-    s->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME | more, 0,
-                                 NULL, NULL, handle, s, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
-                                 (unsigned)SERVE_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->timeout,
-                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_NOTIFY_COMPLETED,
-                                 completed, s, MHD_OPTION_NOTIFY_CONNECTION, connected, s, MHD_OPTION_END);
+    s->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | more, 0, NULL, NULL, handle, s, MHD_OPTION_SOCK_ADDR, &address,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->timeout,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVE_HEAD_MOST, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
+        MHD_OPTION_NOTIFY_CONNECTION, connected, s, MHD_OPTION_END);
     if (!s->daemon)
         return complain(e, ANYGP_ERR_ARGUMENT, "port %d of %.80s cannot be opened: %s", s->port, s->address,
                         strerror(errno));
     const union MHD_DaemonInfo *i = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
     if (i && i->port) s->port = i->port;
-    return ANYGP_OK;
+    return loop_begin(s, e);
 }
 
 static bool is_busy(server *s)
@@ -436,13 +478,14 @@ void server_end(server *s)
 {
     connections *all = s->connections;
     if (s->daemon) {
-        MHD_socket listening = MHD_quiesce_daemon(s->daemon);
+        loop_quiesce(s);
         while (is_busy(s)) { /* the worker comes to an end, and clients that do not read are cut off */
             server_cut_slow(s);
             nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         }
+        loop_end(s);
         MHD_stop_daemon(s->daemon);
-        if (listening != MHD_INVALID_SOCKET) close(listening);
+        if (s->listening != MHD_INVALID_SOCKET) close(s->listening);
     }
     if (!all) return;
     pthread_mutex_destroy(&all->lock);

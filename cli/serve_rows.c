@@ -10,9 +10,9 @@
 
 void row_request_clear(row_request *r)
 {
-    free(r->X);
+    if (r->X != r->few) free(r->X);
     free(r->table);
-    *r = (row_request){0};
+    r->n = 0, r->X = NULL, r->table = NULL, r->mean_only = false;
 }
 
 /* ---------------------------------------------------------------------------------------- the document */
@@ -168,16 +168,25 @@ static anygp_status take_rows(const row_shape *s, json_t *rows, row_request *out
     return plain ? ANYGP_OK : rows_to_table(s, rows, &out->table, e);
 }
 
-anygp_status rows_from_json(const row_shape *s, const char *body, size_t size, row_request *out, anygp_error *e)
+/* Any document, from the tree of its values. */
+static anygp_status rows_from_tree(const row_shape *s, const char *body, size_t size, row_request *out, anygp_error *e)
 {
     json_t *root, *rows;
-    *out = (row_request){0};
+    out->n = 0, out->X = NULL, out->mean_only = false, out->table = NULL;
     anygp_status status = parse(body, size, &root, &rows, e);
     if (!ANYGP_FAILED(status)) status = take_only(root, out, e);
     if (!ANYGP_FAILED(status)) status = take_rows(s, rows, out, e);
     json_decref(root);
     if (ANYGP_FAILED(status)) row_request_clear(out);
     return status;
+}
+
+anygp_status rows_from_json(const row_shape *s, const char *body, size_t size, row_request *out, anygp_error *e)
+{
+    bool texts = false;
+    for (int64_t i = 0; i < s->inputs; i++) texts = texts || s->categories(s->ctx, i) > 0;
+    if (!texts && rows_from_numbers(s->inputs, body, size, out)) return ANYGP_OK;
+    return rows_from_tree(s, body, size, out, e);
 }
 
 /* Names come from the first row, which the others have to share. */

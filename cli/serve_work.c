@@ -1,100 +1,12 @@
-/* The one thread that uses the model.  Requests of a few rows that are waiting are predicted together, so that batches form as they
-   come: the more there are, the less each costs.  Tables and updates go through the library's own reader, from a file of a folder that
-   belongs to this process alone. */
-#define _GNU_SOURCE /* open_memstream */
+/* Predictions.  Requests of a few rows that are waiting are predicted together, so that batches form as they come: the more there are,
+   the less each costs.  The thread that serves does that itself; what takes longer is for the worker, a thread of its own.  Tables and
+   updates go through the library's own reader, from a file of a folder that belongs to this process alone. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "serve.h"
-
-/* -------------------------------------------------------------------------------------------- answers */
-
-static void answer_text(job *j, int code, char *text, size_t size)
-{
-    j->code = code, j->answer = text, j->answer_size = size;
-}
-
-/* {"error": "..."} with a code that says whose fault it is. */
-static void answer_error(job *j, const anygp_error *e)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    bool ours = e->status == ANYGP_ERR_MEMORY || e->status == ANYGP_ERR_INTERNAL;
-    if (f) {
-        fputs("{\"error\": ", f);
-        print_json_text(f, e->text);
-        fputs("}\n", f);
-        fclose(f);
-    }
-    j->csv = false;
-    answer_text(j, ours ? 500 : 400, text, size);
-}
-
-static void put_number(FILE *f, double x, bool json)
-{
-    if (isfinite(x))
-        fprintf(f, "%.17g", x);
-    else
-        fputs(json ? "null" : "nan", f);
-}
-
-/* Which columns of the output are wanted: all, or those that are means. */
-static bool wanted(const served *m, const row_request *r, int64_t c)
-{
-    size_t n = strlen(m->output[c]);
-    return !r->mean_only || (n >= 4 && !strcmp(m->output[c] + n - 4, "mean"));
-}
-
-static void put_names(FILE *f, const job *j)
-{
-    const served *m = j->of;
-    bool first = true;
-    for (int64_t c = 0; c < m->outputs; c++) {
-        if (!wanted(m, &j->rows, c)) continue;
-        if (!first) fputs(j->csv ? "," : ", ", f);
-        first = false;
-        if (j->csv)
-            fputs(m->output[c], f);
-        else
-            print_json_text(f, m->output[c]);
-    }
-}
-
-/* Rows first .. first + j->rows.n - 1 of out, which has ld of them. */
-static void answer_rows(job *j, const double *out, int64_t first, int64_t ld)
-{
-    const served *m = j->of;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    if (!f) return answer_error(j, &(anygp_error){ANYGP_ERR_MEMORY, "not enough memory"});
-    if (!j->csv) fputs("{\"columns\": [", f);
-    put_names(f, j);
-    fputs(j->csv ? "\n" : "], \"rows\": [", f);
-    for (int64_t i = 0; i < j->rows.n; i++) {
-        bool begun = false;
-        if (!j->csv) fputs(i ? ", [" : "[", f);
-        for (int64_t c = 0; c < m->outputs; c++) {
-            double x = out[first + i + c * ld];
-            if (!wanted(m, &j->rows, c)) continue;
-            if (begun) fputs(j->csv ? "," : ", ", f);
-            begun = true;
-            const char *label = anygp_output_text(m->model, 0, c, x);
-            if (label)
-                (j->csv ? put_csv_text : print_json_text)(f, label);
-            else
-                put_number(f, x, !j->csv);
-        }
-        fputs(j->csv ? "\n" : "]", f);
-    }
-    if (!j->csv) fputs("]}\n", f);
-    if (fclose(f)) free(text), text = NULL, size = 0;
-    answer_text(j, text ? 200 : 500, text, size);
-}
 
 /* ------------------------------------------------------------------------------------------- batches */
 
@@ -130,7 +42,7 @@ static void predict_apart(job *first, double *out)
     }
 }
 
-/* All have the same model and the same wish. */
+/* All have the same model, which is locked, and the same wish. */
 static void predict_batch(worker_thread *w, job *first, int64_t n)
 {
     const served *m = first->of;
@@ -196,7 +108,9 @@ static void predict_table(worker_thread *w, job *j, const char *in)
     anygp_error e = {0};
     size_t size = 0;
     snprintf(out, sizeof out, "%s/out.csv", w->folder);
+    pthread_mutex_lock(&j->of->lock);
     anygp_status status = anygp_predict_file(j->of->model, w->settings, in, out, &e);
+    pthread_mutex_unlock(&j->of->lock);
     char *text = ANYGP_FAILED(status) ? NULL : read_file(out, &size);
     unlink(out);
     without_path(w, &e);
@@ -214,7 +128,9 @@ static anygp_status updated(worker_thread *w, const char *in, served **out, anyg
     void *bytes = NULL;
     size_t size = 0;
     anygp_model *copy = NULL;
+    pthread_mutex_lock(&now->lock);
     anygp_status status = anygp_save_bytes(now->model, &bytes, &size, e);
+    pthread_mutex_unlock(&now->lock);
     shelf_return(w->shelf, now);
     if (!ANYGP_FAILED(status)) status = anygp_load_bytes(bytes, size, &copy, e);
     anygp_bytes_free(bytes);
@@ -278,21 +194,54 @@ static job *take_batch(worker_thread *w, int64_t *n)
     return first;
 }
 
+static void all_done(job *first)
+{
+    for (job *j = first, *next; j; j = next) {
+        next = j->next;
+        j->done(j);
+    }
+}
+
 static void *work(void *ctx)
 {
     worker_thread *w = ctx;
     int64_t n;
     for (job *first; (first = take_batch(w, &n));) {
-        if (first->kind == JOB_ROWS)
+        if (first->kind == JOB_ROWS) {
+            pthread_mutex_lock(&first->of->lock);
             predict_batch(w, first, n);
-        else
+            pthread_mutex_unlock(&first->of->lock);
+        } else
             run_table(w, first);
-        for (job *j = first, *next; j; j = next) {
-            next = j->next;
-            j->done(j);
-        }
+        all_done(first);
     }
     return NULL;
+}
+
+/* The jobs at the head of the list that can be predicted together, cut off from it: *n rows. */
+static job *cut_batch(job **list, int64_t *n)
+{
+    job *first = *list, *last = first;
+    *n = first->rows.n;
+    while (last->next && together(first, last->next) && *n + last->next->rows.n <= SERVE_BATCH)
+        last = last->next, *n += last->rows.n;
+    *list = last->next, last->next = NULL;
+    return first;
+}
+
+void work_now(worker_thread *w, job *list)
+{
+    int64_t n;
+    while (list) {
+        job *first = cut_batch(&list, &n);
+        served *m = first->of;
+        if (pthread_mutex_trylock(&m->lock)) { /* the worker has a table to predict */
+            for (job *j = first; j; j = j->next) j->postponed = true;
+            continue;
+        }
+        predict_batch(w, first, n);
+        pthread_mutex_unlock(&m->lock);
+    }
 }
 
 anygp_status work_begin(worker_thread *w, anygp_error *e)

@@ -3,7 +3,7 @@
 add_library(anygp_predict SHARED $<TARGET_OBJECTS:anygp_objects>)
 add_library(anygp::anygp_predict ALIAS anygp_predict)
 target_link_libraries(anygp_predict PRIVATE anygp_flags ${ANYGP_LIBS})
-target_link_options(anygp_predict PRIVATE -Wl,--gc-sections -Wl,--as-needed
+target_link_options(anygp_predict PRIVATE -Wl,${ANYGP_WRAP} -Wl,--gc-sections -Wl,--as-needed
   -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/anygp-predict.map)
 target_include_directories(anygp_predict INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 set_target_properties(anygp_predict PROPERTIES OUTPUT_NAME anygp-predict VERSION ${PROJECT_VERSION}

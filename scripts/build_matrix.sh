@@ -62,7 +62,7 @@ variant() { # NAME
     mkdir -p build/matrix
     [ -z "${ANYGP_MATRIX_TESTS:-}" ] || targets="anygp_main $ANYGP_MATRIX_TESTS"
     [ -n "${ANYGP_MATRIX_TESTS:-}" ] || targets=all
-    case "$flags" in *PREDICTOR=ON*) [ $targets = all ] || targets="$targets anygp_predict" ;; esac
+    case "$flags" in *PREDICTOR=ON*) [ "$targets" = all ] || targets="$targets anygp_predict" ;; esac
     cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release $flags >"$build.log" 2>&1 &&
         cmake --build "$build" --target $targets >>"$build.log" 2>&1 || { grep -E 'rror' "$build.log" | cut -c1-300 | head -n 20; echo "not ok - $name: does not build"; return 1; }
     for test in "$build"/tests/test_*; do

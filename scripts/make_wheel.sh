@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
-mkdir -p dist
+mkdir -p dist build
 cmake -S . -B build/wheel -G Ninja -DCMAKE_BUILD_TYPE=Release -DANYGP_HDF5=OFF -DANYGP_TESTS=OFF >build/wheel.log 2>&1 &&
     cmake --build build/wheel --target libanygp.so >>build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }
 name=$(cd python && ANYGP_BUNDLE=1 ANYGP_LIBRARY=$PWD/../build/wheel/libanygp.so "$python" -c 'import make_wheel; print(make_wheel.build_wheel("../dist"))')

@@ -129,13 +129,17 @@ typedef struct anygp_progress {
     double objective;           /* log evidence or bound, for y in model units */
     double seconds, time_limit; /* NaN: no limit */
     double rmse, mnlp; /* leave-one-out or on validation rows, data units; NaN: not known; classes have no rmse */
+    double coverage;   /* the share of these rows in their 95 % intervals; NaN: not known, or classes */
 } anygp_progress;
 typedef int (*anygp_progress_fn)(void *ctx, const anygp_progress *p);
 ANYGP_API void anygp_on_progress(anygp_settings *s, anygp_progress_fn fn, void *ctx);
+/* Whether models that learn by steps are scored on the held-out rows along the way for that function, as they are for the setting
+   `trace`; the time it takes does not count. */
+ANYGP_API void anygp_watch_scores(anygp_settings *s, int on);
 
 /* Called a few times per second while files are read, predicted or converted: a nonzero result ends the call with
-   ANYGP_ERR_STOPPED, and nothing is written.  Training is ended by the progress callback instead, with a model; once it has
-   begun this one is no longer called. */
+   ANYGP_ERR_STOPPED, and nothing is written.  Training is ended by the progress callback instead, with a model; inside passes that take
+   long, where there is no progress to tell, this one is called too, by the thread that called, and ends it in the same way. */
 typedef int (*anygp_stop_fn)(void *ctx);
 ANYGP_API void anygp_on_stop(anygp_settings *s, anygp_stop_fn fn, void *ctx);
 
@@ -282,6 +286,10 @@ ANYGP_API void anygp_scores_free(anygp_scores *s);
 /* The content of a model, for people (a page of text) or for programs (a JSON object); freed by anygp_text_free. */
 ANYGP_API anygp_status anygp_info(const anygp_model *m, int json, char **text, anygp_error *e);
 ANYGP_API void anygp_text_free(char *text);
+/* A number as all tables of the library write it: the shortest decimal that reads back as x, without a final zero byte; returns its length,
+   at most ANYGP_NUMBER_TEXT. */
+enum { ANYGP_NUMBER_TEXT = 32 };
+ANYGP_API size_t anygp_number_text(double x, char *text);
 /* What to try next: options to add to those of the fit, and why, in one sentence such as "--inducing 1024, since ..."; "": nothing.
    Freed by anygp_text_free. */
 ANYGP_API anygp_status anygp_advice(const anygp_model *m, int64_t target, char **text, anygp_error *e);
@@ -307,7 +315,8 @@ ANYGP_API anygp_status anygp_plan(const anygp_settings *s, const anygp_data *dat
 
 /* Fits several models, the mean and a linear model to the same rows under equal limits of time and scores them on the same rows held out,
    or by cross-validation (docs/compare.md); with the setting kernels, kernel expressions instead of models.  The settings models, folds,
-   test and time say which and how.  The result as a page, or as JSON, freed by anygp_text_free; best: NULL, or gets the model with the
+   test and time say which and how; report names a file, or is empty: the result as a page of HTML with pictures.  The result as a page
+   of text, or as JSON, freed by anygp_text_free; best: NULL, or gets the model with the
    best log density, fitted to the rows that were not held out (NULL with folds).  ANYGP_INTERRUPTED: the progress callback stopped
    it, and what was fitted before is in the result. */
 ANYGP_API anygp_status anygp_compare(const anygp_settings *s, const anygp_data *data, int json, char **text,

@@ -70,12 +70,17 @@ def best_scores(scores):
     return {"of": kind, **scores[kind]} if kind else {}
 
 
+def _objective(info):
+    value = info["objective"]["value"]
+    return np.nan if value is None else value
+
+
 class Estimator(BaseEstimator):
     """Everything that does not depend on the kind of target."""
 
     model_ = of_fit(lambda info: info["model"], "The model that was fitted: what `model` says, or what 'auto' chose.")
     kernel_ = of_fit(lambda info: info["kernel"], "Kernel with learned values, data units.")
-    log_marginal_likelihood_value_ = of_fit(lambda info: info["objective"]["value"], "Log evidence or bound.")
+    log_marginal_likelihood_value_ = of_fit(_objective, "Log evidence or bound; NaN if the fit ended before it had one.")
     leave_one_out_ = of_fit(lambda info: info["scores"]["leave_one_out"], "Leave-one-out scores, data units.")
     valid_ = of_fit(lambda info: info["scores"]["valid"], "Scores on the rows held out, data units.")
     training_ = of_fit(lambda info: info["scores"]["training"],

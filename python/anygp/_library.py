@@ -16,7 +16,7 @@ class Error(ctypes.Structure):
 class Progress(ctypes.Structure):
     _fields_ = [("stage", c_char_p), ("iteration", c_int64), ("iterations", c_int64), ("restart", c_int64),
                 ("restarts", c_int64), ("objective", c_double), ("seconds", c_double), ("time_limit", c_double),
-                ("rmse", c_double), ("mnlp", c_double)]
+                ("rmse", c_double), ("mnlp", c_double), ("coverage", c_double)]
 
 
 LogFunction = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)

@@ -18,7 +18,8 @@ def lines_of(info: dict) -> Iterator[Tuple[str, str]]:
     else:
         yield "likelihood", info["likelihood"]["name"]
     yield "rows", f"{int(info['rows']):d}"
-    yield info["objective"]["name"], f"{info['objective']['value']:.6g}"
+    value = info["objective"]["value"]
+    yield info["objective"]["name"], "not computed" if value is None else f"{value:.6g}"
     for kind, name in _NAMES.items():
         found = info["scores"][kind]
         if found:

@@ -10,7 +10,8 @@ import numpy as np
 from ._library import lib
 
 # Names scikit-learn has for the same thing.
-RENAMED = {"seed": "random_state", "threads": "n_jobs", "time": "time_budget"}
+RENAMED = {"seed": "random_state", "threads": "n_jobs", "time": "time_budget",
+           "transform": "target_transform"}  # scikit-learn takes `transform` for a method
 # Settings about files; in Python the data are arrays, whose columns the caller chooses and converts, the trace is an attribute,
 # and save() says where the model goes.
 OF_FILES = {"target", "weights", "exposure", "inputs", "drop", "categories", "dates", "decimal", "skip", "comment", "header", "trace",
@@ -59,7 +60,7 @@ def parameter_of(name):
     return RENAMED.get(name, name.replace("-", "_"))
 
 
-FIT = {parameter_of(s.name): s for s in table() if "f" in s.commands and s.name not in OF_FILES | OF_CLASSES}
+FIT = {parameter_of(s.name): s for s in table() if "f" in s.commands.lower() and s.name not in OF_FILES | OF_CLASSES}
 
 
 def from_text(setting, text):

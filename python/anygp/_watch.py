@@ -26,6 +26,7 @@ class Progress(NamedTuple):
     time_limit: float
     rmse: float  # leave-one-out or on held-out rows, in the units of the data
     mnlp: float
+    coverage: float  # the share of these rows in their 95 % intervals
 
 
 Callback = Callable[[Progress], Any]

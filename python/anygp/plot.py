@@ -155,3 +155,107 @@ def reliability(model: GPClassifier, X: ArrayLike, y: ArrayLike, ax: Any = None,
     ax.scatter(given, seen, s=10 + 90 * count[used] / count.max(), color="C0")
     ax.set(xlabel="probability given", ylabel="share seen")
     return ax
+
+
+# ---------------------------------------------------------------------------------------------- the pictures of a report
+
+_LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99])
+
+
+def calibration(model: GPRegressor, X: ArrayLike, y: ArrayLike, ax: Any = None) -> Any:
+    """Do the intervals hold what they promise? The share of rows inside the central intervals of 50 to 99 %."""
+    ax = _axes(ax)
+    y = np.asarray(y, float).ravel()
+    quantiles = np.asarray(model._arrays(X, levels=np.concatenate([(1 - _LEVELS) / 2, (1 + _LEVELS) / 2]))[-1])
+    low, high = np.split(quantiles, 2, axis=1)
+    seen = np.mean((y[:, None] >= low) & (y[:, None] <= high), axis=0)
+    ax.plot([0.5, 1], [0.5, 1], color="black", linewidth=0.8)
+    ax.plot(_LEVELS, seen, "o-")
+    ax.set(xlabel="probability of the interval", ylabel="share of rows inside")
+    return ax
+
+
+def pit(model: GPRegressor, X: ArrayLike, y: ArrayLike, ax: Any = None, bins: int = 10) -> Any:
+    """Where in its predicted distribution each y lies: the share of rows between neighbouring quantiles. A flat picture is right, a
+    hill is a model that is too cautious, a valley one that is too sure."""
+    ax = _axes(ax)
+    y = np.asarray(y, float).ravel()
+    inner = np.arange(1, bins) / bins
+    quantiles = np.asarray(model._arrays(X, levels=inner)[-1])
+    share = np.bincount((y[:, None] > quantiles).sum(axis=1), minlength=bins) / len(y)
+    ax.bar((np.arange(bins) + 0.5) / bins, share, width=0.9 / bins)
+    ax.axhline(1 / bins, color="black", linewidth=0.8)
+    ax.set(xlabel="probability of a smaller y", ylabel="share of rows")
+    return ax
+
+
+def residuals(model: GPRegressor, X: ArrayLike, y: ArrayLike, ax: Any = None, of: Optional[int] = None) -> Any:
+    """Errors, in predicted standard deviations, against the prediction, or against column `of` of X."""
+    ax = _axes(ax)
+    mean, sd = model._arrays(X, "std")
+    across, label = mean, "predicted"
+    if of is not None:
+        across = X.iloc[:, of] if hasattr(X, "iloc") else np.asarray(X)[:, of]
+        label = str(X.columns[of]) if hasattr(X, "columns") else f"column {of}"
+    ax.plot(across, (np.asarray(y, float).ravel() - mean) / sd, ".", markersize=3)
+    for height in (-_SD95, 0, _SD95):
+        ax.axhline(height, color="black", linewidth=0.8, linestyle="-" if height == 0 else "--")
+    ax.set(xlabel=label, ylabel="error / predicted sd")
+    return ax
+
+
+def relevance(model: Union[GPRegressor, GPClassifier], ax: Any = None) -> Any:
+    """1 / length-scale of each input, in standard deviations of its column: along a long bar the function changes quickly."""
+    ax = _axes(ax)
+    found = model.info_.get("relevance")
+    if not found:
+        raise ValueError("the kernel has no length-scales to compare")
+    names = [entry["input"] or f"column {entry['number']}" for entry in found][::-1]
+    ax.barh(range(len(found)), [1 / entry["scaled"] for entry in found][::-1])
+    ax.set_yticks(range(len(found)), names)
+    ax.set(xlabel="1 / length-scale (inputs of sd 1)")
+    return ax
+
+
+def effect(model: GPRegressor, X: ArrayLike, of: int, ax: Any = None, points: int = 100) -> Any:
+    """The mean of y and its 95 % band along column `of` of X, the other columns at their medians. All of them are numbers."""
+    ax = _axes(ax)
+    x = np.asarray(X, float)
+    grid = np.tile(np.median(x, axis=0), (points, 1))
+    grid[:, of] = np.linspace(x[:, of].min(), x[:, of].max(), points)
+    mean, sd = model._arrays(_like(X, grid), "std")
+    ax.plot(grid[:, of], mean)
+    ax.fill_between(grid[:, of], mean - _SD95 * sd, mean + _SD95 * sd, alpha=0.25)
+    ax.set(xlabel=str(X.columns[of]) if hasattr(X, "columns") else f"column {of}", ylabel="y")
+    return ax
+
+
+def confusion(model: GPClassifier, X: ArrayLike, y: ArrayLike, ax: Any = None) -> Any:
+    """How many rows of each class (down) were taken for which class (across)."""
+    ax = _axes(ax)
+    taken, y = np.asarray(model._probabilities(X)).argmax(axis=1), np.asarray(y)
+    counts = np.array([[np.sum((y == label) & (taken == k)) for k in range(len(model.classes_))] for label in model.classes_])
+    ax.imshow(counts, cmap="Blues")
+    for (i, k), count in np.ndenumerate(counts):
+        ax.text(k, i, str(count), ha="center", va="center", color="white" if count > 0.6 * counts.max() else "black")
+    names = [str(label) for label in model.classes_]
+    ax.set_xticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), names)
+    ax.set(xlabel="predicted", ylabel="true")
+    return ax
+
+
+def roc(model: GPClassifier, X: ArrayLike, y: ArrayLike, ax: Any = None) -> Any:
+    """Rows of a class that are found against false alarms, as the threshold on its probability falls; the area in the legend."""
+    ax = _axes(ax)
+    P, y = np.asarray(model._probabilities(X)), np.asarray(y)
+    ax.plot([0, 1], [0, 1], color="black", linewidth=0.8)
+    for k in range(1 if len(model.classes_) == 2 else 0, len(model.classes_)):
+        order = np.argsort(-P[:, k], kind="stable")
+        hit, last = (y == model.classes_[k])[order], np.append(np.diff(P[order, k]) != 0, True)  # equal ones are one step
+        found, alarms = (np.append(0, np.cumsum(part)[last] / max(part.sum(), 1)) for part in (hit, ~hit))
+        area = np.sum(np.diff(alarms) * (found[1:] + found[:-1]) / 2)
+        ax.plot(alarms, found, label=f"{model.classes_[k]}: area {area:.3f}")
+    ax.legend()
+    ax.set(xlabel="false alarms, share of the other rows", ylabel="found, share of the class")
+    return ax

@@ -93,3 +93,58 @@ def test_example_goes_from_csv_to_picture(tmp_path, curve):
     subprocess.run([sys.executable, EXAMPLE, "data.csv", "picture.png"], cwd=tmp_path, check=True, timeout=120,
                    env={"PYTHONPATH": ":".join(sys.path), "MPLBACKEND": "Agg", "HOME": str(tmp_path)})
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_calibration_counts_the_rows_inside(ax, waves):
+    model = GPRegressor(iters=10).fit(*waves)
+    plot.calibration(model, *waves, ax=ax)
+    levels, seen = ax.lines[1].get_data()
+    mean, sd = model.predict(waves[0], return_std=True)
+    z = np.abs(waves[1] - mean) / sd
+    assert np.isclose(levels[5], 0.95) and np.isclose(seen[5], np.mean(z <= 1.959964))
+
+
+def test_pit_has_every_row_once(ax, waves):
+    model = GPRegressor(iters=10).fit(*waves)
+    plot.pit(model, *waves, ax=ax, bins=4)
+    heights = [bar.get_height() for bar in ax.patches]
+    mean, sd = model.predict(waves[0], return_std=True)
+    z = (waves[1] - mean) / sd
+    np.testing.assert_allclose(heights, np.histogram(z, [-np.inf, -0.6744898, 0, 0.6744898, np.inf])[0] / len(z))
+
+
+def test_residuals_are_in_standard_deviations(ax, waves):
+    model = GPRegressor(iters=10).fit(*waves)
+    plot.residuals(model, *waves, ax=ax, of=1)
+    mean, sd = model.predict(waves[0], return_std=True)
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), waves[0][:, 1])
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), (waves[1] - mean) / sd)
+
+
+def test_relevance_is_the_inverse_of_the_length_scales(ax, waves):
+    frame = pd.DataFrame(waves[0], columns=["east", "north"])
+    model = GPRegressor(iters=10).fit(frame, waves[1])
+    plot.relevance(model, ax=ax)
+    bars = {t.get_text(): bar.get_width() for t, bar in zip(ax.get_yticklabels(), ax.patches)}
+    assert bars == {entry["input"]: 1 / entry["scaled"] for entry in model.info_["relevance"]} and set(bars) == {"east", "north"}
+
+
+def test_effect_holds_the_other_inputs_at_their_medians(ax, waves):
+    X, y = waves
+    model = GPRegressor(iters=10).fit(X, y)
+    plot.effect(model, X, of=0, ax=ax, points=7)
+    x, mean = ax.lines[0].get_data()
+    np.testing.assert_allclose(mean, model.predict(np.column_stack([x, np.full(7, np.median(X[:, 1]))])))
+
+
+def test_confusion_and_roc_agree_with_sklearn(ax):
+    from sklearn.metrics import confusion_matrix, roc_auc_score
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 1))
+    y = np.where(X[:, 0] + rng.normal(scale=0.7, size=80) > 0, "up", "down")
+    model = GPClassifier(iters=20, inducing=10).fit(X, y)
+    plot.confusion(model, X, y, ax=ax)
+    np.testing.assert_array_equal(ax.images[0].get_array(), confusion_matrix(y, model.predict(X)))
+    ax.clear()
+    plot.roc(model, X, y, ax=ax)
+    assert ax.lines[1].get_label() == f"up: area {roc_auc_score(y == 'up', model.predict_proba(X)[:, 1]):.3f}"

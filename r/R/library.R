@@ -47,7 +47,7 @@ new_box <- function(pointer) {
 
 agp_settings <- function() {
   found <- as.data.frame(native("agp_setting_table"), stringsAsFactors = FALSE)
-  found <- found[grepl("f", found$commands), c("name", "type", "default", "choices", "help")]
+  found <- found[grepl("[fF]", found$commands), c("name", "type", "default", "choices", "help")]
   rownames(found) <- NULL
   found
 }

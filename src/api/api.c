@@ -8,6 +8,7 @@
 #include "base/setting_groups.h"
 #include "base/memory.h"
 #include "comm/comm.h"
+#include "data/text/number.h"
 #include "data/formats/convert.h"
 #include "gp/gp.h"
 #include "gp/shares.h"
@@ -76,6 +77,11 @@ const char *anygp_setting_nearest(const char *name) { return name ? setting_near
 void anygp_on_log(anygp_settings *s, anygp_log_fn fn, void *ctx)
 {
     if (s) settings_on_log(s, fn, ctx);
+}
+
+void anygp_watch_scores(anygp_settings *s, int on)
+{
+    if (s) settings_watch_scores(s, on != 0);
 }
 
 void anygp_on_progress(anygp_settings *s, anygp_progress_fn fn, void *ctx)
@@ -408,6 +414,8 @@ anygp_status anygp_info(const anygp_model *m, int json, char **text, anygp_error
 }
 
 void anygp_text_free(char *text) { free(text); }
+
+size_t anygp_number_text(double x, char *text) { return number_print(x, text); }
 
 anygp_status anygp_save_trace(const anygp_model *m, const char *path, anygp_error *e)
 {

@@ -7,6 +7,7 @@
 #include "io/check_page.h"
 #include "io/compare_page.h"
 #include "io/model_file.h"
+#include "report/report.h"
 
 /* Bytes of the model file; NaN: it could not be made. */
 static double file_bytes(const gp_set *m)
@@ -34,7 +35,9 @@ anygp_status anygp_compare(const anygp_settings *s, const anygp_data *data, int 
     int former = threads_begin(mine);
     anygp_status status = gp_compare_run(&(gp_data){data->table, data->file}, mine, &c, e);
     if (!ANYGP_FAILED(status)) {
+        const char *report = settings_text(mine, SET_REPORT);
         anygp_status written = compare_page(&c, json, text, e);
+        if (!ANYGP_FAILED(written) && *report) written = compare_report_write(&c, report, e);
         if (ANYGP_FAILED(written)) status = written;
         if (best && !ANYGP_FAILED(status)) *best = c.best, c.best = NULL;
         gp_compare_clear(&c);

@@ -36,6 +36,8 @@ void anygp_input_scale(const anygp_model *m, int64_t i, double *centre, double *
 {
     const input_spec *c = input_of(m, i);
     *centre = c ? c->shift : 0, *spread = c && c->position >= 0 ? c->scale : 0;
+    if (!c || !sphere_takes(&m->gp[0]->schema.sphere, i)) return;
+    *centre = (c->lower + c->upper) / 2, *spread = (c->upper - c->lower) / 4; /* degrees */
 }
 
 /* ------------------------------------------------------------------------------------------- outputs */

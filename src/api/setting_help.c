@@ -96,6 +96,7 @@ static char *growing(void) { return model_names(model_can_grow, " and "); }
 static char *by_draws(void) { return model_names(model_draws_inducing, " and "); }
 static char *by_frequencies(void) { return model_names(has_frequencies, " and "); }
 static char *by_steps(void) { return model_names(model_by_steps, " and "); }
+static char *in_float(void) { return model_names(model_can_float, " and "); }
 static char *by_parts(void) { return model_names(model_over_parts, " and "); }
 static char *by_experts(void) { return model_names(model_has_experts, " and "); }
 static char *by_own(void) { return model_names(model_takes_own, " and "); }
@@ -122,6 +123,7 @@ static const struct {
              {"{frequencies}", by_frequencies},
              {"{weights}", by_weights},
              {"{steps}", by_steps},
+             {"{float}", in_float},
              {"{parts}", by_parts},
              {"{near}", by_neighbours},
              {"{loo}", with_loo},

@@ -1,13 +1,16 @@
 /* The wall-clock time a run may take.  Everything that takes long asks before it continues.  NULL, where a deadline is passed by
-   address, means no limit. */
+   address, means no limit.  A caller who wants the work to end is a deadline that has passed. */
 #ifndef BASE_DEADLINE_H
 #define BASE_DEADLINE_H
 
 #include <stdbool.h>
 
+#include "base/stop.h"
+
 typedef struct deadline {
-    double began; /* clock_seconds() when the work began */
-    double limit; /* seconds from there; infinite: none */
+    double began;     /* clock_seconds() when the work began */
+    double limit;     /* seconds from there; infinite: none */
+    stop_watch *stop; /* NULL: nobody is asked */
 } deadline;
 
 double deadline_left(const deadline *d); /* seconds; negative once it has passed, infinite: no limit */

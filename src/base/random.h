@@ -27,6 +27,7 @@ typedef enum random_use {
     RANDOM_COMMUNICATION,
     RANDOM_INFORMATION,
     RANDOM_REPORT,
+    RANDOM_PROBES,
     RANDOM_TEST = 1000
 } random_use;
 

@@ -23,6 +23,7 @@ struct anygp_settings {
     anygp_log_fn log;
     void *log_ctx;
     anygp_progress_fn progress;
+    bool scores;
     void *progress_ctx;
     stop_poll stop;
 };
@@ -48,7 +49,9 @@ void settings_free(settings *s)
 settings *settings_copy(const settings *s)
 {
     settings *c = settings_new();
-    if (c && s) c->log = s->log, c->log_ctx = s->log_ctx, c->progress = s->progress, c->progress_ctx = s->progress_ctx;
+    if (c && s)
+        c->log = s->log, c->log_ctx = s->log_ctx, c->progress = s->progress, c->progress_ctx = s->progress_ctx,
+        c->scores = s->scores;
     if (c && s) c->stop = s->stop;
     for (int i = 0; c && s && i < SETTING_COUNT; i++)
         if (s->text[i] && !(c->text[i] = mem_strdup(s->text[i]))) return settings_free(c), NULL;
@@ -56,6 +59,8 @@ settings *settings_copy(const settings *s)
 }
 
 void settings_on_log(settings *s, anygp_log_fn fn, void *ctx) { s->log = fn, s->log_ctx = ctx; }
+void settings_watch_scores(settings *s, bool on) { s->scores = on; }
+bool settings_scores_watched(const settings *s) { return s->scores || settings_given(s, SET_TRACE); }
 void settings_on_progress(settings *s, anygp_progress_fn fn, void *ctx) { s->progress = fn, s->progress_ctx = ctx; }
 void settings_on_stop(settings *s, anygp_stop_fn fn, void *ctx) { s->stop = (stop_poll){fn, ctx}; }
 anygp_status settings_check_stop(const settings *s, anygp_error *e) { return s ? stop_check(&s->stop, e) : ANYGP_OK; }

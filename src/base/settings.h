@@ -70,6 +70,9 @@ double settings_memory(const settings *s); /* --memory, or what the machine has 
 /* Callbacks live in the settings too, so that every call that takes them can report. */
 void settings_on_log(settings *s, anygp_log_fn fn, void *ctx);
 void settings_on_progress(settings *s, anygp_progress_fn fn, void *ctx);
+/* Held-out scores along the way are wanted: by the trace, or by who watches the progress. */
+void settings_watch_scores(settings *s, bool on);
+bool settings_scores_watched(const settings *s);
 void settings_on_stop(settings *s, anygp_stop_fn fn, void *ctx);
 void settings_log(const settings *s, anygp_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

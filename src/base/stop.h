@@ -13,6 +13,14 @@ typedef struct stop_poll {
 
 static inline bool stop_asked(const stop_poll *s) { return s && s->asked && s->asked(s->ctx); }
 
+/* For work on several threads: the one that the caller waits in asks, and all hear of it. */
+typedef struct stop_watch {
+    stop_poll poll;
+    int heard;
+} stop_watch;
+
+bool stop_heard(stop_watch *w); /* accepts NULL [deadline.c] */
+
 /* The sentence for it. */
 static inline anygp_status fail_stopped(anygp_error *e)
 {

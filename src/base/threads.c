@@ -8,11 +8,20 @@
 
 #ifdef _OPENMP
 #include <omp.h>
+#define regions_max omp_get_max_threads
+#define regions_set omp_set_num_threads
 #else /* built without OpenMP: one thread, which is never inside a region */
 static int omp_in_parallel(void) { return 0; }
 static int omp_get_max_threads(void) { return 1; }
 static int omp_get_thread_num(void) { return 0; }
-static void omp_set_num_threads(int count) { (void)count; }
+/* A BLAS that was built with it has a pool all the same, which is told how many threads there may be. */
+extern int pool_max(void) __asm__("omp_get_max_threads") __attribute__((weak));
+extern void pool_set(int count) __asm__("omp_set_num_threads") __attribute__((weak));
+static int regions_max(void) { return pool_max ? pool_max() : 1; }
+static void regions_set(int count)
+{
+    if (pool_set) pool_set(count);
+}
 #endif
 
 /* A fork copies the memory of OpenMP's pool but not its threads, and a region of several would wait for them forever.
@@ -54,7 +63,7 @@ int threads_wished(void)
 
 int threads_enter(int count)
 {
-    int former = omp_get_max_threads();
-    omp_set_num_threads(forked() ? 1 : count > 0 ? count : threads_available());
+    int former = regions_max();
+    regions_set(forked() ? 1 : count > 0 ? count : threads_available());
     return former;
 }

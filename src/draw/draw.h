@@ -75,6 +75,11 @@ void ticks_linear(double low, double high, int most, ticks *t);
 /* Powers of ten, and where these are few 2 and 5 times them; 0 < low < high. */
 void ticks_log(double low, double high, int most, ticks *t);
 
+/* The numbers are days since 1970-01-01: at most `most` seconds, minutes, hours, days, months or years, written as dates. */
+void ticks_dates(double low, double high, int most, ticks *t);
+/* Such a number as 2024, 2024-03, 2024-03-01, 2024-03-01 12:30, 2024-03-01 12:30:00: 0 to 4 parts after the year. */
+void date_text(double days, int parts, char *to, size_t room);
+
 /* A number for people: so many significant digits, and no exponent where it can be read without. */
 void number_text(double x, int digits, char *to, size_t room);
 
@@ -83,6 +88,7 @@ void number_text(double x, int digits, char *to, size_t room);
 typedef struct axis {
     double low, high;
     bool log;
+    bool dates; /* days since 1970-01-01 */
     const char *label;
     /* y only: rows of bars, from the top; their names stand where ticks would */
     int64_t names;
@@ -122,6 +128,9 @@ void panel_band(const panel *p, colour k, int64_t n, const double *x, const doub
 void panel_spans(const panel *p, colour k, int64_t n, const double *x, const double *low, const double *high);
 void panel_bar(const panel *p, colour k, double left, double right, double low, double high);
 void panel_guide(const panel *p, double x1, double y1, double x2, double y2); /* dashes in grey */
+/* The name of each point beside it (NULL: none), the first ones before the others, where it meets no text and no point; how many found no
+   place and are left out. */
+int64_t panel_names(const panel *p, int64_t n, const double *x, const double *y, const char *const *name);
 /* value[nx, ny]: row by row from the bottom, cells of equal size over the whole area; colours over `scale`. */
 void panel_heat(const panel *p, int64_t nx, int64_t ny, const double *value, const axis *scale);
 

@@ -44,7 +44,8 @@ axis axis_over(const char *label, int64_t n, const double *values)
 
 static void axis_ticks(const axis *a, int most, ticks *t)
 {
-    a->log ? ticks_log(a->low, a->high, most, t) : ticks_linear(a->low, a->high, most, t);
+    void (*make)(double, double, int, ticks *) = a->log ? ticks_log : a->dates ? ticks_dates : ticks_linear;
+    make(a->low, a->high, most, t);
 }
 
 static double share_of(const axis *a, double x)

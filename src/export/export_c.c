@@ -164,79 +164,136 @@ static void declarations(FILE *f, const writer *w)
     for (int64_t t = 0; t < w->m->targets; t++) declare_target(f, w, t);
 }
 
+/* Arrays for what c_steps leaves besides means and variances, and the arguments that pass them on. */
+static void c_extra(const writer *w, const recipe *r)
+{
+    if (r->components > 1) fprintf(w->f, "    double weight[%lld];\n", (long long)r->components);
+    if (r->noisy) fprintf(w->f, "    double noise[%lld];\n", (long long)r->components);
+}
+
+static const char *extra_arguments(const recipe *r, bool declared)
+{
+    bool weight = r->components > 1;
+    if (declared)
+        return weight && r->noisy ? ", double *weight, double *noise"
+               : weight           ? ", double *weight"
+               : r->noisy         ? ", double *noise"
+                                  : "";
+    return weight && r->noisy ? ", weight, noise" : weight ? ", weight" : r->noisy ? ", noise" : "";
+}
+
 static void c_latent(const writer *w, int64_t t, const char *prefix, const char *at)
 {
     const gp *g = w->m->gp[t];
+    const recipe *r = &w->r[t];
     FILE *f = w->f;
     target_scale u = gp_target_unit(g);
-    long long C = (long long)gp_latents(g), D = (long long)g->schema.D;
+    long long C = r->latents, S = r->components, D = (long long)g->schema.D;
+    fprintf(f, "void %s_latent%s(const double *row, double *mean, double *variance)\n{\n", w->name, at);
+    if (S > 1) fprintf(f, "    double mu[%lld], var[%lld];\n", S * C, S * C);
+    c_extra(w, r);
+    fprintf(f, "    double x[%lld];\n    int c, known = %s_units(row, x);\n", D ? D : 1, prefix);
+    if (S > 1)
+        fprintf(f,
+                "    if (known) %s_steps(x, mu, variance ? var : 0%s);\n"
+                "    for (c = 0; known && c < %lld; c++)\n"
+                "        mixture(%lld, %lld, weight, mu + c, var + c, mean + c, variance ? variance + c : 0);\n",
+                prefix, extra_arguments(r, false), C, S, C);
+    else
+        fprintf(f, "    if (known) %s_steps(x, mean, variance%s);\n", prefix, extra_arguments(r, false));
     fprintf(f,
-            "void %s_latent%s(const double *row, double *mean, double *variance)\n{\n"
-            "    double x[%lld];\n"
-            "    int c, known = %s_units(row, x);\n"
-            "    if (known) %s_steps(x, mean, variance);\n"
             "    for (c = 0; !known && c < %lld; c++) mean[c] = NAN;\n"
-            "    for (c = 0; variance && !known && c < %lld; c++) variance[c] = NAN;\n",
-            w->name, at, D ? D : 1, prefix, prefix, C, C);
-    fprintf(f,
+            "    for (c = 0; variance && !known && c < %lld; c++) variance[c] = NAN;\n"
             "    mean[0] = %.17g + %.17g * mean[0];\n"
             "    if (variance) variance[0] *= %.17g;\n}\n\n",
-            u.shift, u.scale, u.scale * u.scale);
+            C, C, u.shift, u.scale, u.scale * u.scale);
 }
 
 /* Latents as y sees them, in mu and var, from a row. */
 static void c_seen(const writer *w, int64_t t, const char *prefix)
 {
     const gp *g = w->m->gp[t];
-    long long C = (long long)gp_latents(g), D = (long long)g->schema.D;
-    double white = kernel_white(g->posterior->kernel);
+    const recipe *r = &w->r[t];
+    long long cells = r->latents * r->components, D = (long long)g->schema.D;
+    double white = r->noisy ? 0 : kernel_white(g->posterior->kernel);
     fprintf(w->f,
-            "static int %s_seen(const double *row, double *mu, double *var)\n{\n"
+            "static int %s_seen(const double *row, double *mu, double *var%s)\n{\n"
             "    double x[%lld];\n",
-            prefix, D ? D : 1);
+            prefix, extra_arguments(r, true), D ? D : 1);
     if (white > 0) fputs("    int c;\n", w->f);
-    fprintf(w->f, "    if (!%s_units(row, x)) return 0;\n    %s_steps(x, mu, var);\n", prefix, prefix);
-    if (white > 0) fprintf(w->f, "    for (c = 0; c < %lld; c++) var[c] += %.17g;\n", C, white);
+    fprintf(w->f, "    if (!%s_units(row, x)) return 0;\n    %s_steps(x, mu, var%s);\n", prefix, prefix,
+            extra_arguments(r, false));
+    if (white > 0) fprintf(w->f, "    for (c = 0; c < %lld; c++) var[c] += %.17g;\n", cells, white);
     fputs("    return 1;\n}\n\n", w->f);
 }
 
 static void c_classes(const writer *w, int64_t t, const char *prefix, const char *at)
 {
     const gp *g = w->m->gp[t];
-    long long K = (long long)g->schema.classes, C = (long long)gp_latents(g);
-    fprintf(w->f, "const char *const %s_class%s[%lld] = {", w->name, at, K);
-    for (int64_t k = 0; k < g->schema.classes; k++) fputs(k ? ", " : "", w->f), c_quoted(w->f, g->schema.class_name[k]);
-    fprintf(w->f,
+    const recipe *r = &w->r[t];
+    long long K = (long long)g->schema.classes, C = r->latents, S = r->components;
+    FILE *f = w->f;
+    fprintf(f, "const char *const %s_class%s[%lld] = {", w->name, at, K);
+    for (int64_t k = 0; k < g->schema.classes; k++) fputs(k ? ", " : "", f), c_quoted(f, g->schema.class_name[k]);
+    fprintf(f,
             "};\n\nvoid %s_classes%s(const double *row, double *p)\n{\n"
-            "    double mu[%lld], var[%lld];\n"
-            "    int k;\n"
-            "    if (%s_seen(row, mu, var)) %s_observe(mu, var, p);\n"
-            "    else for (k = 0; k < %lld; k++) p[k] = NAN;\n}\n\n",
-            w->name, at, C, C, prefix, prefix, K);
+            "    double mu[%lld], var[%lld];\n",
+            w->name, at, S * C, S * C);
+    c_extra(w, r);
+    if (S > 1) fprintf(f, "    double one[%lld];\n    int s;\n", K);
+    fprintf(f,
+            "    int k, known = %s_seen(row, mu, var%s);\n"
+            "    for (k = 0; k < %lld; k++) p[k] = known ? 0 : NAN;\n",
+            prefix, extra_arguments(r, false), K);
+    if (S > 1)
+        fprintf(f,
+                "    for (s = 0; known && s < %lld; s++) {\n"
+                "        %s_observe(mu + s * %lld, var + s * %lld, one);\n"
+                "        for (k = 0; k < %lld; k++) p[k] += weight[s] * one[k];\n    }\n}\n\n",
+                S, prefix, C, C, K);
+    else
+        fprintf(f, "    if (known) %s_observe(mu, var, p);\n}\n\n", prefix);
+}
+
+static void c_observed(const writer *w, const recipe *r, const char *prefix, const char *first)
+{
+    long long C = r->latents, S = r->components;
+    if (S > 1)
+        fprintf(w->f,
+                "    if (!%s_seen(row, mu, var%s)) return;\n"
+                "    for (s = 0; s < %lld; s++) %s_observe(%smu + s * %lld, var + s * %lld, &m[s], &v[s]);\n"
+                "    mixture(%lld, 1, weight, m, v, mean, variance);\n}\n\n",
+                prefix, extra_arguments(r, false), S, prefix, r->noisy ? "noise[s], " : first, C, C, S);
+    else
+        fprintf(w->f, "    if (%s_seen(row, mu, var%s)) %s_observe(%smu, var, mean, variance);\n}\n\n", prefix,
+                extra_arguments(r, false), prefix, r->noisy ? "noise[0], " : first);
 }
 
 static void c_moments(const writer *w, int64_t t, const char *prefix, const char *at)
 {
     const gp *g = w->m->gp[t];
+    const recipe *r = &w->r[t];
     FILE *f = w->f;
-    long long C = (long long)gp_latents(g);
+    long long C = r->latents, S = r->components;
     const char *exposed = counts(g) ? "double exposure, " : "";
     fprintf(f,
             "void %s_%s%s(const double *row, %sdouble *mean, double *variance)\n{\n"
-            "    double mu[%lld], var[%lld], unused;\n"
-            "    *mean = NAN;\n"
-            "    if (!variance) variance = &unused;\n"
-            "    *variance = NAN;\n"
-            "    if (%s_seen(row, mu, var)) %s_observe(%smu, var, mean, variance);\n}\n\n",
-            w->name, counts(g) ? "exposed" : "predict", at, exposed, C, C, prefix, prefix,
-            counts(g) ? "exposure, " : "");
+            "    double mu[%lld], var[%lld], unused;\n",
+            w->name, counts(g) ? "exposed" : "predict", at, exposed, S * C, S * C);
+    c_extra(w, r);
+    if (S > 1) fprintf(f, "    double m[%lld], v[%lld];\n    int s;\n", S, S);
+    fputs("    *mean = NAN;\n"
+          "    if (!variance) variance = &unused;\n"
+          "    *variance = NAN;\n",
+          f);
+    c_observed(w, r, prefix, counts(g) ? "exposure, " : "");
     if (counts(g))
         fprintf(f,
                 "void %s_predict%s(const double *row, double *mean, double *variance)\n{\n"
                 "    %s_exposed%s(row, 1, mean, variance);\n}\n\n",
                 w->name, at, w->name, at);
     fprintf(f, "double %s_mean%s(const double *row)\n{\n", w->name, at);
-    if (counts(g)) /* it depends on the variance of f */
+    if (counts(g) || c_is_log(g)) /* it depends on the variance of f */
         fprintf(f, "    double mean;\n    %s_predict%s(row, &mean, 0);\n    return mean;\n}\n\n", w->name, at);
     else
         fprintf(f, "    double mean[%lld];\n    %s_latent%s(row, mean, 0);\n    return mean[0];\n}\n\n", C, w->name,
@@ -252,12 +309,11 @@ static void c_target(const writer *w, int64_t t)
     suffix_of(w, t, at);
     for (int64_t i = 0; i < r->n_arrays; i++)
         c_array(w->f, prefix, r->arrays[i].name, r->arrays[i].count, r->arrays[i].values);
-    if (recipe_has(r, STEP_KERNEL) || recipe_has(r, STEP_PRIOR) || recipe_has(r, STEP_LEFT))
-        c_kernel(w->f, prefix, g->posterior->kernel, recipe_has(r, STEP_LEFT));
+    c_kernels(w->f, prefix, r);
     c_inputs(w->f, prefix, &g->schema);
     c_steps(w->f, prefix, r);
     c_latent(w, t, prefix, at);
-    c_observe(w->f, prefix, g);
+    c_observe(w->f, prefix, g, r->noisy);
     c_seen(w, t, prefix);
     (gp_is_class(g) ? c_classes : c_moments)(w, t, prefix, at);
 }

@@ -1,5 +1,6 @@
 /* A model as JSON: the recipe of each target, its kernel, its likelihood and the scales of its columns (docs/export.md). */
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,40 +62,67 @@ static json_t *kernel_json(const kernel *k)
 
 /* -------------------------------------------------------------------------------------------- recipe */
 
+static void place_json(json_t *j, const recipe *r, const char *name, place p)
+{
+    char at[24];
+    if (p.in == 0) return;
+    json_object_set_new(j, name, json_string(recipe_place_name(r, p)));
+    if (p.at == 0) return;
+    snprintf(at, sizeof at, "%s_at", name);
+    json_object_set_new(j, at, json_integer(p.at));
+}
+
+static json_t *rule_json(int rule)
+{
+    static const char *const names[] = {"entropy", "prior", "normalised", "observed", "own", "levels"};
+    json_t *list = json_array();
+    for (int i = 0; i < 6; i++)
+        if (rule & 1 << i) json_array_append_new(list, json_string(names[i]));
+    return list;
+}
+
+/* What is 0 or not there is left out. */
 static json_t *step_json(const recipe *r, const recipe_step *s)
 {
     json_t *j = json_object();
-    bool array = s->op <= STEP_WAVES || (s->op >= STEP_SOLVE && s->op <= STEP_MEAN);
-    bool latent = s->op >= STEP_MEAN, vector = s->op <= STEP_MEAN || s->op == STEP_SQUARE;
-    json_object_set_new(j, "op", json_string(step_name(s->op)));
-    if (vector) {
-        json_object_set_new(j, "vector", json_string(recipe_vector_name(s->vector)));
-        json_object_set_new(j, "at", json_integer(s->at));
-        json_object_set_new(j, "n", json_integer(s->n));
-    }
-    if (array) json_object_set_new(j, "array", json_string(r->arrays[s->array].name));
-    if (s->op == STEP_SCALED || s->op == STEP_WAVES)
-        json_object_set_new(j, "other", json_string(r->arrays[s->other].name));
-    if (s->op == STEP_COPY || s->op == STEP_TAKE) {
-        json_object_set_new(j, "from", json_string(recipe_vector_name(s->from)));
-        json_object_set_new(j, "from_at", json_integer(s->from_at));
-    }
-    if (s->op == STEP_TAKE) json_object_set_new(j, "from_n", json_integer(s->from_n));
-    if (s->op == STEP_BASIS || s->op == STEP_SQUARE) json_object_set_new(j, "factor", json_real(s->factor));
-    if (latent) json_object_set_new(j, "latent", json_integer(s->latent));
+    int has = step_kinds[s->op].has;
+    const struct {
+        int bit;
+        const char *name;
+        int64_t value;
+    } whole[] = {{HAS_N, "n", s->n},          {HAS_FROM_N, "from_n", s->from_n},
+                 {HAS_ROWS, "rows", s->rows}, {HAS_SLOT, "slot", s->slot},
+                 {HAS_OF, "of", s->of},       {HAS_KERNEL, "kernel", s->kernel}};
+    json_object_set_new(j, "op", json_string(step_kinds[s->op].name));
+    if (s->part >= 0) json_object_set_new(j, "part", json_integer(s->part));
+    if (has & HAS_TO) place_json(j, r, "to", s->to);
+    if (has & HAS_FROM) place_json(j, r, "from", s->from);
+    if (has & HAS_ARRAY) place_json(j, r, "array", s->array);
+    if (has & HAS_OTHER) place_json(j, r, "other", s->other);
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (has & whole[i].bit && whole[i].value) json_object_set_new(j, whole[i].name, json_integer(whole[i].value));
+    if (has & HAS_INPUT && s->input) json_object_set_new(j, "input", json_string(recipe_vector_name(-1 - s->input)));
+    if (has & (HAS_INPUT | HAS_KERNEL | HAS_OTHER)) json_object_set_new(j, "width", json_integer(s->width));
+    if (has & HAS_FACTOR) json_object_set_new(j, "factor", json_real(s->factor));
+    if (has & HAS_PLUS) json_object_set_new(j, "plus", json_real(s->plus));
+    if (has & HAS_RULE) json_object_set_new(j, "rule", rule_json(s->rule));
+    if (s->late) json_object_set_new(j, "late", json_true());
     return j;
 }
 
 static void recipe_json(const recipe *r, json_t *target)
 {
-    json_t *arrays = json_object(), *steps = json_array(), *vectors = json_object();
+    json_t *arrays = json_object(), *steps = json_array(), *vectors = json_object(), *kernels = json_array();
     for (int64_t i = 0; i < r->n_arrays; i++)
         json_object_set_new(arrays, r->arrays[i].name, numbers(r->arrays[i].count, r->arrays[i].values));
     for (int64_t i = 0; i < r->n_steps; i++) json_array_append_new(steps, step_json(r, &r->steps[i]));
+    for (int64_t i = 0; i < r->n_kernels; i++) json_array_append_new(kernels, kernel_json(r->kernels[i]));
     for (int v = 0; v < RECIPE_VECTORS; v++)
         if (r->vector[v]) json_object_set_new(vectors, recipe_vector_name(v), json_integer(r->vector[v]));
+    json_object_set_new(target, "components", json_integer(r->components));
+    json_object_set_new(target, "slots", json_integer(r->slots));
+    json_object_set_new(target, "kernels", kernels);
     json_object_set_new(target, "steps", steps);
-    json_object_set_new(target, "mean_steps", json_integer(r->mean_steps));
     json_object_set_new(target, "vectors", vectors);
     json_object_set_new(target, "arrays", arrays);
 }
@@ -118,6 +146,14 @@ static json_t *inputs_json(const schema *s)
     return list;
 }
 
+static json_t *transform_json(const warp *w)
+{
+    json_t *j = json_object();
+    json_object_set_new(j, "name", json_string(warp_name(w)));
+    if (warp_has_lambda(w)) json_object_set_new(j, "lambda", json_real(w->lambda));
+    return j;
+}
+
 static json_t *target_json(const recipe *r)
 {
     const gp *g = r->g;
@@ -126,6 +162,7 @@ static json_t *target_json(const recipe *r)
     json_t *j = json_object(), *columns = json_array();
     json_object_set_new(j, "name", text_of(g->schema.target));
     json_object_set_new(j, "model", json_string(g->name));
+    if (warp_is(&g->schema.warp)) json_object_set_new(j, "transform", transform_json(&g->schema.warp));
     json_object_set_new(j, "shift", json_real(u.shift));
     json_object_set_new(j, "scale", json_real(u.scale));
     json_object_set_new(j, "latents", json_integer(gp_latents(g)));
@@ -142,7 +179,6 @@ static json_t *target_json(const recipe *r)
         json_array_append_new(columns, json_integer(g->posterior->mean.column[k]));
     json_object_set_new(j, "basis", columns);
     json_object_set_new(j, "inputs", inputs_json(&g->schema));
-    json_object_set_new(j, "kernel", kernel_json(g->posterior->kernel));
     recipe_json(r, j);
     return j;
 }
@@ -153,7 +189,7 @@ anygp_status export_json(const gp_set *m, char **text, anygp_error *e)
     anygp_status status = ANYGP_OK;
     *text = NULL;
     json_object_set_new(all, "format", json_string("anygp-recipe"));
-    json_object_set_new(all, "schema", json_integer(1));
+    json_object_set_new(all, "schema", json_integer(2));
     json_object_set_new(all, "version", json_string(anygp_version()));
     json_object_set_new(all, "targets", targets);
     for (int64_t t = 0; t < m->targets && !ANYGP_FAILED(status); t++) {

@@ -1,4 +1,5 @@
 /* A kernel as C functions of one pair of rows: one per leaf, with its values as local tables, and one for the expression. */
+#include <stdio.h>
 #include <string.h>
 
 #include "export/export.h"
@@ -138,13 +139,14 @@ static void c_leaf(FILE *f, const char *prefix, const kernel *k, int64_t i)
 }
 
 /* The parts up to the root, whose values have names by their places. */
-static void c_expression(FILE *f, const char *prefix, const char *name, const kernel *k, int64_t root)
+static void c_expression(FILE *f, const char *prefix, const char *leaves, const char *name, const kernel *k,
+                         int64_t root)
 {
     fprintf(f, "static double %s_%s(const double *x, const double *z)\n{\n", prefix, name);
     for (int64_t i = 0; i <= root; i++) {
         kernel_part p = kernel_part_at(k, i);
         if (p.kind == PART_LEAF)
-            fprintf(f, "    const double k%lld = %s_leaf%lld(x, z);\n", (long long)i, prefix, (long long)i);
+            fprintf(f, "    const double k%lld = %s_leaf%lld(x, z);\n", (long long)i, leaves, (long long)i);
         else
             fprintf(f, "    const double k%lld = k%d %c k%d;\n", (long long)i, p.left, p.kind == PART_SUM ? '+' : '*',
                     p.right);
@@ -152,11 +154,33 @@ static void c_expression(FILE *f, const char *prefix, const char *name, const ke
     fprintf(f, "    return k%lld;\n}\n\n", (long long)root);
 }
 
-void c_kernel(FILE *f, const char *prefix, const kernel *k, bool left)
+/* Whether a step asks for kernel i; left: for its left term alone. */
+static bool is_asked(const recipe *r, int64_t i, bool left)
 {
-    int64_t root = kernel_parts(k) - 1;
-    for (int64_t i = 0; i <= root; i++)
-        if (kernel_part_at(k, i).kind == PART_LEAF) c_leaf(f, prefix, k, i);
-    c_expression(f, prefix, "kernel", k, root);
-    if (left) c_expression(f, prefix, "left", k, kernel_left_part(k));
+    for (int64_t s = 0; s < r->n_steps; s++) {
+        const recipe_step *t = &r->steps[s];
+        bool whole = t->op == STEP_KERNEL || t->op == STEP_PRIOR || t->op == STEP_GRAM || t->op == STEP_DESIGN ||
+                     t->op == STEP_NESTED || t->op == STEP_AUGMENT || (t->op == STEP_NEAR && t->other.in == 0);
+        if (t->kernel == i && (left ? t->op == STEP_LEFT : whole)) return true;
+    }
+    return false;
+}
+
+static void c_kernel(FILE *f, const char *prefix, int64_t number, const kernel *k, bool whole, bool left)
+{
+    int64_t root = kernel_parts(k) - 1, end = whole ? root : left ? kernel_left_part(k) : -1;
+    char own[160], name[32];
+    snprintf(own, sizeof own, "%.100s_k%lld", prefix, (long long)number + 1);
+    for (int64_t i = 0; i <= end; i++)
+        if (kernel_part_at(k, i).kind == PART_LEAF) c_leaf(f, own, k, i);
+    snprintf(name, sizeof name, "kernel%lld", (long long)number + 1);
+    if (whole) c_expression(f, prefix, own, name, k, root);
+    snprintf(name, sizeof name, "left%lld", (long long)number + 1);
+    if (left) c_expression(f, prefix, own, name, k, kernel_left_part(k));
+}
+
+void c_kernels(FILE *f, const char *prefix, const recipe *r)
+{
+    for (int64_t i = 0; i < r->n_kernels; i++)
+        c_kernel(f, prefix, i, r->kernels[i], is_asked(r, i, false), is_asked(r, i, true));
 }

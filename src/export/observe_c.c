@@ -60,8 +60,16 @@ static const observe_code *code_of(const gp *g)
     return NULL;
 }
 
+bool c_is_log(const gp *g) { return warp_is(&g->schema.warp) && !strcmp(warp_name(&g->schema.warp), "log"); }
+
 anygp_status c_check_likelihood(const gp *g, anygp_error *e)
 {
+    if (warp_is(&g->schema.warp) && !(c_is_log(g) && gp_is_gaussian(g)))
+        return fail_with(
+            e, ANYGP_ERR_ARGUMENT,
+            "a model of a target transformed by %s with a %s likelihood cannot be exported as C, since its "
+            "moments are integrals; log with gaussian can, and JSON has the function of the transformed target",
+            warp_name(&g->schema.warp), g->likelihood->ops->name);
     if (code_of(g)) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_ARGUMENT,
                      "a model with a %s likelihood cannot be exported as C, since its class probabilities have no "
@@ -75,15 +83,21 @@ static void c_units(FILE *f, const gp *g)
     target_scale u = gp_target_unit(g);
     fprintf(f, "    *mean = %.17g + %.17g * *mean;\n    *variance = %.17g * *variance;\n", u.shift, u.scale,
             u.scale * u.scale);
+    if (c_is_log(g)) /* y = exp of what is normal */
+        fputs("    *mean = exp(*mean + *variance / 2);\n    *variance = *mean * *mean * expm1(*variance);\n", f);
 }
 
-void c_observe(FILE *f, const char *prefix, const gp *g)
+void c_observe(FILE *f, const char *prefix, const gp *g, bool noisy)
 {
+    static const observe_code with_noise = {"gaussian", "    *mean = mu[0];\n    *variance = var[0] + noise;\n"};
     const likelihood *l = g->likelihood;
-    const observe_code *c = code_of(g);
+    const observe_code *c = noisy ? &with_noise : code_of(g);
     bool classes = gp_is_class(g), exposure = strstr(c->formula, "exposure") != NULL;
     fprintf(f, "/* %s */\nstatic void %s_observe(%sconst double *mu, const double *var, %s)\n{\n", l->ops->name, prefix,
-            exposure ? "double exposure, " : "", classes ? "double *p" : "double *mean, double *variance");
+            exposure ? "double exposure, "
+            : noisy  ? "double noise, "
+                     : "",
+            classes ? "double *p" : "double *mean, double *variance");
     if (strstr(c->formula, "value[")) {
         fprintf(f, "    static const double value[] = {");
         for (int64_t i = 0; i < l->params; i++) fprintf(f, "%s%.17g", i ? ", " : "", l->value[i]);

@@ -1,4 +1,5 @@
-/* The steps of a recipe as C, and the few functions that they call. */
+/* The steps of a recipe as C. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "export/export.h"
@@ -10,146 +11,363 @@ void c_array(FILE *f, const char *prefix, const char *name, int64_t count, const
     fprintf(f, "%s};\n\n", count ? "" : "0");
 }
 
-bool recipe_has(const recipe *r, step_op op)
+/* One step with what is written again and again, as text. */
+typedef struct writing {
+    FILE *f;
+    const char *prefix;
+    const recipe *r;
+    const recipe_step *s;
+    const char *more; /* behind places that move on with a step's rows: "" or " + q * 12" */
+    char to[96], from[96], array[96], other[96], input[64], kernel[160], n[24];
+} writing;
+
+static void place_text(const recipe *r, const char *prefix, place p, char out[96])
 {
-    for (int64_t i = 0; i < r->n_steps; i++)
-        if (r->steps[i].op == op) return true;
-    return false;
+    const char *name = recipe_place_name(r, p);
+    if (p.in > 0 && p.at)
+        snprintf(out, 96, "%.40s_%s + %lld", prefix, name, (long long)p.at);
+    else if (p.in > 0)
+        snprintf(out, 96, "%.40s_%s", prefix, name);
+    else if (p.at)
+        snprintf(out, 96, "%s + %lld", name, (long long)p.at);
+    else
+        snprintf(out, 96, "%s", name);
 }
 
-static bool uses(int64_t targets, const recipe *r, step_op op)
+static writing writing_of(FILE *f, const char *prefix, const recipe *r, const recipe_step *s)
 {
-    for (int64_t t = 0; t < targets; t++)
-        if (recipe_has(&r[t], op)) return true;
-    return false;
+    writing w = {.f = f, .prefix = prefix, .r = r, .s = s, .more = ""};
+    place_text(r, prefix, s->to, w.to);
+    place_text(r, prefix, s->from, w.from);
+    place_text(r, prefix, s->array, w.array);
+    place_text(r, prefix, s->other, w.other);
+    snprintf(w.input, sizeof w.input, "%s", s->input ? recipe_vector_name(-1 - s->input) : "x");
+    snprintf(w.kernel, sizeof w.kernel, "%.100s_%s%lld", prefix, s->op == STEP_LEFT ? "left" : "kernel",
+             (long long)s->kernel + 1);
+    if (s->n == LISTED)
+        snprintf(w.n, sizeof w.n, "count");
+    else
+        snprintf(w.n, sizeof w.n, "%lld", (long long)s->n);
+    return w;
 }
 
-/* Each once, and only those that are called: an unused static function is a warning. */
-void c_helpers(FILE *f, int64_t targets, const recipe *r)
-{
-    if (uses(targets, r, STEP_SOLVE))
-        fputs("/* v = L^-1 v */\n"
-              "static void solve(int n, const double *L, double *v)\n{\n"
-              "    int i, j;\n"
-              "    for (i = 0; i < n; L += ++i) {\n"
-              "        double s = v[i];\n"
-              "        for (j = 0; j < i; j++) s -= L[j] * v[j];\n"
-              "        v[i] = s / L[i];\n"
-              "    }\n}\n\n",
-              f);
-    if (uses(targets, r, STEP_ROOT))
-        fputs("/* v = R'v */\n"
-              "static void root(int n, const double *R, double *v)\n{\n"
-              "    int i, j;\n"
-              "    for (i = 0; i < n; R += ++i) {\n"
-              "        double s = v[i];\n"
-              "        for (j = 0; j < i; j++) v[j] += R[j] * s;\n"
-              "        v[i] = R[i] * s;\n"
-              "    }\n}\n\n",
-              f);
-    if (uses(targets, r, STEP_MEAN) || uses(targets, r, STEP_SQUARE) || uses(targets, r, STEP_TAKE))
-        fputs("static double dot(int n, const double *a, const double *b)\n{\n"
-              "    double s = 0;\n"
-              "    int i;\n"
-              "    for (i = 0; i < n; i++) s += a[i] * b[i];\n"
-              "    return s;\n}\n\n",
-              f);
-}
+/* --------------------------------------------------------------------------------- what is not a call */
 
 /* An rbf at places with widths of their own: inducing/functions.h. */
-static void c_scaled(FILE *f, const char *prefix, const recipe *r, const recipe_step *s)
+static void c_scaled(const writing *w, const char *input, const char *to)
 {
-    const kernel *k = r->g->posterior->kernel;
-    int64_t D = r->g->schema.D, *length = malloc((size_t)(D + 1) * sizeof *length);
+    const recipe_step *s = w->s;
+    const kernel *k = w->r->kernels[s->kernel];
+    int64_t D = s->width, *length = malloc((size_t)(D + 1) * sizeof *length);
     if (!length || !kernel_as_rbf(k, length)) {
         free(length);
         return;
     }
-    fprintf(f,
-            "    for (i = 0; i < %lld; i++) {\n"
-            "        double e = 0, c, u;\n",
-            (long long)s->n);
+    fprintf(w->f,
+            "    {\n        const double *z = %s, *width = %s;\n        int i;\n"
+            "        for (i = 0; i < %s; i++) {\n            double e = 0, c, u;\n",
+            w->array, w->other, w->n);
     for (int64_t d = 0; d < D; d++)
         if (length[d] >= 0)
-            fprintf(f,
-                    "        c = exp(%s_%s[i * %lld + %lld]), u = (%s_%s[i * %lld + %lld] - x[%lld]) / %.17g;\n"
-                    "        e += u * u / (1 + c * c) - 0.5 * log(2 * c / (1 + c * c));\n",
-                    prefix, r->arrays[s->other].name, (long long)D, (long long)d, prefix, r->arrays[s->array].name,
-                    (long long)D, (long long)d, (long long)d, kernel_values((kernel *)k)[length[d]]);
-    fprintf(f, "        %s[%lld + i] = %.17g * exp(-e);\n    }\n", recipe_vector_name(s->vector), (long long)s->at,
-            kernel_values((kernel *)k)[0]);
+            fprintf(w->f,
+                    "            c = exp(width[i * %lld + %lld]), u = (z[i * %lld + %lld] - (%s)[%lld]) / %.17g;\n"
+                    "            e += u * u / (1 + c * c) - 0.5 * log(2 * c / (1 + c * c));\n",
+                    (long long)D, (long long)d, (long long)D, (long long)d, input, (long long)d,
+                    kernel_values((kernel *)k)[length[d]]);
+    fprintf(w->f, "            (%s)[i] = %.17g * exp(-e);\n        }\n    }\n", to, kernel_values((kernel *)k)[0]);
     free(length);
 }
 
-static void c_step(FILE *f, const char *prefix, const recipe *r, const recipe_step *s)
+static void c_basis(const writing *w, const char *input, const char *to)
 {
-    const char *v = recipe_vector_name(s->vector), *array = r->n_arrays ? r->arrays[s->array].name : "";
-    long long n = s->n, at = s->at, D = r->g->schema.D, c = s->latent;
+    const basis *mean = &w->r->g->posterior->mean;
+    for (int64_t k = 0; k < w->s->n; k++) {
+        fprintf(w->f, "    (%s)[%lld] = %.17g", to, (long long)k, w->s->factor);
+        if (mean->column[k] >= 0) fprintf(w->f, " * (%s)[%lld]", input, (long long)mean->column[k]);
+        fputs(";\n", w->f);
+    }
+}
+
+/* Steps that may work on several rows. */
+static void c_at_rows(const writing *w)
+{
+    const recipe_step *s = w->s;
+    char to[160], input[128];
+    long long width = s->width;
+    bool several = s->rows != 0;
+    if (several) fputs("    for (q = 0; q < count; q++) {\n", w->f);
+    snprintf(to, sizeof to, several ? "%s + q * %lld" : "%s", w->to, (long long)s->n);
+    snprintf(input, sizeof input, several ? "%s + q * %lld" : "%s", w->input, width);
     switch (s->op) {
     case STEP_KERNEL:
     case STEP_LEFT:
-        fprintf(f, "    for (i = 0; i < %lld; i++) %s[%lld + i] = %s_%s(x, %s_%s + i * %lld);\n", n, v, at, prefix,
-                s->op == STEP_LEFT ? "left" : "kernel", prefix, array, D);
+        fprintf(w->f, "    covariances(%s, %s, %s, %lld, %s, %s);\n", w->kernel, w->n, w->array, width, input, to);
         break;
-    case STEP_SCALED: c_scaled(f, prefix, r, s); break;
     case STEP_WAVES:
-        fprintf(f,
-                "    for (i = 0; i < %lld; i++) {\n"
-                "        double turns = remainder(dot(%lld, %s_%s + i * %lld, x) / 6.283185307179586, 1);\n"
-                "        %s[%lld + i] = %s_%s[i] * cos(6.283185307179586 * turns);\n"
-                "        %s[%lld + i] = %s_%s[i] * sin(6.283185307179586 * turns);\n    }\n",
-                n / 2, D, prefix, array, D, v, at, prefix, r->arrays[s->other].name, v, at + n / 2, prefix,
-                r->arrays[s->other].name);
+        fprintf(w->f, "    waves(%lld, %s, %s, %lld, %s, %s);\n", (long long)s->n / 2, w->array, w->other, width, input,
+                to);
         break;
-    case STEP_BASIS:
-        for (int64_t k = 0; k < s->n; k++) {
-            int64_t of = r->g->posterior->mean.column[k];
-            fprintf(f, "    %s[%lld] = %.17g", v, at + (long long)k, s->factor);
-            if (of >= 0) fprintf(f, " * x[%lld]", (long long)of);
-            fputs(";\n", f);
-        }
-        break;
-    case STEP_COPY:
-        fprintf(f, "    for (i = 0; i < %lld; i++) %s[%lld + i] = %s[%lld + i];\n", n, v, at,
-                recipe_vector_name(s->from), (long long)s->from_at);
-        break;
-    case STEP_SOLVE:
-    case STEP_ROOT: fprintf(f, "    %s(%lld, %s_%s, %s + %lld);\n", step_name(s->op), n, prefix, array, v, at); break;
-    case STEP_TAKE:
-        fprintf(f, "    for (i = 0; i < %lld; i++) %s[%lld + i] -= dot(%lld, %s_%s + i * %lld, %s + %lld);\n", n, v, at,
-                (long long)s->from_n, prefix, array, (long long)s->from_n, recipe_vector_name(s->from),
-                (long long)s->from_at);
-        break;
-    case STEP_MEAN: fprintf(f, "    mean[%lld] += dot(%lld, %s_%s, %s + %lld);\n", c, n, prefix, array, v, at); break;
-    case STEP_PRIOR: fprintf(f, "    variance[%lld] = %s_kernel(x, x);\n", c, prefix); break;
-    case STEP_SQUARE:
-        fprintf(f, "    variance[%lld] %c= dot(%lld, %s + %lld, %s + %lld);\n", c, s->factor < 0 ? '-' : '+', n, v, at,
-                v, at);
-        break;
-    case STEP_FLOOR: fprintf(f, "    variance[%lld] = fmax(variance[%lld], 0);\n", c, c); break;
-    case STEP_SAME: fprintf(f, "    variance[%lld] = variance[0];\n", c); break;
+    case STEP_SCALED: c_scaled(w, input, to); break;
+    case STEP_BASIS: c_basis(w, input, to); break;
+    default: fprintf(w->f, "    solve(%s, %s, %s);\n", w->n, w->array, to); break;
     }
+    if (several) fputs("    }\n", w->f);
+}
+
+static void c_near(const writing *w)
+{
+    const recipe_step *s = w->s;
+    bool euclidean = s->other.in != 0;
+    fprintf(w->f, "    count = %s(%lld, %lld, %lld, %s, %s, x, list, distance);\n", euclidean ? "near" : "correlated",
+            (long long)s->n, (long long)s->from_n, (long long)s->width, w->array, euclidean ? w->other : w->kernel);
+}
+
+static void c_agree(const writing *w)
+{
+    const recipe_step *s = w->s;
+    long long c = s->slot, of = s->of;
+    bool own = s->rule & RULE_OWN;
+    fprintf(w->f,
+            "    {\n        const double *sum = %s;\n"
+            "        int known = !(s[%lld] > 0);\n",
+            w->from, of);
+    if (own || s->rule & RULE_OBSERVED) fprintf(w->f, "        double extra = %.17g;\n", s->factor);
+    if (own) fputs("        if (sum[1] > 0 && sum[1] - sum[1] == 0) extra = sum[3] / sum[1];\n", w->f);
+    fprintf(w->f,
+            "        m[%lld] = m[%lld] + (known ? 0 : sum[2] / sum[1]);\n"
+            "        s[%lld] = known ? 0 : %s / sum[1];\n",
+            c, of, c, s->rule & RULE_NORMAL ? "sum[0]" : "1");
+    if (s->rule & RULE_OBSERVED) fprintf(w->f, "        s[%lld] = fmax(s[%lld] - extra, 0);\n", c, c);
+    if (w->r->noisy) fputs("        noise[0] = extra;\n", w->f);
+    fputs("    }\n", w->f);
+}
+
+/* k(z_r, z_c), with what the mean's functions have in common. */
+static void c_prior_covariance(const writing *w)
+{
+    const recipe_step *s = w->s;
+    const basis *mean = &w->r->g->posterior->mean;
+    fprintf(w->f, "%s(z + r * %lld, z + c * %lld)", w->kernel, (long long)s->width, (long long)s->width);
+    for (int64_t k = 0; k < mean->p; k++) {
+        fprintf(w->f, " + %.17g", s->factor);
+        if (mean->column[k] >= 0)
+            fprintf(w->f, " * z[r * %lld + %lld] * z[c * %lld + %lld]", (long long)s->width, (long long)mean->column[k],
+                    (long long)s->width, (long long)mean->column[k]);
+    }
+}
+
+static int64_t c_nested_work(int64_t Q)
+{
+    int64_t size = (int64_t)ceil(sqrt((double)Q));
+    return Q * (Q + 1) / 2 + 2 * Q + 2 * size * (size + 4);
+}
+
+static void c_nested(const writing *w)
+{
+    const recipe_step *s = w->s;
+    long long Q = s->from_n, of = s->of, c = s->slot;
+    fprintf(w->f,
+            "    {\n        const double *z = %s, *start = %s, *u = %s;\n"
+            "        double K[%lld], lambda[%lld], work[%lld];\n"
+            "        int i, j, r, c, at = 0;\n"
+            "        for (i = 0; i < %lld; i++)\n"
+            "            for (j = 0; j <= i; j++, at++) {\n"
+            "                K[at] = i == j ? s[%lld + i] : 0;\n"
+            "                for (r = (int)start[i]; i != j && r < (int)start[i + 1]; r++)\n"
+            "                    for (c = (int)start[j]; c < (int)start[j + 1]; c++)\n"
+            "                        K[at] += u[r] * u[c] * (",
+            w->array, w->other, w->from, Q * (Q + 1) / 2, Q, (long long)c_nested_work(Q), Q, of + 1);
+    c_prior_covariance(w);
+    fprintf(w->f,
+            ");\n            }\n"
+            "        %s(%lld, K, s + %lld, s[%lld], work, lambda);\n"
+            "        m[%lld] = dot(%lld, lambda, m + %lld);\n"
+            "        s[%lld] = fmax(s[%lld] - 2 * dot(%lld, lambda, s + %lld) + form(K, 0, %lld, lambda, 0, %lld, "
+            "lambda), 0);\n"
+            "    }\n",
+            s->rule & RULE_LEVELS ? "weigh_groups" : "weigh_experts", Q, of + 1, of, c, Q, of + 1, c, of, Q, of + 1, Q,
+            Q);
+}
+
+static void c_design(const writing *w)
+{
+    const recipe_step *s = w->s;
+    fprintf(w->f,
+            "    {\n        double work[%lld];\n"
+            "        count = design(%s, count, %lld, %s, %s, x, %lld, %lld, list, work);\n    }\n",
+            (long long)(w->r->list * (s->n + 4)), w->kernel, (long long)s->width, w->array, w->other, (long long)s->n,
+            (long long)s->from_n);
+}
+
+static void c_square(const writing *w)
+{
+    double factor = w->s->factor;
+    fprintf(w->f, "    s[%lld] %c= ", (long long)w->s->slot, factor < 0 ? '-' : '+');
+    if (fabs(factor) != 1) fprintf(w->f, "%.17g * ", fabs(factor));
+    fprintf(w->f, "dot(%s, %s, %s);\n", w->n, w->from, w->s->array.in ? w->array : w->from);
+}
+
+static void c_mean(const writing *w)
+{
+    fprintf(w->f, "    m[%lld] += ", (long long)w->s->slot);
+    if (w->s->factor != 1) fprintf(w->f, "%.17g * ", w->s->factor);
+    fprintf(w->f, "dot(%s, %s, %s);\n", w->n, w->array, w->from);
+}
+
+static void c_gate(const writing *w)
+{
+    const recipe_step *s = w->s;
+    fprintf(w->f, "    gate(%lld, m + %lld, ", (long long)s->n, (long long)s->of);
+    if (s->factor > 0)
+        fprintf(w->f, "1 / sqrt(1 + %.17g * s[%lld])", s->factor, (long long)s->of);
+    else
+        fputs("1", w->f);
+    fputs(", weight);\n", w->f);
+}
+
+static void c_augment(const writing *w)
+{
+    const recipe_step *s = w->s;
+    fprintf(w->f,
+            "    {\n        double k = %s(x, x), below = dot(%s, %s, %s) + %.17g * k;\n"
+            "        if (below > 0) s[%lld] += %.17g * k * k / below;\n    }\n",
+            w->kernel, w->n, w->from, w->from, s->factor, (long long)s->slot, s->factor);
+}
+
+/* -------------------------------------------------------------------------------------------- a step */
+
+static void c_step(const writing *w)
+{
+    const recipe_step *s = w->s;
+    FILE *f = w->f;
+    long long c = s->slot, of = s->of, from_n = s->from_n;
+    switch (s->op) {
+    case STEP_KERNEL:
+    case STEP_LEFT:
+    case STEP_SCALED:
+    case STEP_WAVES:
+    case STEP_BASIS:
+    case STEP_SOLVE: c_at_rows(w); break;
+    case STEP_FRAME:
+        fprintf(f, "    frame(%lld, %s, %s, %s, %s);\n", (long long)s->width, w->array, w->other, w->input, w->to);
+        break;
+    case STEP_COPY: fprintf(f, "    copy(%s, %s, %s);\n", w->n, w->from, w->to); break;
+    case STEP_BACK:
+    case STEP_ROOT:
+    case STEP_WEIGH: fprintf(f, "    %s(%s, %s, %s);\n", step_kinds[s->op].name, w->n, w->array, w->to); break;
+    case STEP_TAKE:
+    case STEP_MIX:
+    case STEP_TIMES: {
+        char m[24];
+        snprintf(m, sizeof m, s->from_n == LISTED ? "count" : "%lld", from_n);
+        fprintf(f, "    %s(%s, %s, %s, %s, %s);\n", step_kinds[s->op].name, w->n, m, w->array, w->from, w->to);
+        break;
+    }
+    case STEP_MEAN: c_mean(w); break;
+    case STEP_SHIFT:
+        if (s->factor != 0) fprintf(f, "    m[%lld] += %.17g;\n", c, s->factor);
+        break;
+    case STEP_CLEAR: fprintf(f, "    m[%lld] = s[%lld] = 0;\n", c, c); break;
+    case STEP_PRIOR: fprintf(f, "    s[%lld] = %s(%s, %s);\n", c, w->kernel, w->input, w->input); break;
+    case STEP_SQUARE: c_square(w); break;
+    case STEP_FLOOR:
+        if (s->factor == 0)
+            fprintf(f, "    s[%lld] = fmax(s[%lld], 0);\n", c, c);
+        else
+            fprintf(f, "    s[%lld] = fmax(s[%lld], %.17g * s[%lld]);\n", c, c, s->factor, of);
+        break;
+    case STEP_SAME: fprintf(f, "    s[%lld] = s[%lld];\n", c, of); break;
+    case STEP_ROUTE:
+        fprintf(f, "    part = route(%lld, %s, %lld, x);\n", (long long)s->width, w->array, from_n);
+        if (s->other.in) fprintf(f, "    part = (int)(%s)[part];\n", w->other);
+        break;
+    case STEP_NEAR: c_near(w); break;
+    case STEP_DESIGN: c_design(w); break;
+    case STEP_GATHER: fprintf(f, "    gather(%s, %lld, %s, list, %s);\n", w->n, from_n, w->array, w->to); break;
+    case STEP_GRAM:
+        fprintf(f, "    gram(%s, %s, %s, %lld, %s, %.17g, %s);\n", w->kernel, w->n, w->array, (long long)s->width,
+                s->other.in ? w->other : "0", s->factor, w->to);
+        break;
+    case STEP_LESS: fprintf(f, "    less(%s, %lld, %s, %s);\n", w->n, from_n, w->array, w->to); break;
+    case STEP_FACTOR: fprintf(f, "    if (!factor(%s, %s)) m[0] = NAN;\n", w->n, w->to); break;
+    case STEP_OPEN:
+        fprintf(f, "    (%s)[0] = (%s)[2] = (%s)[3] = 0, (%s)[1] = ", w->to, w->to, w->to, w->to);
+        if (s->rule & RULE_PRIOR)
+            fprintf(f, "1 / (s[%lld] + %.17g);\n", of, s->factor);
+        else
+            fputs("0;\n", f);
+        break;
+    case STEP_JOIN:
+        fprintf(f, "    join(%d, %d, s[%lld] + %.17g, m[%lld], s[%lld] + %.17g, %.17g, %s);\n",
+                !!(s->rule & RULE_ENTROPY), !!(s->rule & RULE_PRIOR), of, s->factor, c, c, s->factor, s->plus, w->to);
+        break;
+    case STEP_AGREE: c_agree(w); break;
+    case STEP_NESTED: c_nested(w); break;
+    case STEP_NOISE: fprintf(f, "    noise[%lld] = %.17g;\n", c, s->factor); break;
+    case STEP_PASS:
+        fprintf(f, "    pass(%s, %s, %s, %s, m + %lld, s + %lld, %.17g, %s);\n", w->n, w->input, w->array, w->other, c,
+                c, s->factor, w->to);
+        break;
+    case STEP_GATE: c_gate(w); break;
+    case STEP_AUGMENT: c_augment(w); break;
+    case STEPS: break;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- all of them */
+
+static void c_locals(FILE *f, const recipe *r)
+{
+    bool several = false,
+         unsure = r->list > 0 || recipe_has(r, STEP_ROUTE); /* a compiler is, about what is written first */
+    for (int64_t i = 0; i < r->n_steps; i++) several = several || r->steps[i].rows != 0;
+    for (int v = 0; v < RECIPE_VECTORS; v++)
+        if (r->vector[v])
+            fprintf(f, "    double %s[%lld]%s;\n", recipe_vector_name(v), (long long)r->vector[v],
+                    unsure ? " = {0}" : "");
+    fprintf(f, "    double m[%lld], s[%lld];\n    int o;\n", (long long)r->slots, (long long)r->slots);
+    if (recipe_has(r, STEP_ROUTE)) fputs("    int part;\n", f);
+    if (r->list)
+        fprintf(f, "    double distance[%lld];\n    int list[%lld], count;\n", (long long)r->list, (long long)r->list);
+    if (several) fputs("    int q;\n", f);
+    fprintf(f, "    for (o = 0; o < %lld; o++) m[o] = s[o] = 0;\n", (long long)r->slots);
+}
+
+/* Between steps for different rows or purposes. */
+static void c_guard(FILE *f, const recipe_step *before, const recipe_step *s)
+{
+    bool was = before && (before->late || before->part >= 0), is = s && (s->late || s->part >= 0);
+    if (before && s && before->late == s->late && before->part == s->part) return;
+    if (was) fputs("    }\n", f);
+    if (!is) return;
+    if (s->late && s->part >= 0)
+        fprintf(f, "    if (variance && part == %lld) {\n", (long long)s->part);
+    else if (s->late)
+        fputs("    if (variance) {\n", f);
+    else
+        fprintf(f, "    if (part == %lld) {\n", (long long)s->part);
 }
 
 void c_steps(FILE *f, const char *prefix, const recipe *r)
 {
-    int64_t C = gp_latents(r->g);
-    bool loops = false;
-    for (int64_t i = 0; i < r->n_steps; i++)
-        loops = loops || r->steps[i].op <= STEP_WAVES || r->steps[i].op == STEP_COPY || r->steps[i].op == STEP_TAKE;
-    fprintf(f, "static void %s_steps(const double *x, double *mean, double *variance)\n{\n", prefix);
-    for (int v = 0; v < RECIPE_VECTORS; v++)
-        if (r->vector[v]) fprintf(f, "    double %s[%lld];\n", recipe_vector_name(v), (long long)r->vector[v]);
-    if (loops) fputs("    int i;\n", f);
-    fprintf(f, "    int c;\n    for (c = 0; c < %lld; c++) mean[c] = 0;\n", (long long)C);
+    long long outputs = r->latents * r->components;
+    fprintf(f, "static void %s_steps(const double *x, double *mean, double *variance%s%s)\n{\n", prefix,
+            r->components > 1 ? ", double *weight" : "", r->noisy ? ", double *noise" : "");
+    c_locals(f, r);
     if (!r->n_steps) fputs("    (void)x;\n", f);
-    for (int64_t i = 0; i <= r->n_steps; i++) {
-        if (i == r->mean_steps)
-            fprintf(f, "    if (!variance) return;\n    for (c = 0; c < %lld; c++) variance[c] = 0;\n", (long long)C);
-        if (i < r->n_steps) c_step(f, prefix, r, &r->steps[i]);
+    if (r->components > 1 && !r->weighted)
+        fprintf(f, "    for (o = 0; o < %lld; o++) weight[o] = 1.0 / %lld;\n", (long long)r->components,
+                (long long)r->components);
+    const recipe_step *before = NULL;
+    for (int64_t i = 0; i < r->n_steps; before = &r->steps[i++]) {
+        writing w = writing_of(f, prefix, r, &r->steps[i]);
+        c_guard(f, before, &r->steps[i]);
+        c_step(&w);
     }
+    c_guard(f, before, NULL);
+    fprintf(f, "    for (o = 0; o < %lld; o++) mean[o] = m[o];\n", outputs);
     double factor = gp_calibration(r->g);
-    fprintf(f, "    for (c = 0; c < %lld; c++) variance[c] = fmax(variance[c]", (long long)C);
+    fprintf(f, "    for (o = 0; variance && o < %lld; o++) variance[o] = fmax(s[o]", outputs);
     if (factor != 1) fprintf(f, " * %.17g", factor);
     fputs(", 0);\n}\n\n", f);
 }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "gauss/layer_f32.h"
 #include "gauss/orthogonal.h"
 #include "linalg/linalg.h"
 
@@ -75,6 +76,7 @@ anygp_status layer_init(layer *l, const layer_shape *s, anygp_error *e)
 void layer_clear(layer *l)
 {
     orthogonal_clear(l);
+    layer_f32_close(l);
     for (int64_t i = 0; l->q && i < l->C * l->K; i++) gauss_clear(&l->q[i]);
     for (int t = 0; l->spare && t < l->spares; t++) gauss_spare_clear(&l->spare[t]);
     inducing_clear(&l->u);

@@ -45,12 +45,13 @@ typedef struct layer {
     bool noisy; /* white terms of the kernel are noise of f, not of y */
     bool learn; /* statistics have the adjoints */
     bool by_V; /* and V is at hand: V A takes one product, and E is not among them: layer_E computes it from the rest */
-    inducing_set u; /* the M inducing variables: L, A and their reverses */
-    double *m;      /* Mt x C */
-    gauss *q;       /* C x K, the sets of a function one after the other */
-    double *work;   /* 4 Mt */
-    int spares;     /* threads that move q at once */
-    bool beside;    /* q, the only one, moves on a thread beside that of the gradient */
+    inducing_set u;           /* the M inducing variables: L, A and their reverses */
+    double *m;                /* Mt x C */
+    gauss *q;                 /* C x K, the sets of a function one after the other */
+    double *work;             /* 4 Mt */
+    struct layer_f32 *single; /* its rows may be in float [layer_f32.h]; NULL: never */
+    int spares;               /* threads that move q at once */
+    bool beside;              /* q, the only one, moves on a thread beside that of the gradient */
     gauss_spare *spare;
 
     /* odvgp [orthogonal.h] */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "gauss/layer.h"
+#include "gauss/layer_f32.h"
 #include "gauss/orthogonal.h"
 #include "linalg/linalg.h"
 
@@ -57,7 +58,10 @@ layer_pieces layer_place(const layer *l, int64_t n, double *work)
     return p;
 }
 
-int64_t layer_work(const layer *l, int64_t n) { return n * (l->Mt * (2 + l->C) + 4 * l->C + 1 + l->O); }
+int64_t layer_work(const layer *l, int64_t n)
+{
+    return n * (l->Mt * (2 + l->C) + 4 * l->C + 1 + l->O) + layer_f32_work(l);
+}
 
 /* Solves with L and, for each function, F; its S; to learn, V A of each, E and the solve with L'. */
 double layer_multiplications(const layer *l, int64_t n, bool value_only)
@@ -91,6 +95,7 @@ static anygp_status no_tiles(anygp_error *e) { return fail_memory(e, "kernel til
 anygp_status layer_forward(const layer *l, int64_t n, const double *X, const layer_pieces *p, bool value_only,
                            anygp_error *e)
 {
+    if (l->single && l->single->on) return layer_forward_f32(l, n, X, p, value_only, e);
     TRY(basis_features(&l->u, l->mean, n, X, l->D, p->A + l->p, p->A, e));
     inducing_residual(&l->u, n, X, l->D, p->A + l->p, l->Mt, p->rest);
     for (int64_t j = 0; j < n && l->noisy; j++) p->rest[j] += l->white;
@@ -159,6 +164,7 @@ anygp_status layer_reverse(const layer *l, int64_t n, const double *X, const lay
                            double *Xbar, anygp_error *e)
 {
     double *S = stat->S;
+    if (l->single && l->single->on) return layer_reverse_f32(l, n, X, p, stat, Xbar, e);
     la_gemm(LA_N, LA_N, l->Mt, l->C, n, 1, p->A, l->Mt, p->dmu, n, 1, stat->b, l->Mt);
     if (l->O && !orthogonal_reverse(l, n, X, p->G, p->dmu, stat)) return no_tiles(e);
     if (l->learn && !adjoints(l, n, X, p, stat, Xbar))

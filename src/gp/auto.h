@@ -139,12 +139,20 @@ typedef struct auto_outlook {
     auto_plan list[AUTO_ENTRANTS_MOST];
     int count;
     auto_race race;
+    dataset seen; /* rows of the first target, if `measure`; dataset_clear() frees it */
 } auto_outlook;
-/* measure: the speed of the machine, whatever the number of rows. */
+/* measure: the speed of the machine, whatever the number of rows; `seen` is kept. */
 anygp_status auto_look(const fit_task *f, bool measure, auto_outlook *o, anygp_error *e);
 double auto_race_most(const auto_facts *a); /* seconds, whatever it was predicted to take */
 /* Runs the race where there is one, in `seconds` at the very most. */
 anygp_status auto_hold_race(const fit_task *f, const auto_outlook *o, double seconds, auto_outcome *out,
                             anygp_error *e);
+
+/* ---------------------------------------------------------------------------------- auto_trend.c */
+
+/* Whether two fits of m, each of so many seconds, will be made, with and without a linear mean. */
+bool auto_may_have_trend(const fit_task *f, const model_ops *m, double seconds);
+/* fit_listed(), and the second fit where there is one. */
+anygp_status auto_fit(fit_task *f, gp **out, anygp_error *e);
 
 #endif

@@ -51,10 +51,12 @@ done:
 }
 
 /* One target: all its rows where they fit beside the table, so that equal ones are seen. */
-static anygp_status look_at_target(const fit_task *f, row_source *rows, int64_t target, auto_facts *a, anygp_error *e)
+static anygp_status look_at_target(const fit_task *f, row_source *rows, int64_t target, auto_facts *a, dataset *seen,
+                                   anygp_error *e)
 {
     rows_part part = {.y = fit_columns_some(f->columns, target, 1, &f->choice.like),
                       .skip_column = f->columns->skip,
+                      .sphere = fit_columns_sphere(f->columns),
                       .hold_out = f->hold_out,
                       .seed = (uint64_t)settings_integer(f->s, SET_SEED)};
     int64_t all = rows_count(rows);
@@ -67,19 +69,20 @@ static anygp_status look_at_target(const fit_task *f, row_source *rows, int64_t 
     double before = a->distinct;
     TRY_DONE(look_at_kernel(f, &d, part.y.exposure >= 0, a, e));
     if (a->distinct == before && d.n < d.used) a->distinct = fmax(before, (double)d.used);
+    if (a->measure && target == 0) *seen = d, d = (dataset){0};
 done:
     dataset_clear(&d);
     return status;
 }
 
-static anygp_status look_at_rows(const fit_task *f, auto_facts *a, anygp_error *e)
+static anygp_status look_at_rows(const fit_task *f, auto_facts *a, dataset *seen, anygp_error *e)
 {
     row_source *table_rows = NULL;
     anygp_status status = ANYGP_OK;
     if (!f->data->file) TRY(rows_open_table(f->data->table, &table_rows, e));
     row_source *rows = f->data->file ? f->data->file : table_rows;
     for (int64_t t = 0; t < f->columns->targets && !ANYGP_FAILED(status); t++)
-        status = look_at_target(f, rows, t, a, e);
+        status = look_at_target(f, rows, t, a, seen, e);
     rows_close(table_rows);
     return status;
 }
@@ -171,18 +174,20 @@ static void describe_race(const auto_race *r, const auto_outcome *o, const auto_
     }
 }
 
-static void say(fit_task *f, const auto_facts *a, const auto_plan *p, const char *race)
+/* spent: seconds that the race was predicted to take, which are part of what is promised. */
+static void say(fit_task *f, const auto_facts *a, const auto_plan *p, const char *race, double spent)
 {
     bool grows = model_has_inducing(p->model) && f->choice.grow; /* until that gains little: it takes what it takes */
     char size[96];
     describe_size(f, a, p, size);
-    if (!grows) f->promise = (gp_promise){.seconds = p->seconds, .bytes = p->bytes};
+    double seconds = spent + p->seconds * (auto_may_have_trend(f, p->model, p->seconds) ? 2 : 1);
+    if (!grows) f->promise = (gp_promise){.seconds = seconds, .bytes = p->bytes};
     snprintf(f->promise.reason, sizeof f->promise.reason, "%s%s, %s%s", p->model->name, size, p->reason, race);
     if (grows)
         settings_log(f->s, ANYGP_NOTE, "auto: %s", f->promise.reason);
     else
-        settings_log(f->s, ANYGP_NOTE, "auto: %s; about %.*f s and %.2g GB", f->promise.reason, p->seconds < 10 ? 2 : 0,
-                     p->seconds, p->bytes / 1e9);
+        settings_log(f->s, ANYGP_NOTE, "auto: %s; about %.*f s and %.2g GB", f->promise.reason, seconds < 10 ? 2 : 0,
+                     seconds, p->bytes / 1e9);
 }
 
 void auto_apply(fit_task *f, const auto_plan *p)
@@ -227,7 +232,8 @@ anygp_status auto_look(const fit_task *f, bool measure, auto_outlook *o, anygp_e
     auto_facts *a = &o->facts;
     *a = facts_of_settings(f);
     a->measure = measure;
-    TRY(look_at_rows(f, a, e));
+    o->seen = (dataset){0};
+    TRY(look_at_rows(f, a, &o->seen, e));
     TRY(agree(a, e));
     o->count = auto_plans(a, o->list);
     auto_race_plan(a, o->list, o->count, &o->race);
@@ -256,7 +262,7 @@ anygp_status auto_choose(fit_task *f, anygp_error *e)
     TRY(auto_hold_race(f, &o, most, &outcome, e));
     f->start = outcome.start;
     describe_race(&o.race, &outcome, o.list, o.count, said, sizeof said);
-    say(f, &o.facts, &o.list[outcome.winner], said);
+    say(f, &o.facts, &o.list[outcome.winner], said, outcome.ran ? o.race.seconds : 0);
     auto_apply(f, &o.list[outcome.winner]);
     limit(f, &o.list[outcome.winner]);
     return ANYGP_OK;

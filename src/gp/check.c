@@ -8,8 +8,7 @@
 #include "base/memory.h"
 
 enum { CHUNK = 256 };
-static const double FAR = 4, /* training standard deviations from the training mean */
-    AS_PRIOR = 0.95;         /* of the prior variance of f */
+const double check_as_prior = 0.95;
 const double check_levels[CHECK_LEVELS] = {0.5, 0.8, 0.9, 0.95};
 
 /* The sums of one target, and its rows of the chunk. */
@@ -27,9 +26,8 @@ typedef struct checking {
     const settings *s;
     gp_check *out;
     binding *binding;
-    target_sums *sums;                   /* targets */
-    double *sum, *square, *far, *unseen; /* inputs of the model */
-    double rows, far_rows;
+    target_sums *sums; /* targets */
+    input_sums inputs;
     double *X; /* CHUNK x D, in model units */
     int64_t *number;
     const double **row; /* CHUNK: the cells */
@@ -55,8 +53,8 @@ static void sums_clear(target_sums *t)
 static void checking_close(checking *c)
 {
     for (int64_t t = 0; c->sums && t < c->m->targets; t++) sums_clear(&c->sums[t]);
-    double *const owned[] = {c->sum, c->square, c->far, c->unseen, c->X};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    input_sums_clear(&c->inputs);
+    free(c->X);
     free(c->sums);
     free(c->number);
     free(c->row);
@@ -95,14 +93,12 @@ static anygp_status checking_open(checking *c, const char *in, anygp_error *e)
 {
     const schema *s = &c->m->gp[0]->schema;
     gp_check *out = c->out;
-    out->inputs = s->D, out->targets = c->m->targets;
+    out->inputs = input_sums_count(s), out->targets = c->m->targets;
     out->input = mem_zeroed(s->D, sizeof *out->input);
     out->target = mem_zeroed(c->m->targets, sizeof *out->target);
     c->sums = mem_zeroed(c->m->targets, sizeof *c->sums);
-    double **const columns[] = {&c->sum, &c->square, &c->far, &c->unseen};
     bool ok = out->input && out->target && c->sums;
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        ok = (*columns[i] = mem_zeroed(s->D, sizeof(double))) && ok;
+    TRY(input_sums_open(&c->inputs, s, e));
     ok = (c->X = mem_doubles(CHUNK, s->D)) && (c->number = mem_alloc(CHUNK, sizeof *c->number)) &&
          (c->row = mem_alloc(CHUNK, sizeof *c->row)) && ok;
     if (!ok) return fail_memory(e, "the check", 8.0 * CHUNK * (double)s->D);
@@ -113,25 +109,6 @@ static anygp_status checking_open(checking *c, const char *in, anygp_error *e)
 }
 
 /* ------------------------------------------------------------------------------------------ inputs */
-
-/* One row in model units. */
-static void see_inputs(checking *c, const double *x)
-{
-    const schema *s = &c->m->gp[0]->schema;
-    bool far = false;
-    for (int64_t j = 0; j < s->D; j++) {
-        const input_spec *in = schema_at(s, j);
-        if (in->text)
-            c->unseen[j] += x[j] >= (double)in->levels;
-        else {
-            c->sum[j] += x[j], c->square[j] += x[j] * x[j];
-            c->far[j] += fabs(x[j]) > FAR;
-            far |= fabs(x[j]) > FAR;
-        }
-    }
-    c->far_rows += far;
-    c->rows++;
-}
 
 /* The rows of a chunk that can be predicted, into X. */
 static void take_inputs(checking *c, int64_t got, int64_t first, const double *cells)
@@ -146,7 +123,7 @@ static void take_inputs(checking *c, int64_t got, int64_t first, const double *c
         for (int64_t j = 0; j < D; j++) good &= isfinite(x[j]) != 0;
         c->out->rows++, c->out->bad += !good;
         if (!good) continue;
-        see_inputs(c, x);
+        input_sums_add(&c->inputs, x);
         c->row[c->n] = cells + i * wide, c->number[c->n++] = first + i;
     }
 }
@@ -191,7 +168,7 @@ static anygp_status see_latents(checking *c, int64_t t, const row_batch *b, anyg
     target_sums *v = &c->sums[t];
     TRY(latent_variance(g, v, b, v->variance, e));
     kernel_diag(g->posterior->kernel, b->n, b->X, g->schema.D, v->prior);
-    for (int64_t i = 0; i < b->n; i++) v->as_prior += v->variance[i] > AS_PRIOR * v->prior[i];
+    for (int64_t i = 0; i < b->n; i++) v->as_prior += v->variance[i] > check_as_prior * v->prior[i];
     return ANYGP_OK;
 }
 
@@ -205,11 +182,22 @@ static void see_class(target_sums *v, int64_t n, int64_t classes, int64_t i, int
     v->weight += v->w[i];
 }
 
-static void see_number(target_sums *v, int64_t i, int64_t k)
+static void see_number(target_sums *v, double y, int64_t i, int64_t k)
 {
-    double z = (v->y[i] - v->mean[k]) / sqrt(fmax(v->variance[k], 1e-300));
+    double z = (y - v->mean[k]) / sqrt(fmax(v->variance[k], 1e-300));
     if (!isfinite(z)) return;
     v->z += v->w[i] * z, v->square += v->w[i] * z * z, v->weight += v->w[i];
+}
+
+/* Of g(y), where y was transformed by g: there the residuals are normal. */
+static anygp_status transformed_moments(const gp *g, target_sums *v, const row_batch *b, anygp_error *e)
+{
+    observer o = gp_observer(g, false);
+    latents f;
+    TRY(predictor_latents(v->predictor, b, true, &f, e));
+    o.warp = (warp){0};
+    observe_moments(&o, &f, NULL, v->mean, v->variance);
+    return ANYGP_OK;
 }
 
 /* Predictions of the rows from `at` on, as many as one call takes. */
@@ -226,6 +214,8 @@ static anygp_status see_block(checking *c, int64_t t, int64_t at, int64_t n, any
     if (!c->out->labelled) return ANYGP_OK;
     if (gp_is_class(g))
         TRY(predictor_classes(v->predictor, &b, v->P, n, e));
+    else if (warp_is(&g->schema.warp))
+        TRY(transformed_moments(g, v, &b, e));
     else
         TRY(predictor_run(v->predictor, &b, false, v->mean, v->variance, e));
     for (int64_t k = 0; k < n; k++) {
@@ -234,7 +224,7 @@ static anygp_status see_block(checking *c, int64_t t, int64_t at, int64_t n, any
         if (gp_is_class(g))
             see_class(v, n, g->schema.classes, i, k);
         else
-            see_number(v, i, k);
+            see_number(v, warp_forward(&g->schema.warp, v->y[i]), i, k);
         TRY(scorer_add(v->scorer, &(labelled_row){b.X + k * D, v->y[i], v->exposure[i], v->w[i], c->number[i], -1}, e));
     }
     return ANYGP_OK;
@@ -268,23 +258,6 @@ static anygp_status read_rows(checking *c, anygp_error *e)
 
 /* ----------------------------------------------------------------------------------------- results */
 
-static void finish_inputs(checking *c)
-{
-    const gp *g = c->m->gp[0];
-    bool scaled =
-        settings_is(c->m->settings, SET_STANDARDIZE, "both") || settings_is(c->m->settings, SET_STANDARDIZE, "x");
-    double n = fmax(c->rows, 1);
-    for (int64_t j = 0; j < g->schema.D; j++) {
-        check_input *in = &c->out->input[j];
-        double mean = c->sum[j] / n;
-        *in = (check_input){
-            .spec = schema_at(&g->schema, j), .mean = mean, .far = c->far[j] / n, .unseen = c->unseen[j] / n};
-        in->sd = sqrt(fmax(c->square[j] / n - mean * mean, 0));
-        in->known = in->spec->text || scaled;
-    }
-    c->out->far = scaled ? c->far_rows / n : NAN;
-}
-
 static anygp_status finish_target(checking *c, int64_t t, anygp_error *e)
 {
     static const char *const names[CHECK_LEVELS] = {"coverage50", "coverage80", "coverage90", "coverage95"};
@@ -294,7 +267,7 @@ static anygp_status finish_target(checking *c, int64_t t, anygp_error *e)
     bool classes = gp_is_class(g);
     *out = (check_target){.g = g, .z_mean = NAN, .z_square = NAN, .accuracy = NAN, .confidence = NAN, .density = NAN};
     out->density_at_fit = gp_density_at_fit(g);
-    out->as_prior = gp_components(g) == 1 && c->rows > 0 ? v->as_prior / c->rows : NAN;
+    out->as_prior = gp_components(g) == 1 && c->inputs.rows > 0 ? v->as_prior / c->inputs.rows : NAN;
     if (v->scorer) TRY(scorer_finish(v->scorer, &out->scores, e));
     for (int k = 0; k < CHECK_LEVELS; k++) out->coverage[k] = classes ? NAN : gp_score_named(&out->scores, names[k]);
     out->n = v->weight;
@@ -319,7 +292,7 @@ anygp_status gp_check_file(const gp_set *m, const settings *s, const char *in, g
         status = fail_with(e, ANYGP_ERR_DATA, "%.200s has no row that can be predicted", in);
         goto done;
     }
-    finish_inputs(&c);
+    input_sums_finish(&c.inputs, m->settings, out->input, &out->far);
     for (int64_t t = 0; t < m->targets; t++) TRY_DONE(finish_target(&c, t, e));
     check_judge(out);
 done:

@@ -1,5 +1,6 @@
 /* Whether a fitted model is still right on the rows of a file: `anygp check`.
        check.c        one pass over the file: inputs, predictions, scores
+       check_inputs.c how inputs compare with the training rows; reports ask this too
        check_judge.c  what these numbers mean: findings and a verdict */
 #ifndef GP_CHECK_H
 #define GP_CHECK_H
@@ -52,6 +53,22 @@ typedef struct gp_check {
 
 anygp_status gp_check_file(const gp_set *m, const settings *s, const char *in, gp_check *out, anygp_error *e);
 void gp_check_clear(gp_check *c);
+
+/* The inputs of rows beside those of the training rows. */
+typedef struct input_sums {
+    const schema *s;
+    double *sum, *square, *far, *unseen; /* D */
+    double rows, far_rows;
+} input_sums;
+int64_t input_sums_count(const schema *s); /* inputs, a place on the sphere being one */
+anygp_status input_sums_open(input_sums *u, const schema *s, anygp_error *e);
+void input_sums_add(input_sums *u, const double *x); /* a row in model units */
+/* fitted: the settings of the fit; list[D]; *far: share of rows that are far outside in some input, NaN: not known. */
+void input_sums_finish(const input_sums *u, const settings *fitted, check_input *list, double *far);
+void input_sums_clear(input_sums *u);
+
+extern const double
+    check_as_prior; /* the share of the prior variance of f above which a row is as unknown as before any data */
 
 /* Findings and verdict from the numbers. */
 void check_judge(gp_check *c);

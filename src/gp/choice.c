@@ -275,6 +275,10 @@ static anygp_status check_blocks(const model_choice *c, const settings *s, anygp
 {
     int64_t numbers[SETTING_COUNTS_MOST];
     const char *list = settings_text(s, SET_BLOCKS);
+    if (c->model && model_finds_experts(c->model) && settings_given(s, SET_BLOCKS))
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "blocks: %s finds the number of experts; --experts-most says how many it may be",
+                         c->model->name);
     if (settings_counts(s, SET_BLOCKS, numbers) < 2) return ANYGP_OK;
     if (!c->model)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "blocks: to choose among %.80s, name a --model; auto takes one number",

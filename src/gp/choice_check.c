@@ -19,6 +19,11 @@ static anygp_status not_taken(const model_ops *m, const char *setting, const cha
 
 static anygp_status check_calibrate(const model_choice *c, const settings *s, anygp_error *e)
 {
+    if (settings_is(s, SET_CALIBRATE, "local") && !settings_is(s, SET_TRANSFORM, "none"))
+        return fail_with(
+            e, ANYGP_ERR_ARGUMENT,
+            "calibrate: factors that vary over the inputs are for a target as it is; leave --transform out, "
+            "or use --calibrate loo");
     if (settings_is(s, SET_CALIBRATE, "none") || model_whole_loo(c->model)) return ANYGP_OK;
     char *list = model_names(model_whole_loo, " or ");
     fail_with(
@@ -56,9 +61,10 @@ static anygp_status check_own(const model_choice *c, const settings *s, anygp_er
     }
     if (!model_takes_own(c->model)) return ANYGP_OK; /* which is noted */
     if (settings_changed(s, SET_CALIBRATE))
-        return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "calibrate: one factor does not suit experts that each have their own noise; leave "
-                         "--calibrate or --experts own out");
+        return fail_with(
+            e, ANYGP_ERR_ARGUMENT,
+            "calibrate: factors of the variances do not suit experts that each have their own noise; leave "
+            "--calibrate or --experts own out");
     if (settings_changed(s, SET_RESTARTS) && !c->anytime)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "restarts: experts with hyperparameters of their own all begin at the common ones; leave "

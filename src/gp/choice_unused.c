@@ -19,7 +19,9 @@ typedef enum setting_scope {
     OF_EXPERTS,
     OF_COMMUNICATION,
     OF_NESTED,
-    OF_OWN
+    OF_FINDING,
+    OF_OWN,
+    OF_SOLVERS
 } setting_scope;
 
 static const struct {
@@ -37,6 +39,7 @@ static const struct {
               {SET_BATCH, OF_BATCHES},
               {SET_BLOCKS, OF_BLOCKS},
               {SET_BLOCKS_FROM, OF_BLOCKS},
+              {SET_EXPERTS_MOST, OF_FINDING},
               {SET_PARTITION, OF_PARTITIONS},
               {SET_NEIGHBORS, OF_NEIGHBOURS},
               {SET_PREDICT_NEIGHBORS, OF_NEIGHBOURS},
@@ -49,7 +52,11 @@ static const struct {
               {SET_COMMUNICATION, OF_COMMUNICATION},
               {SET_NEAR, OF_NESTED},
               {SET_ORDER_FROM, OF_ORDERS},
-              {SET_EXPERTS, OF_OWN}};
+              {SET_EXPERTS, OF_OWN},
+              {SET_SOLVER, OF_SOLVERS},
+              {SET_PRECOND, OF_SOLVERS},
+              {SET_TOLERANCE, OF_SOLVERS},
+              {SET_KEEP_FACTOR, OF_SOLVERS}};
 
 static void note_no_effect(const model_choice *c, const settings *s, setting_id id, const char *value)
 {
@@ -74,7 +81,8 @@ static void note_unused_in_learning(const model_choice *c, const settings *s)
               {SET_STEP, learns || !c->anytime}, /* models without steps: above */
               {SET_LEARN, learns || !c->anytime},
               {SET_RHO, !m->needs.own_rate},
-              {SET_JITTER, !m->needs.no_jitter}};
+              {SET_JITTER, !m->needs.no_jitter},
+              {SET_PRECISION, model_can_float(m)}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (!of[i].used && settings_changed(s, of[i].id)) note_no_effect(c, s, of[i].id, settings_text(s, of[i].id));
     if (list_has_word(fix, "inducing") && !model_has_inducing(m)) note_no_effect(c, s, SET_FIX, "inducing");
@@ -86,23 +94,28 @@ static bool is_used(const model_choice *c, setting_scope scope, setting_id id)
     const model_ops *m = c->model;
     bool has_q = c->anytime && m->anytime;
     switch (scope) {
-    case OF_STEPS: return c->anytime || m->steps;
+    case OF_STEPS: return (c->anytime || m->steps) && !m->needs.iterative;
     case OF_ANYTIME: return c->anytime && (id != SET_SAMPLE || !m->steps); /* steps take --batch */
     case OF_NATURAL: return has_q || (m->steps && id == SET_RHO);
     case OF_LEARNING: return has_q || c->collapsed;
     case OF_INDUCING: return model_has_inducing(m);
     case OF_BLOCKS: return model_over_blocks(m);
     case OF_PARTITIONS: return model_over_parts(m);
-    case OF_NEIGHBOURS: return model_has_neighbours(m);
+    case OF_NEIGHBOURS:
+        return model_has_neighbours(m) || (id == SET_PREDICT_NEIGHBORS && m->needs.iterative && !m->steps);
     case OF_ORDERS: return model_has_order(m) && (id != SET_GROUP || model_groups_rows(m));
-    case OF_BATCHES: return m->steps != NULL;
+    case OF_BATCHES: return m->steps != NULL && !m->needs.iterative;
     case OF_GROWTH: return model_can_grow(m);
     case OF_SUBSETS:
         return m->subset > 0 || c->grow || model_has_inducing(m) || (id == SET_INDUCING && m->with_inducing);
     case OF_EXPERTS: return model_has_experts(m);
     case OF_COMMUNICATION: return model_has_communication(m);
+    case OF_FINDING: return model_finds_experts(m);
     case OF_NESTED: return model_asks_near(m);
     case OF_OWN: return model_takes_own(m);
+    case OF_SOLVERS:
+        if (id == SET_PRECOND) return m->needs.iterative;
+        return (id == SET_SOLVER && m->iterative) || (m->needs.iterative && !m->steps);
     }
     return true;
 }

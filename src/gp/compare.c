@@ -18,6 +18,7 @@ static const double HELD_SHARE = 0.2, SECONDS = 60, KERNEL_SECONDS = 10; /* of e
 void gp_compare_clear(gp_compare *c)
 {
     gp_set_free(c->best);
+    for (int64_t i = 0; i < c->count; i++) free(c->line[i].part_mnlp);
     free(c->line);
     c->best = NULL, c->line = NULL, c->count = 0;
 }
@@ -116,6 +117,7 @@ static void add_part(double x, int64_t part, double *mean, double *square)
 static void take_scores(compare_line *l, const gp_scores *s)
 {
     double spare = 0, n = gp_score_named(s, "n");
+    l->part_mnlp[l->parts] = gp_score_named(s, "mnlp");
     add_part(gp_score_named(s, "mnlp"), l->parts, &l->mnlp, &l->mnlp_sd);
     add_part(gp_score_named(s, "rmse"), l->parts, &l->rmse, &l->rmse_sd);
     add_part(gp_score_named(s, "accuracy"), l->parts, &l->accuracy, &spare);
@@ -130,7 +132,9 @@ static double evidence_of(const gp *g)
     double n = g->objective_rows > 0 ? g->objective_rows : g->rows;
     bool known = gp_is_gaussian(g) && !g->estimate && (g->model == &model_exact || model_learns_inducing(g->model));
     if (!known || !(n > 1)) return NAN;
-    return (g->objective - 0.5 * (double)(kernel_count(g->posterior->kernel) + 1) * log(n)) / n;
+    const schema *s = &g->schema; /* where y was transformed: of y itself, standardised */
+    double more = warp_is(&s->warp) ? s->y_log_slope - log(s->y_scale / s->y_sd) : 0;
+    return (g->objective - 0.5 * (double)(kernel_count(g->posterior->kernel) + 1) * log(n)) / n + more;
 }
 
 static bool is_better(const gp_compare *out, const compare_line *l)
@@ -236,6 +240,8 @@ anygp_status compare_add(comparison *c, const compare_line *what, int64_t *index
     if (!l) return fail_memory(e, "the comparison", 0);
     *l = *what;
     l->evidence = NAN;
+    l->part_mnlp = mem_doubles(c->out->folds > 0 ? c->out->folds : 1, 1);
+    if (!l->part_mnlp) return fail_memory(e, "the comparison", 0);
     *index = c->out->count++;
     anygp_error why;
     anygp_status status = settings_of(c, what, &s, &why);
@@ -305,6 +311,8 @@ static anygp_status look_at_columns(comparison *c, settings **implied, anygp_err
     if (!ANYGP_FAILED(status)) status = fit_implied(t, &f, c->s, implied, e);
     if (*implied) c->s = *implied;
     c->weights = ANYGP_FAILED(status) ? -1 : f.weights;
+    if (!ANYGP_FAILED(status) && t->columns[f.target[0]].name)
+        snprintf(c->out->target, sizeof c->out->target, "%.199s", t->columns[f.target[0]].name);
     for (int64_t j = 0; !ANYGP_FAILED(status) && j < t->cols; j++) {
         if (f.skip[j] || j == f.weights) continue;
         bool text = t->columns[j].kind == COLUMN_TEXT;

@@ -1,9 +1,12 @@
 /* Several models, or kernels, fitted to the same rows under equal limits of time and scored on the same rows: `anygp compare`.
        compare.c         the rows, the fits, the scores
        compare_models.c  which models; the mean and the linear model
-       compare_kernels.c the search over kernel expressions */
+       compare_kernels.c the search over kernel expressions
+       compare_words.c   the result in sentences */
 #ifndef GP_COMPARE_H
 #define GP_COMPARE_H
+
+#include <stdio.h>
 
 #include "gp/gp.h"
 
@@ -21,6 +24,7 @@ typedef struct compare_line {
     char reason[240];
     double rows;          /* scored, in all parts */
     double mnlp, mnlp_sd; /* mean over the parts and standard deviation; sd 0 where there is one part */
+    double *part_mnlp;    /* [parts], freed with the comparison */
     double rmse, rmse_sd; /* NaN for classes */
     double accuracy;      /* NaN for others */
     double coverage95;    /* NaN for classes */
@@ -30,6 +34,7 @@ typedef struct compare_line {
 } compare_line;
 
 typedef struct gp_compare {
+    char target[200]; /* the column, "": it has no name */
     bool classes, kernels;
     int64_t folds;        /* 0: rows were held out once, or are those of a file */
     int64_t fitted, held; /* rows of the table; held 0: a file has the test rows */
@@ -46,6 +51,13 @@ typedef struct gp_compare {
 /* out->file_bytes and out->keep are the caller's; everything else is filled in.  ANYGP_INTERRUPTED: the caller stopped it, and there is something. */
 anygp_status gp_compare_run(const gp_data *data, const settings *s, gp_compare *out, anygp_error *e);
 void gp_compare_clear(gp_compare *c);
+
+/* The result in sentences, for a page and a report: without a newline. */
+void compare_say_rows(FILE *f, const gp_compare *c); /* what was fitted to how many rows, and scored on which */
+void compare_say_advice(FILE *f,
+                        const gp_compare *c); /* how to fit the best one to all rows; nothing where there is none */
+void compare_say_path(FILE *f, const gp_compare *c); /* the kernels that the search took */
+int64_t compare_last_taken(const gp_compare *c);     /* the result of a search for kernels, or -1 */
 
 /* ------------------------------------------------------------------------------- between the files */
 

@@ -25,6 +25,7 @@ void gp_free(gp *g)
     if (g->posterior) g->posterior->ops->free(g->posterior);
     model_free(g->model);
     free(g->likelihood);
+    local_scale_free(g->local);
     free(g->trace);
     free(g->name);
     free(g);
@@ -91,6 +92,13 @@ static anygp_status standardize(const fit_task *f, dataset *d, kernel *k, anygp_
     return status;
 }
 
+static bool has_numbers(const schema *c)
+{
+    for (int64_t j = 0; j < c->D; j++)
+        if (!schema_at(c, j)->text) return true;
+    return false;
+}
+
 /* The kernel with the term that rows of one part share.  Each is read by itself first, for what there is to say about it.  A length-scale
    that is not given begins shorter than the kernel's own, so that the two terms are told apart. */
 static anygp_status add_local(const schema *c, const char *text, const char *local, kernel **k, anygp_error *e)
@@ -101,6 +109,13 @@ static anygp_status add_local(const schema *c, const char *text, const char *loc
     kernel *alone = NULL;
     if (!both) return fail_memory(e, "the kernel", (double)size);
     snprintf(both, size, "(%s) + (%s)", text, local);
+    if (!has_numbers(c)) {
+        free(both), kernel_free(*k), *k = NULL;
+        return fail_with(e, ANYGP_ERR_ARGUMENT,
+                         "model: its second term, %s, needs an input that is a number, and all are categories; use "
+                         "--model exact or vfe",
+                         local);
+    }
     anygp_status status = gp_parse_kernel(local, c, &alone, e);
     kernel_free(alone);
     kernel_free(*k);
@@ -115,13 +130,16 @@ static anygp_status add_local(const schema *c, const char *text, const char *loc
     return ANYGP_OK;
 }
 
+anygp_status fit_kernel_of(const settings *s, const model_ops *m, const schema *c, kernel **k, anygp_error *e)
+{
+    const char *text = settings_given(s, SET_KERNEL) ? settings_text(s, SET_KERNEL) : gp_default_kernel(c);
+    TRY(gp_parse_kernel(text, c, k, e));
+    return m && m->local ? add_local(c, text, m->local, k, e) : ANYGP_OK;
+}
+
 anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *e)
 {
-    const settings *s = f->s;
-    const char *text = settings_given(s, SET_KERNEL) ? settings_text(s, SET_KERNEL) : gp_default_kernel(&d->schema);
-    const char *local = f->choice.model ? f->choice.model->local : NULL;
-    TRY(gp_parse_kernel(text, &d->schema, k, e));
-    if (local) TRY(add_local(&d->schema, text, local, k, e));
+    TRY(fit_kernel_of(f->s, f->choice.model, &d->schema, k, e));
     if (fit_weighted(f->columns) && kernel_has_white(*k))
         return fail_with(
             e, ANYGP_ERR_ARGUMENT,
@@ -219,10 +237,13 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     basis mean = {0};
     train_result result = {0};
     int64_t *order = NULL, subset;
+    bool merge = !kernel_has_white(k);
+    status = dataset_merge(d, merge, &distinct, e);
+    if (!ANYGP_FAILED(status)) status = fit_choose_kernel(f, d, &distinct, &k, e);
+    if (ANYGP_FAILED(status)) kernel_free(k);
+    TRY_DONE(status);
     TRY_DONE(fit_hyper(f, d, k, &h, &mean, e));
-    TRY_DONE(dataset_merge(d, !kernel_has_white(k), &distinct, e));
     if (likelihood_is_gaussian(f->like)) TRY_DONE(check_noise(&h, &distinct, e));
-    choice_note_unused(&f->choice, f->s);
     TRY_DONE(find_inducing(f, d, &distinct, &h, &subset, e));
     if (f->order) TRY_DONE(fit_distinct_order(&distinct, f->order, &order, e));
     problem p = {.rows = &distinct,
@@ -234,7 +255,13 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                  .near = fit_nearness(f->s, order),
                  .fix = settings_text(f->s, SET_FIX),
                  .likelihood = f->like,
-                 .comm = model_has_neighbours(g->model) ? comm_world() : comm_self()};
+                 .comm = comm_self()};
+    TRY_DONE(fit_solver(f, &h, &p, &g->model, e));
+    model_choice settled = f->choice;
+    settled.model = g->model;
+    choice_note_unused(&settled, f->s);
+    if (model_has_neighbours(g->model) || g->model->needs.iterative) p.comm = comm_world();
+    p.leave_out_inputs = fit_leaves_inputs(f), p.leave_out = p.leave_out_inputs ? CALIBRATE_ROWS : 0;
     TRY_DONE(fit_check_memory(f, g->model, &p, 0, e));
     double memory = settings_memory(f->s);
     p.keep = fmin(KEEP_SHARE * memory, memory - model_bytes(g->model, &p));
@@ -247,7 +274,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                      (long long)d->n, (long long)distinct.n);
     TRY_DONE(fit_train(f, &g, d, &p, &h, NULL, &result, e));
     TRY_DONE(fit_describe(f, d, &h, 0, g, e));
-    fit_calibrate(f, g, &result.loo);
+    TRY_DONE(fit_calibrate(f, g, &result.loo, e));
     fit_keep_result(g, d, &result, 0);
     if (g->jitter > g->model->jitter)
         settings_log(f->s, ANYGP_NOTE, "the covariance matrix needed jitter: %.1g of its mean diagonal was added",
@@ -280,6 +307,7 @@ static anygp_status fit_whole(const fit_task *task, gp *g, anygp_error *e)
     likelihood like;
     rows_part part = {.y = fit_columns_some(f->columns, f->target, 1, &f->choice.like),
                       .skip_column = f->columns->skip,
+                      .sphere = fit_columns_sphere(f->columns),
                       .hold_out = f->hold_out,
                       .seed = (uint64_t)settings_integer(f->s, SET_SEED)};
     row_source *rows = NULL;
@@ -332,7 +360,7 @@ anygp_status fit_some(fit_task *f, gp **out, anygp_error *e)
             goto done;
         }
         out[t]->bounds = evidence_bounds_none();
-        out[t]->kl = NAN;
+        out[t]->kl = out[t]->rounding.error = NAN;
         out[t]->promise = f->promise;
         TRY_DONE(take_model(f, out[t], e));
     }
@@ -365,7 +393,7 @@ static anygp_status fit_alone(fit_task *f, gp **out, anygp_error *e)
     bool small = !likelihood_is_gaussian(&f->choice.like) && promised > 0 && promised < SMALL_SECONDS &&
                  settings_integer(f->s, SET_THREADS) == 0;
     int former = small ? threads_enter(1) : 0;
-    anygp_status status = fit_listed(f, out, e);
+    anygp_status status = auto_fit(f, out, e);
     if (small) threads_enter(former);
     return status;
 }
@@ -470,12 +498,16 @@ done:
 anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e)
 {
     fit_columns c = {0};
-    settings *implied = NULL;
+    settings *implied = NULL, *round = NULL;
     anygp_status status = fit_columns_find(data->table, s, &c, e);
+    if (!ANYGP_FAILED(status)) status = fit_find_sphere(data->table, s, &c, e);
     if (!ANYGP_FAILED(status)) status = fit_implied(data->table, &c, s, &implied, e);
     const settings *all = implied ? implied : s;
     if (!ANYGP_FAILED(status)) status = fit_balance(data, all, &c, e);
-    if (!ANYGP_FAILED(status)) status = fit_found(data, &c, all, hooks, out, e);
+    if (!ANYGP_FAILED(status)) status = fit_transform(data, all, &c, e);
+    if (!ANYGP_FAILED(status)) status = fit_isotropic(data, &c, all, &round, e);
+    if (!ANYGP_FAILED(status)) status = fit_found(data, &c, round ? round : all, hooks, out, e);
+    settings_free(round);
     settings_free(implied);
     fit_columns_clear(&c);
     return status;

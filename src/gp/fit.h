@@ -46,11 +46,14 @@ typedef struct fit_columns {
     bool *dropped;          /* columns of the table: left out by the settings */
     bool *category;         /* columns of the table: categories by the settings */
     class_balance *balance; /* targets: weights of their classes; NULL: none */
+    warp *warp;             /* targets: their transforms; NULL: none */
+    int64_t sphere[2];      /* longitude and latitude; -1: none */
 } fit_columns;
 
 /* Those named in the settings, or the file's own. */
 anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c, anygp_error *e);
 /* `count` of the targets, as this likelihood takes them; l outlives it. */
+const int64_t *fit_columns_sphere(const fit_columns *c); /* the two columns; NULL: none */
 target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t count, const likelihood *l);
 const char *fit_objection(const void *like, double y); /* likelihood_objection, as the data ask it */
 void fit_columns_clear(fit_columns *c);
@@ -70,6 +73,47 @@ static inline bool fit_weighted(const fit_columns *c) { return c->weights >= 0 |
 /* *out: the settings with a likelihood of classes, where s names none and all targets are texts that look like labels, with a note; else
    NULL. */
 anygp_status fit_implied(const table *t, const fit_columns *c, const settings *s, settings **out, anygp_error *e);
+
+/* ------------------------------------------------------------------------------- fit_sphere.c */
+
+/* The columns of --sphere, once the others have their use: c->sphere. */
+anygp_status fit_find_sphere(const table *t, const settings *s, fit_columns *c, anygp_error *e);
+/* Columns that are longitude and latitude by their names; false: there are none. */
+bool fit_looks_like_sphere(const table *t, const bool *skip, int64_t found[2]);
+
+/* ---------------------------------------------------------------------------------- subset.c */
+
+/* Some rows of one target, in memory. */
+typedef struct fit_subset {
+    fit_columns columns; /* of that target alone; owns nothing */
+    settings *quiet;     /* of the fits, whose notes nobody sees */
+    table rows;
+    int64_t room;
+    double labelled;      /* rows of the data with a target */
+    int64_t not_positive; /* the first whose target is not above 0; -1: none */
+    posterior *start;     /* of the last fit */
+    double total;         /* weight of the rows of the last fit */
+} fit_subset;
+
+anygp_status fit_subset_take(const gp_data *data, const settings *s, const fit_columns *c, int64_t target,
+                             fit_subset *u, anygp_error *e);
+void fit_subset_clear(fit_subset *u);
+anygp_status fit_subset_kernel(fit_subset *u, const char *text, anygp_error *e); /* from now on this one */
+/* Log density of the targets, in the units of the data, by an exact model of g(y), whose hyperparameters are learned; NaN: the fit failed,
+   for whatever reason; the fit of all rows will tell. */
+double fit_subset_evidence(fit_subset *u, const warp *g);
+
+/* ------------------------------------------------------------------------------- isotropic.c */
+
+/* *out: the settings with a kernel of one length-scale, where s names none, two inputs are coordinates and it is better, with a note; else
+   NULL. */
+anygp_status fit_isotropic(const gp_data *data, const fit_columns *c, const settings *s, settings **out,
+                           anygp_error *e);
+
+/* -------------------------------------------------------------------------------- transform.c */
+
+/* What --transform wants of each target: c->warp. */
+anygp_status fit_transform(const gp_data *data, const settings *s, fit_columns *c, anygp_error *e);
 
 /* ------------------------------------------------------------------------------------ units.c */
 
@@ -157,13 +201,20 @@ anygp_status fit_some(fit_task *f, gp **out, anygp_error *e);
 /* The same with each number of --blocks, where that is a list: out is the one with the best log density on the rows of --valid
    [fit_listed.c]. */
 anygp_status fit_listed(fit_task *f, gp **out, anygp_error *e);
-/* Kernel of the settings, or the default one, over the columns of d; then data and kernel to model units. */
+/* Kernel of the settings, or the default one, with the term that the model (or NULL) adds. */
+anygp_status fit_kernel_of(const settings *s, const model_ops *m, const schema *c, kernel **k, anygp_error *e);
+/* The same over the columns of d; then data and kernel to model units. */
 anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *e);
+/* For a model of neighbours without a given kernel: the smoothness that suits the rows, in place of *k [near_kernel.c]. */
+anygp_status fit_choose_kernel(const fit_task *f, const dataset *d, const merged *rows, kernel **k, anygp_error *e);
 /* "3 rows of weight 0 were left out", if there are any. */
 void note_left_out(const settings *s, int64_t rows, const char *which);
 void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_equal);
 /* reserved: bytes that are spoken for besides the model's.  Where its state alone is too much, that goes to a scratch file. */
 anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem *p, double reserved, anygp_error *e);
+
+/* How the exact model of these rows is solved: *model, and what is set about it in p [fit_solver.c]. */
+anygp_status fit_solver(const fit_task *f, const hyper *h, problem *p, const model_ops **model, anygp_error *e);
 
 /* --order-from: the rows of d, which are those of `part`, as they come; NULL: not given [given_order.c]. */
 anygp_status fit_order(const fit_task *f, const dataset *d, const rows_part *part, int64_t **out, anygp_error *e);
@@ -191,7 +242,10 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
 /* What the result says about target t of those that are fitted together, into g. */
 void fit_keep_result(gp *g, const dataset *d, const train_result *r, int64_t t);
 /* What --calibrate wants, once g is described: the factor of its variances, and l, with their effect. */
-void fit_calibrate(const fit_task *f, gp *g, leave_one_out *l);
+anygp_status fit_calibrate(const fit_task *f, gp *g, leave_one_out *l, anygp_error *e);
+/* Whether it needs the inputs of rows that are left out, and of more of them: problem.leave_out_inputs and leave_out. */
+bool fit_leaves_inputs(const fit_task *f);
+enum { CALIBRATE_ROWS = 50000 };
 /* Schema and likelihood of target t of those that are fitted together, with the values in h. */
 anygp_status fit_describe(const fit_task *f, const dataset *d, const hyper *h, int64_t t, gp *g, anygp_error *e);
 

@@ -145,7 +145,8 @@ static int on_tree(void *ctx, const train_step *step)
                                .seconds = step->seconds,
                                .time_limit = isinf(b->f->limit) ? NAN : b->f->limit,
                                .rmse = NAN,
-                               .mnlp = NAN};
+                               .mnlp = NAN,
+                               .coverage = NAN};
     return settings_progress(b->f->s, &progress);
 }
 
@@ -241,6 +242,7 @@ static anygp_status open_rows(block_fit *b, anygp_error *e)
     b->source = f->data->file ? f->data->file : b->table_rows;
     b->part = (rows_part){.y = fit_columns_some(f->columns, f->target, f->together, &f->choice.like),
                           .skip_column = f->columns->skip,
+                          .sphere = fit_columns_sphere(f->columns),
                           .hold_out = f->hold_out,
                           .seed = (uint64_t)settings_integer(s, SET_SEED)};
     b->M = wanted_inducing(b);
@@ -331,6 +333,7 @@ static expert_choice expert_choice_of(const settings *s, const model_ops *m)
 {
     bool counted = model_is_mixture(m) && settings_given(s, SET_BLOCKS);
     return (expert_choice){.count = counted ? settings_integer(s, SET_BLOCKS) : 0,
+                           .most = settings_given(s, SET_EXPERTS_MOST) ? settings_integer(s, SET_EXPERTS_MOST) : 0,
                            .communication =
                                settings_given(s, SET_COMMUNICATION) ? settings_integer(s, SET_COMMUNICATION) : 0,
                            .near = settings_given(s, SET_NEAR) ? settings_integer(s, SET_NEAR) : 0,
@@ -361,15 +364,17 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
                  .block_ids = b->ids,
                  .sets = b->sets,
                  .set_count = b->set_count,
-                 .memory = settings_memory(s)};
+                 .memory = settings_memory(s),
+                 .mixed = settings_is(s, SET_PRECISION, "mixed") && model_can_float(b->g->model),
+                 .leave_out_inputs = fit_leaves_inputs(f)};
     double have = settings_memory(s), rows_kept = ROWS_SHARE * have;
     TRY(fit_check_memory(f, b->g->model, &p, rows_kept, e));
     if (!f->choice.anytime) p.keep = fmax(0, fmin(KEEP_SHARE * have, have - rows_kept - model_bytes(b->g->model, &p)));
-    TRY(fit_train(f, b->all, &b->d, &p, &b->h, settings_given(s, SET_TRACE) ? b->valid : NULL, &b->result, e));
+    TRY(fit_train(f, b->all, &b->d, &p, &b->h, settings_scores_watched(s) ? b->valid : NULL, &b->result, e));
     for (int64_t t = 0; t < f->together; t++) {
         TRY(fit_describe(f, &b->d, &b->h, t, b->all[t], e));
         b->all[t]->blocks = b->blocks->count;
-        if (model_whole_loo(b->all[t]->model)) fit_calibrate(b->f, b->all[t], &b->result.loo);
+        if (model_whole_loo(b->all[t]->model)) TRY(fit_calibrate(b->f, b->all[t], &b->result.loo, e));
         fit_keep_result(b->all[t], &b->d, &b->result, t);
     }
     return ANYGP_OK;
@@ -387,7 +392,7 @@ static void begin_at(block_fit *b, const posterior *start)
 
 static bool scores_on_the_way(const block_fit *b)
 {
-    return (b->f->choice.anytime || b->g->model->steps) && settings_given(b->f->s, SET_TRACE);
+    return (b->f->choice.anytime || b->g->model->steps) && settings_scores_watched(b->f->s);
 }
 
 anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)

@@ -11,6 +11,7 @@ void fit_columns_clear(fit_columns *c)
     free(c->skip);
     free(c->dropped);
     free(c->category);
+    free(c->warp);
     fit_balance_free(c);
     *c = (fit_columns){0};
 }
@@ -157,7 +158,7 @@ static anygp_status find_special(const table *t, const settings *s, fit_columns 
 
 anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c, anygp_error *e)
 {
-    *c = (fit_columns){.weights = -1, .exposure = -1};
+    *c = (fit_columns){.weights = -1, .exposure = -1, .sphere = {-1, -1}};
     c->target = mem_alloc(1 + (int64_t)strlen(settings_text(s, SET_TARGET)), sizeof *c->target);
     c->skip = mem_zeroed(t->cols, sizeof *c->skip);
     c->dropped = mem_zeroed(t->cols, sizeof *c->dropped);
@@ -169,6 +170,8 @@ anygp_status fit_columns_find(const table *t, const settings *s, fit_columns *c,
 
 const char *fit_objection(const void *like, double y) { return likelihood_objection(like, y); }
 
+const int64_t *fit_columns_sphere(const fit_columns *c) { return c->sphere[0] >= 0 ? c->sphere : NULL; }
+
 target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t count, const likelihood *l)
 {
     target_columns y = {.targets = count,
@@ -177,7 +180,8 @@ target_columns fit_columns_some(const fit_columns *c, int64_t first, int64_t cou
                         .exposure = l->ops->exposure ? c->exposure : -1,
                         .classes = l->ops->target == TARGET_CLASS,
                         .objection = l->ops->target == TARGET_COUNT ? fit_objection : NULL,
-                        .objection_ctx = l};
+                        .objection_ctx = l,
+                        .warp = c->warp ? c->warp + first : NULL};
     fit_balanced(c, first, &y);
     return y;
 }

@@ -65,7 +65,7 @@ static anygp_status settings_with(listed *l, int64_t i, settings **out, anygp_er
 static anygp_status score_fit(const listed *l, const fit_task *some, gp **g, double *mnlp, anygp_error *e)
 {
     const comm *c = comm_world();
-    const deadline until = {some->began, some->limit};
+    const deadline until = {some->began, some->limit, NULL};
     *mnlp = 0;
     for (int64_t t = 0; c->rank == 0 && t < some->together; t++) {
         valid_rows *rows = NULL;

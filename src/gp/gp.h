@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 
 #include "base/settings.h"
+#include "data/neighbours/neighbours.h"
 #include "data/rows/rows.h"
 #include "data/table/dataset.h"
 #include "likelihood/mixture.h"
@@ -48,6 +49,30 @@ typedef struct gp_tries {
     double mnlp[SETTING_COUNTS_MOST];
 } gp_tries;
 
+/* Factors of the variances that vary over the inputs (--calibrate local), from the squared standardised leave-one-out residuals r2 of
+   rows [local_scale.c]. */
+typedef struct local_scale {
+    int64_t n, D;
+    double *X, *r2, *weight; /* n x D row-major, model units; n; n */
+    int64_t near;            /* rows that a factor comes from */
+    double shrink;           /* how many rows with r2 = 1 are added to them */
+    int64_t d;               /* inputs that count, in units of the kernel: */
+    double *places;          /* n x d */
+    near_search search;
+} local_scale;
+
+/* Takes the three arrays over, also on failure. */
+anygp_status local_scale_new(const kernel *k, int64_t n, int64_t D, double *X, double *r2, double *weight, int64_t near,
+                             double shrink, local_scale **out, anygp_error *e);
+void local_scale_free(local_scale *l); /* accepts NULL */
+/* scale[n] at X[n,D]. */
+anygp_status local_scale_at(const local_scale *l, const kernel *k, int64_t n, const double *X, double *scale,
+                            anygp_error *e);
+/* From leave-one-out predictions with their inputs: *out, or NULL where no factors that vary raise their mean log density, or there are
+   too few rows; then l's variances have the effect, each row without itself, and *gain is how much that mean rose. */
+anygp_status local_scale_learn(const kernel *k, uint64_t seed, leave_one_out *l, local_scale **out, double *gain,
+                               anygp_error *e);
+
 typedef struct predictor predictor; /* workspace for blocks of rows, under a byte budget */
 
 typedef struct gp {
@@ -59,7 +84,9 @@ typedef struct gp {
     double objective, objective_rows, log_prior, jitter, rows, seconds;
     evidence_bounds bounds;
     double calibration; /* that multiplies variances of f; 0 counts as 1 */
-    double kl;          /* of the posterior process to its prior, nats; NaN: not known */
+    local_scale *local; /* that multiply those of f and of the noise; NULL: none */
+    rounding rounding;
+    double kl; /* of the posterior process to its prior, nats; NaN: not known */
     gp_promise promise;
     gp_tries tries;
     bool estimate;    /* the objective is a running estimate */
@@ -159,7 +186,7 @@ double gp_calibration(const gp *g); /* the factor of variances of f */
 bool gp_is_gaussian(const gp *g);
 int64_t gp_latents(const gp *g);    /* C, at least 1 */
 int64_t gp_components(const gp *g); /* S, at least 1 */
-/* Whether f and y are normal: Gaussian noise, and one component. */
+/* Whether f and y are normal: Gaussian noise, one component, and no transform of the target. */
 bool gp_is_normal(const gp *g);
 /* gp_is_gaussian: the variance y has beyond f's, model units: the noise, and white terms of the kernel. */
 double gp_observation_variance(const gp *g);
@@ -230,6 +257,7 @@ anygp_status predictor_check(const row_batch *b, int64_t n, const double *x, any
 typedef struct observer {
     const likelihood *like;
     target_scale unit;
+    warp warp; /* what the target was transformed by: y = g^-1(shift + scale * model's) */
 } observer;
 observer gp_observer(const gp *g, bool latent);
 observer gp_latent_observer(const gp *g, int64_t c); /* of latent c, whose means and variances come first in f */
@@ -247,6 +275,8 @@ void observe_classes(const observer *o, const latents *f, double *P, int64_t ldp
 /* Sum of w E[log p(y | f)], Y as above, classes too; row: the first one's number, for draws.  work: 2 C + 1 per row. */
 double observe_expected(const observer *o, const latents *f, const double *Y, const double *w, int64_t row,
                         double *work);
+/* log p(y) in data units less that in units of the model. */
+double observe_log_slope(const observer *o, double y);
 /* Y of one target y in data units. */
 void observe_target(const observer *o, double y, double exposure, double *Y);
 

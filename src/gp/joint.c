@@ -31,12 +31,14 @@ typedef struct joint {
     double *weight;     /* n x S, where components have weights; else NULL */
     double *diag;       /* n */
     double prior;       /* mean prior variance of f */
+    double *scale;      /* n: factors of the variances that vary over the inputs; NULL: none */
 } joint;
 
 static void joint_clear(joint *j)
 {
     free(j->mean);
     free(j->weight);
+    free(j->scale);
     if (!j->borrowed) free(j->covariance);
     free(j->diag);
 }
@@ -54,13 +56,14 @@ static anygp_status joint_alloc(const gp *g, int64_t n, double *square, joint *j
     j->borrowed = square && count == 1;
     j->mean = mem_doubles(n, count);
     j->diag = mem_doubles(n, 1);
+    if (g->local) j->scale = mem_doubles(n, 1);
     bool weighted = g->posterior->ops->weights && j->S > 1;
     if (weighted) j->weight = mem_doubles(n, j->S);
     if (j->borrowed)
         j->covariance = square;
     else if (size_mul(n, count, &squares))
         j->covariance = mem_doubles(n, (int64_t)squares);
-    if (j->mean && j->diag && j->covariance && (j->weight || !weighted)) return ANYGP_OK;
+    if (j->mean && j->diag && j->covariance && (j->weight || !weighted) && (j->scale || !g->local)) return ANYGP_OK;
     joint_clear(j);
     *j = (joint){0};
     return fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
@@ -83,6 +86,13 @@ static anygp_status no_joint(const gp *g, anygp_error *e)
                      g->name);
 }
 
+/* Covariances times the roots of both rows' factors. */
+static void scale_square(const joint *j, double *square)
+{
+    for (int64_t k = 0; k < j->n; k++)
+        for (int64_t i = k; i < j->n; i++) square[i + k * j->n] *= sqrt(j->scale[i] * j->scale[k]);
+}
+
 /* For f; variances on the diagonals are not negative. */
 static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_error *e)
 {
@@ -90,6 +100,7 @@ static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_
     int64_t n = b->n, D = g->schema.D;
     anygp_status status = ANYGP_OK;
     if (b->block ? !q->ops->joint_in : !q->ops->joint) return no_joint(g, e);
+    TRY(posterior_ready(q, e));
     double *X = mem_doubles(n, D), *work = mem_doubles(n, q->ops->work_doubles(q, 1));
     if (!X || !work) {
         status = fail_memory(e, "the joint distribution", gp_joint_bytes(g, n));
@@ -102,9 +113,11 @@ static anygp_status joint_of_f(const gp *g, const row_batch *b, joint *j, anygp_
                       : q->ops->joint(q, n, X, D, work, j->mean, j->covariance, n, e));
     if (j->weight) q->ops->weights(q, n, X, D, work, j->weight);
     double factor = gp_calibration(g);
+    if (j->scale) TRY_DONE(local_scale_at(g->local, q->kernel, n, X, j->scale, e));
     for (int64_t c = 0; c < j->C * j->S; c++) {
         double *square = square_of(j, 0, c);
         for (int64_t k = 0; factor != 1 && k < n; k++) la_scale(n - k, factor, square + k * n + k);
+        if (j->scale) scale_square(j, square);
         TRY_DONE(predictor_check(b, n, j->mean + c * n, e));
         for (int64_t k = 0; k < n; k++) TRY_DONE(check_column(b, k, n, square + k * n, e));
         for (int64_t i = 0; i < n; i++) square[i + i * n] = fmax(square[i + i * n], 0);
@@ -119,7 +132,8 @@ done:
 static void add_noise(const gp *g, joint *j)
 {
     for (int64_t c = 0; c < j->C * j->S; c++)
-        for (int64_t i = 0; i < j->n; i++) square_of(j, 0, c)[i + i * j->n] += gp_noise_by(g, c / j->C);
+        for (int64_t i = 0; i < j->n; i++)
+            square_of(j, 0, c)[i + i * j->n] += gp_noise_by(g, c / j->C) * (j->scale ? j->scale[i] : 1);
 }
 
 static void add_to_diagonals(joint *j, double added)
@@ -146,7 +160,20 @@ static anygp_status check_joint(const gp *g, bool latent, anygp_error *e)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "with the likelihood %s the joint covariance of y is not known; ask for that of f",
                          g->likelihood->ops->name);
+    if (!latent && warp_is(&g->schema.warp) && (g->schema.warp.lambda > 0 || gp_components(g) > 1))
+        return fail_with(
+            e, ANYGP_ERR_ARGUMENT,
+            "the joint covariance of a target transformed by %s is not known; ask for that of f, or for draws",
+            warp_name(&g->schema.warp));
     return ANYGP_OK;
+}
+
+/* log y ~ N(m, C): E y_i = exp(m_i + C_ii / 2),  Cov(y_i, y_j) = E y_i E y_j (exp(C_ij) - 1). */
+static void to_lognormal(int64_t n, double *mean, double *covariance)
+{
+    for (int64_t i = 0; i < n; i++) mean[i] = exp(mean[i] + 0.5 * covariance[i + i * n]);
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t i = 0; i < n; i++) covariance[i + k * n] = mean[i] * mean[k] * expm1(covariance[i + k * n]);
 }
 
 /* Real targets are f plus noise that is independent from row to row: only the diagonal is not f's own. */
@@ -224,9 +251,11 @@ anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean
     if (j.S > 1) (j.weight ? merge_weighted : merge_components)(&j);
     la_mirror(n, j.covariance, n);
     unit_variances(gp_latent_unit(g, 0), n * n, j.covariance, covariance);
-    for (int64_t k = 0; k < n; k++) TRY_DONE(predictor_check(b, n, covariance + k * n, e));
     memcpy(mean, j.mean, (size_t)n * sizeof *mean);
-    status = first_to_data(g, b, mean, e);
+    TRY_DONE(first_to_data(g, b, mean, e));
+    if (!latent && warp_is(&g->schema.warp)) to_lognormal(n, mean, covariance);
+    TRY_DONE(predictor_check(b, n, mean, e));
+    for (int64_t k = 0; k < n; k++) TRY_DONE(predictor_check(b, n, covariance + k * n, e));
 done:
     joint_clear(&j);
     return status;
@@ -373,8 +402,12 @@ anygp_status gp_sample(const gp *g, const row_batch *b, bool latent, uint64_t se
     j.prior += added;
     TRY_DONE(latent || gaussian ? draw_latent(&j, 0, seed, S, out, e) : sample_observed(g, b, &j, seed, S, out, e));
     bool scaled = latent || gaussian || g->likelihood->ops->target == TARGET_REAL;
-    for (int64_t k = 0; k < S; k++)
-        TRY_DONE(scaled ? first_to_data(g, b, out + k * b->n, e) : predictor_check(b, b->n, out + k * b->n, e));
+    for (int64_t k = 0; k < S; k++) {
+        if (scaled) TRY_DONE(first_to_data(g, b, out + k * b->n, e));
+        for (int64_t i = 0; i < b->n && !latent && warp_is(&g->schema.warp); i++)
+            out[i + k * b->n] = warp_inverse(&g->schema.warp, out[i + k * b->n]);
+        TRY_DONE(predictor_check(b, b->n, out + k * b->n, e));
+    }
 done:
     joint_clear(&j);
     return status;

@@ -60,7 +60,8 @@ static int on_step(void *ctx, const train_step *step)
                                .seconds = step->seconds,
                                .time_limit = isinf(m->f->limit) ? NAN : m->f->limit,
                                .rmse = data.scores.rmse,
-                               .mnlp = data.scores.mnlp};
+                               .mnlp = data.scores.mnlp,
+                               .coverage = data.scores.coverage};
     return settings_progress(s, &progress);
 }
 
@@ -77,8 +78,12 @@ static anygp_status on_score(void *ctx, const posterior *p, train_scores *out, a
 {
     monitor *m = ctx;
     for (int64_t i = 0; i < m->now.params; i++) m->now.value[i] = m->h->like[i];
-    deadline all = {m->f->began, m->f->limit}, until = deadline_part(&all, SCORE_SHARE);
-    gp now = {.schema = m->d->schema, .posterior = (posterior *)p, .likelihood = &m->now, .kl = NAN};
+    deadline all = {m->f->began, m->f->limit, NULL}, until = deadline_part(&all, SCORE_SHARE);
+    gp now = {.schema = m->d->schema,
+              .posterior = (posterior *)p,
+              .likelihood = &m->now,
+              .kl = NAN,
+              .rounding = {.error = NAN}};
     TRY(valid_rows_score(m->valid, &now, &until, out, e));
     *out = fit_scores_to_model(&m->d->schema, *out);
     return ANYGP_OK;
@@ -112,7 +117,7 @@ static anygp_status fingerprint(const monitor *m, char **text, anygp_error *e)
 
 static void fill_in(const monitor *m, const checkpoint *c, const hyper *h, double objective, double jitter, gp *now)
 {
-    now->objective = isnan(objective) ? 0 : objective;
+    now->objective = objective;
     now->objective_rows = now->rows = m->d->total, now->jitter = jitter;
     now->inducing = now->posterior->n + now->posterior->beside;
     now->log_prior = hyper_log_prior(h, NULL), now->seconds = clock_seconds() - m->f->began;
@@ -278,6 +283,9 @@ static anytime_options anytime_of(const fit_task *f, const model_ops *model, con
 /* The share of a time limit for what comes after the training: scores, the file. */
 static const double END_SHARE = 0.04, END_MOST = 2;
 
+/* Rounding in float is amplified by the inverse root of the smallest eigenvalue of K_uu, which the jitter bounds. */
+static const double MIXED_JITTER = 1e-6;
+
 anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
                        train_result *r, anygp_error *e)
 {
@@ -286,14 +294,17 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
     const model_ops *model = g[0]->model;
     monitor m = {.f = f, .g = g[0], .all = g, .d = d, .valid = valid, .h = h, .now = *f->like};
     if (f->data->file) rows_stop(f->data->file, (stop_poll){0}); /* from here on, an early end leaves a model */
+    stop_watch stop = {.poll = settings_stop(s)};
     bool named = f->hooks && f->hooks->checkpoint;
     checkpoint *resume = NULL;
     if (named && settings_number(s, SET_RESUME) == 1) TRY(read_checkpoint(&m, p->on_disk, &resume, e));
     train_options o = {.iterations = iterations_of(f),
+                       .iterations_given = settings_changed(f->s, SET_ITERS),
                        .restarts = settings_integer(s, SET_RESTARTS),
-                       .jitter = isnan(jitter) ? model->jitter : jitter,
+                       .jitter = isnan(jitter) ? fmax(model->jitter, p->mixed ? MIXED_JITTER : 0) : jitter,
                        .time_limit = f->limit - fmin(END_SHARE * f->limit, END_MOST),
                        .began = f->began,
+                       .stop = stop.poll.asked && p->comm->size == 1 ? &stop : NULL,
                        .started = f->started,
                        .start_only = f->start_only,
                        .report = on_step,
@@ -315,9 +326,37 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
     return status;
 }
 
+/* Where y was transformed: row by row, as an observer of f with the noise among its variance has it. */
+static void score_loo_transformed(gp *g, const schema *c, const leave_one_out *l)
+{
+    const observer o = {&likelihood_of_f, {c->y_shift, c->y_scale}, c->warp};
+    regression_scores acc;
+    regression_scores_begin(&acc, c->y_mean, c->y_sd);
+    for (int64_t i = 0; i < l->n; i++) {
+        double t, y, mean, variance, density, cdf, low, high, crps;
+        latents f = {1, &l->mean[i], &l->variance[i], 1, 1, 1, NULL};
+        unit_means(o.unit, 1, &l->y[i], &t);
+        y = warp_inverse(&c->warp, t);
+        observe_moments(&o, &f, NULL, &mean, &variance);
+        observe_density(&o, &f, &l->y[i], &density);
+        observe_cdf(&o, &f, &l->y[i], NULL, &cdf);
+        observe_quantile(&o, &f, NULL, 0.025, &low);
+        observe_quantile(&o, &f, NULL, 0.975, &high);
+        observe_crps(&o, &f, &l->y[i], &crps);
+        double width = high - low;
+        predicted p = {&mean, &density, &cdf, &cdf, &width, &crps};
+        regression_scores_add_predicted(&acc, 1, &y, &p, &l->weight[i]);
+    }
+    g->loo.count = regression_scores_list(&acc, g->loo.list);
+}
+
 static void score_loo(gp *g, const schema *c, const leave_one_out *l)
 {
     if (l->n == 0) return;
+    if (warp_is(&c->warp)) {
+        score_loo_transformed(g, c, l);
+        return;
+    }
     const target_scale unit = {c->y_shift, c->y_scale};
     regression_scores acc;
     regression_scores_begin(&acc, c->y_mean, c->y_sd);
@@ -355,7 +394,7 @@ void fit_keep_result(gp *g, const dataset *d, const train_result *r, int64_t t)
     g->objective = isnan(g->bounds.own) ? r->objective : g->bounds.own, g->objective_rows = r->rows,
     g->log_prior = r->log_prior;
     g->estimate = !r->exact;
-    g->jitter = r->jitter, g->rows = d->total;
+    g->jitter = r->jitter, g->rounding = r->rounding, g->rows = d->total;
     g->inducing = g->posterior->n + g->posterior->beside;
     g->iterations = r->iterations, g->evaluations = r->evaluations, g->status = r->status;
     g->kl = kl_of(g);

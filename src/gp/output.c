@@ -130,6 +130,6 @@ anygp_status output_block(predictor *p, const gp *g, const row_batch *b, bool la
     output_kind kind = kind_of(g, latent);
     if (kind == CLASSES) return class_columns(p, g, b, out, e);
     if (kind == LATENTS) return latent_columns(p, g, b, out, e);
-    bool normal = gp_components(g) == 1 && (latent || gp_is_gaussian(g));
+    bool normal = gp_components(g) == 1 && (latent || gp_is_normal(g));
     return normal ? normal_columns(p, b, latent, out, e) : observed_columns(p, g, b, latent, out, e);
 }

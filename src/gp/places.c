@@ -18,7 +18,8 @@ static rows_part part_of(const gp *g, const row_places *p)
                              .classes = labelled && g->schema.classes > 0,
                              .scored = p->scored,
                              .objection = counts ? fit_objection : NULL,
-                             .objection_ctx = l},
+                             .objection_ctx = l,
+                             .warp = warp_is(&g->schema.warp) ? &g->schema.warp : NULL},
                        .hold_out = p->hold_out,
                        .below = p->below,
                        .seed = p->seed};

@@ -31,11 +31,24 @@ static void take_refusal(const anygp_error *why, plan_line *l)
     snprintf(l->reason, sizeof l->reason, "%.*s", (int)(n < sizeof l->reason - 1 ? n : sizeof l->reason - 1), text);
 }
 
+/* Whether the model takes this kernel, likelihood and these inputs. */
+static anygp_status admitted(const fit_task *f, const model_choice *c, const settings *s, const dataset *d,
+                             anygp_error *why)
+{
+    kernel *k = NULL;
+    anygp_status status = fit_kernel_of(s, c->model, &d->schema, &k, why);
+    model_scope scope = {.kernel = k, .likelihood = &f->choice.like, .D = d->D, .inputs = &d->schema};
+    if (!ANYGP_FAILED(status)) status = model_admits(c->model, &scope, why);
+    kernel_free(k);
+    return status;
+}
+
 /* What a fit of this model would refuse, in the end of a sentence. */
-static bool refused(const fit_task *f, const model_choice *c, const settings *s, plan_line *l)
+static bool refused(const fit_task *f, const model_choice *c, const settings *s, const dataset *d, plan_line *l)
 {
     anygp_error why;
-    if (ANYGP_FAILED(choice_check_rows(c, s, fit_weighted(f->columns), &why)))
+    if (ANYGP_FAILED(choice_check_rows(c, s, fit_weighted(f->columns), &why)) ||
+        ANYGP_FAILED(admitted(f, c, s, d, &why)))
         take_refusal(&why, l);
     else if (f->data->file && !model_over_blocks(c->model))
         snprintf(l->reason, sizeof l->reason, "it needs all rows at once, and they stay in their file");
@@ -115,7 +128,7 @@ static anygp_status line_of(const fit_task *f, const auto_outlook *o, const auto
     if (!ANYGP_FAILED(status)) {
         if (ANYGP_FAILED(choice_parse(s, &c, &why)))
             take_refusal(&why, l);
-        else if (!refused(f, &c, s, l))
+        else if (!refused(f, &c, s, &o->seen, l))
             account(a, &c, entrant_of(o, c.model), l);
         model_free(c.model);
     }
@@ -201,12 +214,13 @@ static anygp_status list_models(const fit_task *f, const auto_outlook *o, gp_pla
 static anygp_status make(fit_task *f, gp_plan *p, anygp_error *e)
 {
     auto_outlook o;
-    TRY(auto_look(f, true, &o, e));
+    anygp_status status = auto_look(f, true, &o, e);
     snprintf(p->likelihood, sizeof p->likelihood, "%s", f->choice.like.ops->name);
-    TRY(list_models(f, &o, p, e));
-    TRY(mark_choice(f, &o, p, e));
-    sort_lines(p);
-    return ANYGP_OK;
+    if (!ANYGP_FAILED(status)) status = list_models(f, &o, p, e);
+    if (!ANYGP_FAILED(status)) status = mark_choice(f, &o, p, e);
+    if (!ANYGP_FAILED(status)) sort_lines(p);
+    dataset_clear(&o.seen);
+    return status;
 }
 
 anygp_status gp_plan_make(const gp_data *data, const settings *s, gp_plan *out, anygp_error *e)
@@ -217,6 +231,7 @@ anygp_status gp_plan_make(const gp_data *data, const settings *s, gp_plan *out, 
     anygp_status status = ANYGP_OK;
     *out = (gp_plan){.wanted = settings_is(s, SET_MODEL, "auto")};
     TRY_DONE(fit_columns_find(data->table, s, &c, e));
+    TRY_DONE(fit_find_sphere(data->table, s, &c, e));
     TRY_DONE(fit_implied(data->table, &c, s, &implied, e));
     f.s = f.later = implied ? implied : s;
     TRY_DONE(fit_balance(data, f.s, &c, e));

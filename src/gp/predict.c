@@ -46,6 +46,7 @@ struct predictor {
     double *weight; /* block x S, where components have weights; else NULL */
     double *spare;  /* block, the same */
     double *noise;  /* block: variance of y beyond f, where it is not the same everywhere; else NULL */
+    double *scale;  /* block: factors of the variances, where they vary over the inputs; else NULL */
 };
 
 enum { BLOCK_LEAST = 16, BLOCK_MOST = 2048 };
@@ -67,6 +68,7 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
     const posterior *q = g->posterior;
     double row = predictor_row_bytes(g);
     int64_t width = gp_latents(g) * gp_components(g);
+    TRY(posterior_ready(q, e));
     predictor *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "prediction", sizeof *p);
     double fits = bytes / row;
@@ -77,7 +79,8 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
     p->work = mem_alloc(p->work_room, sizeof(double));
     p->variance = mem_doubles(p->block, width);
     if (q->ops->marginal_noise) p->noise = mem_alloc(p->block, sizeof(double));
-    bool ok = p->X && p->work && p->variance && (p->noise || !q->ops->marginal_noise);
+    if (g->local) p->scale = mem_alloc(p->block, sizeof(double));
+    bool ok = p->X && p->work && p->variance && (p->noise || !q->ops->marginal_noise) && (p->scale || !g->local);
     if (!gp_is_normal(g)) {
         p->mean = mem_doubles(p->block, width);
         p->spare = mem_alloc(p->block, sizeof(double));
@@ -92,7 +95,7 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
 void predictor_free(predictor *p)
 {
     if (!p) return;
-    double *const owned[] = {p->X, p->work, p->mean, p->variance, p->weight, p->spare, p->noise};
+    double *const owned[] = {p->X, p->work, p->mean, p->variance, p->weight, p->spare, p->noise, p->scale};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     posterior *forms[] = {p->condensed, p->lean};
     posteriors_free(2, forms);
@@ -176,6 +179,9 @@ static anygp_status marginals(predictor *p, const row_batch *b, double *mean, do
     double factor = gp_calibration(p->g);
     int64_t cells = variance && factor != 1 ? b->n * gp_latents(p->g) * gp_components(p->g) : 0;
     for (int64_t i = 0; i < cells; i++) variance[i] *= factor;
+    if (!p->scale || !variance) return ANYGP_OK;
+    TRY(local_scale_at(p->g->local, p->g->posterior->kernel, b->n, X, p->scale, e));
+    for (int64_t i = 0; i < b->n; i++) variance[i] *= p->scale[i];
     return ANYGP_OK;
 }
 
@@ -187,7 +193,8 @@ anygp_status predictor_latents(predictor *p, const row_batch *b, bool observed, 
     TRY(marginals(p, b, p->mean, p->variance, e));
     for (int64_t i = 0; i < cells; i++) {
         if (!isfinite(p->mean[i]) || !isfinite(p->variance[i])) return too_far(&b->number, i % b->n, e);
-        p->variance[i] = fmax(p->variance[i], 0) + (observed && q->noises ? q->noises[i / stride] : white);
+        double own = q->noises ? q->noises[i / stride] : p->noise ? p->noise[i] : white;
+        p->variance[i] = fmax(p->variance[i], 0) + (observed ? own : white);
     }
     if (p->weight) q->ops->weights(q, b->n, b->X ? b->X : p->X, p->g->schema.D, p->work, p->weight);
     *out = (latents){b->n, p->mean, p->variance, b->n, S, stride, p->weight};
@@ -251,7 +258,7 @@ static anygp_status run_normal(predictor *p, const row_batch *b, bool latent, do
     TRY(predictor_check(b, b->n, mean, e));
     if (!variance) return ANYGP_OK;
     for (int64_t k = 0; k < b->n; k++) { /* fmax ignores NaN */
-        double more = p->noise ? p->noise[k] : same;
+        double more = p->noise ? p->noise[k] : p->scale ? same * p->scale[k] : same;
         if (!isnan(p->variance[k])) p->variance[k] = fmax(p->variance[k], 0) + (latent ? 0 : more);
         if (noise) noise[k] = unit_variance(gp_target_unit(g), more);
     }

@@ -70,7 +70,7 @@ static anygp_status scorer_rows(scorer *r, anygp_error *e)
 static void see_gaussian(scorer *r)
 {
     const schema *s = &r->g->schema;
-    double sd = 1e-12 * s->y_sd / s->y_scale;
+    double sd = warp_is(&s->warp) ? 1e-12 : 1e-12 * s->y_sd / s->y_scale;
     r->seen = *r->o.like;
     r->seen.value[0] = fmax(r->seen.value[0], sd * sd);
     r->o.like = &r->seen;
@@ -98,10 +98,11 @@ anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, an
 
 /* ---------------------------------------------------------------------------------- one block */
 
+static const double Z_MOST = 1e140;
+
 /* E[log N(y; f, s^2)], f ~ N(mean, variance - s^2): what is not f is noise, white terms too. */
 static void expect_normal(scorer *r, int64_t n, const double *mean, const double *variance, const double *noise)
 {
-    static const double Z_MOST = 1e140;
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(r->y[i]) || !(noise[i] > 0)) continue;
         double z = fmin(fabs(r->y[i] - mean[i]) / sqrt(noise[i]), Z_MOST), u = variance[i] - (r->latent ? 0 : noise[i]);
@@ -115,6 +116,23 @@ static void expect_observed(scorer *r, const latents *f, const double *Y)
     exact_add(&r->expected, observe_expected(&r->o, f, Y, r->w, r->rows, r->expects));
     for (int64_t i = 0; i < f->n; i++) exact_add(&r->weight, r->w[i]);
     r->rows += f->n;
+}
+
+/* The same for a mixture, or a target that was transformed.  E is of the second order in f: moments are enough, where there is one noise.
+   mean[n], variance[n]: work. */
+static void expect_mixture(scorer *r, const latents *f, const double *Y, double *mean, double *variance)
+{
+    const posterior *q = r->g->posterior;
+    if (q->noises || q->ops->marginal_noise) return;
+    double s2 = gp_observation_variance(r->g);
+    mixture_moments(r->o.like, f, NULL, mean, variance);
+    for (int64_t i = 0; i < f->n; i++) {
+        double z = fmin(fabs(Y[i] - mean[i]) / sqrt(s2), Z_MOST), u = variance[i] - (r->latent ? 0 : s2);
+        if (!isfinite(r->y[i]) || !(s2 > 0)) continue;
+        double model = -0.5 * (LOG_2PI + log(s2) + z * z + fmax(u, 0) / s2);
+        exact_add(&r->expected, r->w[i] * (model + observe_log_slope(&r->o, r->y[i])));
+        exact_add(&r->weight, r->w[i]);
+    }
 }
 
 static anygp_status score_normal(scorer *r, const row_batch *b, anygp_error *e)
@@ -164,12 +182,10 @@ static anygp_status score_observed(scorer *r, const row_batch *b, anygp_error *e
     observe_moments(&r->o, &f, b->exposure, mean, variance);
     TRY(predictor_check(b, n, mean, e));
     observe_density(&r->o, &f, Y, density);
-    double noise = gaussian ? unit_variance(gp_target_unit(r->g), gp_observation_variance(r->g)) : 0;
-    for (int64_t i = 0; i < n; i++) work[i] = noise;
     if (!gaussian)
         expect_observed(r, &f, Y);
-    else if (!r->g->posterior->noises) /* E is of the second order in f: moments are enough, with one noise */
-        expect_normal(r, n, mean, variance, work);
+    else
+        expect_mixture(r, &f, Y, below, up_to);
     if (gaussian) observe_crps(&r->o, &f, Y, crps);
     score_ranks(r, b, &f, Y, work, below, up_to);
     observe_quantile(&r->o, &f, b->exposure, 0.975, width);

@@ -34,14 +34,16 @@ double unit_log_density(target_scale u, double model) { return model - log(u.sca
 
 train_scores fit_scores_to_data(const schema *s, train_scores m)
 {
-    double shift = log(s->y_scale);
-    return (train_scores){.rmse = m.rmse * s->y_scale, .mnlp = m.mnlp + shift, .mell = m.mell - shift};
+    double shift = log(s->y_scale) - s->y_log_slope;
+    return (train_scores){
+        .rmse = m.rmse * s->y_scale, .mnlp = m.mnlp + shift, .mell = m.mell - shift, .coverage = m.coverage};
 }
 
 train_scores fit_scores_to_model(const schema *s, train_scores d)
 {
-    double shift = log(s->y_scale);
-    return (train_scores){.rmse = d.rmse / s->y_scale, .mnlp = d.mnlp - shift, .mell = d.mell + shift};
+    double shift = log(s->y_scale) - s->y_log_slope;
+    return (train_scores){
+        .rmse = d.rmse / s->y_scale, .mnlp = d.mnlp - shift, .mell = d.mell + shift, .coverage = d.coverage};
 }
 
 /* ------------------------------------------------------------------------- kernels and likelihoods */
@@ -144,6 +146,17 @@ double gp_expert_noise(const gp *g, int64_t s)
     return unit_variance(gp_target_unit(g), fmax(p->noises[s] - kernel_white(k), 0));
 }
 
+static anygp_status tie_sphere(const schema *s, kernel **k, anygp_error *e)
+{
+    char lon[96], lat[96];
+    if (kernel_tie(*k, s->sphere.at, SPHERE_COLUMNS)) return ANYGP_OK;
+    kernel_free(*k);
+    *k = NULL;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "kernel: with --sphere the columns %s and %s are one place, so dims have both or neither",
+                     schema_label(&s->input[s->sphere.lon], lon), schema_label(&s->input[s->sphere.lat], lat));
+}
+
 anygp_status gp_parse_kernel(const char *text, const schema *s, kernel **out, anygp_error *e)
 {
     kernel_input *in = mem_alloc(s->inputs, sizeof *in);
@@ -155,10 +168,11 @@ anygp_status gp_parse_kernel(const char *text, const schema *s, kernel **out, an
                                : c->text       ? INPUT_TEXT
                                                : INPUT_NUMBER,
                                c->position};
+        if (s->sphere.on && i == s->sphere.lat) in[i].kind = INPUT_PAIR;
     }
     anygp_status status = kernel_parse(text, in, s->inputs, s->D, out, e);
     free(in);
-    return status;
+    return !ANYGP_FAILED(status) && s->sphere.on ? tie_sphere(s, out, e) : status;
 }
 
 const char *gp_default_kernel(const schema *s)
@@ -166,6 +180,7 @@ const char *gp_default_kernel(const schema *s)
     int64_t numbers = 0, texts = 0;
     for (int64_t i = 0; i < s->inputs; i++)
         if (s->input[i].position >= 0) s->input[i].text ? texts++ : numbers++;
+    if (s->sphere.on && numbers == 2) return texts == 0 ? "matern52(iso)" : "matern52(iso) * categorical";
     return texts == 0 ? "matern52" : numbers == 0 ? "categorical" : "matern52 * categorical";
 }
 

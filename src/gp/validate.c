@@ -222,7 +222,7 @@ anygp_status valid_rows_score(const valid_rows *v, const gp *g, const deadline *
     *out = train_scores_none();
     TRY(score_some(v, g, until, &scores, &scored, e));
     *out = (train_scores){gp_score_named(&scores, "rmse"), gp_score_named(&scores, "mnlp"),
-                          gp_score_named(&scores, "mell")};
+                          gp_score_named(&scores, "mell"), gp_score_named(&scores, "coverage95")};
     return ANYGP_OK;
 }
 
@@ -239,7 +239,7 @@ static anygp_status score_in_time(const fit_task *f, const gp *g, double share, 
 {
     valid_rows *v = NULL;
     int64_t scored = 0;
-    deadline until = {f->began, f->limit};
+    deadline until = {f->began, f->limit, NULL};
     TRY(valid_rows_read(g, f->data, f->columns->weights, share, f->s, &v, e));
     anygp_status status = v ? score_some(v, g, &until, scores, &scored, e) : ANYGP_OK;
     if (v && !ANYGP_FAILED(status) && scored < v->n)

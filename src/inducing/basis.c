@@ -15,6 +15,7 @@ anygp_status basis_init(basis *b, mean_kind kind, const schema *s, double B, any
     if (kind != MEAN_ZERO) b->column[b->p++] = -1;
     for (int64_t i = 0; kind == MEAN_LINEAR && i < s->inputs; i++)
         if (s->input[i].position >= 0 && !s->input[i].text) b->column[b->p++] = s->input[i].position;
+    if (kind == MEAN_LINEAR && s->sphere.on) b->column[b->p++] = s->sphere.at + 2;
     return ANYGP_OK;
 }
 

@@ -67,58 +67,13 @@ static void print_line(FILE *f, const gp_compare *c, int width, const compare_li
 static void print_head(FILE *f, const gp_compare *c, int width)
 {
     int wide = c->folds > 0 ? 18 : 9;
-    char limit[CELL];
-    quantity_seconds(c->limit, limit, sizeof limit);
-    if (c->folds > 0)
-        fprintf(f, "%lld rows, each scored once by cross-validation with %lld folds; up to %s for each %s\n",
-                (long long)c->held, (long long)c->folds, limit, c->kernels ? "kernel" : "model");
-    else if (c->held > 0)
-        fprintf(f, "fitted to %lld rows, scored on %lld others; up to %s for each %s\n", (long long)c->fitted,
-                (long long)c->held, limit, c->kernels ? "kernel" : "model");
-    else
-        fprintf(f, "fitted to %lld rows, scored on the test file; up to %s for each %s\n", (long long)c->fitted, limit,
-                c->kernels ? "kernel" : "model");
+    compare_say_rows(f, c);
+    fputc('\n', f);
     fprintf(f, "  %-*s %*s %*s", width, c->kernels ? "kernel" : "model", wide, "mnlp", wide,
             c->classes ? "accuracy" : "rmse");
     if (!c->classes) fprintf(f, " %9s", "in 95 %");
     if (c->kernels) fprintf(f, " %9s", "evidence");
     fprintf(f, " %9s %9s\n", "time", "file");
-}
-
-/* How to fit the best one to all rows. */
-static void print_advice(FILE *f, const gp_compare *c)
-{
-    const compare_line *b = c->best_line < 0 ? NULL : &c->line[c->best_line];
-    if (!b) return;
-    fprintf(f, "best: %s", b->name);
-    if (b->baseline)
-        fprintf(f, "; no model does better than this, so check the target and the inputs by anygp look");
-    else if (*b->kernel)
-        fprintf(f, "; to fit it to all rows: anygp fit DATA -o MODEL --model %s --kernel '%s'", b->model, b->kernel);
-    else
-        fprintf(f, "; to fit it to all rows: anygp fit DATA -o MODEL --model %s", b->model);
-    fputc('\n', f);
-}
-
-/* The last kernel that the search took, which is its result. */
-static int64_t last_taken(const gp_compare *c)
-{
-    int64_t last = -1;
-    for (int64_t i = 0; i < c->count; i++)
-        if (c->line[i].taken) last = i;
-    return last;
-}
-
-static void print_path(FILE *f, const gp_compare *c)
-{
-    bool first = true;
-    fprintf(f, "path: ");
-    for (int64_t i = 0; i < c->count; i++)
-        if (c->line[i].taken) fprintf(f, "%s%s", first ? "" : " -> ", c->line[i].name), first = false;
-    fputc('\n', f);
-    if (last_taken(c) < 0) return;
-    const compare_line *l = &c->line[last_taken(c)];
-    fprintf(f, "to fit it to all rows: anygp fit DATA -o MODEL --model %s --kernel '%s'\n", l->model, l->kernel);
 }
 
 static void print_lines(FILE *f, const gp_compare *c)
@@ -140,11 +95,15 @@ static char *page_as_text(const gp_compare *c)
     if (!f) return NULL;
     c_locale locale = c_locale_enter();
     print_lines(f, c);
-    if (c->kernels)
-        print_path(f, c);
-    else {
+    if (c->kernels) {
+        fprintf(f, "path: ");
+        compare_say_path(f, c);
+        fputc('\n', f);
+    } else
         fprintf(f, "*: no other is better in both mnlp and time\n");
-        print_advice(f, c);
+    if ((c->kernels ? compare_last_taken(c) : c->best_line) >= 0) {
+        compare_say_advice(f, c);
+        fputc('\n', f);
     }
     if (c->stopped) fprintf(f, "stopped: the rest was not fitted\n");
     c_locale_leave(locale);
@@ -178,7 +137,7 @@ static json_t *line_json(const gp_compare *c, const compare_line *l)
 static char *page_as_json(const gp_compare *c)
 {
     json_t *lines = json_array();
-    int64_t best = c->kernels ? last_taken(c) : c->best_line;
+    int64_t best = c->kernels ? compare_last_taken(c) : c->best_line;
     for (int64_t i = 0; i < c->count; i++) json_array_append_new(lines, line_json(c, &c->line[i]));
     json_t *o =
         json_pack("{s:I, s:I, s:I, s:f, s:b, s:o, s:o}", "rows_fitted", (json_int_t)c->fitted, "rows_held_out",

@@ -49,10 +49,13 @@ static json_t *schema_json(const schema *s)
     json_t *target =
         json_pack("{s:o, s:I, s:f, s:f, s:f, s:f}", "name", text(s->target), "number", (json_int_t)s->target_number,
                   "shift", s->y_shift, "scale", s->y_scale, "mean", s->y_mean, "sd", s->y_sd);
+    describe_transform(s, target);
     describe_classes(s, target);
     if (target) describe_notation(s->target_notation, target);
-    return json_pack("{s:I, s:b, s:o, s:o, s:o}", "columns", (json_int_t)s->columns, "fill_missing", s->fill_missing,
-                     "inputs", inputs, "target", target, "exposure", describe_exposure(s));
+    json_t *all = json_pack("{s:I, s:b, s:o, s:o, s:o}", "columns", (json_int_t)s->columns, "fill_missing",
+                            s->fill_missing, "inputs", inputs, "target", target, "exposure", describe_exposure(s));
+    if (all && s->sphere.on) json_object_set_new(all, "sphere", describe_sphere(s));
+    return all;
 }
 
 enum { TRACE_COLUMNS = 6, TRACE_OLDER = 5 }; /* the second: those that every file has */
@@ -81,9 +84,17 @@ static json_t *rounded(double x) { return x == floor(x) && fabs(x) < 1e15 ? json
 
 static json_t *objective_json(const gp *g)
 {
-    return json_pack("{s:s, s:f, s:o, s:b, s:o, s:o}", "name", g->model->objective, "value",
-                     isfinite(g->objective) ? g->objective : 0, "n", rounded(g->objective_rows), "exact", !g->estimate,
-                     "tighter", number(g->bounds.tighter), "upper", number(g->bounds.upper));
+    const posterior *p = g->posterior;
+    const evidence_estimate *s = p->ops->estimate ? p->ops->estimate(p) : NULL;
+    json_t *o = json_pack("{s:s, s:o, s:o, s:b, s:o, s:o}", "name", g->model->objective, "value", number(g->objective),
+                          "n", rounded(g->objective_rows), "exact", !g->estimate, "tighter", number(g->bounds.tighter),
+                          "upper", number(g->bounds.upper));
+    if (o && s)
+        json_object_set_new(o, "estimate",
+                            json_pack("{s:o, s:o, s:o, s:o, s:o}", "standard_error", number(s->error), "lower",
+                                      number(s->lower), "upper", number(s->upper), "probes", number(s->probes),
+                                      "iterations", number(s->iterations)));
+    return o;
 }
 
 /* From which prediction starts again, bit by bit. */
@@ -93,6 +104,9 @@ static json_t *internal_json(const gp *g, const char *model_units)
     json_t *o = json_pack("{s:s, s:f, s:f, s:o}", "kernel", model_units, "noise", p->noise, "mean_variance", p->mean.B,
                           "likelihood", describe_likelihood_text(g));
     if (o && gp_calibration(g) != 1) json_object_set_new(o, "calibration", number(gp_calibration(g)));
+    if (o && g->local)
+        json_object_set_new(o, "calibration_local",
+                            json_pack("{s:I, s:f}", "near", (json_int_t)g->local->near, "shrink", g->local->shrink));
     return o;
 }
 
@@ -132,6 +146,9 @@ json_t *describe_gp(const gp *g, const settings *s)
                       status_names[g->status], "data", schema_json(&g->schema), "scores", "leave_one_out",
                       scores_json(&g->loo), "valid", scores_json(&g->valid), "training", scores_json(&g->training),
                       "trace", trace_json(g), "internal", internal_json(g, model_units));
+    if (o && !isnan(g->rounding.error))
+        json_object_set_new(o, "precision",
+                            json_pack("{s:f, s:b}", "error", g->rounding.error, "left", g->rounding.left));
     if (o && g->tries.count > 0) json_object_set_new(o, "tried", describe_tries(g));
     if (o) json_object_set_new(o, "kl", number(g->kl));
     if (o && p->ops->marginal_noise) json_object_set_new(o, "experts", json_string("own"));
@@ -241,6 +258,7 @@ static anygp_status parse_schema(const json_t *o, schema *s, anygp_error *e)
         s->inputs = i + 1; /* so that a half-read one is freed */
         if (!parse_input(json_array_get(list, (size_t)i), s, &s->input[i])) return bad(e, "inputs");
     }
+    if (!parse_sphere(json_object_get(o, "sphere"), s)) return bad(e, "sphere");
     TRY(schema_index(s, e));
     s->fill_missing = json_is_true(json_object_get(o, "fill_missing"));
     bool ok = get_count(o, "columns", COUNT_MOST, &s->columns) && get_text(y, "name", &s->target) &&
@@ -249,6 +267,7 @@ static anygp_status parse_schema(const json_t *o, schema *s, anygp_error *e)
               get_number(y, "sd", &s->y_sd) && s->y_sd > 0 && parse_notation(y, &s->target_notation);
     for (int64_t i = 0; i < s->inputs; i++) ok = ok && s->input[i].number < s->columns;
     if (!ok || s->target_number >= s->columns) return bad(e, "target");
+    if (!parse_transform(y, s)) return bad(e, "transform");
     TRY(parse_classes(y, s, e));
     return parse_exposure(json_object_get(o, "exposure"), s, e);
 }
@@ -300,6 +319,7 @@ static anygp_status parse_summary(const json_t *j, gp *g, anygp_error *e)
     g->name = mem_strdup(get_word(j, "model"));
     if (!g->name) return fail_memory(e, "the model's name", 0);
     g->model = model_named(g->name, &anytime);
+    if (g->model && anytime && g->model->stepped) g->model = g->model->stepped;
     g->estimate = json_is_false(json_object_get(objective, "exact"));
     if (!get_count(j, "blocks", INT64_MAX, &g->blocks)) g->blocks = 0;
     if (!g->model)
@@ -307,12 +327,18 @@ static anygp_status parse_summary(const json_t *j, gp *g, anygp_error *e)
                          get_word(j, "model"));
     if (status < 0) return bad(e, "status");
     g->status = (anygp_status)status;
-    if (!get_number(objective, "value", &g->objective) || !get_number(objective, "n", &g->objective_rows))
+    bool known = get_number(objective, "value", &g->objective);
+    if (!known) g->objective = NAN; /* null: the run was stopped before it had one */
+    if (!(known || json_is_null(json_object_get(objective, "value"))) ||
+        !get_number(objective, "n", &g->objective_rows))
         return bad(e, "objective");
     /* null, or from a version that had none */
     if (!get_number(objective, "tighter", &g->bounds.tighter)) g->bounds.tighter = NAN;
     if (!get_number(objective, "upper", &g->bounds.upper)) g->bounds.upper = NAN;
     if (!get_number(j, "kl", &g->kl)) g->kl = NAN;
+    json_t *precision = json_object_get(j, "precision"); /* absent: double */
+    if (!get_number(precision, "error", &g->rounding.error)) g->rounding.error = NAN;
+    g->rounding.left = json_is_true(json_object_get(precision, "left"));
     if (!get_number(j, "log_prior", &g->log_prior) || !get_number(j, "jitter", &g->jitter)) return bad(e, "jitter");
     if (!get_number(j, "rows", &g->rows) || !get_number(j, "seconds", &g->seconds)) return bad(e, "rows");
     if (!get_count(j, "inducing", COUNT_MOST, &g->inducing) || !get_count(j, "iterations", INT64_MAX, &g->iterations) ||

@@ -7,13 +7,17 @@
 #include "gp/gp.h"
 
 void describe_classes(const schema *s, json_t *target); /* adds to it */
-json_t *describe_exposure(const schema *s);             /* null: none */
+void describe_transform(const schema *s, json_t *target);
+json_t *describe_sphere(const schema *s);   /* where there is one */
+json_t *describe_exposure(const schema *s); /* null: none */
 json_t *describe_likelihood(const gp *g);
 json_t *describe_likelihood_text(const gp *g); /* null: gaussian, whose noise is beside it; NULL: out of memory */
 json_t *describe_promise(const gp *g);         /* null: auto was not asked */
 
 /* All of these may be absent: files were written before there were any. */
 anygp_status parse_classes(const json_t *target, schema *s, anygp_error *e);
+bool parse_sphere(const json_t *o, schema *s);         /* once the inputs stand; NULL: none; false: it is damaged */
+bool parse_transform(const json_t *target, schema *s); /* false: it is damaged */
 anygp_status parse_exposure(const json_t *o, schema *s, anygp_error *e);
 anygp_status parse_likelihood(const json_t *text, double noise, gp *g, anygp_error *e); /* null: gaussian with it */
 void parse_promise(const json_t *o, gp *g);

@@ -28,7 +28,7 @@ static int64_t collect(const schema *s, const double *closeness, relevance *out)
     int64_t count = 0;
     for (int64_t i = 0; i < s->inputs; i++) {
         const input_spec *c = &s->input[i];
-        if (c->position < 0 || !(closeness[c->position] > 0)) continue;
+        if (c->position < 0 || !(closeness[c->position] > 0) || (s->sphere.on && i == s->sphere.lat)) continue;
         double scaled = 1 / closeness[c->position];
         out[count++] = (relevance){c, scaled, scaled * (c->text ? 1 : c->scale)};
     }
@@ -55,9 +55,15 @@ static relevance *relevance_of(const gp *g, int64_t *count)
     return NULL;
 }
 
-static void print_name(FILE *out, const input_spec *c, int width)
+/* Longitude and latitude have one length, in km. */
+static void print_name(FILE *out, const schema *s, const input_spec *c, int width)
 {
     char number[32];
+    if (s->sphere.on && c == &s->input[s->sphere.lon]) {
+        const char *lat = s->input[s->sphere.lat].name;
+        fprintf(out, "%s and %s, km", c->name ? c->name : "longitude", lat ? lat : "latitude");
+        return;
+    }
     snprintf(number, sizeof number, "column %lld", (long long)c->number);
     fprintf(out, "%-*s", width, c->name ? c->name : number);
 }
@@ -75,7 +81,7 @@ void describe_relevance_lines(const gp *g, bool standardized, const char *indent
             standardized ? " (in standard deviations)" : "");
     for (int64_t i = 0; i < count && i < SHOWN; i++) {
         fputs(indent, out);
-        print_name(out, list[i].input, (int)width);
+        print_name(out, &g->schema, list[i].input, (int)width);
         fprintf(out, "  %.4g", list[i].length);
         if (standardized && !list[i].input->text) fprintf(out, " (%.3g)", list[i].scaled);
         fputc('\n', out);

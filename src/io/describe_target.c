@@ -1,5 +1,7 @@
 /* What a target is, as JSON and back: its classes, its exposure, its likelihood; and why auto chose its model.
        target      {..., "classes": [names], "class_text": bool}     where it is a class
+       target      {..., "transform": {"name", "lambda", "log_slope"}} where it was transformed
+       sphere      {"longitude", "latitude", "shift", "scale"}      where two inputs, numbered from 0, are a place
        exposure    {"name": text or null, "number": column}          where it is a count that has one
        likelihood  {"name": ..., "parameters": {name: value}}        data units, to be read by people
        auto        {"reason": ..., "seconds": ..., "bytes": ...}     what was estimated; null: auto was not asked
@@ -25,6 +27,21 @@ void describe_classes(const schema *s, json_t *target)
     for (int64_t k = 0; k < s->classes; k++) json_array_append_new(names, json_string(s->class_name[k]));
     json_object_set_new(target, "classes", names);
     json_object_set_new(target, "class_text", json_boolean(s->class_text));
+}
+
+void describe_transform(const schema *s, json_t *target)
+{
+    if (!warp_is(&s->warp)) return;
+    json_t *o = json_pack("{s:s, s:f, s:f}", "name", warp_name(&s->warp), "lambda", s->warp.lambda, "log_slope",
+                          s->y_log_slope);
+    json_object_set_new(target, "transform", o);
+}
+
+json_t *describe_sphere(const schema *s)
+{
+    const sphere_spec *p = &s->sphere;
+    return json_pack("{s:I, s:I, s:[f, f, f], s:f}", "longitude", (json_int_t)p->lon, "latitude", (json_int_t)p->lat,
+                     "shift", p->shift[0], p->shift[1], p->shift[2], "scale", p->scale);
 }
 
 json_t *describe_exposure(const schema *s)
@@ -59,6 +76,41 @@ static anygp_status bad(anygp_error *e, const char *what)
 {
     return fail_with(e, ANYGP_ERR_FILE, "the model file's header has no valid '%s'; it is damaged or of another kind",
                      what);
+}
+
+/* Positions were given in the order of the inputs, and the sphere's come last. */
+bool parse_sphere(const json_t *o, schema *s)
+{
+    sphere_spec *p = &s->sphere;
+    const json_t *shift = json_object_get(o, "shift"), *scale = json_object_get(o, "scale");
+    if (!o) return true;
+    p->lon = json_integer_value(json_object_get(o, "longitude"));
+    p->lat = json_integer_value(json_object_get(o, "latitude"));
+    p->scale = json_number_value(scale);
+    bool ok = json_array_size(shift) == SPHERE_COLUMNS && p->scale > 0 && isfinite(p->scale) && p->lon != p->lat;
+    ok = ok && p->lon >= 0 && p->lon < s->inputs && p->lat >= 0 && p->lat < s->inputs;
+    for (int k = 0; ok && k < SPHERE_COLUMNS; k++) {
+        p->shift[k] = json_number_value(json_array_get(shift, (size_t)k));
+        ok = isfinite(p->shift[k]);
+    }
+    if (!ok || s->input[p->lon].text || s->input[p->lat].text) return false;
+    if (s->input[p->lon].position < 0 || s->input[p->lat].position < 0) return false;
+    p->on = true, s->D = 0;
+    for (int64_t i = 0; i < s->inputs; i++)
+        if (s->input[i].position >= 0 && !sphere_takes(p, i)) s->input[i].position = s->D++;
+    schema_place_sphere(s);
+    return true;
+}
+
+bool parse_transform(const json_t *target, schema *s)
+{
+    const json_t *o = json_object_get(target, "transform"), *name = json_object_get(o, "name"),
+                 *lambda = json_object_get(o, "lambda"), *slope = json_object_get(o, "log_slope");
+    if (!o) return true;
+    double value = json_number_value(lambda);
+    s->y_log_slope = json_number_value(slope);
+    return json_is_string(name) && json_is_number(lambda) && json_is_number(slope) && isfinite(s->y_log_slope) &&
+           value >= 0 && value <= WARP_LAMBDA_MOST && warp_named(json_string_value(name), value, &s->warp);
 }
 
 anygp_status parse_classes(const json_t *target, schema *s, anygp_error *e)

@@ -6,7 +6,13 @@
 
 enum { SHOWN = 4 };
 
-static double in_data_units(const input_spec *c, const double *x) { return c->shift + c->scale * x[c->position]; }
+static double in_data_units(const schema *s, const input_spec *c, const double *x)
+{
+    double lon, lat;
+    if (!sphere_has(&s->sphere, c->position)) return c->shift + c->scale * x[c->position];
+    sphere_from_model(&s->sphere, x + s->sphere.at, &lon, &lat);
+    return c->position == s->sphere.at ? lon : lat;
+}
 
 /* NULL: the value is a number. */
 static const char *level_of(const input_spec *c, const double *x)
@@ -23,7 +29,7 @@ static json_t *place_json(const schema *s, const double *x)
         const char *level = level_of(c, x);
         json_array_append_new(list, level             ? json_string(level)
                                     : c->position < 0 ? json_null()
-                                                      : json_real(in_data_units(c, x)));
+                                                      : json_real(in_data_units(s, c, x)));
     }
     return list;
 }
@@ -51,7 +57,7 @@ static void print_place(FILE *out, const schema *s, const double *x)
         if (level)
             fprintf(out, "%s%s", before, level);
         else
-            fprintf(out, "%s%.4g", before, in_data_units(c, x));
+            fprintf(out, "%s%.4g", before, in_data_units(s, c, x));
         before = ", ";
     }
     fputs(*before == '(' ? "()" : ")", out);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/exact/precond.h"
 #include "base/c_locale.h"
 #include "base/plain.h"
 #include "io/describe.h"
@@ -50,6 +51,19 @@ static void bounds_line(page *p, const gp *g)
          lower, b->upper, (lower - g->objective) / g->objective_rows, (b->upper - g->objective) / g->objective_rows);
 }
 
+/* How a log evidence was estimated. */
+static void estimate_line(page *p, const gp *g)
+{
+    const posterior *q = g->posterior;
+    const evidence_estimate *s = q->ops->estimate ? q->ops->estimate(q) : NULL;
+    if (!s) return;
+    line(p, "solver",
+         "conjugate gradients, preconditioner %s: at most %.0f iterations, %.0f probes; log evidence %.6g, standard "
+         "error %.2g, "
+         "between %.6g and %.6g",
+         precond_at((int64_t)s->precond)->name, s->iterations, s->probes, s->value, s->error, s->lower, s->upper);
+}
+
 static void inputs_line(page *p, const schema *s)
 {
     int64_t texts = 0, constants = 0;
@@ -60,7 +74,7 @@ static void inputs_line(page *p, const schema *s)
             texts += s->input[i].text;
     }
     line(p, "inputs", "%lld (%lld numbers, %lld categories, %lld constant and left out)", (long long)s->inputs,
-         (long long)(s->D - texts), (long long)texts, (long long)constants);
+         (long long)(s->D - texts - s->sphere.on), (long long)texts, (long long)constants);
 }
 
 /* The classes in their order; a long list is cut short. */
@@ -73,11 +87,29 @@ static void classes_line(page *p, const schema *s)
     fputs(s->classes > SHOWN ? ", ...\n" : "\n", p->stream);
 }
 
+static void sphere_line(page *p, const schema *s)
+{
+    char lon[96], lat[96];
+    if (s->sphere.on)
+        line(p, "sphere", "%s and %s are places on the earth; lengths are in km, along the chord",
+             schema_label(&s->input[s->sphere.lon], lon), schema_label(&s->input[s->sphere.lat], lat));
+}
+
+static void transform_line(page *p, const schema *s)
+{
+    char text[40];
+    if (!warp_is(&s->warp)) return;
+    warp_print(&s->warp, text, sizeof text);
+    line(p, "transform", "%s; kernel, noise and objective are those of the transformed target", text);
+}
+
 /* gaussian: its noise; else the expression with values in data units, as --likelihood takes it. */
 static anygp_status likelihood_lines(page *p, const gp *g, anygp_error *e)
 {
     const likelihood *l = g->likelihood;
     char *text;
+    sphere_line(p, &g->schema);
+    transform_line(p, &g->schema);
     if (gp_is_gaussian(g)) {
         line(p, "noise", "variance %.4g (sd %.4g)", gp_noise(g), sqrt(gp_noise(g)));
         return ANYGP_OK;
@@ -172,11 +204,20 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     if (g->posterior->ops->marginal_noise)
         line(p, "experts", "each has a kernel and noise of its own; those above are their medians");
     vectors_line(p, g);
-    line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it%s; log prior %.4g", g->model->objective,
-         g->objective, g->objective_rows, g->estimate ? " (a running estimate)" : "", g->log_prior);
+    if (isnan(g->objective))
+        line(p, "objective", "none: the run ended before the %s was computed once", g->model->objective);
+    else
+        line(p, "objective", "%s %.6g over %.15g rows, of y as the model saw it%s; log prior %.4g", g->model->objective,
+             g->objective, g->objective_rows, g->estimate ? " (a running estimate)" : "", g->log_prior);
     bounds_line(p, g);
+    estimate_line(p, g);
     if (gp_calibration(g) != 1)
         line(p, "calibration", "the variance of f is multiplied by %.4g, by leave-one-out", gp_calibration(g));
+    if (g->local)
+        line(p, "calibration",
+             "variances are multiplied by factors that vary over the inputs: of %lld rows left out the nearest %lld, "
+             "and %.4g with a factor of 1",
+             (long long)g->local->n, (long long)g->local->near, g->local->shrink);
     scores_line(p, "leave-one-out", &g->loo);
     scores_line(p, "validation", &g->valid);
     scores_line(p, "training rows", &g->training);
@@ -187,6 +228,9 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
          : g->status                   ? "interruption"
                                        : "");
     if (g->jitter > 0) line(p, "jitter", "%.1g of the mean diagonal", g->jitter);
+    if (!isnan(g->rounding.error))
+        line(p, "precision", "mixed; rounding moved the bound by %.1g nats per row at most%s", g->rounding.error,
+             g->rounding.left ? ", which was too much: the run went on in double" : "");
     return ANYGP_OK;
 }
 

@@ -200,12 +200,30 @@ static void add_note(void *ctx, int64_t j, bool doubtful, const char *sentence)
         l->list, json_pack("{s:I, s:b, s:s}", "column", (json_int_t)j, "doubtful", doubtful, "text", sentence));
 }
 
+/* Columns that are degrees by their names and ranges. */
+static void tell_sphere(const look *l, void (*tell)(void *ctx, int64_t j, bool doubtful, const char *sentence))
+{
+    int64_t j[2];
+    char sentence[480];
+    if (settings_given(l->s, SET_SPHERE) || !fit_looks_like_sphere(l->t, l->c.skip, j)) return;
+    const column_facts *lon = &l->facts[j[0]], *lat = &l->facts[j[1]];
+    if (!sphere_longitude(lon->low) || !sphere_longitude(lon->high)) return;
+    if (!sphere_latitude(lat->low) || !sphere_latitude(lat->high)) return;
+    const char *a = l->t->columns[j[0]].name, *b = l->t->columns[j[1]].name;
+    snprintf(sentence, sizeof sentence,
+             "'%.80s' and '%.80s' look like longitude and latitude; with --sphere %.80s,%.80s distances are those on "
+             "the earth",
+             a, b, a, b);
+    tell((void *)l, j[0], true, sentence);
+}
+
 static char *page_as_json(look *l)
 {
     json_t *columns = json_array();
     l->list = json_array();
     for (int64_t j = 0; j < l->t->cols; j++) json_array_append_new(columns, column_json(l, j));
     columns_tell(l->t, l->s, &l->c, l->odd, add_note, l);
+    tell_sphere(l, add_note);
     json_t *o = json_pack("{s:s, s:I, s:o, s:o}", "file", l->name, "rows", (json_int_t)l->t->rows, "columns", columns,
                           "notes", l->list);
     char *text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
@@ -221,6 +239,7 @@ static char *page_as_text(look *l)
     c_locale locale = c_locale_enter();
     print_page(l, l->notes);
     columns_tell(l->t, l->s, &l->c, l->odd, print_note, l);
+    tell_sphere(l, print_note);
     c_locale_leave(locale);
     fclose(l->notes);
     return text;
@@ -247,6 +266,7 @@ anygp_status look_text(table *t, row_source *file, const char *name, const setti
     }
     TRY_DONE(fit_columns_find(t, s, &l.c, e));
     TRY_DONE(columns_settle(t, file, s, &l.c, e));
+    TRY_DONE(fit_find_sphere(t, s, &l.c, e));
     TRY_DONE(columns_odd(t, file, &l.c, l.odd, e));
     TRY_DONE(gp_data_walk(&(gp_data){t, file}, see_row, &l, e));
     if (!(*text = json ? page_as_json(&l) : page_as_text(&l))) status = fail_memory(e, "the text", 0);

@@ -200,6 +200,30 @@ static anygp_status read_arrays(const model_stream *s, int64_t t, array_list *li
     return ANYGP_OK;
 }
 
+/* What --calibrate local left, where it was used. */
+static anygp_status read_local(const model_stream *s, const json_t *description, const array_list *list, gp *g,
+                               anygp_error *e)
+{
+    static const char *const names[] = {CALIBRATION_X, CALIBRATION_R2, CALIBRATION_W};
+    const json_t *j = json_object_get(json_object_get(description, "internal"), "calibration_local");
+    json_int_t near = json_integer_value(json_object_get(j, "near"));
+    double shrink = json_number_value(json_object_get(j, "shrink")), *taken[3] = {0};
+    named_array *a[3];
+    if (!j) return ANYGP_OK;
+    for (int i = 0; i < 3; i++)
+        if (!(a[i] = named_array_need(list->at, list->count, names[i], e))) return ANYGP_ERR_FILE;
+    int64_t n = a[1]->rows;
+    TRY(named_array_check(a[0], g->schema.D, n, e));
+    TRY(named_array_check(a[1], n, 1, e));
+    TRY(named_array_check(a[2], n, 1, e));
+    bool sound = near >= 1 && near < n && shrink > 0 && isfinite(shrink);
+    for (int64_t i = 0; i < n; i++) sound = sound && a[1]->values[i] >= 0 && a[2]->values[i] > 0;
+    if (!sound) return damaged(e, s->name, "its local calibration is not valid");
+    for (int i = 0; i < 3; i++) taken[i] = named_array_take(a[i]);
+    return local_scale_new(g->posterior->kernel, n, g->schema.D, taken[0], taken[1], taken[2], near, shrink, &g->local,
+                           e);
+}
+
 static anygp_status read_gp(const model_stream *s, const json_t *description, int64_t t, gp **out, anygp_error *e)
 {
     described d = {0};
@@ -217,6 +241,7 @@ static anygp_status read_gp(const model_stream *s, const json_t *description, in
         status = damaged(e, s->name, "its arrays have a different number of latent functions than its likelihood");
         goto done;
     }
+    TRY_DONE(read_local(s, description, &list, d.g, e));
     *out = d.g;
     d.g = NULL;
 done:

@@ -12,7 +12,7 @@
 
 /* The latest version: a file has the first one that can describe what is in it, 2 where a target has a likelihood, 3 where
    targets share arrays. */
-enum { MODEL_FILE_SCHEMA = 3 };
+enum { MODEL_FILE_SCHEMA = 4 };
 
 anygp_status model_file_write(const gp_set *m, const char *path, anygp_error *e);
 anygp_status model_file_write_stream(const gp_set *m, FILE *f, anygp_error *e); /* the caller looks at ferror() */

@@ -59,10 +59,16 @@ static const char *find_shared(const stored_list *list, int64_t target, const na
     return NULL;
 }
 
-static bool add_target(stored_list *list, int64_t target, posterior *p)
+static bool add_target(stored_list *list, int64_t target, const gp *g)
 {
     array_list arrays = {0};
-    p->ops->arrays(p, &arrays);
+    const local_scale *c = g->local;
+    g->posterior->ops->arrays(g->posterior, &arrays);
+    if (c) {
+        array_list_add(&arrays, (named_array){.name = CALIBRATION_X, .rows = c->D, .cols = c->n, .values = c->X});
+        array_list_add(&arrays, (named_array){.name = CALIBRATION_R2, .rows = c->n, .cols = 1, .values = c->r2});
+        array_list_add(&arrays, (named_array){.name = CALIBRATION_W, .rows = c->n, .cols = 1, .values = c->weight});
+    }
     stored *more = arrays.failed ? NULL : realloc(list->at, (size_t)(list->count + arrays.count + 1) * sizeof *more);
     bool ok = more != NULL;
     if (more) list->at = more;
@@ -79,7 +85,7 @@ static bool add_target(stored_list *list, int64_t target, posterior *p)
 static bool all_arrays(const gp_set *m, stored_list *list)
 {
     bool ok = true;
-    for (int64_t t = 0; ok && t < m->targets; t++) ok = add_target(list, t, m->gp[t]->posterior);
+    for (int64_t t = 0; ok && t < m->targets; t++) ok = add_target(list, t, m->gp[t]);
     return ok;
 }
 
@@ -141,9 +147,12 @@ static bool has_widths(const stored_list *list)
 }
 
 /* The first that can describe what is in the file: a version without likelihoods would take all targets for gaussian, one
-   without sharing would miss arrays, and one without scaled inducing variables would take them for points. */
+   without sharing would miss arrays, one without scaled inducing variables would take them for points, and one without transforms would
+   take the transformed target for the target, and one without spheres degrees for columns of X. */
 static const char *schema_of(const gp_set *m, const stored_list *list, const json_t *shared)
 {
+    for (int64_t t = 0; t < m->targets; t++)
+        if (warp_is(&m->gp[t]->schema.warp) || m->gp[t]->schema.sphere.on) return "4";
     if (shared || has_widths(list)) return "3";
     for (int64_t t = 0; t < m->targets; t++)
         if (!gp_is_gaussian(m->gp[t])) return "2";

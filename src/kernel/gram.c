@@ -1,20 +1,20 @@
 /* Gram matrices, tile by tile.  Threads take tiles; in a tile each leaf of the expression is evaluated into the stack
    of tiles (slot 0 is the place in K itself) and combined element by element, so everything between the inputs and
-   K stays in cache.  Cost: n m times (3 flops per dim and one exponential per leaf); workspace: one stack per thread. */
+   K stays in cache.  Cost: n m times (3 flops per dim and one exponential per leaf); workspace: one stack per thread.
+   In double and in float (real.h). */
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernel/vector.h"
 #include "kernel/gram_walk.h"
-#include "kernel/wide.h"
 #include "linalg/linalg.h"
 
 gram_walk gram_walk_cross(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z,
                           int64_t ldz)
 {
     gram_walk w = {.k = k, .n = n, .X = X, .ldx = ldx, .m = m, .Z = Z, .ldz = ldz};
-    w.tile_cols = wide_dims(k) ? WIDE_COLS : TILE_COLS;
+    w.tile_cols = tile_columns(k);
     return w;
 }
 
@@ -38,46 +38,44 @@ bool gram_walk_tile(const gram_walk *w, int64_t index, tile *t, int64_t *i0, int
     return !w->symmetric || *i0 + t->rows > *j0;
 }
 
-VECTORISED void tile_add(const tile *t, const double *B, int64_t ldb, const double *C, int64_t ldc, double *A,
-                         int64_t lda)
+VECTORISED void tile_add(const tile *t, const real *B, int64_t ldb, const real *C, int64_t ldc, real *A, int64_t lda)
 {
     for (int64_t j = 0; j < t->cols; j++) {
-        const double *b = B + j * ldb, *c = C + j * ldc;
-        double *a = A + j * lda;
+        const real *b = B + j * ldb, *c = C + j * ldc;
+        real *a = A + j * lda;
         SIMD for (int64_t i = 0; i < t->rows; i++) a[i] = b[i] + c[i];
     }
 }
 
 /* Clamped, so that two factors that grow without bound do not give an infinity that a third turns into NaN. */
-VECTORISED void tile_multiply(const tile *t, const double *B, int64_t ldb, const double *C, int64_t ldc, double *A,
+VECTORISED void tile_multiply(const tile *t, const real *B, int64_t ldb, const real *C, int64_t ldc, real *A,
                               int64_t lda)
 {
     for (int64_t j = 0; j < t->cols; j++) {
-        const double *b = B + j * ldb, *c = C + j * ldc;
-        double *a = A + j * lda;
+        const real *b = B + j * ldb, *c = C + j * ldc;
+        real *a = A + j * lda;
         SIMD for (int64_t i = 0; i < t->rows; i++) a[i] = at_least(at_most(b[i] * c[i], LIMIT_VALUE), -LIMIT_VALUE);
     }
 }
 
 typedef struct target {
-    double *K;
+    real *K;
     int64_t ld;
 } target;
 
-static target slot_of(const tile *t, const kernel_node *n, double *K, int64_t ldk, double *slots)
+static target slot_of(const tile *t, const kernel_node *n, real *K, int64_t ldk, real *slots)
 {
     if (n->slot == 0) return (target){K, ldk};
     return (target){slots + (n->slot - 1) * t->rows * t->cols, t->rows};
 }
 
-static void evaluate(const kernel *k, const tile *t, double *K, int64_t ldk, double *slots)
+static void evaluate(const kernel *k, const tile *t, real *K, int64_t ldk, real *slots)
 {
     for (int64_t i = 0; i < k->n_nodes; i++) {
         const kernel_node *n = &k->nodes[i];
         target out = slot_of(t, n, K, ldk, slots);
         if (n->op == NODE_LEAF) {
-            const leaf *l = &k->leaves[n->leaf];
-            l->kind->tile(l, t, out.K, out.ld);
+            leaf_tile(&k->leaves[n->leaf], t, out.K, out.ld);
             continue;
         }
         target right = slot_of(t, &k->nodes[n->right], K, ldk, slots);
@@ -85,18 +83,18 @@ static void evaluate(const kernel *k, const tile *t, double *K, int64_t ldk, dou
     }
 }
 
-static bool gram(const gram_walk *w, double *K, int64_t ldk)
+static bool gram(const gram_walk *w, real *K, int64_t ldk)
 {
     int64_t rows = gram_walk_rows(w), cols = gram_walk_cols(w), tiles = gram_walk_tiles(w);
-    int64_t leaf_work = tile_work(w->k, rows, cols), work = leaf_work + (w->k->n_slots - 1) * rows * cols;
+    int64_t leaf_work = tile_work(w->k, rows, cols), work = leaf_work + even((w->k->n_slots - 1) * rows * cols);
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
-    double *scratch = mem_alloc(threads * work, sizeof *scratch);
+    real *scratch = mem_alloc(threads * work, sizeof *scratch);
     if (!scratch) return false;
     la_serial_begin(threads);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         int64_t i0, j0;
-        double *mine = scratch + (threads > 1 ? threads_id() : 0) * work;
+        real *mine = scratch + (threads > 1 ? threads_id() : 0) * work;
         tile t;
         tile_place(&t, w->k, rows, cols, mine);
 #pragma omp for schedule(dynamic, 1)
@@ -109,14 +107,14 @@ static bool gram(const gram_walk *w, double *K, int64_t ldk)
 }
 
 bool kernel_gram(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z, int64_t ldz,
-                 double *K, int64_t ldk)
+                 real *K, int64_t ldk)
 {
     if (n == 0 || m == 0) return true;
     gram_walk w = gram_walk_cross(k, n, X, ldx, m, Z, ldz);
     return gram(&w, K, ldk);
 }
 
-bool kernel_gram_sym(const kernel *k, int64_t n, const double *X, int64_t ldx, double *K, int64_t ldk)
+bool kernel_gram_sym(const kernel *k, int64_t n, const double *X, int64_t ldx, real *K, int64_t ldk)
 {
     if (n == 0) return true;
     gram_walk w = gram_walk_symmetric(k, n, X, ldx);

@@ -27,7 +27,7 @@ static inline int64_t gram_walk_tiles(const gram_walk *w)
 bool gram_walk_tile(const gram_walk *w, int64_t index, tile *t, int64_t *i0, int64_t *j0);
 
 /* A[rows,cols] = B + C and B .* C; A may be B. */
-void tile_add(const tile *t, const double *B, int64_t ldb, const double *C, int64_t ldc, double *A, int64_t lda);
-void tile_multiply(const tile *t, const double *B, int64_t ldb, const double *C, int64_t ldc, double *A, int64_t lda);
+void tile_add(const tile *t, const real *B, int64_t ldb, const real *C, int64_t ldc, real *A, int64_t lda);
+void tile_multiply(const tile *t, const real *B, int64_t ldb, const real *C, int64_t ldc, real *A, int64_t lda);
 
 #endif

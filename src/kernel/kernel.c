@@ -36,6 +36,38 @@ static void *duplicate(const void *from, int64_t count, size_t size)
     return to;
 }
 
+/* Where among the dims of a leaf a column is; -1: nowhere. */
+static int64_t dim_of(const leaf *l, int64_t column)
+{
+    for (int64_t d = 0; d < l->n_dims; d++)
+        if (l->dims[d] == column) return d;
+    return -1;
+}
+
+static bool has_all_or_none(const leaf *l, int64_t first, int64_t count)
+{
+    int64_t has = 0;
+    for (int64_t c = 0; c < count; c++) has += dim_of(l, first + c) >= 0;
+    return has == 0 || has == count;
+}
+
+bool kernel_tie(kernel *k, int64_t first, int64_t count)
+{
+    for (int64_t i = 0; i < k->n_leaves; i++) {
+        const leaf *l = &k->leaves[i];
+        if (!has_all_or_none(l, first, count)) return false;
+        for (int64_t s = 0; dim_of(l, first) >= 0 && s < leaf_specs(l->kind); s++) {
+            if (l->kind->specs[s].extent != PER_DIM || !l->stride[s]) continue;
+            int64_t at = l->first + l->offset[s], leader = at + dim_of(l, first);
+            for (int64_t c = 1; c < count; c++) {
+                k->params[at + dim_of(l, first + c)].follows = leader + 1;
+                k->values[at + dim_of(l, first + c)] = k->values[leader];
+            }
+        }
+    }
+    return true;
+}
+
 kernel *kernel_copy(const kernel *k)
 {
     kernel *c = malloc(sizeof *c);

@@ -18,7 +18,12 @@
 #include "base/random.h"
 
 /* The columns an expression may refer to.  Constant columns are not in X: position -1. */
-typedef enum input_kind { INPUT_NUMBER, INPUT_TEXT, INPUT_CONSTANT } input_kind;
+typedef enum input_kind {
+    INPUT_NUMBER,
+    INPUT_TEXT,
+    INPUT_CONSTANT,
+    INPUT_PAIR /* a number that two columns of X are made of, at its position and behind it */
+} input_kind;
 
 typedef struct kernel_input {
     const char *name; /* may be NULL */
@@ -43,6 +48,7 @@ typedef struct kernel_param {
     bool unit_variance;          /* ROLE_VARIANCE only: carries the unit of y^2 (one such factor in a product) */
     bool given;                  /* the expression gave a value */
     bool fixed;                  /* never learned: it could be absorbed by another parameter */
+    int64_t follows;             /* 1 + the parameter whose value this one always has [kernel_tie]; 0: none */
     double lower;                /* positive floor of the transform: p = lower + exp(u) */
     double prior_mean, prior_sd; /* weak prior: log p ~ N(mean, sd^2), model units */
 } kernel_param;
@@ -53,6 +59,9 @@ typedef struct kernel kernel;
    the character (counted from 1) and, where it helps, what was probably meant. */
 anygp_status kernel_parse(const char *text, const kernel_input *in, int64_t n_in, int64_t D, kernel **out,
                           anygp_error *e);
+/* Columns first .. first+count-1 of X have one length-scale (period, frequency of a cosine) in each leaf: those of the later columns follow
+   that of the first one.  False: a leaf has some of these columns and not all. */
+bool kernel_tie(kernel *k, int64_t first, int64_t count);
 kernel *kernel_copy(const kernel *k); /* NULL: out of memory */
 void kernel_free(kernel *k);          /* accepts NULL */
 /* What was taken for granted in reading it, as a sentence for the user; NULL: nothing. */
@@ -102,6 +111,13 @@ bool kernel_gram_reverse(const kernel *k, int64_t n, const double *X, int64_t ld
 /* G: lower triangle of the symmetric adjoint, dF = sum_ij G_ij dK_ij over ALL i, j.  The upper one is not read. */
 bool kernel_gram_sym_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, const double *G, int64_t ldg,
                              double *gp, double *gX, int64_t ldgx);
+/* Of several small sets of n rows side by side (linalg/lanes.h): X[D][n] and lower triangles K[n,n], each element LANES numbers.
+   kernel_has_lanes: whether it can; white cannot.  work: kernel_lanes_work(k, n) doubles.  The reverse uses up G, the lower triangles of
+   the adjoint as above, and adds to gp the sum over the lanes [lanes.c]. */
+bool kernel_has_lanes(const kernel *k);
+int64_t kernel_lanes_work(const kernel *k, int64_t n);
+void kernel_lanes_gram(const kernel *k, int64_t n, const double *X, double *K, double *work);
+void kernel_lanes_reverse(const kernel *k, int64_t n, const double *X, double *G, double *gp, double *work);
 /* The left term of a kernel that is a sum, or all of another one: its parameters are the first kernel_left_count(k). */
 int64_t kernel_left_count(const kernel *k);
 bool kernel_left_gram(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z, int64_t ldz,
@@ -109,6 +125,17 @@ bool kernel_left_gram(const kernel *k, int64_t n, const double *X, int64_t ldx, 
 bool kernel_left_gram_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z,
                               int64_t ldz, const double *G, int64_t ldg, double *gp, double *gX, int64_t ldgx,
                               double *gZ, int64_t ldgz);
+/* The same four in float: K and G are, inputs, parameters and gradients stay double.  Kernels of distance are computed in float, others in
+   double and rounded (real.h); sums over tiles are in double. */
+bool kernel_gram_f32(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z, int64_t ldz,
+                     float *K, int64_t ldk);
+bool kernel_gram_sym_f32(const kernel *k, int64_t n, const double *X, int64_t ldx, float *K, int64_t ldk);
+bool kernel_gram_reverse_f32(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z,
+                             int64_t ldz, const float *G, int64_t ldg, double *gp, double *gX, int64_t ldgx, double *gZ,
+                             int64_t ldgz);
+bool kernel_gram_sym_reverse_f32(const kernel *k, int64_t n, const double *X, int64_t ldx, const float *G, int64_t ldg,
+                                 double *gp, double *gX, int64_t ldgx);
+
 /* g[n] = dF/d diag. */
 void kernel_diag_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, const double *g, double *gp,
                          double *gX, int64_t ldgx);

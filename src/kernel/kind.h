@@ -71,7 +71,10 @@ typedef struct kernel_kind {
     /* The kernel as a mixture of rbf kernels whose inverse squared length-scales are tau / l^2: tau at its quantile u, and its slope in
        the shape.  NULL: it is no such mixture; see spectral.h. */
     double (*precision)(const leaf *l, double u, double *slope);
-    const struct radial_profile *profile; /* functions of distance only; see radial.h */
+    /* Functions of distance only (radial.h): the function in both types of numbers, and its constants, NULL: none. */
+    const struct radial_profile *profile;
+    const struct radial_profile_f32 *profile_f32;
+    void (*constants)(const leaf *l, double *c);
 } kernel_kind;
 
 struct leaf {

@@ -11,9 +11,6 @@
 #include "kernel/radial.h"
 #include "kernel/vector.h"
 
-#define ROOT3 1.7320508075688772935
-#define ROOT5 2.2360679774997896964
-
 static double define12(const leaf *l, const double *x, const double *z, bool same_row)
 {
     (void)same_row;
@@ -32,72 +29,6 @@ static double define52(const leaf *l, const double *x, const double *z, bool sam
     (void)same_row;
     double a = sqrt(5 * radial_distance2(l, x, z));
     return leaf_value(l, RADIAL_VARIANCE, 0) * (1 + a + a * a / 3) * exp(-a);
-}
-
-VECTORISED static void value12(const double *c, double v, int64_t n, double *r2)
-{
-    (void)c;
-    SIMD for (int64_t i = 0; i < n; i++) r2[i] = v * exp_minus(sqrt(r2[i]));
-}
-
-VECTORISED static void value32(const double *c, double v, int64_t n, double *r2)
-{
-    (void)c;
-    SIMD for (int64_t i = 0; i < n; i++)
-    {
-        double a = ROOT3 * sqrt(r2[i]);
-        r2[i] = v * (1 + a) * exp_minus(a);
-    }
-}
-
-VECTORISED static void value52(const double *c, double v, int64_t n, double *r2)
-{
-    (void)c;
-    SIMD for (int64_t i = 0; i < n; i++)
-    {
-        double a = ROOT5 * sqrt(r2[i]);
-        r2[i] = v * (1 + a + a * a * (1.0 / 3)) * exp_minus(a);
-    }
-}
-
-VECTORISED static void slope12(const double *c, double v, int64_t n, const double *g, double *r2, double *sum)
-{
-    (void)c;
-    double gk = 0;
-    SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
-    {
-        double r = sqrt(r2[i]), k = g[i] * exp_minus(r), safe = r > 0 ? r : 1;
-        double w = -0.5 * v * k / safe;
-        gk += k;
-        r2[i] = r > 0 ? w : 0;
-    }
-    sum[0] += gk;
-}
-
-VECTORISED static void slope32(const double *c, double v, int64_t n, const double *g, double *r2, double *sum)
-{
-    (void)c;
-    double gk = 0;
-    SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
-    {
-        double a = ROOT3 * sqrt(r2[i]), e = g[i] * exp_minus(a);
-        gk += (1 + a) * e;
-        r2[i] = -1.5 * v * e;
-    }
-    sum[0] += gk;
-}
-
-VECTORISED static void slope52(const double *c, double v, int64_t n, const double *g, double *r2, double *sum)
-{
-    (void)c;
-    double gk = 0;
-    SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
-    {
-        double a = ROOT5 * sqrt(r2[i]), e = g[i] * exp_minus(a);
-        gk += (1 + a + a * a * (1.0 / 3)) * e;
-        r2[i] = -(5.0 / 6) * v * (1 + a) * e;
-    }
-    sum[0] += gk;
 }
 
 /* A normal over the root of an independent chi-square over its degrees of freedom. */
@@ -125,10 +56,6 @@ static double precision12(const leaf *l, double u, double *slope) { return (void
 static double precision32(const leaf *l, double u, double *slope) { return (void)l, precision(3, u, slope); }
 static double precision52(const leaf *l, double u, double *slope) { return (void)l, precision(5, u, slope); }
 
-static const radial_profile profile12 = {.value = value12, .slope = slope12};
-static const radial_profile profile32 = {.value = value32, .slope = slope32};
-static const radial_profile profile52 = {.value = value52, .slope = slope52};
-
 const kernel_kind kind_matern12 = {.name = "matern12",
                                    .specs = {RADIAL_SPECS},
                                    .define = define12,
@@ -136,7 +63,8 @@ const kernel_kind kind_matern12 = {.name = "matern12",
                                    .reverse = radial_reverse,
                                    .frequency = frequency12,
                                    .precision = precision12,
-                                   .profile = &profile12};
+                                   .profile = &profile_matern12,
+                                   .profile_f32 = &profile_matern12_f32};
 
 const kernel_kind kind_matern32 = {.name = "matern32",
                                    .specs = {RADIAL_SPECS},
@@ -145,7 +73,8 @@ const kernel_kind kind_matern32 = {.name = "matern32",
                                    .reverse = radial_reverse,
                                    .frequency = frequency32,
                                    .precision = precision32,
-                                   .profile = &profile32};
+                                   .profile = &profile_matern32,
+                                   .profile_f32 = &profile_matern32_f32};
 
 const kernel_kind kind_matern52 = {.name = "matern52",
                                    .specs = {RADIAL_SPECS},
@@ -154,4 +83,5 @@ const kernel_kind kind_matern52 = {.name = "matern52",
                                    .reverse = radial_reverse,
                                    .frequency = frequency52,
                                    .precision = precision52,
-                                   .profile = &profile52};
+                                   .profile = &profile_matern52,
+                                   .profile_f32 = &profile_matern52_f32};

@@ -180,19 +180,29 @@ static anygp_status list_default(parser *p, const options *o)
                      o->kind->name);
 }
 
+static int64_t columns_of(const kernel_input *in) { return in->kind == INPUT_PAIR ? 2 : 1; }
+
+static int64_t columns_listed(const parser *p)
+{
+    int64_t columns = 0;
+    for (int64_t i = 0; i < p->n_listed; i++) columns += columns_of(&p->in[p->listed[i]]);
+    return columns;
+}
+
 static anygp_status resolve_dims(parser *p, const options *o, leaf *l)
 {
     kernel *k = p->k;
     l->dims_at = k->n_dims;
     if (o->kind->no_dims) return ANYGP_OK;
     if (!o->dims) TRY(list_default(p, o));
-    if (!make_room(&k->dims, &p->dims_capacity, k->n_dims + p->n_listed, sizeof *k->dims)) return complain_memory(p);
+    if (!make_room(&k->dims, &p->dims_capacity, k->n_dims + columns_listed(p), sizeof *k->dims))
+        return complain_memory(p);
     for (int64_t i = 0; i < p->n_listed; i++) {
         const kernel_input *in = &p->in[p->listed[i]];
         if (in->kind == INPUT_TEXT && !o->kind->on_text)
             return scan_fail(&p->s, o->dims_from, "text columns take categorical", "%s cannot use the text column %lld",
                              o->kind->name, (long long)in->number);
-        if (in->position >= 0) k->dims[k->n_dims++] = in->position;
+        for (int64_t c = 0; in->position >= 0 && c < columns_of(in); c++) k->dims[k->n_dims++] = in->position + c;
     }
     l->n_dims = k->n_dims - l->dims_at;
     return ANYGP_OK;
@@ -227,8 +237,10 @@ static void size_spec(const options *o, leaf *l, int64_t s)
 /* Number i of a list that also counts the columns left out as constant: those are skipped. */
 static void copy_without_constants(const parser *p, const double *from, double *to)
 {
-    for (int64_t i = 0; i < p->n_listed; i++)
-        if (p->in[p->listed[i]].position >= 0) *to++ = from[i];
+    for (int64_t i = 0; i < p->n_listed; i++) {
+        const kernel_input *in = &p->in[p->listed[i]];
+        for (int64_t c = 0; in->position >= 0 && c < columns_of(in); c++) *to++ = from[i];
+    }
 }
 
 static anygp_status fill_spec(parser *p, const options *o, const leaf *l, int64_t s)

@@ -7,6 +7,7 @@
    and, for one length-scale shared by all dims, dF/dl = -2/l sum_ij W_ij r2_ij, which needs no second pass over the dims.
 
    All of it from differences, which are exact for repeated rows; radial_distance.c finds r2.  Many dims are handled by radial_wide.c.
+   In float (real.h) they are never wide: leaf.c sees to that.
    Cost: 3 flops per dim forward, 6 reverse, and one profile per element. */
 #include "kernel/radial.h"
 
@@ -14,7 +15,6 @@
 
 #include "kernel/draws.h"
 #include "kernel/vector.h"
-#include "linalg/linalg.h"
 
 static void pack_scaled(const leaf *l, const tile *t, int64_t first, int64_t count)
 {
@@ -24,13 +24,15 @@ static void pack_scaled(const leaf *l, const tile *t, int64_t first, int64_t cou
 }
 
 /* R[rows,cols] = r^2, each column passed on as soon as it is complete and still in the first-level cache. */
-static void distances(const leaf *l, const tile *t, double *R, int64_t ldr, column_use *use, const void *context)
+static void distances(const leaf *l, const tile *t, real *R, int64_t ldr, column_use *use, const void *context)
 {
     int64_t first = 0, last;
+#ifndef REAL_FLOAT
     if (leaf_is_wide(l)) {
         radial_wide_distances(l, t, R, ldr, use, context);
         return;
     }
+#endif
     do {
         last = first + slice_length(l->n_dims, first);
         pack_scaled(l, t, first, last - first);
@@ -44,48 +46,57 @@ static void distances(const leaf *l, const tile *t, double *R, int64_t ldr, colu
 
 typedef struct evaluation {
     const radial_profile *profile;
-    double c[RADIAL_CONSTANTS], v;
+    double c[RADIAL_CONSTANTS];
+    real v;
     int64_t rows, ldg;
-    const double *G;
+    const real *G;
     double *sum;
-    double *kept, *moment; /* kept[rows] not NULL: *moment += sum W .* r2 */
+    real *kept;
+    double *moment; /* kept[rows] not NULL: *moment += sum W .* r2 */
 } evaluation;
 
 static evaluation prepare(const leaf *l, const tile *t)
 {
-    evaluation e = {.profile = l->kind->profile, .v = leaf_value(l, RADIAL_VARIANCE, 0), .rows = t->rows};
-    if (e.profile->prepare) e.profile->prepare(l, e.c);
+    evaluation e = {.profile = l->kind->OWN_PROFILE, .v = (real)leaf_value(l, RADIAL_VARIANCE, 0), .rows = t->rows};
+    if (l->kind->constants) l->kind->constants(l, e.c);
     return e;
 }
 
-static void use_value(const void *context, int64_t j, double *r2)
+static void use_value(const void *context, int64_t j, real *r2)
 {
     const evaluation *e = context;
     (void)j;
     e->profile->value(e->c, e->v, e->rows, r2);
 }
 
-static void use_slope(const void *context, int64_t j, double *r2)
+VECTORISED static double product_sum(int64_t n, const real *a, const real *b)
+{
+    real sum = 0;
+    SIMD_SUM(sum) for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static void use_slope(const void *context, int64_t j, real *r2)
 {
     const evaluation *e = context;
     if (e->kept) memcpy(e->kept, r2, (size_t)e->rows * sizeof *r2);
     e->profile->slope(e->c, e->v, e->rows, e->G + j * e->ldg, r2, e->sum);
-    if (e->kept) *e->moment += la_dot(e->rows, e->kept, r2);
+    if (e->kept) *e->moment += product_sum(e->rows, e->kept, r2);
 }
 
-void radial_tile(const leaf *l, const tile *t, double *K, int64_t ldk)
+void radial_tile(const leaf *l, const tile *t, real *K, int64_t ldk)
 {
     evaluation e = prepare(l, t);
     distances(l, t, K, ldk, use_value, &e);
 }
 
 /* For one dim and one column: gx[n] += W u, *gz += sum W u (less its sign); returns sum W u^2. */
-VECTORISED static double pull(int64_t n, const double *W, const double *x, double z, double *gx, double *gz)
+VECTORISED static real pull(int64_t n, const real *W, const real *x, real z, real *gx, real *gz)
 {
-    double second = 0, first = 0;
+    real second = 0, first = 0;
     SIMD_SUM(second, first) for (int64_t i = 0; i < n; i++)
     {
-        double u = x[i] - z, w = W[i] * u;
+        real u = x[i] - z, w = W[i] * u;
         second += w * u;
         first += w;
         gx[i] += w;
@@ -95,15 +106,14 @@ VECTORISED static double pull(int64_t n, const double *W, const double *x, doubl
 }
 
 /* The two sums of four dims at once, for when gX is not wanted: first[4] and second[4] get theirs added. */
-VECTORISED static void pull_sums(int64_t n, const double *W, const double *x, const double *z, double *first,
-                                 double *second)
+VECTORISED static void pull_sums(int64_t n, const real *W, const real *x, const real *z, real *first, double *second)
 {
-    double z0 = z[0], z1 = z[1], z2 = z[2], z3 = z[3];
-    double f0 = 0, f1 = 0, f2 = 0, f3 = 0, s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    real z0 = z[0], z1 = z[1], z2 = z[2], z3 = z[3];
+    real f0 = 0, f1 = 0, f2 = 0, f3 = 0, s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     SIMD_SUM(f0, f1, f2, f3, s0, s1, s2, s3) for (int64_t i = 0; i < n; i++)
     {
-        double u0 = x[i] - z0, u1 = x[i + PACK_ROWS] - z1, u2 = x[i + 2 * PACK_ROWS] - z2;
-        double u3 = x[i + 3 * PACK_ROWS] - z3, w0 = W[i] * u0, w1 = W[i] * u1, w2 = W[i] * u2, w3 = W[i] * u3;
+        real u0 = x[i] - z0, u1 = x[i + PACK_ROWS] - z1, u2 = x[i + 2 * PACK_ROWS] - z2;
+        real u3 = x[i + 3 * PACK_ROWS] - z3, w0 = W[i] * u0, w1 = W[i] * u1, w2 = W[i] * u2, w3 = W[i] * u3;
         f0 += w0, f1 += w1, f2 += w2, f3 += w3;
         s0 += w0 * u0, s1 += w1 * u1, s2 += w2 * u2, s3 += w3 * u3;
     }
@@ -112,9 +122,9 @@ VECTORISED static void pull_sums(int64_t n, const double *W, const double *x, co
 }
 
 /* Column j of W over the packed slice. */
-static void pull_column(const tile *t, int64_t count, int64_t j, const double *W, bool rows_too, double *second)
+static void pull_column(const tile *t, int64_t count, int64_t j, const real *W, bool rows_too, double *second)
 {
-    double *z = t->z + j * TILE_SLICE, *gz = t->gz + j * TILE_SLICE;
+    real *z = t->z + j * TILE_SLICE, *gz = t->gz + j * TILE_SLICE;
     for (int64_t d = 0; rows_too && d < count; d++)
         second[d] += pull(t->rows, W, t->x + d * PACK_ROWS, z[d], t->gx + d * PACK_ROWS, gz + d);
     for (int64_t d = 0; !rows_too && d < count; d += 4) /* slices are padded to that */
@@ -122,7 +132,7 @@ static void pull_column(const tile *t, int64_t count, int64_t j, const double *W
 }
 
 /* Pushes W to the inputs and length-scales of one slice. */
-static void pull_slice(const leaf *l, const tile *t, const double *W, int64_t first, int64_t count, tile_gradient *g)
+static void pull_slice(const leaf *l, const tile *t, const real *W, int64_t first, int64_t count, tile_gradient *g)
 {
     double second[TILE_SLICE] = {0}, factor[TILE_SLICE];
     pack_scaled(l, t, first, count);
@@ -134,19 +144,22 @@ static void pull_slice(const leaf *l, const tile *t, const double *W, int64_t fi
     slice_unpack(l, t, first, count, factor, -1, g);
 }
 
-static void pull_all(const leaf *l, const tile *t, double *W, tile_gradient *g)
+static void pull_all(const leaf *l, const tile *t, real *W, tile_gradient *g)
 {
+#ifndef REAL_FLOAT
     if (leaf_is_wide(l)) {
         radial_wide_pull(l, t, W, g);
         return;
     }
+#endif
     for (int64_t first = 0; first < l->n_dims; first += TILE_SLICE)
         pull_slice(l, t, W, first, slice_length(l->n_dims, first), g);
 }
 
-void radial_reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, tile_gradient *g)
+void radial_reverse(const leaf *l, const tile *t, const real *G, int64_t ldg, tile_gradient *g)
 {
-    double sum[2] = {0, 0}, moment = 0, *W = t->work[0];
+    double sum[2] = {0, 0}, moment = 0;
+    real *W = t->work[0];
     bool only_shared = !g->gX && !g->gZ && l->stride[RADIAL_LENGTH] == 0;
     evaluation e = prepare(l, t);
     e.G = G, e.ldg = ldg, e.sum = sum;
@@ -158,6 +171,7 @@ void radial_reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, 
     if (!only_shared) pull_all(l, t, W, g);
 }
 
+#ifndef REAL_FLOAT
 double radial_distance2(const leaf *l, const double *x, const double *z)
 {
     double r2 = 0;
@@ -172,3 +186,4 @@ void radial_normal_frequency(const leaf *l, draws *r, double scale, double *w)
 {
     for (int64_t d = 0; d < l->n_dims; d++) w[l->dims[d]] += scale * draw_normal(r) / leaf_value(l, RADIAL_LENGTH, d);
 }
+#endif

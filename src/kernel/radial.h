@@ -8,25 +8,34 @@
 enum { RADIAL_VARIANCE, RADIAL_LENGTH, RADIAL_SHAPE, RADIAL_CONSTANTS = 8 };
 
 typedef struct radial_profile {
-    /* Constants of the formula from the leaf; NULL: none. */
-    void (*prepare)(const leaf *l, double *c);
-    /* r2[n] becomes v k(r2). */
-    void (*value)(const double *c, double v, int64_t n, double *r2);
+    /* r2[n] becomes v k(r2).  c: the constants of the kind. */
+    void (*value)(const double *c, real v, int64_t n, real *r2);
     /* r2[n] becomes v g k'(r2), the derivative being in r2; sum[0] += g'k, sum[1] += v g' dk/dshape. */
-    void (*slope)(const double *c, double v, int64_t n, const double *g, double *r2, double *sum);
+    void (*slope)(const double *c, real v, int64_t n, const real *g, real *r2, double *sum);
 } radial_profile;
 
-void radial_tile(const leaf *l, const tile *t, double *K, int64_t ldk);
-void radial_reverse(const leaf *l, const tile *t, const double *G, int64_t ldg, tile_gradient *g);
+/* [profiles.c] */
+extern const radial_profile profile_rbf, profile_matern12, profile_matern32, profile_matern52, profile_rq,
+    profile_wendland0, profile_wendland;
+#ifndef REAL_FLOAT /* for the tables of kinds */
+extern const struct radial_profile_f32 profile_rbf_f32, profile_matern12_f32, profile_matern32_f32,
+    profile_matern52_f32, profile_rq_f32, profile_wendland0_f32, profile_wendland_f32;
+#endif
+enum { WENDLAND_E, WENDLAND_P, WENDLAND_Q = WENDLAND_P + 4 }; /* its constants: e, P_0..P_3, Q_0..Q_2 */
+
+void radial_tile(const leaf *l, const tile *t, real *K, int64_t ldk);
+void radial_reverse(const leaf *l, const tile *t, const real *G, int64_t ldg, tile_gradient *g);
 
 /* The same for many inputs, by matrix products (radial_wide.c).
    R[rows,cols] = r^2, each column handed on when it is complete; then W[rows,cols] to inputs and length-scales. */
-typedef void column_use(const void *context, int64_t j, double *r2);
+typedef void column_use(const void *context, int64_t j, real *r2);
+#ifndef REAL_FLOAT
 void radial_wide_distances(const leaf *l, const tile *t, double *R, int64_t ldr, column_use *use, const void *context);
 void radial_wide_pull(const leaf *l, const tile *t, double *W, tile_gradient *g);
+#endif
 
 /* r[rows] (+)= sum_d (x_id - z_jd)^2 over the packed slice, for column j of the tile; keep: added to r. */
-void slice_sqdist(const tile *t, int64_t count, int64_t j, bool keep, double *r);
+void slice_sqdist(const tile *t, int64_t count, int64_t j, bool keep, real *r);
 
 /* sum_d ((x_d - z_d)/l_d)^2, for the definitions. */
 double radial_distance2(const leaf *l, const double *x, const double *z);

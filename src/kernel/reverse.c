@@ -6,7 +6,8 @@
        leaf     its kind turns the adjoint into gradients.
    Symmetric: K_ij and K_ji are the same entry, so the strict lower triangle counts twice and the upper not at all.
    Each thread takes every T-th tile and has its own gradients, summed in the order of the threads: same thread
-   count, same bits.  Cost: about twice gram.c; workspace per thread: two tiles per node, and (n + m) D. */
+   count, same bits.  Cost: about twice gram.c; workspace per thread: two tiles per node, and (n + m) D.
+   In double and in float (real.h), the gradients in double. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,27 +23,26 @@ typedef struct gradients {
 } gradients;
 
 typedef struct adjoint {
-    const double *G;
+    const real *G;
     int64_t ld;
 } adjoint;
 
-static void forward_values(const kernel *k, const tile *t, double *values)
+static void forward_values(const kernel *k, const tile *t, real *values)
 {
     int64_t size = t->rows * t->cols, ld = t->rows;
     for (int64_t i = 0; i < k->n_nodes; i++) {
         const kernel_node *n = &k->nodes[i];
         if (!n->in_product) continue;
-        double *out = values + i * size;
+        real *out = values + i * size;
         if (n->op == NODE_LEAF)
-            k->leaves[n->leaf].kind->tile(&k->leaves[n->leaf], t, out, ld);
+            leaf_tile(&k->leaves[n->leaf], t, out, ld);
         else
             (n->op == NODE_SUM ? tile_add : tile_multiply)(t, values + n->left * size, ld, values + n->right * size, ld,
                                                            out, ld);
     }
 }
 
-static void push_down(const kernel *k, const tile *t, adjoint root, double *values, double *adjoints,
-                      const gradients *g)
+static void push_down(const kernel *k, const tile *t, adjoint root, real *values, real *adjoints, const gradients *g)
 {
     adjoint a[MAX_NODES];
     int64_t size = t->rows * t->cols, ld = t->rows;
@@ -52,11 +52,11 @@ static void push_down(const kernel *k, const tile *t, adjoint root, double *valu
         if (n->op == NODE_LEAF) {
             const leaf *l = &k->leaves[n->leaf];
             tile_gradient own = {g->gp ? g->gp + l->first : NULL, g->gX, g->gZ, g->ldgx, g->ldgz};
-            l->kind->reverse(l, t, a[i].G, a[i].ld, &own);
+            leaf_reverse(l, t, a[i].G, a[i].ld, &own);
         } else if (n->op == NODE_SUM) {
             a[n->left] = a[n->right] = a[i];
         } else {
-            double *left = adjoints + n->left * size, *right = adjoints + n->right * size;
+            real *left = adjoints + n->left * size, *right = adjoints + n->right * size;
             tile_multiply(t, a[i].G, a[i].ld, values + n->right * size, ld, left, ld);
             tile_multiply(t, a[i].G, a[i].ld, values + n->left * size, ld, right, ld);
             a[n->left] = (adjoint){left, ld};
@@ -66,11 +66,11 @@ static void push_down(const kernel *k, const tile *t, adjoint root, double *valu
 }
 
 /* The adjoint of a tile of the lower triangle, doubled below the diagonal and 0 above it. */
-static adjoint fold(const tile *t, const double *G, int64_t ldg, double *out)
+static adjoint fold(const tile *t, const real *G, int64_t ldg, real *out)
 {
     for (int64_t j = 0; j < t->cols; j++) {
-        const double *g = G + j * ldg;
-        double *o = out + j * t->rows;
+        const real *g = G + j * ldg;
+        real *o = out + j * t->rows;
         int64_t on = j - t->diagonal, i = 0; /* the row on the diagonal, which may lie outside the tile */
         for (; i < on && i < t->rows; i++) o[i] = 0;
         if (i == on && i < t->rows) o[i] = g[i], i++;
@@ -88,11 +88,11 @@ static gradients shifted(const gradients *g, int64_t i0, int64_t j0)
 }
 
 /* Every threads-th tile, from number `id` on. */
-static void reverse_share(const gram_walk *w, int id, int threads, const double *G, int64_t ldg, double *work,
+static void reverse_share(const gram_walk *w, int id, int threads, const real *G, int64_t ldg, real *work,
                           const gradients *g)
 {
     int64_t rows = gram_walk_rows(w), cols = gram_walk_cols(w), size = rows * cols, i0, j0, turn = 0;
-    double *root = work + tile_work(w->k, rows, cols), *values = root + size, *adjoints = values + w->k->n_nodes * size;
+    real *root = work + tile_work(w->k, rows, cols), *values = root + size, *adjoints = values + w->k->n_nodes * size;
     tile t;
     tile_place(&t, w->k, rows, cols, work);
     for (int64_t index = 0; index < gram_walk_tiles(w); index++) {
@@ -137,12 +137,12 @@ static void add_share(const gram_walk *w, const gradients *from, const gradients
     if (!w->symmetric) add_rows(w->m, w->k->D, from->gZ, to->gZ, to->ldgz);
 }
 
-static bool reverse(const gram_walk *w, const double *G, int64_t ldg, const gradients *g)
+static bool reverse(const gram_walk *w, const real *G, int64_t ldg, const gradients *g)
 {
     int64_t rows = gram_walk_rows(w), cols = gram_walk_cols(w), tiles = gram_walk_tiles(w);
-    int64_t work = tile_work(w->k, rows, cols) + (1 + 2 * w->k->n_nodes) * rows * cols, own = shares(w, g);
+    int64_t work = tile_work(w->k, rows, cols) + even((1 + 2 * w->k->n_nodes) * rows * cols), own = shares(w, g);
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
-    double *scratch = mem_alloc(threads * work, sizeof *scratch);
+    real *scratch = mem_alloc(threads * work, sizeof *scratch);
     double *buffer = mem_zeroed(threads > 1 ? threads * own : 0, sizeof *buffer);
     bool enough = scratch && buffer;
     if (enough && threads == 1) reverse_share(w, 0, 1, G, ldg, scratch, g);
@@ -165,7 +165,7 @@ static bool reverse(const gram_walk *w, const double *G, int64_t ldg, const grad
 }
 
 bool kernel_gram_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z,
-                         int64_t ldz, const double *G, int64_t ldg, double *gp, double *gX, int64_t ldgx, double *gZ,
+                         int64_t ldz, const real *G, int64_t ldg, double *gp, double *gX, int64_t ldgx, double *gZ,
                          int64_t ldgz)
 {
     if (n == 0 || m == 0 || (!gp && !gX && !gZ)) return true;
@@ -173,7 +173,7 @@ bool kernel_gram_reverse(const kernel *k, int64_t n, const double *X, int64_t ld
     return reverse(&w, G, ldg, &(gradients){gp, gX, gZ, ldgx, ldgz});
 }
 
-bool kernel_gram_sym_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, const double *G, int64_t ldg,
+bool kernel_gram_sym_reverse(const kernel *k, int64_t n, const double *X, int64_t ldx, const real *G, int64_t ldg,
                              double *gp, double *gX, int64_t ldgx)
 {
     if (n == 0 || (!gp && !gX)) return true;

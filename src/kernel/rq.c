@@ -15,26 +15,6 @@ static double define(const leaf *l, const double *x, const double *z, bool same_
 
 static void prepare(const leaf *l, double *c) { c[0] = leaf_value(l, RADIAL_SHAPE, 0); }
 
-VECTORISED static void value(const double *c, double v, int64_t n, double *r2)
-{
-    double alpha = c[0], half = 0.5 / alpha;
-    SIMD for (int64_t i = 0; i < n; i++) r2[i] = v * exp_minus(alpha * log_one_plus(half * r2[i]));
-}
-
-VECTORISED static void slope(const double *c, double v, int64_t n, const double *g, double *r2, double *sum)
-{
-    double alpha = c[0], half = 0.5 / alpha, gk = 0, ga = 0;
-    SIMD_SUM(gk, ga) for (int64_t i = 0; i < n; i++)
-    {
-        double u = half * r2[i], log_s = log_one_plus(u), k = g[i] * exp_minus(alpha * log_s);
-        gk += k;
-        ga += v * k * (u / (1 + u) - log_s);
-        r2[i] = -0.5 * v * k / (1 + u);
-    }
-    sum[0] += gk;
-    sum[1] += ga;
-}
-
 static void frequency(const leaf *l, draws *r, double *w)
 {
     double alpha = leaf_value(l, RADIAL_SHAPE, 0);
@@ -49,8 +29,6 @@ static double precision(const leaf *l, double u, double *slope)
     return x / alpha;
 }
 
-static const radial_profile profile = {.prepare = prepare, .value = value, .slope = slope};
-
 const kernel_kind kind_rq = {.name = "rq",
                              .specs = {RADIAL_SPECS, {"alpha", ROLE_SHAPE, PER_LEAF, 1, GROWS_NOT, false}},
                              .define = define,
@@ -58,4 +36,6 @@ const kernel_kind kind_rq = {.name = "rq",
                              .reverse = radial_reverse,
                              .frequency = frequency,
                              .precision = precision,
-                             .profile = &profile};
+                             .profile = &profile_rq,
+                             .profile_f32 = &profile_rq_f32,
+                             .constants = prepare};

@@ -15,35 +15,47 @@ __attribute__((simd("notinbranch"))) double exp(double);
 __attribute__((simd("notinbranch"))) double log(double);
 __attribute__((simd("notinbranch"))) double sin(double);
 __attribute__((simd("notinbranch"))) double cos(double);
+__attribute__((simd("notinbranch"))) float expf(float);
+__attribute__((simd("notinbranch"))) float logf(float);
 #if __GLIBC_PREREQ(2, 35)
 __attribute__((simd("notinbranch"))) double atan(double);
 #endif
 #endif
 
-static inline double at_most(double a, double b) { return a < b ? a : b; }
-static inline double at_least(double a, double b) { return a > b ? a : b; }
+#include "kernel/real.h"
 
-/* exp(-a) for a >= 0, and 0 from a = 700 on.  The vector exp leaves its fast path where the result underflows, so that
+#ifdef REAL_FLOAT /* after the declarations */
+#define exp expf
+#define log logf
+#define sqrt sqrtf
+#endif
+
+static inline real at_most(real a, real b) { return a < b ? a : b; }
+static inline real at_least(real a, real b) { return a > b ? a : b; }
+
+/* exp(-a) for a >= 0, and 0 from a = 700 on (87 in float).  The vector exp leaves its fast path where the result underflows, so that
    is avoided; the subtraction makes the tail an exact zero and is lost in rounding everywhere else. */
-static inline double exp_minus(double a)
+static inline real exp_minus(real a)
 {
-    double e = exp(-at_most(a, 700)) - 1e-304;
+    real e = exp(-at_most(a, REAL_UNDERFLOW)) - (real)REAL_TAIL;
     return at_least(e, 0);
 }
 
 /* log(1+u) for u >= 0 to full relative accuracy from log alone (Kahan). */
-static inline double log_one_plus(double u)
+static inline real log_one_plus(real u)
 {
-    double w = 1 + u, d = w - 1, safe = d > 0 ? d : 1;
-    double exact = log(w) * (u / safe);
+    real w = 1 + u, d = w - 1, safe = d > 0 ? d : 1;
+    real exact = log(w) * (u / safe);
     return d > 0 ? exact : u;
 }
 
+#ifndef REAL_FLOAT
 /* u minus its nearest integer, in [-1/2, 1/2]; 0 where u has no fraction left or is not finite. */
 static inline double phase(double u)
 {
     double f = u - rint(u);
     return f * f <= 0.25 ? f : 0;
 }
+#endif
 
 #endif

@@ -8,8 +8,6 @@
 #include "kernel/radial.h"
 #include "kernel/vector.h"
 
-enum { EXPONENT, P0, Q0 = P0 + 4 }; /* the constants: e, P_0..P_3, Q_0..Q_2 */
-
 static void constants(const leaf *l, int q, double *c)
 {
     double j = floor((double)l->n_dims / 2) + q + 1, e = j + q;
@@ -19,9 +17,9 @@ static void constants(const leaf *l, int q, double *c)
         {1, j + 2, (j * j + 4 * j + 3) / 3},
         {1, j + 3, (6 * j * j + 36 * j + 45) / 15, (((j + 9) * j + 23) * j + 15) / 15},
     };
-    c[EXPONENT] = e;
-    for (int m = 0; m < 4; m++) c[P0 + m] = P[q][m];
-    for (int m = 0; m < 3; m++) c[Q0 + m] = (m + 2) * (m < 2 ? P[q][m + 2] : 0) - (e + m + 1) * P[q][m + 1];
+    c[WENDLAND_E] = e;
+    for (int m = 0; m < 4; m++) c[WENDLAND_P + m] = P[q][m];
+    for (int m = 0; m < 3; m++) c[WENDLAND_Q + m] = (m + 2) * (m < 2 ? P[q][m + 2] : 0) - (e + m + 1) * P[q][m + 1];
 }
 
 static double define(const leaf *l, const double *x, const double *z, int q)
@@ -36,50 +34,6 @@ static double define(const leaf *l, const double *x, const double *z, int q)
     return r < 1 ? leaf_value(l, RADIAL_VARIANCE, 0) * pow(1 - r, j + q) * P : 0;
 }
 
-/* (1-r)^e for r < 1, else 0. */
-static inline double power_inside(double r, double e)
-{
-    double t = 1 - r;
-    return t > 0 ? exp_minus(-e * log(at_least(t, 1e-300))) : 0;
-}
-
-VECTORISED static void value(const double *c, double v, int64_t n, double *r2)
-{
-    double e = c[EXPONENT], p1 = c[P0 + 1], p2 = c[P0 + 2], p3 = c[P0 + 3];
-    SIMD for (int64_t i = 0; i < n; i++)
-    {
-        double r = at_most(sqrt(r2[i]), 1);
-        r2[i] = v * power_inside(r, e) * (1 + r * (p1 + r * (p2 + r * p3)));
-    }
-}
-
-VECTORISED static void slope(const double *c, double v, int64_t n, const double *g, double *r2, double *sum)
-{
-    double e = c[EXPONENT], p1 = c[P0 + 1], p2 = c[P0 + 2], p3 = c[P0 + 3], gk = 0;
-    double q0 = c[Q0], q1 = c[Q0 + 1], q2 = c[Q0 + 2];
-    SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
-    {
-        double r = at_most(sqrt(r2[i]), 1), below = g[i] * power_inside(r, e - 1);
-        gk += below * (1 - r) * (1 + r * (p1 + r * (p2 + r * p3)));
-        r2[i] = 0.5 * v * below * (q0 + r * (q1 + r * q2));
-    }
-    sum[0] += gk;
-}
-
-/* q = 0: e = 1 in one dim, where (1-r)^0 is the support itself. */
-VECTORISED static void slope0(const double *c, double v, int64_t n, const double *g, double *r2, double *sum)
-{
-    double e = c[EXPONENT], gk = 0;
-    SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
-    {
-        double r = at_most(sqrt(r2[i]), 1), safe = r > 0 ? r : 1, below = g[i] * power_inside(r, e - 1);
-        double w = -0.5 * v * e * below / safe;
-        gk += below * (1 - r);
-        r2[i] = r > 0 ? w : 0;
-    }
-    sum[0] += gk;
-}
-
 static double define0(const leaf *l, const double *x, const double *z, bool s) { return (void)s, define(l, x, z, 0); }
 static double define1(const leaf *l, const double *x, const double *z, bool s) { return (void)s, define(l, x, z, 1); }
 static double define2(const leaf *l, const double *x, const double *z, bool s) { return (void)s, define(l, x, z, 2); }
@@ -89,11 +43,6 @@ static void prepare0(const leaf *l, double *c) { constants(l, 0, c); }
 static void prepare1(const leaf *l, double *c) { constants(l, 1, c); }
 static void prepare2(const leaf *l, double *c) { constants(l, 2, c); }
 static void prepare3(const leaf *l, double *c) { constants(l, 3, c); }
-
-static const radial_profile profile0 = {.prepare = prepare0, .value = value, .slope = slope0};
-static const radial_profile profile1 = {.prepare = prepare1, .value = value, .slope = slope};
-static const radial_profile profile2 = {.prepare = prepare2, .value = value, .slope = slope};
-static const radial_profile profile3 = {.prepare = prepare3, .value = value, .slope = slope};
 
 /* The radius starts at three root-mean-square distances, so that most pairs see each other. */
 #define WENDLAND_SPECS                                                                                                 \
@@ -107,25 +56,33 @@ const kernel_kind kind_wendland0 = {.name = "wendland0",
                                     .define = define0,
                                     .tile = radial_tile,
                                     .reverse = radial_reverse,
-                                    .profile = &profile0};
+                                    .profile = &profile_wendland0,
+                                    .profile_f32 = &profile_wendland0_f32,
+                                    .constants = prepare0};
 
 const kernel_kind kind_wendland1 = {.name = "wendland1",
                                     .specs = {WENDLAND_SPECS},
                                     .define = define1,
                                     .tile = radial_tile,
                                     .reverse = radial_reverse,
-                                    .profile = &profile1};
+                                    .profile = &profile_wendland,
+                                    .profile_f32 = &profile_wendland_f32,
+                                    .constants = prepare1};
 
 const kernel_kind kind_wendland2 = {.name = "wendland2",
                                     .specs = {WENDLAND_SPECS},
                                     .define = define2,
                                     .tile = radial_tile,
                                     .reverse = radial_reverse,
-                                    .profile = &profile2};
+                                    .profile = &profile_wendland,
+                                    .profile_f32 = &profile_wendland_f32,
+                                    .constants = prepare2};
 
 const kernel_kind kind_wendland3 = {.name = "wendland3",
                                     .specs = {WENDLAND_SPECS},
                                     .define = define3,
                                     .tile = radial_tile,
                                     .reverse = radial_reverse,
-                                    .profile = &profile3};
+                                    .profile = &profile_wendland,
+                                    .profile_f32 = &profile_wendland_f32,
+                                    .constants = prepare3};

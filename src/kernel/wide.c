@@ -12,6 +12,8 @@ int64_t wide_dims(const kernel *k)
     return most;
 }
 
+int64_t tile_columns(const kernel *k) { return wide_dims(k) ? WIDE_COLS : TILE_COLS; }
+
 static int64_t mask_size(int64_t rows, int64_t cols)
 {
     return (rows * cols + (int64_t)sizeof(double) - 1) / (int64_t)sizeof(double);

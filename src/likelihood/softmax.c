@@ -45,10 +45,11 @@ VECTORISED static void box_muller(int64_t n, const double *restrict u, const dou
 {
     SIMD for (int64_t k = 0; k < n; k++)
     {
-        double radius = sqrt(-2 * log(u[k])), angle = 2 * PI * v[k];
-        z[k] = radius * cos(angle);
-        z[k + n] = radius * sin(angle);
+        double radius = sqrt(-2 * log(u[k]));
+        z[k] = radius * cos(2 * PI * v[k]);
+        z[k + n] = radius;
     }
+    SIMD for (int64_t k = 0; k < n; k++) z[k + n] *= sin(2 * PI * v[k]); /* in one loop they would be scalar sincos */
 }
 
 /* Where z comes from: a stream, from row `row` on, or the strata of predictions. */

@@ -1,5 +1,6 @@
 /* The only file that sees cblas.h and the Fortran interface of LAPACK. */
 #include "linalg/blas.h"
+#include "linalg/linalg_f32.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -100,6 +101,27 @@ void blas_trsm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const
                int64_t ldb)
 {
     cblas_dtrsm(CblasColMajor, lr(side), CblasLower, trans(op), CblasNonUnit, narrow(m), narrow(n), alpha, L,
+                leading(ldl), B, leading(ldb));
+}
+
+void la_gemm_f32(la_op opa, la_op opb, int64_t m, int64_t n, int64_t k, float alpha, const float *A, int64_t lda,
+                 const float *B, int64_t ldb, float beta, float *C, int64_t ldc)
+{
+    cblas_sgemm(CblasColMajor, trans(opa), trans(opb), narrow(m), narrow(n), narrow(k), alpha, A, leading(lda), B,
+                leading(ldb), beta, C, leading(ldc));
+}
+
+void la_syrk_f32(la_op op, int64_t n, int64_t k, float alpha, const float *A, int64_t lda, float beta, float *C,
+                 int64_t ldc)
+{
+    cblas_ssyrk(CblasColMajor, CblasLower, trans(op), narrow(n), narrow(k), alpha, A, leading(lda), beta, C,
+                leading(ldc));
+}
+
+void blas_trsm_f32(la_side side, la_op op, int64_t m, int64_t n, float alpha, const float *L, int64_t ldl, float *B,
+                   int64_t ldb)
+{
+    cblas_strsm(CblasColMajor, lr(side), CblasLower, trans(op), CblasNonUnit, narrow(m), narrow(n), alpha, L,
                 leading(ldl), B, leading(ldb));
 }
 

@@ -8,6 +8,9 @@
 void blas_trsm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const double *L, int64_t ldl, double *B,
                int64_t ldb);
 
+void blas_trsm_f32(la_side side, la_op op, int64_t m, int64_t n, float alpha, const float *L, int64_t ldl, float *B,
+                   int64_t ldb);
+
 /* LAPACK's own, lower triangles; for small blocks, and to be measured against. */
 int64_t blas_potrf(int64_t n, double *A, int64_t lda);
 int64_t blas_potri(int64_t n, double *L, int64_t ldl);

@@ -3,10 +3,20 @@
        [ C21 C22 ]
    down to BASE columns, whose square is computed in a buffer from which the triangle is taken.  Nothing above the diagonal is read
    or written.  With threads, C is cut into tiles that each thread takes alone, the large ones below the diagonal first:
-   the bits of a tile do not depend on which thread computes it. */
+   the bits of a tile do not depend on which thread computes it.
+   In double and in float (linalg_f32.h). */
 #include "base/threads.h"
 #include "linalg/blas.h"
 #include "linalg/linalg.h"
+
+#ifdef REAL_FLOAT
+#include "linalg/linalg_f32.h"
+typedef float real;
+#define la_gemm la_gemm_f32
+#define la_gemm_lower la_gemm_lower_f32
+#else
+typedef double real;
+#endif
 
 enum {
     BASE = 32,
@@ -17,18 +27,17 @@ enum {
 typedef struct product {
     la_op opa, opb;
     int64_t k;
-    double alpha, beta;
-    const double *A, *B;
+    real alpha, beta;
+    const real *A, *B;
     int64_t lda, ldb;
-    double *C;
+    real *C;
     int64_t ldc;
 } product;
 
 /* rows x cols of the product from (i, j) on, to C[rows,cols]; small blocks in runs of k that stay SMALL. */
-static void block(const product *p, int64_t i, int64_t j, int64_t rows, int64_t cols, double beta, double *C,
-                  int64_t ldc)
+static void block(const product *p, int64_t i, int64_t j, int64_t rows, int64_t cols, real beta, real *C, int64_t ldc)
 {
-    const double *A = p->A + (p->opa == LA_T ? i * p->lda : i), *B = p->B + (p->opb == LA_T ? j : j * p->ldb);
+    const real *A = p->A + (p->opa == LA_T ? i * p->lda : i), *B = p->B + (p->opb == LA_T ? j : j * p->ldb);
     int64_t stepa = p->opa == LA_T ? 1 : p->lda, stepb = p->opb == LA_T ? p->ldb : 1;
     int64_t depth = rows <= 2 * BASE ? SMALL / (4 * BASE * BASE) : p->k;
     la_gemm(p->opa, p->opb, rows, cols, p->k < depth ? p->k : depth, p->alpha, A, p->lda, B, p->ldb, beta, C, ldc);
@@ -44,11 +53,11 @@ static void square(const product *p, int64_t i, int64_t j, int64_t rows, int64_t
 
 static void base_triangle(const product *p, int64_t first, int64_t n)
 {
-    double full[BASE * BASE], *C = p->C + first + first * p->ldc;
+    real full[BASE * BASE], *C = p->C + first + first * p->ldc;
     block(p, first, first, n, n, 0, full, BASE);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = j; i < n; i++) {
-            double *c = C + i + j * p->ldc;
+            real *c = C + i + j * p->ldc;
             *c = full[i + j * BASE] + (p->beta == 0 ? 0 : p->beta * *c); /* 0: C may hold anything, as in BLAS */
         }
 }
@@ -88,8 +97,8 @@ static void shared(const product *p, int64_t n, int threads)
     la_serial_end(threads);
 }
 
-void la_gemm_lower(la_op opa, la_op opb, int64_t n, int64_t k, double alpha, const double *A, int64_t lda,
-                   const double *B, int64_t ldb, double beta, double *C, int64_t ldc)
+void la_gemm_lower(la_op opa, la_op opb, int64_t n, int64_t k, real alpha, const real *A, int64_t lda, const real *B,
+                   int64_t ldb, real beta, real *C, int64_t ldc)
 {
     product p = {opa, opb, k, alpha, beta, A, B, lda, ldb, C, ldc};
     int threads = threads_for((double)n * (double)n * (double)k);

@@ -6,7 +6,7 @@
    is split until L is BASE wide; the diagonal blocks are inverted once, so that all the work is in dgemm (Du Croz and Higham
    1992: as stable as substitution as long as the blocks are well conditioned, and blocks of a Cholesky factor are).
    Right-hand sides are independent, so each thread takes its share of them and runs without waiting.
-   Products with a triangle go the same way, for factor.c.
+   Products with a triangle go the same way, for factor.c.  Solves are in double and in float (linalg_f32.h).
    Workspace: BASE (2 n + m) doubles; without them, or for few right-hand sides, dtrsm is used. */
 #include <stdlib.h>
 #include <string.h>
@@ -16,28 +16,35 @@
 #include "linalg/blas.h"
 #include "linalg/linalg.h"
 
+#ifdef REAL_FLOAT
+#include "linalg/linalg_f32.h"
+typedef float real;
+#define la_gemm la_gemm_f32
+#define blas_trsm blas_trsm_f32
+#define la_trsm_prepared la_trsm_prepared_f32
+#else
+typedef double real;
+#endif
+
 enum { BASE = TRIANGLE_BASE, FEW = 24, PANEL = 256 };
 
 /* op(L)^-1 B and B op(L)^-1, or with `multiply` the products with op(L) itself.  Either way each diagonal block acts by the
    full square kept in `diagonal`, and the other blocks by those of L, times -1 when solving. */
 typedef struct action {
     bool left, transposed, multiply;
-    double sign; /* of the product */
-    const double *L;
+    real sign; /* of the product */
+    const real *L;
     int64_t ldl;
-    const double *diagonal; /* TRIANGLE_STRIDE doubles per unknown: each block's square, then its transpose */
+    const real *diagonal; /* TRIANGLE_STRIDE doubles per unknown: each block's square, then its transpose */
 } action;
 
 /* The block of unknowns first .. first+n-1 of B: n x m (left) or m x n (right). */
-static double *part(const action *s, double *B, int64_t ldb, int64_t first)
-{
-    return B + (s->left ? first : first * ldb);
-}
+static real *part(const action *s, real *B, int64_t ldb, int64_t first) { return B + (s->left ? first : first * ldb); }
 
-static void act_base(const action *s, int64_t first, int64_t n, int64_t m, double *B, int64_t ldb, double *work)
+static void act_base(const action *s, int64_t first, int64_t n, int64_t m, real *B, int64_t ldb, real *work)
 {
-    const double *T = s->diagonal + first * TRIANGLE_STRIDE + (s->transposed ? BASE * BASE : 0);
-    double *X = part(s, B, ldb, first), alpha = s->multiply ? s->sign : 1;
+    const real *T = s->diagonal + first * TRIANGLE_STRIDE + (s->transposed ? BASE * BASE : 0);
+    real *X = part(s, B, ldb, first), alpha = s->multiply ? s->sign : 1;
     int64_t rows = s->left ? n : m, cols = s->left ? m : n;
     for (int64_t j = 0; j < cols; j++) memcpy(work + j * rows, X + j * ldb, (size_t)rows * sizeof *work);
     if (s->left)
@@ -47,10 +54,10 @@ static void act_base(const action *s, int64_t first, int64_t n, int64_t m, doubl
 }
 
 /* B2 -= L21 B1 and its three relatives. */
-static void update(const action *s, int64_t first, int64_t n1, int64_t n2, int64_t m, double *B, int64_t ldb)
+static void update(const action *s, int64_t first, int64_t n1, int64_t n2, int64_t m, real *B, int64_t ldb)
 {
-    const double *L21 = s->L + first + n1 + first * s->ldl;
-    double *B1 = part(s, B, ldb, first), *B2 = part(s, B, ldb, first + n1), alpha = s->multiply ? s->sign : -1;
+    const real *L21 = s->L + first + n1 + first * s->ldl;
+    real *B1 = part(s, B, ldb, first), *B2 = part(s, B, ldb, first + n1), alpha = s->multiply ? s->sign : -1;
     if (s->left && !s->transposed)
         la_gemm(LA_N, LA_N, n2, m, n1, alpha, L21, s->ldl, B1, ldb, 1, B2, ldb);
     else if (s->left)
@@ -62,7 +69,7 @@ static void update(const action *s, int64_t first, int64_t n1, int64_t n2, int64
 }
 
 /* Solving, the half that is known first updates the other; multiplying, the other is multiplied and updated before. */
-static void act_range(const action *s, int64_t first, int64_t n, int64_t m, double *B, int64_t ldb, double *work)
+static void act_range(const action *s, int64_t first, int64_t n, int64_t m, real *B, int64_t ldb, real *work)
 {
     if (n <= BASE) {
         act_base(s, first, n, m, B, ldb, work);
@@ -77,7 +84,7 @@ static void act_range(const action *s, int64_t first, int64_t n, int64_t m, doub
 }
 
 /* The right-hand sides from .. to-1.  Those on the left in panels that stay in the second cache. */
-static void act_sides(const action *s, int64_t n, int64_t from, int64_t to, double *B, int64_t ldb, double *work)
+static void act_sides(const action *s, int64_t n, int64_t from, int64_t to, real *B, int64_t ldb, real *work)
 {
     int64_t panel = s->left ? PANEL : to - from;
     for (int64_t j = from; j < to; j += panel) {
@@ -87,7 +94,7 @@ static void act_sides(const action *s, int64_t n, int64_t from, int64_t to, doub
 }
 
 /* m right-hand sides shared out to the threads. */
-static void act_shared(const action *s, int64_t n, int64_t m, double *B, int64_t ldb, double *work, int threads)
+static void act_shared(const action *s, int64_t n, int64_t m, real *B, int64_t ldb, real *work, int threads)
 {
     int former = threads == 1 ? blas_alone_begin() : 0;
     la_serial_begin(threads);
@@ -97,6 +104,7 @@ static void act_shared(const action *s, int64_t n, int64_t m, double *B, int64_t
     blas_alone_end(former);
 }
 
+#ifndef REAL_FLOAT
 int64_t la_trsm_size(int64_t n) { return (n + BASE - 1) / BASE * BASE * TRIANGLE_STRIDE; }
 
 void la_trsm_prepare(int64_t n, const double *L, int64_t ldl, double *T)
@@ -107,11 +115,13 @@ void la_trsm_prepare(int64_t n, const double *L, int64_t ldl, double *T)
         triangle_invert(n - first < BASE ? n - first : BASE, L + first + first * ldl, ldl, T + first * TRIANGLE_STRIDE);
 }
 
-void la_trsm_prepared(la_side side, la_op op, int64_t rows, int64_t cols, const double *L, int64_t ldl, const double *T,
-                      double *B, int64_t ldb)
+#endif
+
+void la_trsm_prepared(la_side side, la_op op, int64_t rows, int64_t cols, const real *L, int64_t ldl, const real *T,
+                      real *B, int64_t ldb)
 {
     int64_t n = side == LA_LEFT ? rows : cols, m = side == LA_LEFT ? cols : rows;
-    double *work = m < FEW ? NULL : mem_alloc(BASE * m, sizeof *work);
+    real *work = m < FEW ? NULL : mem_alloc(BASE * m, sizeof *work);
     action s = {.left = side == LA_LEFT, .transposed = op == LA_T, .L = L, .ldl = ldl, .diagonal = T};
     if (work)
         act_shared(&s, n, m, B, ldb, work, threads_for((double)n * (double)n * (double)m));
@@ -120,6 +130,7 @@ void la_trsm_prepared(la_side side, la_op op, int64_t rows, int64_t cols, const 
     free(work);
 }
 
+#ifndef REAL_FLOAT
 void triangle_multiply(la_side side, la_op op, int64_t rows, int64_t cols, double sign, const double *R, int64_t ldr,
                        const double *T, double *B, int64_t ldb)
 {
@@ -147,3 +158,4 @@ void la_trsm(la_side side, la_op op, int64_t rows, int64_t cols, double alpha, c
     la_trsm_prepared(side, op, rows, cols, L, ldl, T, B, ldb);
     free(T);
 }
+#endif

@@ -32,6 +32,13 @@ typedef struct block_model {
                          anygp_error *e);
     anygp_status (*reverse)(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint,
                             anygp_error *e);
+    /* Several blocks at a time, where that is faster: LANES of them at most, which need not be of one size; `largest` is the rows of the
+       longest.  Nothing is kept.  NULL: one at a time. */
+    int64_t (*work_together)(const void *shared, int64_t largest);
+    anygp_status (*stat_together)(const void *shared, int64_t count, const row_block *b, double *work, double *stat,
+                                  anygp_error *e);
+    anygp_status (*reverse_together)(const void *shared, int64_t count, const row_block *b, double *work,
+                                     double *adjoint, anygp_error *e);
 } block_model;
 
 /* Runs a block_model over blocks; where rows stand alone, this many of them at a time: A stays in the second-level cache. */

@@ -36,7 +36,7 @@ static cost_facts facts_of(const problem *p)
 static cost_size size_of(const model_ops *m, const problem *p)
 {
     cost_size s = {.M = (double)p->subset,
-                   .experts = (double)p->experts.count,
+                   .experts = (double)(model_finds_experts(m) ? p->experts.most : p->experts.count),
                    .first = p->set_count > 1 ? (double)p->sets[0] : 0};
     if (model_takes_pair(m)) {
         s.first = (double)(p->set_count > 0 ? p->sets[0] : p->subset);

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "linalg/lanes.h"
 #include "linalg/linalg.h"
 #include "model/block_model.h"
 
@@ -15,7 +16,7 @@
 static const double SMALL = 1e8;
 
 typedef struct worker {
-    block_buffer buffer;
+    block_buffer buffer[LANES]; /* of the blocks that are processed together */
     double *work, *sum;
     int64_t work_size, sum_size;
     int64_t done; /* pieces of the pass */
@@ -56,7 +57,7 @@ void driver_close(driver *d)
 {
     if (!d) return;
     for (int t = 0; d->worker && t < d->workers; t++) {
-        block_buffer_clear(&d->worker[t].buffer);
+        for (int i = 0; i < LANES; i++) block_buffer_clear(&d->worker[t].buffer[i]);
         free(d->worker[t].work);
         free(d->worker[t].sum);
     }
@@ -86,6 +87,8 @@ typedef struct pass {
     const int64_t *which; /* NULL: block i is i */
     int64_t size;         /* of the vector */
     int cuts;             /* pieces a block is cut into so that every thread has work */
+    int64_t together;     /* or blocks that make a piece */
+    int64_t mine;         /* blocks of this rank */
 } pass;
 
 static bool grow(double **array, int64_t *size, int64_t wanted)
@@ -138,14 +141,41 @@ static bool run_rows(const pass *p, worker *w, const row_block *b, int64_t first
     return true;
 }
 
+/* Block i of this rank's. */
+static bool get_block(const pass *p, worker *w, int64_t i, block_buffer *buffer, row_block *b)
+{
+    int64_t place = p->d->comm->rank + i * p->d->comm->size;
+    w->status = blocks_get(p->d->blocks, p->which ? p->which[place] : place, buffer, b, &w->error);
+    return !ANYGP_FAILED(w->status);
+}
+
+/* Several blocks at once. */
+static bool run_together(const pass *p, worker *w, int64_t index)
+{
+    const block_model *m = p->d->model;
+    row_block b[LANES];
+    int64_t first = index * p->together, left = p->mine - first, count = left < p->together ? left : p->together;
+    int64_t largest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (!get_block(p, w, first + i, &w->buffer[i], &b[i])) return false;
+        if (b[i].n > largest) largest = b[i].n;
+    }
+    if (!grow(&w->work, &w->work_size, m->work_together(p->shared, largest))) {
+        w->status =
+            fail_memory(&w->error, "the workspace of blocks", 8.0 * (double)m->work_together(p->shared, largest));
+        return false;
+    }
+    w->status = (p->reverse ? m->reverse_together : m->stat_together)(p->shared, count, b, w->work, w->sum, &w->error);
+    return !ANYGP_FAILED(w->status);
+}
+
 /* Piece `index` of this rank's pieces. */
 static bool run_piece(const pass *p, worker *w, int64_t index)
 {
-    driver *d = p->d;
-    int64_t place = d->comm->rank + index / p->cuts * d->comm->size, cut = index % p->cuts;
+    int64_t cut = index % p->cuts;
     row_block b;
-    w->status = blocks_get(d->blocks, p->which ? p->which[place] : place, &w->buffer, &b, &w->error);
-    if (ANYGP_FAILED(w->status)) return false;
+    if (p->together > 1) return run_together(p, w, index);
+    if (!get_block(p, w, index / p->cuts, &w->buffer[0], &b)) return false;
     int64_t first = b.n * cut / p->cuts, end = b.n * (cut + 1) / p->cuts;
     return end == first || run_rows(p, w, &b, first, end - first, p->cuts == 1 ? keep_for(p, &b) : NULL);
 }
@@ -269,8 +299,8 @@ static anygp_status add_ranks(pass *p, int threads, double scale, bool more, dou
     return status;
 }
 
-static anygp_status run_together(pass *p, int64_t pieces, int threads, double scale, bool more, double *out,
-                                 anygp_error *e)
+static anygp_status run_threads(pass *p, int64_t pieces, int threads, double scale, bool more, double *out,
+                                anygp_error *e)
 {
     anygp_error said = {0};
     worker *first = &p->d->worker[0];
@@ -295,30 +325,33 @@ static anygp_status run(pass *p, double scale, bool more, double *out, anygp_err
     int64_t mine = (p->count - c->rank + c->size - 1) / c->size;
     int threads = d->workers < threads_max() ? d->workers : threads_max();
     double work = (double)mine * d->model->work(p->shared, d->blocks->largest);
+    p->mine = mine, p->together = d->model->stat_together ? LANES : 1;
+    int64_t pieces = (mine + p->together - 1) / p->together;
     if (c->size == 1 && (work < SMALL || threads == 1) && (scale == 1 || !more))
-        return run_alone(p, mine, scale, more, out, e);
+        return run_alone(p, pieces, scale, more, out, e);
     p->cuts = d->model->rows_alone && mine < 2 * threads && threads > 1 ? threads : 1;
-    if (mine * p->cuts < threads) threads = 1; /* blocks one after the other, threads for BLAS */
-    return run_together(p, mine * p->cuts, threads, scale, more, out, e);
+    pieces *= p->cuts;
+    if (pieces < threads) threads = 1; /* blocks one after the other, threads for BLAS */
+    return run_threads(p, pieces, threads, scale, more, out, e);
 }
 
 anygp_status driver_stat(driver *d, const void *shared, int64_t count, const int64_t *which, double scale, double *stat,
                          anygp_error *e)
 {
-    pass p = {d, shared, false, which ? count : d->blocks->count, which, d->model->stat_size(shared), 1};
+    pass p = {d, shared, false, which ? count : d->blocks->count, which, d->model->stat_size(shared), 1, 1, 0};
     return run(&p, scale, false, stat, e);
 }
 
 anygp_status driver_stat_more(driver *d, const void *shared, int64_t count, const int64_t *which, double scale,
                               double *stat, anygp_error *e)
 {
-    pass p = {d, shared, false, which ? count : d->blocks->count, which, d->model->stat_size(shared), 1};
+    pass p = {d, shared, false, which ? count : d->blocks->count, which, d->model->stat_size(shared), 1, 1, 0};
     return run(&p, scale, true, stat, e);
 }
 
 anygp_status driver_reverse(driver *d, const void *shared, int64_t count, const int64_t *which, double scale,
                             double *adjoint, anygp_error *e)
 {
-    pass p = {d, shared, true, which ? count : d->blocks->count, which, d->model->adjoint_size(shared), 1};
+    pass p = {d, shared, true, which ? count : d->blocks->count, which, d->model->adjoint_size(shared), 1, 1, 0};
     return run(&p, scale, false, adjoint, e);
 }

@@ -119,7 +119,8 @@ static bool is_listed(const model_ops *m)
 {
     bool found = false;
     for (int64_t i = 0; i < model_count(); i++)
-        found = found || model_at(i) == m || model_at(i)->with_inducing == m || model_at(i)->stepped == m;
+        found = found || model_at(i) == m || model_at(i)->with_inducing == m || model_at(i)->stepped == m ||
+                model_at(i)->iterative == m;
     return found;
 }
 

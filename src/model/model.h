@@ -32,11 +32,19 @@ typedef struct nearness {
 /* What a committee or a mixture of experts should take. */
 typedef struct expert_choice {
     int64_t count;         /* of a mixture; 0: its default */
+    int64_t most;          /* of a mixture that finds how many it needs; 0: its default */
     int64_t communication; /* rows of the communication expert; 0: as many as a part has */
     int64_t near;          /* experts that a row is asked of; 0: all */
     bool observed;         /* y is aggregated instead of f */
     bool own;              /* each has hyperparameters of its own */
 } expert_choice;
+
+/* What a model that solves by iteration should take. */
+typedef struct solver_choice {
+    const char *precond; /* its name; NULL or "auto": the best of those that are tried */
+    double tolerance;    /* of the log evidence, in nats; 0: the default */
+    bool keep_factor;    /* its posterior has the Cholesky factor of all rows */
+} solver_choice;
 
 /* The training problem; everything outlives the model's state. */
 typedef struct problem {
@@ -51,6 +59,7 @@ typedef struct problem {
     const comm *comm;
     nearness near;
     expert_choice experts;
+    solver_choice solver;
     bool learn_inducing;
     bool places_given; /* the inducing inputs, by the user */
     const char
@@ -67,8 +76,11 @@ typedef struct problem {
     const int64_t *block_ids; /* names of the blocks where the user gave them; else NULL: 0, 1, ... */
     double keep;              /* bytes a batch pass may hold between its two halves */
     double memory;            /* bytes the whole run may plan with; 0: what the machine has */
-    bool on_disk;         /* the model's large arrays go to a scratch file (base/mapped.h), since memory is too small */
-    const deadline *pass; /* when a pass over the blocks has to end; whoever trains moves it.  NULL: any time */
+    bool on_disk; /* the model's large arrays go to a scratch file (base/mapped.h), since memory is too small */
+    bool mixed;   /* work over rows in float, where the model has that */
+    bool leave_out_inputs; /* leave-one-out says where its rows are */
+    int64_t leave_out;     /* rows of it at most, where a model does not leave out all; 0: LOO_MOST */
+    const deadline *pass;  /* when a pass over the blocks has to end; whoever trains moves it.  NULL: any time */
 } problem;
 
 /* Leave-one-out predictions of y, one for each original row or for some of them (model units). */
@@ -76,6 +88,9 @@ enum { LOO_MOST = 5000 };
 typedef struct leave_one_out {
     int64_t n;
     double *y, *mean, *variance, *weight;
+    double
+        *X; /* n x D, row-major: their inputs, where problem.leave_out_inputs asks for them; else NULL, or not used */
+    int64_t D;
 } leave_one_out;
 
 /* An array that goes into the model file under this name; column-major. */
@@ -111,7 +126,18 @@ int64_t model_share_sets(int64_t M, int64_t wanted, const int64_t *size, int64_t
 
 typedef struct posterior posterior;
 
+/* A log evidence that is an estimate (docs/iterative.md); numbers of a model file. */
+typedef struct evidence_estimate {
+    double value, error; /* and its standard error */
+    double lower, upper; /* where the exact value is */
+    double probes, iterations;
+    double precond;    /* its number in the table */
+    double mean_error; /* no mean of a prediction is off by more, in model units */
+} evidence_estimate;
+
 typedef struct posterior_ops {
+    /* NULL, or: makes what predictions need, where `later` says that it is not there yet.  Any thread may call it. */
+    anygp_status (*make)(posterior *p, anygp_error *e);
     /* Marginals of the latents at X[n,D]: mean[n,C] and, unless NULL, variance[n,C], column-major, C = p->latents.
        With S = p->components more than 1 they are mixtures of S Gaussians, of weight 1/S each or as `weights` says: mean[n,C,S], variance[n,C,S],
        row i of latent c by component s at [i + (s C + c) n].  work: work_doubles(p, n). */
@@ -155,6 +181,8 @@ typedef struct posterior_ops {
     anygp_status (*marginal_noise)(const posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *block,
                                    double *work, double *mean, double *variance, double *noise, anygp_error *e);
     double (*expert_noise)(const posterior *p, int64_t k);
+    /* How the log evidence was estimated.  NULL, or returning NULL: it was computed. */
+    const evidence_estimate *(*estimate)(const posterior *p);
     /* Weights of the S components of each row, which add up to 1: weight[n,S].  NULL: 1/S. */
     void (*weights)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *weight);
 } posterior_ops;
@@ -172,7 +200,14 @@ struct posterior {
     const double *noises; /* S: what y has beyond f by each of them, white terms included; NULL: by all the same */
     int64_t beside;       /* further inducing inputs that the mean alone has */
     int64_t places;       /* inducing inputs besides the rows, which n counts */
+    bool later;           /* predictions need more than is there: ops->make, since a fit had no time for it */
 };
+
+/* Before predictions. */
+static inline anygp_status posterior_ready(const posterior *p, anygp_error *e)
+{
+    return p->later ? p->ops->make((posterior *)p, e) : ANYGP_OK;
+}
 
 void posteriors_free(int64_t count, posterior **list); /* accepts NULLs in it, and leaves nothing else */
 double posterior_kl(const posterior *p);               /* ops->kl; NaN: the model has none, or there is no memory */
@@ -237,6 +272,12 @@ typedef struct step_context {
     void *ctx;
 } step_context;
 
+/* What float in the work over rows did to the bound. */
+typedef struct rounding {
+    double error; /* the largest error seen, nats per row; NaN: rows were in double from the start */
+    bool left;    /* it was too large, and the run went on in double */
+} rounding;
+
 typedef struct step_ops {
     /* Whether its bound over all blocks is an estimate all the same, over random draws; NULL: never. */
     bool (*sampled)(const void *state);
@@ -257,6 +298,7 @@ typedef struct step_ops {
     bool (*restore)(void *state, hyper *h, const checkpoint *from);
     /* What the user should know about the posteriors that were made last, in a sentence; NULL, or returning NULL: nothing. */
     const char *(*remark)(const void *state);
+    rounding (*rounding)(const void *state); /* for problem.mixed; NULL: rows are always in double */
 } step_ops;
 
 /* Around the log evidence of a target, besides an objective that is a lower bound on it; NaN: not known. */
@@ -294,6 +336,14 @@ typedef struct update_ops {
     void (*close)(void *state); /* accepts NULL */
 } update_ops;
 
+/* What is known before a row is used, for what a model may refuse. */
+typedef struct model_scope {
+    const kernel *kernel;
+    const likelihood *likelihood;
+    int64_t D;            /* inputs */
+    const schema *inputs; /* NULL: not known */
+} model_scope;
+
 struct model_ops {
     const char *name;
     const char *summary;
@@ -307,6 +357,8 @@ struct model_ops {
     int64_t increment;             /* problem.grow, where the user gives no number */
     const char *order;             /* of an evaluation or a step, in words: "n m^2"; see docs/models.md */
 
+    /* Refuses, in a sentence, a kernel, a likelihood or inputs that it cannot have.  NULL: it takes all that `needs` allows. */
+    anygp_status (*admits)(const model_ops *self, const model_scope *q, anygp_error *e);
     model_cost (*cost)(const model_ops *self, const cost_facts *f, const cost_size *s);
     int64_t (*size)(const problem *p); /* rows or inducing inputs that a step works on */
     /* Parameters of its own, as segments behind those of h, before open().  NULL: none. */
@@ -339,6 +391,7 @@ struct model_ops {
     double (*rows)(const void *state); /* original rows the objective is a total of */
     /* The share of the blocks that the posterior rests on: less than 1 where problem.pass ended before it had all.  NULL: 1. */
     double (*seen)(const void *state);
+    const char *(*remark)(const void *state); /* NULL, or: what the user should know of how it was made, or NULL */
     void (*close)(void *state);
 
     /* From the arrays of a file back to a posterior: takes kernel, mean and the arrays' memory over (and sets them to
@@ -357,6 +410,11 @@ struct model_ops {
     const model_ops *with_inducing;
     /* The same model learning by steps of its own: NAME+; it has the same name and files.  NULL: there is none. */
     const model_ops *stepped;
+    /* The same model without a factor of all rows, solving by iteration; it has the same name and files.  NULL: there is none. */
+    const model_ops *iterative;
+    int64_t
+        warm; /* rows that it learns from, by the exact model, before it looks at all of them; 0: the usual number */
+    int64_t refine; /* iterations over all rows after that, where the user gives no number; 0: as many as he allows */
 };
 
 /* ----------------------------------------------------------------------------- questions to a table */
@@ -370,6 +428,7 @@ static inline bool model_takes_sets(const model_ops *m) { return m->needs.induci
 static inline bool model_takes_pair(const model_ops *m) { return m->needs.inducing == INDUCING_PAIR; }
 static inline bool model_learns_inducing(const model_ops *m) { return m->needs.learned; }
 static inline bool model_can_grow(const model_ops *m) { return m->needs.grows; }
+static inline bool model_can_float(const model_ops *m) { return m->steps && m->steps->rounding; }
 static inline bool model_by_steps(const model_ops *m) { return m->steps != NULL; }
 static inline bool model_can_anytime(const model_ops *m) { return m->anytime || m->sum || m->stepped; }
 static inline bool model_takes_likelihoods(const model_ops *m) { return m->needs.likelihoods == LIKELIHOOD_ANY; }
@@ -378,6 +437,7 @@ static inline bool model_has_neighbours(const model_ops *m) { return m->needs.ne
 static inline bool model_has_loo(const model_ops *m) { return m->loo || m->loo_after; }
 static inline bool model_has_experts(const model_ops *m) { return m->needs.experts; }
 static inline bool model_has_communication(const model_ops *m) { return m->needs.communication; }
+static inline bool model_finds_experts(const model_ops *m) { return m->needs.finds; }
 static inline bool model_takes_own(const model_ops *m) { return m->needs.own; }
 static inline bool model_asks_near(const model_ops *m) { return m->needs.nested; }
 static inline bool model_is_mixture(const model_ops *m) { return m->needs.mixture; }
@@ -397,7 +457,9 @@ static inline anygp_error model_failure(anygp_status status, const anygp_error *
     return (anygp_error){.status = status == ANYGP_TIME_LIMIT ? status : ANYGP_OK};
 }
 
-/* define() and open(). */
+/* What the model, or its kind of inducing variables, refuses; model_open() asks too. */
+anygp_status model_admits(const model_ops *m, const model_scope *q, anygp_error *e);
+/* admits(), define() and open(). */
 anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **state, anygp_error *e);
 
 /* Bytes of memory that the model holds at most while it learns from these rows, besides them, for committees also what is left of
@@ -406,11 +468,11 @@ double model_bytes(const model_ops *m, const problem *p);
 /* More blocks than these, so many that a committee needs no more bytes; 0: no number is enough. */
 int64_t model_blocks_within(const model_ops *m, const problem *p, double bytes);
 
-extern const model_ops model_exact, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp, model_dtc, model_fitc,
-    model_fic, model_pitc, model_pic, model_hier, model_vfe, model_pep, model_vfe_tight, model_solve_collapsed,
-    model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep, model_svdgp, model_svdgp_sga,
-    model_rvm, model_qsgp, model_poe, model_gpoe, model_bcm, model_grbcm, model_npae, model_nene, model_lagp, model_nle,
-    model_qsrvm, model_lma, model_moe, model_vnngp, model_patchwork, model_tree;
+extern const model_ops model_exact, model_exact_iterative, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp,
+    model_dtc, model_fitc, model_fic, model_pitc, model_pic, model_hier, model_vfe, model_pep, model_vfe_tight,
+    model_solve_collapsed, model_odvgp_collapsed, model_svgp, model_solve, model_odvgp, model_ivsgpr, model_deep,
+    model_svdgp, model_svdgp_sga, model_rvm, model_qsgp, model_poe, model_gpoe, model_bcm, model_grbcm, model_npae,
+    model_nene, model_lagp, model_nle, model_qsrvm, model_lma, model_moe, model_vnngp, model_patchwork, model_tree;
 
 const model_ops *model_find(const char *name); /* NULL: no such model */
 int64_t model_count(void);

@@ -58,8 +58,26 @@ const model_ops *model_find(const char *name)
     return NULL;
 }
 
+anygp_status model_admits(const model_ops *m, const model_scope *q, anygp_error *e)
+{
+    if (m->variables && m->variables->check) TRY(m->variables->check(q->kernel, e));
+    return m->admits ? m->admits(m, q, e) : ANYGP_OK;
+}
+
+/* Rows in memory know their columns. */
+static model_scope scope_of(const problem *p, const hyper *h)
+{
+    const dataset *d = p->rows ? p->rows->data : NULL;
+    return (model_scope){.kernel = h->kernel,
+                         .likelihood = p->likelihood,
+                         .D = kernel_inputs(h->kernel),
+                         .inputs = d ? &d->schema : NULL};
+}
+
 anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **state, anygp_error *e)
 {
+    model_scope q = scope_of(p, h);
+    if (m->admits) TRY(m->admits(m, &q, e));
     if (m->define) {
         TRY(m->define(m, p, h, e));
         if (p->fix) TRY(params_fix(&h->all, p->fix, HYPER_GROUPS, e));

@@ -44,7 +44,9 @@ typedef struct model_needs {
     bool centres;       /* inducing inputs are the means of its parts, unless the user says otherwise */
     bool cells;         /* its parts are cells of a kd-tree */
     bool own;           /* its experts can have hyperparameters of their own */
-    bool mixture;       /* of experts that learn together: the user may say how many */
+    bool mixture;       /* of experts that learn together: the user may say how many, */
+    bool finds;         /* or how many there are at most, and it finds how many it needs */
+    bool iterative;     /* its objective comes from iterations that end by a tolerance */
 } model_needs;
 
 #endif

@@ -210,9 +210,11 @@ double hyper_get(const hyper *h, int64_t i)
 void hyper_set(hyper *h, int64_t i, double value)
 {
     int64_t P = h->count - h->likes;
-    if (i < P)
+    param_segment *k = params_find(&h->all, HYPER_KERNEL);
+    if (i < P && !k->facts[i].follows) {
         kernel_values(h->kernel)[i] = value;
-    else
+        segment_follow(k);
+    } else if (i >= P)
         h->like[i - P] = value;
 }
 
@@ -231,7 +233,7 @@ void hyper_defaults(hyper *h, const double *sd_x, double sd_y)
         param_facts *p = hyper_facts(h, i);
         const kernel_param *k = i < P ? kernel_param_at(h->kernel, i) : NULL;
         p->scale = k ? kernel_param_unit(k, k->dim < 0 ? shared : sd_x[k->dim], sd_y) : pow(sd_y, p->power);
-        if (p->real) continue;
+        if (p->real || p->follows) continue;
         p->lower *= p->scale;
         p->prior_mean += log(p->scale);
         if (!p->given) hyper_set(h, i, hyper_get(h, i) * p->scale);

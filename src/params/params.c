@@ -47,8 +47,10 @@ anygp_status params_put_kernel(param_list *p, const char *name, kernel *k, bool 
                                    .prior_mean = q->prior_mean,
                                    .prior_sd = q->prior_sd,
                                    .scale = 1,
-                                   .free = !fix && !q->fixed,
+                                   .follows = q->follows,
+                                   .free = !fix && !q->fixed && !q->follows,
                                    .given = q->given};
+        s.tied |= q->follows != 0;
     }
     return params_put(p, s, e);
 }
@@ -192,6 +194,16 @@ void params_unpack(param_list *p, const double *u)
     place a = first(p);
     for (int64_t f = 0; next(p, &a); f++)
         a.s->values[a.i] = is_positive(&a) ? above(facts_at(&a)->lower, exp(u[f])) : u[f] * unit_at(&a);
+    for (int64_t i = 0; i < p->count; i++) segment_follow(&p->at[i]);
+}
+
+/* The gradient of a number and of all that follow it. */
+static double gradient_with_followers(const place *a, const double *gp)
+{
+    double sum = gp[a->gradient];
+    for (int64_t k = 0; a->s->tied && k < param_segment_size(a->s); k++)
+        if (a->s->facts[k].follows == a->i + 1) sum += gp[a->gradient + k - a->i];
+    return sum;
 }
 
 /* dp/du = exp(u) = p - lower; for real ones their unit */
@@ -199,7 +211,8 @@ void params_chain(const param_list *p, const double *gp, double *gu)
 {
     place a = first(p);
     for (int64_t f = 0; next(p, &a); f++)
-        gu[f] = gp[a.gradient] * (is_positive(&a) ? a.s->values[a.i] - facts_at(&a)->lower : unit_at(&a));
+        gu[f] =
+            gradient_with_followers(&a, gp) * (is_positive(&a) ? a.s->values[a.i] - facts_at(&a)->lower : unit_at(&a));
 }
 
 double params_log_prior(const param_list *p, double *gu)

@@ -20,7 +20,8 @@
 /* What is known about one number. */
 typedef struct param_facts {
     double lower, prior_mean, prior_sd;
-    double scale; /* the size of its natural unit: 1 for standardised data, else taken from the data */
+    double scale;    /* the size of its natural unit: 1 for standardised data, else taken from the data */
+    int64_t follows; /* 1 + the number of the segment that it always equals, and then it is not free; 0: none */
     bool free;
     bool real;  /* of any sign: u = p */
     bool given; /* the user gave its value */
@@ -36,6 +37,7 @@ typedef struct param_segment {
     kernel *kernel;     /* its own, whose parameters these are; NULL: none */
     param_facts *facts; /* of each number, its own; NULL: bulk, which is real and has no prior */
     double *unit;       /* bulk: cols of them, its own: u has the values in these; NULL: 1 */
+    bool tied;          /* some of its numbers follow others */
     bool learned;       /* bulk: all of it, or nothing */
     bool grows;         /* bulk: rows may be appended */
     int64_t room;       /* rows there is memory for, where they were */
@@ -69,6 +71,7 @@ anygp_status params_fix(param_list *p, const char *list, const char *groups, any
 param_segment segment_that_grows(const char *name, int64_t cols);                     /* without rows */
 anygp_status segment_copy(const param_segment *s, param_segment *to, anygp_error *e); /* which has taken no step */
 void segment_clear(param_segment *s);
+void segment_follow(param_segment *s); /* numbers that follow others get their values */
 /* New rows at the end, of these values (NULL: zeros), which have taken no step.  Its values may move. */
 anygp_status segment_append(param_segment *s, int64_t rows, const double *values, anygp_error *e);
 /* One step of Adam upwards along scale * gradient[rows,cols], in the natural values. */

@@ -40,6 +40,12 @@ anygp_status segment_copy(const param_segment *s, param_segment *to, anygp_error
     return fail_memory(e, "the parameters", 8.0 * (double)n);
 }
 
+void segment_follow(param_segment *s)
+{
+    for (int64_t i = 0; s->tied && i < param_segment_size(s); i++)
+        if (s->facts[i].follows) s->values[i] = s->values[s->facts[i].follows - 1];
+}
+
 /* ------------------------------------------------------------------------------------------- growth */
 
 static anygp_status reserve(param_segment *s, int64_t rows, anygp_error *e)

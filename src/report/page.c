@@ -103,17 +103,12 @@ static anygp_status picture_section(scene *c, const picture *p, const char *suff
     if (!ANYGP_FAILED(status)) {
         fprintf(f, "<section class=\"picture%s\" id=\"%s%s\"><h2>%s</h2><p class=\"reading\">%s</p>\n",
                 figures_count(list) > 1 ? " several" : "", p->name, suffix, p->title, p->reading);
-        int64_t D = c->g->schema.D;
+        int64_t D = c->D;
         if (p == &picture_effects && D > EFFECTS_MOST)
             fprintf(f, "<p class=\"reading\">The %d most relevant of %lld inputs are shown.</p>\n", EFFECTS_MOST,
                     (long long)D);
-        fputs("<div class=\"figures\">\n", f);
-        for (int64_t i = 0; i < figures_count(list); i++) {
-            fputs("<figure>", f);
-            figure_inline(f, figures_at(list, i));
-            fputs("</figure>\n", f);
-        }
-        fputs("</div></section>\n", f);
+        page_figures(f, list);
+        fputs("</section>\n", f);
     }
     figures_free(list);
     return status;
@@ -167,18 +162,15 @@ static anygp_status target_part(scene *c, const char *suffix, FILE *f, anygp_err
 
 /* ---------------------------------------------------------------------------------------- page */
 
-static void page_head(const gp_set *m, FILE *f)
+/* The names of the first targets, for the title. */
+static void page_title(const gp_set *m, char *to, size_t room)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
-          f);
-    for (int64_t t = 0; t < m->targets && t < 3; t++) {
+    size_t n = 0;
+    for (int64_t t = 0; t < m->targets && t < 3 && n < room; t++) {
         const char *name = m->gp[t]->schema.target;
-        fputs(t ? ", " : "", f), text_escaped(f, name && *name ? name : "target");
+        n += (size_t)snprintf(to + n, room - n, "%s%.60s", t ? ", " : "", name && *name ? name : "target");
     }
-    fputs(" - report</title>\n<style>\n", f);
-    page_style(f);
-    fputs("</style>\n</head>\n<body>\n<main>\n", f);
+    if (n < room) snprintf(to + n, room - n, " - report");
 }
 
 anygp_status report_target(const gp_set *m, int64_t target, const settings *s, const char *in, scene **out,
@@ -191,7 +183,9 @@ anygp_status report_target(const gp_set *m, int64_t target, const settings *s, c
 
 static anygp_status write_page(const gp_set *m, const settings *s, const char *in, FILE *f, anygp_error *e)
 {
-    page_head(m, f);
+    char title[256];
+    page_title(m, title, sizeof title);
+    page_begin(f, title);
     for (int64_t t = 0; t < m->targets; t++) {
         scene *c = NULL;
         char label[SCENE_LABEL], suffix[24];
@@ -203,7 +197,7 @@ static anygp_status write_page(const gp_set *m, const settings *s, const char *i
         TRY(status);
         fputs("</article>\n", f);
     }
-    fprintf(f, "<footer>Written by anygp %s.</footer>\n</main>\n</body>\n</html>\n", anygp_version());
+    page_end(f);
     return ANYGP_OK;
 }
 
@@ -216,7 +210,7 @@ static anygp_status check_request(const gp_set *m, const settings *s, const char
     bool found = !*settings_text(s, SET_MAP);
     for (int64_t t = 0; t < m->targets && !found; t++) {
         int64_t places[2];
-        scene probe = {.g = m->gp[t], .s = s};
+        scene probe = {.g = m->gp[t], .s = s, .D = scene_columns(m->gp[t])};
         TRY(map_columns(&probe, places, &found, e));
     }
     return ANYGP_OK;

@@ -1,5 +1,6 @@
-/* The style sheet of a report: light or dark as the reader prefers, light on paper. */
+/* What all pages share: the style sheet, light or dark as the reader prefers, light on paper; the head and the foot. */
 #include "draw/draw.h"
+#include "report/picture.h"
 #include "report/report.h"
 
 static const char rules[] =
@@ -38,4 +39,31 @@ void page_style(FILE *f)
 {
     fputs(rules, f);
     draw_style(f, true);
+}
+
+void page_begin(FILE *f, const char *title)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
+          f);
+    text_escaped(f, title);
+    fputs("</title>\n<style>\n", f);
+    page_style(f);
+    fputs("</style>\n</head>\n<body>\n<main>\n", f);
+}
+
+void page_figures(FILE *f, const figures *list)
+{
+    fputs("<div class=\"figures\">\n", f);
+    for (int64_t i = 0; i < figures_count(list); i++) {
+        fputs("<figure>", f);
+        figure_inline(f, figures_at(list, i));
+        fputs("</figure>\n", f);
+    }
+    fputs("</div>\n", f);
+}
+
+void page_end(FILE *f)
+{
+    fprintf(f, "<footer>Written by anygp %s.</footer>\n</main>\n</body>\n</html>\n", anygp_version());
 }

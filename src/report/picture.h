@@ -26,6 +26,8 @@ const picture *picture_find(const char *name); /* NULL: there is none */
 bool picture_has_numbers(const scene *c); /* labelled rows whose target is a number or a count */
 bool picture_has_classes(const scene *c); /* labelled rows whose target is a class */
 
+void page_figures(FILE *f, const figures *list); /* side by side, in a page */
+
 /* The usual size of a figure. */
 #define FIGURE_WIDTH 420.0
 #define FIGURE_HEIGHT 300.0

@@ -11,7 +11,7 @@
 enum { STOPS = 41, STOPS_ALONE = 401, ROWS = 100, LEVELS_MOST = 12 };
 
 /* Without rows the ranges rest on what the fit knows of columns that were standardised. */
-static bool applies(const scene *c) { return c->g->schema.D > 0 && (c->n > 0 || c->standard); }
+static bool applies(const scene *c) { return c->D > 0 && (c->n > 0 || c->standard); }
 
 /* One input: where it goes, and what is predicted there. */
 typedef struct effect {
@@ -25,9 +25,7 @@ typedef struct effect {
 static void place_stops(const scene *c, effect *t)
 {
     const input_spec *in = schema_at(&c->g->schema, t->j);
-    t->stops = in->text              ? in->levels < LEVELS_MOST ? in->levels : LEVELS_MOST
-               : c->g->schema.D == 1 ? STOPS_ALONE
-                                     : STOPS;
+    t->stops = in->text ? in->levels < LEVELS_MOST ? in->levels : LEVELS_MOST : c->D == 1 ? STOPS_ALONE : STOPS;
     if (!in->text && !(c->to[t->j] > c->from[t->j])) t->stops = 1;
     for (int64_t i = 0; i < t->stops; i++) {
         double share = t->stops > 1 ? (double)i / (double)(t->stops - 1) : 0;
@@ -37,7 +35,7 @@ static void place_stops(const scene *c, effect *t)
 
 static anygp_status ask_typical(scene *c, effect *t, anygp_error *e)
 {
-    int64_t D = c->g->schema.D;
+    int64_t D = c->D;
     for (int64_t i = 0; i < t->stops; i++) {
         memcpy(t->X + i * D, c->typical, (size_t)D * sizeof *t->X);
         t->X[i * D + t->j] = t->at[i];
@@ -49,7 +47,7 @@ static anygp_status ask_typical(scene *c, effect *t, anygp_error *e)
 /* The mean of the predictions for m rows with this input replaced, at every other stop of a curve; straight lines between them. */
 static anygp_status ask_average(scene *c, effect *t, int64_t m, const int64_t *rows, anygp_error *e)
 {
-    int64_t D = c->g->schema.D, step = t->stops == STOPS ? 2 : 1;
+    int64_t D = c->D, step = t->stops == STOPS ? 2 : 1;
     for (int64_t i = 0; i < t->stops; i += step) {
         for (int64_t r = 0; r < m; r++) {
             memcpy(t->X + r * D, c->X + rows[r] * D, (size_t)D * sizeof *t->X);
@@ -92,7 +90,9 @@ static void draw_curve(const scene *c, canvas *to, const effect *t, const char *
     double x[STOPS_ALONE];
     int entries = legend_of(c, averaged, MARK_LINE, legend);
     for (int64_t i = 0; i < t->stops; i++) x[i] = scene_value(c, t->j, t->at[i]);
-    panel p = panel_begin(to, axis_over(input, t->stops, x), axis_of(t, target, averaged), entries, legend, NULL);
+    axis across = axis_over(input, t->stops, x);
+    across.dates = scene_is_date(c, t->j);
+    panel p = panel_begin(to, across, axis_of(t, target, averaged), entries, legend, NULL);
     panel_band(&p, COLOUR_BLUE, t->stops, x, t->low, t->high);
     panel_line(&p, COLOUR_BLUE, false, t->stops, x, t->mean);
     if (averaged) panel_line(&p, COLOUR_ORANGE, true, t->stops, x, t->average);
@@ -142,7 +142,9 @@ static void draw_class_curves(const scene *c, canvas *to, const effect *t, const
     int64_t K = class_legend(c, MARK_LINE, legend);
     for (int64_t i = 0; i < t->stops; i++) x[i] = scene_value(c, t->j, t->at[i]);
     axis up = {.low = 0, .high = 1, .label = "probability"};
-    panel p = panel_begin(to, axis_over(input, t->stops, x), up, (int)K, legend, NULL);
+    axis across = axis_over(input, t->stops, x);
+    across.dates = scene_is_date(c, t->j);
+    panel p = panel_begin(to, across, up, (int)K, legend, NULL);
     for (int64_t k = 0; k < K; k++) {
         panel_line(&p, (colour)k, false, t->stops, x, t->P + k * t->stops);
         if (t->stops == 1) panel_dots(&p, (colour)k, 3, 1, x, t->P + k * t->stops);
@@ -197,7 +199,7 @@ static void draw_effect(const scene *c, figures *f, const effect *t, bool averag
 
 static anygp_status draw(scene *c, figures *f, anygp_error *e)
 {
-    int64_t D = c->g->schema.D, rows[ROWS], m = scene_some(c, ROWS, rows);
+    int64_t D = c->D, rows[ROWS], m = scene_some(c, ROWS, rows);
     int64_t most = STOPS_ALONE, K = scene_is_class(c) ? c->g->schema.classes : 1;
     effect *t = calloc(1, sizeof *t);
     anygp_status status = ANYGP_OK;

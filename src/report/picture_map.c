@@ -14,7 +14,7 @@ static bool is_number(const scene *c, int64_t j) { return j >= 0 && !scene_is_te
 /* The column of X that is called so; -1: none. */
 static int64_t column_called(const scene *c, const char *name, size_t length)
 {
-    for (int64_t j = 0; j < c->g->schema.D; j++) {
+    for (int64_t j = 0; j < c->D; j++) {
         char label[SCENE_LABEL];
         const input_spec *in = schema_at(&c->g->schema, j);
         snprintf(label, sizeof label, "%lld", (long long)in->number);
@@ -40,8 +40,9 @@ static bool named_columns(const scene *c, const char *text, int64_t places[2])
 anygp_status map_columns(const scene *c, int64_t places[2], bool *found, anygp_error *e)
 {
     const char *text = settings_text(c->s, SET_MAP);
-    places[0] = 0, places[1] = 1;
-    *found = *text ? named_columns(c, text, places) : c->g->schema.D == 2 && is_number(c, 0) && is_number(c, 1);
+    const sphere_spec *sphere = &c->g->schema.sphere;
+    places[0] = sphere->on ? sphere->at : 0, places[1] = places[0] + 1;
+    *found = *text ? named_columns(c, text, places) : sphere->on || (c->D == 2 && is_number(c, 0) && is_number(c, 1));
     if (*found || !*text) return ANYGP_OK;
     return fail_with(
         e, ANYGP_ERR_ARGUMENT,
@@ -59,7 +60,7 @@ static bool applies(const scene *c)
 /* The places: SIDE x SIDE middles of cells. */
 static void place_cells(const scene *c, const int64_t places[2], double *X)
 {
-    int64_t D = c->g->schema.D;
+    int64_t D = c->D;
     for (int64_t cell = 0; cell < SIDE * SIDE; cell++) {
         const int64_t at[2] = {cell % SIDE, cell / SIDE};
         memcpy(X + cell * D, c->typical, (size_t)D * sizeof *X);
@@ -72,7 +73,10 @@ static void place_cells(const scene *c, const int64_t places[2], double *X)
 
 static axis side_of(const scene *c, int64_t j, const char *label)
 {
-    return (axis){.low = scene_value(c, j, c->from[j]), .high = scene_value(c, j, c->to[j]), .label = label};
+    return (axis){.low = scene_value(c, j, c->from[j]),
+                  .high = scene_value(c, j, c->to[j]),
+                  .dates = scene_is_date(c, j),
+                  .label = label};
 }
 
 /* dots: also where rows are. */
@@ -80,7 +84,7 @@ static void draw_map(const scene *c, figures *f, const char *title, const int64_
                      const axis *range, bool dots)
 {
     char name[2][SCENE_LABEL];
-    int64_t rows[DOTS], m = dots ? scene_some(c, DOTS, rows) : 0, D = c->g->schema.D;
+    int64_t rows[DOTS], m = dots ? scene_some(c, DOTS, rows) : 0, D = c->D;
     double x[DOTS], y[DOTS];
     axis scale = range ? *range : axis_over(NULL, SIDE * SIDE, value);
     panel p =
@@ -129,9 +133,8 @@ static anygp_status draw(scene *c, figures *f, anygp_error *e)
     int64_t places[2], K = scene_is_class(c) ? c->g->schema.classes : 3;
     bool found;
     TRY(map_columns(c, places, &found, e));
-    double *X = mem_doubles(SIDE * SIDE, c->g->schema.D), *room = mem_doubles(SIDE * SIDE, K);
-    anygp_status status =
-        X && room ? ANYGP_OK : fail_memory(e, "a map", 8.0 * SIDE * SIDE * (double)(c->g->schema.D + K));
+    double *X = mem_doubles(SIDE * SIDE, c->D), *room = mem_doubles(SIDE * SIDE, K);
+    anygp_status status = X && room ? ANYGP_OK : fail_memory(e, "a map", 8.0 * SIDE * SIDE * (double)(c->D + K));
     if (!ANYGP_FAILED(status)) {
         place_cells(c, places, X);
         status = scene_is_class(c) ? map_classes(c, f, places, X, room, e) : map_numbers(c, f, places, X, room, e);

@@ -6,13 +6,13 @@
 
 enum { SHOWN = 20 };
 
-static bool applies(const scene *c) { return c->scaled && c->g->schema.D > 1; }
+static bool applies(const scene *c) { return c->scaled && c->D > 1; }
 
 static anygp_status draw(scene *c, figures *f, anygp_error *e)
 {
     char label[SHOWN][SCENE_LABEL], title[96];
     const char *names[SHOWN];
-    int64_t D = c->g->schema.D, rows = 0;
+    int64_t D = c->D, rows = 0;
     (void)e;
     for (int64_t k = 0; k < D && rows < SHOWN; k++) {
         if (!(c->relevance[c->ranked[k]] > 0)) continue;

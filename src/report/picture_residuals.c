@@ -28,13 +28,15 @@ static void draw_means(const panel *p, int64_t m, residual *list)
     panel_line(p, COLOUR_ORANGE, false, bins, x, y);
 }
 
-static void draw_against(figures *f, const char *title, const char *label, int64_t m, residual *list, double *x,
-                         double *r)
+static void draw_against(figures *f, const char *title, const char *label, bool dates, int64_t m, residual *list,
+                         double *x, double *r)
 {
     static const legend_entry legend[] = {{MARK_DOT, COLOUR_BLUE, "row"},
                                           {MARK_LINE, COLOUR_ORANGE, "mean of neighbours"}};
     for (int64_t i = 0; i < m; i++) x[i] = list[i].x, r[i] = list[i].r;
-    panel p = panel_begin(figures_add(f, FIGURE_WIDTH, FIGURE_HEIGHT, title), axis_over(label, m, x),
+    axis across = axis_over(label, m, x);
+    across.dates = dates;
+    panel p = panel_begin(figures_add(f, FIGURE_WIDTH, FIGURE_HEIGHT, title), across,
                           axis_over("observed \xe2\x88\x92 predicted", m, r), 2, legend, NULL);
     panel_dots(&p, COLOUR_BLUE, 1.8, m, x, r);
     panel_guide(&p, p.x.low, 0, p.x.high, 0);
@@ -43,13 +45,13 @@ static void draw_against(figures *f, const char *title, const char *label, int64
 
 static anygp_status draw(scene *c, figures *f, anygp_error *e)
 {
-    int64_t D = c->g->schema.D, *rows = mem_alloc(SHOWN, sizeof *rows);
+    int64_t D = c->D, *rows = mem_alloc(SHOWN, sizeof *rows);
     residual *list = mem_alloc(SHOWN, sizeof *list);
     double *x = mem_doubles(SHOWN, 2), *r = x + SHOWN;
     bool ok = rows && list && x;
     int64_t m = ok ? scene_some(c, SHOWN, rows) : 0;
     for (int64_t i = 0; i < m; i++) list[i] = (residual){c->mean[rows[i]], c->y[rows[i]] - c->mean[rows[i]]};
-    if (ok) draw_against(f, "Residuals against the prediction", "predicted", m, list, x, r);
+    if (ok) draw_against(f, "Residuals against the prediction", "predicted", false, m, list, x, r);
     for (int64_t k = 0, shown = 0; ok && k < D && shown < RESIDUALS_MOST; k++) {
         char name[SCENE_LABEL], title[SCENE_LABEL + 32];
         int64_t j = c->ranked[k];
@@ -57,7 +59,7 @@ static anygp_status draw(scene *c, figures *f, anygp_error *e)
         for (int64_t i = 0; i < m; i++)
             list[i] = (residual){scene_value(c, j, c->X[rows[i] * D + j]), c->y[rows[i]] - c->mean[rows[i]]};
         snprintf(title, sizeof title, "Residuals against %s", scene_input(c, j, name));
-        draw_against(f, title, name, m, list, x, r);
+        draw_against(f, title, name, scene_is_date(c, j), m, list, x, r);
         shown++;
     }
     free(rows);

@@ -2,6 +2,7 @@
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
 
+#include "gp/compare.h"
 #include "report/scene.h"
 
 /* One page for all targets.  in: a table, or NULL; out: a file, or NULL for standard output. */
@@ -43,6 +44,11 @@ anygp_status surprises_table(const scene *c, FILE *f, anygp_error *e);
 /* What may be wrong, one item <li> per sentence; how many. */
 int warnings_write(const scene *c, const standing *t, FILE *f);
 
-void page_style(FILE *f); /* the rules of the page, without <style> */
+/* A comparison as such a page: the table, score against time, the spread over folds, the path of a search for kernels. */
+anygp_status compare_report_write(const gp_compare *c, const char *out, anygp_error *e);
+
+void page_style(FILE *f);                    /* the rules of the page, without <style> */
+void page_begin(FILE *f, const char *title); /* up to <main> */
+void page_end(FILE *f);                      /* from the footer on */
 
 #endif

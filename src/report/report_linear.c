@@ -35,14 +35,13 @@ static int64_t levels_of(const scene *c, int64_t j)
 static int64_t features_of(const scene *c)
 {
     int64_t F = 1;
-    for (int64_t j = 0; j < c->g->schema.D; j++)
-        F += !scene_is_text(c, j) ? 1 : levels_of(c, j) > 1 ? levels_of(c, j) - 1 : 0;
+    for (int64_t j = 0; j < c->D; j++) F += !scene_is_text(c, j) ? 1 : levels_of(c, j) > 1 ? levels_of(c, j) - 1 : 0;
     return F;
 }
 
 static void take_features(const scene *c, int64_t i, double *z)
 {
-    int64_t D = c->g->schema.D;
+    int64_t D = c->D;
     *z++ = 1;
     for (int64_t j = 0; j < D; j++) {
         double x = c->X[i * D + j];

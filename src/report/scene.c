@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
+#include "draw/draw.h"
 
 /* -------------------------------------------------------------------------------------- names */
 
@@ -33,6 +34,17 @@ const char *scene_target(const scene *c, char label[SCENE_LABEL])
 }
 
 bool scene_is_text(const scene *c, int64_t j) { return input_at(c, j)->text; }
+bool scene_is_date(const scene *c, int64_t j) { return notation_is_date(input_at(c, j)->notation); }
+
+const char *scene_number(const scene *c, int64_t j, double value, char label[SCENE_LABEL])
+{
+    enum { TO_THE_DAY = 2, TO_THE_MINUTE };
+    if (scene_is_date(c, j) && fabs(value) < 3.6e6)
+        date_text(value, value == floor(value) ? TO_THE_DAY : TO_THE_MINUTE, label, SCENE_LABEL);
+    else
+        number_text(value, 5, label, SCENE_LABEL);
+    return label;
+}
 
 const char *scene_level(const scene *c, int64_t j, double x, char label[SCENE_LABEL])
 {
@@ -42,16 +54,48 @@ const char *scene_level(const scene *c, int64_t j, double x, char label[SCENE_LA
     return label;
 }
 
-double scene_value(const scene *c, int64_t j, double x)
+/* Of column j; degrees where it is one of a place. */
+static target_scale unit_at(const scene *c, int64_t j)
 {
     const input_spec *in = input_at(c, j);
-    return in->text ? x : in->shift + in->scale * x;
+    if (!sphere_has(&c->g->schema.sphere, j)) return (target_scale){in->shift, in->scale};
+    double range = in->upper - in->lower;
+    return range > 0 ? (target_scale){(in->lower + in->upper) / 2, range / 4} : (target_scale){in->fill, 1};
+}
+
+double scene_value(const scene *c, int64_t j, double x)
+{
+    target_scale u = unit_at(c, j);
+    return scene_is_text(c, j) ? x : u.shift + u.scale * x;
 }
 
 double scene_place(const scene *c, int64_t j, double x)
 {
-    const input_spec *in = input_at(c, j);
-    return in->text ? x : schema_scale(x, in->shift, in->scale);
+    target_scale u = unit_at(c, j);
+    return scene_is_text(c, j) ? x : schema_scale(x, u.shift, u.scale);
+}
+
+/* Longitudes are in the range that the training rows had: around 0, or around 180. */
+void scene_from_model(const scene *c, const double *model, double *x)
+{
+    const schema *s = &c->g->schema;
+    double lon, lat;
+    int64_t plain = s->sphere.on ? s->sphere.at : s->D;
+    if (plain) memcpy(x, model, (size_t)plain * sizeof *x);
+    if (!s->sphere.on) return;
+    sphere_from_model(&s->sphere, model + plain, &lon, &lat);
+    if (s->input[s->sphere.lon].upper > 180 && lon < 0) lon += 360;
+    x[plain] = scene_place(c, plain, lon), x[plain + 1] = scene_place(c, plain + 1, lat);
+}
+
+void scene_to_model(const scene *c, const double *x, double *model)
+{
+    const schema *s = &c->g->schema;
+    int64_t plain = s->sphere.on ? s->sphere.at : s->D;
+    if (plain) memcpy(model, x, (size_t)plain * sizeof *x);
+    if (s->sphere.on)
+        sphere_to_model(&s->sphere, scene_value(c, plain, x[plain]), scene_value(c, plain + 1, x[plain + 1]),
+                        model + plain);
 }
 
 bool scene_is_class(const scene *c) { return gp_is_class(c->g); }
@@ -80,7 +124,7 @@ static double most_frequent(int64_t m, const double *sorted)
 
 static void describe_column(scene *c, int64_t j, int64_t m, const int64_t *rows, double *sorted)
 {
-    int64_t D = c->g->schema.D;
+    int64_t D = c->D;
     for (int64_t i = 0; i < m; i++) sorted[i] = c->X[rows[i] * D + j];
     qsort(sorted, (size_t)m, sizeof *sorted, by_double);
     int64_t tail = (int64_t)(TAIL * (double)m);
@@ -101,7 +145,7 @@ static void assume_column(scene *c, int64_t j)
 static anygp_status describe_columns(scene *c, anygp_error *e)
 {
     enum { ENOUGH = 2000 };
-    int64_t D = c->g->schema.D, *rows = mem_alloc(ENOUGH, sizeof *rows);
+    int64_t D = c->D, *rows = mem_alloc(ENOUGH, sizeof *rows);
     double *sorted = mem_alloc(ENOUGH, sizeof *sorted);
     if (rows && sorted) {
         int64_t m = scene_some(c, ENOUGH, rows);
@@ -122,7 +166,7 @@ typedef struct ranked_column {
 
 static anygp_status sort_columns(scene *c, const double *by, anygp_error *e)
 {
-    int64_t D = c->g->schema.D;
+    int64_t D = c->D;
     ranked_column *list = mem_alloc(D, sizeof *list);
     if (!list) return fail_memory(e, "the inputs of a report", 16.0 * (double)D);
     for (int64_t j = 0; j < D; j++) list[j] = (ranked_column){-by[j] + 0.0, j};
@@ -137,7 +181,7 @@ enum { STOPS = 5 };
 /* How far the prediction moves while one input goes through its range and all others are typical. */
 static anygp_status movements(scene *c, double *moved, anygp_error *e)
 {
-    int64_t D = c->g->schema.D, K = scene_is_class(c) ? c->g->schema.classes : 1;
+    int64_t D = c->D, K = scene_is_class(c) ? c->g->schema.classes : 1;
     double *X = mem_doubles(STOPS, D), *out = mem_doubles(STOPS, K);
     anygp_status status = X && out ? ANYGP_OK : fail_memory(e, "the inputs of a report", 8.0 * STOPS * (double)(D + K));
     for (int64_t j = 0; j < D && !ANYGP_FAILED(status); j++) {
@@ -163,7 +207,7 @@ static anygp_status movements(scene *c, double *moved, anygp_error *e)
 /* By length-scales where the columns have their own; else by what the prediction does. */
 static anygp_status rank_columns(scene *c, anygp_error *e)
 {
-    int64_t D = c->g->schema.D;
+    int64_t D = c->D;
     kernel *k = c->g->posterior->kernel;
     double *moved = mem_alloc(D, sizeof *moved);
     if (!moved) return fail_memory(e, "the inputs of a report", 8.0 * (double)D);
@@ -181,10 +225,10 @@ static anygp_status rank_columns(scene *c, anygp_error *e)
 
 static anygp_status open_columns(scene *c, anygp_error *e)
 {
-    int64_t D = c->g->schema.D;
+    int64_t D = c->D;
     double **const owned[] = {&c->typical, &c->from, &c->to, &c->relevance};
     bool ok = (c->ranked = mem_zeroed(D, sizeof *c->ranked)) != NULL;
-    for (int i = 0; i < 4; i++) ok = (*owned[i] = mem_zeroed(D, sizeof(double))) && ok;
+    for (int i = 0; i < 4; i++) ok = (*owned[i] = mem_zeroed(c->g->schema.D, sizeof(double))) && ok;
     if (!ok) return fail_memory(e, "the inputs of a report", 40.0 * (double)D);
     TRY(describe_columns(c, e));
     return rank_columns(c, e);
@@ -200,6 +244,7 @@ anygp_status scene_open(const gp_set *m, int64_t target, const settings *s, cons
     const gp *g = m->gp[target];
     c->fit = m->settings;
     c->standard = settings_is(m->settings, SET_STANDARDIZE, "both") || settings_is(m->settings, SET_STANDARDIZE, "x");
+    c->D = scene_columns(g);
     c->g = g, c->s = s, c->path = path, c->held = held, c->fitted = fitted;
     TRY_DONE(predictor_new(g, gp_block_budget(s), &c->predictor, e));
     if (path) TRY_DONE(scene_read(c, e));
@@ -217,7 +262,7 @@ void scene_close(scene *c)
     if (!c) return;
     double *const owned[] = {c->X,       c->exposure, c->y,     c->mean,        c->variance, c->low,
                              c->high,    c->below,    c->up_to, c->log_density, c->P,        c->unexplained,
-                             c->typical, c->from,     c->to,    c->relevance};
+                             c->typical, c->from,     c->to,    c->relevance,   c->model_X};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     predictor_free(c->predictor);
     free(c->number);

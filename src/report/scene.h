@@ -2,7 +2,8 @@
        scene.c          opening and closing; names; typical values and ranges of the inputs; which inputs matter
        scene_rows.c     the rows, or a sample of them where there are many
        scene_predict.c  what the model says about these rows, and about other places
-   Inputs are held in model units; scene_value turns one of them into data units. */
+   Inputs are held in model units; scene_value turns one of them into data units.  A place on the sphere, three columns of X at the end of a
+   row, is held as its longitude and its latitude: from the middle of their range, in quarters of it. */
 #ifndef REPORT_SCENE_H
 #define REPORT_SCENE_H
 
@@ -25,6 +26,7 @@ typedef struct scene {
     bool fitted;   /* the rows are those that the model was fitted to */
     bool labelled; /* they have targets */
 
+    int64_t D; /* columns of a row here */
     int64_t n;
     int64_t *number;                      /* in the table, from 0 */
     double *X;                            /* n x D */
@@ -39,7 +41,11 @@ typedef struct scene {
     double *relevance;           /* D: 1 over the length-scale, of the standardised column; 0: it has none */
     bool scaled;                 /* they differ */
     int64_t *ranked;             /* D: columns of X, those that matter most first */
+    double *model_X;             /* to work with, where rows are not as the model has them */
+    int64_t model_rows;          /* room in it */
 } scene;
+
+static inline int64_t scene_columns(const gp *g) { return g->schema.D - g->schema.sphere.on; }
 
 /* path: NULL, or a table.  held: look only at the rows of this share, which the fit held out. */
 anygp_status scene_open(const gp_set *m, int64_t target, const settings *s, const char *path, double held, bool fitted,
@@ -57,6 +63,11 @@ const char *scene_input(const scene *c, int64_t j, char label[SCENE_LABEL]); /* 
 const char *scene_target(const scene *c, char label[SCENE_LABEL]);
 const char *scene_level(const scene *c, int64_t j, double x, char label[SCENE_LABEL]); /* of a text column */
 bool scene_is_text(const scene *c, int64_t j);
+bool scene_is_date(const scene *c, int64_t j);
+/* A value in data units, as people write it: a date where the column has dates. */
+const char *scene_number(const scene *c, int64_t j, double value, char label[SCENE_LABEL]);
+void scene_from_model(const scene *c, const double *model, double *x); /* a row, and back */
+void scene_to_model(const scene *c, const double *x, double *model);
 double scene_value(const scene *c, int64_t j, double x); /* from model units */
 double scene_place(const scene *c, int64_t j, double x); /* to them */
 bool scene_is_class(const scene *c);

@@ -10,22 +10,37 @@
 
 static const double Z95 = 1.959963984540054;
 
-static row_batch batch_of(const scene *c, int64_t first, int64_t n)
+/* n rows of the scene as the model has them: X itself, or a copy that is there until the next call. */
+static anygp_status to_model(scene *c, int64_t n, const double *X, const double **out, anygp_error *e)
 {
-    return (row_batch){.n = n,
-                       .X = c->X + first * c->g->schema.D,
-                       .number = {0, c->number + first},
-                       .exposure = c->g->schema.exposed ? c->exposure + first : NULL};
+    const schema *s = &c->g->schema;
+    *out = X;
+    if (!s->sphere.on) return ANYGP_OK;
+    if (n > c->model_rows) {
+        free(c->model_X);
+        c->model_X = mem_doubles(n, s->D), c->model_rows = c->model_X ? n : 0;
+        if (!c->model_X) return fail_memory(e, "a block of rows", 8.0 * (double)n * (double)s->D);
+    }
+    for (int64_t i = 0; i < n; i++) scene_to_model(c, X + i * c->D, c->model_X + i * s->D);
+    *out = c->model_X;
+    return ANYGP_OK;
+}
+
+static anygp_status batch_of(scene *c, int64_t first, int64_t n, row_batch *b, anygp_error *e)
+{
+    *b = (row_batch){
+        .n = n, .number = {0, c->number + first}, .exposure = c->g->schema.exposed ? c->exposure + first : NULL};
+    return to_model(c, n, c->X + first * c->D, &b->X, e);
 }
 
 /* ---------------------------------------------------------------------------- the rows themselves */
 
 /* The mean over components of the variance of the first latent, over the prior's. */
-static void note_unexplained(scene *c, int64_t first, const latents *f)
+static void note_unexplained(scene *c, int64_t first, const double *X, const latents *f)
 {
     const kernel *k = c->g->posterior->kernel;
     double *out = c->unexplained + first;
-    kernel_diag(k, f->n, c->X + first * c->g->schema.D, c->g->schema.D, out);
+    kernel_diag(k, f->n, X, c->g->schema.D, out);
     for (int64_t i = 0; i < f->n; i++) {
         double variance = 0;
         for (int64_t s = 0; s < f->components; s++)
@@ -37,10 +52,11 @@ static void note_unexplained(scene *c, int64_t first, const latents *f)
 
 static anygp_status predict_normal(scene *c, int64_t first, int64_t n, anygp_error *e)
 {
-    row_batch b = batch_of(c, first, n);
+    row_batch b;
     target_scale unit = gp_target_unit(c->g);
     double *noise = c->low + first, *prior = c->unexplained + first; /* before they are what they are called */
     double *mean = c->mean + first, *variance = c->variance + first;
+    TRY(batch_of(c, first, n, &b, e));
     TRY(predictor_run_noise(c->predictor, &b, false, mean, variance, noise, e));
     kernel_diag(c->g->posterior->kernel, n, b.X, c->g->schema.D, prior);
     for (int64_t i = 0; i < n; i++) {
@@ -78,12 +94,14 @@ static anygp_status predict_labels(scene *c, const observer *o, const latents *f
 
 static anygp_status predict_observed(scene *c, int64_t first, int64_t n, anygp_error *e)
 {
-    row_batch b = batch_of(c, first, n);
+    row_batch b;
     observer o = gp_observer(c->g, false);
     latents f;
-    bool apart = kernel_white(c->g->posterior->kernel) > 0 || c->g->posterior->noises; /* y sees more than f */
+    const posterior *q = c->g->posterior;
+    bool apart = kernel_white(q->kernel) > 0 || q->noises || q->ops->marginal_noise; /* y sees more than f */
+    TRY(batch_of(c, first, n, &b, e));
     TRY(predictor_latents(c->predictor, &b, !apart, &f, e));
-    note_unexplained(c, first, &f);
+    note_unexplained(c, first, b.X, &f);
     if (apart) TRY(predictor_latents(c->predictor, &b, true, &f, e));
     if (scene_is_class(c)) {
         observe_classes(&o, &f, c->P + first, c->n);
@@ -123,7 +141,10 @@ anygp_status scene_predict(scene *c, anygp_error *e)
 
 /* ------------------------------------------------------------------------------------ other places */
 
-bool scene_band_is_latent(const scene *c) { return !scene_is_class(c) && !scene_is_count(c) && gp_latents(c->g) == 1; }
+bool scene_band_is_latent(const scene *c)
+{
+    return !scene_is_class(c) && !scene_is_count(c) && gp_latents(c->g) == 1 && !warp_is(&c->g->schema.warp);
+}
 
 static anygp_status ask_band(scene *c, const row_batch *b, double *low, double *high, anygp_error *e)
 {
@@ -141,21 +162,24 @@ static anygp_status ask_band(scene *c, const row_batch *b, double *low, double *
 
 anygp_status scene_ask(scene *c, int64_t n, const double *X, double *mean, double *low, double *high, anygp_error *e)
 {
-    row_batch b = {.n = n, .X = X};
+    row_batch b = {.n = n};
     TRY(settings_check_stop(c->s, e));
+    TRY(to_model(c, n, X, &b.X, e));
     TRY(predictor_run(c->predictor, &b, false, mean, NULL, e));
     return low ? ask_band(c, &b, low, high, e) : ANYGP_OK;
 }
 
 anygp_status scene_ask_classes(scene *c, int64_t n, const double *X, double *P, anygp_error *e)
 {
+    row_batch b = {.n = n};
     TRY(settings_check_stop(c->s, e));
-    return predictor_classes(c->predictor, &(row_batch){.n = n, .X = X}, P, n, e);
+    TRY(to_model(c, n, X, &b.X, e));
+    return predictor_classes(c->predictor, &b, P, n, e);
 }
 
 anygp_status scene_ask_counts(scene *c, int64_t m, const int64_t *rows, double k, double *out, anygp_error *e)
 {
-    int64_t D = c->g->schema.D, block = predictor_block(c->predictor);
+    int64_t D = c->D, block = predictor_block(c->predictor);
     int64_t most = m < block ? m : block;
     double *X = mem_doubles(most, D + 2), *exposure = X + most * D, *y = exposure + most;
     anygp_status status = X ? ANYGP_OK : fail_memory(e, "a block of rows", 8.0 * (double)most * (double)(D + 2));
@@ -167,8 +191,9 @@ anygp_status scene_ask_counts(scene *c, int64_t m, const int64_t *rows, double k
             memcpy(X + r * D, c->X + rows[i + r] * D, (size_t)D * sizeof *X);
             exposure[r] = c->exposure[rows[i + r]], y[r] = k;
         }
-        row_batch b = {.n = n, .X = X, .exposure = c->g->schema.exposed ? exposure : NULL};
-        status = predictor_latents(c->predictor, &b, true, &f, e);
+        row_batch b = {.n = n, .exposure = c->g->schema.exposed ? exposure : NULL};
+        status = to_model(c, n, X, &b.X, e);
+        if (!ANYGP_FAILED(status)) status = predictor_latents(c->predictor, &b, true, &f, e);
         if (!ANYGP_FAILED(status)) observe_cdf(&o, &f, y, b.exposure, out + i);
     }
     free(X);

@@ -29,9 +29,9 @@ static int64_t place_of_next(scene *c, int64_t most)
 
 static void keep(scene *c, int64_t most, int64_t number, const double *x, const double *y)
 {
-    int64_t at = place_of_next(c, most), D = c->g->schema.D;
+    int64_t at = place_of_next(c, most);
     if (at < 0) return;
-    if (D) memcpy(c->X + at * D, x, (size_t)D * sizeof *x);
+    scene_from_model(c, x, c->X + at * c->D);
     c->y[at] = y[0], c->exposure[at] = y[1], c->number[at] = number;
 }
 
@@ -78,7 +78,7 @@ done:
 
 static anygp_status room_for_rows(scene *c, int64_t most, anygp_error *e)
 {
-    c->X = mem_doubles(most, c->g->schema.D);
+    c->X = mem_doubles(most, c->D);
     c->number = mem_alloc(most, sizeof *c->number);
     c->exposure = mem_alloc(most, sizeof *c->exposure);
     c->y = mem_alloc(most, sizeof *c->y);

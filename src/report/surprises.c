@@ -64,7 +64,7 @@ static void prediction_cells(const scene *c, FILE *f, int64_t i)
 anygp_status surprises_table(const scene *c, FILE *f, anygp_error *e)
 {
     surprise list[SURPRISES];
-    int64_t count, D = c->g->schema.D, inputs = D < INPUTS_SHOWN ? D : INPUTS_SHOWN;
+    int64_t count, D = c->D, inputs = D < INPUTS_SHOWN ? D : INPUTS_SHOWN;
     char label[SCENE_LABEL];
     TRY(surprises_find(c, list, &count, e));
     fprintf(f,
@@ -83,7 +83,7 @@ anygp_status surprises_table(const scene *c, FILE *f, anygp_error *e)
             if (scene_is_text(c, j))
                 text_cell(f, scene_level(c, j, c->X[i * D + j], label));
             else
-                number_cell(f, scene_value(c, j, c->X[i * D + j]));
+                fprintf(f, "<td>%s</td>", scene_number(c, j, scene_value(c, j, c->X[i * D + j]), label));
         }
         fputs("</tr>\n", f);
     }

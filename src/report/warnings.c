@@ -1,20 +1,19 @@
 /* What may be wrong, in plain words.  A check is a function that writes its sentence, or nothing; the list is at the end. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "draw/draw.h"
+#include "gp/check.h"
 #include "report/picture.h"
 #include "report/report.h"
 
-enum { LEAST_ROWS = 30 };                 /* fewer tell little */
-static const double LEAST_GAP = 0.02;     /* of coverage that is worth a sentence */
-static const double KNOWS_LITTLE = 0.95;  /* of the prior variance left: the model falls back on its mean */
-static const double LEARNED_LITTLE = 0.9; /* of the variance of the target left on rows like those of the fit */
-static const double SHARE_OUTSIDE = 0.01; /* of the rows that lie there */
-static const double MOVED = 0.75;         /* standard deviations that an input has moved */
-static const double NOTHING_LEFT = 1e-4;  /* of the variance of the target */
-static const double WORSE = 1;            /* nats per row */
+enum { LEAST_ROWS = 30 };                /* fewer tell little */
+static const double LEAST_GAP = 0.02;    /* of coverage that is worth a sentence */
+static const double NOTHING_LEFT = 1e-4; /* of the variance of the target */
+static const double WORSE = 1;           /* nats per row */
 
 typedef bool (*check)(const scene *c, const standing *t, char *text, size_t size);
 
@@ -95,51 +94,6 @@ static bool bias(const scene *c, const standing *t, char *text, size_t size)
     return true;
 }
 
-static bool outside(const scene *c, const standing *t, char *text, size_t size)
-{
-    int64_t far = 0;
-    const gp_scores *fit = gp_best_scores(c->g);
-    (void)t;
-    if (fit && gp_score_named(fit, "smse") > LEARNED_LITTLE) return false; /* it knows as little everywhere */
-    for (int64_t i = 0; i < c->n; i++) far += c->unexplained[i] > KNOWS_LITTLE;
-    if (far == 0 || (double)far < SHARE_OUTSIDE * (double)c->n) return false;
-    snprintf(text, size,
-             "Extrapolation: %.1f %% of the rows lie where the model has learned next to nothing, far from the rows it "
-             "was fitted to; there "
-             "it falls back on the mean, with wide intervals.",
-             100 * (double)far / (double)c->n);
-    return true;
-}
-
-/* How far the mean of a column of these rows is from that of the fit, in standard deviations of the fit. */
-static double moved_by(const scene *c, int64_t j)
-{
-    double mean = 0;
-    int64_t D = c->g->schema.D;
-    for (int64_t i = 0; i < c->n; i++) mean += c->X[i * D + j] / (double)c->n;
-    return fabs(mean);
-}
-
-static bool drift(const scene *c, const standing *t, char *text, size_t size)
-{
-    int64_t moved = 0, most = -1;
-    double largest = MOVED;
-    char label[SCENE_LABEL];
-    (void)t;
-    if (!c->path || !c->standard || c->fitted || c->n < LEAST_ROWS) return false;
-    for (int64_t j = 0; j < c->g->schema.D; j++) {
-        double by = scene_is_text(c, j) ? 0 : moved_by(c, j);
-        moved += by > MOVED;
-        if (by > largest) largest = by, most = j;
-    }
-    if (most < 0) return false;
-    snprintf(text, size,
-             "Drift: %lld input%s far from where %s in the rows of the fit; '%.60s' by %.1f standard deviations.",
-             (long long)moved, moved == 1 ? " is on average" : "s are on average", moved == 1 ? "it was" : "they were",
-             scene_input(c, most, label), largest);
-    return true;
-}
-
 static bool worse_than_fit(const scene *c, const standing *t, char *text, size_t size)
 {
     const char *name = scene_is_class(c) ? "logloss" : "mnlp";
@@ -186,11 +140,53 @@ static bool advice(const scene *c, const standing *t, char *text, size_t size)
     return any;
 }
 
+/* ------------------------------------------------------------------------- drift and extrapolation */
+
+/* What `anygp check` would find about the inputs: the same sums, the same judgement. */
+static anygp_status check_inputs(const scene *c, gp_check *out, check_target *target, anygp_error *e)
+{
+    input_sums sums;
+    double unknown = 0;
+    *out = (gp_check){.rows = c->n, .inputs = input_sums_count(&c->g->schema), .targets = 1, .target = target};
+    *target = (check_target){.g = c->g};
+    double *x = mem_alloc(c->g->schema.D, sizeof *x);
+    out->input = mem_zeroed(out->inputs, sizeof *out->input);
+    if (!x || !out->input) return free(x), fail_memory(e, "the page", 0);
+    anygp_status status = input_sums_open(&sums, &c->g->schema, e);
+    for (int64_t i = 0; !ANYGP_FAILED(status) && i < c->n; i++) {
+        scene_to_model(c, c->X + i * c->D, x);
+        input_sums_add(&sums, x);
+        unknown += c->unexplained[i] > check_as_prior;
+    }
+    target->as_prior = gp_components(c->g) == 1 && c->n ? unknown / (double)c->n : NAN;
+    if (!ANYGP_FAILED(status)) input_sums_finish(&sums, c->fit, out->input, &out->far);
+    if (!ANYGP_FAILED(status)) check_judge(out);
+    input_sums_clear(&sums);
+    free(x);
+    return status;
+}
+
+static int inputs_write(const scene *c, FILE *f)
+{
+    gp_check found;
+    check_target target;
+    int count = 0;
+    if (!c->path || c->fitted || c->n < LEAST_ROWS) return 0;
+    if (!ANYGP_FAILED(check_inputs(c, &found, &target, NULL)))
+        for (; count < found.findings; count++) {
+            char *text = found.finding[count].text;
+            *text = (char)toupper((unsigned char)*text);
+            fputs("<li>", f), text_escaped(f, text), fputs(".</li>\n", f);
+        }
+    free(found.input);
+    return count;
+}
+
 int warnings_write(const scene *c, const standing *t, FILE *f)
 {
-    static const check checks[] = {few_rows, own_rows, constant_target, confidence, sure_of_classes, bias,
-                                   outside,  drift,    worse_than_fit,  beaten,     advice};
-    int count = 0;
+    static const check checks[] = {few_rows, own_rows,       constant_target, confidence, sure_of_classes,
+                                   bias,     worse_than_fit, beaten,          advice};
+    int count = inputs_write(c, f);
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         char text[480];
         if (!checks[i](c, t, text, sizeof text)) continue;

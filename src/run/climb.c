@@ -15,17 +15,18 @@
 
 /* ------------------------------------------------------------------------------ leave-one-out */
 
-static void loo_errors(const leave_one_out *l, double *rmse, double *mnlp)
+static void loo_errors(const leave_one_out *l, train_scores *out)
 {
-    double squares = 0, log_density = 0, weight = 0;
+    static const double Z95 = 1.959963984540054;
+    double squares = 0, log_density = 0, weight = 0, inside = 0;
     for (int64_t i = 0; i < l->n; i++) {
         double d = l->y[i] - l->mean[i];
+        if (fabs(d) <= Z95 * sqrt(l->variance[i])) inside += l->weight[i];
         squares += l->weight[i] * d * d;
         log_density -= 0.5 * l->weight[i] * (LOG_2PI + log(l->variance[i]) + d * d / l->variance[i]);
         weight += l->weight[i];
     }
-    *rmse = sqrt(squares / weight);
-    *mnlp = -log_density / weight;
+    out->rmse = sqrt(squares / weight), out->mnlp = -log_density / weight, out->coverage = inside / weight;
 }
 
 /* ---------------------------------------------------------------------------------- evaluations */
@@ -77,7 +78,8 @@ static int evaluate(void *ctx, const double *u, double *f, double *g)
     bool ok = r->model->evaluate(r->state, r->h, c->first, &r->jitter, &value, c->gp);
     const anygp_error *failure = !ok && r->model->failure ? r->model->failure(r->state) : NULL;
     c->first = false;
-    if (failure && failure->status == ANYGP_TIME_LIMIT) return r->status = ANYGP_TIME_LIMIT, 1;
+    if (failure && failure->status == ANYGP_TIME_LIMIT)
+        return r->status = stop_heard(r->o->stop) ? ANYGP_INTERRUPTED : ANYGP_TIME_LIMIT, 1;
     run_worked(r, began, r->paused);
     if (failure && ANYGP_FAILED(failure->status)) return c->error = *failure, 1;
     int flags = (ok ? 0 : BROKEN) | (run_is_late(r) ? LATE : 0);
@@ -111,7 +113,7 @@ static double expected_seconds(const climb *c)
     static const double CUBES = 1e10; /* n^3 per second */
     enum { QUICK_ROWS = 1600 };
     double n = (double)c->r.model->size(c->r.p);
-    if (model_has_inducing(c->r.model) || n <= QUICK_ROWS) return 0;
+    if (model_has_inducing(c->r.model) || c->r.model->needs.iterative || n <= QUICK_ROWS) return 0;
     return c->expected > 0 ? c->expected : n * n * n / CUBES;
 }
 
@@ -283,7 +285,7 @@ static void describe(const run *r, train_step *now)
     const climb *c = (const climb *)r;
     if (c->optimiser) now->iteration = lbfgs_iterations(c->optimiser);
     now->evaluations = c->evaluations, now->restart = c->restart, now->most = 0;
-    if (c->loo && c->loo->n) loo_errors(c->loo, &now->scores.rmse, &now->scores.mnlp);
+    if (c->loo && c->loo->n) loo_errors(c->loo, &now->scores);
 }
 
 /* ------------------------------------------------------------------------------- checkpoints */
@@ -419,18 +421,19 @@ void climb_clear(climb *c)
     run_clear(&c->r);
 }
 
-/* Where no point had an objective and a gradient, the start may still have the former. */
+/* Where no point had an objective and a gradient, the start may still have the former; NaN: there was no time to find out, and what is left
+   of it is for the posterior. */
 void climb_finish(climb *c, train_result *result)
 {
     run *r = &c->r;
-    bool found = isfinite(c->best);
+    bool found = isfinite(c->best), late = r->status != ANYGP_OK && (r->model->seen || r->model->remark);
+    double value;
     hyper_unpack(r->h, found ? c->best_u : c->start);
     r->jitter = found ? c->best_jitter : r->o->jitter;
-    result->objective = found ? r->value : 0, result->log_prior = c->best_prior;
-    if (!found && r->status == ANYGP_TIME_LIMIT && model_has_inducing(r->model))
-        result->objective = NAN; /* the time left is for the posterior */
-    else if (!found && r->model->evaluate(r->state, r->h, true, &r->jitter, &result->objective, NULL))
-        result->log_prior = hyper_log_prior(r->h, NULL);
+    result->objective = found ? r->value : NAN, result->log_prior = c->best_prior;
+    late |= r->status != ANYGP_OK && model_has_inducing(r->model);
+    if (!found && !late && r->model->evaluate(r->state, r->h, true, &r->jitter, &value, NULL))
+        result->objective = value, result->log_prior = hyper_log_prior(r->h, NULL);
     result->status = r->status;
     result->iterations = c->once ? 0 : r->t;
     result->evaluations = c->evaluations;

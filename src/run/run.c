@@ -327,6 +327,11 @@ static bool reserve_loo(leave_one_out *to, int64_t n)
         if (!more) return false;
         *arrays[i] = more;
     }
+    if (!to->X) return true;
+    double *more = mem_doubles(n + 1, to->D);
+    if (!more) return false;
+    free(to->X);
+    to->X = more;
     return true;
 }
 
@@ -338,7 +343,30 @@ void run_keep_loo(leave_one_out *to, const leave_one_out *from)
     memcpy(to->mean, from->mean, bytes);
     memcpy(to->variance, from->variance, bytes);
     memcpy(to->weight, from->weight, bytes);
+    if (to->X && from->X) memcpy(to->X, from->X, bytes * (size_t)to->D);
     to->n = from->n;
+}
+
+anygp_status run_leave_out(run *r, const posterior *from, leave_one_out *out, anygp_error *e)
+{
+    static const double BEYOND = 1.1;
+    deadline until = train_deadline(r->o);
+    until.limit *= BEYOND, until.stop = NULL;
+    problem timed = *r->p;
+    timed.pass = &until;
+    int late = deadline_passed(&until) || from->later;
+    TRY(train_agree(r->p, &late, e));
+    if (!late) return r->model->loo_after(from, &timed, out, e);
+    out->n = 0;
+    train_tell(r->p, r->o, ANYGP_NOTE,
+               "there was no time for leave-one-out scores; eval scores the model on other rows");
+    return ANYGP_OK;
+}
+
+void run_remark(const run *r)
+{
+    const char *remark = r->model->remark ? r->model->remark(r->state) : NULL;
+    if (remark) train_tell(r->p, r->o, r->model->needs.iterative ? ANYGP_NOTE : ANYGP_WARNING, "%s", remark);
 }
 
 void run_keep(const run *r, train_result *result)

@@ -95,6 +95,9 @@ anygp_status run_renew(run *r, double moved, bool *renewed, anygp_error *e);
 anygp_status run_made_here(run *r, anygp_error *e);
 void run_made_save(const run *r, checkpoint *to);
 bool run_made_restore(run *r, const checkpoint *from, anygp_error *e); /* false: e, or else: it is from another run */
+/* Leave-one-out of a posterior, in a tenth of the time limit beyond it; without time for it there is none, and a note. */
+anygp_status run_leave_out(run *r, const posterior *from, leave_one_out *out, anygp_error *e);
+void run_remark(const run *r); /* what the model has to say, as a warning; of how it was solved, as a note */
 /* A running mean that first forgets the start, with the cube of the number of values, and then has a fixed memory. */
 void run_smooth(run *r, double value);
 /* Tells the caller where the run is; true: it should stop.  On rank 0. */

@@ -178,7 +178,8 @@ anygp_status sampled_run(const model_ops *model, void *state, const problem *p, 
     TRY_DONE(final_value(&s, result, e));
     TRY_DONE(model->posterior(state, h, &r->jitter, out, e));
     result->jitter = r->jitter;
-    if (model->loo_after) TRY_DONE(model->loo_after(out[0], p, &result->loo, e));
+    run_remark(r);
+    if (model->loo_after) TRY_DONE(run_leave_out(r, out[0], &result->loo, e));
 done:
     ascent_clear(&s.up);
     run_clear(r);

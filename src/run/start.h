@@ -16,6 +16,9 @@ anygp_status start_climb_exact(const problem *p, hyper *h, const train_options *
    *cubic: seconds per evaluation, divided by the cube of its rows. */
 anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, anygp_status *stopped, double *cubic,
                            anygp_error *e);
+/* A further one on so many rows, at random, for a model that looks at all of them only a few times. */
+anygp_status start_warm_more(const problem *p, hyper *h, const train_options *o, int64_t rows, anygp_status *stopped,
+                             anygp_error *e);
 
 /* For a model that keeps the hyperparameters it starts with: rows that are close together may say too much of a small scale (nearly equal rows
    that were measured once say that there is no noise), and rows at random too little.  So both have a warm-up, and the leave-one-out score of

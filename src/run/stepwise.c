@@ -193,8 +193,10 @@ anygp_status stepwise_run(const model_ops *model, void *state, const problem *p,
     run_keep(r, result);
     TRY_DONE(final_bound(r, result, e));
     TRY_DONE(posteriors(r, &result->jitter, out, e));
+    run_remark(r);
+    if (model->steps->rounding) result->rounding = model->steps->rounding(state);
     const char *remark = model->steps->remark ? model->steps->remark(state) : NULL;
-    if (remark) train_tell(p, o, ANYGP_WARNING, "%s", remark);
+    if (remark) train_tell(p, o, model->needs.finds ? ANYGP_NOTE : ANYGP_WARNING, "%s", remark);
 done:
     run_clear(r);
     return status;

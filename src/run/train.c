@@ -24,9 +24,11 @@ static int64_t loo_room(const model_ops *model, const problem *p)
     return !model_has_loo(model) ? 0 : model->loo_after && n < LOO_MOST ? LOO_MOST : n;
 }
 
-static bool result_allocate(train_result *r, int64_t targets, int64_t n)
+static bool result_allocate(train_result *r, const problem *p, int64_t targets, int64_t n)
 {
     leave_one_out *l = &r->loo;
+    l->D = p->blocks ? p->blocks->D : p->rows->D;
+    if (p->leave_out_inputs && !(l->X = mem_doubles(n, l->D))) return false;
     r->bounds = mem_alloc(targets, sizeof *r->bounds);
     for (int64_t t = 0; r->bounds && t < targets; t++) r->bounds[t] = evidence_bounds_none();
     l->y = mem_alloc(n, sizeof(double));
@@ -42,11 +44,12 @@ void train_result_clear(train_result *r)
     free(r->loo.mean);
     free(r->loo.variance);
     free(r->loo.weight);
+    free(r->loo.X);
     free(r->bounds);
     *r = (train_result){0};
 }
 
-deadline train_deadline(const train_options *o) { return (deadline){o->began, o->time_limit}; }
+deadline train_deadline(const train_options *o) { return (deadline){o->began, o->time_limit, o->stop}; }
 
 void train_tell(const problem *p, const train_options *o, anygp_log_level level, const char *format, ...)
 {
@@ -212,6 +215,10 @@ static anygp_status search(const model_ops *model, const problem *p, hyper *h, w
     TRY(near   ? start_near(model, p, h, &brief, &stopped, e)
         : kept ? start_to_keep(p, h, &brief, &stopped, &cubic, e)
                : start_warm_up(p, h, &brief, &stopped, &cubic, e));
+    if (!stopped && model->warm > 0) {
+        brief.time_limit = fmin(all.limit, deadline_part(&all, WARM_SHARE).limit);
+        TRY(start_warm_more(p, h, &brief, model->warm, &stopped, e));
+    }
     if (stopped != ANYGP_TIME_LIMIT || deadline_passed(&all)) w->status = stopped; /* else: its share of the time */
     w->seconds = cubic * pow((double)model->size(p), 3);
     return ANYGP_OK;
@@ -312,15 +319,25 @@ static anygp_status add_bounds(run *r, train_result *result, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* A posterior from some of the rows is worth less than a few seconds. */
+static deadline posterior_deadline(const train_options *o)
+{
+    static const double BEYOND = 1.3;
+    deadline until = train_deadline(o);
+    until.limit *= BEYOND, until.stop = NULL; /* it is made whatever the caller wants */
+    return until;
+}
+
 static anygp_status run_batch(climb *c, train_result *result, posterior **out, anygp_error *e)
 {
     run *r = &c->r;
     TRY(run_go(r, e));
     climb_finish(c, result);
-    if (c->pass) *c->pass = train_deadline(r->o);
+    if (c->pass) *c->pass = posterior_deadline(r->o);
     TRY(add_bounds(r, result, e));
     TRY(r->model->posterior(r->state, r->h, &r->jitter, out, e));
-    if (r->model->loo_after) TRY(r->model->loo_after(out[0], r->p, &result->loo, e));
+    run_remark(r);
+    if (r->model->loo_after) TRY(run_leave_out(r, out[0], &result->loo, e));
     double seen = r->model->seen ? r->model->seen(r->state) : 1;
     if (seen < 1)
         train_tell(
@@ -329,6 +346,7 @@ static anygp_status run_batch(climb *c, train_result *result, posterior **out, a
             "--inducing, or use an anytime model: --model %s+ or svgp",
             100 * seen, model_can_anytime(r->model) ? r->model->name : "vfe");
     if (seen < 1) result->exact = false, result->status = ANYGP_TIME_LIMIT;
+    if (r->model->needs.iterative) result->exact = false;
     result->jitter = r->jitter;
     return ANYGP_OK;
 }
@@ -337,6 +355,9 @@ static anygp_status run_passes(const model_ops *model, void *state, const proble
                                const watch *w, deadline *pass, train_result *result, posterior **out, anygp_error *e)
 {
     climb c;
+    train_options few = *o;
+    if (model->refine > 0 && p->rows->n > model->warm && !o->iterations_given && few.iterations > model->refine)
+        few.iterations = model->refine, o = &few; /* the rows of the warm-up have said most */
     if (o->anytime.on && model->sum && h->free > 0)
         return sampled_run(model, state, p, h, o, w->status, result, out, e);
     anygp_status status = climb_init(&c, model, state, p, h, o, w->status, &result->loo, e);
@@ -352,11 +373,12 @@ static anygp_status run_model(const model_ops *model, const problem *p, hyper *h
     void *state;
     deadline pass = train_deadline(o);
     problem timed = *p;
-    if (!model->steps && isfinite(o->time_limit)) timed.pass = &pass;
+    bool timed_out = isfinite(o->time_limit) || o->stop;
+    if (timed_out) timed.pass = &pass;
     TRY(model_open(model, &timed, h, &state, e));
-    anygp_status status = model->steps ? stepwise_run(model, state, &timed, h, o, w->status, result, out, e)
-                                       : run_passes(model, state, &timed, h, o, w,
-                                                    isfinite(o->time_limit) ? &pass : NULL, result, out, e);
+    anygp_status status = model->steps
+                              ? stepwise_run(model, state, &timed, h, o, w->status, result, out, e)
+                              : run_passes(model, state, &timed, h, o, w, timed_out ? &pass : NULL, result, out, e);
     model->close(state);
     return status;
 }
@@ -367,9 +389,9 @@ anygp_status train(const model_ops *model, const problem *p, hyper *h, const tra
     anygp_status status = ANYGP_OK;
     watch w = {.o = o, .asked = clock_seconds(), .scan = train_deadline(o)};
     int64_t T = p->targets > 1 ? p->targets : 1, sets[MODEL_SETS_MOST];
-    *r = (train_result){.places = {NULL, NAN, NAN, NAN}};
+    *r = (train_result){.places = {NULL, NAN, NAN, NAN}, .rounding = {.error = NAN}};
     for (int64_t t = 0; t < T; t++) out[t] = NULL;
-    if (!result_allocate(r, T, loo_room(model, p))) {
+    if (!result_allocate(r, p, T, loo_room(model, p))) {
         status = fail_memory(e, "leave-one-out", 32.0 * (double)p->rows->data->n);
         goto done;
     }

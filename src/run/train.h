@@ -13,9 +13,10 @@ typedef enum train_stage { TRAIN_SCAN, TRAIN_WARM_UP, TRAIN_MAIN } train_stage;
 /* On rows held out, or leave-one-out; model units.  NaN: not known. */
 typedef struct train_scores {
     double rmse, mnlp, mell; /* predict/scores.h */
+    double coverage;         /* of 95 % intervals, a share */
 } train_scores;
 
-static inline train_scores train_scores_none(void) { return (train_scores){NAN, NAN, NAN}; }
+static inline train_scores train_scores_none(void) { return (train_scores){NAN, NAN, NAN, NAN}; }
 
 typedef struct train_step { /* one row of the trace */
     train_stage stage;
@@ -41,9 +42,11 @@ typedef struct anytime_options {
 
 typedef struct train_options {
     int64_t iterations, restarts;
+    bool iterations_given;                            /* by the user */
     double jitter;                                    /* relative, to start with */
     double time_limit;                                /* seconds from `began`; infinite: none */
     double began;                                     /* clock_seconds() when the work began */
+    stop_watch *stop;                                 /* asked inside long work; NULL: nobody is */
     bool started;                                     /* the values in h are a good start: none is looked for */
     bool start_only;                                  /* batch: only a start is looked for, and is the result */
     int (*report)(void *ctx, const train_step *step); /* may be NULL; nonzero: stop */
@@ -76,6 +79,7 @@ typedef struct train_result {
     inducing_start places;
     bool exact; /* the objective is that of all rows, not a running estimate */
     int64_t iterations, evaluations;
+    rounding rounding;
     leave_one_out loo; /* its own copies; n = 0 where the model has none */
 } train_result;
 

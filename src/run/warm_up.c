@@ -66,6 +66,16 @@ anygp_status start_warm_up(const problem *p, hyper *h, const train_options *o, a
     return warm_up_on(&few, p, h, o, stopped, cubic, e);
 }
 
+anygp_status start_warm_more(const problem *p, hyper *h, const train_options *o, int64_t rows, anygp_status *stopped,
+                             anygp_error *e)
+{
+    merged few = {0};
+    double cubic;
+    if (p->rows->n <= rows) return ANYGP_OK;
+    TRY(start_subset(p, rows, &few, e));
+    return warm_up_on(&few, p, h, o, stopped, &cubic, e);
+}
+
 /* The leave-one-out log score of the nearest rows at h, whose noise is raised while that raises the score. */
 static anygp_status score_by_neighbours(const problem *p, hyper *h, const deadline *until, double *score,
                                         anygp_error *e)

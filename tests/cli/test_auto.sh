@@ -28,15 +28,17 @@ several_targets_take_the_rows_of_the_largest() {
 anygp simulate --rows 2500 --inputs 2 --kernel 'matern12(variance=1,lengthscale=0.5)' --noise 0.01 --seed 3 -o rough.csv
 fit_race() { fit_auto rough.csv --memory 60M "$@"; }
 race_says_what_it_saw() {
-    fit_race --iters 20 && chose 'pic with [0-9]* inducing inputs and [0-9]* blocks, since 2500 rows are too many for exact .* and of short fits none had a clearly better mnlp on [0-9]* rows held out: pic [-0-9.]*, vfe [-0-9.]*, fitc [-0-9.]*, vecchia [-0-9.]*, grbcm [-0-9.]*; about' &&
-        model_is pic && anygp info m.agp | tr -s ' \n' ' ' | grep -q 'auto pic with .* short fits none had a clearly better mnlp' && fit_race --valid 0 --iters 3 && [ "$(json_number rows <m.json)" = 2500 ] # those of the race too
+    fit_race --iters 20 && chose 'vecchia, since 2500 rows are too many for exact .* and of short fits it had the best mnlp on [0-9]* rows held out: vecchia [-0-9.]*, vfe [-0-9.]*, pic [-0-9.]*, fitc [-0-9.]*, grbcm [-0-9.]*; about' &&
+        model_is vecchia && anygp info m.agp | tr -s ' \n' ' ' | grep -q 'auto vecchia, since .* of short fits it had the best mnlp' && fit_race --valid 0 --iters 3 && [ "$(json_number rows <m.json)" = 2500 ] # those of the race too
 }
-# The work of the race is fixed: scores, choice and model have the same bits on a machine that others keep busy.
+# The work of the race is fixed: scores, choice and model have the same bits on a machine that others keep busy.  The promised seconds are not among
+# them: a machine that is several times slower is in another class of rates.
+race_words() { sed 's/; about .* GB$//' err.txt; }
 race_is_the_same_on_a_busy_machine() {
     local busy=() i status=0
-    fit_race --iters 5 && cp err.txt quiet.txt && anygp predict m.agp rough.csv >quiet.csv || return 1
+    fit_race --iters 5 && race_words >quiet.txt && grep -q grbcm quiet.txt && anygp predict m.agp rough.csv >quiet.csv || return 1
     for i in 1 2 3; do (while :; do :; done) & busy+=($!); done
-    fit_race --iters 5 && cmp err.txt quiet.txt && anygp predict m.agp rough.csv | cmp - quiet.csv || status=1
+    fit_race --iters 5 && race_words | cmp - quiet.txt && anygp predict m.agp rough.csv | cmp - quiet.csv || status=1
     kill "${busy[@]}"
     return $status
 }
@@ -70,6 +72,16 @@ growth_of_sets_and_of_sparse_priors() {
 growth_ends_with_the_time() { fit_auto small.csv --model svgp --inducing auto --time 0.3s && grep -q 'it stops at 128, since' err.txt && anygp info m.agp >/dev/null; }
 growth_with_auto() { fit_auto large.csv --inducing auto --memory 40M --iters 3 && chose 'vfe with a growing number' && grep -q 'it stops at' err.txt; }
 start_of_inducing_inputs_is_explained() { fit_auto small.csv --model vfe --inducing 20 --iters 2 --valid 0 && grep -qE '20 inducing inputs were chosen by (k-means|greedy conditional variance) among 400 rows, where they leave .* % of the prior variance' err.txt; }
+# A trend goes on where the rows end, as a straight line does; waves about a constant have none, and a mean or a kernel that is given is the user's.
+a_series_may_have_a_trend() {
+    awk 'BEGIN { print "t,y"; for (i = 0; i < 120; i++) print i / 10 "," 3 * i / 10 + sin(i) }' >rising.csv
+    awk 'BEGIN { print "t,y"; for (i = 0; i < 120; i++) print i / 10 "," sin(i / 5) }' >waves.csv
+    printf 't\n40\n' >later.csv
+    fit_auto rising.csv && grep -q 'the series has a trend: with --mean linear' err.txt && anygp info m.agp --json | grep -q '"mean": "linear"' &&
+        anygp predict m.agp later.csv | awk -F, 'NR == 2 && ($1 < 110 || $1 > 130) { print; exit 1 }' || return 1
+    fit_auto waves.csv && ! grep -q trend err.txt || return 1
+    fit_auto rising.csv --mean zero && ! grep -q trend err.txt && fit_auto rising.csv --kernel rbf && ! grep -q trend err.txt && fit_auto rising.csv --model exact && ! grep -q trend err.txt
+}
 misuse_is_refused() {
     refuses "inducing: 'some' is not a whole number" fit small.csv -o x.agp --inducing some &&
         refuses 'exact has not' fit small.csv -o x.agp --model exact --inducing auto &&
@@ -80,5 +92,5 @@ misuse_is_refused() {
 for t in few_rows_are_exact too_little_memory_is_not_exact classes_learn_by_steps sets_mean_solve places_are_used promise_is_in_the_model time_limit_is_kept \
     several_targets_take_the_rows_of_the_largest race_says_what_it_saw race_is_the_same_on_a_busy_machine race_leaves_the_rows_of_valid_alone smooth_rows_take_the_first_of_equals \
     blocks_are_the_users too_little_time_for_a_race_is_said rows_beyond_the_memory_stay_in_their_file growth_says_what_it_tried growth_adds_to_the_bound growth_by_steps_holds_rows_out growth_of_sets_and_of_sparse_priors \
-    growth_ends_with_the_time growth_with_auto start_of_inducing_inputs_is_explained misuse_is_refused; do check $t; done
+    growth_ends_with_the_time growth_with_auto a_series_may_have_a_trend start_of_inducing_inputs_is_explained misuse_is_refused; do check $t; done
 finish

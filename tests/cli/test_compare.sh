@@ -28,6 +28,22 @@ plan_rules_out() { # a text target implies classes
     anygp plan more.csv --memory 22M --time 20s >plan.txt && grep -qE '^- exact .* it needs about .* MB of memory, and 22 MB are allowed' plan.txt &&
         anygp plan classes.csv -q >plan.txt && grep -qE '^- exact .*exact is for gaussian targets only$' plan.txt && grep -q '^\* s[a-z]* ' plan.txt
 }
+# Each of these models is ruled out by the plan, and refused by a fit, in the same words up to what to do about it.
+refused_as_planned() { # PATTERN MODELS DATA OPTIONS...
+    local m
+    anygp plan "${@:3}" -q >plan.txt || return 1
+    for m in $2; do
+        grep -qE "^- $m .*$1" plan.txt || { echo "the plan of $m:"; grep -E "^. $m " plan.txt; return 1; }
+        refuses "$1" fit "${@:3}" --model $m --iters 1 -o x.agp || return 1
+    done
+}
+plan_knows_what_a_fit_refuses() {
+    awk 'BEGIN { srand(1); print "a,b,c,d,y"; for (i = 0; i < 40; i++) print rand() "," rand() "," rand() "," rand() "," rand() }' >four.csv
+    awk 'BEGIN { srand(1); print "t,y"; for (i = 0; i < 40; i++) print substr("uvw", i % 3 + 1, 1) "," rand() }' >words.csv
+    refused_as_planned 'patchwork takes at most 3 inputs' patchwork four.csv && refused_as_planned 'patchwork takes numbers only' patchwork words.csv &&
+        refused_as_planned 'has no spectral density' 'ssgp qsgp' four.csv --kernel periodic && refused_as_planned 'needs an input that is a number' hier words.csv &&
+        refused_as_planned 'is not log-concave' 'qsgp qsrvm' four.csv --likelihood studentt && refused_as_planned 'likelihood has the noise' 'rvm svdgp' four.csv --kernel 'rbf + white'
+}
 plan_of_one_model() { anygp plan train.csv --model vfe --inducing 50 >plan.txt && [ "$(grep -c 'passes' plan.txt)" = 1 ] && grep -q 'vfe .*m = 50 ' plan.txt; }
 plan_takes_what_has_an_effect() { refuses 'anygp plan has no option --trace' plan train.csv --trace t.csv; }
 
@@ -55,9 +71,31 @@ kernels_are_searched() {
     [ "$(sed '/^step 2/q' search.txt | grep -cE '^[> ] (rbf|matern12|matern32|matern52|rq|periodic) ')" = 6 ] && [ "$(grep -c '^>' search.txt)" -ge 1 ] && grep -q '^step 2' search.txt && grep -qE '^path: [a-z]' search.txt &&
         anygp info kernel.agp | grep -q "kernel  *$(sed -n 's/^path: .*-> //; s/^path: //p' search.txt | grep -oE '^[a-z0-9]+')"
 }
-interrupted_comparison_shows_what_there_is() {
-    "$ANYGP" compare train.csv --models exact,svgp,vfe --time 1h --iters 100000000 --inducing 50 >table.txt 2>err.txt & local job=$! i
-    for i in $(seq 600); do grep -q 'exact: mnlp' err.txt && break; sleep 0.1; done
+# The page has the numbers of the table, and its pictures are good at three widths.
+comparison_is_a_page() {
+    anygp compare train.csv --models exact,sod,svgp,deep --inducing 20 --iters 5 --folds 2 --report page.html -q >table.txt || return 1
+    grep -qx 'wrote page.html' table.txt && python3 "$here/check_page.py" page.html frontier spread -path >page.txt || { cat page.txt; return 1; }
+    local mnlp; mnlp=$(awk '$2 == "exact" { print $3 }' table.txt)
+    grep -qF -e "$mnlp" page.txt && grep -q 'cross-validation with 2 folds' page.txt && grep -q 'not beaten' page.txt || { cat page.txt; return 1; }
+    refuses 'would be both read and written' compare train.csv --models sod --report train.csv
+}
+kernel_search_is_a_page() {
+    anygp compare few.csv --kernels --models sod --iters 2 --report kernels.html -q >search.txt && python3 "$here/check_page.py" kernels.html frontier path -spread >page.txt || { cat page.txt; return 1; }
+    grep -q 'Path of the search' page.txt && grep -q 'Path: ' page.txt
+}
+a_browser_shows_them() {
+    command -v chromium >/dev/null || { echo "chromium is not installed: scripts/setup.sh check"; return 1; }
+    local name
+    for name in page kernels; do
+        chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$said/browser" --allow-file-access-from-files \
+            --window-size=1400,2400 --dump-dom "file://$here/browse.html#file://$work/$name.html|2" 2>/dev/null >dom || return 1
+        grep -E ' px: ' dom
+        [ "$(grep -cE '(400|900|1400) px: [0-9]+ figures are good' dom)" = 3 ] || return 1
+    done
+}
+interrupted_comparison_shows_what_there_is() { # the file of its sentences is its own: words of an earlier one would end the wait before this one hears
+    "$ANYGP" compare train.csv --models exact,svgp,vfe --time 200s --iters 100000000 --inducing 50 >table.txt 2>interrupted.txt & local job=$! i
+    for i in $(seq 1000); do grep -qs 'exact: mnlp' interrupted.txt && break; sleep 0.1; done
     kill -INT $job; wait $job || return 1
     cat table.txt
     grep -q '^[* ] exact  *-' table.txt && grep -q '^stopped: the rest was not fitted' table.txt && ! grep -q vfe table.txt
@@ -81,6 +119,7 @@ classes_are_checked() {
 }
 errors_have_status_one() { refuses 'no-such-file' check m.agp no-such-file.csv; }
 
-for t in plan_says_what_auto_does plan_holds_a_short_race plan_rules_out plan_of_one_model plan_takes_what_has_an_effect comparison_is_a_table unknown_model_is_refused failure_is_a_line comparison_on_a_file_as_json \
-    kernels_are_searched interrupted_comparison_shows_what_there_is same_rows_are_fine shifted_inputs_drift far_inputs_need_a_fit noise_makes_it_over_confident offset_needs_a_fit check_as_json classes_are_checked errors_have_status_one; do check $t; done
+for t in plan_says_what_auto_does plan_holds_a_short_race plan_rules_out plan_knows_what_a_fit_refuses plan_of_one_model plan_takes_what_has_an_effect comparison_is_a_table unknown_model_is_refused failure_is_a_line comparison_on_a_file_as_json \
+    kernels_are_searched comparison_is_a_page kernel_search_is_a_page interrupted_comparison_shows_what_there_is same_rows_are_fine shifted_inputs_drift far_inputs_need_a_fit noise_makes_it_over_confident offset_needs_a_fit check_as_json classes_are_checked errors_have_status_one; do check $t; done
+[ "${ANYGP_BUILD:-release}" = asan ] || check a_browser_shows_them
 finish

@@ -31,6 +31,15 @@ c_is_compiled_without_a_warning_and_predicts_the_same() {
 valgrind_finds_nothing_in_it() {
     sed 1d new.csv | valgrind -q --error-exitcode=9 --leak-check=full ./program >again.csv && cmp again.csv got.csv
 }
+models_that_search_or_route_are_clean_too() { # under valgrind
+    local kind
+    for kind in vecchia rbcm pic deep; do
+        anygp fit train.csv -q --model $kind --kernel matern12 --blocks 3 --predict-neighbors 9 --inducing 6 --iters 2 -o model.agp >/dev/null 2>&1 &&
+            anygp predict model.agp new.csv >expected.csv && anygp export model.agp -o model.c --header model.h >/dev/null &&
+            ${CC:-cc} -std=c99 -Wall -Wextra -Werror -pedantic -O1 -g -o $kind main.c model.c -lm &&
+            sed 1d new.csv | valgrind -q --error-exitcode=9 --leak-check=full ./$kind >got.csv && close_to got.csv <(sed 1d expected.csv | cut -d, -f1,2) || return 1
+    done
+}
 json_has_all_a_reader_needs() {
     anygp export model.agp -o model.json >/dev/null && anygp predict model.agp new.csv --latent >latent.csv || return 1
     sed 1d new.csv | while IFS=, read -r a b _; do python3 "$root/examples/recipe.py" model.json "$a" "$b"; done | tr ' ' , >read.csv
@@ -45,4 +54,5 @@ check c_is_compiled_without_a_warning_and_predicts_the_same
 check valgrind_finds_nothing_in_it
 check json_has_all_a_reader_needs
 check mistakes_are_explained
+check models_that_search_or_route_are_clean_too
 finish

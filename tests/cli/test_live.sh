@@ -7,7 +7,7 @@ fi
 anygp simulate --rows 300 --inputs 2 -o train.csv
 
 the_page_moves_and_stops_the_training() {
-    "$ANYGP" fit train.csv --model svgp --inducing 16 --iters 100000000 --live -o model.agp >out 2>err &
+    "$ANYGP" fit train.csv --model svgp --inducing 16 --iters 100000000 --valid 0.2 --live -o model.agp >out 2>err &
     fit=$!
     until grep -q 'can be watched at' err; do kill -0 $fit || return 1; sleep 0.02; done
     url=$(sed -n 's/.* at \(http:[^ ]*\)$/\1/p' err)
@@ -21,6 +21,10 @@ while status()["objective"] is None: time.sleep(0.02)
 first = status()
 while status()["iteration"] <= first["iteration"]: time.sleep(0.02)
 while not status()["trace"] or status()["stage"] != "learning": time.sleep(0.02)
+while status()["coverage"] is None: time.sleep(0.02)
+now = status()
+assert 0.5 < now["coverage"] <= 1 and now["mnlp"] is not None and now["trace"][-1]["coverage"] is not None, now
+assert now["seconds_left"] > 0 and now["iterations"] == 100000000, now
 for headers in {"Host": "evil.example"}, {"Origin": "http://evil.example"}:
     try: get("stop", method="POST", headers=headers)
     except urllib.error.HTTPError as e: assert e.code == 403

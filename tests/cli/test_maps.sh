@@ -30,9 +30,19 @@ what_cannot_be_is_refused() {
         refuses "no column|there is no" predict map.agp map.csv --keep nowhere && refuses 'keep: column site is text' predict map.agp map.csv --keep site -o x.npy
 }
 
+coordinates_of_one_unit_get_one_length_where_it_will_do() {
+    for lengths in 0.3,0.3 0.1,1.5; do
+        anygp simulate --rows 200 --inputs 2 --kernel "matern52(variance=1,lengthscale=[$lengths])" --noise 0.01 -o plain.csv && sed '1s/.*/east,north,z/' plain.csv >$lengths.csv || return 1
+    done
+    anygp fit 0.3,0.3.csv -o one.agp 2>"$said/err" && grep -q "'east' and 'north' are coordinates of a place and get one length-scale" "$said/err" && anygp info one.agp | grep -q 'matern52(iso,' &&
+        anygp fit 0.1,1.5.csv -o each.agp 2>"$said/err" && ! grep coordinates "$said/err" && anygp info each.agp | grep -q 'matern52(variance=.*lengthscale=\[' &&
+        anygp fit 0.3,0.3.csv -o own.agp --kernel matern52 2>"$said/err" && ! grep coordinates "$said/err" && anygp fit plain.csv -o plain.agp 2>"$said/err" && ! grep coordinates "$said/err"
+}
+
 check a_grid_covers_the_range_of_the_data
 check a_grid_is_the_table_of_its_places
 check columns_are_kept_in_front_of_the_predictions
 check rows_that_are_bad_keep_their_columns
 check what_cannot_be_is_refused
+check coordinates_of_one_unit_get_one_length_where_it_will_do
 finish

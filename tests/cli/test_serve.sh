@@ -41,6 +41,8 @@ sigterm_ends_it_gracefully() { end; }
 for name in json_gives_the_numbers_of_predict csv_gives_the_bytes_of_predict malformed_requests_get_a_sentence paths_are_those_that_are_documented \
     other_sites_are_refused large_requests_are_refused slow_clients_are_cut_off a_replaced_model_is_used_without_a_lost_request \
     a_broken_model_file_is_left_alone; do check $name; done
+hostile_requests_are_survived() { /usr/bin/python3 "$here/serve_hostile.py" "$port" $server "$here/../../fuzz/corpus/serve" 3; }
+check hostile_requests_are_survived
 end_status=0
 end || end_status=$?
 sigterm_ends_it_gracefully() { [ $end_status = 0 ] && ! ls -d "${TMPDIR:-/tmp}"/anygp-serve.*/ 2>/dev/null | xargs -r -n1 find -user "$(id -un)" -newer train.csv -maxdepth 0 | grep .; }

@@ -57,6 +57,33 @@ progress_is_quiet_when_not_a_terminal() {
     anygp fit train.csv -o m.agp --model exact --iters 3 2>"$said/err" >/dev/null && [ ! -s "$said/err" ]
 }
 
+# No time: every model of neighbours, parts and experts ends soon, with a model and a sentence on what was cut.
+anygp simulate --rows 9000 --inputs 2 --kernel 'matern32(lengthscale=0.1)' -o many.csv
+many_usable() { anygp predict "$1" train2.csv >"$said/p" && finite "$said/p"; }
+learns_from_some_rows() { # MODEL
+    anygp fit many.csv -o m.agp --model "$1" --time 0.2s --valid 0 >"$said/out" 2>"$said/err" &&
+        grep -q 'there was time .* of the 9000 distinct rows only' "$said/err" && many_usable m.agp
+}
+models_of_neighbours_learn_from_the_rows_there_is_time_for() {
+    learns_from_some_rows vecchia && learns_from_some_rows vecchia+ && learns_from_some_rows vnngp && learns_from_some_rows vnngp+ && learns_from_some_rows nene
+}
+experts_make_their_factors_later() {
+    anygp fit many.csv -o m.agp --model rbcm --time 0.01s --valid 0 >"$said/out" 2>"$said/err" && many_usable m.agp && grep -q 'no time for leave-one-out' "$said/err"
+}
+patchwork_has_fewer_places_on_borders() {
+    anygp fit many.csv -o m.agp --model patchwork --time 0s --valid 0 >"$said/out" 2>"$said/err" && many_usable m.agp && grep -q 'borders of cells have' "$said/err"
+}
+no_objective_is_not_0() {
+    anygp fit many.csv -q -o m.agp --model rbcm --time 0.01s --valid 0 >/dev/null 2>&1 &&
+        anygp info m.agp | grep -q 'objective  *none: the run ended before the log evidence' &&
+        anygp info m.agp --json | grep -q '"value": null' && anygp update m.agp train2.csv -o u.agp >/dev/null && anygp info u.agp >/dev/null
+}
+head -n 20 many.csv >train2.csv
+
+check models_of_neighbours_learn_from_the_rows_there_is_time_for
+check experts_make_their_factors_later
+check patchwork_has_fewer_places_on_borders
+check no_objective_is_not_0
 check time_limit_leaves_a_model
 check time_limit_is_recorded
 check no_time_at_all_leaves_a_model

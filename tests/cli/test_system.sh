@@ -97,6 +97,17 @@ reading_can_be_stopped() {
         stopped_while_reading INT 130 eval big.agp - && stopped_while_reading TERM 143 update big.agp - -o b2.agp && stopped_while_reading TERM 143 update big.agp -
 }
 
+# The same fit by every copy of the vector code that the processor has; what differs is rounding.
+older_vector_code_can_be_chosen() {
+    local level
+    for level in avx512 avx2 baseline; do
+        ANYGP_SIMD=$level anygp predict m.agp small.csv -o $level.csv || return 1
+        paste -d, $level.csv avx512.csv | awk -F, 'NR > 1 && (($1 - $5) ^ 2 > 1e-14 * $2 || ($2 / $6 - 1) ^ 2 > 1e-12) { bad = 1 } END { exit bad || NR < 2 }' || return 1
+    done
+    ANYGP_SIMD=avx3 refuses 'ANYGP_SIMD=avx3 .*use avx512, avx2 or baseline' predict m.agp small.csv
+}
+
+check older_vector_code_can_be_chosen
 check file_size_limits_are_told
 check full_disks_are_told
 check closed_standard_files_stay_apart

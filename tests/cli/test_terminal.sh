@@ -67,10 +67,16 @@ zsh_reads_its_completion() {
     needed zsh && anygp completion zsh >_anygp && zsh -n _anygp || return 1
     for name in $(grep -v '^-[oq]' fit.options); do grep -qE -e "'\\*?$name(=|\[)|,$name}" _anygp || { echo "$name"; return 1; }; done
 }
+# In an interactive zsh, by its tab key.
+zsh_completes() {
+    needed zsh && anygp completion zsh >_anygp && timeout 120 zsh -f "$here/complete.zsh" "$work" 'anygp loo' 'anygp fit --mod' 'anygp fit --model=vecc' 'anygp fit --resu' 'anygp completion z' >tabbed || return 1
+    cat tabbed
+    [ "$(paste -sd';' tabbed)" = '|anygp look |;|anygp fit --model=|;|anygp fit --model=vecchia |;|anygp fit --resume |;|anygp completion zsh |' ]
+}
 fish_completes() {
     needed fish && anygp completion fish >anygp.fish && fish -n anygp.fish || return 1
-    HOME=$work fish -N -c 'source anygp.fish; complete -C "anygp fit --resu"; complete -C "anygp fit --model vec"; complete -C "anygp completion z"' >fished &&
-        [ "$(cut -f 1 fished | paste -sd' ')" = "--resume vecchia zsh" ] || { cat fished; return 1; }
+    HOME=$work fish -N -c 'source anygp.fish; complete -C "anygp fit --mod"; complete -C "anygp fit --resu"; complete -C "anygp fit --model vec"; complete -C "anygp completion z"' >fished &&
+        [ "$(cut -f 1 fished | paste -sd' ')" = "--model --resume vecchia zsh" ] || { cat fished; return 1; }
 }
 shell_without_completion_is_refused() { refuses "no completion for 'csh'; the shells are bash, zsh and fish" completion csh; }
 
@@ -134,6 +140,7 @@ check kernels_and_likelihoods_have_a_line_each
 check bash_completes_commands_options_values_and_files
 check bash_completes_every_option_of_every_command
 check zsh_reads_its_completion
+check zsh_completes
 check fish_completes
 check shell_without_completion_is_refused
 check every_command_has_a_man_page_with_every_option

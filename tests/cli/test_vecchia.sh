@@ -38,6 +38,12 @@ it_ends_with_a_leave_one_out_score() {
     exact=$(anygp fit train.csv -o e.agp --model exact "${fixed[@]:2}" | sed -n 's/.*leave-one-out: rmse \([0-9.]*\),.*cover.*/\1/p')
     near "$near" "$exact" 0.001
 }
+the_smoothness_is_found_where_no_kernel_is_given() {
+    anygp simulate --rows 1200 --inputs 2 --kernel 'matern12(variance=1,lengthscale=0.5)' --noise 0.001 -o rough.csv >/dev/null && anygp fit rough.csv -o r.agp --model vecchia --iters 5 --valid 0 >/dev/null 2>said &&
+        tr -s ' \n' ' ' <said | grep -q 'kernel: matern12, since' && anygp info r.agp | grep -q 'kernel  *matern12(' || return 1
+    anygp fit rough.csv -o r.agp --model vecchia --iters 2 --valid 0 --kernel matern52 >/dev/null 2>said && ! grep -q 'kernel:' said && anygp info r.agp | grep -q 'kernel  *matern52(' || return 1
+    anygp simulate --rows 1200 --inputs 2 --kernel 'matern52(variance=1,lengthscale=0.5)' --noise 0.01 -o smooth.csv >/dev/null && anygp fit smooth.csv -o s.agp --model vecchia --iters 2 --valid 0 >/dev/null 2>said && ! grep -q 'kernel: matern12' said
+}
 # The definition: each row predicted by a fit to the others.
 calibration_makes_the_mean_squared_residual_one() {
     local settings=(--valid 0 --fix all --standardize none --kernel 'matern32(variance=0.3,lengthscale=0.2)' --noise 0.02 -q) factor i
@@ -121,6 +127,7 @@ check every_order_fits
 check text_columns_and_weights_are_taken
 check equal_rows_and_one_row_fit
 check it_ends_with_a_leave_one_out_score
+check the_smoothness_is_found_where_no_kernel_is_given
 check calibration_makes_the_mean_squared_residual_one
 check calibration_is_for_models_with_leave_one_out
 check it_can_be_calibrated

@@ -12,7 +12,7 @@
 
 static const char *const mixtures[] = {"moe(gate=linear)",      "moe(gate=square)",          "moe(gate=generative)",
                                        "moe(gate=linear,hard)", "moe(gate=generative,hard)", "moe(gate=gp,hard)",
-                                       "moe(gate=gp)"};
+                                       "moe(gate=gp)",          "moe(gate=stick)",           "moe(gate=stick,hard)"};
 enum { MIXTURES = sizeof mixtures / sizeof *mixtures, EXPERTS = 3 };
 
 static inline void open_scene(scene *s, const model_ops *m, const scene_kind *kind, int64_t K)
@@ -20,7 +20,7 @@ static inline void open_scene(scene *s, const model_ops *m, const scene_kind *ki
     anygp_error e = {.text = ""};
     scene_open(s, m, kind);
     s->model->close(s->state);
-    s->p.experts.count = K;
+    s->p.experts.count = s->p.experts.most = K;
     if (model_open(m, &s->p, &s->h, &s->state, &e)) fail_msg("%s", e.text);
     scene_begin(s);
 }

@@ -349,6 +349,32 @@ static void factors_beyond_the_memory_are_on_disk(void **unused)
         }
 }
 
+/* A fit that has no time for the factors leaves them to the first prediction. */
+static void factors_that_are_made_later_are_the_same(void **unused)
+{
+    (void)unused;
+    const deadline passed = {0, 0, NULL};
+    double a[NEW], b[NEW], v[NEW], w[NEW];
+    FOR_EACH_COMMITTEE(c)
+    {
+        scene f;
+        anygp_error e;
+        scene_set(&f, *c, "rbf(variance=1.3,lengthscale=[0.8,1.4])", MEAN_ZERO, true, BLOCKS, some_blocks,
+                  (expert_choice){.communication = 4});
+        scene_predict(&f, NEW, f.new, a, v);
+        f.q->ops->free(f.q), f.q = NULL;
+        f.p.pass = &passed;
+        const experts_posterior *p = scene_posterior(&f);
+        assert_true(f.q->later && !p->L && !p->alpha);
+        assert_int_equal(posterior_ready(f.q, &e), ANYGP_OK);
+        assert_true(!f.q->later && p->L);
+        scene_predict(&f, NEW, f.new, b, w);
+        assert_memory_equal(a, b, sizeof a);
+        assert_memory_equal(v, w, sizeof v);
+        scene_clear(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(factors_beyond_the_memory_are_on_disk),
@@ -359,6 +385,7 @@ int main(void)
                                        cmocka_unit_test(new_rows_give_what_a_fit_with_the_same_parts_gives),
                                        cmocka_unit_test(leave_one_out_is_each_row_by_the_rest_of_its_expert),
                                        cmocka_unit_test(factors_on_disk_predict_the_same_bits),
+                                       cmocka_unit_test(factors_that_are_made_later_are_the_same),
                                        cmocka_unit_test(damaged_arrays_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void parts_of_the_time_add_up(void **unused)
 {
     (void)unused;
     clock_from(104, 0);
-    deadline d = {100, 10}, half = deadline_part(&d, 0.5), never = {0, INFINITY};
+    deadline d = {100, 10, NULL}, half = deadline_part(&d, 0.5), never = {0, INFINITY, NULL};
     check_close(deadline_left(&d), 6, 1e-12);
     check_close(deadline_left(&half), 3, 1e-12);
     assert_true(deadline_fits(&d, 6) && !deadline_fits(&d, 6.1) && !deadline_passed(&d));
@@ -54,7 +54,7 @@ static void kmeans_ends_with_its_time_and_has_all_centres(void **unused)
     (void)unused;
     static double X[ROWS * COLUMNS], centres[CENTRES * COLUMNS];
     int64_t found;
-    deadline until = {0, 2.5};
+    deadline until = {0, 2.5, NULL};
     fill_normal(1, ROWS * COLUMNS, X);
     clock_from(0, 1);
     kmeans_options o = {.seed = 1, .until = &until};
@@ -80,7 +80,7 @@ static void greedy_choice_out_of_time_has_different_rows(void **unused)
 {
     (void)unused;
     int64_t chosen[CENTRES], count;
-    deadline until = {0, 5};
+    deadline until = {0, 5, NULL};
     bool seen[ROWS] = {false};
     clock_from(0, 1);
     assert_int_equal(greedy_select(ROWS, CENTRES, unit_diag, unit_columns, NULL, 0, &until, chosen, &count, NULL), 0);
@@ -120,7 +120,7 @@ static void pass_ends_between_two_blocks(void **unused)
     row_blocks *blocks;
     driver *d;
     double sum, seen = 0;
-    deadline until = {0, 4.5}, over = {-1, 0};
+    deadline until = {0, 4.5, NULL}, over = {-1, 0, NULL};
     for (int i = 0; i <= BLOCKS; i++) start[i] = i * ROWS_EACH;
     for (int i = 0; i < BLOCKS * ROWS_EACH; i++) y[i] = 1;
     assert_int_equal(blocks_of_arrays(BLOCKS, start, 1, 1, X, y, NULL, &blocks, NULL), ANYGP_OK);

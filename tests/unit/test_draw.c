@@ -1,7 +1,9 @@
 /* Pictures: ticks are good numbers, texts are escaped and cut, and no two texts of a figure overlap. */
+#define _GNU_SOURCE /* strptime, timegm */
 #include "support.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "draw/draw.h"
 
@@ -33,6 +35,37 @@ static void ticks_are_multiples_of_good_steps(void **state)
                 check_close(strtod(t.label[k], NULL) / (high - low), t.at[k] / (high - low), 1e-3);
             }
         }
+}
+
+/* Against the C library's calendar: a label, read again, is where its tick is. */
+static void ticks_of_dates_are_dates(void **state)
+{
+    static const char *const forms[] = {"%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%Y-%m", "%Y"};
+    static const double ranges[] = {1e-4, 0.003, 0.02, 0.3, 1.7, 9, 40, 200, 700, 4000, 30000, 300000};
+    (void)state;
+    for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++)
+        for (double low = -40000.3; low < 60000; low += 7777.7)
+            for (int most = 2; most <= 8; most += 3) {
+                ticks t;
+                ticks_dates(low, low + ranges[r], most, &t);
+                assert_true(t.count <= most && (t.count >= 1 || most == 2));
+                for (int k = 0; k < t.count; k++) {
+                    struct tm when = {.tm_mday = 1};
+                    char *end = NULL;
+                    for (int f = 0; f < 5 && !(end && !*end); f++) {
+                        when = (struct tm){.tm_mday = 1};
+                        end = strptime(t.label[k], forms[f], &when);
+                    }
+                    assert_true(end && !*end);
+                    assert_true(t.at[k] >= low - 1e-6 && t.at[k] <= low + ranges[r] + 1e-6);
+                    assert_true(fabs((double)timegm(&when) / 86400 - t.at[k]) < 1e-6);
+                    if (k) assert_true(t.at[k] > t.at[k - 1]);
+                }
+            }
+    ticks t;
+    ticks_dates(19723, 20089, 8, &t); /* the year 2024 */
+    assert_string_equal(t.label[0], "2024-01");
+    assert_string_equal(t.label[1], "2024-04");
 }
 
 static void log_ticks_stay_within_and_differ(void **state)
@@ -137,6 +170,33 @@ static void panels_keep_their_texts_apart(void **state)
     figures_free(f);
 }
 
+/* Names of crowded points meet neither each other nor a point, and those without room are counted. */
+static void names_keep_away_from_texts_and_points(void **state)
+{
+    enum { POINTS = 40 };
+    double x[POINTS], y[POINTS];
+    const char *name[POINTS];
+    const text_box *list;
+    figures *f = figures_new();
+    (void)state;
+    for (int i = 0; i < POINTS; i++)
+        x[i] = sin(3.0 * i), y[i] = i % 4 ? cos(5.0 * i) : 0.01 * i, name[i] = i % 9 == 8 ? NULL : "a name";
+    x[5] = NAN;
+    canvas *c = figures_add(f, 420, 300, "Names");
+    panel p = panel_begin(c, axis_over("x", POINTS, x), axis_over("y", POINTS, y), 0, NULL, NULL);
+    int64_t before = canvas_boxes(c, &list), out = panel_names(&p, POINTS, x, y, name);
+    int64_t after = canvas_boxes(c, &list);
+    check_boxes(c);
+    assert_int_equal(after - before + out, POINTS - POINTS / 9 - 1);
+    assert_true(out > 0 && after - before > POINTS / 4);
+    for (int64_t k = before; k < after; k++)
+        for (int i = 0; i < POINTS; i++)
+            if (isfinite(x[i]))
+                assert_false(panel_x(&p, x[i]) > list[k].left && panel_x(&p, x[i]) < list[k].right &&
+                             panel_y(&p, y[i]) > list[k].top && panel_y(&p, y[i]) < list[k].bottom);
+    figures_free(f);
+}
+
 /* What is not finite is not drawn. */
 static void nothing_is_drawn_at_nan(void **state)
 {
@@ -166,10 +226,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_are_multiples_of_good_steps),
+        cmocka_unit_test(ticks_of_dates_are_dates),
         cmocka_unit_test(log_ticks_stay_within_and_differ),
         cmocka_unit_test(numbers_are_plain),
         cmocka_unit_test(texts_are_escaped_and_cut),
         cmocka_unit_test(panels_keep_their_texts_apart),
+        cmocka_unit_test(names_keep_away_from_texts_and_points),
         cmocka_unit_test(nothing_is_drawn_at_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

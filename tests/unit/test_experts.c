@@ -260,7 +260,7 @@ static void leave_one_out_is_the_committee_without_the_row(void **unused)
         scene f;
         anygp_error e;
         double y[ROWS], mean[ROWS], variance[ROWS], weight[ROWS], m, c;
-        leave_one_out out = {0, y, mean, variance, weight};
+        leave_one_out out = {.y = y, .mean = mean, .variance = variance, .weight = weight};
         scene_set(&f, r->model, variants[v].kernel, variants[v].mean, variants[v].weights, BLOCKS, some_blocks,
                   (expert_choice){.observed = observed, .communication = 4});
         const experts_posterior *p = scene_posterior(&f);

@@ -68,6 +68,7 @@ static const trial trials[] = {
     {SET_COMMUNICATION, "7", NULL},
     {SET_NEAR, "2", NULL},
     {SET_EXPERTS, "own", NULL},
+    {SET_EXPERTS_MOST, "3", NULL},
     {SET_INPUTS, NULL, "which columns are read: tests/cli/test_messy.sh"},
     {SET_DROP, NULL, "which columns are read"},
     {SET_CATEGORIES, NULL, "how cells are read"},
@@ -76,6 +77,13 @@ static const trial trials[] = {
     {SET_SKIP, NULL, "how files are read"},
     {SET_COMMENT, NULL, "how files are read"},
     {SET_REPORT, NULL, "what is written after the fit: tests/cli/test_report.sh"},
+    {SET_SOLVER, "cg", NULL},
+    {SET_PRECOND, "none", NULL},
+    {SET_TOLERANCE, "20", NULL},
+    {SET_KEEP_FACTOR, "yes", NULL},
+    {SET_PRECISION, "mixed", NULL},
+    {SET_TRANSFORM, NULL, "for targets above 0, which these are not: tests/cli/test_transform.sh"},
+    {SET_SPHERE, NULL, "which columns are places: tests/cli/test_sphere.sh"},
 };
 enum { TRIALS = sizeof trials / sizeof *trials };
 
@@ -99,6 +107,8 @@ static const char *excuse(const subject *s, setting_id id, const char *value)
         return "rows stand alone: blocks are pieces of the work, as --memory wants them";
     if (id == SET_FIX && !learns(m) && strcmp(value, "none")) return "a model that learns nothing keeps it all";
     if (id == SET_PARTITION && m->needs.cells) return "cells of a kd-tree are what it has in any case";
+    if ((id == SET_SOLVER || id == SET_PRECOND) && (m->iterative || m->needs.iterative))
+        return "with so few rows conjugate gradients end at the exact model, whatever leads there";
     if (id == SET_SAMPLE && !learns(m)) return "whole epochs with nothing to learn end at the batch result";
     return NULL;
 }
@@ -199,7 +209,7 @@ static void every_setting_of_a_fit_is_tried(void **unused)
 {
     (void)unused;
     for (setting_id id = 0; id < SETTING_COUNT; id++) {
-        bool found = !strchr(setting_at(id)->commands, 'f');
+        bool found = !strpbrk(setting_at(id)->commands, "fF");
         for (int i = 0; i < TRIALS; i++) found |= trials[i].id == id;
         if (!found)
             fail_msg("the setting %s has no line in `trials` of tests/unit/test_model_options.c: add one with a value "

@@ -190,8 +190,10 @@ static anygp_model *fit_regimes_with(const char *model, const char *blocks, cons
     anygp_data *data;
     anygp_model *m = NULL;
     anygp_error e = {.text = ""};
-    const char *const pairs[][2] = {{"model", model}, {"blocks", blocks}, {"inducing", "10"}, {"kernel", "rbf"},
-                                    {"iters", iters}, {"batch", "0"},     {"valid", valid},   {"threads", "1"}};
+    const char *const pairs[][2] = {{"model", model},   {strstr(model, "stick") ? "experts-most" : "blocks", blocks},
+                                    {"inducing", "10"}, {"kernel", "rbf"},
+                                    {"iters", iters},   {"batch", "0"},
+                                    {"valid", valid},   {"threads", "1"}};
     fill_normal(41, 3 * MANY, z);
     for (int i = 0; i < MANY; i++) {
         X[i] = 3 * (2 * normal_cdf(z[i]) - 1);

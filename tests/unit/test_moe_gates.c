@@ -10,7 +10,7 @@ static void open_two_regimes(scene *s, const model_ops *m, int64_t K)
     scene_open(s, m, &scene_kinds[0]);
     s->model->close(s->state);
     for (int i = 0; i < ROWS; i++) s->y[i] += i % 2 ? 3 : -3;
-    s->p.experts.count = K;
+    s->p.experts.count = s->p.experts.most = K;
     if (model_open(m, &s->p, &s->h, &s->state, &e)) fail_msg("%s", e.text);
     scene_begin(s);
 }
@@ -37,11 +37,13 @@ static void forget(layer *l)
     layer_q_set(l, q, q->Lambda, q->theta);
 }
 
-/* All rows are those of the first expert, and the second has none: then it begins anew with half of them. */
+/* All rows are those of the first expert, and the second has none: then it begins anew with half of them.  Mixtures that find how many
+   experts they need first merge those that are there [test_moe_stick.c]. */
 static void a_dead_expert_finds_its_regime_again(void **unused)
 {
     (void)unused;
     for (int i = 0; i < MIXTURES; i++) {
+        if (strstr(mixtures[i], "stick")) continue;
         const model_ops *m;
         scene s;
         anygp_error e;

@@ -236,6 +236,76 @@ static void one_row_and_none(void **unused)
     assert_int_equal(order[0], 0);
 }
 
+/* ------------------------------------------------------------------------------------------- directions */
+
+static bool towards(int64_t D, const double *x, const double *z, unsigned way)
+{
+    for (int64_t d = 0; d < D; d++)
+        if ((z[d] >= x[d]) != ((way >> d & 1) != 0)) return false;
+    return true;
+}
+
+static void the_nearest_of_a_direction_are_those_of_the_definition(void **unused)
+{
+    (void)unused;
+    for (int64_t D = 1; D <= 3; D++) {
+        double X[N * 3], from[K];
+        int32_t rows[K];
+        kd_tree t;
+        anygp_error e;
+        fill_rows(D, X);
+        assert_int_equal(kd_tree_open(N, D, X, &t, &e), ANYGP_OK);
+        for (int64_t i = 0; i < N; i += 11)
+            for (unsigned way = 0; way < 1u << D; way++) {
+                const double *x = X + i * D;
+                int64_t some = kd_tree_nearest_towards(&t, x, way, K, rows, from), farther = 0, there = 0;
+                for (int64_t j = 0; j < some; j++) {
+                    assert_true(towards(D, x, X + rows[j] * D, way));
+                    if (j) assert_true(nearer(D, X, x, rows[j - 1], rows[j]));
+                }
+                for (int64_t j = 0; j < N; j++) {
+                    if (!towards(D, x, X + j * D, way)) continue;
+                    there++;
+                    farther += some > 0 && nearer(D, X, x, rows[some - 1], j);
+                }
+                assert_int_equal(some, there < K ? there : K);
+                assert_int_equal(there - farther, some);
+            }
+        kd_tree_clear(&t);
+    }
+}
+
+/* Rows on both sides of a gap, more and nearer on the left: in it lists have rows of both, elsewhere they stay. */
+static void lists_in_a_gap_look_to_all_sides(void **unused)
+{
+    (void)unused;
+    enum { LIST = 16, MOST = 32 };
+    double X[N * 2], x[4] = {0.4, 0.5, -1.5, 0.5};
+    int32_t rows[2 * MOST], count[2], nearest[2 * LIST];
+    near_search s;
+    anygp_error e;
+    fill_normal(9, N * 2, X);
+    for (int64_t i = 0; i < N; i++) {
+        double side = fabs(X[2 * i]), up = X[2 * i + 1];
+        X[2 * i] = i % 5 ? -side : 1 + side, X[2 * i + 1] = 0.5 + up;
+    }
+    assert_int_equal(near_search_open(N, 2, X, NULL, &s, &e), ANYGP_OK);
+    assert_true(near_search_spreads(&s, LIST) && !near_search_spreads(&s, 3));
+    assert_int_equal(near_search_find(&s, 2, x, NULL, LIST, nearest, count, &e), ANYGP_OK);
+    assert_int_equal(near_search_find(&s, 2, x, NULL, LIST, rows, count, &e), ANYGP_OK);
+    assert_int_equal(near_search_spread(&s, 2, x, LIST, MOST, rows, count, &e), ANYGP_OK);
+    assert_int_equal(count[0], MOST);
+    int left = 0, right = 0;
+    for (int j = 0; j < MOST; j++) {
+        *(X[2 * rows[j]] < 0.4 ? &left : &right) += 1;
+        for (int i = 0; i < j; i++) assert_int_not_equal(rows[i], rows[j]);
+    }
+    assert_true(left >= 8 && right >= 8);
+    assert_int_equal(count[1], LIST);
+    for (int j = 0; j < LIST; j++) assert_int_equal(rows[MOST + j], nearest[LIST + j]);
+    near_search_clear(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lists_are_the_nearest_earlier_rows),
@@ -244,6 +314,8 @@ int main(void)
                                        cmocka_unit_test(other_orders_have_every_row_once),
                                        cmocka_unit_test(groups_own_every_row_once_and_have_its_neighbours),
                                        cmocka_unit_test(blocks_on_disk_are_those_in_memory),
+                                       cmocka_unit_test(the_nearest_of_a_direction_are_those_of_the_definition),
+                                       cmocka_unit_test(lists_in_a_gap_look_to_all_sides),
                                        cmocka_unit_test(one_row_and_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,7 +219,7 @@ static void leave_one_out_is_the_committee_without_the_row(void **unused)
         scene f;
         anygp_error e;
         double y[ROWS], mean[ROWS], variance[ROWS], weight[ROWS], m, c;
-        leave_one_out out = {0, y, mean, variance, weight};
+        leave_one_out out = {.y = y, .mean = mean, .variance = variance, .weight = weight};
         scene_set(&f, names[levels], v->kernel, v->mean, v->weights, 7, start, plain);
         const experts_posterior *p = scene_posterior(&f);
         assert_int_equal(f.model->loo_after(f.q, &f.p, &out, &e), ANYGP_OK);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fit_support.h"
 #include "gp/check.h"
@@ -96,10 +97,27 @@ static void plan_has_every_model_once_with_a_cost_or_a_reason(void **state)
     lists_every_model_once(true);
 }
 
+/* The setting report writes a page, with every model in the table and in the picture. */
+static void check_page(const char *path)
+{
+    static char text[200000];
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    text[n] = 0;
+    if (f) fclose(f);
+    unlink(path);
+    assert_non_null(strstr(text, "Comparison of models"));
+    assert_int_equal(occurrences(text, "aria-label=\"Score against time\""), 1);
+    assert_int_equal(occurrences(text, ">sod<"), 2);
+    assert_int_equal(occurrences(text, "</html>"), 1);
+}
+
 static void comparison_has_the_mean_and_a_linear_model_and_keeps_the_best(void **state)
 {
     (void)state;
-    const char *pairs[] = {"models", "exact,sod", "iters", "8", "threads", "1", NULL};
+    char page[] = "/tmp/test_plan_XXXXXX";
+    close(mkstemp(page));
+    const char *pairs[] = {"models", "exact,sod", "iters", "8", "threads", "1", "report", page, NULL};
     anygp_settings *s = settings_with(pairs);
     anygp_data *data = waves(false);
     anygp_model *best;
@@ -114,6 +132,7 @@ static void comparison_has_the_mean_and_a_linear_model_and_keeps_the_best(void *
     predict(best, 1, x, mean, variance);
     assert_true(fabs(mean[0] - sin(1)) < 0.2);
     anygp_text_free(text);
+    check_page(page);
     anygp_model_free(best);
     anygp_data_free(data);
     anygp_settings_free(s);

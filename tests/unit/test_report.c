@@ -257,7 +257,8 @@ static void check_said(const scene *c, const standing *s, const char *word, bool
 /* Each is said where it is so, and only there. */
 static void warnings_name_what_is_wrong(void **state)
 {
-    static const char *const words[] = {"overconfident", "Drift", "Extrapolation", "too low by", "at least as well"};
+    static const char *const words[] = {"overconfident", "has drifted", "far outside the training inputs", "too low by",
+                                        "at least as well"};
     stage t;
     standing s;
     anygp_error e;
@@ -268,8 +269,8 @@ static void warnings_name_what_is_wrong(void **state)
     for (int i = 0; i < 5; i++) check_said(c, &s, words[i], false);
     for (int64_t i = 0; i < N; i++) {
         if (i % 3 == 0) c->below[i] = c->up_to[i] = 0.999; /* outside of its interval */
-        if (i % 20 == 0) c->unexplained[i] = 0.99;
-        c->X[3 * i] += 1.5;
+        if (i % 4 == 0) c->unexplained[i] = 0.99;
+        c->X[3 * i] += i % 12 ? 1.5 : 40;
         c->mean[i] -= 3;
     }
     must(standing_make(c, &s, &e), &e);
@@ -279,7 +280,14 @@ static void warnings_name_what_is_wrong(void **state)
     for (int64_t i = 0; i < N; i++) inside += c->up_to[i] >= 0.025 && c->up_to[i] <= 0.975;
     snprintf(covered, sizeof covered, "hold %.1f %%", 100 * inside / N);
     check_said(c, &s, covered, true);
-    check_said(c, &s, "Extrapolation: 5.0 %", true);
+    double far = 0, mean = 0;
+    for (int64_t i = 0; i < N; i++) far += fabs(c->X[3 * i]) > 4 || fabs(c->X[3 * i + 1]) > 4, mean += c->X[3 * i] / N;
+    char outside[64], moved[64];
+    snprintf(outside, sizeof outside, "%.2g %% of the rows are far outside", 100 * far / N);
+    snprintf(moved, sizeof moved, "its mean is %.2g training standard deviations higher", mean);
+    check_said(c, &s, outside, true);
+    check_said(c, &s, moved, true);
+    check_said(c, &s, "no more than its prior at 25 % of the rows", true);
     close_stage(&t);
 }
 

@@ -4,6 +4,7 @@
 #include "chain_stage.h"
 
 #include "linalg/linalg.h"
+#include "gauss/layer_f32.h"
 #include "gauss/orthogonal.h"
 #include "model/variational/svgp_posterior.h"
 #include "gauss/transport.h"
@@ -337,6 +338,53 @@ static void statistics_are_the_same_by_V(void **unused)
     assert_true(tried > 0);
 }
 
+/* Bound and gradient at this q, for rows as they are now. */
+static double bound_and_gradient(stage *g, bool by_V, double *gp)
+{
+    chain_stat stat;
+    if (by_V) assert_true(layer_hold_V(g->s.f));
+    g->s.f->by_V = by_V;
+    double jitter = 1e-6;
+    assert_true(chain_prepare(&g->s, &g->f.h, false, &jitter));
+    if (g->s.f->single) layer_f32_prepare(g->s.f);
+    double bound = bound_of(g, 1e-6, &stat);
+    if (by_V) layer_E(g->s.f, stat.f);
+    assert_true(chain_gradient(&g->s, &stat, gp));
+    return bound;
+}
+
+/* The largest difference as a share of the largest number. */
+static double off_by(int64_t n, const double *a, const double *b)
+{
+    double off = 0, size = 1;
+    for (int64_t i = 0; i < n; i++) off = fmax(off, fabs(a[i] - b[i])), size = fmax(size, fabs(b[i]));
+    return off / size;
+}
+
+static void rows_in_float_give_the_bound_and_gradient_of_double(void **unused)
+{
+    (void)unused;
+    int tried = 0;
+    FOR_EACH_TRIAL(v)
+    {
+        stage g;
+        double whole[60], narrow[60];
+        set_stage(&g, v);
+        bool one = g.s.f->C * g.s.f->K == 1 && g.s.f->O == 0;
+        for (int by_V = 0; layer_f32_fits(g.s.f) && by_V < 1 + one; by_V++, tried++) {
+            double bound = bound_and_gradient(&g, by_V, whole);
+            assert_true(layer_f32_open(g.s.f));
+            g.s.f->single->on = true;
+            check_close(bound_and_gradient(&g, by_V, narrow), bound, 1e-5);
+            assert_true(off_by(hyper_size(&g.f.h), narrow, whole) < 2e-4);
+            assert_true(off_by(hyper_size(&g.f.h), narrow, whole) > 1e-12); /* it was in float */
+            layer_f32_close(g.s.f);
+        }
+        clear_stage(&g);
+    }
+    assert_true(tried > 10);
+}
+
 static void predictions_equal_their_definition(void **unused)
 {
     (void)unused;
@@ -580,6 +628,7 @@ int main(void)
         cmocka_unit_test(bound_equals_its_definition),
         cmocka_unit_test(gradient_equals_central_differences),
         cmocka_unit_test(statistics_are_the_same_by_V),
+        cmocka_unit_test(rows_in_float_give_the_bound_and_gradient_of_double),
         cmocka_unit_test(predictions_equal_their_definition),
         cmocka_unit_test(one_natural_step_of_size_one_is_the_collapsed_bound),
         cmocka_unit_test(small_natural_steps_raise_the_bound),

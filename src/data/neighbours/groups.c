@@ -81,15 +81,17 @@ static anygp_status union_open(const near_rows *near, union_find *u, anygp_error
     return ANYGP_OK;
 }
 
-/* The number of rows of both lists together, or something larger than `most` if it is more than that. */
-static int64_t union_size(const list *a, const list *b, double most)
+/* The number of rows of both lists together, or INT64_MAX as soon as it cannot be `most` or less. */
+static int64_t union_size(const list *a, const list *b, int64_t most)
 {
-    int64_t i = 0, j = 0, count = 0;
-    while (i < a->n && j < b->n && (double)count <= most) {
+    int64_t i = 0, j = 0, common = 0, both = a->n + b->n;
+    while (i < a->n && j < b->n) {
         int32_t x = a->row[i], y = b->row[j];
-        i += x <= y, j += y <= x, count++;
+        i += x <= y, j += y <= x, common += x == y;
+        int64_t left = a->n - i < b->n - j ? a->n - i : b->n - j;
+        if (both - common - left > most) return INT64_MAX;
     }
-    return count + (a->n - i) + (b->n - j);
+    return both - common;
 }
 
 static bool join(union_find *u, int32_t to, int32_t from, int64_t size)
@@ -115,8 +117,9 @@ static bool consider(union_find *u, int32_t one, int32_t other)
     int32_t a = name_of(u, one), b = name_of(u, other);
     if (a == b) return true;
     double na = (double)u->lists[a].n, nb = (double)u->lists[b].n, apart = na * na + nb * nb;
-    int64_t size = union_size(&u->lists[a], &u->lists[b], sqrt(apart));
-    return (double)size * (double)size >= apart || join(u, a, b, size);
+    int64_t most = (int64_t)ceil(sqrt(apart)) - 1; /* whose square is less */
+    int64_t size = union_size(&u->lists[a], &u->lists[b], most);
+    return size > most || join(u, a, b, size);
 }
 
 static anygp_status on_disk(row_groups *g, int64_t total, anygp_error *e)
@@ -140,21 +143,53 @@ static anygp_status allocate(row_groups *g, int64_t total, anygp_error *e)
     return status;
 }
 
-/* Groups in the order of their names. */
+/* A group by its lengths. */
+typedef struct measured {
+    int32_t rows, own, name;
+} measured;
+
+static int by_length(const void *a, const void *b)
+{
+    const measured *x = a, *y = b;
+    if (x->rows != y->rows) return (x->rows > y->rows) - (x->rows < y->rows);
+    if (x->own != y->own) return (x->own > y->own) - (x->own < y->own);
+    return (x->name > y->name) - (x->name < y->name);
+}
+
+/* Groups of equal lengths one after the other: their matrices are processed side by side. */
+static measured *in_order(union_find *u, int64_t count)
+{
+    measured *m = mem_alloc(count, sizeof *m);
+    int32_t *own = mem_zeroed(u->n, sizeof *own);
+    for (int64_t i = 0; own && i < u->n; i++) own[name_of(u, (int32_t)i)]++;
+    for (int64_t i = 0, k = 0; m && own && i < u->n; i++)
+        if (u->lists[i].n > 0) m[k++] = (measured){(int32_t)u->lists[i].n, own[i], (int32_t)i};
+    if (m && own) qsort(m, (size_t)count, sizeof *m, by_length);
+    if (!own) free(m), m = NULL;
+    free(own);
+    return m;
+}
+
 static anygp_status write_groups(union_find *u, row_groups *g, anygp_error *e)
 {
     int64_t total = 0, at = 0;
     *g = (row_groups){.on_disk = u->first != NULL};
     for (int64_t i = 0; i < u->n; i++) g->count += u->lists[i].n > 0, total += u->lists[i].n;
     TRY(allocate(g, total, e));
-    for (int64_t i = 0, k = 0; i < u->n; i++) {
-        const list *l = &u->lists[i];
-        if (l->n == 0) continue;
-        g->start[k++] = at;
+    measured *m = in_order(u, g->count);
+    if (!m) {
+        row_groups_clear(g);
+        return fail_memory(e, "the groups of rows", 16.0 * (double)u->n);
+    }
+    for (int64_t k = 0; k < g->count; k++) {
+        const list *l = &u->lists[m[k].name];
+        g->start[k] = at;
         if (l->n > g->largest) g->largest = l->n;
-        for (int64_t j = 0; j < l->n; j++, at++) g->row[at] = l->row[j], g->own[at] = name_of(u, l->row[j]) == i;
+        for (int64_t j = 0; j < l->n; j++, at++)
+            g->row[at] = l->row[j], g->own[at] = name_of(u, l->row[j]) == m[k].name;
     }
     g->start[g->count] = total;
+    free(m);
     return ANYGP_OK;
 }
 

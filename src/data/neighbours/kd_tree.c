@@ -172,3 +172,46 @@ int64_t kd_tree_nearest(const kd_tree *t, const double *x, int64_t before, int64
     near_list_finish(&found);
     return found.count;
 }
+
+/* ----------------------------------------------------------------------------------------- one direction */
+
+static bool lies_towards(const kd_tree *t, const double *x, unsigned way, const double *z)
+{
+    for (int64_t d = 0; d < t->D; d++)
+        if ((z[d] >= x[d]) != ((way >> d & 1) != 0)) return false;
+    return true;
+}
+
+/* Whether rows of the node may: its box reaches to that side of x in every input. */
+static bool reaches(const kd_tree *t, int64_t node, const double *x, unsigned way)
+{
+    const double *low = t->box + 2 * t->D * node, *high = low + t->D;
+    for (int64_t d = 0; d < t->D; d++)
+        if (way >> d & 1 ? high[d] < x[d] : low[d] >= x[d]) return false;
+    return true;
+}
+
+static void towards_node(const search *s, unsigned way, int64_t node, double distance)
+{
+    const kd_tree *t = s->t;
+    if (distance > ROUNDING * near_list_worst(s->found) || !reaches(t, node, s->x, way)) return;
+    if (node >= t->leaves) {
+        for (int64_t i = t->start[node - t->leaves]; i < t->start[node - t->leaves + 1]; i++)
+            if (lies_towards(t, s->x, way, t->X + i * t->D))
+                near_list_offer(s->found, (int32_t)t->row[i], row_distance(t->D, s->x, t->X + i * t->D));
+        return;
+    }
+    double left = kd_box_distance(t, 2 * node, s->x), right = kd_box_distance(t, 2 * node + 1, s->x);
+    int64_t nearer = right < left;
+    towards_node(s, way, 2 * node + nearer, nearer ? right : left);
+    towards_node(s, way, 2 * node + !nearer, nearer ? left : right);
+}
+
+int64_t kd_tree_nearest_towards(const kd_tree *t, const double *x, unsigned way, int64_t k, int32_t *rows,
+                                double *distance)
+{
+    near_list found = {.k = k, .row = rows, .distance = distance};
+    if (k > 0) towards_node(&(search){t, x, t->n, &found}, way, 1, 0);
+    near_list_finish(&found);
+    return found.count;
+}

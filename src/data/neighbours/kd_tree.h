@@ -32,5 +32,8 @@ double kd_box_distance(const kd_tree *t, int64_t node, const double *x);
 
 /* The k rows nearest to x among those numbered below `before`, nearest first, and their distances; returns how many there are. */
 int64_t kd_tree_nearest(const kd_tree *t, const double *x, int64_t before, int64_t k, int32_t *rows, double *distance);
+/* The same among all rows z of one direction: z_d >= x_d where bit d of `way` is set, z_d < x_d where it is not. */
+int64_t kd_tree_nearest_towards(const kd_tree *t, const double *x, unsigned way, int64_t k, int32_t *rows,
+                                double *distance);
 
 #endif

@@ -45,4 +45,11 @@ void near_search_clear(near_search *s);
 anygp_status near_search_find(const near_search *s, int64_t m, const double *x, const int64_t *before, int64_t k,
                               int32_t *rows, int32_t *count, anygp_error *e);
 
+/* Lists of the k rows nearest to each of x[m,D], rows[m,k] and count[m], become rows[m,most]: for rows in gaps, with up to three inputs,
+   `most` rows on all sides instead; the others stay as they are [directions.c]. */
+anygp_status near_search_spread(const near_search *s, int64_t m, const double *x, int64_t k, int64_t most,
+                                int32_t *rows, int32_t *count, anygp_error *e);
+/* Whether it may change a list. */
+bool near_search_spreads(const near_search *s, int64_t k);
+
 #endif

@@ -50,11 +50,18 @@ static int64_t large_target(const double *row, const target_columns *y)
     return -1;
 }
 
+/* By the likelihood, or by the transform. */
+static const char *objection_to(const target_columns *y, int64_t t, double value)
+{
+    const char *wrong = y->objection ? y->objection(y->objection_ctx, value) : NULL;
+    return wrong || !y->warp ? wrong : warp_objection(&y->warp[t], value);
+}
+
 /* The first target that there is an objection to, and which; -1: none. */
 static int64_t bad_target(const double *row, const target_columns *y, const char **wrong)
 {
-    for (int64_t t = 0; t < y->targets && y->objection && !y->classes; t++)
-        if ((*wrong = y->objection(y->objection_ctx, row[y->target[t]]))) return y->target[t];
+    for (int64_t t = 0; t < y->targets && !y->classes; t++)
+        if ((*wrong = objection_to(y, t, row[y->target[t]]))) return y->target[t];
     return -1;
 }
 
@@ -84,6 +91,22 @@ static row_use use_of_targets(const row_units *u, const double *row)
     return unknown_class(u, row) ? ROW_UNKNOWN_CLASS : ROW_USED;
 }
 
+/* The cells of longitude and latitude: of the columns of X, or where all columns count as inputs, by their inputs. */
+static const cell_units *sphere_cell(const row_units *u, bool lat)
+{
+    const sphere_spec *s = &u->sphere;
+    return &u->x[s->at >= 0 ? s->at + lat : lat ? s->lat : s->lon];
+}
+
+static const cell_units *off_sphere(const row_units *u, const double *row)
+{
+    if (!u->sphere.on) return NULL;
+    const cell_units *lon = sphere_cell(u, false), *lat = sphere_cell(u, true);
+    double a = row[lon->number], b = row[lat->number];
+    if (!isnan(a) && !sphere_longitude(a)) return lon;
+    return isnan(b) || sphere_latitude(b) ? NULL : lat;
+}
+
 /* The first input that cannot be used, or NULL. */
 static const cell_units *bad_input(const row_units *u, const double *row)
 {
@@ -91,7 +114,7 @@ static const cell_units *bad_input(const row_units *u, const double *row)
         double x = row[u->x[j].number];
         if (!isfinite(x) && !(isnan(x) && u->fill_missing)) return &u->x[j];
     }
-    return NULL;
+    return off_sphere(u, row);
 }
 
 row_use row_units_use(const row_units *u, int64_t number, const double *row)
@@ -149,6 +172,12 @@ static anygp_status refuse_input(const row_units *u, const schema *s, int64_t nu
     char label[96];
     const cell_units *c = bad_input(u, row);
     bool missing = isnan(row[c->number]);
+    if (isfinite(row[c->number]))
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "row %lld, column %s: %.15g is no %s; correct it, drop the row, or fit without --sphere",
+                         (long long)number + 1, schema_label(&s->input[c->input], label), row[c->number],
+                         c->input == u->sphere.lat ? "latitude, which is from -90 to 90 degrees"
+                                                   : "longitude, which is from -180 to 360 degrees");
     return fail_with(e, ANYGP_ERR_DATA, "row %lld, column %s: the input is %s", (long long)number + 1,
                      schema_label(&s->input[c->input], label),
                      missing ? "missing; fill it, drop the row, or use --missing mean"
@@ -178,23 +207,31 @@ anygp_status row_units_refuse(const row_units *u, const schema *s, row_use use, 
 
 double row_units_weight(const row_units *u, const double *row) { return weight_of(row, &u->part.y); }
 
+static double filled(const cell_units *c, const double *row) { return intake_cell(row[c->number], c->fill); }
+
 void row_units_inputs(const row_units *u, const double *row, double *x)
 {
+    const sphere_spec *s = &u->sphere;
+    double lon = s->on ? filled(sphere_cell(u, false), row) : 0, lat = s->on ? filled(sphere_cell(u, true), row) : 0;
     for (int64_t j = 0; j < u->D; j++) {
         const cell_units *c = &u->x[j];
+        if (sphere_has(s, j)) continue;
         double cell = row[c->number];
         if (c->level && !isnan(cell)) cell = c->level[(int64_t)cell];
         double scaled = schema_scale(intake_cell(cell, c->fill), c->shift, c->scale);
         x[j] = scaled > u->most ? u->most : scaled < -u->most ? -u->most : scaled;
     }
+    if (s->on) sphere_to_model(s, lon, lat, x + s->at);
 }
 
 void row_units_convert(const row_units *u, const double *row, double *x, double *y, double *w)
 {
     const target_columns *c = &u->part.y;
     targets_take(c, u->codes, row, y);
-    for (int64_t t = 0, width = target_width(c); t < c->targets; t++)
-        y[t * width] = schema_scale(y[t * width], u->unit[t].shift, u->unit[t].scale);
+    for (int64_t t = 0, width = target_width(c); t < c->targets; t++) {
+        warp g = c->scored ? (warp){0} : target_warp(c, t);
+        y[t * width] = schema_scale(warp_forward(&g, y[t * width]), u->unit[t].shift, u->unit[t].scale);
+    }
     *w = weight_of(row, c);
     row_units_inputs(u, row, x);
 }
@@ -223,10 +260,12 @@ void row_units_clear(row_units *u)
 static anygp_status take_inputs(const schema *s, bool all, const int64_t *column_of, row_units *u, anygp_error *e)
 {
     u->fill_missing = s->fill_missing;
-    if (!(u->x = mem_alloc(s->inputs, sizeof *u->x)))
+    u->sphere = s->sphere;
+    if (all) u->sphere.at = -1;
+    if (!(u->x = mem_alloc(s->inputs + 1, sizeof *u->x)))
         return fail_memory(e, "column scales", (double)s->inputs * sizeof *u->x);
     for (int64_t k = 0, n = all ? s->inputs : s->D; k < n; k++) {
-        int64_t i = all ? k : s->at[k];
+        int64_t i = all ? k : s->at[k]; /* the sphere's third column: latitude again */
         const input_spec *c = &s->input[i];
         int64_t number = column_of ? column_of[i] : c->number;
         u->x[u->D++] = (cell_units){number, i, c->shift, c->scale, c->fill, NULL};

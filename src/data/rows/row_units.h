@@ -18,6 +18,7 @@
 typedef struct rows_part {
     target_columns y;
     const bool *skip_column; /* further columns that are not inputs; NULL: none */
+    const int64_t *sphere;   /* two columns: longitude and latitude of a place on the sphere; NULL: none */
     double hold_out, below;
     uint64_t seed;
 } rows_part;
@@ -53,6 +54,7 @@ typedef struct target_scale {
 
 typedef struct row_units {
     int64_t D, Q;
+    sphere_spec sphere;    /* its columns are made of the cells x[sphere.at] and the next */
     cell_units *x;         /* D */
     double most;           /* inputs beyond this size are clamped to it; INFINITY from the start */
     bool fill_missing;     /* else a row with a missing input is refused */
@@ -63,8 +65,8 @@ typedef struct row_units {
     const column *columns; /* of the raw rows, for labels and messages; may be NULL if there are neither */
 } row_units;
 
-/* For the rows of the part, by the schemas of d.  column[inputs]: where the rows have the inputs; NULL: where the training file
-   has them.  The columns must outlive it, d need not. */
+/* For the rows of the part, by the schemas of d, whose transforms are those of the part.  column[inputs]: where the rows have the inputs; NULL: where the training file
+   has them.  The columns and the part's transforms must outlive it, d need not. */
 anygp_status row_units_make(const dataset *d, const rows_part *part, const column *columns, const int64_t *column_of,
                             row_units *u, anygp_error *e);
 /* The same when only the names of the columns are known: all of them count as inputs, labels are not coded. */

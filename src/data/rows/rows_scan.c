@@ -26,7 +26,8 @@ typedef struct column_sum {
 typedef struct tally {
     long double used, no_target, no_weight, total;
     long double digest_high, digest_low; /* 32 bits each, so that a sum over ranks is exact */
-    column_sum sum[];                    /* targets, then inputs */
+    /* Targets, the same transformed, log g' of their transforms g; inputs; the columns of the sphere. */
+    column_sum sum[];
 } tally;
 
 typedef struct scan {
@@ -35,7 +36,10 @@ typedef struct scan {
     row_units u; /* before the columns are known */
     const comm *c;
     dataset *d;
-    int64_t inputs, targets, fields; /* of the tally, long doubles */
+    int64_t inputs, targets;
+    int64_t before; /* sums before those of the inputs */
+    int64_t sums;   /* all */
+    int64_t fields; /* of the tally, long doubles */
     tally *mine, *all;
     uint64_t digest;  /* of this rank's rows */
     class_set *seen;  /* targets, where they are classes; else NULL */
@@ -110,7 +114,7 @@ static anygp_status gather(scan *s, anygp_error *e)
     memset(s->all, 0, sizeof(long double) * (size_t)s->fields);
     for (int rank = 0; rank < s->c->size; rank++) {
         for (int64_t k = 0; k < s->fields; k++) value[k] = unpack(s->gathered + rank * each + 3 * k);
-        add_tally(s->all, s->mine, s->targets + s->inputs);
+        add_tally(s->all, s->mine, s->sums);
     }
     return ANYGP_OK;
 }
@@ -173,7 +177,8 @@ static long double sample_mean(const scan *s, int64_t j)
 
 static void begin_sums(scan *s)
 {
-    column_sum *x = s->mine->sum + s->targets;
+    column_sum *x = s->mine->sum + s->before;
+    for (int64_t t = s->targets; t < s->sums; t++) s->mine->sum[t].shift = NAN;
     for (int64_t t = 0; t < s->targets; t++) s->mine->sum[t].shift = sample_mean(s, s->part->y.target[t]);
     for (int64_t j = 0; j < s->inputs; j++) x[j].shift = sample_mean(s, s->d->schema.input[j].number);
 }
@@ -196,6 +201,15 @@ static void add_cell(column_sum *c, double x, double w)
     if (x > c->upper) c->upper = x;
 }
 
+/* y transformed by g, and log g'(y). */
+static void add_transformed(scan *s, int64_t t, double y, double w)
+{
+    warp g = target_warp(&s->part->y, t);
+    column_sum *sum = s->mine->sum + s->targets + t;
+    add_cell(sum, warp_forward(&g, y), w);
+    add_cell(sum + s->targets, warp_log_slope(&g, y), w);
+}
+
 static anygp_status add_targets(scan *s, const double *row, double w, anygp_error *e)
 {
     for (int64_t t = 0; t < s->targets; t++) {
@@ -204,13 +218,25 @@ static anygp_status add_targets(scan *s, const double *row, double w, anygp_erro
             TRY(class_set_add(&s->seen[t], y, dataset_target(s->d, t), e));
         else
             add_cell(&s->mine->sum[t], y, w);
+        if (s->part->y.warp) add_transformed(s, t, y, w);
     }
     return ANYGP_OK;
 }
 
+/* Missing cells are filled with the mean of the other rows, which have no part in the moments. */
+static void add_place(scan *s, const double *row, double w)
+{
+    const schema *c = &s->d->schema;
+    double lon = row[c->input[c->sphere.lon].number], lat = row[c->input[c->sphere.lat].number];
+    double place[SPHERE_COLUMNS];
+    if (isnan(lon) || isnan(lat)) return;
+    sphere_place(lon, lat, place);
+    for (int k = 0; k < SPHERE_COLUMNS; k++) add_cell(&s->mine->sum[s->before + s->inputs + k], place[k], w);
+}
+
 static void add_inputs(scan *s, const double *row, double w)
 {
-    column_sum *sum = s->mine->sum + s->targets;
+    column_sum *sum = s->mine->sum + s->before;
     for (int64_t j = 0; j < s->inputs; j++) {
         double x = row[s->u.x[j].number];
         if (isnan(x))
@@ -218,6 +244,7 @@ static void add_inputs(scan *s, const double *row, double w)
         else
             add_cell(&sum[j], x, w);
     }
+    if (s->d->schema.sphere.on) add_place(s, row, w);
 }
 
 static anygp_status add_row(void *ctx, int64_t number, const double *row, anygp_error *e)
@@ -261,26 +288,39 @@ static anygp_status settle_inputs(scan *s, anygp_error *e)
 {
     dataset *d = s->d;
     schema *c = &d->schema;
-    const column_sum *x = s->all->sum + s->targets;
+    const column_sum *x = s->all->sum + s->before;
+    bool moved = false;
     for (int64_t j = 0; j < s->inputs; j++) {
         bool known = x[j].weight > 0 && !c->input[j].text;
         c->input[j].lower = known ? (double)x[j].lower : NAN, c->input[j].upper = known ? (double)x[j].upper : NAN;
-        TRY(intake_input(c, j, moments_of(&x[j], s->all->total).mean, x[j].differs > 0, x[j].missing > 0, e));
+        bool place = sphere_takes(&c->sphere, j), differs = x[j].differs > 0;
+        moved |= place && differs;
+        TRY(intake_input(c, j, moments_of(&x[j], s->all->total).mean, differs && !place, x[j].missing > 0, e));
     }
+    c->sphere.on = moved; /* a single place is constant */
+    if (moved) schema_place_sphere(c);
     d->D = c->D;
     TRY(schema_index(c, e));
     d->x_moments = mem_zeroed(d->D, sizeof *d->x_moments);
     if (!d->x_moments) return fail_memory(e, "column scales", (double)d->D * sizeof *d->x_moments);
     for (int64_t j = 0; j < d->D; j++)
         d->x_moments[j] =
-            schema_at(c, j)->text ? (column_moments){.variance = 1} : moments_of(&x[c->at[j]], s->all->total);
+            schema_at(c, j)->text
+                ? (column_moments){.variance = 1}
+                : moments_of(&x[sphere_has(&c->sphere, j) ? s->inputs + j - c->sphere.at : c->at[j]], s->all->total);
     return ANYGP_OK;
 }
 
 static anygp_status settle_targets(scan *s, anygp_error *e)
 {
     if (s->seen) return dataset_settle_classes(s->d, s->r->columns, s->seen, e);
-    for (int64_t t = 0; t < s->targets; t++) dataset_take_target(s->d, t, moments_of(&s->all->sum[t], s->all->total));
+    const column_sum *sum = s->all->sum;
+    for (int64_t t = 0, T = s->targets; t < T; t++) {
+        dataset_take_target(s->d, t, moments_of(&sum[t], s->all->total));
+        if (s->part->y.warp)
+            dataset_take_transformed(s->d, t, moments_of(&sum[T + t], s->all->total),
+                                     moments_of(&sum[2 * T + t], s->all->total).mean);
+    }
     return ANYGP_OK;
 }
 
@@ -323,14 +363,28 @@ static int64_t gathered_most(const scan *s)
     return s->part->y.classes && sums <= CLASSES_MOST ? CLASSES_MOST + 1 : sums;
 }
 
+/* Where among the inputs its two columns are. */
+static void find_sphere(schema *c, const int64_t places[2])
+{
+    c->sphere = (sphere_spec){.on = true, .lon = -1, .lat = -1, .at = -1, .scale = 1};
+    for (int64_t i = 0; i < c->inputs; i++) {
+        if (c->input[i].number == places[0]) c->sphere.lon = i;
+        if (c->input[i].number == places[1]) c->sphere.lat = i;
+    }
+    c->sphere.on = c->sphere.lon >= 0 && c->sphere.lat >= 0;
+}
+
 static anygp_status prepare(scan *s, anygp_error *e)
 {
     const rows_part *p = s->part;
     TRY(dataset_take_columns(s->d, s->r->columns, s->r->cols, &p->y, p->skip_column, e));
+    if (p->sphere) find_sphere(&s->d->schema, p->sphere);
     TRY(row_units_make_raw(&s->d->schema, p, s->r->columns, &s->u, e));
     s->inputs = s->d->schema.inputs;
     s->targets = p->y.targets;
-    size_t sums = (size_t)(s->inputs + s->targets) * sizeof(column_sum);
+    s->before = (p->y.warp ? 3 : 1) * s->targets;
+    s->sums = s->before + s->inputs + (p->sphere ? SPHERE_COLUMNS : 0);
+    size_t sums = (size_t)s->sums * sizeof(column_sum);
     s->fields = (int64_t)((sizeof(tally) + sums) / sizeof(long double));
     s->mine = mem_zeroed(s->fields, sizeof(long double));
     s->all = mem_zeroed(s->fields, sizeof(long double));

@@ -47,6 +47,25 @@ static double sd_or_one(long double variance)
 
 /* -------------------------------------------------------------------------------- standardize */
 
+/* Its columns to mean 0, with one scale for all, which is also that of lengths of its inputs. */
+static void standardize_sphere(dataset *d)
+{
+    sphere_spec *s = &d->schema.sphere;
+    long double variance = 0;
+    if (!s->on) return;
+    for (int k = 0; k < SPHERE_COLUMNS; k++) {
+        s->shift[k] = d->x_moments[s->at + k].mean;
+        variance += d->x_moments[s->at + k].variance / SPHERE_COLUMNS;
+    }
+    s->scale = sd_or_one(variance);
+    d->schema.input[s->lon].scale = d->schema.input[s->lat].scale = s->scale;
+    for (int64_t r = 0; r < d->n; r++)
+        for (int k = 0; k < SPHERE_COLUMNS; k++) {
+            double *x = d->X + r * d->D + s->at + k;
+            *x = schema_scale(*x, s->shift[k], s->scale);
+        }
+}
+
 /* Number columns to mean 0.  The common scale of a group is the root of the mean variance of its columns. */
 static anygp_status standardize_inputs(dataset *d, const int64_t *group, anygp_error *e)
 {
@@ -58,20 +77,21 @@ static anygp_status standardize_inputs(dataset *d, const int64_t *group, anygp_e
     if (!sum) return fail_memory(e, "column scales", (double)d->D * sizeof *sum);
     for (int64_t i = 0; i < d->schema.inputs; i++) {
         input_spec *c = &d->schema.input[i];
-        if (c->position < 0 || c->text) continue;
+        if (c->position < 0 || c->text || sphere_takes(&d->schema.sphere, i)) continue;
         c->shift = d->x_moments[c->position].mean;
         sum[group[c->position]].variance += d->x_moments[c->position].variance;
         sum[group[c->position]].columns++;
     }
     for (int64_t i = 0; i < d->schema.inputs; i++) {
         input_spec *c = &d->schema.input[i];
-        if (c->position < 0 || c->text) continue;
+        if (c->position < 0 || c->text || sphere_takes(&d->schema.sphere, i)) continue;
         const group_sum *g = &sum[group[c->position]];
         c->scale = sd_or_one(g->variance / (long double)g->columns);
         double *x = d->X + c->position;
         for (int64_t r = 0; r < d->n; r++) x[r * d->D] = schema_scale(x[r * d->D], c->shift, c->scale);
     }
     free(sum);
+    standardize_sphere(d);
     return ANYGP_OK;
 }
 
@@ -89,12 +109,14 @@ static const char *which_target(const dataset *d, int64_t t, char buffer[100])
 static anygp_status standardize_target(dataset *d, int64_t t, anygp_error *e)
 {
     schema *s = dataset_target_schema(d, t);
+    column_moments moments_y = dataset_target_moments(d, t);
+    double sd = moments_y.variance > 0 ? (double)sqrtl(moments_y.variance) : 1;
     char which[100];
-    if (s->y_sd < TARGET_SMALLEST)
+    if (sd < TARGET_SMALLEST)
         return fail_with(e, ANYGP_ERR_DATA, "the target%s varies by only %g; rescale the target column",
-                         which_target(d, t, which), s->y_sd);
-    s->y_shift = s->y_mean;
-    s->y_scale = s->y_sd;
+                         which_target(d, t, which), sd);
+    s->y_shift = moments_y.mean;
+    s->y_scale = sd;
     double *y = d->y + t * (d->Q / d->targets);
     for (int64_t r = 0; r < d->n; r++) y[r * d->Q] = schema_scale(y[r * d->Q], s->y_shift, s->y_scale);
     return ANYGP_OK;
@@ -129,10 +151,10 @@ anygp_status dataset_standardize(dataset *d, const int64_t *group, bool inputs, 
 }
 
 /* In model units: of the rows themselves, or where they are a sample, from what is known of all. */
-static long double variance_now(const dataset *d, const input_spec *c)
+static long double variance_now(const dataset *d, int64_t j, double scale)
 {
-    if (d->n >= d->used) return moments(d->n, d->X + c->position, d->D, d->w).variance;
-    return d->x_moments[c->position].variance / ((long double)c->scale * c->scale);
+    if (d->n >= d->used) return moments(d->n, d->X + j, d->D, d->w).variance;
+    return d->x_moments[j].variance / ((long double)scale * scale);
 }
 
 static long double mean_square_now(const dataset *d)
@@ -148,12 +170,21 @@ static long double mean_square_now(const dataset *d)
     return squares / (long double)d->total;
 }
 
+/* One size for all its columns: the root of their mean variance. */
+static void spread_sphere(const sphere_spec *s, double *sd_x)
+{
+    double square = 0;
+    for (int k = 0; s->on && k < SPHERE_COLUMNS; k++) square += sd_x[s->at + k] * sd_x[s->at + k] / SPHERE_COLUMNS;
+    for (int k = 0; s->on && k < SPHERE_COLUMNS; k++) sd_x[s->at + k] = sqrt(square);
+}
+
 void dataset_spread(const dataset *d, double *sd_x, double *rms_y)
 {
     for (int64_t j = 0; j < d->D; j++) {
         const input_spec *c = schema_at(&d->schema, j);
-        sd_x[j] = c->text ? 1 : sd_or_one(variance_now(d, c));
+        sd_x[j] = c->text ? 1 : sd_or_one(variance_now(d, j, c->scale));
     }
+    spread_sphere(&d->schema.sphere, sd_x);
     double rms = (double)sqrtl(mean_square_now(d));
     *rms_y = rms > 0 ? rms : 1;
 }

@@ -25,7 +25,7 @@ typedef struct column_moments {
 /* What is known of a target after the first: a schema without inputs, and its moments. */
 typedef struct further_target {
     schema schema;
-    column_moments moments;
+    column_moments moments; /* transformed */
 } further_target;
 
 /* The rows a model learns from, or a sample of them; the schema, the moments and the counts are those of all. */
@@ -37,7 +37,7 @@ typedef struct dataset {
     further_target *further;   /* T - 1 */
     int64_t used;              /* the rows there are; over n: X, y and w are a sample */
     column_moments *x_moments; /* D */
-    column_moments y_moments;  /* the first target, before it is standardised */
+    column_moments y_moments;  /* the first target, transformed but before it is standardised */
     double *X;                 /* n x D, row-major */
     double *y;                 /* n x Q, row-major */
     double *w;                 /* n, all > 0 */
@@ -58,6 +58,8 @@ const schema *dataset_target(const dataset *d, int64_t t);
 column_moments dataset_target_moments(const dataset *d, int64_t t);
 /* Remembers them, here and in the schema. */
 void dataset_take_target(dataset *d, int64_t t, column_moments y);
+/* After that, where it is transformed: the moments of g(y), and the mean of log g'(y). */
+void dataset_take_transformed(dataset *d, int64_t t, column_moments g, double log_slope);
 /* A schema of its own for target t: a deep copy, inputs included. */
 anygp_status dataset_schema(const dataset *d, int64_t t, schema *out, anygp_error *e);
 

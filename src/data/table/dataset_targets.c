@@ -24,6 +24,12 @@ void dataset_take_target(dataset *d, int64_t t, column_moments y)
     s->y_sd = y.variance > 0 ? (double)sqrtl(y.variance) : 1;
 }
 
+void dataset_take_transformed(dataset *d, int64_t t, column_moments g, double log_slope)
+{
+    *(t == 0 ? &d->y_moments : &d->further[t - 1].moments) = g;
+    dataset_target_schema(d, t)->y_log_slope = log_slope;
+}
+
 /* The inputs of the first, the target of t. */
 anygp_status dataset_schema(const dataset *d, int64_t t, schema *out, anygp_error *e)
 {
@@ -31,6 +37,7 @@ anygp_status dataset_schema(const dataset *d, int64_t t, schema *out, anygp_erro
     whole.inputs = d->schema.inputs;
     whole.input = d->schema.input;
     whole.D = d->schema.D;
+    whole.sphere = d->schema.sphere;
     return schema_copy(&whole, out, e);
 }
 

@@ -95,6 +95,7 @@ anygp_status intake_target(const column *columns, int64_t cols, const target_col
     s->target_number = j;
     s->target_notation = columns[j].notation;
     s->columns = cols;
+    s->warp = target_warp(y, t);
     s->y_scale = 1;
     return y->exposure < 0 ? ANYGP_OK : take_exposure(columns, y->exposure, s, e);
 }

@@ -93,7 +93,8 @@ anygp_status recognise_texts(table *t, int64_t j, cell_notation dates, anygp_err
 
 bool recognise_row_name(const char *name, bool named)
 {
-    static const char *const names[] = {"", "Unnamed: 0", "X", "index", "rownames", "row.names"};
+    static const char *const names[] = {"",   "Unnamed: 0", "X",  "index", "rownames", "row.names",
+                                        "id", "ID",         "Id", "row",   "rowid",    "row_id"};
     if (!name) return named;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i])) return true;

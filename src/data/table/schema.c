@@ -51,7 +51,16 @@ anygp_status schema_index(schema *s, anygp_error *e)
     if (!(s->at = mem_alloc(s->D, sizeof *s->at))) return fail_memory(e, "the columns", 8.0 * (double)s->D);
     for (int64_t i = 0; i < s->inputs; i++)
         if (s->input[i].position >= 0) s->at[s->input[i].position] = i;
+    if (s->sphere.on) s->at[s->sphere.at + 2] = s->sphere.lat;
     return ANYGP_OK;
+}
+
+void schema_place_sphere(schema *s)
+{
+    sphere_spec *p = &s->sphere;
+    p->at = s->D;
+    s->input[p->lon].position = s->D, s->input[p->lat].position = s->D + 1;
+    s->D += SPHERE_COLUMNS;
 }
 
 /* ---------------------------------------------------------------------------------------- names */

@@ -1,7 +1,7 @@
 /* What a model knows of the file it was trained on: columns, categories, scales.
        model input  = (x - shift) / scale        for number columns; a text column enters as its level's index
-       model target = (y - shift) / scale
-   Constant columns stay in the list (so that numbers and names still match) but have no position in X. */
+       model target = (g(y) - shift) / scale     g: a transform [base/warp.h], or y itself
+   Longitude and latitude may be a place on the sphere, which is three columns of X [sphere.h].  Constant columns stay in the list (so that numbers and names still match) but have no position in X. */
 #ifndef DATA_TABLE_SCHEMA_H
 #define DATA_TABLE_SCHEMA_H
 
@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/warp.h"
+#include "data/table/sphere.h"
 #include "data/text/notation.h"
 
 typedef struct input_spec {
@@ -28,11 +30,14 @@ typedef struct schema {
     int64_t inputs; /* columns in the file that are inputs, constant ones too */
     int64_t D;      /* columns of X */
     input_spec *input;
-    int64_t *at;  /* D: the input that is column j of X; schema_index() makes it */
+    int64_t *at; /* D: the input that column j of X is made of; schema_index() makes it */
+    sphere_spec sphere;
     char *target; /* name, or NULL */
     int64_t target_number;
     cell_notation target_notation;
+    warp warp; /* g */
     double y_shift, y_scale;
+    double y_log_slope; /* mean of log g'(y) over the training rows; 0 without a transform */
     int64_t classes; /* of a target that is a class: how many, and their names in the order of their indices; 0: it is a
                           number.  Texts are in alphabetical order, numbers (named as they are printed) in theirs. */
     char **class_name;   /* y in model units is the index; shift 0, scale 1 */
@@ -59,6 +64,8 @@ const char *schema_target_label(const schema *s, char *buffer);
 
 uint64_t schema_digest(const schema *s); /* of the names of categories and classes, in their order */
 
+/* The columns of the sphere, behind all others, and its inputs' positions: the first two of them. */
+void schema_place_sphere(schema *s);
 /* Once the positions stand. */
 anygp_status schema_index(schema *s, anygp_error *e);
 /* The input that is column j of X. */

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/warp.h"
+
 /* What is wrong with a target that is a number, or NULL: nothing. */
 typedef const char *(*target_objection)(const void *ctx, double y);
 
@@ -22,11 +24,13 @@ typedef struct target_columns {
     bool classes;               /* the targets are labels, texts or numbers; else numbers, */
     target_objection objection; /* all of which this has nothing against; NULL: any will do */
     const void *objection_ctx;
+    const warp *warp;                                /* targets: how each is transformed; NULL: none is */
     double (*factor)(const void *ctx, double label); /* of a row's weight, by the label of its (one) target; NULL: 1 */
     const void *factor_ctx;
 } target_columns;
 
 static inline int64_t target_width(const target_columns *c) { return c->exposed || c->exposure >= 0 ? 2 : 1; }
+static inline warp target_warp(const target_columns *c, int64_t t) { return c->warp ? c->warp[t] : (warp){0}; }
 static inline int64_t target_numbers(const target_columns *c) { return c->targets * target_width(c); } /* Q */
 
 #endif

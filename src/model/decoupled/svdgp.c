@@ -60,8 +60,6 @@ anygp_status svdgp_init(svdgp *s, const problem *p, const kernel *k, bool newton
 {
     int64_t targets = p->targets > 0 ? p->targets : 1, latents = p->likelihood->latents;
     *s = (svdgp){0};
-    if (kernel_has_white(k))
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "svdgp's likelihood has the noise; take white out of the kernel");
     TRY(svdgp_init_bare(s, p->mean, kernel_inputs(k), targets * latents, false, e));
     s->targets = targets, s->newton = newton;
     s->widths = kernel_as_rbf(k, s->f.length);

@@ -79,6 +79,13 @@ done:
 
 static double svdgp_rows_behind(const void *state) { return ((const svdgp_state *)state)->problem->blocks->total; }
 
+static anygp_status svdgp_admits(const model_ops *self, const model_scope *q, anygp_error *e)
+{
+    (void)self;
+    if (!kernel_has_white(q->kernel)) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "svdgp's likelihood has the noise; take white out of the kernel");
+}
+
 #define SVDGP_MODEL(id, name_, text, kind, own_rate_, start_, increment_)                                              \
     const model_ops model_##id = {.name = name_,                                                                       \
                                   .summary = text,                                                                     \
@@ -98,6 +105,7 @@ static double svdgp_rows_behind(const void *state) { return ((const svdgp_state 
                                   .subset = 16384,                                                                     \
                                   .increment = increment_,                                                             \
                                   .order = "b (ma+mb^2)",                                                              \
+                                  .admits = svdgp_admits,                                                              \
                                   .cost = svdgp_cost,                                                                  \
                                   .size = svdgp_size,                                                                  \
                                   .open = svdgp_open,                                                                  \

@@ -10,18 +10,8 @@
 #include "base/special.h"
 #include "linalg/linalg.h"
 #include "model/inducing_arrays.h"
-#include "model/variational/svgp_nested.h"
 
 #define LAYER "layer"
-
-typedef struct deep_posterior {
-    posterior base; /* its kernel is the last layer's */
-    int64_t L;
-    posterior *at[CHAIN_LAYERS_MOST];
-    double *spread; /* D */
-    double *e;      /* D x S for each inner layer */
-    nested_paths path[CHAIN_LAYERS_MOST];
-} deep_posterior;
 
 static void posterior_free(posterior *base)
 {

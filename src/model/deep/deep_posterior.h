@@ -5,8 +5,18 @@
 #define MODEL_DEEP_DEEP_POSTERIOR_H
 
 #include "model/variational/chain.h"
+#include "model/variational/svgp_nested.h"
 
 enum { DEEP_COMPONENTS = 32 };
+
+typedef struct deep_posterior {
+    posterior base; /* its kernel is the last layer's */
+    int64_t L;
+    posterior *at[CHAIN_LAYERS_MOST];
+    double *spread; /* D */
+    double *e;      /* D x S for each inner layer */
+    nested_paths path[CHAIN_LAYERS_MOST];
+} deep_posterior;
 
 /* Target t of a chain of several layers. */
 anygp_status deep_posterior_new(const chain *s, int64_t t, posterior **out, anygp_error *e);

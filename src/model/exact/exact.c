@@ -25,6 +25,7 @@
 #include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/exact/exact.h"
+#include "model/exact/exact_steps.h"
 
 /* ---------------------------------------------------------------------------------- workspace */
 
@@ -33,8 +34,8 @@ void exact_close(void *state)
     exact *s = state;
     if (!s) return;
     free(s->at);
-    double *const owned[] = {s->K, s->diag,  s->a,        s->alpha,        s->q,         s->V, s->W, s->R,
-                             s->t, s->loo.y, s->loo.mean, s->loo.variance, s->loo.weight};
+    double *const owned[] = {s->K, s->diag,  s->a,        s->alpha,        s->q,          s->V,    s->W, s->R,
+                             s->t, s->loo.y, s->loo.mean, s->loo.variance, s->loo.weight, s->loo.X};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     merged_clear(&s->subset);
     free(s);
@@ -85,7 +86,8 @@ static anygp_status exact_allocate(exact *s, const basis *mean, anygp_error *e)
                         {&s->loo.y, r, 1},
                         {&s->loo.mean, r, 1},
                         {&s->loo.variance, r, 1},
-                        {&s->loo.weight, r, 1}};
+                        {&s->loo.weight, r, 1},
+                        {&s->loo.X, r, s->rows->D}};
     for (size_t i = 0; i < sizeof slices / sizeof *slices; i++)
         if (!(*slices[i].array = mem_doubles(slices[i].rows, slices[i].cols)))
             return fail_memory(e, "the workspace", 8.0 * (double)slices[i].rows * (double)slices[i].cols);
@@ -274,10 +276,11 @@ const leave_one_out *exact_loo(void *state, const hyper *h)
     exact *s = state;
     const dataset *data = s->rows->data;
     leave_one_out *l = &s->loo;
-    l->n = 0;
+    l->n = 0, l->D = s->rows->D;
     for (int64_t j = 0; j < data->n; j++) {
         if (s->rows->group[j] < 0) continue;
         leave_out(s, h->like[0], j, &l->mean[l->n], &l->variance[l->n]);
+        memcpy(l->X + l->n * l->D, s->rows->X + s->rows->group[j] * l->D, (size_t)l->D * sizeof *l->X);
         l->y[l->n] = data->y[j];
         l->weight[l->n++] = data->w[j];
     }
@@ -299,4 +302,6 @@ const model_ops model_exact = {
     .rows = exact_rows,
     .close = exact_close,
     .load = exact_load,
+    .iterative = &model_exact_iterative,
+    .stepped = &model_exact_steps,
 };

@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "linalg/linalg.h"
 #include "model/exact/exact.h"
+#include "model/exact/exact_iterative.h"
+#include "model/exact/exact_steps.h"
 
 typedef struct exact_posterior {
     posterior base;
@@ -226,6 +228,10 @@ anygp_status exact_load(const model_ops *self, kernel *k, double noise, basis *m
     named_array *a[ALL];
     int64_t n = 0, p = mean->p;
     (void)self;
+    if (!named_array_find(list, count, "L") && named_array_find(list, count, "estimate"))
+        return rows_posterior_load(k, noise, mean, D, list, count, out, e);
+    if (!named_array_find(list, count, "L") && named_array_find(list, count, "S"))
+        return steps_posterior_load(k, noise, mean, D, list, count, out, e);
     for (int i = 0; i < ALL; i++) {
         bool needed = i < REQUIRED || p > 0;
         a[i] = needed ? named_array_need(list, count, names[i], e)

@@ -297,6 +297,7 @@ static anygp_status leave_piece(leaving *l, int64_t n, leave_one_out *out, anygp
         double noise = p->own ? l->noise[j] : experts_noise_of(&p->base, 0);
         out->y[out->n] = p->y[l->row[j]], out->weight[out->n] = p->w[l->row[j]];
         out->mean[out->n] = l->mean[j], out->variance[out->n] = l->variance[j] + noise;
+        if (out->X) memcpy(out->X + out->n * D, l->X + j * D, (size_t)D * sizeof *out->X);
     }
     return ANYGP_OK;
 }
@@ -370,7 +371,8 @@ static anygp_status opinions(const posterior *base, int64_t n, const double *X, 
     return ANYGP_OK;
 }
 
-const posterior_ops bcm_ops = {.work_doubles = posterior_work,
+const posterior_ops bcm_ops = {.make = experts_make,
+                               .work_doubles = posterior_work,
                                .marginal = marginal,
                                .joint = bcm_joint,
                                .arrays = experts_arrays,
@@ -379,8 +381,8 @@ const posterior_ops bcm_ops = {.work_doubles = posterior_work,
                                .opinions = opinions};
 
 #define AGGREGATE                                                                                                      \
-    .work_doubles = posterior_work, .marginal = marginal, .arrays = experts_arrays, .free = experts_free,              \
-    .experts = experts_count, .opinions = opinions
+    .make = experts_make, .work_doubles = posterior_work, .marginal = marginal, .arrays = experts_arrays,              \
+    .free = experts_free, .experts = experts_count, .opinions = opinions
 
 const posterior_ops aggregate_ops = {AGGREGATE};
 const posterior_ops aggregate_own_ops = {AGGREGATE, .marginal_noise = marginal_noise, .expert_noise = experts_noise_of};

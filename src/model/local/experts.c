@@ -99,6 +99,7 @@ static void leave_out(const committee *c, const row_block *b, const double *q, c
         double off;
         exact_leave_out(b->w[i], fmin(1, b->w[i]), 0, c->noise, q[i], alpha[i], &off, &l->variance[to]);
         l->y[to] = b->y[i], l->mean[to] = b->y[i] - off, l->weight[to] = b->w[i];
+        if (l->X) memcpy(l->X + to * c->D, b->X + i * c->D, (size_t)c->D * sizeof *l->X);
     }
 }
 
@@ -151,7 +152,7 @@ void experts_close(void *state)
     if (!q) return;
     driver_close(q->driver);
     expert_hyper_free(q->own);
-    void *const owned[] = {q->stat, q->row_of, q->loo.y, q->loo.mean, q->loo.variance, q->loo.weight};
+    void *const owned[] = {q->stat, q->row_of, q->loo.y, q->loo.mean, q->loo.variance, q->loo.weight, q->loo.X};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(q);
 }
@@ -186,6 +187,8 @@ static void make_loo(experts_state *q, int64_t n)
     double **const arrays[] = {&l->y, &l->mean, &l->variance, &l->weight};
     bool ok = true;
     for (int i = 0; i < 4; i++) ok = (*arrays[i] = mem_doubles(n, 1)) && ok;
+    l->D = q->c.D;
+    if (p->leave_out_inputs) ok = (l->X = mem_doubles(n, l->D)) && ok;
     if (!ok) return;
     l->n = n;
     q->c.loo = l, q->c.row_of = q->row_of;

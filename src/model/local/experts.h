@@ -103,6 +103,7 @@ typedef struct experts_posterior {
     router *route;          /* nle: to the part of a row, and the names of the parts; else NULL */
     double *names;
     expert_hyper *own; /* NULL: base has what they share; else it has medians of theirs */
+    double memory;     /* that factors may take, for those that are made later */
     double *reach;     /* what says who is too far away to be asked [experts_far.c]; NULL: everybody is asked */
 } experts_posterior;
 
@@ -133,12 +134,16 @@ typedef struct experts_source {
     int64_t own_count; /* experts with hyperparameters of their own, and these; the others take kernel and noise */
     const double *own; /* NULL: all do */
     double memory;     /* bytes that factors may take; more of them go to a scratch file.  0: half of what is free */
+    const deadline *
+        until; /* when the factors have to be there: if they are not, they are made before the first prediction; NULL: any time */
     const experts_posterior *from; /* whose factors count for experts with as many rows; NULL: none */
 } experts_source;
 
 /* Takes over the rows, on failure too; the rest is copied. */
 anygp_status experts_new(const experts_source *s, posterior **out, anygp_error *e);
 void experts_free(posterior *p); /* accepts NULL */
+anygp_status experts_make(posterior *p,
+                          anygp_error *e); /* posterior_ops.make, with more jitter where factors need it */
 
 /* The posterior at h from all rows of the blocks, and the model file [experts_file.c]. */
 anygp_status experts_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);

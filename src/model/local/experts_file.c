@@ -94,6 +94,7 @@ anygp_status experts_to_posterior(void *state, const hyper *h, double *jitter, p
                             .own = own ? own->values : NULL,
                             .jitter = *jitter,
                             .memory = p->memory,
+                            .until = p->pass,
                             .route = p->route,
                             .names = names,
                             .asked = {p->experts.observed, (double)p->experts.near}};
@@ -175,17 +176,20 @@ anygp_status experts_load_within(const model_ops *self, double memory, kernel *k
         return fail_with(e, ANYGP_ERR_FILE, "the model file's experts do not fit together; it is damaged");
     experts_source s = {
         .rule = rule, .kernel = k, .mean = mean, .noise = noise, .jitter = *a[4]->values, .D = D, .count = P};
-    s.memory = memory;
+    const deadline now = {0, 0, NULL};
+    s.memory = memory,
+    s.until = &now; /* factors are made below, with more jitter where a fit had no time to find out */
     if (asked) memcpy(s.asked, asked->values, sizeof s.asked);
     if (own) s.own_count = P, s.own = own->values;
     router *route = NULL;
     if (rule->alone) TRY(load_parts(D, P, list, count, &s.names, &route, e));
-    s.route = route;
+    s.route = route, *out = NULL;
     s.rows = (gathered_rows){n, named_array_take(a[0]), named_array_take(a[1]), named_array_take(a[2]),
                              named_array_take(a[3])};
     anygp_status status = experts_new(&s, out, e);
     router_free(route);
-    if (ANYGP_FAILED(status)) return status;
+    if (!ANYGP_FAILED(status)) status = experts_make(*out, e);
+    if (ANYGP_FAILED(status)) return experts_free(*out), *out = NULL, status;
     kernel_free(k);
     basis_clear(mean);
     return ANYGP_OK;

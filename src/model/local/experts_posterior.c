@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mapped.h"
 #include "base/memory.h"
+#include "linalg/jitter.h"
 #include "linalg/linalg.h"
 #include "model/local/experts.h"
 
@@ -43,8 +45,8 @@ expert expert_at(const experts_posterior *p, int64_t k)
                     .X = p->X + first * p->base.D,
                     .y = p->y + first,
                     .w = p->w + first,
-                    .alpha = p->alpha + first,
-                    .L = p->L + p->at[k],
+                    .alpha = p->alpha ? p->alpha + first : NULL,
+                    .L = p->L ? p->L + p->at[k] : NULL,
                     .B = p->B && k > 0 ? p->B + first * common_rows(p) : NULL,
                     .kernel = p->own ? p->own->kernel[k] : p->base.kernel,
                     .noise = p->own ? expert_hyper_noise(p->own, k) : p->base.noise};
@@ -111,24 +113,93 @@ static anygp_status room_for_factors(experts_posterior *p, double size, double m
     return ANYGP_OK;
 }
 
-/* The factors of all experts, from their rows. */
-static anygp_status factorize(experts_posterior *p, double memory, const experts_posterior *from, anygp_error *e)
+/* Where the factors will be. */
+static anygp_status place_factors(experts_posterior *p, double *size, anygp_error *e)
 {
-    const posterior *b = &p->base;
-    double size = 0;
-    if (!(p->at = mem_alloc(p->count, sizeof *p->at))) return fail_memory(e, "the experts", 8.0 * (double)p->count);
+    *size = 0;
+    if (!p->at && !(p->at = mem_alloc(p->count, sizeof *p->at)))
+        return fail_memory(e, "the experts", 8.0 * (double)p->count);
     for (int64_t k = 0; k < p->count; k++) {
         int64_t n = rows_of(p, k);
-        p->at[k] = (int64_t)size, size += (double)n * (double)n;
+        p->at[k] = (int64_t)*size, *size += (double)n * (double)n;
         if (n > p->largest) p->largest = n;
     }
-    TRY(room_for_factors(p, size, memory, e));
+    return ANYGP_OK;
+}
+
+static anygp_status evidence_again(const experts_posterior *p, const expert *x, double *value, anygp_error *e)
+{
+    committee c = committee_of(p, x);
+    const expert_rows r = {x->n, x->X, x->y, x->w};
+    double *K = mem_doubles(x->n, x->n), *H = mem_doubles(x->n, p->base.mean.p + 1), *alpha = H;
+    anygp_status status = K && H ? expert_covariance(&c, &r, H + x->n, K, e)
+                                 : fail_memory(e, "the evidence of an expert", 8.0 * (double)x->n * (double)x->n);
+    if (!ANYGP_FAILED(status)) {
+        memcpy(alpha, x->y, (size_t)x->n * sizeof *alpha);
+        status = expert_solve(&c, &r, K, alpha, value, e);
+    }
+    free(K);
+    free(H);
+    return status;
+}
+
+/* Whether all factors can be there in time, by what the largest takes: with a communication expert three times as much. */
+static bool is_affordable(const experts_posterior *p, const deadline *until)
+{
+    expert x = {.n = -1};
+    double value, began = clock_seconds();
+    if (deadline_left(until) == INFINITY) return true;
+    for (int64_t k = 0; k < p->count; k++)
+        if (rows_of(p, k) > x.n) x = expert_at(p, k);
+    if (deadline_passed(until) || x.n <= 0 || ANYGP_FAILED(evidence_again(p, &x, &value, NULL))) return false;
+    double one = clock_seconds() - began, rows = (double)p->base.n / (double)x.n;
+    return deadline_fits(until, (p->rule.communication ? 3 : 1) * one * rows);
+}
+
+static void drop_factors(experts_posterior *p)
+{
+    mapped_free(p->L), mapped_free(p->B), free(p->alpha);
+    p->L = p->B = p->alpha = NULL;
+}
+
+/* The factors of all experts, from their rows; ANYGP_TIME_LIMIT: there was no time, and they are not there. */
+static anygp_status factorize(experts_posterior *p, const deadline *until, const experts_posterior *from,
+                              anygp_error *e)
+{
+    const posterior *b = &p->base;
+    double size;
+    TRY(place_factors(p, &size, e));
+    if (!is_affordable(p, until)) return ANYGP_TIME_LIMIT;
+    TRY(room_for_factors(p, size, p->memory, e));
     p->alpha = mem_doubles(b->n, 1);
     double *H = mem_doubles(p->largest, b->mean.p);
     anygp_status status = p->alpha && H ? ANYGP_OK : fail_memory(e, "the experts", 8.0 * (double)b->n);
-    for (int64_t k = 0; !ANYGP_FAILED(status) && k < p->count; k++)
+    for (int64_t k = 0; status == ANYGP_OK && k < p->count; k++) {
         if (!factor_kept(p, from, k)) status = factor_one(p, k, H, e);
+        if (status == ANYGP_OK && k + 1 < p->count && deadline_passed(until)) status = ANYGP_TIME_LIMIT;
+    }
     free(H);
+    if (status != ANYGP_OK) drop_factors(p);
+    return status;
+}
+
+static anygp_status make_now(experts_posterior *p, anygp_error *e)
+{
+    anygp_status status = factorize(p, NULL, NULL, e);
+    while (status == ANYGP_ERR_NUMERIC && *p->jitter < JITTER_MOST) {
+        *p->jitter = jitter_next(*p->jitter);
+        status = factorize(p, NULL, NULL, e);
+    }
+    if (!ANYGP_FAILED(status) && !p->rule.alone) status = experts_find_reach(p, e);
+    if (!ANYGP_FAILED(status)) p->base.later = false;
+    return status;
+}
+
+anygp_status experts_make(posterior *base, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+#pragma omp critical(experts_make)
+    if (base->later) status = make_now((experts_posterior *)base, e);
     return status;
 }
 
@@ -166,9 +237,13 @@ anygp_status experts_new(const experts_source *s, posterior **out, anygp_error *
     if (!ANYGP_FAILED(status)) {
         *p->jitter = s->jitter;
         memcpy(p->asked, s->asked, sizeof s->asked);
-        status = factorize(p, s->memory, s->from, e);
+        p->memory = s->memory;
+        status = factorize(p, s->until, s->from, e);
     }
-    if (!ANYGP_FAILED(status)) status = s->rule->alone ? take_parts(p, s, e) : experts_find_reach(p, e);
+    p->base.later = status == ANYGP_TIME_LIMIT;
+    if (p->base.later) status = ANYGP_OK;
+    if (!ANYGP_FAILED(status) && s->rule->alone) status = take_parts(p, s, e);
+    if (!ANYGP_FAILED(status) && !s->rule->alone && !p->base.later) status = experts_find_reach(p, e);
     if (ANYGP_FAILED(status))
         experts_free(&p->base);
     else
@@ -188,22 +263,6 @@ static double evidence_of(const expert *x)
     double more = 0;
     for (int64_t i = 0; i < x->n; i++) more += expert_row_terms(x->w[i], x->noise);
     return -0.5 * (la_dot(x->n, x->y, x->alpha) + la_logdet(x->n, x->L, x->n) + more);
-}
-
-static anygp_status evidence_again(const experts_posterior *p, const expert *x, double *value, anygp_error *e)
-{
-    committee c = committee_of(p, x);
-    const expert_rows r = {x->n, x->X, x->y, x->w};
-    double *K = mem_doubles(x->n, x->n), *H = mem_doubles(x->n, p->base.mean.p + 1), *alpha = H;
-    anygp_status status = K && H ? expert_covariance(&c, &r, H + x->n, K, e)
-                                 : fail_memory(e, "the evidence of an expert", 8.0 * (double)x->n * (double)x->n);
-    if (!ANYGP_FAILED(status)) {
-        memcpy(alpha, x->y, (size_t)x->n * sizeof *alpha);
-        status = expert_solve(&c, &r, K, alpha, value, e);
-    }
-    free(K);
-    free(H);
-    return status;
 }
 
 anygp_status experts_total(const experts_posterior *p, double *value, anygp_error *e)

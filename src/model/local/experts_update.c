@@ -98,6 +98,8 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
     experts_rows_state *u = calloc(1, sizeof *u);
     (void)self, (void)l;
     if (!u) return fail_memory(e, "the update", sizeof *u);
+    anygp_status status = posterior_ready(p, e);
+    if (ANYGP_FAILED(status)) return free(u), status;
     u->from = (const experts_posterior *)p;
     if (!find_centres(u)) return update_close(u), fail_memory(e, "the experts' centres", 8.0 * (double)p->n);
     *state = u;

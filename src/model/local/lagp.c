@@ -67,8 +67,8 @@ static anygp_status lagp_to_posterior(void *state, const hyper *h, double *jitte
     return ANYGP_OK;
 }
 
-static anygp_status lagp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
-                              int64_t count, posterior **out, anygp_error *e)
+anygp_status lagp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                       int64_t count, posterior **out, anygp_error *e)
 {
     TRY(vecchia_load_as(&lagp_form, k, noise, mean, D, list, count, out, e));
     take_kind(self, *out);

@@ -11,5 +11,7 @@ typedef struct lagp_posterior {
 } lagp_posterior;
 
 extern const posterior_form lagp_form; /* the kind is set by whoever makes it */
+anygp_status lagp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
+                       int64_t count, posterior **out, anygp_error *e);
 
 #endif

@@ -21,6 +21,25 @@ static model_cost nene_cost(const model_ops *self, const cost_facts *f, const co
     return c;
 }
 
+/* For looking at kernels: the sum over some of the rows, with fewer neighbours each. */
+static anygp_status trial_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
+{
+    enum { NEAR = 15 };
+    return vecchia_open_with(self, p, h, NEAR, NEAR_TRIAL_ROWS, state, e);
+}
+
+const model_ops model_near_trial = {
+    .name = "nene",
+    .summary = "each row given its nearest rows",
+    .objective = "log pseudo-likelihood",
+    .needs = {.rows = ROWS_ALL, .mean = true, .weights = true, .near = true},
+    .order = "n k^3",
+    .jitter = 0,
+    .cost = nene_cost,
+    VECCHIA_LEARN,
+    .open = trial_open,
+};
+
 const model_ops model_nene = {
     .name = "nene",
     .summary = "each row given its nearest rows",

@@ -99,8 +99,8 @@ static int64_t nle_blocks(const posterior *base, const double **names)
 }
 
 #define NLE                                                                                                            \
-    .work_doubles = nle_work, .marginal = nle_marginal, .arrays = experts_arrays, .free = experts_free,                \
-    .blocks = nle_blocks, .marginal_in = nle_marginal_in
+    .make = experts_make, .work_doubles = nle_work, .marginal = nle_marginal, .arrays = experts_arrays,                \
+    .free = experts_free, .blocks = nle_blocks, .marginal_in = nle_marginal_in
 
 const posterior_ops nle_ops = {NLE}, nle_own_ops = {NLE, .marginal_noise = nle_marginal_noise};
 

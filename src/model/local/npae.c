@@ -378,7 +378,8 @@ static anygp_status opinions(const posterior *base, int64_t n, const double *X, 
     return ANYGP_OK;
 }
 
-const posterior_ops npae_ops = {.work_doubles = npae_work,
+const posterior_ops npae_ops = {.make = experts_make,
+                                .work_doubles = npae_work,
                                 .marginal = marginal,
                                 .joint = npae_joint,
                                 .arrays = experts_arrays,

@@ -2,9 +2,11 @@
 #include "model/local/patchwork.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "linalg/jitter.h"
 #include "linalg/linalg.h"
@@ -226,6 +228,9 @@ typedef struct patch_state {
     driver *driver;
     double *stat, *adjoint;
     anygp_error failure;
+    double seen; /* of the cells, by the last pass */
+    double rate; /* multiplications per second of a factor; infinite without a time limit */
+    char remark[200];
 } patch_state;
 
 static void patch_close(void *state)
@@ -258,18 +263,55 @@ done:
     return status;
 }
 
-static anygp_status check_inputs(const problem *p, anygp_error *e)
+static anygp_status patch_admits(const model_ops *self, const model_scope *q, anygp_error *e)
 {
-    const schema *s = p->rows && p->rows->data ? &p->rows->data->schema : NULL;
-    if (p->blocks->D > PATCHWORK_INPUTS)
+    (void)self;
+    if (q->D > PATCHWORK_INPUTS)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "model: patchwork takes at most %d inputs, since borders grow with each, and there are %lld; "
                          "use --model pic or vecchia",
-                         PATCHWORK_INPUTS, (long long)p->blocks->D);
-    for (int64_t j = 0; s && j < s->D; j++)
-        if (schema_at(s, j)->text)
+                         PATCHWORK_INPUTS, (long long)q->D);
+    if (q->D == 0)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "model: patchwork needs an input to cut by; use --model exact");
+    for (int64_t j = 0; q->inputs && j < q->inputs->D; j++)
+        if (schema_at(q->inputs, j)->text)
             return fail_with(e, ANYGP_ERR_ARGUMENT,
                              "model: patchwork takes numbers only, since categories have no borders; use --model pic");
+    return ANYGP_OK;
+}
+
+/* Multiplications per second of a factor, by a small one. */
+static double find_rate(void)
+{
+    enum { SMALL = 400 };
+    double *A = mem_zeroed(SMALL * SMALL, sizeof *A), rate = 1e9;
+    for (int64_t i = 0; A && i < SMALL; i++) A[i + i * SMALL] = 1;
+    double began = clock_seconds();
+    if (A && la_potrf(SMALL, A, SMALL) == 0) rate = pow(SMALL, 3) / 6 / fmax(clock_seconds() - began, 1e-6);
+    free(A);
+    return rate;
+}
+
+/* Seconds of head() with its adjoints: two factors and their inverses. */
+static double head_seconds(const patch_state *q) { return pow((double)q->p.b.at.count, 3) / q->rate; }
+
+/* Places along a border, with a time limit no more than a head has time for, of which a run has several. */
+static anygp_status find_places(patch_state *q, const double *low, const double *high, int64_t each, anygp_error *e)
+{
+    static const double SHARE = 0.15;
+    const problem *p = q->problem;
+    double left = deadline_left(p->pass);
+    int64_t wanted = each;
+    for (;; each--) {
+        TRY(router_borders(p->route, low, high, each, &q->p.b.at, e));
+        if (each == 1 || left == INFINITY || p->comm->size > 1 || head_seconds(q) <= SHARE * fmax(left, 0)) break;
+        border_points_clear(&q->p.b.at);
+    }
+    if (each < wanted)
+        snprintf(q->remark, sizeof q->remark,
+                 "borders of cells have %lld places along each side instead of %lld, since there was no time for more; "
+                 "give it more --time, or fewer cells (--blocks)",
+                 (long long)each, (long long)wanted);
     return ANYGP_OK;
 }
 
@@ -277,11 +319,8 @@ static anygp_status find_borders(patch_state *q, int64_t each, anygp_error *e)
 {
     const problem *p = q->problem;
     double low[PATCHWORK_INPUTS], high[PATCHWORK_INPUTS];
-    TRY(check_inputs(p, e));
-    if (p->blocks->D == 0)
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "model: patchwork needs an input to cut by; use --model exact");
     TRY(find_extent(p->blocks, low, high, e));
-    TRY(router_borders(p->route, low, high, each, &q->p.b.at, e));
+    TRY(find_places(q, low, high, each, e));
     return patch_borders_index(&q->p.b, p->blocks->D, p->blocks->count, e);
 }
 
@@ -289,7 +328,7 @@ static anygp_status patch_open(const model_ops *self, const problem *p, const hy
 {
     patch_state *q = calloc(1, sizeof *q);
     if (!q) return fail_memory(e, "the model", sizeof *q);
-    q->problem = p;
+    q->problem = p, q->rate = deadline_left(p->pass) == INFINITY ? INFINITY : find_rate();
     q->p.c = (committee){.kernel = h->kernel, .mean = p->mean, .D = p->blocks->D};
     anygp_status status = find_borders(q, ((const patch_kind *)self->family)->each, e);
     int64_t B = q->p.b.at.count;
@@ -344,18 +383,31 @@ static bool head(patches *p, double *sums, bool gradient, double *value)
     return true;
 }
 
+/* Over all cells, or over those that there is time for. */
+static anygp_status sum_up(patch_state *q, bool reverse, anygp_error *e)
+{
+    driver_until(q->driver, q->problem->pass, &q->seen);
+    anygp_status status = reverse ? driver_reverse(q->driver, &q->p, 0, NULL, 1, q->adjoint, e)
+                                  : driver_stat(q->driver, &q->p, 0, NULL, 1, q->stat, e);
+    driver_until(q->driver, NULL, NULL);
+    return status;
+}
+
 static anygp_status pass(patch_state *q, const hyper *h, double jitter, double *value, double *gp, anygp_error *e)
 {
     double more;
     q->p.c.kernel = h->kernel, q->p.c.noise = h->like[0], q->p.c.jitter = jitter;
-    TRY(driver_stat(q->driver, &q->p, 0, NULL, 1, q->stat, e));
+    TRY(sum_up(q, false, e));
+    if (q->seen < 1 || !(q->problem->comm->size > 1 || deadline_fits(q->problem->pass, head_seconds(q))))
+        return ANYGP_TIME_LIMIT;
     double value_alone = q->stat[0];
     if (!head(&q->p, q->stat, gp != NULL, &more))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance at the borders of cells has no Cholesky factor");
     *value = value_alone + more;
     if (!isfinite(*value)) return fail_with(e, ANYGP_ERR_NUMERIC, "the evidence is not a number");
     if (!gp) return ANYGP_OK;
-    TRY(driver_reverse(q->driver, &q->p, 0, NULL, 1, q->adjoint, e));
+    TRY(sum_up(q, true, e));
+    if (q->seen < 1) return ANYGP_TIME_LIMIT;
     memset(gp, 0, (size_t)hyper_size(h) * sizeof *gp);
     memcpy(gp, q->adjoint, (size_t)adjoint_size(&q->p) * sizeof *gp);
     return ANYGP_OK;
@@ -375,6 +427,11 @@ static bool patch_evaluate(void *state, const hyper *h, bool grow, double *jitte
 }
 
 static const anygp_error *patch_failure(const void *state) { return &((const patch_state *)state)->failure; }
+static const char *patch_remark(const void *state)
+{
+    const patch_state *q = state;
+    return *q->remark ? q->remark : NULL;
+}
 static double patch_rows(const void *state) { return ((const patch_state *)state)->problem->blocks->total; }
 
 /* ----------------------------------------------------------------------------------------- posterior */
@@ -440,6 +497,7 @@ const model_ops model_patchwork = {
     .needs = {.rows = ROWS_PARTS, .weights = true, .joint = true, .cells = true},
     .order = "n j^2+q^3",
     .jitter = 1e-8,
+    .admits = patch_admits,
     .cost = patch_cost,
     .size = experts_size,
     .open = patch_open,
@@ -447,6 +505,7 @@ const model_ops model_patchwork = {
     .failure = patch_failure,
     .posterior = patch_to_posterior,
     .rows = patch_rows,
+    .remark = patch_remark,
     .close = patch_close,
     .load = patch_load,
     .load_within = patch_load_within,

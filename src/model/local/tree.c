@@ -59,6 +59,7 @@ typedef struct tree_state {
     driver *driver;
     double *stat, *adjoint;
     anygp_error failure;
+    double seen; /* of the parts, by the last pass */
 } tree_state;
 
 static void state_close(void *state)
@@ -78,7 +79,7 @@ static anygp_status state_open(const model_ops *self, const problem *p, const hy
     tree_state *q = calloc(1, sizeof *q);
     (void)self;
     if (!q) return fail_memory(e, "the model", sizeof *q);
-    q->problem = p;
+    q->problem = p, q->seen = 1;
     TRY_DONE(tree_open(&q->t, p, h, e));
     TRY_DONE(driver_open(&tree_parts, p->blocks, p->comm, p->keep, &q->driver, e));
     q->stat = mem_alloc(q->t.stat, sizeof *q->stat), q->adjoint = mem_alloc(q->t.adjoint, sizeof *q->adjoint);
@@ -91,26 +92,40 @@ done:
     return status;
 }
 
-static anygp_status pass(tree_state *q, const hyper *h, double jitter, double *value, double *gp, anygp_error *e)
+/* Sums over all parts, or over those that there is time for. */
+static anygp_status sum_up(tree_state *q, bool reverse, anygp_error *e)
+{
+    driver_until(q->driver, q->problem->pass, &q->seen);
+    anygp_status status = reverse ? driver_reverse(q->driver, &q->t, 0, NULL, 1, q->adjoint, e)
+                                  : driver_stat(q->driver, &q->t, 0, NULL, 1, q->stat, e);
+    driver_until(q->driver, NULL, NULL);
+    return status;
+}
+
+/* partly: from what was seen of the rows; else ANYGP_TIME_LIMIT where that is not all. */
+static anygp_status pass(tree_state *q, const hyper *h, double jitter, bool partly, double *value, double *gp,
+                         anygp_error *e)
 {
     if (!tree_prepare(&q->t, h, jitter)) return inducing_no_factor(e);
     driver_expect_reverse(q->driver, gp != NULL);
-    TRY(driver_stat(q->driver, &q->t, 0, NULL, 1, q->stat, e));
+    TRY(sum_up(q, false, e));
+    if (q->seen < 1 && !partly) return ANYGP_TIME_LIMIT;
     if (!tree_messages(&q->t, q->stat, gp != NULL, value))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence is not a number");
     *value -= 0.5 * q->problem->blocks->total * LOG_2PI;
     if (!gp) return ANYGP_OK;
-    TRY(driver_reverse(q->driver, &q->t, 0, NULL, 1, q->adjoint, e));
+    TRY(sum_up(q, true, e));
+    if (q->seen < 1) return ANYGP_TIME_LIMIT;
     return tree_finish(&q->t, h, q->adjoint, gp) ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 
-static anygp_status climb_jitter(tree_state *q, const hyper *h, bool grow, double *jitter, double *value, double *gp,
-                                 anygp_error *e)
+static anygp_status climb_jitter(tree_state *q, const hyper *h, bool grow, bool partly, double *jitter, double *value,
+                                 double *gp, anygp_error *e)
 {
-    anygp_status status = pass(q, h, *jitter, value, gp, e);
+    anygp_status status = pass(q, h, *jitter, partly, value, gp, e);
     while (status == ANYGP_ERR_NUMERIC && grow && *jitter < JITTER_MOST) {
         *jitter = jitter_next(*jitter);
-        status = pass(q, h, *jitter, value, gp, e);
+        status = pass(q, h, *jitter, partly, value, gp, e);
     }
     return status;
 }
@@ -119,13 +134,14 @@ static bool evaluate(void *state, const hyper *h, bool grow, double *jitter, dou
 {
     tree_state *q = state;
     anygp_error why = {0};
-    anygp_status status = climb_jitter(q, h, grow, jitter, value, gp, &why);
+    anygp_status status = climb_jitter(q, h, grow, false, jitter, value, gp, &why);
     q->failure = model_failure(status, &why);
     return status == ANYGP_OK;
 }
 
 static const anygp_error *failure(const void *state) { return &((const tree_state *)state)->failure; }
 static double rows_behind(const void *state) { return ((const tree_state *)state)->problem->blocks->total; }
+static double seen(const void *state) { return ((const tree_state *)state)->seen; }
 static int64_t size(const problem *p) { return p->subset; }
 
 /* ----------------------------------------------------------------------------------------- posterior */
@@ -134,7 +150,7 @@ static anygp_status to_posterior(void *state, const hyper *h, double *jitter, po
 {
     tree_state *q = state;
     double value;
-    TRY(climb_jitter(q, h, true, jitter, &value, NULL, e));
+    TRY(climb_jitter(q, h, true, true, jitter, &value, NULL, e));
     return tree_to_posterior(&q->t, q->stat, q->problem->blocks->total, q->problem->route, out, e);
 }
 
@@ -170,6 +186,7 @@ const model_ops model_tree = {
     .failure = failure,
     .posterior = to_posterior,
     .rows = rows_behind,
+    .seen = seen,
     .close = state_close,
     .load = tree_load,
     .update = &tree_update_ops,

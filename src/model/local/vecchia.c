@@ -2,9 +2,11 @@
 #include "model/local/vecchia.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/constants.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -46,6 +48,9 @@ static anygp_status order_rows(const vecchia_state *q, int64_t n, int64_t d, con
     return ANYGP_OK;
 }
 
+/* The rows that have an order, or all those that a list may have. */
+static const merged *arranged_rows(const vecchia_state *q) { return q->ordered ? q->learned : q->problem->rows; }
+
 static anygp_status take_rows(const merged *m, const int64_t *order, arrangement *a, anygp_error *e)
 {
     a->X = mem_doubles(m->n, m->D), a->y = mem_alloc(m->n, sizeof *a->y), a->w = mem_alloc(m->n, sizeof *a->w);
@@ -61,12 +66,13 @@ static anygp_status group_rows(const vecchia_state *q, int64_t d, const double *
                                const int64_t *order, row_groups *groups, anygp_error *e)
 {
     const problem *p = q->problem;
-    int64_t n = p->rows->n;
+    int64_t n = arranged_rows(q)->n;
     near_rows near = {.on_disk = p->on_disk};
     TRY(q->ordered ? neighbours_in_order(n, d, places, by, order, q->near, p->comm, &near, e)
                    : neighbours_other(n, d, places, by, q->learned->n, q->chosen, q->near, p->comm, &near, e));
     bool apart = p->near.apart || !q->ordered;
-    anygp_status status = apart ? groups_single(&near, q->chosen, groups, e) : groups_joined(&near, groups, e);
+    anygp_status status =
+        apart ? groups_single(&near, q->ordered ? NULL : q->chosen, groups, e) : groups_joined(&near, groups, e);
     near_rows_clear(&near);
     return status;
 }
@@ -81,10 +87,17 @@ static anygp_status leave_on_disk(arrangement *a, anygp_error *e)
     return ANYGP_OK;
 }
 
+static const block_model *block_model_of(const vecchia_state *q, const kernel *k)
+{
+    bool lanes = q->s.M == 0 && kernel_has_lanes(k), at_once = q->s.Mt == 0;
+    if (lanes) return at_once ? &sparse_lanes_at_once : &sparse_lanes;
+    return at_once ? &sparse_given_at_once : &sparse_given;
+}
+
 static anygp_status arrange(const vecchia_state *q, const kernel *k, arrangement *a, anygp_error *e)
 {
     const problem *p = q->problem;
-    const merged *m = p->rows;
+    const merged *m = arranged_rows(q);
     int64_t d, *order = mem_alloc(m->n, sizeof *order);
     near_metric by = vecchia_metric(k, m->n);
     double *places = vecchia_places(k, m->n, m->D, m->X, &d);
@@ -96,9 +109,7 @@ static anygp_status arrange(const vecchia_state *q, const kernel *k, arrangement
     free(order);
     if (!ANYGP_FAILED(status)) status = blocks_of_groups(&a->groups, m->n, m->D, a->X, a->y, a->w, &a->blocks, e);
     if (!ANYGP_FAILED(status) && p->on_disk) status = leave_on_disk(a, e);
-    if (!ANYGP_FAILED(status))
-        status =
-            driver_open(q->s.Mt ? &sparse_given : &sparse_given_at_once, a->blocks, p->comm, p->keep, &a->driver, e);
+    if (!ANYGP_FAILED(status)) status = driver_open(block_model_of(q, k), a->blocks, p->comm, p->keep, &a->driver, e);
     if (ANYGP_FAILED(status)) arrangement_clear(a);
     return status;
 }
@@ -133,6 +144,23 @@ static anygp_status check_neighbours(const model_ops *self, const problem *p, an
                      (long long)p->near.learn, (long long)n);
 }
 
+/* With a time limit, no more than can be arranged in a small share of it, since evaluations take longer: they learn, and predictions rest
+   on all rows in any case. */
+static anygp_status rows_in_time(vecchia_state *q, const kernel *k, int64_t *most, anygp_error *e)
+{
+    enum { LEAST = 8000 };
+    static const double SHARE = 0.06;
+    int64_t rows, all = q->problem->rows->n;
+    TRY(vecchia_rows_in_time(q->problem, q->problem->rows, k, q->near, SHARE, LEAST, &rows, e));
+    if (rows < all && rows < *most)
+        snprintf(q->remark, sizeof q->remark,
+                 "there was time to learn from %lld of the %lld distinct rows only; predictions rest on all of them; "
+                 "give it more --time to learn from more",
+                 (long long)rows, (long long)all);
+    if (rows < *most) *most = rows;
+    return ANYGP_OK;
+}
+
 /* All rows, or this many of them at random. */
 static anygp_status choose_rows(vecchia_state *q, int64_t most, anygp_error *e)
 {
@@ -160,6 +188,7 @@ anygp_status vecchia_open_with(const model_ops *self, const problem *p, const hy
     q->near = p->near.learn > 0 ? p->near.learn : near;
     q->predict = p->rows->D < VECCHIA_WIDE ? VECCHIA_PREDICT : VECCHIA_PREDICT_WIDE;
     TRY_DONE(check_neighbours(self, p, e));
+    TRY_DONE(rows_in_time(q, h->kernel, &most, e));
     TRY_DONE(choose_rows(q, most, e));
     look_at(q, h);
     TRY_DONE(sparse_init(&q->s, KEPT_BLOCK, p->mean, &q->view, q->learned->total, e));
@@ -172,7 +201,9 @@ anygp_status vecchia_open_with(const model_ops *self, const problem *p, const hy
         goto done;
     }
     vecchia_marks(h->kernel, q->marks);
+    double began = clock_seconds();
     TRY_DONE(arrange(q, h->kernel, &q->a, e));
+    q->arranging = clock_seconds() - began;
 done:
     if (ANYGP_FAILED(status))
         vecchia_close(q);
@@ -181,13 +212,26 @@ done:
     return status;
 }
 
+/* Whether there is time for another arrangement, and for an evaluation of it; rank 0 says so. */
+static anygp_status has_time(const vecchia_state *q, bool *has, anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    double says = deadline_fits(q->problem->pass, 3 * q->arranging);
+    if (c->size > 1) TRY(c->broadcast(c->ctx, 0, sizeof says, &says, e));
+    *has = says > 0;
+    return ANYGP_OK;
+}
+
 /* Nearness again where it has changed: the objective is then another one. */
 anygp_status vecchia_renew(void *state, const hyper *h, double moved, bool *renewed, anygp_error *e)
 {
     vecchia_state *q = state;
     int64_t count = vecchia_mark_count(h->kernel);
     arrangement a = {0};
+    bool has;
     *renewed = false;
+    TRY(has_time(q, &has, e));
+    if (!has) return ANYGP_OK;
     double *now = mem_alloc(count, sizeof *now);
     if (!now) return fail_memory(e, "the length-scales", 8.0 * (double)count);
     vecchia_marks(h->kernel, now);
@@ -312,11 +356,12 @@ const sum_ops vecchia_sum = {.blocks = vecchia_blocks, .estimate = vecchia_estim
    parameters. */
 static bool vecchia_information(void *state, const hyper *h, double *F)
 {
-    enum { GROUPS_LEAST = 200 };
-    static const double SHARE = 0.3; /* of the work of an evaluation */
+    enum { GROUPS_LEAST = 200, GROUPS_MOST = 500 };
+    static const double SHARE = 0.3; /* of the work of an evaluation without lanes */
     vecchia_state *q = state;
     int64_t P = hyper_kernel_params(h) + 1, all = q->a.blocks->count, some = (int64_t)(SHARE * (double)all / (double)P);
     if (hyper_kernel_params(h) > INFORMATION_MOST || h->count != P) return false;
+    if (some > GROUPS_MOST) some = GROUPS_MOST;
     if (some < GROUPS_LEAST) some = GROUPS_LEAST < all ? GROUPS_LEAST : all;
     sparse_information f = {0};
     driver *d = NULL;
@@ -328,8 +373,7 @@ static bool vecchia_information(void *state, const hyper *h, double *F)
     if (!ANYGP_FAILED(status))
         status = driver_open(&sparse_given_information, q->a.blocks, q->problem->comm, 0, &d, NULL);
     if (!ANYGP_FAILED(status)) status = driver_stat(d, &f, some, which, 1, sums, NULL);
-    for (int64_t i = 0; !ANYGP_FAILED(status) && i < P * P; i++)
-        F[i] = sums[i] * (double)q->problem->rows->n / sums[P * P];
+    for (int64_t i = 0; !ANYGP_FAILED(status) && i < P * P; i++) F[i] = sums[i] * (double)q->learned->n / sums[P * P];
     driver_close(d);
     sparse_information_clear(&f);
     free(which);
@@ -373,6 +417,12 @@ static anygp_status find_v(vecchia_state *q, const hyper *h, double *jitter, any
     if (status != ANYGP_ERR_NUMERIC || *jitter >= JITTER_MOST) return status;
     *jitter = jitter_next(*jitter);
     return find_v(q, h, jitter, e);
+}
+
+const char *vecchia_remark(const void *state)
+{
+    const vecchia_state *q = state;
+    return *q->remark ? q->remark : NULL;
 }
 
 double vecchia_seen(const void *state) { return ((const vecchia_state *)state)->seen; }

@@ -17,8 +17,20 @@
 #include "data/neighbours/near_metric.h"
 #include "model/model.h"
 
-/* Neighbours where the user gives no number; more inputs have more directions that a prediction looks in. */
-enum { VECCHIA_NEAR = 30, VECCHIA_PREDICT = 60, VECCHIA_PREDICT_WIDE = 150, VECCHIA_WIDE = 4 };
+/* Neighbours where the user gives no number; more inputs have more directions that a prediction looks in.  In a gap a prediction has GAP
+   times as many (data/neighbours/directions.c), where there are GAP_ROWS training rows or more. */
+enum {
+    VECCHIA_NEAR = 30,
+    VECCHIA_PREDICT = 60,
+    VECCHIA_PREDICT_WIDE = 150,
+    VECCHIA_WIDE = 4,
+    VECCHIA_GAP = 4,
+    VECCHIA_GAP_ROWS = 5000
+};
+
+/* nene on this many of the rows and without predictions to score: to compare kernels by [nene.c]. */
+enum { NEAR_TRIAL_ROWS = 2000 };
+extern const model_ops model_near_trial;
 
 /* weight[D]: the kernel's closeness, or 1 for all inputs of a kernel without length-scales; returns how many are not 0. */
 int64_t vecchia_weights(const kernel *k, int64_t D, double *weight);
@@ -34,6 +46,11 @@ bool vecchia_ignores_correlation(const kernel *k, int64_t n); /* since there are
 /* An order of n rows with these places as the problem asks for it, but for one that is given. */
 anygp_status vecchia_order(const problem *p, int64_t n, int64_t d, const double *places, const near_metric *by,
                            int64_t *order, anygp_error *e);
+
+/* How many of the rows `m` can be put in order and get their lists of `near` others in this share of the time that is left, but not fewer
+   than `least`; all of them without a limit [vecchia_time.c]. */
+anygp_status vecchia_rows_in_time(const problem *p, const merged *m, const kernel *k, int64_t near, double share,
+                                  int64_t least, int64_t *rows, anygp_error *e);
 
 /* What nearness depends on, vecchia_mark_count() numbers: closeness of the inputs, and for a kernel without length-scales its values. */
 int64_t vecchia_mark_count(const kernel *k);

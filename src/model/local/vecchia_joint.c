@@ -28,18 +28,18 @@ void companions_clear(companions *g)
     free(g->mean);
 }
 
-anygp_status companions_find(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, companions *g,
-                             anygp_error *e)
+anygp_status companions_find(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t most,
+                             companions *g, anygp_error *e)
 {
     int64_t k = vecchia_near(p);
     double *places;
-    *g = (companions){.n = n, .k = k};
+    *g = (companions){.n = n, .k = k, .most = most};
     g->order = mem_alloc(n, sizeof *g->order);
-    g->rows = mem_alloc(n, (size_t)k * sizeof *g->rows), g->count = mem_alloc(n, sizeof *g->count);
-    g->room = mem_alloc(conditional_doubles(p, 2 * k), sizeof *g->room);
+    g->rows = mem_alloc(n, (size_t)most * sizeof *g->rows), g->count = mem_alloc(n, sizeof *g->count);
+    g->room = mem_alloc(conditional_doubles(p, most + k), sizeof *g->room);
     if (!g->order || !g->rows || !g->count || !g->room)
         return fail_memory(e, "a joint prediction", 8.0 * (double)n * (double)k);
-    TRY(vecchia_nearest(p, n, X, ldx, k, g->rows, g->count, &places, e));
+    TRY(vecchia_around(p, n, X, ldx, most, g->rows, g->count, &places, e));
     anygp_status status = order_maximin(n, p->d, places, &p->search.by, g->order, e);
     if (!ANYGP_FAILED(status))
         status = neighbours_in_order(n, p->d, places, &p->search.by, g->order, k, comm_self(), &g->near, e);
@@ -106,13 +106,13 @@ anygp_status vecchia_joint(const posterior *base, int64_t n, const double *X, in
     const vecchia_posterior *p = (const vecchia_posterior *)base;
     companions g;
     (void)work;
-    anygp_status status = companions_find(p, n, X, ldx, &g, e);
+    anygp_status status = companions_find(p, n, X, ldx, vecchia_most(p), &g, e);
     if (!ANYGP_FAILED(status)) status = companions_reserve(&g, p->Mt, e);
-    if (!ANYGP_FAILED(status)) status = vecchia_make_features(p, n, g.k, g.rows, g.count, e);
+    if (!ANYGP_FAILED(status)) status = vecchia_make_features(p, n, g.most, g.rows, g.count, e);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < n; i++) {
         int64_t at = g.order[i];
-        conditional c = conditional_place(p, 2 * g.k, g.room);
-        conditional_begin(p, g.count[at], g.rows + at * g.k, &c);
+        conditional c = conditional_place(p, g.most + g.k, g.room);
+        conditional_begin(p, g.count[at], g.rows + at * g.most, &c);
         companions_add(p, &g, i, X, ldx, &c);
         status = conditional_find(p, X + at * ldx, &c, e);
         if (ANYGP_FAILED(status)) break;

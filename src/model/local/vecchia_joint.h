@@ -6,15 +6,16 @@
 #include "model/local/vecchia_posterior.h"
 
 typedef struct companions {
-    int64_t n, k, *order; /* k: neighbours of each kind */
+    int64_t n, k, *order; /* k: neighbours of each kind, */
+    int64_t most;         /* training rows of a row in a gap */
     int32_t *rows, *count;
     near_rows near; /* among the rows to predict, in their order */
     int64_t q;      /* columns of R */
     double *room, *R, *C, *mean;
 } companions;
 
-anygp_status companions_find(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, companions *g,
-                             anygp_error *e);
+anygp_status companions_find(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t most,
+                             companions *g, anygp_error *e);
 /* R[n,q], C[n,n] and the means. */
 anygp_status companions_reserve(companions *g, int64_t q, anygp_error *e);
 void companions_clear(companions *g); /* accepts a half-built one */

@@ -40,12 +40,13 @@ static void left_out_clear(left_out *l)
     free(l->mean);
 }
 
-/* At most LOO_MOST rows of the data. */
+/* As many rows of the data as the problem says at most. */
 static anygp_status choose(const problem *q, left_out *l, anygp_error *e)
 {
     const merged *m = l->m;
     int64_t all = m->data->n, D = m->D;
-    l->n = all < LOO_MOST ? all : LOO_MOST;
+    int64_t most = q->leave_out > 0 ? q->leave_out : LOO_MOST;
+    l->n = all < most ? all : most;
     l->row = mem_alloc(l->n, sizeof *l->row);
     l->X = mem_doubles(l->n, D);
     l->near = mem_alloc(l->n, (size_t)l->k * sizeof *l->near), l->count = mem_alloc(l->n, sizeof *l->count);
@@ -118,7 +119,7 @@ static anygp_status leave_out_some(const left_out *l, int64_t first, int64_t end
     return ok ? ANYGP_OK : fail_memory(e, "leave-one-out", 8.0 * (double)conditional_doubles(l->p, l->k));
 }
 
-anygp_status vecchia_loo(const posterior *base, const problem *q, leave_one_out *out, anygp_error *e)
+anygp_status vecchia_loo_of(const posterior *base, const problem *q, leave_one_out *out, int64_t *rows, anygp_error *e)
 {
     const vecchia_posterior *p = (const vecchia_posterior *)base;
     const dataset *data = q->rows->data;
@@ -136,10 +137,17 @@ anygp_status vecchia_loo(const posterior *base, const problem *q, leave_one_out 
     out->n = 0;
     for (int64_t i = 0; i < seen; i++) {
         if (!(l.variance[i] > 0)) continue;
+        if (rows) rows[out->n] = l.row[i];
         out->y[out->n] = data->y[l.row[i]], out->weight[out->n] = data->w[l.row[i]];
+        if (out->X) memcpy(out->X + out->n * base->D, l.X + i * base->D, (size_t)base->D * sizeof *out->X);
         out->mean[out->n] = l.mean[i], out->variance[out->n++] = l.variance[i];
     }
 done:
     left_out_clear(&l);
     return status;
+}
+
+anygp_status vecchia_loo(const posterior *base, const problem *q, leave_one_out *out, anygp_error *e)
+{
+    return vecchia_loo_of(base, q, out, NULL, e);
 }

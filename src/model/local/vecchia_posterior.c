@@ -40,6 +40,18 @@ int64_t vecchia_near(const vecchia_posterior *p)
     return k < p->base.n ? k : p->base.n;
 }
 
+bool vecchia_looks_around(const vecchia_posterior *p)
+{
+    return p->base.ops->joint && p->base.n >= VECCHIA_GAP_ROWS && near_search_spreads(&p->search, vecchia_near(p));
+}
+
+int64_t vecchia_most(const vecchia_posterior *p)
+{
+    int64_t k = vecchia_near(p);
+    if (!vecchia_looks_around(p)) return k;
+    return VECCHIA_GAP * k < p->base.n ? VECCHIA_GAP * k : p->base.n;
+}
+
 int64_t vecchia_learned_near(const vecchia_posterior *p) { return (int64_t)p->facts[FACT_LEARNED]; }
 
 double vecchia_noise(const vecchia_posterior *p)
@@ -143,9 +155,9 @@ void conditional_add_mean(const vecchia_posterior *p, const conditional *c, doub
 
 /* --------------------------------------------------------------------------------------- marginals */
 
-static int64_t vecchia_work(const posterior *base, int64_t n)
+int64_t vecchia_work(const posterior *base, int64_t n)
 {
-    return n * (vecchia_near(of(base)) + 1); /* lists of 32-bit numbers, generously */
+    return n * (vecchia_most(of(base)) + 1); /* lists of 32-bit numbers, generously */
 }
 
 anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t k,
@@ -158,6 +170,21 @@ anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double
     free(packed);
     if (!found) return fail_memory(e, "the places of the rows", 8.0 * (double)n * (double)D);
     anygp_status status = near_search_find(&p->search, n, found, NULL, k, rows, count, e);
+    if (places && !ANYGP_FAILED(status))
+        *places = found;
+    else
+        free(found);
+    return status;
+}
+
+anygp_status vecchia_around(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t most,
+                            int32_t *rows, int32_t *count, double **places, anygp_error *e)
+{
+    double *found;
+    int64_t k = vecchia_near(p);
+    TRY(vecchia_nearest(p, n, X, ldx, k, rows, count, &found, e));
+    anygp_status status =
+        vecchia_looks_around(p) ? near_search_spread(&p->search, n, found, k, most, rows, count, e) : ANYGP_OK;
     if (places && !ANYGP_FAILED(status))
         *places = found;
     else
@@ -181,7 +208,7 @@ static anygp_status predict_row(const vecchia_posterior *p, const piece *r, int6
 {
     int64_t q = p->Mt;
     c->own = r->f ? r->f + i * p->u.M : NULL;
-    conditional_begin(p, r->count[i], r->rows + i * vecchia_near(p), c);
+    conditional_begin(p, r->count[i], r->rows + i * vecchia_most(p), c);
     TRY(conditional_find(p, r->X + i * r->ldx, c, e));
     conditional_add_mean(p, c, room, r->mean + i, r->variance && !r->t ? r->variance + i : NULL);
     if (!r->t || !r->variance) return ANYGP_OK;
@@ -192,7 +219,7 @@ static anygp_status predict_row(const vecchia_posterior *p, const piece *r, int6
 
 static anygp_status predict_rows(const vecchia_posterior *p, const piece *r, anygp_error *e)
 {
-    int64_t k = vecchia_near(p), size = conditional_doubles(p, k);
+    int64_t k = vecchia_most(p), size = conditional_doubles(p, k);
     int threads = threads_for((double)r->n * (double)k * (double)k * (double)k);
     anygp_status status = ANYGP_OK;
     la_serial_begin(threads);
@@ -219,7 +246,7 @@ static anygp_status predict_rows(const vecchia_posterior *p, const piece *r, any
 static anygp_status predict_with_inducing(const vecchia_posterior *p, piece *r, anygp_error *e)
 {
     int64_t q = p->Mt, M = p->u.M;
-    TRY(vecchia_make_features(p, r->n, vecchia_near(p), r->rows, r->count, e));
+    TRY(vecchia_make_features(p, r->n, vecchia_most(p), r->rows, r->count, e));
     if (!p->u.ops->features(&p->u, r->n, r->X, r->ldx, r->f, M)) return fail_memory(e, "kernel tiles", 0);
     TRY(predict_rows(p, r, e));
     if (!r->variance) return ANYGP_OK;
@@ -239,7 +266,7 @@ static bool find_path(const vecchia_posterior *p, int64_t n, const double *place
 static anygp_status predict_pieces(const vecchia_posterior *p, const piece *all, const double *places, anygp_error *e)
 {
     enum { PIECE = 1024 };
-    int64_t k = vecchia_near(p), M = p->u.M, most = all->n < PIECE ? all->n : PIECE, path[PIECE];
+    int64_t k = vecchia_most(p), M = p->u.M, most = all->n < PIECE ? all->n : PIECE, path[PIECE];
     double *room = mem_doubles(most, M + p->Mt);
     anygp_status status = room ? ANYGP_OK : fail_memory(e, "prediction", 16.0 * (double)most * (double)p->Mt);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < all->n; i += most) {
@@ -254,15 +281,14 @@ static anygp_status predict_pieces(const vecchia_posterior *p, const piece *all,
     return status;
 }
 
-static anygp_status vecchia_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
-                                     double *mean, double *variance, anygp_error *e)
+anygp_status vecchia_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
+                              double *mean, double *variance, anygp_error *e)
 {
     const vecchia_posterior *p = of(base);
-    int64_t k = vecchia_near(p);
     int32_t *count = (int32_t *)work, *rows = count + n;
     double *places = NULL;
     piece all = {.n = n, .X = X, .ldx = ldx, .rows = rows, .count = count, .mean = mean, .variance = variance};
-    TRY(vecchia_nearest(p, n, X, ldx, k, rows, count, p->u.M ? &places : NULL, e));
+    TRY(vecchia_around(p, n, X, ldx, vecchia_most(p), rows, count, p->u.M ? &places : NULL, e));
     anygp_status status = p->u.M ? predict_pieces(p, &all, places, e) : predict_rows(p, &all, e);
     free(places);
     return status;

@@ -38,14 +38,24 @@ anygp_status vecchia_posterior_new(const posterior_form *form, const kernel *k, 
 anygp_status vecchia_load_as(const posterior_form *form, kernel *k, double noise, basis *mean, int64_t D,
                              named_array *list, int64_t count, posterior **out, anygp_error *e);
 void vecchia_arrays(posterior *base, array_list *list);
+int64_t vecchia_work(const posterior *base, int64_t n);
+anygp_status vecchia_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
+                              double *mean, double *variance, anygp_error *e);
 void vecchia_free(posterior *base);
 
 int64_t vecchia_near(const vecchia_posterior *p);         /* neighbours of a prediction, */
+bool vecchia_looks_around(const vecchia_posterior *p);    /* predictions in gaps do */
+int64_t vecchia_most(const vecchia_posterior *p);         /* in gaps, */
 int64_t vecchia_learned_near(const vecchia_posterior *p); /* and of a training row */
 double vecchia_noise(const vecchia_posterior *p); /* of a training row: with white terms and what was added to it */
 /* Lists of the k training rows nearest to each of X, rows[n,k]; *places: those of X, the caller's; NULL: not wanted. */
 anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t k,
                              int32_t *rows, int32_t *count, double **places, anygp_error *e);
+
+/* The lists of a prediction, rows[n,most]: vecchia_near() rows each and, of a model with joint predictions, `most` on all sides for rows
+   in gaps, which are vecchia_most() unless the caller wants fewer. */
+anygp_status vecchia_around(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t most,
+                            int32_t *rows, int32_t *count, double **places, anygp_error *e);
 
 /* Room for the features of all rows; NULL without an error: they would take more memory than it is worth. */
 anygp_status feature_store_new(const inducing_set *u, int64_t n, feature_store **out, anygp_error *e);
@@ -84,5 +94,7 @@ anygp_status vecchia_joint(const posterior *base, int64_t n, const double *X, in
 extern const update_ops vecchia_update_ops;               /* [vecchia_update.c] */
 extern const update_ops nene_update_ops, lagp_update_ops; /* [near_update.c] */
 anygp_status vecchia_loo(const posterior *base, const problem *q, leave_one_out *out, anygp_error *e);
+/* The same, with the row of the data that each is; rows has room for LOO_MOST. */
+anygp_status vecchia_loo_of(const posterior *base, const problem *q, leave_one_out *out, int64_t *rows, anygp_error *e);
 
 #endif

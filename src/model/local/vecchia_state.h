@@ -22,8 +22,9 @@ typedef struct vecchia_state {
     const problem *problem;
     bool ordered;          /* else a row is given the nearest of all others, and the order is the rows' own */
     int64_t near, predict; /* neighbours of a row, and of a prediction where the user does not say */
-    const merged *learned; /* the rows whose conditionals are summed: the problem's, or some of them, */
-    merged some;           /* and which; NULL: all */
+    const merged
+        *learned; /* the rows whose conditionals are summed: the problem's, or some of them, of which an order is, */
+    merged some;  /* and which; NULL: all */
     int64_t *chosen;
     arrangement a;
     double *marks;   /* of the arrangement (vecchia_marks()) */
@@ -32,6 +33,8 @@ typedef struct vecchia_state {
     double jitter;   /* of the last pass, relative to the variance of the first row */
     anygp_error failure;
     double seen;
+    double arranging; /* seconds that the arrangement took */
+    char remark[200];
 } vecchia_state;
 
 model_cost vecchia_cost(const model_ops *self, const cost_facts *f, const cost_size *s);
@@ -58,14 +61,16 @@ int64_t vecchia_blocks(const void *state);
 extern const anytime_ops vecchia_anytime; /* [vecchia_anytime.c] */
 double vecchia_total(const void *state);
 double vecchia_seen(const void *state);
+const char *vecchia_remark(const void *state);
 extern const sum_ops vecchia_sum;
 extern const model_ops vecchia_full; /* [vecchia_full.c] */
 void vecchia_close(void *state);
 
 /* What the models of rows and their neighbours share of their tables. */
-#define VECCHIA_RUN                                                                                                    \
-    .size = vecchia_size, .open = vecchia_open, .renew = vecchia_renew, .evaluate = vecchia_evaluate,                  \
-    .failure = vecchia_failure, .loo_after = vecchia_loo, .posterior = vecchia_to_posterior, .rows = vecchia_total,    \
-    .seen = vecchia_seen, .close = vecchia_close, .load = vecchia_load
+#define VECCHIA_LEARN                                                                                                  \
+    .size = vecchia_size, .renew = vecchia_renew, .evaluate = vecchia_evaluate, .failure = vecchia_failure,            \
+    .posterior = vecchia_to_posterior, .rows = vecchia_total, .seen = vecchia_seen, .remark = vecchia_remark,          \
+    .close = vecchia_close, .load = vecchia_load
+#define VECCHIA_RUN VECCHIA_LEARN, .open = vecchia_open, .loo_after = vecchia_loo
 
 #endif

@@ -2,10 +2,12 @@
 #include "model/local/vnngp.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "linalg/jitter.h"
 #include "linalg/linalg.h"
 #include "model/local/vecchia.h"
@@ -165,6 +167,7 @@ void vnngp_close(void *state)
     order_clear(v);
     vnngp_run_free(v);
     merged_clear(&v->rows);
+    if (v->thinned) free(v->data.X), free(v->data.y), free(v->data.w);
     void *const owned[] = {v->order,  v->place,  v->X,     v->one,  v->marks,    v->b,          v->d,
                            v->pi,     v->m,      v->s,     v->g,    v->lambda,   v->step,       v->other,
                            v->before, v->slower, v->cells, v->sums, v->like_bar, v->known_site, v->known_weight};
@@ -200,18 +203,56 @@ static anygp_status check_rows(const vnngp *v, anygp_error *e)
                      (long long)wanted, (long long)v->n);
 }
 
+/* These of its rows, in arrays of its own. */
+static anygp_status thin(vnngp *v, int64_t count, anygp_error *e)
+{
+    const dataset *all = v->problem->rows->data;
+    dataset *d = &v->data;
+    int64_t Q = dataset_numbers(all), *chosen = mem_alloc(count, sizeof *chosen);
+    v->thinned = true, d->n = d->used = count, d->total = 0;
+    d->X = mem_doubles(count, d->D), d->y = mem_doubles(count, Q), d->w = mem_alloc(count, sizeof *d->w);
+    bool ok = chosen && d->X && d->y && d->w;
+    if (ok) random_subset((random_stream){v->problem->seed, RANDOM_SUBSET, 0}, all->n, count, chosen);
+    for (int64_t i = 0; ok && i < count; i++) {
+        memcpy(d->X + i * d->D, all->X + chosen[i] * d->D, (size_t)d->D * sizeof *d->X);
+        memcpy(d->y + i * Q, all->y + chosen[i] * Q, (size_t)Q * sizeof *d->y);
+        d->total += d->w[i] = all->w[chosen[i]];
+    }
+    free(chosen);
+    return ok ? ANYGP_OK : fail_memory(e, "the rows", 8.0 * (double)count * (double)(d->D + Q + 1));
+}
+
+/* With a time limit, no more rows than there is time for: q is of all of them in each evaluation, which takes about ten times as long as
+   their order and lists, and twice that with the posterior's. */
+static anygp_status take_data(vnngp *v, const kernel *k, anygp_error *e)
+{
+    enum { LEAST = 2000 };
+    static const double SHARE = 0.015, SHARE_STEPS = 0.15; /* steps look at some rows at a time */
+    const merged *m = v->problem->rows;
+    int64_t rows;
+    v->data = *m->data;
+    TRY(vecchia_rows_in_time(v->problem, m, k, v->k, v->self->steps ? SHARE_STEPS : SHARE, LEAST, &rows, e));
+    if (rows >= m->n) return ANYGP_OK;
+    snprintf(v->remark, sizeof v->remark,
+             "there was time for %lld of the %lld distinct rows only, which the model rests on; give it more --time, "
+             "or use --model svgp%s",
+             (long long)rows, (long long)m->n, v->self->steps ? "" : " or vnngp+");
+    return thin(v, (int64_t)((double)rows / (double)m->n * (double)v->data.n), e);
+}
+
 static anygp_status vnngp_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     vnngp *v = calloc(1, sizeof *v);
     if (!v) return fail_memory(e, "the model", sizeof *v);
     v->problem = p, v->self = self, v->like = *p->likelihood, v->C = p->likelihood->latents;
-    v->plain = *p->rows->data, v->N = v->plain.n;
+    v->k = p->near.learn > 0 ? p->near.learn : VECCHIA_NEAR;
+    TRY_DONE(take_data(v, h->kernel, e));
+    v->plain = v->data, v->N = v->plain.n;
     v->plain.Q = 1, v->plain.schema.classes = 0;
     TRY_DONE(dataset_merge(&v->plain, !kernel_has_white(h->kernel), &v->rows, e));
     v->n = v->rows.n;
     TRY_DONE(check_rows(v, e));
-    v->k = p->near.learn > 0 ? p->near.learn : VECCHIA_NEAR;
     TRY_DONE(vnngp_allocate(v, h, e));
     TRY_DONE(vnngp_arrange(v, h->kernel, e));
 done:
@@ -311,8 +352,9 @@ static anygp_status bound(vnngp *v, const hyper *h, double jitter, double *value
     vnngp_look_at(v, h, jitter);
     TRY(vnngp_condition(v, 0, NULL, e));
     v->seen = v->n;
-    TRY(vnngp_find_q(v, false, e));
+    anygp_status status = vnngp_find_q(v, false, e);
     *value = v->value;
+    if (status != ANYGP_OK) return status;
     return gp ? vnngp_gradient(v, 0, NULL, 1, gp, e) : ANYGP_OK;
 }
 
@@ -330,12 +372,19 @@ static bool vnngp_evaluate(void *state, const hyper *h, bool grow, double *jitte
 }
 
 static const anygp_error *vnngp_failure(const void *state) { return &((const vnngp *)state)->failure; }
-static double vnngp_total(const void *state) { return ((const vnngp *)state)->problem->rows->data->total; }
+static double vnngp_total(const void *state) { return ((const vnngp *)state)->data.total; }
+static const char *vnngp_remark(const void *state)
+{
+    const vnngp *v = state;
+    return *v->remark ? v->remark : NULL;
+}
 static int64_t vnngp_size(const problem *p) { return p->near.learn > 0 ? p->near.learn : VECCHIA_NEAR; }
 
 static anygp_status vnngp_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
 {
+    vnngp *v = state;
     double value;
+    v->to_end = true;
     if (!vnngp_evaluate(state, h, true, jitter, &value, NULL))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
     return vnngp_posterior_new(state, out, e);
@@ -357,7 +406,7 @@ static model_cost vnngp_cost(const model_ops *self, const cost_facts *f, const c
     .name = "vnngp", .summary = "variational, rows given neighbours", .objective = "lower bound", .order = "n k^3",    \
     .jitter = 1e-6, .cost = vnngp_cost, .size = vnngp_size, .define = vnngp_define, .open = vnngp_open,                \
     .evaluate = vnngp_evaluate, .failure = vnngp_failure, .posterior = vnngp_to_posterior, .rows = vnngp_total,        \
-    .close = vnngp_close, .load = vnngp_load, .update = &vnngp_updates
+    .remark = vnngp_remark, .close = vnngp_close, .load = vnngp_load, .update = &vnngp_updates
 #define VNNGP_NEEDS                                                                                                    \
     .rows = ROWS_ALL, .likelihoods = LIKELIHOOD_ANY, .weights = true, .near = true, .ordered = true, .kept = true,     \
     .joint = true

@@ -26,6 +26,10 @@
 typedef struct vnngp {
     const problem *problem;
     const model_ops *self;
+    dataset data; /* the problem's, or with a time limit some of its rows, which are its own: */
+    bool thinned;
+    char remark[200];
+    bool to_end;   /* q is found whatever the time limit */
     dataset plain; /* a view of the data in which all equal inputs may be merged */
     merged rows;   /* distinct rows */
     int64_t n, N, C, k;

@@ -87,7 +87,7 @@ anygp_status vnngp_joint(const posterior *base, int64_t n, const double *X, int6
     double *S = NULL;
     anygp_status status = ANYGP_OK;
     (void)work;
-    TRY_DONE(companions_find(&p->near, n, X, ldx, &g, e));
+    TRY_DONE(companions_find(&p->near, n, X, ldx, vecchia_near(&p->near), &g, e));
     TRY_DONE(given_rows_find(base->n, &g, &u, e));
     TRY_DONE(companions_reserve(&g, u.count, e));
     if (!(S = mem_doubles(n, u.count))) {

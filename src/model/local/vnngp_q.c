@@ -115,7 +115,7 @@ static void add_known(vnngp *v)
 /* sum_i w_i E log p(y_i | u_i) at (m, s), and of what is known; with `slopes` also g = dE/dmu and lambda = -2 dE/dvar, at least 0, of places. */
 static double expectations(vnngp *v, bool slopes)
 {
-    const dataset *d = v->problem->rows->data;
+    const dataset *d = &v->data;
     const likelihood *l = &v->like;
     int64_t N = v->N, C = v->C, Q = dataset_numbers(d), chunks = (N + CHUNK - 1) / CHUNK, size = N * C;
     double *mu = v->cells, *var = mu + size, *dmu = var + size, *dvar = dmu + size, value = 0;
@@ -229,6 +229,7 @@ anygp_status vnngp_find_q(vnngp *v, bool from_q, anygp_error *e)
     if (!from_q) memset(v->m, 0, (size_t)(v->n * v->C) * sizeof *v->m);
     for (int64_t i = 0; !from_q && i < v->n * v->C; i++) v->s[i] = 1 / v->pi[i % v->n];
     for (int round = 0; round < ROUNDS_MOST; round++) {
+        if (!v->to_end && deadline_passed(v->problem->pass)) return ANYGP_TIME_LIMIT;
         double from = expectations(v, true) - divergence(v);
         if (!isfinite(from)) return fail_with(e, ANYGP_ERR_NUMERIC, "the bound is not a number");
         double promise = newton_step(v), least = ARRIVED * (1 + fabs(from));

@@ -91,7 +91,7 @@ static anygp_status begin(void *state, hyper *h, double jitter, anygp_error *e)
 /* E_j of a place; its g and lambda go where those of find_q are, the latter to `slower`.  Adds to bar. */
 static double expectation(vnngp *v, int64_t at, double *bar)
 {
-    const dataset *d = v->problem->rows->data;
+    const dataset *d = &v->data;
     const likelihood *l = &v->like;
     const vnngp_run *r = v->run;
     int64_t C = v->C, n = v->n, Q = dataset_numbers(d), row = v->order[at];

@@ -116,7 +116,8 @@ static anygp_status open_all(const vnngp_update *u, model_of_all *a, anygp_error
     vnngp *v = a->v = calloc(1, sizeof *v);
     if (!v) return fail_memory(e, "the update", sizeof *v);
     describe(u, a);
-    v->problem = &a->problem, v->like = u->like, v->C = from->base.latents, v->k = vecchia_learned_near(from);
+    v->problem = &a->problem, v->data = *a->rows.data, v->like = u->like, v->C = from->base.latents,
+    v->k = vecchia_learned_near(from);
     TRY(dataset_merge(&a->data, !kernel_has_white(from->base.kernel), &v->rows, e));
     v->n = v->rows.n, v->N = u->rows->n;
     TRY(vnngp_allocate(v, &a->h, e));

@@ -9,7 +9,12 @@
 
 static const gate_ops *ops_of(gate_kind kind)
 {
-    return kind == GATE_GENERATIVE ? &gate_generative : kind == GATE_GP ? &gate_gp : &gate_softmax;
+    static const gate_ops *const kinds[] = {[GATE_LINEAR] = &gate_softmax,
+                                            [GATE_SQUARE] = &gate_softmax,
+                                            [GATE_GENERATIVE] = &gate_generative,
+                                            [GATE_GP] = &gate_gp,
+                                            [GATE_STICK] = &gate_stick};
+    return kinds[kind];
 }
 
 static int64_t room_of(const gate *g)

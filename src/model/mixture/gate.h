@@ -4,6 +4,8 @@
        softmax      g_i = exp(theta_i'phi) / sum_j exp(theta_j'phi),  phi = (1, z), or (1, z, z^2 - 1);  theta ~ N(0, 1/RIDGE)
        gp           the same with functions of z instead: E log softmax of GPs h_i(z) with a variational q [gate_gp.c]
        generative   g_i = pi_i N(z; c_i, S_i) / sum_j pi_j N(z; c_j, S_j): what is learned is the density of (x, y), and p(x) counts
+       stick        g_i = v_i(z) prod over j before i of (1 - v_j(z)): one after the other takes its share of what is left, and experts
+                    that are not needed get none [gate_stick.c]
    With one expert a gate has no parameters.
 
    Learning takes sums over rows, with r_ni the responsibilities and w_n the weights of rows, and a step of size rho, where 1 is the
@@ -19,7 +21,7 @@
 #include "model/model.h"
 
 enum { GATE_PLACES = 48, GATE_PLACES_MOST = 64 }; /* of gp */
-typedef enum gate_kind { GATE_LINEAR, GATE_SQUARE, GATE_GENERATIVE, GATE_GP } gate_kind;
+typedef enum gate_kind { GATE_LINEAR, GATE_SQUARE, GATE_GENERATIVE, GATE_GP, GATE_STICK } gate_kind;
 
 typedef struct gate gate;
 
@@ -43,6 +45,7 @@ typedef struct gate_ops {
     /* Half of one expert's gate for another, instead of its own; and one expert's for another, of weights a and b of `total`. */
     void (*split)(gate *g, int64_t from, int64_t to);
     void (*merge)(gate *g, int64_t from, int64_t into, double a, double b, double total);
+    void (*exchange)(gate *g, int64_t a, int64_t b); /* NULL, or: two experts change their numbers */
     /* NULL, or: logs for predictions, up to what all experts have in common; and what is made from the values once they are there. */
     void (*predicted)(const gate *g, int64_t n, const double *Z, double *work, double *out);
     anygp_status (*ready)(gate *g, anygp_error *e);
@@ -63,7 +66,7 @@ struct gate {
     int64_t seen; /* steps */
 };
 
-extern const gate_ops gate_softmax, gate_generative, gate_gp;
+extern const gate_ops gate_softmax, gate_generative, gate_gp, gate_stick;
 
 /* Columns from the means and spreads frame[D, 2]; places: for gp, how many at most. */
 anygp_status gate_init(gate *g, gate_kind kind, int64_t K, int64_t D, const double *frame, int64_t places,
@@ -91,6 +94,7 @@ static inline void gate_merge(gate *g, int64_t from, int64_t into, double a, dou
 {
     g->ops->merge(g, from, into, a, b, total);
 }
+static inline void gate_exchange(gate *g, int64_t a, int64_t b) { g->ops->exchange(g, a, b); }
 /* Places among these rows, once, before gate_start. */
 anygp_status gate_place(gate *g, int64_t n, const double *X, uint64_t seed, anygp_error *e);
 anygp_status gate_start(gate *g, int64_t n, const double *X, const int64_t *cluster, double total, anygp_error *e);

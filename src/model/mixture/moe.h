@@ -13,6 +13,7 @@
    The first steps take r from clusters of (x, y) by k-means, which the experts' inducing inputs are chosen from too.  An expert that no
    row is left to is at its prior, with kernel and noise as they were; at some steps it is offered half of another one's rows, and
    experts that say the same are merged [moe_reform.c].  Predictions leave out those that no row is left to.
+   With a gate by stick breaking, K is the most experts that there may be, and merges find how many are needed [moe_join.c].
 
    Cost of a step: K times that of svgp.  Memory: the same. */
 #ifndef MODEL_MIXTURE_MOE_H
@@ -21,7 +22,7 @@
 #include "model/mixture/gate.h"
 #include "model/variational/svgp_state.h"
 
-enum { MOE_EXPERTS_MOST = 64, MOE_EXPERTS = 4, MOE_EXACT_MOST = 2000 };
+enum { MOE_EXPERTS_MOST = 64, MOE_EXPERTS = 4, MOE_EXPERTS_FOUND = 8, MOE_EXACT_MOST = 2000 };
 
 /* What tells the models apart [model_ops.family]. */
 typedef struct moe_kind {
@@ -33,8 +34,10 @@ typedef struct moe_kind {
 typedef struct moe_change {
     enum {
         MOE_UNCHANGED,
-        MOE_SPLIT
-    } kind; /* split: rows of `from` that are nearer to the second of the halves are those of `to` */
+        MOE_SPLIT,
+        MOE_JOIN
+    } kind; /* split: rows of `from` that are nearer to the second of the halves are those of `to`; join: all of them are, and the
+               spare expert learns them in the place of `to` */
     int64_t from, to;
     bool by_residual; /* halves are of y - f; else of x, in units of their spread */
 } moe_change;
@@ -45,6 +48,8 @@ typedef struct moe_state {
     int64_t K, D;
     svgp_state **expert; /* K */
     hyper *h;            /* K: those of the experts; the first's are the run's own from begin() on */
+    svgp_state *spare;   /* gates by stick breaking: what a merge makes of two experts; else NULL */
+    hyper spare_h;
     gate gate;
     double *centres; /* K x (D + 1): of (x, y), in units of their spread */
     double *frame;   /* (D + 1) x 2: means and spreads of x and y; 0: a column that does not count */
@@ -60,7 +65,12 @@ typedef struct moe_state {
     char remark[320];
 } moe_state;
 
-static inline int64_t moe_experts(const problem *p) { return p->experts.count > 0 ? p->experts.count : MOE_EXPERTS; }
+static inline bool moe_finds(const moe_kind *k) { return k->gate == GATE_STICK; } /* how many experts there are */
+static inline int64_t moe_experts(const problem *p, const moe_kind *k)
+{
+    if (moe_finds(k)) return p->experts.most > 0 ? p->experts.most : MOE_EXPERTS_FOUND;
+    return p->experts.count > 0 ? p->experts.count : MOE_EXPERTS;
+}
 
 /* Statistics of a block: sum w r (log g - log r), sum w r of each expert, those of the gate, then those of each expert and, where
    someone looks, sum w r_i E_j [moe_rows.c]. */
@@ -85,12 +95,19 @@ anygp_status moe_start(moe_state *s, anygp_error *e);
 /* Inducing inputs among the rows of cluster k, at most problem.subset; none where it has no row. */
 anygp_status moe_choose_places(const moe_state *s, int64_t k, const int64_t *cluster, double *Z, int64_t *count,
                                anygp_error *e);
+/* The same, but always as many as expert k has: where the cluster has too few rows, others help. */
+anygp_status moe_fill_places(const moe_state *s, int64_t k, const int64_t *cluster, double *Z, int64_t *count,
+                             anygp_error *e);
 /* Rank 0's numbers of 8 bytes, to all; and what one rank may have found, agreed on before anyone waits for it. */
 anygp_status moe_share(const comm *c, int64_t count, void *at, anygp_error *e);
 anygp_status moe_agree(const comm *c, anygp_status status, anygp_error *e);
 /* Length-scales of expert k for the rows of its cluster, and the log evidence per row that they have [moe_scales.c]. */
 anygp_status moe_scale_start(const moe_state *s, int64_t k, const int64_t *cluster, hyper *h, double *evidence,
                              anygp_error *e);
+
+/* The exact log evidence at h of some rows of the clusters a and b, which may be the same; -INFINITY where it has none. */
+anygp_status moe_evidence(const moe_state *s, int64_t a, int64_t b, const int64_t *cluster, const hyper *h,
+                          double *value, anygp_error *e);
 
 /* What expert k with the hyperparameters h says given the rows that are its own, by expert[rows in memory]; *out is NULL where it has
    none, or too many [moe_exact.c]. */
@@ -107,6 +124,11 @@ bool moe_restore(void *state, hyper *h, const checkpoint *from);
 anygp_status moe_move(moe_state *s, hyper *h, const step_context *c, bool learn, double *value, anygp_error *e);
 anygp_status moe_value(moe_state *s, const hyper *h, const step_context *c, moe_stat *stat, double *value,
                        anygp_error *e);
+
+/* The spare expert and expert k change places, and so do their hyperparameters. */
+void moe_adopt(moe_state *s, hyper *h, int64_t k);
+/* Expert k as the first, whose values are the run's, and the first as expert k. */
+void moe_put_first(moe_state *s, hyper *h, int64_t k);
 
 /* Splits and merges before step c->t, which is one that looks for them [moe_reform.c]. */
 bool moe_looks(const moe_state *s, const step_context *c);

@@ -17,9 +17,8 @@ static const moe_kind soft = {.gate = GATE_LINEAR};
 /* K times those of svgp, whose table knows them. */
 static model_cost moe_cost(const model_ops *self, const cost_facts *f, const cost_size *s)
 {
-    double K = s->experts > 0 ? s->experts : MOE_EXPERTS;
+    double K = s->experts > 0 ? s->experts : moe_finds(self->family) ? MOE_EXPERTS_FOUND : MOE_EXPERTS;
     model_cost c = model_svgp.cost(&model_svgp, f, s);
-    (void)self;
     c.rows *= K, c.head *= K, c.bytes *= K;
     return c;
 }
@@ -33,6 +32,8 @@ static void moe_close(void *state)
     if (!s) return;
     for (int64_t k = 0; s->expert && k < s->K; k++) svgp_close(s->expert[k]);
     for (int64_t k = 0; s->h && k < s->K; k++) hyper_clear(&s->h[k]);
+    svgp_close(s->spare);
+    hyper_clear(&s->spare_h);
     gate_clear(&s->gate);
     driver_close(s->driver);
     void *const owned[] = {s->expert, s->h, s->centres, s->frame, s->halves, s->stat, s->rows, s->usual, s};
@@ -52,6 +53,14 @@ static anygp_status allocate(moe_state *s, anygp_error *e)
     return s->expert && s->h && s->centres && s->frame && s->halves && s->rows && s->usual
                ? ANYGP_OK
                : fail_memory(e, "the experts", 8.0 * (double)(s->K * wide));
+}
+
+/* As large as the other experts. */
+static anygp_status open_spare(moe_state *s, anygp_error *e)
+{
+    if (!moe_finds(&s->kind) || s->K == 1) return ANYGP_OK;
+    TRY(hyper_copy(&s->h[0], &s->spare_h, e));
+    return svgp_state_open(s->problem, &s->spare_h, &plain, &s->spare, e);
 }
 
 /* Room for the longest sums. */
@@ -80,17 +89,19 @@ static anygp_status check_exact(const model_ops *self, const problem *p, anygp_e
 static anygp_status moe_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    if (moe_experts(p) > MOE_EXPERTS_MOST)
+    int64_t K = moe_experts(p, self->family);
+    if (K > MOE_EXPERTS_MOST)
         return fail_with(e, ANYGP_ERR_ARGUMENT, "blocks: a mixture has at most %d experts, and %lld are asked for",
-                         MOE_EXPERTS_MOST, (long long)moe_experts(p));
+                         MOE_EXPERTS_MOST, (long long)K);
     TRY(check_exact(self, p, e));
     moe_state *s = calloc(1, sizeof *s);
     if (!s) return fail_memory(e, "the model", sizeof *s);
-    *s = (moe_state){.problem = p, .kind = *(const moe_kind *)self->family, .K = moe_experts(p), .D = p->blocks->D};
+    *s = (moe_state){.problem = p, .kind = *(const moe_kind *)self->family, .K = K, .D = p->blocks->D};
     TRY_DONE(allocate(s, e));
     for (int64_t k = 0; k < s->K; k++) TRY_DONE(hyper_copy(h, &s->h[k], e));
     TRY_DONE(moe_start(s, e));
     for (int64_t k = 0; k < s->K; k++) TRY_DONE(svgp_state_open(p, &s->h[k], &plain, &s->expert[k], e));
+    TRY_DONE(open_spare(s, e));
     TRY_DONE(allocate_sums(s, e));
     TRY_DONE(driver_open(&moe_rows, p->blocks, p->comm, 0, &s->driver, e));
 done:
@@ -116,7 +127,10 @@ static int64_t find_kept(moe_state *s, int64_t *kept)
     for (int64_t k = 0; k < s->K; k++)
         if (k == 0 || s->usual[k] >= FEWEST || all == 0) kept[count++] = k;
     *s->remark = 0;
-    if (count < s->K)
+    if (moe_finds(&s->kind))
+        snprintf(s->remark, sizeof s->remark, "%lld expert%s found%s", (long long)count, count == 1 ? " was" : "s were",
+                 count < s->K ? "" : ", as many as there may be; --experts-most allows more");
+    else if (count < s->K)
         snprintf(
             s->remark, sizeof s->remark,
             "%lld of the %lld experts had no rows left and are no part of the model; fewer --blocks take less time",
@@ -219,7 +233,7 @@ const model_ops model_moe = {.name = "moe",
 
 /* ------------------------------------------------------------------------------------- expressions */
 
-static const char *const gates[] = {"linear", "square", "generative", "gp", NULL};
+static const char *const gates[] = {"linear", "square", "generative", "gp", "stick", NULL};
 
 typedef struct wishes {
     moe_kind kind;
@@ -259,9 +273,11 @@ anygp_status made_moe(scanner *s, made_model **out, anygp_error *e)
     TRY(scan_end(s));
     if (w.exact && !w.hard)
         return scan_fail(s, s->at, NULL, "exact experts have rows of their own: write moe(hard,exact)");
-    if (!w.gate && !w.hard) return scan_fail(s, s->at, NULL, "expected gate=linear, square, generative or gp, or hard");
+    if (!w.gate && !w.hard)
+        return scan_fail(s, s->at, NULL, "expected gate=linear, square, generative, gp or stick, or hard");
     TRY(made_new(&model_moe, sizeof(*out)->kind.moe, out, e));
     (*out)->kind.moe = w.kind;
+    (*out)->ops.needs.finds = moe_finds(&w.kind);
     snprintf((*out)->name, sizeof(*out)->name, "moe(%s%s%s%s%s)", w.gate ? "gate=" : "",
              w.gate ? gates[w.kind.gate] : "", w.gate && w.hard ? "," : "", w.hard ? "hard" : "",
              w.exact ? ",exact" : "");

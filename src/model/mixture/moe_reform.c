@@ -11,36 +11,23 @@
 
 #include "base/memory.h"
 #include "data/partition/kmeans.h"
-#include "model/mixture/moe.h"
+#include "model/mixture/moe_trials.h"
 
-enum { TRIAL_STEPS = 6, TRIAL_ROWS = 4096, FIRST_LOOK = 20 };
-static const double FEW = 5;     /* rows of an expert that is not dead */
-static const double SAME = 0.1;  /* nats per row */
-static const double LAST = 0.6;  /* share of the run after which there is no time to learn from a change */
-static const double GAIN = 1e-9; /* of the bound, that is more than rounding */
+enum { TRIAL_STEPS = 6, MERGE_STEPS = 15, TRIAL_ROWS = 4096, FIRST_LOOK = 20 };
+static const double FEW = 5;          /* rows of an expert that is not dead */
+static const double SAME = 0.1;       /* nats per row */
+static const double LAST = 0.6;       /* share of the run after which there is no time to learn from a change; */
+static const double LAST_MERGE = 0.8; /* merges of experts that are not needed leave less to learn */
+static const double GAIN = 1e-9;      /* of the bound, that is more than rounding */
 
 bool moe_looks(const moe_state *s, const step_context *c)
 {
     int64_t t = FIRST_LOOK;
-    while (t < c->t) t *= 2;
-    return s->K > 1 && t == c->t && c->share < LAST;
+    while (t < c->t) t += moe_finds(&s->kind) ? t / 2 : t;
+    return s->K > 1 && t == c->t && c->share < (moe_finds(&s->kind) ? LAST_MERGE : LAST);
 }
 
 /* ------------------------------------------------------------------------------------- what there is */
-
-typedef struct reform {
-    moe_state *s;
-    hyper *h;
-    step_context rows; /* of every trial */
-    int64_t *which;
-    double N[MOE_EXPERTS_MOST], S[MOE_EXPERTS_MOST * MOE_EXPERTS_MOST];
-    double base;     /* the bound that a change has to beat */
-    checkpoint *was; /* before a trial */
-    double *was_Z;   /* of the expert that is to begin anew */
-    bool changed;
-} reform;
-
-static hyper *hyper_of(const reform *r, int64_t k) { return k == 0 ? r->h : &r->s->h[k]; }
 
 static anygp_status open_rows(reform *r, const step_context *c, anygp_error *e)
 {
@@ -78,9 +65,9 @@ static anygp_status look(reform *r, double *value, anygp_error *e)
 
 /* ------------------------------------------------------------------------------------------- trials */
 
-static anygp_status keep_state(reform *r, int64_t k, anygp_error *e)
+anygp_status reform_keep(reform *r, int64_t k, anygp_error *e)
 {
-    const hyper *h = hyper_of(r, k);
+    const hyper *h = reform_hyper(r, k);
     checkpoint_free(r->was), free(r->was_Z);
     r->was = checkpoint_new(), r->was_Z = mem_copied(h->M, h->D, h->Z);
     if (!r->was || !r->was_Z) return fail_memory(e, "the experts", 8.0 * (double)(h->M * h->D));
@@ -89,17 +76,28 @@ static anygp_status keep_state(reform *r, int64_t k, anygp_error *e)
 
 static anygp_status back(reform *r, int64_t k, anygp_error *e)
 {
-    hyper *h = hyper_of(r, k);
+    if (r->adopted >= 0) moe_adopt(r->s, r->h, r->adopted), r->adopted = -1;
+    hyper *h = reform_hyper(r, k);
     memcpy(h->Z, r->was_Z, (size_t)(h->M * h->D) * sizeof *h->Z);
     return moe_restore(r->s, r->h, r->was) ? ANYGP_OK : fail_memory(e, "the experts", 0);
+}
+
+/* After the first step: two experts are one. */
+static void complete_join(reform *r)
+{
+    const moe_change *c = &r->s->change;
+    moe_adopt(r->s, r->h, r->adopted = c->to);
+    gate_merge(&r->s->gate, c->from, c->to, r->N[c->from], r->N[c->to], r->s->problem->blocks->total);
 }
 
 /* Steps from here, and the bound that they lead to; -INFINITY where they break down. */
 static anygp_status advance(reform *r, double *value, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    for (int i = 0; i < TRIAL_STEPS && status == ANYGP_OK; i++) {
+    int steps = moe_finds(&r->s->kind) ? MERGE_STEPS : TRIAL_STEPS; /* sticks take longer to follow */
+    for (int i = 0; i < steps && status == ANYGP_OK; i++) {
         status = moe_move(r->s, r->h, &r->rows, false, value, e);
+        if (status == ANYGP_OK && r->s->change.kind == MOE_JOIN) complete_join(r);
         r->s->change.kind = MOE_UNCHANGED;
     }
     r->s->change.kind = MOE_UNCHANGED;
@@ -108,13 +106,13 @@ static anygp_status advance(reform *r, double *value, anygp_error *e)
     return status;
 }
 
-/* Whether what was changed since keep_state() stays. */
-static anygp_status judge(reform *r, int64_t k, bool *stays, anygp_error *e)
+anygp_status reform_judge(reform *r, int64_t k, double margin, bool *stays, anygp_error *e)
 {
     double value;
     TRY(advance(r, &value, e));
-    *stays = value > r->base + GAIN * fabs(r->base);
+    *stays = value > r->base + margin + GAIN * fabs(r->base);
     if (!*stays) return back(r, k, e);
+    r->adopted = -1;
     r->base = value, r->changed = true;
     memcpy(r->s->usual, r->N, (size_t)r->s->K * sizeof *r->N);
     return ANYGP_OK;
@@ -124,7 +122,7 @@ static anygp_status judge(reform *r, int64_t k, bool *stays, anygp_error *e)
 static anygp_status find_base(reform *r, anygp_error *e)
 {
     double before, after;
-    TRY(keep_state(r, 0, e));
+    TRY(reform_keep(r, 0, e));
     TRY(look(r, &before, e));
     TRY(advance(r, &after, e));
     r->base = fmax(before, after);
@@ -175,8 +173,8 @@ static anygp_status plan_split(reform *r, moe_change *c, double *Z, int64_t *pla
 /* Expert `to` as one half of `from`: its kernel and noise, and places among the rows of that half. */
 static void take_over(reform *r, const moe_change *c, int64_t places, const double *Z)
 {
-    const hyper *from = hyper_of(r, c->from);
-    hyper *to = hyper_of(r, c->to);
+    const hyper *from = reform_hyper(r, c->from);
+    hyper *to = reform_hyper(r, c->to);
     svgp_state *q = r->s->expert[c->to];
     for (int64_t i = 0; i < to->count; i++) hyper_set(to, i, hyper_get(from, i));
     int64_t count = places < to->M ? places : to->M;
@@ -199,11 +197,11 @@ static anygp_status split(reform *r, moe_change c, bool *stays, anygp_error *e)
     TRY_DONE(moe_share(world, said[0] * s->D, Z, e));
     TRY_DONE(moe_share(world, 2 * (s->D + 1), s->halves, e));
     if (said[1] < 2) goto done;
-    TRY_DONE(keep_state(r, c.to, e));
+    TRY_DONE(reform_keep(r, c.to, e));
     take_over(r, &c, said[0], Z);
     gate_split(&s->gate, c.from, c.to);
     s->change = c;
-    status = judge(r, c.to, stays, e);
+    status = reform_judge(r, c.to, r->price, stays, e);
 done:
     free(Z);
     return status;
@@ -248,9 +246,9 @@ static int64_t alike(const reform *r, int64_t *other)
 static anygp_status merge(reform *r, int64_t from, int64_t into, bool *stays, anygp_error *e)
 {
     moe_state *s = r->s;
-    TRY(keep_state(r, from, e));
+    TRY(reform_keep(r, from, e));
     gate_merge(&s->gate, from, into, r->N[from], r->N[into], s->problem->blocks->total);
-    return judge(r, from, stays, e);
+    return reform_judge(r, from, 0, stays, e);
 }
 
 /* ------------------------------------------------------------------------------------------------ all */
@@ -262,11 +260,30 @@ static int64_t find_dead(const reform *r)
     return -1;
 }
 
+/* Half a logarithm of the rows for each hyperparameter that an expert learns, as their posterior would have it (Schwarz 1978): the bound
+   does not count them. */
+static double price_of(const reform *r)
+{
+    int64_t learned = 0;
+    for (int64_t i = 0; i < r->h->count; i++) learned += hyper_facts(r->h, i)->free;
+    return 0.5 * (double)learned * log(fmax(r->s->problem->blocks->total, 1));
+}
+
+static anygp_status find_number(reform *r, anygp_error *e)
+{
+    r->price = price_of(r);
+    TRY(find_base(r, e));
+    TRY(moe_join(r, e));
+    int64_t dead = find_dead(r);
+    return dead >= 0 ? revive(r, dead, e) : ANYGP_OK;
+}
+
 static anygp_status change(reform *r, anygp_error *e)
 {
     double now;
     int64_t other = 0;
     TRY(look(r, &now, e));
+    if (moe_finds(&r->s->kind)) return find_number(r, e);
     int64_t dead = find_dead(r), same = dead < 0 ? alike(r, &other) : -1;
     bool joined = false;
     if (dead < 0 && same < 0) return ANYGP_OK;
@@ -277,7 +294,7 @@ static anygp_status change(reform *r, anygp_error *e)
 
 anygp_status moe_reform(moe_state *s, hyper *h, const step_context *c, bool *changed, anygp_error *e)
 {
-    reform r = {.s = s, .h = h};
+    reform r = {.s = s, .h = h, .adopted = -1};
     anygp_status status = open_rows(&r, c, e);
     if (!ANYGP_FAILED(status)) status = change(&r, e);
     *changed = r.changed;

@@ -140,6 +140,14 @@ static void after_split(const moe_state *s, int64_t n, const double *x, double r
     a[s->change.from * n] = -INFINITY;
 }
 
+/* Rows of two experts as those of one. */
+static void join_rows(const moe_state *s, int64_t n, double *a)
+{
+    double *into = a + s->change.to * n, *from = a + s->change.from * n, most = fmax(*into, *from);
+    if (isfinite(most)) *into = most + log(exp(*into - most) + exp(*from - most));
+    *from = -INFINITY;
+}
+
 /* ---------------------------------------------------------------------------------- responsibilities */
 
 /* log r in the place of a = E + log g, for one row. */
@@ -159,6 +167,7 @@ static void responsibilities(const moe_state *s, const row_block *b, const piece
     for (int64_t k = 0; k < n * K; k++) p->a[k] += p->log_g[k];
     for (int64_t i = 0; i < n; i++) {
         if (splits) before_split(s, n, p->a + i);
+        if (s->change.kind == MOE_JOIN) join_rows(s, n, p->a + i);
         int64_t only = s->by_centres  ? nearest_centre(s, b->X + i * s->D, b->y[i])
                        : s->kind.hard ? largest(s, n, p->a + i)
                                       : -1;
@@ -174,6 +183,16 @@ static void responsibilities(const moe_state *s, const row_block *b, const piece
 }
 
 /* -------------------------------------------------------------------------------------------- pass */
+
+/* The statistics of expert k, or those of the spare one in its place, of which there are as many. */
+static anygp_status add_rows(const moe_state *s, const row_block *b, int64_t k, double *room, double *stat,
+                             anygp_error *e)
+{
+    const double *mu, *var;
+    if (s->change.kind != MOE_JOIN || k != s->change.to) return chain_add_rows(chain_of(s, k), b, room, stat, e);
+    TRY(chain_marginals(&s->spare->s, b, room, &mu, &var, e));
+    return chain_add_rows(&s->spare->s, b, room, stat, e);
+}
 
 static anygp_status stat_rows(const void *shared, const row_block *b, double *work, double *keep, double *at,
                               anygp_error *e)
@@ -195,7 +214,7 @@ static anygp_status stat_rows(const void *shared, const row_block *b, double *wo
     for (int64_t k = 0; k < s->K; k++) {
         row_block mine = *b;
         mine.w = p.wr + k * b->n;
-        TRY(chain_add_rows(chain_of(s, k), &mine, room, stat.expert[k], e));
+        TRY(add_rows(s, &mine, k, room, stat.expert[k], e));
         room += chain_rows.work_doubles(chain_of(s, k), b->n);
     }
     return ANYGP_OK;

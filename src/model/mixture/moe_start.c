@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "data/partition/kmeans.h"
 #include "inducing/choose.h"
 #include "model/mixture/moe.h"
@@ -37,12 +38,12 @@ static void fill_rows(const dataset *d, const double *frame, double *F)
         }
 }
 
-static anygp_status too_many(int64_t K, int64_t found, anygp_error *e)
+static anygp_status too_many(const moe_state *s, int64_t found, anygp_error *e)
 {
-    return fail_with(
-        e, ANYGP_ERR_ARGUMENT,
-        "blocks: %lld experts need at least as many different rows, and there are %lld; use fewer --blocks",
-        (long long)K, (long long)found);
+    const char *setting = moe_finds(&s->kind) ? "experts-most" : "blocks";
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "%s: %lld experts need at least as many different rows, and there are %lld; use fewer --%s",
+                     setting, (long long)s->K, (long long)found, setting);
 }
 
 /* Clusters and the gate that they start, with y counted `emphasis` times; *found of them, at most K. */
@@ -114,7 +115,7 @@ static anygp_status choose_clusters(moe_state *s, int64_t *cluster, anygp_error 
     }
     if (ANYGP_FAILED(status)) goto done;
     status =
-        isnan(emphasis) ? too_many(s->K, s->K > d->n ? d->n : most, e) : find_clusters(s, emphasis, cluster, &found, e);
+        isnan(emphasis) ? too_many(s, s->K > d->n ? d->n : most, e) : find_clusters(s, emphasis, cluster, &found, e);
 done:
     free(values);
     return status;
@@ -138,6 +139,21 @@ anygp_status moe_choose_places(const moe_state *s, int64_t k, const int64_t *clu
         n > 0 ? choose_inducing(how, n, D, X, text, s->h[k].kernel, p->subset, p->seed, NULL, Z, count, e) : ANYGP_OK;
     free(X);
     return status;
+}
+
+anygp_status moe_fill_places(const moe_state *s, int64_t k, const int64_t *cluster, double *Z, int64_t *count,
+                             anygp_error *e)
+{
+    const problem *p = s->problem;
+    const dataset *d = p->rows->data;
+    int64_t wanted = p->subset < p->rows->n ? p->subset : p->rows->n;
+    random_stream others = {p->seed, RANDOM_SUBSET, 200 + (uint64_t)k};
+    TRY(moe_choose_places(s, k, cluster, Z, count, e));
+    for (int64_t i = 0; i < d->n && *count < wanted; i++) {
+        int64_t row = random_shuffled(others, d->n, i);
+        if (cluster[row] != k) memcpy(Z + (*count)++ * s->D, d->X + row * s->D, (size_t)s->D * sizeof *Z);
+    }
+    return ANYGP_OK;
 }
 
 anygp_status moe_share(const comm *c, int64_t count, void *at, anygp_error *e)
@@ -166,7 +182,9 @@ static anygp_status place_experts(moe_state *s, const int64_t *cluster, anygp_er
     for (int64_t k = 0; k < s->K && !ANYGP_FAILED(status); k++) {
         int64_t count = 0;
         double evidence;
-        if (p->comm->rank == 0 && !p->places_given) TRY_DONE(moe_choose_places(s, k, cluster, Z, &count, e));
+        bool chooses = p->comm->rank == 0 && !p->places_given;
+        if (chooses && moe_finds(&s->kind)) TRY_DONE(moe_fill_places(s, k, cluster, Z, &count, e));
+        if (chooses && !moe_finds(&s->kind)) TRY_DONE(moe_choose_places(s, k, cluster, Z, &count, e));
         if (p->comm->rank == 0) TRY_DONE(moe_scale_start(s, k, cluster, &s->h[k], &evidence, e));
         TRY_DONE(share_values(p->comm, &s->h[k], e));
         TRY_DONE(moe_share(p->comm, 1, &count, e));

@@ -14,6 +14,10 @@ static const double FEWEST = 1;    /* weight of the rows below which an expert l
 
 static hyper *hyper_of(moe_state *s, hyper *h, int64_t k) { return k == 0 ? h : &s->h[k]; }
 
+/* Whether the spare expert learns in the place of expert k. */
+static bool is_replaced(const moe_state *s, int64_t k) { return s->change.kind == MOE_JOIN && k == s->change.to; }
+static svgp_state *learning(const moe_state *s, int64_t k) { return is_replaced(s, k) ? s->spare : s->expert[k]; }
+
 /* Places, length-scales and noise of the first expert are not those of all rows, which h has. */
 anygp_status moe_begin(void *state, hyper *h, double jitter, anygp_error *e)
 {
@@ -34,10 +38,11 @@ static anygp_status statistics(moe_state *s, const hyper *h, const step_context 
                                anygp_error *e)
 {
     for (int64_t k = 0; k < s->K; k++) TRY(svgp_before_rows(s->expert[k], k == 0 ? h : &s->h[k], c, learn, e));
+    if (s->change.kind == MOE_JOIN) TRY(svgp_before_rows(s->spare, &s->spare_h, c, learn, e));
     TRY(driver_stat(s->driver, s, c->count, c->which, c->scale, s->stat, e));
     moe_stat_place(s, s->stat, stat);
     for (int64_t k = 0; k < s->K; k++) {
-        svgp_state *q = s->expert[k];
+        svgp_state *q = learning(s, k);
         memcpy(q->stat, stat->expert[k], (size_t)chain_rows.stat_size(&q->s) * sizeof *q->stat);
     }
     memcpy(s->rows, stat->rows, (size_t)s->K * sizeof *s->rows);
@@ -51,14 +56,58 @@ anygp_status moe_move(moe_state *s, hyper *h, const step_context *c, bool learn,
     *value = *stat.value + gate_log_prior(&s->gate);
     for (int64_t k = 0; k < s->K; k++) {
         step_context mine = *c;
+        svgp_state *q = learning(s, k);
+        hyper *own_h = is_replaced(s, k) ? &s->spare_h : hyper_of(s, h, k);
         double own;
-        s->expert[k]->rows = s->K == 1 ? s->problem->blocks->total : s->rows[k];
+        q->rows = s->K == 1 ? s->problem->blocks->total : s->rows[k];
         if (s->rows[k] < FEWEST) mine.settle = false;
-        TRY(svgp_after_rows(s->expert[k], hyper_of(s, h, k), &mine, learn && s->rows[k] >= FEWEST, &own, e));
+        TRY(svgp_after_rows(q, own_h, &mine, learn && s->rows[k] >= FEWEST, &own, e));
         *value += own;
     }
     gate_move(&s->gate, stat.gate, c->rho);
     return ANYGP_OK;
+}
+
+/* Two experts and their hyperparameters; what refers to where these were is made again. */
+static void swap_experts(svgp_state **a, hyper *ha, svgp_state **b, hyper *hb)
+{
+    svgp_state *state = *a;
+    hyper h = *ha;
+    *a = *b, *b = state;
+    *ha = *hb, *hb = h;
+    (*a)->up.list = &ha->all, (*b)->up.list = &hb->all;
+    (*a)->prepared = (*b)->prepared = false;
+}
+
+static void swap_numbers(double *a, double *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double was = a[i];
+        a[i] = b[i], b[i] = was;
+    }
+}
+
+void moe_adopt(moe_state *s, hyper *h, int64_t k)
+{
+    swap_experts(&s->spare, &s->spare_h, &s->expert[k], hyper_of(s, h, k));
+}
+
+void moe_put_first(moe_state *s, hyper *h, int64_t k)
+{
+    swap_experts(&s->expert[0], h, &s->expert[k], &s->h[k]);
+    gate_exchange(&s->gate, 0, k);
+    swap_numbers(s->centres, s->centres + k * (s->D + 1), s->D + 1);
+    swap_numbers(&s->usual[0], &s->usual[k], 1);
+    swap_numbers(&s->rows[0], &s->rows[k], 1);
+}
+
+/* The run's own values are those of an expert that has rows. */
+static void keep_first_alive(moe_state *s, hyper *h)
+{
+    int64_t largest = 0;
+    for (int64_t k = 1; k < s->K; k++)
+        if (s->usual[k] > s->usual[largest]) largest = k;
+    if (s->usual[0] < FEWEST && s->usual[largest] >= FEWEST && h->M == s->h[largest].M) moe_put_first(s, h, largest);
 }
 
 anygp_status moe_step(void *state, hyper *h, const step_context *c, double *value, anygp_error *e)
@@ -71,6 +120,7 @@ anygp_status moe_step(void *state, hyper *h, const step_context *c, double *valu
     TRY(moe_move(s, h, c, c->learn && h->free > 0, value, e));
     double share = fmax(MEMORY, 1 / ((double)c->t + 1));
     for (int64_t k = 0; k < s->K; k++) s->usual[k] += share * (s->rows[k] - s->usual[k]);
+    if (moe_finds(&s->kind)) keep_first_alive(s, h);
     return ANYGP_OK;
 }
 

@@ -129,6 +129,8 @@ static inline double *stat_q(const sparse *s, double *stat) { return stat_l(s, s
 extern const block_model sparse_rows, sparse_whole;
 /* G a block, some of whose rows are given [sparse_given.c]; at once: where Mt is 0, the statistics and behind them the adjoints. */
 extern const block_model sparse_given, sparse_given_at_once;
+/* The same, several blocks side by side, without inducing inputs and for kernels that kernel_has_lanes() [given_lanes.c]. */
+extern const block_model sparse_lanes, sparse_lanes_at_once;
 
 /* Fisher's information in such blocks [sparse_information.c]: statistics of sparse_given_information, over this, are the P x P matrix
    (lower triangle; kernel parameters, then the noise) and the number of own rows. */

@@ -234,6 +234,21 @@ static bool factor_block(const sparse_posterior *p, int64_t b, double *G)
     return ok;
 }
 
+const router *pic_rows_all(const pic_rows *r, int64_t *n, const double **X)
+{
+    *n = r->n, *X = r->X;
+    return r->route;
+}
+
+bool pic_rows_given(const sparse_posterior *p, int64_t b, int64_t *first, int64_t *n, double **factor)
+{
+    *first = first_of(p->rows, b), *n = rows_of(p->rows, b);
+    *factor = mem_doubles(*n, *n + 1);
+    if (*factor && factor_block(p, b, *factor)) return true;
+    free(*factor);
+    return *factor = NULL, false;
+}
+
 /* The factor of a block, kept or in a place that the caller frees (*own). */
 static const double *factor_of(const sparse_posterior *p, int64_t b, double **own)
 {

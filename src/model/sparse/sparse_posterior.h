@@ -65,6 +65,11 @@ anygp_status pic_load(int64_t D, int64_t order, named_array *list, int64_t count
    side.  chain: the block at each place. */
 anygp_status pic_rows_chain(pic_rows *r, int64_t order, const int64_t *chain, anygp_error *e);
 
+/* All rows X[n,D], and for one of block b: the first of them that it is predicted from, how many, and their factor L_G (n x n) with L_G^-1 y
+   after it, which the caller frees; false: no memory, or no factor. */
+const router *pic_rows_all(const pic_rows *r, int64_t *n, const double **X);
+bool pic_rows_given(const sparse_posterior *p, int64_t b, int64_t *first, int64_t *n, double **factor);
+
 /* What an update needs in addition: the rows as blocks, in the order of the chain (r outlives those), and the router to them. */
 anygp_status pic_rows_blocks(const pic_rows *r, row_blocks **out, anygp_error *e);
 const router *pic_rows_router(const pic_rows *r);

@@ -133,6 +133,7 @@ static anygp_status svgp_open(const model_ops *self, const problem *p, const hyp
 {
     svgp_state *q;
     TRY(svgp_state_open(p, h, kind_of(self), &q, e));
+    svgp_precision_begin(q);
     anygp_status status = driver_open(&chain_rows, p->blocks, p->comm, 0, &q->driver, e);
     if (ANYGP_FAILED(status))
         svgp_close(q);
@@ -146,6 +147,7 @@ static anygp_status svgp_posteriors(void *state, const hyper *h, double *jitter,
     svgp_state *q = state;
     TRY(svgp_state_prepare(q, h, e));
     if (q->s.f->O && !orthogonal_prepare(q->s.f, q->problem->seed, 0)) return fail_memory(e, "kernel tiles", 0);
+    TRY(svgp_precision_end(q, e));
     *jitter = q->jitter;
     for (int64_t t = 0; t < q->s.T; t++) {
         anygp_status status = (q->s.L > 1 ? deep_posterior_new : svgp_posterior_new)(&q->s, t, &out[t], e);
@@ -159,7 +161,7 @@ static anygp_status svgp_posteriors(void *state, const hyper *h, double *jitter,
     .begin = svgp_begin, .step = svgp_step, .bound = svgp_bound, .posteriors = svgp_posteriors, .save = svgp_save,     \
     .restore = svgp_restore
 
-static const step_ops svgp_steps = {SVGP_STEPS};
+static const step_ops svgp_steps = {.rounding = svgp_rounding, .remark = svgp_remark, SVGP_STEPS};
 static bool always(const void *state) { return (void)state, true; }
 
 static const step_ops deep_steps = {.sampled = always, SVGP_STEPS};

@@ -20,7 +20,10 @@ typedef struct svgp_state {
     double *old_L, *old_Z; /* ivsgpr: before the step, the widths behind the places; else NULL */
     adam adam_a;           /* odvgp: of a */
     double *ga;
-    double *kept;     /* q before the step */
+    double *kept;  /* q before the step */
+    bool in_float; /* rows are, from the next pass on */
+    rounding rounding;
+    char remark[200];
     int64_t approved; /* looks at the bound after a step, the last in a row, that found it no lower */
 } svgp_state;
 
@@ -42,6 +45,15 @@ anygp_status svgp_grow(svgp_state *q, hyper *h, const step_context *c, anygp_err
    q->stat, the step itself.  *value: the bound before it. */
 anygp_status svgp_before_rows(svgp_state *q, const hyper *h, const step_context *c, bool learn, anygp_error *e);
 anygp_status svgp_after_rows(svgp_state *q, hyper *h, const step_context *c, bool learn, double *value, anygp_error *e);
+
+/* [svgp_precision.c]  Whether rows can be in float at all, decided once; the rounded copies for a pass; the error of the bound on a
+   sample of blocks, after which rows are in double where it is too large; and at the end, where nothing changes any more. */
+void svgp_precision_begin(svgp_state *q);
+anygp_status svgp_precision_prepare(svgp_state *q, anygp_error *e);
+anygp_status svgp_precision_check(svgp_state *q, const hyper *h, const step_context *c, anygp_error *e);
+anygp_status svgp_precision_end(svgp_state *q, anygp_error *e);
+rounding svgp_rounding(const void *state);
+const char *svgp_remark(const void *state);
 
 /* step_ops. */
 anygp_status svgp_begin(void *state, hyper *h, double jitter, anygp_error *e);

@@ -104,6 +104,7 @@ static anygp_status value_after(svgp_state *q, const step_context *c, double *va
     anygp_status status = ANYGP_OK;
     q->s.value_only = true;
     if (q->s.f->O && !orthogonal_prepare(q->s.f, c->seed, c->t)) status = fail_memory(e, "kernel tiles", 0);
+    if (!ANYGP_FAILED(status)) status = svgp_precision_prepare(q, e);
     if (!ANYGP_FAILED(status)) status = driver_stat(q->driver, &q->s, c->count, c->which, c->scale, room, e);
     q->s.value_only = false;
     *value = ANYGP_FAILED(status) ? -INFINITY : room[0] - chain_kl(&q->s);
@@ -237,6 +238,7 @@ anygp_status svgp_before_rows(svgp_state *q, const hyper *h, const step_context 
     chain_learn(&q->s, learn);
     q->s.f->by_V = learn && learns_by_V(q, c);
     TRY(hold_or_drop_V(q, e));
+    TRY(svgp_precision_prepare(q, e));
     q->s.random = (random_stream){c->seed, RANDOM_LIKELIHOOD, (uint64_t)c->t};
     if (q->s.f->O && !orthogonal_prepare(q->s.f, c->seed, c->t)) return fail_memory(e, "kernel tiles", 0);
     return ANYGP_OK;
@@ -289,6 +291,7 @@ anygp_status svgp_step(void *state, hyper *h, const step_context *c, double *val
     svgp_state *q = state;
     TRY(svgp_grow(q, h, c, e));
     bool learn = c->learn && h->free > 0;
+    TRY(svgp_precision_check(q, h, c, e));
     TRY(statistics(q, h, c, learn, e));
     return svgp_after_rows(q, h, c, learn, value, e);
 }

@@ -243,6 +243,36 @@ static bool fill_transform(const cells_hand *h, int64_t slot, const cell_rows *r
     return true;
 }
 
+/* A transform is linear: its frequencies are its products with the unit vectors, in turns. */
+static bool transform_waves(const cells_hand *h, int64_t slot, double *W, double *amplitude)
+{
+    const cells *c = h->of;
+    int64_t P = waves_at_most(c), waves = cell_size(c, h->cell[slot]) / 2, D = c->D;
+    double *room = mem_alloc(hadamard_doubles(P), sizeof *room), *unit = mem_zeroed(D * D, sizeof *unit);
+    double *T = mem_doubles(waves, D);
+    bool ok = room && unit && T;
+    for (int64_t d = 0; ok && d < D; d++) unit[d * D + d] = 1;
+    if (ok) hadamard_products(c->seed, P, h->cell[slot], D, D, unit, h->over, waves, h->scale + slot * P, T, D, room);
+    for (int64_t k = 0; ok && k < waves; k++) {
+        amplitude[k] = h->amplitude;
+        for (int64_t d = 0; d < D; d++) W[k * D + d] = 2 * PI * T[k * D + d];
+    }
+    free(room);
+    free(unit);
+    free(T);
+    return ok;
+}
+
+bool cells_waves(const cells_hand *h, int64_t slot, double *W, double *amplitude)
+{
+    const cells *c = h->of;
+    int64_t waves = cell_size(c, h->cell[slot]) / 2, first = slot * waves_at_most(c);
+    if (c->kind == CELLS_HADAMARD) return transform_waves(h, slot, W, amplitude);
+    memcpy(W, h->waves.W + first * c->D, (size_t)(waves * c->D) * sizeof *W);
+    memcpy(amplitude, h->waves.amplitude + first, (size_t)waves * sizeof *amplitude);
+    return true;
+}
+
 bool cells_fill(const cells_hand *h, int64_t slot, const cell_rows *r, double *T, int64_t ldt)
 {
     if (h->of->kind == CELLS_HADAMARD) return fill_transform(h, slot, r, T, ldt);

@@ -76,6 +76,9 @@ anygp_status cells_hand_take(cells_hand *h, int64_t count, const int64_t *cell, 
 /* T = features of cell number `slot` of the hand.  False: no memory. */
 bool cells_fill(const cells_hand *h, int64_t slot, const cell_rows *r, double *T, int64_t ldt);
 
+/* Frequencies W[w/2, D] and amplitudes of the waves of cell number `slot`: T is a cos W'x, then a sin W'x.  False: no memory. */
+bool cells_waves(const cells_hand *h, int64_t slot, double *W, double *amplitude);
+
 /* S[n] += d t^2 */
 void cells_add_squares(int64_t n, double d, const double *t, double *S);
 

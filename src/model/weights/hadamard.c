@@ -73,12 +73,10 @@ static void transform_rows(int64_t P, double *a)
 
 int64_t hadamard_doubles(int64_t P) { return (SIGNS + ROWS) * P; }
 
-/* 64 bits as signs of 1.0: they are moved to where a double has its sign. */
+/* 64 bits as signs of 1.0. */
 VECTORISED static void spread(uint64_t bits, double *restrict sign)
 {
-    uint64_t word[64];
-    SIMD for (int i = 0; i < 64; i++) word[i] = (bits >> i) << 63 | 0x3ff0000000000000;
-    memcpy(sign, word, sizeof word);
+    SIMD for (int64_t i = 0; i < 64; i++) sign[i] = (bits >> i & 1) ? -1.0 : 1.0;
 }
 
 /* Signs of the three diagonals of a transform, P of each, four words of bits at a time. */

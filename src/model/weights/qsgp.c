@@ -55,6 +55,16 @@ static anygp_status check_sizes(const qsgp_kind *kind, const problem *p, int64_t
     return ANYGP_OK;
 }
 
+/* Waves need a kernel that has a spectral density. */
+static anygp_status check_kernel(const qsgp_kind *kind, const kernel *k, anygp_error *e)
+{
+    spectral s;
+    if (!cells_are_waves(kind->basis)) return ANYGP_OK;
+    TRY(spectral_open(&s, k, e));
+    spectral_clear(&s);
+    return ANYGP_OK;
+}
+
 static anygp_status check_likelihood(const qsgp_kind *kind, const likelihood *l, anygp_error *e)
 {
     if (!l->ops->concave)
@@ -67,6 +77,13 @@ static anygp_status check_likelihood(const qsgp_kind *kind, const likelihood *l,
     return fail_with(e, ANYGP_ERR_ARGUMENT,
                      "model: dense columns of the covariance are for gaussian targets; for %s leave dense out",
                      l->ops->name);
+}
+
+anygp_status qsgp_admits(const model_ops *self, const model_scope *q, anygp_error *e)
+{
+    const qsgp_kind *kind = self->family;
+    TRY(check_kernel(kind, q->kernel, e));
+    return check_likelihood(kind, q->likelihood, e);
 }
 
 static anygp_status place_likelihoods(qsgp *q, const problem *p, anygp_error *e)
@@ -133,7 +150,6 @@ anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t
     if (kind->basis == CELLS_KERNEL && m > p->rows->n) m = p->rows->n;
     TRY(check_sizes(kind, p, m, e));
     TRY(check_turns(kind, e));
-    TRY(check_likelihood(kind, p->likelihood, e));
     TRY(place_likelihoods(q, p, e));
     int64_t batch = qsgp_batch(kind, m), width = cells_width(kind->basis, D, batch);
     q->cells = (cells){.kind = kind->basis,

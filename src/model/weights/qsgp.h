@@ -86,6 +86,8 @@ typedef struct qsgp {
     double *Lpp; /* P x P: factor of K_pp, where S = K_zz; else NULL */
 } qsgp;
 
+/* What its basis and its bound refuse. */
+anygp_status qsgp_admits(const model_ops *self, const model_scope *q, anygp_error *e);
 anygp_status qsgp_init(qsgp *q, const qsgp_kind *kind, const problem *p, int64_t D, anygp_error *e);
 void qsgp_clear(qsgp *q);
 /* Noise and white terms from h. */
@@ -201,6 +203,15 @@ void qsgp_expect(qsgp_pass *p);
 /* ---------------------------------------------------------------------------------- [qsgp_posterior.c] */
 
 anygp_status qsgp_posterior_new(const qsgp *q, const hyper *h, int64_t t, posterior **out, anygp_error *e);
+/* What a posterior predicts from: its basis functions, v[m, latents (1 + K)], each latent's mean and then its dense columns, and d[m, latents], the
+   squares of the others' diagonal; augmented: a function more at the row itself counts. */
+typedef struct qsgp_basis {
+    cells cells;
+    int64_t K;
+    const double *v, *d;
+    bool augmented;
+} qsgp_basis;
+qsgp_basis qsgp_posterior_basis(const posterior *p);
 anygp_status qsgp_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                        int64_t count, posterior **out, anygp_error *e);
 

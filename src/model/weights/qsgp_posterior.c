@@ -44,6 +44,12 @@ static void posterior_free(posterior *base)
 
 static bool is_augmented(const qsgp_posterior *p) { return p->cells.kind == CELLS_KERNEL && !p->s; }
 
+qsgp_basis qsgp_posterior_basis(const posterior *base)
+{
+    const qsgp_posterior *p = (const qsgp_posterior *)base;
+    return (qsgp_basis){p->cells, p->K, p->v, p->d, is_augmented(p)};
+}
+
 static int64_t work_doubles(const posterior *p, int64_t n) { return (void)p, (void)n, 1; }
 
 /* What a thread adds up over its cells: F[n,V], S[n,C], |phi|^2. */

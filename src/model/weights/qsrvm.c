@@ -208,7 +208,8 @@ static anygp_status solve_room(qsrvm_turns *r, int64_t n, int64_t a, anygp_error
 
 VECTORISED static void scale_by_root(int64_t n, const double *w, const double *t, double *u)
 {
-    SIMD for (int64_t i = 0; i < n; i++) u[i] = sqrt(fmax(w[i], 0)) * t[i]; /* below 0 by the noise of draws alone */
+    SIMD for (int64_t i = 0; i < n; i++) u[i] =
+        sqrt(w[i] > 0 ? w[i] : 0) * t[i]; /* below 0 by the noise of draws alone */
 }
 
 /* The functions that are in for one latent. */

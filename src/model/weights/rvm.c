@@ -60,12 +60,17 @@ static model_cost rvm_cost(const model_ops *self, const cost_facts *f, const cos
 static int64_t rvm_size(const problem *p) { return p->rows->n; }
 static double rvm_rows(const void *state) { return ((const rvm *)state)->rows->total; }
 
+static anygp_status rvm_admits(const model_ops *self, const model_scope *q, anygp_error *e)
+{
+    (void)self;
+    if (!kernel_has_white(q->kernel)) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT, "rvm's likelihood has the noise; take white out of the kernel");
+}
+
 static anygp_status rvm_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
 {
     int64_t n = p->rows->n;
     (void)self;
-    if (kernel_has_white(h->kernel))
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "rvm's likelihood has the noise; take white out of the kernel");
     if (!(h->like[0] > 0)) return fail_with(e, ANYGP_ERR_ARGUMENT, "rvm needs noise; give a positive --noise");
     rvm *s = calloc(1, sizeof *s);
     if (!s) return fail_memory(e, "the model", sizeof *s);
@@ -187,6 +192,7 @@ const model_ops model_rvm = {
     .objective = "log evidence",
     .needs = {.rows = ROWS_ALL, .weights = true, .joint = true, .no_jitter = true},
     .order = "n^2",
+    .admits = rvm_admits,
     .cost = rvm_cost,
     .size = rvm_size,
     .open = rvm_open,

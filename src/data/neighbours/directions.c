@@ -1,0 +1,110 @@
+/* Neighbours on all sides (neighbours.h).  A row in a wide gap has all its nearest rows on one side, close together, and they tell it
+   little more than a few of them would.  It is in a gap where its nearest row is not much nearer than its k-th.  Then its list is made of
+   the rows nearest to it in each of the 2^D orthants around it: first some of the nearest, then, from the nearest to the farthest, each that
+   is farther from those taken than EPSILON times its distance from x, so that the farther they are the wider they lie; what room is left
+   is for the nearest of the others.
+
+   Cost of such a row: 2^D searches, and (2^D + 1) most^2 / 2 distances. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "data/neighbours/neighbours.h"
+#include "data/partition/distance.h"
+
+enum { INPUTS_MOST = 3, NEAREST_SHARE = 4, LIST_LEAST = 12 }; /* a quarter of a list is the nearest rows in any case */
+static const double GAP = 0.3, EPSILON = 0.3;
+
+typedef struct candidate {
+    double distance; /* squared, as below */
+    int32_t row;
+    bool taken;
+} candidate;
+
+static int nearer(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* A thread's room: candidates of all directions, and lists of one. */
+typedef struct direction_room {
+    candidate *all;
+    int32_t *row;
+    double *distance;
+} direction_room;
+
+static double apart(const near_search *s, const double *x, int32_t row)
+{
+    return row_distance(s->D, x, s->X + row * s->D);
+}
+
+/* Of each direction half as many as the list is to have: two directions at least have rows, or there are few. */
+static int64_t find_candidates(const near_search *s, const double *x, int64_t most, const direction_room *r)
+{
+    int64_t n = 0, each = most / 2;
+    for (unsigned way = 0; way < 1u << s->D; way++) {
+        int64_t some = kd_tree_nearest_towards(&s->tree, x, way, each, r->row, r->distance);
+        for (int64_t j = 0; j < some; j++) r->all[n++] = (candidate){r->distance[j], r->row[j], false};
+    }
+    qsort(r->all, (size_t)n, sizeof *r->all, nearer);
+    return n;
+}
+
+static bool lies_wide(const near_search *s, const candidate *c, int64_t count, const int32_t *rows)
+{
+    const double *z = s->X + c->row * s->D;
+    for (int64_t j = count - 1; j >= 0; j--)
+        if (apart(s, z, rows[j]) <= EPSILON * EPSILON * c->distance) return false;
+    return true;
+}
+
+static bool in_gap(const near_search *s, const double *x, int64_t k, const int32_t *rows)
+{
+    return apart(s, x, rows[0]) > GAP * GAP * apart(s, x, rows[k - 1]);
+}
+
+/* Returns how many. */
+static int32_t spread(const near_search *s, const double *x, int64_t most, int32_t *rows, const direction_room *r)
+{
+    int64_t n = find_candidates(s, x, most, r);
+    int32_t count = 0;
+    for (int64_t j = 0; j < n && count < most; j++)
+        if (count < most / NEAREST_SHARE || lies_wide(s, &r->all[j], count, rows))
+            rows[count++] = r->all[j].row, r->all[j].taken = true;
+    for (int64_t j = 0; j < n && count < most; j++)
+        if (!r->all[j].taken) rows[count++] = r->all[j].row;
+    return count;
+}
+
+bool near_search_spreads(const near_search *s, int64_t k)
+{
+    return near_metric_is_euclidean(&s->by) && s->D >= 1 && s->D <= INPUTS_MOST && k >= LIST_LEAST && k < s->n;
+}
+
+anygp_status near_search_spread(const near_search *s, int64_t m, const double *x, int64_t k, int64_t most,
+                                int32_t *rows, int32_t *count, anygp_error *e)
+{
+    bool ok = true;
+    for (int64_t i = m - 1; most > k && i > 0; i--) memmove(rows + i * most, rows + i * k, (size_t)k * sizeof *rows);
+    if (!near_search_spreads(s, k)) return ANYGP_OK;
+    int threads = threads_max();
+#pragma omp parallel num_threads(threads) if (threads > 1 && m > 1) reduction(&& : ok)
+    {
+        direction_room r = {mem_alloc(most << s->D, sizeof *r.all), mem_alloc(most, sizeof *r.row),
+                            mem_alloc(most, sizeof *r.distance)};
+        ok = r.all && r.row && r.distance;
+#pragma omp for schedule(dynamic, 64)
+        for (int64_t i = 0; i < m; i++) {
+            const double *at = x + i * s->D;
+            if (ok && count[i] == k && in_gap(s, at, k, rows + i * most))
+                count[i] = spread(s, at, most, rows + i * most, &r);
+        }
+        free(r.all);
+        free(r.row);
+        free(r.distance);
+    }
+    return ok ? ANYGP_OK : fail_memory(e, "the nearest rows", 0);
+}

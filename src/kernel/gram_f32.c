@@ -1,0 +1,3 @@
+/* gram.c in float. */
+#define REAL_FLOAT
+#include "kernel/gram.c"

@@ -1,0 +1,36 @@
+/* k(X, X) + diag(added) as an operator (linalg/operators/operator.h), tile by tile: tiles are made when they are needed, or kept as far
+   as there is memory for them.  Only the lower half is made: a tile below the diagonal serves twice in a product.
+
+   Parameters: those of the kernel, and behind them, at [kernel_count(k)], the noise s2, with
+       added_i = s2 / c_i + jitter mean_j (k_jj + white + s2 / c_j)
+   as in the exact model (docs/numerics.md).
+   Over several ranks each makes its share of the tiles, and a product ends with one sum over the ranks.
+   Cost: n^2/2 kernel entries, or as many numbers read, and 2 n^2 operations per vector. */
+#ifndef KERNEL_KERNEL_OPERATOR_H
+#define KERNEL_KERNEL_OPERATOR_H
+
+#include "comm/comm.h"
+#include "kernel/kernel.h"
+#include "linalg/operators/operator.h"
+
+typedef struct kernel_rows {
+    int64_t n, D;
+    const double *X; /* n x D, row-major */
+    const double *c; /* counts */
+} kernel_rows;
+
+typedef struct kernel_operator_options {
+    double keep;      /* bytes for tiles */
+    bool single;      /* they are kept in single precision; sums are in double precision all the same */
+    const comm *comm; /* NULL: this process alone */
+} kernel_operator_options;
+
+/* The rows outlive it.  Before the first product: kernel_operator_set. */
+anygp_status kernel_operator_new(const kernel_rows *rows, const kernel_operator_options *o, la_operator **out,
+                                 anygp_error *e);
+/* At these values, which are not copied: the kernel outlives the next product.  Kept tiles are made again. */
+void kernel_operator_set(la_operator *base, const kernel *k, double noise, double jitter);
+const double *kernel_operator_added(const la_operator *base); /* added[n] */
+double kernel_operator_kept(const la_operator *base);         /* the share of the tiles that is kept */
+
+#endif

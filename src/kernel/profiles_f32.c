@@ -1,0 +1,3 @@
+/* profiles.c in float. */
+#define REAL_FLOAT
+#include "kernel/profiles.c"

@@ -1,0 +1,3 @@
+/* radial.c in float. */
+#define REAL_FLOAT
+#include "kernel/radial.c"

@@ -1,0 +1,3 @@
+/* reverse.c in float. */
+#define REAL_FLOAT
+#include "kernel/reverse.c"

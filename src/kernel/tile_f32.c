@@ -1,0 +1,3 @@
+/* tile.c in float. */
+#define REAL_FLOAT
+#include "kernel/tile.c"

@@ -1,0 +1,3 @@
+/* lower.c in float. */
+#define REAL_FLOAT
+#include "linalg/lower.c"

@@ -1,0 +1,3 @@
+/* triangular.c in float. */
+#define REAL_FLOAT
+#include "linalg/triangular.c"

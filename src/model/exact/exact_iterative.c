@@ -1,0 +1,213 @@
+/* The exact model by iteration: workspace, right-hand sides, stopping, the table (exact_iterative.h).  iterative_evidence.c makes the log
+   evidence and its gradient from the solutions. */
+#include "model/exact/exact_iterative.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "kernel/kernel_operator.h"
+#include "linalg/linalg.h"
+#include "model/exact/exact.h"
+#include "model/exact/iterative_parts.h"
+#include "model/local/vecchia.h"
+
+/* ---------------------------------------------------------------------------------- workspace */
+
+void iterative_close(void *state)
+{
+    exact_iterative *s = state;
+    if (!s) return;
+    cg_free(s->solver);
+    la_operator_free(s->P);
+    la_operator_free(s->K);
+    if (s->precond && s->precond->clear) s->precond->clear(s->plan);
+    double *const owned[] = {s->B, s->V, s->low, s->high, s->alpha, s->W, s->R, s->b, s->history};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(s);
+}
+
+/* What depends on the number of probes. */
+anygp_status iterative_resize(exact_iterative *s, int64_t probes, anygp_error *e)
+{
+    cg_free(s->solver);
+    double **const arrays[] = {&s->B, &s->V, &s->low, &s->high};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(*arrays[i]), *arrays[i] = NULL;
+    s->solver = NULL;
+    s->probes = probes < s->n ? probes : s->n;
+    s->t = 1 + s->p + s->probes;
+    s->B = mem_doubles(s->n, s->t), s->V = mem_doubles(s->n, s->probes);
+    s->low = mem_doubles(s->probes, 1), s->high = mem_doubles(s->probes, 1);
+    if (!s->B || !s->V || !s->low || !s->high)
+        return fail_memory(e, "the right-hand sides", 16.0 * (double)s->n * (double)s->t);
+    return cg_new(s->K, NULL, s->t, ITERATIONS_MOST, &s->solver, e);
+}
+
+/* Bytes besides the tiles: vectors of the solver, right-hand sides and products, and a preconditioner of full rank. */
+static double vector_bytes(double n, double p)
+{
+    double t = 1 + p + PROBES_MOST;
+    return 8 * (n * (9 * t + 1024 + 64) + p * p) + 1e7;
+}
+
+anygp_status iterative_open(const problem *p, void **state, anygp_error *e)
+{
+    exact_iterative *s = calloc(1, sizeof *s);
+    if (!s) return fail_memory(e, "the model", sizeof *s);
+    anygp_status status = ANYGP_OK;
+    int64_t n = s->n = p->rows->n, q = s->p = p->mean->p;
+    s->problem = p, s->rows = p->rows, s->mean = p->mean;
+    s->precond = p->solver.precond ? precond_find(p->solver.precond) : NULL;
+    kernel_rows rows = {n, p->rows->D, p->rows->X, p->rows->c};
+    kernel_operator_options o = {.keep = p->keep, .comm = p->comm};
+    TRY_DONE(kernel_operator_new(&rows, &o, &s->K, e));
+    s->alpha = mem_doubles(n, 1), s->W = mem_doubles(n, q), s->R = mem_doubles(q, q), s->b = mem_doubles(q, 1);
+    if (!s->alpha || !s->W || !s->R || !s->b)
+        status = fail_memory(e, "the workspace", 8.0 * (double)n * (double)(1 + q));
+    if (status == ANYGP_OK) status = iterative_resize(s, PROBES, e);
+done:
+    if (ANYGP_FAILED(status))
+        iterative_close(s);
+    else
+        *state = s;
+    return status;
+}
+
+static anygp_status open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
+{
+    (void)self, (void)h;
+    return iterative_open(p, state, e);
+}
+
+/* ---------------------------------------------------------------------------- right-hand sides */
+
+/* Signs of (seed, k), or the k-th unit vector times sqrt(n) where there is one probe for each. */
+static void fill_probe(const exact_iterative *s, int64_t k, double *z)
+{
+    random_stream signs = {s->problem->seed, RANDOM_PROBES, (uint64_t)k};
+    if (s->probes == s->n) {
+        memset(z, 0, (size_t)s->n * sizeof *z);
+        z[k] = sqrt((double)s->n);
+        return;
+    }
+    for (int64_t i = 0; i < s->n; i += 64) {
+        uint64_t bits = random_bits(signs, (uint64_t)(i / 64));
+        for (int64_t j = i; j < s->n && j < i + 64; j++, bits >>= 1) z[j] = bits & 1 ? 1 : -1;
+    }
+}
+
+/* B = [y, H, R Z] and V = P^-1 R Z. */
+anygp_status iterative_fill(exact_iterative *s, anygp_error *e)
+{
+    int64_t n = s->n;
+    double *w = s->B + n * (1 + s->p);
+    memcpy(s->B, s->rows->y, (size_t)n * sizeof *s->B);
+    basis_fill(s->mean, n, s->rows->X, s->rows->D, s->B + n, 1, n);
+    for (int64_t k = 0; k < s->probes; k++) fill_probe(s, k, s->V + k * n);
+    if (s->P)
+        TRY(s->P->ops->root(s->P, s->probes, s->V, n, w, n, e));
+    else
+        memcpy(w, s->V, (size_t)(n * s->probes) * sizeof *w);
+    memcpy(s->V, w, (size_t)(n * s->probes) * sizeof *w);
+    return s->P ? s->P->ops->solve(s->P, s->probes, s->V, n, e) : ANYGP_OK;
+}
+
+/* -------------------------------------------------------------------------------- stopping */
+
+double iterative_tolerance(const exact_iterative *s)
+{
+    static const double NATS = 0.1, SHARE = 1e-5;
+    double given = s->problem->solver.tolerance, value = fabs(s->estimate.value);
+    return given > 0 ? given : NATS + SHARE * (value > 0 ? value : (double)s->n);
+}
+
+/* A quarter of the tolerance each for y and for the quadratures; a function of the mean is a number that its precision is part of. */
+bool iterative_settled(void *ctx, const cg *c, int64_t k)
+{
+    enum { EVERY = 8 };
+    exact_iterative *s = ctx;
+    double share = 0.25 * iterative_tolerance(s), left = c->rr[k] / s->least_K;
+    if (k == 0) return 0.5 * left <= share;
+    if (k <= s->p) {
+        double precision = 1 / s->mean->B + la_dot(c->n, s->B + k * c->n, c->X + k * c->n);
+        return left <= share * fmax(precision, 1 / s->mean->B);
+    }
+    if (c->steps[k] % EVERY) return false;
+    log_quadrature q = lanczos_log(c->steps[k], c->alpha + k * c->room, c->beta + k * c->room, c->first[k], s->least);
+    return 0.5 * (q.upper - q.lower) <= share;
+}
+
+/* Once the pass has taken too long; rank 0 decides. */
+bool iterative_enough(void *ctx)
+{
+    exact_iterative *s = ctx;
+    const comm *c = s->problem->comm;
+    int late = s->problem->pass && deadline_passed(s->problem->pass);
+    if (c->size > 1 && ANYGP_FAILED(c->broadcast(c->ctx, 0, sizeof late, &late, &s->failure))) return true;
+    if (late) s->failure = (anygp_error){.status = ANYGP_TIME_LIMIT};
+    return late;
+}
+
+/* ------------------------------------------------------------------------------- preconditioner */
+
+/* Chosen once, at the first hyperparameters; then P at these. */
+anygp_status iterative_precondition(exact_iterative *s, const hyper *h, double jitter, anygp_error *e)
+{
+    char why[200] = "";
+    const problem *p = s->problem;
+    la_operator_free(s->P);
+    s->P = NULL;
+    if (!s->precond) {
+        TRY(precond_try(p, h->kernel, h->like[0], jitter, &s->precond, sizeof why, why, e));
+        snprintf(s->remark, sizeof s->remark,
+                 "preconditioner %s (%s), which takes the least work per decade of the residual: %s", s->precond->name,
+                 s->precond->summary, why);
+    }
+    if (s->precond->plan && !s->plan) TRY(s->precond->plan(p, h->kernel, &s->plan, e));
+    return s->precond->make(p, s->plan, h->kernel, kernel_operator_added(s->K), &s->P, &s->least, e);
+}
+
+/* ------------------------------------------------------------------------------------ the table */
+
+static model_cost cost(const model_ops *self, const cost_facts *f, const cost_size *size)
+{
+    static const double SHARE = 0.5, USUAL = 60; /* of R; iterations */
+    double n = f->distinct, t = 1 + (double)f->basis + PROBES;
+    (void)self, (void)size;
+    double seconds = USUAL * cost_of_work(f, SHARE, 2 * n * n * t, n * n / 2);
+    return (model_cost){.rows = seconds, .bytes = vector_bytes(n, (double)f->basis), .kept = 4 * n};
+}
+
+static int64_t size(const problem *p) { return p->rows->n; }
+static double rows(const void *state) { return ((const exact_iterative *)state)->rows->total; }
+static const anygp_error *failure(const void *state) { return &((const exact_iterative *)state)->failure; }
+
+static const char *remark(const void *state)
+{
+    const exact_iterative *s = state;
+    return *s->remark ? s->remark : NULL;
+}
+
+const model_ops model_exact_iterative = {
+    .name = "exact",
+    .summary = "exact Gaussian process",
+    .objective = "log evidence",
+    .needs = {.rows = ROWS_ALL, .mean = true, .weights = true, .joint = true, .iterative = true},
+    .order = "n^2",
+    .warm = 5000,
+    .refine = 5,
+    .cost = cost,
+    .size = size,
+    .open = open,
+    .evaluate = iterative_evaluate,
+    .failure = failure,
+    .loo_after = rows_posterior_loo,
+    .posterior = iterative_to_posterior,
+    .rows = rows,
+    .remark = remark,
+    .close = iterative_close,
+    .load = exact_load,
+};

@@ -1,0 +1,324 @@
+/* From solutions to the log evidence, its bounds and its gradient (exact_iterative.h), and to the posterior. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/constants.h"
+#include "base/memory.h"
+#include "kernel/kernel_operator.h"
+#include "linalg/jitter.h"
+#include "linalg/linalg.h"
+#include "model/exact/exact.h"
+#include "model/exact/iterative_parts.h"
+
+/* ------------------------------------------------------------------------------- the evidence */
+
+/* What is uncertain about log|S| - b'S b, for residuals whose squares over least_K are left[1 + p], that of y first: S grows by a matrix of a
+   trace of at most sum left_k, H'Ky^-1 y by a vector whose square is at most left_0 sum left_k.  b is S^-1 H'Ky^-1 y. */
+static double mean_slack(const exact_iterative *s, const cg *c)
+{
+    int64_t p = s->p;
+    double sum = 0, trace = 0, length = la_norm(p, s->b), *unit = mem_zeroed(p, sizeof *unit);
+    if (!unit) return INFINITY;
+    for (int64_t k = 0; k < p; k++) {
+        memset(unit, 0, (size_t)p * sizeof *unit);
+        unit[k] = 1, sum += c->rr[1 + k] / s->least_K;
+        la_trsv(LA_N, p, s->R, p, unit);
+        trace += la_dot(p, unit, unit);
+    }
+    free(unit);
+    double moved = sqrt(sum * c->rr[0] / s->least_K);
+    return trace * sum + 2 * length * moved + trace * moved * moved + length * length * sum;
+}
+
+/* R, b, alpha and W from solutions and residuals, to second order in the latter; *terms = log|S| + p log B - b'S b. */
+static bool project_mean(exact_iterative *s, const cg *c, double *terms)
+{
+    int64_t n = s->n, p = s->p;
+    const double *x = c->X, *XH = x + n, *H = s->B + n, *r = c->R, *RH = r + n;
+    *terms = 0;
+    memcpy(s->alpha, x, (size_t)n * sizeof *x);
+    if (p == 0) return true;
+    la_gemm_lower(LA_T, LA_N, p, n, 1, H, n, XH, n, 0, s->R, p);
+    la_gemm_lower(LA_T, LA_N, p, n, 1, XH, n, RH, n, 1, s->R, p);
+    for (int64_t k = 0; k < p; k++) s->R[k + k * p] += 1 / s->mean->B;
+    if (!la_factor(p, s->R, p)) return false;
+    la_gemv(LA_T, n, p, 1, H, n, x, 0, s->b);
+    la_gemv(LA_T, n, p, 1, XH, n, r, 1, s->b);
+    la_trsv(LA_N, p, s->R, p, s->b);
+    *terms = la_logdet(p, s->R, p) + (double)p * log(s->mean->B) - la_dot(p, s->b, s->b);
+    la_trsv(LA_T, p, s->R, p, s->b);
+    la_gemv(LA_N, n, p, -1, XH, n, s->b, 1, s->alpha);
+    memcpy(s->W, XH, (size_t)(n * p) * sizeof *XH);
+    la_trsm(LA_RIGHT, LA_T, n, p, 1, s->R, p, s->W, n);
+    return true;
+}
+
+/* Student's quantile at 99.99 % on both sides, for so many degrees of freedom (Cornish and Fisher's expansion). */
+static double student(double freedom)
+{
+    double z = 3.8906, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
+    if (freedom < 1) return INFINITY;
+    return z + (z3 + z) / (4 * freedom) + (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom) +
+           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * freedom * freedom * freedom);
+}
+
+/* Quadratures of all probes, and the squared norm of log(R^-1 Ky R^-T); false: one of them broke down. */
+static bool integrate(exact_iterative *s, double *square)
+{
+    const cg *c = s->solver;
+    bool ok = true;
+    *square = 0;
+    for (int64_t k = 0; k < s->probes; k++) {
+        int64_t at = 1 + s->p + k;
+        log_quadrature q =
+            lanczos_log(c->steps[at], c->alpha + at * c->room, c->beta + at * c->room, c->first[at], s->least);
+        s->low[k] = q.lower, s->high[k] = q.upper, *square += q.square / (double)s->probes;
+        ok &= isfinite(q.lower) && isfinite(q.upper);
+    }
+    return ok;
+}
+
+/* Mean over the probes, its standard error, and what the quadratures may be off on average. */
+static void average(const exact_iterative *s, double *mean, double *error, double *gap)
+{
+    double m = (double)s->probes, sum = 0, squares = 0;
+    *gap = 0;
+    for (int64_t k = 0; k < s->probes; k++) {
+        sum += 0.5 * (s->low[k] + s->high[k]);
+        *gap += 0.5 * (s->high[k] - s->low[k]) / m;
+    }
+    *mean = sum / m;
+    for (int64_t k = 0; k < s->probes; k++) squares += pow(0.5 * (s->low[k] + s->high[k]) - *mean, 2);
+    *error = s->probes == s->n ? 0 : sqrt(squares / (m * fmax(m - 1, 1)));
+}
+
+static bool evidence(exact_iterative *s, const hyper *h, double *value)
+{
+    const cg *c = s->solver;
+    int64_t n = s->n;
+    double terms, mean, error, gap, fixed, square, left = c->rr[0] / s->least_K;
+    if (!project_mean(s, c, &terms) || !integrate(s, &square)) return false;
+    average(s, &mean, &error, &gap);
+    double logdet = mean + (s->P ? s->P->ops->logdet(s->P) : 0);
+    double quadratic = la_dot(n, s->B, c->X) + la_dot(n, c->X, c->R); /* and up to `left` more */
+    fixed = exact_repeated_terms(s->rows, h->like[0]) - 0.5 * ((double)n * LOG_2PI + terms);
+    *value = fixed - 0.5 * (quadratic + 0.5 * left + logdet);
+    /* The variance of a probe is at most 2 |log|^2, which is known better than the spread of a few of them. */
+    double probable = s->probes == n ? 0 : fmax(error, sqrt(2 * square / (double)s->probes));
+    double spread =
+        0.5 * (gap + mean_slack(s, c)) + (probable > 0 ? 0.5 * student((double)s->probes - 1) * probable : 0);
+    double noise_floor = 1e-10 * (fabs(quadratic) + fabs(logdet) + (double)n);
+    s->estimate = (evidence_estimate){.value = *value,
+                                      .error = 0.5 * error,
+                                      .lower = *value - 0.25 * left - spread - noise_floor,
+                                      .upper = *value + 0.25 * left + spread + noise_floor,
+                                      .probes = (double)s->probes,
+                                      .precond = 0};
+    for (int64_t k = 0; k < s->t; k++) s->estimate.iterations = fmax(s->estimate.iterations, (double)c->steps[k]);
+    for (int64_t i = 0; i < precond_count(); i++)
+        if (precond_at(i) == s->precond) s->estimate.precond = (double)i;
+    return isfinite(*value);
+}
+
+/* ------------------------------------------------------------------------------- the gradient */
+
+/* One pass over the tiles: sum over alpha and W of u'dKy u / 2, and over the probes of -(Ky^-1 w)'dKy (P^-1 w) / (2 m). */
+static anygp_status gradient(exact_iterative *s, const hyper *h, double *gp, anygp_error *e)
+{
+    int64_t n = s->n, p = s->p, m = s->probes, t = s->t;
+    double *U = mem_doubles(n, t), *V = mem_doubles(n, t);
+    anygp_status status = U && V ? ANYGP_OK : fail_memory(e, "the gradient", 16.0 * (double)n * (double)t);
+    if (status != ANYGP_OK) goto done;
+    memset(gp, 0, (size_t)hyper_size(h) * sizeof *gp);
+    memcpy(U, s->alpha, (size_t)n * sizeof *U);
+    memcpy(U + n, s->W, (size_t)(n * p) * sizeof *U);
+    memcpy(V, U, (size_t)(n * (1 + p)) * sizeof *V);
+    memcpy(U + n * (1 + p), s->solver->X + n * (1 + p), (size_t)(n * m) * sizeof *U);
+    for (int64_t i = 0; i < n * m; i++) V[n * (1 + p) + i] = -s->V[i] / (double)m;
+    TRY_DONE(s->K->ops->reverse(s->K, t, U, n, V, n, 0.5, gp, e));
+    if (s->P) TRY_DONE(s->P->ops->reverse(s->P, m, s->V, n, s->V, n, 0.5 / (double)m, gp, e));
+    if (s->P) TRY_DONE(s->P->ops->logdet_reverse(s->P, -0.5, gp, e));
+    gp[hyper_kernel_params(h)] += exact_repeated_slope(s->rows, h->like[0]);
+done:
+    free(U);
+    free(V);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------- an evaluation */
+
+/* The estimate of this evaluation, under the hyperparameters and the jitter. */
+static void note(exact_iterative *s, const hyper *h, double jitter)
+{
+    enum { NUMBERS = sizeof(evidence_estimate) / sizeof(double) };
+    s->width = h->count + 1 + NUMBERS;
+    if (s->kept == s->room) {
+        int64_t room = s->room ? 2 * s->room : 16;
+        double *more = realloc(s->history, (size_t)(room * s->width) * sizeof *more);
+        if (!more) return;
+        s->history = more, s->room = room;
+    }
+    double *at = s->history + s->kept++ * s->width;
+    hyper_natural(h, at);
+    at[h->count] = jitter;
+    memcpy(at + h->count + 1, &s->estimate, sizeof s->estimate);
+}
+
+static evidence_estimate recall(const exact_iterative *s, const hyper *h, double jitter)
+{
+    for (int64_t k = s->kept - 1; k >= 0; k--) {
+        const double *at = s->history + k * s->width;
+        bool same = at[h->count] == jitter;
+        for (int64_t i = 0; same && i < h->count; i++) same = at[i] == hyper_get(h, i);
+        if (same) {
+            evidence_estimate found;
+            memcpy(&found, at + h->count + 1, sizeof found);
+            return found;
+        }
+    }
+    return (evidence_estimate){.value = NAN, .error = NAN, .lower = NAN, .upper = NAN};
+}
+
+/* Operator and preconditioner at h. */
+static anygp_status prepare(exact_iterative *s, const hyper *h, double jitter, anygp_error *e)
+{
+    kernel_operator_set(s->K, h->kernel, h->like[0], jitter);
+    const double *added = kernel_operator_added(s->K);
+    s->least_K = INFINITY;
+    for (int64_t i = 0; i < s->n; i++) s->least_K = fmin(s->least_K, added[i]);
+    s->least_K += kernel_white(h->kernel);
+    if (!(s->least_K > 0))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "without noise there is no bound on the error of an iteration");
+    return iterative_precondition(s, h, jitter, e);
+}
+
+static anygp_status solve_all(exact_iterative *s, anygp_error *e)
+{
+    cg_options o = {ITERATIONS_MOST, iterative_enough, iterative_settled, s};
+    s->solver->P = s->P;
+    TRY(iterative_fill(s, e));
+    TRY(cg_begin(s->solver, s->B, s->n, false, e));
+    TRY(cg_run(s->solver, &o, e));
+    if (ANYGP_FAILED(s->failure.status)) return *e = s->failure, s->failure.status;
+    if (s->failure.status == ANYGP_TIME_LIMIT) return fail_with(e, ANYGP_ERR_NUMERIC, "there was no time");
+    return s->solver->broken ? fail_with(e, ANYGP_ERR_NUMERIC, "the covariance matrix is not positive definite")
+                             : ANYGP_OK;
+}
+
+/* More probes, once, where the first ones leave too large an error and a reasonable number would mend that; *more: the evaluation is to be
+   made again. */
+static anygp_status settle_probes(exact_iterative *s, bool *more, anygp_error *e)
+{
+    double ratio = s->estimate.error / (0.5 * iterative_tolerance(s)), wanted = (double)s->probes * ratio * ratio;
+    *more = false;
+    if (s->settled || s->probes == s->n) return ANYGP_OK;
+    s->settled = true;
+    if (ratio <= 1) return ANYGP_OK;
+    *more = true;
+    return iterative_resize(s, wanted < PROBES_MOST ? (int64_t)ceil(wanted) + 1 : PROBES_MOST, e);
+}
+
+static anygp_status evaluate_at(exact_iterative *s, const hyper *h, double jitter, double *value, double *gp,
+                                anygp_error *e)
+{
+    bool more = false;
+    TRY(prepare(s, h, jitter, e));
+    do {
+        TRY(solve_all(s, e));
+        if (!evidence(s, h, value)) return fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence is not finite");
+        TRY(settle_probes(s, &more, e));
+    } while (more);
+    return gp ? gradient(s, h, gp, e) : ANYGP_OK;
+}
+
+bool iterative_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp)
+{
+    exact_iterative *s = state;
+    anygp_error e = {0};
+    double now = *jitter;
+    for (;; now = jitter_next(now)) {
+        s->failure = (anygp_error){0};
+        anygp_status status = evaluate_at(s, h, now, value, gp, &e);
+        if (!ANYGP_FAILED(status)) {
+            *jitter = now;
+            note(s, h, now);
+            return true;
+        }
+        bool late = s->failure.status == ANYGP_TIME_LIMIT;
+        if (!late) s->failure = model_failure(status, &e);
+        if (late || status != ANYGP_ERR_NUMERIC || !grow || now >= JITTER_MOST) return false;
+    }
+}
+
+/* ------------------------------------------------------------------------------- the posterior */
+
+typedef struct finish {
+    exact_iterative *s;
+    double target; /* r'r of y */
+} finish;
+
+enum { LAST_LEAST = 20 }; /* iterations, whatever the clock says */
+
+static bool finished(void *ctx, const cg *c, int64_t k)
+{
+    const finish *f = ctx;
+    double scale = k == 0 ? 1 : la_dot(c->n, f->s->B + k * c->n, f->s->B + k * c->n) / (double)c->n;
+    return c->rr[k] <= f->target * scale;
+}
+
+static bool time_is_up(void *ctx)
+{
+    const finish *f = ctx;
+    anygp_status before = f->s->failure.status;
+    if (!iterative_enough(f->s) || f->s->solver->steps[0] < LAST_LEAST) return f->s->failure.status = before, false;
+    return true;
+}
+
+/* alpha to the accuracy of predictions: no mean is off by more than sqrt(k** r'r / least_K), which is to be a hundredth of the noise's
+   standard deviation (Cauchy and Schwarz in the norm of Ky^-1); or until the residual is a millionth of y, where that bound asks for more than
+   rounding allows. */
+static anygp_status solve_last(exact_iterative *s, const hyper *h, double jitter, double *error, anygp_error *e)
+{
+    static const double SHARE = 1e-2, RELATIVE = 1e-6;
+    double largest = 0, terms, *diag = mem_doubles(s->n, 1);
+    if (!diag) return fail_memory(e, "the diagonal", 8.0 * (double)s->n);
+    kernel_diag(h->kernel, s->n, s->rows->X, s->rows->D, diag);
+    for (int64_t i = 0; i < s->n; i++) largest = fmax(largest, diag[i]);
+    free(diag);
+    TRY(prepare(s, h, jitter, e));
+    cg_free(s->solver);
+    s->solver = NULL;
+    TRY(cg_new(s->K, s->P, 1 + s->p, ITERATIONS_MOST, &s->solver, e));
+    double wanted = SHARE * SHARE * (h->like[0] + kernel_white(h->kernel)) * s->least_K / fmax(largest, 1e-300);
+    finish f = {s, fmax(wanted, RELATIVE * RELATIVE * la_dot(s->n, s->rows->y, s->rows->y))};
+    memcpy(s->B, s->rows->y, (size_t)s->n * sizeof *s->B);
+    basis_fill(s->mean, s->n, s->rows->X, s->rows->D, s->B + s->n, 1, s->n);
+    TRY(cg_begin(s->solver, s->B, s->n, false, e));
+    TRY(cg_run(s->solver, &(cg_options){ITERATIONS_MOST, time_is_up, finished, &f}, e));
+    if (!project_mean(s, s->solver, &terms)) return fail_with(e, ANYGP_ERR_NUMERIC, "the mean has no precision");
+    *error = sqrt(largest * s->solver->rr[0] / s->least_K);
+    return ANYGP_OK;
+}
+
+/* The factor after all: by the model that has it. */
+static anygp_status factor_posterior(const problem *p, const hyper *h, double *jitter, posterior **out, anygp_error *e)
+{
+    void *state = NULL;
+    TRY(exact_open_rows(p->rows, NULL, p->mean, &state, e));
+    anygp_status status = exact_to_posterior(state, h, jitter, out, e);
+    exact_close(state);
+    return status;
+}
+
+anygp_status iterative_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
+{
+    exact_iterative *s = state;
+    rows_solution found = {.estimate = recall(s, h, *jitter)};
+    if (s->problem->solver.keep_factor) return factor_posterior(s->problem, h, jitter, out, e);
+    if (s->solver->broken) return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance matrix is not positive definite");
+    TRY(solve_last(s, h, *jitter, &found.estimate.mean_error, e));
+    found.alpha = s->alpha, found.R = s->R;
+    found.jitter = kernel_operator_added(s->K)[0] - h->like[0] / s->rows->c[0];
+    return rows_posterior_new(s->problem, h, &found, out, e);
+}

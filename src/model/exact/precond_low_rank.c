@@ -1,0 +1,184 @@
+/* Preconditioners of low rank plus a diagonal, A'A + D with A = L^-1 K_un, K_uu = L L' (inducing/inducing.h):
+       pivoted   D = noise                  P <= K + noise, so that no eigenvalue of P^-1 (K + noise) is below 1
+       fitc      D = diag(K - Q) + noise    K + noise >= Q + noise >= P / (1 + max_i d_i / noise_i), d = diag(K - Q)
+   Cost: n M^2 to make one, M^2 n once to choose pivots. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "inducing/choose.h"
+#include "inducing/greedy.h"
+#include "inducing/inducing.h"
+#include "linalg/linalg.h"
+#include "model/exact/precond.h"
+
+enum { RANK_LEAST = 32, RANK_MOST = 1024, RANK_SHARE = 16 };
+
+struct precond_plan {
+    int64_t M, D;
+    double *Z; /* M x D */
+};
+
+static void clear(precond_plan *plan)
+{
+    if (!plan) return;
+    free(plan->Z);
+    free(plan);
+}
+
+static int64_t rank_of(int64_t n)
+{
+    int64_t M = n / RANK_SHARE;
+    M = M < RANK_LEAST ? RANK_LEAST : M > RANK_MOST ? RANK_MOST : M;
+    return M < n ? M : n;
+}
+
+static anygp_status plan_by(const char *how, const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
+{
+    const merged *m = p->rows;
+    int64_t M = rank_of(m->n);
+    bool text = false;
+    for (int64_t j = 0; m->data && j < m->D; j++) text |= schema_at(&m->data->schema, j)->text;
+    precond_plan *plan = calloc(1, sizeof *plan);
+    if (!plan || !(plan->Z = mem_doubles(M, m->D)))
+        return free(plan), fail_memory(e, "the preconditioner", 8.0 * (double)(M * m->D));
+    plan->D = m->D;
+    anygp_status status = choose_inducing(how, m->n, m->D, m->X, text, k, M, p->seed, NULL, plan->Z, &plan->M, e);
+    if (ANYGP_FAILED(status))
+        clear(plan);
+    else
+        *out = plan;
+    return status;
+}
+
+static anygp_status plan_pivots(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
+{
+    return plan_by("greedy", p, k, out, e);
+}
+
+static anygp_status plan_centres(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
+{
+    return plan_by("kmeans", p, k, out, e);
+}
+
+/* What makes gradients from those in A and d. */
+typedef struct owner {
+    const merged *rows;
+    inducing_set u;
+    const double *A; /* the operator's */
+    bool residuals;  /* d has diag(K - Q) */
+    double *E;       /* M x M: sum of Abar A' so far */
+    double noise;    /* sum of dbar_i / c_i so far, */
+    double white;    /* and of dbar_i */
+} owner;
+
+static void owner_free(void *ctx)
+{
+    owner *o = ctx;
+    inducing_clear(&o->u);
+    free(o->E);
+    free(o);
+}
+
+static anygp_status owner_columns(void *ctx, int64_t first, int64_t count, double *Abar, const double *dbar, double *gp,
+                                  anygp_error *e)
+{
+    owner *o = ctx;
+    int64_t M = o->u.M, D = o->u.D;
+    const double *A = o->A + first * M;
+    if (first == 0) o->noise = o->white = 0, memset(o->E, 0, (size_t)(M * M) * sizeof *o->E);
+    for (int64_t i = 0; i < count; i++) {
+        o->noise += dbar[i] / o->rows->c[first + i], o->white += dbar[i];
+        if (o->residuals) la_axpy(M, -2 * dbar[i], A + i * M, Abar + i * M);
+    }
+    la_gemm_lower(LA_N, LA_T, M, count, 1, Abar, M, A, M, 1, o->E, M);
+    return o->u.ops->reverse(&o->u, count, o->rows->X + first * D, D, Abar, M, o->residuals ? dbar : NULL,
+                             (inducing_grad){.kernel = gp})
+               ? ANYGP_OK
+               : fail_memory(e, "kernel tiles", 0);
+}
+
+static anygp_status owner_done(void *ctx, double *gp, anygp_error *e)
+{
+    owner *o = ctx;
+    gp[kernel_count(o->u.kernel)] += o->noise;
+    return o->u.ops->finish(&o->u, o->E, o->white, (inducing_grad){.kernel = gp}) ? ANYGP_OK
+                                                                                  : fail_memory(e, "kernel tiles", 0);
+}
+
+/* d, and the largest of diag(K - Q) over the noise. */
+static double fill_diagonal(const owner *o, const double *added, double *d)
+{
+    int64_t n = o->rows->n, D = o->rows->D, M = o->u.M;
+    double white = kernel_white(o->u.kernel), most = 0;
+    if (o->residuals)
+        inducing_residual(&o->u, n, o->rows->X, D, o->A, M, d);
+    else
+        memset(d, 0, (size_t)n * sizeof *d);
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, d[i] / (added[i] + white));
+        d[i] += added[i] + white;
+    }
+    return most;
+}
+
+static anygp_status owner_new(const problem *p, const precond_plan *plan, kernel *k, bool residuals, owner **out,
+                              anygp_error *e)
+{
+    double jitter = 0;
+    owner *o = calloc(1, sizeof *o);
+    if (!o) return fail_memory(e, "the preconditioner", sizeof *o);
+    *out = o;
+    o->rows = p->rows, o->residuals = residuals;
+    TRY(inducing_open(&o->u, &inducing_points, plan->M, plan->D, e));
+    if (!(o->E = mem_doubles(plan->M, plan->M))) return fail_memory(e, "the preconditioner", 0);
+    if (!inducing_prepare(&o->u, k, (function_set){plan->M, plan->Z, NULL}, true, &jitter))
+        return inducing_no_factor(e);
+    return ANYGP_OK;
+}
+
+static anygp_status make(const problem *p, const precond_plan *plan, kernel *k, const double *added, bool residuals,
+                         la_operator **out, double *least, anygp_error *e)
+{
+    int64_t n = p->rows->n;
+    owner *o = NULL;
+    double *A = NULL, *d = NULL;
+    anygp_status status = owner_new(p, plan, k, residuals, &o, e);
+    if (ANYGP_FAILED(status)) goto failed;
+    A = mem_doubles(plan->M, n), d = mem_doubles(n, 1);
+    if (!A || !d || !o->u.ops->features(&o->u, n, p->rows->X, p->rows->D, A, plan->M)) {
+        status = fail_memory(e, "the preconditioner", 8.0 * (double)plan->M * (double)n);
+        goto failed;
+    }
+    o->A = A;
+    double most = fill_diagonal(o, added, d);
+    *least = residuals ? 1 / (1 + most) : 1;
+    low_rank_owner hooks = {o, owner_columns, owner_done, owner_free};
+    return low_rank_operator_new(n, plan->M, A, d, &hooks, out, e);
+failed:
+    free(A);
+    free(d);
+    if (o) owner_free(o);
+    return status;
+}
+
+static anygp_status make_pivoted(const problem *p, const precond_plan *plan, kernel *k, const double *added,
+                                 la_operator **out, double *least, anygp_error *e)
+{
+    return make(p, plan, k, added, false, out, least, e);
+}
+
+static anygp_status make_fitc(const problem *p, const precond_plan *plan, kernel *k, const double *added,
+                              la_operator **out, double *least, anygp_error *e)
+{
+    return make(p, plan, k, added, true, out, least, e);
+}
+
+const precond_ops precond_pivoted = {.name = "pivoted",
+                                     .summary = "partial Cholesky with pivoting",
+                                     .plan = plan_pivots,
+                                     .clear = clear,
+                                     .make = make_pivoted};
+const precond_ops precond_fitc = {
+    .name = "fitc", .summary = "fitc on inducing inputs", .plan = plan_centres, .clear = clear, .make = make_fitc};

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/simd.h"
 #include "base/threads.h"
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
@@ -61,11 +62,14 @@ static void run_reference(work *w)
             w->K[i + j * w->n] = kernel_reference(w->k, w->X + i * w->d, w->Z + j * w->d, false);
 }
 
+/* With one thread the seconds of the processor. */
+static double seconds(void) { return threads_max() > 1 ? clock_seconds() : clock_thread_seconds(); }
+
 static double once(void (*run)(work *), work *w)
 {
-    double start = clock_seconds();
+    double start = seconds();
     run(w);
-    return clock_seconds() - start;
+    return seconds() - start;
 }
 
 static double best(int repeats, void (*run)(work *), work *w)
@@ -154,7 +158,7 @@ int main(int argc, char **argv)
     work w = {.n = N, .d = D};
     w.K = normals(1, (int64_t)N * N), w.gX = normals(4, (int64_t)N * N);
     w.X = normals(2, N * D), w.Z = normals(3, N * D);
-    printf("threads %d\n", threads_max());
+    printf("threads %d, %s\n", threads_max(), simd_name(simd_chosen()));
     against_exp("rbf", w);
     against_exp("matern52", w);
     for (int64_t i = 0; i < kernel_kinds(); i++)

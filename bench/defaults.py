@@ -1,78 +1,156 @@
 #!/usr/bin/python3
-"""What a plain `anygp fit` gives, beside scikit-learn's usual models with their defaults: defaults.py ANYGP DATA_DIRECTORY [NAME...]
+"""What a plain `anygp fit` gives, beside scikit-learn's usual models with their defaults.
 
-Prints one row of a Markdown table per data set: rmse (accuracy for classes) of each, the share of test rows in anygp's 95 % intervals,
-the seconds that anygp promised before the fit, and those that the fit and gradient boosting took.  --json FILE keeps the numbers.
-The data directory has NAME/train.csv.gz and NAME/test.csv.gz, target last.  ANYGP_OPTIONS adds options to the fit.
+    defaults.py ANYGP DATA_DIRECTORY [NAME...] [--json FILE]   fits and scores each data set; FILE keeps the numbers of all runs
+    defaults.py --table FILE                                   the numbers in FILE as a Markdown table
+
+The data directory has NAME/train.csv.gz and NAME/test.csv.gz with the target last; the exceptions are in SETS.  ANYGP_OPTIONS adds options to the fit.
+Seconds are those of the clock; processor seconds, summed over the threads, are what to compare on a machine that does other work as well.
 """
 import gzip
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 
 import numpy as np
-from sklearn.ensemble import (ExtraTreesClassifier, ExtraTreesRegressor, HistGradientBoostingClassifier,
-                              HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor)
-from sklearn.linear_model import LinearRegression, LogisticRegression
 
-NAMES = ["co2", "energy", "concrete", "elevators", "kin40k", "protein", "coads_slp", "sound", "heaton_simulated", "flights", "etopo5", "banana"]
-CLASSES = {"banana"}
-FOREST_ROWS = 300_000  # above it forests of the default size take most of an hour
+# in order of size; options: of the fit; target and inputs: columns by name, where the target is not last
+SETS = {
+    "snelson": {"split": True},
+    "jura": {"target": "Cd", "inputs": ["Xloc", "Yloc", "Landuse", "Rock"]},
+    "co2": {},
+    "banana": {"classes": True, "options": ["--likelihood", "bernoulli"]},
+    "energy": {},
+    "concrete": {},
+    "elevators": {},
+    "kin40k": {},
+    "protein": {},
+    "sound": {},
+    "coads_slp": {},
+    "heaton_simulated": {},
+    "flights": {},
+    "mnist": {"classes": True, "options": ["--likelihood", "softmax"], "idx": True},
+    "etopo5": {},
+    "flights3m": {},
+}
+FOREST_ROWS = 200_000  # above it forests of the default size take too long for a table that is made again and again
+PEERS = ("linear", "boosting", "forest", "extra trees")
 
 
-def table(path):
+# ------------------------------------------------------------------------------------------------ data
+
+def read_csv(path):
     with gzip.open(path, "rt") as file:
-        data = np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2)
-    return data[:, :-1], data[:, -1]
+        names = file.readline().strip().split(",")
+        return names, np.loadtxt(file, delimiter=",", ndmin=2)
 
 
-def seconds_of(fit):
-    start = time.perf_counter()
-    fit()
-    return time.perf_counter() - start
+def read_idx(images, labels):
+    with gzip.open(images) as file:
+        x = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 784).astype(float)
+    with gzip.open(labels) as file:
+        return np.column_stack([x, np.frombuffer(file.read(), np.uint8, offset=8)])
+
+
+def write_csv(path, names, rows):
+    np.savetxt(path, rows, delimiter=",", header=",".join(names), comments="", fmt="%.10g")
+
+
+def files_of(name, folder, work):
+    """(train file, test file, train array, test array), targets last in the arrays."""
+    what, base = SETS[name], f"{folder}/{name}"
+    if what.get("idx"):
+        paths = [(f"{base}/{part}-images-idx3-ubyte.gz", f"{base}/{part}-labels-idx1-ubyte.gz") for part in ("train", "t10k")]
+        return paths[0][0], paths[1][0], read_idx(*paths[0]), read_idx(*paths[1])
+    names, train = read_csv(f"{base}/train.csv.gz")
+    if what.get("split"):  # no test rows of its own: every fifth
+        held = np.arange(len(train)) % 5 == 4
+        train, test = train[~held], train[held]
+        write_csv(f"{work}/train.csv", names, train), write_csv(f"{work}/test.csv", names, test)
+        return f"{work}/train.csv", f"{work}/test.csv", train, test
+    test = read_csv(f"{base}/test.csv.gz")[1]
+    if "target" in what:
+        columns = [names.index(c) for c in what["inputs"] + [what["target"]]]
+        train, test = train[:, columns], test[:, columns]
+    return f"{base}/train.csv.gz", f"{base}/test.csv.gz", train, test
+
+
+# --------------------------------------------------------------------------------------------- scikit-learn
+
+def timed(call):
+    clock, processor = time.perf_counter(), time.process_time()
+    call()
+    return time.perf_counter() - clock, time.process_time() - processor
+
+
+def models_for(classes):
+    from sklearn import ensemble, linear_model, pipeline, preprocessing
+    kind = "Classifier" if classes else "Regressor"
+    first = (pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression(max_iter=200)) if classes
+             else linear_model.LinearRegression())
+    return {"linear": first,
+            "boosting": getattr(ensemble, "HistGradientBoosting" + kind)(random_state=0),
+            "forest": getattr(ensemble, "RandomForest" + kind)(random_state=0, n_jobs=2),
+            "extra trees": getattr(ensemble, "ExtraTrees" + kind)(random_state=0, n_jobs=2)}
+
+
+def density(classes, model, train, test):
+    """mnlp: of the class probabilities; for numbers, of a normal distribution with the residual variance of the training rows."""
+    if classes:
+        p = model.predict_proba(test[:, :-1])[np.arange(len(test)), np.searchsorted(model.classes_, test[:, -1])]
+        return float(-np.mean(np.log(np.maximum(p, 1e-15))))
+    variance = np.mean((model.predict(train[:, :-1]) - train[:, -1]) ** 2)
+    error = model.predict(test[:, :-1]) - test[:, -1]
+    return float(np.mean(0.5 * np.log(2 * np.pi * variance) + 0.5 * error ** 2 / variance))
 
 
 def peers(name, train, test):
-    """{model: (score, seconds)} on the test rows."""
-    if name in CLASSES:
-        models = {"linear": LogisticRegression(), "boosting": HistGradientBoostingClassifier(random_state=0),
-                  "forest": RandomForestClassifier(random_state=0, n_jobs=-1), "extra trees": ExtraTreesClassifier(random_state=0, n_jobs=-1)}
-    else:
-        models = {"linear": LinearRegression(), "boosting": HistGradientBoostingRegressor(random_state=0),
-                  "forest": RandomForestRegressor(random_state=0, n_jobs=-1), "extra trees": ExtraTreesRegressor(random_state=0, n_jobs=-1)}
-    scores = {}
-    for title, model in models.items():
-        if title in ("forest", "extra trees") and len(train[1]) > FOREST_ROWS:
+    classes, scores = SETS[name].get("classes", False), {}
+    for title, model in models_for(classes).items():
+        if title in ("forest", "extra trees") and len(train) > FOREST_ROWS:
             continue
-        seconds = seconds_of(lambda m=model: m.fit(*train))
-        answer = model.predict(test[0])
-        score = np.mean(answer == test[1]) if name in CLASSES else np.sqrt(np.mean((answer - test[1]) ** 2))
-        scores[title] = (float(score), seconds)
+        seconds, processor = timed(lambda m=model: m.fit(train[:, :-1], train[:, -1]))
+        answer = model.predict(test[:, :-1])
+        score = np.mean(answer == test[:, -1]) if classes else np.sqrt(np.mean((answer - test[:, -1]) ** 2))
+        scores[title] = {"score": float(score), "seconds": seconds, "processor": processor}
+        if title == "linear" or classes:
+            scores[title]["mnlp"] = density(classes, model, train, test)
     return scores
 
 
-def ours(program, name, folder):
-    """What the program promised, took and reached."""
-    options = os.environ.get("ANYGP_OPTIONS", "").split()
-    if name in CLASSES:
-        options += ["--likelihood", "bernoulli"]
+# --------------------------------------------------------------------------------------------------- anygp
+
+def run(*command):
+    """Output, errors, seconds and processor seconds."""
+    before, clock = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True)
+    seconds, after = time.perf_counter() - clock, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: {done.stderr}")
+    return done.stdout, done.stderr, seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def ours(program, name, train, test):
+    what = SETS[name]
+    options = what.get("options", []) + os.environ.get("ANYGP_OPTIONS", "").split()
+    if "target" in what:
+        options += ["--target", what["target"], "--inputs", ",".join(what["inputs"])]
     with tempfile.TemporaryDirectory() as work:
         model = os.path.join(work, "m.agp")
-        said = []
+        _, said, seconds, processor = run(program, "fit", train, "-o", model, *options)
+        scores = json.loads(run(program, "eval", model, test, "--json")[0])
+    about = re.search(r"auto: (\S+).*about ([0-9.e+]+) (s|min)", said)
+    promised = about and float(about.group(2)) * (60 if about.group(3) == "min" else 1)
+    return {"model": about and about.group(1).rstrip(","), "promised": promised, "seconds": seconds, "processor": processor,
+            "options": os.environ.get("ANYGP_OPTIONS", ""), "said": said, "scores": scores}
 
-        def fit():
-            run = subprocess.run([program, "fit", f"{folder}/{name}/train.csv.gz", "-o", model, *options], capture_output=True, text=True, check=True)
-            said.append(run.stderr)
-        seconds = seconds_of(fit)
-        scores = json.loads(subprocess.run([program, "eval", model, f"{folder}/{name}/test.csv.gz", "--json"], capture_output=True, text=True, check=True).stdout)
-    about = re.search(r"auto: (\S+).*about ([0-9.]+) s", said[0])
-    promise = about and float(about.group(2))
-    return {"seconds": seconds, "promised": promise, "model": about and about.group(1).rstrip(","), "scores": scores}
 
+# --------------------------------------------------------------------------------------------------- table
 
 def number(scores, *keys):
     """The first of these names, wherever it stands in the JSON of `eval`."""
@@ -89,29 +167,56 @@ def number(scores, *keys):
     return None
 
 
+def digits(x, after=""):
+    return "" if x is None else f"{x:.4g}{after}"
+
+
+def row_of(name, result):
+    mine, others = result["ours"], result["others"]
+    classes = SETS[name].get("classes", False)
+    score = number(mine["scores"], "accuracy" if classes else "rmse")
+    covered = None if classes else number(mine["scores"], "coverage95")
+    cells = [name, mine["model"], f"**{digits(score)}**", *(digits(others.get(p, {}).get("score")) for p in PEERS),
+             digits(number(mine["scores"], "mnlp", "logloss")), digits(others["linear"].get("mnlp")),
+             "" if covered is None else f"{100 * covered:.1f} %",
+             "" if mine["promised"] is None else f"{mine['promised']:.3g}", f"{mine['seconds']:.3g}", f"{mine['processor']:.3g}",
+             f"{others['boosting']['processor']:.3g}"]
+    return "| " + " | ".join(str(c) for c in cells) + " |"
+
+
+def table(results):
+    head = ["data", "auto chose", "anygp", *PEERS, "mnlp", "of linear", "in 95 %", "promised, s", "took, s", "processor, s", "boosting, processor, s"]
+    print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head))
+    for name in SETS:
+        if name in results:
+            print(row_of(name, results[name]))
+
+
 def main():
     arguments = sys.argv[1:]
     keep = arguments.pop(arguments.index("--json") + 1) if "--json" in arguments else None
     arguments = [a for a in arguments if a != "--json"]
+    if len(arguments) == 2 and arguments[0] == "--table":
+        with open(arguments[1]) as file:
+            return table(json.load(file))
     if len(arguments) < 2:
         sys.exit(__doc__)
     program, folder, *names = arguments
-    print("| data | anygp chose | anygp | linear | boosting | forest | extra trees | 95 % intervals cover | promised, took | boosting took |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    every = {}
-    for name in names or NAMES:
-        result = ours(program, name, folder)
-        others = peers(name, table(f"{folder}/{name}/train.csv.gz"), table(f"{folder}/{name}/test.csv.gz"))
-        score = number(result["scores"], "accuracy") if name in CLASSES else number(result["scores"], "rmse")
-        covered = number(result["scores"], "coverage95", "coverage")
-        other = {t: f"{others[t][0]:.4g}" if t in others else "" for t in ("linear", "boosting", "forest", "extra trees")}
-        promise = "" if result["promised"] is None else f"{result['promised']:.3g} s, "
-        print(f"| {name} | {result['model']} | {score:.4g} | " + " | ".join(other.values()) +
-              f" | {'' if covered is None else f'{100 * covered:.1f} %' if covered <= 1 else f'{covered:.1f} %'} | {promise}{result['seconds']:.3g} s | {others['boosting'][1]:.2g} s |", flush=True)
-        every[name] = {"ours": result, "others": others}
+    results = {}
+    if keep and os.path.exists(keep):
+        with open(keep) as file:
+            results = json.load(file)
+    done = {}
+    for name in names or SETS:
+        with tempfile.TemporaryDirectory() as work:
+            train_file, test_file, train, test = files_of(name, folder, work)
+            former = results.get(name, {})
+            done[name] = {"ours": ours(program, name, train_file, test_file), "others": former.get("others") or peers(name, train, test)}
+        results[name] = done[name]
         if keep:
             with open(keep, "w") as file:
-                json.dump(every, file, indent=1)
+                json.dump(results, file, indent=1)
+    table(done)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ X(MODEL, "model", TEXT, "auto", 0, 0, "", "NAME", "Fn", "{models}, {expressions}
 X(KERNEL, "kernel", TEXT, "", 0, 0, "", "EXPR", "fs", "covariance function, e.g. 'rbf' or 'matern32(iso) + linear'; default: matern52 with one length-scale per input; vecchia and nene find out whether matern32 or matern12 suits better")
 X(LIKELIHOOD, "likelihood", TEXT, "gaussian", 0, 0, "", "NAME", "fl", "distribution of the target given the function: {likelihoods}; bernoulli(probit) uses the probit link instead of the logit")
 X(NOISE, "noise", REAL, "", 0, 1e300, "", "V", "fs", "initial noise variance, in the units of the data; simulate: the noise variance, default 0.01")
-X(MEAN, "mean", CHOICE, "zero", 0, 0, "zero constant linear", "KIND", "f", "prior mean; its coefficients are integrated out under a wide Gaussian prior")
+X(MEAN, "mean", CHOICE, "zero", 0, 0, "zero constant linear", "KIND", "f", "prior mean; its coefficients are integrated out under a wide Gaussian prior; where it is not given, vecchia has a constant one for 5000 rows or more of up to three inputs")
 X(PRIOR, "prior", CHOICE, "default", 0, 0, "default none", "KIND", "f", "weak priors on the hyperparameters, or none (maximum likelihood)")
 X(FIX, "fix", TEXT, "", 0, 0, "", "LIST", "f", "what stays at its initial value: kernel, noise, inducing, all or none; default: inducing, and none for models whose objective is a bound")
 X(INDUCING, "inducing", TEXT, "", 0, 0, "", "M", "f", "number of inducing inputs (default {inducing}), of frequencies for {frequencies}, of basis functions for {weights}, or of rows in the subset for {subset}; M+M2 for {sets}, where a single number is split into two halves; Ma/Mb for {pair}; auto: doubled until the gain is small or --time or --memory runs out")

@@ -50,6 +50,14 @@ static const inducing_ops *kind_of(const fit_task *f)
     return own ? own : inducing_find(settings_text(f->s, SET_INDUCING_KIND));
 }
 
+static mean_kind mean_of(const fit_task *f, const dataset *d)
+{
+    enum { INPUTS_MOST = 3 };
+    const model_ops *m = f->choice.model;
+    bool open = !settings_changed(f->s, SET_MEAN) && m && m->ordinary > 0 && !f->choice.anytime;
+    return open && d->used >= m->ordinary && d->D <= INPUTS_MOST ? MEAN_CONSTANT : choice_mean(f->s);
+}
+
 anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h, basis *mean, anygp_error *e)
 {
     const likelihood *l = f->like;
@@ -68,7 +76,7 @@ anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h,
         if (!ANYGP_FAILED(status)) status = hyper_set_kind(h, kind_of(f), e);
     }
     if (!ANYGP_FAILED(status)) status = start_further_targets(f, d, h, e);
-    if (!ANYGP_FAILED(status)) status = basis_init(mean, choice_mean(f->s), &d->schema, 100 * rms_y * rms_y, e);
+    if (!ANYGP_FAILED(status)) status = basis_init(mean, mean_of(f, d), &d->schema, 100 * rms_y * rms_y, e);
     free(sd_x);
     return status;
 }

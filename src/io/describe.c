@@ -78,6 +78,8 @@ static json_t *trace_json(const gp *g)
 }
 
 static const char *const mean_names[] = {"zero", "constant", "linear"};
+
+const char *describe_mean(mean_kind kind) { return mean_names[kind]; }
 static const char *const status_names[] = {"converged or done", "time limit", "interrupted"};
 
 static json_t *rounded(double x) { return x == floor(x) && fabs(x) < 1e15 ? json_integer((json_int_t)x) : number(x); }

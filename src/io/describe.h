@@ -8,6 +8,7 @@
 
 json_t *describe_gp(const gp *g, const settings *s); /* NULL: out of memory */
 json_t *describe_settings(const settings *s);        /* those the user changed */
+const char *describe_mean(mean_kind kind);           /* its name, as in --mean */
 
 /* What a header says about one gp, checked; the posterior itself is still to be loaded from the arrays. */
 typedef struct described {

@@ -415,6 +415,9 @@ struct model_ops {
     int64_t
         warm; /* rows that it learns from, by the exact model, before it looks at all of them; 0: the usual number */
     int64_t refine; /* iterations over all rows after that, where the user gives no number; 0: as many as he allows */
+    /* With as many rows of three inputs or fewer the mean is a constant where the user says nothing of it (ordinary kriging): predictions
+       in wide gaps return to the mean of the process, which is not that of the rows.  0: it is zero. */
+    int64_t ordinary;
 };
 
 /* ----------------------------------------------------------------------------- questions to a table */

@@ -9,6 +9,16 @@ near() { awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { print a, b; exit !((a - b) ^
 value() { anygp fit train.csv -q -o "$1.agp" --json "${@:2}" | json_number value; }
 rmse() { anygp eval "$1.agp" test.csv --json | json_number rmse; }
 
+# Ordinary kriging where there are gaps to be filled; what the user says counts.
+maps_have_a_constant_mean() {
+    anygp simulate --rows 5200 --inputs 2 -o map.csv && sed '2,252d' map.csv >fewer.csv
+    local now=(--model vecchia --kernel matern12 --neighbors 5 --iters 1 --valid 0 -q)
+    mean_is() { anygp info m.agp --json | grep -q "\"mean\": \"$1\"" || { anygp info m.agp; return 1; }; }
+    anygp fit map.csv -o m.agp "${now[@]}" >/dev/null && mean_is constant && anygp info m.agp | grep -q '^  mean  *constant, its coefficients integrated out' &&
+        anygp fit map.csv -o m.agp "${now[@]}" --mean zero >/dev/null && mean_is zero && ! anygp info m.agp | grep -q '^  mean' &&
+        anygp fit fewer.csv -o m.agp "${now[@]}" >/dev/null && mean_is zero
+}
+
 it_fits_predicts_and_is_described() {
     fits train.csv --model vecchia --iters 8 --mean constant && anygp info fits.agp | grep -q 'model  *vecchia, [0-9]* rows in the posterior' || return 1
     anygp predict fits.agp test.csv --samples 3 >s.csv && finite s.csv && [ "$(wc -l <s.csv)" = 101 ]
@@ -151,5 +161,6 @@ check sets_of_inducing_inputs_are_refused
 check options_of_other_models_are_noted
 check as_many_neighbours_as_rows_are_refused
 check no_neighbours_are_refused
+check maps_have_a_constant_mean
 check other_likelihoods_are_refused
 finish

@@ -275,6 +275,40 @@ static void the_nearest_of_a_direction_are_those_of_the_definition(void **unused
     }
 }
 
+/* Places on a grid with a hole of growing width: the list of its centre has twice, four times and eight times as many rows, as the distance
+   to the nearest row is more than 0.25, 0.35 and 0.5 of that to the k-th, and no more than there is room for. */
+static void lists_are_longer_in_wider_gaps(void **unused)
+{
+    (void)unused;
+    enum { SIDE = 41, LIST = 12, MOST = NEAR_GAP * LIST };
+    static double X[SIDE * SIDE * 2];
+    int lengths = 0;
+    for (double hole = 0; hole < 8; hole++) {
+        int64_t n = 0;
+        double x[2] = {0.01, 0.02};
+        int32_t rows[MOST], count;
+        near_search s;
+        anygp_error e;
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            double a = i % SIDE - SIDE / 2, b = i / SIDE - SIDE / 2;
+            if (fmax(fabs(a), fabs(b)) >= hole) X[2 * n] = a, X[2 * n + 1] = b, n++;
+        }
+        assert_int_equal(near_search_open(n, 2, X, NULL, &s, &e), ANYGP_OK);
+        assert_int_equal(near_search_find(&s, 1, x, NULL, LIST, rows, &count, &e), ANYGP_OK);
+        double near = hypot(X[2 * rows[0]] - x[0], X[2 * rows[0] + 1] - x[1]),
+               far = hypot(X[2 * rows[LIST - 1]] - x[0], X[2 * rows[LIST - 1] + 1] - x[1]);
+        int times = near > 0.5 * far ? 8 : near > 0.35 * far ? 4 : near > 0.25 * far ? 2 : 1;
+        assert_int_equal(near_search_spread(&s, 1, x, LIST, MOST, rows, &count, &e), ANYGP_OK);
+        assert_int_equal(count, times * LIST);
+        assert_int_equal(near_search_find(&s, 1, x, NULL, LIST, rows, &count, &e), ANYGP_OK);
+        assert_int_equal(near_search_spread(&s, 1, x, LIST, LIST + 1, rows, &count, &e), ANYGP_OK);
+        assert_int_equal(count, times > 1 ? LIST + 1 : LIST);
+        lengths |= times;
+        near_search_clear(&s);
+    }
+    assert_int_equal(lengths & 9, 9);
+}
+
 /* Rows on both sides of a gap, more and nearer on the left: in it lists have rows of both, elsewhere they stay. */
 static void lists_in_a_gap_look_to_all_sides(void **unused)
 {
@@ -316,6 +350,7 @@ int main(void)
                                        cmocka_unit_test(blocks_on_disk_are_those_in_memory),
                                        cmocka_unit_test(the_nearest_of_a_direction_are_those_of_the_definition),
                                        cmocka_unit_test(lists_in_a_gap_look_to_all_sides),
+                                       cmocka_unit_test(lists_are_longer_in_wider_gaps),
                                        cmocka_unit_test(one_row_and_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* Neighbours on all sides (neighbours.h).  A row in a wide gap has all its nearest rows on one side, close together, and they tell it
-   little more than a few of them would.  It is in a gap where its nearest row is not much nearer than its k-th.  Then its list is made of
-   the rows nearest to it in each of the 2^D orthants around it: first some of the nearest, then, from the nearest to the farthest, each that
-   is farther from those taken than EPSILON times its distance from x, so that the farther they are the wider they lie; what room is left
-   is for the nearest of the others.
+   little more than a few of them would.  It is in a gap where its nearest row is not much nearer than its k-th, and the deeper in it the more
+   rows it needs: see `depths`.  Its list is made of the rows nearest to it in each of the 2^D orthants around it: first some of the nearest,
+   then, from the nearest to the farthest, each that is farther from those taken than EPSILON times its distance from x, so that the farther
+   they are the wider they lie; what room is left is for the nearest of the others.
 
-   Cost of such a row: 2^D searches, and (2^D + 1) most^2 / 2 distances. */
+   Cost of such a row with a list of m: 2^D searches, and (2^D + 1) m^2 / 2 distances. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,14 @@
 #include "data/partition/distance.h"
 
 enum { INPUTS_MOST = 3, NEAREST_SHARE = 4, LIST_LEAST = 12 }; /* a quarter of a list is the nearest rows in any case */
-static const double GAP = 0.3, EPSILON = 0.3;
+static const double EPSILON = 0.3;
+
+/* Where the nearest row is farther away than this share of the distance of the k-th, the list has this many times k rows. */
+static const struct depth {
+    double from;
+    int64_t times;
+} depths[] = {{0.5, NEAR_GAP}, {0.35, NEAR_GAP / 2}, {0.25, NEAR_GAP / 4}}; /* the deepest first */
+enum { DEPTHS = sizeof depths / sizeof *depths };
 
 typedef struct candidate {
     double distance; /* squared, as below */
@@ -61,9 +68,14 @@ static bool lies_wide(const near_search *s, const candidate *c, int64_t count, c
     return true;
 }
 
-static bool in_gap(const near_search *s, const double *x, int64_t k, const int32_t *rows)
+/* Rows of the list at x, at most `most`; k: it is in no gap. */
+static int64_t list_length(const near_search *s, const double *x, int64_t k, int64_t most, const int32_t *rows)
 {
-    return apart(s, x, rows[0]) > GAP * GAP * apart(s, x, rows[k - 1]);
+    double nearest = apart(s, x, rows[0]), last = apart(s, x, rows[k - 1]);
+    for (int i = 0; i < DEPTHS; i++)
+        if (nearest > depths[i].from * depths[i].from * last)
+            return depths[i].times * k < most ? depths[i].times * k : most;
+    return k;
 }
 
 /* Returns how many. */
@@ -99,8 +111,8 @@ anygp_status near_search_spread(const near_search *s, int64_t m, const double *x
 #pragma omp for schedule(dynamic, 64)
         for (int64_t i = 0; i < m; i++) {
             const double *at = x + i * s->D;
-            if (ok && count[i] == k && in_gap(s, at, k, rows + i * most))
-                count[i] = spread(s, at, most, rows + i * most, &r);
+            int64_t length = ok && count[i] == k ? list_length(s, at, k, most, rows + i * most) : k;
+            if (length > k) count[i] = spread(s, at, length, rows + i * most, &r);
         }
         free(r.all);
         free(r.row);

@@ -46,7 +46,9 @@ anygp_status near_search_find(const near_search *s, int64_t m, const double *x, 
                               int32_t *rows, int32_t *count, anygp_error *e);
 
 /* Lists of the k rows nearest to each of x[m,D], rows[m,k] and count[m], become rows[m,most]: for rows in gaps, with up to three inputs,
-   `most` rows on all sides instead; the others stay as they are [directions.c]. */
+   more rows on all sides instead, NEAR_GAP times as many in the middle of a wide one, but `most` at most; the others stay as they
+   are [directions.c]. */
+enum { NEAR_GAP = 8 };
 anygp_status near_search_spread(const near_search *s, int64_t m, const double *x, int64_t k, int64_t most,
                                 int32_t *rows, int32_t *count, anygp_error *e);
 /* Whether it may change a list. */

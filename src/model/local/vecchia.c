@@ -463,4 +463,5 @@ const model_ops model_vecchia = {
     .sum = &vecchia_sum,
     .update = &vecchia_update_ops,
     .with_inducing = &vecchia_full,
+    .ordinary = VECCHIA_GAP_ROWS,
 };

@@ -17,16 +17,9 @@
 #include "data/neighbours/near_metric.h"
 #include "model/model.h"
 
-/* Neighbours where the user gives no number; more inputs have more directions that a prediction looks in.  In a gap a prediction has GAP
-   times as many (data/neighbours/directions.c), where there are GAP_ROWS training rows or more. */
-enum {
-    VECCHIA_NEAR = 30,
-    VECCHIA_PREDICT = 60,
-    VECCHIA_PREDICT_WIDE = 150,
-    VECCHIA_WIDE = 4,
-    VECCHIA_GAP = 4,
-    VECCHIA_GAP_ROWS = 5000
-};
+/* Neighbours where the user gives no number; more inputs have more directions that a prediction looks in.  Where there are
+   GAP_ROWS training rows or more, predictions in gaps have more of them (data/neighbours/directions.c). */
+enum { VECCHIA_NEAR = 30, VECCHIA_PREDICT = 60, VECCHIA_PREDICT_WIDE = 150, VECCHIA_WIDE = 4, VECCHIA_GAP_ROWS = 5000 };
 
 /* nene on this many of the rows and without predictions to score: to compare kernels by [nene.c]. */
 enum { NEAR_TRIAL_ROWS = 2000 };

@@ -49,7 +49,7 @@ int64_t vecchia_most(const vecchia_posterior *p)
 {
     int64_t k = vecchia_near(p);
     if (!vecchia_looks_around(p)) return k;
-    return VECCHIA_GAP * k < p->base.n ? VECCHIA_GAP * k : p->base.n;
+    return NEAR_GAP * k < p->base.n ? NEAR_GAP * k : p->base.n;
 }
 
 int64_t vecchia_learned_near(const vecchia_posterior *p) { return (int64_t)p->facts[FACT_LEARNED]; }

@@ -50,9 +50,26 @@ static anygp_status run(const command *c, int argc, char **argv, anygp_error *e)
     return status;
 }
 
+/* The command that has the most letters in common with `word` from the first on, at least two of them; or NULL. */
+static const char *command_like(const char *word)
+{
+    const char *best = NULL;
+    size_t most = 1;
+    for (int i = 0; i < command_count; i++) {
+        size_t n = 0;
+        while (word[n] && word[n] == commands[i].name[n]) n++;
+        if (n > most) most = n, best = commands[i].name;
+    }
+    return best;
+}
+
 static anygp_status unknown(const char *word, anygp_error *e)
 {
     if (word[0] == '-') return complain(e, ANYGP_ERR_ARGUMENT, "unknown option %.80s; see anygp --help", word);
+    const char *near = command_like(word);
+    if (near)
+        return complain(e, ANYGP_ERR_ARGUMENT, "unknown command '%.80s'; did you mean %s? See anygp --help", word,
+                        near);
     char list[400] = "";
     for (int i = 0; i < command_count; i++) {
         size_t used = strlen(list);

@@ -26,7 +26,10 @@ static anygp_status parse(const char *body, size_t size, json_t **root, json_t *
                         why.column);
     *rows = json_is_array(*root) ? *root : json_object_get(*root, "rows");
     if (!json_is_array(*rows))
-        return complain(e, ANYGP_ERR_DATA, "the rows should be a list: {\"rows\": [[...], ...]} or [[...], ...]");
+        return complain(
+            e, ANYGP_ERR_DATA,
+            "the rows should be a list, each row a list or an object: {\"rows\": [[...], ...]}, [[...], ...] or "
+            "[{\"column\": value, ...}, ...]");
     if (json_array_size(*rows) == 0) return complain(e, ANYGP_ERR_DATA, "there are no rows");
     if (json_array_size(*rows) > SERVE_ROWS_MOST)
         return complain(e, ANYGP_ERR_DATA, "%zu rows are more than the %d of one request", json_array_size(*rows),

@@ -8,15 +8,13 @@
 #include "base/memory.h"
 
 enum { CHUNK = 256 };
-const double check_as_prior = 0.95;
-const double check_levels[CHECK_LEVELS] = {0.5, 0.8, 0.9, 0.95};
 
 /* The sums of one target, and its rows of the chunk. */
 typedef struct target_sums {
     predictor *predictor;
     scorer *scorer;
-    double z, square, weight, confidence, correct, new_labels;
-    double as_prior, asked;
+    check_sums sums;
+    double new_labels, asked;
     double *y, *w, *exposure, *mean, *variance, *prior, *P;
     bool *labelled;
 } target_sums;
@@ -168,25 +166,13 @@ static anygp_status see_latents(checking *c, int64_t t, const row_batch *b, anyg
     target_sums *v = &c->sums[t];
     TRY(latent_variance(g, v, b, v->variance, e));
     kernel_diag(g->posterior->kernel, b->n, b->X, g->schema.D, v->prior);
-    for (int64_t i = 0; i < b->n; i++) v->as_prior += v->variance[i] > check_as_prior * v->prior[i];
+    for (int64_t i = 0; i < b->n; i++) check_sums_row(&v->sums, v->prior[i] > 0 ? v->variance[i] / v->prior[i] : 0);
     return ANYGP_OK;
 }
 
-static void see_class(target_sums *v, int64_t n, int64_t classes, int64_t i, int64_t k)
+static double standardised(const target_sums *v, double y, int64_t k)
 {
-    int64_t top = 0;
-    for (int64_t j = 1; j < classes; j++)
-        if (v->P[k + j * n] > v->P[k + top * n]) top = j;
-    v->confidence += v->w[i] * v->P[k + top * n];
-    v->correct += v->w[i] * ((double)top == v->y[i]);
-    v->weight += v->w[i];
-}
-
-static void see_number(target_sums *v, double y, int64_t i, int64_t k)
-{
-    double z = (y - v->mean[k]) / sqrt(fmax(v->variance[k], 1e-300));
-    if (!isfinite(z)) return;
-    v->z += v->w[i] * z, v->square += v->w[i] * z * z, v->weight += v->w[i];
+    return (y - v->mean[k]) / sqrt(fmax(v->variance[k], 1e-300));
 }
 
 /* Of g(y), where y was transformed by g: there the residuals are normal. */
@@ -222,9 +208,9 @@ static anygp_status see_block(checking *c, int64_t t, int64_t at, int64_t n, any
         int64_t i = at + k;
         if (!v->labelled[i]) continue;
         if (gp_is_class(g))
-            see_class(v, n, g->schema.classes, i, k);
+            check_sums_class(&v->sums, g->schema.classes, v->P + k, n, (int64_t)v->y[i], v->w[i]);
         else
-            see_number(v, warp_forward(&g->schema.warp, v->y[i]), i, k);
+            check_sums_number(&v->sums, standardised(v, warp_forward(&g->schema.warp, v->y[i]), k), v->w[i]);
         TRY(scorer_add(v->scorer, &(labelled_row){b.X + k * D, v->y[i], v->exposure[i], v->w[i], c->number[i], -1}, e));
     }
     return ANYGP_OK;
@@ -260,24 +246,11 @@ static anygp_status read_rows(checking *c, anygp_error *e)
 
 static anygp_status finish_target(checking *c, int64_t t, anygp_error *e)
 {
-    static const char *const names[CHECK_LEVELS] = {"coverage50", "coverage80", "coverage90", "coverage95"};
-    const gp *g = c->m->gp[t];
     target_sums *v = &c->sums[t];
-    check_target *out = &c->out->target[t];
-    bool classes = gp_is_class(g);
-    *out = (check_target){.g = g, .z_mean = NAN, .z_square = NAN, .accuracy = NAN, .confidence = NAN, .density = NAN};
-    out->density_at_fit = gp_density_at_fit(g);
-    out->as_prior = gp_components(g) == 1 && c->inputs.rows > 0 ? v->as_prior / c->inputs.rows : NAN;
-    if (v->scorer) TRY(scorer_finish(v->scorer, &out->scores, e));
-    for (int k = 0; k < CHECK_LEVELS; k++) out->coverage[k] = classes ? NAN : gp_score_named(&out->scores, names[k]);
-    out->n = v->weight;
-    out->new_labels = v->asked > 0 ? v->new_labels / v->asked : 0;
-    if (!(v->weight > 0)) return ANYGP_OK;
-    if (classes)
-        out->accuracy = v->correct / v->weight, out->confidence = v->confidence / v->weight;
-    else
-        out->z_mean = v->z / v->weight, out->z_square = v->square / v->weight;
-    out->drifted = gp_drifted(g, &out->scores, &out->density_at_fit, &out->density);
+    gp_scores scores = {0};
+    if (v->scorer) TRY(scorer_finish(v->scorer, &scores, e));
+    check_sums_finish(&v->sums, c->m->gp[t], &scores, &c->out->target[t]);
+    c->out->target[t].new_labels = v->asked > 0 ? v->new_labels / v->asked : 0;
     return ANYGP_OK;
 }
 

@@ -1,7 +1,9 @@
 /* Whether a fitted model is still right on the rows of a file: `anygp check`.
        check.c        one pass over the file: inputs, predictions, scores
-       check_inputs.c how inputs compare with the training rows; reports ask this too
-       check_judge.c  what these numbers mean: findings and a verdict */
+       check_inputs.c how inputs compare with the training rows
+       check_sums.c   how targets compare with their predictions
+       check_judge.c  what these numbers mean: findings and a verdict
+   Reports ask the last three too, about rows of their own. */
 #ifndef GP_CHECK_H
 #define GP_CHECK_H
 
@@ -66,6 +68,17 @@ void input_sums_add(input_sums *u, const double *x); /* a row in model units */
 /* fitted: the settings of the fit; list[D]; *far: share of rows that are far outside in some input, NaN: not known. */
 void input_sums_finish(const input_sums *u, const settings *fitted, check_input *list, double *far);
 void input_sums_clear(input_sums *u);
+
+/* The rows of a target and what was predicted for them. */
+typedef struct check_sums {
+    double rows, as_prior;                         /* all */
+    double weight, z, square, confidence, correct; /* those with a target */
+} check_sums;
+void check_sums_row(check_sums *s, double unexplained); /* the share of the prior variance of f that is left */
+void check_sums_number(check_sums *s, double z,
+                       double w); /* z = (y - mean) / sd, of g(y) where y was transformed by g */
+void check_sums_class(check_sums *s, int64_t classes, const double *P, int64_t ldp, int64_t label, double w);
+void check_sums_finish(const check_sums *s, const gp *g, const gp_scores *scores, check_target *out);
 
 extern const double
     check_as_prior; /* the share of the prior variance of f above which a row is as unknown as before any data */

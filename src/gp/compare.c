@@ -339,6 +339,17 @@ static anygp_status check(const comparison *c, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* Options that describe the data or the model; how long, and by how many threads, is another matter for each run. */
+static bool gives_options(const settings *s)
+{
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        bool running = i == SET_TIME || i == SET_THREADS || i == SET_MEMORY;
+        if (!running && settings_changed(s, (setting_id)i) && strchr(setting_at((setting_id)i)->commands, 'f'))
+            return true;
+    }
+    return false;
+}
+
 anygp_status gp_compare_run(const gp_data *data, const settings *s, gp_compare *out, anygp_error *e)
 {
     double limit = settings_number(s, SET_TIME), (*bytes)(const gp_set *) = out->file_bytes;
@@ -347,6 +358,7 @@ anygp_status gp_compare_run(const gp_data *data, const settings *s, gp_compare *
     *out = (gp_compare){.kernels = kernels,
                         .folds = settings_integer(s, SET_FOLDS),
                         .best_line = -1,
+                        .options = gives_options(s),
                         .keep = keep,
                         .file_bytes = bytes};
     out->limit = !isnan(limit) ? limit : kernels ? KERNEL_SECONDS : SECONDS;

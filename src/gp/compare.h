@@ -36,6 +36,7 @@ typedef struct compare_line {
 typedef struct gp_compare {
     char target[200]; /* the column, "": it has no name */
     bool classes, kernels;
+    bool options;         /* the user gave some that a fit needs again */
     int64_t folds;        /* 0: rows were held out once, or are those of a file */
     int64_t fitted, held; /* rows of the table; held 0: a file has the test rows */
     double limit;         /* seconds of each */

@@ -49,13 +49,16 @@ static anygp_status take_count(scanner *s, int64_t *count)
     return ANYGP_OK;
 }
 
+static const char limits_hint[] = "limits are written as in 100x100:0,10,40,50";
+
 static anygp_status take_limits(scanner *s, side *d, bool first)
 {
-    if (!first && !scan_take(s, ',')) return scan_fail(s, s->at, NULL, "expected , and the limits of the next input");
+    if (!first && !scan_take(s, ','))
+        return scan_fail(s, s->at, limits_hint, "expected a comma and the limits of the next input");
     scan_blanks(s);
     int64_t at = s->at;
     TRY(scan_number(s, &d->lower));
-    if (!scan_take(s, ',')) return scan_fail(s, s->at, NULL, "expected , and the upper limit");
+    if (!scan_take(s, ',')) return scan_fail(s, s->at, limits_hint, "expected a comma and the upper limit");
     TRY(scan_number(s, &d->upper));
     if (!isfinite(d->lower) || !isfinite(d->upper) || !(d->lower <= d->upper))
         return scan_fail(s, at, NULL, "the lower limit %g is not below the upper limit %g", d->lower, d->upper);

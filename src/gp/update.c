@@ -55,12 +55,10 @@ static void update_clear(update *u)
 
 static anygp_status no_updates(const gp *g, anygp_error *e)
 {
-    char *list = model_names(model_takes_rows, " or ");
-    fail_with(e, ANYGP_ERR_ARGUMENT,
-              "a model of the kind %s cannot take new rows; fit again with all of them, or use %s", g->name,
-              name_list_or(list));
-    free(list);
-    return ANYGP_ERR_ARGUMENT;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "a model of the kind %s cannot take new rows; fit again with all of them, or with a model that "
+                     "can, such as vfe or svgp (anygp models shows which)",
+                     g->name);
 }
 
 static anygp_status check_models(const gp_set *m, bool weights, anygp_error *e)

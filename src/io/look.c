@@ -13,11 +13,13 @@
 #include "gp/columns.h"
 
 enum { DISTINCT_MOST = 100000, NAME_MOST = 24, CELL = 32 };
+enum { CODES_LEAST = 3, CODES_MOST = 10, CODES_ROWS = 10 }; /* values of a column that may be codes; rows of each */
 
 typedef struct column_facts {
     int64_t missing, present;
     double low, high, first;
     long double sum;
+    bool fractions; /* not all are whole numbers */
     class_set seen; /* up to DISTINCT_MOST */
 } column_facts;
 
@@ -48,7 +50,7 @@ static anygp_status see_row(void *ctx, int64_t number, const double *row, anygp_
         }
         if (f->present++ == 0) f->low = f->high = f->first = x;
         f->low = fmin(f->low, x), f->high = fmax(f->high, x);
-        f->sum += x;
+        f->sum += x, f->fractions |= x != floor(x);
         if (f->seen.seen.count <= DISTINCT_MOST) TRY(class_set_note(&f->seen, x, e));
     }
     return ANYGP_OK;
@@ -217,6 +219,39 @@ static void tell_sphere(const look *l, void (*tell)(void *ctx, int64_t j, bool d
     tell((void *)l, j[0], true, sentence);
 }
 
+/* A few whole numbers, each many times: amounts or codes, and only the user knows which. */
+static bool may_be_code(const look *l, int64_t j)
+{
+    const column *c = &l->t->columns[j];
+    const column_facts *f = &l->facts[j];
+    int64_t distinct = f->seen.seen.count;
+    if (strcmp(role_of(l, j), "input") || strcmp(kind_of(c), "number") || c->shown || f->fractions) return false;
+    return distinct >= CODES_LEAST && distinct <= CODES_MOST && f->present >= CODES_ROWS * distinct;
+}
+
+/* One sentence for all of them. */
+static void tell_codes(const look *l, void (*tell)(void *ctx, int64_t j, bool doubtful, const char *sentence))
+{
+    char list[300] = "", sentence[480];
+    int64_t first = -1, count = 0;
+    for (int64_t j = 0; j < l->t->cols; j++) {
+        const char *name = l->t->columns[j].name;
+        size_t used = strlen(list);
+        if (!may_be_code(l, j)) continue;
+        first = first < 0 ? j : first;
+        count++;
+        if (name && *name && used + strlen(name) + 2 < sizeof list)
+            snprintf(list + used, sizeof list - used, "%s%s", used ? "," : "", name);
+        else if (used + 24 < sizeof list)
+            snprintf(list + used, sizeof list - used, "%s%lld", used ? "," : "", (long long)j);
+    }
+    if (first < 0) return;
+    snprintf(sentence, sizeof sentence,
+             "%s a few whole numbers, which a fit takes as amounts; if they are codes: --categories %s",
+             count == 1 ? "one input has only" : "some inputs have only", list);
+    tell((void *)l, first, true, sentence);
+}
+
 static char *page_as_json(look *l)
 {
     json_t *columns = json_array();
@@ -224,6 +259,7 @@ static char *page_as_json(look *l)
     for (int64_t j = 0; j < l->t->cols; j++) json_array_append_new(columns, column_json(l, j));
     columns_tell(l->t, l->s, &l->c, l->odd, add_note, l);
     tell_sphere(l, add_note);
+    tell_codes(l, add_note);
     json_t *o = json_pack("{s:s, s:I, s:o, s:o}", "file", l->name, "rows", (json_int_t)l->t->rows, "columns", columns,
                           "notes", l->list);
     char *text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
@@ -240,6 +276,7 @@ static char *page_as_text(look *l)
     print_page(l, l->notes);
     columns_tell(l->t, l->s, &l->c, l->odd, print_note, l);
     tell_sphere(l, print_note);
+    tell_codes(l, print_note);
     c_locale_leave(locale);
     fclose(l->notes);
     return text;

@@ -23,6 +23,7 @@ typedef struct standing {
     const char *rows_of; /* whose scores these are, in words */
     int rows;
     standing_row row[STANDING_ROWS];
+    gp_scores own; /* all scores of the model on rows with targets */
 } standing;
 anygp_status standing_make(const scene *c, standing *t, anygp_error *e);
 double standing_value(const standing *t, const char *name, int column); /* NaN: not known */

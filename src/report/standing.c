@@ -88,7 +88,7 @@ static anygp_status number_standing(const scene *c, standing *t, anygp_error *e)
     anygp_status status = mean && variance ? ANYGP_OK : fail_memory(e, "scores", 16.0 * (double)c->n);
     if (!ANYGP_FAILED(status)) {
         bool linear;
-        gp_scores own = own_scores(c, mean);
+        gp_scores own = t->own = own_scores(c, mean);
         fill_column(t, STANDING_MODEL, &own);
         for (int64_t i = 0; i < c->n; i++) mean[i] = s->y_mean, variance[i] = s->y_sd * s->y_sd;
         own = normal_scores(c, mean, variance);
@@ -116,6 +116,7 @@ static anygp_status class_column(const scene *c, const double *P, standing *t, i
     if (!ANYGP_FAILED(status)) status = class_scores_add(acc, c->n, label, P, c->n, NULL, e);
     if (!ANYGP_FAILED(status)) status = class_scores_list(acc, s.list, &s.count, e);
     if (!ANYGP_FAILED(status)) fill_column(t, side, &s);
+    if (!ANYGP_FAILED(status) && side == STANDING_MODEL) t->own = s;
     class_scores_free(acc);
     free(label);
     return status;

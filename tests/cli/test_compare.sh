@@ -51,7 +51,7 @@ comparison_is_a_table() {
     anygp compare train.csv --models exact,svgp -o best.agp --iters 10 --time 60s >table.txt 2>err.txt || { cat err.txt; return 1; }
     cat table.txt
     grep -q 'fitted to 1[5-7][0-9] rows, scored on [2-4][0-9] others' table.txt && grep -qE '^[* ] (mean|linear) ' table.txt && grep -q 'svgp' table.txt &&
-        grep -q 'compare: exact: mnlp' err.txt && grep -q '^best: exact; ' table.txt && grep -q '^wrote best.agp' table.txt && anygp info best.agp | grep -q 'model  *exact'
+        grep -q 'compare: exact: mnlp' err.txt && grep -q '^best: exact; .*--model exact, with the other options as here$' table.txt && grep -q '^wrote best.agp' table.txt && anygp info best.agp | grep -q 'model  *exact'
 }
 unknown_model_is_refused() { refuses "models: there is no model 'exakt'" compare train.csv --models exakt,vfe; }
 failure_is_a_line() { # and a text target implies classes

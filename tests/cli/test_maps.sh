@@ -25,7 +25,7 @@ rows_that_are_bad_keep_their_columns() {
 }
 what_cannot_be_is_refused() {
     refuses 'has 1 side, and the model has 2 inputs that vary' predict map.agp --grid 5 && refuses 'argument is missing: name a table' predict map.agp &&
-        refuses 'leave one of them out' predict map.agp map.csv --grid 2x2 && refuses "expected , and the upper limit" predict map.agp --grid 2x2:0,1,2 &&
+        refuses 'leave one of them out' predict map.agp map.csv --grid 2x2 && refuses "expected a comma and the upper limit at character 10.*100x100:0,10,40,50" predict map.agp --grid 2x2:0,1,2 &&
         refuses 'whole number' predict map.agp --grid 2.5x2 && refuses 'lower limit 1 is not below' predict map.agp --grid 2x2:1,0,0,1 &&
         refuses "no column|there is no" predict map.agp map.csv --keep nowhere && refuses 'keep: column site is text' predict map.agp map.csv --keep site -o x.npy
 }

@@ -51,6 +51,11 @@ european_table_is_read_by_its_signs() {
     anygp look eu.csv --comment '#' --json >eu.json && [ "$(json_number rows <eu.json)" = 3 ] && grep -q '"max": 1000.5' eu.json && grep -q '"notation": "comma"' eu.json &&
         anygp look eu.csv --skip 2 --comment '#' --decimal , --json >eu2.json && grep -q '"max": 1000.5' eu2.json
 }
+codes_are_asked_about() {
+    awk 'BEGIN { print "place,soil,rooms,t,y"; srand(5); for (i = 0; i < 90; i++) print rand() "," 1 + i % 4 "," i % 3 "," i "," rand() }' >codes.csv
+    anygp look codes.csv >codes.txt && grep -q 'note: some inputs have only a few whole numbers.*: --categories soil,rooms$' codes.txt &&
+        anygp look codes.csv --categories soil,rooms >named.txt && ! grep -q 'whole numbers' named.txt
+}
 look_shows_the_columns_and_what_may_be_wrong() {
     awk -F, -v OFS=, 'NR == 5 || NR == 9 { $2 = "2024-01-01T00:00:00Z" } NR == 7 { $NF = 1e12 } NR % 8 == 2 { $4 = -9999 } { print }' clean.csv >odd.csv
     anygp look messy.csv >look.txt && anygp look odd.csv --drop when,day >odd.txt && cat look.txt odd.txt
@@ -79,6 +84,7 @@ check options_choose_columns
 check columns_that_do_not_exist_are_refused
 check categories_are_kept_as_they_stand
 check european_table_is_read_by_its_signs
+check codes_are_asked_about
 check look_shows_the_columns_and_what_may_be_wrong
 check doubtful_dates_are_said_to_be_so
 check out_of_core_and_in_memory_leave_the_same_columns_out

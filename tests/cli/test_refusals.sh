@@ -11,7 +11,7 @@ number_that_is_none_is_refused() { refuses 'iters' fit train.csv -o m.agp --iter
 number_out_of_bounds_is_refused() { refuses 'noise' fit train.csv -o m.agp --noise -1; }
 choice_that_is_none_is_refused() { refuses 'standardize' fit train.csv -o m.agp --standardize maybe; }
 unknown_fix_is_refused() { refuses "'kernle'" fit train.csv -o m.agp --fix kernle; }
-unknown_command_is_refused() { refuses "unknown command 'frobnicate'" frobnicate; }
+unknown_command_is_refused() { refuses "unknown command 'frobnicate'; the commands are" frobnicate && refuses "unknown command 'fitt'; did you mean fit" fitt; }
 unknown_model_is_refused() { refuses "no model 'exakt'.*exact" fit train.csv -o m.agp --model exakt; }
 kernel_typo_points_at_the_character() { refuses "'matren32' at character 7; did you mean matern32" fit train.csv -o m.agp --kernel 'rbf + matren32'; }
 names_in_another_case_are_guessed() {

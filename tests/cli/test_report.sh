@@ -36,6 +36,19 @@ rows_without_targets_get_the_pictures_that_need_none() {
     says 'has no targets to compare with' && says 'Predicted against observed: needs rows with a target'
 }
 
+# One owner of the figures and of what they mean: each finding of check stands in the report.
+a_report_says_what_check_finds() {
+    make_table 300 7 >base.csv && anygp fit base.csv -q -o base.agp --iters 5 >/dev/null || return 1
+    make_table 200 8 | awk -F, -v OFS=, 'NR > 1 { $3 += 2; $15 += NR % 5 } 1' >moved.csv
+    anygp check base.agp moved.csv >found
+    anygp report base.agp moved.csv -o moved.html && page moved.html observed || return 1
+    sed -n 's/^\(refit\|watch\|also\): .\(.*\)/\2/p' found >sentences
+    [ "$(wc -l <sentences)" -ge 4 ] || { cat found; return 1; }
+    while IFS= read -r line; do
+        tr -s ' \n' '  ' <"$said/page" | grep -qF -e "$line" || { echo "the page does not say: $line"; return 1; }
+    done <sentences
+}
+
 one_row_is_enough() {
     head -n 2 train.csv >one.csv
     anygp report m.agp one.csv -o one.html && page one.html observed calibration effects
@@ -51,6 +64,11 @@ a_constant_target_is_said() {
     awk 'BEGIN { print "a,b,y"; srand(3); for (i = 0; i < 30; i++) print rand() "," rand() ",5" }' >same.csv
     anygp fit same.csv -o same.agp -q --report same.html >/dev/null && page same.html observed calibration effects map
     says 'All targets are the same' && says 'rows that the model was fitted to'
+}
+
+rows_of_the_fit_are_beside_what_other_rows_would_get() {
+    make_table 60 9 >own.csv && anygp fit own.csv -q -o own.agp --iters 3 --valid 0 --report own.html >out && page own.html observed || return 1
+    says "each row predicted from all others, rmse is $(sed -n 's/.*leave-one-out: rmse \([0-9.]*\)[0-9],.*/\1/p' out | cut -c1-5)"
 }
 
 classes_have_pictures_of_their_own() {
@@ -91,6 +109,8 @@ a_browser_shows_it() {
 check a_fit_writes_a_report_on_rows_held_out
 check rows_without_targets_get_the_pictures_that_need_none
 check one_row_is_enough
+check a_report_says_what_check_finds
+check rows_of_the_fit_are_beside_what_other_rows_would_get
 check a_model_alone_shows_what_it_holds
 check a_constant_target_is_said
 check classes_have_pictures_of_their_own

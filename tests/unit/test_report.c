@@ -257,8 +257,8 @@ static void check_said(const scene *c, const standing *s, const char *word, bool
 /* Each is said where it is so, and only there. */
 static void warnings_name_what_is_wrong(void **state)
 {
-    static const char *const words[] = {"overconfident", "has drifted", "far outside the training inputs", "too low by",
-                                        "at least as well"};
+    static const char *const words[] = {"they are too narrow", "has drifted", "far outside the training inputs",
+                                        "standard deviations above the predictions", "at least as well"};
     stage t;
     standing s;
     anygp_error e;
@@ -268,18 +268,22 @@ static void warnings_name_what_is_wrong(void **state)
     must(standing_make(c, &s, &e), &e);
     for (int i = 0; i < 5; i++) check_said(c, &s, words[i], false);
     for (int64_t i = 0; i < N; i++) {
-        if (i % 3 == 0) c->below[i] = c->up_to[i] = 0.999; /* outside of its interval */
         if (i % 4 == 0) c->unexplained[i] = 0.99;
         c->X[3 * i] += i % 12 ? 1.5 : 40;
-        c->mean[i] -= 3;
+        if (i % 4) c->mean[i] -= 3;
     }
     must(standing_make(c, &s, &e), &e);
     for (int i = 0; i < 5; i++) check_said(c, &s, words[i], true);
-    double inside = 0;
-    char covered[32];
-    for (int64_t i = 0; i < N; i++) inside += c->up_to[i] >= 0.025 && c->up_to[i] <= 0.975;
-    snprintf(covered, sizeof covered, "hold %.1f %%", 100 * inside / N);
+    double inside = 0, z = 0;
+    char covered[64], above[64];
+    for (int64_t i = 0; i < N; i++) {
+        double off = (c->y[i] - c->mean[i]) / sqrt(c->variance[i]);
+        inside += fabs(off) < 1.959964, z += off / N;
+    }
+    snprintf(covered, sizeof covered, "95 %% intervals cover %.1f %% of the targets", 100 * inside / N);
+    snprintf(above, sizeof above, "targets are %.2g predicted standard deviations above", z);
     check_said(c, &s, covered, true);
+    check_said(c, &s, above, true);
     double far = 0, mean = 0;
     for (int64_t i = 0; i < N; i++) far += fabs(c->X[3 * i]) > 4 || fabs(c->X[3 * i + 1]) > 4, mean += c->X[3 * i] / N;
     char outside[64], moved[64];

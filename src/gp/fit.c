@@ -14,6 +14,7 @@
 #include "base/temporary.h"
 #include "base/threads.h"
 #include "gp/auto.h"
+#include "gp/fit_blocks.h"
 #include "gp/shares.h"
 #include "model/local/vecchia.h"
 
@@ -171,7 +172,9 @@ static const char *who_allows(const settings *s)
 anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem *p, double reserved, anygp_error *e)
 {
     double all = model_bytes(model, p), have = settings_memory(f->s);
-    const model_ops *other = model_has_inducing(model) ? model : &model_sod;
+    const model_ops *other = model_has_inducing(model)                 ? model
+                             : likelihood_is_gaussian(&f->choice.like) ? &model_sod
+                                                                       : &model_svgp;
     char advice[ADVICE_MOST];
     if (all + reserved <= have) return ANYGP_OK;
     p->on_disk = true;
@@ -183,9 +186,10 @@ anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem
         return ANYGP_OK;
     }
     if (model_has_neighbours(model)) p->on_disk = false; /* samples of steps are no way out for these */
-    int64_t blocks = model_is_committee(model) ? model_blocks_within(model, p, have - reserved) : 0;
+    int64_t blocks = model_over_parts(model) ? model_blocks_within(model, p, PART_OVERSIZE, have - reserved) : 0;
     if (blocks > 0)
-        snprintf(advice, sizeof advice, "use --blocks %lld, smaller experts", (long long)blocks);
+        snprintf(advice, sizeof advice, "use --blocks %lld, smaller %s", (long long)blocks,
+                 model_is_committee(model) ? "experts" : "parts");
     else
         advise(other, p, have - reserved, advice);
     return fail_with(e, ANYGP_ERR_MEMORY, "the %s model of %.15g rows needs %.3g GB%s and %s %.3g GB; %s", model->name,
@@ -256,6 +260,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                  .fix = settings_text(f->s, SET_FIX),
                  .likelihood = f->like,
                  .comm = comm_self()};
+    TRY_DONE(fit_admits_neighbours(g->model, p.near.learn, distinct.n, e));
     TRY_DONE(fit_solver(f, &h, &p, &g->model, e));
     model_choice settled = f->choice;
     settled.model = g->model;
@@ -315,10 +320,12 @@ static anygp_status fit_whole(const fit_task *task, gp *g, anygp_error *e)
     if (f->data->file) return needs_all_rows(g->model, e);
     TRY_DONE(rows_open_table(f->data->table, &rows, e));
     TRY_DONE(rows_scan(rows, &part, settings_is(f->s, SET_MISSING, "mean"), rows_count(rows), comm_self(), &d, e));
+    TRY_DONE(fit_admits_rows(g->model, &d, e));
     bool equal = d.n > 1;
     for (int64_t i = 1; i < d.n && equal; i++) equal = d.y[i] == d.y[0];
     fit_note_what_was_left_out(f, &d, equal);
     TRY_DONE(fit_kernel(f, &d, &k, e));
+    TRY_DONE(fit_admits_kernel(f, g->model, k, &d, e));
     TRY_DONE(fit_likelihood(f, &d, part.y.exposure >= 0, &like, e));
     TRY_DONE(fit_order(f, &d, &part, &order, e));
     f->order = order;

@@ -216,6 +216,18 @@ anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem
 /* How the exact model of these rows is solved: *model, and what is set about it in p [fit_solver.c]. */
 anygp_status fit_solver(const fit_task *f, const hyper *h, problem *p, const model_ops **model, anygp_error *e);
 
+/* What a local model refuses of its rows: [local_rows.c].  A single one, or all at one place; */
+anygp_status fit_admits_rows(const model_ops *m, const dataset *d, anygp_error *e);
+/* as many neighbours as distinct rows; */
+anygp_status fit_admits_neighbours(const model_ops *m, int64_t neighbours, int64_t distinct, anygp_error *e);
+/* so many blocks that some would have one row; and blocks of one row in the file, ids[n]. */
+anygp_status fit_admits_blocks(const model_ops *m, int64_t blocks, int64_t rows, anygp_error *e);
+anygp_status fit_admits_given_blocks(const model_ops *m, const char *path, int64_t n, const int64_t *ids,
+                                     anygp_error *e);
+/* What the model refuses of the kernel and the columns of d, before anything is counted or learned. */
+anygp_status fit_admits_kernel(const fit_task *f, const model_ops *m, const kernel *k, const dataset *d,
+                               anygp_error *e);
+
 /* --order-from: the rows of d, which are those of `part`, as they come; NULL: not given [given_order.c]. */
 anygp_status fit_order(const fit_task *f, const dataset *d, const rows_part *part, int64_t **out, anygp_error *e);
 /* The same for distinct rows: the first of the equal ones counts. */

@@ -185,7 +185,11 @@ static plan_kind plan_of(const block_fit *b)
 static anygp_status make_blocks(block_fit *b, anygp_error *e)
 {
     const char *from = settings_text(b->f->s, SET_BLOCKS_FROM);
+    const model_ops *m = b->g->model;
     if (*from) TRY(blocks_from_file(from, b->f->s, rows_count(b->source), &b->given, e));
+    if (*from) TRY(fit_admits_given_blocks(m, from, rows_count(b->source), b->given, e));
+    if (settings_given(b->f->s, SET_BLOCKS))
+        TRY(fit_admits_blocks(m, settings_integer(b->f->s, SET_BLOCKS), b->d.used, e));
     block_plan plan = {.kind = plan_of(b),
                        .blocks = b->P,
                        .cap = PART_OVERSIZE * ceil_div(rows_count(b->source), b->P),
@@ -278,8 +282,8 @@ static void note_inducing(const block_fit *b)
 {
     const settings *s = b->f->s;
     int64_t got = b->g->inducing;
-    if (b->f->choice.grow || b->centred || settings_given(s, SET_INDUCING_FROM) || model_takes_pair(b->g->model) ||
-        got >= choice_subset(&b->f->choice))
+    if (!model_has_inducing(b->g->model) || b->f->choice.grow || b->centred || settings_given(s, SET_INDUCING_FROM) ||
+        model_takes_pair(b->g->model) || got >= choice_subset(&b->f->choice))
         return;
     if (choice_grow(&b->f->choice, s) > 0)
         settings_log(s, ANYGP_NOTE,
@@ -405,8 +409,10 @@ anygp_status fit_blocks(const fit_task *task, gp **g, anygp_error *e)
     choice_note_unused(&f->choice, f->s);
     TRY_DONE(
         rows_scan(b.source, &b.part, settings_is(f->s, SET_MISSING, "mean"), sample_size(&b), comm_world(), &b.d, e));
+    TRY_DONE(fit_admits_rows(b.g->model, &b.d, e));
     fit_note_what_was_left_out(f, &b.d, b.d.used > 1 && b.d.y_moments.variance == 0);
     TRY_DONE(fit_kernel(f, &b.d, &k, e));
+    TRY_DONE(fit_admits_kernel(f, b.g->model, k, &b.d, e));
     TRY_DONE(fit_likelihood(f, &b.d, b.part.y.exposure >= 0, &b.like, e));
     kernel *mine = k;
     k = NULL; /* fit_hyper() takes it over */

@@ -36,9 +36,9 @@ static anygp_status admitted(const fit_task *f, const model_choice *c, const set
                              anygp_error *why)
 {
     kernel *k = NULL;
+    TRY(fit_admits_rows(c->model, d, why));
     anygp_status status = fit_kernel_of(s, c->model, &d->schema, &k, why);
-    model_scope scope = {.kernel = k, .likelihood = &f->choice.like, .D = d->D, .inputs = &d->schema};
-    if (!ANYGP_FAILED(status)) status = model_admits(c->model, &scope, why);
+    if (!ANYGP_FAILED(status)) status = fit_admits_kernel(f, c->model, k, d, why);
     kernel_free(k);
     return status;
 }

@@ -424,6 +424,7 @@ struct model_ops {
 
 static inline bool model_over_blocks(const model_ops *m) { return m->needs.rows != ROWS_ALL; }
 static inline bool model_over_parts(const model_ops *m) { return m->needs.rows == ROWS_PARTS; }
+static inline bool model_is_local(const model_ops *m) { return m->needs.local; }
 static inline bool model_has_inducing(const model_ops *m) { return m->needs.inducing != INDUCING_NONE; }
 /* Places are drawn, not chosen among rows. */
 static inline bool model_draws_inducing(const model_ops *m) { return m->variables && m->variables->draw; }
@@ -468,8 +469,9 @@ anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **s
 /* Bytes of memory that the model holds at most while it learns from these rows, besides them, for committees also what is left of
    that; those on disk do not count. */
 double model_bytes(const model_ops *m, const problem *p);
-/* More blocks than these, so many that a committee needs no more bytes; 0: no number is enough. */
-int64_t model_blocks_within(const model_ops *m, const problem *p, double bytes);
+/* More blocks than these, so many that it needs no more bytes, with two rows or more in each, where the
+   largest may have `oversize` times the mean number; 0: no number is enough. */
+int64_t model_blocks_within(const model_ops *m, const problem *p, double oversize, double bytes);
 
 extern const model_ops model_exact, model_exact_iterative, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp,
     model_dtc, model_fitc, model_fic, model_pitc, model_pic, model_hier, model_vfe, model_pep, model_vfe_tight,

@@ -23,6 +23,7 @@ typedef enum needs_inducing {
 
 typedef struct model_needs {
     needs_rows rows;
+    bool local; /* what it is lies in which rows are near which: rows that cannot be told apart leave nothing of it */
     needs_likelihoods likelihoods;
     needs_targets targets;
     needs_inducing inducing;

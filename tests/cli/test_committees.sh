@@ -60,11 +60,11 @@ new_rows_join_experts() {
     done
     refuses 'blocks-from: a committee finds the experts of new rows by itself' update m.agp far.csv -o n.agp --blocks-from <(seq 18)
 }
-small_and_equal_rows_fit() {
+small_and_equal_rows_fit() { # what is too small: test_local_models.sh
     local model
-    head -n 2 train.csv >one.csv && head -n 31 train.csv >few.csv && seq 30 >each.txt && awk 'NR == 1 { print } NR > 1 { print; print }' few.csv >twice.csv && awk 'NR < 20 { print NR == 1 ? $0 : "1,2,3" }' train.csv >equal.csv
+    head -n 3 train.csv >two.csv && head -n 31 train.csv >few.csv && seq 30 | awk '{ print int($1 / 2) % 15 }' >pairs.txt && awk 'NR == 1 { print } NR > 1 { print; print }' few.csv >twice.csv && awk -F, 'NR < 21 { print NR == 1 ? $0 : "1," NR % 2 "," $3 }' train.csv >equal.csv
     for model in gpoe grbcm npae; do
-        fits one.csv --model "$model" --valid 0 && fits few.csv --model "$model" --blocks-from each.txt --valid 0 --iters 2 && fits twice.csv --model "$model" --blocks 3 --iters 2 && fits equal.csv --model "$model" --blocks 3 --iters 2 || return 1
+        fits two.csv --model "$model" --valid 0 && fits few.csv --model "$model" --blocks-from pairs.txt --valid 0 --iters 2 && fits twice.csv --model "$model" --blocks 3 --iters 2 && fits equal.csv --model "$model" --blocks 3 --iters 2 || return 1
     done
 }
 what_cannot_be_is_refused() {

@@ -32,12 +32,10 @@ unknown_designs_and_options_are_refused() {
     refuses 'expected alc, mspe, nn or ray' fit train.csv -o m.agp --model 'lagp(design=best)' && refuses 'lagp takes design, start, close, local and scale' fit train.csv -o m.agp --model 'lagp(end=3)' &&
         refuses '0 is no whole number' fit train.csv -o m.agp --model 'lagp(start=0)' && refuses 'lagp' fit train.csv -o m.agp --model lagp --likelihood studentt
 }
-a_row_without_neighbours_is_refused() { head -n 2 train.csv >one.csv && ! anygp fit one.csv -o m.agp --model lagp --valid 0 2>err && grep -q 'lagp needs two rows' err; }
 
 check every_design_fits_and_is_the_same_after_loading
 check text_columns_weights_and_a_mean_are_taken
 check new_rows_equal_a_fit_to_all_rows
 check sizes_that_do_not_fit_together_are_refused
 check unknown_designs_and_options_are_refused
-check a_row_without_neighbours_is_refused
 finish

@@ -35,10 +35,6 @@ options_without_effect_are_noted() { anygp fit train.csv -o m.agp --model nene -
 too_many_or_no_neighbours_are_refused() {
     refuses '--neighbors 250, but there are 250 distinct rows; use fewer' fit train.csv -o m.agp --model nene --neighbors 250 && refuses 'neighbors' fit train.csv -o m.agp --model nene --neighbors 0 && refuses 'neighbors' fit train.csv -o m.agp --model nene --neighbors -3
 }
-a_row_without_neighbours_is_refused() {
-    awk 'NR == 1 { print } NR > 1 && NR < 20 { print "0.5,0.5," NR }' train.csv >equal.csv && sed -i '1s/.*/x1,x2,y/' equal.csv
-    ! anygp fit equal.csv -o m.agp --model nene 2>err && grep -q 'nene needs two rows with different inputs' err
-}
 noise_of_zero_and_equal_rows_are_refused() {
     awk 'NR == 1 { print } NR > 1 { print; print }' train.csv >twice.csv
     refuses 'noise 0 is fixed' fit twice.csv -o m.agp --model nene --noise 0 --fix noise
@@ -53,7 +49,6 @@ check new_rows_equal_a_fit_to_all_rows
 check little_memory_gives_the_same_bits
 check options_without_effect_are_noted
 check too_many_or_no_neighbours_are_refused
-check a_row_without_neighbours_is_refused
 check noise_of_zero_and_equal_rows_are_refused
 check draws_and_other_likelihoods_are_refused
 finish

@@ -156,13 +156,14 @@ static expert_query own_prior(const experts_posterior *p, const expert *x, const
     return q;
 }
 
-/* What expert k has just predicted for its own rows, without them. */
+/* What expert k has just predicted for its own rows, without them.  A variance is between what an expert can know and the prior's: of a row
+   that hardly counts, 1 / C_ii less the noise is a difference of two very large numbers. */
 static void leave_out(int64_t k, const hearing *a)
 {
     for (int64_t j = 0; a->left && j < a->q.n; j++)
         if (a->left->expert[j] == k) {
             a->m[j] = a->left->m[j] - a->q.mean[j];
-            a->v[j] = fmax(a->left->v[j], EXPERT_LEAST * a->q.variance[j]);
+            a->v[j] = fmin(fmax(a->left->v[j], EXPERT_LEAST * a->q.variance[j]), a->q.variance[j]);
         }
 }
 

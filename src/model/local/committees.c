@@ -16,44 +16,51 @@ static const aggregation poe = {.entropy = false}, gpoe = {.entropy = true, .nor
                          rbcm = {.entropy = true, .prior = true},
                          grbcm = {.entropy = true, .prior = true, .communication = true};
 
-const model_ops model_poe = {.name = "poe",
-                             .summary = "product of exact experts, one per part",
-                             .family = &poe,
-                             .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true, .own = true},
-                             COMMITTEE};
+const model_ops model_poe = {
+    .name = "poe",
+    .summary = "product of exact experts, one per part",
+    .family = &poe,
+    .needs = {.rows = ROWS_PARTS, .local = true, .mean = true, .weights = true, .experts = true, .own = true},
+    COMMITTEE};
 
 const model_ops model_gpoe = {
     .name = "gpoe",
     .summary = "product of exact experts with weights",
     .family = &gpoe,
-    .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true, .own = true},
+    .needs = {.rows = ROWS_PARTS, .local = true, .mean = true, .weights = true, .experts = true, .own = true},
     COMMITTEE};
 
-const model_ops model_bcm = {
-    .name = "bcm",
-    .summary = "Bayesian committee machine",
-    .family = &bcm,
-    .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .joint = true, .together = true, .experts = true},
-    COMMITTEE};
+const model_ops model_bcm = {.name = "bcm",
+                             .summary = "Bayesian committee machine",
+                             .family = &bcm,
+                             .needs = {.rows = ROWS_PARTS,
+                                       .local = true,
+                                       .mean = true,
+                                       .weights = true,
+                                       .joint = true,
+                                       .together = true,
+                                       .experts = true},
+                             COMMITTEE};
 
-const model_ops model_rbcm = {.name = "rbcm",
-                              .summary = "committee of exact experts, one per part",
-                              .family = &rbcm,
-                              .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true},
-                              COMMITTEE};
+const model_ops model_rbcm = {
+    .name = "rbcm",
+    .summary = "committee of exact experts, one per part",
+    .family = &rbcm,
+    .needs = {.rows = ROWS_PARTS, .local = true, .mean = true, .weights = true, .experts = true},
+    COMMITTEE};
 
 const model_ops model_grbcm = {
     .name = "grbcm",
     .summary = "committee with a communication expert",
     .family = &grbcm,
-    .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .experts = true, .communication = true},
+    .needs = {.rows = ROWS_PARTS, .local = true, .mean = true, .weights = true, .experts = true, .communication = true},
     COMMITTEE};
 
 const model_ops model_npae = {
     .name = "npae",
     .summary = "best linear predictor given the experts",
     .family = &npae,
-    .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .joint = true, .nested = true},
+    .needs = {.rows = ROWS_PARTS, .local = true, .mean = true, .weights = true, .joint = true, .nested = true},
     COMMITTEE};
 
 /* ------------------------------------------------------------------------------------- expressions */

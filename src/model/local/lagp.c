@@ -92,7 +92,7 @@ const model_ops model_lagp = {
     .summary = "each row given rows chosen for it",
     .objective = "log pseudo-likelihood",
     .family = &defaults,
-    .needs = {.rows = ROWS_ALL, .mean = true, .weights = true, .near = true},
+    .needs = {.rows = ROWS_ALL, .local = true, .mean = true, .weights = true, .near = true},
     .order = "k^3",
     .jitter = 0,
     .cost = lagp_cost,

@@ -113,7 +113,7 @@ const model_ops model_nle = {
     .summary = "exact model of a row's part alone",
     .objective = "log evidence of the experts",
     .family = &alone,
-    .needs = {.rows = ROWS_PARTS, .mean = true, .weights = true, .own = true},
+    .needs = {.rows = ROWS_PARTS, .local = true, .mean = true, .weights = true, .own = true},
     .order = "n j^2",
     .jitter = 1e-8,
     .cost = experts_cost,

@@ -494,7 +494,7 @@ const model_ops model_patchwork = {
     .summary = "exact in cells, equal at borders",
     .objective = "log evidence",
     .family = &defaults,
-    .needs = {.rows = ROWS_PARTS, .weights = true, .joint = true, .cells = true},
+    .needs = {.rows = ROWS_PARTS, .local = true, .weights = true, .joint = true, .cells = true},
     .order = "n j^2+q^3",
     .jitter = 1e-8,
     .admits = patch_admits,

@@ -174,7 +174,7 @@ const model_ops model_tree = {
     .name = "tree",
     .summary = "inducing inputs in groups along a tree",
     .objective = "log evidence",
-    .needs = {.rows = ROWS_PARTS, .weights = true, .inducing = INDUCING_ONE, .joint = true},
+    .needs = {.rows = ROWS_PARTS, .local = true, .weights = true, .inducing = INDUCING_ONE, .joint = true},
     .variables = &inducing_points,
     .subset = 512,
     .order = "n j^2",

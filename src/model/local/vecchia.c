@@ -130,18 +130,13 @@ void vecchia_close(void *state)
     free(q);
 }
 
+/* A list of nearest other rows needs another row; earlier ones may be none. */
 static anygp_status check_neighbours(const model_ops *self, const problem *p, anygp_error *e)
 {
-    int64_t n = p->rows->n;
-    if (!self->needs.ordered && n < 2)
-        return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "%s needs two rows with different inputs, so that each has a neighbour; use --model exact",
-                         self->name);
-    if (p->near.learn < n || n < 2) return ANYGP_OK;
+    if (self->needs.ordered || p->rows->n > 1) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_ARGUMENT,
-                     "--neighbors %lld, but there are %lld distinct rows; use fewer, or --model exact, which "
-                     "conditions each row on all others",
-                     (long long)p->near.learn, (long long)n);
+                     "%s needs two rows with different inputs, so that each has a neighbour; use --model exact",
+                     self->name);
 }
 
 /* With a time limit, no more than can be arranged in a small share of it, since evaluations take longer: they learn, and predictions rest
@@ -454,7 +449,8 @@ const model_ops model_vecchia = {
     .name = "vecchia",
     .summary = "each row given its nearest earlier rows",
     .objective = "log evidence",
-    .needs = {.rows = ROWS_ALL, .mean = true, .weights = true, .near = true, .ordered = true, .joint = true},
+    .needs =
+        {.rows = ROWS_ALL, .local = true, .mean = true, .weights = true, .near = true, .ordered = true, .joint = true},
     .order = "n k^2",
     .jitter = 0,
     .cost = vecchia_cost,

@@ -30,6 +30,7 @@ const model_ops vecchia_full = {
     .summary = "each row given its nearest earlier rows and inducing inputs",
     .objective = "log evidence",
     .needs = {.rows = ROWS_ALL,
+              .local = true,
               .inducing = INDUCING_ONE,
               .mean = true,
               .weights = true,

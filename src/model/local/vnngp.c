@@ -195,14 +195,6 @@ anygp_status vnngp_allocate(vnngp *v, const hyper *h, anygp_error *e)
     return ok ? ANYGP_OK : fail_memory(e, "the model", 8.0 * (double)n * (double)(v->k + 8 * v->C));
 }
 
-static anygp_status check_rows(const vnngp *v, anygp_error *e)
-{
-    int64_t wanted = v->problem->near.learn;
-    if (wanted < v->n || v->n < 2) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_ARGUMENT, "--neighbors %lld, but there are %lld distinct rows; use fewer",
-                     (long long)wanted, (long long)v->n);
-}
-
 /* These of its rows, in arrays of its own. */
 static anygp_status thin(vnngp *v, int64_t count, anygp_error *e)
 {
@@ -252,7 +244,6 @@ static anygp_status vnngp_open(const model_ops *self, const problem *p, const hy
     v->plain.Q = 1, v->plain.schema.classes = 0;
     TRY_DONE(dataset_merge(&v->plain, !kernel_has_white(h->kernel), &v->rows, e));
     v->n = v->rows.n;
-    TRY_DONE(check_rows(v, e));
     TRY_DONE(vnngp_allocate(v, h, e));
     TRY_DONE(vnngp_arrange(v, h->kernel, e));
 done:
@@ -408,8 +399,8 @@ static model_cost vnngp_cost(const model_ops *self, const cost_facts *f, const c
     .evaluate = vnngp_evaluate, .failure = vnngp_failure, .posterior = vnngp_to_posterior, .rows = vnngp_total,        \
     .remark = vnngp_remark, .close = vnngp_close, .load = vnngp_load, .update = &vnngp_updates
 #define VNNGP_NEEDS                                                                                                    \
-    .rows = ROWS_ALL, .likelihoods = LIKELIHOOD_ANY, .weights = true, .near = true, .ordered = true, .kept = true,     \
-    .joint = true
+    .rows = ROWS_ALL, .local = true, .likelihoods = LIKELIHOOD_ANY, .weights = true, .near = true, .ordered = true,    \
+    .kept = true, .joint = true
 
 static const model_ops stepped = {VNNGP, .needs = {VNNGP_NEEDS, .own_rate = true}, .steps = &vnngp_steps};
 const model_ops model_vnngp = {VNNGP, .needs = {VNNGP_NEEDS}, .renew = vnngp_renew, .stepped = &stepped};

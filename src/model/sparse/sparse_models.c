@@ -381,7 +381,7 @@ static const sparse_kind kind_lma = {.kept = KEPT_BLOCK, .power = 1, .test = TES
 const model_ops model_lma = {
     SPARSE_OPS(lma, "low-rank and Markov: blocks in a chain"),
     .objective = "log evidence",
-    .needs = {SPARSE_NEEDS, .rows = ROWS_PARTS, .inducing = INDUCING_ONE},
+    .needs = {SPARSE_NEEDS, .rows = ROWS_PARTS, .local = true, .inducing = INDUCING_ONE},
     .jitter = 1e-8,
     .order = "n (m+j)^2",
     .anytime = &sparse_anytime,
@@ -393,7 +393,7 @@ static const sparse_kind kind_hier = {.kept = KEPT_BLOCK, .power = 1, .test = TE
 const model_ops model_hier = {
     SPARSE_OPS(hier, "pic with a local kernel in each block"),
     .objective = "log evidence",
-    .needs = {SPARSE_NEEDS, .rows = ROWS_PARTS, .inducing = INDUCING_ONE, .centres = true},
+    .needs = {SPARSE_NEEDS, .rows = ROWS_PARTS, .local = true, .inducing = INDUCING_ONE, .centres = true},
     .variables = &inducing_left,
     .local = "matern32",
     .jitter = 1e-8,

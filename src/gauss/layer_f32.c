@@ -11,18 +11,17 @@
 
 /* ------------------------------------------------------------------------------------------ copies */
 
-bool layer_f32_fits(const layer *l) { return l->u.ops == &inducing_points && !l->q[0].R; }
+bool layer_f32_fits(const layer *l) { return inducing_f32_fits(&l->u) && !l->q[0].R; }
 
 bool layer_f32_open(layer *l)
 {
     int64_t count = l->C * l->K;
     layer_f32 *s = calloc(1, sizeof *s);
     if (!(l->single = s)) return false;
-    s->L = mem_alloc(l->M * l->M, sizeof *s->L);
-    s->T = mem_alloc(la_trsm_size(l->M), sizeof *s->T);
+    bool ok = inducing_f32_open(&s->u, l->M);
     s->F = mem_zeroed(count, sizeof *s->F), s->TF = mem_zeroed(count, sizeof *s->TF);
     if (count == 1) s->V = mem_alloc(l->Mt * l->Mt, sizeof *s->V);
-    bool ok = s->L && s->T && s->F && s->TF && (s->V || count > 1);
+    ok = ok && s->F && s->TF && (s->V || count > 1);
     for (int64_t i = 0; ok && i < count; i++) {
         int64_t M = l->q[i].M;
         s->F[i] = mem_alloc(M * M, sizeof(float)), s->TF[i] = mem_alloc(la_trsm_size(M), sizeof(float));
@@ -36,7 +35,8 @@ void layer_f32_close(layer *l)
     layer_f32 *s = l->single;
     if (!s) return;
     for (int64_t i = 0; s->F && s->TF && i < l->C * l->K; i++) free(s->F[i]), free(s->TF[i]);
-    free(s->L), free(s->T), free(s->F), free(s->TF), free(s->V);
+    inducing_f32_clear(&s->u);
+    free(s->F), free(s->TF), free(s->V);
     free(s);
     l->single = NULL;
 }
@@ -44,8 +44,7 @@ void layer_f32_close(layer *l)
 void layer_f32_prepare(layer *l)
 {
     const layer_f32 *s = l->single;
-    la_round(l->M * l->M, l->u.L, s->L);
-    la_round(la_trsm_size(l->M), l->u.T, s->T);
+    inducing_f32_prepare(&s->u, &l->u);
     for (int64_t i = 0; i < l->C * l->K; i++) {
         const gauss *q = &l->q[i];
         la_round(q->M * q->M, q->F, s->F[i]);
@@ -71,26 +70,13 @@ static pieces_f32 place(const layer *l, int64_t n, const layer_pieces *p)
 
 /* ------------------------------------------------------------------------------------------ forward */
 
-/* The basis functions above the features.  H[p,n]: workspace. */
-static void basis_rows(const layer *l, int64_t n, const double *X, double *H, float *A)
-{
-    double root = sqrt(l->mean->B);
-    if (!l->p) return;
-    basis_fill(l->mean, n, X, l->D, H, l->p, 1);
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < l->p; i++) A[i + j * l->Mt] = (float)(root * H[i + j * l->p]);
-}
-
 static bool features(const layer *l, int64_t n, const double *X, const layer_pieces *p, const pieces_f32 *f)
 {
     float *A = f->A + l->p;
-    const layer_f32 *s = l->single;
-    if (!kernel_gram_f32(l->u.kernel, l->M, l->u.set.Z, l->D, n, X, l->D, A, l->Mt)) return false;
-    la_trsm_prepared_f32(LA_LEFT, LA_N, l->M, n, s->L, l->M, s->T, A, l->Mt);
-    basis_rows(l, n, X, p->Abar, f->A);
-    kernel_diag(l->u.kernel, n, X, l->D, p->rest);
-    for (int64_t j = 0; j < n; j++)
-        p->rest[j] = fmax(p->rest[j] - la_dot_f32(l->M, A + j * l->Mt, A + j * l->Mt), 0) + (l->noisy ? l->white : 0);
+    if (!inducing_f32_features(&l->single->u, &l->u, n, X, l->D, A, l->Mt)) return false;
+    basis_rows_f32(l->mean, n, X, l->D, f->A, l->Mt);
+    inducing_f32_residual(&l->u, n, X, l->D, A, l->Mt, p->rest);
+    for (int64_t j = 0; j < n && l->noisy; j++) p->rest[j] += l->white;
     return true;
 }
 
@@ -187,7 +173,6 @@ static bool adjoints(const layer *l, int64_t n, const double *X, const layer_pie
                      const layer_stat *stat, double *Xbar)
 {
     int64_t M = l->M;
-    const layer_f32 *s = l->single;
     inducing_grad g = layer_grad(l, stat);
     memset(p->rest, 0, (size_t)n * sizeof(double));
     for (int64_t c = 0; c < l->C; c++) la_axpy(n, 1, p->dvar + c * n, p->rest);
@@ -198,10 +183,8 @@ static bool adjoints(const layer *l, int64_t n, const double *X, const layer_pie
         la_gemm_lower_f32(LA_N, LA_T, M, n, 1, f->Abar, M, f->A + l->p, l->Mt, 0, f->S, M);
         la_add_lower_mixed(M, f->S, M, stat->E, M);
     }
-    kernel_diag_reverse(l->u.kernel, n, X, l->D, p->rest, g.kernel, Xbar, l->D);
-    la_trsm_prepared_f32(LA_LEFT, LA_T, M, n, s->L, M, s->T, f->Abar, M);
-    return kernel_gram_reverse_f32(l->u.kernel, M, l->u.set.Z, l->D, n, X, l->D, f->Abar, M, g.kernel, g.Z, l->D, Xbar,
-                                   l->D);
+    g.X = Xbar;
+    return inducing_f32_reverse(&l->single->u, &l->u, n, X, l->D, f->Abar, M, p->rest, g);
 }
 
 anygp_status layer_reverse_f32(const layer *l, int64_t n, const double *X, const layer_pieces *p,

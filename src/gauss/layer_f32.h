@@ -8,9 +8,10 @@
 #define GAUSS_LAYER_F32_H
 
 #include "gauss/layer.h"
+#include "inducing/inducing_f32.h"
 
 typedef struct layer_f32 {
-    float *L, *T;    /* of K_uu, and of la_trsm_prepare */
+    inducing_f32 u;
     float **F, **TF; /* of each q: its F and T */
     float *V;        /* of the only q there is, for by_V; else NULL */
     bool on;         /* rows are in float now */

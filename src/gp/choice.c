@@ -348,6 +348,8 @@ int64_t choice_grow(const model_choice *c, const settings *s)
     return settings_given(s, SET_GROW) ? settings_integer(s, SET_GROW) : c->model->increment;
 }
 
+bool choice_can_float(const model_choice *c) { return model_can_float(c->model) && (c->model->steps || !c->anytime); }
+
 const char *choice_select(const model_choice *c, const settings *s)
 {
     const char *how = settings_text(s, SET_SELECT);

@@ -82,7 +82,7 @@ static void note_unused_in_learning(const model_choice *c, const settings *s)
               {SET_LEARN, learns || !c->anytime},
               {SET_RHO, !m->needs.own_rate},
               {SET_JITTER, !m->needs.no_jitter},
-              {SET_PRECISION, model_can_float(m)}};
+              {SET_PRECISION, choice_can_float(c)}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (!of[i].used && settings_changed(s, of[i].id)) note_no_effect(c, s, of[i].id, settings_text(s, of[i].id));
     if (list_has_word(fix, "inducing") && !model_has_inducing(m)) note_no_effect(c, s, SET_FIX, "inducing");

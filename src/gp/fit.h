@@ -33,6 +33,8 @@ mean_kind choice_mean(const settings *s);
 int64_t choice_subset(const model_choice *c);
 int64_t choice_grow(const model_choice *c, const settings *s);
 const char *choice_select(const model_choice *c, const settings *s);
+/* Whether --precision mixed has an effect: on passes over all rows and on steps that are the model's own, not on those of NAME+. */
+bool choice_can_float(const model_choice *c);
 
 /* -------------------------------------------------------------------------------- fit_columns.c */
 

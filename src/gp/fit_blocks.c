@@ -369,7 +369,7 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
                  .sets = b->sets,
                  .set_count = b->set_count,
                  .memory = settings_memory(s),
-                 .mixed = settings_is(s, SET_PRECISION, "mixed") && model_can_float(b->g->model),
+                 .mixed = settings_is(s, SET_PRECISION, "mixed") && choice_can_float(&f->choice),
                  .leave_out_inputs = fit_leaves_inputs(f)};
     double have = settings_memory(s), rows_kept = ROWS_SHARE * have;
     TRY(fit_check_memory(f, b->g->model, &p, rows_kept, e));

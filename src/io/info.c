@@ -231,7 +231,7 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
                                        : "");
     if (g->jitter > 0) line(p, "jitter", "%.1g of the mean diagonal", g->jitter);
     if (!isnan(g->rounding.error))
-        line(p, "precision", "mixed; rounding moved the bound by %.1g nats per row at most%s", g->rounding.error,
+        line(p, "precision", "mixed; rounding moved the objective by %.1g nats per row at most%s", g->rounding.error,
              g->rounding.left ? ", which was too much: the run went on in double" : "");
     return ANYGP_OK;
 }

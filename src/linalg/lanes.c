@@ -47,36 +47,37 @@ static int failed_lane(int64_t n, const double *inverse)
     return -1;
 }
 
-int lanes_factor(int64_t n, int64_t more, double *A, double *inverse)
+/* The copies for one width of the vectors; each call does `width` lanes. */
+typedef struct lanes_code {
+    int width;
+    void (*factor)(int64_t n, int64_t more, double *A, double *inverse);
+    void (*solve)(int64_t n, int64_t m, const int64_t *last, const double *L, const double *inverse, double *R);
+    void (*products)(int64_t n, int64_t m, const int64_t *last, const double *W, const double *S, double *G);
+} lanes_code;
+
+static lanes_code chosen(void)
 {
 #ifdef SIMD_WIDE
-    if (simd_is_wide()) {
-        factor_wide(n, more, A, inverse);
-        return failed_lane(n, inverse);
-    }
+    if (simd_is_wide()) return (lanes_code){LANES, factor_wide, solve_wide, products_wide};
 #endif
-    for (int half = 0; half < LANES; half += WIDTH) factor_half(n, more, A + half, inverse + half);
+    return (lanes_code){WIDTH, factor_half, solve_half, products_half};
+}
+
+int lanes_factor(int64_t n, int64_t more, double *A, double *inverse)
+{
+    lanes_code c = chosen();
+    for (int at = 0; at < LANES; at += c.width) c.factor(n, more, A + at, inverse + at);
     return failed_lane(n, inverse);
 }
 
 void lanes_solve(int64_t n, int64_t m, const int64_t *last, const double *L, const double *inverse, double *R)
 {
-#ifdef SIMD_WIDE
-    if (simd_is_wide()) {
-        solve_wide(n, m, last, L, inverse, R);
-        return;
-    }
-#endif
-    for (int half = 0; half < LANES; half += WIDTH) solve_half(n, m, last, L + half, inverse + half, R + half);
+    lanes_code c = chosen();
+    for (int at = 0; at < LANES; at += c.width) c.solve(n, m, last, L + at, inverse + at, R + at);
 }
 
 void lanes_products(int64_t n, int64_t m, const int64_t *last, const double *W, const double *S, double *G)
 {
-#ifdef SIMD_WIDE
-    if (simd_is_wide()) {
-        products_wide(n, m, last, W, S, G);
-        return;
-    }
-#endif
-    for (int half = 0; half < LANES; half += WIDTH) products_half(n, m, last, W + half, S + half, G + half);
+    lanes_code c = chosen();
+    for (int at = 0; at < LANES; at += c.width) c.products(n, m, last, W + at, S + at, G + at);
 }

@@ -277,6 +277,22 @@ typedef struct rounding {
     double error; /* the largest error seen, nats per row; NaN: rows were in double from the start */
     bool left;    /* it was too large, and the run went on in double */
 } rounding;
+#define ROUNDING_MOST 1e-3 /* nats per row: from here on it is too large */
+
+/* The same at one point: of the objective, and of its slopes in the logarithms of kernel parameters and noise, the largest.  Infinite: only
+   double has a number. */
+typedef struct float_error {
+    double value, slope; /* nats per row */
+} float_error;
+
+/* Work over rows in float, in a model that learns by evaluate (for problem.mixed); whoever trains asks now and then what it costs. */
+typedef struct float_ops {
+    bool (*on)(const void *state); /* whether rows are in float now */
+    /* Over a sample of blocks at h.  ANYGP_TIME_LIMIT: there was no time. */
+    anygp_status (*measure)(void *state, const hyper *h, double jitter, float_error *error, anygp_error *e);
+    void (*leave)(void *state);         /* rows are in double from here on */
+    double (*value)(const void *state); /* the objective by the last pass over all blocks; NaN: there was none */
+} float_ops;
 
 typedef struct step_ops {
     /* Whether its bound over all blocks is an estimate all the same, over random draws; NULL: never. */
@@ -405,6 +421,7 @@ struct model_ops {
     const anytime_ops *anytime; /* the two ways to be run anytime, of which a model has one or none */
     const sum_ops *sum;
     const step_ops *steps;    /* it learns by these; NULL: by evaluate */
+    const float_ops *floats;  /* NULL: its evaluations are always in double */
     const update_ops *update; /* NULL: cannot */
     /* The same model with inducing inputs, for those who ask for some; it has the same name and files.  NULL: there is none. */
     const model_ops *with_inducing;
@@ -432,7 +449,10 @@ static inline bool model_takes_sets(const model_ops *m) { return m->needs.induci
 static inline bool model_takes_pair(const model_ops *m) { return m->needs.inducing == INDUCING_PAIR; }
 static inline bool model_learns_inducing(const model_ops *m) { return m->needs.learned; }
 static inline bool model_can_grow(const model_ops *m) { return m->needs.grows; }
-static inline bool model_can_float(const model_ops *m) { return m->steps && m->steps->rounding; }
+static inline bool model_can_float(const model_ops *m)
+{
+    return m->steps ? m->steps->rounding != NULL : m->floats != NULL;
+}
 static inline bool model_by_steps(const model_ops *m) { return m->steps != NULL; }
 static inline bool model_can_anytime(const model_ops *m) { return m->anytime || m->sum || m->stepped; }
 static inline bool model_takes_likelihoods(const model_ops *m) { return m->needs.likelihoods == LIKELIHOOD_ANY; }

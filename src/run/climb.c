@@ -65,8 +65,7 @@ static void begin_pass(const climb *c)
     if (c->r.longest > 0) c->pass->limit -= POSTERIOR_SHARE * c->r.longest;
 }
 
-/* Minus (objective + log prior) in the free parameters. */
-static int evaluate(void *ctx, const double *u, double *f, double *g)
+int climb_evaluate(void *ctx, const double *u, double *f, double *g)
 {
     climb *c = ctx;
     run *r = &c->r;
@@ -169,6 +168,7 @@ static anygp_status set_out(climb *c, anygp_error *e)
                         .gain_tolerance = 1e-2};
     c->refused = false;
     c->optimiser = lbfgs_new(h->free, &lo);
+    climb_grant(c);
     return c->optimiser ? ANYGP_OK : fail_memory(e, "the optimiser", 16.0 * (double)lo.memory * (double)h->free);
 }
 
@@ -209,6 +209,15 @@ static bool renewed_on_the_way(climb *c)
     return is_new;
 }
 
+/* At iterations 1, 2, 4, 8, ... */
+static bool leaves_float_on_the_way(climb *c)
+{
+    int64_t t = c->r.t + 1;
+    if (t & (t - 1)) return false;
+    lbfgs_best(c->optimiser, c->u);
+    return climb_leaves_float(c);
+}
+
 /* A climb has ended; whether there is another one.  When a Cholesky stopped it, it goes on from the best point with
    ten times the jitter: within a line search the objective stays one function. */
 static bool next_climb(climb *c, lbfgs_result result)
@@ -218,6 +227,8 @@ static bool next_climb(climb *c, lbfgs_result result)
     if (result == LBFGS_NO_PROGRESS && c->refused && r->jitter < JITTER_MOST && c->most > 0)
         return r->jitter = jitter_next(r->jitter), true;
     if (renewed(c, RENEW_MOVED)) return true;
+    if (r->status == ANYGP_OK && climb_leaves_float(c) && c->most > 0) return true;
+    if (ANYGP_FAILED(c->error.status)) return false;
     if (r->status != ANYGP_OK || r->h->free == 0 || c->restart >= r->o->restarts) return false;
     return aim(c, c->restart + 1), true;
 }
@@ -235,7 +246,7 @@ static void evaluate_once(climb *c)
 static anygp_status step(run *r, int attempt, anygp_error *e)
 {
     climb *c = (climb *)r;
-    lbfgs_problem lp = {.n = r->h->free, .evaluate = evaluate, .ctx = c};
+    lbfgs_problem lp = {.n = r->h->free, .evaluate = climb_evaluate, .ctx = c};
     if (r->model->information) lp.precondition = precondition;
     (void)attempt;
     if (c->once) return evaluate_once(c), ANYGP_OK;
@@ -243,7 +254,7 @@ static anygp_status step(run *r, int attempt, anygp_error *e)
         if (!c->optimiser) TRY(set_out(c, e));
         lbfgs_result result = lbfgs_step(c->optimiser, &lp, c->u);
         if (result == LBFGS_MORE) {
-            bool is_new = renewed_on_the_way(c);
+            bool is_new = renewed_on_the_way(c) || leaves_float_on_the_way(c);
             if (ANYGP_FAILED(c->error.status)) return fail_with(e, c->error.status, "%s", c->error.text);
             if (!is_new) return ANYGP_OK;
             end_climb(c);
@@ -272,10 +283,11 @@ static anygp_status begin(run *r, anygp_error *e)
         aim(c, 0);
     } else if (r->model->loo) {
         c->first = r->done = true;
-        evaluate(c, c->start, &f, c->u);
+        climb_evaluate(c, c->start, &f, c->u);
         if (ANYGP_FAILED(c->error.status)) return fail_with(e, c->error.status, "%s", c->error.text);
     } else {
         c->once = true, r->steps = 1, r->saves = false;
+        climb_rounding_once(c);
     }
     return ANYGP_OK;
 }
@@ -320,6 +332,7 @@ static anygp_status save(run *r, checkpoint *to, anygp_error *e)
     checkpoint_put(to, "made", n, c->made);
     checkpoint_put_integer(to, "renewals", c->renewals);
     checkpoint_put(to, "lbfgs", size, state);
+    climb_rounding_save(c, to);
     free(state);
     return ANYGP_OK;
 }
@@ -373,7 +386,7 @@ static bool restore(run *r, const checkpoint *from, anygp_error *e)
               checkpoint_get_finite(from, "log_prior", 1, &c->best_prior) &&
               checkpoint_get_jitter(from, "best_jitter", &c->best_jitter) && get_point(c, from, "best_u", c->best_u) &&
               get_point(c, from, "start", c->start) && checkpoint_get_counter(from, "renewals", 0, &c->renewals) &&
-              get_point(c, from, "made", c->made);
+              get_point(c, from, "made", c->made) && climb_rounding_restore(c, from);
     if (!ok || !make_again(c, e)) return false;
     c->most += r->o->iterations - allowed; /* --iters may have changed */
     if (c->most < 0) c->most = 0;
@@ -398,7 +411,7 @@ static const learner climb_learner = {.name = "climb",
 anygp_status climb_init(climb *c, const model_ops *model, void *state, const problem *p, hyper *h,
                         const train_options *o, anygp_status stopped, leave_one_out *loo, anygp_error *e)
 {
-    *c = (climb){.best = -INFINITY, .loo = loo};
+    *c = (climb){.best = -INFINITY, .loo = loo, .rounding.error = NAN};
     run_init(&c->r, &climb_learner, model, state, p, h, o, stopped);
     c->gp = mem_alloc(hyper_size(h), sizeof(double));
     c->best_u = mem_alloc(h->free, sizeof(double));
@@ -407,6 +420,7 @@ anygp_status climb_init(climb *c, const model_ops *model, void *state, const pro
     c->made = mem_alloc(h->free, sizeof(double));
     if (!c->gp || !c->best_u || !c->start || !c->u || !c->made)
         return fail_memory(e, "the gradient", 32.0 * (double)h->count);
+    if (model->floats && model->floats->on(state)) c->rounding.error = 0;
     hyper_pack(h, c->start);
     hyper_pack(h, c->best_u);
     hyper_pack(h, c->made);

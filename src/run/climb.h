@@ -24,6 +24,9 @@ typedef struct climb {
 
     double best; /* log objective + log prior */
     double *best_u, best_prior, best_jitter;
+    rounding rounding;  /* of rows in float [model_ops.floats]; error NaN: they are in double from the start */
+    double noise;       /* of the objective, by it: nats */
+    bool in_float;      /* they were to the end */
     leave_one_out *loo; /* there; NULL: not wanted */
     anygp_error error;  /* why an evaluation failed, if not for the numbers */
 } climb;
@@ -35,5 +38,18 @@ void climb_clear(climb *c);
 
 /* After run_go: h is at the best point, and the result is filled in. */
 void climb_finish(climb *c, train_result *result);
+
+/* Rows in float [climb_rounding.c].  Whether they cost too much at the best point of the climb under way, c->u: then they are in double from
+   here on, which is another objective, and the best point of all climbs has been evaluated again.  Errors go to c->error. */
+bool climb_leaves_float(climb *c);
+void climb_grant(const climb *c); /* tells the optimiser of its noise */
+void climb_rounding_save(const climb *c, checkpoint *to);
+bool climb_rounding_restore(climb *c, const checkpoint *from);
+/* Around the posterior, which is made in double, with its objective: in the result with the error of the whole. */
+void climb_rounding_before(climb *c);
+void climb_rounding_after(climb *c, train_result *result);
+void climb_rounding_once(climb *c); /* nothing is learned: the only pass is in double, and a note says so */
+/* An evaluation, as L-BFGS asks for it: minus (objective + log prior) in the free parameters. */
+int climb_evaluate(void *climb, const double *u, double *f, double *g);
 
 #endif

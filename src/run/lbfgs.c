@@ -19,6 +19,7 @@ struct lbfgs {
     lbfgs_options o;
     int64_t n;
     bool started;        /* there is a state to go on from */
+    double noise;        /* of f, beyond rounding in double */
     int64_t evaluations; /* live; state[EVALUATIONS] is that of the last whole iteration */
     /* one allocation: first the state, then the workspace of an iteration */
     double *state;
@@ -196,6 +197,7 @@ static step_result search(lbfgs *s, const lbfgs_problem *p, double slope, double
 {
     line_search l;
     line_begin(&l, s->state[VALUE], slope, 1, MAX_MOVE / max_norm(s->n, s->d));
+    l.noise = fmax(l.noise, s->noise);
     if (p->begin_line_search) p->begin_line_search(p->ctx, s->x);
     line_result r;
     do {
@@ -220,6 +222,7 @@ static step_result take_step(lbfgs *s, const lbfgs_problem *p, double *f)
 {
     double slope = choose_direction(s, p);
     if (p->precondition && -0.5 * slope <= s->o.gain_tolerance) return STEP_CONVERGED;
+    if (s->state[PAIRS] > 0 && -0.5 * slope <= 0.1 * s->noise) return STEP_CONVERGED;
     step_result r = search(s, p, slope, f);
     if (r != STEP_FAILED || (s->state[PAIRS] == 0 && !p->precondition)) return r;
     forget_pairs(s);
@@ -269,7 +272,8 @@ static bool converged(const lbfgs *s, const lbfgs_problem *p)
     if (!p->precondition && max_norm(s->n, s->g) <= s->o.gradient_tolerance * scale) return true;
     if (max_norm(s->n, s->g) == 0) return true;
     int64_t former = lbfgs_iterations(s) - s->o.past;
-    return s->o.value_tolerance > 0 && former >= 0 && *value_after(s, former) - f <= s->o.value_tolerance * scale;
+    return s->o.value_tolerance > 0 && former >= 0 &&
+           *value_after(s, former) - f <= fmax(s->o.value_tolerance * scale, s->noise);
 }
 
 /* The state at iteration 0; false with the reason if there is none. */
@@ -322,6 +326,8 @@ lbfgs_result lbfgs_step(lbfgs *s, const lbfgs_problem *p, const double *x)
     move_to_trial(s, f);
     return LBFGS_MORE;
 }
+
+void lbfgs_grant(lbfgs *s, double noise) { s->noise = noise; }
 
 double lbfgs_best(const lbfgs *s, double *x)
 {

@@ -54,6 +54,9 @@ lbfgs_result lbfgs_minimize(lbfgs *s, const lbfgs_problem *p, double *x, double 
 /* The same, one iteration at a time: until it returns something other than LBFGS_MORE.  x[n] is read before the first. */
 lbfgs_result lbfgs_step(lbfgs *s, const lbfgs_problem *p, const double *x);
 double lbfgs_best(const lbfgs *s, double *x); /* the best point seen, and its value */
+/* From here on values of f that differ by no more than this (more than by rounding in double) are taken for equal: slopes decide between
+   them, and a step that promises a tenth of it, or some iterations that bring less, end the search.  Not part of the state. */
+void lbfgs_grant(lbfgs *s, double noise);
 
 int64_t lbfgs_iterations(const lbfgs *s);
 int64_t lbfgs_evaluations(const lbfgs *s); /* those of a line search that was stopped do not count */

@@ -334,8 +334,10 @@ static anygp_status run_batch(climb *c, train_result *result, posterior **out, a
     TRY(run_go(r, e));
     climb_finish(c, result);
     if (c->pass) *c->pass = posterior_deadline(r->o);
+    climb_rounding_before(c);
     TRY(add_bounds(r, result, e));
     TRY(r->model->posterior(r->state, r->h, &r->jitter, out, e));
+    climb_rounding_after(c, result);
     run_remark(r);
     if (r->model->loo_after) TRY(run_leave_out(r, out[0], &result->loo, e));
     double seen = r->model->seen ? r->model->seen(r->state) : 1;

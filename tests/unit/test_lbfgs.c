@@ -303,6 +303,35 @@ static void gradients_lead_where_values_drown_in_rounding(void **state)
     for (int i = 0; i < 5; i++) check_close(g[i], 0, 1e-3);
 }
 
+/* Values and gradients with errors of 1e-3 that change from point to point, as with rows in float. */
+static double rough(int64_t n, const double *x, double *g)
+{
+    double f = exponentials(n, x, g);
+    for (int64_t i = 0; i < n; i++) f += 2e-4 * sin(1e9 * x[i]), g[i] += 1e-4 * cos(1e9 * x[i]);
+    return f;
+}
+
+static void granted_noise_ends_a_search_that_can_gain_no_more(void **state)
+{
+    lbfgs_options options = {.max_iterations = 200, .gradient_tolerance = 1e-9, .value_tolerance = 1e-9};
+    double f[2], g[5], least;
+    int64_t calls[2];
+    (void)state;
+    for (int granted = 0; granted < 2; granted++) {
+        double x[5] = {1, -1, 2, 0.5, -2};
+        objective o = {.n = 5, .f = rough};
+        lbfgs_problem p = {.n = 5, .evaluate = evaluate, .ctx = &o};
+        lbfgs *s = lbfgs_new(5, &options);
+        if (granted) lbfgs_grant(s, 1e-3);
+        lbfgs_minimize(s, &p, x, &f[granted]);
+        lbfgs_free(s);
+        calls[granted] = o.calls;
+    }
+    least = exponentials(5, (double[5]){0}, g);
+    assert_true(2 * calls[1] < calls[0] && calls[1] < 40);
+    assert_true(f[1] - least < 5e-3);
+}
+
 static bool by_the_hessian(void *ctx, const double *x, double *d)
 {
     (void)x;
@@ -440,6 +469,7 @@ int main(void)
         cmocka_unit_test(limits_end_with_the_best_point),
         cmocka_unit_test(value_tolerance_ends_a_flat_run),
         cmocka_unit_test(gradients_lead_where_values_drown_in_rounding),
+        cmocka_unit_test(granted_noise_ends_a_search_that_can_gain_no_more),
         cmocka_unit_test(with_the_inverse_hessian_one_step_is_enough),
         cmocka_unit_test(a_saved_state_resumes_with_the_same_bits),
         cmocka_unit_test(a_state_that_cannot_be_is_refused),

@@ -131,6 +131,7 @@ anygp_status made_combine(scanner *s, made_model **out, anygp_error *e)
     c->ops.objective = "combined bound";
     c->ops.needs.given = true;
     c->ops.update = NULL; /* sums of several models are not kept apart */
+    c->ops.floats = NULL; /* nothing is learned */
     c->kind.sparse = (sparse_kind){.test = kind_of(x.model[0])->test, .terms.count = x.count};
     for (int64_t i = 0; i < x.count; i++) {
         const sparse_kind *k = kind_of(x.model[i]);

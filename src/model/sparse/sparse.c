@@ -41,6 +41,7 @@ void sparse_clear(sparse *s)
     free(s->set);
     inducing_clear(&s->u);
     sparse_share_clear(s);
+    sparse_f32_close(s);
     *s = (sparse){0};
 }
 
@@ -51,7 +52,9 @@ bool sparse_prepare(sparse *s, const hyper *h, bool grow, double *jitter)
     s->h = h;
     s->noise = h->like[0] + kernel_white(h->kernel);
     if (s->targets > 1 && !sparse_share_prepare(s, h)) return false;
-    return s->noise > 0 && inducing_prepare(&s->u, h->kernel, hyper_set_of(h), grow, jitter);
+    if (!(s->noise > 0) || !inducing_prepare(&s->u, h->kernel, hyper_set_of(h), grow, jitter)) return false;
+    if (sparse_in_float(s)) sparse_f32_prepare(s);
+    return true;
 }
 
 static anygp_status features(const sparse *s, const row_block *b, double *A, anygp_error *e)
@@ -64,10 +67,17 @@ static anygp_status features(const sparse *s, const row_block *b, double *A, any
 /* g = noise, or alpha d + noise with d = k - |a|^2 */
 static void diagonal_of_G(const sparse *s, const row_block *b, const rows_parts *r)
 {
-    for (int64_t j = 0; j < b->n && s->kept == KEPT_NOTHING; j++) r->g[j] = s->noise;
-    if (s->kept == KEPT_NOTHING) return;
-    inducing_residual(&s->u, b->n, b->X, s->D, r->A, s->Mt, r->d);
-    for (int64_t j = 0; j < b->n; j++) r->g[j] = s->power * r->d[j] + s->noise;
+    bool kept = s->kept != KEPT_NOTHING;
+    for (int64_t j = 0; j < b->n; j++) r->g[j] = kept ? s->power * r->d[j] + s->noise : s->noise;
+}
+
+/* A, and d where it is kept. */
+static anygp_status rows_features(const sparse *s, const row_block *b, const rows_parts *r, anygp_error *e)
+{
+    if (sparse_in_float(s)) return rows_features_f32(s, b, r, e);
+    TRY(features(s, b, r->A, e));
+    if (s->kept != KEPT_NOTHING) inducing_residual(&s->u, b->n, b->X, s->D, r->A, s->Mt, r->d);
+    return ANYGP_OK;
 }
 
 /* A row's share of l besides log g. */
@@ -79,11 +89,14 @@ static double rest_of(const sparse *s, double d)
 
 anygp_status rows_forward(const sparse *s, const row_block *b, rows_parts *r, anygp_error *e)
 {
-    TRY(features(s, b, r->A, e));
+    TRY(rows_features(s, b, r, e));
     diagonal_of_G(s, b, r);
     for (int64_t j = 0; j < b->n; j++) {
         double root = sqrt(b->w[j] / r->g[j]);
-        la_scale(s->Mt, root, r->A + j * s->Mt);
+        if (sparse_in_float(s))
+            rows_scale_f32(s, r, j, root);
+        else
+            la_scale(s->Mt, root, r->A + j * s->Mt);
         for (int64_t t = 0; t < s->targets; t++) r->y[j + t * b->n] = root * b->y[j * s->targets + t];
     }
     return ANYGP_OK;
@@ -93,6 +106,14 @@ static anygp_status no_number(const row_block *b, anygp_error *e)
 {
     return fail_with(e, ANYGP_ERR_NUMERIC, "the likelihood of block %lld of the rows is not a number",
                      (long long)b->index);
+}
+
+/* S and b. */
+static void rows_sums(const sparse *s, const row_block *b, const rows_parts *r, double *stat)
+{
+    la_syrk(LA_N, s->Mt, b->n, 1, r->A, s->Mt, 1, stat_S(s, stat), s->Mt);
+    for (int64_t t = 0; t < s->targets; t++)
+        la_gemv(LA_N, s->Mt, b->n, 1, r->A, s->Mt, r->y + t * b->n, 1, stat_b(s, stat) + t * s->Mt);
 }
 
 static anygp_status rows_stat(const void *shared, const row_block *b, double *work, double *keep, double *stat,
@@ -105,13 +126,12 @@ static anygp_status rows_stat(const void *shared, const row_block *b, double *wo
     for (int64_t j = 0; j < b->n; j++) l += b->w[j] * log(r.g[j]);
     for (int64_t j = 0; has_rest(s) && j < b->n; j++) l += b->w[j] * rest_of(s, r.d[j]);
     if (!isfinite(l)) return no_number(b, e);
-    la_syrk(LA_N, s->Mt, b->n, 1, r.A, s->Mt, 1, stat_S(s, stat), s->Mt);
     *stat_l(s, stat) += l;
-    for (int64_t t = 0; t < s->targets; t++) {
-        const double *y = r.y + t * b->n;
-        la_gemv(LA_N, s->Mt, b->n, 1, r.A, s->Mt, y, 1, stat_b(s, stat) + t * s->Mt);
-        stat_q(s, stat)[t] += la_dot(b->n, y, y);
-    }
+    for (int64_t t = 0; t < s->targets; t++) stat_q(s, stat)[t] += la_dot(b->n, r.y + t * b->n, r.y + t * b->n);
+    if (sparse_in_float(s))
+        rows_sums_f32(s, b, &r, work + rows_keep(s, b->n), stat);
+    else
+        rows_sums(s, b, &r, stat);
     return ANYGP_OK;
 }
 

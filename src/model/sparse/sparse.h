@@ -53,6 +53,7 @@
 #ifndef MODEL_SPARSE_SPARSE_H
 #define MODEL_SPARSE_SPARSE_H
 
+#include "inducing/inducing_f32.h"
 #include "model/block_model.h"
 #include "model/model.h"
 
@@ -82,6 +83,13 @@ typedef struct sparse_many {
     double shares;       /* sum rho_t */
 } sparse_many;
 
+/* For a diagonal G, rows in float [sparse_f32.c]: rounded copies of what they need. */
+typedef struct sparse_f32 {
+    bool on; /* rows are in float now */
+    inducing_f32 u;
+    float *V, *m; /* Mt x Mt, Mt x T */
+} sparse_f32;
+
 /* What all blocks share. */
 typedef struct sparse {
     sparse_kept kept;
@@ -106,6 +114,7 @@ typedef struct sparse {
     int64_t targets; /* T: 1 after sparse_init */
     int64_t target;  /* for one alone: which it is */
     sparse_many many;
+    sparse_f32 *single; /* NULL: rows are in double */
 } sparse;
 
 /* h: the kind and number of inducing variables; not kept. */
@@ -155,6 +164,11 @@ bool sparse_evidence(sparse *s, const double *stat, bool gradient, double *value
 bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
                   bool gradient, double *value);
 
+/* The share of the bound at the last head's m and V that rows with these statistics have, up to a constant.  The head's derivatives in
+   the statistics are those of this bound: so for two versions of the same rows, say in float and in double, the difference is to first order
+   that of the objective.  With `gradient` it leaves E, for the reverse and sparse_finish. */
+double sparse_rows_bound(sparse *s, const double *stat, bool gradient);
+
 /* Another form of V: sets of these sizes.  Where they add up to more than M, the last ones are smaller; where to less, the
    last is larger. */
 anygp_status sparse_divide(sparse *s, sparse_form form, int64_t count, const int64_t *sizes, anygp_error *e);
@@ -170,6 +184,14 @@ sparse sparse_target(const sparse *s, const double *stat, int64_t t, const doubl
 bool sparse_evidence_many(sparse *s, const double *stat, bool gradient, double *value);
 /* Titsias' upper bound, after sparse_evidence of a bound with alpha = 0. */
 bool sparse_upper(sparse *s, const double *stat, double *value);
+
+/* Rows in float from the next prepare on; for a diagonal G, and variables that inducing_f32_fits(). */
+anygp_status sparse_f32_open(sparse *s, anygp_error *e);
+void sparse_f32_close(sparse *s); /* accepts one without */
+static inline bool sparse_in_float(const sparse *s) { return s->single && s->single->on; }
+/* The copies of L, after prepare; of V and m, after a head with `gradient` and before the reverse. */
+void sparse_f32_prepare(const sparse *s);
+void sparse_f32_head(const sparse *s);
 
 /* L of the inducing variables, extended by the identity to Mt x Mt. */
 void sparse_root(const sparse *s, double *L);

@@ -6,7 +6,7 @@
 #include "base/constants.h"
 #include "base/memory.h"
 #include "linalg/linalg.h"
-#include "model/sparse/sparse.h"
+#include "model/sparse/sparse_parts.h"
 
 /* ------------------------------------------------------------------------------- the form of V */
 
@@ -44,10 +44,11 @@ static double precision_of_form(sparse *s, const double *S)
 
 /* ------------------------------------------------------------------------------------ evidence */
 
-/* Where -2 sum A dbar A' is S: its share of E. */
+/* Where -2 sum A dbar A' is S, or sum_t rho_t S: its share of E. */
 static void add_trace(sparse *s, const double *S)
 {
-    for (int64_t j = 0; is_trace(s) && j < s->M; j++) la_axpy(s->M - j, 1, S + j + j * s->Mt, s->E + j + j * s->Mt);
+    double times = s->targets > 1 ? s->many.shares : 1;
+    for (int64_t j = 0; is_trace(s) && j < s->M; j++) la_axpy(s->M - j, times, S + j + j * s->Mt, s->E + j + j * s->Mt);
 }
 
 /* The factor of a I + S in B, and m = (a I + S)^-1 b; *fit = b'm. */
@@ -116,26 +117,53 @@ static double symmetric_dot(int64_t n, const double *S, const double *C)
     return sum;
 }
 
-bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
-                  bool gradient, double *value)
+/* C = V + sum_t rho_t m_t m_t' in s->work, and sum_t rho_t (l + q_t - 2 m_t'b_t) + tr(S C); V is sum_t rho_t V_t. */
+static double data_term(sparse *s, const double *stat, const double *m, const double *V)
+{
+    int64_t Mt = s->Mt;
+    double *sums = (double *)stat, *C = s->work, data = 0;
+    memcpy(C, V, (size_t)(Mt * Mt) * sizeof *C);
+    for (int64_t t = 0; t < s->targets; t++) {
+        const double *one = m + t * Mt;
+        double rho = sparse_share_of(s, t);
+        for (int64_t j = 0; j < Mt; j++) la_axpy(Mt, rho * one[j], one, C + j * Mt);
+        data += rho * (*stat_l(s, sums) + stat_q(s, sums)[t] - 2 * la_dot(Mt, one, stat_b(s, sums) + t * Mt));
+    }
+    return data + symmetric_dot(Mt, stat_S(s, sums), C);
+}
+
+/* E = sum_t rho_t m_t b_t' - C S, after data_term. */
+static void bound_E(sparse *s, const double *stat, const double *m)
 {
     int64_t Mt = s->Mt;
     double *sums = (double *)stat;
     const double *S = stat_S(s, sums), *b = stat_b(s, sums);
-    double *C = s->work; /* V + m m' */
-    for (int64_t j = 0; j < Mt; j++)
-        for (int64_t i = 0; i < Mt; i++) C[i + j * Mt] = V[i + j * Mt] + m[i] * m[j];
-    double data = *stat_l(s, sums) + *stat_q(s, sums) - 2 * la_dot(Mt, m, b) + symmetric_dot(Mt, S, C);
+    memset(s->E, 0, (size_t)(Mt * Mt) * sizeof *s->E);
+    for (int64_t t = 0; t < s->targets; t++)
+        for (int64_t j = 0; j < Mt; j++) la_axpy(Mt, sparse_share_of(s, t) * b[j + t * Mt], m + t * Mt, s->E + j * Mt);
+    la_symm(LA_RIGHT, Mt, Mt, -1, S, Mt, s->work, Mt, 1, s->E, Mt);
+    add_trace(s, S);
+}
+
+bool sparse_bound(sparse *s, const double *stat, double times, const double *m, const double *V, double kl,
+                  bool gradient, double *value)
+{
+    int64_t Mt = s->Mt;
+    double data = data_term(s, stat, m, V);
     *value = -0.5 * (s->prior * s->total * LOG_2PI + times * data) - s->prior * kl;
     if (!isfinite(*value)) return false;
     if (!gradient) return true;
     memcpy(s->V, V, (size_t)(Mt * Mt) * sizeof(double));
     memcpy(s->m, m, (size_t)Mt * sizeof(double));
-    for (int64_t j = 0; j < Mt; j++)
-        for (int64_t i = 0; i < Mt; i++) s->E[i + j * Mt] = m[i] * b[j];
-    la_symm(LA_RIGHT, Mt, Mt, -1, S, Mt, C, Mt, 1, s->E, Mt);
-    add_trace(s, S);
+    bound_E(s, stat, m);
     return true;
+}
+
+double sparse_rows_bound(sparse *s, const double *stat, bool gradient)
+{
+    double data = data_term(s, stat, s->m, s->V);
+    if (gradient) bound_E(s, stat, s->m);
+    return -0.5 * data;
 }
 
 /* --------------------------------------------------------------------------------- upper bound */

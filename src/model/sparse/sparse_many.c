@@ -49,7 +49,7 @@ bool sparse_share_prepare(sparse *s, const hyper *h)
 
 /* ------------------------------------------------------------------------------------- the heads */
 
-static double share_of(const sparse *s, int64_t t) { return s->noise / s->many.noise[t]; }
+double sparse_share_of(const sparse *s, int64_t t) { return s->targets > 1 ? s->noise / s->many.noise[t] : 1; }
 
 sparse sparse_target(const sparse *s, const double *stat, int64_t t, const double **out)
 {
@@ -57,7 +57,7 @@ sparse sparse_target(const sparse *s, const double *stat, int64_t t, const doubl
     sparse one = *s;
     *out = stat;
     if (s->targets == 1) return one;
-    double *sums = (double *)stat, *to = s->many.stat, rho = share_of(s, t);
+    double *sums = (double *)stat, *to = s->many.stat, rho = sparse_share_of(s, t);
     one.targets = 1, one.target = t, one.noise = s->many.noise[t], one.m = s->m + t * Mt;
     one.V = s->many.V, one.E = s->many.E;
     for (int64_t i = 0; i < Mt * Mt; i++) to[i] = rho * sums[i];
@@ -90,7 +90,7 @@ bool sparse_evidence_many(sparse *s, const double *stat, bool gradient, double *
         if (!sparse_evidence(&one, sums, gradient, &of_target)) return false;
         *value += of_target;
         if (!gradient) continue;
-        la_axpy(size, share_of(s, t), one.V, s->V);
+        la_axpy(size, sparse_share_of(s, t), one.V, s->V);
         la_axpy(size, 1, one.E, s->E);
         s->many.bar[t] = noise_bar(&one, sums);
     }
@@ -105,7 +105,7 @@ void rows_adjoints_many(const sparse *s, const row_block *b, const rows_parts *r
     int64_t Mt = s->Mt, n = b->n, T = s->targets;
     memcpy(R, r->y, (size_t)(n * T) * sizeof *R);
     la_gemm(LA_T, LA_N, n, T, Mt, -1, r->A, Mt, s->m, Mt, 1, R, n);
-    for (int64_t t = 0; t < T; t++) la_scale(n, share_of(s, t), R + t * n);
+    for (int64_t t = 0; t < T; t++) la_scale(n, sparse_share_of(s, t), R + t * n);
     la_gemm(LA_N, LA_N, Mt, n, Mt, -1, s->V, Mt, r->A, Mt, 0, Abar, Mt);
     la_gemm(LA_N, LA_T, Mt, n, T, 1, s->m, Mt, R, n, 1, Abar, Mt);
     for (int64_t j = 0; j < n; j++) {

@@ -8,22 +8,8 @@
 #include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/sparse/sparse_posterior.h"
+#include "model/sparse/sparse_state.h"
 #include "model/sparse/tight.h"
-
-typedef struct sparse_state {
-    sparse s;
-    const sparse_kind *kind;
-    const problem *problem;
-    driver *driver;
-    int64_t *chain; /* of the blocks, and those with the ones before them; NULL: blocks stand alone */
-    row_blocks *chained;
-    double *stat, *adjoint;
-    anygp_error failure; /* of the last evaluate, other than its numbers */
-    double *at;          /* hyperparameters and inducing inputs of the last evidence; NaN first: none */
-    double *now;
-    tight *tight; /* NULL: not asked for */
-    double seen;  /* of the blocks, by the last pass */
-} sparse_state;
 
 static const block_model *runs(const sparse_kind *k)
 {
@@ -93,6 +79,7 @@ static anygp_status sparse_state_open(const model_ops *self, const problem *p, c
     if (targets_of(p) > 1) TRY_DONE(sparse_share(&q->s, p->targets, e));
     TRY_DONE(open_blocks(q, e));
     q->s.h = h;
+    TRY_DONE(sparse_precision_begin(q, self, e));
     if (q->kind->tighter) TRY_DONE(tight_open(p, &q->s, &q->tight, e));
     q->stat = mem_alloc(runs(q->kind)->stat_size(&q->s), sizeof(double));
     q->adjoint = mem_alloc(runs(q->kind)->adjoint_size(&q->s), sizeof(double));
@@ -109,9 +96,9 @@ done:
     return status;
 }
 
-/* Whether the last evidence was at h: then its sums still hold. */
-static bool is_at(sparse_state *q, const hyper *h)
+bool sparse_state_is_at(sparse_state *q, const hyper *h, double jitter)
 {
+    if (q->s.u.jitter != jitter) return false;
     put_point(h, q->now);
     return !memcmp(q->now, q->at, (size_t)point_size(h) * sizeof(double));
 }
@@ -125,12 +112,10 @@ static anygp_status add_gain(sparse_state *q, bool gradient, double *value, anyg
     return ANYGP_OK;
 }
 
-/* Evidence at h from all blocks, or with `partly` from those there was time for; leaves the factor of a I + S (for several
-   targets the last one's) and beta. */
-static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient, bool partly,
-                             double *value, anygp_error *e)
+anygp_status sparse_state_evidence(sparse_state *q, const hyper *h, bool grow, double *jitter, bool gradient,
+                                   bool partly, double *value, anygp_error *e)
 {
-    q->at[0] = NAN;
+    q->at[0] = q->value = NAN, q->coefficients = false;
     if (!sparse_prepare(&q->s, h, grow, jitter)) return inducing_no_factor(e);
     driver_expect_reverse(q->driver, gradient);
     driver_until(q->driver, q->problem->pass, &q->seen);
@@ -144,14 +129,16 @@ static anygp_status evidence(sparse_state *q, const hyper *h, bool grow, double 
                                                 "definite; use other coefficients"
                                               : "the log evidence is not a number");
     TRY(add_gain(q, gradient, value, e));
+    if (gradient && sparse_in_float(&q->s)) sparse_f32_head(&q->s);
     put_point(h, q->at);
+    q->value = *value, q->coefficients = gradient;
     return ANYGP_OK;
 }
 
 static anygp_status evidence_and_gradient(sparse_state *q, const hyper *h, bool grow, double *jitter, double *value,
                                           double *gp, anygp_error *e)
 {
-    anygp_status status = evidence(q, h, grow, jitter, gp != NULL, false, value, e);
+    anygp_status status = sparse_state_evidence(q, h, grow, jitter, gp != NULL, false, value, e);
     if (status != ANYGP_OK || !gp) return status;
     driver_until(q->driver, q->problem->pass, &q->seen);
     status = driver_reverse(q->driver, &q->s, 0, NULL, 1, q->adjoint, e);
@@ -174,6 +161,12 @@ static bool sparse_evaluate(void *state, const hyper *h, bool grow, double *jitt
 }
 
 static const anygp_error *sparse_failure(const void *state) { return &((const sparse_state *)state)->failure; }
+
+static const char *sparse_remark(const void *state)
+{
+    const sparse_state *q = state;
+    return *q->remark ? q->remark : NULL;
+}
 
 /* In the order of the chain. */
 static anygp_status add_chain(const sparse_state *q, pic_rows **rows, anygp_error *e)
@@ -219,7 +212,7 @@ static anygp_status sparse_to_posterior(void *state, const hyper *h, double *jit
 {
     sparse_state *q = state;
     double value;
-    if (!is_at(q, h) || q->s.u.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, true, &value, e));
+    if (!sparse_state_is_at(q, h, *jitter)) TRY(sparse_state_evidence(q, h, true, jitter, false, true, &value, e));
     for (int64_t t = 0; t < q->s.targets; t++) {
         const double *stat;
         sparse one = sparse_target(&q->s, q->stat, t, &stat);
@@ -235,7 +228,7 @@ static anygp_status sparse_bounds(void *state, const hyper *h, double *jitter, e
     sparse_state *q = state;
     double value;
     bool quick = !q->kind->tighter && tight_is_quick(q->problem, &q->s);
-    if (!is_at(q, h) || q->s.u.jitter != *jitter) TRY(evidence(q, h, true, jitter, false, true, &value, e));
+    if (!sparse_state_is_at(q, h, *jitter)) TRY(sparse_state_evidence(q, h, true, jitter, false, true, &value, e));
     for (int64_t t = 0; t < q->s.targets; t++) {
         const double *stat;
         sparse one = sparse_target(&q->s, q->stat, t, &stat);
@@ -353,8 +346,8 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
 #define SPARSE_OPS(id, text)                                                                                           \
     .name = #id, .summary = text, .family = &kind_##id, .subset = 512, .cost = sparse_cost, .size = sparse_size,       \
     .open = sparse_state_open, .evaluate = sparse_evaluate, .failure = sparse_failure,                                 \
-    .posterior = sparse_to_posterior, .rows = sparse_rows_behind, .seen = sparse_seen, .close = sparse_state_close,    \
-    .load = sparse_load, .update = &sparse_updates
+    .posterior = sparse_to_posterior, .rows = sparse_rows_behind, .seen = sparse_seen, .remark = sparse_remark,        \
+    .close = sparse_state_close, .load = sparse_load, .update = &sparse_updates
 #define SPARSE_NEEDS .mean = true, .weights = true, .joint = true
 
 #define SPARSE_PRIOR(id, text, kept_, test_, rows_, order_)                                                            \
@@ -366,6 +359,7 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
         .jitter = 1e-8,                                                                                                \
         .order = order_,                                                                                               \
         .anytime = &sparse_anytime,                                                                                    \
+        .floats = kept_ == KEPT_BLOCK ? NULL : &sparse_floats,                                                         \
     };
 
 SPARSE_PRIOR(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, ROWS_BLOCKS, "n m^2")
@@ -425,13 +419,14 @@ const model_ops model_ssgp = {
         .order = "n m^2",                                                                                              \
         .anytime = &sparse_anytime,                                                                                    \
         .bounds = power_ > 0 ? NULL : sparse_bounds,                                                                   \
+        .floats = &sparse_floats,                                                                                      \
     };
 
 SPARSE_BOUND(vfe, "variational free energy", "lower bound", 0)
 SPARSE_BOUND(pep, "power expectation propagation", "approximate log evidence", 0.5)
 
 /* Its q(v) has another form than that of the anytime steps. */
-#define SPARSE_FORM(id, text, inducing_, order_, ...)                                                                  \
+#define SPARSE_FORM(id, text, inducing_, order_, floats_, ...)                                                         \
     static const sparse_kind kind_##id = {.kept = KEPT_DIAGONAL, .power = 0, .test = TEST_EXACT, __VA_ARGS__};         \
     const model_ops model_##id = {                                                                                     \
         SPARSE_OPS(id, text),                                                                                          \
@@ -440,8 +435,11 @@ SPARSE_BOUND(pep, "power expectation propagation", "approximate log evidence", 0
         .jitter = 1e-8,                                                                                                \
         .order = order_,                                                                                               \
         .bounds = sparse_bounds,                                                                                       \
+        .floats = floats_,                                                                                             \
     };
 
-SPARSE_FORM(vfe_tight, "vfe with a tighter bound, for moderate n", INDUCING_ONE, "n^2 m", .tighter = true)
-SPARSE_FORM(solve_collapsed, "solve for gaussian noise, q in closed form", INDUCING_SETS, "n m^2", .form = FORM_BLOCKS)
-SPARSE_FORM(odvgp_collapsed, "odvgp for gaussian noise, q in closed form", INDUCING_SETS, "n m^2", .form = FORM_MEANS)
+SPARSE_FORM(vfe_tight, "vfe with a tighter bound, for moderate n", INDUCING_ONE, "n^2 m", NULL, .tighter = true)
+SPARSE_FORM(solve_collapsed, "solve for gaussian noise, q in closed form", INDUCING_SETS, "n m^2", &sparse_floats,
+            .form = FORM_BLOCKS)
+SPARSE_FORM(odvgp_collapsed, "odvgp for gaussian noise, q in closed form", INDUCING_SETS, "n m^2", &sparse_floats,
+            .form = FORM_MEANS)

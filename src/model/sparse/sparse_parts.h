@@ -20,6 +20,7 @@ typedef struct adjoint_parts {
 } adjoint_parts;
 
 adjoint_parts adjoint_place(const sparse *s, double *at);
+bool sparse_has_C(const sparse *s);
 /* From Abar (Mt x n, its first M rows), which is used up, and dbar (NULL: nothing is kept of the diagonal) to the kernel and the
    inducing variables. */
 anygp_status reverse_features(const sparse *s, const row_block *b, double *Abar, const double *dbar,
@@ -31,6 +32,20 @@ anygp_status rows_forward(const sparse *s, const row_block *b, rows_parts *r, an
 /* For several targets [sparse_many.c]: Abar[Mt,n] and dbar[n].  R: n x T of workspace. */
 void rows_adjoints_many(const sparse *s, const row_block *b, const rows_parts *r, double *R, double *Abar,
                         double *dbar);
+/* Of row j, from a'V a and the residual y - a'm, both times w/g: the noise's adjoint, and dbar[j] where the diagonal is kept. */
+double rows_gbar(const sparse *s, const row_block *b, const rows_parts *r, int64_t j, double aVa, double rest,
+                 double *dbar);
+/* rho_t = s_0 / s_t; 1 where there is one target. */
+double sparse_share_of(const sparse *s, int64_t t);
+
+/* In float [sparse_f32.c], A in the place of r->A: A itself and d; A scaled, of row j; S and b of a piece, with work[Mt,Mt] in
+   float; and the reverse, T[Mt,n] and U[M,n] being room as in rows_reverse. */
+anygp_status rows_features_f32(const sparse *s, const row_block *b, const rows_parts *r, anygp_error *e);
+void rows_scale_f32(const sparse *s, const rows_parts *r, int64_t j, double root);
+void rows_sums_f32(const sparse *s, const row_block *b, const rows_parts *r, double *work, double *stat);
+anygp_status rows_reverse_f32(const sparse *s, const row_block *b, const rows_parts *r, double *T, double *dbar,
+                              double *U, double *work, const adjoint_parts *a, anygp_error *e);
+
 anygp_status whole_forward(const sparse *s, const row_block *b, whole_parts *w, anygp_error *e);
 
 int64_t rows_keep(const void *shared, int64_t n);

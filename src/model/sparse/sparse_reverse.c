@@ -19,12 +19,12 @@ adjoint_parts adjoint_place(const sparse *s, double *at)
     return a;
 }
 
-static bool has_C(const sparse *s) { return s->kept != KEPT_NOTHING && !is_trace(s); }
+bool sparse_has_C(const sparse *s) { return s->kept != KEPT_NOTHING && !is_trace(s); }
 
 int64_t sparse_adjoint_size(const void *shared)
 {
     const sparse *s = shared;
-    return kernel_params(s) + s->targets + 1 + hyper_variables(s->h) + (has_C(s) ? s->M * s->M : 0);
+    return kernel_params(s) + s->targets + 1 + hyper_variables(s->h) + (sparse_has_C(s) ? s->M * s->M : 0);
 }
 
 anygp_status reverse_features(const sparse *s, const row_block *b, double *Abar, const double *dbar,
@@ -55,26 +55,32 @@ int64_t rows_keep(const void *shared, int64_t n)
 int64_t rows_work(const void *shared, int64_t n)
 {
     const sparse *s = shared;
-    return rows_keep(shared, n) + n * (s->Mt + (s->M > s->targets ? s->M : s->targets) + 1);
+    int64_t single = s->single ? (s->Mt * s->Mt + 1) / 2 : 0;
+    return rows_keep(shared, n) + n * (s->Mt + (s->M > s->targets ? s->M : s->targets) + 1) + single;
 }
 
-/* gbar = (a'V a w/g + (w/g) (y - a'm)^2 - w) / (2 g); Abar = V A in T, dbar[n] of the kept diagonal; returns the noise's.
-   A is scaled by (w/g)^1/2 throughout. */
+/* gbar = (a'V a w/g + (w/g) (y - a'm)^2 - w) / (2 g) */
+double rows_gbar(const sparse *s, const row_block *b, const rows_parts *r, int64_t j, double aVa, double rest,
+                 double *dbar)
+{
+    double left = 1 - s->power, gbar = 0.5 * (aVa + rest * rest - b->w[j]) / r->g[j];
+    if (s->kept != KEPT_DIAGONAL) return gbar;
+    dbar[j] = s->power * gbar - 0.5 * left * b->w[j] / r->g[j];
+    return gbar + 0.5 * left * b->w[j] * r->d[j] / (r->g[j] * s->noise);
+}
+
+/* Abar = V A in T, dbar[n] of the kept diagonal; returns the noise's.  A is scaled by (w/g)^1/2 throughout. */
 static double rows_adjoints(const sparse *s, const row_block *b, const rows_parts *r, double *T, double *dbar)
 {
-    double noise = 0, left = 1 - s->power;
+    double noise = 0;
     la_gemm(LA_N, LA_N, s->Mt, b->n, s->Mt, 1, s->V, s->Mt, r->A, s->Mt, 0, T, s->Mt);
     for (int64_t j = 0; j < b->n; j++) {
         const double *a = r->A + j * s->Mt;
         double *t = T + j * s->Mt, root = sqrt(b->w[j] / r->g[j]), rest = r->y[j] - la_dot(s->Mt, s->m, a);
-        double gbar = 0.5 * (la_dot(s->Mt, a, t) + rest * rest - b->w[j]) / r->g[j];
+        noise += rows_gbar(s, b, r, j, la_dot(s->Mt, a, t), rest, dbar);
         la_scale(s->Mt, -root, t);
         la_axpy(s->Mt, root * rest, s->m, t);
-        noise += gbar;
-        if (s->kept != KEPT_DIAGONAL) continue;
-        dbar[j] = s->power * gbar - 0.5 * left * b->w[j] / r->g[j];
-        noise += 0.5 * left * b->w[j] * r->d[j] / (r->g[j] * s->noise);
-        la_axpy(s->M, -2 * dbar[j] / root, a, t);
+        if (s->kept == KEPT_DIAGONAL) la_axpy(s->M, -2 * dbar[j] / root, a, t);
     }
     return noise;
 }
@@ -101,11 +107,15 @@ anygp_status rows_reverse(const void *shared, const row_block *b, double *work, 
     rows_parts r = rows_place(s, b->n, keep ? (double *)keep : work);
     double *T = work + rows_keep(s, b->n), *dbar = T + s->Mt * b->n, *U = dbar + b->n;
     if (!keep) TRY(rows_forward(s, b, &r, e));
+    if (sparse_in_float(s)) {
+        double *room = U + (s->M > s->targets ? s->M : s->targets) * b->n;
+        return rows_reverse_f32(s, b, &r, T, dbar, U, room, &a, e);
+    }
     if (s->targets > 1)
         rows_adjoints_many(s, b, &r, U, T, dbar);
     else
         *a.noise += rows_adjoints(s, b, &r, T, dbar);
-    if (has_C(s)) rows_outer(s, b, &r, dbar, U, a.C);
+    if (sparse_has_C(s)) rows_outer(s, b, &r, dbar, U, a.C);
     return reverse_features(s, b, T, s->kept == KEPT_DIAGONAL ? dbar : NULL, &a, e);
 }
 
@@ -195,7 +205,7 @@ bool sparse_finish(sparse *s, double *adjoint, double *gp)
     adjoint_parts a = adjoint_place(s, adjoint);
     int64_t P = kernel_params(s);
     double noise = 0;
-    gather_E(s, has_C(s) ? a.C : NULL);
+    gather_E(s, sparse_has_C(s) ? a.C : NULL);
     for (int64_t t = 0; t < s->targets; t++) {
         if (s->targets > 1) a.noise[t] = s->many.bar[t]; /* for several targets the heads have it */
         gp[P + t] = a.noise[t], noise += a.noise[t];

@@ -1,5 +1,5 @@
 /* Rows in float (gauss/layer_f32.h), and what that costs.  The bound's sum over a sample of blocks is computed in float and in double, at
-   steps 1, 2, 4, 8, ... and at the end.  Where the two differ by more than MOST nats per row, or one is not a number, rows are in
+   steps 1, 2, 4, 8, ... and at the end.  Where the two differ by more than ROUNDING_MOST nats per row, or one is not a number, rows are in
    double from there on.  All ranks see the same sums and so do the same; a checkpoint knows what was decided. */
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 #include "model/variational/svgp_state.h"
 
 enum { SAMPLE = 4 }; /* blocks */
-static const double MOST = 1e-3;
 
 void svgp_precision_begin(svgp_state *q)
 {
@@ -74,11 +73,11 @@ anygp_status svgp_precision_check(svgp_state *q, const hyper *h, const step_cont
     TRY(svgp_before_rows(q, h, c, false, e));
     TRY(measure(q, &error, e));
     if (isfinite(error)) q->rounding.error = fmax(q->rounding.error, error);
-    if (error <= MOST) return ANYGP_OK;
+    if (error <= ROUNDING_MOST) return ANYGP_OK;
     q->in_float = false, q->rounding.left = true;
     snprintf(q->remark, sizeof q->remark,
              "rounding to float moved the bound by more than %g nats per row: from step %lld on rows were in double",
-             MOST, (long long)c->t);
+             ROUNDING_MOST, (long long)c->t);
     return ANYGP_OK;
 }
 
@@ -88,7 +87,7 @@ anygp_status svgp_precision_end(svgp_state *q, anygp_error *e)
     if (!q->in_float || !q->driver) return ANYGP_OK;
     TRY(measure(q, &error, e));
     if (isfinite(error)) q->rounding.error = fmax(q->rounding.error, error);
-    if (!(error <= MOST))
+    if (!(error <= ROUNDING_MOST))
         snprintf(q->remark, sizeof q->remark,
                  "rounding to float moves the bound by %.1g nats per row in the end; --precision double avoids it",
                  error);

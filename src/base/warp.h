@@ -41,6 +41,9 @@ double warp_floor(const warp *w);
 
 /* Of y for t ~ N(mean, variance). */
 void warp_moments(const warp *w, double mean, double variance, double *y_mean, double *y_variance);
+/* Hermite coefficients of y = g^-1(m + s z): out[k - 1] = E[y He_k(z)] / sqrt(k!) for k = 1 .. WARP_HERMITE, z ~ N(0, 1); boxcox with lambda > 0. */
+enum { WARP_HERMITE = 24 };
+void warp_hermite(const warp *w, double m, double s, double out[WARP_HERMITE]);
 /* How far above its mean, in standard deviations, t matters for the k-th moment of y: the largest term of y^k N(t) is there. */
 double warp_peak(const warp *w, double mean, double sd, double k);
 

@@ -11,11 +11,13 @@
    rounding (the integrand is a Gaussian times a function that is analytic there); else there is a power of z - floor at the lower end,
    which the tanh-sinh rule takes. */
 #include <math.h>
+#include <stdint.h>
 
 #include "base/special.h"
 #include "base/warp.h"
 
-static const double REACH = 9, STEP = 0.375;
+static const double REACH = 9, STEP = 0.375, FAR = 12;
+enum { PARTS = 6 };
 
 typedef struct integrand {
     const warp *w;
@@ -48,6 +50,54 @@ static void by_quadrature(const warp *w, double m, double s, double *mean, doubl
     f.mean = *mean;
     *variance = near ? warp_integral(value_at, &f, low, high) : trapezium(&f, low, high);
     *variance += *mean * *mean * normal_cdf(edge);
+}
+
+/* E[y He_k(z)] / sqrt(k!) by the same rules; He_k(z) phi(z) reaches farther than phi, and goes up and down.
+   He_(k+1) = z He_k - k He_(k-1), here over sqrt(k!). */
+typedef struct expansion {
+    const warp *w;
+    double m, s;
+    int k;
+} expansion;
+
+static double hermite_at(double z, const void *ctx)
+{
+    const expansion *f = ctx;
+    double before = 0, now = 1, y = warp_inverse(f->w, f->m + f->s * z);
+    for (int k = 0; k < f->k; k++) {
+        double next = (z * now - sqrt((double)k) * before) / sqrt((double)(k + 1));
+        before = now, now = next;
+    }
+    return y * now * exp(-0.5 * (z * z + LOG_2PI));
+}
+
+/* In parts: one rule of tanh-sinh is too coarse for a function that changes its sign so often. */
+static double from_floor(const expansion *f, double edge, double high)
+{
+    double sum = 0;
+    for (int i = 0; i < PARTS; i++) {
+        double from = edge + (high - edge) * i / PARTS, to = edge + (high - edge) * (i + 1) / PARTS;
+        sum += warp_integral(hermite_at, f, from, to);
+    }
+    return sum;
+}
+
+static double over_all(const expansion *f, double high)
+{
+    double sum = 0;
+    int64_t n = (int64_t)ceil((high + FAR) / STEP);
+    for (int64_t i = 0; i <= n; i++) sum += hermite_at(-FAR + (high + FAR) * (double)i / (double)n, f);
+    return sum * (high + FAR) / (double)n;
+}
+
+void warp_hermite(const warp *w, double m, double s, double out[WARP_HERMITE])
+{
+    expansion f = {w, m, s, 0};
+    double edge = (warp_floor(w) - m) / s, high = warp_peak(w, m, s, 2) + FAR;
+    for (int k = 1; k <= WARP_HERMITE; k++) {
+        f.k = k;
+        out[k - 1] = !(s > 0) ? 0 : edge > -REACH ? from_floor(&f, edge, high) : over_all(&f, high);
+    }
 }
 
 double warp_peak(const warp *w, double mean, double sd, double k)

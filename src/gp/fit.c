@@ -505,7 +505,8 @@ done:
 anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hooks, gp_set **out, anygp_error *e)
 {
     fit_columns c = {0};
-    settings *implied = NULL, *round = NULL;
+    settings *implied = NULL, *round = NULL, *charged = NULL;
+    double began = clock_seconds();
     anygp_status status = fit_columns_find(data->table, s, &c, e);
     if (!ANYGP_FAILED(status)) status = fit_find_sphere(data->table, s, &c, e);
     if (!ANYGP_FAILED(status)) status = fit_implied(data->table, &c, s, &implied, e);
@@ -513,7 +514,9 @@ anygp_status gp_fit(const gp_data *data, const settings *s, const gp_hooks *hook
     if (!ANYGP_FAILED(status)) status = fit_balance(data, all, &c, e);
     if (!ANYGP_FAILED(status)) status = fit_transform(data, all, &c, e);
     if (!ANYGP_FAILED(status)) status = fit_isotropic(data, &c, all, &round, e);
-    if (!ANYGP_FAILED(status)) status = fit_found(data, &c, round ? round : all, hooks, out, e);
+    if (!ANYGP_FAILED(status)) status = fit_charge(round ? round : all, clock_seconds() - began, &charged, e);
+    if (!ANYGP_FAILED(status)) status = fit_found(data, &c, charged ? charged : round ? round : all, hooks, out, e);
+    settings_free(charged);
     settings_free(round);
     settings_free(implied);
     fit_columns_clear(&c);

@@ -116,6 +116,8 @@ anygp_status fit_isotropic(const gp_data *data, const fit_columns *c, const sett
 
 /* What --transform wants of each target: c->warp. */
 anygp_status fit_transform(const gp_data *data, const settings *s, fit_columns *c, anygp_error *e);
+/* The settings with these seconds taken from --time; NULL where there is no limit. */
+anygp_status fit_charge(const settings *s, double seconds, settings **out, anygp_error *e);
 
 /* ------------------------------------------------------------------------------------ units.c */
 

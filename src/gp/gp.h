@@ -314,6 +314,8 @@ void gp_warn_of_baseline(const gp *g, const settings *s);
 double gp_joint_bytes(const gp *g, int64_t n); /* what the two below need */
 /* Joint mean[n] and covariance[n,n] (full, column-major) in data units; for a mixture, its moments.  An error where that of y has
    no closed form: counts and classes; for f where there are several. */
+/* Mean and covariance of y = g^-1(t), in place of those of t, normal, in data units: both triangles [joint_warp.c]. */
+anygp_status gp_joint_warp(const warp *w, int64_t n, double *mean, double *covariance, anygp_error *e);
 anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean, double *covariance, anygp_error *e);
 /* S joint draws: out[n,S] column-major; classes by their indices.  For a mixture each is from one component, chosen at random, or each
    row of it from one of its own where components have weights. */

@@ -160,20 +160,7 @@ static anygp_status check_joint(const gp *g, bool latent, anygp_error *e)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "with the likelihood %s the joint covariance of y is not known; ask for that of f",
                          g->likelihood->ops->name);
-    if (!latent && warp_is(&g->schema.warp) && (g->schema.warp.lambda > 0 || gp_components(g) > 1))
-        return fail_with(
-            e, ANYGP_ERR_ARGUMENT,
-            "the joint covariance of a target transformed by %s is not known; ask for that of f, or for draws",
-            warp_name(&g->schema.warp));
     return ANYGP_OK;
-}
-
-/* log y ~ N(m, C): E y_i = exp(m_i + C_ii / 2),  Cov(y_i, y_j) = E y_i E y_j (exp(C_ij) - 1). */
-static void to_lognormal(int64_t n, double *mean, double *covariance)
-{
-    for (int64_t i = 0; i < n; i++) mean[i] = exp(mean[i] + 0.5 * covariance[i + i * n]);
-    for (int64_t k = 0; k < n; k++)
-        for (int64_t i = 0; i < n; i++) covariance[i + k * n] = mean[i] * mean[k] * expm1(covariance[i + k * n]);
 }
 
 /* Real targets are f plus noise that is independent from row to row: only the diagonal is not f's own. */
@@ -238,22 +225,37 @@ static void merge_weighted(joint *j)
     memcpy(j->mean, mean, (size_t)n * sizeof *mean);
 }
 
+/* From g(y) in model units to y, component by component. */
+static anygp_status joint_of_y(const gp *g, joint *j, anygp_error *e)
+{
+    target_scale unit = gp_latent_unit(g, 0);
+    for (int64_t s = 0; s < j->S; s++) {
+        double *mean = mean_of(j, s, 0), *square = square_of(j, s, 0);
+        la_mirror(j->n, square, j->n);
+        unit_means(unit, j->n, mean, mean);
+        unit_variances(unit, j->n * j->n, square, square);
+        TRY(gp_joint_warp(&g->schema.warp, j->n, mean, square, e));
+    }
+    return ANYGP_OK;
+}
+
 anygp_status gp_joint(const gp *g, const row_batch *b, bool latent, double *mean, double *covariance, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     int64_t n = b->n;
+    bool warped = !latent && warp_is(&g->schema.warp);
+    target_scale unit = warped ? (target_scale){.scale = 1} : gp_latent_unit(g, 0);
     joint j = {0};
     TRY(check_joint(g, latent, e));
     TRY(joint_alloc(g, n, covariance, &j, e));
     TRY_DONE(joint_of_f(g, b, &j, e));
     if (!latent && gp_is_gaussian(g)) add_noise(g, &j);
     if (!latent && !gp_is_gaussian(g)) TRY_DONE(noise_on_diagonal(g, &j, e));
+    if (warped) TRY_DONE(joint_of_y(g, &j, e));
     if (j.S > 1) (j.weight ? merge_weighted : merge_components)(&j);
     la_mirror(n, j.covariance, n);
-    unit_variances(gp_latent_unit(g, 0), n * n, j.covariance, covariance);
-    memcpy(mean, j.mean, (size_t)n * sizeof *mean);
-    TRY_DONE(first_to_data(g, b, mean, e));
-    if (!latent && warp_is(&g->schema.warp)) to_lognormal(n, mean, covariance);
+    unit_variances(unit, n * n, j.covariance, covariance);
+    unit_means(unit, n, j.mean, mean);
     TRY_DONE(predictor_check(b, n, mean, e));
     for (int64_t k = 0; k < n; k++) TRY_DONE(predictor_check(b, n, covariance + k * n, e));
 done:

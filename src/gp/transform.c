@@ -7,24 +7,26 @@
        none     lambda = 1, a shift of y by 1, unless another is better by more than MARGIN
        log      lambda = 0, the same
        boxcox   where L is larger than both by more than MARGIN + log(n) / 2, the price of one more parameter (Schwarz 1978).
-   The subset is that of subset.c. */
+   The subset is that of subset.c.  All these fits may take a share of --time, and fit_charge takes what they took from it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "gp/fit.h"
 
 enum { LEAST = 20, GRID = 7, AT_LOG = 0, AT_NONE = 4 };
 static const double grid_at[GRID] = {[AT_LOG] = 0, 0.25, 0.5, 0.75, [AT_NONE] = 1, 1.5, 2};
-static const double MARGIN = 2;
+static const double MARGIN = 2, TIME_SHARE = 0.5;
 
 typedef struct search {
     fit_subset rows;
     const settings *s;
     const char *which;  /* target, for sentences */
     double found[GRID]; /* L at grid_at; NaN: not known */
+    double until;       /* on the clock: no further fit begins after it */
 } search;
 
 /* ---------------------------------------------------------------------------------------- lambda */
@@ -49,6 +51,7 @@ static bool best_lambda(search *s, double *lambda, double *value)
 {
     int best = -1;
     for (int i = GRID - 1; i >= 0; i--) {
+        if (clock_seconds() > s->until) return false;
         s->found[i] = evidence_at(s, grid_at[i]);
         if (isfinite(s->found[i]) && (best < 0 || s->found[i] > s->found[best])) best = i;
     }
@@ -87,8 +90,10 @@ static void learn_lambda(search *s, bool automatic, warp *g)
 {
     double value;
     if (s->rows.rows.rows < LEAST || !best_lambda(s, &g->lambda, &value)) {
-        settings_log(s->s, ANYGP_NOTE, "transform%s: %s, since there are too few complete rows to learn from", s->which,
-                     automatic ? "none" : "log");
+        settings_log(s->s, ANYGP_NOTE, "transform%s: %s, since %s", s->which, automatic ? "none" : "log",
+                     clock_seconds() > s->until
+                         ? "--time is too short to compare; with more of it, or by its name, another can be had"
+                         : "there are too few complete rows to learn from");
         warp_named(automatic ? "none" : "log", 0, g);
         return;
     }
@@ -110,10 +115,10 @@ static void find_warp(search *s, bool automatic, warp *g)
 }
 
 static anygp_status find_target(const gp_data *data, const settings *s, const fit_columns *c, int64_t t, bool automatic,
-                                warp *g, anygp_error *e)
+                                double until, warp *g, anygp_error *e)
 {
     char which[120] = "", label[96];
-    search one = {.s = s, .which = which};
+    search one = {.s = s, .which = which, .until = until};
     const input_spec target = {.name = data->table->columns[c->target[t]].name, .number = c->target[t]};
     if (c->targets > 1) snprintf(which, sizeof which, " of %s", schema_label(&target, label));
     TRY(fit_subset_take(data, s, c, t, &one.rows, e));
@@ -123,6 +128,21 @@ static anygp_status find_target(const gp_data *data, const settings *s, const fi
 }
 
 /* -------------------------------------------------------------------------------------- settings */
+
+static double seconds_spent(const settings *s)
+{
+    return settings_given(s, SET_SPENT) ? settings_number(s, SET_SPENT) : 0;
+}
+
+anygp_status fit_charge(const settings *s, double seconds, settings **out, anygp_error *e)
+{
+    char text[32];
+    *out = NULL;
+    if (!settings_given(s, SET_TIME)) return ANYGP_OK;
+    snprintf(text, sizeof text, "%.6f", seconds_spent(s) + seconds);
+    if (!(*out = settings_copy(s))) return fail_memory(e, "the settings", 0);
+    return settings_set(*out, "spent", text, e);
+}
 
 static anygp_status check_likelihood(const settings *s, anygp_error *e)
 {
@@ -147,10 +167,13 @@ anygp_status fit_transform(const gp_data *data, const settings *s, fit_columns *
     warp *found = c->warp;
     c->warp = NULL; /* until all are known */
     anygp_status status = ANYGP_OK;
+    double limit = settings_number(s, SET_TIME) - seconds_spent(s);
+    /* ranks have to agree, and clocks do not */
+    double until = isnan(limit) || comm_world()->size > 1 ? INFINITY : clock_seconds() + TIME_SHARE * limit;
     for (int64_t t = 0; t < c->targets && !ANYGP_FAILED(status); t++) {
         found[t] = asked;
         if (warp_has_lambda(&asked) && isnan(asked.lambda))
-            status = find_target(data, s, c, t, automatic, &found[t], e);
+            status = find_target(data, s, c, t, automatic, until, &found[t], e);
         some |= warp_is(&found[t]);
     }
     c->warp = some ? found : NULL;

@@ -30,6 +30,10 @@ auto_says_what_it_chose() {
         fit plain.train.csv -o a.agp --transform auto && grep -q 'transform: none; ' "$said/err" &&
         fit zeros.csv -o a.agp --transform auto && grep -q 'transform: none, since the target of row [0-9]* is not above 0' "$said/err"
 }
+a_search_without_time_ends() {
+    fit lognormal.train.csv -o a.agp --transform auto --time 1ms && grep -q 'transform: none, since --time is too short to compare' "$said/err" &&
+        fit lognormal.train.csv -o a.agp --transform boxcox --time 1ms && grep -q 'transform: log, since --time is too short to compare' "$said/err"
+}
 scores_on_the_way_are_those_of_eval() { # the score of held-out rows is what eval says of the same rows in a file
     fit lognormal.train.csv -o v.agp --transform 'boxcox(0.2)' --valid lognormal.test.csv --model fitc --inducing 30 &&
         rmse=$(sed -n 's/.*validation: rmse \([0-9.e+-]*\),.*/\1/p' "$said/out") &&
@@ -77,6 +81,7 @@ wrong_targets_and_names_are_refused() {
 check log_beats_none_on_lognormal_data
 check exponent_of_squares_is_learned
 check auto_says_what_it_chose
+check a_search_without_time_ends
 check scores_on_the_way_are_those_of_eval
 check intervals_are_transformed_quantiles
 check every_command_takes_the_model

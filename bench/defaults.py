@@ -19,7 +19,8 @@ import time
 
 import numpy as np
 
-# in order of size; options: of the fit; target and inputs: columns by name, where the target is not last
+# in order of size; options: of the fit; target and inputs: columns by name, where the target is not last; rows: the first so many of the
+# training rows, for all models
 SETS = {
     "snelson": {"split": True},
     "jura": {"target": "Cd", "inputs": ["Xloc", "Yloc", "Landuse", "Rock"]},
@@ -34,7 +35,7 @@ SETS = {
     "coads_slp": {},
     "heaton_simulated": {},
     "flights": {},
-    "mnist": {"classes": True, "options": ["--likelihood", "softmax"], "idx": True},
+    "mnist": {"classes": True, "options": ["--likelihood", "softmax"], "idx": True, "rows": 10_000},
     "etopo5": {},
     "flights3m": {},
 }
@@ -66,7 +67,10 @@ def files_of(name, folder, work):
     what, base = SETS[name], f"{folder}/{name}"
     if what.get("idx"):
         paths = [(f"{base}/{part}-images-idx3-ubyte.gz", f"{base}/{part}-labels-idx1-ubyte.gz") for part in ("train", "t10k")]
-        return paths[0][0], paths[1][0], read_idx(*paths[0]), read_idx(*paths[1])
+        train, test = read_idx(*paths[0])[:what["rows"]], read_idx(*paths[1])
+        names = [f"p{j}" for j in range(784)] + ["digit"]
+        write_csv(f"{work}/train.csv", names, train), write_csv(f"{work}/test.csv", names, test)
+        return f"{work}/train.csv", f"{work}/test.csv", train, test
     names, train = read_csv(f"{base}/train.csv.gz")
     if what.get("split"):  # no test rows of its own: every fifth
         held = np.arange(len(train)) % 5 == 4

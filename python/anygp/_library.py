@@ -122,8 +122,9 @@ __version__ = lib.anygp_version().decode()
 
 def exception_of(error):
     """Wrong arguments give a ValueError, other failures a RuntimeError."""
+    from ._settings import in_python  # which needs the library
     kind = ValueError if error.status in (ERR_ARGUMENT, ERR_DATA) else RuntimeError
-    return kind(error.text.decode(errors="replace"))
+    return kind(in_python(error.text.decode(errors="replace")))
 
 
 def call(name, *arguments):

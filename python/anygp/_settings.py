@@ -2,6 +2,7 @@
 import difflib
 import inspect
 import os
+import re
 import textwrap
 from typing import NamedTuple
 
@@ -61,6 +62,19 @@ def parameter_of(name):
 
 
 FIT = {parameter_of(s.name): s for s in table() if "f" in s.commands.lower() and s.name not in OF_FILES | OF_CLASSES}
+
+
+def in_python(sentence):
+    """A sentence of the library with the options of the command line as arguments: --missing mean is missing="mean"."""
+    def argument(found):
+        name, rest, value = found.groups()
+        if parameter_of(name) not in FIT:
+            return found.group()
+        if value and value in FIT[parameter_of(name)].choices.split():
+            return f'{parameter_of(name)}="{value}"'
+        return parameter_of(name) + (rest or "")
+
+    return re.sub(r"--([a-z][a-z-]*[a-z])( (\w+))?", argument, sentence)
 
 
 def from_text(setting, text):

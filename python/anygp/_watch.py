@@ -11,6 +11,7 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from . import _library as c
 from ._library import lib
+from ._settings import in_python
 
 
 class Progress(NamedTuple):
@@ -70,7 +71,7 @@ class Watch:
         self.interrupts += 1
 
     def _on_log(self, ctx, level, text):
-        self.messages.append((level, text.decode(errors="replace")))
+        self.messages.append((level, in_python(text.decode(errors="replace"))))
 
     def _on_progress(self, ctx, pointer):
         try:

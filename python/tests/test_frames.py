@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from anygp import GPRegressor
+from anygp._settings import in_python
 
 DAYS = pd.date_range("2024-01-01", periods=60, freq="36h")
 
@@ -54,6 +55,16 @@ def test_missing_values_are_named_with_what_to_do(waves):
     model = GPRegressor(iters=1).fit(frame, y)
     with pytest.raises(ValueError, match="NaN in column size. GPRegressor"):
         model.predict(frame.assign(size=np.nan))
+
+
+def test_sentences_of_the_library_name_arguments(waves):
+    X, y = waves
+    frame = pd.DataFrame({"kind": np.where(X[:, 0] > 0.5, "a", "b"), "size": X[:, 1]})
+    frame.loc[3, "size"] = np.nan
+    with pytest.raises(ValueError, match=r"row 4, column 'size'.* use missing=\"mean\"$"):
+        GPRegressor(iters=1).fit(frame, y)
+    assert in_python("give it more --time, or --precision mixed; see --nonsense") == \
+        'give it more time_budget, or precision="mixed"; see --nonsense'
 
 
 def test_set_params_names_the_nearest():

@@ -109,7 +109,7 @@ def test_only_given_options_reach_the_library(waves, capfd):
     GPRegressor(model="exact", iters=3, verbose=1).fit(*waves)
     assert "has no effect on model" not in capfd.readouterr().err
     GPRegressor(model="exact", iters=3, batch=17, verbose=1).fit(*waves)
-    assert "--batch has no effect on model exact" in capfd.readouterr().err
+    assert "\nbatch has no effect on model exact" in capfd.readouterr().err
 
 
 def test_every_fit_has_scores(waves):

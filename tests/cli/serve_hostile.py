@@ -1,7 +1,8 @@
 """Hostile requests to `anygp serve`: bodies and heads made from fuzz/corpus/serve by the mutations that a fuzzer makes, connections
 that break off or say nothing, for some seconds.  The server has to stay alive, answer every whole request with a status, predict the
 same numbers as before, and keep its memory.  Only 127.0.0.1 is contacted.
-   serve_hostile.py PORT PID CORPUS SECONDS [SEED]     prints requests, statuses and memory; exit status 1: something was wrong"""
+   serve_hostile.py PORT PID CORPUS SECONDS [SEED]     prints requests, statuses and memory; exit status 1: something was wrong
+For a server with the address sanitizer, start it with ASAN_OPTIONS=quarantine_size_mb=1: freed memory is kept back otherwise, and looks like growth."""
 import glob, json, os, random, socket, sys, time
 
 port, pid, corpus, seconds = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], float(sys.argv[4])

@@ -1,6 +1,8 @@
 /* anygp serve, inside.
        serve.c          the command: options, loading and reloading, the end
-       serve_http.c     requests and answers by libmicrohttpd; who may ask; limits
+       serve_http.c     requests by libmicrohttpd; who may ask; limits
+       serve_paths.c    answers, and what GET is answered with
+       serve_connections.c  the open connections; slow ones are cut off
        serve_loop.c     the thread that serves: it reads what has come, predicts small requests together, and answers
        serve_work.c     predictions in batches, and the thread for what takes longer: tables, updates, many rows
        serve_answer.c   predictions as JSON or CSV

@@ -3,91 +3,15 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "http_guard.h"
-#include "serve.h"
-
-/* One request. */
-typedef struct request {
-    server *s;
-    struct MHD_Connection *c;
-    char *body;
-    size_t size, room;
-    bool too_large, working, kept; /* kept: in its connection, for the next one */
-    struct timespec began;
-    job j;
-} request;
-
-/* One connection, from when it is made. */
-typedef struct connection {
-    int fd;
-    enum { WAITING, WORKING, ANSWERING } state;
-    struct timespec since; /* of its last sign of completion */
-    request own;           /* the one under way, with the memory of its body */
-    struct connection *next, *former;
-} connection;
-
-typedef struct connections {
-    pthread_mutex_t lock;
-    connection *first;
-} connections;
+#include "serve_request.h"
 
 enum { BODY_KEPT = 65536 }; /* a larger one goes with its request */
-
-static double seconds_since(const struct timespec *t)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - t->tv_sec) + 1e-9 * (double)(now.tv_nsec - t->tv_nsec);
-}
-
-/* ------------------------------------------------------------------------------------------- answers */
-
-static void count_time(serve_counts *n, double seconds)
-{
-    static const double most[] = {1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1};
-    int k = 0;
-    while (k < 7 && seconds > most[k]) k++;
-    n->under[k]++;
-    n->microseconds += (long long)(1e6 * seconds);
-}
-
-static enum MHD_Result send_text(request *r, int code, const char *type, const char *text, size_t size,
-                                 enum MHD_ResponseMemoryMode mode)
-{
-    struct MHD_Response *a = MHD_create_response_from_buffer(size, (void *)text, mode);
-    if (!a) return MHD_NO;
-    MHD_add_response_header(a, "Content-Type", type);
-    if (code != 200 || !r->working) { /* predictions are numbers, and answers to POST are not kept */
-        MHD_add_response_header(a, "X-Content-Type-Options", "nosniff");
-        MHD_add_response_header(a, "Cache-Control", "no-store");
-    }
-    if (code == 401) MHD_add_response_header(a, "WWW-Authenticate", "Bearer");
-    if (code == 413 || code == 503) MHD_add_response_header(a, "Connection", "close");
-    enum MHD_Result result = MHD_queue_response(r->c, (unsigned)code, a);
-    MHD_destroy_response(a);
-    if (code >= 500) r->s->counts->failed++;
-    if (code >= 400 && code < 500) r->s->counts->refused++;
-    return result;
-}
-
-static enum MHD_Result send_error(request *r, int code, const char *sentence)
-{
-    char text[700];
-    FILE *f = fmemopen(text, sizeof text, "w");
-    if (!f) return MHD_NO;
-    fputs("{\"error\": ", f);
-    print_json_text(f, sentence);
-    fputs("}\n", f);
-    long n = ftell(f);
-    fclose(f);
-    return send_text(r, code, "application/json", text, (size_t)n, MHD_RESPMEM_MUST_COPY);
-}
 
 /* ---------------------------------------------------------------------------------------- who may ask */
 
@@ -108,88 +32,6 @@ static bool has_token(const request *r)
 
 /* With a token it does not matter what a browser shows: other sites do not know it. */
 static bool is_foreign(const request *r) { return !r->s->token && http_is_foreign(r->c); }
-
-/* -------------------------------------------------------------------------------------- other paths */
-
-static enum MHD_Result send_metrics(request *r)
-{
-    static const char *const edge[] = {"0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1", "+Inf"};
-    const serve_counts *n = r->s->counts;
-    const struct {
-        const char *name, *type, *help;
-        long long value;
-    } list[] = {{"requests_total", "counter", "requests answered", n->requests},
-                {"refused_total", "counter", "requests that were refused (4xx)", n->refused},
-                {"failed_total", "counter", "requests that failed here (5xx)", n->failed},
-                {"rows_total", "counter", "rows predicted for JSON requests", n->rows},
-                {"batches_total", "counter", "batches in which they were predicted", n->batches},
-                {"reloads_total", "counter", "times that a replaced model file was loaded", n->reloads},
-                {"updates_total", "counter", "updates of the model", n->updates},
-                {"waiting", "gauge", "requests in the queue", n->waiting},
-                {"connections", "gauge", "open connections", n->connections},
-                {"uptime_seconds", "gauge", "since the start", (long long)(time(NULL) - r->s->began)}};
-    char text[4096];
-    FILE *f = fmemopen(text, sizeof text, "w");
-    if (!f) return MHD_NO;
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        fprintf(f, "# HELP anygp_%s %s\n# TYPE anygp_%s %s\nanygp_%s %lld\n", list[i].name, list[i].help, list[i].name,
-                list[i].type, list[i].name, list[i].value);
-    fputs("# HELP anygp_seconds time from the first byte of a request to its answer\n# TYPE anygp_seconds histogram\n",
-          f);
-    long long sum = 0;
-    for (int k = 0; k < 8; k++) fprintf(f, "anygp_seconds_bucket{le=\"%s\"} %lld\n", edge[k], sum += n->under[k]);
-    fprintf(f, "anygp_seconds_sum %.6f\nanygp_seconds_count %lld\n", 1e-6 * (double)n->microseconds, sum);
-    long size = ftell(f);
-    fclose(f);
-    return send_text(r, 200, "text/plain; version=0.0.4", text, (size_t)size, MHD_RESPMEM_MUST_COPY);
-}
-
-static enum MHD_Result send_info(request *r)
-{
-    served *m = shelf_take(r->s->shelf);
-    enum MHD_Result result = send_text(r, 200, "application/json", m->info, strlen(m->info), MHD_RESPMEM_MUST_COPY);
-    shelf_return(r->s->shelf, m);
-    return result;
-}
-
-/* The inputs of the model, for the page. */
-static enum MHD_Result send_inputs(request *r)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    if (!f) return MHD_NO;
-    served *m = shelf_take(r->s->shelf);
-    fputs("[", f);
-    for (int64_t i = 0; i < m->inputs; i++) {
-        double centre, spread;
-        anygp_input_scale(m->model, i, &centre, &spread);
-        fputs(i ? ", {\"name\": " : "{\"name\": ", f);
-        print_json_text(f, anygp_input_name(m->model, i));
-        fprintf(f, ", \"centre\": %.17g, \"spread\": %.17g, \"categories\": [", centre, spread);
-        for (int64_t k = 0; k < anygp_input_categories(m->model, i); k++) {
-            if (k) fputs(", ", f);
-            print_json_text(f, anygp_input_category(m->model, i, k));
-        }
-        fputs("]}", f);
-    }
-    fputs("]\n", f);
-    shelf_return(r->s->shelf, m);
-    fclose(f);
-    return send_text(r, 200, "application/json", text, size, MHD_RESPMEM_MUST_FREE);
-}
-
-static enum MHD_Result get(request *r, const char *path)
-{
-    if (!strcmp(path, "/health")) return send_text(r, 200, "text/plain", "ok\n", 3, MHD_RESPMEM_PERSISTENT);
-    if (!strcmp(path, "/info")) return send_info(r);
-    if (!strcmp(path, "/inputs")) return send_inputs(r);
-    if (!strcmp(path, "/metrics")) return send_metrics(r);
-    if (!strcmp(path, "/"))
-        return send_text(r, 200, "text/html; charset=utf-8", serve_page, strlen(serve_page), MHD_RESPMEM_PERSISTENT);
-    if (!strcmp(path, "/predict") || !strcmp(path, "/update")) return send_error(r, 405, "use POST here");
-    return send_error(r, 404, "there is nothing here; the paths are /, /predict, /update, /info, /metrics and /health");
-}
 
 /* ------------------------------------------------------------------------------------------ predictions */
 
@@ -226,23 +68,6 @@ static anygp_status make_job(request *r, bool update, anygp_error *e)
     return status;
 }
 
-static connection *connection_of(struct MHD_Connection *c)
-{
-    const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return i ? i->socket_context : NULL;
-}
-
-static void mark(request *r, int state)
-{
-    connections *all = r->s->connections;
-    connection *c = connection_of(r->c);
-    if (!c) return;
-    pthread_mutex_lock(&all->lock);
-    c->state = state;
-    clock_gettime(CLOCK_MONOTONIC, &c->since);
-    pthread_mutex_unlock(&all->lock);
-}
-
 static void done(job *j)
 {
     request *r = j->ctx;
@@ -270,7 +95,7 @@ static enum MHD_Result post(request *r, const char *path)
     r->j = (job){.of = shelf_take(r->s->shelf), .done = done, .ctx = r};
     if (ANYGP_FAILED(make_job(r, update, &e))) return send_error(r, 400, e.text);
     r->working = true;
-    mark(r, WORKING);
+    connection_mark(r, WORKING);
     if (!work_is_short(&r->j)) return give_to_worker(r);
     *r->s->last = &r->j, r->s->last = &r->j.next; /* the loop predicts it before it looks at this connection again */
     return MHD_YES;
@@ -281,7 +106,7 @@ static enum MHD_Result answer(request *r)
 {
     job *j = &r->j;
     const char *type = j->csv && j->code == 200 ? "text/csv" : "application/json";
-    mark(r, ANSWERING);
+    connection_mark(r, ANSWERING);
     if (!j->answer) return send_error(r, j->code == 503 ? 503 : 500, "too busy; try again later");
     char *text = j->answer;
     j->answer = NULL;
@@ -370,7 +195,16 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *p
         return MHD_YES;
     }
     if (r->working) return look_again(r);
-    return strcmp(method, "POST") ? get(r, path) : post(r, path);
+    return strcmp(method, "POST") ? send_path(r, path) : post(r, path);
+}
+
+static void count_time(serve_counts *n, double seconds)
+{
+    static const double most[] = {1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1};
+    int k = 0;
+    while (k < 7 && seconds > most[k]) k++;
+    n->under[k]++;
+    n->microseconds += (long long)(1e6 * seconds);
 }
 
 static void completed(void *ctx, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode code)
@@ -381,45 +215,10 @@ static void completed(void *ctx, struct MHD_Connection *c, void **state, enum MH
     if (!r) return;
     s->counts->requests++;
     count_time(s->counts, seconds_since(&r->began));
-    mark(r, WAITING);
+    connection_mark(r, WAITING);
     shelf_return(s->shelf, r->j.of);
     request_free(r);
     *state = NULL;
-}
-
-static void connected(void *ctx, struct MHD_Connection *c, void **state, enum MHD_ConnectionNotificationCode code)
-{
-    server *s = ctx;
-    connections *all = s->connections;
-    connection *k = *state;
-    pthread_mutex_lock(&all->lock);
-    if (code == MHD_CONNECTION_NOTIFY_STARTED && (k = calloc(1, sizeof *k))) {
-        const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-        k->fd = i ? i->connect_fd : -1;
-        clock_gettime(CLOCK_MONOTONIC, &k->since);
-        k->next = all->first;
-        if (k->next) k->next->former = k;
-        all->first = k;
-        s->counts->connections++;
-        *state = k;
-    } else if (code == MHD_CONNECTION_NOTIFY_CLOSED && k) {
-        *(k->former ? &k->former->next : &all->first) = k->next;
-        if (k->next) k->next->former = k->former;
-        s->counts->connections--;
-        free(k->own.body);
-        free(k);
-        *state = NULL;
-    }
-    pthread_mutex_unlock(&all->lock);
-}
-
-void server_cut_slow(server *s)
-{
-    connections *all = s->connections;
-    pthread_mutex_lock(&all->lock);
-    for (connection *k = all->first; k; k = k->next)
-        if (k->state != WORKING && seconds_since(&k->since) > s->timeout) shutdown(k->fd, SHUT_RDWR);
-    pthread_mutex_unlock(&all->lock);
 }
 
 /* ---------------------------------------------------------------------------------------- begin, end */
@@ -444,10 +243,8 @@ anygp_status server_begin(server *s, anygp_error *e)
 {
     struct sockaddr_storage address;
     unsigned more;
-    connections *all = calloc(1, sizeof *all);
-    if (!all) return complain(e, ANYGP_ERR_MEMORY, "not enough memory");
-    pthread_mutex_init(&all->lock, NULL);
-    s->connections = all;
+    anygp_status status = connections_begin(s, e);
+    if (ANYGP_FAILED(status)) return status;
     if (!take_address(s, &address, &more))
         return complain(e, ANYGP_ERR_ARGUMENT, "'%.80s' is not an address; use one such as 127.0.0.1, 0.0.0.0 or ::1",
                         s->address);
@@ -455,7 +252,7 @@ anygp_status server_begin(server *s, anygp_error *e)
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | more, 0, NULL, NULL, handle, s, MHD_OPTION_SOCK_ADDR, &address,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->timeout,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVE_HEAD_MOST, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
-        MHD_OPTION_NOTIFY_CONNECTION, connected, s, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, connections_notice, s, MHD_OPTION_END);
     if (!s->daemon)
         return complain(e, ANYGP_ERR_ARGUMENT, "port %d of %.80s cannot be opened: %s", s->port, s->address,
                         strerror(errno));
@@ -464,22 +261,11 @@ anygp_status server_begin(server *s, anygp_error *e)
     return loop_begin(s, e);
 }
 
-static bool is_busy(server *s)
-{
-    connections *all = s->connections;
-    bool busy = false;
-    pthread_mutex_lock(&all->lock);
-    for (connection *k = all->first; k; k = k->next) busy = busy || k->state != WAITING;
-    pthread_mutex_unlock(&all->lock);
-    return busy;
-}
-
 void server_end(server *s)
 {
-    connections *all = s->connections;
     if (s->daemon) {
         loop_quiesce(s);
-        while (is_busy(s)) { /* the worker comes to an end, and clients that do not read are cut off */
+        while (connections_busy(s)) { /* the worker comes to an end, and clients that do not read are cut off */
             server_cut_slow(s);
             nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         }
@@ -487,7 +273,5 @@ void server_end(server *s)
         MHD_stop_daemon(s->daemon);
         if (s->listening != MHD_INVALID_SOCKET) close(s->listening);
     }
-    if (!all) return;
-    pthread_mutex_destroy(&all->lock);
-    free(all);
+    connections_end(s);
 }

@@ -236,83 +236,118 @@ static void c_augment(const writing *w)
 
 /* -------------------------------------------------------------------------------------------- a step */
 
-static void c_step(const writing *w)
+static void c_frame(const writing *w)
+{
+    fprintf(w->f, "    frame(%lld, %s, %s, %s, %s);\n", (long long)w->s->width, w->array, w->other, w->input, w->to);
+}
+
+static void c_copy(const writing *w) { fprintf(w->f, "    copy(%s, %s, %s);\n", w->n, w->from, w->to); }
+
+/* The helper that has the name of the step: a vector by an array, in place; and from one vector to another. */
+static void c_in_place(const writing *w)
+{
+    fprintf(w->f, "    %s(%s, %s, %s);\n", step_kinds[w->s->op].name, w->n, w->array, w->to);
+}
+
+static void c_from_to(const writing *w)
+{
+    char m[24];
+    snprintf(m, sizeof m, w->s->from_n == LISTED ? "count" : "%lld", (long long)w->s->from_n);
+    fprintf(w->f, "    %s(%s, %s, %s, %s, %s);\n", step_kinds[w->s->op].name, w->n, m, w->array, w->from, w->to);
+}
+
+static void c_shift(const writing *w)
+{
+    if (w->s->factor != 0) fprintf(w->f, "    m[%lld] += %.17g;\n", (long long)w->s->slot, w->s->factor);
+}
+
+static void c_clear(const writing *w)
+{
+    fprintf(w->f, "    m[%lld] = s[%lld] = 0;\n", (long long)w->s->slot, (long long)w->s->slot);
+}
+
+static void c_prior(const writing *w)
+{
+    fprintf(w->f, "    s[%lld] = %s(%s, %s);\n", (long long)w->s->slot, w->kernel, w->input, w->input);
+}
+
+static void c_floor(const writing *w)
+{
+    long long c = w->s->slot, of = w->s->of;
+    if (w->s->factor == 0)
+        fprintf(w->f, "    s[%lld] = fmax(s[%lld], 0);\n", c, c);
+    else
+        fprintf(w->f, "    s[%lld] = fmax(s[%lld], %.17g * s[%lld]);\n", c, c, w->s->factor, of);
+}
+
+static void c_same(const writing *w)
+{
+    fprintf(w->f, "    s[%lld] = s[%lld];\n", (long long)w->s->slot, (long long)w->s->of);
+}
+
+static void c_route(const writing *w)
+{
+    fprintf(w->f, "    part = route(%lld, %s, %lld, x);\n", (long long)w->s->width, w->array, (long long)w->s->from_n);
+    if (w->s->other.in) fprintf(w->f, "    part = (int)(%s)[part];\n", w->other);
+}
+
+static void c_gather(const writing *w)
+{
+    fprintf(w->f, "    gather(%s, %lld, %s, list, %s);\n", w->n, (long long)w->s->from_n, w->array, w->to);
+}
+
+static void c_gram(const writing *w)
+{
+    fprintf(w->f, "    gram(%s, %s, %s, %lld, %s, %.17g, %s);\n", w->kernel, w->n, w->array, (long long)w->s->width,
+            w->s->other.in ? w->other : "0", w->s->factor, w->to);
+}
+
+static void c_less(const writing *w)
+{
+    fprintf(w->f, "    less(%s, %lld, %s, %s);\n", w->n, (long long)w->s->from_n, w->array, w->to);
+}
+
+static void c_factor(const writing *w) { fprintf(w->f, "    if (!factor(%s, %s)) m[0] = NAN;\n", w->n, w->to); }
+
+static void c_open(const writing *w)
+{
+    fprintf(w->f, "    (%s)[0] = (%s)[2] = (%s)[3] = 0, (%s)[1] = ", w->to, w->to, w->to, w->to);
+    if (w->s->rule & RULE_PRIOR)
+        fprintf(w->f, "1 / (s[%lld] + %.17g);\n", (long long)w->s->of, w->s->factor);
+    else
+        fputs("0;\n", w->f);
+}
+
+static void c_join(const writing *w)
 {
     const recipe_step *s = w->s;
-    FILE *f = w->f;
-    long long c = s->slot, of = s->of, from_n = s->from_n;
-    switch (s->op) {
-    case STEP_KERNEL:
-    case STEP_LEFT:
-    case STEP_SCALED:
-    case STEP_WAVES:
-    case STEP_BASIS:
-    case STEP_SOLVE: c_at_rows(w); break;
-    case STEP_FRAME:
-        fprintf(f, "    frame(%lld, %s, %s, %s, %s);\n", (long long)s->width, w->array, w->other, w->input, w->to);
-        break;
-    case STEP_COPY: fprintf(f, "    copy(%s, %s, %s);\n", w->n, w->from, w->to); break;
-    case STEP_BACK:
-    case STEP_ROOT:
-    case STEP_WEIGH: fprintf(f, "    %s(%s, %s, %s);\n", step_kinds[s->op].name, w->n, w->array, w->to); break;
-    case STEP_TAKE:
-    case STEP_MIX:
-    case STEP_TIMES: {
-        char m[24];
-        snprintf(m, sizeof m, s->from_n == LISTED ? "count" : "%lld", from_n);
-        fprintf(f, "    %s(%s, %s, %s, %s, %s);\n", step_kinds[s->op].name, w->n, m, w->array, w->from, w->to);
-        break;
-    }
-    case STEP_MEAN: c_mean(w); break;
-    case STEP_SHIFT:
-        if (s->factor != 0) fprintf(f, "    m[%lld] += %.17g;\n", c, s->factor);
-        break;
-    case STEP_CLEAR: fprintf(f, "    m[%lld] = s[%lld] = 0;\n", c, c); break;
-    case STEP_PRIOR: fprintf(f, "    s[%lld] = %s(%s, %s);\n", c, w->kernel, w->input, w->input); break;
-    case STEP_SQUARE: c_square(w); break;
-    case STEP_FLOOR:
-        if (s->factor == 0)
-            fprintf(f, "    s[%lld] = fmax(s[%lld], 0);\n", c, c);
-        else
-            fprintf(f, "    s[%lld] = fmax(s[%lld], %.17g * s[%lld]);\n", c, c, s->factor, of);
-        break;
-    case STEP_SAME: fprintf(f, "    s[%lld] = s[%lld];\n", c, of); break;
-    case STEP_ROUTE:
-        fprintf(f, "    part = route(%lld, %s, %lld, x);\n", (long long)s->width, w->array, from_n);
-        if (s->other.in) fprintf(f, "    part = (int)(%s)[part];\n", w->other);
-        break;
-    case STEP_NEAR: c_near(w); break;
-    case STEP_DESIGN: c_design(w); break;
-    case STEP_GATHER: fprintf(f, "    gather(%s, %lld, %s, list, %s);\n", w->n, from_n, w->array, w->to); break;
-    case STEP_GRAM:
-        fprintf(f, "    gram(%s, %s, %s, %lld, %s, %.17g, %s);\n", w->kernel, w->n, w->array, (long long)s->width,
-                s->other.in ? w->other : "0", s->factor, w->to);
-        break;
-    case STEP_LESS: fprintf(f, "    less(%s, %lld, %s, %s);\n", w->n, from_n, w->array, w->to); break;
-    case STEP_FACTOR: fprintf(f, "    if (!factor(%s, %s)) m[0] = NAN;\n", w->n, w->to); break;
-    case STEP_OPEN:
-        fprintf(f, "    (%s)[0] = (%s)[2] = (%s)[3] = 0, (%s)[1] = ", w->to, w->to, w->to, w->to);
-        if (s->rule & RULE_PRIOR)
-            fprintf(f, "1 / (s[%lld] + %.17g);\n", of, s->factor);
-        else
-            fputs("0;\n", f);
-        break;
-    case STEP_JOIN:
-        fprintf(f, "    join(%d, %d, s[%lld] + %.17g, m[%lld], s[%lld] + %.17g, %.17g, %s);\n",
-                !!(s->rule & RULE_ENTROPY), !!(s->rule & RULE_PRIOR), of, s->factor, c, c, s->factor, s->plus, w->to);
-        break;
-    case STEP_AGREE: c_agree(w); break;
-    case STEP_NESTED: c_nested(w); break;
-    case STEP_NOISE: fprintf(f, "    noise[%lld] = %.17g;\n", c, s->factor); break;
-    case STEP_PASS:
-        fprintf(f, "    pass(%s, %s, %s, %s, m + %lld, s + %lld, %.17g, %s);\n", w->n, w->input, w->array, w->other, c,
-                c, s->factor, w->to);
-        break;
-    case STEP_GATE: c_gate(w); break;
-    case STEP_AUGMENT: c_augment(w); break;
-    case STEPS: break;
-    }
+    fprintf(w->f, "    join(%d, %d, s[%lld] + %.17g, m[%lld], s[%lld] + %.17g, %.17g, %s);\n",
+            !!(s->rule & RULE_ENTROPY), !!(s->rule & RULE_PRIOR), (long long)s->of, s->factor, (long long)s->slot,
+            (long long)s->slot, s->factor, s->plus, w->to);
 }
+
+static void c_noise(const writing *w)
+{
+    fprintf(w->f, "    noise[%lld] = %.17g;\n", (long long)w->s->slot, w->s->factor);
+}
+
+static void c_pass(const writing *w)
+{
+    fprintf(w->f, "    pass(%s, %s, %s, %s, m + %lld, s + %lld, %.17g, %s);\n", w->n, w->input, w->array, w->other,
+            (long long)w->s->slot, (long long)w->s->slot, w->s->factor, w->to);
+}
+
+static void (*const writers[STEPS])(const writing *w) = {
+    [STEP_KERNEL] = c_at_rows, [STEP_LEFT] = c_at_rows,  [STEP_SCALED] = c_at_rows, [STEP_WAVES] = c_at_rows,
+    [STEP_BASIS] = c_at_rows,  [STEP_SOLVE] = c_at_rows, [STEP_FRAME] = c_frame,    [STEP_COPY] = c_copy,
+    [STEP_BACK] = c_in_place,  [STEP_ROOT] = c_in_place, [STEP_WEIGH] = c_in_place, [STEP_TAKE] = c_from_to,
+    [STEP_MIX] = c_from_to,    [STEP_TIMES] = c_from_to, [STEP_MEAN] = c_mean,      [STEP_SHIFT] = c_shift,
+    [STEP_CLEAR] = c_clear,    [STEP_PRIOR] = c_prior,   [STEP_SQUARE] = c_square,  [STEP_FLOOR] = c_floor,
+    [STEP_SAME] = c_same,      [STEP_ROUTE] = c_route,   [STEP_NEAR] = c_near,      [STEP_DESIGN] = c_design,
+    [STEP_GATHER] = c_gather,  [STEP_GRAM] = c_gram,     [STEP_LESS] = c_less,      [STEP_FACTOR] = c_factor,
+    [STEP_OPEN] = c_open,      [STEP_JOIN] = c_join,     [STEP_AGREE] = c_agree,    [STEP_NESTED] = c_nested,
+    [STEP_NOISE] = c_noise,    [STEP_PASS] = c_pass,     [STEP_GATE] = c_gate,      [STEP_AUGMENT] = c_augment,
+};
 
 /* ---------------------------------------------------------------------------------------- all of them */
 
@@ -362,7 +397,7 @@ void c_steps(FILE *f, const char *prefix, const recipe *r)
     for (int64_t i = 0; i < r->n_steps; before = &r->steps[i++]) {
         writing w = writing_of(f, prefix, r, &r->steps[i]);
         c_guard(f, before, &r->steps[i]);
-        c_step(&w);
+        writers[w.s->op](&w);
     }
     c_guard(f, before, NULL);
     fprintf(f, "    for (o = 0; o < %lld; o++) mean[o] = m[o];\n", outputs);

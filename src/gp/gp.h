@@ -10,7 +10,7 @@
        given_blocks.c  blocks of rows to predict, where the user gives them
        score.c    labelled rows -> scores
        output.c   the columns of a predictions file
-       stream.c   file -> predictions file, in flat memory
+       stream.c   file -> predictions file, in flat memory [stream.h]
        eval.c     file -> scores, in flat memory
        calibrate.c leave-one-out residuals -> a factor of the variances
        update.c   gp + labelled rows -> gp that has seen them too

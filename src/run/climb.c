@@ -228,6 +228,7 @@ static bool next_climb(climb *c, lbfgs_result result)
         return r->jitter = jitter_next(r->jitter), true;
     if (renewed(c, RENEW_MOVED)) return true;
     if (r->status == ANYGP_OK && climb_leaves_float(c) && c->most > 0) return true;
+    if (r->status == ANYGP_OK && c->most > 0 && climb_ends_in_double(c)) return true;
     if (ANYGP_FAILED(c->error.status)) return false;
     if (r->status != ANYGP_OK || r->h->free == 0 || c->restart >= r->o->restarts) return false;
     return aim(c, c->restart + 1), true;

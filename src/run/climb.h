@@ -42,7 +42,8 @@ void climb_finish(climb *c, train_result *result);
 /* Rows in float [climb_rounding.c].  Whether they cost too much at the best point of the climb under way, c->u: then they are in double from
    here on, which is another objective, and the best point of all climbs has been evaluated again.  Errors go to c->error. */
 bool climb_leaves_float(climb *c);
-void climb_grant(const climb *c); /* tells the optimiser of its noise */
+bool climb_ends_in_double(climb *c); /* the climb has ended in float: whether it goes on in double, from c->u */
+void climb_grant(const climb *c);    /* tells the optimiser of its noise */
 void climb_rounding_save(const climb *c, checkpoint *to);
 bool climb_rounding_restore(climb *c, const checkpoint *from);
 /* Around the posterior, which is made in double, with its objective: in the result with the error of the whole. */

@@ -1,7 +1,8 @@
 /* Rows in float in a climb (model_ops.floats): what they cost, and double from where it is too much.
 
    An objective in float is one function as long as nothing changes, so L-BFGS works on it as on any other; it is measured between
-   iterations only, and after a change the climb begins again where it is.  The posterior and the value that is reported are always those
+   iterations only, and after a change the climb begins again where it is.  Its gradients are rough, so that it may end too early: then it
+   goes on in double.  The posterior and the value that is reported are always those
    of double.  All ranks take rank 0's decision; a checkpoint has it. */
 #include <math.h>
 #include <stdlib.h>
@@ -30,6 +31,14 @@ static bool evaluate_best_again(climb *c)
     return !ANYGP_FAILED(c->error.status);
 }
 
+/* Nats per row: of the value, and what the optimum loses by slopes that are off by s: s^2 / (2 c) for a curvature of c per row.  That of the
+   log noise is 1/2; those of kernel parameters are less, and a tenth of it is assumed. */
+static double cost_of(float_error error)
+{
+    static const double CURVATURE = 0.05;
+    return fmax(error.value, error.slope * error.slope / (2 * CURVATURE));
+}
+
 bool climb_leaves_float(climb *c)
 {
     run *r = &c->r;
@@ -38,7 +47,7 @@ bool climb_leaves_float(climb *c)
     if (!is_on(c)) return false;
     hyper_unpack(r->h, c->u);
     int late = r->model->floats->measure(r->state, r->h, r->jitter, &error, &c->error) == ANYGP_TIME_LIMIT;
-    of[0] = error.value, of[1] = fmax(error.value, error.slope);
+    of[0] = error.value, of[1] = cost_of(error);
     if (ANYGP_FAILED(c->error.status) || ANYGP_FAILED(train_agree(r->p, &late, &c->error)) || late ||
         ANYGP_FAILED(train_share(r->p, 2, of, &c->error)))
         return false;
@@ -52,6 +61,14 @@ bool climb_leaves_float(climb *c)
                "double",
                ROUNDING_MOST, (long long)(r->t + (c->optimiser != NULL)));
     c->first = true;
+    return evaluate_best_again(c);
+}
+
+bool climb_ends_in_double(climb *c)
+{
+    if (!is_on(c)) return false;
+    c->r.model->floats->leave(c->r.state);
+    c->noise = 0, c->first = true;
     return evaluate_best_again(c);
 }
 
@@ -74,6 +91,7 @@ void climb_rounding_once(climb *c)
 void climb_rounding_save(const climb *c, checkpoint *to)
 {
     if (isnan(c->rounding.error)) return;
+    checkpoint_put_integer(to, "in_float", is_on(c));
     checkpoint_put_integer(to, "left_float", c->rounding.left);
     checkpoint_put_number(to, "rounding", c->rounding.error);
     checkpoint_put_number(to, "noise", c->noise);
@@ -81,13 +99,14 @@ void climb_rounding_save(const climb *c, checkpoint *to)
 
 bool climb_rounding_restore(climb *c, const checkpoint *from)
 {
-    int64_t left;
+    int64_t on, left;
     if (isnan(c->rounding.error)) return true;
-    if (!checkpoint_get_counter(from, "left_float", 0, &left) ||
+    if (!checkpoint_get_counter(from, "in_float", 0, &on) || !checkpoint_get_counter(from, "left_float", 0, &left) ||
         !checkpoint_get_finite(from, "rounding", 1, &c->rounding.error) ||
         !checkpoint_get_finite(from, "noise", 1, &c->noise))
         return false;
-    if ((c->rounding.left = left > 0)) c->r.model->floats->leave(c->r.state);
+    c->rounding.left = left > 0;
+    if (!on) c->r.model->floats->leave(c->r.state);
     return true;
 }
 

@@ -1,9 +1,9 @@
 # --precision mixed: the accuracy of double, said in numbers, and double again where float is not enough.
 . "$(dirname "$0")/lib.sh"
-anygp simulate --rows 600 --inputs 3 --noise 0.05 -o all.csv
-head -n 401 all.csv >train.csv
-head -n 121 all.csv >few.csv # where it matters only that it runs
-{ head -n 1 all.csv; tail -n 200 all.csv; } >test.csv
+anygp simulate --rows 400 --inputs 3 --noise 0.05 -o all.csv
+head -n 251 all.csv >train.csv
+head -n 61 all.csv >few.csv # where it matters only that it runs
+{ head -n 1 all.csv; tail -n 150 all.csv; } >test.csv
 awk -F, -v OFS=, 'NR > 1 { $4 = ($4 > 0) + ($4 > 1) } 1' few.csv >labels.csv
 steps=(--inducing 32 --batch 128 --iters 60 --valid 0 --threads 1)
 passes=(--inducing 32 --iters 8 --valid 0 --threads 1)

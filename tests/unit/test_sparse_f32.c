@@ -135,7 +135,7 @@ static void check_case(const model_ops *model, const scene *c)
     /* the sample is all there is: its error is that of the whole, to first order */
     float_error said = measured(&narrow);
     double error = (value[1] - value[0]) / whole.b->total;
-    if (!(fabs(said.value - fabs(error)) < 0.01 * fabs(error) + 1e-9 && said.slope < 1e-5 * unit / ROWS))
+    if (!(fabs(said.value - fabs(error)) < 0.01 * fabs(error) + 1e-8 && said.slope < 1e-5 * unit / ROWS))
         fail_msg("%s %s: said %g and %g, is %g", model->name, c->kernel, said.value, said.slope, error);
     teardown(&whole);
     teardown(&narrow);

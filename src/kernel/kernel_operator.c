@@ -52,11 +52,22 @@ static bool add_products(void *ctx, int64_t index, const tile_place *p, double *
     return true;
 }
 
+/* Many vectors: by matrix products, for which the tile is unpacked. */
+static void add_many_packed(const product *q, const tile_place *p, const int32_t *T, double *room, double *W)
+{
+    int64_t n = q->tiles->rows.n;
+    for (int64_t j = 0; j < p->cols; j++) la_unpack(p->rows, T + j * SIDE, room + j * SIDE);
+    la_gemm(LA_N, LA_N, p->rows, q->t, p->cols, 1, room, SIDE, q->V + p->j0, q->ldv, 1, W + p->i0, n);
+    la_gemm(LA_T, LA_N, p->cols, q->t, p->rows, 1, room, SIDE, q->V + p->i0, q->ldv, 1, W + p->j0, n);
+}
+
 static bool add_products_packed(void *ctx, int64_t index, const tile_place *p, double *room, double *W)
 {
+    enum { MANY = 24 };
     const product *q = ctx;
     const int32_t *T = kernel_tile_packed(q->tiles, index, p, room);
     if (!T) return false;
+    if (q->t >= MANY) return add_many_packed(q, p, T, room, W), true;
     for (int64_t k = 0; k < q->t; k++) {
         const double *v = q->V + k * q->ldv;
         double *w = W + k * q->tiles->rows.n;

@@ -3,6 +3,11 @@
 
 #include "base/simd.h"
 
+VECTORISED void la_unpack(int64_t n, const int32_t *from, double *to)
+{
+    SIMD for (int64_t i = 0; i < n; i++) to[i] = from[i];
+}
+
 /* Four columns at a time: w is read and written once for all of them. */
 VECTORISED static void four_columns(int64_t m, const int32_t *T, int64_t ldt, const double *v, double *w,
                                     const double *x, double *u)

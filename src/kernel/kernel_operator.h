@@ -21,15 +21,19 @@ typedef struct kernel_rows {
 
 typedef struct kernel_operator_options {
     double keep;      /* bytes for tiles */
-    bool single;      /* they are kept in single precision; sums are in double precision all the same */
     const comm *comm; /* NULL: this process alone */
 } kernel_operator_options;
 
 /* The rows outlive it.  Before the first product: kernel_operator_set. */
 anygp_status kernel_operator_new(const kernel_rows *rows, const kernel_operator_options *o, la_operator **out,
                                  anygp_error *e);
-/* At these values, which are not copied: the kernel outlives the next product.  Kept tiles are made again. */
-void kernel_operator_set(la_operator *base, const kernel *k, double noise, double jitter);
+/* At these values, which are not copied: the kernel outlives the next product.  Kept tiles are made again.  packed: the elements of
+   tiles are rounded to integers of 32 bits, so that twice as many can be kept and a product reads half as much; an element off the
+   diagonal is then off by PACKED_ERROR times the largest element of the kernel's diagonal at most, those on the diagonal not at all. */
+#define PACKED_ERROR 0x1p-32
+void kernel_operator_set(la_operator *base, const kernel *k, double noise, double jitter, bool packed);
+double kernel_operator_largest(const la_operator *base); /* element of the kernel's diagonal */
+bool kernel_operator_packed(const la_operator *base);
 const double *kernel_operator_added(const la_operator *base); /* added[n] */
 double kernel_operator_kept(const la_operator *base);         /* the share of the tiles that is kept */
 

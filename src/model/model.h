@@ -407,7 +407,8 @@ struct model_ops {
     double (*rows)(const void *state); /* original rows the objective is a total of */
     /* The share of the blocks that the posterior rests on: less than 1 where problem.pass ended before it had all.  NULL: 1. */
     double (*seen)(const void *state);
-    const char *(*remark)(const void *state); /* NULL, or: what the user should know of how it was made, or NULL */
+    const char *(*remark)(const void *state);  /* NULL, or: what the user should know of how it was made, or NULL */
+    const char *(*caution)(const void *state); /* NULL, or: what it did not reach that was asked for, or NULL */
     void (*close)(void *state);
 
     /* From the arrays of a file back to a posterior: takes kernel, mean and the arrays' memory over (and sets them to

@@ -366,7 +366,9 @@ anygp_status run_leave_out(run *r, const posterior *from, leave_one_out *out, an
 void run_remark(const run *r)
 {
     const char *remark = r->model->remark ? r->model->remark(r->state) : NULL;
+    const char *caution = r->model->caution ? r->model->caution(r->state) : NULL;
     if (remark) train_tell(r->p, r->o, r->model->needs.iterative ? ANYGP_NOTE : ANYGP_WARNING, "%s", remark);
+    if (caution) train_tell(r->p, r->o, ANYGP_WARNING, "%s", caution);
 }
 
 void run_keep(const run *r, train_result *result)

@@ -47,6 +47,13 @@ what_bounds_nothing_is_refused() {
     refuses 'noise 0 is fixed, but conjugate gradients' fit train.csv -o n.agp --model exact --solver cg --noise 0 --fix noise
     refuses 'keep-factor: the factor of 400 rows needs' fit train.csv -o n.agp --model exact --solver cg --keep-factor --memory 1M
 }
+a_tolerance_that_is_not_reached_is_said() {
+    anygp fit train.csv -o m.agp --model exact --solver cg --tolerance 0.001 "${given[@]}" >/dev/null 2>err && grep -q 'warning: the standard error of the log evidence is .* with 60 probes, the most there are, and --tolerance asks for 0.001; the value is between' err || { cat err; return 1; }
+    anygp fit train.csv -o m.agp --model exact --solver cg --tolerance 100 "${given[@]}" >/dev/null 2>err && ! grep -q 'tolerance asks' err || { cat err; return 1; }
+}
+memory_too_small_for_the_vectors_is_refused() {
+    refuses 'exact model of 4000 rows needs .* and --memory allows' fit many.csv -o n.agp --model exact --solver cg --memory 20M
+}
 options_without_effect_are_noted() { anygp fit train.csv -o m.agp --model vecchia --iters 1 --precond none 2>&1 >/dev/null | grep -q -- '--precond has no effect on model vecchia'; }
 
 check means_are_those_of_the_factor
@@ -58,5 +65,7 @@ check few_rows_are_taken
 check cg_is_chosen_where_the_factor_does_not_fit
 check stopped_early_exact_plus_is_a_model
 check what_bounds_nothing_is_refused
+check a_tolerance_that_is_not_reached_is_said
+check memory_too_small_for_the_vectors_is_refused
 check options_without_effect_are_noted
 finish

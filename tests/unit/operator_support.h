@@ -48,13 +48,13 @@ static inline double *field_param(field *f, int64_t i)
     return i < kernel_count(f->k) ? kernel_values(f->k) + i : &f->noise;
 }
 
-static inline la_operator *field_tiles(field *f, double keep, bool single)
+static inline la_operator *field_tiles(field *f, double keep, bool packed)
 {
     la_operator *a;
     anygp_error e;
     kernel_rows rows = {f->n, D, f->X, f->c};
-    assert_int_equal(kernel_operator_new(&rows, &(kernel_operator_options){keep, single, NULL}, &a, &e), ANYGP_OK);
-    kernel_operator_set(a, f->k, f->noise, f->jitter);
+    assert_int_equal(kernel_operator_new(&rows, &(kernel_operator_options){keep, NULL}, &a, &e), ANYGP_OK);
+    kernel_operator_set(a, f->k, f->noise, f->jitter, packed);
     return a;
 }
 

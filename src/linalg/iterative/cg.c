@@ -75,7 +75,8 @@ anygp_status cg_begin(cg *c, const double *B, int64_t ldb, bool warm, anygp_erro
     }
     c->broken = false;
     if (warm) {
-        TRY(c->A->ops->multiply(c->A, c->t, c->X, n, c->W, n, e));
+        const la_operator *A = c->exact ? c->exact : c->A;
+        TRY(A->ops->multiply(A, c->t, c->X, n, c->W, n, e));
         c->products++;
         la_axpy(n * c->t, -1, c->W, c->R);
     } else {

@@ -27,6 +27,7 @@ typedef struct cg_options {
 
 struct cg {
     const la_operator *A, *P; /* P NULL: none */
+    const la_operator *exact; /* what A is rounded from, for the residual of X that is there; NULL: A itself */
     int64_t n, t;
     double *X, *R;        /* n x t: solutions and residuals */
     double *Z, *D, *W;    /* n x t: workspace; D the directions */

@@ -1,12 +1,15 @@
 /* P = A'A + D, with A[M,n] and D diagonal and positive; M is small.  Woodbury's identities:
        S = I + A D^-1 A' = L L'                                     M x M
        P^-1 = D^-1 - D^-1 A' S^-1 A D^-1,      log|P| = log|S| + sum log d
-       R = D^1/2 (I + B C B'),   B = D^-1/2 A',   B'B = Q diag(s) Q',   C = Q diag((sqrt(1 + s) - 1) / s) Q'
-   R R' = P since (I + B C B')^2 = I + B B'.
+       R = D^1/2 (I + B C B'),   B = D^-1/2 A',   C + C' + C B'B C' = I
+   so that (I + B C B')(I + B C B')' = I + B B' and R R' = P.  With B'B = T T' and I + T'T = N N':  C = T^-T (N - I) T^-1, which loses
+   digits where B'B is nearly singular; there, with B'B = Q diag(s) Q':  C = Q diag((sqrt(1 + s) - 1) / s) Q'.  Either is made when the first
+   root is asked for.
    Reverse:  sum_k u_k'P v_k    Abar = (A V) U' + (A U) V',   dbar_i = sum_k u_ik v_ik
              log|P|             Abar = 2 S^-1 A D^-1,         dbar_i = 1/d_i - |L^-1 a_i|^2 / d_i^2
    Cost: n M^2 to make it, n M per vector. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +17,19 @@
 #include "linalg/linalg.h"
 #include "linalg/operators/operator.h"
 
+/* C: by factors, or by eigenvectors. */
+typedef struct low_rank_root {
+    bool made;
+    double *T, *N; /* M x M: B'B; once made, factors, N less I; or eigenvectors and NULL */
+    double *c;     /* M: the diagonal of C in these */
+} low_rank_root;
+
 typedef struct low_rank {
     la_operator base;
     int64_t M;
     double *A, *d;
-    double *L;     /* of S */
-    double *Q, *c; /* M x M, M: eigenvectors of B'B, and the diagonal of C in them */
+    double *L; /* of S */
+    low_rank_root root;
     low_rank_owner owner;
 } low_rank;
 
@@ -28,7 +38,7 @@ enum { COLUMNS = 1024 }; /* of an adjoint that is made at a time */
 static void low_rank_free(la_operator *base)
 {
     low_rank *p = (low_rank *)base;
-    double *const owned[] = {p->A, p->d, p->L, p->Q, p->c};
+    double *const owned[] = {p->A, p->d, p->L, p->root.T, p->root.N, p->root.c};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     if (p->owner.free) p->owner.free(p->owner.ctx);
     free(p);
@@ -98,28 +108,92 @@ static double logdet(const la_operator *base)
     return sum;
 }
 
+/* T and N - I from B'B in T; false: B'B is too near to a singular matrix. */
+static bool root_by_factors(int64_t M, double *T, double *N)
+{
+    static const double RATIO = 3e3; /* of the diagonal of T; digits are lost by its square */
+    double least = INFINITY, most = 0;
+    if (!la_factor(M, T, M)) return false;
+    for (int64_t j = 0; j < M; j++) least = fmin(least, T[j + j * M]), most = fmax(most, T[j + j * M]);
+    if (!(most <= RATIO * least)) return false;
+    la_zero_upper(M, T, M);
+    la_syrk(LA_T, M, M, 1, T, M, 0, N, M);
+    for (int64_t j = 0; j < M; j++) N[j + j * M] += 1;
+    if (!la_factor(M, N, M)) return false;
+    for (int64_t j = 0; j < M; j++) N[j + j * M] -= 1;
+    return true;
+}
+
+/* (sqrt(1 + s) - 1) / s without cancellation. */
+static double root_coefficient(double s) { return s > 0 ? 1 / (1 + sqrt(1 + s)) : 0.5; }
+
+/* Eigenvectors of B'B in T, which has its lower triangle, and the diagonal of C in c. */
+static anygp_status root_by_eigenvectors(int64_t M, double *T, double *c, anygp_error *e)
+{
+    double *work = mem_alloc(la_eigh_work(M), sizeof *work);
+    if (!work) return fail_memory(e, "a root", 8.0 * (double)la_eigh_work(M));
+    bool ok = la_eigh(M, T, M, c, work) == 0;
+    for (int64_t j = 0; ok && j < M; j++) c[j] = root_coefficient(c[j]);
+    free(work);
+    return ok ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "a low-rank matrix broke down");
+}
+
+static anygp_status make_root(low_rank *p, anygp_error *e)
+{
+    low_rank_root *r = &p->root;
+    int64_t M = p->M;
+    if (r->made) return ANYGP_OK;
+    double *gram = mem_copied(M, M, r->T);
+    r->N = mem_doubles(M, M), r->c = mem_doubles(M, 1);
+    anygp_status status = gram && r->N && r->c ? ANYGP_OK : fail_memory(e, "a root", 16.0 * (double)(M * M));
+    if (status == ANYGP_OK && !root_by_factors(M, r->T, r->N)) {
+        memcpy(r->T, gram, (size_t)(M * M) * sizeof *gram);
+        free(r->N);
+        r->N = NULL;
+        status = root_by_eigenvectors(M, r->T, r->c, e);
+    }
+    free(gram);
+    r->made = status == ANYGP_OK;
+    return status;
+}
+
+/* X = C X; room[M,t]. */
+static void apply_root(const low_rank *p, int64_t t, double *X, double *room)
+{
+    const low_rank_root *r = &p->root;
+    int64_t M = p->M;
+    if (r->N) {
+        la_trsm(LA_LEFT, LA_N, M, t, 1, r->T, M, X, M);
+        la_trmm(LA_LEFT, LA_N, M, t, 1, r->N, M, X, M);
+        la_trsm(LA_LEFT, LA_T, M, t, 1, r->T, M, X, M);
+        return;
+    }
+    la_gemm(LA_T, LA_N, M, t, M, 1, r->T, M, X, M, 0, room, M);
+    for (int64_t k = 0; k < t; k++)
+        for (int64_t j = 0; j < M; j++) room[j + k * M] *= r->c[j];
+    la_gemm(LA_N, LA_N, M, t, M, 1, r->T, M, room, M, 0, X, M);
+}
+
 static anygp_status root(const la_operator *base, int64_t t, const double *Z, int64_t ldz, double *W, int64_t ldw,
                          anygp_error *e)
 {
-    const low_rank *p = (const low_rank *)base;
+    low_rank *p = (low_rank *)base;
     int64_t n = base->n, M = p->M;
-    double *Y = mem_doubles(n, t), *X = mem_doubles(M, t), *T = mem_doubles(M, t);
-    anygp_status status = X && Y && T ? ANYGP_OK : fail_memory(e, "a root", 8.0 * (double)n * (double)t);
+    TRY(make_root(p, e));
+    double *Y = mem_doubles(n, t), *X = mem_doubles(M, t), *room = mem_doubles(M, t);
+    anygp_status status = X && Y && room ? ANYGP_OK : fail_memory(e, "a root", 8.0 * (double)n * (double)t);
     if (status == ANYGP_OK) {
         for (int64_t k = 0; k < t; k++)
             for (int64_t i = 0; i < n; i++) Y[i + k * n] = Z[i + k * ldz] / sqrt(p->d[i]);
         la_gemm(LA_N, LA_N, M, t, n, 1, p->A, M, Y, n, 0, X, M); /* B'Z */
-        la_gemm(LA_T, LA_N, M, t, M, 1, p->Q, M, X, M, 0, T, M);
-        for (int64_t k = 0; k < t; k++)
-            for (int64_t j = 0; j < M; j++) T[j + k * M] *= p->c[j];
-        la_gemm(LA_N, LA_N, M, t, M, 1, p->Q, M, T, M, 0, X, M);
+        apply_root(p, t, X, room);
         for (int64_t k = 0; k < t; k++)
             for (int64_t i = 0; i < n; i++) W[i + k * ldw] = sqrt(p->d[i]) * Z[i + k * ldz];
         la_gemm(LA_T, LA_N, n, t, M, 1, p->A, M, X, M, 1, W, ldw);
     }
     free(Y);
     free(X);
-    free(T);
+    free(room);
     return status;
 }
 
@@ -189,31 +263,25 @@ static const la_operator_ops low_rank_ops = {.name = "low rank plus diagonal",
                                              .logdet_reverse = logdet_reverse,
                                              .root = root};
 
-/* (sqrt(1 + s) - 1) / s without cancellation. */
-static double root_coefficient(double s) { return s > 0 ? 1 / (1 + sqrt(1 + s)) : 0.5; }
-
-/* L and Q, c from A and d; blocks of A over sqrt(d) on the way. */
+/* B'B, for the root, and L; blocks of A over sqrt(d) on the way. */
 static anygp_status prepare(low_rank *p, anygp_error *e)
 {
     int64_t n = p->base.n, M = p->M, some = n < COLUMNS ? n : COLUMNS;
-    double *B = mem_doubles(M, some), *work = mem_alloc(la_eigh_work(M), sizeof *work);
-    if (!B || !work) return free(B), free(work), fail_memory(e, "a factor", 8.0 * (double)(M * some));
-    memset(p->Q, 0, (size_t)(M * M) * sizeof *p->Q);
+    double *B = mem_doubles(M, some), *gram = p->root.T;
+    if (!B) return fail_memory(e, "a factor", 8.0 * (double)(M * some));
+    memset(gram, 0, (size_t)(M * M) * sizeof *gram);
     for (int64_t i0 = 0; i0 < n; i0 += some) {
         int64_t count = n - i0 < some ? n - i0 : some;
         for (int64_t i = 0; i < count; i++) {
             double scale = 1 / sqrt(p->d[i0 + i]);
             for (int64_t j = 0; j < M; j++) B[j + i * M] = scale * p->A[j + (i0 + i) * M];
         }
-        la_syrk(LA_N, M, count, 1, B, M, 1, p->Q, M);
+        la_syrk(LA_N, M, count, 1, B, M, 1, gram, M);
     }
-    memcpy(p->L, p->Q, (size_t)(M * M) * sizeof *p->L);
-    for (int64_t j = 0; j < M; j++) p->L[j + j * M] += 1;
-    bool ok = la_factor(M, p->L, M) && la_eigh(M, p->Q, M, p->c, work) == 0;
-    for (int64_t j = 0; ok && j < M; j++) p->c[j] = root_coefficient(p->c[j]);
     free(B);
-    free(work);
-    return ok ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "a low-rank matrix broke down");
+    memcpy(p->L, gram, (size_t)(M * M) * sizeof *p->L);
+    for (int64_t j = 0; j < M; j++) p->L[j + j * M] += 1;
+    return la_factor(M, p->L, M) ? ANYGP_OK : fail_with(e, ANYGP_ERR_NUMERIC, "a low-rank matrix broke down");
 }
 
 anygp_status low_rank_operator_new(int64_t n, int64_t M, double *A, double *d, const low_rank_owner *owner,
@@ -227,8 +295,8 @@ anygp_status low_rank_operator_new(int64_t n, int64_t M, double *A, double *d, c
         return fail_memory(e, "a factor", sizeof *p);
     }
     *p = (low_rank){.base = {&low_rank_ops, n}, .M = M, .A = A, .d = d, .owner = *owner};
-    p->L = mem_doubles(M, M), p->Q = mem_doubles(M, M), p->c = mem_doubles(M, 1);
-    anygp_status status = p->L && p->Q && p->c ? prepare(p, e) : fail_memory(e, "a factor", 16.0 * (double)(M * M));
+    p->L = mem_doubles(M, M), p->root.T = mem_doubles(M, M);
+    anygp_status status = p->L && p->root.T ? prepare(p, e) : fail_memory(e, "a factor", 16.0 * (double)(M * M));
     if (ANYGP_FAILED(status))
         low_rank_free(&p->base);
     else

@@ -46,11 +46,11 @@ anygp_status iterative_resize(exact_iterative *s, int64_t probes, anygp_error *e
     return cg_new(s->K, NULL, s->t, ITERATIONS_MOST, &s->solver, e);
 }
 
-/* Bytes besides the tiles: vectors of the solver, right-hand sides and products, and a preconditioner of full rank. */
+/* Bytes besides the tiles: vectors of the solver, right-hand sides and products, and a preconditioner of low rank with its factors. */
 static double vector_bytes(double n, double p)
 {
-    double t = 1 + p + PROBES_MOST;
-    return 8 * (n * (9 * t + 1024 + 64) + p * p) + 1e7;
+    double t = 1 + p + PROBES_MOST, M = (double)precond_rank((int64_t)n);
+    return 8 * (n * (9 * t + M + 64) + 5 * M * M + p * p) + 1e7;
 }
 
 anygp_status iterative_open(const problem *p, void **state, anygp_error *e)
@@ -191,6 +191,12 @@ static const char *remark(const void *state)
     return *s->remark ? s->remark : NULL;
 }
 
+static const char *caution(const void *state)
+{
+    const exact_iterative *s = state;
+    return *s->caution ? s->caution : NULL;
+}
+
 const model_ops model_exact_iterative = {
     .name = "exact",
     .summary = "exact Gaussian process",
@@ -208,6 +214,7 @@ const model_ops model_exact_iterative = {
     .posterior = iterative_to_posterior,
     .rows = rows,
     .remark = remark,
+    .caution = caution,
     .close = iterative_close,
     .load = exact_load,
 };

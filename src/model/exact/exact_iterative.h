@@ -42,7 +42,7 @@ typedef struct exact_iterative {
     int64_t kept, room, width;  /* estimates of all evaluations, with the hyperparameters: */
     double *history;            /* room x width */
     anygp_error failure;
-    char remark[400];
+    char remark[400], caution[400];
 } exact_iterative;
 
 /* log|Ky|, its bounds and slope are those of the last evaluation.  Also for tests. */

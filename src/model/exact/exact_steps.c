@@ -66,7 +66,7 @@ static anygp_status prepare(exact_steps *s, const hyper *h, double jitter, anygp
 {
     char why[200] = "";
     double least, white = kernel_white(h->kernel);
-    kernel_operator_set(s->K, h->kernel, h->like[0], jitter);
+    kernel_operator_set(s->K, h->kernel, h->like[0], jitter, false);
     const double *added = kernel_operator_added(s->K);
     for (int64_t i = 0; i < s->n; i++) s->noise[i] = added[i] + white;
     s->jitter = jitter, s->k = h->kernel, s->s2 = h->like[0];

@@ -1,4 +1,4 @@
-/* From solutions to the log evidence, its bounds and its gradient (exact_iterative.h), and to the posterior. */
+/* From solutions to the log evidence, its bounds and its gradient (exact_iterative.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static double mean_slack(const exact_iterative *s, const cg *c)
 }
 
 /* R, b, alpha and W from solutions and residuals, to second order in the latter; *terms = log|S| + p log B - b'S b. */
-static bool project_mean(exact_iterative *s, const cg *c, double *terms)
+bool iterative_project_mean(exact_iterative *s, const cg *c, double *terms)
 {
     int64_t n = s->n, p = s->p;
     const double *x = c->X, *XH = x + n, *H = s->B + n, *r = c->R, *RH = r + n;
@@ -93,12 +93,22 @@ static void average(const exact_iterative *s, double *mean, double *error, doubl
     *error = s->probes == s->n ? 0 : sqrt(squares / (m * fmax(m - 1, 1)));
 }
 
+/* What packed tiles may change, in nats.  Elements off the diagonal are off by E_ij, at most u and as good as independent, so that
+   tr(Ky^-1 E) + alpha'E alpha has a standard deviation of at most sqrt(2/3) u (|Ky^-1| + |alpha|^2), of which half counts, and four times that
+   is certain enough.  |Ky^-1| <= sqrt(n) / least_K. */
+static double packing_error(const exact_iterative *s, double alpha2)
+{
+    if (!kernel_operator_packed(s->K)) return 0;
+    double u = PACKED_ERROR * kernel_operator_largest(s->K);
+    return 2 * sqrt(2.0 / 3) * u * (sqrt((double)s->n) / s->least_K + alpha2);
+}
+
 static bool evidence(exact_iterative *s, const hyper *h, double *value)
 {
     const cg *c = s->solver;
     int64_t n = s->n;
     double terms, mean, error, gap, fixed, square, left = c->rr[0] / s->least_K;
-    if (!project_mean(s, c, &terms) || !integrate(s, &square)) return false;
+    if (!iterative_project_mean(s, c, &terms) || !integrate(s, &square)) return false;
     average(s, &mean, &error, &gap);
     double logdet = mean + (s->P ? s->P->ops->logdet(s->P) : 0);
     double quadratic = la_dot(n, s->B, c->X) + la_dot(n, c->X, c->R); /* and up to `left` more */
@@ -106,8 +116,8 @@ static bool evidence(exact_iterative *s, const hyper *h, double *value)
     *value = fixed - 0.5 * (quadratic + 0.5 * left + logdet);
     /* The variance of a probe is at most 2 |log|^2, which is known better than the spread of a few of them. */
     double probable = s->probes == n ? 0 : fmax(error, sqrt(2 * square / (double)s->probes));
-    double spread =
-        0.5 * (gap + mean_slack(s, c)) + (probable > 0 ? 0.5 * student((double)s->probes - 1) * probable : 0);
+    double spread = 0.5 * (gap + mean_slack(s, c)) + packing_error(s, la_dot(n, s->alpha, s->alpha)) +
+                    (probable > 0 ? 0.5 * student((double)s->probes - 1) * probable : 0);
     double noise_floor = 1e-10 * (fabs(quadratic) + fabs(logdet) + (double)n);
     s->estimate = (evidence_estimate){.value = *value,
                                       .error = 0.5 * error,
@@ -165,7 +175,7 @@ static void note(exact_iterative *s, const hyper *h, double jitter)
     memcpy(at + h->count + 1, &s->estimate, sizeof s->estimate);
 }
 
-static evidence_estimate recall(const exact_iterative *s, const hyper *h, double jitter)
+evidence_estimate iterative_recall(const exact_iterative *s, const hyper *h, double jitter)
 {
     for (int64_t k = s->kept - 1; k >= 0; k--) {
         const double *at = s->history + k * s->width;
@@ -180,16 +190,19 @@ static evidence_estimate recall(const exact_iterative *s, const hyper *h, double
     return (evidence_estimate){.value = NAN, .error = NAN, .lower = NAN, .upper = NAN};
 }
 
-/* Operator and preconditioner at h. */
-static anygp_status prepare(exact_iterative *s, const hyper *h, double jitter, anygp_error *e)
+/* Operator and preconditioner at h.  Tiles are packed where their rounding is a small part of the tolerance. */
+anygp_status iterative_prepare(exact_iterative *s, const hyper *h, double jitter, anygp_error *e)
 {
-    kernel_operator_set(s->K, h->kernel, h->like[0], jitter);
+    static const double SHARE = 0.05;
+    kernel_operator_set(s->K, h->kernel, h->like[0], jitter, true);
     const double *added = kernel_operator_added(s->K);
     s->least_K = INFINITY;
     for (int64_t i = 0; i < s->n; i++) s->least_K = fmin(s->least_K, added[i]);
     s->least_K += kernel_white(h->kernel);
     if (!(s->least_K > 0))
         return fail_with(e, ANYGP_ERR_NUMERIC, "without noise there is no bound on the error of an iteration");
+    if (packing_error(s, 0) > SHARE * iterative_tolerance(s))
+        kernel_operator_set(s->K, h->kernel, h->like[0], jitter, false);
     return iterative_precondition(s, h, jitter, e);
 }
 
@@ -223,7 +236,7 @@ static anygp_status evaluate_at(exact_iterative *s, const hyper *h, double jitte
                                 anygp_error *e)
 {
     bool more = false;
-    TRY(prepare(s, h, jitter, e));
+    TRY(iterative_prepare(s, h, jitter, e));
     do {
         TRY(solve_all(s, e));
         if (!evidence(s, h, value)) return fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence is not finite");
@@ -249,76 +262,4 @@ bool iterative_evaluate(void *state, const hyper *h, bool grow, double *jitter, 
         if (!late) s->failure = model_failure(status, &e);
         if (late || status != ANYGP_ERR_NUMERIC || !grow || now >= JITTER_MOST) return false;
     }
-}
-
-/* ------------------------------------------------------------------------------- the posterior */
-
-typedef struct finish {
-    exact_iterative *s;
-    double target; /* r'r of y */
-} finish;
-
-enum { LAST_LEAST = 20 }; /* iterations, whatever the clock says */
-
-static bool finished(void *ctx, const cg *c, int64_t k)
-{
-    const finish *f = ctx;
-    double scale = k == 0 ? 1 : la_dot(c->n, f->s->B + k * c->n, f->s->B + k * c->n) / (double)c->n;
-    return c->rr[k] <= f->target * scale;
-}
-
-static bool time_is_up(void *ctx)
-{
-    const finish *f = ctx;
-    anygp_status before = f->s->failure.status;
-    if (!iterative_enough(f->s) || f->s->solver->steps[0] < LAST_LEAST) return f->s->failure.status = before, false;
-    return true;
-}
-
-/* alpha to the accuracy of predictions: no mean is off by more than sqrt(k** r'r / least_K), which is to be a hundredth of the noise's
-   standard deviation (Cauchy and Schwarz in the norm of Ky^-1); or until the residual is a millionth of y, where that bound asks for more than
-   rounding allows. */
-static anygp_status solve_last(exact_iterative *s, const hyper *h, double jitter, double *error, anygp_error *e)
-{
-    static const double SHARE = 1e-2, RELATIVE = 1e-6;
-    double largest = 0, terms, *diag = mem_doubles(s->n, 1);
-    if (!diag) return fail_memory(e, "the diagonal", 8.0 * (double)s->n);
-    kernel_diag(h->kernel, s->n, s->rows->X, s->rows->D, diag);
-    for (int64_t i = 0; i < s->n; i++) largest = fmax(largest, diag[i]);
-    free(diag);
-    TRY(prepare(s, h, jitter, e));
-    cg_free(s->solver);
-    s->solver = NULL;
-    TRY(cg_new(s->K, s->P, 1 + s->p, ITERATIONS_MOST, &s->solver, e));
-    double wanted = SHARE * SHARE * (h->like[0] + kernel_white(h->kernel)) * s->least_K / fmax(largest, 1e-300);
-    finish f = {s, fmax(wanted, RELATIVE * RELATIVE * la_dot(s->n, s->rows->y, s->rows->y))};
-    memcpy(s->B, s->rows->y, (size_t)s->n * sizeof *s->B);
-    basis_fill(s->mean, s->n, s->rows->X, s->rows->D, s->B + s->n, 1, s->n);
-    TRY(cg_begin(s->solver, s->B, s->n, false, e));
-    TRY(cg_run(s->solver, &(cg_options){ITERATIONS_MOST, time_is_up, finished, &f}, e));
-    if (!project_mean(s, s->solver, &terms)) return fail_with(e, ANYGP_ERR_NUMERIC, "the mean has no precision");
-    *error = sqrt(largest * s->solver->rr[0] / s->least_K);
-    return ANYGP_OK;
-}
-
-/* The factor after all: by the model that has it. */
-static anygp_status factor_posterior(const problem *p, const hyper *h, double *jitter, posterior **out, anygp_error *e)
-{
-    void *state = NULL;
-    TRY(exact_open_rows(p->rows, NULL, p->mean, &state, e));
-    anygp_status status = exact_to_posterior(state, h, jitter, out, e);
-    exact_close(state);
-    return status;
-}
-
-anygp_status iterative_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
-{
-    exact_iterative *s = state;
-    rows_solution found = {.estimate = recall(s, h, *jitter)};
-    if (s->problem->solver.keep_factor) return factor_posterior(s->problem, h, jitter, out, e);
-    if (s->solver->broken) return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance matrix is not positive definite");
-    TRY(solve_last(s, h, *jitter, &found.estimate.mean_error, e));
-    found.alpha = s->alpha, found.R = s->R;
-    found.jitter = kernel_operator_added(s->K)[0] - h->like[0] / s->rows->c[0];
-    return rows_posterior_new(s->problem, h, &found, out, e);
 }

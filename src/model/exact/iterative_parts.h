@@ -1,4 +1,4 @@
-/* What exact_iterative.c and iterative_evidence.c share. */
+/* What exact_iterative.c, iterative_evidence.c and iterative_posterior.c share. */
 #ifndef MODEL_EXACT_ITERATIVE_PARTS_H
 #define MODEL_EXACT_ITERATIVE_PARTS_H
 
@@ -12,5 +12,12 @@ double iterative_tolerance(const exact_iterative *s); /* nats */
 /* cg_options: settled and enough. */
 bool iterative_settled(void *ctx, const cg *c, int64_t k);
 bool iterative_enough(void *ctx);
+
+/* Operator and preconditioner at h. */
+anygp_status iterative_prepare(exact_iterative *s, const hyper *h, double jitter, anygp_error *e);
+/* R, b, alpha and W from solutions and residuals of y and H; *terms = log|S| + p log B - b'S b. */
+bool iterative_project_mean(exact_iterative *s, const cg *c, double *terms);
+/* The estimate at these hyperparameters; not finite: there was none. */
+evidence_estimate iterative_recall(const exact_iterative *s, const hyper *h, double jitter);
 
 #endif

@@ -27,6 +27,7 @@ typedef struct precond_ops {
 
 extern const precond_ops precond_none, precond_jacobi, precond_pivoted, precond_fitc, precond_vecchia;
 
+int64_t precond_rank(int64_t n); /* of pivoted and fitc */
 int64_t precond_count(void);
 const precond_ops *precond_at(int64_t i);
 const precond_ops *precond_find(const char *name); /* NULL: no such one, or "auto" */

@@ -13,7 +13,7 @@
 #include "linalg/linalg.h"
 #include "model/exact/precond.h"
 
-enum { RANK_LEAST = 32, RANK_MOST = 1024, RANK_SHARE = 16 };
+enum { RANK_LEAST = 32, RANK_MOST = 4096, RANK_SHARE = 16 };
 
 struct precond_plan {
     int64_t M, D;
@@ -27,7 +27,7 @@ static void clear(precond_plan *plan)
     free(plan);
 }
 
-static int64_t rank_of(int64_t n)
+int64_t precond_rank(int64_t n)
 {
     int64_t M = n / RANK_SHARE;
     M = M < RANK_LEAST ? RANK_LEAST : M > RANK_MOST ? RANK_MOST : M;
@@ -37,7 +37,7 @@ static int64_t rank_of(int64_t n)
 static anygp_status plan_by(const char *how, const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
 {
     const merged *m = p->rows;
-    int64_t M = rank_of(m->n);
+    int64_t M = precond_rank(m->n);
     bool text = false;
     for (int64_t j = 0; m->data && j < m->D; j++) text |= schema_at(&m->data->schema, j)->text;
     precond_plan *plan = calloc(1, sizeof *plan);

@@ -38,7 +38,7 @@ static double work_of(const precond_ops *o, double n)
     double per_row = o == &precond_none      ? 0
                      : o == &precond_jacobi  ? 256
                      : o == &precond_vecchia ? 240 /* short lists, all over memory */
-                                             : 2 * fmin(fmax(n / 16, 32), 1024);
+                                             : 2 * (double)precond_rank((int64_t)n);
     return 1 + per_row / n;
 }
 
@@ -85,7 +85,7 @@ static anygp_status compete(const problem *p, kernel *k, double noise, double ji
     anygp_status status =
         kernel_operator_new(&rows, &(kernel_operator_options){.keep = 8.0 * (double)m->n * (double)m->n}, &K, e);
     if (ANYGP_FAILED(status)) return status;
-    kernel_operator_set(K, k, noise, jitter);
+    kernel_operator_set(K, k, noise, jitter, false);
     for (int64_t i = 0; i < count; i++) {
         anygp_error broken;
         status = enter(p, precond_at(i), k, K, &list[i], &broken);

@@ -1,0 +1,131 @@
+/* The last solve, to the accuracy of predictions, and the posterior that it gives (exact_iterative.h). */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernel/kernel_operator.h"
+#include "linalg/linalg.h"
+#include "model/exact/exact.h"
+#include "model/exact/iterative_parts.h"
+
+typedef struct finish {
+    exact_iterative *s;
+    double target; /* r'r of y */
+} finish;
+
+enum { LAST_LEAST = 20 }; /* iterations, whatever the clock says */
+
+static bool finished(void *ctx, const cg *c, int64_t k)
+{
+    const finish *f = ctx;
+    double scale = k == 0 ? 1 : la_dot(c->n, f->s->B + k * c->n, f->s->B + k * c->n) / (double)c->n;
+    return c->rr[k] <= f->target * scale;
+}
+
+static bool time_is_up(void *ctx)
+{
+    const finish *f = ctx;
+    anygp_status before = f->s->failure.status;
+    if (!iterative_enough(f->s) || f->s->solver->steps[0] < LAST_LEAST) return f->s->failure.status = before, false;
+    return true;
+}
+
+/* r'r of y that is enough: no mean is off by more than a hundredth of the noise's standard deviation, as the bound below has it; or the
+   residual is a millionth of y, where that asks for more than rounding allows. */
+static double last_target(const exact_iterative *s, const hyper *h)
+{
+    static const double SHARE = 1e-2, RELATIVE = 1e-6;
+    double noise = h->like[0] + kernel_white(h->kernel), largest = fmax(kernel_operator_largest(s->K), 1e-300);
+    return fmax(SHARE * SHARE * noise * s->least_K / largest,
+                RELATIVE * RELATIVE * la_dot(s->n, s->rows->y, s->rows->y));
+}
+
+/* Until all columns are `finished` by the residual of the matrix itself, which `unrounded` makes again where tiles are packed; the solver has its
+   last residual then. */
+static anygp_status solve_until(exact_iterative *s, const cg_options *o, const la_operator *unrounded, anygp_error *e)
+{
+    enum { ROUNDS = 4 };
+    cg *c = s->solver;
+    TRY(cg_begin(c, s->B, s->n, false, e));
+    TRY(cg_run(c, o, e));
+    if (!kernel_operator_packed(s->K)) return ANYGP_OK;
+    c->exact = unrounded;
+    for (int round = 0; round < ROUNDS; round++) {
+        bool all = true;
+        TRY(cg_begin(c, s->B, s->n, true, e));
+        for (int64_t k = 0; k < c->t; k++) all &= o->settled(o->ctx, c, k);
+        if (all || o->enough(o->ctx) || round + 1 == ROUNDS) break;
+        TRY(cg_run(c, o, e));
+    }
+    c->exact = NULL;
+    return ANYGP_OK;
+}
+
+/* alpha to the accuracy of predictions; *error: no mean is off by more than sqrt(k** r'r / least_K) (Cauchy and Schwarz in the norm of
+   Ky^-1). */
+static anygp_status solve_last(exact_iterative *s, const hyper *h, double jitter, double *error, anygp_error *e)
+{
+    double terms;
+    la_operator *unrounded = NULL;
+    kernel_rows rows = {s->n, s->rows->D, s->rows->X, s->rows->c};
+    TRY(iterative_prepare(s, h, jitter, e));
+    cg_free(s->solver);
+    s->solver = NULL;
+    TRY(cg_new(s->K, s->P, 1 + s->p, ITERATIONS_MOST, &s->solver, e));
+    TRY(kernel_operator_new(&rows, &(kernel_operator_options){.comm = s->problem->comm}, &unrounded, e));
+    kernel_operator_set(unrounded, h->kernel, h->like[0], jitter, false);
+    finish f = {s, last_target(s, h)};
+    memcpy(s->B, s->rows->y, (size_t)s->n * sizeof *s->B);
+    basis_fill(s->mean, s->n, s->rows->X, s->rows->D, s->B + s->n, 1, s->n);
+    anygp_status status = solve_until(s, &(cg_options){ITERATIONS_MOST, time_is_up, finished, &f}, unrounded, e);
+    la_operator_free(unrounded);
+    TRY(status);
+    if (!iterative_project_mean(s, s->solver, &terms))
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the mean has no precision");
+    *error = sqrt(kernel_operator_largest(s->K) * s->solver->rr[0] / s->least_K);
+    return ANYGP_OK;
+}
+
+/* What was asked for and not reached: the tolerance of the log evidence, of which half may be the standard error of the probes and a quarter
+   each what the quadratures and y'Ky^-1 y may be off; and a last solve that the clock cut short. */
+static void note_shortfall(exact_iterative *s, const hyper *h, const evidence_estimate *found)
+{
+    double asked = s->problem->solver.tolerance, reached = found->error, target = last_target(s, h);
+    size_t used = 0;
+    *s->caution = 0;
+    if (asked > 0 && reached > asked)
+        used = (size_t)snprintf(s->caution, sizeof s->caution,
+                                "the standard error of the log evidence is %.3g with %.0f probes, the most there are, "
+                                "and --tolerance asks for %.3g; the value is between %.8g and %.8g",
+                                reached, found->probes, asked, found->lower, found->upper);
+    double rr = s->solver->rr[0];
+    if (rr > 1.01 * target)
+        snprintf(s->caution + used, sizeof s->caution - used,
+                 "%sthe last solve ended after %lld iterations with a residual %.3g times the one aimed at, so that "
+                 "predicted means are off by more than they could be; give it more --time",
+                 used ? "; " : "", (long long)s->solver->products, sqrt(rr / target));
+}
+
+/* The factor after all: by the model that has it. */
+static anygp_status factor_posterior(const problem *p, const hyper *h, double *jitter, posterior **out, anygp_error *e)
+{
+    void *state = NULL;
+    TRY(exact_open_rows(p->rows, NULL, p->mean, &state, e));
+    anygp_status status = exact_to_posterior(state, h, jitter, out, e);
+    exact_close(state);
+    return status;
+}
+
+anygp_status iterative_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
+{
+    exact_iterative *s = state;
+    rows_solution found = {.estimate = iterative_recall(s, h, *jitter)};
+    if (s->problem->solver.keep_factor) return factor_posterior(s->problem, h, jitter, out, e);
+    if (s->solver->broken) return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance matrix is not positive definite");
+    TRY(solve_last(s, h, *jitter, &found.estimate.mean_error, e));
+    note_shortfall(s, h, &found.estimate);
+    found.alpha = s->alpha, found.R = s->R;
+    found.jitter = kernel_operator_added(s->K)[0] - h->like[0] / s->rows->c[0];
+    return rows_posterior_new(s->problem, h, &found, out, e);
+}

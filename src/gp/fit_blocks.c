@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "gp/fit_blocks.h"
 #include "gp/shares.h"
@@ -125,8 +126,8 @@ static int64_t wanted_inducing(const block_fit *b)
 /* --------------------------------------------------------------------------------------- blocks */
 
 /* Distances per second of k-means, about.  It may take a share of a time limit; else a kd-tree cuts, which is nearly free. */
-static const double DISTANCES = 1e9, CUT_SHARE = 0.1;
-enum { CUT_ROUNDS = 20 };
+static const double DISTANCES = 3e8, CUT_SHARE = 0.1;
+enum { CUT_ROUNDS = 21 }; /* of k-means, and its start */
 
 static bool means_take_too_long(const block_fit *b)
 {
@@ -190,7 +191,10 @@ static anygp_status make_blocks(block_fit *b, anygp_error *e)
     if (*from) TRY(fit_admits_given_blocks(m, from, rows_count(b->source), b->given, e));
     if (settings_given(b->f->s, SET_BLOCKS))
         TRY(fit_admits_blocks(m, settings_integer(b->f->s, SET_BLOCKS), b->d.used, e));
+    /* A busy machine may take longer than was thought. */
+    const deadline cut = {.began = clock_seconds(), .limit = 2 * CUT_SHARE * b->f->limit};
     block_plan plan = {.kind = plan_of(b),
+                       .until = &cut,
                        .blocks = b->P,
                        .cap = PART_OVERSIZE * ceil_div(rows_count(b->source), b->P),
                        .given = b->given,

@@ -3,6 +3,7 @@
                    rows, each with some noise levels: a profile of the evidence, which often has several maxima
        cycles      periods and frequencies by half cycles over the extent of the data
        leaves      the length-scales of one leaf of the kernel, then those of one column, longer and shorter by themselves
+       a brief look   where time ends before the profile does: the same profile of so few rows that it costs next to nothing
        finalists   the best point so far and the other maxima of the profile: where there are several, each is the start of a
                    short climb, and the best end is taken */
 #include "run/start.h"
@@ -19,6 +20,7 @@
 
 enum {
     SCAN_ROWS = 300,
+    LOOK_ROWS = 120,   /* of a brief look */
     LENGTHS_MOST = 24, /* of the profile */
     FINALISTS = 3,
     FINAL_ITERATIONS = 15,
@@ -60,8 +62,9 @@ typedef struct scan {
     double value[LENGTHS_MOST]; /* the profile: the best evidence at each of `lengths` length-scales, */
     double *at;                 /* and the natural parameters of it, one after the other */
     int lengths;
-    bool (*stop)(void *ctx); /* asked before each trial; then nothing more is tried */
+    bool (*stop)(void *ctx); /* asked before each trial; then nothing more is tried, */
     void *ctx;
+    bool cut; /* and the profile is not complete */
 } scan;
 
 static bool movable(const hyper *h, int64_t i)
@@ -73,7 +76,7 @@ static bool movable(const hyper *h, int64_t i)
 static void try_here(scan *s)
 {
     double jitter = 0, value;
-    if (s->stop(s->ctx)) return;
+    if ((s->cut = s->cut || s->stop(s->ctx))) return;
     if (!model_exact.evaluate(s->state, s->h, true, &jitter, &value, NULL)) return;
     value += hyper_log_prior(s->h, NULL);
     if (!(value > s->best)) return;
@@ -308,9 +311,39 @@ done:
     return status;
 }
 
-/* Where there was no time for a single look, lengths are taken to be long and the noise as large as the target: the result claims
-   little. */
+static bool never(void *ctx) { return (void)ctx, false; }
+
+/* What claims little: lengths are long, and the noise is as large as the target. */
 static const double UNSEEN_LENGTH = 4, UNSEEN_NOISE = 10;
+
+/* The profile of a few rows, whatever the time: a model that ends with length-scales nobody looked at may be worse than none.  So few rows
+   also tell of what is only noise, so that they have to say it with some confidence, in nats; else s->best is no number. */
+static anygp_status look_briefly(scan *s, const problem *p, anygp_error *e)
+{
+    merged few = {0};
+    problem small = *p;
+    scan look = *s;
+    double shortest;
+    anygp_status status;
+    static const double CONFIDENCE = 5;
+    small.rows = &few, look.state = NULL, look.stop = never, look.cut = false, look.best = -INFINITY;
+    set_all(s->h, s->first);
+    hyper_natural(s->h, s->best_value);
+    TRY_DONE(start_rows(p, LOOK_ROWS, s->h->unit, &few, e));
+    TRY_DONE(model_exact.open(&model_exact, &small, s->h, &look.state, e));
+    TRY_DONE(spacing(&look, &few, &shortest, e));
+    scan_lengths_and_noise(&look, shortest);
+    double found = look.best;
+    look.best = -INFINITY, look.best_value = look.at; /* the profile is no longer needed */
+    set_lengths_and_noise(&look, UNSEEN_LENGTH, UNSEEN_NOISE);
+    try_here(&look);
+    s->best = found > look.best + CONFIDENCE ? found : -INFINITY;
+    set_all(s->h, s->best_value);
+done:
+    model_exact.close(look.state);
+    merged_clear(&few);
+    return status;
+}
 
 anygp_status start_from_data(const problem *p, hyper *h, const train_options *o, bool (*stop)(void *ctx), void *ctx,
                              anygp_error *e)
@@ -334,6 +367,7 @@ anygp_status start_from_data(const problem *p, hyper *h, const train_options *o,
     hyper_natural(h, s.best_value);
     TRY_DONE(spacing(&s, &few, &shortest, e));
     scan_lengths_and_noise(&s, shortest);
+    if (s.cut) TRY_DONE(look_briefly(&s, p, e));
     scan_all_cycles(&s, &few);
     scan_apart(&s);
     TRY_DONE(climb_finalists(&s, &small, o, e));

@@ -73,6 +73,13 @@ experts_make_their_factors_later() {
 patchwork_has_fewer_places_on_borders() {
     anygp fit many.csv -o m.agp --model patchwork --time 0s --valid 0 >"$said/out" 2>"$said/err" && many_usable m.agp && grep -q 'borders of cells have' "$said/err"
 }
+parts_without_time_know_more_than_the_mean() { # a brief look at length-scales, and some rows of every part
+    local model
+    for model in nle poe tree patchwork; do
+        anygp fit many.csv -q -o m.agp --model $model --time 0s --valid 0 >/dev/null 2>&1 || return 1
+        anygp eval m.agp many.csv | awk -v name=$model '$1 == "nmse" { print name, $2; good = $2 < 0.3 } END { exit !good }' || return 1
+    done
+}
 no_objective_is_not_0() {
     anygp fit many.csv -q -o m.agp --model rbcm --time 0.01s --valid 0 >/dev/null 2>&1 &&
         anygp info m.agp | grep -q 'objective  *none: the run ended before the log evidence' &&
@@ -83,6 +90,7 @@ head -n 20 many.csv >train2.csv
 check models_of_neighbours_learn_from_the_rows_there_is_time_for
 check experts_make_their_factors_later
 check patchwork_has_fewer_places_on_borders
+check parts_without_time_know_more_than_the_mean
 check no_objective_is_not_0
 check time_limit_leaves_a_model
 check time_limit_is_recorded

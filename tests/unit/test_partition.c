@@ -33,7 +33,7 @@ static router *make_router(router_kind kind, int64_t n, const double *X, int64_t
     double *means = mem_doubles(P, D);
     anygp_status status = ANYGP_ERR_INTERNAL;
     for (int64_t i = 0; i < P; i++) memcpy(means + i * D, X + i % n * LD, D * sizeof *means);
-    if (kind == ROUTER_KMEANS) status = router_kmeans(n, D, X, LD, P, 5, &r, NULL);
+    if (kind == ROUTER_KMEANS) status = router_kmeans(n, D, X, LD, P, 5, NULL, &r, NULL);
     if (kind == ROUTER_KDTREE) status = router_kdtree(n, D, X, LD, P, &r, NULL);
     if (kind == ROUTER_MEANS) status = router_means(P, D, means, &r, NULL);
     assert_int_equal(status, ANYGP_OK);
@@ -147,7 +147,7 @@ static void same_seed_same_router_and_another_seed_another(void **state)
     const double *v[3];
     int64_t rows, cols;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(router_kmeans(N, D, X, LD, 20, i < 2 ? 7 : 8, &r[i], NULL), ANYGP_OK);
+        assert_int_equal(router_kmeans(N, D, X, LD, 20, i < 2 ? 7 : 8, NULL, &r[i], NULL), ANYGP_OK);
         v[i] = router_values(r[i], &rows, &cols);
         assert_int_equal(rows, 21);
     }
@@ -546,7 +546,7 @@ static void wrong_arguments_get_a_sentence(void **state)
     int64_t block[2];
     anygp_error e;
     router *r = NULL;
-    assert_int_equal(router_kmeans(0, D, X, D, 2, 0, &r, &e), ANYGP_ERR_ARGUMENT);
+    assert_int_equal(router_kmeans(0, D, X, D, 2, 0, NULL, &r, &e), ANYGP_ERR_ARGUMENT);
     assert_int_equal(router_kdtree(2, D, X, D, 0, &r, &e), ANYGP_ERR_ARGUMENT);
     assert_int_equal(router_means(0, D, X, &r, &e), ANYGP_ERR_ARGUMENT);
     assert_int_equal(router_means(1, D, nan, &r, &e), ANYGP_ERR_DATA);

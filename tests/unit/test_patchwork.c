@@ -159,6 +159,31 @@ static void predictions_are_given_rows_and_borders(void **unused)
 }
 
 /* Of rows in all cells, and of two at the same place. */
+/* A fit that has no time for factors and borders leaves them to the first prediction. */
+static void cells_that_are_joined_later_are_the_same(void **unused)
+{
+    (void)unused;
+    static dense d;
+    const deadline passed = {0, 0, NULL};
+    posterior *now = NULL, *then = NULL;
+    double a[NEW], b[NEW], v[NEW], w[NEW], j = jitter;
+    anygp_error e;
+    dense_open(&d, &kinds[1]);
+    assert_int_equal(model_patchwork.posterior(d.s.state, &d.s.h, &j, &now, &e), ANYGP_OK);
+    d.s.p.pass = &passed;
+    assert_int_equal(model_patchwork.posterior(d.s.state, &d.s.h, &j, &then, &e), ANYGP_OK);
+    assert_true(!now->later && then->later && patch_cells(then)->later);
+    assert_int_equal(posterior_ready(then, &e), ANYGP_OK);
+    assert_true(!then->later && !patch_cells(then)->later);
+    predict(now, NEW, d.new, a, v);
+    predict(then, NEW, d.new, b, w);
+    assert_memory_equal(a, b, sizeof a);
+    assert_memory_equal(v, w, sizeof v);
+    now->ops->free(now);
+    then->ops->free(then);
+    dense_close(&d);
+}
+
 static void joint_predictions_are_given_rows_and_borders(void **unused)
 {
     (void)unused;
@@ -314,6 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(objective_is_the_evidence_given_equal_borders),
                                        cmocka_unit_test(predictions_are_given_rows_and_borders),
+                                       cmocka_unit_test(cells_that_are_joined_later_are_the_same),
                                        cmocka_unit_test(joint_predictions_are_given_rows_and_borders),
                                        cmocka_unit_test(neighbours_agree_at_their_borders),
                                        cmocka_unit_test(update_equals_all_rows_at_once),

@@ -241,7 +241,7 @@ static void pic_finds_the_blocks_of_new_rows_by_its_router(void **unused)
             int64_t block[ROWS], sorted[ROWS];
             router *route;
             setup(&f, v);
-            assert_int_equal(kind ? router_kmeans(FIRST, D, f.X, D, BLOCKS, 5, &route, NULL)
+            assert_int_equal(kind ? router_kmeans(FIRST, D, f.X, D, BLOCKS, 5, NULL, &route, NULL)
                                   : router_kdtree(FIRST, D, f.X, D, BLOCKS, &route, NULL),
                              ANYGP_OK);
             assert_int_equal(router_route(route, ROWS, f.X, D, block, NULL), ANYGP_OK);

@@ -151,8 +151,8 @@ anygp_status router_means(int64_t P, int64_t D, const double *means, router **ou
     return from_centres(ROUTER_MEANS, P, D, means, out, e);
 }
 
-anygp_status router_kmeans(int64_t n, int64_t D, const double *X, int64_t ldx, int64_t P, uint64_t seed, router **out,
-                           anygp_error *e)
+anygp_status router_kmeans(int64_t n, int64_t D, const double *X, int64_t ldx, int64_t P, uint64_t seed,
+                           const deadline *until, router **out, anygp_error *e)
 {
     *out = NULL;
     TRY(router_check_sample(n, D, ldx, P, e));
@@ -161,7 +161,7 @@ anygp_status router_kmeans(int64_t n, int64_t D, const double *X, int64_t ldx, i
     if (!centres) return fail_memory(e, "the centres of the blocks", 8.0 * (double)P * (double)D);
     anygp_status status;
     int64_t found;
-    TRY_DONE(kmeans(n, D, X, ldx, P, &(kmeans_options){.seed = seed}, centres, &found, NULL, e));
+    TRY_DONE(kmeans(n, D, X, ldx, P, &(kmeans_options){.seed = seed, .until = until}, centres, &found, NULL, e));
     TRY_DONE(from_centres(ROUTER_KMEANS, found, D, centres, out, e));
 done:
     free(centres);

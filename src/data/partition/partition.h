@@ -9,14 +9,16 @@
 
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "base/error.h"
 
 typedef enum router_kind { ROUTER_KMEANS, ROUTER_KDTREE, ROUTER_MEANS } router_kind;
 typedef struct router router;
 
-/* About P blocks from the sample X[n,D] (row-major, stride ldx); fewer where there are fewer different rows. */
-anygp_status router_kmeans(int64_t n, int64_t D, const double *X, int64_t ldx, int64_t P, uint64_t seed, router **out,
-                           anygp_error *e);
+/* About P blocks from the sample X[n,D] (row-major, stride ldx); fewer where there are fewer different rows.  until: when k-means has to
+   end, with the centres it has; NULL: any time. */
+anygp_status router_kmeans(int64_t n, int64_t D, const double *X, int64_t ldx, int64_t P, uint64_t seed,
+                           const deadline *until, router **out, anygp_error *e);
 anygp_status router_kdtree(int64_t n, int64_t D, const double *X, int64_t ldx, int64_t P, router **out, anygp_error *e);
 /* means[P,D] row-major, copied; without inputs all rows are of block 0. */
 anygp_status router_means(int64_t P, int64_t D, const double *means, router **out, anygp_error *e);

@@ -59,7 +59,8 @@ typedef struct block_plan {
     const router *routed; /* ROUTED: the way to the blocks, copied */
     int64_t **ids;        /* GIVEN: NULL, or gets the id of each block; the caller frees it */
     uint64_t seed;
-    double keep; /* bytes of rows in model units that may be held in memory once they were read */
+    double keep;           /* bytes of rows in model units that may be held in memory once they were read */
+    const deadline *until; /* KMEANS: when it has to end; NULL: any time */
 } block_plan;
 
 /* The rows that rows_scan found usable, with their Q numbers of y (targets.h), in the units of the (standardised) sample.  route: NULL, or gets the router (the

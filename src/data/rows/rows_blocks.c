@@ -39,7 +39,8 @@ anygp_status rows_route_by_means(row_blocks *b, router **route, anygp_error *e)
 
 static anygp_status route_by_sample(const dataset *d, const block_plan *plan, router **route, anygp_error *e)
 {
-    if (plan->kind == PLAN_KMEANS) return router_kmeans(d->n, d->D, d->X, d->D, plan->blocks, plan->seed, route, e);
+    if (plan->kind == PLAN_KMEANS)
+        return router_kmeans(d->n, d->D, d->X, d->D, plan->blocks, plan->seed, plan->until, route, e);
     if (plan->kind == PLAN_ROUTED) return router_copy(plan->routed, route, e);
     return plan->kind == PLAN_KDTREE ? router_kdtree(d->n, d->D, d->X, d->D, plan->blocks, route, e) : ANYGP_OK;
 }

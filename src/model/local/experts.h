@@ -142,8 +142,10 @@ typedef struct experts_source {
 /* Takes over the rows, on failure too; the rest is copied. */
 anygp_status experts_new(const experts_source *s, posterior **out, anygp_error *e);
 void experts_free(posterior *p); /* accepts NULL */
-anygp_status experts_make(posterior *p,
-                          anygp_error *e); /* posterior_ops.make, with more jitter where factors need it */
+/* posterior_ops.make, with more jitter where factors need it. */
+anygp_status experts_make(posterior *p, anygp_error *e);
+/* The factors are dropped, to be made with more jitter; false: there is no more. */
+bool experts_more_jitter(experts_posterior *p);
 
 /* The posterior at h from all rows of the blocks, and the model file [experts_file.c]. */
 anygp_status experts_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);

@@ -195,6 +195,14 @@ static anygp_status make_now(experts_posterior *p, anygp_error *e)
     return status;
 }
 
+bool experts_more_jitter(experts_posterior *p)
+{
+    if (!(*p->jitter < JITTER_MOST)) return false;
+    drop_factors(p);
+    *p->jitter = jitter_next(*p->jitter), p->base.later = true;
+    return true;
+}
+
 anygp_status experts_make(posterior *base, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;

@@ -295,6 +295,14 @@ static double find_rate(void)
 /* Seconds of head() with its adjoints: two factors and their inverses. */
 static double head_seconds(const patch_state *q) { return pow((double)q->p.b.at.count, 3) / q->rate; }
 
+/* Seconds of the posterior once the cells have their factors: L^-1 K_b, the factor of S and its inverse. */
+static double join_seconds(const patch_state *q)
+{
+    const row_blocks *all = q->problem->blocks;
+    double rows = (double)all->count * (double)all->largest, m = (double)q->p.b.largest;
+    return (0.5 * pow((double)q->p.b.at.count, 3) + rows * m * (0.5 * (double)all->largest + m)) / q->rate;
+}
+
 /* Places along a border, with a time limit no more than a head has time for, of which a run has several. */
 static anygp_status find_places(patch_state *q, const double *low, const double *high, int64_t each, anygp_error *e)
 {
@@ -450,6 +458,7 @@ static anygp_status make_cells(const problem *p, const hyper *h, double jitter, 
                         .noise = h->like[0],
                         .jitter = jitter,
                         .memory = p->memory,
+                        .until = p->pass,
                         .D = p->blocks->D,
                         .count = P,
                         .route = p->route,
@@ -460,6 +469,7 @@ static anygp_status make_cells(const problem *p, const hyper *h, double jitter, 
     return status;
 }
 
+/* Cells and borders to the posterior; what there is no time for is made before the first prediction. */
 static anygp_status patch_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
 {
     patch_state *q = state;
@@ -467,7 +477,8 @@ static anygp_status patch_to_posterior(void *state, const hyper *h, double *jitt
     do {
         posterior *made = NULL;
         status = make_cells(q->problem, h, *jitter, &made, e);
-        if (!ANYGP_FAILED(status)) status = patch_posterior_new(made, &q->p.b, *jitter, out, e);
+        bool later = made && (made->later || !deadline_fits(q->problem->pass, join_seconds(q)));
+        if (!ANYGP_FAILED(status)) status = patch_posterior_new(made, &q->p.b, later, out, e);
         if (ANYGP_FAILED(status)) experts_free(made);
     } while (status == ANYGP_ERR_NUMERIC && *jitter < JITTER_MOST && (*jitter = jitter_next(*jitter)) > 0);
     return status;

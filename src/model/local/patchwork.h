@@ -46,9 +46,9 @@ void patch_places_of(const patch_borders *b, int64_t k, double *X);
 /* S or C of the sums to its factor, with jitter; false: it has none. */
 bool patch_factor(int64_t q, double jitter, double mean, double *S);
 
-/* cells: of nle, taken over on success; t and S: the sums. */
-anygp_status patch_posterior_new(posterior *cells, const patch_borders *b, double jitter, posterior **out,
-                                 anygp_error *e);
+/* cells: of nle, taken over on success, with the jitter of both.  later: they are made equal at their borders before the first prediction,
+   and may not have their factors either. */
+anygp_status patch_posterior_new(posterior *cells, const patch_borders *b, bool later, posterior **out, anygp_error *e);
 /* Its cells by themselves, its borders, and -(t'S^-1 t + log|S|) / 2: what depends on the rows of the borders' share of the evidence. */
 const posterior *patch_cells(const posterior *p);
 const patch_borders *patch_borders_of(const posterior *p);

@@ -13,6 +13,14 @@ const posterior *patch_cells(const posterior *p) { return &patch_of(p)->cells->b
 const patch_borders *patch_borders_of(const posterior *p) { return &patch_of(p)->b; }
 double patch_border_value(const posterior *p) { return patch_of(p)->border; }
 
+/* What join_cells() makes. */
+static void part_cells(patch_posterior *p)
+{
+    void *const owned[] = {p->V, p->at, p->A, p->a, p->of, p->S};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    p->V = p->A = p->a = p->S = NULL, p->at = p->of = NULL;
+}
+
 static void patch_free(posterior *base)
 {
     patch_posterior *p = (patch_posterior *)base;
@@ -21,8 +29,7 @@ static void patch_free(posterior *base)
     basis_clear(&base->mean);
     if (p->cells) experts_free(&p->cells->base);
     patch_borders_clear(&p->b);
-    void *const owned[] = {p->V, p->at, p->A, p->a, p->of, p->S};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    part_cells(p);
     free(p);
 }
 
@@ -84,9 +91,10 @@ static void share_out(const patch_posterior *p, const double *S, const double *t
     }
 }
 
-static anygp_status join_cells(patch_posterior *p, double jitter, anygp_error *e)
+static anygp_status join_cells(patch_posterior *p, anygp_error *e)
 {
     int64_t q = p->b.at.count;
+    double jitter = *p->cells->jitter;
     double *S = mem_zeroed(q * q, sizeof *S), *t = mem_zeroed(q, sizeof *t), C = 0;
     double *X = mem_doubles(p->b.largest, p->b.D);
     bool ok = S && t && X && places_make_room(p);
@@ -108,6 +116,27 @@ static anygp_status join_cells(patch_posterior *p, double jitter, anygp_error *e
     free(S);
     free(t);
     free(X);
+    if (ANYGP_FAILED(status)) part_cells(p);
+    return status;
+}
+
+/* What a fit had no time for: the factors of the cells, and equal values at their borders. */
+static anygp_status make_now(patch_posterior *p, anygp_error *e)
+{
+    anygp_status status;
+    do {
+        status = posterior_ready(&p->cells->base, e);
+        if (!ANYGP_FAILED(status)) status = join_cells(p, e);
+    } while (status == ANYGP_ERR_NUMERIC && experts_more_jitter(p->cells));
+    if (!ANYGP_FAILED(status)) p->base.later = false;
+    return status;
+}
+
+static anygp_status patch_make(posterior *base, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+#pragma omp critical(patch_make)
+    if (base->later) status = make_now((patch_posterior *)base, e);
     return status;
 }
 
@@ -184,7 +213,8 @@ static void patch_arrays(posterior *base, array_list *list)
     array_list_add(list, (named_array){"sides", 2, p->b.at.count, p->b.at.side, false});
 }
 
-static const posterior_ops patch_ops = {.work_doubles = patch_work,
+static const posterior_ops patch_ops = {.make = patch_make,
+                                        .work_doubles = patch_work,
                                         .marginal = patch_marginal,
                                         .joint = patch_joint,
                                         .arrays = patch_arrays,
@@ -201,18 +231,17 @@ static anygp_status copy_borders(const patch_borders *from, patch_borders *to, a
     return fail_memory(e, "the borders of the cells", 24.0 * (double)q);
 }
 
-anygp_status patch_posterior_new(posterior *cells, const patch_borders *b, double jitter, posterior **out,
-                                 anygp_error *e)
+anygp_status patch_posterior_new(posterior *cells, const patch_borders *b, bool later, posterior **out, anygp_error *e)
 {
     patch_posterior *p = calloc(1, sizeof *p);
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
-    p->base = (posterior){.ops = &patch_ops, .noise = cells->noise, .D = cells->D, .n = cells->n};
+    p->base = (posterior){.ops = &patch_ops, .noise = cells->noise, .D = cells->D, .n = cells->n, .later = later};
     p->base.kernel = kernel_copy(cells->kernel);
     p->cells = (experts_posterior *)cells;
     anygp_status status =
         p->base.kernel ? basis_copy(&cells->mean, &p->base.mean, e) : fail_memory(e, "the posterior", sizeof *p);
     if (!ANYGP_FAILED(status)) status = copy_borders(b, &p->b, e);
-    if (!ANYGP_FAILED(status)) status = join_cells(p, jitter, e);
+    if (!ANYGP_FAILED(status) && !later) status = join_cells(p, e);
     if (!ANYGP_FAILED(status)) return *out = &p->base, ANYGP_OK;
     p->cells = NULL; /* the caller's */
     patch_free(&p->base);
@@ -261,7 +290,7 @@ anygp_status patch_load_within(const model_ops *self, double memory, kernel *k, 
     if (!borders_make_sense(X, side, D, p->count))
         status = fail_with(e, ANYGP_ERR_FILE, "the model file's borders do not fit its cells; it is damaged");
     else
-        status = patch_posterior_new(cells, &b, *p->jitter, out, e);
+        status = patch_posterior_new(cells, &b, false, out, e);
     if (ANYGP_FAILED(status)) return experts_free(cells), status;
     kernel_free(k);
     basis_clear(mean);

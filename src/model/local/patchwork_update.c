@@ -25,7 +25,8 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
     (void)self;
     if (!u) return fail_memory(e, "the update", sizeof *u);
     u->from = p;
-    anygp_status status = experts_update.open(&model_nle, patch_cells(p), l, &u->cells, e);
+    anygp_status status = posterior_ready(p, e);
+    if (!ANYGP_FAILED(status)) status = experts_update.open(&model_nle, patch_cells(p), l, &u->cells, e);
     if (ANYGP_FAILED(status))
         update_close(u);
     else
@@ -46,8 +47,7 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
     patch_rows *u = state;
     posterior *cells = NULL;
     TRY(experts_update.finish(u->cells, &cells, r, e));
-    double jitter = *((const experts_posterior *)cells)->jitter;
-    anygp_status status = patch_posterior_new(cells, patch_borders_of(u->from), jitter, out, e);
+    anygp_status status = patch_posterior_new(cells, patch_borders_of(u->from), false, out, e);
     if (ANYGP_FAILED(status)) return experts_free(cells), status;
     r->after += patch_border_value(*out) - r->before - patch_border_value(u->from);
     r->before = NAN;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/constants.h"
 #include "base/memory.h"
 #include "linalg/jitter.h"
@@ -32,8 +33,11 @@ static double work(const void *shared, int64_t n) { return sparse_whole.work(lar
 static anygp_status stat(const void *shared, const row_block *b, double *room, double *keep, double *out,
                          anygp_error *e)
 {
-    const tree_group *g = group_of(shared, b);
-    return sparse_whole.stat(&g->s, b, room, keep, out + g->stat, e);
+    const tree_groups *t = shared;
+    const tree_group *g = group_of(t, b);
+    row_block some = *b;
+    if (t->few > 0 && some.n > t->few) some.n = t->few;
+    return sparse_whole.stat(&g->s, &some, room, keep, out + g->stat, e);
 }
 
 static anygp_status reverse(const void *shared, const row_block *b, double *room, const double *keep, double *adjoint,
@@ -146,11 +150,45 @@ static int64_t size(const problem *p) { return p->subset; }
 
 /* ----------------------------------------------------------------------------------------- posterior */
 
+/* How many rows of a part come next: all of them where there is time, by what `few` took, or twice as many; a part costs no more than the
+   cube of its rows.  -1: there is time for no more. */
+static int64_t more_rows(const tree_state *q, int64_t few, double took)
+{
+    const deadline *until = q->problem->pass;
+    double times = (double)q->problem->blocks->largest / (double)few;
+    if (deadline_fits(until, took * pow(times, 3))) return 0;
+    return deadline_fits(until, 3 * took) ? 2 * few : -1;
+}
+
+/* With a time limit: from the first rows of each part, as many as there is time for.  Rows of some parts alone would leave the others to
+   what can be extrapolated from there, which is worse than the mean where they are few. */
+static anygp_status sums_in_time(tree_state *q, const hyper *h, double *jitter, double *value, anygp_error *e)
+{
+    enum { FIRST = 32 };
+    const problem *p = q->problem;
+    bool limited = deadline_left(p->pass) < INFINITY && p->comm->size == 1 && p->blocks->largest > FIRST;
+    if (!limited) return climb_jitter(q, h, true, true, jitter, value, NULL, e);
+    double all = (double)p->rows->data->used, parts = (double)p->blocks->count;
+    problem patient = *p;
+    patient.pass = NULL; /* a pass that has begun is ended */
+    for (int64_t few = FIRST; few >= 0;) {
+        double began = clock_seconds();
+        q->t.few = few, q->problem = &patient;
+        anygp_status status = climb_jitter(q, h, true, true, jitter, value, NULL, e);
+        q->t.few = 0, q->problem = p;
+        TRY(status);
+        q->seen = few > 0 ? fmin(1, (double)few * parts / all) : 1;
+        if (few == 0) break;
+        few = more_rows(q, few, clock_seconds() - began);
+    }
+    return ANYGP_OK;
+}
+
 static anygp_status to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)
 {
     tree_state *q = state;
     double value;
-    TRY(climb_jitter(q, h, true, true, jitter, &value, NULL, e));
+    TRY(sums_in_time(q, h, jitter, &value, e));
     return tree_to_posterior(&q->t, q->stat, q->problem->blocks->total, q->problem->route, out, e);
 }
 

@@ -50,6 +50,7 @@ typedef struct tree_groups {
     tree_group *at;
     int64_t *order;        /* count: parents come before their children */
     int64_t *of;           /* parts: the group of each */
+    int64_t few;           /* rows of a part that the sums are of; 0: all */
     int64_t stat, adjoint; /* sizes */
     double *work[2];       /* most x most */
 } tree_groups;

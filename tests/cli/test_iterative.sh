@@ -48,7 +48,8 @@ what_bounds_nothing_is_refused() {
     refuses 'keep-factor: the factor of 400 rows needs' fit train.csv -o n.agp --model exact --solver cg --keep-factor --memory 1M
 }
 a_tolerance_that_is_not_reached_is_said() {
-    anygp fit train.csv -o m.agp --model exact --solver cg --tolerance 0.001 "${given[@]}" >/dev/null 2>err && grep -q 'warning: the standard error of the log evidence is .* with 60 probes, the most there are, and --tolerance asks for 0.001; the value is between' err || { cat err; return 1; }
+    anygp fit train.csv -o m.agp --model exact --solver cg --tolerance 0.001 "${given[@]}" >/dev/null 2>err && grep -q 'warning: the standard error of the log evidence is .* with 60 probes, and --tolerance asks for 0.001; the value is between' err || { cat err; return 1; }
+    anygp fit train.csv -o m.agp --model exact --solver cg --keep-factor --tolerance 0.001 "${given[@]}" >/dev/null 2>err && grep -q "tolerance asks for 0.001" err || { cat err; return 1; }
     anygp fit train.csv -o m.agp --model exact --solver cg --tolerance 100 "${given[@]}" >/dev/null 2>err && ! grep -q 'tolerance asks' err || { cat err; return 1; }
 }
 memory_too_small_for_the_vectors_is_refused() {

@@ -87,24 +87,30 @@ static anygp_status solve_last(exact_iterative *s, const hyper *h, double jitter
     return ANYGP_OK;
 }
 
-/* What was asked for and not reached: the tolerance of the log evidence, of which half may be the standard error of the probes and a quarter
-   each what the quadratures and y'Ky^-1 y may be off; and a last solve that the clock cut short. */
-static void note_shortfall(exact_iterative *s, const hyper *h, const evidence_estimate *found)
+/* The tolerance of the log evidence was asked for and not reached.  Half of it may be the standard error of the probes, and a quarter each
+   what the quadratures and y'Ky^-1 y may be off. */
+static void caution_of_tolerance(exact_iterative *s, const evidence_estimate *found)
 {
-    double asked = s->problem->solver.tolerance, reached = found->error, target = last_target(s, h);
-    size_t used = 0;
+    double asked = s->problem->solver.tolerance;
     *s->caution = 0;
-    if (asked > 0 && reached > asked)
-        used = (size_t)snprintf(s->caution, sizeof s->caution,
-                                "the standard error of the log evidence is %.3g with %.0f probes, the most there are, "
-                                "and --tolerance asks for %.3g; the value is between %.8g and %.8g",
-                                reached, found->probes, asked, found->lower, found->upper);
-    double rr = s->solver->rr[0];
+    if (asked > 0 && found->error > asked)
+        snprintf(s->caution, sizeof s->caution,
+                 "the standard error of the log evidence is %.3g with %.0f probes, and --tolerance asks for %.3g; the "
+                 "value is between %.8g and %.8g",
+                 found->error, found->probes, asked, found->lower, found->upper);
+}
+
+/* The clock cut the last solve short. */
+static void caution_of_solve(exact_iterative *s, const hyper *h)
+{
+    double rr = s->solver->rr[0], target = last_target(s, h);
+    size_t used = strlen(s->caution);
     if (rr > 1.01 * target)
-        snprintf(s->caution + used, sizeof s->caution - used,
-                 "%sthe last solve ended after %lld iterations with a residual %.3g times the one aimed at, so that "
-                 "predicted means are off by more than they could be; give it more --time",
-                 used ? "; " : "", (long long)s->solver->products, sqrt(rr / target));
+        snprintf(
+            s->caution + used, sizeof s->caution - used,
+            "%sthe last solve ended after %lld products with the kernel matrix, with a residual %.3g times the one "
+            "aimed at, so that predicted means are off by more than they could be; give it more --time",
+            used ? "; " : "", (long long)s->solver->products, sqrt(rr / target));
 }
 
 /* The factor after all: by the model that has it. */
@@ -121,10 +127,11 @@ anygp_status iterative_to_posterior(void *state, const hyper *h, double *jitter,
 {
     exact_iterative *s = state;
     rows_solution found = {.estimate = iterative_recall(s, h, *jitter)};
+    caution_of_tolerance(s, &found.estimate);
     if (s->problem->solver.keep_factor) return factor_posterior(s->problem, h, jitter, out, e);
     if (s->solver->broken) return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance matrix is not positive definite");
     TRY(solve_last(s, h, *jitter, &found.estimate.mean_error, e));
-    note_shortfall(s, h, &found.estimate);
+    caution_of_solve(s, h);
     found.alpha = s->alpha, found.R = s->R;
     found.jitter = kernel_operator_added(s->K)[0] - h->like[0] / s->rows->c[0];
     return rows_posterior_new(s->problem, h, &found, out, e);

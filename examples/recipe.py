@@ -224,6 +224,21 @@ class Run:
         w = self.at(s, "other") if "other" in s else []
         euclid = lambda i: sum((a * u - a * v) ** 2 for a, u, v in zip(w, z[i], self.x))
         self.list = sorted(range(len(z)), key=euclid if w else correlation)[:n]
+    def around(self, s, n):
+        z, w = self.rows_of(self.at(s, "array"), s["from_n"], s["width"]), self.at(s, "other")
+        apart = lambda a, b: sum((c * u - c * v) ** 2 for c, u, v in zip(w, a, b))
+        gaps, k, x = self.at(s, "from"), len(self.list), self.x
+        first, last = (apart(z[self.list[i]], x) for i in (0, -1))
+        length = next((int(gaps[g + 1]) * k for g in range(0, len(gaps), 2) if first > gaps[g] ** 2 * last), k)
+        length = min(length, n)
+        if length <= k: return
+        side, by = {}, sorted((apart(z[i], x), i) for i in range(len(z)))
+        for d, i in by: side.setdefault(tuple(c * u >= c * v for c, u, v in zip(w, z[i], x) if c), []).append((d, i))
+        near, found = sorted(c for rows in side.values() for c in rows[:length // 2]), []
+        wide = lambda d, i: all(apart(z[i], z[j]) > s["factor"] ** 2 * d for j in found)
+        for d, i in near:
+            if len(found) < length and (len(found) < length // 4 or wide(d, i)): found.append(i)
+        self.list = (found + [i for d, i in near if i not in set(found)])[:length]
     def design(self, s, n):
         z = self.rows_of(self.at(s, "array"), max(self.list) + 1, s["width"])
         self.list = design(self.kern(s), z, self.at(s, "other"), self.x, n, s["from_n"], self.list)

@@ -195,6 +195,62 @@ static const char near_code[] = "static int near(int k, int n, int width, const 
                                 "        count = offer(k, count, list, distance, i, d);\n"
                                 "    }\n"
                                 "    return count;\n}\n\n";
+/* directions.c: `gaps` and `wide` are near_gaps and NEAR_WIDE, AROUND_ROWS half of the longest list times the directions. */
+static const char around_code[] =
+    "static double between(int width, const double *weight, const double *a, const double *b)\n{\n"
+    "    double d = 0;\n"
+    "    int j;\n"
+    "    for (j = 0; j < width; j++) {\n"
+    "        double u = weight[j] * a[j] - weight[j] * b[j];\n"
+    "        d += u * u;\n"
+    "    }\n"
+    "    return d;\n}\n\n"
+    "/* Which side of x a row is on: a bit for each input that counts. */\n"
+    "static int side_of(int width, const double *weight, const double *z, const double *x)\n{\n"
+    "    int j, bit = 1, way = 0;\n"
+    "    for (j = 0; j < width; j++)\n"
+    "        if (weight[j] != 0) way += weight[j] * z[j] >= weight[j] * x[j] ? bit : 0, bit *= 2;\n"
+    "    return way;\n}\n\n"
+    "/* The `each` nearest rows on each side, all of them from the nearest to the farthest; how many. */\n"
+    "static int sides(int each, int n, int width, const double *z, const double *weight, const double *x, int *row, "
+    "double *far)\n{\n"
+    "    int i, all = 0, found[8] = {0}, next[8] = {0}, listed[AROUND_ROWS];\n"
+    "    double distance[AROUND_ROWS];\n"
+    "    for (i = 0; i < n; i++) {\n"
+    "        int way = side_of(width, weight, z + i * width, x);\n"
+    "        found[way] = offer(each, found[way], listed + way * each, distance + way * each, i,\n"
+    "                           between(width, weight, z + i * width, x));\n"
+    "    }\n"
+    "    for (;;) {\n"
+    "        int way, best = -1;\n"
+    "        for (way = 0; way < 8; way++) {\n"
+    "            int at = way * each + next[way], to = best * each + (best < 0 ? 0 : next[best]);\n"
+    "            if (next[way] == found[way]) continue;\n"
+    "            if (best < 0 || distance[at] < distance[to] || (distance[at] == distance[to] && listed[at] < "
+    "listed[to])) best = way;\n"
+    "        }\n"
+    "        if (best < 0) return all;\n"
+    "        row[all] = listed[best * each + next[best]], far[all++] = distance[best * each + next[best]++];\n"
+    "    }\n}\n\n"
+    "static int around(int most, int count, const double *gaps, double wide, int n, int width, const double *z, const "
+    "double *weight,\n"
+    "                  const double *x, int *list, const double *distance)\n{\n"
+    "    int i, j, g, all, length = count, taken[AROUND_ROWS], row[AROUND_ROWS];\n"
+    "    double far[AROUND_ROWS];\n"
+    "    for (g = 2 * NEAR_GAPS - 2; g >= 0; g -= 2)\n"
+    "        if (distance[0] > gaps[g] * gaps[g] * distance[count - 1]) length = (int)gaps[g + 1] * count;\n"
+    "    if (length > most) length = most;\n"
+    "    if (length <= count) return count;\n"
+    "    all = sides(length / 2, n, width, z, weight, x, row, far);\n"
+    "    for (i = count = 0; i < all; i++) {\n"
+    "        taken[i] = count < length;\n"
+    "        for (j = count - 1; taken[i] && count >= length / 4 && j >= 0; j--)\n"
+    "            taken[i] = between(width, weight, z + row[i] * width, z + list[j] * width) > wide * wide * far[i];\n"
+    "        if (taken[i]) list[count++] = row[i];\n"
+    "    }\n"
+    "    for (i = 0; i < all && count < length; i++)\n"
+    "        if (!taken[i]) list[count++] = row[i];\n"
+    "    return count;\n}\n\n";
 static const char correlated_code[] =
     "static int correlated(int k, int n, int width, const double *z, double (*kernel)(const double *, const double "
     "*),\n"
@@ -316,6 +372,19 @@ static int64_t design_rows(int64_t targets, const recipe *r)
     return most;
 }
 
+/* Room for the rows on all sides: half of the longest list for each direction. */
+static int64_t around_rows(int64_t targets, const recipe *r)
+{
+    int64_t most = 0;
+    for (int64_t t = 0; t < targets; t++)
+        for (int64_t i = 0; i < r[t].n_steps; i++) {
+            const recipe_step *s = &r[t].steps[i];
+            int64_t rows = s->n / 2 << (s->width < 3 ? s->width : 3);
+            if (s->op == STEP_AROUND && rows > most) most = rows;
+        }
+    return most;
+}
+
 static bool has_levels(int64_t targets, const recipe *r)
 {
     for (int64_t t = 0; t < targets; t++)
@@ -351,6 +420,10 @@ void c_helpers(FILE *f, int64_t targets, const recipe *r)
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
         if (uses(targets, r, helpers[i].ops)) fputs(helpers[i].code, f);
     near_helpers(f, targets, r);
+    if (uses_one(targets, r, STEP_AROUND)) {
+        fprintf(f, "enum { AROUND_ROWS = %lld, NEAR_GAPS = %d };\n", (long long)around_rows(targets, r), NEAR_GAPS);
+        fputs(around_code, f);
+    }
     if (uses_one(targets, r, STEP_DESIGN)) {
         fprintf(f, "enum { DESIGN_ROWS = %lld };\n", (long long)design_rows(targets, r));
         fputs(design_code, f);

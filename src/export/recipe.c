@@ -34,6 +34,7 @@ const step_kind step_kinds[STEPS] = {
     [STEP_SAME] = {"same", HAS_SLOT | HAS_OF},
     [STEP_ROUTE] = {"route", HAS_ARRAY | HAS_N | HAS_FROM_N | HAS_OTHER},
     [STEP_NEAR] = {"near", HAS_N | HAS_FROM_N | HAS_ARRAY | HAS_OTHER | HAS_KERNEL},
+    [STEP_AROUND] = {"around", HAS_N | HAS_FROM | HAS_FROM_N | HAS_ARRAY | HAS_OTHER | HAS_FACTOR},
     [STEP_DESIGN] = {"design", HAS_N | HAS_FROM_N | HAS_ARRAY | HAS_OTHER | HAS_KERNEL},
     [STEP_GATHER] = {"gather", VECTOR | HAS_FROM_N | HAS_ARRAY},
     [STEP_GRAM] = {"gram", VECTOR | HAS_ARRAY | HAS_OTHER | HAS_FACTOR | HAS_KERNEL},
@@ -142,7 +143,7 @@ void recipe_add(recipe *r, recipe_step s)
 {
     int has = step_kinds[s.op].has;
     s.part = r->at.part, s.kernel = r->at.kernel, s.width = r->at.width, s.input = r->at.input;
-    if (s.op == STEP_NEAR && s.n > r->list) r->list = s.n;
+    if ((s.op == STEP_NEAR || s.op == STEP_AROUND) && s.n > r->list) r->list = s.n;
     if (has & HAS_SLOT) s.slot += r->at.slot;
     if (has & HAS_OF) s.of += r->at.slot;
     int64_t top = s.op == STEP_GATE ? s.of + s.n : s.op == STEP_NOISE ? 0 : s.slot + 1;
@@ -177,6 +178,7 @@ static bool counts_for_means(const wanted *w, const recipe_step *s)
     switch (s->op) {
     case STEP_ROUTE:
     case STEP_NEAR:
+    case STEP_AROUND:
     case STEP_DESIGN:
     case STEP_MEAN:
     case STEP_SHIFT:

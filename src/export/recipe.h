@@ -76,6 +76,7 @@ typedef enum step_op {
     STEP_SAME,
     STEP_ROUTE,
     STEP_NEAR,
+    STEP_AROUND,
     STEP_DESIGN,
     STEP_GATHER,
     STEP_GRAM,

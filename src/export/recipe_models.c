@@ -373,12 +373,6 @@ anygp_status recipe_of(const gp *g, recipe *r, anygp_error *e)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "a model with --calibrate local cannot be exported, since its variances need the rows that it "
                          "was calibrated by; fit with --calibrate loo or none");
-    if ((g->model->load == vecchia_load || g->model->load == vnngp_load) &&
-        vecchia_looks_around((const vecchia_posterior *)g->posterior))
-        return fail_with(e, ANYGP_ERR_ARGUMENT,
-                         "a %s model of up to three inputs and %d rows or more cannot be exported, since its "
-                         "predictions in gaps look to all sides; use --model nene",
-                         g->name, VECCHIA_GAP_ROWS);
     TRY(posterior_ready(g->posterior, e));
     recipe_add_kernel(r, g->posterior->kernel, g->posterior->D);
     r->slots = r->latents * r->components;

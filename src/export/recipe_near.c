@@ -35,6 +35,18 @@ static place noise_of(const vecchia_posterior *p, recipe *r)
     return recipe_take_array(r, "noise", p->base.n, noise);
 }
 
+/* In a gap the list is a longer one, of rows on all sides (directions.c). */
+static void around_step(const vecchia_posterior *p, const recipe_step *near, recipe *r)
+{
+    recipe_add(r, (recipe_step){.op = STEP_AROUND,
+                                .n = vecchia_most(p),
+                                .from_n = near->from_n,
+                                .array = near->array,
+                                .other = near->other,
+                                .from = recipe_add_array(r, "gaps", 2 * NEAR_GAPS, near_gaps[0]),
+                                .factor = NEAR_WIDE});
+}
+
 /* The list: `count` nearest rows. */
 static bool near_step(const vecchia_posterior *p, int64_t count, near_tables *t, recipe *r)
 {
@@ -50,6 +62,7 @@ static bool near_step(const vecchia_posterior *p, int64_t count, near_tables *t,
     else
         free(weight);
     recipe_add(r, s);
+    if (vecchia_looks_around(p)) around_step(p, &s, r);
     return true;
 }
 

@@ -122,6 +122,13 @@ static void c_near(const writing *w)
             (long long)s->n, (long long)s->from_n, (long long)s->width, w->array, euclidean ? w->other : w->kernel);
 }
 
+static void c_around(const writing *w)
+{
+    const recipe_step *s = w->s;
+    fprintf(w->f, "    count = around(%lld, count, %s, %.17g, %lld, %lld, %s, %s, x, list, distance);\n",
+            (long long)s->n, w->from, s->factor, (long long)s->from_n, (long long)s->width, w->array, w->other);
+}
+
 static void c_agree(const writing *w)
 {
     const recipe_step *s = w->s;
@@ -338,15 +345,16 @@ static void c_pass(const writing *w)
 }
 
 static void (*const writers[STEPS])(const writing *w) = {
-    [STEP_KERNEL] = c_at_rows, [STEP_LEFT] = c_at_rows,  [STEP_SCALED] = c_at_rows, [STEP_WAVES] = c_at_rows,
-    [STEP_BASIS] = c_at_rows,  [STEP_SOLVE] = c_at_rows, [STEP_FRAME] = c_frame,    [STEP_COPY] = c_copy,
-    [STEP_BACK] = c_in_place,  [STEP_ROOT] = c_in_place, [STEP_WEIGH] = c_in_place, [STEP_TAKE] = c_from_to,
-    [STEP_MIX] = c_from_to,    [STEP_TIMES] = c_from_to, [STEP_MEAN] = c_mean,      [STEP_SHIFT] = c_shift,
-    [STEP_CLEAR] = c_clear,    [STEP_PRIOR] = c_prior,   [STEP_SQUARE] = c_square,  [STEP_FLOOR] = c_floor,
-    [STEP_SAME] = c_same,      [STEP_ROUTE] = c_route,   [STEP_NEAR] = c_near,      [STEP_DESIGN] = c_design,
-    [STEP_GATHER] = c_gather,  [STEP_GRAM] = c_gram,     [STEP_LESS] = c_less,      [STEP_FACTOR] = c_factor,
-    [STEP_OPEN] = c_open,      [STEP_JOIN] = c_join,     [STEP_AGREE] = c_agree,    [STEP_NESTED] = c_nested,
-    [STEP_NOISE] = c_noise,    [STEP_PASS] = c_pass,     [STEP_GATE] = c_gate,      [STEP_AUGMENT] = c_augment,
+    [STEP_KERNEL] = c_at_rows,  [STEP_LEFT] = c_at_rows,  [STEP_SCALED] = c_at_rows, [STEP_WAVES] = c_at_rows,
+    [STEP_BASIS] = c_at_rows,   [STEP_SOLVE] = c_at_rows, [STEP_FRAME] = c_frame,    [STEP_COPY] = c_copy,
+    [STEP_BACK] = c_in_place,   [STEP_ROOT] = c_in_place, [STEP_WEIGH] = c_in_place, [STEP_TAKE] = c_from_to,
+    [STEP_MIX] = c_from_to,     [STEP_TIMES] = c_from_to, [STEP_MEAN] = c_mean,      [STEP_SHIFT] = c_shift,
+    [STEP_CLEAR] = c_clear,     [STEP_PRIOR] = c_prior,   [STEP_SQUARE] = c_square,  [STEP_FLOOR] = c_floor,
+    [STEP_SAME] = c_same,       [STEP_ROUTE] = c_route,   [STEP_NEAR] = c_near,      [STEP_DESIGN] = c_design,
+    [STEP_AROUND] = c_around,   [STEP_GATHER] = c_gather, [STEP_GRAM] = c_gram,      [STEP_LESS] = c_less,
+    [STEP_FACTOR] = c_factor,   [STEP_OPEN] = c_open,     [STEP_JOIN] = c_join,      [STEP_AGREE] = c_agree,
+    [STEP_NESTED] = c_nested,   [STEP_NOISE] = c_noise,   [STEP_PASS] = c_pass,      [STEP_GATE] = c_gate,
+    [STEP_AUGMENT] = c_augment,
 };
 
 /* ---------------------------------------------------------------------------------------- all of them */

@@ -40,6 +40,18 @@ models_that_search_or_route_are_clean_too() { # under valgrind
             sed 1d new.csv | valgrind -q --error-exitcode=9 --leak-check=full ./$kind >got.csv && close_to got.csv <(sed 1d expected.csv | cut -d, -f1,2) || return 1
     done
 }
+maps_with_gaps_are_exported() { # rows in the middle of a hole, at its border and far from it
+    anygp simulate --rows 7000 --inputs 2 --kernel 'matern12(lengthscale=0.3)' --noise 0.05 -o whole.csv && mv model.agp first.agp || return 1
+    awk -F, 'NR == 1 || ($1 - 0.5) ^ 2 + ($2 - 0.5) ^ 2 > 0.04' whole.csv >map.csv && [ "$(wc -l <map.csv)" -gt 5100 ] || { wc -l map.csv; return 1; }
+    printf 'x1,x2,y\n0.5,0.5,0\n0.41,0.55,0\n0.33,0.6,0\n0.305,0.5,0\n0.9,0.2,0\n' >holes.csv
+    anygp fit map.csv -q --model vecchia --kernel matern12 --neighbors 5 --predict-neighbors 12 --iters 1 --valid 0 -o model.agp >/dev/null 2>&1 &&
+        anygp predict model.agp holes.csv >expected.csv && anygp export model.agp -o model.c --header model.h >/dev/null && grep -q 'count = around(' model.c &&
+        ${CC:-cc} -std=c99 -Wall -Wextra -Werror -pedantic -O1 -g -o program main.c model.c -lm &&
+        sed 1d holes.csv | valgrind -q --error-exitcode=9 ./program >got.csv && close_to got.csv <(sed 1d expected.csv | cut -d, -f1,2) || return 1
+    anygp export model.agp -o model.json >/dev/null && anygp predict model.agp holes.csv --latent >latent.csv || return 1
+    sed 1d holes.csv | while IFS=, read -r a b _; do python3 "$root/examples/recipe.py" model.json "$a" "$b"; done | tr ' ' , >read.csv
+    close_to read.csv <(sed 1d latent.csv | cut -d, -f1,2) && mv first.agp model.agp
+}
 json_has_all_a_reader_needs() {
     anygp export model.agp -o model.json >/dev/null && anygp predict model.agp new.csv --latent >latent.csv || return 1
     sed 1d new.csv | while IFS=, read -r a b _; do python3 "$root/examples/recipe.py" model.json "$a" "$b"; done | tr ' ' , >read.csv
@@ -54,5 +66,6 @@ check c_is_compiled_without_a_warning_and_predicts_the_same
 check valgrind_finds_nothing_in_it
 check json_has_all_a_reader_needs
 check mistakes_are_explained
+check maps_with_gaps_are_exported
 check models_that_search_or_route_are_clean_too
 finish

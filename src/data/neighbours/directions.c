@@ -1,7 +1,7 @@
 /* Neighbours on all sides (neighbours.h).  A row in a wide gap has all its nearest rows on one side, close together, and they tell it
    little more than a few of them would.  It is in a gap where its nearest row is not much nearer than its k-th, and the deeper in it the more
-   rows it needs: see `depths`.  Its list is made of the rows nearest to it in each of the 2^D orthants around it: first some of the nearest,
-   then, from the nearest to the farthest, each that is farther from those taken than EPSILON times its distance from x, so that the farther
+   rows it needs: see near_gaps.  Its list is made of the rows nearest to it in each of the 2^D orthants around it: first some of the nearest,
+   then, from the nearest to the farthest, each that is farther from those taken than NEAR_WIDE times its distance from x, so that the farther
    they are the wider they lie; what room is left is for the nearest of the others.
 
    Cost of such a row with a list of m: 2^D searches, and (2^D + 1) m^2 / 2 distances. */
@@ -14,14 +14,8 @@
 #include "data/partition/distance.h"
 
 enum { INPUTS_MOST = 3, NEAREST_SHARE = 4, LIST_LEAST = 12 }; /* a quarter of a list is the nearest rows in any case */
-static const double EPSILON = 0.3;
 
-/* Where the nearest row is farther away than this share of the distance of the k-th, the list has this many times k rows. */
-static const struct depth {
-    double from;
-    int64_t times;
-} depths[] = {{0.5, NEAR_GAP}, {0.35, NEAR_GAP / 2}, {0.25, NEAR_GAP / 4}}; /* the deepest first */
-enum { DEPTHS = sizeof depths / sizeof *depths };
+const double near_gaps[NEAR_GAPS][2] = {{0.5, NEAR_GAP}, {0.35, NEAR_GAP / 2}, {0.25, NEAR_GAP / 4}};
 
 typedef struct candidate {
     double distance; /* squared, as below */
@@ -64,7 +58,7 @@ static bool lies_wide(const near_search *s, const candidate *c, int64_t count, c
 {
     const double *z = s->X + c->row * s->D;
     for (int64_t j = count - 1; j >= 0; j--)
-        if (apart(s, z, rows[j]) <= EPSILON * EPSILON * c->distance) return false;
+        if (apart(s, z, rows[j]) <= NEAR_WIDE * NEAR_WIDE * c->distance) return false;
     return true;
 }
 
@@ -72,9 +66,10 @@ static bool lies_wide(const near_search *s, const candidate *c, int64_t count, c
 static int64_t list_length(const near_search *s, const double *x, int64_t k, int64_t most, const int32_t *rows)
 {
     double nearest = apart(s, x, rows[0]), last = apart(s, x, rows[k - 1]);
-    for (int i = 0; i < DEPTHS; i++)
-        if (nearest > depths[i].from * depths[i].from * last)
-            return depths[i].times * k < most ? depths[i].times * k : most;
+    for (int i = 0; i < NEAR_GAPS; i++) {
+        int64_t length = (int64_t)near_gaps[i][1] * k;
+        if (nearest > near_gaps[i][0] * near_gaps[i][0] * last) return length < most ? length : most;
+    }
     return k;
 }
 

@@ -57,11 +57,13 @@ static anygp_status parse_model(const char *name, const model_ops **m, bool *any
     size_t n = strlen(name);
     char *bare = mem_strdup(name);
     if (!bare) return fail_memory(e, "the model's name", (double)n);
+    *m = NULL;
     *anytime = n > 0 && name[n - 1] == '+';
     if (*anytime) bare[n - 1] = 0;
     anygp_status status = find_model(bare, m, e);
     if (!ANYGP_FAILED(status) && !*m) status = unknown_model(name, e);
     if (!ANYGP_FAILED(status) && *anytime && !model_can_anytime(*m)) status = no_anytime(bare, e);
+    if (ANYGP_FAILED(status)) model_free(*m), *m = NULL;
     free(bare);
     return status;
 }

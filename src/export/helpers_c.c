@@ -379,7 +379,7 @@ static int64_t around_rows(int64_t targets, const recipe *r)
     for (int64_t t = 0; t < targets; t++)
         for (int64_t i = 0; i < r[t].n_steps; i++) {
             const recipe_step *s = &r[t].steps[i];
-            int64_t rows = s->n / 2 << (s->width < 3 ? s->width : 3);
+            int64_t rows = s->n / 2 << (s->width < NEAR_SIDED ? s->width : NEAR_SIDED);
             if (s->op == STEP_AROUND && rows > most) most = rows;
         }
     return most;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/neighbours/neighbours.h"
 #include "gp/fit.h"
 
 /* Values that were not given, from the numbers of one target. */
@@ -52,10 +53,9 @@ static const inducing_ops *kind_of(const fit_task *f)
 
 static mean_kind mean_of(const fit_task *f, const dataset *d)
 {
-    enum { INPUTS_MOST = 3 };
     const model_ops *m = f->choice.model;
     bool open = !settings_changed(f->s, SET_MEAN) && m && m->ordinary > 0 && !f->choice.anytime;
-    return open && d->used >= m->ordinary && d->D <= INPUTS_MOST ? MEAN_CONSTANT : choice_mean(f->s);
+    return open && d->used >= m->ordinary && d->D <= NEAR_SIDED ? MEAN_CONSTANT : choice_mean(f->s);
 }
 
 anygp_status fit_hyper(const fit_task *f, const dataset *d, kernel *k, hyper *h, basis *mean, anygp_error *e)

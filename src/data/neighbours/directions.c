@@ -13,7 +13,7 @@
 #include "data/neighbours/neighbours.h"
 #include "data/partition/distance.h"
 
-enum { INPUTS_MOST = 3, NEAREST_SHARE = 4, LIST_LEAST = 12 }; /* a quarter of a list is the nearest rows in any case */
+enum { NEAREST_SHARE = 4, LIST_LEAST = 12 }; /* a quarter of a list is the nearest rows in any case */
 
 const double near_gaps[NEAR_GAPS][2] = {{0.5, NEAR_GAP}, {0.35, NEAR_GAP / 2}, {0.25, NEAR_GAP / 4}};
 
@@ -88,7 +88,7 @@ static int32_t spread(const near_search *s, const double *x, int64_t most, int32
 
 bool near_search_spreads(const near_search *s, int64_t k)
 {
-    return near_metric_is_euclidean(&s->by) && s->D >= 1 && s->D <= INPUTS_MOST && k >= LIST_LEAST && k < s->n;
+    return near_metric_is_euclidean(&s->by) && s->D >= 1 && s->D <= NEAR_SIDED && k >= LIST_LEAST && k < s->n;
 }
 
 anygp_status near_search_spread(const near_search *s, int64_t m, const double *x, int64_t k, int64_t most,

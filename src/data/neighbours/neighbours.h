@@ -48,7 +48,7 @@ anygp_status near_search_find(const near_search *s, int64_t m, const double *x, 
 /* Lists of the k rows nearest to each of x[m,D], rows[m,k] and count[m], become rows[m,most]: for rows in gaps, with up to three inputs,
    more rows on all sides instead, NEAR_GAP times as many in the middle of a wide one, but `most` at most; the others stay as they
    are [directions.c]. */
-enum { NEAR_GAP = 8, NEAR_GAPS = 3 };
+enum { NEAR_GAP = 8, NEAR_GAPS = 3, NEAR_SIDED = 3 /* inputs: more have too many sides to look to */ };
 #define NEAR_WIDE 0.3 /* rows on a side are this share of their distance from x apart */
 /* Where the nearest row is farther away than the first of a pair times the distance of the k-th, the list has the second times k rows; the
    widest gaps come first. */

@@ -36,7 +36,7 @@ one_length_for_both_and_its_own_for_others() {
 every_command_takes_the_model() {
     fit flat.csv -o m.agp --sphere lon,lat --model fitc --inducing 40 --report r.html && grep -q 'Effect of lon' r.html &&
         anygp predict m.agp --grid 5x3:-180,180,-60,60 >g.csv && [ "$(wc -l <g.csv)" = 16 ] && finite g.csv &&
-        awk -F, '$1 == -180 { a[$2] = $3 } $1 == 180 && a[$2] != $3 { bad = 1 } END { exit bad }' g.csv &&
+        awk -F, '$1 == -180 { a[$2] = $3 } $1 == 180 && (a[$2] - $3) ^ 2 > 1e-20 * $3 ^ 2 { bad = 1 } END { exit bad }' g.csv && # the order of sums differs
         anygp plot m.agp flat.csv --what map -o m.svg && anygp check m.agp flat.csv && anygp eval m.agp flat.csv >"$said/eval" &&
         anygp update m.agp flat.csv >"$said/out" 2>&1 && anygp predict m.agp flat.csv >u.csv && finite u.csv &&
         anygp look flat.csv | grep -q -- '--sphere lon,lat' && anygp compare flat.csv --sphere lon,lat --models fitc,vecchia >"$said/compare" &&

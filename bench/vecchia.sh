@@ -38,7 +38,7 @@ rows)
             /usr/bin/time -f '%U %M' -o clock "$anygp" fit n.npy -q -o f.agp --valid 0 --model vecchia --neighbors 20 --kernel matern32 --iters $steps >/dev/null
             "$anygp" info f.agp | sed -n 's/.* \([0-9]*\) evaluations, \([0-9.]*\) s.*/\1 \2/p' | paste -d' ' - clock >took.$steps
         done
-        paste -d' ' took.2 took.10 | awk -v n="$n" '{ e = $5 - $1; wall = ($6 - $2) / e; own = ($7 - $3) / e
+        paste -d' ' took.2 took.10 | awk -v n="$n" '{ e = $5 - $1; if (e <= 0) { printf "n %8d   both runs ended by themselves after %d evaluations: no difference to divide\n", n, $1; next }; wall = ($6 - $2) / e; own = ($7 - $3) / e
             printf "n %8d   %.3f s per evaluation, %.3f of a processor   %.2f of a processor per million rows   %.1f before the first   %.0f MB\n", n, wall, own, own / n * 1e6, $3 - own * $1, $8 / 1024 }'
     done
     ;;

@@ -47,8 +47,8 @@ static void around_step(const vecchia_posterior *p, const recipe_step *near, rec
                                 .factor = NEAR_WIDE});
 }
 
-/* The list: `count` nearest rows. */
-static bool near_step(const vecchia_posterior *p, int64_t count, near_tables *t, recipe *r)
+/* The list: `count` nearest rows.  around: a longer one in gaps, which vecchia alone has. */
+static bool near_step(const vecchia_posterior *p, int64_t count, bool around, near_tables *t, recipe *r)
 {
     const posterior *b = &p->base;
     double *weight = mem_doubles(b->D, 1);
@@ -62,7 +62,7 @@ static bool near_step(const vecchia_posterior *p, int64_t count, near_tables *t,
     else
         free(weight);
     recipe_add(r, s);
-    if (vecchia_looks_around(p)) around_step(p, &s, r);
+    if (around && vecchia_looks_around(p)) around_step(p, &s, r);
     return true;
 }
 
@@ -144,7 +144,7 @@ bool vecchia_recipe(const posterior *base, recipe *r)
 {
     const vecchia_posterior *p = (const vecchia_posterior *)base;
     near_tables t;
-    if (!near_step(p, vecchia_near(p), &t, r)) return false;
+    if (!near_step(p, vecchia_near(p), true, &t, r)) return false;
     t.noise = noise_of(p, r);
     vecchia_steps(&t, r);
     return true;
@@ -163,7 +163,7 @@ bool lagp_recipe(const posterior *base, recipe *r)
                    "for each row; designs by alc (the default) and nn can be exported",
                false;
     if (close > base->n) close = base->n;
-    if (!near_step(p, close, &t, r)) return false;
+    if (!near_step(p, close, false, &t, r)) return false;
     t.noise = noise_of(p, r);
     if (close > m)
         recipe_add(r, (recipe_step){.op = STEP_DESIGN, .n = m, .from_n = kind->start, .array = t.X, .other = t.noise});
@@ -187,7 +187,7 @@ bool vnngp_recipe(const posterior *base, recipe *r)
     near_tables t;
     char name[48];
     int64_t C = base->latents, prior = C;
-    if (!near_step(p, vecchia_near(p), &t, r)) return false;
+    if (!near_step(p, vecchia_near(p), false, &t, r)) return false;
     condition_steps(&t, kernel_white(base->kernel) + p->facts[FACT_JITTER], r);
     slot_step(r, STEP_PRIOR, prior, 0, 0);
     for (int64_t c = 0; c < C; c++) {

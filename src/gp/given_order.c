@@ -77,7 +77,7 @@ anygp_status fit_order(const fit_task *f, const dataset *d, const rows_part *par
     int64_t n = f->data->table->rows;
     table *t = NULL;
     *out = NULL;
-    if (!*path || !model_has_neighbours(f->choice.model)) return ANYGP_OK;
+    if (!*path || !model_has_order(f->choice.model)) return ANYGP_OK;
     int64_t *order = mem_alloc(n, sizeof *order);
     anygp_status status = order ? ANYGP_OK : fail_memory(e, "the order of the rows", 8.0 * (double)n);
     if (!ANYGP_FAILED(status)) status = read_column(path, f->s, n, &t, e);

@@ -1,7 +1,9 @@
 # Bad and odd input for every local model: what is wrong gets one sentence and status 1, whatever the model; the rest gives a finite model.
 . "$(dirname "$0")/lib.sh"
 
-neighbours=(vecchia vecchia+ 'vecchia --inducing 10' 'vecchia+ --inducing 10' nngp vnngp vnngp+ nene nene+ lagp lagp+)
+ordered=(vecchia vecchia+ 'vecchia --inducing 10' 'vecchia+ --inducing 10' nngp vnngp vnngp+)
+orderless=(nene nene+ lagp lagp+) # each row given rows near it, wherever they are
+neighbours=("${ordered[@]}" "${orderless[@]}")
 common=(bcm bcm+ rbcm rbcm+ grbcm grbcm+ npae npae+ 'npae(levels=2)')              # experts with one prior for all
 parts=(lma lma+ 'lma(order=2)' nle nle+ poe poe+ gpoe gpoe+ "${common[@]}" tree hier hier+) # blocks in any form
 blocks=("${parts[@]}" patchwork)
@@ -50,8 +52,14 @@ neighbours_out_of_range_are_refused() {
         each_refuses 'neighbors 100, but there are 60 distinct rows' twice.csv --neighbors 100 -- "${neighbours[@]}"
 }
 an_order_that_is_none_is_refused() {
-    each_refuses 'short.txt has 59 rows and 1 columns; it needs one column and 60 rows' t.csv --order-from short.txt -- "${neighbours[@]}" && each_refuses 'again.txt, row 2: row 1 of the data was there before, in row 1' t.csv --order-from again.txt -- "${neighbours[@]}" &&
-        each_refuses 'beyond.txt, row 60: 60 is not the number of a row, from 0 to 59' t.csv --order-from beyond.txt -- "${neighbours[@]}"
+    each_refuses 'short.txt has 59 rows and 1 columns; it needs one column and 60 rows' t.csv --order-from short.txt -- "${ordered[@]}" && each_refuses 'again.txt, row 2: row 1 of the data was there before, in row 1' t.csv --order-from again.txt -- "${ordered[@]}" &&
+        each_refuses 'beyond.txt, row 60: 60 is not the number of a row, from 0 to 59' t.csv --order-from beyond.txt -- "${ordered[@]}"
+}
+an_order_without_effect_is_named_and_not_read() {
+    local model
+    for model in "${orderless[@]}"; do
+        anygp fit t.csv -o m.agp --valid 0 --iters 1 --model "$model" --order-from short.txt >said 2>&1 && grep -q -- "--order-from has no effect on model ${model%+}" said || { echo "model $model" && cat said; return 1; }
+    done
 }
 own_hyperparameters_under_a_common_prior_are_refused() { each_refuses 'needs a prior that all experts share' t.csv --experts own -- "${common[@]}"; }
 what_has_no_anytime_variant_is_refused() { each_refuses 'has no anytime variant; leave the \+ out' t.csv -- tree+ patchwork+ 'patchwork(points=2)+' moe+; }
@@ -106,6 +114,7 @@ check a_block_of_one_row_is_refused
 check so_many_blocks_that_some_have_one_row_are_refused
 check neighbours_out_of_range_are_refused
 check an_order_that_is_none_is_refused
+check an_order_without_effect_is_named_and_not_read
 check own_hyperparameters_under_a_common_prior_are_refused
 check what_has_no_anytime_variant_is_refused
 check more_inputs_than_patchwork_takes_are_refused

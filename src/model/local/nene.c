@@ -28,26 +28,20 @@ static anygp_status trial_open(const model_ops *self, const problem *p, const hy
     return vecchia_open_with(self, p, h, NEAR, NEAR_TRIAL_ROWS, state, e);
 }
 
+/* What the model and its trial share of their tables. */
+#define NENE_HEAD                                                                                                      \
+    .name = "nene", .summary = "each row given its nearest rows", .objective = "log pseudo-likelihood",                \
+    .needs = {.rows = ROWS_ALL, .local = true, .mean = true, .weights = true, .near = true}, .order = "n k^3",         \
+    .jitter = 0, .cost = nene_cost
+
 const model_ops model_near_trial = {
-    .name = "nene",
-    .summary = "each row given its nearest rows",
-    .objective = "log pseudo-likelihood",
-    .needs = {.rows = ROWS_ALL, .local = true, .mean = true, .weights = true, .near = true},
-    .order = "n k^3",
-    .jitter = 0,
-    .cost = nene_cost,
+    NENE_HEAD,
     VECCHIA_LEARN,
     .open = trial_open,
 };
 
 const model_ops model_nene = {
-    .name = "nene",
-    .summary = "each row given its nearest rows",
-    .objective = "log pseudo-likelihood",
-    .needs = {.rows = ROWS_ALL, .local = true, .mean = true, .weights = true, .near = true},
-    .order = "n k^3",
-    .jitter = 0,
-    .cost = nene_cost,
+    NENE_HEAD,
     VECCHIA_RUN,
     .update = &nene_update_ops,
     .sum = &vecchia_sum,

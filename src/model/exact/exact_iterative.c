@@ -190,13 +190,24 @@ anygp_status iterative_precondition(exact_iterative *s, const hyper *h, double j
 
 /* ------------------------------------------------------------------------------------ the table */
 
+/* The share of the packed lower half, 2 n^2 bytes, that is kept between iterations (gp/shares.h). */
+static double kept_share(const cost_facts *f, double bytes)
+{
+    static const double KEPT = 0.4;
+    return f->memory > 0 ? fmin(1, KEPT * f->memory / fmax(bytes, 1)) : 1;
+}
+
+/* Iterations: a product each with all tiles and a solve with a preconditioner of low rank.  Once per evaluation: tiles, the preconditioner
+   (2 n M^2) and its reverse (3 n M^2), the reverse of the tiles, which is worth two of making them. */
 static model_cost cost(const model_ops *self, const cost_facts *f, const cost_size *size)
 {
-    static const double SHARE = 0.5, USUAL = 60; /* of R; iterations */
-    double n = f->distinct, t = 1 + (double)f->basis + PROBES;
+    static const double SHARE = 0.5, USUAL = 60, REVERSE = 2; /* of R; iterations; in kernel entries */
+    double n = f->distinct, t = 1 + (double)f->basis + PROBES, M = (double)precond_rank((int64_t)n), kept = 2 * n;
     (void)self, (void)size;
-    double seconds = USUAL * cost_of_work(f, SHARE, 2 * n * n * t, n * n / 2);
-    return (model_cost){.rows = seconds, .bytes = vector_bytes(n, (double)f->basis), .kept = 4 * n};
+    double passes = 1 + REVERSE + (USUAL - 1) * (1 - kept_share(f, kept * n));
+    double seconds = cost_of_work(f, SHARE, USUAL * t * (2 * n * n + 4 * n * M) + 4 * n * n * t + 5 * n * M * M,
+                                  passes * n * n / 2);
+    return (model_cost){.rows = seconds, .bytes = vector_bytes(n, (double)f->basis), .kept = kept};
 }
 
 static int64_t size(const problem *p) { return p->rows->n; }

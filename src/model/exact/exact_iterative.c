@@ -205,8 +205,8 @@ static model_cost cost(const model_ops *self, const cost_facts *f, const cost_si
     double n = f->distinct, t = 1 + (double)f->basis + PROBES, M = (double)precond_rank((int64_t)n), kept = 2 * n;
     (void)self, (void)size;
     double passes = 1 + REVERSE + (USUAL - 1) * (1 - kept_share(f, kept * n));
-    double seconds = cost_of_work(f, SHARE, USUAL * t * (2 * n * n + 4 * n * M) + 4 * n * n * t + 5 * n * M * M,
-                                  passes * n * n / 2);
+    double seconds =
+        cost_of_work(f, SHARE, USUAL * t * (2 * n * n + 4 * n * M) + 4 * n * n * t + 5 * n * M * M, passes * n * n / 2);
     return (model_cost){.rows = seconds, .bytes = vector_bytes(n, (double)f->basis), .kept = kept};
 }
 

@@ -63,16 +63,13 @@ static void add_many_packed(const product *q, const tile_place *p, const int32_t
 
 static bool add_products_packed(void *ctx, int64_t index, const tile_place *p, double *room, double *W)
 {
-    enum { MANY = 24 };
+    enum { MANY = 12 };
     const product *q = ctx;
     const int32_t *T = kernel_tile_packed(q->tiles, index, p, room);
     if (!T) return false;
     if (q->t >= MANY) return add_many_packed(q, p, T, room, W), true;
-    for (int64_t k = 0; k < q->t; k++) {
-        const double *v = q->V + k * q->ldv;
-        double *w = W + k * q->tiles->rows.n;
-        la_both_products_packed(p->rows, p->cols, T, SIDE, v + p->j0, w + p->i0, v + p->i0, w + p->j0);
-    }
+    la_both_products_packed(p->rows, p->cols, T, SIDE, q->t, q->V + p->j0, q->V + p->i0, q->ldv, W + p->i0, W + p->j0,
+                            q->tiles->rows.n);
     return true;
 }
 

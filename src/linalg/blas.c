@@ -15,6 +15,8 @@ void dtrtri_(const char *uplo, const char *diag, const int *n, double *a, const 
 void dlauum_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
 void dsyev_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
             const int *lwork, int *info, size_t, size_t);
+void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
+             const int *lwork, int *iwork, const int *liwork, int *info, size_t, size_t);
 
 /* Present in OpenBLAS only; any other BLAS leaves them NULL. */
 extern void openblas_set_num_threads(int) __attribute__((weak));
@@ -165,11 +167,26 @@ int64_t blas_lauum(int64_t n, double *L, int64_t ldl)
     return info;
 }
 
-int64_t la_eigh_work(int64_t n) { return 34 * (n > 0 ? n : 1); }
+/* Divide and conquer for large matrices: its work is in matrix products, that of dsyev in rotations. */
+enum { CONQUER_ABOVE = 200 };
+
+static int64_t conquer_work(int64_t n) { return 1 + 6 * n + 2 * n * n; }
+
+int64_t la_eigh_work(int64_t n)
+{
+    return n > CONQUER_ABOVE ? conquer_work(n) + (3 + 5 * n) / 2 + 1 : 34 * (n > 0 ? n : 1);
+}
 
 int64_t la_eigh(int64_t n, double *A, int64_t lda, double *w, double *work)
 {
-    int size = narrow(n), ld = leading(lda), lwork = narrow(la_eigh_work(n)), info = 0;
-    if (n > 0) dsyev_("V", "L", &size, A, &ld, w, work, &lwork, &info, 1, 1);
+    int size = narrow(n), ld = leading(lda), info = 0;
+    if (n > CONQUER_ABOVE) {
+        int lwork = narrow(conquer_work(n)), liwork = narrow(3 + 5 * n);
+        dsyevd_("V", "L", &size, A, &ld, w, work, &lwork, (int *)(void *)(work + conquer_work(n)), &liwork, &info, 1,
+                1);
+    } else if (n > 0) {
+        int lwork = narrow(la_eigh_work(n));
+        dsyev_("V", "L", &size, A, &ld, w, work, &lwork, &info, 1, 1);
+    }
     return info;
 }

@@ -100,6 +100,11 @@ static void n_iterations_equal_cholesky(void **state)
         assert_int_equal(cg_begin(s, B, N, false, &e), ANYGP_OK);
         assert_int_equal(cg_run(s, &(cg_options){.most = N}, &e), ANYGP_OK);
         for (int j = 0; j < N * T; j++) check_close(s->X[j], X[j], 1e-9);
+        for (int k = 0; k < T; k++) { /* what all iterations added to b'x, where none of them was cut off */
+            double all = cg_progress(s, k, s->steps[k]), now = la_dot(N, B + k * N, s->X + k * N);
+            if (s->rz[k] > 0) check_close(all, now, 1e-9);
+            assert_true(isinf(cg_progress(s, k, s->steps[k] + 1)));
+        }
         /* and from there nothing is left to do */
         assert_int_equal(cg_begin(s, B, N, true, &e), ANYGP_OK);
         for (int k = 0; k < T; k++) assert_true(s->rr[k] < 1e-16 * N);
@@ -211,6 +216,35 @@ static void brackets_contain_the_exact_evidence(void **state)
             fail_msg("problem %d: %.10g is not between %.10g and %.10g (%s, %d rows, %g probes, error %g)", i, exact,
                      found.lower, found.upper, c.p.solver.precond, n, found.probes, found.error);
         check_close(value, found.value, 0);
+        case_close(&c);
+    }
+}
+
+/* Stopped as for learning: the bracket has the exact value still, and the estimate is as near as its errors say. */
+static void rough_estimates_are_near_and_bracketed(void **state)
+{
+    enum { PROBLEMS = 60 };
+    (void)state;
+    for (int i = 0; i < PROBLEMS; i++) {
+        case_ c;
+        void *run;
+        anygp_error e;
+        double gp[PARAMS_MOST], value, jitter = 0;
+        case_open(&c, 60 + i, i % 2 ? "matern32(variance=2,lengthscale=0.7)" : "rbf(variance=1,lengthscale=1.5)",
+                  pow(10, -1 - i % 4), false, i % 3 ? MEAN_ZERO : MEAN_LINEAR);
+        c.p.seed = (uint64_t)i;
+        c.p.solver = (solver_choice){.precond = precond_at(i % precond_count())->name};
+        double exact = evaluate(&c, &model_exact, NULL, NULL);
+        assert_int_equal(iterative_open(&c.p, &run, &e), ANYGP_OK);
+        exact_iterative *s = run;
+        s->rough = true;
+        assert_true(iterative_evaluate(run, &c.h, false, &jitter, &value, gp));
+        const evidence_estimate *found = &s->estimate;
+        assert_int_equal(s->probes, PROBES);
+        assert_true(found->lower <= exact && exact <= found->upper);
+        if (!(fabs(value - exact) <= 0.5 + 5 * found->error))
+            fail_msg("problem %d: %.10g, exact %.10g, error %.3g", i, value, exact, found->error);
+        iterative_close(run);
         case_close(&c);
     }
 }
@@ -348,6 +382,7 @@ int main(void)
                                        cmocka_unit_test(all_sign_probes_give_the_log_determinant),
                                        cmocka_unit_test(few_rows_have_the_exact_evidence),
                                        cmocka_unit_test(brackets_contain_the_exact_evidence),
+                                       cmocka_unit_test(rough_estimates_are_near_and_bracketed),
                                        cmocka_unit_test(gradients_are_unbiased),
                                        cmocka_unit_test(stopped_after_any_step_it_is_computation_aware),
                                        cmocka_unit_test(predictions_are_those_of_all_rows)};

@@ -148,3 +148,15 @@ done:
     free(former);
     return status;
 }
+
+double cg_progress(const cg *c, int64_t k, int64_t count)
+{
+    const double *alpha = c->alpha + k * c->room, *beta = c->beta + k * c->room;
+    double rz = c->rz[k], sum = 0;
+    if (c->steps[k] < count) return INFINITY;
+    for (int64_t i = 0, j = c->steps[k] - 1; i < count; i++, j--) {
+        if (!(beta[j] > 0)) return i == 0 ? 0 : INFINITY; /* the last r'z is 0: solved */
+        rz /= beta[j], sum += alpha[j] * rz;
+    }
+    return sum;
+}

@@ -6,7 +6,9 @@
    A column rests once it is `settled`, or has reached `most` iterations.
 
    Bounds, for any x, with r = b - A x and 0 < least <= every eigenvalue of A:
-       b'A^-1 b = b'x + x'r + r'A^-1 r,     0 <= r'A^-1 r <= r'r / least. */
+       b'A^-1 b = b'x + x'r + r'A^-1 r,     0 <= r'A^-1 r <= r'r / least.
+   Where `least` says little, r'A^-1 r can be estimated: it is what all further iterations would add to b'x, alpha_j r_j'z_j each (Hestenes and
+   Stiefel 1952; Strakos and Tichy 2002). */
 #ifndef LINALG_ITERATIVE_CG_H
 #define LINALG_ITERATIVE_CG_H
 
@@ -47,5 +49,7 @@ void cg_free(cg *c); /* accepts NULL */
 anygp_status cg_begin(cg *c, const double *B, int64_t ldb, bool warm, anygp_error *e);
 /* Until all columns rest, or somebody says enough.  Can be called again. */
 anygp_status cg_run(cg *c, const cg_options *o, anygp_error *e);
+/* What the last `count` iterations of column k added to b'x; infinite if there were not as many. */
+double cg_progress(const cg *c, int64_t k, int64_t count);
 
 #endif

@@ -50,7 +50,7 @@ anygp_status iterative_resize(exact_iterative *s, int64_t probes, anygp_error *e
 static double vector_bytes(double n, double p)
 {
     double t = 1 + p + PROBES_MOST, M = (double)precond_rank((int64_t)n);
-    return 8 * (n * (9 * t + M + 64) + 5 * M * M + p * p) + 1e7;
+    return 8 * (n * (9 * t + M + 64) + 8 * M * M + p * p) + 1e7;
 }
 
 anygp_status iterative_open(const problem *p, void **state, anygp_error *e)
@@ -60,6 +60,7 @@ anygp_status iterative_open(const problem *p, void **state, anygp_error *e)
     anygp_status status = ANYGP_OK;
     int64_t n = s->n = p->rows->n, q = s->p = p->mean->p;
     s->problem = p, s->rows = p->rows, s->mean = p->mean;
+    s->rough = n > ROUGH_ABOVE && !(p->solver.tolerance > 0);
     s->precond = p->solver.precond ? precond_find(p->solver.precond) : NULL;
     kernel_rows rows = {n, p->rows->D, p->rows->X, p->rows->c};
     kernel_operator_options o = {.keep = p->keep, .comm = p->comm};
@@ -119,25 +120,42 @@ anygp_status iterative_fill(exact_iterative *s, anygp_error *e)
 
 double iterative_tolerance(const exact_iterative *s)
 {
-    static const double NATS = 0.1, SHARE = 1e-5;
+    static const double NATS = 0.1, SHARE = 1e-5, ROUGH_NATS = 0.5, ROUGH_SHARE = 1e-4;
     double given = s->problem->solver.tolerance, value = fabs(s->estimate.value);
+    if (s->rough) return ROUGH_NATS + ROUGH_SHARE * (double)s->n; /* the same for all evaluations */
     return given > 0 ? given : NATS + SHARE * (value > 0 ? value : (double)s->n);
+}
+
+enum { EVERY = 8 }; /* iterations */
+
+/* How far column k of y or the mean is off, as a change of b'Ky^-1 b. */
+static double left_of(const exact_iterative *s, const cg *c, int64_t k)
+{
+    return s->rough ? cg_progress(c, k, EVERY) : c->rr[k] / s->least_K;
+}
+
+/* How far the quadrature of column k is off. */
+static double gap_of(exact_iterative *s, const cg *c, int64_t k)
+{
+    int64_t probe = k - 1 - s->p;
+    double former = s->high[probe];
+    log_quadrature q = lanczos_log(c->steps[k], c->alpha + k * c->room, c->beta + k * c->room, c->first[k], s->least);
+    s->high[probe] = q.upper;
+    if (!s->rough) return q.upper - q.lower;
+    return c->steps[k] > EVERY ? fabs(q.upper - former) : INFINITY;
 }
 
 /* A quarter of the tolerance each for y and for the quadratures; a function of the mean is a number that its precision is part of. */
 bool iterative_settled(void *ctx, const cg *c, int64_t k)
 {
-    enum { EVERY = 8 };
     exact_iterative *s = ctx;
-    double share = 0.25 * iterative_tolerance(s), left = c->rr[k] / s->least_K;
-    if (k == 0) return 0.5 * left <= share;
+    double share = 0.25 * iterative_tolerance(s);
+    if (k == 0) return 0.5 * left_of(s, c, k) <= share;
     if (k <= s->p) {
-        double precision = 1 / s->mean->B + la_dot(c->n, s->B + k * c->n, c->X + k * c->n);
+        double left = left_of(s, c, k), precision = 1 / s->mean->B + la_dot(c->n, s->B + k * c->n, c->X + k * c->n);
         return left <= share * fmax(precision, 1 / s->mean->B);
     }
-    if (c->steps[k] % EVERY) return false;
-    log_quadrature q = lanczos_log(c->steps[k], c->alpha + k * c->room, c->beta + k * c->room, c->first[k], s->least);
-    return 0.5 * (q.upper - q.lower) <= share;
+    return c->steps[k] % EVERY == 0 && 0.5 * gap_of(s, c, k) <= share;
 }
 
 /* Once the pass has taken too long; rank 0 decides. */
@@ -172,13 +190,24 @@ anygp_status iterative_precondition(exact_iterative *s, const hyper *h, double j
 
 /* ------------------------------------------------------------------------------------ the table */
 
+/* The share of the packed lower half, 2 n^2 bytes, that is kept between iterations (gp/shares.h). */
+static double kept_share(const cost_facts *f, double bytes)
+{
+    static const double KEPT = 0.4;
+    return f->memory > 0 ? fmin(1, KEPT * f->memory / fmax(bytes, 1)) : 1;
+}
+
+/* Iterations: a product each with all tiles and a solve with a preconditioner of low rank.  Once per evaluation: tiles, the preconditioner
+   (2 n M^2) and its reverse (3 n M^2), the reverse of the tiles, which is worth two of making them. */
 static model_cost cost(const model_ops *self, const cost_facts *f, const cost_size *size)
 {
-    static const double SHARE = 0.5, USUAL = 60; /* of R; iterations */
-    double n = f->distinct, t = 1 + (double)f->basis + PROBES;
+    static const double SHARE = 0.5, USUAL = 60, REVERSE = 2; /* of R; iterations; in kernel entries */
+    double n = f->distinct, t = 1 + (double)f->basis + PROBES, M = (double)precond_rank((int64_t)n), kept = 2 * n;
     (void)self, (void)size;
-    double seconds = USUAL * cost_of_work(f, SHARE, 2 * n * n * t, n * n / 2);
-    return (model_cost){.rows = seconds, .bytes = vector_bytes(n, (double)f->basis), .kept = 4 * n};
+    double passes = 1 + REVERSE + (USUAL - 1) * (1 - kept_share(f, kept * n));
+    double seconds =
+        cost_of_work(f, SHARE, USUAL * t * (2 * n * n + 4 * n * M) + 4 * n * n * t + 5 * n * M * M, passes * n * n / 2);
+    return (model_cost){.rows = seconds, .bytes = vector_bytes(n, (double)f->basis), .kept = kept};
 }
 
 static int64_t size(const problem *p) { return p->rows->n; }
@@ -204,7 +233,7 @@ const model_ops model_exact_iterative = {
     .needs = {.rows = ROWS_ALL, .mean = true, .weights = true, .joint = true, .iterative = true},
     .order = "n^2",
     .warm = 5000,
-    .refine = 5,
+    .refine = 2,
     .cost = cost,
     .size = size,
     .open = open,

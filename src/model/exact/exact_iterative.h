@@ -9,7 +9,11 @@
    are the unit vectors, and nothing is random.
 
    Bounds.  Of y'Ky^-1 y by the residual (cg.h), of the quadratures by Gauss and Gauss-Radau (lanczos.h), of the mean over probes by
-   Student's distribution; together they are the bracket of the estimate. */
+   Student's distribution; together they are the bracket of the estimate.
+
+   Rough.  With small noise the bounds are far larger than what they bound, and learning needs neither.  Above ROUGH_ABOVE rows, unless a
+   tolerance is asked for, columns rest when eight iterations have changed them by less than a rougher tolerance, the value is that of the
+   iterations (b'x and Gauss quadrature, one end of the bracket each), and probes stay PROBES.  The bracket holds all the same. */
 #ifndef MODEL_EXACT_EXACT_ITERATIVE_H
 #define MODEL_EXACT_EXACT_ITERATIVE_H
 
@@ -17,7 +21,7 @@
 #include "model/exact/precond.h"
 #include "model/model.h"
 
-enum { PROBES = 15, PROBES_MOST = 60, ITERATIONS_MOST = 1000 };
+enum { PROBES = 15, PROBES_MOST = 60, ITERATIONS_MOST = 1000, ROUGH_ABOVE = 5000 };
 
 typedef struct exact_iterative {
     const problem *problem;
@@ -32,6 +36,7 @@ typedef struct exact_iterative {
     double least_K; /* of Ky */
     int64_t probes;
     bool settled; /* their number */
+    bool rough;
     cg *solver;
     double *B;                  /* n x t: right-hand sides */
     double *V;                  /* n x probes: P^-1 w */

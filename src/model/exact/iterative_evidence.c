@@ -79,18 +79,26 @@ static bool integrate(exact_iterative *s, double *square)
     return ok;
 }
 
-/* Mean over the probes, its standard error, and what the quadratures may be off on average. */
-static void average(const exact_iterative *s, double *mean, double *error, double *gap)
+/* The quadrature of a probe: the middle of its bounds; if these are wide, Gauss's. */
+static double quadrature(const exact_iterative *s, int64_t k)
 {
-    double m = (double)s->probes, sum = 0, squares = 0;
-    *gap = 0;
-    for (int64_t k = 0; k < s->probes; k++) {
-        sum += 0.5 * (s->low[k] + s->high[k]);
-        *gap += 0.5 * (s->high[k] - s->low[k]) / m;
-    }
-    *mean = sum / m;
-    for (int64_t k = 0; k < s->probes; k++) squares += pow(0.5 * (s->low[k] + s->high[k]) - *mean, 2);
-    *error = s->probes == s->n ? 0 : sqrt(squares / (m * fmax(m - 1, 1)));
+    return s->rough ? s->high[k] : 0.5 * (s->low[k] + s->high[k]);
+}
+
+typedef struct average {
+    double mean, low, high; /* over the probes: of quadratures and their bounds */
+    double error;           /* standard error of the mean */
+} average;
+
+static average average_of(const exact_iterative *s)
+{
+    double m = (double)s->probes, squares = 0;
+    average a = {0, 0, 0, 0};
+    for (int64_t k = 0; k < s->probes; k++)
+        a.mean += quadrature(s, k) / m, a.low += s->low[k] / m, a.high += s->high[k] / m;
+    for (int64_t k = 0; k < s->probes; k++) squares += pow(quadrature(s, k) - a.mean, 2);
+    a.error = s->probes == s->n ? 0 : sqrt(squares / (m * fmax(m - 1, 1)));
+    return a;
 }
 
 /* What packed tiles may change, in nats.  Elements off the diagonal are off by E_ij, at most u and as good as independent, so that
@@ -107,22 +115,22 @@ static bool evidence(exact_iterative *s, const hyper *h, double *value)
 {
     const cg *c = s->solver;
     int64_t n = s->n;
-    double terms, mean, error, gap, fixed, square, left = c->rr[0] / s->least_K;
+    double terms, fixed, square, left = c->rr[0] / s->least_K, some = s->rough ? 0 : 0.5 * left;
     if (!iterative_project_mean(s, c, &terms) || !integrate(s, &square)) return false;
-    average(s, &mean, &error, &gap);
-    double logdet = mean + (s->P ? s->P->ops->logdet(s->P) : 0);
+    average a = average_of(s);
+    double logdet = a.mean + (s->P ? s->P->ops->logdet(s->P) : 0);
     double quadratic = la_dot(n, s->B, c->X) + la_dot(n, c->X, c->R); /* and up to `left` more */
     fixed = exact_repeated_terms(s->rows, h->like[0]) - 0.5 * ((double)n * LOG_2PI + terms);
-    *value = fixed - 0.5 * (quadratic + 0.5 * left + logdet);
+    *value = fixed - 0.5 * (quadratic + some + logdet);
     /* The variance of a probe is at most 2 |log|^2, which is known better than the spread of a few of them. */
-    double probable = s->probes == n ? 0 : fmax(error, sqrt(2 * square / (double)s->probes));
-    double spread = 0.5 * (gap + mean_slack(s, c)) + packing_error(s, la_dot(n, s->alpha, s->alpha)) +
+    double probable = s->probes == n ? 0 : fmax(a.error, sqrt(2 * square / (double)s->probes));
+    double spread = 0.5 * mean_slack(s, c) + packing_error(s, la_dot(n, s->alpha, s->alpha)) +
                     (probable > 0 ? 0.5 * student((double)s->probes - 1) * probable : 0);
     double noise_floor = 1e-10 * (fabs(quadratic) + fabs(logdet) + (double)n);
     s->estimate = (evidence_estimate){.value = *value,
-                                      .error = 0.5 * error,
-                                      .lower = *value - 0.25 * left - spread - noise_floor,
-                                      .upper = *value + 0.25 * left + spread + noise_floor,
+                                      .error = 0.5 * a.error,
+                                      .lower = *value - 0.5 * (left - some + a.high - a.mean) - spread - noise_floor,
+                                      .upper = *value + 0.5 * (some + a.mean - a.low) + spread + noise_floor,
                                       .probes = (double)s->probes,
                                       .precond = 0};
     for (int64_t k = 0; k < s->t; k++) s->estimate.iterations = fmax(s->estimate.iterations, (double)c->steps[k]);
@@ -225,7 +233,7 @@ static anygp_status settle_probes(exact_iterative *s, bool *more, anygp_error *e
 {
     double ratio = s->estimate.error / (0.5 * iterative_tolerance(s)), wanted = (double)s->probes * ratio * ratio;
     *more = false;
-    if (s->settled || s->probes == s->n) return ANYGP_OK;
+    if (s->settled || s->rough || s->probes == s->n) return ANYGP_OK;
     s->settled = true;
     if (ratio <= 1) return ANYGP_OK;
     *more = true;

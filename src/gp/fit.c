@@ -275,7 +275,8 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
                      "the kernel has no length-scales, and there are too many rows to compare their correlations: rows "
                      "are near by their inputs as they are");
     if (distinct.n < d->n)
-        settings_log(f->s, ANYGP_NOTE, "%lld rows share their inputs and were merged to %lld distinct ones",
+        settings_log(f->s, ANYGP_NOTE,
+                     "rows with equal inputs are combined, and each still counts: %lld rows, %lld distinct",
                      (long long)d->n, (long long)distinct.n);
     TRY_DONE(fit_train(f, &g, d, &p, &h, NULL, &result, e));
     TRY_DONE(fit_describe(f, d, &h, 0, g, e));

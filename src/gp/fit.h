@@ -1,4 +1,4 @@
-/* What the files of fitting share: choice.c, fit_columns.c, units.c, fit_hyper.c, monitor.c, hold_out.c, validate.c, and fit.c and fit_blocks.c,
+/* What the files of fitting share: choice.c, fit_columns.c, units.c, fit_hyper.c, monitor.c, hold_out.c, validate.c, and fit.c, fit_whole.c and fit_blocks.c,
    which call them in this order. */
 #ifndef GP_FIT_H
 #define GP_FIT_H
@@ -242,6 +242,9 @@ anygp_status fit_read_inducing(const fit_task *f, const dataset *d, hyper *h, in
 anygp_status blocks_from_file(const char *path, const settings *s, int64_t n, int64_t **out, anygp_error *e);
 /* A model over blocks; g[together]. */
 anygp_status fit_blocks(const fit_task *f, gp **g, anygp_error *e);
+
+/* The same for a model that has all rows in memory [fit_whole.c]. */
+anygp_status fit_whole(const fit_task *task, gp *g, anygp_error *e);
 
 /* -------------------------------------------------------------------------------- fit_hyper.c */
 

@@ -7,9 +7,9 @@
 #include "gp/fit.h"
 
 static const char *const pairs[][2] = {
-    {"x", "y"},           {"east", "north"},      {"easting", "northing"}, {"utm_x", "utm_y"},
-    {"utme", "utmn"},     {"x_km", "y_km"},       {"x_m", "y_m"},          {"e", "n"},
-    {"xcoord", "ycoord"}, {"east_km", "north_km"}};
+    {"x", "y"},           {"east", "north"},       {"easting", "northing"}, {"utm_x", "utm_y"},
+    {"utme", "utmn"},     {"x_km", "y_km"},        {"x_m", "y_m"},          {"e", "n"},
+    {"xcoord", "ycoord"}, {"east_km", "north_km"}, {"xloc", "yloc"}};
 enum { LEAST = 20 };
 
 /* The two inputs of the table; false: there are more, or fewer. */

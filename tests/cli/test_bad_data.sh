@@ -42,7 +42,7 @@ constant_column_is_left_out_and_said() {
 }
 a_million_equal_rows_fit() {
     yes 1,2,3 | head -n 1000000 >equal.csv
-    fits equal.csv && grep -q '1000000 rows share their inputs' "$said/err"
+    fits equal.csv && grep -q 'each still counts: 1000000 rows, ' "$said/err"
 }
 a_hundred_thousand_columns_fit() {
     awk 'BEGIN { for (r = 0; r < 5; r++) { for (i = 0; i < 100000; i++) printf "%d,", (i * 7919 + r * 104729) % 1000; print r } }' >wide.csv

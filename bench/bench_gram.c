@@ -15,6 +15,10 @@
 
 enum { N = 4096, D = 8, NS = 4000 };
 
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+__attribute__((simd("notinbranch"))) double exp(double); /* libmvec's, as vector.h declares the others */
+#endif
+
 VECTORISED static void vector_exp(int64_t n, const double *x, double *y)
 {
     SIMD for (int64_t i = 0; i < n; i++) y[i] = exp(x[i]);
@@ -88,7 +92,7 @@ static void against_exp(const char *text, work w)
         gram = fmin(gram, once(run_gram, &w));
         vector = fmin(vector, once(run_exp, &w));
     }
-    printf("gram %-9s 4096 x 4096 x 8 %8.2f ms; vector exp array to array %8.2f ms; ratio %.2f (at most 2)\n", text,
+    printf("gram %-9s 4096 x 4096 x 8 %8.2f ms; vector exp array to array %8.2f ms; ratio %.2f (at most 1.6)\n", text,
            1e3 * gram, 1e3 * vector, gram / vector);
     printf("     plain reference %.0f times slower\n", 16 * best(1, run_reference, &w) / gram);
     kernel_free(w.k);

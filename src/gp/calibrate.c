@@ -36,7 +36,7 @@ static double solve(const leave_one_out *l, double noise)
 /* Auto, with a model of neighbours, looks whether errors vary over the inputs. */
 static bool looks_around(const fit_task *f)
 {
-    return f->promise.reason[0] && !settings_given(f->s, SET_CALIBRATE) && settings_is(f->s, SET_TRANSFORM, "none") &&
+    return f->promise.reason[0] && !settings_changed(f->s, SET_CALIBRATE) && settings_is(f->s, SET_TRANSFORM, "none") &&
            f->choice.model && model_has_neighbours(f->choice.model) && model_whole_loo(f->choice.model);
 }
 

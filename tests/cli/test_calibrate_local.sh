@@ -45,6 +45,12 @@ it_cannot_be_exported() {
     anygp fit train.csv -q -o c.agp "${kept[@]}" --model exact --calibrate local >/dev/null && refuses 'a model with --calibrate local cannot be exported' export c.agp -o c.c
 }
 it_is_for_models_with_leave_one_out() { refuses 'calibrate: vfe has no leave-one-out predictions to calibrate by' fit train.csv -o m.agp --model vfe --calibrate local; }
+auto_takes_it_unless_told_otherwise() { # on a rough map that is too large for exact
+    anygp simulate --rows 2500 --inputs 2 --kernel 'matern12(variance=1,lengthscale=0.5)' --noise 0 --seed 3 -o rough.csv >/dev/null &&
+        awk -F, -v OFS=, 'BEGIN { srand(5) } NR > 1 { z = 0; for (j = 0; j < 12; j++) z += rand(); $3 += (z - 6) * ($1 < 0.5 ? 0.03 : 0.5) } 1' rough.csv >uneven.csv || return 1
+    anygp fit uneven.csv -o u.agp --memory 60M --iters 5 >/dev/null 2>err.txt && cat err.txt && grep -q 'auto: vecchia' err.txt && grep -q 'auto: --calibrate local' err.txt && anygp info u.agp | tr -s ' \n' ' ' | grep -q 'factors that vary' &&
+        anygp fit uneven.csv -o n.agp --memory 60M --iters 5 --calibrate none >/dev/null 2>err.txt && ! grep -q 'calibrate local' err.txt && ! anygp info n.agp | tr -s ' \n' ' ' | grep -q 'factors that vary'
+}
 
 check with_neighbours
 check with_all_rows
@@ -57,4 +63,5 @@ check an_update_keeps_them
 check equal_errors_are_left_alone
 check it_cannot_be_exported
 check it_is_for_models_with_leave_one_out
+check auto_takes_it_unless_told_otherwise
 finish

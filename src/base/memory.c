@@ -40,6 +40,15 @@ double *mem_copied(int64_t rows, int64_t cols, const double *from)
     return to;
 }
 
+bool mem_grow(double **array, int64_t rows, int64_t cols)
+{
+    size_t cells, bytes;
+    if (!size_mul(rows, cols, &cells) || !size_mul((int64_t)cells, sizeof **array, &bytes)) return false;
+    double *more = realloc(*array, bytes ? bytes : 1);
+    if (more) *array = more;
+    return more != NULL;
+}
+
 char *mem_strdup(const char *s)
 {
     if (!s) return NULL;

@@ -19,6 +19,8 @@ void *mem_alloc(int64_t count, size_t size);
 void *mem_zeroed(int64_t count, size_t size);
 double *mem_doubles(int64_t rows, int64_t cols); /* rows*cols of them; NULL also when that overflows */
 double *mem_copied(int64_t rows, int64_t cols, const double *from);
+/* Another size for *array, whose first elements stay; false: no memory, and it is as it was. */
+bool mem_grow(double **array, int64_t rows, int64_t cols);
 char *mem_strdup(const char *s);
 
 typedef struct arena arena;

@@ -104,7 +104,9 @@ static anygp_status begin(update *u, gp_set *m, const settings *s, bool weights,
         target_update *k = &u->target[t];
         k->g = m->gp[t];
         predictor_free(atomic_exchange(&k->g->kept, NULL)); /* of the posterior before */
-        TRY(k->g->model->update->open(k->g->model, k->g->posterior, k->g->likelihood, &k->state, e));
+        const update_ops *ops = k->g->model->update;
+        TRY(ops->open(k->g->model, k->g->posterior, k->g->likelihood, &k->state, e));
+        if (ops->jitter) ops->jitter(k->state, k->g->jitter);
     }
     return ANYGP_OK;
 }

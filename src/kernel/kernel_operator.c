@@ -196,6 +196,14 @@ void kernel_operator_set(la_operator *base, const kernel *k, double noise, doubl
     kernel_tiles_set(&a->tiles, k, a->added, a->largest, packed);
 }
 
+double kernel_operator_mean(const la_operator *base)
+{
+    const kernel_operator *a = (const kernel_operator *)base;
+    double sum = 0;
+    for (int64_t i = 0; i < base->n; i++) sum += a->whole[i] / (double)base->n;
+    return sum;
+}
+
 double kernel_operator_largest(const la_operator *base) { return ((const kernel_operator *)base)->largest; }
 bool kernel_operator_packed(const la_operator *base) { return ((const kernel_operator *)base)->tiles.packed; }
 

@@ -33,6 +33,7 @@ anygp_status kernel_operator_new(const kernel_rows *rows, const kernel_operator_
 #define PACKED_ERROR 0x1p-32
 void kernel_operator_set(la_operator *base, const kernel *k, double noise, double jitter, bool packed);
 double kernel_operator_largest(const la_operator *base); /* element of the kernel's diagonal */
+double kernel_operator_mean(const la_operator *base);    /* of the diagonal, with what is added */
 bool kernel_operator_packed(const la_operator *base);
 const double *kernel_operator_added(const la_operator *base); /* added[n] */
 double kernel_operator_kept(const la_operator *base);         /* the share of the tiles that is kept */

@@ -343,6 +343,7 @@ typedef struct update_report {
 typedef struct update_ops {
     /* p and its likelihood l outlive the state. */
     anygp_status (*open)(const model_ops *self, const posterior *p, const likelihood *l, void **state, anygp_error *e);
+    void (*jitter)(void *state, double relative); /* that of the fit, before the first row; may be NULL */
     /* n rows in model units, y as the likelihood has it, all weights > 0; ids: the block of each by its name, or NULL: the model finds it. */
     anygp_status (*add)(void *state, int64_t n, const double *X, const double *y, const double *w, const int64_t *ids,
                         anygp_error *e);
@@ -395,6 +396,8 @@ struct model_ops {
     /* Why the last evaluate failed, where that was not the numbers: an error to end with, or ANYGP_TIME_LIMIT: problem.pass
        ended it.  NULL: it cannot. */
     const anygp_error *(*failure)(const void *state);
+    /* How far evaluations nearby may be off from one smooth function: no smaller gain is looked for.  NULL: by rounding alone. */
+    double (*resolution)(const void *state);
     /* Leave-one-out at the last evaluate with gradient; the arrays belong to the state.  NULL: the model has none. */
     const leave_one_out *(*loo)(void *state, const hyper *h);
     /* The same where it is not a by-product: once, from the posterior, for at most LOO_MOST rows drawn at random, which `out` has room

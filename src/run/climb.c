@@ -168,6 +168,7 @@ static anygp_status set_out(climb *c, anygp_error *e)
                         .gain_tolerance = 1e-2};
     c->refused = false;
     c->optimiser = lbfgs_new(h->free, &lo);
+    if (c->r.model->resolution) c->noise = c->r.model->resolution(c->r.state);
     climb_grant(c);
     return c->optimiser ? ANYGP_OK : fail_memory(e, "the optimiser", 16.0 * (double)lo.memory * (double)h->free);
 }

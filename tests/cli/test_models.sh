@@ -72,7 +72,7 @@ predictions_do_not_depend_on_the_threads() {
 }
 models_are_listed_in_lines_that_fit() {
     anygp models >models.txt && awk 'length($0) > 100 { print; bad = 1 } END { exit bad }' models.txt && [ "$(head -n 1 models.txt | awk '{ print $1, $NF }')" = 'model summary' ] &&
-        grep -qE '^svgp +any +M\* +blocks +t\.uj b m\^2\+m\^3 +stochastic variational GP$' models.txt && grep -qE '^exact +gaussian +- +all +\.\+\.j n\^3 ' models.txt &&
+        grep -qE '^svgp +any +M\* +blocks +t\.uj b m\^2\+m\^3 +stochastic variational GP$' models.txt && grep -qE '^exact +gaussian +- +all +\.\+uj n\^3 ' models.txt &&
         grep -q 'combine(dtc=0.3,fitc=0.7)' models.txt && refuses 'one argument too many' models extra
 }
 models_as_json_are_those_of_the_table() {

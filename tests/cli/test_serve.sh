@@ -17,7 +17,7 @@ printf 'a-secret-of-sixteen-letters\n' >token.txt
 
 begin() { # OPTIONS...: in the background, with $port and $server
     : >says
-    "$ANYGP" serve model.agp --port 0 --timeout 2 "$@" >says 2>errors &
+    ASAN_OPTIONS=${ASAN_OPTIONS:-}:quarantine_size_mb=1 "$ANYGP" serve model.agp --port 0 --timeout 2 "$@" >says 2>errors & # freed memory that is kept back looks like growth
     server=$!
     until grep -q '^serving' says; do kill -0 $server 2>/dev/null || { cat errors; return 1; }; sleep 0.02; done
     port=$(sed -n 's/.*:\([0-9]*\)\/$/\1/p' says)

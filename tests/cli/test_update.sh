@@ -122,10 +122,18 @@ missing_inputs_follow_the_model() {
     awk -F, 'NR == 5 { $1 = "" } { print $1 "," $2 "," $3 }' two.csv >holes.csv
     fit one.csv m.agp --model fitc && leaves m.agp 'row 4, column .x1.: the input is missing' update m.agp holes.csv && update m.agp holes.csv --missing mean -o n.agp
 }
-exact_and_sod_are_refused() {
+sod_and_directions_are_refused() {
     local m
-    for m in exact sod; do
-        anygp fit one.csv -q -o e.agp --model $m --iters 1 >/dev/null && leaves e.agp "$m cannot take new rows" update e.agp two.csv || return 1
+    for m in sod exact+; do
+        anygp fit one.csv -q -o e.agp --model $m --iters 1 >/dev/null && leaves e.agp "${m/+/\\+} cannot take new rows" update e.agp two.csv || return 1
+    done
+}
+exact_updated_is_exact_of_all_rows() { # with its factor and by iteration, whose means differ by what its bound allows
+    local solver
+    for solver in cholesky cg; do
+        fit one.csv m.agp --model exact --solver $solver && fit all.csv all.agp --model exact --solver cholesky && update m.agp two.csv || return 1
+        anygp predict all.agp test.csv | cut -d, -f1 >a.csv && anygp predict m.agp test.csv | cut -d, -f1 >b.csv && close a.csv b.csv $([ $solver = cg ] && echo 1e-2 || echo 1e-8) || return 1
+        [ "$(anygp info m.agp --json | json_number rows)" = 600 ] || return 1
     done
 }
 damaged_data_leaves_the_model() {
@@ -197,7 +205,8 @@ check blocks_must_match_the_rows
 check new_categories_are_remembered
 check each_target_takes_the_rows_that_have_it
 check missing_inputs_follow_the_model
-check exact_and_sod_are_refused
+check sod_and_directions_are_refused
+check exact_updated_is_exact_of_all_rows
 check damaged_data_leaves_the_model
 check rows_that_cannot_be_used_leave_the_model
 check damaged_model_is_refused

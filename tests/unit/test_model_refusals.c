@@ -41,7 +41,7 @@ static void check_refused_update(anygp_model *m, const subject *s)
 static void check_update(const subject *s, anygp_model *m)
 {
     anygp_error e;
-    if (!s->ops->update) {
+    if (!gp_of(m)->model->update) {
         check_refused_update(m, s);
     } else {
         answers before = ask(m);
@@ -94,6 +94,11 @@ static void equals_a_fit_to_all_rows(const subject *s)
     fit_rows(s, ROWS, given, NULL, NULL, &some);
     fit_rows(s, ROWS + LATER, given, NULL, NULL, &all);
     if (!some.model || !all.model) fail_msg("%s: %s%s", s->name, some.e.text, all.e.text);
+    if (!gp_of(some.model)->model->update) { /* exact+ is run by another table than exact */
+        anygp_model_free(some.model);
+        anygp_model_free(all.model);
+        return;
+    }
     if (update(some.model, s, &e)) fail_msg("%s: %s", s->name, e.text);
     answers one = ask(some.model), two = ask(all.model);
     /* The new rows of a partition are a block of their own where no row is routed. */

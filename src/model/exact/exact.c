@@ -302,6 +302,7 @@ const model_ops model_exact = {
     .rows = exact_rows,
     .close = exact_close,
     .load = exact_load,
+    .update = &exact_updates,
     .iterative = &model_exact_iterative,
     .stepped = &model_exact_steps,
 };

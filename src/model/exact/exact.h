@@ -45,5 +45,6 @@ double exact_rows(const void *state);
 void exact_close(void *state);
 anygp_status exact_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                         int64_t count, posterior **out, anygp_error *e);
+extern const update_ops exact_updates; /* [exact_update.c] */
 
 #endif

@@ -118,13 +118,21 @@ anygp_status iterative_fill(exact_iterative *s, anygp_error *e)
 
 /* -------------------------------------------------------------------------------- stopping */
 
-double iterative_tolerance(const exact_iterative *s)
+/* value: of the log evidence, about; 0: not known */
+static double tolerance_at(const exact_iterative *s, double value)
 {
     static const double NATS = 0.1, SHARE = 1e-5, ROUGH_NATS = 0.5, ROUGH_SHARE = 1e-4;
-    double given = s->problem->solver.tolerance, value = fabs(s->estimate.value);
+    double given = s->problem->solver.tolerance;
     if (s->rough) return ROUGH_NATS + ROUGH_SHARE * (double)s->n; /* the same for all evaluations */
-    return given > 0 ? given : NATS + SHARE * (value > 0 ? value : (double)s->n);
+    return given > 0 ? given : NATS + SHARE * (value != 0 ? fabs(value) : (double)s->n);
 }
+
+double iterative_tolerance(const exact_iterative *s) { return tolerance_at(s, s->estimate.value); }
+
+static const double COLUMN_SHARE = 0.25; /* of the tolerance: for y, and for the quadratures */
+
+/* What the stopping of the iterations may change from one evaluation to the next. */
+static double resolution(const void *state) { return COLUMN_SHARE * tolerance_at(state, 0); }
 
 enum { EVERY = 8 }; /* iterations */
 
@@ -149,7 +157,7 @@ static double gap_of(exact_iterative *s, const cg *c, int64_t k)
 bool iterative_settled(void *ctx, const cg *c, int64_t k)
 {
     exact_iterative *s = ctx;
-    double share = 0.25 * iterative_tolerance(s);
+    double share = COLUMN_SHARE * iterative_tolerance(s);
     if (k == 0) return 0.5 * left_of(s, c, k) <= share;
     if (k <= s->p) {
         double left = left_of(s, c, k), precision = 1 / s->mean->B + la_dot(c->n, s->B + k * c->n, c->X + k * c->n);
@@ -239,6 +247,7 @@ const model_ops model_exact_iterative = {
     .open = open,
     .evaluate = iterative_evaluate,
     .failure = failure,
+    .resolution = resolution,
     .loo_after = rows_posterior_loo,
     .posterior = iterative_to_posterior,
     .rows = rows,
@@ -246,4 +255,5 @@ const model_ops model_exact_iterative = {
     .caution = caution,
     .close = iterative_close,
     .load = exact_load,
+    .update = &exact_updates,
 };

@@ -56,6 +56,11 @@ void iterative_close(void *state);
 bool iterative_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
 anygp_status iterative_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
 
+/* The last solve alone, at h and with this jitter (absolute), from the alpha of a posterior whose rows are the first ones here; the estimate
+   of the log evidence stays that of the posterior. */
+anygp_status iterative_again(exact_iterative *s, const hyper *h, const posterior *before, double jitter,
+                             posterior **out, anygp_error *e);
+
 /* The preconditioner that takes the least work on some of the rows with one right-hand side; the reason goes to `why`. [precond_try.c] */
 anygp_status precond_try(const problem *p, kernel *k, double noise, double jitter, const precond_ops **best,
                          size_t size, char *why, anygp_error *e);
@@ -71,6 +76,8 @@ anygp_status rows_posterior_new(const problem *p, const hyper *h, const rows_sol
                                 anygp_error *e);
 anygp_status rows_posterior_load(kernel *k, double noise, basis *mean, int64_t D, named_array *list, int64_t count,
                                  posterior **out, anygp_error *e);
+const double *rows_posterior_alpha(const posterior *p);     /* NULL: it is another kind of posterior */
+void rows_posterior_beta(const posterior *p, double *beta); /* the mean's coefficients, of such a one */
 anygp_status rows_posterior_loo(const posterior *p, const problem *q, leave_one_out *out, anygp_error *e);
 
 #endif

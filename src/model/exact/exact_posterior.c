@@ -11,13 +11,8 @@
 #include "linalg/linalg.h"
 #include "model/exact/exact.h"
 #include "model/exact/exact_iterative.h"
+#include "model/exact/exact_posterior.h"
 #include "model/exact/exact_steps.h"
-
-typedef struct exact_posterior {
-    posterior base;
-    int64_t p;                            /* basis functions of the mean */
-    double *X, *alpha, *L, *V, *R, *beta; /* X: D x n column-major (one row of inputs after the other) */
-} exact_posterior;
 
 static void exact_posterior_free(posterior *base)
 {
@@ -171,6 +166,27 @@ static exact_posterior *posterior_new(kernel *k, double noise, int64_t D, int64_
     exact_posterior *q = calloc(1, sizeof *q);
     if (q) *q = (exact_posterior){.base = {&exact_posterior_ops, k, noise, {0}, D, n}, .p = p};
     return q;
+}
+
+bool exact_has_factor(const posterior *p) { return p->ops == &exact_posterior_ops; }
+
+anygp_status exact_posterior_new(const kernel *k, double noise, const basis *mean, int64_t D, int64_t n,
+                                 exact_posterior **out, anygp_error *e)
+{
+    int64_t p = mean->p;
+    kernel *copy = kernel_copy(k);
+    exact_posterior *q = copy ? posterior_new(copy, noise, D, n, p) : NULL;
+    if (!q) return kernel_free(copy), fail_memory(e, "the posterior", 0);
+    q->X = mem_doubles(n, D), q->alpha = mem_doubles(n, 1), q->beta = mem_doubles(p, 1);
+    q->L = mem_doubles(n, n), q->V = mem_doubles(n, p), q->R = mem_doubles(p, p);
+    anygp_status status = basis_copy(mean, &q->base.mean, e);
+    if (!ANYGP_FAILED(status) && (!q->X || !q->alpha || !q->beta || !q->L || !q->V || !q->R))
+        status = fail_memory(e, "the posterior", 8.0 * (double)n * (double)(n + D + p));
+    if (ANYGP_FAILED(status))
+        exact_posterior_free(&q->base);
+    else
+        *out = q;
+    return status;
 }
 
 /* L, alpha, V and R move from the state to the posterior. */

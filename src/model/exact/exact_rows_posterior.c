@@ -91,6 +91,16 @@ static const posterior_ops rows_ops = {.work_doubles = rows_work,
                                        .estimate = rows_estimate};
 static const posterior_form rows_form = {&rows_ops, sizeof(rows_posterior)};
 
+const double *rows_posterior_alpha(const posterior *p)
+{
+    return p->ops == &rows_ops ? ((const rows_posterior *)p)->alpha : NULL;
+}
+
+void rows_posterior_beta(const posterior *p, double *beta)
+{
+    for (int64_t j = 0; j < p->mean.p; j++) beta[j] = sqrt(p->mean.B) * ((const rows_posterior *)p)->near.m[j];
+}
+
 /* Files have finite numbers only: what is not known is 0. */
 static void make_finite(evidence_estimate *s)
 {

@@ -1,6 +1,7 @@
 /* The last solve, to the accuracy of predictions, and the posterior that it gives (exact_iterative.h). */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -43,11 +44,13 @@ static double last_target(const exact_iterative *s, const hyper *h)
 
 /* Until all columns are `finished` by the residual of the matrix itself, which `unrounded` makes again where tiles are packed; the solver has its
    last residual then. */
-static anygp_status solve_until(exact_iterative *s, const cg_options *o, const la_operator *unrounded, anygp_error *e)
+static anygp_status solve_until(exact_iterative *s, const cg_options *o, bool warm, const la_operator *unrounded,
+                                anygp_error *e)
 {
     enum { ROUNDS = 4 };
     cg *c = s->solver;
-    TRY(cg_begin(c, s->B, s->n, false, e));
+    TRY(cg_begin(c, s->B, s->n, warm, e));
+    for (int64_t k = 0; warm && k < c->t; k++) c->rests[k] |= o->settled(o->ctx, c, k);
     TRY(cg_run(c, o, e));
     if (!kernel_operator_packed(s->K)) return ANYGP_OK;
     c->exact = unrounded;
@@ -62,9 +65,23 @@ static anygp_status solve_until(exact_iterative *s, const cg_options *o, const l
     return ANYGP_OK;
 }
 
+/* A solution to begin with: alpha is Ky^-1 (y - H beta), so that is what is solved for. */
+typedef struct warm_start {
+    int64_t n; /* rows, the first ones */
+    const double *alpha;
+    const double *beta;
+} warm_start;
+
+/* To the first of these columns: H beta, where the others are H, or a solution for it, times a factor. */
+static void add_mean(const exact_iterative *s, const warm_start *from, double factor, double *columns)
+{
+    for (int64_t j = 0; j < s->p; j++) la_axpy(s->n, factor * from->beta[j], columns + (1 + j) * s->n, columns);
+}
+
 /* alpha to the accuracy of predictions; *error: no mean is off by more than sqrt(k** r'r / least_K) (Cauchy and Schwarz in the norm of
    Ky^-1). */
-static anygp_status solve_last(exact_iterative *s, const hyper *h, double jitter, double *error, anygp_error *e)
+static anygp_status solve_last(exact_iterative *s, const hyper *h, double jitter, const warm_start *from, double *error,
+                               anygp_error *e)
 {
     double terms;
     la_operator *unrounded = NULL;
@@ -78,9 +95,16 @@ static anygp_status solve_last(exact_iterative *s, const hyper *h, double jitter
     finish f = {s, last_target(s, h)};
     memcpy(s->B, s->rows->y, (size_t)s->n * sizeof *s->B);
     basis_fill(s->mean, s->n, s->rows->X, s->rows->D, s->B + s->n, 1, s->n);
-    anygp_status status = solve_until(s, &(cg_options){ITERATIONS_MOST, time_is_up, finished, &f}, unrounded, e);
+    if (from) {
+        memset(s->solver->X, 0, (size_t)(s->n * s->solver->t) * sizeof(double));
+        memcpy(s->solver->X, from->alpha, (size_t)from->n * sizeof(double));
+        add_mean(s, from, -1, s->B);
+    }
+    anygp_status status =
+        solve_until(s, &(cg_options){ITERATIONS_MOST, time_is_up, finished, &f}, from != NULL, unrounded, e);
     la_operator_free(unrounded);
     TRY(status);
+    if (from) add_mean(s, from, 1, s->B), add_mean(s, from, 1, s->solver->X), add_mean(s, from, 1, s->solver->R);
     if (!iterative_project_mean(s, s->solver, &terms))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the mean has no precision");
     *error = sqrt(kernel_operator_largest(s->K) * s->solver->rr[0] / s->least_K);
@@ -130,9 +154,31 @@ anygp_status iterative_to_posterior(void *state, const hyper *h, double *jitter,
     caution_of_tolerance(s, &found.estimate);
     if (s->problem->solver.keep_factor) return factor_posterior(s->problem, h, jitter, out, e);
     if (s->solver->broken) return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance matrix is not positive definite");
-    TRY(solve_last(s, h, *jitter, &found.estimate.mean_error, e));
+    TRY(solve_last(s, h, *jitter, NULL, &found.estimate.mean_error, e));
     caution_of_solve(s, h);
     found.alpha = s->alpha, found.R = s->R;
     found.jitter = kernel_operator_added(s->K)[0] - h->like[0] / s->rows->c[0];
+    return rows_posterior_new(s->problem, h, &found, out, e);
+}
+
+anygp_status iterative_again(exact_iterative *s, const hyper *h, const posterior *before, double jitter,
+                             posterior **out, anygp_error *e)
+{
+    rows_solution found = {.jitter = jitter};
+    const evidence_estimate *estimate = before->ops->estimate(before);
+    if (estimate) found.estimate = *estimate;
+    /* as a share of the mean diagonal, which is what the operator takes */
+    kernel_operator_set(s->K, h->kernel, h->like[0], 0, false);
+    double mean = kernel_operator_mean(s->K), relative = mean > 0 ? jitter / mean : 0;
+    warm_start from = {before->n, rows_posterior_alpha(before), NULL};
+    double *beta = mem_doubles(s->p, 1);
+    if (!beta) return fail_memory(e, "the posterior", 8.0 * (double)s->p);
+    rows_posterior_beta(before, beta);
+    from.beta = beta;
+    anygp_status status = solve_last(s, h, relative, &from, &found.estimate.mean_error, e);
+    free(beta);
+    TRY(status);
+    if (s->solver->broken) return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance matrix is not positive definite");
+    found.alpha = s->alpha, found.R = s->R;
     return rows_posterior_new(s->problem, h, &found, out, e);
 }

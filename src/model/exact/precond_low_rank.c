@@ -38,8 +38,8 @@ static anygp_status plan_by(const char *how, const problem *p, const kernel *k, 
 {
     const merged *m = p->rows;
     int64_t M = precond_rank(m->n);
-    bool text = false;
-    for (int64_t j = 0; m->data && j < m->D; j++) text |= schema_at(&m->data->schema, j)->text;
+    bool text = !m->data || m->data->schema.D < m->D; /* not known, in an update: as if there were */
+    for (int64_t j = 0; !text && j < m->D; j++) text = schema_at(&m->data->schema, j)->text;
     precond_plan *plan = calloc(1, sizeof *plan);
     if (!plan || !(plan->Z = mem_doubles(M, m->D)))
         return free(plan), fail_memory(e, "the preconditioner", 8.0 * (double)(M * m->D));

@@ -25,22 +25,13 @@ void vecchia_update_close(void *state)
     free(u);
 }
 
-/* Keeps what is there; false: no memory. */
-static bool grow(double **array, int64_t rows, int64_t cols)
-{
-    size_t cells;
-    double *more = size_mul(rows, cols * (int64_t)sizeof **array, &cells) ? realloc(*array, cells) : NULL;
-    if (more) *array = more;
-    return more != NULL;
-}
-
 /* Room for n new rows. */
 static anygp_status reserve(vecchia_update *u, int64_t n, anygp_error *e)
 {
     int64_t D = u->from->base.D, old = u->from->base.n;
     if (n <= u->room) return ANYGP_OK;
     int64_t room = n < 2 * u->room ? 2 * u->room : n;
-    if (!grow(&u->X, old + room, D + 1) || !grow(&u->y, old + room, 1) || !grow(&u->w, old + room, 1))
+    if (!mem_grow(&u->X, old + room, D) || !mem_grow(&u->y, old + room, 1) || !mem_grow(&u->w, old + room, 1))
         return fail_memory(e, "the new rows", 8.0 * (double)(old + room) * (double)(D + 2));
     u->room = room;
     return ANYGP_OK;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* 0 done, 1 the input or the options are wrong, 2 internal; stopped without a result: the status a shell gives for the signal. */
@@ -29,9 +30,11 @@ static void survive_size_limits(void) { signal(SIGXFSZ, SIG_IGN); }
 
 /* Threads that spin while they wait gain little on an idle machine and make a run several times longer on a busy one.  The
    OpenMP run time reads the setting when it is loaded, before main, so the program restarts itself with it set; if
-   that fails it continues as it is.  It has to come before MPI, which must not be started twice. */
+   that fails it continues as it is.  It has to come before MPI, which must not be started twice.  The second time its name in lists of processes
+   would be "exe", which nobody looks for. */
 static void wait_asleep(char **argv)
 {
+    prctl(PR_SET_NAME, "anygp");
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
     if (!setenv("OMP_WAIT_POLICY", "passive", 1)) execv("/proc/self/exe", argv);
 }

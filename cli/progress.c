@@ -127,16 +127,28 @@ static void show(const anygp_progress *p)
     }
 }
 
+static struct {
+    anygp_progress report;
+    double at; /* when it came; 0: none has */
+} last;
+
 static int on_progress(void *ctx, const anygp_progress *p)
 {
     (void)ctx;
+    last.report = *p, last.at = now();
     if (shows) show(p);
     return live_report(p) || interrupted != 0;
 }
 
+/* Asked inside long work too, where the time goes on while nothing else does. */
 static int on_stop(void *ctx)
 {
     (void)ctx;
+    if (shows && last.at > 0) {
+        anygp_progress p = last.report;
+        p.seconds += now() - last.at;
+        show(&p);
+    }
     return interrupted != 0;
 }
 

@@ -298,7 +298,7 @@ static void describe(const run *r, train_step *now)
 {
     const climb *c = (const climb *)r;
     if (c->optimiser) now->iteration = lbfgs_iterations(c->optimiser);
-    now->evaluations = c->evaluations, now->restart = c->restart, now->most = 0;
+    now->evaluations = c->evaluations, now->restart = c->restart, now->most = r->o->iterations;
     if (c->loo && c->loo->n) loo_errors(c->loo, &now->scores);
 }
 

@@ -6,6 +6,7 @@
 #include "linalg/iterative/cg.h"
 #include "linalg/iterative/lanczos.h"
 #include "model/exact/exact_iterative.h"
+#include "model/exact/iterative_parts.h"
 #include "model/model.h"
 
 enum { ROWS_MOST = 400 };
@@ -224,6 +225,7 @@ static void brackets_contain_the_exact_evidence(void **state)
 static void rough_estimates_are_near_and_bracketed(void **state)
 {
     enum { PROBLEMS = 60 };
+    int few = 0, more = 0;
     (void)state;
     for (int i = 0; i < PROBLEMS; i++) {
         case_ c;
@@ -238,15 +240,50 @@ static void rough_estimates_are_near_and_bracketed(void **state)
         assert_int_equal(iterative_open(&c.p, &run, &e), ANYGP_OK);
         exact_iterative *s = run;
         s->rough = true;
+        assert_int_equal(iterative_resize(s, PROBES_FEW, &e), ANYGP_OK);
         assert_true(iterative_evaluate(run, &c.h, false, &jitter, &value, gp));
         const evidence_estimate *found = &s->estimate;
-        assert_int_equal(s->probes, PROBES);
+        assert_in_range(s->probes, PROBES_FEW, PROBES);
+        few += s->probes == PROBES_FEW, more += s->probes > PROBES_FEW;
+        /* those that were asked for are enough by the norm of the logarithm, or there are no more */
+        if (s->probes < PROBES && found->error > 2 * iterative_tolerance(s))
+            fail_msg("problem %d: %d probes have an error of %g", i, (int)s->probes, found->error);
         assert_true(found->lower <= exact && exact <= found->upper);
         if (!(fabs(value - exact) <= 0.5 + 5 * found->error))
             fail_msg("problem %d: %.10g, exact %.10g, error %.3g", i, value, exact, found->error);
         iterative_close(run);
         case_close(&c);
     }
+    assert_true(few > 0 && more > 0);
+}
+
+/* At the hyperparameters of the last evaluation the last solve begins where that ended; elsewhere from nothing.  The mean is the same. */
+static void last_solve_goes_on_from_the_evaluation(void **state)
+{
+    (void)state;
+    case_ c;
+    anygp_error e;
+    int64_t products[2];
+    double alpha[2][200];
+    case_open(&c, 200, "matern32(variance=2,lengthscale=0.7)", 1e-3, false, MEAN_LINEAR);
+    c.p.solver = (solver_choice){.precond = "pivoted", .tolerance = 0.01};
+    for (int warm = 0; warm < 2; warm++) {
+        void *run;
+        posterior *made = NULL;
+        double value, jitter = 0;
+        assert_int_equal(iterative_open(&c.p, &run, &e), ANYGP_OK);
+        exact_iterative *s = run;
+        assert_true(iterative_evaluate(run, &c.h, false, &jitter, &value, NULL));
+        s->solved &= warm;
+        assert_int_equal(iterative_to_posterior(run, &c.h, &jitter, &made, &e), ANYGP_OK);
+        products[warm] = s->solver->products;
+        memcpy(alpha[warm], s->alpha, sizeof alpha[warm]);
+        made->ops->free(made);
+        iterative_close(run);
+    }
+    assert_true(products[1] < products[0]);
+    for (int i = 0; i < 200; i++) check_close(alpha[1][i], alpha[0][i], 1e-3);
+    case_close(&c);
 }
 
 /* Estimates of value and gradient over many seeds have the exact ones as their mean. */
@@ -383,6 +420,7 @@ int main(void)
                                        cmocka_unit_test(few_rows_have_the_exact_evidence),
                                        cmocka_unit_test(brackets_contain_the_exact_evidence),
                                        cmocka_unit_test(rough_estimates_are_near_and_bracketed),
+                                       cmocka_unit_test(last_solve_goes_on_from_the_evaluation),
                                        cmocka_unit_test(gradients_are_unbiased),
                                        cmocka_unit_test(stopped_after_any_step_it_is_computation_aware),
                                        cmocka_unit_test(predictions_are_those_of_all_rows)};

@@ -68,7 +68,7 @@ anygp_status iterative_open(const problem *p, void **state, anygp_error *e)
     s->alpha = mem_doubles(n, 1), s->W = mem_doubles(n, q), s->R = mem_doubles(q, q), s->b = mem_doubles(q, 1);
     if (!s->alpha || !s->W || !s->R || !s->b)
         status = fail_memory(e, "the workspace", 8.0 * (double)n * (double)(1 + q));
-    if (status == ANYGP_OK) status = iterative_resize(s, PROBES, e);
+    if (status == ANYGP_OK) status = iterative_resize(s, s->rough ? PROBES_FEW : PROBES, e);
 done:
     if (ANYGP_FAILED(status))
         iterative_close(s);
@@ -134,12 +134,17 @@ static const double COLUMN_SHARE = 0.25; /* of the tolerance: for y, and for the
 /* What the stopping of the iterations may change from one evaluation to the next. */
 static double resolution(const void *state) { return COLUMN_SHARE * tolerance_at(state, 0); }
 
-enum { EVERY = 8 }; /* iterations */
+/* Iterations between looks at a quadrature.  Rough: what those since the last look have changed, and how much of the tolerance that may be; where
+   they change so little the rest is not worth more than a few times as much, even if convergence is slow. */
+enum { EVERY = 8, ROUGH_EVERY = 4 };
+static const double ROUGH_CHANGE = 0.25;
+
+static int64_t every(const exact_iterative *s) { return s->rough ? ROUGH_EVERY : EVERY; }
 
 /* How far column k of y or the mean is off, as a change of b'Ky^-1 b. */
 static double left_of(const exact_iterative *s, const cg *c, int64_t k)
 {
-    return s->rough ? cg_progress(c, k, EVERY) : c->rr[k] / s->least_K;
+    return s->rough ? cg_progress(c, k, ROUGH_EVERY) / ROUGH_CHANGE : c->rr[k] / s->least_K;
 }
 
 /* How far the quadrature of column k is off. */
@@ -150,7 +155,7 @@ static double gap_of(exact_iterative *s, const cg *c, int64_t k)
     log_quadrature q = lanczos_log(c->steps[k], c->alpha + k * c->room, c->beta + k * c->room, c->first[k], s->least);
     s->high[probe] = q.upper;
     if (!s->rough) return q.upper - q.lower;
-    return c->steps[k] > EVERY ? fabs(q.upper - former) : INFINITY;
+    return c->steps[k] > ROUGH_EVERY ? fabs(q.upper - former) / ROUGH_CHANGE : INFINITY;
 }
 
 /* A quarter of the tolerance each for y and for the quadratures; a function of the mean is a number that its precision is part of. */
@@ -163,18 +168,21 @@ bool iterative_settled(void *ctx, const cg *c, int64_t k)
         double left = left_of(s, c, k), precision = 1 / s->mean->B + la_dot(c->n, s->B + k * c->n, c->X + k * c->n);
         return left <= share * fmax(precision, 1 / s->mean->B);
     }
-    return c->steps[k] % EVERY == 0 && 0.5 * gap_of(s, c, k) <= share;
+    return c->steps[k] % every(s) == 0 && 0.5 * gap_of(s, c, k) <= share;
 }
 
-/* Once the pass has taken too long; rank 0 decides. */
+/* Once the pass has taken too long, or someone asked for its end; rank 0 decides. */
 bool iterative_enough(void *ctx)
 {
+    enum { GO_ON, LATE, STOPPED };
     exact_iterative *s = ctx;
     const comm *c = s->problem->comm;
-    int late = s->problem->pass && deadline_passed(s->problem->pass);
-    if (c->size > 1 && ANYGP_FAILED(c->broadcast(c->ctx, 0, sizeof late, &late, &s->failure))) return true;
-    if (late) s->failure = (anygp_error){.status = ANYGP_TIME_LIMIT};
-    return late;
+    const deadline *pass = s->problem->pass;
+    int end = !pass || !deadline_passed(pass) ? GO_ON : stop_heard(pass->stop) ? STOPPED : LATE;
+    if (c->size > 1 && ANYGP_FAILED(c->broadcast(c->ctx, 0, sizeof end, &end, &s->failure))) return true;
+    if (end) s->failure = (anygp_error){.status = ANYGP_TIME_LIMIT};
+    s->stopped = end == STOPPED;
+    return end != GO_ON;
 }
 
 /* ------------------------------------------------------------------------------- preconditioner */

@@ -12,8 +12,9 @@
    Student's distribution; together they are the bracket of the estimate.
 
    Rough.  With small noise the bounds are far larger than what they bound, and learning needs neither.  Above ROUGH_ABOVE rows, unless a
-   tolerance is asked for, columns rest when eight iterations have changed them by less than a rougher tolerance, the value is that of the
-   iterations (b'x and Gauss quadrature, one end of the bracket each), and probes stay PROBES.  The bracket holds all the same. */
+   tolerance is asked for, columns rest when four iterations have changed them by less than a rougher tolerance, the value is that of the
+   iterations (b'x and Gauss quadrature, one end of the bracket each), and there are PROBES_FEW to PROBES probes, as many as that tolerance
+   needs.  The bracket holds all the same. */
 #ifndef MODEL_EXACT_EXACT_ITERATIVE_H
 #define MODEL_EXACT_EXACT_ITERATIVE_H
 
@@ -21,7 +22,7 @@
 #include "model/exact/precond.h"
 #include "model/model.h"
 
-enum { PROBES = 15, PROBES_MOST = 60, ITERATIONS_MOST = 1000, ROUGH_ABOVE = 5000 };
+enum { PROBES_FEW = 8, PROBES = 15, PROBES_MOST = 60, ITERATIONS_MOST = 1000, ROUGH_ABOVE = 5000 };
 
 typedef struct exact_iterative {
     const problem *problem;
@@ -37,6 +38,8 @@ typedef struct exact_iterative {
     int64_t probes;
     bool settled; /* their number */
     bool rough;
+    bool solved;  /* the solver has the solutions of the last estimate in the history */
+    bool stopped; /* someone asked for the end, and not only the clock */
     cg *solver;
     double *B;                  /* n x t: right-hand sides */
     double *V;                  /* n x probes: P^-1 w */

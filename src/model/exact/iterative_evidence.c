@@ -181,21 +181,32 @@ static void note(exact_iterative *s, const hyper *h, double jitter)
     hyper_natural(h, at);
     at[h->count] = jitter;
     memcpy(at + h->count + 1, &s->estimate, sizeof s->estimate);
+    s->solved = true;
+}
+
+/* The k-th estimate is of this place. */
+static bool was_at(const exact_iterative *s, int64_t k, const hyper *h, double jitter)
+{
+    const double *at = s->history + k * s->width;
+    bool same = at[h->count] == jitter;
+    for (int64_t i = 0; same && i < h->count; i++) same = at[i] == hyper_get(h, i);
+    return same;
 }
 
 evidence_estimate iterative_recall(const exact_iterative *s, const hyper *h, double jitter)
 {
-    for (int64_t k = s->kept - 1; k >= 0; k--) {
-        const double *at = s->history + k * s->width;
-        bool same = at[h->count] == jitter;
-        for (int64_t i = 0; same && i < h->count; i++) same = at[i] == hyper_get(h, i);
-        if (same) {
-            evidence_estimate found;
-            memcpy(&found, at + h->count + 1, sizeof found);
-            return found;
+    evidence_estimate found = {.value = NAN, .error = NAN, .lower = NAN, .upper = NAN};
+    for (int64_t k = s->kept - 1; k >= 0; k--)
+        if (was_at(s, k, h, jitter)) {
+            memcpy(&found, s->history + k * s->width + h->count + 1, sizeof found);
+            break;
         }
-    }
-    return (evidence_estimate){.value = NAN, .error = NAN, .lower = NAN, .upper = NAN};
+    return found;
+}
+
+bool iterative_is_at(const exact_iterative *s, const hyper *h, double jitter)
+{
+    return s->solved && was_at(s, s->kept - 1, h, jitter);
 }
 
 /* Operator and preconditioner at h.  Tiles are packed where their rounding is a small part of the tolerance. */
@@ -214,12 +225,33 @@ anygp_status iterative_prepare(exact_iterative *s, const hyper *h, double jitter
     return iterative_precondition(s, h, jitter, e);
 }
 
+static anygp_status begin(exact_iterative *s, anygp_error *e)
+{
+    s->solver->P = s->P;
+    TRY(iterative_fill(s, e));
+    return cg_begin(s->solver, s->B, s->n, false, e);
+}
+
+/* Rough, the first time: as many probes as the tolerance needs by the norm of the logarithm, which a few iterations show. */
+static anygp_status few_or_more_probes(exact_iterative *s, anygp_error *e)
+{
+    enum { LOOK = 8 };
+    double square, tolerance = iterative_tolerance(s);
+    s->settled = true;
+    TRY(cg_run(s->solver, &(cg_options){LOOK, iterative_enough, iterative_settled, s}, e));
+    if (ANYGP_FAILED(s->failure.status) || s->failure.status == ANYGP_TIME_LIMIT) return ANYGP_OK;
+    bool ok = integrate(s, &square);
+    double wanted = ok ? 2 * square / (tolerance * tolerance) : PROBES;
+    if (wanted <= (double)s->probes) return ANYGP_OK;
+    TRY(iterative_resize(s, wanted < PROBES ? (int64_t)ceil(wanted) : PROBES, e));
+    return begin(s, e);
+}
+
 static anygp_status solve_all(exact_iterative *s, anygp_error *e)
 {
     cg_options o = {ITERATIONS_MOST, iterative_enough, iterative_settled, s};
-    s->solver->P = s->P;
-    TRY(iterative_fill(s, e));
-    TRY(cg_begin(s->solver, s->B, s->n, false, e));
+    TRY(begin(s, e));
+    if (s->rough && !s->settled) TRY(few_or_more_probes(s, e));
     TRY(cg_run(s->solver, &o, e));
     if (ANYGP_FAILED(s->failure.status)) return *e = s->failure, s->failure.status;
     if (s->failure.status == ANYGP_TIME_LIMIT) return fail_with(e, ANYGP_ERR_NUMERIC, "there was no time");
@@ -259,7 +291,7 @@ bool iterative_evaluate(void *state, const hyper *h, bool grow, double *jitter, 
     anygp_error e = {0};
     double now = *jitter;
     for (;; now = jitter_next(now)) {
-        s->failure = (anygp_error){0};
+        s->failure = (anygp_error){0}, s->solved = false;
         anygp_status status = evaluate_at(s, h, now, value, gp, &e);
         if (!ANYGP_FAILED(status)) {
             *jitter = now;

@@ -20,4 +20,7 @@ bool iterative_project_mean(exact_iterative *s, const cg *c, double *terms);
 /* The estimate at these hyperparameters; not finite: there was none. */
 evidence_estimate iterative_recall(const exact_iterative *s, const hyper *h, double jitter);
 
+/* The solver has the solutions of the last evaluation, which was there. */
+bool iterative_is_at(const exact_iterative *s, const hyper *h, double jitter);
+
 #endif

@@ -15,7 +15,8 @@ typedef struct finish {
     double target; /* r'r of y */
 } finish;
 
-enum { LAST_LEAST = 20 }; /* iterations, whatever the clock says */
+/* Iterations, whatever the clock says, and where someone waits for the end: the first of them is the preconditioner's own model of the rows. */
+enum { LAST_LEAST = 20, STOPPED_LEAST = 2 };
 
 static bool finished(void *ctx, const cg *c, int64_t k)
 {
@@ -28,8 +29,9 @@ static bool time_is_up(void *ctx)
 {
     const finish *f = ctx;
     anygp_status before = f->s->failure.status;
-    if (!iterative_enough(f->s) || f->s->solver->steps[0] < LAST_LEAST) return f->s->failure.status = before, false;
-    return true;
+    bool enough = iterative_enough(f->s) && f->s->solver->steps[0] >= (f->s->stopped ? STOPPED_LEAST : LAST_LEAST);
+    if (!enough) f->s->failure.status = before;
+    return enough;
 }
 
 /* r'r of y that is enough: no mean is off by more than a hundredth of the noise's standard deviation, as the bound below has it; or the
@@ -65,7 +67,7 @@ static anygp_status solve_until(exact_iterative *s, const cg_options *o, bool wa
     return ANYGP_OK;
 }
 
-/* A solution to begin with: alpha is Ky^-1 (y - H beta), so that is what is solved for. */
+/* A solution to begin with, where rows were added: alpha is Ky^-1 (y - H beta), so that is what is solved for. */
 typedef struct warm_start {
     int64_t n; /* rows, the first ones */
     const double *alpha;
@@ -86,10 +88,12 @@ static anygp_status solve_last(exact_iterative *s, const hyper *h, double jitter
     double terms;
     la_operator *unrounded = NULL;
     kernel_rows rows = {s->n, s->rows->D, s->rows->X, s->rows->c};
-    TRY(iterative_prepare(s, h, jitter, e));
-    cg_free(s->solver);
-    s->solver = NULL;
+    cg *before = s->solver;
+    bool there = iterative_is_at(s, h, jitter);
+    if (!there) TRY(iterative_prepare(s, h, jitter, e));
     TRY(cg_new(s->K, s->P, 1 + s->p, ITERATIONS_MOST, &s->solver, e));
+    if (there) memcpy(s->solver->X, before->X, (size_t)(s->n * s->solver->t) * sizeof(double));
+    cg_free(before);
     TRY(kernel_operator_new(&rows, &(kernel_operator_options){.comm = s->problem->comm}, &unrounded, e));
     kernel_operator_set(unrounded, h->kernel, h->like[0], jitter, false);
     finish f = {s, last_target(s, h)};
@@ -101,7 +105,7 @@ static anygp_status solve_last(exact_iterative *s, const hyper *h, double jitter
         add_mean(s, from, -1, s->B);
     }
     anygp_status status =
-        solve_until(s, &(cg_options){ITERATIONS_MOST, time_is_up, finished, &f}, from != NULL, unrounded, e);
+        solve_until(s, &(cg_options){ITERATIONS_MOST, time_is_up, finished, &f}, from || there, unrounded, e);
     la_operator_free(unrounded);
     TRY(status);
     if (from) add_mean(s, from, 1, s->B), add_mean(s, from, 1, s->solver->X), add_mean(s, from, 1, s->solver->R);

@@ -37,6 +37,42 @@ static void objective_is_the_sum_of_conditionals(void **unused)
     teardown(&f);
 }
 
+/* The same density from its sparse precision: with b_i and d_i of each row given its neighbours, U has the column 1 at i and -b_i at N(i), and
+   y is N(0, (U D^-1 U')^-1). */
+static void objective_is_the_normal_of_the_sparse_precision(void **unused)
+{
+    (void)unused;
+    fixture f;
+    double Z[N * D];
+    int64_t order[N];
+    real U[N * N] = {0}, d[N], P[N * N] = {0}, y[N], sum = 0;
+    setup(&f, variants[0].kernel, MEAN_ZERO, true, (nearness){.learn = FEW, .apart = true});
+    order_of(&f, Z, order);
+    for (int i = 0; i < N; i++) {
+        int near[N], self = (int)order[i], n = nearest_of(i, order, Z, Z + self * D, FEW, near);
+        real G[N * N];
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b < n; b++) G[a * n + b] = covariance(&f, near[a], near[b]);
+        if (n) dense_invert(n, G);
+        d[self] = covariance(&f, self, self), U[self * N + self] = 1;
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b < n; b++) {
+                real part = G[a * n + b] * covariance(&f, near[b], self);
+                U[near[a] * N + self] -= part, d[self] -= covariance(&f, self, near[a]) * part;
+            }
+    }
+    for (int i = 0; i < N; i++) {
+        y[i] = f.y[i];
+        for (int j = 0; j < N; j++)
+            for (int k = 0; k < N; k++) P[i * N + j] += U[i * N + k] * U[j * N + k] / d[k];
+    }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) sum += y[i] * P[i * N + j] * y[j];
+    real logdet = dense_invert(N, P); /* of P */
+    check_close(value_of(&f), (double)(rest(&f) - 0.5L * (sum - logdet + N * logl(6.283185307179586476925L))), 1e-10);
+    teardown(&f);
+}
+
 static void given_all_rows_it_is_exact(void **unused)
 {
     (void)unused;
@@ -339,6 +375,7 @@ static void neighbours_are_renewed_where_lengths_have_moved(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(objective_is_the_sum_of_conditionals),
+                                       cmocka_unit_test(objective_is_the_normal_of_the_sparse_precision),
                                        cmocka_unit_test(given_all_rows_it_is_exact),
                                        cmocka_unit_test(gradient_equals_central_differences),
                                        cmocka_unit_test(information_given_all_rows_is_exact),

@@ -63,6 +63,9 @@ static void note_constants(const settings *s, const schema *c)
     if (constants)
         settings_log(s, ANYGP_NOTE, "%lld constant column%s left out of the model: %s%s", (long long)constants,
                      constants == 1 ? " is" : "s are", list, constants > 5 ? ", ..." : "");
+    if (constants == c->inputs)
+        settings_log(s, ANYGP_WARNING, "%s, so all predictions will be the same",
+                     c->inputs ? "no input varies" : "no column is an input");
 }
 
 /* What a user wants to know about the data before training. */

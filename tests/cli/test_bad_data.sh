@@ -37,6 +37,10 @@ equal_targets_fit_with_a_warning() { fits_table 'x,y\n1,3\n2,3\n3,3\n' && grep -
 equal_inputs_fit_to_the_mean() {
     fits_table 'x,y\n1,3\n1,4\n1,5\n1,4\n' && [ "$(sed -n 2p "$said/predictions" | cut -d, -f1)" = 4 ]
 }
+nothing_to_predict_from_is_said() {
+    fits_table 'y\n1\n2\n3\n' && grep -q 'warning: no column is an input, so all predictions will be the same' "$said/err" &&
+        fits_table 'x,y\n7,3\n7,4\n7,6\n' && grep -q 'warning: no input varies, so all predictions' "$said/err"
+}
 constant_column_is_left_out_and_said() {
     fits_table 'x,c,y\n1,7,3\n2,7,4\n3,7,6\n' && grep -q "1 constant column is left out.*'c'" "$said/err"
 }
@@ -111,6 +115,7 @@ check tiny_targets_are_refused
 check equal_targets_fit_with_a_warning
 check equal_inputs_fit_to_the_mean
 check constant_column_is_left_out_and_said
+check nothing_to_predict_from_is_said
 check a_million_equal_rows_fit
 check a_hundred_thousand_columns_fit
 check control_characters_are_refused

@@ -18,6 +18,8 @@ static void delimiters_are_found(void **state)
     assert_int_equal(t.announced, -1);
     t = csv("1;2;3\n4;5;6\n");
     check_values(t, 2, 3, 1, 2, 3, 4, 5, 6);
+    t = csv("1|2| 3\n4 |5|6\n");
+    check_values(t, 2, 3, 1, 2, 3, 4, 5, 6);
     t = csv("1\t2\t3\n4\t5\t6\n");
     check_values(t, 2, 3, 1, 2, 3, 4, 5, 6);
     t = csv("  1   2 \t3\n4 5 6  \r\n");

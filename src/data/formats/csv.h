@@ -27,7 +27,7 @@ typedef struct csv_dialect {
     unsigned char class_of[256]; /* csv_class of every byte outside quotes */
 } csv_dialect;
 
-/* The delimiter is ',', ';', '\t', or ' ' for runs of blanks. */
+/* The delimiter is ',', ';', '|', '\t', or ' ' for runs of blanks. */
 void csv_dialect_set(csv_dialect *d, char delimiter, char eol, char comment);
 
 /* The delimiter that splits most of the first records into as many cells as the very first; `wanted` (0: none) if

@@ -38,7 +38,7 @@ static int64_t agreement(char delimiter, const char *p, const char *end, char eo
 char csv_dialect_guess(const char *p, const char *end, char eol, char wanted, char comment)
 {
     static const char candidates[] = {
-        '\t', ';', ',', ' '}; /* the first of several that fit equally well: "1, 2" is split at the comma */
+        '\t', ';', '|', ',', ' '}; /* the first of several that fit equally well: "1, 2" is split at the comma */
     if (wanted && agreement(wanted, p, end, eol, comment) > 0) return wanted;
     char best = ',';
     int64_t most = 0;

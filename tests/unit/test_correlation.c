@@ -92,7 +92,7 @@ static void maximin_is_always_the_row_of_least_correlation(void **unused)
         near_metric by = vecchia_metric(k, ROWS);
         real from[ROWS];
         anygp_error e;
-        assert_int_equal(order_maximin(ROWS, D, X, &by, order, &e), ANYGP_OK);
+        assert_int_equal(order_maximin(ROWS, D, X, &by, NULL, order, &e), ANYGP_OK);
         for (int r = 0; r < ROWS; r++) from[r] = INFINITY;
         for (int place = 0; place < ROWS; place++) {
             int64_t row = order[place];
@@ -130,7 +130,7 @@ static real by_definition(const fixture *f, int k)
     near_rows near = {0};
     anygp_error e;
     real sum = rest(f);
-    assert_int_equal(order_maximin(N, D, f->X, &by, order, &e), ANYGP_OK);
+    assert_int_equal(order_maximin(N, D, f->X, &by, NULL, order, &e), ANYGP_OK);
     assert_int_equal(neighbours_in_order(N, D, f->X, &by, order, k, comm_self(), &near, &e), ANYGP_OK);
     for (int i = 0; i < N; i++) {
         int list[N], n = near.count[i];

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/threads.h"
 #include "data/neighbours/groups.h"
 #include "data/neighbours/order.h"
@@ -99,7 +100,7 @@ static void maximin_is_always_the_farthest_row(void **unused)
         int64_t order[N];
         anygp_error e;
         fill_rows(D, X);
-        assert_int_equal(order_maximin(N, D, X, NULL, order, &e), ANYGP_OK);
+        assert_int_equal(order_maximin(N, D, X, NULL, NULL, order, &e), ANYGP_OK);
         for (int64_t i = 0; i < N; i++) from[i] = INFINITY;
         for (int64_t i = 0; i < N; i++) {
             int64_t row = order[i];
@@ -177,6 +178,80 @@ static void groups_own_every_row_once_and_have_its_neighbours(void **unused)
     near_rows_clear(&near);
 }
 
+/* So many rows that groups join within cells: the same on one thread and on two, and few rows are alone. */
+static void groups_of_many_rows_are_the_same_on_any_number_of_threads(void **unused)
+{
+    (void)unused;
+    enum { MANY = 40000, FEW = 5 };
+    row_groups g[2];
+    anygp_error e;
+    double *X = mem_doubles(MANY, 2);
+    int32_t *owner = mem_zeroed(MANY, sizeof *owner);
+    int64_t given = 0;
+    assert_non_null(X);
+    assert_non_null(owner);
+    fill_normal(3, MANY * 2, X);
+    for (int t = 0; t < 2; t++) {
+        int before = threads_enter(1 + t);
+        near_rows near;
+        assert_int_equal(neighbours_earlier(MANY, 2, X, NULL, FEW, &near, &e), ANYGP_OK);
+        assert_int_equal(groups_joined(&near, &g[t], &e), ANYGP_OK);
+        for (int64_t k = 0; t && k < g[t].count; k++)
+            for (int64_t j = g[t].start[k]; j < g[t].start[k + 1]; j++) {
+                int32_t r = g[t].row[j];
+                if (!g[t].own[j]) continue;
+                owner[r]++;
+                for (int64_t a = 0; a < near.count[r]; a++) { /* its neighbours come before it in the list */
+                    int64_t b = g[t].start[k];
+                    while (b < j && g[t].row[b] != near.row[r * near.k + a]) b++;
+                    given += b < j;
+                }
+                given -= near.count[r];
+            }
+        near_rows_clear(&near);
+        threads_enter(before);
+    }
+    assert_int_equal(given, 0);
+    for (int64_t i = 0; i < MANY; i++) assert_int_equal(owner[i], 1);
+    assert_int_equal(g[0].count, g[1].count);
+    assert_true(g[0].count < MANY / 2 && g[0].largest == g[1].largest);
+    assert_memory_equal(g[0].start, g[1].start, (size_t)(g[0].count + 1) * sizeof *g[0].start);
+    assert_memory_equal(g[0].row, g[1].row, (size_t)g[0].start[g[0].count] * sizeof *g[0].row);
+    assert_memory_equal(g[0].own, g[1].own, (size_t)g[0].start[g[0].count] * sizeof *g[0].own);
+    for (int t = 0; t < 2; t++) row_groups_clear(&g[t]);
+    free(owner);
+    free(X);
+}
+
+static int at_once(void *unused)
+{
+    (void)unused;
+    return 1;
+}
+
+/* Who is asked before the first result ends an order, a search and the joining of groups. */
+static void a_caller_who_does_not_wait_ends_it(void **unused)
+{
+    (void)unused;
+    enum { MANY = 2000 };
+    double X[MANY * 2];
+    int64_t order[MANY];
+    stop_watch stop = {.poll = {at_once, NULL}};
+    near_rows near = {0};
+    row_groups g;
+    anygp_error e;
+    fill_normal(4, MANY * 2, X);
+    assert_int_equal(order_maximin(MANY, 2, X, NULL, &stop, order, &e), ANYGP_ERR_STOPPED);
+    assert_int_equal(order_maximin(MANY, 2, X, NULL, NULL, order, &e), ANYGP_OK);
+    near.stop = &stop;
+    assert_int_equal(neighbours_in_order(MANY, 2, X, NULL, order, K, comm_self(), &near, &e), ANYGP_ERR_STOPPED);
+    near = (near_rows){0};
+    assert_int_equal(neighbours_in_order(MANY, 2, X, NULL, order, K, comm_self(), &near, &e), ANYGP_OK);
+    near.stop = &stop;
+    assert_int_equal(groups_joined(&near, &g, &e), ANYGP_ERR_STOPPED);
+    near_rows_clear(&near);
+}
+
 /* From lists on disk, and written block by block: the same rows, own and given. */
 static void blocks_on_disk_are_those_in_memory(void **unused)
 {
@@ -230,7 +305,7 @@ static void one_row_and_none(void **unused)
     for (int64_t n = 0; n < 2; n++) {
         assert_int_equal(neighbours_earlier(n, 1, &x, NULL, K, &near, &e), ANYGP_OK);
         if (n) assert_int_equal(near.count[0], 0);
-        assert_int_equal(order_maximin(n, 1, &x, NULL, order, &e), ANYGP_OK);
+        assert_int_equal(order_maximin(n, 1, &x, NULL, NULL, order, &e), ANYGP_OK);
         near_rows_clear(&near);
     }
     assert_int_equal(order[0], 0);
@@ -347,6 +422,8 @@ int main(void)
                                        cmocka_unit_test(maximin_is_always_the_farthest_row),
                                        cmocka_unit_test(other_orders_have_every_row_once),
                                        cmocka_unit_test(groups_own_every_row_once_and_have_its_neighbours),
+                                       cmocka_unit_test(groups_of_many_rows_are_the_same_on_any_number_of_threads),
+                                       cmocka_unit_test(a_caller_who_does_not_wait_ends_it),
                                        cmocka_unit_test(blocks_on_disk_are_those_in_memory),
                                        cmocka_unit_test(the_nearest_of_a_direction_are_those_of_the_definition),
                                        cmocka_unit_test(lists_in_a_gap_look_to_all_sides),

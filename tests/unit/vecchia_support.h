@@ -104,7 +104,7 @@ static inline void order_of(const fixture *f, double *Z, int64_t *order)
     anygp_error e;
     kernel_closeness(f->h.kernel, kernel_values(f->h.kernel), weight);
     for (int i = 0; i < N * D; i++) Z[i] = weight[i % D] * f->X[i];
-    assert_int_equal(order_maximin(N, D, Z, NULL, order, &e), ANYGP_OK);
+    assert_int_equal(order_maximin(N, D, Z, NULL, NULL, order, &e), ANYGP_OK);
 }
 
 /* The k nearest to x of the first n rows in the order, over places Z[N,D]; returns how many. */

@@ -7,9 +7,11 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
+#include "base/threads.h"
 #include "data/neighbours/near_list.h"
 #include "data/partition/distance.h"
 
+enum { MANY_ROWS = 20000 };               /* a subtree of more is worth a task of its own */
 static const double ROUNDING = 1 + 1e-12; /* a box may hold a row that is as far away as the box, but for rounding */
 
 void kd_tree_clear(kd_tree *t)
@@ -84,6 +86,7 @@ static void cut_at(const plan *p, int64_t first, int64_t end, int64_t middle, in
     }
 }
 
+/* Subtrees of many rows are made side by side: the rows of one are no other's. */
 static void make_node(const plan *p, int64_t node, int64_t first, int64_t end)
 {
     kd_tree *t = p->t;
@@ -96,8 +99,10 @@ static void make_node(const plan *p, int64_t node, int64_t first, int64_t end)
     }
     int64_t middle = first + (end - first) / 2;
     if (t->D > 0) cut_at(p, first, end, middle, widest_of(t, node));
+#pragma omp task if (end - first > MANY_ROWS)
     make_node(p, 2 * node, first, middle);
     make_node(p, 2 * node + 1, middle, end);
+#pragma omp taskwait
     int64_t left = t->lowest[2 * node], right = t->lowest[2 * node + 1];
     t->lowest[node] = left < right ? left : right;
 }
@@ -116,7 +121,11 @@ anygp_status kd_tree_open(int64_t n, int64_t D, const double *X, kd_tree *t, any
         return fail_memory(e, "the tree of rows", 8.0 * (double)n * (double)(D + 1));
     }
     for (int64_t i = 0; i < n; i++) t->row[i] = i;
-    make_node(&(plan){t, X, t->row}, 1, 0, n);
+    plan made = {t, X, t->row};
+    int threads = n > MANY_ROWS ? threads_max() : 1;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+#pragma omp single
+    make_node(&made, 1, 0, n);
     t->start[t->leaves] = n;
     for (int64_t i = 0; i < n; i++) memcpy(t->X + i * D, X + t->row[i] * D, (size_t)D * sizeof *X);
     return ANYGP_OK;

@@ -100,13 +100,14 @@ static bool find_some(const near_search *s, int64_t i, int64_t m, const double *
 
 /* ----------------------------------------------------------------------------------------- all */
 
-anygp_status near_search_find(const near_search *s, int64_t m, const double *x, const int64_t *before, int64_t k,
-                              int32_t *rows, int32_t *count, anygp_error *e)
+anygp_status near_search_find_along(const near_search *s, int64_t m, const double *x, const int64_t *before, int64_t k,
+                                    const int32_t *walk, stop_watch *stop, int32_t *rows, int32_t *count,
+                                    anygp_error *e)
 {
     int threads = threads_max();
-    bool ok = true, tree = has_tree(s);
+    bool ok = true, tree = has_tree(s), ended = false;
     la_serial_begin(threads);
-#pragma omp parallel num_threads(threads) if (threads > 1 && m > 1) reduction(&& : ok)
+#pragma omp parallel num_threads(threads) if (threads > 1 && m > 1) reduction(&& : ok) reduction(|| : ended)
     {
         double *distance = mem_doubles(QUERIES, k);
         tile_room *room = tree ? NULL : malloc(sizeof *room);
@@ -114,49 +115,84 @@ anygp_status near_search_find(const near_search *s, int64_t m, const double *x, 
 #pragma omp for schedule(dynamic)
         for (int64_t i = 0; i < m; i += QUERIES) {
             int64_t some = m - i < QUERIES ? m - i : QUERIES;
-            if (!ok) continue;
+            ended = ended || stop_heard(stop);
+            if (!ok || ended) continue;
             if (!tree) ok = find_some(s, i, some, x + i * s->D, before, k, rows + i * k, distance, count + i, room);
-            for (int64_t q = i; tree && q < i + some; q++)
+            for (int64_t j = i; tree && j < i + some; j++) {
+                int64_t q = walk ? walk[j] : j;
                 count[q] =
                     (int32_t)kd_tree_nearest(&s->tree, x + q * s->D, limit_of(s, before, q), k, rows + q * k, distance);
+            }
         }
         free(distance);
         free(room);
     }
     la_serial_end(threads);
+    if (ended) return fail_stopped(e);
     return ok ? ANYGP_OK : fail_memory(e, "the nearest rows", 0);
+}
+
+anygp_status near_search_find(const near_search *s, int64_t m, const double *x, const int64_t *before, int64_t k,
+                              int32_t *rows, int32_t *count, anygp_error *e)
+{
+    return near_search_find_along(s, m, x, before, k, NULL, NULL, rows, count, e);
 }
 
 void near_rows_clear(near_rows *l)
 {
     mapped_free(l->row);
     free(l->count);
+    free(l->walk);
     *l = (near_rows){0};
 }
 
 /* Room for n lists of k rows. */
-static anygp_status lists_open(int64_t n, int64_t k, bool on_disk, near_rows *out, anygp_error *e)
+static anygp_status lists_open(int64_t n, int64_t k, near_rows *out, anygp_error *e)
 {
-    *out = (near_rows){.n = n, .k = k, .on_disk = on_disk};
-    TRY(mapped_alloc(on_disk, n, (size_t)k * sizeof *out->row, "the nearest rows", (void **)&out->row, e));
+    *out = (near_rows){.n = n, .k = k, .on_disk = out->on_disk, .stop = out->stop};
+    TRY(mapped_alloc(out->on_disk, n, (size_t)k * sizeof *out->row, "the nearest rows", (void **)&out->row, e));
     if ((out->count = mem_alloc(n, sizeof *out->count))) return ANYGP_OK;
     return fail_memory(e, "the nearest rows", 4.0 * (double)n);
 }
 
+/* The rows leaf after leaf, where there is a tree. */
+static anygp_status take_walk(const near_search *s, near_rows *out, anygp_error *e)
+{
+    if (!has_tree(s)) return ANYGP_OK;
+    if (!(out->walk = mem_alloc(s->n, sizeof *out->walk)))
+        return fail_memory(e, "the nearest rows", 4.0 * (double)s->n);
+    for (int64_t i = 0; i < s->n; i++) out->walk[i] = (int32_t)s->tree.row[i];
+    return ANYGP_OK;
+}
+
+/* Of a walk through all rows the steps to first .. end - 1, numbered from there; NULL: no walk, or no memory. */
+static int32_t *part_of_walk(const near_rows *l, int64_t first, int64_t end)
+{
+    int32_t *part = l->walk ? mem_alloc(end - first, sizeof *part) : NULL;
+    for (int64_t i = 0, at = 0; part && i < l->n; i++)
+        if (l->walk[i] >= first && l->walk[i] < end) part[at++] = l->walk[i] - (int32_t)first;
+    return part;
+}
+
 /* Lists of the rows that are this rank's share. */
-static anygp_status find_share(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t k, bool on_disk,
-                               const comm *c, near_rows *out, anygp_error *e)
+static anygp_status find_share(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t k, const comm *c,
+                               near_rows *out, anygp_error *e)
 {
     near_search s = {0};
     int64_t *before = mem_alloc(n, sizeof *before), first = n * c->rank / c->size, end = n * (c->rank + 1) / c->size;
-    anygp_status status = lists_open(n, k, on_disk, out, e);
+    int32_t *walk = NULL;
+    anygp_status status = lists_open(n, k, out, e);
     if (!ANYGP_FAILED(status) && !before) status = fail_memory(e, "the nearest rows", 8.0 * (double)n);
     for (int64_t i = 0; !ANYGP_FAILED(status) && i < n; i++) before[i] = i;
     if (!ANYGP_FAILED(status)) status = near_search_open(n, D, X, by, &s, e);
-    if (!ANYGP_FAILED(status))
-        status = near_search_find(&s, end - first, X + first * D, before + first, k, out->row + first * k,
-                                  out->count + first, e);
+    if (!ANYGP_FAILED(status)) status = take_walk(&s, out, e);
+    if (!ANYGP_FAILED(status)) {
+        walk = part_of_walk(out, first, end);
+        status = near_search_find_along(&s, end - first, X + first * D, before + first, k, walk, out->stop,
+                                        out->row + first * k, out->count + first, e);
+    }
     near_search_clear(&s);
+    free(walk);
     free(before);
     return status;
 }
@@ -172,10 +208,10 @@ static anygp_status share_lists(const comm *c, near_rows *l, anygp_error *e)
     return ANYGP_OK;
 }
 
-static anygp_status find_earlier(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t k, bool on_disk,
-                                 const comm *c, near_rows *out, anygp_error *e)
+static anygp_status find_earlier(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t k, const comm *c,
+                                 near_rows *out, anygp_error *e)
 {
-    anygp_status status = find_share(n, D, X, by, k, on_disk, c, out, e);
+    anygp_status status = find_share(n, D, X, by, k, c, out, e);
     if (!ANYGP_FAILED(status)) status = share_lists(c, out, e);
     if (ANYGP_FAILED(status)) near_rows_clear(out);
     return status;
@@ -184,7 +220,8 @@ static anygp_status find_earlier(int64_t n, int64_t D, const double *X, const ne
 anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t k, near_rows *out,
                                 anygp_error *e)
 {
-    return find_earlier(n, D, X, by, k, false, comm_self(), out, e);
+    *out = (near_rows){0};
+    return find_earlier(n, D, X, by, k, comm_self(), out, e);
 }
 
 anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const near_metric *by, const int64_t *order,
@@ -193,7 +230,7 @@ anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const ne
     double *sorted = mem_doubles(n, D);
     if (!sorted) return fail_memory(e, "the order of the rows", 8.0 * (double)n * (double)D);
     for (int64_t i = 0; i < n; i++) memcpy(sorted + i * D, X + order[i] * D, (size_t)D * sizeof *sorted);
-    anygp_status status = find_earlier(n, D, sorted, by, k, out->on_disk, c, out, e);
+    anygp_status status = find_earlier(n, D, sorted, by, k, c, out, e);
     free(sorted);
     return status;
 }
@@ -220,8 +257,15 @@ static anygp_status find_others(const near_search *s, const double *rows, const 
                                 int32_t *found, near_rows *out, anygp_error *e)
 {
     int64_t first = out->n * c->rank / c->size, end = out->n * (c->rank + 1) / c->size, k = out->k;
-    TRY(near_search_find(s, end - first, rows + first * s->D, NULL, k + 1, found + first * (k + 1), out->count + first,
-                         e));
+    int32_t *walk = NULL;
+    if (!which) {
+        TRY(take_walk(s, out, e));
+        walk = part_of_walk(out, first, end);
+    }
+    anygp_status status = near_search_find_along(s, end - first, rows + first * s->D, NULL, k + 1, walk, out->stop,
+                                                 found + first * (k + 1), out->count + first, e);
+    free(walk);
+    if (ANYGP_FAILED(status)) return status;
     for (int64_t i = first; i < end; i++)
         out->count[i] = without(which ? which[i] : i, k, found + i * (k + 1), out->count[i], out->row + i * k);
     return share_lists(c, out, e);
@@ -233,7 +277,7 @@ anygp_status neighbours_other(int64_t n, int64_t D, const double *X, const near_
     near_search s = {0};
     double *rows = copy_rows(D, X, m, which);
     void *found = NULL;
-    anygp_status status = lists_open(m, k, out->on_disk, out, e);
+    anygp_status status = lists_open(m, k, out, e);
     if (!ANYGP_FAILED(status) && !rows) status = fail_memory(e, "the nearest rows", 8.0 * (double)m * (double)D);
     if (!ANYGP_FAILED(status))
         status = mapped_alloc(out->on_disk, m, (size_t)(k + 1) * sizeof *out->row, "the nearest rows", &found, e);

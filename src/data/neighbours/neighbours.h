@@ -7,22 +7,26 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "comm/comm.h"
 #include "data/neighbours/kd_tree.h"
 #include "data/neighbours/near_metric.h"
 
-/* Lists of at most k rows each: list i is row[i k] .. row[i k + count[i] - 1], nearest first. */
+/* Lists of at most k rows each: list i is row[i k] .. row[i k + count[i] - 1], nearest first.  Whoever has them made says where they are to
+   be and who may end the search, which then fails with fail_stopped(). */
 typedef struct near_rows {
     int64_t n, k;
     int32_t *row, *count;
-    bool on_disk; /* where the lists are (base/mapped.h) */
+    int32_t *
+        walk; /* n: the rows, leaf after leaf of the tree that found the lists, so that rows near each other are; NULL: no tree */
+    bool on_disk;     /* where the lists are (base/mapped.h) */
+    stop_watch *stop; /* NULL: nobody */
 } near_rows;
 
 /* For each row of X[n,D], row-major, the k nearest among those before it. */
 anygp_status neighbours_earlier(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t k, near_rows *out,
                                 anygp_error *e);
-/* The same for the rows in this order: lists and their rows are numbered by it.  Each rank of c, all of which call it, finds its share.
-   out->on_disk says where the lists are to be. */
+/* The same for the rows in this order: lists and their rows are numbered by it.  Each rank of c, all of which call it, finds its share. */
 anygp_status neighbours_in_order(int64_t n, int64_t D, const double *X, const near_metric *by, const int64_t *order,
                                  int64_t k, const comm *c, near_rows *out, anygp_error *e);
 /* For each of m rows, which[m] (NULL: all n), the k nearest among all others; by shares too. */
@@ -44,6 +48,10 @@ void near_search_clear(near_search *s);
 /* The k rows nearest to each of x[m,D], before[i] (NULL: all) of them at most in question: rows[m,k], count[m]. */
 anygp_status near_search_find(const near_search *s, int64_t m, const double *x, const int64_t *before, int64_t k,
                               int32_t *rows, int32_t *count, anygp_error *e);
+/* The same, with a way to go through the queries, so that each finds what it needs in the cache, and somebody who may end it; NULL, NULL. */
+anygp_status near_search_find_along(const near_search *s, int64_t m, const double *x, const int64_t *before, int64_t k,
+                                    const int32_t *walk, stop_watch *stop, int32_t *rows, int32_t *count,
+                                    anygp_error *e);
 
 /* Lists of the k rows nearest to each of x[m,D], rows[m,k] and count[m], become rows[m,most]: for rows in gaps, with up to three inputs,
    more rows on all sides instead, NEAR_GAP times as many in the middle of a wide one, but `most` at most; the others stay as they

@@ -114,7 +114,11 @@ static anygp_status central(int64_t n, int64_t D, const double *X, const int64_t
     return ANYGP_OK;
 }
 
-static anygp_status maximin_by_tree(int64_t n, int64_t D, const double *X, int64_t *order, anygp_error *e)
+/* Asked after every 1024 rows. */
+static bool ended(int64_t i, stop_watch *stop) { return i % 1024 == 1023 && stop_heard(stop); }
+
+static anygp_status maximin_by_tree(int64_t n, int64_t D, const double *X, stop_watch *stop, int64_t *order,
+                                    anygp_error *e)
 {
     race r = {0};
     int64_t place = -1;
@@ -125,6 +129,7 @@ static anygp_status maximin_by_tree(int64_t n, int64_t D, const double *X, int64
         leave(&r, place);
         come(&r, 1, r.t.X + place * D);
         place = r.place[1];
+        if (ended(i, stop)) status = fail_stopped(e);
     }
     race_clear(&r);
     return status;
@@ -150,8 +155,8 @@ static int64_t come_by_metric(int64_t n, int64_t D, const double *X, const near_
     return next;
 }
 
-static anygp_status maximin_by_metric(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t *order,
-                                      anygp_error *e)
+static anygp_status maximin_by_metric(int64_t n, int64_t D, const double *X, const near_metric *by, stop_watch *stop,
+                                      int64_t *order, anygp_error *e)
 {
     int64_t row = 0;
     double *from = mem_alloc(n, sizeof *from);
@@ -162,14 +167,17 @@ static anygp_status maximin_by_metric(int64_t n, int64_t D, const double *X, con
         order[i] = row;
         row = come_by_metric(n, D, X, by, row, from);
         if (row < 0) status = fail_memory(e, "kernel tiles", 0);
+        if (ended(i, stop)) status = fail_stopped(e);
     }
     free(from);
     return status;
 }
 
-anygp_status order_maximin(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t *order, anygp_error *e)
+anygp_status order_maximin(int64_t n, int64_t D, const double *X, const near_metric *by, stop_watch *stop,
+                           int64_t *order, anygp_error *e)
 {
-    return near_metric_is_euclidean(by) ? maximin_by_tree(n, D, X, order, e) : maximin_by_metric(n, D, X, by, order, e);
+    return near_metric_is_euclidean(by) ? maximin_by_tree(n, D, X, stop, order, e)
+                                        : maximin_by_metric(n, D, X, by, stop, order, e);
 }
 
 /* ---------------------------------------------------------------------------------------- others */

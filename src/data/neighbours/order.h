@@ -12,10 +12,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "data/neighbours/near_metric.h"
 
-anygp_status order_maximin(int64_t n, int64_t D, const double *X, const near_metric *by, int64_t *order,
-                           anygp_error *e);
+/* stop: who may end it, which then fails with fail_stopped(); NULL: nobody. */
+anygp_status order_maximin(int64_t n, int64_t D, const double *X, const near_metric *by, stop_watch *stop,
+                           int64_t *order, anygp_error *e);
 void order_random(int64_t n, uint64_t seed, int64_t *order);
 anygp_status order_coordinate(int64_t n, int64_t D, const double *X, int64_t *order, anygp_error *e);
 anygp_status order_path(int64_t n, int64_t D, const double *X, int64_t *order, anygp_error *e);

@@ -44,7 +44,7 @@ static anygp_status plan_lists(const problem *p, const kernel *k, precond_plan *
                               : fail_memory(e, "the preconditioner", 8.0 * (double)n);
     if (status == ANYGP_OK) {
         plan->n = n;
-        status = vecchia_order(p, n, d, places, &by, plan->order, e);
+        status = vecchia_order(p, n, d, places, &by, NULL, plan->order, e);
     }
     if (!ANYGP_FAILED(status))
         status = neighbours_in_order(n, d, places, &by, plan->order, NEAR, comm_self(), &plan->near, e);

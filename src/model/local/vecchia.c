@@ -16,6 +16,8 @@
 #include "linalg/jitter.h"
 #include "model/local/vecchia_state.h"
 
+enum { LEARNED_LEAST = 8000 }; /* rows that are learned from, however little time there is */
+
 /* ------------------------------------------------------------------------------------- arrangement */
 
 static void arrangement_clear(arrangement *a)
@@ -39,11 +41,20 @@ static void look_at(vecchia_state *q, const hyper *h)
 
 static int64_t near_of(const problem *p) { return p->near.learn > 0 ? p->near.learn : VECCHIA_NEAR; }
 
+/* Who may end an order and a search: the caller of the run, unless other processes would wait for it, or these rows are learned from in
+   any case. */
+static stop_watch *may_stop(const vecchia_state *q)
+{
+    const problem *p = q->problem;
+    bool may = p->pass && p->comm->size == 1 && !p->near.given && q->learned->n > LEARNED_LEAST;
+    return may ? p->pass->stop : NULL;
+}
+
 static anygp_status order_rows(const vecchia_state *q, int64_t n, int64_t d, const double *places,
                                const near_metric *by, int64_t *order, anygp_error *e)
 {
     const int64_t *given = q->problem->near.given;
-    if (q->ordered && !given) return vecchia_order(q->problem, n, d, places, by, order, e);
+    if (q->ordered && !given) return vecchia_order(q->problem, n, d, places, by, may_stop(q), order, e);
     for (int64_t i = 0; i < n; i++) order[i] = q->ordered ? given[i] : i;
     return ANYGP_OK;
 }
@@ -67,7 +78,7 @@ static anygp_status group_rows(const vecchia_state *q, int64_t d, const double *
 {
     const problem *p = q->problem;
     int64_t n = arranged_rows(q)->n;
-    near_rows near = {.on_disk = p->on_disk};
+    near_rows near = {.on_disk = p->on_disk, .stop = may_stop(q)};
     TRY(q->ordered ? neighbours_in_order(n, d, places, by, order, q->near, p->comm, &near, e)
                    : neighbours_other(n, d, places, by, q->learned->n, q->chosen, q->near, p->comm, &near, e));
     bool apart = p->near.apart || !q->ordered;
@@ -143,10 +154,9 @@ static anygp_status check_neighbours(const model_ops *self, const problem *p, an
    on all rows in any case. */
 static anygp_status rows_in_time(vecchia_state *q, const kernel *k, int64_t *most, anygp_error *e)
 {
-    enum { LEAST = 8000 };
     static const double SHARE = 0.06;
     int64_t rows, all = q->problem->rows->n;
-    TRY(vecchia_rows_in_time(q->problem, q->problem->rows, k, q->near, SHARE, LEAST, &rows, e));
+    TRY(vecchia_rows_in_time(q->problem, q->problem->rows, k, q->near, SHARE, LEARNED_LEAST, &rows, e));
     if (rows < all && rows < *most)
         snprintf(q->remark, sizeof q->remark,
                  "there was time to learn from %lld of the %lld distinct rows only; predictions rest on all of them; "
@@ -166,6 +176,27 @@ static anygp_status choose_rows(vecchia_state *q, int64_t most, anygp_error *e)
     TRY(merged_select(m, select_random(m->n, most, q->problem->seed, q->chosen), q->chosen, &q->some, e));
     q->learned = &q->some;
     return ANYGP_OK;
+}
+
+/* A caller who does not wait for all rows to be arranged gets the model that learns from a few of them. */
+static anygp_status arrange_first(vecchia_state *q, const kernel *k, anygp_error *e)
+{
+    double began = clock_seconds();
+    anygp_status status = arrange(q, k, &q->a, e);
+    if (status == ANYGP_ERR_STOPPED) {
+        free(q->chosen);
+        merged_clear(&q->some);
+        q->chosen = NULL;
+        TRY(choose_rows(q, LEARNED_LEAST, e));
+        q->s.total = q->learned->total;
+        snprintf(q->remark, sizeof q->remark,
+                 "stopped while rows were put in order; the model has learned from at most %d of the %lld distinct "
+                 "rows, and predictions rest on all of them",
+                 (int)LEARNED_LEAST, (long long)q->problem->rows->n);
+        status = arrange(q, k, &q->a, e);
+    }
+    q->arranging = clock_seconds() - began;
+    return status;
 }
 
 anygp_status vecchia_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
@@ -196,9 +227,7 @@ anygp_status vecchia_open_with(const model_ops *self, const problem *p, const hy
         goto done;
     }
     vecchia_marks(h->kernel, q->marks);
-    double began = clock_seconds();
-    TRY_DONE(arrange(q, h->kernel, &q->a, e));
-    q->arranging = clock_seconds() - began;
+    TRY_DONE(arrange_first(q, h->kernel, e));
 done:
     if (ANYGP_FAILED(status))
         vecchia_close(q);
@@ -232,6 +261,7 @@ anygp_status vecchia_renew(void *state, const hyper *h, double moved, bool *rene
     vecchia_marks(h->kernel, now);
     *renewed = vecchia_moved_apart(count, q->marks, now, moved);
     anygp_status status = *renewed ? arrange(q, h->kernel, &a, e) : ANYGP_OK;
+    if (status == ANYGP_ERR_STOPPED) *renewed = false, status = ANYGP_OK; /* the run hears it itself */
     if (*renewed && !ANYGP_FAILED(status)) {
         arrangement_clear(&q->a);
         q->a = a;

@@ -38,7 +38,7 @@ bool vecchia_ignores_correlation(const kernel *k, int64_t n); /* since there are
 
 /* An order of n rows with these places as the problem asks for it, but for one that is given. */
 anygp_status vecchia_order(const problem *p, int64_t n, int64_t d, const double *places, const near_metric *by,
-                           int64_t *order, anygp_error *e);
+                           stop_watch *stop, int64_t *order, anygp_error *e);
 
 /* How many of the rows `m` can be put in order and get their lists of `near` others in this share of the time that is left, but not fewer
    than `least`; all of them without a limit [vecchia_time.c]. */

@@ -88,13 +88,13 @@ double *vecchia_places(const kernel *k, int64_t n, int64_t D, const double *X, i
 }
 
 anygp_status vecchia_order(const problem *p, int64_t n, int64_t d, const double *places, const near_metric *by,
-                           int64_t *order, anygp_error *e)
+                           stop_watch *stop, int64_t *order, anygp_error *e)
 {
     const char *how = p->near.order;
     bool many = n > MAXIMIN_ROWS || (d > WIDE && n > MAXIMIN_WIDE) ||
                 (!near_metric_is_euclidean(by) && n > MAXIMIN_CORRELATION);
     if (how && !strcmp(how, "coordinate")) return order_coordinate(n, d, places, order, e);
-    if (how ? !strcmp(how, "maximin") : !many) return order_maximin(n, d, places, by, order, e);
+    if (how ? !strcmp(how, "maximin") : !many) return order_maximin(n, d, places, by, stop, order, e);
     order_random(n, p->seed, order);
     return ANYGP_OK;
 }

@@ -32,7 +32,7 @@ static anygp_status try_some(const problem *p, const merged *m, const kernel *k,
         status = fail_memory(e, "the order of the rows", 8.0 * (double)(n * m->D));
         goto done;
     }
-    TRY_DONE(vecchia_order(p, n, d, places, &by, order, e));
+    TRY_DONE(vecchia_order(p, n, d, places, &by, NULL, order, e));
     TRY_DONE(neighbours_in_order(n, d, places, &by, order, near, comm_self(), &lists, e));
     *seconds = fmax(clock_seconds() - began, 1e-6);
 done:

@@ -152,7 +152,7 @@ anygp_status vnngp_arrange(vnngp *v, const kernel *k, anygp_error *e)
     if (p->near.given)
         take_order(v, v->order);
     else
-        status = vecchia_order(p, v->n, d, places, &by, v->order, e);
+        status = vecchia_order(p, v->n, d, places, &by, NULL, v->order, e);
     if (!ANYGP_FAILED(status)) status = neighbours_in_order(v->n, d, places, &by, v->order, v->k, p->comm, &v->near, e);
     free(places);
     return ANYGP_FAILED(status) ? status : take_rows(v, e);

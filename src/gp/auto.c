@@ -94,8 +94,30 @@ static double few_iterations(const auto_facts *f)
     return fmin(most, 15 + 1.5 * (double)f->params);
 }
 
+/* With a factor or by iteration, as the fit will choose. */
+static const model_ops *exact_of(const auto_facts *f)
+{
+    double needed = auto_bytes(f, &model_exact, 0, 0);
+    return fit_factor_suits(f->distinct, needed, f->bytes, f->seconds) ? &model_exact : model_exact.iterative;
+}
+
+/* By iteration: most is learned from some of the rows, then a few evaluations with all, and the last solves (run/train.c). */
+static double iterative_seconds(const auto_facts *f, const model_ops *m)
+{
+    static const double SOME = 40, LAST = 1; /* evaluations; what the last solves are worth of one */
+    auto_facts some = *f;
+    some.distinct = fmin(f->distinct, (double)m->warm);
+    double given = (double)f->iterations, all = f->distinct > (double)m->warm ? (double)m->refine : few_iterations(f);
+    if (f->iterations > 0) all = given;
+    double first = f->distinct > (double)m->warm ? fmin(SOME, f->iterations > 0 ? given : SOME) : 0;
+    return first * SEARCHES * auto_seconds(&some, &model_exact, 0, 0) +
+           (1 + SEARCHES * all + LAST) * auto_seconds(f, m, 0, 0);
+}
+
 static double exact_seconds(const auto_facts *f)
 {
+    const model_ops *m = exact_of(f);
+    if (m != &model_exact) return iterative_seconds(f, m);
     return SEARCHES * few_iterations(f) * auto_seconds(f, &model_exact, 0, 0);
 }
 
@@ -107,21 +129,22 @@ static bool asked_for_inducing(const auto_facts *f)
 
 static bool try_exact(const auto_facts *f, auto_plan *p)
 {
-    double seconds = exact_seconds(f), bytes = auto_bytes(f, &model_exact, 0, 0);
+    const model_ops *m = exact_of(f);
+    double seconds = exact_seconds(f), bytes = auto_bytes(f, m, 0, 0);
     if (!f->gaussian || !f->in_memory || asked_for_inducing(f)) return false;
     if (seconds > planned(f, SHARE) || bytes > f->bytes) return false;
     if (f->distinct > PLAN_WARM_ABOVE) seconds += (double)f->targets * auto_start_seconds(f);
     *p = (auto_plan){.model = &model_exact, .seconds = seconds, .bytes = bytes};
     p->iterations = f->iterations > 0 ? f->iterations : PASSES_MOST;
-    snprintf(p->reason, sizeof p->reason, "since %.0f distinct row%s few enough", f->distinct,
-             f->distinct == 1 ? " is" : "s are");
+    snprintf(p->reason, sizeof p->reason, "since %.0f distinct row%s few enough%s", f->distinct,
+             f->distinct == 1 ? " is" : "s are", m == &model_exact ? "" : " to iterate with");
     return true;
 }
 
 /* Why it is not exact. */
 static void not_exact(const auto_facts *f, auto_plan *p)
 {
-    double seconds = exact_seconds(f), bytes = auto_bytes(f, &model_exact, 0, 0);
+    double seconds = exact_seconds(f), bytes = auto_bytes(f, exact_of(f), 0, 0);
     char *text = p->reason;
     size_t room = sizeof p->reason;
     if (!f->gaussian)
@@ -198,6 +221,14 @@ static bool by_steps(const auto_facts *f, auto_plan *p)
 
 enum { PASSES_LEAST = 10 }; /* of a fit worth having, where auto's table does not say */
 
+static bool account_iterative(const auto_facts *f, auto_plan *p)
+{
+    const model_ops *m = exact_of(f);
+    *p = (auto_plan){.model = &model_exact, .iterations = f->iterations > 0 ? f->iterations : m->refine};
+    p->seconds = auto_start_seconds(f) + exact_seconds(f), p->bytes = auto_bytes(f, m, 0, 0);
+    return p->seconds <= SHARE * f->seconds;
+}
+
 bool auto_account(const auto_facts *f, const model_ops *m, int64_t M, int64_t J, auto_plan *p)
 {
     const auto_candidate *c = auto_candidate_of(m);
@@ -205,6 +236,7 @@ bool auto_account(const auto_facts *f, const model_ops *m, int64_t M, int64_t J,
     if (f->iterations > 0 && !m->needs.given) wanted = (double)f->iterations;
     if (!m->steps) least = c ? c->passes : PASSES_LEAST;
     if (m == &model_exact) wanted = least = few_iterations(f);
+    if (m == &model_exact && exact_of(f) != m) return account_iterative(f, p);
     double pass = m->steps ? 0.4 * f->rows / auto_batch_rows(f) : 0; /* see try_steps() */
     double each = (m->steps ? 1 : SEARCHES) * auto_seconds(f, m, M, J);
     bool started = !m->needs.given && (m != &model_exact || f->distinct > PLAN_WARM_ABOVE);

@@ -218,6 +218,8 @@ void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_eq
 anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem *p, double reserved, anygp_error *e);
 
 /* How the exact model of these rows is solved: *model, and what is set about it in p [fit_solver.c]. */
+/* Whether a factor of n rows, which needs so many bytes, suits the memory and the time; else it is iterated. */
+bool fit_factor_suits(double n, double needed, double memory, double seconds);
 anygp_status fit_solver(const fit_task *f, const hyper *h, problem *p, const model_ops **model, anygp_error *e);
 
 /* What a local model refuses of its rows: [local_rows.c].  A single one, or all at one place; */

@@ -9,11 +9,14 @@ enum {
 }; /* above, learning by a factor of all rows takes more than a quarter of an hour on a small machine */
 static const double CUBES = 5e10, EVALUATIONS = 30; /* n^3 per second, and of a run, for which there has to be time */
 
+bool fit_factor_suits(double n, double needed, double memory, double seconds)
+{
+    return needed <= memory && n <= CHOLESKY_ROWS && EVALUATIONS * n * n * n / CUBES <= seconds;
+}
+
 static bool factor_fits(const fit_task *f, const problem *p)
 {
-    double n = (double)p->rows->n;
-    return model_bytes(&model_exact, p) <= settings_memory(f->s) && n <= CHOLESKY_ROWS &&
-           EVALUATIONS * n * n * n / CUBES <= f->limit;
+    return fit_factor_suits((double)p->rows->n, model_bytes(&model_exact, p), settings_memory(f->s), f->limit);
 }
 
 static anygp_status check_factor(const fit_task *f, const problem *p, anygp_error *e)

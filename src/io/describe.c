@@ -99,6 +99,13 @@ static json_t *objective_json(const gp *g)
     return o;
 }
 
+/* NULL: its variances were not corrected. */
+static json_t *gain_json(const posterior *p)
+{
+    const variance_gain *v = p->ops->gain ? p->ops->gain(p) : NULL;
+    return v ? json_pack("{s:f, s:f, s:o}", "gain", v->factor, "spread", v->spread, "rows", rounded(v->rows)) : NULL;
+}
+
 /* From which prediction starts again, bit by bit. */
 static json_t *internal_json(const gp *g, const char *model_units)
 {
@@ -152,6 +159,8 @@ json_t *describe_gp(const gp *g, const settings *s)
         json_object_set_new(o, "precision",
                             json_pack("{s:f, s:b}", "error", g->rounding.error, "left", g->rounding.left));
     if (o && g->tries.count > 0) json_object_set_new(o, "tried", describe_tries(g));
+    json_t *gain = gain_json(p);
+    if (o && gain) json_object_set_new(o, "variances", gain);
     if (o) json_object_set_new(o, "kl", number(g->kl));
     if (o && p->ops->marginal_noise) json_object_set_new(o, "experts", json_string("own"));
     if (o) add_layers(g, o);

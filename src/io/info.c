@@ -64,6 +64,18 @@ static void estimate_line(page *p, const gp *g)
          precond_at((int64_t)s->precond)->name, s->iterations, s->probes, s->value, s->error, s->lower, s->upper);
 }
 
+/* Where variances come from, and how far they are off. */
+static void gain_line(page *p, const gp *g)
+{
+    const posterior *q = g->posterior;
+    const variance_gain *v = q->ops->gain ? q->ops->gain(q) : NULL;
+    if (!v) return;
+    line(p, "variances",
+         "given nearest rows, whose information counts %.3g times, as solves for %.0f training rows have it; at these the "
+         "variance is off by a factor of %.2f (one standard deviation)",
+         v->factor, v->rows, exp(v->spread));
+}
+
 static void inputs_line(page *p, const schema *s)
 {
     int64_t texts = 0, constants = 0;
@@ -213,6 +225,7 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
              g->objective, g->objective_rows, g->estimate ? " (a running estimate)" : "", g->log_prior);
     bounds_line(p, g);
     estimate_line(p, g);
+    gain_line(p, g);
     if (gp_calibration(g) != 1)
         line(p, "calibration", "the variance of f is multiplied by %.4g, by leave-one-out", gp_calibration(g));
     if (g->local)

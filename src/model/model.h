@@ -135,6 +135,14 @@ typedef struct evidence_estimate {
     double mean_error; /* no mean of a prediction is off by more, in model units */
 } evidence_estimate;
 
+/* Variances from nearest rows, corrected for all others by what solves for a few rows found (exact/near_gain.h); numbers of a model file. */
+typedef struct variance_gain {
+    double factor; /* at least 1, which changes nothing */
+    double
+        spread; /* the standard deviation of the logarithm of these variances over the exact ones, at the rows solved for */
+    double rows; /* solved for; 0: none */
+} variance_gain;
+
 typedef struct posterior_ops {
     /* NULL, or: makes what predictions need, where `later` says that it is not there yet.  Any thread may call it. */
     anygp_status (*make)(posterior *p, anygp_error *e);
@@ -183,6 +191,8 @@ typedef struct posterior_ops {
     double (*expert_noise)(const posterior *p, int64_t k);
     /* How the log evidence was estimated.  NULL, or returning NULL: it was computed. */
     const evidence_estimate *(*estimate)(const posterior *p);
+    /* How its variances were corrected.  NULL, or returning NULL: they were not. */
+    const variance_gain *(*gain)(const posterior *p);
     /* Weights of the S components of each row, which add up to 1: weight[n,S].  NULL: 1/S. */
     void (*weights)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *weight);
 } posterior_ops;

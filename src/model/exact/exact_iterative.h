@@ -79,7 +79,8 @@ anygp_status rows_posterior_new(const problem *p, const hyper *h, const rows_sol
                                 anygp_error *e);
 anygp_status rows_posterior_load(kernel *k, double noise, basis *mean, int64_t D, named_array *list, int64_t count,
                                  posterior **out, anygp_error *e);
-const double *rows_posterior_alpha(const posterior *p);     /* NULL: it is another kind of posterior */
+const double *rows_posterior_alpha(const posterior *p); /* NULL: it is another kind of posterior */
+void rows_posterior_correct(posterior *p, const variance_gain *g);
 void rows_posterior_beta(const posterior *p, double *beta); /* the mean's coefficients, of such a one */
 anygp_status rows_posterior_loo(const posterior *p, const problem *q, leave_one_out *out, anygp_error *e);
 

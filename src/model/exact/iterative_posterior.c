@@ -9,6 +9,7 @@
 #include "linalg/linalg.h"
 #include "model/exact/exact.h"
 #include "model/exact/iterative_parts.h"
+#include "model/exact/near_gain.h"
 
 typedef struct finish {
     exact_iterative *s;
@@ -162,7 +163,13 @@ anygp_status iterative_to_posterior(void *state, const hyper *h, double *jitter,
     caution_of_solve(s, h);
     found.alpha = s->alpha, found.R = s->R;
     found.jitter = kernel_operator_added(s->K)[0] - h->like[0] / s->rows->c[0];
-    return rows_posterior_new(s->problem, h, &found, out, e);
+    TRY(rows_posterior_new(s->problem, h, &found, out, e));
+    variance_gain gain;
+    anygp_status status = near_gain_find(s, h, *out, &gain, e);
+    if (!ANYGP_FAILED(status)) return rows_posterior_correct(*out, &gain), ANYGP_OK;
+    (*out)->ops->free(*out);
+    *out = NULL;
+    return status;
 }
 
 anygp_status iterative_again(exact_iterative *s, const hyper *h, const posterior *before, double jitter,
@@ -184,5 +191,8 @@ anygp_status iterative_again(exact_iterative *s, const hyper *h, const posterior
     TRY(status);
     if (s->solver->broken) return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance matrix is not positive definite");
     found.alpha = s->alpha, found.R = s->R;
-    return rows_posterior_new(s->problem, h, &found, out, e);
+    TRY(rows_posterior_new(s->problem, h, &found, out, e));
+    const variance_gain *gain = before->ops->gain(before);
+    if (gain) rows_posterior_correct(*out, gain); /* that of the former rows */
+    return ANYGP_OK;
 }

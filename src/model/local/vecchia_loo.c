@@ -151,3 +151,39 @@ anygp_status vecchia_loo(const posterior *base, const problem *q, leave_one_out 
 {
     return vecchia_loo_of(base, q, out, NULL, e);
 }
+
+anygp_status vecchia_variances_without(const posterior *base, int64_t n, const int64_t *rows, double *variance,
+                                       anygp_error *e)
+{
+    const vecchia_posterior *p = (const vecchia_posterior *)base;
+    int64_t D = base->D, k = vecchia_near(p) < base->n ? vecchia_near(p) + 1 : base->n,
+            size = conditional_doubles(p, k);
+    int32_t *near = mem_alloc(n, (size_t)k * sizeof *near), *count = mem_alloc(n, sizeof *count);
+    double *X = mem_doubles(n, D), *room = mem_alloc(size + p->Mt, sizeof *room), mean;
+    anygp_status status = ANYGP_OK;
+    if (!near || !count || !X || !room) {
+        status = fail_memory(e, "the nearest rows", 8.0 * (double)n * (double)(k + D));
+        goto done;
+    }
+    for (int64_t i = 0; i < n; i++) memcpy(X + i * D, p->X + rows[i] * D, (size_t)D * sizeof *X);
+    TRY_DONE(vecchia_nearest(p, n, X, D, k, near, count, NULL, e));
+    TRY_DONE(vecchia_make_features(p, n, k, near, count, e));
+    for (int64_t i = 0; i < n; i++) {
+        int32_t *list = near + i * k;
+        int64_t others = 0;
+        for (int64_t j = 0; j < count[i]; j++)
+            if (list[j] != rows[i]) list[others++] = list[j];
+        if (others == k) others--; /* as in condition() */
+        conditional c = conditional_place(p, k, room);
+        conditional_begin(p, others, list, &c);
+        variance[i] = -1;
+        if (!ANYGP_FAILED(conditional_find(p, X + i * D, &c, NULL)))
+            conditional_add_mean(p, &c, room + size, &mean, &variance[i]);
+    }
+done:
+    free(near);
+    free(count);
+    free(X);
+    free(room);
+    return status;
+}

@@ -96,5 +96,8 @@ extern const update_ops nene_update_ops, lagp_update_ops; /* [near_update.c] */
 anygp_status vecchia_loo(const posterior *base, const problem *q, leave_one_out *out, anygp_error *e);
 /* The same, with the row of the data that each is; rows has room for LOO_MOST. */
 anygp_status vecchia_loo_of(const posterior *base, const problem *q, leave_one_out *out, int64_t *rows, anygp_error *e);
+/* variance[n] of f at these training rows, each from its nearest rows without itself; below 0: there is none. */
+anygp_status vecchia_variances_without(const posterior *base, int64_t n, const int64_t *rows, double *variance,
+                                       anygp_error *e);
 
 #endif

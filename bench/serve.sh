@@ -19,8 +19,9 @@ memory() { awk '/VmRSS/ { print $2 / 1024 " MB" }' /proc/$server/status; }
 echo "memory at the start: $(memory)"
 for what in "" --all; do
     echo "${what:-means}"
-    full=$(./serve_load "$port" 8 "$seconds" "$threads" "$connections" 1 0 $server $what | tee /dev/stderr | cut -d' ' -f1)
-    echo "at half that load: $(./serve_load "$port" 8 "$seconds" "$threads" "$connections" 1 $((full / 2)) $server $what)"
+    full=$(./serve_load "$port" 8 "$seconds" "$threads" "$connections" 1 0 $server $what)
+    echo "$full"
+    echo "at half that load: $(./serve_load "$port" 8 "$seconds" "$threads" "$connections" 1 $((${full%% *} / 2)) $server $what)"
     echo "8 requests on the way for each connection: $(./serve_load "$port" 8 "$seconds" "$threads" "$connections" 8 0 $server $what)"
 done
 echo "memory at the end: $(memory)"

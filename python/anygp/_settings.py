@@ -15,7 +15,7 @@ RENAMED = {"seed": "random_state", "threads": "n_jobs", "time": "time_budget",
            "transform": "target_transform"}  # scikit-learn takes `transform` for a method
 # Settings about files; in Python the data are arrays, whose columns the caller chooses and converts, the trace is an attribute,
 # and save() says where the model goes.
-OF_FILES = {"target", "weights", "exposure", "inputs", "drop", "categories", "dates", "decimal", "skip", "comment", "header", "trace",
+OF_FILES = {"target", "weights", "exposure", "inputs", "drop", "categories", "dates", "decimal", "skip", "comment", "na", "header", "trace",
             "checkpoint", "resume", "report"}
 # The classifier turns these into weights of rows, which a dict of classes may give too.
 OF_CLASSES = {"class-weight"}

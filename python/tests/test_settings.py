@@ -46,7 +46,7 @@ def test_a_dash_is_an_underscore(waves, tmp_path):
 
 
 def test_settings_of_the_command_line_are_no_arguments():
-    for name in ("output", "checkpoint", "resume", "trace", "target", "inputs", "drop", "categories", "dates", "decimal", "skip", "comment"):
+    for name in ("output", "checkpoint", "resume", "trace", "target", "inputs", "drop", "categories", "dates", "decimal", "skip", "comment", "na"):
         with pytest.raises(TypeError, match=f"no argument '{name}'$"):
             GPRegressor(**{name: "x"})
 

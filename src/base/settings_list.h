@@ -73,6 +73,7 @@ X(DATES, "dates", CHOICE, "", 0, 0, "dmy mdy", "ORDER", "fl", "whether 01/03/202
 X(DECIMAL, "decimal", CHOICE, "", 0, 0, ". ,", "SIGN", "fpeuclrg", "decimal sign of the numbers in a text table; default: a point, or a comma in columns that can be read no other way")
 X(SKIP, "skip", INTEGER, "0", 0, 1e9, "", "N", "fpeuclrg", "lines to pass over at the start of a text table")
 X(COMMENT, "comment", CHOICE, "", 0, 0, "# % ! ; *", "SIGN", "fpeuclrg", "lines of a text table that begin with this sign are passed over")
+X(NA, "na", LIST, "", 0, 0, "", "VALUES", "fpeuclrg", "what stands for a missing value, numbers or texts separated by commas, such as -9999 or unknown, in any column; beside empty cells, NA and the like; may be repeated; the model remembers it")
 X(BAD, "bad", CHOICE, "stop", 0, 0, "stop skip", "HOW", "p", "rows that cannot be predicted (missing or damaged cells): stop with an error, or write nan in their place, with a warning at the end")
 X(SEEN, "seen", LIST, "", 0, 0, "", "DIGEST", "", "what tables were added by updates, as numbers that tell them apart; kept in the model, so that a table that is added twice is noticed")
 X(CLASS_WEIGHT, "class-weight", CHOICE, "none", 0, 0, "none balanced", "HOW", "f", "balanced: rows of rare classes count more, so that all classes have the same total weight")

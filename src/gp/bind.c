@@ -273,6 +273,7 @@ anygp_status binding_open(const gp_set *m, const char *path, const settings *s, 
     read_options o = gp_read_options(s);
     o.width = c->inputs;
     if (!o.comment) o.comment = settings_text(m->settings, SET_COMMENT)[0];
+    if (!*o.na) o.na = settings_text(m->settings, SET_NA);
     o.wishes = wish_for_model;
     o.wishes_ctx = b;
     TRY_DONE(reader_open(path, &o, &b->reader, e));

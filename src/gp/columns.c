@@ -1,6 +1,7 @@
 /* What becomes of the columns of a table, and what is said about it. */
 #include "gp/columns.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,32 +26,60 @@ cell_notation columns_dates(const settings *s)
 
 /* --------------------------------------------------------------------------------------- row numbers */
 
-/* Whether the first cells of the rows are 0, 1, 2 ... or 1, 2, 3 ... */
+/* What the first cells of the rows are: 0, 1, 2 ... or 1, 2, 3 ..., which numbers them; whole numbers that rise, which is what is
+   left of such numbers where rows were taken out; whole numbers. */
 typedef struct row_counter {
-    double first;
-    bool counts;
+    double first, before;
+    bool counts, rises, whole;
 } row_counter;
 
 static anygp_status count_row(void *ctx, int64_t number, const double *row, anygp_error *e)
 {
     row_counter *c = ctx;
-    if (number == 0) c->first = row[0];
-    c->counts = (c->first == 0 || c->first == 1) && row[0] == c->first + (double)number;
+    if (number == 0) c->first = row[0], c->before = -1;
+    c->counts &= (c->first == 0 || c->first == 1) && row[0] == c->first + (double)number;
+    c->rises &= row[0] > c->before;
+    c->whole &= row[0] >= 0 && row[0] == floor(row[0]);
+    c->before = row[0];
     /* the walk ends here; it is no failure */
-    return c->counts ? ANYGP_OK : fail_with(e, ANYGP_ERR_DATA, "the first column does not number the rows");
+    return c->whole ? ANYGP_OK : fail_with(e, ANYGP_ERR_DATA, "the first column does not number the rows");
 }
 
-static anygp_status mark_row_numbers(table *t, row_source *file, anygp_error *e)
+static int by_value(const void *a, const void *b)
 {
-    row_counter c = {.counts = true};
-    bool named = false;
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The labels of rows that were shuffled. */
+static anygp_status first_cells_differ(const table *t, bool *differ, anygp_error *e)
+{
+    double *cell = mem_doubles(t->rows, 1);
+    if (!cell) return fail_memory(e, "the first column", 8.0 * (double)t->rows);
+    for (int64_t i = 0; i < t->rows; i++) cell[i] = t->values[i * t->cols];
+    qsort(cell, (size_t)t->rows, sizeof *cell, by_value);
+    *differ = true;
+    for (int64_t i = 1; i < t->rows && *differ; i++) *differ = cell[i] > cell[i - 1];
+    free(cell);
+    return ANYGP_OK;
+}
+
+static anygp_status mark_row_numbers(table *t, row_source *file, int64_t inputs, anygp_error *e)
+{
+    row_counter c = {.counts = true, .rises = true, .whole = true};
+    bool named = false, differ;
+    const char *name = t->columns[0].name;
     for (int64_t j = 1; j < t->cols; j++) named = named || t->columns[j].name;
     if (t->rows < 3 || t->columns[0].kind != COLUMN_NUMBER || t->columns[0].notation != NOTATION_PLAIN ||
-        !recognise_row_name(t->columns[0].name, named))
+        !recognise_row_name(name, named))
         return ANYGP_OK;
     anygp_status status = gp_data_walk(&(gp_data){t, file}, count_row, &c, e);
-    if (ANYGP_FAILED(status) && c.counts) return status;
+    if (ANYGP_FAILED(status) && c.whole) return status;
     if (c.counts) t->columns[0].left_out = COLUMN_ROW_NUMBERS;
+    if (c.counts || !c.whole || inputs < 2 || !recognise_row_label(name)) return ANYGP_OK;
+    differ = c.rises;
+    if (!differ && !file) TRY(first_cells_differ(t, &differ, e));
+    if (differ) t->columns[0].left_out = COLUMN_ROW_LABELS;
     return ANYGP_OK;
 }
 
@@ -81,7 +110,9 @@ anygp_status columns_settle(table *t, row_source *file, const settings *s, fit_c
         if (chosen) col->left_out = COLUMN_TAKEN;
         if (c->dropped[j]) col->left_out = COLUMN_DROPPED;
     }
-    if (!chosen && !c->skip[0] && c->weights != 0) TRY(mark_row_numbers(t, file, e));
+    int64_t inputs = 0;
+    for (int64_t j = 0; j < t->cols; j++) inputs += !c->skip[j] && j != c->weights && !t->columns[j].left_out;
+    if (!chosen && !c->skip[0] && c->weights != 0) TRY(mark_row_numbers(t, file, inputs, e));
     for (int64_t j = 0; j < t->cols; j++) c->skip[j] = c->skip[j] || t->columns[j].left_out;
     return ANYGP_OK;
 }
@@ -133,6 +164,11 @@ static void omission_sentence(const table *t, int64_t j, char *to, size_t size)
     if (c->left_out == COLUMN_ROW_NUMBERS)
         snprintf(to, size, "column %s numbers the rows and is left out; to keep it, name all inputs with --inputs",
                  label_of(t, j, label));
+    if (c->left_out == COLUMN_ROW_LABELS)
+        snprintf(to, size,
+                 "column %s is left out: it names the rows, each by another whole number; to keep it, name all inputs "
+                 "with --inputs",
+                 label_of(t, j, label));
     if (c->left_out != COLUMN_ALL_NEW) return;
     int64_t texts = texts_of(t, j, &first);
     snprintf(to, size,
@@ -173,8 +209,8 @@ static void oddity_sentence(const table *t, int64_t j, const oddity *o, char *to
     if (o->times > 1)
         snprintf(to, size,
                  "column %s: %.10g occurs %lld times (first in row %lld) and lies %.4g standard deviations from the "
-                 "rest; if it stands for a missing value, leave those cells empty",
-                 label_of(t, j, label), o->value, (long long)o->times, (long long)o->row + 1, o->sds);
+                 "rest; if it stands for a missing value, use --na %.10g",
+                 label_of(t, j, label), o->value, (long long)o->times, (long long)o->row + 1, o->sds, o->value);
     else
         snprintf(to, size,
                  "column %s, row %lld: %.10g lies %.2g standard deviations from all other values; correct it, or drop "

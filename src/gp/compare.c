@@ -74,6 +74,13 @@ static anygp_status set_number(settings *s, const char *name, double value, anyg
     return settings_set(s, name, text, e);
 }
 
+static anygp_status set_whole(settings *s, const char *name, int64_t value, anygp_error *e)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return settings_set(s, name, text, e);
+}
+
 /* The user's settings for this line; nobody is told what the fit says. */
 static anygp_status settings_of(const comparison *c, const compare_line *l, settings **out, anygp_error *e)
 {
@@ -85,13 +92,12 @@ static anygp_status settings_of(const comparison *c, const compare_line *l, sett
     TRY_DONE(settings_set(s, "valid", "none", e));
     TRY_DONE(set_number(s, "time", c->limit / (double)(c->out->folds > 0 ? c->out->folds : 1), e));
     if (*l->kernel) TRY_DONE(settings_set(s, "kernel", l->kernel, e));
+    if (l->inducing > 0) TRY_DONE(set_whole(s, "inducing", l->inducing, e));
     if (!l->baseline) goto done;
     TRY_DONE(settings_set(s, "mean", "zero", e));
     TRY_DONE(settings_set(s, "fix", "inducing", e)); /* so many rows span the features */
     TRY_DONE(settings_set(s, "inducing-kind", "points", e));
-    char places[24];
-    snprintf(places, sizeof places, "%lld", (long long)(c->inputs + 2));
-    TRY_DONE(settings_set(s, "inducing", places, e));
+    TRY_DONE(set_whole(s, "inducing", c->inputs + 2, e));
 done:
     if (ANYGP_FAILED(status)) settings_free(s), *out = NULL;
     return status;

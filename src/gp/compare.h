@@ -14,6 +14,7 @@ typedef struct compare_line {
     char name[200];   /* of the model, or the kernel expression */
     char model[64];   /* what --model and --kernel would be */
     char kernel[200]; /* "": the default, or the user's */
+    int64_t inducing; /* what --inducing would be; 0: the default, or the user's */
     bool baseline;    /* the mean, the linear model */
     bool frontier;    /* no other is better in both time and score */
     bool stopped;     /* by the caller, before it was done */

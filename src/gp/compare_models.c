@@ -10,9 +10,9 @@
 
 enum { NEAR_INPUTS = 4, COMMITTEE_ROWS = 2000 };
 
-static anygp_status add(comparison *c, const char *model, anygp_error *e)
+static anygp_status add(comparison *c, const char *model, int64_t inducing, anygp_error *e)
 {
-    compare_line l = {0};
+    compare_line l = {.inducing = inducing};
     int64_t index;
     snprintf(l.name, sizeof l.name, "%s", model);
     snprintf(l.model, sizeof l.model, "%s", model);
@@ -62,24 +62,26 @@ static bool suits(const gp_plan *p, const char *name)
     return true;
 }
 
-static anygp_status compare_default(comparison *c, anygp_error *e)
+/* As many inducing inputs as auto would take: where there are classes, fewer than the default, which would cost many times more. */
+static int64_t fewer_inducing(const comparison *c, const gp_plan *p, const char *name)
+{
+    const plan_line *l = line_named(p, name);
+    bool own = settings_given(c->s, SET_INDUCING) || settings_given(c->s, SET_INDUCING_FROM);
+    return l->chosen && !own && !settings_is(c->s, SET_LIKELIHOOD, "gaussian") ? l->inducing : 0;
+}
+
+static anygp_status compare_default(comparison *c, const gp_plan *p, anygp_error *e)
 {
     static const char *const list[] = {"exact", "vfe", "vecchia", "grbcm", "svgp"};
     const char *chosen = NULL;
-    gp_plan p;
-    anygp_status status = ANYGP_OK;
-    TRY(gp_plan_make(c->data, c->s, &p, e));
     bool in_list = false;
-    for (int64_t i = 0; i < p.count; i++)
-        if (p.line[i].chosen) chosen = p.line[i].name;
+    for (int64_t i = 0; i < p->count; i++)
+        if (p->line[i].chosen) chosen = p->line[i].name;
     for (size_t k = 0; k < sizeof list / sizeof *list; k++) {
         in_list |= chosen && !strcmp(chosen, list[k]);
-        if (suits(&p, list[k])) TRY_DONE(add(c, list[k], e));
+        if (suits(p, list[k])) TRY(add(c, list[k], fewer_inducing(c, p, list[k]), e));
     }
-    if (!in_list) TRY_DONE(add(c, chosen ? chosen : "auto", e));
-done:
-    gp_plan_clear(&p);
-    return status;
+    return in_list ? ANYGP_OK : add(c, chosen ? chosen : "auto", 0, e);
 }
 
 /* Commas within parentheses belong to an expression. */
@@ -101,7 +103,7 @@ static anygp_status compare_named(comparison *c, const char *list, anygp_error *
                              list);
         snprintf(name, sizeof name, "%.*s", (int)(n - blank), list + blank);
         name[strcspn(name, " ")] = 0;
-        TRY(add(c, name, e));
+        TRY(add(c, name, 0, e));
         list += n + (list[n] == ',');
     }
     return ANYGP_OK;
@@ -128,7 +130,12 @@ static anygp_status check_names(const char *list, anygp_error *e)
 anygp_status compare_models(comparison *c, anygp_error *e)
 {
     const char *named = settings_text(c->s, SET_MODELS);
+    gp_plan p;
     TRY(check_names(named, e));
-    TRY(compare_baselines(c, e));
-    return *named ? compare_named(c, named, e) : compare_default(c, e);
+    TRY(gp_plan_make(c->data, c->s, &p,
+                     e)); /* data that no model can be fitted to are refused here, once, by their own rows */
+    anygp_status status = compare_baselines(c, e);
+    if (!ANYGP_FAILED(status)) status = *named ? compare_named(c, named, e) : compare_default(c, &p, e);
+    gp_plan_clear(&p);
+    return status;
 }

@@ -64,5 +64,6 @@ void compare_say_advice(FILE *f, const gp_compare *c)
     else
         fprintf(f, "to fit %s to all rows: anygp fit DATA -o MODEL --model %s", near ? "one" : "it",
                 near ? "NAME" : b->model);
+    if (!b->baseline && !near && b->inducing > 0) fprintf(f, " --inducing %lld", (long long)b->inducing);
     if (!b->baseline && c->options) fprintf(f, ", with the other options as here");
 }

@@ -19,6 +19,7 @@ read_options gp_read_options(const settings *s)
     o.header = settings_is(s, SET_HEADER, "auto") ? -1 : settings_is(s, SET_HEADER, "yes");
     o.decimal = settings_text(s, SET_DECIMAL)[0];
     o.comment = settings_text(s, SET_COMMENT)[0];
+    o.na = settings_text(s, SET_NA);
     o.skip = settings_integer(s, SET_SKIP);
     return o;
 }

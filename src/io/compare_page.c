@@ -126,6 +126,7 @@ static json_t *line_json(const gp_compare *c, const compare_line *l)
                   "rmse_sd", number(ok && spread, l->rmse_sd), "accuracy", number(ok, l->accuracy), "coverage95",
                   number(ok, l->coverage95), "rows", number(ok, l->rows), "seconds", number(ok, l->seconds), "bytes",
                   number(ok, l->bytes), "reason", ok ? json_null() : json_string(l->reason));
+    if (l->inducing > 0) json_object_set_new(o, "inducing", json_integer((json_int_t)l->inducing));
     if (c->kernels) {
         json_object_set_new(o, "step", json_integer((json_int_t)l->step));
         json_object_set_new(o, "taken", json_boolean(l->taken));

@@ -93,6 +93,8 @@ static void treatment(const look *l, int64_t j, char *to, size_t size)
         snprintf(to, size, "  %s", settings_given(l->s, SET_INPUTS) ? "not among --inputs" : "--drop");
     else if (c->left_out == COLUMN_ROW_NUMBERS)
         snprintf(to, size, "  numbers the rows");
+    else if (c->left_out == COLUMN_ROW_LABELS)
+        snprintf(to, size, "  names the rows");
     else if (c->left_out == COLUMN_ALL_NEW)
         snprintf(to, size, "  nearly all texts differ");
     else if (input && f->present > 0 && f->low == f->high && (c->kind == COLUMN_NUMBER || f->missing == 0))

@@ -22,10 +22,21 @@ typedef struct effect {
     double *P; /* stops x classes */
 } effect;
 
+/* Where missing inputs are filled, the last category of texts stands for them, whether any was missing or not. */
+static int64_t levels_met(const scene *c, int64_t j, const input_spec *in)
+{
+    int64_t last = in->levels - 1;
+    if (last < 1 || *in->level[last] || c->n == 0) return in->levels;
+    for (int64_t i = 0; i < c->n; i++)
+        if (c->X[i * c->D + j] == (double)last) return in->levels;
+    return last;
+}
+
 static void place_stops(const scene *c, effect *t)
 {
     const input_spec *in = schema_at(&c->g->schema, t->j);
-    t->stops = in->text ? in->levels < LEVELS_MOST ? in->levels : LEVELS_MOST : c->D == 1 ? STOPS_ALONE : STOPS;
+    int64_t levels = in->text ? levels_met(c, t->j, in) : 0;
+    t->stops = in->text ? levels < LEVELS_MOST ? levels : LEVELS_MOST : c->D == 1 ? STOPS_ALONE : STOPS;
     if (!in->text && !(c->to[t->j] > c->from[t->j])) t->stops = 1;
     for (int64_t i = 0; i < t->stops; i++) {
         double share = t->stops > 1 ? (double)i / (double)(t->stops - 1) : 0;

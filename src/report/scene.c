@@ -50,7 +50,8 @@ const char *scene_level(const scene *c, int64_t j, double x, char label[SCENE_LA
 {
     const input_spec *in = input_at(c, j);
     int64_t k = (int64_t)x;
-    snprintf(label, SCENE_LABEL, "%.100s", k >= 0 && k < in->levels ? in->level[k] : "(new category)");
+    const char *name = k >= 0 && k < in->levels ? in->level[k] : "(new category)";
+    snprintf(label, SCENE_LABEL, "%.100s", *name ? name : "(missing)");
     return label;
 }
 

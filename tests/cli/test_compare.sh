@@ -17,6 +17,18 @@ fit_takes_the_plan() { # the same, for plan.json
     choice=$(choice_of plan.json)
     [[ $choice =~ ^($1)$ ]] && grep -q "\"model\": \"$choice\"" fit.json || { echo "plan: $choice"; grep '"model"' fit.json; return 1; }
 }
+# Where the target is classes, svgp has the inducing inputs that a plain fit would give it, and says so.
+classes_are_compared_as_a_plain_fit_learns_them() {
+    awk 'BEGIN { srand(3); print "a,b,kind"; for (i = 0; i < 240; i++) { a = rand(); b = rand(); print a "," b "," (a < 0.3 ? "x" : b < 0.5 ? "y" : "z") } }' >kinds.csv
+    local m
+    m=$(anygp plan kinds.csv -q | sed -n 's/^\* svgp .*m = \([0-9]*\).*/\1/p')
+    anygp compare kinds.csv -q --iters 20 >table.txt && grep -q "fit DATA -o MODEL --model svgp --inducing $m, with" table.txt || { cat table.txt; return 1; }
+    ! anygp compare kinds.csv -q --iters 5 --inducing 16 | grep -q 'svgp --inducing'
+}
+data_that_no_model_can_take_are_refused_once() { # by the row of the file, whichever models are asked for
+    awk -F, -v OFS=, 'NR == 9 { $1 = "" } { print }' kinds.csv >hole.csv
+    refuses "^anygp: row 8, column 'a': the input is missing" compare hole.csv -q && refuses "^anygp: row 8, column 'a'" compare hole.csv -q --models svgp,deep
+}
 plan_says_what_auto_does() { plan_and_fit_agree exact train.csv && plan_and_fit_agree 'svgp|solve' classes.csv --likelihood bernoulli; }
 # On a slow machine, or under the sanitizers, the race is not short: then there is no choice yet.
 plan_holds_a_short_race() {
@@ -119,7 +131,7 @@ classes_are_checked() {
 }
 errors_have_status_one() { refuses 'no-such-file' check m.agp no-such-file.csv; }
 
-for t in plan_says_what_auto_does plan_holds_a_short_race plan_rules_out plan_knows_what_a_fit_refuses plan_of_one_model plan_takes_what_has_an_effect comparison_is_a_table unknown_model_is_refused failure_is_a_line comparison_on_a_file_as_json \
+for t in plan_says_what_auto_does plan_holds_a_short_race plan_rules_out plan_knows_what_a_fit_refuses plan_of_one_model plan_takes_what_has_an_effect comparison_is_a_table unknown_model_is_refused failure_is_a_line classes_are_compared_as_a_plain_fit_learns_them data_that_no_model_can_take_are_refused_once comparison_on_a_file_as_json \
     kernels_are_searched comparison_is_a_page kernel_search_is_a_page interrupted_comparison_shows_what_there_is same_rows_are_fine shifted_inputs_drift far_inputs_need_a_fit noise_makes_it_over_confident offset_needs_a_fit check_as_json classes_are_checked errors_have_status_one; do check $t; done
 [ "${ANYGP_BUILD:-release}" = asan ] || check a_browser_shows_them
 finish

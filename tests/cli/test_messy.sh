@@ -56,6 +56,42 @@ codes_are_asked_about() {
     anygp look codes.csv >codes.txt && grep -q 'note: some inputs have only a few whole numbers.*: --categories soil,rooms$' codes.txt &&
         anygp look codes.csv --categories soil,rooms >named.txt && ! grep -q 'whole numbers' named.txt
 }
+# gaps.csv has empty cells where signs.csv has signs for them: a number, a text in a column of numbers, a category.
+awk 'BEGIN {
+    print "a,b,c,d,y" >"gaps.csv"; print "a,b,c,d,y" >"signs.csv"
+    for (i = 0; i < 60; i++) {
+        a = i * 7 % 13; b = i * 5 % 11; c = i % 3 ? "red" : "blue"; d = 2020 - i * 4 % 9; y = sin(a) + b / 9
+        none = i % 6
+        printf "%s,%s,%s,2021-03-%02d,%.4f\n", none == 1 ? "" : a, none == 2 ? "" : b, none == 4 ? "" : c, i % 28 + 1, y >"gaps.csv"
+        printf "%s,%s,%s,2021-03-%02d,%.4f\n", none == 1 ? "-99" : a, none == 2 ? "Unknown" : b, none == 4 ? "-99" : c, i % 28 + 1, y >"signs.csv"
+    } }'
+signs_for_missing_values_are_empty_cells() {
+    anygp fit gaps.csv -q "${fixed[@]}" --missing mean -o gaps.agp >/dev/null && anygp fit signs.csv -q "${fixed[@]}" --missing mean --na -99 --na unknown -o signs.agp >/dev/null &&
+        anygp predict gaps.agp gaps.csv --missing mean >ga.csv && anygp predict signs.agp gaps.csv --missing mean >gb.csv && cmp ga.csv gb.csv &&
+        anygp predict signs.agp signs.csv --missing mean >gc.csv && cmp ga.csv gc.csv && anygp eval gaps.agp gaps.csv >a.txt && anygp eval signs.agp signs.csv >b.txt && cmp a.txt b.txt
+}
+signs_for_missing_values_in_arrays() { # and in a file that stays on disk
+    awk 'BEGIN { print "x,z,y" >"full.csv"; print "x,z,y" >"holes.csv"; for (i = 0; i < 9000; i++) { x = i % 97; printf "%s,%d,%.3f\n", i % 50 ? x : -99, i % 13, sin(i) >"full.csv"
+        printf "%s,%d,%.3f\n", i % 50 ? x : "", i % 13, sin(i) >"holes.csv" } }'
+    local few=(--model fitc --inducing 5 --iters 1 --valid 0 --missing mean -q)
+    anygp convert full.csv full.npy && anygp convert full.csv full.h5 && anygp fit holes.csv "${few[@]}" -o h.agp >/dev/null && anygp predict h.agp holes.csv --missing mean >want.csv || return 1
+    for file in full.npy full.h5; do
+        anygp fit $file "${few[@]}" --na -99 --memory 300k -o f.agp >/dev/null && anygp predict f.agp $file >got.csv && close got.csv want.csv 1e-6 || { echo "$file"; return 1; }
+    done
+}
+error_names_the_option_for_such_a_sign() {
+    refuses "'Unknown' is not a number.*--na Unknown" fit signs.csv --missing mean --na -99 -o x.agp
+    anygp look signs.csv --na unknown | grep -q "'a': -99 occurs 10 times.*use --na -99$" && ! anygp look signs.csv --na unknown,-99 | grep -q 'occurs'
+}
+labels_of_rows_are_left_out() { # what is left of row numbers where rows were taken out or shuffled
+    awk 'BEGIN { print ",x,y"; for (i = 0; i < 40; i++) print 3 * i + i % 2 "," sin(i) "," cos(i) }' >kept.csv
+    awk 'BEGIN { print "Unnamed: 0,x,y"; for (i = 0; i < 40; i++) print i * 17 % 41 "," sin(i) "," cos(i) }' >shuffled.csv
+    awk 'BEGIN { print "Unnamed: 0,x,y"; for (i = 0; i < 40; i++) print i * 17 % 39 "," sin(i) "," cos(i) }' >twice.csv # one number occurs twice
+    awk 'BEGIN { print ",y"; for (i = 0; i < 40; i++) print 3 * i "," cos(i) }' >alone.csv                          # nothing else would be left
+    awk 'BEGIN { print "X,x,y"; for (i = 0; i < 40; i++) print 3 * i "," sin(i) "," cos(i) }' >place.csv
+    for file in kept shuffled; do anygp look $file.csv | grep -qE '^ +0 .*left out .*names the rows' || { anygp look $file.csv; return 1; }; done
+    for file in twice alone place; do ! anygp look $file.csv | grep -q 'left out' || { anygp look $file.csv; return 1; }; done
+}
 look_shows_the_columns_and_what_may_be_wrong() {
     awk -F, -v OFS=, 'NR == 5 || NR == 9 { $2 = "2024-01-01T00:00:00Z" } NR == 7 { $NF = 1e12 } NR % 8 == 2 { $4 = -9999 } { print }' clean.csv >odd.csv
     anygp look messy.csv >look.txt && anygp look odd.csv --drop when,day >odd.txt && cat look.txt odd.txt
@@ -76,6 +112,10 @@ out_of_core_and_in_memory_leave_the_same_columns_out() {
 }
 
 check messy_table_fits_as_its_plain_numbers_do
+check signs_for_missing_values_are_empty_cells
+check signs_for_missing_values_in_arrays
+check error_names_the_option_for_such_a_sign
+check labels_of_rows_are_left_out
 check each_treatment_is_noted_with_its_first_cell
 check other_files_are_read_as_the_first_was
 check a_number_where_the_model_knows_dates_is_refused

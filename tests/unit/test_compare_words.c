@@ -45,6 +45,9 @@ static void faster_equals_are_named(void **state)
     check_advice(&c,
                  "best: svgp; to fit it to all rows: anygp fit DATA -o MODEL --model svgp, with the other options as "
                  "here");
+    line[0].inducing = 128;
+    check_advice(&c, "best: svgp; to fit it to all rows: anygp fit DATA -o MODEL --model svgp --inducing 128, with the "
+                     "other options as here");
 }
 
 int main(void)

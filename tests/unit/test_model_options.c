@@ -76,6 +76,7 @@ static const trial trials[] = {
     {SET_DECIMAL, NULL, "how cells are read"},
     {SET_SKIP, NULL, "how files are read"},
     {SET_COMMENT, NULL, "how files are read"},
+    {SET_NA, NULL, "how cells are read: tests/cli/test_messy.sh"},
     {SET_REPORT, NULL, "what is written after the fit: tests/cli/test_report.sh"},
     {SET_SOLVER, "cg", NULL},
     {SET_PRECOND, "none", NULL},

@@ -288,6 +288,7 @@ static anygp_status look(reader *r, const read_options *o, csv_sample *s, anygp_
         const char *begin = b->bytes + b->begin, *end = b->bytes + b->end;
         char delimiter = csv_dialect_guess(begin, end, b->eol, tsv ? '\t' : 0, o->comment);
         csv_dialect_set(&c->layout.dialect, delimiter, b->eol, o->comment);
+        c->layout.dialect.na = o->na;
         TRY(csv_look(&c->layout.dialect, begin, end, o->header, s, e));
     } while (s->cols >= 0 && s->records < (o->header == 0 && input_is_live(r->in) ? 1 : 2) && !b->finished);
     if (s->cols < 0)

@@ -23,6 +23,7 @@ typedef enum csv_class { CLASS_OTHER = 0, CLASS_BLANK = 1, CLASS_DELIMITER = 2, 
 typedef struct csv_dialect {
     char eol, delimiter;
     char comment;                /* lines that begin with it count as blank; 0: none */
+    const char *na;              /* texts that stand for a missing value (cell_in_list); NULL: none */
     bool merge;                  /* delimiters are runs of blanks */
     unsigned char class_of[256]; /* csv_class of every byte outside quotes */
 } csv_dialect;
@@ -58,6 +59,9 @@ anygp_status csv_look(const csv_dialect *d, const char *p, const char *end, int 
 cell_notation csv_choose_notation(const csv_guess *g, unsigned allowed, char delimiter, char decimal);
 
 /* ----------------------------------------------------------------------------------- cells and records */
+
+/* Whether a cell is missing, by itself or as the options have it. */
+bool csv_is_missing(const csv_dialect *d, const csv_cell *c);
 
 /* Where the first cell of the line at p begins, or the end of the line if it is blank. */
 const char *csv_line_start(const csv_dialect *d, const char *p);

@@ -4,12 +4,19 @@
 
 #include <string.h>
 
+#include "data/text/number.h"
+
 static unsigned class_at(const csv_dialect *d, const char *p) { return d->class_of[(unsigned char)*p]; }
 
 static const char *skip(const csv_dialect *d, const char *p, unsigned classes)
 {
     while (class_at(d, p) & classes) p++;
     return p;
+}
+
+bool csv_is_missing(const csv_dialect *d, const csv_cell *c)
+{
+    return cell_is_missing(c->begin, c->end) || (d->na && cell_in_list(d->na, c->begin, c->end));
 }
 
 const char *csv_line_start(const csv_dialect *d, const char *p)

@@ -86,7 +86,7 @@ static void tally_record(const csv_dialect *d, const char *p, const char *end, i
     p = csv_line_start(d, p);
     for (int64_t j = 0; p && j < cols; j++) {
         if (!(p = csv_cell_at(d, p, end, &c))) return;
-        cell_kind kind = cell_classify(c.begin, c.end, &x);
+        cell_kind kind = csv_is_missing(d, &c) ? CELL_MISSING : cell_classify(c.begin, c.end, &x);
         if (record == 0)
             t[j].first = kind, t[j].cell = c;
         else

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "data/formats/csv.h"
 
-enum { EXCERPT = 40 };
+enum { EXCERPT = 40, NA_MOST = 20 };
 
 /* The cell as it may be shown: short, one line, printable. */
 static const char *excerpt(const char *begin, const char *end, char *to)
@@ -29,9 +29,18 @@ static void describe_column(const column *columns, int64_t col, char *to, size_t
         snprintf(to, size, "%lld", (long long)col);
 }
 
+/* " (--na unknown does so)" where the cell can be named so, else "". */
+static const char *na_option(const char *cell, char to[EXCERPT + 40])
+{
+    *to = 0;
+    if (*cell && !strpbrk(cell, " ,'\"$`\\*?!&|;<>()[]{}#~") && strlen(cell) <= NA_MOST)
+        snprintf(to, EXCERPT + 40, " (or use --na %s)", cell);
+    return to;
+}
+
 anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns, int64_t cols, anygp_error *e)
 {
-    char shown[EXCERPT + 8], name[80], place[300];
+    char shown[EXCERPT + 8], name[80], place[300], na[EXCERPT + 40];
     describe_column(columns, f->col, name, sizeof name);
     excerpt(f->begin, f->end, shown);
     snprintf(place, sizeof place, "%.200s, line %lld (data row %lld)", at.file, (long long)at.line, (long long)at.row);
@@ -42,8 +51,8 @@ anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns
                          (long long)f->found, (long long)cols);
     case FAULT_NOT_NUMBER:
         return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: '%s' is not %s; correct it, or leave the cell empty if it is missing%s", place,
-                         name, shown, notation_noun(columns[f->col].notation),
+                         "%s, column %s: '%s' is not %s; correct it, or leave the cell empty if it is missing%s%s",
+                         place, name, shown, notation_noun(columns[f->col].notation), na_option(shown, na),
                          columns[f->col].notation ? ", or read the column as text with --categories" : "");
     case FAULT_INFINITE:
         return fail_with(e, ANYGP_ERR_DATA,

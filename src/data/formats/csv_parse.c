@@ -29,7 +29,10 @@ static const char *awkward_number(const csv_layout *l, csv_piece *w, const char 
     const char *stop = csv_cell_at(&l->dialect, p, w->end, &c);
     if (!stop) return wrong_quotes(w, p, col);
     switch (cell_classify(c.begin, c.end, x)) {
-    case CELL_TEXT: return fault(w, FAULT_NOT_NUMBER, c.begin, c.end, col);
+    case CELL_TEXT:
+        *x = NAN;
+        if (csv_is_missing(&l->dialect, &c)) return stop;
+        return fault(w, FAULT_NOT_NUMBER, c.begin, c.end, col);
     case CELL_INFINITE: return fault(w, FAULT_INFINITE, c.begin, c.end, col);
     case CELL_NUMBER:
     case CELL_MISSING: break;
@@ -67,7 +70,7 @@ static const char *text_cell(const csv_layout *l, csv_piece *w, const char *p, i
     const char *stop = csv_cell_at(&l->dialect, p, w->end, &c);
     if (!stop) return wrong_quotes(w, p, col);
     *x = NAN;
-    if (cell_is_missing(c.begin, c.end)) return stop;
+    if (csv_is_missing(&l->dialect, &c)) return stop;
     int64_t k = c.escaped ? -1 : name_find(&l->categories[col], c.begin, (size_t)(c.end - c.begin));
     if (k >= 0)
         *x = (double)k;
@@ -83,7 +86,7 @@ static const char *noted_cell(const csv_layout *l, csv_piece *w, const char *p, 
     const char *stop = csv_cell_at(&l->dialect, p, w->end, &c);
     if (!stop) return wrong_quotes(w, p, col);
     *x = NAN;
-    bool known = l->columns[col].kind == COLUMN_UNREAD || cell_is_missing(c.begin, c.end) ||
+    bool known = l->columns[col].kind == COLUMN_UNREAD || csv_is_missing(&l->dialect, &c) ||
                  notation_read(l->columns[col].notation, c.begin, c.end, x);
     return known ? stop : fault(w, FAULT_NOT_NUMBER, c.begin, c.end, col);
 }

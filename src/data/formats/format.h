@@ -32,6 +32,9 @@ struct reader {
     int64_t lines_added; /* text lines of `in` that the file itself does not have */
     int64_t likely_rows; /* what a table may allocate at once: never much more than the file can hold */
     column *columns;
+    char *na;           /* of the options: a copy, */
+    int64_t na_numbers; /* and the numbers in it */
+    double *na_number;
     stop_poll stop;
     void *state;
 };

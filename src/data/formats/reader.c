@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "data/formats/format.h"
 #include "data/formats/live.h"
+#include "data/text/number.h"
 
 /* In the order of sniffing; the last one takes everything. */
 static const format *const formats[] = {&format_npy, &format_npz,    &format_hdf5,
@@ -48,6 +49,21 @@ static anygp_status choose_format(reader *r, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* Keeps what stands for a missing value: the options end before the reader does. */
+static anygp_status keep_na(reader *r, const char *list, anygp_error *e)
+{
+    if (!list || !*list) return ANYGP_OK;
+    size_t n = strlen(list);
+    r->na = mem_strdup(list);
+    r->na_number = mem_doubles((int64_t)n / 2 + 1, 1);
+    if (!r->na || !r->na_number) return fail_memory(e, "a reader", 9.0 * (double)n);
+    for (const char *p = r->na, *end; *p; p = end + (*end != 0)) {
+        end = p + strcspn(p, ",\n");
+        if (cell_classify(p, end, &r->na_number[r->na_numbers]) == CELL_NUMBER) r->na_numbers++;
+    }
+    return ANYGP_OK;
+}
+
 /* Takes `in` over, also on failure. */
 static anygp_status open_input(input *in, const read_options *o, reader **out, anygp_error *e)
 {
@@ -62,6 +78,8 @@ static anygp_status open_input(input *in, const read_options *o, reader **out, a
     r->in = in;
     r->rows = r->target = -1;
     r->stop = mine.stop;
+    TRY_DONE(keep_na(r, mine.na, e));
+    mine.na = r->na;
     TRY_DONE(reader_unwrap(r, &csv, e));
     if (csv) r->format = &format_csv, mine.header = 1;
     TRY_DONE(choose_format(r, e));
@@ -97,6 +115,8 @@ void reader_close(reader *r)
     columns_free(r->columns, r->cols);
     input_close(r->in);
     input_close(r->archive);
+    free(r->na);
+    free(r->na_number);
     free(r);
 }
 
@@ -151,6 +171,18 @@ static anygp_status refuse_infinite(const reader *r, const double *rows, int64_t
                      name ? " " : "", name ? name : "");
 }
 
+/* Texts that stand for a missing value are the format's business; a date has its own count of days. */
+static void take_out_na(const reader *r, double *rows, int64_t n)
+{
+    for (int64_t j = 0; r->na_numbers > 0 && j < r->cols; j++) {
+        const column *c = &r->columns[j];
+        if (c->kind != COLUMN_NUMBER || notation_is_date(c->notation)) continue;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = 0; k < r->na_numbers; k++)
+                if (rows[i * r->cols + j] == r->na_number[k]) rows[i * r->cols + j] = NAN;
+    }
+}
+
 bool reader_is_live(const reader *r) { return input_is_live(r->in); }
 
 /* some: not all that was asked for, if there is a row already. */
@@ -163,6 +195,7 @@ static anygp_status read_next(reader *r, int64_t max_rows, bool some, double *ro
         TRY(r->format->next(r, max_rows - *got, to, &more, e));
         if (more == 0) break;
         if (r->format->may_be_infinite) TRY(refuse_infinite(r, to, more, e));
+        take_out_na(r, to, more);
         *got += more;
         r->delivered += more;
     }

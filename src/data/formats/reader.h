@@ -30,6 +30,7 @@ typedef enum column_omission {
     COLUMN_TAKEN,
     COLUMN_DROPPED,     /* the user says so */
     COLUMN_ROW_NUMBERS, /* the first column, as write.csv and pandas write it */
+    COLUMN_ROW_LABELS,  /* the same where rows were taken out or shuffled */
     COLUMN_ALL_NEW      /* texts of which nearly each is new: ids, notes */
 } column_omission;
 
@@ -59,6 +60,7 @@ typedef struct read_options {
     char decimal;   /* CSV: '.' or ',' in numbers; 0: find out, where a column has several notations to choose from */
     char comment;   /* CSV: lines that begin with it are passed over; 0: none */
     int64_t skip;   /* CSV: lines to pass over at the start */
+    const char *na; /* numbers and texts that stand for a missing value, by commas or lines; NULL: none */
     double memory;  /* table_read: bytes the table may take; 0: what the machine has left */
     bool follow;    /* HDF5: also follow links into other files */
     stop_poll stop; /* asked now and then while the file is opened and read */

@@ -91,12 +91,22 @@ anygp_status recognise_texts(table *t, int64_t j, cell_notation dates, anygp_err
     return ANYGP_OK;
 }
 
-bool recognise_row_name(const char *name, bool named)
+static bool in_list(const char *name, size_t n, const char *const *names)
 {
-    static const char *const names[] = {"",   "Unnamed: 0", "X",  "index", "rownames", "row.names",
-                                        "id", "ID",         "Id", "row",   "rowid",    "row_id"};
-    if (!name) return named;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < n; i++)
         if (!strcmp(name, names[i])) return true;
     return false;
+}
+
+bool recognise_row_label(const char *name)
+{
+    static const char *const names[] = {"",   "Unnamed: 0", "index", "rownames", "row.names",
+                                        "id", "ID",         "Id",    "rowid",    "row_id"};
+    return !name || in_list(name, sizeof names / sizeof *names, names);
+}
+
+bool recognise_row_name(const char *name, bool named)
+{
+    static const char *const names[] = {"X", "row"};
+    return name ? recognise_row_label(name) || in_list(name, sizeof names / sizeof *names, names) : named;
 }

@@ -24,4 +24,7 @@ column_doubt recognise_doubt(const column *c, cell_notation dates);
 /* Whether a column with this name, first in its file, can be the numbers of the rows; named: other columns have names. */
 bool recognise_row_name(const char *name, bool named);
 
+/* Of these, whether it is one that an input hardly has, so that any whole numbers that differ name rows: not X, not row. */
+bool recognise_row_label(const char *name);
+
 #endif

@@ -18,6 +18,9 @@ cell_kind cell_classify(const char *s, const char *end, double *x);
 
 bool cell_is_missing(const char *s, const char *end);
 
+/* Whether a cell without blanks around it is in a list of texts separated by commas or line ends, in upper or lower case. */
+bool cell_in_list(const char *list, const char *s, const char *end);
+
 /* Removes blanks at both ends of s .. end-1. */
 void cell_trim(const char **s, const char **end);
 

@@ -262,6 +262,16 @@ bool cell_is_missing(const char *s, const char *end)
     return end - s <= 4 && is_word(s, (size_t)(end - s), missing);
 }
 
+bool cell_in_list(const char *list, const char *s, const char *end)
+{
+    for (const char *p = list; p && *p; p += *p != 0) {
+        const char *begin = p, *stop = p += strcspn(p, ",\n");
+        cell_trim(&begin, &stop);
+        if (stop - begin == end - s && stop > begin && !strncasecmp(begin, s, (size_t)(end - s))) return true;
+    }
+    return false;
+}
+
 cell_kind cell_classify(const char *s, const char *end, double *x)
 {
     static const char *const infinite[] = {"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", 0};

@@ -1,5 +1,5 @@
 /* The sparse priors over blocks in memory: a batch pass (objective) as a share of dgemm's rate, counting 2 n M^2 operations
-   (triangular solve and product), objective with gradient over objective alone, and both with rows in float over the same in double.
+   (triangular solve and product), where blocks of B rows are kept whole 2 n M B + n B^2 / 3 more, objective with gradient over objective alone, and both with rows in float over the same in double.
    The inducing inputs are learned where the model does so by default.
    The rate of a machine can change by a third within seconds: so dgemm runs before each pass, double and float take turns, and shares
    and ratios are medians of those of neighbours in time; seconds are the least.
@@ -92,12 +92,19 @@ static double median_ratio(int turns, const double *x, const double *y)
     return ratio[turns / 2];
 }
 
+/* Of the objective, less what is of order n M. */
+static double operations(const model_ops *model, double n, double M)
+{
+    double rows = 2 * n * M * M;
+    return model_over_parts(model) ? rows + 2 * n * M * PART + n * PART * PART / 3.0 : rows;
+}
+
 static void measure(const model_ops *model, const char *text, double keep, int turns, int64_t n, int64_t M,
                     const double *X, const double *y, const double *Z)
 {
     run whole, narrow;
     double dgemm[TURNS_MOST] = {0}, *gp = mem_alloc(D + 2 + M * D, sizeof *gp),
-           work = 2 * (double)n * (double)M * (double)M;
+           work = operations(model, (double)n, (double)M);
     row_blocks *b = cut(n, model_over_parts(model) ? PART : BLOCK, X, y);
     bool floats = model_can_float(model);
     begin(&whole, model, text, keep, false, b, M, Z);

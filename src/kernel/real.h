@@ -12,7 +12,6 @@
 typedef float real;
 #define OWN_PROFILE profile_f32
 #define REAL_UNDERFLOW 87 /* exp(-87) is still normal */
-#define REAL_TAIL 2e-38f  /* above exp(-87) */
 #define REAL_TINY 1e-37f
 #define LIMIT_DISTANCE 1e15f /* squares of differences are finite in any number of dims */
 #define LIMIT_VALUE 1e37f    /* of a product of kernels */
@@ -21,7 +20,6 @@ typedef float real;
 typedef double real;
 #define OWN_PROFILE profile
 #define REAL_UNDERFLOW 700
-#define REAL_TAIL 1e-304
 #define REAL_TINY 1e-300
 #define LIMIT_DISTANCE 1e140 /* squares of differences are finite in any number of dims */
 #define LIMIT_VALUE 1e300    /* of a product of kernels */

@@ -69,12 +69,11 @@ static inline double exp_reduced(double x)
 }
 #endif
 
-/* exp(-a) for a >= 0, and 0 from a = 700 on (87 in float): the subtraction makes the tail an exact zero and is lost in rounding
-   everywhere else. */
+/* exp(-a) for a >= 0, and 0 from a = 700 on (87 in float), where exp_reduced(-a) is no number to be used. */
 static inline real exp_minus(real a)
 {
-    real e = exp_reduced(-at_most(a, REAL_UNDERFLOW)) - (real)REAL_TAIL;
-    return at_least(e, 0);
+    real e = exp_reduced(-a);
+    return a < REAL_UNDERFLOW ? e : 0;
 }
 
 /* log(1+u) for u >= 0 to full relative accuracy from log alone (Kahan). */

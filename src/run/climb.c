@@ -219,14 +219,15 @@ static bool leaves_float_on_the_way(climb *c)
     return climb_leaves_float(c);
 }
 
-/* A climb has ended; whether there is another one.  When a Cholesky stopped it, it goes on from the best point with
-   ten times the jitter: within a line search the objective stays one function. */
+/* A climb has ended; whether there is another one.  When a Cholesky stopped it, it goes on from the best point in
+   double, if float was to blame, or with ten times the jitter: within a line search the objective stays one function. */
 static bool next_climb(climb *c, lbfgs_result result)
 {
     run *r = &c->r;
+    bool refused = result == LBFGS_NO_PROGRESS && c->refused && c->most > 0;
     end_climb(c);
-    if (result == LBFGS_NO_PROGRESS && c->refused && r->jitter < JITTER_MOST && c->most > 0)
-        return r->jitter = jitter_next(r->jitter), true;
+    if (refused && climb_leaves_float(c)) return true;
+    if (refused && r->jitter < JITTER_MOST) return r->jitter = jitter_next(r->jitter), true;
     if (renewed(c, RENEW_MOVED)) return true;
     if (r->status == ANYGP_OK && climb_leaves_float(c) && c->most > 0) return true;
     if (r->status == ANYGP_OK && c->most > 0 && climb_ends_in_double(c)) return true;

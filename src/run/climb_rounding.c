@@ -44,9 +44,12 @@ bool climb_leaves_float(climb *c)
     run *r = &c->r;
     double of[2];
     float_error error = {0, 0};
+    anygp_error why; /* float may have no number, which is no failure */
     if (!is_on(c)) return false;
     hyper_unpack(r->h, c->u);
-    int late = r->model->floats->measure(r->state, r->h, r->jitter, &error, &c->error) == ANYGP_TIME_LIMIT;
+    anygp_status status = r->model->floats->measure(r->state, r->h, r->jitter, &error, &why);
+    int late = status == ANYGP_TIME_LIMIT;
+    if (ANYGP_FAILED(status)) c->error = why;
     of[0] = error.value, of[1] = cost_of(error);
     if (ANYGP_FAILED(c->error.status) || ANYGP_FAILED(train_agree(r->p, &late, &c->error)) || late ||
         ANYGP_FAILED(train_share(r->p, 2, of, &c->error)))

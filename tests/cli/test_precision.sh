@@ -34,7 +34,7 @@ scores_of_steps_are_those_of_double() {
 # Their objective is computed in double in the end, at hyperparameters that are nearly the same.
 scores_of_passes_are_those_of_double() {
     local model
-    for model in sor dtc fitc fic vfe pep 'pep(alpha=0.3)' solve_collapsed odvgp_collapsed; do same_scores "$model" "${passes[@]}" || return 1; done
+    for model in sor dtc fitc fic pitc pic vfe pep 'pep(alpha=0.3)' solve_collapsed odvgp_collapsed; do same_scores "$model" "${passes[@]}" || return 1; done
     anygp info m.agp | grep -qE 'precision  +mixed; rounding moved the objective by [0-9.e-]+ nats per row at most$' || { anygp info m.agp; return 1; }
 }
 
@@ -56,7 +56,7 @@ where_float_is_not_enough_the_run_goes_on_in_double() {
     anygp fit smooth.csv -o s.agp --model svgp "${rough[@]}" --fix all --iters 30 >out 2>err || { cat err; return 1; }
     grep -q 'rounding to float moved the bound by more than 0.001 nats per row: from step [0-9]* on rows were in double' err || { cat err; return 1; }
     anygp info s.agp | tr -s ' \n' ' ' | grep -q 'which was too much: the run went on in double' && anygp predict s.agp test.csv -o p.csv && ! grep -qi nan p.csv || return 1
-    for model in dtc fitc vfe pep; do
+    for model in dtc fitc pitc vfe pep; do
         anygp fit smooth.csv -o s.agp --model $model "${rough[@]}" --fix kernel --iters 5 >out 2>err || { cat err; return 1; }
         grep -q 'rounding to float moved the objective by more than 0.001 nats per row: after iteration [0-9]* rows were in double' err || { echo $model; cat err; return 1; }
         anygp info s.agp | tr -s ' \n' ' ' | grep -q 'which was too much: the run went on in double' && anygp predict s.agp test.csv -o p.csv && ! grep -qi nan p.csv || { echo $model; return 1; }
@@ -67,7 +67,7 @@ says() { anygp fit few.csv -o e.agp "${@:2}" --iters 2 --valid 0 --precision mix
 
 other_models_say_that_it_has_no_effect() {
     local model
-    for model in exact pitc dtc+ ssgp 'combine(dtc=1)' vecchia vfe_tight deep; do says "precision mixed has no effect on the model $model" --model "$model" || return 1; done
+    for model in exact lma dtc+ ssgp 'combine(dtc=1)' vecchia vfe_tight deep; do says "precision mixed has no effect on the model $model" --model "$model" || return 1; done
     says 'no effect on inducing variables of the kind' --model vfe --inducing 10 --kernel rbf --inducing-kind scaled &&
         says 'no effect where nothing is learned' --model dtc --inducing 10 --fix all &&
         refuses "precision: 'float32' is not one of: double mixed" fit train.csv -o e2.agp --precision float32

@@ -101,7 +101,8 @@ static float_error measured(fixture *f)
     return error;
 }
 
-static const model_ops *const models[] = {&model_sor, &model_dtc, &model_fitc, &model_fic, &model_vfe, &model_pep};
+static const model_ops *const models[] = {&model_sor, &model_dtc,  &model_fitc, &model_fic,
+                                          &model_vfe, &model_pitc, &model_pic,  &model_pep};
 enum { MODELS = sizeof models / sizeof *models };
 
 static const scene plain[] = {{"rbf", 0.1, 1e-5, false, false, true, 1, 0},

@@ -144,15 +144,18 @@ static double rows_multiplications(const void *shared, int64_t n)
 
 /* ------------------------------------------------------------------------------------- whole G */
 
-/* The factor of G = K - A'A + noise / w in place of K. */
-static anygp_status factor_of_G(const sparse *s, const row_block *b, const double *A, double *G, anygp_error *e)
+anygp_status whole_covariance(const sparse *s, const row_block *b, double *G, anygp_error *e)
 {
     int64_t n = b->n;
     double white = kernel_white(s->h->kernel);
     if (!kernel_gram_sym(s->h->kernel, n, b->X, s->D, G, n)) return fail_memory(e, "kernel tiles", 0);
     for (int64_t j = 0; j < n; j++) G[j + j * n] += s->noise / b->w[j] - white;
-    la_syrk(LA_T, n, s->M, -1, A, s->Mt, 1, G, n);
-    if (la_factor(n, G, n)) return ANYGP_OK;
+    return ANYGP_OK;
+}
+
+anygp_status whole_factor(const row_block *b, double *G, anygp_error *e)
+{
+    if (la_factor(b->n, G, b->n)) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of block %lld of the rows is not positive definite",
                      (long long)b->index);
 }
@@ -160,7 +163,9 @@ static anygp_status factor_of_G(const sparse *s, const row_block *b, const doubl
 anygp_status whole_forward(const sparse *s, const row_block *b, whole_parts *w, anygp_error *e)
 {
     TRY(features(s, b, w->A, e));
-    TRY(factor_of_G(s, b, w->A, w->G, e));
+    TRY(whole_covariance(s, b, w->G, e));
+    la_syrk(LA_T, b->n, s->M, -1, w->A, s->Mt, 1, w->G, b->n);
+    TRY(whole_factor(b, w->G, e));
     la_trsm(LA_RIGHT, LA_T, s->Mt, b->n, 1, w->G, b->n, w->A, s->Mt);
     memcpy(w->y, b->y, (size_t)b->n * sizeof(double));
     la_trsv(LA_N, b->n, w->G, b->n, w->y);
@@ -172,9 +177,15 @@ static anygp_status whole_stat(const void *shared, const row_block *b, double *w
 {
     const sparse *s = shared;
     whole_parts w = whole_place(s, b->n, keep ? keep : work);
-    TRY(whole_forward(s, b, &w, e));
-    la_syrk(LA_N, s->Mt, b->n, 1, w.A, s->Mt, 1, stat_S(s, stat), s->Mt);
-    la_gemv(LA_N, s->Mt, b->n, 1, w.A, s->Mt, w.y, 1, stat_b(s, stat));
+    double *room = work + whole_keep(s, b->n);
+    if (sparse_in_float(s)) {
+        TRY(whole_forward_f32(s, b, &w, room, e));
+        whole_sums_f32(s, b, &w, room, stat);
+    } else {
+        TRY(whole_forward(s, b, &w, e));
+        la_syrk(LA_N, s->Mt, b->n, 1, w.A, s->Mt, 1, stat_S(s, stat), s->Mt);
+        la_gemv(LA_N, s->Mt, b->n, 1, w.A, s->Mt, w.y, 1, stat_b(s, stat));
+    }
     double l = la_logdet(b->n, w.G, b->n);
     for (int64_t j = 0; j < b->n; j++)
         if (b->w[j] != 1) l += (b->w[j] - 1) * log(s->noise) + log(b->w[j]);

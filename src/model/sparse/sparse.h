@@ -83,7 +83,7 @@ typedef struct sparse_many {
     double shares;       /* sum rho_t */
 } sparse_many;
 
-/* For a diagonal G, rows in float [sparse_f32.c]: rounded copies of what they need. */
+/* Rows in float [sparse_f32.c, sparse_whole_f32.c]: rounded copies of what they need. */
 typedef struct sparse_f32 {
     bool on; /* rows are in float now */
     inducing_f32 u;
@@ -185,7 +185,7 @@ bool sparse_evidence_many(sparse *s, const double *stat, bool gradient, double *
 /* Titsias' upper bound, after sparse_evidence of a bound with alpha = 0. */
 bool sparse_upper(sparse *s, const double *stat, double *value);
 
-/* Rows in float from the next prepare on; for a diagonal G, and variables that inducing_f32_fits(). */
+/* Rows in float from the next prepare on; for variables that inducing_f32_fits(), and not where rows are given. */
 anygp_status sparse_f32_open(sparse *s, anygp_error *e);
 void sparse_f32_close(sparse *s); /* accepts one without */
 static inline bool sparse_in_float(const sparse *s) { return s->single && s->single->on; }

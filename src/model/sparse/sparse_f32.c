@@ -1,4 +1,5 @@
-/* A diagonal G with rows in float; notation and equations in sparse.h, the same in double in sparse.c and sparse_reverse.c.
+/* A diagonal G with rows in float; notation and equations in sparse.h, the same in double in sparse.c and sparse_reverse.c.  A whole G
+   is in sparse_whole_f32.c.
 
    In float are A = L^-1 K_uf, the products A A', V A and -2 A dbar A' over the rows of a piece, and Abar with its reverse; in double
    what is one number for a row (d, g, gbar, residuals), sums over pieces, and everything in the head.  Each row's a is off by about
@@ -46,14 +47,18 @@ void sparse_f32_head(const sparse *s)
 
 /* ----------------------------------------------------------------------------------------- forward */
 
-static float *in_float(double *place) { return (float *)(void *)place; }
+anygp_status sparse_features_f32(const sparse *s, const row_block *b, float *A, anygp_error *e)
+{
+    if (!inducing_f32_features(&s->single->u, &s->u, b->n, b->X, s->D, A, s->Mt))
+        return fail_memory(e, "kernel tiles", 0);
+    basis_rows_f32(s->mean, b->n, b->X, s->D, A + s->M, s->Mt);
+    return ANYGP_OK;
+}
 
 anygp_status rows_features_f32(const sparse *s, const row_block *b, const rows_parts *r, anygp_error *e)
 {
     float *A = in_float(r->A);
-    if (!inducing_f32_features(&s->single->u, &s->u, b->n, b->X, s->D, A, s->Mt))
-        return fail_memory(e, "kernel tiles", 0);
-    basis_rows_f32(s->mean, b->n, b->X, s->D, A + s->M, s->Mt);
+    TRY(sparse_features_f32(s, b, A, e));
     if (s->kept != KEPT_NOTHING) inducing_f32_residual(&s->u, b->n, b->X, s->D, A, s->Mt, r->d);
     return ANYGP_OK;
 }

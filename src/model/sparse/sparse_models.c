@@ -359,7 +359,7 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
         .jitter = 1e-8,                                                                                                \
         .order = order_,                                                                                               \
         .anytime = &sparse_anytime,                                                                                    \
-        .floats = kept_ == KEPT_BLOCK ? NULL : &sparse_floats,                                                         \
+        .floats = &sparse_floats,                                                                                      \
     };
 
 SPARSE_PRIOR(sor, "subset of regressors", KEPT_NOTHING, TEST_NOTHING, ROWS_BLOCKS, "n m^2")

@@ -14,6 +14,12 @@ typedef struct whole_parts {
     double *A, *G, *y;
 } whole_parts;
 
+/* For the reverse of n rows with a whole G: A G^-1 and then A (Mt x n), V A G^-1 and then Abar (Mt x n), -2 A Gbar (M x n), both
+   triangles of Gbar, r. */
+typedef struct whole_adjoints {
+    double *R, *T, *F, *Gbar, *r;
+} whole_adjoints;
+
 /* Parts of the flat vector of adjoints, described in sparse_reverse.c; noise: T of them.  C: NULL where there is none. */
 typedef struct adjoint_parts {
     double *gp, *noise, *white, *variables, *C;
@@ -38,6 +44,11 @@ double rows_gbar(const sparse *s, const row_block *b, const rows_parts *r, int64
 /* rho_t = s_0 / s_t; 1 where there is one target. */
 double sparse_share_of(const sparse *s, int64_t t);
 
+/* What is float stands in the place of its counterpart in double. */
+static inline float *in_float(double *place) { return (float *)(void *)place; }
+
+/* A of a block in float. */
+anygp_status sparse_features_f32(const sparse *s, const row_block *b, float *A, anygp_error *e);
 /* In float [sparse_f32.c], A in the place of r->A: A itself and d; A scaled, of row j; S and b of a piece, with work[Mt,Mt] in
    float; and the reverse, T[Mt,n] and U[M,n] being room as in rows_reverse. */
 anygp_status rows_features_f32(const sparse *s, const row_block *b, const rows_parts *r, anygp_error *e);
@@ -47,6 +58,19 @@ anygp_status rows_reverse_f32(const sparse *s, const row_block *b, const rows_pa
                               double *U, double *work, const adjoint_parts *a, anygp_error *e);
 
 anygp_status whole_forward(const sparse *s, const row_block *b, whole_parts *w, anygp_error *e);
+/* Its steps: K + noise / w in G, and G's factor in its place once Q has been taken off. */
+anygp_status whole_covariance(const sparse *s, const row_block *b, double *G, anygp_error *e);
+anygp_status whole_factor(const row_block *b, double *G, anygp_error *e);
+/* G^-1 in Gbar, both triangles, from its factor G; NUMERIC: it has none. */
+anygp_status whole_inverse(const row_block *b, const double *G, double *Gbar, anygp_error *e);
+/* The adjoints of the noise and of what the kernel's reverse has in excess. */
+void whole_noise(const sparse *s, const row_block *b, const double *Gbar, const adjoint_parts *a);
+/* The same in float [sparse_whole_f32.c]: A in the place of w->A, and R, T and F in theirs; room[whole_room_f32] is workspace. */
+int64_t whole_room_f32(const sparse *s, int64_t n);
+anygp_status whole_forward_f32(const sparse *s, const row_block *b, whole_parts *w, double *room, anygp_error *e);
+void whole_sums_f32(const sparse *s, const row_block *b, const whole_parts *w, double *room, double *stat);
+anygp_status whole_reverse_f32(const sparse *s, const row_block *b, const whole_parts *w, const whole_adjoints *to,
+                               double *room, const adjoint_parts *a, anygp_error *e);
 
 int64_t rows_keep(const void *shared, int64_t n);
 int64_t whole_keep(const void *shared, int64_t n);

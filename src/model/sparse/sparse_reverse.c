@@ -134,60 +134,98 @@ int64_t whole_keep(const void *shared, int64_t n) { return n * (((const sparse *
 int64_t whole_work(const void *shared, int64_t n)
 {
     const sparse *s = shared;
-    return whole_keep(shared, n) + n * (2 * s->Mt + s->M + n + 1);
+    return whole_keep(shared, n) + n * (2 * s->Mt + s->M + n + 1) + (s->single ? whole_room_f32(s, n) : 0);
+}
+
+static whole_adjoints adjoints_place(const sparse *s, int64_t n, double *at)
+{
+    whole_adjoints to = {.R = at};
+    to.T = to.R + s->Mt * n;
+    to.F = to.T + s->Mt * n;
+    to.Gbar = to.F + s->M * n;
+    to.r = to.Gbar + n * n;
+    return to;
 }
 
 /* R' = A L_G^-T L_G^-1 (Mt x n), r = G^-1 y - R m, T = V R'. */
-static void whole_projections(const sparse *s, int64_t n, const whole_parts *w, double *R, double *r, double *T)
+static void whole_projections(const sparse *s, int64_t n, const whole_parts *w, const whole_adjoints *to)
 {
-    memcpy(R, w->A, (size_t)(s->Mt * n) * sizeof(double));
-    la_trsm(LA_RIGHT, LA_N, s->Mt, n, 1, w->G, n, R, s->Mt);
-    memcpy(r, w->y, (size_t)n * sizeof(double));
-    la_trsv(LA_T, n, w->G, n, r);
-    la_gemv(LA_T, s->Mt, n, -1, R, s->Mt, s->m, 1, r);
-    la_gemm(LA_N, LA_N, s->Mt, n, s->Mt, 1, s->V, s->Mt, R, s->Mt, 0, T, s->Mt);
+    memcpy(to->R, w->A, (size_t)(s->Mt * n) * sizeof(double));
+    la_trsm(LA_RIGHT, LA_N, s->Mt, n, 1, w->G, n, to->R, s->Mt);
+    memcpy(to->r, w->y, (size_t)n * sizeof(double));
+    la_trsv(LA_T, n, w->G, n, to->r);
+    la_gemv(LA_T, s->Mt, n, -1, to->R, s->Mt, s->m, 1, to->r);
+    la_gemm(LA_N, LA_N, s->Mt, n, s->Mt, 1, s->V, s->Mt, to->R, s->Mt, 0, to->T, s->Mt);
+}
+
+anygp_status whole_inverse(const row_block *b, const double *G, double *Gbar, anygp_error *e)
+{
+    int64_t n = b->n;
+    memcpy(Gbar, G, (size_t)(n * n) * sizeof(double));
+    if (la_potri(n, Gbar, n) != 0)
+        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of block %lld of the rows has no inverse",
+                         (long long)b->index);
+    la_mirror(n, Gbar, n);
+    return ANYGP_OK;
+}
+
+void whole_noise(const sparse *s, const row_block *b, const double *Gbar, const adjoint_parts *a)
+{
+    for (int64_t j = 0; j < b->n; j++) {
+        double g = Gbar[j + j * b->n];
+        *a->noise += g / b->w[j] - 0.5 * (b->w[j] - 1) / s->noise;
+        *a->white -= g;
+    }
 }
 
 /* Gbar = (R V R' - G^-1 + r r') / 2, both triangles. */
-static bool whole_Gbar(const sparse *s, int64_t n, const whole_parts *w, const double *R, const double *r,
-                       const double *T, double *Gbar)
+static anygp_status whole_Gbar(const sparse *s, const row_block *b, const whole_parts *w, const whole_adjoints *to,
+                               anygp_error *e)
 {
-    memcpy(Gbar, w->G, (size_t)(n * n) * sizeof(double));
-    if (la_potri(n, Gbar, n) != 0) return false;
-    la_mirror(n, Gbar, n);
-    la_gemm(LA_T, LA_N, n, n, s->Mt, 0.5, R, s->Mt, T, s->Mt, -0.5, Gbar, n);
-    for (int64_t j = 0; j < n; j++) la_axpy(n, 0.5 * r[j], r, Gbar + j * n);
-    return true;
+    int64_t n = b->n;
+    TRY(whole_inverse(b, w->G, to->Gbar, e));
+    la_gemm(LA_T, LA_N, n, n, s->Mt, 0.5, to->R, s->Mt, to->T, s->Mt, -0.5, to->Gbar, n);
+    for (int64_t j = 0; j < n; j++) la_axpy(n, 0.5 * to->r[j], to->r, to->Gbar + j * n);
+    return ANYGP_OK;
+}
+
+/* Abar = -T + m r' - 2 A Gbar in T, and C -= 2 A Gbar A'. */
+static void whole_Abar(const sparse *s, int64_t n, const whole_parts *w, const whole_adjoints *to, double *C)
+{
+    int64_t Mt = s->Mt, M = s->M;
+    double *A = to->R; /* R is done: A = (A L_G^-T) L_G' */
+    memcpy(A, w->A, (size_t)(Mt * n) * sizeof(double));
+    la_trmm(LA_RIGHT, LA_T, Mt, n, 1, w->G, n, A, Mt);
+    la_gemm(LA_N, LA_N, M, n, n, -2, A, Mt, to->Gbar, n, 0, to->F, M);
+    la_gemm_lower(LA_N, LA_T, M, n, 1, to->F, M, A, Mt, 1, C, M);
+    for (int64_t j = 0; j < n; j++) {
+        la_scale(Mt, -1, to->T + j * Mt);
+        la_axpy(Mt, to->r[j], s->m, to->T + j * Mt);
+        la_axpy(M, 1, to->F + j * M, to->T + j * Mt);
+    }
 }
 
 anygp_status whole_reverse(const void *shared, const row_block *b, double *work, const double *keep, double *adjoint,
                            anygp_error *e)
 {
     const sparse *s = shared;
-    int64_t n = b->n, Mt = s->Mt, M = s->M;
+    int64_t n = b->n;
     adjoint_parts a = adjoint_place(s, adjoint);
     whole_parts w = whole_place(s, n, keep ? (double *)keep : work);
-    double *R = work + whole_keep(s, n), *T = R + Mt * n, *F = T + Mt * n, *Gbar = F + M * n, *r = Gbar + n * n;
-    if (!keep) TRY(whole_forward(s, b, &w, e));
-    whole_projections(s, n, &w, R, r, T);
-    if (!whole_Gbar(s, n, &w, R, r, T, Gbar))
-        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of block %lld of the rows has no inverse",
-                         (long long)b->index);
-    for (int64_t j = 0; j < n; j++) {
-        *a.noise += Gbar[j + j * n] / b->w[j] - 0.5 * (b->w[j] - 1) / s->noise;
-        *a.white -= Gbar[j + j * n];
-        la_scale(Mt, -1, T + j * Mt);
-        la_axpy(Mt, r[j], s->m, T + j * Mt);
+    whole_adjoints to = adjoints_place(s, n, work + whole_keep(s, n));
+    double *room = to.r + n;
+    if (sparse_in_float(s)) {
+        if (!keep) TRY(whole_forward_f32(s, b, &w, room, e));
+        return whole_reverse_f32(s, b, &w, &to, room, &a, e);
     }
-    double *A = R; /* R is done: A = (A L_G^-T) L_G' */
-    memcpy(A, w.A, (size_t)(Mt * n) * sizeof(double));
-    la_trmm(LA_RIGHT, LA_T, Mt, n, 1, w.G, n, A, Mt);
-    la_gemm(LA_N, LA_N, M, n, n, -2, A, Mt, Gbar, n, 0, F, M); /* -2 A Gbar */
-    la_gemm(LA_N, LA_T, M, M, n, 1, F, M, A, Mt, 1, a.C, M);
-    for (int64_t j = 0; j < n; j++) la_axpy(M, 1, F + j * M, T + j * Mt);
-    if (!kernel_gram_sym_reverse(s->h->kernel, n, b->X, s->D, Gbar, n, a.gp, NULL, 0))
+    if (!keep) TRY(whole_forward(s, b, &w, e));
+    whole_projections(s, n, &w, &to);
+    TRY(whole_Gbar(s, b, &w, &to, e));
+    whole_noise(s, b, to.Gbar, &a);
+    whole_Abar(s, n, &w, &to, a.C);
+    if (!kernel_gram_sym_reverse(s->h->kernel, n, b->X, s->D, to.Gbar, n, a.gp, NULL, 0))
         return fail_memory(e, "kernel tiles", 0);
-    return reverse_features(s, b, T, NULL, &a, e);
+    return reverse_features(s, b, to.T, NULL, &a, e);
 }
 
 /* -------------------------------------------------------------------------------------- finish */

@@ -232,8 +232,10 @@ class Run:
         length = next((int(gaps[g + 1]) * k for g in range(0, len(gaps), 2) if first > gaps[g] ** 2 * last), k)
         length = min(length, n)
         if length <= k: return
-        side, by = {}, sorted((apart(z[i], x), i) for i in range(len(z)))
-        for d, i in by: side.setdefault(tuple(c * u >= c * v for c, u, v in zip(w, z[i], x) if c), []).append((d, i))
+        cell = 2.0 ** (math.frexp(math.sqrt(first) / 2)[1] - 1)
+        mid = [(math.floor(c * v / cell) + 0.5) * cell if c else 0 for c, v in zip(w, x)]
+        side, by = {}, sorted((sum((c * u - m) ** 2 for c, u, m in zip(w, r, mid)), i) for i, r in enumerate(z))
+        for d, i in by: side.setdefault(tuple(c * u >= m for c, u, m in zip(w, z[i], mid) if c), []).append((d, i))
         near, found = sorted(c for rows in side.values() for c in rows[:length // 2]), []
         wide = lambda d, i: all(apart(z[i], z[j]) > s["factor"] ** 2 * d for j in found)
         for d, i in near:

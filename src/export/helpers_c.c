@@ -182,21 +182,8 @@ static const helper helpers[] = {
      "    for (i = 0; i < n; i++) weight[i] /= sum;\n}\n\n"},
 };
 
-/* Rows nearest to x: by distance over weights of the inputs, or by correlation under a kernel (vecchia_metric.c). */
-static const char near_code[] = "static int near(int k, int n, int width, const double *z, const double *weight, const "
-                                "double *x, int *list, double *distance)\n{\n"
-                                "    int i, j, count = 0;\n"
-                                "    for (i = 0; i < n; i++) {\n"
-                                "        double d = 0;\n"
-                                "        for (j = 0; j < width; j++) {\n"
-                                "            double u = weight[j] * z[i * width + j] - weight[j] * x[j];\n"
-                                "            d += u * u;\n"
-                                "        }\n"
-                                "        count = offer(k, count, list, distance, i, d);\n"
-                                "    }\n"
-                                "    return count;\n}\n\n";
-/* directions.c: `gaps` and `wide` are near_gaps and NEAR_WIDE, AROUND_ROWS half of the longest list times the directions. */
-static const char around_code[] =
+/* Distances over weights of the inputs, for `near` and `around`. */
+static const char between_code[] =
     "static double between(int width, const double *weight, const double *a, const double *b)\n{\n"
     "    double d = 0;\n"
     "    int j;\n"
@@ -204,22 +191,46 @@ static const char around_code[] =
     "        double u = weight[j] * a[j] - weight[j] * b[j];\n"
     "        d += u * u;\n"
     "    }\n"
+    "    return d;\n}\n\n";
+/* Rows nearest to x: by distance, or by correlation under a kernel (vecchia_metric.c). */
+static const char near_code[] = "static int near(int k, int n, int width, const double *z, const double *weight, const "
+                                "double *x, int *list, double *distance)\n{\n"
+                                "    int i, count = 0;\n"
+                                "    for (i = 0; i < n; i++)\n"
+                                "        count = offer(k, count, list, distance, i, between(width, weight, z + i * "
+                                "width, x));\n"
+                                "    return count;\n}\n\n";
+/* directions.c: `gaps` and `wide` are near_gaps and NEAR_WIDE, AROUND_CELL is NEAR_CELL, AROUND_ROWS half of the longest list times the
+   directions, AROUND_WIDTH the inputs. */
+static const char around_code[] =
+    "/* The middle of the cell of x, in units of the weights; `nearest` is the squared distance of its nearest row. "
+    "*/\n"
+    "static void middle(int width, const double *weight, const double *x, double nearest, double *c)\n{\n"
+    "    int j, level;\n"
+    "    double side;\n"
+    "    frexp(AROUND_CELL * sqrt(nearest), &level);\n"
+    "    side = ldexp(1, level - 1);\n"
+    "    for (j = 0; j < width; j++) c[j] = weight[j] != 0 ? (floor(weight[j] * x[j] / side) + 0.5) * side : 0;\n"
+    "}\n\n"
+    "/* How far a row is from it, and on which side: a bit for each input that counts. */\n"
+    "static double aside(int width, const double *weight, const double *z, const double *c, int *way)\n{\n"
+    "    double d = 0;\n"
+    "    int j, bit = 1;\n"
+    "    for (*way = j = 0; j < width; j++) {\n"
+    "        double u = weight[j] * z[j] - c[j];\n"
+    "        d += u * u;\n"
+    "        if (weight[j] != 0) *way += weight[j] * z[j] >= c[j] ? bit : 0, bit *= 2;\n"
+    "    }\n"
     "    return d;\n}\n\n"
-    "/* Which side of x a row is on: a bit for each input that counts. */\n"
-    "static int side_of(int width, const double *weight, const double *z, const double *x)\n{\n"
-    "    int j, bit = 1, way = 0;\n"
-    "    for (j = 0; j < width; j++)\n"
-    "        if (weight[j] != 0) way += weight[j] * z[j] >= weight[j] * x[j] ? bit : 0, bit *= 2;\n"
-    "    return way;\n}\n\n"
     "/* The `each` nearest rows on each side, all of them from the nearest to the farthest; how many. */\n"
-    "static int sides(int each, int n, int width, const double *z, const double *weight, const double *x, int *row, "
+    "static int sides(int each, int n, int width, const double *z, const double *weight, const double *c, int *row, "
     "double *far)\n{\n"
     "    int i, all = 0, found[8] = {0}, next[8] = {0}, listed[AROUND_ROWS];\n"
     "    double distance[AROUND_ROWS];\n"
     "    for (i = 0; i < n; i++) {\n"
-    "        int way = side_of(width, weight, z + i * width, x);\n"
-    "        found[way] = offer(each, found[way], listed + way * each, distance + way * each, i,\n"
-    "                           between(width, weight, z + i * width, x));\n"
+    "        int way;\n"
+    "        double d = aside(width, weight, z + i * width, c, &way);\n"
+    "        found[way] = offer(each, found[way], listed + way * each, distance + way * each, i, d);\n"
     "    }\n"
     "    for (;;) {\n"
     "        int way, best = -1;\n"
@@ -236,12 +247,13 @@ static const char around_code[] =
     "double *weight,\n"
     "                  const double *x, int *list, const double *distance)\n{\n"
     "    int i, j, g, all, length = count, taken[AROUND_ROWS], row[AROUND_ROWS];\n"
-    "    double far[AROUND_ROWS];\n"
+    "    double far[AROUND_ROWS], c[AROUND_WIDTH];\n"
     "    for (g = 2 * NEAR_GAPS - 2; g >= 0; g -= 2)\n"
     "        if (distance[0] > gaps[g] * gaps[g] * distance[count - 1]) length = (int)gaps[g + 1] * count;\n"
     "    if (length > most) length = most;\n"
     "    if (length <= count) return count;\n"
-    "    all = sides(length / 2, n, width, z, weight, x, row, far);\n"
+    "    middle(width, weight, x, distance[0], c);\n"
+    "    all = sides(length / 2, n, width, z, weight, c, row, far);\n"
     "    for (i = count = 0; i < all; i++) {\n"
     "        taken[i] = count < length;\n"
     "        for (j = count - 1; taken[i] && count >= length / 4 && j >= 0; j--)\n"
@@ -385,6 +397,15 @@ static int64_t around_rows(int64_t targets, const recipe *r)
     return most;
 }
 
+static int64_t around_width(int64_t targets, const recipe *r)
+{
+    int64_t most = 0;
+    for (int64_t t = 0; t < targets; t++)
+        for (int64_t i = 0; i < r[t].n_steps; i++)
+            if (r[t].steps[i].op == STEP_AROUND && r[t].steps[i].width > most) most = r[t].steps[i].width;
+    return most;
+}
+
 static bool has_levels(int64_t targets, const recipe *r)
 {
     for (int64_t t = 0; t < targets; t++)
@@ -399,7 +420,7 @@ static void near_helpers(FILE *f, int64_t targets, const recipe *r)
     for (int64_t t = 0; t < targets; t++)
         for (int64_t i = 0; i < r[t].n_steps; i++)
             if (r[t].steps[i].op == STEP_NEAR) by[r[t].steps[i].other.in == 0] = true;
-    if (by[0]) fputs(near_code, f);
+    if (by[0]) fputs(between_code, f), fputs(near_code, f);
     if (by[1]) fputs(correlated_code, f);
 }
 
@@ -421,7 +442,8 @@ void c_helpers(FILE *f, int64_t targets, const recipe *r)
         if (uses(targets, r, helpers[i].ops)) fputs(helpers[i].code, f);
     near_helpers(f, targets, r);
     if (uses_one(targets, r, STEP_AROUND)) {
-        fprintf(f, "enum { AROUND_ROWS = %lld, NEAR_GAPS = %d };\n", (long long)around_rows(targets, r), NEAR_GAPS);
+        fprintf(f, "enum { AROUND_ROWS = %lld, AROUND_WIDTH = %lld, NEAR_GAPS = %d };\n#define AROUND_CELL %.17g\n",
+                (long long)around_rows(targets, r), (long long)around_width(targets, r), NEAR_GAPS, NEAR_CELL);
         fputs(around_code, f);
     }
     if (uses_one(targets, r, STEP_DESIGN)) {

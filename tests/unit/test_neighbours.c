@@ -223,6 +223,49 @@ static void groups_of_many_rows_are_the_same_on_any_number_of_threads(void **unu
     free(X);
 }
 
+/* Rows to predict in a hole of a grid: those of one cell have one list, of the rows nearest to the middle of the cell and others, and each
+   has it alone too. */
+static void rows_of_a_cell_have_one_list(void **unused)
+{
+    (void)unused;
+    enum { SIDE = 31, HOLE = 6, LIST = 12, MOST = NEAR_GAP * LIST, ASKED = 200 };
+    static double X[SIDE * SIDE * 2], x[2 * ASKED];
+    static int32_t rows[ASKED * MOST], count[ASKED], leader[ASKED], alone[MOST];
+    int64_t n = 0, led = 0, gaps = 0;
+    near_search s;
+    anygp_error e;
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        double a = i % SIDE - SIDE / 2, b = i / SIDE - SIDE / 2;
+        if (fmax(fabs(a), fabs(b)) >= HOLE) X[2 * n] = a + 0.01 * b, X[2 * n + 1] = b - 0.02 * a, n++;
+    }
+    fill_normal(8, 2 * ASKED, x);
+    for (int i = 0; i < 2 * ASKED; i++) x[i] *= HOLE / 2.0;
+    assert_int_equal(near_search_open(n, 2, X, NULL, &s, &e), ANYGP_OK);
+    assert_int_equal(near_search_find(&s, ASKED, x, NULL, LIST, rows, count, &e), ANYGP_OK);
+    assert_int_equal(near_search_spread(&s, ASKED, x, LIST, MOST, rows, count, leader, &e), ANYGP_OK);
+    for (int i = 0; i < ASKED; i++) {
+        const int32_t *list = rows + (leader[i] < 0 ? i : leader[i]) * MOST;
+        int32_t own;
+        assert_int_equal(near_search_find(&s, 1, x + 2 * i, NULL, LIST, alone, &own, &e), ANYGP_OK);
+        double near = sqrt(distance(2, x + 2 * i, X + 2 * alone[0])), side = 1, middle[2];
+        while (side > near / 2) side /= 2;
+        while (2 * side <= near / 2) side *= 2;
+        for (int d = 0; d < 2; d++) middle[d] = (floor(x[2 * i + d] / side) + 0.5) * side;
+        assert_int_equal(near_search_spread(&s, 1, x + 2 * i, LIST, MOST, alone, &own, NULL, &e), ANYGP_OK);
+        assert_int_equal(own, count[i]);
+        assert_memory_equal(alone, list, (size_t)own * sizeof *alone);
+        if (leader[i] < 0) continue;
+        gaps++, led += leader[i] != i;
+        for (int j = 0; j < own / 4; j++) {
+            int64_t nearer_ones = 0;
+            for (int64_t r = 0; r < n; r++) nearer_ones += nearer(2, X, middle, r, list[j]);
+            assert_int_equal(nearer_ones, j);
+        }
+    }
+    assert_true(gaps > ASKED / 4 && led > gaps / 4);
+    near_search_clear(&s);
+}
+
 static int at_once(void *unused)
 {
     (void)unused;
@@ -373,10 +416,10 @@ static void lists_are_longer_in_wider_gaps(void **unused)
         double near = hypot(X[2 * rows[0]] - x[0], X[2 * rows[0] + 1] - x[1]),
                far = hypot(X[2 * rows[LIST - 1]] - x[0], X[2 * rows[LIST - 1] + 1] - x[1]);
         int times = near > 0.5 * far ? 8 : near > 0.35 * far ? 4 : near > 0.25 * far ? 2 : 1;
-        assert_int_equal(near_search_spread(&s, 1, x, LIST, MOST, rows, &count, &e), ANYGP_OK);
+        assert_int_equal(near_search_spread(&s, 1, x, LIST, MOST, rows, &count, NULL, &e), ANYGP_OK);
         assert_int_equal(count, times * LIST);
         assert_int_equal(near_search_find(&s, 1, x, NULL, LIST, rows, &count, &e), ANYGP_OK);
-        assert_int_equal(near_search_spread(&s, 1, x, LIST, LIST + 1, rows, &count, &e), ANYGP_OK);
+        assert_int_equal(near_search_spread(&s, 1, x, LIST, LIST + 1, rows, &count, NULL, &e), ANYGP_OK);
         assert_int_equal(count, times > 1 ? LIST + 1 : LIST);
         lengths |= times;
         near_search_clear(&s);
@@ -402,7 +445,7 @@ static void lists_in_a_gap_look_to_all_sides(void **unused)
     assert_true(near_search_spreads(&s, LIST) && !near_search_spreads(&s, 3));
     assert_int_equal(near_search_find(&s, 2, x, NULL, LIST, nearest, count, &e), ANYGP_OK);
     assert_int_equal(near_search_find(&s, 2, x, NULL, LIST, rows, count, &e), ANYGP_OK);
-    assert_int_equal(near_search_spread(&s, 2, x, LIST, MOST, rows, count, &e), ANYGP_OK);
+    assert_int_equal(near_search_spread(&s, 2, x, LIST, MOST, rows, count, NULL, &e), ANYGP_OK);
     assert_int_equal(count[0], MOST);
     int left = 0, right = 0;
     for (int j = 0; j < MOST; j++) {
@@ -424,6 +467,7 @@ int main(void)
                                        cmocka_unit_test(groups_own_every_row_once_and_have_its_neighbours),
                                        cmocka_unit_test(groups_of_many_rows_are_the_same_on_any_number_of_threads),
                                        cmocka_unit_test(a_caller_who_does_not_wait_ends_it),
+                                       cmocka_unit_test(rows_of_a_cell_have_one_list),
                                        cmocka_unit_test(blocks_on_disk_are_those_in_memory),
                                        cmocka_unit_test(the_nearest_of_a_direction_are_those_of_the_definition),
                                        cmocka_unit_test(lists_in_a_gap_look_to_all_sides),

@@ -55,14 +55,16 @@ anygp_status near_search_find_along(const near_search *s, int64_t m, const doubl
 
 /* Lists of the k rows nearest to each of x[m,D], rows[m,k] and count[m], become rows[m,most]: for rows in gaps, with up to three inputs,
    more rows on all sides instead, NEAR_GAP times as many in the middle of a wide one, but `most` at most; the others stay as they
-   are [directions.c]. */
+   are [directions.c].  Rows to predict that lie close together in a gap have the same list.  leader[m], if not NULL: -1 where the list stays;
+   else the first row with the same list, which alone has it. */
 enum { NEAR_GAP = 8, NEAR_GAPS = 3, NEAR_SIDED = 3 /* inputs: more have too many sides to look to */ };
 #define NEAR_WIDE 0.3 /* rows on a side are this share of their distance from x apart */
+#define NEAR_CELL 0.5 /* of the distance of the nearest row: within this, rows to predict may have one list */
 /* Where the nearest row is farther away than the first of a pair times the distance of the k-th, the list has the second times k rows; the
    widest gaps come first. */
 extern const double near_gaps[NEAR_GAPS][2];
 anygp_status near_search_spread(const near_search *s, int64_t m, const double *x, int64_t k, int64_t most,
-                                int32_t *rows, int32_t *count, anygp_error *e);
+                                int32_t *rows, int32_t *count, int32_t *leader, anygp_error *e);
 /* Whether it may change a list. */
 bool near_search_spreads(const near_search *s, int64_t k);
 

@@ -39,7 +39,7 @@ anygp_status companions_find(const vecchia_posterior *p, int64_t n, const double
     g->room = mem_alloc(conditional_doubles(p, most + k), sizeof *g->room);
     if (!g->order || !g->rows || !g->count || !g->room)
         return fail_memory(e, "a joint prediction", 8.0 * (double)n * (double)k);
-    TRY(vecchia_around(p, n, X, ldx, most, g->rows, g->count, &places, e));
+    TRY(vecchia_around(p, n, X, ldx, most, g->rows, g->count, NULL, &places, e));
     anygp_status status = order_maximin(n, p->d, places, &p->search.by, NULL, g->order, e);
     if (!ANYGP_FAILED(status))
         status = neighbours_in_order(n, p->d, places, &p->search.by, g->order, k, comm_self(), &g->near, e);

@@ -114,6 +114,11 @@ static void project_inducing(const vecchia_posterior *p, conditional *c)
     la_gemv(LA_N, M, k, -1, c->F, M, c->b, 1, c->t);
 }
 
+static anygp_status no_factor(anygp_error *e)
+{
+    return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
+}
+
 anygp_status conditional_find(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e)
 {
     const posterior *b = &p->base;
@@ -125,8 +130,7 @@ anygp_status conditional_find(const vecchia_posterior *p, const double *x, condi
     if (p->u.M) TRY(take_off_inducing(p, c, e));
     double left = c->G[n * n - 1] - white;
     for (int64_t j = 0; j < k; j++) c->G[j + j * n] += c->noise[j] - white, c->row[j] = c->G[k + j * n];
-    if (!la_factor(k, c->G, n))
-        return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of neighbouring rows has no Cholesky factor");
+    if (!la_factor(k, c->G, n)) return no_factor(e);
     la_trsv(LA_N, k, c->G, n, c->row);
     la_trsv(LA_N, k, c->G, n, c->y);
     if (p->u.M) project_inducing(p, c);
@@ -139,6 +143,40 @@ anygp_status conditional_find(const vecchia_posterior *p, const double *x, condi
     }
     c->mean = la_dot(k, c->row, c->y);
     c->variance = fmax(left - la_dot(k, c->row, c->row), LEAST * prior);
+    return ANYGP_OK;
+}
+
+/* The same for many x with one list: L in G, L^-1 y in y and L^-1 A' in A are those of the list alone. */
+static anygp_status conditional_of_list(const vecchia_posterior *p, conditional *c, anygp_error *e)
+{
+    const posterior *b = &p->base;
+    int64_t k = c->n, n = k + 1;
+    double white = kernel_white(b->kernel);
+    if (!kernel_gram_sym(b->kernel, k, c->X, b->D, c->G, n)) return fail_memory(e, "kernel tiles", 0);
+    for (int64_t j = 0; j < k; j++) c->G[j + j * n] += c->noise[j] - white;
+    if (!la_factor(k, c->G, n)) return no_factor(e);
+    la_trsv(LA_N, k, c->G, n, c->y);
+    basis_fill(&b->mean, k, c->X, b->D, c->A, 1, n);
+    for (int64_t j = 0; j < b->mean.p; j++) {
+        la_scale(k, sqrt(b->mean.B), c->A + j * n);
+        la_trsv(LA_N, k, c->G, n, c->A + j * n);
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status conditional_at(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e)
+{
+    const posterior *b = &p->base;
+    int64_t k = c->n, n = k + 1, D = b->D;
+    double prior;
+    if (!kernel_gram(b->kernel, k, c->X, D, 1, x, D, c->row, n)) return fail_memory(e, "kernel tiles", 0);
+    kernel_diag(b->kernel, 1, x, D, &prior);
+    la_trsv(LA_N, k, c->G, n, c->row);
+    basis_fill(&b->mean, 1, x, D, c->A + k, 1, n);
+    for (int64_t j = 0; j < b->mean.p; j++)
+        c->t[j] = sqrt(b->mean.B) * c->A[k + j * n] - la_dot(k, c->row, c->A + j * n);
+    c->mean = la_dot(k, c->row, c->y);
+    c->variance = fmax(prior - la_dot(k, c->row, c->row), LEAST * prior);
     return ANYGP_OK;
 }
 
@@ -157,7 +195,7 @@ void conditional_add_mean(const vecchia_posterior *p, const conditional *c, doub
 
 int64_t vecchia_work(const posterior *base, int64_t n)
 {
-    return n * (vecchia_most(of(base)) + 1); /* lists of 32-bit numbers, generously */
+    return n * (vecchia_most(of(base)) / 2 + 2); /* 32-bit numbers: lists, their lengths, leader and next of a piece */
 }
 
 anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t k,
@@ -178,13 +216,14 @@ anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double
 }
 
 anygp_status vecchia_around(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t most,
-                            int32_t *rows, int32_t *count, double **places, anygp_error *e)
+                            int32_t *rows, int32_t *count, int32_t *leader, double **places, anygp_error *e)
 {
     double *found;
     int64_t k = vecchia_near(p);
+    anygp_status status = ANYGP_OK;
     TRY(vecchia_nearest(p, n, X, ldx, k, rows, count, &found, e));
-    anygp_status status =
-        vecchia_looks_around(p) ? near_search_spread(&p->search, n, found, k, most, rows, count, e) : ANYGP_OK;
+    for (int64_t i = 0; leader && i < n; i++) leader[i] = -1;
+    if (vecchia_looks_around(p)) status = near_search_spread(&p->search, n, found, k, most, rows, count, leader, e);
     if (places && !ANYGP_FAILED(status))
         *places = found;
     else
@@ -201,6 +240,8 @@ typedef struct piece {
     const int32_t *rows, *count;
     double *f, *t, *mean, *variance;
     const int64_t *visit; /* in this order; NULL: one after the other */
+    int32_t *leader,
+        *next; /* n each: near_search_spread()'s, and the next row with the same list, -1: none; NULL: each has its own */
 } piece;
 
 static anygp_status predict_row(const vecchia_posterior *p, const piece *r, int64_t i, conditional *c, double *room,
@@ -217,11 +258,42 @@ static anygp_status predict_row(const vecchia_posterior *p, const piece *r, int6
     return ANYGP_OK;
 }
 
+/* Row i and all others with its list. */
+static anygp_status predict_led(const vecchia_posterior *p, const piece *r, int64_t i, conditional *c, double *room,
+                                anygp_error *e)
+{
+    conditional_begin(p, r->count[i], r->rows + i * vecchia_most(p), c);
+    TRY(conditional_of_list(p, c, e));
+    for (int64_t j = i; j >= 0; j = r->next[j]) {
+        TRY(conditional_at(p, r->X + j * r->ldx, c, e));
+        conditional_add_mean(p, c, room, r->mean + j, r->variance ? r->variance + j : NULL);
+    }
+    return ANYGP_OK;
+}
+
+static anygp_status predict_one(const vecchia_posterior *p, const piece *r, int64_t i, conditional *c, double *room,
+                                anygp_error *e)
+{
+    if (!r->leader || r->leader[i] < 0) return predict_row(p, r, i, c, room, e);
+    return r->leader[i] == i ? predict_led(p, r, i, c, room, e) : ANYGP_OK;
+}
+
+/* Chains from each leader through the rows that it leads. */
+static void chain_rows(const piece *r)
+{
+    for (int64_t i = r->n - 1; i >= 0; i--) r->next[i] = -1;
+    for (int64_t i = r->n - 1; i >= 0; i--) {
+        int32_t leads = r->leader[i];
+        if (leads >= 0 && leads != i) r->next[i] = r->next[leads], r->next[leads] = (int32_t)i;
+    }
+}
+
 static anygp_status predict_rows(const vecchia_posterior *p, const piece *r, anygp_error *e)
 {
     int64_t k = vecchia_most(p), size = conditional_doubles(p, k);
     int threads = threads_for((double)r->n * (double)k * (double)k * (double)k);
     anygp_status status = ANYGP_OK;
+    if (r->leader) chain_rows(r);
     la_serial_begin(threads);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
@@ -232,7 +304,7 @@ static anygp_status predict_rows(const vecchia_posterior *p, const piece *r, any
         for (int64_t i = 0; i < r->n; i++) {
             if (ANYGP_FAILED(mine)) continue;
             conditional c = conditional_place(p, k, room);
-            mine = predict_row(p, r, r->visit ? r->visit[i] : i, &c, room + size, &why);
+            mine = predict_one(p, r, r->visit ? r->visit[i] : i, &c, room + size, &why);
         }
 #pragma omp critical
         if (ANYGP_FAILED(mine)) status = fail_with(e, mine, "%s", why.text);
@@ -285,10 +357,11 @@ anygp_status vecchia_marginal(const posterior *base, int64_t n, const double *X,
                               double *mean, double *variance, anygp_error *e)
 {
     const vecchia_posterior *p = of(base);
-    int32_t *count = (int32_t *)work, *rows = count + n;
+    int32_t *count = (int32_t *)work, *leader = count + n, *next = leader + n, *rows = next + n;
     double *places = NULL;
     piece all = {.n = n, .X = X, .ldx = ldx, .rows = rows, .count = count, .mean = mean, .variance = variance};
-    TRY(vecchia_around(p, n, X, ldx, vecchia_most(p), rows, count, p->u.M ? &places : NULL, e));
+    if (!p->u.M) all.leader = leader, all.next = next;
+    TRY(vecchia_around(p, n, X, ldx, vecchia_most(p), rows, count, all.leader, p->u.M ? &places : NULL, e));
     anygp_status status = p->u.M ? predict_pieces(p, &all, places, e) : predict_rows(p, &all, e);
     free(places);
     return status;

@@ -53,9 +53,9 @@ anygp_status vecchia_nearest(const vecchia_posterior *p, int64_t n, const double
                              int32_t *rows, int32_t *count, double **places, anygp_error *e);
 
 /* The lists of a prediction, rows[n,most]: vecchia_near() rows each and, of a model with joint predictions, `most` on all sides for rows
-   in gaps, which are vecchia_most() unless the caller wants fewer. */
+   in gaps, which are vecchia_most() unless the caller wants fewer.  leader: near_search_spread()'s; NULL: each row has its list. */
 anygp_status vecchia_around(const vecchia_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t most,
-                            int32_t *rows, int32_t *count, double **places, anygp_error *e);
+                            int32_t *rows, int32_t *count, int32_t *leader, double **places, anygp_error *e);
 
 /* Room for the features of all rows; NULL without an error: they would take more memory than it is worth. */
 anygp_status feature_store_new(const inducing_set *u, int64_t n, feature_store **out, anygp_error *e);

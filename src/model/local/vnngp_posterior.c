@@ -58,7 +58,7 @@ static anygp_status vnngp_marginal(const posterior *base, int64_t n, const doubl
     int32_t *count = (int32_t *)work, *rows = count + n;
     int threads = threads_for((double)n * (double)k * (double)k * (double)k);
     anygp_status status = ANYGP_OK;
-    TRY(vecchia_around(&p->near, n, X, ldx, k, rows, count, NULL, e));
+    TRY(vecchia_around(&p->near, n, X, ldx, k, rows, count, NULL, NULL, e));
     la_serial_begin(threads);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {

@@ -129,6 +129,11 @@ static bool exact_recipe(const posterior *q, recipe *r)
     array_list list = {0};
     q->ops->arrays((posterior *)q, &list);
     if (list.failed) return array_list_clear(&list), r->failed = true;
+    if (!file_array(&list, "L")) {
+        r->refusal = "its rows have no factor, since it was solved by iteration; fit it with --solver cholesky or "
+                     "--keep-factor";
+        return array_list_clear(&list), false;
+    }
     rows_step(r, in_vector(VA, 0), n, recipe_add_array(r, "X", n * D, file_array(&list, "X")));
     mean_step(r, in_vector(VA, 0), n, recipe_add_array(r, "alpha", n, file_array(&list, "alpha")), 1, 0);
     basis_step(r, in_vector(VA, n), &q->mean, 1);

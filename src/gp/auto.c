@@ -132,6 +132,7 @@ static bool try_exact(const auto_facts *f, auto_plan *p)
     const model_ops *m = exact_of(f);
     double seconds = exact_seconds(f), bytes = auto_bytes(f, m, 0, 0);
     if (!f->gaussian || !f->in_memory || asked_for_inducing(f)) return false;
+    if (m != &model_exact && f->distinct <= (double)m->warm) return false; /* iterations pay for many rows */
     if (seconds > planned(f, SHARE) || bytes > f->bytes) return false;
     if (f->distinct > PLAN_WARM_ABOVE) seconds += (double)f->targets * auto_start_seconds(f);
     *p = (auto_plan){.model = &model_exact, .seconds = seconds, .bytes = bytes};

@@ -71,7 +71,8 @@ static void gain_line(page *p, const gp *g)
     const variance_gain *v = q->ops->gain ? q->ops->gain(q) : NULL;
     if (!v) return;
     line(p, "variances",
-         "given nearest rows, whose information counts %.3g times, as solves for %.0f training rows have it; at these the "
+         "given nearest rows, whose information counts %.3g times, as solves for %.0f training rows have it; at these "
+         "the "
          "variance is off by a factor of %.2f (one standard deviation)",
          v->factor, v->rows, exp(v->spread));
 }

@@ -403,6 +403,11 @@ struct model_ops {
     /* What evaluate takes from the hyperparameters but does not differentiate, such as who is near whom, made again at h where they
        have moved by more than this share of themselves; *renewed: the objective is another one now.  NULL: there is nothing of the kind. */
     anygp_status (*renew)(void *state, const hyper *h, double moved, bool *renewed, anygp_error *e);
+    /* What the evaluations so far have settled for the rest of the run, for a checkpoint: how many numbers, written to `to` unless it is NULL;
+       and taken from there into a new state, h being where the first of them was; false: e, or else they are of another run.  NULL: there is
+       nothing of the kind. */
+    int64_t (*settled)(const void *state, double *to);
+    bool (*settle)(void *state, const hyper *h, int64_t count, const double *from, anygp_error *e);
     /* Why the last evaluate failed, where that was not the numbers: an error to end with, or ANYGP_TIME_LIMIT: problem.pass
        ended it.  NULL: it cannot. */
     const anygp_error *(*failure)(const void *state);

@@ -316,12 +316,25 @@ static anygp_status posteriors(run *r, double *jitter, posterior **out, anygp_er
     return r->model->posterior(r->state, r->h, &grown, out, e);
 }
 
+static anygp_status save_settled(const run *r, checkpoint *to, anygp_error *e)
+{
+    if (!r->model->settled) return ANYGP_OK;
+    int64_t count = r->model->settled(r->state, NULL);
+    double *numbers = mem_alloc(count, sizeof *numbers);
+    if (!numbers) return fail_memory(e, "a checkpoint", 8.0 * (double)count);
+    r->model->settled(r->state, numbers);
+    checkpoint_put(to, "settled", count, numbers);
+    free(numbers);
+    return ANYGP_OK;
+}
+
 static anygp_status save(run *r, checkpoint *to, anygp_error *e)
 {
     const climb *c = (const climb *)r;
     int64_t n = r->h->free, size = lbfgs_state_size(c->optimiser);
     double *state = mem_alloc(size, sizeof *state);
     if (!state) return fail_memory(e, "a checkpoint", 8.0 * (double)size);
+    if (ANYGP_FAILED(save_settled(r, to, e))) return free(state), e->status;
     lbfgs_state_save(c->optimiser, state);
     checkpoint_put_integer(to, "restart", c->restart);
     checkpoint_put_integer(to, "evaluations", c->evaluations);
@@ -368,13 +381,26 @@ static void restore_loo(climb *c)
         run_keep_loo(c->loo, r->model->loo(r->state, r->h));
 }
 
+static bool settle_again(climb *c, const checkpoint *from, anygp_error *e)
+{
+    run *r = &c->r;
+    if (!r->model->settle) return true;
+    int64_t count = checkpoint_count(from, "settled");
+    double *numbers = count >= 0 ? mem_alloc(count, sizeof *numbers) : NULL;
+    bool ok = numbers && checkpoint_get(from, "settled", count, numbers) &&
+              r->model->settle(r->state, r->h, count, numbers, e);
+    free(numbers);
+    return ok;
+}
+
 /* What the model takes as given, as it was at c->made. */
-static bool make_again(climb *c, anygp_error *e)
+static bool make_again(climb *c, const checkpoint *from, anygp_error *e)
 {
     run *r = &c->r;
     bool is_new;
     hyper_unpack(r->h, c->made);
-    return !r->model->renew || !ANYGP_FAILED(r->model->renew(r->state, r->h, 0, &is_new, e));
+    if (r->model->renew && ANYGP_FAILED(r->model->renew(r->state, r->h, 0, &is_new, e))) return false;
+    return settle_again(c, from, e);
 }
 
 static bool restore(run *r, const checkpoint *from, anygp_error *e)
@@ -390,7 +416,7 @@ static bool restore(run *r, const checkpoint *from, anygp_error *e)
               checkpoint_get_jitter(from, "best_jitter", &c->best_jitter) && get_point(c, from, "best_u", c->best_u) &&
               get_point(c, from, "start", c->start) && checkpoint_get_counter(from, "renewals", 0, &c->renewals) &&
               get_point(c, from, "made", c->made) && climb_rounding_restore(c, from);
-    if (!ok || !make_again(c, e)) return false;
+    if (!ok || !make_again(c, from, e)) return false;
     c->most += r->o->iterations - allowed; /* --iters may have changed */
     if (c->most < 0) c->most = 0;
     restore_loo(c);

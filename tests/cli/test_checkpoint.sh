@@ -54,6 +54,7 @@ steps_that_learn_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone tra
 steps_with_given_sizes_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model pic+ --inducing 40 --optimizer sga --rho 1e-5 --fix all --iters 900; }
 batch_and_then_steps_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv "${steps[@]}" --learn batch --iters 400; }
 directions_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model exact+ --iters 30; }
+iteration_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model exact --solver cg --restarts 2; }
 exact_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model exact --restarts 3; }
 
 # One model file all the time, overwritten by run after run.  What the last kills left is gone after the next run.
@@ -204,6 +205,7 @@ check steps_with_given_sizes_go_on_to_the_same_bits
 check batch_and_then_steps_go_on_to_the_same_bits
 check directions_go_on_to_the_same_bits
 check exact_goes_on_to_the_same_bits
+check iteration_goes_on_to_the_same_bits
 check model_file_is_whole_whenever_the_run_is_killed
 check checkpoint_is_gone_after_a_run_that_ended
 check checkpoint_stays_after_a_run_that_was_stopped

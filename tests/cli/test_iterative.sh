@@ -5,12 +5,13 @@ head -n 401 all.csv >train.csv
 sed '2,401d' all.csv >test.csv
 given=(--standardize none --kernel 'matern32(variance=1,lengthscale=0.3)' --noise 0.05 --fix all --valid 0)
 
-means_are_those_of_the_factor() { # to a hundredth of the noise's standard deviation, sqrt(0.05)
+# None is off by more than a hundredth of the noise's standard deviation, which is what docs/iterative.md promises.
+as_promised() { paste -d, "$1" "$2" | awk -F, '{ gap = $1 - $2; if (gap < 0) gap = -gap; if (!(gap <= 0.01 * sqrt(0.05))) { print "line " NR ": " $0; exit 1 } n++ } END { exit !(n == 100) }'; }
+means_are_those_of_the_factor() {
     local p
     anygp fit train.csv -q -o factor.agp --model exact --solver cholesky "${given[@]}" && anygp predict factor.agp test.csv | cut -d, -f1 | sed 1d >factor.csv || return 1
     for p in none jacobi pivoted fitc vecchia auto; do
-        anygp fit train.csv -q -o cg.agp --model exact --solver cg --precond $p "${given[@]}" && anygp predict cg.agp test.csv | cut -d, -f1 | sed 1d >cg.csv || return 1
-        paste factor.csv cg.csv | awk '{ gap = $1 - $2; if (gap * gap > 0.05 * 1e-4 || NF != 2) { print; exit 1 } } END { if (NR != 100) exit 1 }' || return 1
+        anygp fit train.csv -q -o cg.agp --model exact --solver cg --precond $p "${given[@]}" && anygp predict cg.agp test.csv | cut -d, -f1 | sed 1d >cg.csv && as_promised factor.csv cg.csv || return 1
     done
 }
 a_kept_factor_has_the_exact_variances() {
@@ -22,6 +23,10 @@ info_shows_the_bracket_and_the_exact_value_is_in_it() {
     anygp info cg.agp | tr '\n' ' ' | grep -qE 'solver +conjugate gradients, preconditioner [a-z]+: at most [0-9]+ iterations, [0-9]+ probes; +log +evidence' || return 1
     exact=$(anygp info factor.agp --json | json_number value) && anygp info cg.agp --json >cg.json &&
         awk -v x="$exact" -v l="$(json_number lower <cg.json)" -v u="$(json_number upper <cg.json | tail -n 1)" 'BEGIN { print x, l, u; exit !(l <= x && x <= u) }'
+}
+info_says_where_variances_come_from() {
+    anygp fit train.csv -q -o near.agp --model exact --solver cg --predict-neighbors 8 "${given[@]}" >/dev/null && anygp info near.agp | tr -s ' \n' ' ' | grep -qE 'variances given nearest rows, whose information counts [0-9.]+ times, as solves for 64 training rows' || return 1
+    anygp info near.agp --json >near.json && [ "$(json_number gain <near.json | awk '{ print ($1 > 1) }')" = 1 ]
 }
 it_learns_scores_and_says_which_preconditioner() {
     anygp fit train.csv -o m.agp --model exact --solver cg --iters 3 --mean constant >out 2>err && grep -q 'leave-one-out' out && grep -q 'preconditioner [a-z]* (.*), which takes the least work' err
@@ -46,6 +51,9 @@ stopped_early_exact_plus_is_a_model() {
 }
 what_bounds_nothing_is_refused() {
     refuses 'noise 0 is fixed, but conjugate gradients' fit train.csv -o n.agp --model exact --solver cg --noise 0 --fix noise
+    anygp fit train.csv -q -o n.agp --model exact --solver cg "${given[@]}" >/dev/null && refuses 'exact cannot be exported: its rows have no factor' export n.agp -o n.c || return 1
+    anygp fit train.csv -q -o n.agp --model exact+ --iters 1 "${given[@]}" >/dev/null && refuses 'exact+ cannot be exported: its rows have no factor' export n.agp -o n.json || return 1
+    rm n.agp
     refuses 'keep-factor: the factor of 400 rows needs' fit train.csv -o n.agp --model exact --solver cg --keep-factor --memory 1M
 }
 a_tolerance_that_is_not_reached_is_said() {
@@ -61,6 +69,7 @@ options_without_effect_are_noted() { anygp fit train.csv -o m.agp --model vecchi
 check means_are_those_of_the_factor
 check a_kept_factor_has_the_exact_variances
 check info_shows_the_bracket_and_the_exact_value_is_in_it
+check info_says_where_variances_come_from
 check it_learns_scores_and_says_which_preconditioner
 check weights_repeated_rows_and_draws_are_taken
 check few_rows_are_taken

@@ -180,6 +180,8 @@ ranks_agree() { # TOLERANCE OPTIONS...
     done
 }
 batch_on_any_number_of_ranks_agrees() { ranks_agree 1e-10 --model fitc --iters 3 && ranks_agree 1e-10 --model pic --iters 3 && ranks_agree 1e-8 --model ssgp --iters 2 --fix none && ranks_agree 1e-8 --model vfe --target 3 --target 2 --iters 3; }
+# Each rank has its share of the tiles; the preconditioner is chosen, hyperparameters are learned, variances are corrected.
+iteration_on_any_number_of_ranks_agrees() { ranks_agree 1e-6 --model exact --solver cg --iters 2; }
 steps_on_any_number_of_ranks_agree() { ranks_agree 1e-10 --model dtc+ --iters 100 --fix all --blocks 20 --sample 5 && ranks_agree 1e-10 --model 'qsgp(batch=10,control=20)' --iters 20 --fix all --batch 200; }
 learning_steps_on_any_number_of_ranks_agree() { ranks_agree 1e-6 --model pic+ --iters 60 --blocks 20 --sample 5 --valid 0.1; }
 variational_models_on_any_number_of_ranks_agree() {
@@ -280,6 +282,7 @@ check suspended_run_goes_on
 check request_ends_training_on_all_ranks
 check run_of_one_is_interrupted_in_order
 check batch_on_any_number_of_ranks_agrees
+check iteration_on_any_number_of_ranks_agrees
 check steps_on_any_number_of_ranks_agree
 check learning_steps_on_any_number_of_ranks_agree
 check variational_models_on_any_number_of_ranks_agree

@@ -58,7 +58,10 @@ static void choices_are_as_documented(void **state)
         {4000, 300, 8e9, false, true, "vfe", 512, 1024},  /* a file: not all rows at once */
         {4000, 300, 1e8, false, false, "vfe", 256, 1024}, /* 8 n^2 bytes are too many */
         {4000, 5, 8e9, false, false, "vfe", 256, 1024},   /* n^3 is too long */
-        {36000, 300, 8e9, false, false, "vfe", 1024, 1024}, {36000, 3000, 8e9, false, false, "vfe", 2048, 2048},
+        {36000, 300, 8e9, false, false, "vfe", 1024, 1024}, {36000, 3000, 8e9, false, false, "exact", 0, 0},
+        {36000, 3000, 8e9, false, true, "vfe", 2048, 2048}, {120000, 3000, 8e9, false, false, "vfe", 1024, 2048},
+        {12000, 300, 8e9, false, false, "exact", 0, 0},   /* by iteration */
+        {12000, 300, 1e9, false, false, "exact", 0, 0},   /* with little memory too */
         {36000, 300, 5e7, false, false, "vfe", 128, 256}, /* M^2 bytes per thread */
         {1e7, 300, 8e9, false, true, "svgp", 128, 512},   /* passes are too long */
         {4000, 300, 8e9, true, false, "svgp", 512, 1024},   {36000, 60, 8e9, true, false, "svgp", 256, 512}};

@@ -3,6 +3,7 @@
 #include "model/exact/exact_iterative.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,16 +119,16 @@ anygp_status iterative_fill(exact_iterative *s, anygp_error *e)
 
 /* -------------------------------------------------------------------------------- stopping */
 
-/* value: of the log evidence, about; 0: not known */
-static double tolerance_at(const exact_iterative *s, double value)
+/* size: of the log evidence, about; 0: not known */
+static double tolerance_at(const exact_iterative *s, double size)
 {
     static const double NATS = 0.1, SHARE = 1e-5, ROUGH_NATS = 0.5, ROUGH_SHARE = 1e-4;
     double given = s->problem->solver.tolerance;
     if (s->rough) return ROUGH_NATS + ROUGH_SHARE * (double)s->n; /* the same for all evaluations */
-    return given > 0 ? given : NATS + SHARE * (value != 0 ? fabs(value) : (double)s->n);
+    return given > 0 ? given : NATS + SHARE * (size > 0 ? size : (double)s->n);
 }
 
-double iterative_tolerance(const exact_iterative *s) { return tolerance_at(s, s->estimate.value); }
+double iterative_tolerance(const exact_iterative *s) { return tolerance_at(s, s->reference); }
 
 static const double COLUMN_SHARE = 0.25; /* of the tolerance: for y, and for the quadratures */
 
@@ -187,21 +188,77 @@ bool iterative_enough(void *ctx)
 
 /* ------------------------------------------------------------------------------- preconditioner */
 
-/* Chosen once, at the first hyperparameters; then P at these. */
-anygp_status iterative_precondition(exact_iterative *s, const hyper *h, double jitter, anygp_error *e)
+/* Which one, once, at the first hyperparameters, and what it takes as given there.  Hardly any jitter: a choice needs no more. */
+static anygp_status choose(exact_iterative *s, const hyper *h, anygp_error *e)
 {
+    static const double JITTER = 1e-8;
     char why[200] = "";
-    const problem *p = s->problem;
-    la_operator_free(s->P);
-    s->P = NULL;
     if (!s->precond) {
-        TRY(precond_try(p, h->kernel, h->like[0], jitter, &s->precond, sizeof why, why, e));
+        TRY(precond_try(s->problem, h->kernel, h->like[0], JITTER, &s->precond, sizeof why, why, e));
         snprintf(s->remark, sizeof s->remark,
                  "preconditioner %s (%s), which takes the least work per decade of the residual: %s", s->precond->name,
                  s->precond->summary, why);
     }
-    if (s->precond->plan && !s->plan) TRY(s->precond->plan(p, h->kernel, &s->plan, e));
-    return s->precond->make(p, s->plan, h->kernel, kernel_operator_added(s->K), &s->P, &s->least, e);
+    return s->precond->plan && !s->plan ? s->precond->plan(s->problem, h->kernel, &s->plan, e) : ANYGP_OK;
+}
+
+/* P at these hyperparameters. */
+anygp_status iterative_precondition(exact_iterative *s, const hyper *h, anygp_error *e)
+{
+    la_operator_free(s->P);
+    s->P = NULL;
+    TRY(choose(s, h, e));
+    return s->precond->make(s->problem, s->plan, h->kernel, kernel_operator_added(s->K), &s->P, &s->least, e);
+}
+
+/* ---------------------------------------------------------------------------------- checkpoints */
+
+enum { SETTLED_PRECOND, SETTLED_PROBES, SETTLED_DONE, SETTLED_SOLVED, SETTLED_REFERENCE, SETTLED_WIDTH, SETTLED };
+
+int64_t iterative_settled_numbers(const void *state, double *to)
+{
+    const exact_iterative *s = state;
+    int64_t precond = 0, history = s->kept * s->width;
+    while (precond < precond_count() && precond_at(precond) != s->precond) precond++;
+    const double numbers[SETTLED] = {[SETTLED_PRECOND] = (double)precond, [SETTLED_PROBES] = (double)s->probes,
+                                     [SETTLED_DONE] = s->settled,         [SETTLED_SOLVED] = s->solved || s->lost,
+                                     [SETTLED_REFERENCE] = s->reference,  [SETTLED_WIDTH] = (double)s->width};
+    if (to) memcpy(to, numbers, sizeof numbers);
+    if (to && history) memcpy(to + SETTLED, s->history, (size_t)history * sizeof *to);
+    return SETTLED + history;
+}
+
+/* Whether these can have been written; width: of the history. */
+static bool can_be_settled(const exact_iterative *s, const double *from, int64_t history, int64_t width)
+{
+    double probes = from[SETTLED_PROBES], precond = from[SETTLED_PRECOND];
+    bool whole = history == 0 ? from[SETTLED_WIDTH] == 0 || from[SETTLED_WIDTH] == (double)width
+                              : from[SETTLED_WIDTH] == (double)width && history % width == 0;
+    double most = s->n < PROBES_MOST ? (double)s->n : PROBES_MOST;
+    size_t last = (sizeof(evidence_estimate) - offsetof(evidence_estimate, precond)) / sizeof(double);
+    for (int64_t k = 1; whole && k * width <= history; k++) {
+        double which = from[SETTLED + k * width - (int64_t)last];
+        whole = which >= 0 && which < (double)precond_count();
+    }
+    return whole && probes >= 1 && probes <= most && precond >= 0 && precond <= (double)precond_count() &&
+           from[SETTLED_REFERENCE] >= 0 && isfinite(from[SETTLED_REFERENCE]);
+}
+
+bool iterative_settle_numbers(void *state, const hyper *h, int64_t count, const double *from, anygp_error *e)
+{
+    exact_iterative *s = state;
+    int64_t width = iterative_width(h), history = count - SETTLED;
+    if (history < 0 || !can_be_settled(s, from, history, width)) return false;
+    int64_t precond = (int64_t)from[SETTLED_PRECOND];
+    s->precond = precond < precond_count() ? precond_at(precond) : s->precond;
+    if (ANYGP_FAILED(s->precond ? choose(s, h, e) : ANYGP_OK)) return false;
+    if (ANYGP_FAILED(iterative_resize(s, (int64_t)from[SETTLED_PROBES], e))) return false;
+    if (history && !(s->history = mem_copied(history, 1, from + SETTLED)))
+        return fail_memory(e, "the estimates", 8.0 * (double)history), false;
+    s->settled = from[SETTLED_DONE] == 1, s->lost = history && from[SETTLED_SOLVED] == 1;
+    s->reference = from[SETTLED_REFERENCE];
+    s->width = width, s->kept = s->room = history / width;
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------ the table */
@@ -256,6 +313,8 @@ const model_ops model_exact_iterative = {
     .evaluate = iterative_evaluate,
     .failure = failure,
     .resolution = resolution,
+    .settled = iterative_settled_numbers,
+    .settle = iterative_settle_numbers,
     .loo_after = rows_posterior_loo,
     .posterior = iterative_to_posterior,
     .rows = rows,

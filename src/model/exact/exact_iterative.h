@@ -39,6 +39,7 @@ typedef struct exact_iterative {
     bool settled; /* their number */
     bool rough;
     bool solved;  /* the solver has the solutions of the last estimate in the history */
+    bool lost;    /* it would have, had this run not been resumed */
     bool stopped; /* someone asked for the end, and not only the clock */
     cg *solver;
     double *B;                  /* n x t: right-hand sides */
@@ -47,6 +48,7 @@ typedef struct exact_iterative {
     double *alpha, *W;          /* n, n x p: (Ky + B H H')^-1 y; Ky^-1 H R^-T */
     double *R, *b;              /* p x p, p: the factor of S; S^-1 H'Ky^-1 y */
     evidence_estimate estimate; /* of the last evaluation */
+    double reference;           /* the size of the first one, by which the tolerance goes; 0: there was none */
     int64_t kept, room, width;  /* estimates of all evaluations, with the hyperparameters: */
     double *history;            /* room x width */
     anygp_error failure;
@@ -57,6 +59,9 @@ typedef struct exact_iterative {
 anygp_status iterative_open(const problem *p, void **state, anygp_error *e);
 void iterative_close(void *state);
 bool iterative_evaluate(void *state, const hyper *h, bool grow, double *jitter, double *value, double *gp);
+/* model_ops.settled and settle: preconditioner, probes, estimates of all evaluations. */
+int64_t iterative_settled_numbers(const void *state, double *to);
+bool iterative_settle_numbers(void *state, const hyper *h, int64_t count, const double *from, anygp_error *e);
 anygp_status iterative_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e);
 
 /* The last solve alone, at h and with this jitter (absolute), from the alpha of a posterior whose rows are the first ones here; the estimate

@@ -166,11 +166,12 @@ done:
 
 /* ------------------------------------------------------------------------------- an evaluation */
 
+int64_t iterative_width(const hyper *h) { return h->count + 1 + (int64_t)(sizeof(evidence_estimate) / sizeof(double)); }
+
 /* The estimate of this evaluation, under the hyperparameters and the jitter. */
 static void note(exact_iterative *s, const hyper *h, double jitter)
 {
-    enum { NUMBERS = sizeof(evidence_estimate) / sizeof(double) };
-    s->width = h->count + 1 + NUMBERS;
+    s->width = iterative_width(h);
     if (s->kept == s->room) {
         int64_t room = s->room ? 2 * s->room : 16;
         double *more = realloc(s->history, (size_t)(room * s->width) * sizeof *more);
@@ -209,6 +210,11 @@ bool iterative_is_at(const exact_iterative *s, const hyper *h, double jitter)
     return s->solved && was_at(s, s->kept - 1, h, jitter);
 }
 
+bool iterative_was_at(const exact_iterative *s, const hyper *h, double jitter)
+{
+    return s->lost && was_at(s, s->kept - 1, h, jitter);
+}
+
 /* Operator and preconditioner at h.  Tiles are packed where their rounding is a small part of the tolerance. */
 anygp_status iterative_prepare(exact_iterative *s, const hyper *h, double jitter, anygp_error *e)
 {
@@ -222,7 +228,7 @@ anygp_status iterative_prepare(exact_iterative *s, const hyper *h, double jitter
         return fail_with(e, ANYGP_ERR_NUMERIC, "without noise there is no bound on the error of an iteration");
     if (packing_error(s, 0) > SHARE * iterative_tolerance(s))
         kernel_operator_set(s->K, h->kernel, h->like[0], jitter, false);
-    return iterative_precondition(s, h, jitter, e);
+    return iterative_precondition(s, h, e);
 }
 
 static anygp_status begin(exact_iterative *s, anygp_error *e)
@@ -280,6 +286,7 @@ static anygp_status evaluate_at(exact_iterative *s, const hyper *h, double jitte
     do {
         TRY(solve_all(s, e));
         if (!evidence(s, h, value)) return fail_with(e, ANYGP_ERR_NUMERIC, "the log evidence is not finite");
+        if (s->reference == 0) s->reference = fabs(*value);
         TRY(settle_probes(s, &more, e));
     } while (more);
     return gp ? gradient(s, h, gp, e) : ANYGP_OK;
@@ -291,7 +298,7 @@ bool iterative_evaluate(void *state, const hyper *h, bool grow, double *jitter, 
     anygp_error e = {0};
     double now = *jitter;
     for (;; now = jitter_next(now)) {
-        s->failure = (anygp_error){0}, s->solved = false;
+        s->failure = (anygp_error){0}, s->solved = s->lost = false;
         anygp_status status = evaluate_at(s, h, now, value, gp, &e);
         if (!ANYGP_FAILED(status)) {
             *jitter = now;

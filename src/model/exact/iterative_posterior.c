@@ -157,6 +157,9 @@ anygp_status iterative_to_posterior(void *state, const hyper *h, double *jitter,
     exact_iterative *s = state;
     rows_solution found = {.estimate = iterative_recall(s, h, *jitter)};
     caution_of_tolerance(s, &found.estimate);
+    double value, same = *jitter;
+    if (iterative_was_at(s, h, same))
+        iterative_evaluate(s, h, false, &same, &value, NULL); /* what a resumed run has lost */
     if (s->problem->solver.keep_factor) return factor_posterior(s->problem, h, jitter, out, e);
     if (s->solver->broken) return fail_with(e, ANYGP_ERR_NUMERIC, "the covariance matrix is not positive definite");
     TRY(solve_last(s, h, *jitter, NULL, &found.estimate.mean_error, e));

@@ -23,12 +23,6 @@ static void pack_scaled(const leaf *l, const tile *t, int64_t first, int64_t cou
     slice_pack(l, t, first, count, inverse, LIMIT_DISTANCE);
 }
 
-/* A column that is to be written, so that its lines come from memory while the one before it is computed. */
-static void fetch_column(int64_t rows, const real *to)
-{
-    for (int64_t i = 0; i < rows; i += 64 / (int64_t)sizeof *to) __builtin_prefetch(to + i);
-}
-
 /* R[rows,cols] = r^2, each column passed on as soon as it is complete and still in the first-level cache. */
 static void distances(const leaf *l, const tile *t, real *R, int64_t ldr, column_use *use, const void *context)
 {
@@ -43,7 +37,7 @@ static void distances(const leaf *l, const tile *t, real *R, int64_t ldr, column
         last = first + slice_length(l->n_dims, first);
         pack_scaled(l, t, first, last - first);
         for (int64_t j = 0; j < t->cols; j++) {
-            if (first == 0 && j + 1 < t->cols) fetch_column(t->rows, R + (j + 1) * ldr);
+            if (first == 0 && j + 1 < t->cols) tile_fetch(t, R + (j + 1) * ldr);
             slice_sqdist(t, last - first, j, first > 0, R + j * ldr);
             if (last == l->n_dims) use(context, j, R + j * ldr);
         }

@@ -71,6 +71,7 @@ static adjoint fold(const tile *t, const real *G, int64_t ldg, real *out)
     for (int64_t j = 0; j < t->cols; j++) {
         const real *g = G + j * ldg;
         real *o = out + j * t->rows;
+        if (j + 1 < t->cols) tile_fetch(t, g + ldg);
         int64_t on = j - t->diagonal, i = 0; /* the row on the diagonal, which may lie outside the tile */
         for (; i < on && i < t->rows; i++) o[i] = 0;
         if (i == on && i < t->rows) o[i] = g[i], i++;

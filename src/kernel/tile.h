@@ -59,6 +59,12 @@ void tile_place(tile *t, const kernel *k, int64_t rows, int64_t cols, real *work
 void leaf_tile(const leaf *l, const tile *t, real *K, int64_t ldk);
 void leaf_reverse(const leaf *l, const tile *t, const real *G, int64_t ldg, tile_gradient *g);
 
+/* Asks for a column of a tile, so that its lines come from memory while the one before it is worked on. */
+static inline void tile_fetch(const tile *t, const real *column)
+{
+    for (int64_t i = 0; i < t->rows; i += 64 / (int64_t)sizeof *column) __builtin_prefetch(column + i);
+}
+
 static inline int64_t slice_length(int64_t n_dims, int64_t first)
 {
     return n_dims - first < TILE_SLICE ? n_dims - first : TILE_SLICE;

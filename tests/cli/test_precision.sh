@@ -89,7 +89,8 @@ resumed_has_the_same_bits() {
 }
 
 resumed_runs_have_the_same_bits() {
-    resumed_has_the_same_bits svgp --inducing 40 --batch 128 --iters 200 && resumed_has_the_same_bits vfe --inducing 40 --iters 60
+    resumed_has_the_same_bits svgp --inducing 40 --batch 128 --iters 200 && resumed_has_the_same_bits vfe --inducing 40 --iters 60 &&
+        resumed_has_the_same_bits pitc --inducing 40 --fix none --iters 60
 }
 
 check scores_of_steps_are_those_of_double

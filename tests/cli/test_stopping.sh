@@ -32,6 +32,22 @@ interrupt_gives_status_0_and_a_model() {
     wait $pid || { echo "status $?"; cat "$said/err"; return 1; }
     grep -q 'stopped; wrote the best model so far' "$said/out" && usable i.agp
 }
+# 60 000 rows take longer to arrange than this waits; whatever the fit is doing, there is a model.
+interrupted_while_rows_are_put_in_order_there_is_a_model() {
+    anygp simulate --rows 60000 --inputs 2 -o order.npy || return 1
+    anygp simulate --rows 50 --inputs 2 -o near.csv
+    local pid tries mask
+    "$ANYGP" fit order.npy -o o.agp --model vecchia --valid 0 --kernel matern32 --fix all --threads 1 >"$said/out" 2>"$said/err" </dev/null &
+    pid=$!
+    for tries in $(seq 400); do
+        mask=$(sed -n 's/^SigCgt:.*\(.\)$/\1/p' "/proc/$pid/status")
+        [[ $mask == [2367abef] ]] && break
+        sleep 0.02
+    done
+    sleep 0.1
+    kill -INT $pid
+    wait $pid && anygp predict o.agp near.csv >"$said/p" && finite "$said/p" || { cat "$said/err"; return 1; }
+}
 terminate_gives_status_0_and_a_model() {
     begin t.agp
     kill -TERM $pid
@@ -98,6 +114,7 @@ check no_time_at_all_leaves_a_model
 check no_iterations_leave_a_model
 check time_that_is_none_is_refused
 check interrupt_gives_status_0_and_a_model
+check interrupted_while_rows_are_put_in_order_there_is_a_model
 check terminate_gives_status_0_and_a_model
 check second_interrupt_ends_at_once_and_leaves_no_half_model
 check killed_program_leaves_the_old_model

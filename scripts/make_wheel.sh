@@ -1,11 +1,12 @@
 #!/bin/bash
 # A Python wheel with the library, BLAS and all else but glibc inside, into dist; then a test in a clean virtual environment.
-#   make_wheel.sh             PYTHON names the interpreter (python3)
+#   make_wheel.sh             PYTHON names the interpreter; default: python3, or the system's where only that has NumPy
 # (The program is a file named anygp, so the library is asked for by its own file.)  The library in it is built without HDF5, which Python users have other packages for and which would bring thirty more libraries.
 # NumPy and scikit-learn come from the network if pip reaches it, else from the system.
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
+[ -n "${PYTHON:-}" ] || python3 -c "import numpy" 2>/dev/null || ! /usr/bin/python3 -c "import numpy" 2>/dev/null || python=/usr/bin/python3
 mkdir -p dist build
 cmake -S . -B build/wheel -G Ninja -DCMAKE_BUILD_TYPE=Release -DANYGP_HDF5=OFF -DANYGP_TESTS=OFF >build/wheel.log 2>&1 &&
     cmake --build build/wheel --target libanygp.so >>build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }

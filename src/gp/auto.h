@@ -154,5 +154,7 @@ anygp_status auto_hold_race(const fit_task *f, const auto_outlook *o, double sec
 bool auto_may_have_trend(const fit_task *f, const model_ops *m, double seconds);
 /* fit_listed(), and the second fit where there is one. */
 anygp_status auto_fit(fit_task *f, gp **out, anygp_error *e);
+/* A note on the season of a series, column `input` of the table, if it has one.  [auto_season.c] */
+void auto_tell_season(const fit_task *f, int64_t input);
 
 #endif

@@ -9,16 +9,17 @@
 static const double LEAST_GAIN = 2;  /* nats */
 static const double MOST_TIME = 0.1; /* of the time: what one fit may be predicted to take */
 
-static bool has_one_number(const fit_task *f)
+/* The column of the only input, if that is a number; else -1. */
+static int64_t one_number(const fit_task *f)
 {
     const table *t = f->data->table;
-    int64_t inputs = 0, numbers = 0;
+    int64_t inputs = 0, number = -1;
     for (int64_t j = 0; j < t->cols; j++) {
         if (f->columns->skip[j] || j == f->columns->weights) continue;
         inputs++;
-        numbers += t->columns[j].kind != COLUMN_TEXT && !f->columns->category[j];
+        if (t->columns[j].kind != COLUMN_TEXT && !f->columns->category[j]) number = j;
     }
-    return inputs == 1 && numbers == 1;
+    return inputs == 1 ? number : -1;
 }
 
 bool auto_may_have_trend(const fit_task *f, const model_ops *m, double seconds)
@@ -27,7 +28,7 @@ bool auto_may_have_trend(const fit_task *f, const model_ops *m, double seconds)
     double limit = settings_number(f->s, SET_TIME);
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
         if (settings_changed(f->s, alone[i])) return false;
-    return m == &model_exact && f->columns->targets == 1 && has_one_number(f) &&
+    return m == &model_exact && f->columns->targets == 1 && one_number(f) >= 0 &&
            seconds <= MOST_TIME * (isnan(limit) ? auto_seconds_default() : limit);
 }
 
@@ -64,5 +65,7 @@ anygp_status auto_fit(fit_task *f, gp **out, anygp_error *e)
     TRY(fit_listed(f, out, e));
     bool asked = *f->promise.reason && out[0]->status == ANYGP_OK;
     if (!asked || !auto_may_have_trend(f, f->choice.model, f->promise.seconds / 2)) return ANYGP_OK;
-    return try_trend(f, began, out, e);
+    TRY(try_trend(f, began, out, e));
+    auto_tell_season(f, one_number(f));
+    return ANYGP_OK;
 }

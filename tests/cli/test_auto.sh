@@ -82,6 +82,16 @@ a_series_may_have_a_trend() {
     fit_auto waves.csv && ! grep -q trend err.txt || return 1
     fit_auto rising.csv --mean zero && ! grep -q trend err.txt && fit_auto rising.csv --kernel rbf && ! grep -q trend err.txt && fit_auto rising.csv --model exact && ! grep -q trend err.txt
 }
+# Of months with gaps, whose season is as large as their noise; waves of no period, a trend alone and a kernel of the user's have no such note.
+a_series_may_have_a_season() {
+    awk 'BEGIN { srand(7); print "year,y"; for (i = 0; i < 240; i++) if (i % 7) { t = 2000 + i / 12; printf "%.4f,%.3f\n", t, (t - 2000) / 2 + sin(6.2831853 * t / 0.8 + 1) + rand() - rand() } }' >months.csv
+    anygp simulate --rows 240 --inputs 1 --kernel 'matern52(variance=1,lengthscale=0.03)' --noise 0.01 -o rough_line.csv
+    awk 'BEGIN { srand(7); print "t,y"; for (i = 0; i < 240; i++) print i "," i / 9 + rand() }' >straight.csv
+    fit_auto months.csv && # 1/2 of 1/2 + 1/6 is 75 %
+        grep -qE "the series has a season: a wave of period 0\.(8|799|801) explains 7[2-8] % .* try --kernel 'matern52 \+ periodic\(period=0\.[0-9]+\)\*rbf' --mean linear" err.txt || { cat err.txt; return 1; }
+    for file in rough_line straight; do fit_auto $file.csv && ! grep -q season err.txt || { cat err.txt; return 1; }; done
+    fit_auto months.csv --kernel rbf && ! grep -q season err.txt
+}
 misuse_is_refused() {
     refuses "inducing: 'some' is not a whole number" fit small.csv -o x.agp --inducing some &&
         refuses 'exact has not' fit small.csv -o x.agp --model exact --inducing auto &&
@@ -94,5 +104,5 @@ misuse_is_refused() {
 for t in few_rows_are_exact too_little_memory_is_not_exact classes_learn_by_steps sets_mean_solve places_are_used promise_is_in_the_model time_limit_is_kept \
     several_targets_take_the_rows_of_the_largest race_says_what_it_saw $busy race_leaves_the_rows_of_valid_alone smooth_rows_take_the_first_of_equals \
     blocks_are_the_users too_little_time_for_a_race_is_said rows_beyond_the_memory_stay_in_their_file growth_says_what_it_tried growth_adds_to_the_bound growth_by_steps_holds_rows_out growth_of_sets_and_of_sparse_priors \
-    growth_ends_with_the_time growth_with_auto a_series_may_have_a_trend start_of_inducing_inputs_is_explained misuse_is_refused; do check $t; done
+    growth_ends_with_the_time growth_with_auto a_series_may_have_a_trend a_series_may_have_a_season start_of_inducing_inputs_is_explained misuse_is_refused; do check $t; done
 finish

@@ -52,7 +52,7 @@ stopped_early_exact_plus_is_a_model() {
 what_bounds_nothing_is_refused() {
     refuses 'noise 0 is fixed, but conjugate gradients' fit train.csv -o n.agp --model exact --solver cg --noise 0 --fix noise
     anygp fit train.csv -q -o n.agp --model exact --solver cg "${given[@]}" >/dev/null && refuses 'exact cannot be exported: its rows have no factor' export n.agp -o n.c || return 1
-    anygp fit train.csv -q -o n.agp --model exact+ --iters 1 "${given[@]}" >/dev/null && refuses 'exact+ cannot be exported: its rows have no factor' export n.agp -o n.json || return 1
+    anygp fit train.csv -q -o n.agp --model exact+ --iters 1 "${given[@]}" >/dev/null && refuses 'exact. cannot be exported: its rows have no factor' export n.agp -o n.json || return 1
     rm n.agp
     refuses 'keep-factor: the factor of 400 rows needs' fit train.csv -o n.agp --model exact --solver cg --keep-factor --memory 1M
 }

@@ -13,7 +13,8 @@
 #include "linalg/linalg.h"
 #include "model/exact/precond.h"
 
-enum { RANK_LEAST = 32, RANK_MOST = 4096, RANK_SHARE = 16 };
+/* Columns per root of the number of rows: making P then costs as many operations per row as an iteration does. */
+enum { RANK_LEAST = 32, RANK_MOST = 4096, RANK_ROOTS = 12 };
 
 struct precond_plan {
     int64_t M, D;
@@ -29,7 +30,7 @@ static void clear(precond_plan *plan)
 
 int64_t precond_rank(int64_t n)
 {
-    int64_t M = n / RANK_SHARE;
+    int64_t M = (int64_t)(RANK_ROOTS * sqrt((double)n));
     M = M < RANK_LEAST ? RANK_LEAST : M > RANK_MOST ? RANK_MOST : M;
     return M < n ? M : n;
 }

@@ -141,6 +141,7 @@ typedef struct experts_state {
     double *stat;
     expert_hyper *own;   /* NULL: experts share theirs */
     leave_one_out loo;   /* n = 0: there is none */
+    bool loo_rows;       /* this rank has what loo says of the rows of all ranks: targets, weights, inputs */
     int64_t *row_of;     /* blocks + 1 */
     anygp_error failure; /* of the last evaluate, other than its numbers */
     double seen;         /* of the blocks, by the last pass */
@@ -177,21 +178,30 @@ done:
     return status;
 }
 
-/* Leave-one-out, where one process has all rows and there is room; without it nothing else changes. */
-static void make_loo(experts_state *q, int64_t n)
+static bool loo_room(experts_state *q, int64_t n)
 {
     static const double SHARE = 1.0 / 16; /* of the memory, for these and a copy of them */
     const problem *p = q->problem;
     leave_one_out *l = &q->loo;
-    if (p->comm->size > 1 || (p->memory > 0 && 64.0 * (double)n > SHARE * p->memory)) return;
+    if (p->memory > 0 && 64.0 * (double)n > SHARE * p->memory) return false;
     double **const arrays[] = {&l->y, &l->mean, &l->variance, &l->weight};
     bool ok = true;
-    for (int i = 0; i < 4; i++) ok = (*arrays[i] = mem_doubles(n, 1)) && ok;
+    for (int i = 0; i < 4; i++) ok = (*arrays[i] = mem_zeroed(n, sizeof **arrays)) && ok;
     l->D = q->c.D;
-    if (p->leave_out_inputs) ok = (l->X = mem_doubles(n, l->D)) && ok;
-    if (!ok) return;
-    l->n = n;
-    q->c.loo = l, q->c.row_of = q->row_of;
+    if (p->leave_out_inputs) ok = (l->X = mem_zeroed(n * l->D, sizeof *l->X)) && ok;
+    return ok;
+}
+
+/* Leave-one-out, where every process has room; without it nothing else changes. */
+static anygp_status make_loo(experts_state *q, int64_t n, anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    double without = !loo_room(q, n);
+    if (c->size > 1) TRY(c->sum(c->ctx, 1, &without, e));
+    if (without > 0) return ANYGP_OK;
+    q->loo.n = n;
+    q->c.loo = &q->loo, q->c.row_of = q->row_of;
+    return ANYGP_OK;
 }
 
 static anygp_status look_at_rows(experts_state *q, anygp_error *e)
@@ -202,8 +212,7 @@ static anygp_status look_at_rows(experts_state *q, anygp_error *e)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "communication: %lld rows are more than the %lld there are to learn from; use fewer",
                          (long long)wanted, (long long)n);
-    make_loo(q, n);
-    return ANYGP_OK;
+    return make_loo(q, n, e);
 }
 
 anygp_status experts_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
@@ -232,14 +241,40 @@ static void look_at(experts_state *q, const hyper *h, double jitter, bool gradie
     if (q->own) expert_hyper_set(q->own, experts_own_segment(h)->values);
 }
 
+/* Each rank has left out the rows of its own blocks, and the others' are 0 there.  Targets, weights and inputs stay as they are. */
+static anygp_status share_loo(experts_state *q, anygp_error *e)
+{
+    const comm *c = q->problem->comm;
+    leave_one_out *l = &q->loo;
+    if (c->size == 1 || l->n == 0) return ANYGP_OK;
+    TRY(c->sum(c->ctx, l->n, l->mean, e));
+    TRY(c->sum(c->ctx, l->n, l->variance, e));
+    if (q->loo_rows) return ANYGP_OK;
+    TRY(c->sum(c->ctx, l->n, l->y, e));
+    TRY(c->sum(c->ctx, l->n, l->weight, e));
+    if (l->X) TRY(c->sum(c->ctx, l->n * l->D, l->X, e));
+    q->loo_rows = true;
+    return ANYGP_OK;
+}
+
+static void forget_loo(experts_state *q)
+{
+    leave_one_out *l = &q->loo;
+    if (q->problem->comm->size == 1 || l->n == 0) return;
+    memset(l->mean, 0, (size_t)l->n * sizeof *l->mean);
+    memset(l->variance, 0, (size_t)l->n * sizeof *l->variance);
+}
+
 static anygp_status pass(experts_state *q, const hyper *h, double jitter, bool gradient, anygp_error *e)
 {
     look_at(q, h, jitter, gradient);
+    if (gradient) forget_loo(q);
     driver_until(q->driver, q->problem->pass, &q->seen);
     anygp_status status = driver_stat(q->driver, &q->c, 0, NULL, 1, q->stat, e);
     driver_until(q->driver, NULL, NULL);
     if (ANYGP_FAILED(status)) return status;
-    return q->seen < 1 ? ANYGP_TIME_LIMIT : ANYGP_OK;
+    if (q->seen < 1) return ANYGP_TIME_LIMIT;
+    return gradient ? share_loo(q, e) : ANYGP_OK;
 }
 
 static void take_sums(const experts_state *q, const hyper *h, double *value, double *gp)

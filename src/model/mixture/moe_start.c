@@ -227,6 +227,7 @@ anygp_status moe_start(moe_state *s, anygp_error *e)
     TRY_DONE(moe_share(c, 2 * (s->D + 1), s->frame, e));
     TRY_DONE(moe_share(c, s->gate.ops->size(&s->gate), s->gate.value, e));
     TRY_DONE(moe_share(c, gate_stat_size(&s->gate), s->gate.sums, e));
+    TRY_DONE(moe_share(c, 1, &s->gate.seen, e));
     TRY_DONE(gate_ready(&s->gate, e));
     status = place_experts(s, cluster, e);
 done:

@@ -156,6 +156,27 @@ static anygp_status score(run *r, anygp_error *e)
     return status;
 }
 
+/* Hyperparameters that are not learned are nowhere else: the search for a start may have moved them, and a resumed run does not search. */
+static anygp_status save_fixed(const hyper *h, checkpoint *c, anygp_error *e)
+{
+    double *values = mem_alloc(h->count, sizeof *values);
+    if (!values) return fail_memory(e, "a checkpoint", 8.0 * (double)h->count);
+    for (int64_t i = 0; i < h->count; i++) values[i] = hyper_facts(h, i)->free ? 0 : hyper_get(h, i);
+    checkpoint_put(c, "fixed", h->count, values);
+    free(values);
+    return ANYGP_OK;
+}
+
+static bool restore_fixed(hyper *h, const checkpoint *c)
+{
+    double *values = mem_alloc(h->count, sizeof *values);
+    bool ok = values && checkpoint_get_finite(c, "fixed", h->count, values);
+    for (int64_t i = 0; ok && i < h->count; i++)
+        if (!hyper_facts(h, i)->free) hyper_set(h, i, values[i]);
+    free(values);
+    return ok && hyper_is_sound(h);
+}
+
 static anygp_status fill(run *r, checkpoint *c, anygp_error *e)
 {
     checkpoint_put_text(c, "run", r->learner->name);
@@ -167,6 +188,7 @@ static anygp_status fill(run *r, checkpoint *c, anygp_error *e)
     checkpoint_put_integer(c, "valued", r->valued);
     checkpoint_put_integer(c, "record", r->next_record);
     checkpoint_put_number(c, "jitter", r->jitter);
+    TRY(save_fixed(r->h, c, e));
     return r->learner->save(r, c, e);
 }
 
@@ -227,13 +249,14 @@ static anygp_status restore(run *r, anygp_error *e)
     const char *kind = checkpoint_text(c, "run");
     int64_t has_value = 0;
     anygp_error reason = {0};
-    bool ok =
-        kind && !strcmp(kind, r->learner->name) && checkpoint_get_counter(c, "t", 0, &r->t) &&
-        checkpoint_get_counter(c, "turned", -1, &r->turned) && r->turned <= r->t &&
-        checkpoint_get_finite(c, "share", 1, &r->share) && r->share >= 0 &&
-        checkpoint_get_finite(c, "value", 1, &r->value) && checkpoint_get_integer(c, "has_value", &has_value) &&
-        checkpoint_get_counter(c, "valued", 0, &r->valued) && checkpoint_get_counter(c, "record", 0, &r->next_record) &&
-        checkpoint_get_jitter(c, "jitter", &r->jitter) && r->learner->restore(r, c, &reason) && hyper_is_sound(r->h);
+    bool ok = kind && !strcmp(kind, r->learner->name) && checkpoint_get_counter(c, "t", 0, &r->t) &&
+              checkpoint_get_counter(c, "turned", -1, &r->turned) && r->turned <= r->t &&
+              checkpoint_get_finite(c, "share", 1, &r->share) && r->share >= 0 &&
+              checkpoint_get_finite(c, "value", 1, &r->value) && checkpoint_get_integer(c, "has_value", &has_value) &&
+              checkpoint_get_counter(c, "valued", 0, &r->valued) &&
+              checkpoint_get_counter(c, "record", 0, &r->next_record) &&
+              checkpoint_get_jitter(c, "jitter", &r->jitter) && restore_fixed(r->h, c) &&
+              r->learner->restore(r, c, &reason) && hyper_is_sound(r->h);
     if (!has_value) r->value = NAN;
     if (ANYGP_FAILED(reason.status)) return fail_with(e, reason.status, "%s", reason.text);
     if (ok) return ANYGP_OK;

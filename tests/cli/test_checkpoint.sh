@@ -56,6 +56,18 @@ batch_and_then_steps_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone
 directions_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model exact+ --iters 30; }
 iteration_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model exact --solver cg --restarts 2; }
 exact_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model exact --restarts 3; }
+# Between two searches for neighbours, whose metric is of an earlier evaluation; with leave-one-out predictions of a point before the kill.
+neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model vecchia --neighbors 10 --inducing 20 --restarts 3 --iters 40; }
+steps_over_neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model vecchia+ --neighbors 10 --iters 300; }
+variational_neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model vnngp --likelihood studentt --neighbors 6 --iters 60; }
+experts_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model nle --blocks 4 --restarts 12 --iters 40 --calibrate loo; }
+steps_over_experts_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model rbcm+ --blocks 10 --sample 2 --iters 300; }
+mixtures_go_on_to_the_same_bits() {
+    killed_and_resumed_is_left_alone few.csv --model moe --blocks 3 --inducing 10 --batch 100 --iters 200 &&
+        killed_and_resumed_is_left_alone few.csv --model 'moe(gate=gp)' --blocks 3 --inducing 10 --batch 100 --iters 100
+}
+# It merges experts at steps 20, 30 and 45.
+merges_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model 'moe(gate=stick)' --inducing 10 --batch 100 --iters 100; }
 
 # One model file all the time, overwritten by run after run.  What the last kills left is gone after the next run.
 model_file_is_whole_whenever_the_run_is_killed() {
@@ -206,6 +218,13 @@ check batch_and_then_steps_go_on_to_the_same_bits
 check directions_go_on_to_the_same_bits
 check exact_goes_on_to_the_same_bits
 check iteration_goes_on_to_the_same_bits
+check neighbours_go_on_to_the_same_bits
+check steps_over_neighbours_go_on_to_the_same_bits
+check variational_neighbours_go_on_to_the_same_bits
+check experts_go_on_to_the_same_bits
+check steps_over_experts_go_on_to_the_same_bits
+check mixtures_go_on_to_the_same_bits
+check merges_go_on_to_the_same_bits
 check model_file_is_whole_whenever_the_run_is_killed
 check checkpoint_is_gone_after_a_run_that_ended
 check checkpoint_stays_after_a_run_that_was_stopped

@@ -5,6 +5,7 @@ rounds=50 # of killing
 anygp simulate --rows 1500 --inputs 3 -o train.csv
 head -n 301 train.csv >few.csv
 head -n 41 train.csv >test.csv
+awk -F, -v OFS=, 'NR > 1 { $4 = sin(6 * $1) + $2 / 2 + $4 / 20 } 1' train.csv >uneven.csv # who is near whom depends on length-scales
 steps=(--model fitc+ --inducing 60 --blocks 10)
 
 # Less than so many milliseconds; RANDOM has been given a seed.
@@ -56,9 +57,9 @@ batch_and_then_steps_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone
 directions_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model exact+ --iters 30; }
 iteration_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model exact --solver cg --restarts 2; }
 exact_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model exact --restarts 3; }
-# Between two searches for neighbours, whose metric is of an earlier evaluation; with leave-one-out predictions of a point before the kill.
-neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model vecchia --neighbors 10 --inducing 20 --restarts 3 --iters 40; }
-steps_over_neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model vecchia+ --neighbors 10 --iters 300; }
+# Neighbours are those of an earlier evaluation.
+neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone uneven.csv --model vecchia --neighbors 10 --inducing 20 --restarts 3 --iters 40; }
+steps_over_neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone uneven.csv --model vecchia+ --neighbors 10 --iters 300; }
 variational_neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model vnngp --likelihood studentt --neighbors 6 --iters 60; }
 experts_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model nle --blocks 4 --restarts 12 --iters 40 --calibrate loo; }
 steps_over_experts_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model rbcm+ --blocks 10 --sample 2 --iters 300; }

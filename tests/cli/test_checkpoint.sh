@@ -61,7 +61,7 @@ exact_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --mo
 neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone uneven.csv --model vecchia --neighbors 10 --inducing 20 --restarts 3 --iters 40; }
 steps_over_neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone uneven.csv --model vecchia+ --neighbors 10 --iters 300; }
 variational_neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model vnngp --likelihood studentt --neighbors 6 --iters 60; }
-experts_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model nle --blocks 4 --restarts 12 --iters 40 --calibrate loo; }
+experts_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model nle --experts own --blocks 12 --iters 200; }
 steps_over_experts_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model rbcm+ --blocks 10 --sample 2 --iters 300; }
 mixtures_go_on_to_the_same_bits() {
     killed_and_resumed_is_left_alone few.csv --model moe --blocks 3 --inducing 10 --batch 100 --iters 200 &&

@@ -106,7 +106,7 @@ static anygp_status begin(update *u, gp_set *m, const settings *s, bool weights,
         predictor_free(atomic_exchange(&k->g->kept, NULL)); /* of the posterior before */
         const update_ops *ops = k->g->model->update;
         TRY(ops->open(k->g->model, k->g->posterior, k->g->likelihood, &k->state, e));
-        if (ops->given) ops->given(k->state, k->g->jitter, settings_memory(s));
+        if (ops->given) ops->given(k->state, k->g->jitter, settings_memory(s), settings_stop(s));
     }
     return ANYGP_OK;
 }

@@ -519,6 +519,39 @@ static void equal_rows_of_a_model_are_no_update(void **state)
     case_close(&c);
 }
 
+static int at_once(void *ctx)
+{
+    ++*(int *)ctx;
+    return 1;
+}
+
+static void a_stopped_update_is_none(void **state)
+{
+    enum { N = 60 };
+    (void)state;
+    case_ c;
+    void *run, *update;
+    anygp_error e;
+    posterior *q = NULL, *more = NULL;
+    const update_ops *ops = model_exact_iterative.update;
+    update_report r;
+    int asked = 0;
+    double jitter = 0;
+    case_open(&c, N, "matern52(variance=0.9,lengthscale=1.3)", 0.02, false, MEAN_ZERO);
+    assert_int_equal(iterative_open(&c.p, &run, &e), ANYGP_OK);
+    assert_int_equal(iterative_to_posterior(run, &c.h, &jitter, &q, &e), ANYGP_OK);
+    assert_int_equal(ops->open(&model_exact_iterative, q, &c.like, &update, &e), ANYGP_OK);
+    ops->given(update, 0, 1e9, (stop_poll){at_once, &asked});
+    assert_int_equal(ops->add(update, 1, (double[D]){5, 5}, (double[]){1}, (double[]){1}, NULL, &e), ANYGP_OK);
+    assert_int_equal(ops->finish(update, &more, &r, &e), ANYGP_ERR_STOPPED);
+    assert_true(asked > 0);
+    assert_null(more);
+    ops->close(update);
+    q->ops->free(q);
+    iterative_close(run);
+    case_close(&c);
+}
+
 static void hostile_gains_are_refused(void **state)
 {
     enum { N = 60 };
@@ -562,6 +595,7 @@ int main(void)
                                        cmocka_unit_test(predictions_are_those_of_all_rows),
                                        cmocka_unit_test(gain_is_that_of_leaving_rows_out),
                                        cmocka_unit_test(equal_rows_of_a_model_are_no_update),
-                                       cmocka_unit_test(hostile_gains_are_refused)};
+                                       cmocka_unit_test(hostile_gains_are_refused),
+                                       cmocka_unit_test(a_stopped_update_is_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -215,24 +215,30 @@ static anygp_status factor_finish(void *state, posterior **out, update_report *r
 
 /* ----------------------------------------------------------------------------------------- without */
 
-static anygp_status solve_again(const vecchia_update *u, const merged *m, const hyper *h, double memory,
+static anygp_status solve_again(const vecchia_update *u, const merged *m, const hyper *h, double memory, deadline *pass,
                                 posterior **out, anygp_error *e)
 {
     static const double SHARE = 0.4; /* of the memory, for tiles */
     const posterior *b = &u->from->base;
     const evidence_estimate *before = b->ops->estimate(b);
-    problem p = {.rows = m, .mean = &b->mean, .comm = comm_self(), .keep = SHARE * memory};
+    problem p = {.rows = m, .mean = &b->mean, .comm = comm_self(), .keep = SHARE * memory, .pass = pass};
     void *state = NULL;
     p.near.predict = (int64_t)u->from->facts[FACT_PREDICT];
     if (before) p.solver.precond = precond_at((int64_t)before->precond)->name;
     TRY(iterative_open(&p, &state, e));
     anygp_status status = iterative_again(state, h, b, u->from->facts[FACT_JITTER], out, e);
     iterative_close(state);
-    return status;
+    if (ANYGP_FAILED(status) || !stop_heard(pass->stop)) return status;
+    (*out)->ops->free(*out);
+    *out = NULL;
+    return fail_stopped(e);
 }
 
-static anygp_status rows_finish(void *state, double memory, posterior **out, update_report *r, anygp_error *e)
+static anygp_status rows_finish(void *state, double memory, stop_poll stop, posterior **out, update_report *r,
+                                anygp_error *e)
 {
+    stop_watch watch = {stop, 0};
+    deadline pass = {.limit = INFINITY, .stop = &watch};
     vecchia_update *u = state;
     const posterior *b = &u->from->base;
     dataset data;
@@ -242,7 +248,7 @@ static anygp_status rows_finish(void *state, double memory, posterior **out, upd
     if (!k) return fail_memory(e, "the kernel", 0);
     TRY(hyper_init(&h, k, b->noise, true, true, false, e));
     anygp_status status = vecchia_update_merge(u, &data, &m, e);
-    if (!ANYGP_FAILED(status)) status = solve_again(u, &m, &h, memory, out, e);
+    if (!ANYGP_FAILED(status)) status = solve_again(u, &m, &h, memory, &pass, out, e);
     *r = (update_report){.kept = true, .upper = NAN};
     for (int64_t i = 0; i < u->n; i++) r->rows += u->w[b->n + i];
     merged_clear(&m);
@@ -256,6 +262,7 @@ typedef struct exact_update {
     bool factor;
     void *state;
     double memory; /* that may be taken */
+    stop_poll stop;
 } exact_update;
 
 static void update_close(void *state)
@@ -285,10 +292,10 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
     return status;
 }
 
-static void update_given(void *state, double jitter, double memory)
+static void update_given(void *state, double jitter, double memory, stop_poll stop)
 {
     exact_update *u = state;
-    u->memory = memory;
+    u->memory = memory, u->stop = stop;
     if (u->factor)
         ((factor_update *)u->state)->jitter = jitter; /* the rows of the other kind have it among their facts */
 }
@@ -309,7 +316,7 @@ static double update_held(const void *state)
 static anygp_status update_finish(void *state, posterior **out, update_report *r, anygp_error *e)
 {
     exact_update *u = state;
-    return u->factor ? factor_finish(u->state, out, r, e) : rows_finish(u->state, u->memory, out, r, e);
+    return u->factor ? factor_finish(u->state, out, r, e) : rows_finish(u->state, u->memory, u->stop, out, r, e);
 }
 
 const update_ops exact_updates = {.open = update_open,

@@ -106,7 +106,7 @@ static anygp_status begin(update *u, gp_set *m, const settings *s, bool weights,
         predictor_free(atomic_exchange(&k->g->kept, NULL)); /* of the posterior before */
         const update_ops *ops = k->g->model->update;
         TRY(ops->open(k->g->model, k->g->posterior, k->g->likelihood, &k->state, e));
-        if (ops->jitter) ops->jitter(k->state, k->g->jitter);
+        if (ops->given) ops->given(k->state, k->g->jitter, settings_memory(s), settings_stop(s));
     }
     return ANYGP_OK;
 }
@@ -132,9 +132,11 @@ static anygp_status add_rows(update *u, target_update *k, const new_rows *r, any
     double held = 0;
     for (int64_t t = 0; t < u->m->targets; t++) held += ops->held(u->target[t].state);
     if (held <= settings_memory(u->s)) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_MEMORY,
-                     "the new rows, which %s has to hold, need more than %s %.3g GB; update in several steps", g->name,
-                     settings_given(u->s, SET_MEMORY) ? "the --memory of" : "the", settings_memory(u->s) / 1e9);
+    return fail_with(
+        e, ANYGP_ERR_MEMORY,
+        "the new rows, which %s has to hold, need %.3g GB, more than %s %.3g GB; give them more memory, or "
+        "update in several steps",
+        g->name, held / 1e9, settings_given(u->s, SET_MEMORY) ? "the --memory of" : "the", settings_memory(u->s) / 1e9);
 }
 
 /* ------------------------------------------------------------------------------------------ finish */

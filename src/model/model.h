@@ -353,7 +353,9 @@ typedef struct update_report {
 typedef struct update_ops {
     /* p and its likelihood l outlive the state. */
     anygp_status (*open)(const model_ops *self, const posterior *p, const likelihood *l, void **state, anygp_error *e);
-    void (*jitter)(void *state, double relative); /* that of the fit, before the first row; may be NULL */
+    /* Before the first row; may be NULL: the jitter of the fit, relative; the bytes that the update may take; who may end it, which then fails
+       with fail_stopped(). */
+    void (*given)(void *state, double jitter, double memory, stop_poll stop);
     /* n rows in model units, y as the likelihood has it, all weights > 0; ids: the block of each by its name, or NULL: the model finds it. */
     anygp_status (*add)(void *state, int64_t n, const double *X, const double *y, const double *w, const int64_t *ids,
                         anygp_error *e);

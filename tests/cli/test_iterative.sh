@@ -28,6 +28,13 @@ info_says_where_variances_come_from() {
     anygp fit train.csv -q -o near.agp --model exact --solver cg --predict-neighbors 8 "${given[@]}" >/dev/null && anygp info near.agp | tr -s ' \n' ' ' | grep -qE 'variances given nearest rows, whose information counts [0-9.]+ times, as solves for 64 training rows' || return 1
     anygp info near.agp --json >near.json && [ "$(json_number gain <near.json | awk '{ print ($1 > 1) }')" = 1 ]
 }
+nearest_rows_that_tell_nothing_gain_nothing() { # 1/v - 1/k is rounding there, and 0 for some variances
+    local v
+    awk 'BEGIN { print "x,y"; for (i = 0; i < 200; i++) print i "," sin(i * i) }' >apart.csv
+    for v in 1 1.77 1.93; do
+        fits apart.csv --model exact --solver cg --standardize none --kernel "rbf(variance=$v,lengthscale=0.1635)" --noise 0.05 --fix all --valid 0 --predict-neighbors 8 && ! anygp info fits.agp | grep variances || { echo "variance $v"; return 1; }
+    done
+}
 it_learns_scores_and_says_which_preconditioner() {
     anygp fit train.csv -o m.agp --model exact --solver cg --iters 3 --mean constant >out 2>err && grep -q 'leave-one-out' out && grep -q 'preconditioner [a-z]* (.*), which takes the least work' err
 }
@@ -70,6 +77,7 @@ check means_are_those_of_the_factor
 check a_kept_factor_has_the_exact_variances
 check info_shows_the_bracket_and_the_exact_value_is_in_it
 check info_says_where_variances_come_from
+check nearest_rows_that_tell_nothing_gain_nothing
 check it_learns_scores_and_says_which_preconditioner
 check weights_repeated_rows_and_draws_are_taken
 check few_rows_are_taken

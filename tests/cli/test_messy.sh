@@ -80,6 +80,9 @@ signs_for_missing_values_in_arrays() { # and in a file that stays on disk
     done
 }
 error_names_the_option_for_such_a_sign() {
+    awk -F, 'NR % 6 == 2 { sub(/^[^,]*/, "-inf") } { print }' gaps.csv >infinite.csv && awk -F, 'NR % 6 == 2 { sub(/^[^,]*/, "") } { print }' gaps.csv >empty.csv
+    refuses "'-inf' is not a finite number.*--na -inf" fit infinite.csv --missing mean -o x.agp || return 1
+    anygp fit infinite.csv -q "${fixed[@]}" --missing mean --na -inf -o x.agp >/dev/null && anygp predict x.agp infinite.csv --missing mean >a.csv && anygp fit empty.csv -q "${fixed[@]}" --missing mean -o x.agp >/dev/null && anygp predict x.agp empty.csv --missing mean >b.csv && cmp a.csv b.csv || return 1
     refuses "'Unknown' is not a number.*--na Unknown" fit signs.csv --missing mean --na -99 -o x.agp
     anygp look signs.csv --na unknown | grep -q "'a': -99 occurs 10 times.*use --na -99$" && ! anygp look signs.csv --na unknown,-99 | grep -q 'occurs'
 }

@@ -136,6 +136,9 @@ exact_updated_is_exact_of_all_rows() { # with its factor and by iteration, whose
         [ "$(anygp info m.agp --json | json_number rows)" = 600 ] || return 1
     done
 }
+memory_bounds_the_update_of_exact() { # the factor of 400 rows has 1.3 MB, and that of all is made beside it
+    fit one.csv m.agp --model exact --solver cholesky && head -n 3 two.csv >few.csv && leaves m.agp 'exact has to hold, need 0.0013 GB, more than the --memory of 0.001 GB' update m.agp few.csv --memory 1M && update m.agp few.csv --memory 10M
+}
 damaged_data_leaves_the_model() {
     fit one.csv m.agp --model fitc || return 1
     { head -n 150 two.csv; echo '0.1,0.2,soon'; } >text.csv
@@ -207,6 +210,7 @@ check each_target_takes_the_rows_that_have_it
 check missing_inputs_follow_the_model
 check sod_and_directions_are_refused
 check exact_updated_is_exact_of_all_rows
+check memory_bounds_the_update_of_exact
 check damaged_data_leaves_the_model
 check rows_that_cannot_be_used_leave_the_model
 check damaged_model_is_refused

@@ -7,6 +7,7 @@
 #include "linalg/iterative/lanczos.h"
 #include "model/exact/exact_iterative.h"
 #include "model/exact/iterative_parts.h"
+#include "model/local/vecchia_posterior.h"
 #include "model/model.h"
 
 enum { ROWS_MOST = 400 };
@@ -490,6 +491,97 @@ static void gain_is_that_of_leaving_rows_out(void **state)
     }
 }
 
+/* What an update takes from a file is checked: old rows that are equal would be fewer than their solution. */
+static void equal_rows_of_a_model_are_no_update(void **state)
+{
+    enum { N = 60 };
+    (void)state;
+    case_ c;
+    void *run, *update;
+    anygp_error e;
+    posterior *q = NULL, *more = NULL;
+    const update_ops *ops = model_exact_iterative.update;
+    update_report r;
+    double jitter = 0;
+    case_open(&c, N, "matern52(variance=0.9,lengthscale=1.3)", 0.02, false, MEAN_ZERO);
+    assert_int_equal(iterative_open(&c.p, &run, &e), ANYGP_OK);
+    assert_int_equal(iterative_to_posterior(run, &c.h, &jitter, &q, &e), ANYGP_OK);
+    double *X = ((vecchia_posterior *)q)->X;
+    memcpy(X + 7 * D, X + 3 * D, D * sizeof *X);
+    assert_int_equal(ops->open(&model_exact_iterative, q, &c.like, &update, &e), ANYGP_OK);
+    assert_int_equal(ops->add(update, 1, (double[D]){5, 5}, (double[]){1}, (double[]){1}, NULL, &e), ANYGP_OK);
+    assert_int_equal(ops->finish(update, &more, &r, &e), ANYGP_ERR_FILE);
+    assert_non_null(strstr(e.text, "row 8 of the model"));
+    assert_null(more);
+    ops->close(update);
+    q->ops->free(q);
+    iterative_close(run);
+    case_close(&c);
+}
+
+static int at_once(void *ctx)
+{
+    ++*(int *)ctx;
+    return 1;
+}
+
+static void a_stopped_update_is_none(void **state)
+{
+    enum { N = 60 };
+    (void)state;
+    case_ c;
+    void *run, *update;
+    anygp_error e;
+    posterior *q = NULL, *more = NULL;
+    const update_ops *ops = model_exact_iterative.update;
+    update_report r;
+    int asked = 0;
+    double jitter = 0;
+    case_open(&c, N, "matern52(variance=0.9,lengthscale=1.3)", 0.02, false, MEAN_ZERO);
+    assert_int_equal(iterative_open(&c.p, &run, &e), ANYGP_OK);
+    assert_int_equal(iterative_to_posterior(run, &c.h, &jitter, &q, &e), ANYGP_OK);
+    assert_int_equal(ops->open(&model_exact_iterative, q, &c.like, &update, &e), ANYGP_OK);
+    ops->given(update, 0, 1e9, (stop_poll){at_once, &asked});
+    assert_int_equal(ops->add(update, 1, (double[D]){5, 5}, (double[]){1}, (double[]){1}, NULL, &e), ANYGP_OK);
+    assert_int_equal(ops->finish(update, &more, &r, &e), ANYGP_ERR_STOPPED);
+    assert_true(asked > 0);
+    assert_null(more);
+    ops->close(update);
+    q->ops->free(q);
+    iterative_close(run);
+    case_close(&c);
+}
+
+static void hostile_gains_are_refused(void **state)
+{
+    enum { N = 60 };
+    static const double gains[][3] = {{0.5, 0, 9}, {-2, 0, 9},    {NAN, 0, 9}, {INFINITY, 0, 9},
+                                      {2, -1, 9},  {2, 1e308, 9}, {2, NAN, 9}, {2, 0, N + 1.0},
+                                      {2, 0, -9},  {2, 0, 1.5},   {2, 0, NAN}, {2, 0, 1e300}};
+    (void)state;
+    case_ c;
+    void *run;
+    anygp_error e;
+    posterior *q = NULL, *again = NULL;
+    array_list list = {0};
+    double jitter = 0;
+    case_open(&c, N, "matern52(variance=0.9,lengthscale=1.3)", 0.02, false, MEAN_ZERO);
+    assert_int_equal(iterative_open(&c.p, &run, &e), ANYGP_OK);
+    assert_int_equal(iterative_to_posterior(run, &c.h, &jitter, &q, &e), ANYGP_OK);
+    q->ops->arrays(q, &list);
+    const named_array *gain = named_array_find(list.at, list.count, "gain");
+    for (size_t i = 0; i < sizeof gains / sizeof *gains; i++) {
+        memcpy(gain->values, gains[i], sizeof gains[i]);
+        assert_int_equal(rows_posterior_load(q->kernel, q->noise, &q->mean, D, list.at, list.count, &again, &e),
+                         ANYGP_ERR_FILE);
+        assert_non_null(strstr(e.text, "gain of the variances"));
+    }
+    array_list_clear(&list);
+    q->ops->free(q);
+    iterative_close(run);
+    case_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(n_iterations_equal_cholesky),
@@ -501,6 +593,9 @@ int main(void)
                                        cmocka_unit_test(gradients_are_unbiased),
                                        cmocka_unit_test(stopped_after_any_step_it_is_computation_aware),
                                        cmocka_unit_test(predictions_are_those_of_all_rows),
-                                       cmocka_unit_test(gain_is_that_of_leaving_rows_out)};
+                                       cmocka_unit_test(gain_is_that_of_leaving_rows_out),
+                                       cmocka_unit_test(equal_rows_of_a_model_are_no_update),
+                                       cmocka_unit_test(hostile_gains_are_refused),
+                                       cmocka_unit_test(a_stopped_update_is_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,6 +105,23 @@ static void npy_of_one_dimension_is_one_column(void **state)
     check_values(t, 3, 1, 0.5, 1.5, 2.5);
 }
 
+/* Floats are compared with the sign as a float has it. */
+static void signs_for_missing_values_in_floats(void **state)
+{
+    static const double cells[] = {0.1, 1e20, -INFINITY, 7};
+    (void)state;
+    bytes f = npy("<f4", "False", "(4,)");
+    for (int i = 0; i < 4; i++) add_float(&f, cells[i], 4, false);
+    FILE *out = fopen("f4.npy", "wb");
+    assert_true(out && fwrite(f.b, 1, f.n, out) == f.n && fclose(out) == 0);
+    read_options o = {.na = "0.1, 1e20,-inf,1e300"};
+    table *d;
+    anygp_error e;
+    if (table_read("f4.npy", &o, &d, &e)) fail_msg("%s", e.text);
+    assert_true(isnan(d->values[0]) && isnan(d->values[1]) && isnan(d->values[2]) && d->values[3] == 7);
+    table_free(d);
+}
+
 static void packed_fortran_npy_is_kept_in_memory(void **state)
 {
     (void)state;
@@ -577,6 +594,7 @@ int main(void)
         cmocka_unit_test(npy_of_one_dimension_is_one_column),
         cmocka_unit_test(packed_fortran_npy_is_kept_in_memory),
         cmocka_unit_test(hostile_npy_is_refused),
+        cmocka_unit_test(signs_for_missing_values_in_floats),
         cmocka_unit_test(npz_puts_y_behind_X),
         cmocka_unit_test(npz_of_other_arrays_takes_them_in_order),
         cmocka_unit_test(zip_of_one_table_is_that_table),

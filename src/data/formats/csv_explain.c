@@ -56,8 +56,8 @@ anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns
                          columns[f->col].notation ? ", or read the column as text with --categories" : "");
     case FAULT_INFINITE:
         return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: '%s' is not a finite number; correct it, or leave the cell empty", place, name,
-                         shown);
+                         "%s, column %s: '%s' is not a finite number; correct it, or leave the cell empty%s", place,
+                         name, shown, na_option(shown, na));
     case FAULT_QUOTE:
         return fail_with(e, ANYGP_ERR_DATA, "%s, column %s: the quote is not closed, or text follows it: %s", place,
                          name, shown);

@@ -28,16 +28,11 @@ static const char *awkward_number(const csv_layout *l, csv_piece *w, const char 
     csv_cell c;
     const char *stop = csv_cell_at(&l->dialect, p, w->end, &c);
     if (!stop) return wrong_quotes(w, p, col);
-    switch (cell_classify(c.begin, c.end, x)) {
-    case CELL_TEXT:
-        *x = NAN;
-        if (csv_is_missing(&l->dialect, &c)) return stop;
-        return fault(w, FAULT_NOT_NUMBER, c.begin, c.end, col);
-    case CELL_INFINITE: return fault(w, FAULT_INFINITE, c.begin, c.end, col);
-    case CELL_NUMBER:
-    case CELL_MISSING: break;
-    }
-    return stop;
+    cell_kind kind = cell_classify(c.begin, c.end, x);
+    if (kind == CELL_NUMBER || kind == CELL_MISSING) return stop;
+    *x = NAN;
+    if (csv_is_missing(&l->dialect, &c)) return stop;
+    return fault(w, kind == CELL_TEXT ? FAULT_NOT_NUMBER : FAULT_INFINITE, c.begin, c.end, col);
 }
 
 static const char *number_cell(const csv_layout *l, csv_piece *w, const char *p, int64_t col, double *x)

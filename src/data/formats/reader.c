@@ -1,6 +1,7 @@
 /* The formats as one stream of rows: opening, seeking, what no format may let through. */
 #include "data/formats/reader.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,17 +50,28 @@ static anygp_status choose_format(reader *r, anygp_error *e)
     return ANYGP_OK;
 }
 
+/* A number that stands for a missing value; also as it is in a file that has floats. */
+static void keep_number(reader *r, const char *begin, const char *end)
+{
+    double x;
+    cell_kind kind = cell_classify(begin, end, &x);
+    if (kind == CELL_INFINITE) x = memchr(begin, '-', (size_t)(end - begin)) ? -INFINITY : INFINITY;
+    if (kind != CELL_NUMBER && kind != CELL_INFINITE) return;
+    r->na_number[r->na_numbers++] = x;
+    if (fabs(x) <= FLT_MAX && (float)x != x) r->na_number[r->na_numbers++] = (float)x;
+}
+
 /* Keeps what stands for a missing value: the options end before the reader does. */
 static anygp_status keep_na(reader *r, const char *list, anygp_error *e)
 {
     if (!list || !*list) return ANYGP_OK;
     size_t n = strlen(list);
     r->na = mem_strdup(list);
-    r->na_number = mem_doubles((int64_t)n / 2 + 1, 1);
-    if (!r->na || !r->na_number) return fail_memory(e, "a reader", 9.0 * (double)n);
+    r->na_number = mem_doubles((int64_t)n + 2, 1);
+    if (!r->na || !r->na_number) return fail_memory(e, "a reader", 17.0 * (double)n);
     for (const char *p = r->na, *end; *p; p = end + (*end != 0)) {
         end = p + strcspn(p, ",\n");
-        if (cell_classify(p, end, &r->na_number[r->na_numbers]) == CELL_NUMBER) r->na_numbers++;
+        keep_number(r, p, end);
     }
     return ANYGP_OK;
 }
@@ -194,8 +206,8 @@ static anygp_status read_next(reader *r, int64_t max_rows, bool some, double *ro
         double *to = rows + *got * r->cols;
         TRY(r->format->next(r, max_rows - *got, to, &more, e));
         if (more == 0) break;
-        if (r->format->may_be_infinite) TRY(refuse_infinite(r, to, more, e));
         take_out_na(r, to, more);
+        if (r->format->may_be_infinite) TRY(refuse_infinite(r, to, more, e));
         *got += more;
         r->delivered += more;
     }

@@ -172,16 +172,18 @@ anygp_status rows_posterior_new(const problem *p, const hyper *h, const rows_sol
     return status;
 }
 
-/* Files of earlier versions have none. */
-static anygp_status load_gain(const named_array *list, int64_t count, variance_gain *g, anygp_error *e)
+/* Of a model of n rows.  Files of earlier versions have none. */
+static anygp_status load_gain(const named_array *list, int64_t count, int64_t n, variance_gain *g, anygp_error *e)
 {
+    static const double SPREAD_MOST = 700; /* whose exp() is a number */
     const named_array *a = named_array_find(list, count, "gain");
     *g = (variance_gain){.factor = 1};
     if (!a) return ANYGP_OK;
     TRY(named_array_check(a, sizeof *g / sizeof(double), 1, e));
     memcpy(g, a->values, sizeof *g);
-    if (!(g->factor >= 1 && g->spread >= 0 && g->rows >= 0))
-        return fail_with(e, ANYGP_ERR_FILE, "the model file's gain of the variances is none; it is damaged");
+    bool sound = g->factor >= 1 && isfinite(g->factor) && g->spread >= 0 && g->spread <= SPREAD_MOST && g->rows >= 0 &&
+                 g->rows <= (double)n && g->rows == floor(g->rows);
+    if (!sound) return fail_with(e, ANYGP_ERR_FILE, "the model file's gain of the variances is none; it is damaged");
     return ANYGP_OK;
 }
 
@@ -197,9 +199,9 @@ anygp_status rows_posterior_load(kernel *k, double noise, basis *mean, int64_t D
     memcpy(&found, estimate->values, sizeof found);
     if (!(found.precond >= 0 && found.precond < (double)precond_count()))
         return fail_with(e, ANYGP_ERR_FILE, "the model file's estimate of the log evidence is none; it is damaged");
-    TRY(load_gain(list, count, &gain, e));
     const named_array *X = named_array_need(list, count, "X", e);
     if (!X) return ANYGP_ERR_FILE;
+    TRY(load_gain(list, count, X->cols, &gain, e));
     TRY(named_array_check(alpha, X->cols, 1, e));
     TRY(vecchia_load_as(&rows_form, k, noise, mean, D, list, count, out, e));
     rows_posterior *p = (rows_posterior *)*out;

@@ -67,11 +67,12 @@ static anygp_status factor_add(void *state, int64_t n, const double *X, const do
     return ANYGP_OK;
 }
 
-/* n rows wait, and the factor of all is made beside the old one. */
+/* n rows wait, and the factor of all is made beside the old one, with L0^-1 K01. */
 static double factor_held(const void *state)
 {
     const factor_update *u = state;
-    return 8.0 * (double)u->n * (double)(u->from->base.D + 2 + u->from->base.n + u->n);
+    double n0 = (double)u->from->base.n, n = (double)u->n;
+    return n > 0 ? 8 * (n * ((double)u->from->base.D + 2 + n0) + (n0 + n) * (n0 + n)) : 0;
 }
 
 /* t't, t = R'beta */
@@ -214,24 +215,30 @@ static anygp_status factor_finish(void *state, posterior **out, update_report *r
 
 /* ----------------------------------------------------------------------------------------- without */
 
-static anygp_status solve_again(const vecchia_update *u, const merged *m, const hyper *h, posterior **out,
-                                anygp_error *e)
+static anygp_status solve_again(const vecchia_update *u, const merged *m, const hyper *h, double memory, deadline *pass,
+                                posterior **out, anygp_error *e)
 {
-    static const double SHARE = 0.4; /* of the free memory, for tiles */
+    static const double SHARE = 0.4; /* of the memory, for tiles */
     const posterior *b = &u->from->base;
     const evidence_estimate *before = b->ops->estimate(b);
-    problem p = {.rows = m, .mean = &b->mean, .comm = comm_self(), .keep = SHARE * (double)memory_available()};
+    problem p = {.rows = m, .mean = &b->mean, .comm = comm_self(), .keep = SHARE * memory, .pass = pass};
     void *state = NULL;
     p.near.predict = (int64_t)u->from->facts[FACT_PREDICT];
     if (before) p.solver.precond = precond_at((int64_t)before->precond)->name;
     TRY(iterative_open(&p, &state, e));
     anygp_status status = iterative_again(state, h, b, u->from->facts[FACT_JITTER], out, e);
     iterative_close(state);
-    return status;
+    if (ANYGP_FAILED(status) || !stop_heard(pass->stop)) return status;
+    (*out)->ops->free(*out);
+    *out = NULL;
+    return fail_stopped(e);
 }
 
-static anygp_status rows_finish(void *state, posterior **out, update_report *r, anygp_error *e)
+static anygp_status rows_finish(void *state, double memory, stop_poll stop, posterior **out, update_report *r,
+                                anygp_error *e)
 {
+    stop_watch watch = {stop, 0};
+    deadline pass = {.limit = INFINITY, .stop = &watch};
     vecchia_update *u = state;
     const posterior *b = &u->from->base;
     dataset data;
@@ -241,7 +248,7 @@ static anygp_status rows_finish(void *state, posterior **out, update_report *r, 
     if (!k) return fail_memory(e, "the kernel", 0);
     TRY(hyper_init(&h, k, b->noise, true, true, false, e));
     anygp_status status = vecchia_update_merge(u, &data, &m, e);
-    if (!ANYGP_FAILED(status)) status = solve_again(u, &m, &h, out, e);
+    if (!ANYGP_FAILED(status)) status = solve_again(u, &m, &h, memory, &pass, out, e);
     *r = (update_report){.kept = true, .upper = NAN};
     for (int64_t i = 0; i < u->n; i++) r->rows += u->w[b->n + i];
     merged_clear(&m);
@@ -254,6 +261,8 @@ static anygp_status rows_finish(void *state, posterior **out, update_report *r, 
 typedef struct exact_update {
     bool factor;
     void *state;
+    double memory; /* that may be taken */
+    stop_poll stop;
 } exact_update;
 
 static void update_close(void *state)
@@ -283,11 +292,12 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
     return status;
 }
 
-static void update_jitter(void *state, double relative)
+static void update_given(void *state, double jitter, double memory, stop_poll stop)
 {
     exact_update *u = state;
+    u->memory = memory, u->stop = stop;
     if (u->factor)
-        ((factor_update *)u->state)->jitter = relative; /* the rows of the other kind have it among their facts */
+        ((factor_update *)u->state)->jitter = jitter; /* the rows of the other kind have it among their facts */
 }
 
 static anygp_status update_add(void *state, int64_t n, const double *X, const double *y, const double *w,
@@ -306,11 +316,11 @@ static double update_held(const void *state)
 static anygp_status update_finish(void *state, posterior **out, update_report *r, anygp_error *e)
 {
     exact_update *u = state;
-    return (u->factor ? factor_finish : rows_finish)(u->state, out, r, e);
+    return u->factor ? factor_finish(u->state, out, r, e) : rows_finish(u->state, u->memory, u->stop, out, r, e);
 }
 
 const update_ops exact_updates = {.open = update_open,
-                                  .jitter = update_jitter,
+                                  .given = update_given,
                                   .add = update_add,
                                   .held = update_held,
                                   .finish = update_finish,

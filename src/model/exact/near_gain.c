@@ -92,22 +92,30 @@ static anygp_status solve(solved *q, anygp_error *e)
     return status;
 }
 
+/* Whether row i says anything of the factor: w is more than the rounding of 1 / Q_ii - N_ii, and the nearest rows tell enough of f that
+   1/v - 1/k** is more than rounding too. */
+static bool has_factor(const solved *q, int64_t i)
+{
+    static const double LEAST = 1e-6; /* of the noise, and of the prior variance */
+    double v = q->near[i], k = q->prior[i];
+    return fmin(q->exact[i], v) > LEAST * q->noise[i] && v < (1 - LEAST) * k;
+}
+
 /* The geometric mean of the factors at the rows where there is one, and how well it does there. */
 static variance_gain gain_of(const solved *q)
 {
-    static const double LEAST = 1e-6; /* of the noise: rounding */
     variance_gain g = {.factor = 1};
     double sum = 0, square = 0;
     for (int64_t i = 0; i < q->count; i++) {
         double v = q->near[i], k = q->prior[i], w = fmin(q->exact[i], v);
-        if (!(w > LEAST * q->noise[i]) || !(v < k)) continue;
+        if (!has_factor(q, i)) continue;
         sum += log((1 / w - 1 / k) / (1 / v - 1 / k)), g.rows++;
     }
     if (g.rows == 0) return g;
     g.factor = exp(sum / g.rows);
     for (int64_t i = 0; i < q->count; i++) {
         double v = q->near[i], k = q->prior[i], w = fmin(q->exact[i], v);
-        if (!(w > LEAST * q->noise[i]) || !(v < k)) continue;
+        if (!has_factor(q, i)) continue;
         double off = log(gained_variance(&g, k, v) / w);
         square += off * off / g.rows;
     }

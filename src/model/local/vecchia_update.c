@@ -231,11 +231,23 @@ static anygp_status add_up(const vecchia_update *u, sparse *s, const versions *v
     return status;
 }
 
+/* Old rows are distinct, and so the first ones of all: what follows takes their numbers from that. */
+static anygp_status check_old_rows(int64_t old, const merged *m, anygp_error *e)
+{
+    for (int64_t i = 0; i < old; i++)
+        if (m->group[i] != i)
+            return fail_with(e, ANYGP_ERR_FILE,
+                             "row %lld of the model has the inputs of an earlier one; the model file is damaged",
+                             (long long)i + 1);
+    return ANYGP_OK;
+}
+
 anygp_status vecchia_update_merge(const vecchia_update *u, dataset *data, merged *out, anygp_error *e)
 {
     const posterior *b = &u->from->base;
     *data = (dataset){.n = b->n + u->n, .D = b->D, .X = u->X, .y = u->y, .w = u->w};
     TRY(dataset_merge(data, !kernel_has_white(b->kernel), out, e));
+    TRY(check_old_rows(b->n, out, e));
     if (out->plain || vecchia_noise(u->from) > 0) return ANYGP_OK;
     return fail_with(
         e, ANYGP_ERR_DATA,

@@ -183,15 +183,19 @@ static anygp_status fit(const options *o, anygp_error *e)
 
 /* -------------------------------------------------------------------------------- predict, eval */
 
+/* Several processes share the rows of a file; what comes through a pipe reaches rank 0 alone. */
 static anygp_status predict(const options *o, anygp_error *e)
 {
     const char *const files[] = {o->path[0], o->path[1], anygp_get(o->settings, "blocks-from"), o->output};
+    bool first = anygp_world_rank() == 0, shared = !o->path[1] || path_is_file(o->path[1]);
     anygp_model *m = NULL;
+    if (!first && !shared) return ANYGP_OK;
     TRY(paths_distinct(files, 3, 4, e));
-    TRY(path_check_writable(o->output, e));
+    if (first) TRY(path_check_writable(o->output, e));
     notes_attach(o->settings, o->quiet);
     anygp_status status = anygp_load_with(o->path[0], o->settings, &m, e);
-    if (!ANYGP_FAILED(status)) status = anygp_predict_file(m, o->settings, o->path[1], o->output, e);
+    if (!ANYGP_FAILED(status))
+        status = (shared ? anygp_predict_file_shared : anygp_predict_file)(m, o->settings, o->path[1], o->output, e);
     anygp_model_free(m);
     return status;
 }
@@ -402,7 +406,7 @@ const command commands[] = {
     {"fit", "fF", "fit DATA -o MODEL [options]", "train a model on a table and write it to a file", 1, 1, true, true,
      true, fit},
     {"predict", "p", "predict MODEL DATA|--grid NxM [-o CSV] [options]",
-     "mean, variance and 95 % interval of every row, or label and class probabilities", 1, 2, true, false, false,
+     "mean, variance and 95 % interval of every row, or label and class probabilities", 1, 2, true, false, true,
      predict},
     {"eval", "eE", "eval MODEL DATA [--json] [options]", "score a model on labelled data", 2, 2, false, true, false,
      eval},

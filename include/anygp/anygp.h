@@ -254,6 +254,9 @@ ANYGP_API anygp_status anygp_predict_output(const anygp_model *m, int64_t n, con
    says where to predict. */
 ANYGP_API anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, const char *in,
                                           const char *out, anygp_error *e);
+/* The same by all processes of a run, which have the same model and settings: each predicts its share of the rows, and rank 0 writes. */
+ANYGP_API anygp_status anygp_predict_file_shared(const anygp_model *m, const anygp_settings *s, const char *in,
+                                                 const char *out, anygp_error *e);
 /* Adds labelled rows to a fitted sparse or variational model, without the rows it was fitted to (docs/updating.md).
    Hyperparameters, scales and inducing inputs are kept.  On failure the model is unchanged.
    From arrays: X as for anygp_predict, Y[n, targets] (one target: y[n]), NaN for a missing target; weights may be NULL. */

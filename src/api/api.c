@@ -248,7 +248,15 @@ anygp_status anygp_predict_file(const anygp_model *m, const anygp_settings *s, c
 {
     NEED(m);
     int former = threads_begin(s);
-    return threads_end(former, gp_predict_file(m, s, in, out, e));
+    return threads_end(former, gp_predict_file(m, s, comm_self(), in, out, e));
+}
+
+anygp_status anygp_predict_file_shared(const anygp_model *m, const anygp_settings *s, const char *in, const char *out,
+                                       anygp_error *e)
+{
+    NEED(m);
+    int former = threads_begin(s);
+    return threads_end(former, gp_predict_file(m, s, comm_world(), in, out, e));
 }
 
 anygp_status anygp_update_file(anygp_model *m, const anygp_settings *s, const char *in, anygp_error *e)

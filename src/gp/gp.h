@@ -377,7 +377,8 @@ anygp_status output_block(predictor *p, const gp *g, const row_batch *b, bool la
 
 /* Bytes for blocks of rows: more than that does not help. */
 double gp_block_budget(const settings *s);
-anygp_status gp_predict_file(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e);
+anygp_status gp_predict_file(const gp_set *m, const settings *s, const comm *c, const char *in, const char *out,
+                             anygp_error *e);
 /* Recall and precision of each class, by names such as recall_bronze: those that are defined, and none for numbers and for
    very many classes. */
 typedef struct gp_class_scores {

@@ -1,4 +1,5 @@
-/* A file of rows to a file of predictions, a block at a time: memory does not grow with the rows. */
+/* A file of rows to a file of predictions, a block at a time: memory does not grow with the rows.  Over several processes each
+   reads all rows and predicts its share of every block; rank 0 writes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/name_list.h"
+#include "comm/comm.h"
 #include "gp/stream.h"
 
 double gp_block_budget(const settings *s) { return fmin(stream_memory(s), 256e6); }
@@ -18,6 +20,7 @@ typedef struct stream {
     feed feed;
     block_file *blocks;
     const settings *s;
+    const comm *comm;
     const char *out;
     writer *writer; /* opened when there is something to write: a file that fails at once leaves nothing behind */
     predictor **predictor; /* targets */
@@ -48,6 +51,17 @@ static void stream_close(stream *st, int64_t targets)
     writer_abort(st->writer);
 }
 
+/* The least of all ranks, which may have different memory. */
+static anygp_status agree_on_block(const comm *c, int64_t *block, anygp_error *e)
+{
+    for (int rank = 0; rank < c->size && c->size > 1; rank++) {
+        int64_t theirs = *block;
+        TRY(c->broadcast(c->ctx, rank, sizeof theirs, &theirs, e));
+        if (theirs < *block) *block = theirs;
+    }
+    return ANYGP_OK;
+}
+
 static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, const char *in, anygp_error *e)
 {
     int64_t T = m->targets;
@@ -61,6 +75,7 @@ static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, 
         int64_t block = predictor_block(st->predictor[k]);
         st->block = k == 0 || block < st->block ? block : st->block;
     }
+    TRY(agree_on_block(st->comm, &st->block, e));
     st->exposure = mem_alloc(st->block, sizeof(double));
     st->columns = mem_doubles(st->block, st->sheet.widest);
     st->table = mem_doubles(st->block, st->sheet.width);
@@ -72,39 +87,72 @@ static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, 
     return fail_memory(e, "a block of rows", 8.0 * (double)st->block * (double)(1 + 2 * st->sheet.width));
 }
 
-/* One target's columns to their place in the rows of the table. */
-static void place_columns(const stream *st, int64_t n, int64_t width, int64_t at)
+/* One target's columns to their place in n rows of the table. */
+static void place_columns(const stream *st, int64_t n, int64_t width, int64_t at, double *to)
 {
     int64_t wide = st->sheet.width;
     for (int64_t i = 0; i < n; i++)
-        for (int64_t c = 0; c < width; c++) st->table[i * wide + at + c] = st->columns[i + c * n];
+        for (int64_t c = 0; c < width; c++) to[i * wide + at + c] = st->columns[i + c * n];
 }
 
-/* n rows into the table.  number: of each in the file; NULL: from first_row on. */
-static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_t first_row, const int64_t *number,
-                                  const double *cells, anygp_error *e)
+/* Rows from .. from+n-1 of a block into the table.  number: of each in the file; NULL: from first_row on. */
+static anygp_status predict_rows(stream *st, const gp_set *m, int64_t from, int64_t n, int64_t first_row,
+                                 const int64_t *number, const double *cells, anygp_error *e)
 {
-    feed_exposure(&st->feed, n, cells, st->exposure);
+    const double *rows = cells + from * st->feed.columns;
+    double *to = st->table + from * st->sheet.width;
+    feed_exposure(&st->feed, n, rows, st->exposure);
     for (int64_t k = 0, at = st->sheet.kept; k < m->targets; at += sheet_width_of(&st->sheet, k++)) {
         const gp *g = m->gp[k];
+        const int64_t *block = block_file_of(st->blocks, k);
         row_batch b = {.n = n,
-                       .rows = cells,
+                       .rows = rows,
                        .ld = st->feed.columns,
                        .units = feed_units(&st->feed, k),
-                       .number = {first_row, number},
-                       .block = block_file_of(st->blocks, k),
+                       .number = {first_row + from, number ? number + from : NULL},
+                       .block = block ? block + from : NULL,
                        .exposure = g->schema.exposed ? st->exposure : NULL};
         TRY(output_block(st->predictor[k], g, &b, st->sheet.latent, st->columns, e));
         if (st->sheet.parts)
             TRY(predictor_opinions(st->predictor[k], &b, st->sheet.latent,
                                    st->columns + n * sheet_own_width(&st->sheet, k), e));
-        place_columns(st, n, sheet_width_of(&st->sheet, k), at);
+        place_columns(st, n, sheet_width_of(&st->sheet, k), at, to);
     }
     return ANYGP_OK;
 }
 
+/* What the first rank that failed says, on all: one that returned alone would leave the others waiting. */
+static anygp_status agree(const comm *c, anygp_status status, anygp_error *said, anygp_error *e)
+{
+    double first = ANYGP_FAILED(status) ? c->rank : c->size;
+    for (int rank = 0; rank < c->size; rank++) {
+        double failed = first == rank;
+        TRY(c->sum(c->ctx, 1, &failed, e));
+        if (failed == 0) continue;
+        TRY(c->broadcast(c->ctx, rank, sizeof *said, said, e));
+        return fail_with(e, said->status, "%s", said->text);
+    }
+    return ANYGP_OK;
+}
+
+/* n rows into the table, those of all ranks. */
+static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_t first_row, const int64_t *number,
+                                  const double *cells, anygp_error *e)
+{
+    const comm *c = st->comm;
+    if (c->size == 1) return predict_rows(st, m, 0, n, first_row, number, cells, e);
+    int64_t from = n * c->rank / c->size, end = n * (c->rank + 1) / c->size, wide = st->sheet.width;
+    anygp_error said = {0};
+    anygp_status status = ANYGP_OK;
+    memset(st->table, 0, (size_t)(n * wide) * sizeof *st->table);
+    if (from < end) status = predict_rows(st, m, from, end - from, first_row, number, cells, &said);
+    TRY(agree(c, status, &said, e));
+    return c->sum(c->ctx, n * wide, st->table, e);
+}
+
 static anygp_status write_block(stream *st, int64_t n, anygp_error *e)
 {
+    if (st->comm->rank > 0) return ANYGP_OK;
     if (!st->writer) TRY(sheet_open(&st->sheet, st->s, st->out, &st->writer, e));
     TRY(writer_rows(st->writer, n, st->table, e));
     return feed_is_live(&st->feed) ? writer_flush(st->writer, e) : ANYGP_OK;
@@ -189,11 +237,13 @@ static void warn_of_bad(const stream *st)
                      (long long)st->bad, st->bad == 1 ? "" : "s", st->bad == 1 ? "is" : "are", st->why.text);
 }
 
-static anygp_status predict_marginals(const gp_set *m, const settings *s, const char *in, const char *out,
-                                      anygp_error *e)
+static anygp_status predict_marginals(const gp_set *m, const settings *s, const comm *c, const char *in,
+                                      const char *out, anygp_error *e)
 {
-    stream st = {
-        .sheet = {.m = m, .latent = settings_number(s, SET_LATENT) == 1, .parts = wants_parts(s)}, .s = s, .out = out};
+    stream st = {.sheet = {.m = m, .latent = settings_number(s, SET_LATENT) == 1, .parts = wants_parts(s)},
+                 .s = s,
+                 .comm = c,
+                 .out = out};
     anygp_status status = ANYGP_OK;
     int64_t got = 0;
     TRY_DONE(stream_open(&st, m, s, in, e));
@@ -210,7 +260,7 @@ static anygp_status predict_marginals(const gp_set *m, const settings *s, const 
     warn_of_bad(&st);
     writer *w = st.writer;
     st.writer = NULL;
-    status = writer_close(w, e);
+    if (c->rank == 0) status = writer_close(w, e);
 done:
     stream_close(&st, m->targets);
     return status;
@@ -234,9 +284,12 @@ static anygp_status check_bad(const settings *s, anygp_error *e)
     return fail_with(e, ANYGP_ERR_ARGUMENT, "bad: rows cannot be skipped with --samples or --blocks-from");
 }
 
-anygp_status gp_predict_file(const gp_set *m, const settings *s, const char *in, const char *out, anygp_error *e)
+anygp_status gp_predict_file(const gp_set *m, const settings *s, const comm *c, const char *in, const char *out,
+                             anygp_error *e)
 {
+    bool draws = settings_integer(s, SET_SAMPLES) > 0;
     TRY(check_parts(m, s, e));
     TRY(check_bad(s, e));
-    return settings_integer(s, SET_SAMPLES) > 0 ? stream_draws(m, s, in, out, e) : predict_marginals(m, s, in, out, e);
+    if (!draws) return predict_marginals(m, s, c, in, out, e);
+    return c->rank == 0 ? stream_draws(m, s, in, out, e) : ANYGP_OK; /* of one stream of numbers */
 }

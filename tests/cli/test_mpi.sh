@@ -97,6 +97,26 @@ END
 predictions_are_written_once() {
     ranks 2 "$ANYGP" predict w/m.agp train.csv && [ "$(wc -l <"$said/out")" = 201 ] && [ ! -s "$said/err" ]
 }
+# Each rank has its share of every block, also where blocks are short, rows are bad, or have given blocks.
+rows_to_predict_are_shared_out() {
+    local n
+    { cat long.csv; printf 'bad,1,2,3\n'; sed 1d long.csv; } >rows.csv
+    anygp fit long.csv --model rbcm -o r.agp --iters 2 --blocks 4 >/dev/null 2>&1 && anygp predict r.agp rows.csv --parts --bad skip --keep x2 >one.csv 2>one.err && grep -q 'warning: 1 row' one.err || return 1
+    for n in 2 3; do
+        ranks $n "$ANYGP" predict r.agp rows.csv --parts --bad skip --keep x2 --memory 1M -o shared.csv && [ "$(sentences)" = 1 ] && close shared.csv one.csv 1e-9 || return 1
+    done
+    awk -F, -v OFS=, 'NR > 1 { $3 = $3 > 0 ? "warm" : "cold" } 1' train.csv >labels.csv
+    anygp fit labels.csv --model svgp --inducing 10 --iters 20 -o labels.agp >/dev/null 2>&1 && anygp predict labels.agp labels.csv >one.csv && ranks 3 "$ANYGP" predict labels.agp labels.csv -o shared.csv && close shared.csv one.csv 1e-9
+}
+grids_and_draws_are_those_of_one_process() {
+    anygp predict w/m.agp --grid 9x7 >one.csv && ranks 3 "$ANYGP" predict w/m.agp --grid 9x7 -o shared.csv && close shared.csv one.csv 1e-9 || return 1
+    anygp predict w/m.agp train.csv --samples 2 >one.csv && ranks 2 "$ANYGP" predict w/m.agp train.csv --samples 2 -o shared.csv && cmp shared.csv one.csv
+}
+# The row is rank 1's; the sentence is said once, and nothing is written.
+row_that_cannot_be_predicted_ends_all() {
+    { head -n 151 train.csv; printf ',1,0\n%.0s' $(seq 50); } >gap.csv
+    fails_once "row 151, column 'x1': the input is missing" 2 "$ANYGP" predict w/m.agp gap.csv -o gap.out
+}
 
 missing_file_ends_all_with_one_sentence() { fails_once 'gone.csv cannot be opened' 3 "$ANYGP" fit gone.csv -o g.agp; }
 wrong_option_ends_all_with_one_sentence() { fails_once 'unknown option' 2 "$ANYGP" fit train.csv -o g.agp --iter 5; }
@@ -272,6 +292,9 @@ check groups_of_neighbours_are_shared_out
 check parts_by_evidence_and_their_own_hyperparameters_are_shared_out
 check other_ranks_open_no_output
 check predictions_are_written_once
+check rows_to_predict_are_shared_out
+check grids_and_draws_are_those_of_one_process
+check row_that_cannot_be_predicted_ends_all
 check missing_file_ends_all_with_one_sentence
 check wrong_option_ends_all_with_one_sentence
 check standard_input_is_refused

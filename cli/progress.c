@@ -152,11 +152,16 @@ static int on_stop(void *ctx)
     return interrupted != 0;
 }
 
+/* In one piece, so that what other processes print does not come in between. */
 void print_sentence(const char *kind, const char *text)
 {
-    fprintf(stderr, "anygp: %s", kind);
-    for (; *text; text++) fputc((unsigned char)*text < 32 || *text == 127 ? '?' : *text, stderr);
-    fputc('\n', stderr);
+    char line[4096];
+    snprintf(line, sizeof line - 1, "anygp: %s%s", kind, text);
+    size_t n = strlen(line);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)line[i] < 32 || line[i] == 127) line[i] = '?';
+    line[n] = '\n';
+    fwrite(line, 1, n + 1, stderr);
 }
 
 static void on_log(void *ctx, anygp_log_level level, const char *text)

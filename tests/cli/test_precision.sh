@@ -77,13 +77,16 @@ other_models_say_that_it_has_no_effect() {
 resumed_has_the_same_bits() {
     local run=(--model "$@" --valid 0 --threads 1 --precision mixed)
     anygp fit train.csv -q -o alone.agp "${run[@]}" >/dev/null && anygp predict alone.agp test.csv >alone.csv || return 1
-    rm -f r.agp*
-    "$ANYGP" fit train.csv -q -o r.agp "${run[@]}" --checkpoint 0s >/dev/null 2>&1 </dev/null &
-    local pid=$!
-    while kill -0 $pid 2>/dev/null && [ ! -e r.agp.checkpoint ]; do sleep 0.02; done
-    sleep 0.1
-    kill -KILL $pid 2>/dev/null
-    wait $pid 2>/dev/null
+    local pid tries
+    for tries in 1 2 3 4 5 6 7 8; do # it may end before it is killed
+        rm -f r.agp*
+        "$ANYGP" fit train.csv -q -o r.agp "${run[@]}" --checkpoint 0s >/dev/null 2>&1 </dev/null &
+        pid=$!
+        while kill -0 $pid 2>/dev/null && [ ! -e r.agp.checkpoint ]; do sleep 0.01; done
+        kill -KILL $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        [ -e r.agp.checkpoint ] && break
+    done
     [ -e r.agp.checkpoint ] || { echo "ended before it was killed"; return 1; }
     anygp fit train.csv -q -o r.agp "${run[@]}" --resume >/dev/null && anygp predict r.agp test.csv | cmp - alone.csv
 }

@@ -83,6 +83,12 @@ static void evaluate(const kernel *k, const tile *t, real *K, int64_t ldk, real 
     }
 }
 
+static void gram_tile(const gram_walk *w, int64_t index, tile *t, real *K, int64_t ldk, real *slots)
+{
+    int64_t i0, j0;
+    if (gram_walk_tile(w, index, t, &i0, &j0)) evaluate(w->k, t, K + i0 + j0 * ldk, ldk, slots);
+}
+
 static bool gram(const gram_walk *w, real *K, int64_t ldk)
 {
     int64_t rows = gram_walk_rows(w), cols = gram_walk_cols(w), tiles = gram_walk_tiles(w);
@@ -90,16 +96,22 @@ static bool gram(const gram_walk *w, real *K, int64_t ldk)
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
     real *scratch = mem_alloc(threads * work, sizeof *scratch);
     if (!scratch) return false;
+    if (threads ==
+        1) { /* a region of one thread would cost two calls of the system, much for the few rows of a request */
+        tile t;
+        tile_place(&t, w->k, rows, cols, scratch);
+        for (int64_t index = 0; index < tiles; index++) gram_tile(w, index, &t, K, ldk, scratch + leaf_work);
+        free(scratch);
+        return true;
+    }
     la_serial_begin(threads);
-#pragma omp parallel num_threads(threads) if (threads > 1)
+#pragma omp parallel num_threads(threads)
     {
-        int64_t i0, j0;
-        real *mine = scratch + (threads > 1 ? threads_id() : 0) * work;
+        real *mine = scratch + threads_id() * work;
         tile t;
         tile_place(&t, w->k, rows, cols, mine);
 #pragma omp for schedule(dynamic, 1)
-        for (int64_t index = 0; index < tiles; index++)
-            if (gram_walk_tile(w, index, &t, &i0, &j0)) evaluate(w->k, &t, K + i0 + j0 * ldk, ldk, mine + leaf_work);
+        for (int64_t index = 0; index < tiles; index++) gram_tile(w, index, &t, K, ldk, mine + leaf_work);
     }
     la_serial_end(threads);
     free(scratch);

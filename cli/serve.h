@@ -2,6 +2,7 @@
        serve.c          the command: options, loading and reloading, the end
        serve_http.c     requests by libmicrohttpd; who may ask; limits
        serve_paths.c    answers, and what GET is answered with
+       serve_metrics.c  counts and times of requests, as GET /metrics shows them
        serve_connections.c  the open connections; slow ones are cut off
        serve_loop.c     the thread that serves: it reads what has come, predicts small requests together, and answers
        serve_work.c     predictions in batches, and the thread for what takes longer: tables, updates, many rows
@@ -26,7 +27,8 @@ enum {
     SERVE_BATCH = 64,          /* rows that are predicted at a time */
     SERVE_WAITING_MOST = 4096, /* requests in the queue; more are told to come back */
     SERVE_CONNECTIONS = 1024,
-    ROW_FEW = 32 /* numbers of a request that need no memory of their own */
+    ROW_FEW = 32,    /* numbers of a request that need no memory of their own */
+    SERVE_EDGES = 17 /* of the histogram of times */
 };
 
 /* ------------------------------------------------------------------------------------- the model in use */
@@ -105,9 +107,11 @@ typedef struct job {
 
 typedef struct serve_counts {
     atomic_llong requests, refused, failed, rows, batches, reloads, updates, waiting, connections;
-    atomic_llong under[8]; /* requests that took at most 0.1, 0.3, 1, 3, 10, 30, 100 ms, or longer */
-    atomic_llong microseconds;
+    atomic_llong took[SERVE_EDGES + 1],
+        nanoseconds; /* requests by their time, in the buckets of serve_metrics.c; its sum */
 } serve_counts;
+
+void count_request(serve_counts *n, double seconds); /* [serve_metrics.c] */
 
 typedef struct worker_thread {
     pthread_t thread;
@@ -152,14 +156,17 @@ typedef struct server {
     time_t began;
     void *daemon, *connections;
     pthread_t loop;
-    job *first, **last; /* short jobs that the last look at the connections found; the loop's own */
-    atomic_int end;     /* 0: go on; 1: no new connections; 2: come to an end */
-    int listening;      /* the socket, once there are no new connections; -1: there is none */
+    job *first, **last; /* short jobs that the last look at the connections found; the loop's own, as are the next */
+    struct timespec look, since; /* when the look under way began, or woke; how old what it reads can be */
+    bool waits, seen;            /* this look may sleep, and has not woken yet; it found something */
+    atomic_int end;              /* 0: go on; 1: no new connections; 2: come to an end */
+    int listening;               /* the socket, once there are no new connections; -1: there is none */
 } server;
 
 anygp_status server_begin(server *s, anygp_error *e);
 anygp_status loop_begin(server *s, anygp_error *e); /* [serve_loop.c] */
 void loop_end(server *s);
+void loop_found(server *s);      /* the look under way has something; from then on `since` is right */
 void loop_quiesce(server *s);    /* no new connections */
 void server_cut_slow(server *s); /* connections that have waited too long; called now and then */
 void server_end(server *s);      /* no new requests; waits for those under way */

@@ -165,7 +165,7 @@ static request *request_new(server *s, struct MHD_Connection *c)
     request *r = k ? &k->own : calloc(1, sizeof *r);
     if (!r) return NULL;
     *r = (request){.s = s, .c = c, .body = r->body, .room = r->room, .kept = k != NULL};
-    clock_gettime(CLOCK_MONOTONIC, &r->began);
+    r->began = s->since;
     return r;
 }
 
@@ -184,6 +184,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *p
     server *s = ctx;
     request *r = *state;
     (void)version;
+    loop_found(s);
     if (!r) {
         bool refused;
         if (!(*state = r = request_new(s, c))) return MHD_NO;
@@ -198,23 +199,14 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *p
     return strcmp(method, "POST") ? send_path(r, path) : post(r, path);
 }
 
-static void count_time(serve_counts *n, double seconds)
-{
-    static const double most[] = {1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1};
-    int k = 0;
-    while (k < 7 && seconds > most[k]) k++;
-    n->under[k]++;
-    n->microseconds += (long long)(1e6 * seconds);
-}
-
 static void completed(void *ctx, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode code)
 {
     server *s = ctx;
     request *r = *state;
     (void)c, (void)code;
+    loop_found(s);
     if (!r) return;
-    s->counts->requests++;
-    count_time(s->counts, seconds_since(&r->began));
+    count_request(s->counts, seconds_since(&r->began));
     connection_mark(r, WAITING);
     shelf_return(s->shelf, r->j.of);
     request_free(r);

@@ -1,4 +1,4 @@
-/* Answers, and what GET is answered with: the page, the model, the counts. */
+/* Answers, and what GET is answered with: the page, the model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,39 +37,6 @@ enum MHD_Result send_error(request *r, int code, const char *sentence)
 }
 
 /* -------------------------------------------------------------------------------------------- paths */
-
-static enum MHD_Result send_metrics(request *r)
-{
-    static const char *const edge[] = {"0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1", "+Inf"};
-    const serve_counts *n = r->s->counts;
-    const struct {
-        const char *name, *type, *help;
-        long long value;
-    } list[] = {{"requests_total", "counter", "requests answered", n->requests},
-                {"refused_total", "counter", "requests that were refused (4xx)", n->refused},
-                {"failed_total", "counter", "requests that failed here (5xx)", n->failed},
-                {"rows_total", "counter", "rows predicted for JSON requests", n->rows},
-                {"batches_total", "counter", "batches in which they were predicted", n->batches},
-                {"reloads_total", "counter", "times that a replaced model file was loaded", n->reloads},
-                {"updates_total", "counter", "updates of the model", n->updates},
-                {"waiting", "gauge", "requests in the queue", n->waiting},
-                {"connections", "gauge", "open connections", n->connections},
-                {"uptime_seconds", "gauge", "since the start", (long long)(time(NULL) - r->s->began)}};
-    char text[4096];
-    FILE *f = fmemopen(text, sizeof text, "w");
-    if (!f) return MHD_NO;
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        fprintf(f, "# HELP anygp_%s %s\n# TYPE anygp_%s %s\nanygp_%s %lld\n", list[i].name, list[i].help, list[i].name,
-                list[i].type, list[i].name, list[i].value);
-    fputs("# HELP anygp_seconds time from the first byte of a request to its answer\n# TYPE anygp_seconds histogram\n",
-          f);
-    long long sum = 0;
-    for (int k = 0; k < 8; k++) fprintf(f, "anygp_seconds_bucket{le=\"%s\"} %lld\n", edge[k], sum += n->under[k]);
-    fprintf(f, "anygp_seconds_sum %.6f\nanygp_seconds_count %lld\n", 1e-6 * (double)n->microseconds, sum);
-    long size = ftell(f);
-    fclose(f);
-    return send_text(r, 200, "text/plain; version=0.0.4", text, (size_t)size, MHD_RESPMEM_MUST_COPY);
-}
 
 static enum MHD_Result send_info(request *r)
 {

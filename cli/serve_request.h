@@ -14,7 +14,7 @@ typedef struct request {
     char *body;
     size_t size, room;
     bool too_large, working, kept; /* kept: in its connection, for the next one */
-    struct timespec began;
+    struct timespec began;         /* at the latest */
     job j;
 } request;
 
@@ -39,6 +39,7 @@ enum MHD_Result send_text(request *r, int code, const char *type, const char *te
                           enum MHD_ResponseMemoryMode mode);
 enum MHD_Result send_error(request *r, int code, const char *sentence);
 enum MHD_Result send_path(request *r, const char *path); /* GET */
+enum MHD_Result send_metrics(request *r);                /* [serve_metrics.c] */
 
 /* All connections that are open [serve_connections.c]. */
 anygp_status connections_begin(server *s, anygp_error *e);

@@ -1,5 +1,5 @@
 """Requests to a running `anygp serve`, for test_serve.sh.   serve_client.py PORT NAME [argument...]"""
-import http.client, json, os, socket, sys, threading, time
+import ctypes, http.client, json, os, platform, socket, struct, sys, threading, time
 
 port = int(sys.argv[1])
 
@@ -62,7 +62,7 @@ def paths():
     info = json.loads(ask("GET", "/info")[1])
     assert "vfe" in json.dumps(info)
     metrics = ask("GET", "/metrics")[1]
-    assert 'anygp_seconds_bucket{le="+Inf"}' in metrics and "# TYPE anygp_rows_total counter" in metrics
+    assert 'anygp_request_seconds_bucket{le="+Inf"}' in metrics and "# TYPE anygp_rows_total counter" in metrics
     assert "fetch(path" in ask("GET", "/")[1]
 
 def other_sites():
@@ -131,6 +131,88 @@ def broken_file_is_left_alone(model):
     os.rename(model + ".new", model)
     time.sleep(0.5)
     assert post([[0.5, 0.5]]) == before
+
+def metrics():
+    """Each metric by its name with its label."""
+    lines = ask("GET", "/metrics")[1].split("\n")
+    return {k: float(v) for k, v in (line.rsplit(" ", 1) for line in lines if line and line[0] != "#")}
+
+def buckets(m):
+    """(edge, requests up to it) in the order of the answer."""
+    name = 'anygp_request_seconds_bucket{le="'
+    return [(float(k[len(name):-2]), v) for k, v in m.items() if k.startswith(name)]
+
+def slower(m, seconds):
+    return m["anygp_request_seconds_count"] - dict(buckets(m))[seconds]
+
+def histogram_is_one():
+    began, before = time.time(), metrics()
+    for _ in range(30): post([[0.5, 0.5]])
+    after, took = metrics(), time.time() - began
+    b, rise = buckets(after), {k: after[k] - before[k] for k in after}
+    assert [e for e, _ in b] == sorted(e for e, _ in b) and b[-1][0] == float("inf") and len(b) > 10, b
+    assert [c for _, c in b] == sorted(c for _, c in b) and b[-1][1] == after["anygp_request_seconds_count"] == after["anygp_requests_total"], b
+    assert rise["anygp_request_seconds_count"] == 31, rise  # the first look at the metrics is one
+    # The sum agrees with the buckets, and with the time that passed here: each request was answered before the next was sent.
+    grown = [(e, c - d) for (e, c), (_, d) in zip(b, buckets(before))]
+    each = [(e, c - (grown[i - 1][1] if i else 0)) for i, (e, c) in enumerate(grown)]
+    least = sum(n * each[i - 1][0] for i, (_, n) in enumerate(each) if i)
+    most = sum(n * min(e, took) for e, n in each if n)
+    total = rise["anygp_request_seconds_sum"]
+    assert least <= total + 1e-6 and total <= most + 1e-6 and 0 < total <= took, (least, total, most, took)
+    assert rise["anygp_processor_wait_seconds_total"] >= 0
+
+def time_begins_with_the_first_bytes():
+    before = metrics()
+    body = b"[[0.5, 0.5]]"
+    s = socket.create_connection(("127.0.0.1", port))
+    s.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body))
+    time.sleep(0.3)
+    s.sendall(body)
+    assert b" 200 " in s.recv(1000)
+    s.close()
+    after = metrics()
+    assert slower(after, 0.25) == slower(before, 0.25) + 1, (before, after)
+
+def waits_counted(large, small):
+    """How many of two requests, one of which comes while the loop reads the other, are counted as slow; and how slow the second is here."""
+    a, b = (socket.create_connection(("127.0.0.1", port)) for _ in range(2))
+    b.sendall(small)
+    assert b" 200 " in b.recv(1000)
+    a.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(large) + large[:-1])
+    time.sleep(0.5)  # all of it but the last byte is read
+    before = metrics()
+    a.sendall(large[-1:])
+    time.sleep(0.005)  # the loop is at work on it
+    began = time.time()
+    b.sendall(small)
+    assert b" 200 " in b.recv(1000)
+    took = time.time() - began
+    assert b" 400 " in a.recv(1000)
+    a.close()
+    b.close()
+    time.sleep(0.1)
+    return slower(metrics(), 0.025) - slower(before, 0.025), took
+
+def time_has_the_wait_for_the_loop():
+    """A request that comes while the loop reads a large one is not fast, however soon it is answered once it is read."""
+    large = json.dumps([{"x1": 0.5, "x2": 0.5}] * 99999 + [{"x1": 0.5}]).encode()  # nothing to predict: the loop alone has work
+    small = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n\r\n[[0.5, 0.5]]"
+    seen = []
+    while not seen or seen[-1][0] != 2:  # on a busy machine the second may come too late
+        assert len(seen) < 5, seen
+        seen.append(waits_counted(large, small))
+
+def slices_are_short(pid):
+    """That of the serving thread is half a millisecond, where the kernel has slices of a thread's own (it tells them then)."""
+    number = {"x86_64": 315, "aarch64": 275}.get(platform.machine())
+    seen = []
+    for tid in os.listdir("/proc/%s/task" % pid) if number else []:
+        a = ctypes.create_string_buffer(48)
+        if ctypes.CDLL(None).syscall(number, int(tid), a, 48, 0) == 0:
+            policy, runtime = struct.unpack_from("I", a, 4)[0], struct.unpack_from("Q", a, 24)[0]
+            if policy == 0 and runtime: seen.append(runtime)
+    assert not seen or seen.count(500000) == 1, seen
 
 def updates():
     before = post([[0.5, 0.5]])["rows"][0]

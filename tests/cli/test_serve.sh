@@ -34,12 +34,17 @@ malformed_requests_get_a_sentence() { client malformed; }
 paths_are_those_that_are_documented() { client paths; }
 other_sites_are_refused() { client other_sites; }
 large_requests_are_refused() { client huge; }
+times_of_requests_are_a_histogram() { client histogram_is_one; }
+time_begins_with_the_first_bytes() { client time_begins_with_the_first_bytes; }
+time_has_the_wait_for_the_loop() { client time_has_the_wait_for_the_loop; }
+serving_thread_has_short_slices() { client slices_are_short $server; }
 slow_clients_are_cut_off() { client slow; }
 a_replaced_model_is_used_without_a_lost_request() { client reload_under_load expected.csv second_expected.csv model.agp other.agp new.csv; }
 a_broken_model_file_is_left_alone() { cp model.agp good.agp && client broken_file_is_left_alone model.agp && mv good.agp model.agp; }
 sigterm_ends_it_gracefully() { end; }
 for name in json_gives_the_numbers_of_predict csv_gives_the_bytes_of_predict malformed_requests_get_a_sentence paths_are_those_that_are_documented \
-    other_sites_are_refused large_requests_are_refused slow_clients_are_cut_off a_replaced_model_is_used_without_a_lost_request \
+    other_sites_are_refused large_requests_are_refused times_of_requests_are_a_histogram time_begins_with_the_first_bytes \
+    time_has_the_wait_for_the_loop serving_thread_has_short_slices slow_clients_are_cut_off a_replaced_model_is_used_without_a_lost_request \
     a_broken_model_file_is_left_alone; do check $name; done
 hostile_requests_are_survived() { /usr/bin/python3 "$here/serve_hostile.py" "$port" $server "$here/../../fuzz/corpus/serve" 3; }
 check hostile_requests_are_survived

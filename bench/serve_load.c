@@ -2,7 +2,9 @@
        serve_load PORT INPUTS SECONDS THREADS CONNECTIONS DEPTH [RATE [PID]] [--all]
    CONNECTIONS for each thread, DEPTH requests on the way for each connection (1: an answer is read before the next request is sent).
    RATE, requests per second over all; 0 or none: as fast as answers come.  With a rate, a request is due at a time that does not depend
-   on answers, and its latency is counted from there, whether or not a connection was free: a slow server cannot hide.
+   on answers, and its latency is counted from there, whether or not a connection was free: a slow server cannot hide.  What of it had
+   passed when the request was sent is printed too: that is for want of a connection, or because this program had no processor, and the
+   time that it waited for one stands at the end of the line, with what a hypervisor took from all processors.
    PID: the server's, whose processor time is printed beside this program's own.  --all: mean, variance and interval, not the mean alone.
    Only 127.0.0.1 is contacted. */
 #define _GNU_SOURCE
@@ -10,6 +12,7 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +21,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,8 +47,8 @@ typedef struct client {
     pthread_t thread;
     const load *l;
     long long done, bad;
-    long long histogram[BUCKETS]; /* of latencies, in steps of 1 % from a microsecond */
-    double most, took;
+    long long histogram[BUCKETS], late[BUCKETS]; /* of latencies, and of what passed before the request was sent */
+    double most, took, waited;
 } client;
 
 static double now(void)
@@ -62,6 +66,7 @@ static void give_up(const char *what)
 
 /* -------------------------------------------------------------------------------------------- latencies */
 
+/* In steps of 1 % from a microsecond. */
 static int bucket_of(double seconds)
 {
     double x = 1e-6;
@@ -153,6 +158,31 @@ static int read_answers(client *k, connection *c)
 
 /* ----------------------------------------------------------------------------------------------- a thread */
 
+/* As the server's thread does (cli/serve_loop.c): what is measured with should wait as little as what is measured. */
+static void take_short_slices(void)
+{
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } a = {0};
+    if (syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) || a.policy != SCHED_OTHER) return;
+    a.size = sizeof a, a.runtime = 500000;
+    syscall(SYS_sched_setattr, 0, &a, 0);
+}
+
+/* Seconds that this thread was ready to run while other processes had the processors; 0: the kernel does not count them. */
+static double waited_for_processor(void)
+{
+    unsigned long long waited = 0;
+    FILE *f = fopen("/proc/thread-self/schedstat", "r");
+    if (f && fscanf(f, "%*u %llu", &waited) != 1) waited = 0;
+    if (f) fclose(f);
+    return 1e-9 * (double)waited;
+}
+
 /* Requests that are due go to connections that have room; how many went. */
 static long long send_due(client *k, connection *c, long long sent, double began, int *next)
 {
@@ -165,7 +195,9 @@ static long long send_due(client *k, connection *c, long long sent, double began
             tried++;
             continue;
         }
-        send_requests(x, l, 1, began + (double)sent++ / l->rate);
+        double due = began + (double)sent++ / l->rate;
+        k->late[bucket_of(now() - due)]++;
+        send_requests(x, l, 1, due);
         tried = 0;
     }
     return sent;
@@ -178,12 +210,13 @@ static void *run(void *ctx)
     connection *c = calloc((size_t)l->connections, sizeof *c);
     int poll = epoll_create1(0), next = 0;
     struct epoll_event ready[64];
+    take_short_slices();
     if (!c || poll < 0) give_up("a client");
     for (int i = 0; i < l->connections; i++) {
         open_connection(&c[i], l->port);
         epoll_ctl(poll, EPOLL_CTL_ADD, c[i].fd, &(struct epoll_event){.events = EPOLLIN, .data.ptr = &c[i]});
     }
-    double began = now(), end = began + l->seconds;
+    double began = now(), end = began + l->seconds, waited = waited_for_processor();
     long long sent = 0;
     for (int i = 0; l->rate == 0 && i < l->connections; i++) send_requests(&c[i], l, l->depth, began);
     while (now() < end) {
@@ -197,7 +230,7 @@ static void *run(void *ctx)
             if (came && l->rate == 0) send_requests(ready[i].data.ptr, l, came, now());
         }
     }
-    k->took = now() - began;
+    k->took = now() - began, k->waited = waited_for_processor() - waited;
     for (int i = 0; i < l->connections; i++) close(c[i].fd);
     close(poll);
     free(c);
@@ -216,6 +249,16 @@ static double seconds_of(int pid)
     sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &kernel);
     fclose(f);
     return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* Taken from the processors of this machine by its host, since the start. */
+static double stolen_seconds(void)
+{
+    unsigned long long stolen = 0;
+    FILE *f = fopen("/proc/stat", "r");
+    if (f && fscanf(f, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen) != 1) stolen = 0;
+    if (f) fclose(f);
+    return (double)stolen / (double)sysconf(_SC_CLK_TCK);
 }
 
 static double own_seconds(void)
@@ -261,8 +304,9 @@ int main(int argc, char **argv)
                2;
     l.request = make_request(l.inputs, l.depth, all, &l.size);
     client *k = calloc((size_t)threads, sizeof *k);
-    long long histogram[BUCKETS] = {0}, done = 0, bad = 0;
-    double rate = 0, most = 0, before = pid ? seconds_of(pid) : 0;
+    static long long histogram[BUCKETS], late[BUCKETS];
+    long long done = 0, bad = 0, sent = 0;
+    double rate = 0, most = 0, waited = 0, before = pid ? seconds_of(pid) : 0, stolen = stolen_seconds();
     bucket_of(1); /* its table, before there are threads */
     for (int i = 0; i < threads; i++) {
         k[i].l = &l;
@@ -272,14 +316,20 @@ int main(int argc, char **argv)
         pthread_join(k[i].thread, NULL);
         done += k[i].done, bad += k[i].bad, rate += (double)k[i].done / k[i].took;
         if (k[i].most > most) most = k[i].most;
-        for (int b = 0; b < BUCKETS; b++) histogram[b] += k[i].histogram[b];
+        waited += k[i].waited / k[i].took;
+        for (int b = 0; b < BUCKETS; b++)
+            histogram[b] += k[i].histogram[b], sent += k[i].late[b], late[b] += k[i].late[b];
     }
     printf(
-        "%.0f requests per second, p50 %.2f ms, p99 %.2f ms, p99.9 %.2f ms, most %.1f ms, %lld not answered with 200; "
-        "processor per request: this program %.1f us",
+        "%.0f requests per second, p50 %.2f ms, p99 %.2f ms, p99.9 %.2f ms, most %.1f ms, %lld not answered with 200; ",
         rate, quantile(histogram, done, 0.5), quantile(histogram, done, 0.99), quantile(histogram, done, 0.999),
-        1e3 * most, bad, 1e6 * own_seconds() / (double)(done ? done : 1));
+        1e3 * most, bad);
+    if (sent)
+        printf("sent late: p99 %.2f ms, p99.9 %.2f ms; ", quantile(late, sent, 0.99), quantile(late, sent, 0.999));
+    printf("processor per request: this program %.1f us", 1e6 * own_seconds() / (double)(done ? done : 1));
     if (pid) printf(", the server %.1f us", 1e6 * (seconds_of(pid) - before) / (double)(done ? done : 1));
+    printf("; this program waited %.0f ms per second for a processor", 1e3 * waited);
+    if ((stolen = stolen_seconds() - stolen) > 0) printf(", the host took %.0f", 1e3 * stolen / l.seconds);
     printf("\n");
     free(k);
     free((char *)l.request);

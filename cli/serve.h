@@ -5,7 +5,7 @@
        serve_metrics.c  counts and times of requests, as GET /metrics shows them
        serve_connections.c  the open connections; slow ones are cut off
        serve_loop.c     the thread that serves: it reads what has come, predicts small requests together, and answers
-       serve_work.c     predictions in batches, and the thread for what takes longer: tables, updates, many rows
+       serve_work.c     predictions in batches, and the thread for what takes longer: tables, updates, many rows, long bodies
        serve_answer.c   predictions as JSON or CSV
        serve_rows.c     JSON to rows; with serve_scan.c, plain numbers without a tree of values, the only part that reads what strangers
                         write, besides the library's own reader
@@ -24,7 +24,8 @@ enum {
     SERVE_BODY_MOST = 8 << 20, /* bytes of a request */
     SERVE_HEAD_MOST = 8192, /* of its head, with what the library keeps beside it, which it clears for every request */
     SERVE_ROWS_MOST = 100000,  /* of a JSON request */
-    SERVE_BATCH = 64,          /* rows that are predicted at a time */
+    SERVE_BATCH = 64,          /* rows of short requests that are predicted at a time */
+    SERVE_BODY_SHORT = 16384,  /* bytes that the loop reads itself: a millisecond at most */
     SERVE_WAITING_MOST = 4096, /* requests in the queue; more are told to come back */
     SERVE_CONNECTIONS = 1024,
     ROW_FEW = 32,    /* numbers of a request that need no memory of their own */
@@ -96,9 +97,11 @@ typedef struct job {
     const char *table; /* the others: CSV, */
     size_t size;       /* the caller's */
     bool csv;          /* the answer */
-    int code;          /* HTTP; 0: not answered yet */
-    bool postponed;    /* by the loop, since the worker has the model in use */
-    char *answer;      /* freed by free() */
+    anygp_status (*read)(struct job *j,
+                         anygp_error *e); /* NULL, or to be called by the worker: a body that is long to read */
+    int code;                             /* HTTP; 0: not answered yet */
+    bool postponed;                       /* by the loop, since the worker has the model in use */
+    char *answer;                         /* freed by free() */
     size_t answer_size;
     void (*done)(struct job *j); /* called by the worker, from its thread */
     void *ctx;
@@ -132,7 +135,7 @@ anygp_status work_begin(worker_thread *w, anygp_error *e);
 bool work_add(worker_thread *w, job *j); /* false: too many are waiting */
 void work_end(worker_thread *w);         /* after what is in the queue */
 /* Whether the caller may as well do it itself: it is short. */
-static inline bool work_is_short(const job *j) { return j->kind == JOB_ROWS && j->rows.n <= SERVE_BATCH; }
+static inline bool work_is_short(const job *j) { return j->kind == JOB_ROWS && !j->read && j->rows.n <= SERVE_BATCH; }
 /* A list of short jobs by the caller's thread, in batches; those whose model the worker has in use are postponed. */
 void work_now(worker_thread *w, job *list);
 

@@ -45,18 +45,13 @@ static bool mentions(const request *r, const char *field, const char *what)
     return value && strstr(value, what);
 }
 
-/* From the body to a job; else a sentence. */
-static anygp_status make_job(request *r, bool update, anygp_error *e)
+/* From JSON to rows, or to a table; else a sentence. */
+static anygp_status read_json(job *j, anygp_error *e)
 {
-    job *j = &r->j;
-    bool csv = mentions(r, "Content-Type", "csv");
-    const anygp_model *m = j->of->model;
-    row_shape shape = {j->of->inputs, name_of, categories_of, category_of, m};
-    anygp_status status = ANYGP_OK;
-    if (!r->size) return complain(e, ANYGP_ERR_DATA, "the request has no body");
-    j->kind = update ? JOB_UPDATE : csv ? JOB_TABLE : JOB_ROWS;
-    j->csv = csv || mentions(r, "Accept", "text/csv");
-    if (csv) return j->table = r->body, j->size = r->size, ANYGP_OK;
+    const request *r = j->ctx;
+    bool update = j->kind == JOB_UPDATE;
+    row_shape shape = {j->of->inputs, name_of, categories_of, category_of, j->of->model};
+    anygp_status status;
     if (update)
         status = table_from_json(r->body, r->size, &j->rows.table, e);
     else
@@ -66,6 +61,20 @@ static anygp_status make_job(request *r, bool update, anygp_error *e)
         j->table = j->rows.table, j->size = strlen(j->table);
     }
     return status;
+}
+
+/* From the body to a job; else a sentence.  What is long is left for the worker: meanwhile nobody else would be answered. */
+static anygp_status make_job(request *r, bool update, anygp_error *e)
+{
+    job *j = &r->j;
+    bool csv = mentions(r, "Content-Type", "csv");
+    if (!r->size) return complain(e, ANYGP_ERR_DATA, "the request has no body");
+    j->kind = update ? JOB_UPDATE : csv ? JOB_TABLE : JOB_ROWS;
+    j->csv = csv || mentions(r, "Accept", "text/csv");
+    if (csv) return j->table = r->body, j->size = r->size, ANYGP_OK;
+    if (r->size <= SERVE_BODY_SHORT) return read_json(j, e);
+    j->read = read_json;
+    return ANYGP_OK;
 }
 
 static void done(job *j)

@@ -1,5 +1,6 @@
 /* Predictions.  Requests of a few rows that are waiting are predicted together, so that batches form as they come: the more there are,
-   the less each costs.  The thread that serves does that itself; what takes longer is for the worker, a thread of its own.  Tables and
+   the less each costs.  The thread that serves does that itself; what takes longer is for the worker, a thread of its own.  It predicts
+   many rows in parts, between which it does the short jobs that found the model in use, so that they do not wait for all.  Tables and
    updates go through the library's own reader, from a file of a folder that belongs to this process alone. */
 #include <errno.h>
 #include <stdlib.h>
@@ -7,6 +8,9 @@
 #include <unistd.h>
 
 #include "serve.h"
+
+enum { PART_MOST = 8192 };                /* rows of a long request that are predicted at a time */
+static const double PART_SECONDS = 0.005; /* that this should take: so long a short request can wait for the model */
 
 /* ------------------------------------------------------------------------------------------- batches */
 
@@ -42,7 +46,7 @@ static void predict_apart(job *first, double *out)
     }
 }
 
-/* All have the same model, which is locked, and the same wish. */
+/* All are short, and have the same model, which is locked, and the same wish. */
 static void predict_batch(worker_thread *w, job *first, int64_t n)
 {
     const served *m = first->of;
@@ -171,27 +175,42 @@ static void run_table(worker_thread *w, job *j)
 
 static bool together(const job *a, const job *b)
 {
-    return a->kind == JOB_ROWS && b->kind == JOB_ROWS && a->of == b->of && a->rows.mean_only == b->rows.mean_only;
+    return work_is_short(a) && work_is_short(b) && a->of == b->of && a->rows.mean_only == b->rows.mean_only;
 }
 
-/* Waits for the next job, and takes those with it that can be predicted together; NULL: it is over. */
-static job *take_batch(worker_thread *w, int64_t *n)
+/* Waits for the next job; NULL: it is over. */
+static job *take_job(worker_thread *w)
 {
     pthread_mutex_lock(&w->lock);
     while (!w->first && !w->ending) pthread_cond_wait(&w->wake, &w->lock);
-    job *first = w->first, *last = first;
-    *n = first ? first->rows.n : 0;
-    if (first) w->count--;
-    while (last && last->next && together(first, last->next) && *n + last->next->rows.n <= SERVE_BATCH)
-        last = last->next, *n += last->rows.n, w->count--;
-    if (last) {
-        w->first = last->next;
+    job *j = w->first;
+    if (j) {
+        w->first = j->next, j->next = NULL;
         if (!w->first) w->last = &w->first;
-        last->next = NULL;
+        w->count--;
     }
     w->counts->waiting = w->count;
     pthread_mutex_unlock(&w->lock);
-    return first;
+    return j;
+}
+
+/* All short jobs of the queue, out of turn, as a list. */
+static job *take_short(worker_thread *w)
+{
+    job *list = NULL, **end = &list;
+    pthread_mutex_lock(&w->lock);
+    w->last = &w->first;
+    for (job *j = w->first, *next; j; j = next) {
+        next = j->next, j->next = NULL;
+        if (work_is_short(j))
+            *end = j, end = &j->next, w->count--;
+        else
+            *w->last = j, w->last = &j->next;
+    }
+    *w->last = NULL;
+    w->counts->waiting = w->count;
+    pthread_mutex_unlock(&w->lock);
+    return list;
 }
 
 static void all_done(job *first)
@@ -200,22 +219,6 @@ static void all_done(job *first)
         next = j->next;
         j->done(j);
     }
-}
-
-static void *work(void *ctx)
-{
-    worker_thread *w = ctx;
-    int64_t n;
-    for (job *first; (first = take_batch(w, &n));) {
-        if (first->kind == JOB_ROWS) {
-            pthread_mutex_lock(&first->of->lock);
-            predict_batch(w, first, n);
-            pthread_mutex_unlock(&first->of->lock);
-        } else
-            run_table(w, first);
-        all_done(first);
-    }
-    return NULL;
 }
 
 /* The jobs at the head of the list that can be predicted together, cut off from it: *n rows. */
@@ -227,6 +230,103 @@ static job *cut_batch(job **list, int64_t *n)
         last = last->next, *n += last->rows.n;
     *list = last->next, last->next = NULL;
     return first;
+}
+
+static void run_short(worker_thread *w, job *list)
+{
+    int64_t n;
+    while (list) {
+        job *first = cut_batch(&list, &n);
+        pthread_mutex_lock(&first->of->lock);
+        predict_batch(w, first, n);
+        pthread_mutex_unlock(&first->of->lock);
+        all_done(first);
+    }
+}
+
+/* Rows at .. at + n - 1 of a job, from `part`[n, outputs] into out[j->rows.n, outputs]. */
+static void take_part(const job *j, int64_t at, int64_t n, const double *part, double *out)
+{
+    for (int64_t c = 0; c < j->of->outputs; c++)
+        memcpy(out + at + c * j->rows.n, part + c * n, (size_t)n * sizeof *out);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Many rows, in parts that take about PART_SECONDS each: between two of them come the short jobs that found the model in use. */
+static anygp_status predict_parts(worker_thread *w, const job *j, double *part, double *out, anygp_error *e)
+{
+    const served *m = j->of;
+    const row_request *r = &j->rows;
+    anygp_status status = ANYGP_OK;
+    for (int64_t at = 0, n, size = SERVE_BATCH; at < r->n && !ANYGP_FAILED(status); at += n) {
+        n = size < r->n - at ? size : r->n - at;
+        pthread_mutex_lock(&j->of->lock);
+        double began = seconds();
+        status = predict(m, r->mean_only, n, r->X + at * m->inputs, part, e);
+        double took = seconds() - began;
+        pthread_mutex_unlock(&j->of->lock);
+        if (!ANYGP_FAILED(status)) take_part(j, at, n, part, out);
+        w->counts->batches++;
+        run_short(w, take_short(w));
+        if (took < 0.5 * PART_SECONDS && size < PART_MOST) size *= 2;
+        if (took > 2 * PART_SECONDS && size > SERVE_BATCH) size /= 2;
+    }
+    return status;
+}
+
+static void predict_many(worker_thread *w, job *j)
+{
+    anygp_error e = {0};
+    size_t width = (size_t)j->of->outputs;
+    double *part = calloc(PART_MOST * width + 1, sizeof *part),
+           *out = calloc((size_t)j->rows.n * width + 1, sizeof *out);
+    anygp_status status = ANYGP_ERR_MEMORY;
+    if (!part || !out) {
+        complain(&e, status, "not enough memory");
+    } else if (ANYGP_FAILED(
+                   status = predict_parts(w, j, part, out, &e))) { /* all rows: a sentence counts them from the first */
+        pthread_mutex_lock(&j->of->lock);
+        status = predict(j->of, j->rows.mean_only, j->rows.n, j->rows.X, out, &e);
+        pthread_mutex_unlock(&j->of->lock);
+    }
+    if (ANYGP_FAILED(status))
+        answer_error(j, &e);
+    else
+        answer_rows(j, out, 0, j->rows.n);
+    w->counts->rows += j->rows.n;
+    free(part);
+    free(out);
+}
+
+static void run_long(worker_thread *w, job *j)
+{
+    anygp_error e = {0};
+    anygp_status status = j->read ? j->read(j, &e) : ANYGP_OK;
+    j->read = NULL;
+    if (ANYGP_FAILED(status))
+        answer_error(j, &e);
+    else
+        (j->kind == JOB_ROWS ? predict_many : run_table)(w, j);
+    j->done(j);
+}
+
+/* Short jobs, which came here because the model was in use, go first. */
+static void *work(void *ctx)
+{
+    worker_thread *w = ctx;
+    for (job *j; (j = take_job(w));) {
+        bool is_short = work_is_short(j);
+        if (is_short) j->next = take_short(w);
+        run_short(w, is_short ? j : take_short(w));
+        if (!is_short) run_long(w, j);
+    }
+    return NULL;
 }
 
 void work_now(worker_thread *w, job *list)

@@ -37,6 +37,9 @@ large_requests_are_refused() { client huge; }
 times_of_requests_are_a_histogram() { client histogram_is_one; }
 time_begins_with_the_first_bytes() { client time_begins_with_the_first_bytes; }
 time_has_the_wait_for_the_loop() { client time_has_the_wait_for_the_loop; }
+long_bodies_hold_nobody_up() { client long_bodies_hold_nobody_up; }
+many_rows_hold_nobody_up() { client many_rows_hold_nobody_up; }
+many_rows_have_their_own_answers() { client many_rows_have_their_own_answers; }
 serving_thread_has_short_slices() { client slices_are_short $server; }
 slow_clients_are_cut_off() { client slow; }
 a_replaced_model_is_used_without_a_lost_request() { client reload_under_load expected.csv second_expected.csv model.agp other.agp new.csv; }
@@ -44,7 +47,7 @@ a_broken_model_file_is_left_alone() { cp model.agp good.agp && client broken_fil
 sigterm_ends_it_gracefully() { end; }
 for name in json_gives_the_numbers_of_predict csv_gives_the_bytes_of_predict malformed_requests_get_a_sentence paths_are_those_that_are_documented \
     other_sites_are_refused large_requests_are_refused times_of_requests_are_a_histogram time_begins_with_the_first_bytes \
-    time_has_the_wait_for_the_loop serving_thread_has_short_slices slow_clients_are_cut_off a_replaced_model_is_used_without_a_lost_request \
+    time_has_the_wait_for_the_loop many_rows_have_their_own_answers long_bodies_hold_nobody_up serving_thread_has_short_slices slow_clients_are_cut_off a_replaced_model_is_used_without_a_lost_request \
     a_broken_model_file_is_left_alone; do check $name; done
 hostile_requests_are_survived() { /usr/bin/python3 "$here/serve_hostile.py" "$port" $server "$here/../../fuzz/corpus/serve" 3; }
 check hostile_requests_are_survived
@@ -52,6 +55,14 @@ end_status=0
 end || end_status=$?
 sigterm_ends_it_gracefully() { [ $end_status = 0 ] && ! ls -d "${TMPDIR:-/tmp}"/anygp-serve.*/ 2>/dev/null | xargs -r -n1 find -user "$(id -un)" -newer train.csv -maxdepth 0 | grep .; }
 check sigterm_ends_it_gracefully
+
+mv model.agp small.agp
+anygp simulate --rows 400 --inputs 2 --kernel 'matern12(lengthscale=0.3)' --noise 0.05 -o many.csv
+anygp fit many.csv -q --model vfe --kernel matern12 --inducing 300 --iters 1 --valid 0 -o model.agp >/dev/null 2>&1
+begin
+check many_rows_hold_nobody_up
+end
+mv small.agp model.agp
 
 begin --writable --token-file token.txt
 token_is_asked_for() { client token a-secret-of-sixteen-letters; }

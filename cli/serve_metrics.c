@@ -1,8 +1,9 @@
 /* Counts and times of requests, for GET /metrics, in the text format of Prometheus.
    The time of a request runs from when its first bytes could be read to when its last are with the kernel.  Bytes come between two looks
    of the loop (serve_loop.c), at a time that nobody notes; what counts is the earliest that it can have been, so that no wait for the
-   loop is left out, and a request may be counted as up to one look slower than it was.  Not in it is what the loop cannot know: how long
-   its thread, once woken, waited for a processor.  The kernel counts that, and it stands beside the histogram. */
+   loop is left out, and a request may be counted as up to one look slower than it was.  A request that was sent before the answer to the
+   former one of its connection counts from its turn.  Not in it is what the loop cannot know: how long its thread, once woken, waited for
+   a processor.  The kernel counts that, and it stands beside the histogram. */
 #define _GNU_SOURCE /* open_memstream */
 #include <stdlib.h>
 #include <string.h>

@@ -30,6 +30,14 @@ static inline int simd_is_wide(void) { return __builtin_cpu_supports("x86-64-v4"
 #define SIMD_TEXT(...) #__VA_ARGS__
 #endif
 
+/* For tiles that stay in registers: functions and loops whose counts are constants. */
+#define INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
 typedef enum simd_level { SIMD_BASELINE, SIMD_AVX2, SIMD_AVX512 } simd_level;
 simd_level simd_chosen(void);            /* of the copies that run; without copies what the processor has */
 const char *simd_name(simd_level level); /* as ANYGP_SIMD has it */

@@ -63,7 +63,7 @@ static void add_many_packed(const product *q, const tile_place *p, const int32_t
 
 static bool add_products_packed(void *ctx, int64_t index, const tile_place *p, double *room, double *W)
 {
-    enum { MANY = 12 };
+    enum { MANY = 32 };
     const product *q = ctx;
     const int32_t *T = kernel_tile_packed(q->tiles, index, p, room);
     if (!T) return false;

@@ -14,13 +14,6 @@ enum {
     COLUMNS = 4
 }; /* of a tile: its sums and what they need at a time fit into 16 registers; AVX-512 has 32 */
 
-#define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
-
 #ifdef SIMD_WIDE
 #define WIDTH 8
 #define NAME(f) f##_wide

@@ -1,8 +1,44 @@
-/* Products with packed matrices (packed.h).  Two vectors at a time, so that an integer is made a double once for four products; T is read
-   again for the next two, from the cache if it is a tile.  With one vector the cost is reading T. */
+/* Products with packed matrices (packed.h).  With few vectors the cost is reading T: once for one vector, and an integer is made a double
+   once for four products of two.  From SEVERAL vectors on, sums stay in registers (packed_body.h). */
 #include "linalg/packed.h"
 
 #include "base/simd.h"
+
+#ifdef ANYGP_NARROW_PACKED /* for a test */
+#undef SIMD_WIDE
+#endif
+
+enum {
+    SEVERAL = 4,
+    AT_ONCE = 128 /* columns of T, whose numbers of V are gathered */
+};
+
+#ifdef SIMD_WIDE /* 32 registers */
+#define WIDTH 8
+#define NAME(f) f##_wide
+#define HERE SIMD_WIDE
+#define TALL 2
+#define WIDE 8
+#define BROAD 4
+#define NARROW 4
+#include "linalg/packed_body.h"
+#undef WIDTH
+#undef NAME
+#undef HERE
+#undef TALL
+#undef WIDE
+#undef BROAD
+#undef NARROW
+#endif
+
+#define WIDTH 4 /* 16 registers */
+#define NAME(f) f##_half
+#define HERE VECTORISED
+#define TALL 2
+#define WIDE 4
+#define BROAD 3
+#define NARROW 4
+#include "linalg/packed_body.h"
 
 VECTORISED void la_unpack(int64_t n, const int32_t *from, double *to)
 {
@@ -64,8 +100,8 @@ static void one_vector(int64_t m, int64_t n, int64_t from, const int32_t *T, int
     for (; j < n; j++) one_column(m, T + j * ldt, v[j], w, x, u + j);
 }
 
-void la_both_products_packed(int64_t m, int64_t n, const int32_t *T, int64_t ldt, int64_t t, const double *V,
-                             const double *X, int64_t ldv, double *W, double *U, int64_t ldw)
+static void few_vectors(int64_t m, int64_t n, const int32_t *T, int64_t ldt, int64_t t, const double *V,
+                        const double *X, int64_t ldv, double *W, double *U, int64_t ldw)
 {
     int64_t k = 0, whole = n - n % 4;
     for (; k + 2 <= t; k += 2) {
@@ -76,4 +112,21 @@ void la_both_products_packed(int64_t m, int64_t n, const int32_t *T, int64_t ldt
         one_vector(m, n, whole, T, ldt, v + ldv, x + ldv, w + ldw, u + ldw);
     }
     if (k < t) one_vector(m, n, 0, T, ldt, V + k * ldv, X + k * ldv, W + k * ldw, U + k * ldw);
+}
+
+void la_both_products_packed(int64_t m, int64_t n, const int32_t *T, int64_t ldt, int64_t t, const double *V,
+                             const double *X, int64_t ldv, double *W, double *U, int64_t ldw)
+{
+    int64_t whole = 0;
+#ifdef SIMD_WIDE
+    if (t >= SEVERAL && simd_is_wide()) {
+        whole = m - m % 8;
+        products_wide(whole, n, T, ldt, t, V, X, ldv, W, U, ldw);
+    } else
+#endif
+        if (t >= SEVERAL) {
+        whole = m - m % 4;
+        products_half(whole, n, T, ldt, t, V, X, ldv, W, U, ldw);
+    }
+    if (whole < m) few_vectors(m - whole, n, T + whole, ldt, t, V, X + whole, ldv, W + whole, U, ldw);
 }

@@ -6,12 +6,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/simd.h"
 
 enum { BLOCK_BYTES = 1 << 18 };
 
 /* -------------------------------------------------------------------------------------------- scalars */
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Called with constant kind and size, these become one load and one conversion. */
 INLINE uint64_t load(int size, bool big, const unsigned char *p)

@@ -46,10 +46,12 @@ static void keep_point(const anygp_progress *p)
     live.trace[live.count++] = (point){p->seconds, p->objective, p->rmse, p->mnlp, p->coverage};
 }
 
+/* Curves are those of one stage: objectives of another, of fewer rows, would set their scale. */
 bool live_report(const anygp_progress *p)
 {
     if (!live.daemon) return false;
     pthread_mutex_lock(&live.lock);
+    if (!live.begun || strcmp(live.stage, p->stage)) live.count = live.skipped = 0, live.every = 1;
     live.begun = true, live.last = *p;
     snprintf(live.stage, sizeof live.stage, "%s", p->stage);
     keep_point(p);

@@ -1,4 +1,5 @@
-/* The page of fit --live: one file, nothing from the network. */
+/* The page of fit --live: one file, nothing from the network.  The first steps gain more than all others together: a curve shows the range
+   of most of its points, and leaves its frame where it lies outside. */
 #include "cli.h"
 
 const char live_page[] =
@@ -9,7 +10,8 @@ const char live_page[] =
     "body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:2rem auto;max-width:60rem;"
     "padding:0 1rem}\n"
     "td,th{padding:.1rem 1.5rem .1rem 0;text-align:left;font-variant-numeric:tabular-nums}\n"
-    "svg{width:100%;height:auto}svg text{fill:var(--ink);font-size:12px}button{font:inherit;padding:.4rem 1rem}\n"
+    "figure{margin:0}figure>svg{width:100%;height:auto}svg "
+    "text{fill:var(--ink);font-size:12px}button{font:inherit;padding:.4rem 1rem}\n"
     "</style></head><body><h1>Training</h1><table id=\"now\"></table>\n"
     "<p><button id=\"stop\">Stop and keep the model so far</button> <span id=\"note\" role=\"status\"></span></p>\n"
     "<div id=\"plots\"></div>\n<script>\n"
@@ -19,14 +21,18 @@ const char live_page[] =
     "['coverage','share in 95 % intervals'],"
     "['seconds','seconds'],['seconds_left','seconds left, at most']];\n"
     "function plot(trace,key){const p=trace.filter(t=>t[key]!==null);if(p.length<2)return '';\n"
-    " const v=p.map(t=>t[key]),lo=Math.min(...v),hi=Math.max(...v),end=p[p.length-1].seconds||1;\n"
-    " const at=p.map(t=>(70+500*t.seconds/end)+','+(140-110*(t[key]-lo)/((hi-lo)||1))).join(' ');\n"
-    " return `<h2>${key}</h2><svg viewBox=\"0 0 600 170\" role=\"img\" aria-label=\"${key} against seconds\">"
-    "<polyline fill=\"none\" stroke=\"var(--line)\" stroke-width=\"2\" points=\"${at}\"/>"
+    " const "
+    "v=p.map(t=>t[key]).sort((a,b)=>a-b),q=s=>v[Math.round(s*(v.length-1))],w=q(.9)-q(.1),end=p[p.length-1].seconds||"
+    "1;\n"
+    " const lo=Math.max(v[0],q(.1)-w),hi=Math.min(v[v.length-1],q(.9)+w);\n"
+    " const at=p.map(t=>(500*t.seconds/end)+','+(hi>lo?112-110*(t[key]-lo)/(hi-lo):57)).join(' ');\n"
+    " return `<h2>${key}</h2><figure><svg viewBox=\"0 0 600 170\" role=\"img\" aria-label=\"${key} against seconds\">"
+    "<svg x=\"70\" y=\"28\" width=\"500\" height=\"114\"><polyline fill=\"none\" stroke=\"var(--line)\" "
+    "stroke-width=\"2\" points=\"${at}\"/></svg>"
     "<line x1=\"70\" y1=\"145\" x2=\"570\" y2=\"145\" stroke=\"var(--faint)\"/>"
     "<text x=\"64\" y=\"34\" text-anchor=\"end\">${show(hi)}</text><text x=\"64\" y=\"144\" "
     "text-anchor=\"end\">${show(lo)}"
-    "</text><text x=\"570\" y=\"162\" text-anchor=\"end\">${show(end)} s</text></svg>`}\n"
+    "</text><text x=\"570\" y=\"162\" text-anchor=\"end\">${show(end)} s</text></svg></figure>`}\n"
     "async function look(){try{const s=await(await fetch('/status')).json();\n"
     " $('now').innerHTML=rows.map(([k,n])=>`<tr><th>${n}</th><td>${k==='iteration'&&s.iterations>0?s.iteration+' of '+"
     "s.iterations:show(s[k])}</td></tr>`).join('');\n"

@@ -6,6 +6,7 @@
        serve_connections.c  the open connections; slow ones are cut off
        serve_loop.c     the thread that serves: it reads what has come, predicts small requests together, and answers
        serve_work.c     predictions in batches, and the thread for what takes longer: tables, updates, many rows, long bodies
+       serve_table.c    tables and updates, by the library's own reader
        serve_answer.c   predictions as JSON or CSV
        serve_rows.c     JSON to rows; with serve_scan.c, plain numbers without a tree of values, the only part that reads what strangers
                         write, besides the library's own reader
@@ -43,7 +44,7 @@ typedef struct served {
     char *
         head[2]
             [2]; /* of an answer: JSON or CSV, all columns or means; of no use where there are texts among the values */
-    bool texts;
+    bool texts;  /* a target is a class */
     int references; /* under the lock of the shelf */
 } served;
 
@@ -139,8 +140,11 @@ static inline bool work_is_short(const job *j) { return j->kind == JOB_ROWS && !
 /* A list of short jobs by the caller's thread, in batches; those whose model the worker has in use are postponed. */
 void work_now(worker_thread *w, job *list);
 
+void run_table(worker_thread *w, job *j); /* a table or an update [serve_table.c] */
+
 /* From predictions, rows first .. first + j->rows.n - 1 of out[ld, outputs], or from an error, to the answer [serve_answer.c]. */
 void answer_rows(job *j, const double *out, int64_t first, int64_t ld);
+void answer_table(job *j, char *text, size_t size); /* the same from a CSV file of the library, which it takes */
 void answer_error(job *j, const anygp_error *e);
 anygp_status answer_heads(served *m, anygp_error *e);        /* once for a model */
 void answer_text(job *j, int code, char *text, size_t size); /* takes the text */

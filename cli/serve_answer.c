@@ -149,3 +149,70 @@ void answer_rows(job *j, const double *out, int64_t first, int64_t ld)
     at = stpcpy(at, j->csv ? "" : "]}\n");
     answer_text(j, 200, text, (size_t)(at - text));
 }
+
+/* ---------------------------------------------------------------------------------------- from a table */
+
+/* A cell of a table that the library wrote, without its quotes, which it loses in place; *mark is what ends it. */
+static char *take_cell(char *at, char **next, char *mark)
+{
+    char *to = at, *from = at;
+    if (*from == '"') {
+        for (from++; *from && (*from != '"' || from[1] == '"'); *to++ = *from++) from += *from == '"';
+        from += *from == '"';
+    } else {
+        while (*from && *from != ',' && *from != '\n') to++, from++;
+    }
+    *mark = *from, *next = from + (*from != 0);
+    *to = 0;
+    return at;
+}
+
+static void put_table_cell(FILE *f, const job *j, int64_t c, const char *cell)
+{
+    bool label = anygp_output_text(j->of->model, 0, c, 0) != NULL;
+    if (label)
+        (j->csv ? put_csv_text : print_json_text)(f, cell);
+    else
+        fputs(!strcmp(cell, "nan") && !j->csv ? "null" : cell, f);
+}
+
+static void put_table_rows(FILE *f, const job *j, char *text)
+{
+    const served *m = j->of;
+    char mark, *at = text;
+    for (int64_t c = 0; c < m->outputs; c++) take_cell(at, &at, &mark); /* the names */
+    for (bool first = true; *at; first = false) {
+        bool begun = false;
+        if (!j->csv) fputs(first ? "[" : ", [", f);
+        for (int64_t c = 0; c < m->outputs; c++) {
+            const char *cell = take_cell(at, &at, &mark);
+            if (!wanted(m, &j->rows, c)) continue;
+            if (begun) fputs(j->csv ? "," : ", ", f);
+            begun = true;
+            put_table_cell(f, j, c, cell);
+        }
+        fputs(j->csv ? "\n" : "]", f);
+    }
+}
+
+void answer_table(job *j, char *text, size_t size)
+{
+    char *answer = NULL;
+    size_t length = 0;
+    if (j->csv && !j->rows.mean_only) {
+        answer_text(j, 200, text, size); /* as it is */
+        return;
+    }
+    FILE *f = open_memstream(&answer, &length);
+    if (!f) {
+        free(text);
+        answer_error(j, &(anygp_error){ANYGP_ERR_MEMORY, "not enough memory"});
+        return;
+    }
+    fputs(j->of->head[j->csv][j->rows.mean_only], f);
+    put_table_rows(f, j, text);
+    if (!j->csv) fputs("]}\n", f);
+    free(text);
+    if (fclose(f)) free(answer), answer = NULL, length = 0;
+    answer_text(j, answer ? 200 : 500, answer, length);
+}

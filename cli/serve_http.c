@@ -56,6 +56,9 @@ static anygp_status read_json(job *j, anygp_error *e)
         status = table_from_json(r->body, r->size, &j->rows.table, e);
     else
         status = rows_from_json(&shape, r->body, r->size, &j->rows, e);
+    if (!ANYGP_FAILED(status) && j->rows.mean_only && j->of->texts)
+        status =
+            complain(e, ANYGP_ERR_DATA, "\"only\": \"mean\" is for numbers, and a target of this model is a class");
     if (!ANYGP_FAILED(status) && j->rows.table) {
         if (!update) j->kind = JOB_TABLE;
         j->table = j->rows.table, j->size = strlen(j->table);
@@ -70,7 +73,7 @@ static anygp_status make_job(request *r, bool update, anygp_error *e)
     bool csv = mentions(r, "Content-Type", "csv");
     if (!r->size) return complain(e, ANYGP_ERR_DATA, "the request has no body");
     j->kind = update ? JOB_UPDATE : csv ? JOB_TABLE : JOB_ROWS;
-    j->csv = csv || mentions(r, "Accept", "text/csv");
+    j->csv = mentions(r, "Accept", "text/csv") || (csv && !mentions(r, "Accept", "application/json"));
     if (csv) return j->table = r->body, j->size = r->size, ANYGP_OK;
     if (r->size <= SERVE_BODY_SHORT) return read_json(j, e);
     j->read = read_json;

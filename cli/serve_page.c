@@ -1,5 +1,6 @@
 /* The page to try a row by hand: one file, nothing from the network.  Each number has a slider over the values of the training rows; the
-   curve is the prediction along the input that was moved last, with its 95 % band, and the dot is the row itself. */
+   curve is the prediction along the input that was moved last, with its 95 % band, and the dot is the row itself.  Where there are several targets, it is that
+   of the first, whose name its column has. */
 #include "serve.h"
 
 const char serve_page[] =
@@ -15,13 +16,13 @@ const char serve_page[] =
     "input[type=range],select{width:100%}output{font-variant-numeric:tabular-nums}\n"
     "svg{width:100%;height:auto}svg text{fill:var(--ink);font-size:12px}table{border-collapse:collapse}\n"
     "td,th{padding:.2rem .8rem .2rem 0;text-align:left;font-variant-numeric:tabular-nums}\n"
-    "</style></head><body><h1>Try a row</h1>\n"
+    "</style></head><body><h1>Try a row</h1><p id=\"target\"></p>\n"
     "<p id=\"token\" hidden><label>token <input id=\"secret\" type=\"password\"></label></p>\n"
     "<main><form id=\"inputs\"></form><div><svg id=\"plot\" viewBox=\"0 0 600 320\" role=\"img\" "
     "aria-label=\"prediction along one input\"></svg><table id=\"answer\"></table><p id=\"note\" role=\"status\"></p>"
     "</div></main>\n<script>\n"
     "'use strict';\n"
-    "const $=i=>document.getElementById(i);let inputs=[],moved=0,token='';\n"
+    "const $=i=>document.getElementById(i);let inputs=[],targets=[],moved=0,token='';\n"
     "const show=x=>typeof x==='number'?String(+x.toPrecision(6)):x;\n"
     "async function ask(path,body){const h={};if(token)h.Authorization='Bearer '+token;\n"
     " if(body)h['Content-Type']='application/json';\n"
@@ -66,10 +67,14 @@ const char serve_page[] =
     " svg('text',{x:60,y:298},show(i.low));svg('text',{x:580,y:298,'text-anchor':'end'},show(i.high));\n"
     " svg('text',{x:320,y:314,'text-anchor':'middle'},i.name||'x'+(moved+1));\n"
     " svg('text',{x:54,y:284,'text-anchor':'end'},show(lo));svg('text',{x:54,y:26,'text-anchor':'end'},show(hi));\n"
+    " svg('text',{id:'drawn',x:66,y:14},a.columns[m]==='mean'?targets[0]:a.columns[m].slice(0,-5));\n"
     " const at=60+520*(r[moved]-i.low)/((i.high-i.low)||1);\n"
     " svg('line',{x1:at,x2:at,y1:y(a.rows[0][n]),y2:y(a.rows[0][n+1]),stroke:'var(--line)'});\n"
     " svg('circle',{cx:at,cy:y(a.rows[0][m]),r:5,fill:'var(--line)'})}\n"
-    "async function start(){try{inputs=await ask('/inputs');$('inputs').replaceChildren();inputs.forEach(control);\n"
+    "async function start(){try{inputs=await ask('/inputs');const d=await ask('/info');\n"
+    " targets=(d.targets||[d]).map(t=>t.data.target.name||'the target');\n"
+    " $('target').textContent='Prediction of '+targets.join(', ');document.title=targets.join(', ')+' - anygp';\n"
+    " $('inputs').replaceChildren();inputs.forEach(control);\n"
     " moved=Math.max(0,inputs.findIndex(i=>!i.categories.length&&i.spread));draw()}\n"
     " catch(e){$('note').textContent=e.message}}\n"
     "$('secret').addEventListener('change',e=>{token=e.target.value;start()});start();\n"

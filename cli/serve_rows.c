@@ -1,5 +1,5 @@
-/* Rows from JSON: {"rows": [[1, 2, "red"], ...]}, {"rows": [{"size": 1, ...}, ...]}, or the list alone.  "only": "mean" leaves the
-   variance out.  null is a missing value; a text is a category of its input, or of a notation that the library's reader knows (a date,
+/* Rows from JSON: {"rows": [[1, 2, "red"], ...]}, {"rows": [{"size": 1, ...}, ...]}, the list alone, or one row as an object,
+   {"size": 1, ...}.  "only": "mean" beside "rows" leaves the variance out.  null is a missing value; a text is a category of its input, or of a notation that the library's reader knows (a date,
    a percentage): then the rows become a table for it. */
 #include <jansson.h>
 #include <math.h>
@@ -17,6 +17,15 @@ void row_request_clear(row_request *r)
 
 /* ---------------------------------------------------------------------------------------- the document */
 
+/* An object that is a row itself: it becomes the only one of a list. */
+static json_t *alone(json_t *row)
+{
+    json_t *list = json_array();
+    if (json_array_append_new(list, row)) json_decref(list), list = NULL; /* it takes the row in any case */
+    return list;
+}
+
+/* *root is what the caller has to give back, *rows the list in it; the same, if there is nothing but the list. */
 static anygp_status parse(const char *body, size_t size, json_t **root, json_t **rows, anygp_error *e)
 {
     json_error_t why;
@@ -24,12 +33,14 @@ static anygp_status parse(const char *body, size_t size, json_t **root, json_t *
     if (!*root)
         return complain(e, ANYGP_ERR_DATA, "the body is not JSON: %.160s (line %d, column %d)", why.text, why.line,
                         why.column);
+    if (json_object_size(*root) > 0 && !json_object_get(*root, "rows") && !(*root = alone(*root)))
+        return complain(e, ANYGP_ERR_MEMORY, "not enough memory");
     *rows = json_is_array(*root) ? *root : json_object_get(*root, "rows");
     if (!json_is_array(*rows))
         return complain(
             e, ANYGP_ERR_DATA,
             "the rows should be a list, each row a list or an object: {\"rows\": [[...], ...]}, [[...], ...] or "
-            "[{\"column\": value, ...}, ...]");
+            "[{\"column\": value, ...}, ...]; one row may be an object alone, {\"column\": value, ...}");
     if (json_array_size(*rows) == 0) return complain(e, ANYGP_ERR_DATA, "there are no rows");
     if (json_array_size(*rows) > SERVE_ROWS_MOST)
         return complain(e, ANYGP_ERR_DATA, "%zu rows are more than the %d of one request", json_array_size(*rows),

@@ -1,5 +1,5 @@
 """Requests to a running `anygp serve`, for test_serve.sh.   serve_client.py PORT NAME [argument...]"""
-import ctypes, http.client, json, os, platform, select, socket, struct, sys, threading, time
+import csv, ctypes, http.client, json, os, platform, select, socket, struct, sys, threading, time
 
 port = int(sys.argv[1])
 
@@ -41,8 +41,42 @@ def csv_numbers(rows, expected):
     status, text = ask("POST", "/predict", "[[0.5, 0.5]]", {"Accept": "text/csv"})
     assert status == 200 and text.startswith("mean,variance,lo95,hi95\n"), text
 
+def texts(rows, expected):
+    """Dates and texts in JSON, which only the reader of tables understands, are answered in JSON, with the values of `anygp predict`."""
+    want = list(csv.reader(open(expected)))
+    labels = [k for k, name in enumerate(want[0]) if name.endswith("label")]
+    cells = [[c if k in labels else None if c == "nan" else float(c) for k, c in enumerate(row)] for row in want[1:]]
+    asked = list(csv.DictReader(open(rows)))
+    inputs = ["day", "x"]
+    a = post([{k: r[k] if k == "day" else float(r[k]) for k in inputs} for r in asked])
+    assert a == {"columns": want[0], "rows": cells}, a
+    b = post([[r["day"], float(r["x"])] for r in asked])
+    assert b == a, b
+    body = json.dumps([[r["day"], float(r["x"])] for r in asked])
+    assert ask("POST", "/predict", body, {"Accept": "text/csv"}) == (200, open(expected).read())
+    status, text = ask("POST", "/predict", open(rows).read(), {"Content-Type": "text/csv", "Accept": "application/json"})
+    assert status == 200 and json.loads(text) == a, text
+    one = json.dumps({"day": asked[0]["day"], "x": float(asked[0]["x"])})
+    assert json.loads(ask("POST", "/predict", one)[1])["rows"] == cells[:1]
+    means = [k for k, name in enumerate(want[0]) if name.endswith("mean")]
+    body = json.dumps({"rows": [[r["day"], float(r["x"])] for r in asked], "only": "mean"})
+    status, text = ask("POST", "/predict", body)
+    if labels:
+        assert status == 400 and "class" in json.loads(text)["error"], text
+        return
+    assert json.loads(text) == {"columns": [want[0][k] for k in means], "rows": [[row[k] for k in means] for row in cells]}, text
+    status, text = ask("POST", "/predict", body, {"Accept": "text/csv"})
+    assert [row.split(",") for row in text.split("\n")[:-1]] == [[row[k] for k in means] for row in want], text
+
+def one_row():
+    """An object that is a row is a request."""
+    whole = post([[0.3, 0.7]])
+    for body in {"x1": 0.3, "x2": 0.7}, {"x2": 0.7, "x1": 0.3}:
+        status, text = ask("POST", "/predict", json.dumps(body))
+        assert status == 200 and json.loads(text) == whole, text
+
 def malformed():
-    for body, hint in [("{", "not JSON"), ("[]", "no rows"), ("{}", "should be a list"), ("[1]", "neither a list"),
+    for body, hint in [("{", "not JSON"), ("[]", "no rows"), ("{}", "should be a list"), ('{"x1":1}', "lacks"), ('{"x1":1,"x2":2,"only":"mean"}', "no input 'only'"), ('{"rows":{"x1":1,"x2":2}}', "should be a list"), ("[1]", "neither a list"),
                        ("[[1]]", "1 values"), ("[[1,2,3]]", "3 values"), ('[{"x1":1}]', "lacks"), ('[{"x1":1,"x2":2,"q":3}]', "no input 'q'"),
                        ("[[null,1]]", "missing"), ("[[[],1]]", "a number, a text"), ('{"rows":[[1,2]],"only":"sd"}', "only"),
                        ("[[1e999,1]]", "JSON"), ("[" * 5000, "JSON"), ("[" * 50000, "JSON"),
@@ -271,6 +305,9 @@ def updates():
     assert status == 200, (status, text)
     after = post([[0.5, 0.5]])["rows"][0]
     assert after[0] > before[0] + 0.5, (before, after)
+    status, text = ask("POST", "/update", json.dumps({"x1": 0.5, "x2": 0.5, "y": before[0] + 50}))
+    assert status == 200 and post([[0.5, 0.5]])["rows"][0][0] > after[0], text
+    after = post([[0.5, 0.5]])["rows"][0]
     status, text = ask("POST", "/update", "x1,x2,y\n0.1,0.1,oops\n", {"Content-Type": "text/csv"})
     assert status == 400, (status, text)
     assert post([[0.5, 0.5]])["rows"][0] == after

@@ -29,6 +29,7 @@ trap 'kill $server 2>/dev/null; rm -rf "$work" "$said"' EXIT
 
 begin
 json_gives_the_numbers_of_predict() { client json_numbers new.csv expected.csv; }
+one_object_is_one_row() { client one_row; }
 csv_gives_the_bytes_of_predict() { client csv_numbers new.csv expected.csv; }
 malformed_requests_get_a_sentence() { client malformed; }
 paths_are_those_that_are_documented() { client paths; }
@@ -45,7 +46,7 @@ slow_clients_are_cut_off() { client slow; }
 a_replaced_model_is_used_without_a_lost_request() { client reload_under_load expected.csv second_expected.csv model.agp other.agp new.csv; }
 a_broken_model_file_is_left_alone() { cp model.agp good.agp && client broken_file_is_left_alone model.agp && mv good.agp model.agp; }
 sigterm_ends_it_gracefully() { end; }
-for name in json_gives_the_numbers_of_predict csv_gives_the_bytes_of_predict malformed_requests_get_a_sentence paths_are_those_that_are_documented \
+for name in json_gives_the_numbers_of_predict one_object_is_one_row csv_gives_the_bytes_of_predict malformed_requests_get_a_sentence paths_are_those_that_are_documented \
     other_sites_are_refused large_requests_are_refused times_of_requests_are_a_histogram time_begins_with_the_first_bytes \
     time_has_the_wait_for_the_loop many_rows_have_their_own_answers long_bodies_hold_nobody_up serving_thread_has_short_slices slow_clients_are_cut_off a_replaced_model_is_used_without_a_lost_request \
     a_broken_model_file_is_left_alone; do check $name; done
@@ -72,6 +73,35 @@ begin --writable
 updates_change_the_model_and_its_file() { cp model.agp before.agp && client updates && ! cmp -s model.agp before.agp && anygp info model.agp >/dev/null; }
 check updates_change_the_model_and_its_file
 end
+
+# Dates, which are texts in JSON; two targets, one of which has a name that is to be quoted; labels with commas and quotes.
+awk 'BEGIN { print "day,x,first y,second"; for (i = 1; i <= 60; i++) printf "2024-%02d-%02d,%g,%g,%g\n", 1 + i % 12, 1 + i % 28, i / 60, sin(i / 9), cos(i / 7) }' >days.csv
+awk 'BEGIN { print "day,x,kind"; for (i = 1; i <= 60; i++) printf "2024-%02d-%02d,%g,%s\n", 1 + i % 12, 1 + i % 28, i / 60, (i % 12 > 5) ? "\"a, \"\"b\"\"\"" : "c" }' >kinds.csv
+texts_are_answered_in_json() { # DATA OPTIONS...
+    mv model.agp plain.agp
+    anygp fit "$1" -q -o model.agp --iters 3 --valid 0 --inducing 8 "${@:2}" >/dev/null 2>err || { cat err; mv plain.agp model.agp; return 1; }
+    head -n 4 "$1" >texts.csv
+    anygp predict model.agp texts.csv >texts_expected.csv 2>/dev/null
+    begin && client texts texts.csv texts_expected.csv
+    status=$?
+    end && mv plain.agp model.agp && return $status
+}
+several_targets_of_rows_with_dates_are_answered_in_json() { texts_are_answered_in_json days.csv --model vfe --target 'first y' --target second; }
+labels_of_rows_with_dates_are_answered_in_json() { texts_are_answered_in_json kinds.csv --likelihood bernoulli; }
+check several_targets_of_rows_with_dates_are_answered_in_json
+check labels_of_rows_with_dates_are_answered_in_json
+
+# The page in a browser.
+browser() { # ADDRESS
+    command -v chromium >/dev/null || { echo "chromium is not installed: scripts/setup.sh check"; return 1; }
+    chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$said/browser" --virtual-time-budget=20000 --timeout=60000 --dump-dom "$1" 2>/dev/null >dom
+}
+the_page_names_its_target() {
+    sed '1s/y/price/' train.csv >priced.csv && mv model.agp plain.agp && fit priced.csv model.agp && begin && browser "http://127.0.0.1:$port/"
+    end && mv plain.agp model.agp
+    grep -o '<p id="target">[^<]*' dom | grep -q 'Prediction of price$' && grep -o '<text id="drawn"[^<]*' dom | grep -q '>price$' && grep -q '<polygon fill=' dom
+}
+check the_page_names_its_target
 
 mistakes_are_explained() {
     refuses 'token-file' serve model.agp --listen 0.0.0.0 && refuses 'not a whole number' serve model.agp --port x &&

@@ -89,12 +89,13 @@ static int64_t input_at(const binding *b, const char *name, int64_t j)
 
 /* As the model's column is written, or with the decimal sign that the settings name.  Amounts may change their signs from
    file to file: 10% and 10 are the same number. */
-static column_wish wish_number(const binding *b, cell_notation n)
+static column_wish wish_number(const binding *b, cell_notation n, const char *unit)
 {
-    if (notation_is_date(n) || n == NOTATION_YES_NO) return (column_wish){COLUMN_NUMBER, NOTATION_BIT(n)};
+    bool fixed = notation_is_date(n) || n == NOTATION_TIME || n == NOTATION_YES_NO;
+    if (fixed) return (column_wish){COLUMN_NUMBER, NOTATION_BIT(n), NULL};
     if (settings_is(b->s, SET_DECIMAL, ".")) n = notation_with_point(n);
     if (settings_is(b->s, SET_DECIMAL, ",")) n = notation_with_comma(n);
-    return (column_wish){COLUMN_NUMBER, n ? NOTATION_BIT(n) : NOTATIONS_POINT | NOTATIONS_COMMA};
+    return (column_wish){COLUMN_NUMBER, n ? NOTATION_BIT(n) : NOTATIONS_POINT | NOTATIONS_COMMA, unit};
 }
 
 /* A column called `name` has the target's name or, where there are no names, its place behind the inputs. */
@@ -109,10 +110,12 @@ static column_wish wish_for(const binding *b, const char *name, int64_t j)
 {
     const schema *s = b->schema;
     int64_t i = input_at(b, name, j);
-    if (i >= 0) return s->input[i].text ? (column_wish){COLUMN_TEXT, 0} : wish_number(b, s->input[i].notation);
-    if (s->classes == 0 && is_target(s, name, j) && s->target_notation) return wish_number(b, s->target_notation);
+    const input_spec *c = i >= 0 ? &s->input[i] : NULL;
+    if (c) return c->text ? (column_wish){COLUMN_TEXT, 0, NULL} : wish_number(b, c->notation, c->unit);
+    if (s->classes == 0 && is_target(s, name, j) && s->target_notation)
+        return wish_number(b, s->target_notation, s->target_unit);
     bool labels = s->class_text && is_target(s, name, j);
-    return (column_wish){labels ? COLUMN_TEXT : -1, labels ? 0 : NOTATIONS_POINT | NOTATIONS_COMMA};
+    return (column_wish){labels ? COLUMN_TEXT : -1, labels ? 0 : NOTATIONS_POINT | NOTATIONS_COMMA, NULL};
 }
 
 static anygp_status wish_for_model(const void *ctx, const column *columns, int64_t cols, column_wish *wish,

@@ -193,14 +193,32 @@ static void doubt_sentence(const table *t, int64_t j, column_doubt doubt, char *
                  "column %s is %s: the comma of '%.40s' may be a decimal sign or a thousands separator; use --decimal "
                  ", or --decimal .",
                  label_of(t, j, label), fate, c->level[0]);
+    if (doubt == DOUBT_UNITS)
+        snprintf(to, size,
+                 "column %s is %s: '%.40s' and '%.40s' have different units; write all its numbers in one unit, or "
+                 "without",
+                 label_of(t, j, label), fate, c->level[0], c->level[recognise_other_unit(c)]);
+}
+
+/* " is 14.5", for a cell of which this is not said by the meaning of its notation. */
+static const char *what_it_is(const table *t, int64_t j, char *to, size_t size)
+{
+    const column *c = &t->columns[j];
+    double x;
+    *to = 0;
+    bool plain = c->notation == NOTATION_TIME || c->notation == NOTATION_GROUPED || *c->shown == '(';
+    if (plain && notation_read(c->notation, NULL, c->shown, c->shown + strlen(c->shown), &x))
+        snprintf(to, size, " is %.10g", x);
+    return to;
 }
 
 static void notation_sentence(const table *t, int64_t j, char *to, size_t size)
 {
     const column *c = &t->columns[j];
-    char label[96];
-    snprintf(to, size, "column %s %s ('%.40s' in row %lld)", label_of(t, j, label), notation_meaning(c->notation),
-             c->shown, (long long)c->shown_row + 1);
+    char label[96], is[40];
+    const char *meaning = *c->shown == '(' ? "is read with parentheses as minus signs" : notation_meaning(c->notation);
+    snprintf(to, size, "column %s %s ('%.40s' in row %lld%s)", label_of(t, j, label), meaning, c->shown,
+             (long long)c->shown_row + 1, what_it_is(t, j, is, sizeof is));
 }
 
 static void oddity_sentence(const table *t, int64_t j, const oddity *o, char *to, size_t size)

@@ -35,8 +35,9 @@ typedef struct fit_wishes {
 static void wish_targets(const fit_wishes *w, const fit_columns *c, column_wish *wish)
 {
     for (int64_t t = 0; t < c->targets; t++)
-        wish[c->target[t]] = (column_wish){.kind = w->labels ? COLUMN_TEXT : -1,
-                                           .notations = w->classes ? 0 : NOTATIONS_POINT | NOTATIONS_COMMA};
+        wish[c->target[t]] =
+            (column_wish){.kind = w->labels ? COLUMN_TEXT : -1,
+                          .notations = w->classes ? 0 : NOTATIONS_POINT | NOTATIONS_COMMA | NOTATIONS_UNIT};
 }
 
 /* Amounts may be written in any way; only inputs can be dates. */
@@ -48,8 +49,10 @@ static anygp_status wish_for_fit(const void *ctx, const column *columns, int64_t
     fit_columns c = {0};
     anygp_status status = fit_columns_find(&head, w->s, &c, e);
     for (int64_t j = 0; j < cols && !ANYGP_FAILED(status); j++) {
-        wish[j].notations = NOTATIONS_POINT | NOTATIONS_COMMA;
-        if (!c.skip[j] && j != c.weights) wish[j].notations |= NOTATION_BIT(NOTATION_DATE);
+        wish[j].notations = NOTATIONS_POINT | NOTATIONS_COMMA | NOTATIONS_UNIT;
+        if (!c.skip[j] && j != c.weights)
+            wish[j].notations |=
+                NOTATION_BIT(NOTATION_DATE) | NOTATION_BIT(NOTATION_MONTH) | NOTATION_BIT(NOTATION_TIME);
         if (c.category[j]) wish[j].kind = COLUMN_TEXT;
         if (c.dropped[j] && j != c.weights) wish[j].kind = COLUMN_UNREAD;
     }

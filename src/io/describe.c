@@ -22,9 +22,10 @@ static json_t *scores_json(const gp_scores *s)
 }
 
 /* Nothing where numbers are written plainly. */
-static void describe_notation(cell_notation n, json_t *o)
+static void describe_notation(cell_notation n, const char *unit, json_t *o)
 {
     if (n != NOTATION_PLAIN) json_object_set_new(o, "notation", json_string(notation_name(n)));
+    if (*unit) json_object_set_new(o, "unit", json_string(unit));
 }
 
 static json_t *input_json(const input_spec *c)
@@ -32,7 +33,7 @@ static json_t *input_json(const input_spec *c)
     json_t *o = json_pack("{s:o, s:I, s:b, s:b, s:o, s:o, s:o}", "name", text(c->name), "number", (json_int_t)c->number,
                           "used", c->position >= 0, "text", c->text, "shift", number(c->shift), "scale",
                           number(c->scale), "fill", number(c->fill));
-    if (o) describe_notation(c->notation, o);
+    if (o) describe_notation(c->notation, c->unit, o);
     if (o && isfinite(c->lower) && isfinite(c->upper))
         json_object_set_new(o, "range", json_pack("[f, f]", c->lower, c->upper));
     if (!o || !c->text) return o;
@@ -51,7 +52,7 @@ static json_t *schema_json(const schema *s)
                   "shift", s->y_shift, "scale", s->y_scale, "mean", s->y_mean, "sd", s->y_sd);
     describe_transform(s, target);
     describe_classes(s, target);
-    if (target) describe_notation(s->target_notation, target);
+    if (target) describe_notation(s->target_notation, s->target_unit, target);
     json_t *all = json_pack("{s:I, s:b, s:o, s:o, s:o}", "columns", (json_int_t)s->columns, "fill_missing",
                             s->fill_missing, "inputs", inputs, "target", target, "exposure", describe_exposure(s));
     if (all && s->sphere.on) json_object_set_new(all, "sphere", describe_sphere(s));
@@ -228,11 +229,16 @@ static bool parse_levels(const json_t *list, input_spec *c)
     return true;
 }
 
-static bool parse_notation(const json_t *o, cell_notation *n)
+static bool parse_notation(const json_t *o, cell_notation *n, char unit[UNIT_ROOM])
 {
-    const json_t *v = json_object_get(o, "notation");
+    const json_t *v = json_object_get(o, "notation"), *u = json_object_get(o, "unit");
     *n = NOTATION_PLAIN;
-    return !v || (json_is_string(v) && notation_named(json_string_value(v), n));
+    *unit = 0;
+    if (v && !(json_is_string(v) && notation_named(json_string_value(v), n))) return false;
+    if (!u || !notation_has_unit(*n)) return !u && !notation_has_unit(*n);
+    if (!json_is_string(u) || json_string_length(u) >= UNIT_ROOM) return false;
+    snprintf(unit, UNIT_ROOM, "%s", json_string_value(u));
+    return *unit;
 }
 
 /* Older files have none. */
@@ -254,7 +260,7 @@ static bool parse_input(const json_t *o, schema *s, input_spec *c)
     if (!get_number(o, "fill", &c->fill) || !parse_range(o, c)) return false;
     if (json_is_true(json_object_get(o, "used"))) c->position = s->D++;
     c->text = json_is_true(json_object_get(o, "text"));
-    if (!parse_notation(o, &c->notation) || (c->text && c->notation != NOTATION_PLAIN)) return false;
+    if (!parse_notation(o, &c->notation, c->unit) || (c->text && c->notation != NOTATION_PLAIN)) return false;
     return !c->text || parse_levels(json_object_get(o, "levels"), c);
 }
 
@@ -275,7 +281,7 @@ static anygp_status parse_schema(const json_t *o, schema *s, anygp_error *e)
     bool ok = get_count(o, "columns", COUNT_MOST, &s->columns) && get_text(y, "name", &s->target) &&
               get_count(y, "number", COUNT_MOST, &s->target_number) && get_number(y, "shift", &s->y_shift) &&
               get_number(y, "scale", &s->y_scale) && s->y_scale > 0 && get_number(y, "mean", &s->y_mean) &&
-              get_number(y, "sd", &s->y_sd) && s->y_sd > 0 && parse_notation(y, &s->target_notation);
+              get_number(y, "sd", &s->y_sd) && s->y_sd > 0 && parse_notation(y, &s->target_notation, s->target_unit);
     for (int64_t i = 0; i < s->inputs; i++) ok = ok && s->input[i].number < s->columns;
     if (!ok || s->target_number >= s->columns) return bad(e, "target");
     if (!parse_transform(y, s)) return bad(e, "transform");

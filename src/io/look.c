@@ -17,7 +17,7 @@ enum { CODES_LEAST = 3, CODES_MOST = 10, CODES_ROWS = 10 }; /* values of a colum
 
 typedef struct column_facts {
     int64_t missing, present;
-    double low, high, first;
+    double low, high;
     long double sum;
     bool fractions; /* not all are whole numbers */
     class_set seen; /* up to DISTINCT_MOST */
@@ -48,7 +48,7 @@ static anygp_status see_row(void *ctx, int64_t number, const double *row, anygp_
             f->missing++;
             continue;
         }
-        if (f->present++ == 0) f->low = f->high = f->first = x;
+        if (f->present++ == 0) f->low = f->high = x;
         f->low = fmin(f->low, x), f->high = fmax(f->high, x);
         f->sum += x, f->fractions |= x != floor(x);
         if (f->seen.seen.count <= DISTINCT_MOST) TRY(class_set_note(&f->seen, x, e));
@@ -87,6 +87,7 @@ static void treatment(const look *l, int64_t j, char *to, size_t size)
     const column *c = &l->t->columns[j];
     const column_facts *f = &l->facts[j];
     char value[CELL];
+    double shown;
     bool input = !strcmp(role_of(l, j), "input");
     *to = 0;
     if (c->left_out == COLUMN_DROPPED)
@@ -99,9 +100,9 @@ static void treatment(const look *l, int64_t j, char *to, size_t size)
         snprintf(to, size, "  nearly all texts differ");
     else if (input && f->present > 0 && f->low == f->high && (c->kind == COLUMN_NUMBER || f->missing == 0))
         snprintf(to, size, "  constant, so it has no effect");
-    else if (c->shown)
+    else if (c->shown && notation_read(c->notation, NULL, c->shown, c->shown + strlen(c->shown), &shown))
         snprintf(to, size, "  '%.16s' is %s%s", c->shown, notation_is_date(c->notation) ? "day " : "",
-                 short_number(f->first, value));
+                 short_number(shown, value));
 }
 
 /* --------------------------------------------------------------------------------------------- page */
@@ -183,7 +184,7 @@ static json_t *number_or_null(bool there, double x) { return there && isfinite(x
 
 static json_t *column_json(const look *l, int64_t j)
 {
-    static const char *const reasons[] = {NULL, "dropped", "row numbers", "nearly all texts differ"};
+    static const char *const reasons[] = {NULL, "dropped", "row numbers", "row labels", "nearly all texts differ"};
     const column *c = &l->t->columns[j];
     const column_facts *f = &l->facts[j];
     const char *reason = reasons[c->left_out];

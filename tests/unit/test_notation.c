@@ -12,7 +12,7 @@
 static double read_as(cell_notation n, const char *text)
 {
     double x = NAN;
-    return notation_read(n, text, text + strlen(text), &x) ? x : NAN;
+    return notation_read(n, NULL, text, text + strlen(text), &x) ? x : NAN;
 }
 
 static void check(cell_notation n, const char *text, double expected)
@@ -83,12 +83,77 @@ static void what_is_no_date_is_refused(void **state)
     check_not(NOTATION_DATE_MDY, "03.01.2024"); /* with points the day is always first */
 }
 
+static void named_months_are_read_in_any_order(void **state)
+{
+    (void)state;
+    const char *const elevenths[] = {"11 Feb 2023",      "11-Feb-2023",       "Feb 11, 2023",
+                                     "FEBRUARY 11 2023", "11 february, 2023", "Feb. 11, 2023"};
+    for (size_t i = 0; i < sizeof elevenths / sizeof *elevenths; i++)
+        check(NOTATION_DATE, elevenths[i], read_as(NOTATION_DATE, "2023-02-11"));
+    check(NOTATION_DATE, "Sept 3, 2023 2:30 PM", read_as(NOTATION_DATE, "2023-09-03 14:30"));
+    const char *const wrong[] = {"11 Fe 2023", "30 Feb 2023", "11 Feb 23",    "11Feb2023",
+                                 "Feb 2023",   "11 Feb",      "Febr 11, 2023"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) check_not(NOTATION_DATE, wrong[i]);
+    check(NOTATION_DATE_DMY, "2023-02-11",
+          read_as(NOTATION_DATE, "2023-02-11")); /* these can be read in one way only */
+    check(NOTATION_DATE_MDY, "11 Feb 2023", read_as(NOTATION_DATE, "2023-02-11"));
+}
+
+static void months_are_their_first_days(void **state)
+{
+    (void)state;
+    check(NOTATION_MONTH, "2023-04", read_as(NOTATION_DATE, "2023-04-01"));
+    check(NOTATION_MONTH, "Apr 2023", read_as(NOTATION_DATE, "2023-04-01"));
+    const char *const wrong[] = {"2023-13", "2023-4", "2023-04-01", "2023", "2023/04"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) check_not(NOTATION_MONTH, wrong[i]);
+}
+
+static void times_of_day_are_hours(void **state)
+{
+    (void)state;
+    check(NOTATION_TIME, "14:30", 14.5);
+    check(NOTATION_TIME, "0:00:36", 0.01);
+    check(NOTATION_TIME, "14:30:05.4", 14 + (30 + 5.4 / 60) / 60);
+    check(NOTATION_TIME, "2:30 PM", 14.5);
+    check(NOTATION_TIME, "12:15am", 0.25);
+    check(NOTATION_TIME, "24:00", 24);
+    const char *const wrong[] = {"14", "24:01", "14:60", "1:2", "14:30+01:00", "14:30Z", "13:00 pm", "75:10", "14.30"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) check_not(NOTATION_TIME, wrong[i]);
+}
+
 static void amounts_lose_their_signs_and_separators(void **state)
 {
     (void)state;
     check(NOTATION_GROUPED, "1,234,567.5", 1234567.5);
     check(NOTATION_GROUPED, "-950", -950);
     check(NOTATION_GROUPED, "1,234e2", 123400);
+    check(NOTATION_GROUPED, "91'584.79", 91584.79);
+    check(NOTATION_GROUPED, "1 091 584", 1091584);
+    check(NOTATION_GROUPED,
+          "1\xc2\xa0"
+          "234.5\xc2\xa0",
+          1234.5); /* no-break spaces, and narrow ones, and one of Latin-1 */
+    check(NOTATION_GROUPED,
+          "1\xe2\x80\xaf"
+          "234",
+          1234);
+    check(NOTATION_GROUPED,
+          "1\xa0"
+          "234",
+          1234);
+    check(NOTATION_GROUPED,
+          "1\xe2\x80\x99"
+          "234",
+          1234);
+    check(NOTATION_GROUPED, "(1,123.4)", -1123.4);
+    check(NOTATION_COMMA, "91 584,79", 91584.79);
+    check(NOTATION_COMMA, "1 234", 1234);
+    check(NOTATION_MONEY, "($5.50)", -5.5);
+    check(NOTATION_MONEY_COMMA,
+          "1\xc2\xa0"
+          "234,50\xc2\xa0\xe2\x82\xac",
+          1234.5);
+    check(NOTATION_PERCENT, "(2%)", -2);
     check(NOTATION_PERCENT, "10%", 10);
     check(NOTATION_PERCENT, "1,234.5 %", 1234.5);
     check(NOTATION_MONEY, "$5", 5);
@@ -113,6 +178,12 @@ static void amounts_that_may_be_meant_otherwise_are_refused(void **state)
     check_not(NOTATION_GROUPED, "1.5,000");
     check_not(NOTATION_GROUPED, ",123");
     check_not(NOTATION_GROUPED, "1,234,");
+    check_not(NOTATION_GROUPED, "12 34");
+    check_not(NOTATION_GROUPED, "1 234'567"); /* two signs */
+    check_not(NOTATION_GROUPED, "1 234,567");
+    check_not(NOTATION_GROUPED, "(-5)");
+    check_not(NOTATION_GROUPED, "(5");
+    check_not(NOTATION_GROUPED, "()");
     check_not(NOTATION_COMMA, "1.234"); /* 1234 or 1.234 */
     check_not(NOTATION_COMMA, "1.5");
     check_not(NOTATION_COMMA, "1,2,3");
@@ -121,6 +192,42 @@ static void amounts_that_may_be_meant_otherwise_are_refused(void **state)
     check_not(NOTATION_PERCENT, "%");
     check_not(NOTATION_PERCENT, "--5%");
     check_not(NOTATION_YES_NO, "maybe");
+}
+
+static double read_with(const char *unit, const char *text)
+{
+    double x = NAN;
+    return notation_read(NOTATION_UNIT, unit, text, text + strlen(text), &x) ? x : NAN;
+}
+
+static void a_number_has_the_unit_of_its_column_or_none(void **state)
+{
+    (void)state;
+    char unit[UNIT_ROOM];
+    const char *const texts[][2] = {{"12.5 kg", "kg"},
+                                    {"12.5kg", "kg"},
+                                    {"3 bedrooms", "bedrooms"},
+                                    {"7 km/h", "km/h"},
+                                    {"7W/m^2", "W/m^2"},
+                                    {"(7 m\xc2\xb2)", "m\xc2\xb2"},
+                                    {"-3\xc2\xb0"
+                                     "C",
+                                     "\xc2\xb0"
+                                     "C"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *s = texts[i][0];
+        assert_true(notation_unit(s, s + strlen(s), unit));
+        assert_string_equal(unit, texts[i][1]);
+        assert_false(isnan(read_with(unit, s)));
+    }
+    assert_true(read_with("kg", "12.5 kg") == 12.5 && read_with("kg", "12.5") == 12.5 &&
+                read_with("kg", "(1 200kg)") != 1200);
+    assert_true(read_with("kg", "1,200 kg") == 1200 && read_with("m", "-3 m") == -3 && read_with("m", "(3 m)") == -3);
+    assert_true(isnan(read_with("kg", "12.5 g")) && isnan(read_with("kg", "12.5 Kg")) &&
+                isnan(read_with(NULL, "12 kg m")));
+    const char *const none[] = {"4WD", "2nd", "kg", "12", "1 of 3", "5 \xb5m", "5 averyveryverylongone"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (notation_unit(none[i], none[i] + strlen(none[i]), unit)) fail_msg("'%s' has the unit '%s'", none[i], unit);
 }
 
 static void names_of_notations_read_back(void **state)
@@ -235,6 +342,10 @@ int main(void)
         cmocka_unit_test(dates_are_days_since_1970),
         cmocka_unit_test(times_and_zones_are_fractions_of_days),
         cmocka_unit_test(what_is_no_date_is_refused),
+        cmocka_unit_test(named_months_are_read_in_any_order),
+        cmocka_unit_test(months_are_their_first_days),
+        cmocka_unit_test(times_of_day_are_hours),
+        cmocka_unit_test(a_number_has_the_unit_of_its_column_or_none),
         cmocka_unit_test(amounts_lose_their_signs_and_separators),
         cmocka_unit_test(amounts_that_may_be_meant_otherwise_are_refused),
         cmocka_unit_test(names_of_notations_read_back),

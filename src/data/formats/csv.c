@@ -388,8 +388,10 @@ static anygp_status settle_column(column *c, const csv_guess *g, column_wish wis
     if (wish.kind >= 0) c->kind = (column_kind)wish.kind;
     if (wish.kind == COLUMN_NUMBER && one) {
         while (!(wish.notations & NOTATION_BIT(c->notation))) c->notation++;
+        snprintf(c->unit, sizeof c->unit, "%s", wish.unit ? wish.unit : "");
     } else if (wish.kind < 0 || wish.kind == COLUMN_NUMBER) {
         c->notation = csv_choose_notation(g, wish.notations, delimiter, decimal);
+        if (notation_has_unit(c->notation)) memcpy(c->unit, g->unit, sizeof c->unit);
     }
     if (c->notation != NOTATION_PLAIN) c->kind = COLUMN_NUMBER;
     if (c->kind == COLUMN_NUMBER && c->notation == NOTATION_PLAIN && decimal == ',') c->notation = NOTATION_COMMA;

@@ -40,8 +40,9 @@ typedef struct csv_guess {
     column_kind kind;
     int64_t numbers, texts;
     int64_t fits[NOTATIONS]; /* how many of the texts are of the notation, */
+    char unit[UNIT_ROOM];    /* where it has one, with this unit, */
     bool commas, points;     /* whether one of them has a comma, a number a point, */
-    csv_cell first;          /* and the first of them, */
+    csv_cell first;          /* and the first of them, with parentheses where one has them, */
     int64_t first_row;       /* from 0 */
 } csv_guess;
 

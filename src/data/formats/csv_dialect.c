@@ -52,7 +52,8 @@ char csv_dialect_guess(const char *p, const char *end, char eol, char wanted, ch
 /* --------------------------------------------------------------------------------- header and kinds */
 
 /* The notations that are recognised by the cells alone, one by one. */
-static const unsigned RECOGNISED = NOTATION_BIT(NOTATION_DATE) | NOTATIONS_POINT | NOTATIONS_COMMA;
+static const unsigned RECOGNISED = NOTATION_BIT(NOTATION_DATE) | NOTATION_BIT(NOTATION_MONTH) |
+                                   NOTATION_BIT(NOTATION_TIME) | NOTATIONS_POINT | NOTATIONS_COMMA | NOTATIONS_UNIT;
 
 /* What is known of a column. */
 typedef struct tally {
@@ -63,10 +64,27 @@ typedef struct tally {
 
 static bool has(const csv_cell *c, char mark) { return memchr(c->begin, mark, (size_t)(c->end - c->begin)) != NULL; }
 
+/* Of the notations with a unit, only those with the column's, which is that of its first such cell. */
+static unsigned with_unit(csv_guess *g, unsigned fits, const csv_cell *c)
+{
+    char unit[UNIT_ROOM];
+    if (!(fits & NOTATIONS_UNIT) || !notation_unit(c->begin, c->end, unit)) return fits & ~NOTATIONS_UNIT;
+    if (!*g->unit) memcpy(g->unit, unit, sizeof unit);
+    return strcmp(g->unit, unit) ? fits & ~NOTATIONS_UNIT : fits;
+}
+
+/* What is read as a negative number is the cell to show. */
+static bool shows_more(const csv_guess *g, const csv_cell *c, int64_t row)
+{
+    bool has = c->begin<c->end && * c->begin == '(', had = g->texts> 0 && *g->first.begin == '(';
+    return g->texts == 0 || (has == had ? row < g->first_row : has);
+}
+
 static void add_text(csv_guess *g, const csv_cell *c, int64_t row)
 {
-    if (g->texts++ == 0 || row < g->first_row) g->first = *c, g->first_row = row;
-    unsigned fits = notations_of(RECOGNISED, c->begin, c->end);
+    if (shows_more(g, c, row)) g->first = *c, g->first_row = row;
+    g->texts++;
+    unsigned fits = with_unit(g, notations_of(RECOGNISED, c->begin, c->end), c);
     for (int n = 0; n < NOTATIONS; n++) g->fits[n] += (fits & NOTATION_BIT(n)) != 0;
     g->commas = g->commas || has(c, ',');
 }
@@ -110,10 +128,10 @@ static bool all_different(const csv_dialect *d, const char *p, const char *end)
     return different;
 }
 
-/* A date or an amount is not a name. */
+/* A date or an amount is not a name; 700 nm may be one. */
 static bool is_name(const tally *t)
 {
-    return t->first == CELL_TEXT && !notations_of(RECOGNISED, t->cell.begin, t->cell.end);
+    return t->first == CELL_TEXT && !notations_of(RECOGNISED & ~NOTATIONS_UNIT, t->cell.begin, t->cell.end);
 }
 
 /* A text above numbers is a name.  If there are only texts below, a line of distinct texts is also taken for
@@ -144,6 +162,7 @@ static void settle_kinds(csv_sample *s, const tally *t)
 /* More than half of the texts are of it. */
 static bool mostly(const csv_guess *g, unsigned allowed, int n)
 {
+    if (notation_has_unit((cell_notation)n) && g->fits[n] <= g->numbers) return false; /* 3 in grams, and one 2 kg? */
     return (allowed & NOTATION_BIT(n)) && 2 * g->fits[n] > g->texts;
 }
 
@@ -153,7 +172,9 @@ cell_notation csv_choose_notation(const csv_guess *g, unsigned allowed, char del
     if (decimal == '.' || (!decimal && g->points)) allowed &= ~NOTATIONS_COMMA;
     if (decimal == ',') allowed &= ~NOTATIONS_POINT;
     if (g->numbers == 0 && mostly(g, allowed, NOTATION_DATE)) return NOTATION_DATE;
-    for (int n = NOTATION_GROUPED; n <= NOTATION_MONEY; n++) {
+    if (g->numbers == 0 && mostly(g, allowed, NOTATION_MONTH)) return NOTATION_MONTH;
+    if (g->numbers == 0 && mostly(g, allowed, NOTATION_TIME)) return NOTATION_TIME;
+    for (int n = NOTATION_GROUPED; n <= NOTATION_UNIT; n++) {
         int with_comma = notation_with_comma((cell_notation)n);
         bool point = mostly(g, allowed, n), comma = mostly(g, allowed, with_comma);
         /* 1,234 is either; where commas separate the cells, one inside a cell is hardly a decimal sign */

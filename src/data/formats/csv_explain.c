@@ -49,11 +49,15 @@ anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns
         return fail_with(e, ANYGP_ERR_DATA,
                          "%s: %lld cells where %lld are expected; every row must have the same number", place,
                          (long long)f->found, (long long)cols);
-    case FAULT_NOT_NUMBER:
+    case FAULT_NOT_NUMBER: {
+        const column *c = &columns[f->col];
         return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: '%s' is not %s; correct it, or leave the cell empty if it is missing%s%s",
-                         place, name, shown, notation_noun(columns[f->col].notation), na_option(shown, na),
-                         columns[f->col].notation ? ", or read the column as text with --categories" : "");
+                         "%s, column %s: '%s' is not %s%s%s%s; correct it, or leave the cell empty if it is "
+                         "missing%s%s",
+                         place, name, shown, notation_noun(c->notation), *c->unit ? " (" : "", c->unit,
+                         *c->unit ? ")" : "", na_option(shown, na),
+                         c->notation ? ", or read the column as text with --categories" : "");
+    }
     case FAULT_INFINITE:
         return fail_with(e, ANYGP_ERR_DATA,
                          "%s, column %s: '%s' is not a finite number; correct it, or leave the cell empty%s", place,

@@ -81,8 +81,9 @@ static const char *noted_cell(const csv_layout *l, csv_piece *w, const char *p, 
     const char *stop = csv_cell_at(&l->dialect, p, w->end, &c);
     if (!stop) return wrong_quotes(w, p, col);
     *x = NAN;
-    bool known = l->columns[col].kind == COLUMN_UNREAD || csv_is_missing(&l->dialect, &c) ||
-                 notation_read(l->columns[col].notation, c.begin, c.end, x);
+    const column *in = &l->columns[col];
+    bool known = in->kind == COLUMN_UNREAD || csv_is_missing(&l->dialect, &c) ||
+                 notation_read(in->notation, *in->unit ? in->unit : NULL, c.begin, c.end, x);
     return known ? stop : fault(w, FAULT_NOT_NUMBER, c.begin, c.end, col);
 }
 

@@ -39,7 +39,8 @@ typedef struct column {
     column_kind kind;
     int64_t levels;           /* text: number of categories seen so far */
     char **level;             /* text: their names, in order of first appearance; cell value = index as double */
-    cell_notation notation;   /* number: how its cells are written */
+    cell_notation notation;   /* number: how its cells are written, */
+    char unit[UNIT_ROOM];     /* and with which unit, or none */
     column_omission left_out; /* found by table_recognise */
     char *shown;              /* the first cell that is not a plain number, of a column that has a notation; or NULL */
     int64_t shown_row;        /* where it is, from 0 */
@@ -49,6 +50,7 @@ typedef struct column {
 typedef struct column_wish {
     int kind;           /* a column_kind, or -1: find out */
     unsigned notations; /* those it may have; if it must be a number and this is one of them, the one it has */
+    const char *unit;   /* of such a number; NULL: none */
 } column_wish;
 
 typedef struct read_options {

@@ -59,6 +59,7 @@ static anygp_status describe_input(const column *from, int64_t j, input_spec *c,
 {
     *c = (input_spec){.number = j, .position = -1, .scale = 1, .text = from->kind == COLUMN_TEXT};
     c->notation = c->text ? NOTATION_PLAIN : from->notation;
+    memcpy(c->unit, from->unit, sizeof c->unit);
     if (from->name && !(c->name = mem_strdup(from->name))) return fail_memory(e, "column names", 0);
     return c->text ? copy_levels(from, c, e) : ANYGP_OK;
 }
@@ -94,6 +95,7 @@ anygp_status intake_target(const column *columns, int64_t cols, const target_col
     if (columns[j].name && !(s->target = mem_strdup(columns[j].name))) return fail_memory(e, "column names", 0);
     s->target_number = j;
     s->target_notation = columns[j].notation;
+    memcpy(s->target_unit, columns[j].unit, sizeof s->target_unit);
     s->columns = cols;
     s->warp = target_warp(y, t);
     s->y_scale = 1;

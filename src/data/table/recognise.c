@@ -42,13 +42,29 @@ static cell_notation date_order(const column *c, cell_notation dates)
     return may == NOTATION_BIT(NOTATION_DATE_MDY) ? NOTATION_DATE_MDY : NOTATION_PLAIN;
 }
 
+/* The first text whose unit is not that of the very first; -1: all have one unit, or not all have one. */
+int64_t recognise_other_unit(const column *c)
+{
+    char first[UNIT_ROOM], unit[UNIT_ROOM];
+    int64_t other = -1;
+    for (int64_t l = 0; l < c->levels; l++) {
+        const char *s = c->level[l], *end = s + strlen(s);
+        if (!notations_of(NOTATIONS_UNIT, s, end) || !notation_unit(s, end, l ? unit : first)) return -1;
+        if (l && other < 0 && strcmp(unit, first)) other = l;
+    }
+    return other;
+}
+
 column_doubt recognise_doubt(const column *c, cell_notation dates)
 {
     unsigned orders = NOTATION_BIT(NOTATION_DATE_DMY) | NOTATION_BIT(NOTATION_DATE_MDY);
-    unsigned signs = NOTATION_BIT(NOTATION_GROUPED) | NOTATION_BIT(NOTATION_COMMA);
     if (c->kind != COLUMN_TEXT) return DOUBT_NONE;
     if (dates == NOTATION_PLAIN && common_notations(c, orders) == orders) return DOUBT_DAY_OR_MONTH;
-    return common_notations(c, signs) == signs ? DOUBT_COMMA : DOUBT_NONE;
+    if (recognise_other_unit(c) >= 0) return DOUBT_UNITS;
+    unsigned common = common_notations(c, NOTATIONS_POINT | NOTATIONS_COMMA | NOTATIONS_UNIT);
+    for (cell_notation n = NOTATION_GROUPED; n <= NOTATION_UNIT; n++)
+        if ((common & NOTATION_BIT(n)) && (common & NOTATION_BIT(notation_with_comma(n)))) return DOUBT_COMMA;
+    return DOUBT_NONE;
 }
 
 /* The texts give way to what they mean. */
@@ -57,7 +73,8 @@ static anygp_status to_numbers(table *t, int64_t j, cell_notation n, anygp_error
     column *c = &t->columns[j];
     double *value = mem_alloc(c->levels, sizeof *value);
     if (!value) return fail_memory(e, "a column", 8.0 * (double)c->levels);
-    for (int64_t l = 0; l < c->levels; l++) notation_read(n, c->level[l], c->level[l] + strlen(c->level[l]), &value[l]);
+    for (int64_t l = 0; l < c->levels; l++)
+        notation_read(n, NULL, c->level[l], c->level[l] + strlen(c->level[l]), &value[l]);
     c->shown_row = -1;
     for (int64_t i = 0; i < t->rows; i++) {
         double *cell = &t->values[i * t->cols + j];

@@ -11,7 +11,8 @@
 typedef enum column_doubt {
     DOUBT_NONE,
     DOUBT_DAY_OR_MONTH, /* 01/03/2024: no cell shows which is the day */
-    DOUBT_COMMA         /* 1,234 is 1234 or 1.234 */
+    DOUBT_COMMA,        /* 1,234 is 1234 or 1.234 */
+    DOUBT_UNITS         /* 12 kg and 800 g */
 } column_doubt;
 
 /* Column j of the table, which must be text: numbers where all its texts are one notation; left out (ALL_NEW) where more than
@@ -20,6 +21,8 @@ anygp_status recognise_texts(table *t, int64_t j, cell_notation dates, anygp_err
 
 /* From its texts. */
 column_doubt recognise_doubt(const column *c, cell_notation dates);
+
+int64_t recognise_other_unit(const column *c); /* of DOUBT_UNITS: a text whose unit is not that of the first */
 
 /* Whether a column with this name, first in its file, can be the numbers of the rows; named: other columns have names. */
 bool recognise_row_name(const char *name, bool named);

@@ -18,7 +18,8 @@ typedef struct input_spec {
     int64_t number;   /* column in the training file, from 0 */
     int64_t position; /* column of X, or -1: constant, not in the model */
     bool text;
-    cell_notation notation; /* number columns: how a text table writes them */
+    cell_notation notation; /* number columns: how a text table writes them, */
+    char unit[UNIT_ROOM];   /* and with which unit, or none */
     double shift, scale;    /* number columns; text: 0, 1 */
     double lower, upper;    /* number columns: the range of the training rows, data units; NaN: not known */
     double fill;            /* for --missing mean: the column's mean in data units; text: a level */
@@ -35,6 +36,7 @@ typedef struct schema {
     char *target; /* name, or NULL */
     int64_t target_number;
     cell_notation target_notation;
+    char target_unit[UNIT_ROOM];
     warp warp; /* g */
     double y_shift, y_scale;
     double y_log_slope; /* mean of log g'(y) over the training rows; 0 without a transform */

@@ -1,4 +1,4 @@
-/* Notations of numbers: amounts with signs and separators, yes and no, and their names. */
+/* Notations of numbers: amounts with signs, separators and units, yes and no, and their names. */
 #include "data/text/notation.h"
 
 #include <math.h>
@@ -8,6 +8,7 @@
 
 #include "data/text/notation_parts.h"
 #include "data/text/number.h"
+#include "data/text/utf8.h"
 
 typedef struct notation_text {
     const char *name, *noun, *meaning;
@@ -18,15 +19,20 @@ static const notation_text texts[NOTATIONS] = {
     [NOTATION_DATE] = {"date", "a date", "becomes days since 1970-01-01"},
     [NOTATION_DATE_DMY] = {"date-dmy", "a date, the day first", "becomes days since 1970-01-01, the day first"},
     [NOTATION_DATE_MDY] = {"date-mdy", "a date, the month first", "becomes days since 1970-01-01, the month first"},
+    [NOTATION_MONTH] = {"month", "a month", "becomes days since 1970-01-01, of the first day of the month"},
+    [NOTATION_TIME] = {"time", "a time of day", "becomes hours since midnight"},
     [NOTATION_YES_NO] = {"yes-no", "yes or no", "becomes 1 for yes or true and 0 for no or false"},
     [NOTATION_GROUPED] = {"grouped", "a number", "is read without its thousands separators"},
     [NOTATION_PERCENT] = {"percent", "a percentage", "is read without the sign: 10% is 10"},
     [NOTATION_MONEY] = {"money", "an amount", "is read without the currency sign"},
+    [NOTATION_UNIT] = {"unit", "a number with that unit", "is read without its unit"},
     [NOTATION_COMMA] = {"comma", "a number with a decimal comma", "is read with a decimal comma"},
     [NOTATION_PERCENT_COMMA] = {"percent-comma", "a percentage with a decimal comma",
                                 "is read with a decimal comma and without the sign: 10% is 10"},
     [NOTATION_MONEY_COMMA] = {"money-comma", "an amount with a decimal comma",
                               "is read with a decimal comma and without the currency sign"},
+    [NOTATION_UNIT_COMMA] = {"unit-comma", "a number with a decimal comma and that unit",
+                             "is read with a decimal comma and without its unit"},
 };
 
 const char *notation_name(cell_notation n) { return texts[n].name; }
@@ -56,20 +62,55 @@ cell_notation notation_with_comma(cell_notation n)
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Copies the number with its groups joined and a decimal point; false if the groups are not of three digits, or the number
-   could be meant otherwise. */
+/* The one of these signs that the text begins with (or, at_end, ends with), in bytes; 0: none. */
+static size_t sign_at(const char *const *signs, const char *s, const char *end, bool at_end)
+{
+    for (; *signs; signs++) {
+        size_t n = strlen(*signs);
+        if ((size_t)(end - s) >= n && !memcmp(at_end ? end - n : s, *signs, n)) return n;
+    }
+    return 0;
+}
+
+/* Signs between groups of three digits that are no decimal sign: blanks and apostrophes, in UTF-8 and Latin-1. */
+static const char *const blanks[] = {" ", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89", "\xa0", NULL};
+static const char *const apostrophes[] = {"'", "\xe2\x80\x99", NULL};
+
+static size_t quiet_separator(const char *s, const char *end)
+{
+    size_t n = sign_at(blanks, s, end, false);
+    return n ? n : sign_at(apostrophes, s, end, false);
+}
+
+/* Blanks of all kinds. */
+static void trim_wide(const char **s, const char **end)
+{
+    size_t n;
+    cell_trim(s, end);
+    while ((n = sign_at(blanks, *s, *end, false))) *s += n;
+    while ((n = sign_at(blanks, *s, *end, true))) *end -= n;
+    cell_trim(s, end);
+}
+
+/* Copies the number with its groups joined and a decimal point; false if the groups are not of three digits, are separated by
+   different signs, or the number could be meant otherwise. */
 static bool join_groups(const char *s, const char *end, char decimal, char *to, size_t room)
 {
     char group = decimal == '.' ? ',' : '.';
+    const char *separator = NULL;
     int64_t groups = 0, run = 0; /* digits since the last separator */
     bool comma = false;
-    size_t n = 0;
+    size_t n = 0, bytes = 0;
     for (; s < end && n + 1 < room; s++) {
+        size_t here = *s == group ? 1 : quiet_separator(s, end);
         if (is_digit(*s)) {
             run++;
-        } else if (*s == group && !comma) {
+        } else if (here && !comma) {
             if (run < 1 || run > 3 || (groups && run != 3)) return false;
+            if (separator && (here != bytes || memcmp(separator, s, bytes))) return false;
+            separator = s, bytes = here;
             groups++, run = 0;
+            s += here - 1;
             continue;
         } else if (*s == decimal && !comma) {
             if (groups && run != 3) return false;
@@ -80,7 +121,7 @@ static bool join_groups(const char *s, const char *end, char decimal, char *to, 
         to[n++] = *s == decimal ? '.' : *s;
     }
     if (!comma && groups && run != 3) return false;
-    if (!comma && groups == 1 && decimal == ',') return false; /* 1.234 */
+    if (!comma && groups == 1 && *separator == '.') return false; /* 1.234 */
     for (; s < end && n + 1 < room; s++) {
         if (*s == ',' || (*s == '.' && decimal == ',')) return false;
         to[n++] = *s;
@@ -104,25 +145,28 @@ static bool read_amount(const char *s, const char *end, char decimal, double *x)
 
 /* ------------------------------------------------------------------------------------- signs and words */
 
-/* The bytes of a currency sign that the text begins with (or, at_end, ends with); 0: none. */
-static size_t currency(const char *s, const char *end, bool at_end)
+/* (5): what stands in parentheses is negative, and has no sign of its own. */
+static bool take_parentheses(const char **s, const char **end)
 {
-    static const char *const signs[] = {"$", "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5", "\x80", "\xa3", "\xa5"};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-        size_t n = strlen(signs[i]);
-        if ((size_t)(end - s) > n && !memcmp(at_end ? end - n : s, signs[i], n)) return n;
-    }
-    return 0;
+    if (*end - *s < 3 || **s != '(' || (*end)[-1] != ')') return false;
+    const char *inner = *s + 1, *stop = *end - 1;
+    trim_wide(&inner, &stop);
+    if (inner == stop || *inner == '-' || *inner == '+') return false;
+    *s = inner, *end = stop;
+    return true;
 }
+
+static const char *const currencies[] = {"$", "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5", "\x80", "\xa3", "\xa5", NULL};
 
 /* -$5, $-5, $ 5, 5 $; a number without a sign is an amount too. */
 static bool read_money(const char *s, const char *end, char decimal, double *x)
 {
     bool negative = s < end && *s == '-';
-    size_t before = currency(s + negative, end, false), after = before ? 0 : currency(s, end, true);
+    size_t before = sign_at(currencies, s + negative, end, false);
+    size_t after = before ? 0 : sign_at(currencies, s, end, true);
     s += before ? (size_t)negative + before : 0;
     end -= after;
-    cell_trim(&s, &end);
+    trim_wide(&s, &end);
     if (!read_amount(s, end, decimal, x)) return false;
     if (before && negative) *x = -*x;
     return true;
@@ -131,8 +175,29 @@ static bool read_money(const char *s, const char *end, char decimal, double *x)
 static bool read_percent(const char *s, const char *end, char decimal, double *x)
 {
     if (s < end && end[-1] == '%') end--;
-    cell_trim(&s, &end);
+    trim_wide(&s, &end);
     return read_amount(s, end, decimal, x);
+}
+
+static bool read_unit(const char *unit, const char *s, const char *end, char decimal, double *x)
+{
+    const char *begin = unit_begin(s, end);
+    size_t n = begin ? (size_t)(end - begin) : 0;
+    if (n >= UNIT_ROOM || (n && unit && (strlen(unit) != n || memcmp(unit, begin, n)))) return false;
+    end -= n;
+    trim_wide(&s, &end);
+    return read_amount(s, end, decimal, x);
+}
+
+bool notation_unit(const char *s, const char *end, char unit[UNIT_ROOM])
+{
+    trim_wide(&s, &end);
+    take_parentheses(&s, &end);
+    const char *begin = unit_begin(s, end);
+    if (!begin || end - begin >= UNIT_ROOM) return false;
+    memcpy(unit, begin, (size_t)(end - begin));
+    unit[end - begin] = 0;
+    return utf8_valid(unit, (size_t)(end - begin));
 }
 
 static bool read_yes_no(const char *s, const char *end, double *x)
@@ -145,31 +210,50 @@ static bool read_yes_no(const char *s, const char *end, double *x)
     return false;
 }
 
-bool notation_read(cell_notation n, const char *s, const char *end, double *x)
+static bool read_signed(cell_notation n, const char *unit, const char *s, const char *end, double *x)
 {
-    cell_trim(&s, &end);
     switch (n) {
-    case NOTATION_DATE:
-    case NOTATION_DATE_DMY:
-    case NOTATION_DATE_MDY: return date_read(n, s, end, x);
-    case NOTATION_YES_NO: return read_yes_no(s, end, x);
     case NOTATION_GROUPED: return read_amount(s, end, '.', x);
     case NOTATION_COMMA: return read_amount(s, end, ',', x);
     case NOTATION_PERCENT: return read_percent(s, end, '.', x);
     case NOTATION_PERCENT_COMMA: return read_percent(s, end, ',', x);
     case NOTATION_MONEY: return read_money(s, end, '.', x);
     case NOTATION_MONEY_COMMA: return read_money(s, end, ',', x);
-    case NOTATION_PLAIN:
-    case NOTATIONS: break;
+    case NOTATION_UNIT: return read_unit(unit, s, end, '.', x);
+    case NOTATION_UNIT_COMMA: return read_unit(unit, s, end, ',', x);
+    default: return false;
     }
-    return cell_classify(s, end, x) == CELL_NUMBER;
+}
+
+static bool read_amounts(cell_notation n, const char *unit, const char *s, const char *end, double *x)
+{
+    trim_wide(&s, &end);
+    bool negative = take_parentheses(&s, &end);
+    if (!read_signed(n, unit, s, end, x)) return false;
+    if (negative) *x = 0 - *x;
+    return true;
+}
+
+bool notation_read(cell_notation n, const char *unit, const char *s, const char *end, double *x)
+{
+    cell_trim(&s, &end);
+    switch (n) {
+    case NOTATION_DATE:
+    case NOTATION_DATE_DMY:
+    case NOTATION_DATE_MDY: return date_read(n, s, end, x);
+    case NOTATION_MONTH: return month_read(s, end, x);
+    case NOTATION_TIME: return time_read(s, end, x);
+    case NOTATION_YES_NO: return read_yes_no(s, end, x);
+    case NOTATION_PLAIN: return cell_classify(s, end, x) == CELL_NUMBER;
+    default: return read_amounts(n, unit, s, end, x);
+    }
 }
 
 unsigned notations_of(unsigned notations, const char *s, const char *end)
 {
     double x;
     for (int n = 0; n < NOTATIONS; n++)
-        if ((notations & NOTATION_BIT(n)) && !notation_read((cell_notation)n, s, end, &x))
+        if ((notations & NOTATION_BIT(n)) && !notation_read((cell_notation)n, NULL, s, end, &x))
             notations &= ~NOTATION_BIT(n);
     return notations;
 }

@@ -1,6 +1,8 @@
-/* Dates to days since 1970-01-01 in the Gregorian calendar, and back. */
+/* Dates to days since 1970-01-01 in the Gregorian calendar, and back; months and times of day. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 #include "data/text/notation_parts.h"
 
@@ -52,7 +54,23 @@ static bool take_zone(const char **p, const char *end, int *minutes)
     return h <= 18 && m <= 59;
 }
 
-/* HH:MM, HH:MM:SS or HH:MM:SS.fff, and a zone. */
+static void skip_blanks(const char **p, const char *end)
+{
+    while (*p < end && **p == ' ') ++*p;
+}
+
+/* "am" or "pm" after an hour from 1 to 12, which becomes one from 0 to 23; or nothing. */
+static bool take_half_of_day(const char **p, const char *end, int *hour)
+{
+    bool am = end - *p >= 2 && !strncasecmp(*p, "am", 2), pm = end - *p >= 2 && !strncasecmp(*p, "pm", 2);
+    if (!am && !pm) return true;
+    *p += 2;
+    if (*hour < 1 || *hour > 12) return false;
+    *hour = *hour % 12 + (pm ? 12 : 0);
+    return true;
+}
+
+/* HH:MM, HH:MM:SS or HH:MM:SS.fff, am or pm, and a zone. */
 static bool take_time(const char **p, const char *end, double *seconds)
 {
     int h, m, s = 0, zone;
@@ -61,7 +79,9 @@ static bool take_time(const char **p, const char *end, double *seconds)
     if (take(p, end, ':') && !take_digits(p, end, 2, 2, &s)) return false;
     if (take(p, end, '.') || take(p, end, ','))
         for (; *p < end && is_digit(**p); unit *= 10) digits = 10 * digits + (*(*p)++ - '0');
-    while (*p < end && **p == ' ') ++*p;
+    skip_blanks(p, end);
+    if (!take_half_of_day(p, end, &h)) return false;
+    skip_blanks(p, end);
     if (h > 24 || m > 59 || s > 60 || (h == 24 && m + s > 0) || !take_zone(p, end, &zone)) return false;
     *seconds = 3600.0 * h + 60.0 * (m - zone) + s + digits / unit;
     return true;
@@ -81,12 +101,85 @@ static bool take_day(const char **p, const char *end, cell_notation n, int *y, i
            take_digits(p, end, year_first ? 1 : 4, year_first ? 2 : 4, third);
 }
 
+/* "Feb", "February", "Feb.", in upper or lower case: 1 to 12. */
+static bool take_month_name(const char **p, const char *end, int *m)
+{
+    static const char *const names[] = {"january", "february", "march",     "april",   "may",      "june",
+                                        "july",    "august",   "september", "october", "november", "december"};
+    const char *begin = *p;
+    while (*p < end && ((**p >= 'a' && **p <= 'z') || (**p >= 'A' && **p <= 'Z'))) ++*p;
+    size_t n = (size_t)(*p - begin);
+    for (*m = 1; *m <= 12; ++*m) {
+        const char *name = names[*m - 1];
+        bool usual = n == 3 || n == strlen(name) || (*m == 9 && n == 4); /* Sept */
+        if (usual && !strncasecmp(begin, name, n)) break;
+    }
+    take(p, end, '.');
+    return *m <= 12;
+}
+
+/* What stands between the parts of a date with a name in it: blanks, a hyphen, or a comma and blanks. */
+static bool take_gap(const char **p, const char *end, bool comma)
+{
+    const char *begin = *p;
+    if (comma) take(p, end, ',');
+    skip_blanks(p, end);
+    if (*p == begin) take(p, end, '-');
+    return *p > begin;
+}
+
+/* 11 Feb 2023, 11-Feb-2023, Feb 11, 2023, February 11 2023. */
+static bool take_named_day(const char **p, const char *end, int *y, int *m, int *d)
+{
+    bool day_first = *p < end && is_digit(**p);
+    if (day_first && !(take_digits(p, end, 1, 2, d) && take_gap(p, end, false))) return false;
+    if (!take_month_name(p, end, m) || !take_gap(p, end, day_first)) return false;
+    if (!day_first && !(take_digits(p, end, 1, 2, d) && take_gap(p, end, true))) return false;
+    return take_digits(p, end, 4, 4, y);
+}
+
+/* As the notation has it or, whatever that is, in a way that can be read only as one day. */
+static bool take_any_day(const char **p, const char *end, cell_notation n, int *y, int *m, int *d)
+{
+    const char *begin = *p;
+    if (take_day(p, end, n, y, m, d)) return true;
+    *p = begin;
+    if (n != NOTATION_DATE && take_day(p, end, NOTATION_DATE, y, m, d)) return true;
+    *p = begin;
+    return take_named_day(p, end, y, m, d);
+}
+
+bool month_read(const char *s, const char *end, double *x)
+{
+    int y, m;
+    bool number = s < end && is_digit(*s);
+    if (number && !(take_digits(&s, end, 4, 4, &y) && take(&s, end, '-') && take_digits(&s, end, 2, 2, &m)))
+        return false;
+    if (!number && !(take_month_name(&s, end, &m) && take_gap(&s, end, true) && take_digits(&s, end, 4, 4, &y)))
+        return false;
+    if (s != end || !is_day(y, m, 1)) return false;
+    *x = days_from(y, m, 1);
+    return true;
+}
+
+/* A time of no day has no zone. */
+bool time_read(const char *s, const char *end, double *x)
+{
+    double seconds;
+    if (end > s && (end[-1] == 'Z' || end[-1] == 'z')) return false;
+    if (memchr(s, '+', (size_t)(end - s)) || memchr(s, '-', (size_t)(end - s))) return false;
+    if (!take_time(&s, end, &seconds) || s != end) return false;
+    *x = seconds / 3600;
+    return true;
+}
+
 bool date_read(cell_notation n, const char *s, const char *end, double *x)
 {
     int y, m, d;
     double seconds = 0;
-    if (!take_day(&s, end, n, &y, &m, &d) || !is_day(y, m, d)) return false;
+    if (!take_any_day(&s, end, n, &y, &m, &d) || !is_day(y, m, d)) return false;
     if (s < end) {
+        take(&s, end, ',');
         if (!take(&s, end, 'T') && !take(&s, end, 't') && !take(&s, end, ' ')) return false;
         if (!take_time(&s, end, &seconds)) return false;
     }

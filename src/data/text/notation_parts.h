@@ -6,5 +6,10 @@
 
 /* Blanks are removed already. */
 bool date_read(cell_notation n, const char *s, const char *end, double *x);
+bool month_read(const char *s, const char *end, double *x);
+bool time_read(const char *s, const char *end, double *x); /* hours */
+
+/* Where the unit behind a number begins; NULL: there is none. */
+const char *unit_begin(const char *s, const char *end);
 
 #endif

@@ -54,12 +54,26 @@ factors_of_experts_stay_below_the_memory() { # 3 of 1200 rows have 34 MB of them
     echo "$own kB"
     cmp free.csv little.csv && { [ "${ANYGP_BUILD:-release}" = asan ] || [ "$own" -lt 30000 ]; }
 }
+factors_of_blocks_stay_below_the_memory() { # those of pic have 34 MB, those of lma, whose windows have up to 3600 rows, 230 MB
+    local own model
+    anygp simulate --rows 3600 --inputs 2 --features 50 -o parts.npy && anygp simulate --rows 700 --inputs 2 --features 50 --seed 1 -o places.npy || return 1
+    for model in 'pic 3' 'lma(order=1) 3' 'lma(order=1) 9'; do
+        # shellcheck disable=SC2086 # a model and its blocks
+        set -- $model
+        anygp fit parts.npy -q -o parts.agp --model "$1" --blocks "$2" --partition kdtree --inducing 20 --valid 0 --fix all --kernel 'rbf(variance=1,lengthscale=0.3)' --noise 0.1 --threads 1 >/dev/null &&
+            anygp predict parts.agp places.npy --threads 2 -o free.csv || return 1
+        own=$(own_memory predict parts.agp places.npy --threads 2 --memory 10M -o little.csv) || { cat "$said/err"; return 1; }
+        echo "$model: $own kB"
+        cmp free.csv little.csv && { [ "${ANYGP_BUILD:-release}" = asan ] || [ "$own" -lt 30000 ]; } || return 1
+    done
+}
 
 if [ "${ANYGP_BUILD:-release}" != asan ]; then # the sanitizers keep what was freed
     check memory_of_steps_does_not_grow
     check memory_of_batch_does_not_grow
 fi
 check factors_of_experts_stay_below_the_memory
+check factors_of_blocks_stay_below_the_memory
 check file_and_table_give_one_model
 check model_that_holds_its_rows_says_what_it_needs
 finish

@@ -347,7 +347,7 @@ static const anytime_ops sparse_anytime = {.size = anytime_size,
     .name = #id, .summary = text, .family = &kind_##id, .subset = 512, .cost = sparse_cost, .size = sparse_size,       \
     .open = sparse_state_open, .evaluate = sparse_evaluate, .failure = sparse_failure,                                 \
     .posterior = sparse_to_posterior, .rows = sparse_rows_behind, .seen = sparse_seen, .remark = sparse_remark,        \
-    .close = sparse_state_close, .load = sparse_load, .update = &sparse_updates
+    .close = sparse_state_close, .load = sparse_load, .load_within = sparse_load_within, .update = &sparse_updates
 #define SPARSE_NEEDS .mean = true, .weights = true, .joint = true
 
 #define SPARSE_PRIOR(id, text, kept_, test_, rows_, order_)                                                            \

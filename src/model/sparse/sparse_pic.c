@@ -4,11 +4,14 @@
        f(x) | v, y_b  ~  N(c'v + s'L_G^-1 y_b,  r(x,x) - s's)
    and rows of different blocks are independent given v.  Along a chain of blocks (lma.c) X_b are the rows of a block and of some on
    either side of it, which stand one after the other.  K_ub and L^-T a make r without a solve per block; L_G of a block is
-   computed when a row first needs it, and kept while there is room. */
+   computed when a row first needs it, and kept: in memory while there is room, then in the pages of a scratch file (base/mapped.h).
+   Where there is no room for that either it is computed again. */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mapped.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "linalg/linalg.h"
@@ -20,18 +23,22 @@ struct pic_rows {
     double *start;     /* blocks + 1 */
     double *ids;       /* blocks: the user's names of them */
     router *route;
-    int64_t order;   /* blocks on either side that count too */
-    double *place;   /* blocks: of each in the chain; NULL: 0, 1, ... */
-    double **factor; /* of each block: L_G (n x n), then L_G^-1 y; NULL: not yet */
-    double room;     /* bytes left for them */
+    int64_t order;             /* blocks on either side that count too */
+    double *place;             /* blocks: of each in the chain; NULL: 0, 1, ... */
+    _Atomic(double *) *factor; /* of each block, mapped: L_G (n x n), then L_G^-1 y; NULL: not yet */
+    double room;               /* bytes left for those in memory, */
+    double making;             /* and bytes for what predictions work with */
+    int64_t files;             /* scratch files of the others */
 };
 
-enum { FACTOR_SHARE = 4 }; /* one part in this many of the memory that is left is for factors */
+/* One part in FACTOR_SHARE of the memory is for factors, and one for those that are being made.  Each scratch file is a mapping, of which a
+   process may have 65530.  A visit works on PIECE rows at a time. */
+enum { FACTOR_SHARE = 4, FILES_MOST = 16384, PIECE = 256 };
 
 void pic_rows_free(pic_rows *r)
 {
     if (!r) return;
-    for (int64_t b = 0; r->factor && b < r->blocks; b++) free(r->factor[b]);
+    for (int64_t b = 0; r->factor && b < r->blocks; b++) mapped_free(r->factor[b]);
     free(r->factor);
     free(r->X);
     free(r->y);
@@ -66,11 +73,15 @@ static int64_t rows_of(const pic_rows *r, int64_t b)
 static anygp_status finish_rows(pic_rows *r, anygp_error *e)
 {
     r->factor = mem_zeroed(r->blocks, sizeof *r->factor);
-    r->room = (double)memory_available() / FACTOR_SHARE;
+    r->room = r->making = (double)memory_available() / FACTOR_SHARE;
     return r->factor ? ANYGP_OK : fail_memory(e, "the blocks", 8.0 * (double)r->blocks);
 }
 
-void pic_rows_limit(pic_rows *r, double memory) { r->room = fmin(r->room, memory / FACTOR_SHARE); }
+void pic_rows_limit(pic_rows *r, double memory)
+{
+    r->room = fmin(r->room, memory / FACTOR_SHARE);
+    r->making = fmin(r->making, memory / FACTOR_SHARE);
+}
 
 /* ---------------------------------------------------------------------------------- from row_blocks */
 
@@ -249,22 +260,48 @@ bool pic_rows_given(const sparse_posterior *p, int64_t b, int64_t *first, int64_
     return *factor = NULL, false;
 }
 
-/* The factor of a block, kept or in a place that the caller frees (*own). */
+/* Whether another factor goes to memory; then its bytes are taken. */
+static bool take_room(pic_rows *r, double bytes)
+{
+    double left;
+#pragma omp atomic capture
+    left = r->room -= bytes;
+    if (left >= 0) return true;
+#pragma omp atomic
+    r->room += bytes;
+    return false;
+}
+
+/* Room for n x (n + 1) of a block, to be kept; NULL: nowhere. */
+static double *place_of_factor(pic_rows *r, int64_t n)
+{
+    double *G = NULL;
+    int64_t files;
+    bool here = take_room(r, 8.0 * (double)n * (double)(n + 1));
+    if (!here) {
+#pragma omp atomic capture
+        files = r->files++;
+        if (files >= FILES_MOST) return NULL;
+    }
+    mapped_doubles(!here, n, n + 1, "the blocks", &G, NULL);
+    return G;
+}
+
+/* The factor of a block, kept or in a place that the caller frees (*own).  Another prediction at the same time may make it too: the first
+   is kept. */
 static const double *factor_of(const sparse_posterior *p, int64_t b, double **own)
 {
     pic_rows *r = p->rows;
     int64_t n = rows_of(r, b);
-    double bytes = 8.0 * (double)n * (double)(n + 1), left;
+    double *there = atomic_load(&r->factor[b]);
     *own = NULL;
-    if (r->factor[b]) return r->factor[b];
-    double *G = mem_doubles(n, n + 1);
-    if (!G || !factor_block(p, b, G)) return free(G), NULL;
-#pragma omp atomic capture
-    left = r->room -= bytes;
-    if (left >= 0) return r->factor[b] = G;
-#pragma omp atomic
-    r->room += bytes;
-    return *own = G;
+    if (there) return there;
+    double *kept = place_of_factor(r, n), *G = kept ? kept : mem_doubles(n, n + 1);
+    if (!G || !factor_block(p, b, G)) return kept ? mapped_free(kept) : free(G), NULL;
+    if (!kept) return *own = G;
+    if (atomic_compare_exchange_strong(&r->factor[b], &there, kept)) return kept;
+    mapped_free(kept);
+    return there;
 }
 
 /* Where the results of all visits go. */
@@ -336,24 +373,48 @@ static bool condition(const correction *c, const visit *v, const double *G, cons
     return true;
 }
 
-static bool run_visit(const correction *c, const visit *v)
+/* Doubles that rows of a visit take besides the factor. */
+static int64_t cells_of(const correction *c, int64_t nb, int64_t t)
+{
+    int64_t Mt = c->p->Mt, D = c->p->base.D;
+    return t * (D + 2 * Mt + 2 * nb + (c->cov ? t : 1)) + Mt * (nb + t);
+}
+
+/* All that a visit takes, where its factor is not kept. */
+static double bytes_of(const correction *c, const visit *v)
+{
+    int64_t nb = rows_of(c->p->rows, v->block), t = c->cov || v->count < PIECE ? v->count : PIECE;
+    return 8 * ((double)nb * (double)(nb + 1 + c->p->Mt) + (double)cells_of(c, nb, t));
+}
+
+/* G: the factor of the block. */
+static bool run_piece(const correction *c, const visit *v, const double *G, double *cells)
 {
     const sparse_posterior *p = c->p;
     int64_t nb = rows_of(p->rows, v->block), t = v->count, Mt = p->Mt, D = p->base.D;
-    double *own = NULL, *cells = mem_doubles(1, t * (D + 2 * Mt + 2 * nb + t) + Mt * (nb + t));
-    const double *G = cells && nb ? factor_of(p, v->block, &own) : NULL;
-    double *Xv = cells, *Av = Xv + t * D, *s = Av + t * Mt, *K = s + t * nb, *work = K + t * t, *before = work;
-    bool ok = cells && (G || nb == 0);
-    if (ok) {
-        gather(c, v, Xv, Av);
-        before = work + Mt * (nb + t) + nb * t; /* a, which the leftovers still need */
-        memcpy(before, Av, (size_t)(t * Mt) * sizeof(double));
-        ok = nb == 0 || condition(c, v, G, Xv, Av, s, work);
-    }
-    ok = ok && leftovers(c, v, nb, Xv, before, s, K);
-    for (int64_t j = 0; ok && j < t; j++) {
+    double *Xv = cells, *Av = Xv + t * D, *s = Av + t * Mt, *K = s + t * nb, *work = K + t * (c->cov ? t : 1);
+    double *before = work + Mt * (nb + t) + nb * t; /* a, which the leftovers still need */
+    gather(c, v, Xv, Av);
+    memcpy(before, Av, (size_t)(t * Mt) * sizeof(double));
+    if (nb > 0 && !condition(c, v, G, Xv, Av, s, work)) return false;
+    if (!leftovers(c, v, nb, Xv, before, s, K)) return false;
+    for (int64_t j = 0; j < t; j++) {
         if (nb) c->mean[v->row[j]] = la_dot(nb, s + j * nb, G + nb * nb);
         memcpy(c->A + v->row[j] * Mt, Av + j * Mt, (size_t)Mt * sizeof(double));
+    }
+    return true;
+}
+
+/* Rows of one block: all at once where their covariances are asked for. */
+static bool run_visit(const correction *c, const visit *v)
+{
+    int64_t nb = rows_of(c->p->rows, v->block), most = c->cov || v->count < PIECE ? v->count : PIECE;
+    double *own = NULL, *cells = mem_doubles(1, cells_of(c, nb, most));
+    const double *G = cells && nb ? factor_of(c->p, v->block, &own) : NULL;
+    bool ok = cells && (G || nb == 0);
+    for (int64_t i = 0; ok && i < v->count; i += most) {
+        visit some = {v->block, v->count - i < most ? v->count - i : most, v->row + i};
+        ok = run_piece(c, &some, G, cells);
     }
     free(cells);
     free(own);
@@ -374,12 +435,18 @@ static int64_t group_rows(int64_t n, int64_t P, const int64_t *block, int64_t *c
     return visits;
 }
 
+/* As many visits at once as there are threads and memory for; each with one thread of its own, so that memory does not change the bits. */
 static bool run_visits(const correction *c, int64_t visits, const visit *v)
 {
     int failed = 0, threads = visits < threads_max() ? (int)visits : threads_max();
+    double largest = 1;
+    for (int64_t i = 0; i < visits; i++) largest = fmax(largest, bytes_of(c, &v[i]));
+    int at_once = (int)fmax(1, fmin(threads, c->p->rows->making / largest));
+    int former = threads > at_once && at_once == 1 ? threads_enter(1) : 0;
     la_serial_begin(threads);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1) reduction(+ : failed)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(at_once) if (at_once > 1) reduction(+ : failed)
     for (int64_t i = 0; i < visits; i++) failed += !run_visit(c, &v[i]);
+    if (former) threads_enter(former);
     la_serial_end(threads);
     return failed == 0;
 }

@@ -244,6 +244,12 @@ static anygp_status find_arrays(named_array *list, int64_t count, int64_t M, int
 anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                          int64_t count, posterior **out, anygp_error *e)
 {
+    return sparse_load_within(self, 0, k, noise, mean, D, list, count, out, e);
+}
+
+anygp_status sparse_load_within(const model_ops *self, double memory, kernel *k, double noise, basis *mean, int64_t D,
+                                named_array *list, int64_t count, posterior **out, anygp_error *e)
+{
     const sparse_kind *kind = self->family;
     named_array *a[ARRAYS] = {0};
     bool joint = kind->form == FORM_JOINT;
@@ -257,6 +263,7 @@ anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *
     if (!p) return fail_memory(e, "the posterior", sizeof *p);
     TRY_DONE(inducing_empty(&p->u, found.kind, k, D, e));
     if (kind->test == TEST_BLOCK) TRY_DONE(pic_load(D, kind->order, list, count, &rows, e));
+    if (rows && memory > 0) pic_rows_limit(rows, memory);
     p->base =
         (posterior){.ops = &sparse_posterior_ops, .kernel = k, .noise = noise, .mean = *mean, .D = D, .n = found.M};
     *mean = (basis){0};

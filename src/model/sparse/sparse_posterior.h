@@ -44,6 +44,8 @@ anygp_status sparse_posterior_new(const sparse_kind *kind, const sparse *s, cons
                                   const double sums[3], posterior **out, anygp_error *e);
 anygp_status sparse_load(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                          int64_t count, posterior **out, anygp_error *e);
+anygp_status sparse_load_within(const model_ops *self, double memory, kernel *k, double noise, basis *mean, int64_t D,
+                                named_array *list, int64_t count, posterior **out, anygp_error *e);
 extern const update_ops sparse_updates;                                                 /* sparse_update.c */
 model_cost sparse_cost(const model_ops *self, const cost_facts *f, const cost_size *s); /* sparse_cost.c */
 
@@ -54,8 +56,9 @@ anygp_status lma_chain(row_blocks *b, const int64_t *ids, int64_t **chain, anygp
 
 /* The training rows of every block, and the router to it.  ids: names of the blocks, or NULL for 0, 1, ... */
 anygp_status pic_rows_new(row_blocks *b, const router *route, const int64_t *ids, pic_rows **out, anygp_error *e);
-void pic_rows_free(pic_rows *r);                 /* accepts NULL */
-void pic_rows_limit(pic_rows *r, double memory); /* bytes that may be used, where the machine has more */
+void pic_rows_free(pic_rows *r); /* accepts NULL */
+void pic_rows_limit(pic_rows *r,
+                    double memory); /* bytes that may be used, where the machine has more: before any prediction */
 void pic_arrays(pic_rows *r, array_list *list);
 int64_t pic_blocks(const pic_rows *r, const double **names);
 /* Takes the arrays' memory over on success. */

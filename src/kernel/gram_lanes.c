@@ -1,8 +1,8 @@
 /* Gram matrices of several small sets of rows side by side (linalg/lanes.h), for expressions of kernels that are functions of a distance,
    and constants.  A row of the triangles at a time, so that what lies between the inputs and K stays in the first-level cache.
 
-   For a row, the reverse is that of radial.c: with W = G .* v k'(r2) and u = (x_i - x_j) / l,
-       dF/dv = sum G k,   dF/dl_d = -2/l_d sum W u_d^2,   with one l for all inputs -2/l sum W r2. */
+   For a row, the reverse is that of radial.c: with W = G .* v k'(q) and u = s (x_i - x_j) / l,
+       dF/dv = sum G k,   dF/dl_d = -2/l_d sum W u_d^2,   with one l for all inputs -2/l sum W q. */
 #include <string.h>
 
 #include "kernel/gram_walk.h"
@@ -20,9 +20,9 @@ bool kernel_has_lanes(const kernel *k)
 }
 
 /* Places in the workspace: the inputs of each leaf over its length-scales, as x[n_dims][n][LANES]; for each node a row of values and one
-   of adjoints; squared distances. */
+   of adjoints; squared, stretched distances. */
 typedef struct lanes_room {
-    double *x[MAX_LEAVES], *values, *adjoints, *r2;
+    double *x[MAX_LEAVES], *values, *adjoints, *q;
     int64_t row; /* doubles of a row */
 } lanes_room;
 
@@ -37,7 +37,7 @@ static void lanes_place(const kernel *k, int64_t n, double *work, lanes_room *r)
 {
     r->row = LANES * n;
     for (int64_t i = 0; i < k->n_leaves; i++) r->x[i] = work, work += k->leaves[i].n_dims * r->row;
-    r->values = work, r->adjoints = work + k->n_nodes * r->row, r->r2 = r->adjoints + k->n_nodes * r->row;
+    r->values = work, r->adjoints = work + k->n_nodes * r->row, r->q = r->adjoints + k->n_nodes * r->row;
 }
 
 VECTORISED static void scale_input(int64_t n, double by, const double *x, double *out)
@@ -50,24 +50,24 @@ static void scale_inputs(const kernel *k, int64_t n, const double *X, const lane
     for (int64_t i = 0; i < k->n_leaves; i++) {
         const leaf *l = &k->leaves[i];
         for (int64_t d = 0; l->kind->profile && d < l->n_dims; d++)
-            scale_input(r->row, 1 / leaf_value(l, RADIAL_LENGTH, d), X + l->dims[d] * n * LANES, r->x[i] + d * r->row);
+            scale_input(r->row, radial_scale(l, d), X + l->dims[d] * n * LANES, r->x[i] + d * r->row);
     }
 }
 
-/* r2[count][LANES] += (x_j - z)^2 of one input; z: LANES numbers. */
-VECTORISED static void add_squares(int64_t count, const double *x, const double *z, bool first, double *r2)
+/* q[count][LANES] += (x_j - z)^2 of one input; z: LANES numbers. */
+VECTORISED static void add_squares(int64_t count, const double *x, const double *z, bool first, double *q)
 {
     for (int64_t j = 0; j < count; j++) SIMD for (int64_t l = 0; l < LANES; l++)
         {
             double u = x[j * LANES + l] - z[l];
-            r2[j * LANES + l] = u * u + (first ? 0 : r2[j * LANES + l]);
+            q[j * LANES + l] = u * u + (first ? 0 : q[j * LANES + l]);
         }
 }
 
-static void distances(const leaf *l, const double *x, int64_t row, int64_t i, double *r2)
+static void distances(const leaf *l, const double *x, int64_t row, int64_t i, double *q)
 {
-    if (l->n_dims == 0) memset(r2, 0, (size_t)((i + 1) * LANES) * sizeof *r2);
-    for (int64_t d = 0; d < l->n_dims; d++) add_squares(i + 1, x + d * row, x + d * row + i * LANES, d == 0, r2);
+    if (l->n_dims == 0) memset(q, 0, (size_t)((i + 1) * LANES) * sizeof *q);
+    for (int64_t d = 0; d < l->n_dims; d++) add_squares(i + 1, x + d * row, x + d * row + i * LANES, d == 0, q);
 }
 
 static void leaf_row(const kernel *k, int64_t which, const lanes_room *r, int64_t i, double *out)
@@ -138,7 +138,7 @@ static void leaf_row_reverse(const kernel *k, int64_t which, const lanes_room *r
                              double *gp)
 {
     const leaf *l = &k->leaves[which];
-    double c[RADIAL_CONSTANTS], sum[2] = {0, 0}, v = leaf_value(l, 0, 0), *W = r->r2;
+    double c[RADIAL_CONSTANTS], sum[2] = {0, 0}, v = leaf_value(l, 0, 0), *W = r->q;
     const double *x = r->x[which];
     int64_t count = (i + 1) * LANES;
     bool shared = l->stride[RADIAL_LENGTH] == 0;

@@ -3,116 +3,123 @@
 #include "kernel/vector.h"
 
 #define HALF ((real)0.5)
-#define THIRD ((real)(1.0 / 3))
-#define ROOT3 ((real)1.7320508075688772935)
-#define ROOT5 ((real)2.2360679774997896964)
+#define LOG2_E 1.4426950408889634074 /* 1/log 2: exp(-a) = 2^(-a LOG2_E) */
+#define LN2 ((real)0.69314718055994530942)
+#define LN2_SQUARE ((real)0.48045301391820142467)
 
 /* --------------------------------------------------------------------------------------------- rbf */
 
-VECTORISED static void value_rbf(const double *c, real v, int64_t n, real *r2)
+#define STRETCH_RBF 0.84932180028801904272 /* sqrt(LOG2_E/2): exp(-r2/2) = 2^-q */
+
+VECTORISED static void value_rbf(const double *c, real v, int64_t n, real *q)
 {
     (void)c;
-    SIMD for (int64_t i = 0; i < n; i++) r2[i] = v * exp_minus(HALF * r2[i]);
+    SIMD for (int64_t i = 0; i < n; i++) q[i] = v * pow2_minus(q[i]);
 }
 
-VECTORISED static void slope_rbf(const double *c, real v, int64_t n, const real *g, real *r2, double *sum)
+VECTORISED static void slope_rbf(const double *c, real v, int64_t n, const real *g, real *q, double *sum)
 {
     (void)c;
-    real gk = 0;
+    real gk = 0, f = -LN2 * v;
     SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
     {
-        real k = g[i] * exp_minus(HALF * r2[i]);
+        real k = g[i] * pow2_minus(q[i]);
         gk += k;
-        r2[i] = -HALF * v * k;
+        q[i] = f * k;
     }
     sum[0] += gk;
 }
 
 /* ------------------------------------------------------------------------------------------ matern */
 
-VECTORISED static void value_matern12(const double *c, real v, int64_t n, real *r2)
+/* sqrt(2 nu) LOG2_E: with s = sqrt(q) the exponential is 2^-s, and a = LN2 s. */
+#define STRETCH_MATERN12 LOG2_E
+#define STRETCH_MATERN32 (1.7320508075688772935 * LOG2_E)
+#define STRETCH_MATERN52 (2.2360679774997896964 * LOG2_E)
+
+VECTORISED static void value_matern12(const double *c, real v, int64_t n, real *q)
 {
     (void)c;
-    SIMD for (int64_t i = 0; i < n; i++) r2[i] = v * exp_minus(sqrt(r2[i]));
+    SIMD for (int64_t i = 0; i < n; i++) q[i] = v * pow2_minus(sqrt(q[i]));
 }
 
-VECTORISED static void value_matern32(const double *c, real v, int64_t n, real *r2)
+VECTORISED static void value_matern32(const double *c, real v, int64_t n, real *q)
 {
     (void)c;
     SIMD for (int64_t i = 0; i < n; i++)
     {
-        real a = ROOT3 * sqrt(r2[i]);
-        r2[i] = v * (1 + a) * exp_minus(a);
+        real s = sqrt(q[i]);
+        q[i] = v * (1 + LN2 * s) * pow2_minus(s);
     }
 }
 
-VECTORISED static void value_matern52(const double *c, real v, int64_t n, real *r2)
+VECTORISED static void value_matern52(const double *c, real v, int64_t n, real *q)
 {
     (void)c;
     SIMD for (int64_t i = 0; i < n; i++)
     {
-        real a = ROOT5 * sqrt(r2[i]);
-        r2[i] = v * (1 + a + a * a * THIRD) * exp_minus(a);
+        real s = sqrt(q[i]);
+        q[i] = v * (1 + s * (LN2 + s * (LN2_SQUARE / 3))) * pow2_minus(s);
     }
 }
 
-VECTORISED static void slope_matern12(const double *c, real v, int64_t n, const real *g, real *r2, double *sum)
+VECTORISED static void slope_matern12(const double *c, real v, int64_t n, const real *g, real *q, double *sum)
 {
     (void)c;
-    real gk = 0;
+    real gk = 0, f = -HALF * LN2 * v;
     SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
     {
-        real r = sqrt(r2[i]), k = g[i] * exp_minus(r), safe = r > 0 ? r : 1;
-        real w = -HALF * v * k / safe;
+        real s = sqrt(q[i]), k = g[i] * pow2_minus(s), safe = s > 0 ? s : 1;
+        real w = f * k / safe;
         gk += k;
-        r2[i] = r > 0 ? w : 0;
+        q[i] = s > 0 ? w : 0;
     }
     sum[0] += gk;
 }
 
-VECTORISED static void slope_matern32(const double *c, real v, int64_t n, const real *g, real *r2, double *sum)
+VECTORISED static void slope_matern32(const double *c, real v, int64_t n, const real *g, real *q, double *sum)
 {
     (void)c;
-    real gk = 0;
+    real gk = 0, f = -HALF * LN2_SQUARE * v;
     SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
     {
-        real a = ROOT3 * sqrt(r2[i]), e = g[i] * exp_minus(a);
-        gk += (1 + a) * e;
-        r2[i] = -3 * HALF * v * e;
+        real s = sqrt(q[i]), e = g[i] * pow2_minus(s);
+        gk += (1 + LN2 * s) * e;
+        q[i] = f * e;
     }
     sum[0] += gk;
 }
 
-VECTORISED static void slope_matern52(const double *c, real v, int64_t n, const real *g, real *r2, double *sum)
+VECTORISED static void slope_matern52(const double *c, real v, int64_t n, const real *g, real *q, double *sum)
 {
     (void)c;
-    real gk = 0;
+    real gk = 0, f = -LN2_SQUARE / 6 * v;
     SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
     {
-        real a = ROOT5 * sqrt(r2[i]), e = g[i] * exp_minus(a);
-        gk += (1 + a + a * a * THIRD) * e;
-        r2[i] = -(real)(5.0 / 6) * v * (1 + a) * e;
+        real s = sqrt(q[i]), e = g[i] * pow2_minus(s), first = e + LN2 * s * e;
+        gk += first + s * s * (LN2_SQUARE / 3) * e;
+        q[i] = f * first;
     }
     sum[0] += gk;
 }
 
 /* ---------------------------------------------------------------------------------------------- rq */
 
-VECTORISED static void value_rq(const double *c, real v, int64_t n, real *r2)
+VECTORISED static void value_rq(const double *c, real v, int64_t n, real *q)
 {
     real alpha = (real)c[0], half = HALF / alpha;
-    SIMD for (int64_t i = 0; i < n; i++) r2[i] = v * exp_minus(alpha * log_one_plus(half * r2[i]));
+    SIMD for (int64_t i = 0; i < n; i++) q[i] = v * exp_minus(alpha * log_one_plus(half * q[i]));
 }
 
-VECTORISED static void slope_rq(const double *c, real v, int64_t n, const real *g, real *r2, double *sum)
+VECTORISED static void slope_rq(const double *c, real v, int64_t n, const real *g, real *q, double *sum)
 {
     real alpha = (real)c[0], half = HALF / alpha, gk = 0, ga = 0;
     SIMD_SUM(gk, ga) for (int64_t i = 0; i < n; i++)
     {
-        real u = half * r2[i], log_s = log_one_plus(u), k = g[i] * exp_minus(alpha * log_s);
+        real u = half * q[i], log_s = log_one_plus(u), k = g[i] * exp_minus(alpha * log_s);
         gk += k;
         ga += v * k * (u / (1 + u) - log_s);
-        r2[i] = -HALF * v * k / (1 + u);
+        q[i] = -HALF * v * k / (1 + u);
     }
     sum[0] += gk;
     sum[1] += ga;
@@ -127,51 +134,51 @@ static inline real power_inside(real r, real e)
     return t > 0 ? exp_minus(-e * log(at_least(t, REAL_TINY))) : 0;
 }
 
-VECTORISED static void value_wendland(const double *c, real v, int64_t n, real *r2)
+VECTORISED static void value_wendland(const double *c, real v, int64_t n, real *q)
 {
     real e = (real)c[WENDLAND_E], p1 = (real)c[WENDLAND_P + 1], p2 = (real)c[WENDLAND_P + 2],
          p3 = (real)c[WENDLAND_P + 3];
     SIMD for (int64_t i = 0; i < n; i++)
     {
-        real r = at_most(sqrt(r2[i]), 1);
-        r2[i] = v * power_inside(r, e) * (1 + r * (p1 + r * (p2 + r * p3)));
+        real r = at_most(sqrt(q[i]), 1);
+        q[i] = v * power_inside(r, e) * (1 + r * (p1 + r * (p2 + r * p3)));
     }
 }
 
-VECTORISED static void slope_wendland(const double *c, real v, int64_t n, const real *g, real *r2, double *sum)
+VECTORISED static void slope_wendland(const double *c, real v, int64_t n, const real *g, real *q, double *sum)
 {
     real e = (real)c[WENDLAND_E], p1 = (real)c[WENDLAND_P + 1], p2 = (real)c[WENDLAND_P + 2],
          p3 = (real)c[WENDLAND_P + 3], gk = 0;
     real q0 = (real)c[WENDLAND_Q], q1 = (real)c[WENDLAND_Q + 1], q2 = (real)c[WENDLAND_Q + 2];
     SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
     {
-        real r = at_most(sqrt(r2[i]), 1), below = g[i] * power_inside(r, e - 1);
+        real r = at_most(sqrt(q[i]), 1), below = g[i] * power_inside(r, e - 1);
         gk += below * (1 - r) * (1 + r * (p1 + r * (p2 + r * p3)));
-        r2[i] = HALF * v * below * (q0 + r * (q1 + r * q2));
+        q[i] = HALF * v * below * (q0 + r * (q1 + r * q2));
     }
     sum[0] += gk;
 }
 
 /* q = 0: e = 1 in one dim, where (1-r)^0 is the support itself. */
-VECTORISED static void slope_wendland0(const double *c, real v, int64_t n, const real *g, real *r2, double *sum)
+VECTORISED static void slope_wendland0(const double *c, real v, int64_t n, const real *g, real *q, double *sum)
 {
     real e = (real)c[WENDLAND_E], gk = 0;
     SIMD_SUM(gk) for (int64_t i = 0; i < n; i++)
     {
-        real r = at_most(sqrt(r2[i]), 1), safe = r > 0 ? r : 1, below = g[i] * power_inside(r, e - 1);
+        real r = at_most(sqrt(q[i]), 1), safe = r > 0 ? r : 1, below = g[i] * power_inside(r, e - 1);
         real w = -HALF * v * e * below / safe;
         gk += below * (1 - r);
-        r2[i] = r > 0 ? w : 0;
+        q[i] = r > 0 ? w : 0;
     }
     sum[0] += gk;
 }
 
 /* ------------------------------------------------------------------------------------------- tables */
 
-const radial_profile profile_rbf = {value_rbf, slope_rbf};
-const radial_profile profile_matern12 = {value_matern12, slope_matern12};
-const radial_profile profile_matern32 = {value_matern32, slope_matern32};
-const radial_profile profile_matern52 = {value_matern52, slope_matern52};
-const radial_profile profile_rq = {value_rq, slope_rq};
-const radial_profile profile_wendland0 = {value_wendland, slope_wendland0};
-const radial_profile profile_wendland = {value_wendland, slope_wendland};
+const radial_profile profile_rbf = {STRETCH_RBF, value_rbf, slope_rbf};
+const radial_profile profile_matern12 = {STRETCH_MATERN12, value_matern12, slope_matern12};
+const radial_profile profile_matern32 = {STRETCH_MATERN32, value_matern32, slope_matern32};
+const radial_profile profile_matern52 = {STRETCH_MATERN52, value_matern52, slope_matern52};
+const radial_profile profile_rq = {1, value_rq, slope_rq};
+const radial_profile profile_wendland0 = {1, value_wendland, slope_wendland0};
+const radial_profile profile_wendland = {1, value_wendland, slope_wendland};

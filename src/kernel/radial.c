@@ -1,12 +1,12 @@
-/* r2_ij = sum_d (x_id - z_jd)^2 / l_d^2,  K = v k(r2),  W = G .* v k'(r2):
+/* u_ijd = s (x_id - z_jd)/l_d,  q_ij = sum_d u_ijd^2 = s^2 r2_ij,  K = v k(q),  W = G .* v k'(q), with s the stretch of the profile:
 
        dF/dv   = sum_ij G_ij k_ij
-       dF/dl_d = -2/l_d sum_ij W_ij u_ijd^2,         u_ijd = (x_id - z_jd)/l_d
-       dF/dx_i = 2 sum_j W_ij u_ijd / l_d,           dF/dz_j = -2 sum_i W_ij u_ijd / l_d
+       dF/dl_d = -2/l_d sum_ij W_ij u_ijd^2
+       dF/dx_i = 2 s/l_d sum_j W_ij u_ijd,           dF/dz_j = -2 s/l_d sum_i W_ij u_ijd
 
-   and, for one length-scale shared by all dims, dF/dl = -2/l sum_ij W_ij r2_ij, which needs no second pass over the dims.
+   and, for one length-scale shared by all dims, dF/dl = -2/l sum_ij W_ij q_ij, which needs no second pass over the dims.
 
-   All of it from differences, which are exact for repeated rows; radial_distance.c finds r2.  Many dims are handled by radial_wide.c.
+   All of it from differences, which are exact for repeated rows; radial_distance.c finds q.  Many dims are handled by radial_wide.c.
    In float (real.h) they are never wide: leaf.c sees to that.
    Cost: 3 flops per dim forward, 6 reverse, and one profile per element. */
 #include "kernel/radial.h"
@@ -18,12 +18,12 @@
 
 static void pack_scaled(const leaf *l, const tile *t, int64_t first, int64_t count)
 {
-    double inverse[TILE_SLICE];
-    for (int64_t d = 0; d < count; d++) inverse[d] = 1 / leaf_value(l, RADIAL_LENGTH, first + d);
-    slice_pack(l, t, first, count, inverse, LIMIT_DISTANCE);
+    double scale[TILE_SLICE];
+    for (int64_t d = 0; d < count; d++) scale[d] = radial_scale(l, first + d);
+    slice_pack(l, t, first, count, scale, LIMIT_DISTANCE);
 }
 
-/* R[rows,cols] = r^2, each column passed on as soon as it is complete and still in the first-level cache. */
+/* R[rows,cols] = q, each column passed on as soon as it is complete and still in the first-level cache. */
 static void distances(const leaf *l, const tile *t, real *R, int64_t ldr, column_use *use, const void *context)
 {
     int64_t first = 0, last;
@@ -53,7 +53,7 @@ typedef struct evaluation {
     const real *G;
     double *sum;
     real *kept;
-    double *moment; /* kept[rows] not NULL: *moment += sum W .* r2 */
+    double *moment; /* kept[rows] not NULL: *moment += sum W .* q */
 } evaluation;
 
 static evaluation prepare(const leaf *l, const tile *t)
@@ -63,11 +63,11 @@ static evaluation prepare(const leaf *l, const tile *t)
     return e;
 }
 
-static void use_value(const void *context, int64_t j, real *r2)
+static void use_value(const void *context, int64_t j, real *q)
 {
     const evaluation *e = context;
     (void)j;
-    e->profile->value(e->c, e->v, e->rows, r2);
+    e->profile->value(e->c, e->v, e->rows, q);
 }
 
 VECTORISED static double product_sum(int64_t n, const real *a, const real *b)
@@ -77,12 +77,12 @@ VECTORISED static double product_sum(int64_t n, const real *a, const real *b)
     return sum;
 }
 
-static void use_slope(const void *context, int64_t j, real *r2)
+static void use_slope(const void *context, int64_t j, real *q)
 {
     const evaluation *e = context;
-    if (e->kept) memcpy(e->kept, r2, (size_t)e->rows * sizeof *r2);
-    e->profile->slope(e->c, e->v, e->rows, e->G + j * e->ldg, r2, e->sum);
-    if (e->kept) *e->moment += product_sum(e->rows, e->kept, r2);
+    if (e->kept) memcpy(e->kept, q, (size_t)e->rows * sizeof *q);
+    e->profile->slope(e->c, e->v, e->rows, e->G + j * e->ldg, q, e->sum);
+    if (e->kept) *e->moment += product_sum(e->rows, e->kept, q);
 }
 
 void radial_tile(const leaf *l, const tile *t, real *K, int64_t ldk)
@@ -139,9 +139,10 @@ static void pull_slice(const leaf *l, const tile *t, const real *W, int64_t firs
     pack_scaled(l, t, first, count);
     slice_clear(t, count);
     for (int64_t j = 0; j < t->cols; j++) pull_column(t, count, j, W + j * t->rows, g->gX, second);
-    for (int64_t d = 0; d < count; d++) factor[d] = 2 / leaf_value(l, RADIAL_LENGTH, first + d);
+    for (int64_t d = 0; d < count; d++) factor[d] = 2 * radial_scale(l, first + d);
     for (int64_t d = 0; g->gp && d < count; d++)
-        g->gp[l->offset[RADIAL_LENGTH] + (first + d) * l->stride[RADIAL_LENGTH]] -= factor[d] * second[d];
+        g->gp[l->offset[RADIAL_LENGTH] + (first + d) * l->stride[RADIAL_LENGTH]] -=
+            2 * second[d] / leaf_value(l, RADIAL_LENGTH, first + d);
     slice_unpack(l, t, first, count, factor, -1, g);
 }
 

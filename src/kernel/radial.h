@@ -1,5 +1,6 @@
-/* Kernels that are functions of r^2 = sum_d (x_d - z_d)^2 / l_d^2: parameters are variance, lengthscale and at most one
-   shape.  A profile gives the function and its slope over a run of n numbers; radial.c does everything else. */
+/* Kernels that are functions of r^2 = sum_d (x_d - z_d)^2 / l_d^2, or of q, a constant times it: parameters are variance, lengthscale and at most one
+   shape.  A profile gives the function and its slope over a run of n numbers;
+   radial.c does everything else. */
 #ifndef KERNEL_RADIAL_H
 #define KERNEL_RADIAL_H
 
@@ -8,10 +9,12 @@
 enum { RADIAL_VARIANCE, RADIAL_LENGTH, RADIAL_SHAPE, RADIAL_CONSTANTS = 8 };
 
 typedef struct radial_profile {
-    /* r2[n] becomes v k(r2).  c: the constants of the kind. */
-    void (*value)(const double *c, real v, int64_t n, real *r2);
-    /* r2[n] becomes v g k'(r2), the derivative being in r2; sum[0] += g'k, sum[1] += v g' dk/dshape. */
-    void (*slope)(const double *c, real v, int64_t n, const real *g, real *r2, double *sum);
+    /* Inputs are multiplied by this over the length-scale, so that a function of q = stretch^2 r2 needs no factor of its own in its exponent. */
+    double stretch;
+    /* q[n] becomes v k(q).  c: the constants of the kind. */
+    void (*value)(const double *c, real v, int64_t n, real *q);
+    /* q[n] becomes v g k'(q), the derivative being in q; sum[0] += g'k, sum[1] += v g' dk/dshape. */
+    void (*slope)(const double *c, real v, int64_t n, const real *g, real *q, double *sum);
 } radial_profile;
 
 /* [profiles.c] */
@@ -21,14 +24,20 @@ extern const radial_profile profile_rbf, profile_matern12, profile_matern32, pro
 extern const struct radial_profile_f32 profile_rbf_f32, profile_matern12_f32, profile_matern32_f32,
     profile_matern52_f32, profile_rq_f32, profile_wendland0_f32, profile_wendland_f32;
 #endif
+/* What input number d is multiplied by. */
+static inline double radial_scale(const leaf *l, int64_t d)
+{
+    return l->kind->OWN_PROFILE->stretch / leaf_value(l, RADIAL_LENGTH, d);
+}
+
 enum { WENDLAND_E, WENDLAND_P, WENDLAND_Q = WENDLAND_P + 4 }; /* its constants: e, P_0..P_3, Q_0..Q_2 */
 
 void radial_tile(const leaf *l, const tile *t, real *K, int64_t ldk);
 void radial_reverse(const leaf *l, const tile *t, const real *G, int64_t ldg, tile_gradient *g);
 
 /* The same for many inputs, by matrix products (radial_wide.c).
-   R[rows,cols] = r^2, each column handed on when it is complete; then W[rows,cols] to inputs and length-scales. */
-typedef void column_use(const void *context, int64_t j, real *r2);
+   R[rows,cols] = q, each column handed on when it is complete; then W[rows,cols] to inputs and length-scales. */
+typedef void column_use(const void *context, int64_t j, real *q);
 #ifndef REAL_FLOAT
 void radial_wide_distances(const leaf *l, const tile *t, double *R, int64_t ldr, column_use *use, const void *context);
 void radial_wide_pull(const leaf *l, const tile *t, double *W, tile_gradient *g);

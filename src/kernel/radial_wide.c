@@ -1,16 +1,16 @@
-/* Squared distances in many dims, and their gradients, by matrix products.  With rows packed as u = (x - o)/l,
-   w = (z - o)/l about an origin o among the rows of the tile:
+/* Squared distances in many dims, and their gradients, by matrix products.  With rows packed as u = s (x - o)/l,
+   w = s (z - o)/l about an origin o among the rows of the tile, with s and q as in radial.c:
 
-       r2_ij = |u_i|^2 + |w_j|^2 - 2 u_i'w_j
+       q_ij = |u_i|^2 + |w_j|^2 - 2 u_i'w_j
 
-   whose rounding error is about eps (|u_i|^2 + |w_j|^2).  Where that is no longer small beside r2 itself, that is for pairs
-   with r2 < NEAR (|u_i|^2 + |w_j|^2), differences are taken instead: equal rows have distance exactly 0, and elsewhere the
-   relative error of r2 is below 10 eps / NEAR.  For W = G .* v k'(r2), with row sums a_i and column sums c_j,
+   whose rounding error is about eps (|u_i|^2 + |w_j|^2).  Where that is no longer small beside q itself, that is for pairs
+   with q < NEAR (|u_i|^2 + |w_j|^2), differences are taken instead: equal rows have distance exactly 0, and elsewhere the
+   relative error of q is below 10 eps / NEAR.  For W = G .* v k'(q), with row sums a_i and column sums c_j,
 
-       dF/dx_id = 2/l_d (a_i u_id - (W w)_id)                  dF/dz_jd = 2/l_d (c_j w_jd - (W'u)_jd)
+       dF/dx_id = 2 s/l_d (a_i u_id - (W w)_id)                  dF/dz_jd = 2 s/l_d (c_j w_jd - (W'u)_jd)
        dF/dl_d  = -2/l_d (sum_i a_i u_id^2 + sum_j c_j w_jd^2 - 2 sum_j w_jd (W'u)_jd)
 
-   where the near pairs are left out of W and pushed one by one.  Cost: 2 flops per dim and element forward; reverse as many for each of r2, gz and gx. */
+   where the near pairs are left out of W and pushed one by one.  Cost: 2 flops per dim and element forward; reverse as many for each of q, gz and gx. */
 #include <string.h>
 
 #include "kernel/radial.h"
@@ -37,7 +37,7 @@ static void choose_frame(const leaf *l, const tile *t)
     memset(w->origin, 0, (size_t)l->n_dims * sizeof *w->origin);
     add_rows(l, t->rows, t->X, t->ldx, w->origin);
     add_rows(l, t->cols, t->Z, t->ldz, w->origin);
-    for (int64_t d = 0; d < l->n_dims; d++) w->scale[d] = 1 / leaf_value(l, RADIAL_LENGTH, d);
+    for (int64_t d = 0; d < l->n_dims; d++) w->scale[d] = radial_scale(l, d);
 }
 
 /* r[n] = xx + zz + r, and near[n]: too little is left of it; returns how many are. */
@@ -106,7 +106,7 @@ static void pull_pair(const leaf *l, const tile *t, int64_t i, int64_t j, double
         double u = scale[d] * (x[at] - z[at]), pull = 2 * scale[d] * W * u;
         if (g->gX) g->gX[i * g->ldgx + at] += pull;
         if (g->gZ) g->gZ[j * g->ldgz + at] -= pull;
-        if (g->gp) *length_gradient(l, g, d) -= pull * u;
+        if (g->gp) *length_gradient(l, g, d) -= 2 * W * u * u / leaf_value(l, RADIAL_LENGTH, d);
     }
 }
 
@@ -153,7 +153,8 @@ static void pull_slice(const leaf *l, const tile *t, int64_t first, int64_t coun
     if (!g->gp) return;
     add_second(count, t->rows, a, w->x, NULL, second);
     add_second(count, t->cols, c, w->z, w->gz, second);
-    for (int64_t d = 0; d < count; d++) *length_gradient(l, g, first + d) -= factor[d] * second[d];
+    for (int64_t d = 0; d < count; d++)
+        *length_gradient(l, g, first + d) -= 2 * second[d] / leaf_value(l, RADIAL_LENGTH, first + d);
 }
 
 void radial_wide_pull(const leaf *l, const tile *t, double *W, tile_gradient *g)

@@ -11,7 +11,8 @@
 
 typedef float real;
 #define OWN_PROFILE profile_f32
-#define REAL_UNDERFLOW 87 /* exp(-87) is still normal */
+#define REAL_UNDERFLOW 87   /* exp(-87) is still normal */
+#define REAL_POW2_LEAST 125 /* and so is 2^-125 */
 #define REAL_TINY 1e-37f
 #define LIMIT_DISTANCE 1e15f /* squares of differences are finite in any number of dims */
 #define LIMIT_VALUE 1e37f    /* of a product of kernels */
@@ -20,6 +21,7 @@ typedef float real;
 typedef double real;
 #define OWN_PROFILE profile
 #define REAL_UNDERFLOW 700
+#define REAL_POW2_LEAST 1020
 #define REAL_TINY 1e-300
 #define LIMIT_DISTANCE 1e140 /* squares of differences are finite in any number of dims */
 #define LIMIT_VALUE 1e300    /* of a product of kernels */

@@ -75,6 +75,8 @@ const column *feed_columns(const feed *f)
     return f->binding ? binding_columns_list(f->binding) : grid_columns(f->grid);
 }
 
+int64_t feed_column_number(const feed *f, int64_t j) { return f->binding ? j : grid_column_number(f->grid, j); }
+
 /* "all" is every column, unless one has that name. */
 anygp_status feed_kept(const feed *f, const settings *s, bool *mark, anygp_error *e)
 {

@@ -11,8 +11,9 @@ anygp_status grid_new(const gp_set *m, const char *text, grid **out, anygp_error
 void grid_free(grid *g); /* accepts NULL */
 /* The next places, rows[got, inputs] in the order of the model's inputs. */
 int64_t grid_next(grid *g, int64_t most, double *rows);
-int64_t grid_row_number(const grid *g);      /* rows delivered so far */
-const column *grid_columns(const grid *g);   /* inputs: their names */
+int64_t grid_row_number(const grid *g);    /* rows delivered so far */
+const column *grid_columns(const grid *g); /* inputs: their names */
+int64_t grid_column_number(const grid *g, int64_t input);
 bool grid_has(const grid *g, int64_t input); /* it varies: the input is one of the coordinates */
 
 typedef struct feed {
@@ -34,6 +35,7 @@ const row_units *feed_units(const feed *f, int64_t target); /* NULL: the rows ar
 void feed_exposure(feed *f, int64_t n, const double *cells, double *exposure);
 /* Its columns; of texts the levels grow with the rows. */
 const column *feed_columns(const feed *f);
+int64_t feed_column_number(const feed *f, int64_t j); /* of column j in its file; for a grid, in the training file */
 /* --keep: mark[columns] gets which of them are written beside the predictions; the coordinates of a grid, where it is not given. */
 anygp_status feed_kept(const feed *f, const settings *s, bool *mark, anygp_error *e);
 

@@ -4,6 +4,7 @@
    constant in the training rows, keep their value. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/scanner.h"
@@ -15,6 +16,7 @@ enum { SIDE_MOST = 1000000000 };
 typedef struct side {
     int64_t input, count;
     double lower, upper;
+    cell_notation notation; /* limits of dates and times are written as such */
 } side;
 
 struct grid {
@@ -22,6 +24,7 @@ struct grid {
     side *side;      /* sides */
     bool *varies;    /* inputs */
     double *fixed;   /* inputs: where the others stay */
+    int64_t *number; /* inputs: of their columns in the training file */
     column *columns; /* inputs: the names are the schema's */
 };
 
@@ -31,6 +34,7 @@ void grid_free(grid *g)
     free(g->side);
     free(g->varies);
     free(g->fixed);
+    free(g->number);
     free(g->columns);
     free(g);
 }
@@ -51,15 +55,28 @@ static anygp_status take_count(scanner *s, int64_t *count)
 
 static const char limits_hint[] = "limits are written as in 100x100:0,10,40,50";
 
+static anygp_status take_limit(scanner *s, cell_notation n, double *x)
+{
+    if (!notation_is_calendar(n)) return scan_number(s, x);
+    const char *begin = s->text + s->at, *end = begin + strcspn(begin, ",");
+    if (!notation_read(n, NULL, begin, end, x))
+        return scan_fail(s, s->at,
+                         n == NOTATION_TIME ? "write it as 14:30" : "write it as 2024-03-01 or 2024-03-01 14:30",
+                         "expected %s", notation_noun(n));
+    s->at = end - s->text;
+    return ANYGP_OK;
+}
+
 static anygp_status take_limits(scanner *s, side *d, bool first)
 {
     if (!first && !scan_take(s, ','))
         return scan_fail(s, s->at, limits_hint, "expected a comma and the limits of the next input");
     scan_blanks(s);
     int64_t at = s->at;
-    TRY(scan_number(s, &d->lower));
+    TRY(take_limit(s, d->notation, &d->lower));
     if (!scan_take(s, ',')) return scan_fail(s, s->at, limits_hint, "expected a comma and the upper limit");
-    TRY(scan_number(s, &d->upper));
+    scan_blanks(s);
+    TRY(take_limit(s, d->notation, &d->upper));
     if (!isfinite(d->lower) || !isfinite(d->upper) || !(d->lower <= d->upper))
         return scan_fail(s, at, NULL, "the lower limit %g is not below the upper limit %g", d->lower, d->upper);
     return ANYGP_OK;
@@ -106,7 +123,8 @@ static anygp_status list_inputs(const gp_set *m, grid *g, anygp_error *e)
     char label[96];
     for (int64_t i = 0; i < s->inputs; i++) {
         const input_spec *c = &s->input[i];
-        g->columns[i] = (column){.name = c->name, .kind = COLUMN_NUMBER};
+        g->columns[i] = (column){.name = c->name, .kind = COLUMN_NUMBER, .notation = c->notation};
+        g->number[i] = c->number;
         g->varies[i] = varies(m, i);
         g->fixed[i] = c->text ? 0 : c->fill;
         if (!g->varies[i]) continue;
@@ -114,7 +132,7 @@ static anygp_status list_inputs(const gp_set *m, grid *g, anygp_error *e)
             return fail_with(e, ANYGP_ERR_ARGUMENT,
                              "grid: the input %s has categories, which have no range; make a table of places instead",
                              schema_label(c, label));
-        g->side[g->sides++] = (side){.input = i, .lower = c->lower, .upper = c->upper};
+        g->side[g->sides++] = (side){.input = i, .lower = c->lower, .upper = c->upper, .notation = c->notation};
     }
     return ANYGP_OK;
 }
@@ -141,7 +159,8 @@ anygp_status grid_new(const gp_set *m, const char *text, grid **out, anygp_error
     g->varies = mem_zeroed(inputs, sizeof *g->varies);
     g->fixed = mem_zeroed(inputs, sizeof *g->fixed);
     g->columns = mem_zeroed(inputs, sizeof *g->columns);
-    bool ok = g->side && g->varies && g->fixed && g->columns;
+    g->number = mem_zeroed(inputs, sizeof *g->number);
+    bool ok = g->side && g->varies && g->fixed && g->columns && g->number;
     anygp_status status = ok ? list_inputs(m, g, e) : fail_memory(e, "the grid", 64.0 * (double)inputs);
     if (!ANYGP_FAILED(status)) status = read_text(g, text, &limits, e);
     if (!ANYGP_FAILED(status) && !limits) status = check_ranges(g, e);
@@ -177,4 +196,5 @@ int64_t grid_next(grid *g, int64_t most, double *rows)
 
 int64_t grid_row_number(const grid *g) { return g->next; }
 const column *grid_columns(const grid *g) { return g->columns; }
+int64_t grid_column_number(const grid *g, int64_t input) { return g->number[input]; }
 bool grid_has(const grid *g, int64_t input) { return g->varies[input]; }

@@ -56,12 +56,31 @@ static column cells_of(const sheet *t, int64_t target, int64_t i)
     return (column){.kind = COLUMN_TEXT, .levels = s->classes, .level = s->class_name};
 }
 
-/* A column of the rows that is kept: its name or, where it has none, its number. */
-static char *kept_name(const column *c, int64_t number)
+/* A column of the rows that is kept: its name or, where it has none, its number behind an x. */
+static char *kept_name(const feed *f, int64_t j)
 {
     char label[32];
-    snprintf(label, sizeof label, "x%lld", (long long)number);
-    return mem_strdup(c->name ? c->name : label);
+    snprintf(label, sizeof label, "x%lld", (long long)feed_column_number(f, j));
+    return mem_strdup(feed_columns(f)[j].name ? feed_columns(f)[j].name : label);
+}
+
+/* What the user would not find in the file that was read. */
+static void tell_names(const sheet *t, const feed *f, const settings *s)
+{
+    int64_t unnamed = 0, first = -1;
+    for (int64_t c = 0; c < t->kept; c++) {
+        if (feed_columns(f)[t->keep[c]].name) continue;
+        if (unnamed++ == 0) first = c;
+    }
+    if (unnamed == 1)
+        settings_log(s, ANYGP_NOTE, "column %lld has no name; it is called %s beside the predictions",
+                     (long long)feed_column_number(f, t->keep[first]), t->name[first]);
+    if (unnamed > 1)
+        settings_log(
+            s, ANYGP_NOTE,
+            "columns without a name are called by their numbers, from 0, beside the predictions: column %lld is "
+            "%s",
+            (long long)feed_column_number(f, t->keep[first]), t->name[first]);
 }
 
 static anygp_status keep_columns(sheet *t, const feed *f, const settings *s, anygp_error *e)
@@ -101,8 +120,8 @@ anygp_status sheet_make(sheet *t, const feed *f, const settings *s, anygp_error 
     t->cells = mem_zeroed(t->width, sizeof *t->cells);
     if (!t->name || !t->cells) return fail_memory(e, "column names", 0);
     for (int64_t c = 0; c < t->kept; c++)
-        if (!(t->name[c] = kept_name(&feed_columns(f)[t->keep[c]], t->keep[c])))
-            return fail_memory(e, "column names", 0);
+        if (!(t->name[c] = kept_name(f, t->keep[c]))) return fail_memory(e, "column names", 0);
+    tell_names(t, f, s);
     follow_kept(t, f);
     for (int64_t k = 0, j = t->kept; k < t->m->targets; k++)
         for (int64_t i = 0; i < sheet_width_of(t, k); i++, j++) {
@@ -114,13 +133,20 @@ anygp_status sheet_make(sheet *t, const feed *f, const settings *s, anygp_error 
 
 anygp_status sheet_open(const sheet *t, const settings *s, const char *out, writer **w, anygp_error *e)
 {
-    bool texts = false;
+    bool texts = false, dates = false;
     int64_t kept = -1;
-    for (int64_t j = 0; j < t->width; j++) texts = texts || t->cells[j].kind == COLUMN_TEXT;
+    for (int64_t j = 0; j < t->width; j++) {
+        texts = texts || t->cells[j].kind == COLUMN_TEXT;
+        dates = dates || (t->cells[j].kind == COLUMN_NUMBER && notation_is_calendar(t->cells[j].notation));
+    }
     for (int64_t j = t->kept - 1; j >= 0; j--) kept = t->cells[j].kind == COLUMN_TEXT ? j : kept;
     TRY(writer_open(out, t->width, (const char *const *)t->name, w, e));
-    if (!texts) return ANYGP_OK;
+    if (!texts && !dates) return ANYGP_OK;
     if (writer_has_texts(*w)) return writer_columns(*w, t->cells, e);
+    if (dates)
+        settings_log(s, ANYGP_NOTE,
+                     "%.200s can hold numbers only: dates are days since 1970-01-01, times of day are hours", out);
+    if (!texts) return ANYGP_OK;
     if (kept >= 0)
         return fail_with(e, ANYGP_ERR_ARGUMENT,
                          "keep: column %.80s is text, and %.200s can hold numbers only; write a .csv", t->name[kept],

@@ -102,6 +102,13 @@ the_page_names_its_target() {
     grep -o '<p id="target">[^<]*' dom | grep -q 'Prediction of price$' && grep -o '<text id="drawn"[^<]*' dom | grep -q '>price$' && grep -q '<polygon fill=' dom
 }
 check the_page_names_its_target
+the_page_shows_dates_and_units() { # the middle of its sliders; 2023-01-16 12:00 is half-way
+    awk 'BEGIN { print "when,at,mass,y"; for (i = 0; i < 62; i++) printf "2023-01-%02d 12:00,%02d:30,%d.5 kg,%.3f\n", i % 31 + 1, 6 + i % 2, 1 + i % 3, sin(i) }' >dated.csv
+    mv model.agp plain.agp && fit dated.csv model.agp && begin && browser "http://127.0.0.1:$port/"
+    end && mv plain.agp model.agp
+    grep -o '<output>[^<]*' dom | tr '\n' ' ' && grep -o '<output>[^<]*' dom | tr '\n' ' ' | grep -qx '<output>2023-01-16 <output>07:00 <output>2[.0-9]* kg ' && grep -q '>20[0-9-]*<' dom
+}
+check the_page_shows_dates_and_units
 
 mistakes_are_explained() {
     refuses 'token-file' serve model.agp --listen 0.0.0.0 && refuses 'not a whole number' serve model.agp --port x &&

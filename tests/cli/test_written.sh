@@ -48,6 +48,34 @@ look_shows_the_cell_it_speaks_of() { # not the first cell of the column
     printf 'a,b,y\n7,x,1\n8,x,2\n"(1,250)",z,3\n' >third.csv && anygp look third.csv >third.txt && grep -q "'(1,250)' is -1250" third.txt || { cat third.txt; return 1; }
     awk 'BEGIN { print "id,note,y"; for (i = 0; i < 30; i++) print "K" i "," i % 3 "," i }' >ids.csv && anygp look ids.csv --json | grep -q '"left_out": "nearly all texts differ"'
 }
+dates_and_times_come_back_as_such() {
+    anygp predict w.agp written.csv --keep hour,day,us,month >kept.csv || return 1
+    sed 1d written.csv | while IFS=';' read -r hour day us month rest; do
+        echo "$(date -u -d "$hour" +%H:%M),$(date -u -d "$day" +%F),$(date -u -d "$day" +%F),$month"
+    done >want.csv
+    sed 1d kept.csv | cut -d, -f1-4 | diff - want.csv | head -3 && sed 1d kept.csv | cut -d, -f1-4 | cmp - want.csv || return 1
+    paste -d';' want.csv <(sed 1d written.csv | cut -d';' -f5-) | sed '1,$s/,/;/g' >rows.csv && { head -n 1 written.csv; cat rows.csv; } >again.csv
+    anygp predict w.agp again.csv >again.out && cmp again.out w.csv # what is written is read again as the same
+}
+awk 'BEGIN { print "when,at,y"; for (i = 0; i < 40; i++) printf "%02d/%02d/2023 06:00,%02d:%02d,%.3f\n", i % 28 + 1, i % 3 + 1, i % 24, i * 7 % 60, sin(i) }' >visits.csv
+grids_have_dates() { # the limits too; between them are four equal steps
+    anygp fit visits.csv -q --iters 0 -o v.agp >/dev/null && anygp predict v.agp --grid 5x2:2023-01-01,2023-01-03,6:30,18:00 >g.csv || return 1
+    printf '2023-01-01,06:30\n2023-01-01 12:00,06:30\n2023-01-02,06:30\n2023-01-02 12:00,06:30\n2023-01-03,06:30\n' >want.csv
+    sed 's/,06:30/,18:00/' want.csv >evening.csv && sed 1d g.csv | cut -d, -f1,2 | cmp - <(cat want.csv evening.csv) || { cat g.csv; return 1; }
+    { echo when,at; cat want.csv evening.csv; } >places.csv && anygp predict v.agp places.csv >p.csv && cut -d, -f3- g.csv | cmp - p.csv || return 1
+    anygp predict v.agp --grid 2x2 | sed -n '2p;5p' | cut -d, -f1,2 | tr '\n' ' ' | grep -qx '2023-01-01 06:00,00:00 2023-03-27 06:00,23:41 ' || return 1
+    refuses "grid '5x2:4,5,6:30,18:00': expected a date.* at character 5; write it as 2024-03-01" predict v.agp --grid 5x2:4,5,6:30,18:00 &&
+        refuses 'expected a time of day at character 27; write it as 14:30' predict v.agp --grid 5x2:2023-01-01,2023-02-01,6,7
+}
+arrays_have_days_and_a_note_says_so() {
+    anygp predict v.agp visits.csv --keep when,at -o kept.npy 2>kept.err && grep -q 'kept.npy can hold numbers only: dates are days' kept.err || { cat kept.err; return 1; }
+    anygp convert kept.npy kept.csv && sed -n 2p kept.csv | awk -F, '{ exit !($1 == 19390.25 && $2 > 1.116666 && $2 < 1.116667) }' # 2 February 2023, 01:07
+}
+names_given_to_columns_are_said() {
+    awk 'BEGIN { for (i = 0; i < 30; i++) print cos(i) "," i % 7 "," sin(i) }' >bare.csv && anygp fit bare.csv -q --iters 0 --target 0 -o b.agp >/dev/null || return 1
+    anygp predict b.agp bare.csv --keep 1 >k.csv 2>k.err && [ "$(head -n 1 k.csv)" = x1,mean,variance,lo95,hi95 ] && grep -q 'column 1 has no name; it is called x1' k.err || return 1
+    anygp predict b.agp --grid 2x2 >g.csv 2>g.err && [ "$(head -n 1 g.csv | cut -d, -f1,2)" = x1,x2 ] && grep -q 'by their numbers, from 0.*: column 1 is x1' g.err
+}
 
 check numbers_mean_the_same_however_they_are_written
 check each_way_is_noted_with_a_cell_and_its_value
@@ -55,5 +83,9 @@ check a_model_knows_the_units_of_its_columns
 check several_units_are_not_guessed
 check names_that_begin_with_a_number_stay_names
 check a_few_cells_with_a_unit_among_plain_numbers_are_refused
+check dates_and_times_come_back_as_such
+check grids_have_dates
+check arrays_have_days_and_a_note_says_so
+check names_given_to_columns_are_said
 check look_shows_the_cell_it_speaks_of
 finish

@@ -104,7 +104,7 @@ static void months_are_their_first_days(void **state)
     (void)state;
     check(NOTATION_MONTH, "2023-04", read_as(NOTATION_DATE, "2023-04-01"));
     check(NOTATION_MONTH, "Apr 2023", read_as(NOTATION_DATE, "2023-04-01"));
-    const char *const wrong[] = {"2023-13", "2023-4", "2023-04-01", "2023", "2023/04"};
+    const char *const wrong[] = {"2023-13", "2023-4", "2023", "2023/04"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) check_not(NOTATION_MONTH, wrong[i]);
 }
 

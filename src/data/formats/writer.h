@@ -17,8 +17,8 @@ anygp_status writer_open(const char *path, int64_t cols, const char *const *name
 /* Whether the ending of the name is one of those above; "-" and NULL are. */
 bool writer_knows(const char *path);
 
-/* Before the first row: in text columns the cells are indices into the levels, which may still grow.  `columns` outlives the
-   writer.  Text tables only: for the others a text column is an error. */
+/* Before the first row: in text columns the cells are indices into the levels, which may still grow; dates, months and times
+   of day are written as such in text tables.  `columns` outlives the writer.  In others a text column is an error. */
 anygp_status writer_columns(writer *w, const column *columns, anygp_error *e);
 
 bool writer_has_texts(const writer *w); /* the format can hold text columns */

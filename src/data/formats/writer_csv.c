@@ -12,7 +12,8 @@
 #include "data/formats/packer.h"
 #include "data/text/number.h"
 
-enum { SHARE_VALUES = 1 << 14 };
+enum { SHARE_VALUES = 1 << 14, CELL_MOST = CALENDAR_TEXT_MOST };
+_Static_assert((int)CELL_MOST >= (int)NUMBER_TEXT_MOST, "a number is a cell");
 
 typedef struct csv_writer {
     char delimiter;
@@ -74,7 +75,7 @@ static anygp_status make_shares(writer *w, anygp_error *e)
     c->room = mem_zeroed(c->nshares, sizeof *c->room);
     size_t cells, bytes = 0;
     bool fits = c->share && c->used && c->room && size_mul(c->share_rows, w->cols, &cells) &&
-                size_mul((int64_t)cells, NUMBER_TEXT_MOST + 1, &bytes);
+                size_mul((int64_t)cells, CELL_MOST + 1, &bytes);
     for (int k = 0; fits && k < c->nshares; k++) {
         fits = (c->share[k] = malloc(bytes + 1)) != NULL;
         c->room[k] = bytes;
@@ -98,7 +99,7 @@ static anygp_status csv_begin(writer *w, const char *const *names, anygp_error *
 static bool reserve_texts(const writer *w, int k, int64_t n, const double *rows)
 {
     const csv_writer *c = w->state;
-    size_t need = (size_t)(n * w->cols) * (NUMBER_TEXT_MOST + 1);
+    size_t need = (size_t)(n * w->cols) * (CELL_MOST + 1);
     for (int64_t i = 0; i < n * w->cols; i++) {
         const char *text = writer_text(w, i % w->cols, rows[i]);
         if (text) need += 2 * strlen(text) + 2;
@@ -115,9 +116,10 @@ static size_t put_cell(const writer *w, int64_t j, double cell, char *to)
 {
     const csv_writer *c = w->state;
     const char *text = writer_text(w, j, cell);
-    bool lost = w->columns && w->columns[j].kind == COLUMN_TEXT;
+    const column *of = w->columns ? &w->columns[j] : NULL;
     if (text) return quote(text, c->delimiter, to);
-    return number_print(lost ? NAN : cell, to);
+    size_t n = of && of->kind == COLUMN_NUMBER ? notation_calendar_text(of->notation, cell, to) : 0;
+    return n ? n : number_print(of && of->kind == COLUMN_TEXT ? NAN : cell, to);
 }
 
 static size_t format_rows(const writer *w, int64_t n, const double *rows, char *to)

@@ -241,7 +241,7 @@ bool notation_read(cell_notation n, const char *unit, const char *s, const char 
     case NOTATION_DATE:
     case NOTATION_DATE_DMY:
     case NOTATION_DATE_MDY: return date_read(n, s, end, x);
-    case NOTATION_MONTH: return month_read(s, end, x);
+    case NOTATION_MONTH: return month_read(s, end, x) || date_read(NOTATION_DATE, s, end, x);
     case NOTATION_TIME: return time_read(s, end, x);
     case NOTATION_YES_NO: return read_yes_no(s, end, x);
     case NOTATION_PLAIN: return cell_classify(s, end, x) == CELL_NUMBER;

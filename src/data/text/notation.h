@@ -18,7 +18,7 @@ typedef enum cell_notation {
     NOTATION_DATE,     /* 2024-03-01, 2024-03-01T12:30:00.5+01:00, 2024/03/01 12:30, 1 Mar 2024, March 1, 2024 */
     NOTATION_DATE_DMY, /* 1/3/2024, 01.03.2024 12:30: the day first; and what NOTATION_DATE can be */
     NOTATION_DATE_MDY, /* the month first */
-    NOTATION_MONTH,    /* 2024-03, Mar 2024 */
+    NOTATION_MONTH,    /* 2024-03, Mar 2024; and what NOTATION_DATE can be */
     NOTATION_TIME,     /* 14:30, 14:30:05.5, 2:30 pm */
     NOTATION_YES_NO,
     NOTATION_GROUPED, /* 1,234.5, 1'234.5, 1 234.5 and 950 */
@@ -61,6 +61,8 @@ cell_notation notation_with_point(cell_notation n);
 cell_notation notation_with_comma(cell_notation n);
 
 static inline bool notation_is_date(cell_notation n) { return NOTATION_BIT(n) & NOTATIONS_DATES; }
+/* Dates, months and times of day: no plain number is one. */
+static inline bool notation_is_calendar(cell_notation n) { return notation_is_date(n) || n == NOTATION_TIME; }
 static inline bool notation_has_unit(cell_notation n) { return NOTATION_BIT(n) & NOTATIONS_UNIT; }
 
 const char *notation_name(cell_notation n);                /* in model files */
@@ -68,5 +70,10 @@ bool notation_named(const char *name, cell_notation *out); /* false: there is no
 const char *notation_meaning(cell_notation n);             /* what becomes of the cells, for a sentence */
 const char *notation_noun(cell_notation n);                /* "a date", for a sentence */
 size_t notation_date_text(double days, char *to);          /* 2024-03-01 or 2024-03-01 12:30, at most 32 bytes */
+
+/* A number as a cell of its notation, where that is a date, a month or a time of day: 2024-03-01 12:30:05, 2024-03, 14:30.  It
+   reads back to within a microsecond.  At most 40 bytes; 0: numbers of this notation are written as numbers. */
+enum { CALENDAR_TEXT_MOST = 40 };
+size_t notation_calendar_text(cell_notation n, double x, char *to);
 
 #endif

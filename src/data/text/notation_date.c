@@ -187,17 +187,52 @@ bool date_read(cell_notation n, const char *s, const char *end, double *x)
     return s == end;
 }
 
-size_t notation_date_text(double days, char *to)
+/* Days since 1970-01-01 to a day of the calendar. */
+static int day_text(long day, bool month_alone, char *to)
 {
-    if (!(fabs(days) < 1e7)) return (size_t)snprintf(to, 32, "%g", days);
-    double minutes = round(days * 1440), day = floor(minutes / 1440);
-    long rest = (long)(minutes - 1440 * day), z = (long)day + 719468;
-    long era = (z >= 0 ? z : z - 146096) / 146097, of_era = z - era * 146097;
+    long z = day + 719468, era = (z >= 0 ? z : z - 146096) / 146097, of_era = z - era * 146097;
     long year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
     long of_year = of_era - (365 * year + year / 4 - year / 100), month = (5 * of_year + 2) / 153;
     long d = of_year - (153 * month + 2) / 5 + 1, m = month < 10 ? month + 3 : month - 9,
          y = year + era * 400 + (m <= 2);
-    int n = snprintf(to, 32, "%04ld-%02ld-%02ld", y, m, d);
+    if (month_alone && d == 1) return snprintf(to, 20, "%04ld-%02ld", y, m);
+    return snprintf(to, 20, "%04ld-%02ld-%02ld", y, m, d);
+}
+
+size_t notation_date_text(double days, char *to)
+{
+    if (!(fabs(days) < 1e7)) return (size_t)snprintf(to, 32, "%g", days);
+    double minutes = round(days * 1440), day = floor(minutes / 1440);
+    long rest = (long)(minutes - 1440 * day);
+    int n = day_text((long)day, false, to);
     if (rest) n += snprintf(to + n, (size_t)(32 - n), " %02ld:%02ld", rest / 60, rest % 60);
     return (size_t)n;
+}
+
+/* 14:30, 14:30:05, 14:30:05.25, from microseconds. */
+static int clock_text(long long micro, char *to)
+{
+    long long seconds = micro / 1000000, part = micro % 1000000;
+    int n = snprintf(to, 24, "%02d:%02d", (int)(seconds / 3600), (int)(seconds / 60 % 60));
+    if (seconds % 60 || part) n += snprintf(to + n, 24 - (size_t)n, ":%02d", (int)(seconds % 60));
+    if (!part) return n;
+    n += snprintf(to + n, 24 - (size_t)n, ".%06d", (int)part);
+    while (to[n - 1] == '0') n--;
+    return n;
+}
+
+size_t notation_calendar_text(cell_notation n, double x, char *to)
+{
+    static const double MICRO = 1e6; /* in a second */
+    if (n == NOTATION_TIME) return x >= 0 && x <= 24 ? (size_t)clock_text(llround(x * 3600 * MICRO), to) : 0;
+    if (!notation_is_date(n) || !(x >= -719162 && x <= 2932896)) return 0; /* the years 1 to 9999 */
+    double day = floor(x);
+    long long micro = llround((x - day) * 86400 * MICRO);
+    if (micro >= 86400000000LL) micro = 0, day++;
+    int used = day_text((long)day, n == NOTATION_MONTH && micro == 0, to);
+    if (micro) {
+        to[used++] = ' ';
+        used += clock_text(micro, to + used);
+    }
+    return (size_t)used;
 }

@@ -16,7 +16,7 @@ enum { MODEL_FILE_SCHEMA = 4 };
 
 anygp_status model_file_write(const gp_set *m, const char *path, anygp_error *e);
 anygp_status model_file_write_stream(const gp_set *m, FILE *f, anygp_error *e); /* the caller looks at ferror() */
-/* memory: bytes that what is made from the arrays may take (model_ops.load_within); 0: half of what is free. */
+/* memory: bytes for what is made from the arrays (model_ops.load_within); 0: what is free. */
 anygp_status model_file_read(const char *path, double memory, gp_set **out, anygp_error *e);
 /* The same from an open, seekable stream; `name` is for messages. */
 anygp_status model_file_read_stream(FILE *f, const char *name, double memory, gp_set **out, anygp_error *e);

@@ -54,7 +54,6 @@ double model_bytes(const model_ops *m, const problem *p)
     cost_facts f = facts_of(p);
     cost_size s = size_of(m, p);
     model_cost c = m->cost(m, &f, &s);
-    if (model_is_committee(m)) return c.bytes + c.last; /* experts are of no use without their factors */
     return c.bytes - (p->on_disk ? c.state : 0);
 }
 
@@ -66,7 +65,7 @@ int64_t model_blocks_within(const model_ops *m, const problem *p, double oversiz
     for (double P = 2 * (double)p->blocks->count; 2 * P <= all; P *= 2) {
         s.part = all / P, s.largest = fmax(1, uneven * all / P);
         model_cost c = m->cost(m, &f, &s);
-        if (c.bytes + c.last <= bytes) return (int64_t)P;
+        if (c.bytes <= bytes) return (int64_t)P;
     }
     return 0;
 }

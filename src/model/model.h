@@ -435,7 +435,7 @@ struct model_ops {
        NULL) on success only. */
     anygp_status (*load)(const model_ops *self, kernel *k, double noise, basis *mean, int64_t D, named_array *list,
                          int64_t count, posterior **out, anygp_error *e);
-    /* The same, with as many bytes for what is made from the arrays; more of it goes to a scratch file.  0: half of what is free.
+    /* The same, with so many bytes of memory; of what is made from the arrays, more than a share goes to a scratch file.  0: what is free.
        NULL: nothing is made that could. */
     anygp_status (*load_within)(const model_ops *self, double memory, kernel *k, double noise, basis *mean, int64_t D,
                                 named_array *list, int64_t count, posterior **out, anygp_error *e);

@@ -67,6 +67,21 @@ factors_of_blocks_stay_below_the_memory() { # those of pic have 34 MB, those of 
         cmp free.csv little.csv && { [ "${ANYGP_BUILD:-release}" = asan ] || [ "$own" -lt 30000 ]; } || return 1
     done
 }
+committees_learn_and_predict_below_the_memory() { # 20 experts of 400 rows have 26 MB of factors, twice that with a communication expert; npae takes fewer rows at a time
+    local own model
+    anygp simulate --rows 8000 --inputs 2 --features 50 -o parts.npy && anygp simulate --rows 300 --inputs 2 --features 50 --seed 1 -o places.npy || return 1
+    for model in poe rbcm grbcm 'npae --near 2'; do
+        # shellcheck disable=SC2086 # a model and its options
+        set -- fit parts.npy -q --model $model --blocks 20 --partition kdtree --valid 0 --fix all --kernel 'rbf(variance=1,lengthscale=0.3)' --noise 0.1 --threads 1
+        anygp "$@" -o free.agp >/dev/null && anygp predict free.agp places.npy --threads 1 -o free.csv || return 1
+        own=$(own_memory "$@" -o little.agp --memory 8M) || { cat "$said/err"; return 1; }
+        echo "$model: fit $own kB"
+        [ "${ANYGP_BUILD:-release}" = asan ] || [ "$own" -lt 15000 ] || return 1
+        own=$(own_memory predict little.agp places.npy --threads 1 --memory 8M -o little.csv) || { cat "$said/err"; return 1; }
+        echo "$model: predict $own kB"
+        close free.csv little.csv 1e-9 && { [ "$model" = 'npae --near 2' ] || cmp free.csv little.csv; } && { [ "${ANYGP_BUILD:-release}" = asan ] || [ "$own" -lt 15000 ]; } || return 1
+    done
+}
 
 if [ "${ANYGP_BUILD:-release}" != asan ]; then # the sanitizers keep what was freed
     check memory_of_steps_does_not_grow
@@ -74,6 +89,7 @@ if [ "${ANYGP_BUILD:-release}" != asan ]; then # the sanitizers keep what was fr
 fi
 check factors_of_experts_stay_below_the_memory
 check factors_of_blocks_stay_below_the_memory
+check committees_learn_and_predict_below_the_memory
 check file_and_table_give_one_model
 check model_that_holds_its_rows_says_what_it_needs
 finish

@@ -248,7 +248,7 @@ static anygp_status marginal_noise(const posterior *base, int64_t n, const doubl
 
 /* -------------------------------------------------------------------------------------- leave-one-out */
 
-/* Rows at a time; and at most, since one costs as much as J rows of an evaluation do.  With npae it costs more: as many as NESTED_WORK
+/* Rows at a time, if memory allows; and at most, since one costs as much as J rows of an evaluation do.  With npae it costs more: as many as NESTED_WORK
    multiplications take, but not less than NESTED_LEAST. */
 enum { LEFT_PIECE = 128, LEFT_MOST = 2000, NESTED_LEAST = 128 };
 static const double NESTED_WORK = 2e11;
@@ -311,11 +311,21 @@ static int64_t rows_to_leave(const experts_posterior *p, int64_t rows)
     return (int64_t)fmin(fmin(most, LEFT_MOST), (double)rows);
 }
 
+/* As many at a time as a share of the memory holds. */
+static int64_t rows_at_once(const posterior *base, double memory)
+{
+    static const double SHARE = 1.0 / 4;
+    int64_t n = LEFT_PIECE;
+    while (n > 1 && memory > 0 && 8 * (double)base->ops->work_doubles(base, n) > SHARE * memory) n /= 2;
+    return n;
+}
+
 anygp_status committee_loo(const posterior *base, const problem *q, leave_one_out *out, anygp_error *e)
 {
     const experts_posterior *p = (const experts_posterior *)base;
     int64_t first = p->rule.communication ? (int64_t)p->start[1] : 0, rows = base->n - first, seen = 0,
-            most = rows_to_leave(p, rows), room = base->ops->work_doubles(base, LEFT_PIECE);
+            most = rows_to_leave(p, rows), piece = rows_at_once(base, q->memory),
+            room = base->ops->work_doubles(base, piece);
     leaving *l = calloc(1, sizeof *l);
     out->n = 0;
     if (!l) return fail_memory(e, "leave-one-out", sizeof *l);
@@ -324,7 +334,7 @@ anygp_status committee_loo(const posterior *base, const problem *q, leave_one_ou
     anygp_status status = l->X && l->unit && l->room ? ANYGP_OK : fail_memory(e, "leave-one-out", 8.0 * (double)room);
     while (!ANYGP_FAILED(status) && seen < most && (seen == 0 || !deadline_passed(q->pass))) {
         int64_t n = 0;
-        for (; n < LEFT_PIECE && seen < most; n++, seen++)
+        for (; n < piece && seen < most; n++, seen++)
             l->row[n] = first + random_shuffled((random_stream){q->seed, RANDOM_LEFT_OUT, 0}, rows, seen);
         status = leave_piece(l, n, out, e);
     }

@@ -103,7 +103,7 @@ typedef struct experts_posterior {
     router *route;          /* nle: to the part of a row, and the names of the parts; else NULL */
     double *names;
     expert_hyper *own; /* NULL: base has what they share; else it has medians of theirs */
-    double memory;     /* that factors may take, for those that are made later */
+    double memory;     /* half of which factors may take, for those that are made later */
     double *reach;     /* what says who is too far away to be asked [experts_far.c]; NULL: everybody is asked */
 } experts_posterior;
 
@@ -133,7 +133,7 @@ typedef struct experts_source {
     const double *names;
     int64_t own_count; /* experts with hyperparameters of their own, and these; the others take kernel and noise */
     const double *own; /* NULL: all do */
-    double memory;     /* bytes that factors may take; more of them go to a scratch file.  0: half of what is free */
+    double memory;     /* bytes; factors of more than half of them go to a scratch file.  0: what is free */
     const deadline *
         until; /* when the factors have to be there: if they are not, they are made before the first prediction; NULL: any time */
     const experts_posterior *from; /* whose factors count for experts with as many rows; NULL: none */

@@ -107,7 +107,7 @@ static anygp_status factor_one(experts_posterior *p, int64_t k, double *H, anygp
 static anygp_status room_for_factors(experts_posterior *p, double size, double memory, anygp_error *e)
 {
     double common = (double)common_rows(p) * (double)p->base.n;
-    p->on_disk = 8 * (size + common) > (memory > 0 ? memory : 0.5 * (double)memory_available());
+    p->on_disk = 8 * (size + common) > 0.5 * (memory > 0 ? memory : (double)memory_available());
     TRY(mapped_doubles(p->on_disk, (int64_t)size, 1, "the experts", &p->L, e));
     if (p->rule.communication) TRY(mapped_doubles(p->on_disk, common_rows(p), p->base.n, "the experts", &p->B, e));
     return ANYGP_OK;

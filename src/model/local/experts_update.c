@@ -21,6 +21,7 @@ typedef struct experts_rows_state {
     int64_t experts, experts_room; /* old and new */
     double *centre, *radius;       /* experts x d, experts; a radius below 0: it has no rows, or takes none */
     double usual;                  /* the mean radius */
+    double memory;                 /* for the factors */
     int64_t n, room;
     double *X, *y, *w; /* the new rows, and their experts */
     int64_t *block;
@@ -104,6 +105,12 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
     if (!find_centres(u)) return update_close(u), fail_memory(e, "the experts' centres", 8.0 * (double)p->n);
     *state = u;
     return ANYGP_OK;
+}
+
+static void update_given(void *state, double jitter, double memory, stop_poll stop)
+{
+    (void)jitter, (void)stop;
+    ((experts_rows_state *)state)->memory = memory;
 }
 
 /* The expert of a row at this place; it may be a new one, the last; -1: no memory. */
@@ -197,6 +204,7 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
                             .names = p->names,
                             .own_count = p->own ? p->own->count : 0,
                             .own = p->own ? p->own->values : NULL,
+                            .memory = u->memory,
                             .from = p};
         memcpy(s.asked, p->asked, sizeof s.asked);
         TRY(gather(u, &s.rows, e));
@@ -210,5 +218,9 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
     return status;
 }
 
-const update_ops experts_update = {
-    .open = update_open, .add = update_add, .held = update_held, .finish = update_finish, .close = update_close};
+const update_ops experts_update = {.open = update_open,
+                                   .given = update_given,
+                                   .add = update_add,
+                                   .held = update_held,
+                                   .finish = update_finish,
+                                   .close = update_close};

@@ -207,6 +207,12 @@ ANYGP_API anygp_status anygp_predict_exposed(const anygp_model *m, int64_t targe
 ANYGP_API anygp_status anygp_predict_quantiles(const anygp_model *m, int64_t target, int64_t n, const double *X,
                                                int64_t ldx, const double *exposure, unsigned flags, int64_t count,
                                                const double *probability, double *quantiles, anygp_error *e);
+/* How probable given targets y[n] are, in the units of the data: log p(y), for counts and classes the logarithm of a probability (of a class
+   at least 1e-15, as in the log loss), and cdf, P(y' <= y), which classes do not have.  Either may be NULL.  Classes are given as for
+   anygp_update.  The mean of -log_density is the score mnlp. */
+ANYGP_API anygp_status anygp_predict_density(const anygp_model *m, int64_t target, int64_t n, const double *X,
+                                             int64_t ldx, const double *exposure, const double *y, double *log_density,
+                                             double *cdf, anygp_error *e);
 /* anygp_predict_target for a pic model, with each row predicted from the given block instead of the one it lies in: 0, 1, ..., or
    the numbers that the setting blocks-from gave the blocks. */
 ANYGP_API anygp_status anygp_predict_blocks(const anygp_model *m, int64_t target, int64_t n, const double *X,
@@ -278,6 +284,11 @@ ANYGP_API anygp_status anygp_look_file(const anygp_settings *s, const char *in, 
 typedef struct anygp_scores anygp_scores;
 ANYGP_API anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, const char *in,
                                        anygp_scores **out, anygp_error *e);
+/* The same from arrays, Y[n, targets] column-major, as anygp_update_exposed takes them: rows without a target, or with the weight 0, do not count.
+   weights and exposure may be NULL. */
+ANYGP_API anygp_status anygp_eval(const anygp_model *m, const anygp_settings *s, int64_t n, const double *X,
+                                  int64_t ldx, const double *Y, const double *weights, const double *exposure,
+                                  anygp_scores **out, anygp_error *e);
 /* The scores of a fit: kind "leave_one_out", "valid" (on held-out rows or a file), or "training" (on rows it was fitted to,
    if there is nothing better); count 0 if there is none. */
 ANYGP_API anygp_status anygp_model_scores(const anygp_model *m, const char *kind, anygp_scores **out, anygp_error *e);

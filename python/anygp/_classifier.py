@@ -1,7 +1,7 @@
 """Gaussian process classification with scikit-learn's interface."""
 from __future__ import annotations
 
-from typing import Optional
+from typing import Dict, Optional
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -192,6 +192,15 @@ class GPClassifier(ClassifierMixin, Estimator):
         """Logarithms of predict_proba."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def evaluate(self, X: ArrayLike, y: ArrayLike, sample_weight: Optional[ArrayLike] = None) -> Dict[str, float]:
+        """The scores of `anygp eval` on these rows, by their names: accuracy, logloss, brier, ece, auc, recall_LABEL, ...
+        (see docs/scores.md)."""
+        self._fitted()
+        if _frame.is_frame(X):
+            X = _frame.apply(X, self._categories)
+        X, y = self._checked(X, y, categories=self._categories, reset=False)
+        return self._model.evaluate(X, self._codes_in_model(y), self._weights(sample_weight, X))[0]
 
     def _probabilities(self, X):
         found = self._fitted().probabilities(self._inputs(X))

@@ -139,6 +139,29 @@ class Model:
             found[:, t] = array
         return found
 
+    def densities(self, X, Y, exposure=None):
+        """log p(y) and P(y' <= y) of Y[n, targets]: two arrays of its shape."""
+        X, Y = readable(X), np.require(Y, np.float64, ["F_CONTIGUOUS", "ALIGNED"])
+        logs, cdf = np.empty_like(Y), np.empty_like(Y)
+        with self._lock:
+            for t in range(self.targets):
+                call("predict_density", self._handle, t, len(X), address(X), stride(X), address(exposure), address(Y[:, t]),
+                     address(logs[:, t]), address(cdf[:, t]))
+        return logs, cdf
+
+    def evaluate(self, X, Y, weights=None, exposure=None):
+        """Scores by their names, one dict for each target."""
+        X, Y = readable(X), np.require(Y.reshape(len(X), -1), np.float64, ["F_CONTIGUOUS", "ALIGNED"])
+        scores = ctypes.c_void_p()
+        with self._lock:
+            call("eval", self._handle, None, len(X), address(X), stride(X), address(Y), address(weights), address(exposure),
+                 ctypes.byref(scores))
+        try:
+            return [{lib.anygp_scores_name(scores, t, i).decode(): lib.anygp_scores_value(scores, t, i)
+                     for i in range(lib.anygp_scores_count(scores, t))} for t in range(self.targets)]
+        finally:
+            lib.anygp_scores_free(scores)
+
     def probabilities(self, X):
         """P[n, classes] of a target that is a class."""
         X = readable(X)

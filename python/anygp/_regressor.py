@@ -205,6 +205,54 @@ class GPRegressor(RegressorMixin, Estimator):
             return _output.of_targets(X, _output.target_names(self.info_), ["lower", "upper"], ends)
         return ends
 
+    def log_density(self, X: ArrayLike, y: ArrayLike, exposure: Optional[ArrayLike] = None) -> np.ndarray:
+        """The logarithm of the predictive density of each y, for counts of its probability: an array of the shape of y.
+
+        >>> import numpy as np
+        >>> from anygp import GPRegressor
+        >>> X = np.linspace(0, 6, 30)[:, None]
+        >>> model = GPRegressor(iters=10).fit(X, np.sin(X[:, 0]))
+        >>> near, far = model.log_density([[1.5], [1.5]], [1.0, 3.0])
+        >>> bool(near > far)
+        True
+        """
+        return self._own(self._densities(X, y, exposure)[0])
+
+    def cdf(self, X: ArrayLike, y: ArrayLike, exposure: Optional[ArrayLike] = None) -> np.ndarray:
+        """The probability that the model gives to values up to each y: an array of the shape of y. Where the model is right,
+        these are spread evenly over 0 to 1, but for counts."""
+        return self._own(self._densities(X, y, exposure)[1])
+
+    def _densities(self, X, y, exposure):
+        X, y = self._labelled(X, y)
+        return self._model.densities(X, y.reshape(len(y), -1), _exposure(exposure, X))
+
+    def evaluate(self, X: ArrayLike, y: ArrayLike, sample_weight: Optional[ArrayLike] = None,
+                 exposure: Optional[ArrayLike] = None) -> Any:
+        """The scores of `anygp eval` on these rows, by their names: rmse, mnlp, crps, coverage95, ... (see docs/scores.md); for
+        several targets a list with a dict for each.
+
+        >>> import numpy as np
+        >>> from anygp import GPRegressor
+        >>> X = np.linspace(0, 6, 30)[:, None]
+        >>> sorted(GPRegressor(iters=10).fit(X, np.sin(X[:, 0])).evaluate(X, np.sin(X[:, 0])))[:3]
+        ['bound', 'coverage50', 'coverage80']
+        """
+        X, y = self._labelled(X, y)
+        found = self._model.evaluate(X, y, self._weights(sample_weight, X), _exposure(exposure, X))
+        return found[0] if self._flat else found
+
+    def _labelled(self, X, y):
+        """Rows with their targets, as many as the model has."""
+        self._fitted()
+        if _frame.is_frame(X):
+            X = _frame.apply(X, self._categories)
+        X, y = self._checked(X, y, categories=self._categories, y_numeric=True, multi_output=True, reset=False)
+        columns = y.reshape(len(y), -1).shape[1]
+        if columns != self._model.targets:
+            raise ValueError(f"y has {columns} columns, and the model has {self._model.targets} targets")
+        return X, y
+
     def _marginals(self, X, variance, latent):
         """Of one target. An array that needs no conversion goes straight to the library, which checks every number anyway;
         everything else, and what it refuses, goes through scikit-learn's checks and messages."""

@@ -8,7 +8,7 @@ import pytest
 from anygp import _library
 
 HEADER = (pathlib.Path(__file__).resolve().parents[2] / "include" / "anygp" / "anygp.h").read_text()
-NUMBERS = {"int": ctypes.c_int, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "unsigned": ctypes.c_uint,
+NUMBERS = {"int": ctypes.c_int, "double": ctypes.c_double, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "unsigned": ctypes.c_uint,
            "size_t": ctypes.c_size_t, "anygp_status": ctypes.c_int}
 
 

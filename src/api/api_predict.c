@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "data/table/intake.h"
-#include "gp/gp.h"
+#include "gp/labelled_arrays.h"
 #include "linalg/linalg.h"
 
 anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
@@ -33,6 +33,19 @@ anygp_status api_check_exposure(const anygp_model *m, int64_t target, int64_t n,
     for (int64_t i = 0; exposure && i < n; i++)
         if (intake_exposure(exposure[i]))
             return fail_with(e, ANYGP_ERR_DATA, "exposure[%lld] %s", (long long)i, intake_exposure(exposure[i]));
+    return ANYGP_OK;
+}
+
+anygp_status api_check_own_exposure(const anygp_model *m, int64_t n, const double *exposure, anygp_error *e)
+{
+    for (int64_t t = 0; t < m->targets; t++) {
+        TRY(api_check_exposure(m, t, n, exposure, e));
+        if (exposure && !m->gp[t]->schema.exposed)
+            return fail_with(
+                e, ANYGP_ERR_ARGUMENT,
+                "the model was fitted without exposures and cannot take them; fit again with an exposure of "
+                "1 for each of its rows");
+    }
     return ANYGP_OK;
 }
 
@@ -117,6 +130,26 @@ anygp_status anygp_predict_quantiles(const anygp_model *m, int64_t target, int64
     anygp_status status = api_session_begin(m, target, &b, true, &s, e);
     if (!ANYGP_FAILED(status))
         status = predictor_quantiles(s.p, &b, flags & ANYGP_LATENT, count, probability, quantiles, e);
+    return api_session_end(&s, status);
+}
+
+anygp_status anygp_predict_density(const anygp_model *m, int64_t target, int64_t n, const double *X, int64_t ldx,
+                                   const double *exposure, const double *y, double *log_density, double *cdf,
+                                   anygp_error *e)
+{
+    TRY(api_check_rows(m, target, n, X, ldx, 0, e));
+    TRY(api_check_exposure(m, target, n, exposure, e));
+    NEED(y);
+    if (!log_density && !cdf)
+        return fail_with(e, ANYGP_ERR_ARGUMENT, "log_density and cdf are both NULL; there is nothing to compute");
+    row_batch b = {.n = n, .rows = X, .ld = ldx, .exposure = exposure};
+    labelled_arrays a = {.m = m, .n = n, .ld = ldx, .rows = X, .exposure = exposure};
+    api_session s;
+    anygp_status status = api_session_begin(m, target, &b, true, &s, e);
+    if (!ANYGP_FAILED(status)) status = labelled_arrays_open(&a, predictor_block(s.p), e);
+    if (!ANYGP_FAILED(status)) status = labelled_arrays_target(&a, target, y, true, e);
+    if (!ANYGP_FAILED(status)) status = predictor_density(s.p, m->gp[target], &a, log_density, cdf, e);
+    labelled_arrays_close(&a);
     return api_session_end(&s, status);
 }
 

@@ -28,6 +28,8 @@ anygp_status api_check_rows(const anygp_model *m, int64_t target, int64_t n, con
 /* That the target is a count, and each exposure one it can have; NULL: none is given. */
 anygp_status api_check_exposure(const anygp_model *m, int64_t target, int64_t n, const double *exposure,
                                 anygp_error *e);
+/* That every target is one, and was fitted with exposures. */
+anygp_status api_check_own_exposure(const anygp_model *m, int64_t n, const double *exposure, anygp_error *e);
 
 /* A predictor for some rows, and the threads they are worth, until api_session_end, which returns status. */
 typedef struct api_session {

@@ -1,11 +1,11 @@
-/* A labelled file to scores, a block at a time: memory does not grow with the rows. */
+/* A labelled file, or labelled arrays, to scores, a block at a time: memory does not grow with the rows. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "gp/gp.h"
+#include "gp/labelled_arrays.h"
 
 enum { CHUNK = 256 };
 
@@ -15,6 +15,7 @@ typedef struct evaluation {
     binding *binding;
     block_file *blocks;
     scorer **scorer; /* targets */
+    labelled_arrays a;
 } evaluation;
 
 static void evaluation_close(evaluation *v)
@@ -23,21 +24,27 @@ static void evaluation_close(evaluation *v)
     free(v->scorer);
     binding_close(v->binding);
     block_file_close(v->blocks);
+    labelled_arrays_close(&v->a);
+}
+
+static anygp_status scorers_open(evaluation *v, const settings *s, anygp_error *e)
+{
+    int64_t T = v->m->targets;
+    v->scorer = mem_zeroed(T, sizeof *v->scorer);
+    if (!v->scorer) return fail_memory(e, "scores", 8.0 * (double)T);
+    for (int64_t k = 0; k < T; k++)
+        TRY(scorer_new(v->m->gp[k], gp_block_budget(s) / (double)T, settings_number(s, SET_LATENT) == 1, &v->scorer[k],
+                       e));
+    return ANYGP_OK;
 }
 
 static anygp_status evaluation_open(evaluation *v, const settings *s, const char *in, const char *blocks,
                                     anygp_error *e)
 {
-    int64_t T = v->m->targets;
-    v->scorer = mem_zeroed(T, sizeof *v->scorer);
-    if (!v->scorer) return fail_memory(e, "scores", 8.0 * (double)T);
     TRY(binding_open(v->m, in, s, &v->binding, e));
     TRY(block_file_open(v->m, s, blocks, in, &v->blocks, e));
     TRY(binding_labels(v->binding, true, "to score against; anygp predict needs none", e));
-    for (int64_t k = 0; k < T; k++)
-        TRY(scorer_new(v->m->gp[k], gp_block_budget(s) / (double)T, settings_number(s, SET_LATENT) == 1, &v->scorer[k],
-                       e));
-    return ANYGP_OK;
+    return scorers_open(v, s, e);
 }
 
 /* Rows of the file to the scorer of target k. */
@@ -62,6 +69,22 @@ static anygp_status score_file(evaluation *v, anygp_error *e)
         for (int64_t k = 0; k < v->m->targets; k++) TRY(score_chunk(v, k, got, first, cells, e));
     } while (got > 0);
     return block_file_end(v->blocks, e);
+}
+
+static anygp_status score_arrays(evaluation *v, const double *Y, anygp_error *e)
+{
+    labelled_arrays *a = &v->a;
+    for (int64_t k = 0; k < v->m->targets; k++) {
+        TRY(labelled_arrays_target(a, k, Y + k * a->n, true, e));
+        for (int64_t first = 0; first < a->n; first += a->room) {
+            int64_t n = a->n - first < a->room ? a->n - first : a->room;
+            TRY(settings_check_stop(v->s, e));
+            labelled_arrays_take(a, first, n);
+            for (int64_t i = 0; i < n; i++)
+                TRY(scorer_take(v->scorer[k], &a->units, first + i, a->cells + i * a->wide, -1, e));
+        }
+    }
+    return ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------------ class by class */
@@ -103,6 +126,33 @@ static anygp_status list_classes(const scorer *r, const schema *s, gp_class_scor
     return ok ? ANYGP_OK : fail_memory(e, "scores", 32.0 * (double)s->classes);
 }
 
+static anygp_status list_scores(const evaluation *v, const char *in, gp_scores *scores, gp_class_scores *by_class,
+                                anygp_error *e)
+{
+    for (int64_t k = 0; k < v->m->targets; k++) {
+        TRY(scorer_finish(v->scorer[k], &scores[k], e));
+        if (by_class) TRY(list_classes(v->scorer[k], &v->m->gp[k]->schema, &by_class[k], e));
+        if (scores[k].count <= 1) return fail_with(e, ANYGP_ERR_DATA, "%.200s has no row with a target to score", in);
+    }
+    return ANYGP_OK;
+}
+
+anygp_status gp_eval_rows(const gp_set *m, const settings *s, int64_t n, const double *rows, int64_t ld,
+                          const double *Y, const double *weights, const double *exposure, gp_scores *scores,
+                          gp_class_scores *by_class, anygp_error *e)
+{
+    anygp_status status = ANYGP_OK;
+    evaluation v = {.m = m, .s = s};
+    v.a = (labelled_arrays){.m = m, .n = n, .ld = ld, .rows = rows, .weights = weights, .exposure = exposure};
+    TRY_DONE(labelled_arrays_open(&v.a, CHUNK, e));
+    TRY_DONE(scorers_open(&v, s, e));
+    TRY_DONE(score_arrays(&v, Y, e));
+    TRY_DONE(list_scores(&v, "the array", scores, by_class, e));
+done:
+    evaluation_close(&v);
+    return status;
+}
+
 anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, const char *blocks, gp_scores *scores,
                           gp_class_scores *by_class, anygp_error *e)
 {
@@ -110,13 +160,7 @@ anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, co
     evaluation v = {.m = m, .s = s};
     TRY_DONE(evaluation_open(&v, s, in, blocks, e));
     TRY_DONE(score_file(&v, e));
-    for (int64_t k = 0; k < m->targets; k++) {
-        TRY_DONE(scorer_finish(v.scorer[k], &scores[k], e));
-        if (by_class) TRY_DONE(list_classes(v.scorer[k], &m->gp[k]->schema, &by_class[k], e));
-        if (scores[k].count > 1) continue;
-        status = fail_with(e, ANYGP_ERR_DATA, "%.200s has no row with a target to score", in);
-        goto done;
-    }
+    TRY_DONE(list_scores(&v, in, scores, by_class, e));
 done:
     evaluation_close(&v);
     return status;

@@ -260,6 +260,9 @@ typedef struct observer {
     warp warp; /* what the target was transformed by: y = g^-1(shift + scale * model's) */
 } observer;
 observer gp_observer(const gp *g, bool latent);
+/* As in scores.h a gaussian density that has no width gets one, here by noise of 1e-24 of the training variance: the likelihood in *seen,
+   which has to outlive *o [score.c]. */
+void gp_see_width(const gp *g, observer *o, likelihood *seen);
 observer gp_latent_observer(const gp *g, int64_t c); /* of latent c, whose means and variances come first in f */
 
 /* What an observer says about y given the latents [likelihood/mixture.h], real and count targets, data units.  exposure: NULL, or
@@ -389,6 +392,10 @@ typedef struct gp_class_scores {
 void gp_class_scores_clear(gp_class_scores *c);
 /* blocks: "", or a block_file's path; scores[targets]; by_class[targets], or NULL: not asked for */
 anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, const char *blocks, gp_scores *scores,
+                          gp_class_scores *by_class, anygp_error *e);
+/* The same from arrays, as for gp_update_rows. */
+anygp_status gp_eval_rows(const gp_set *m, const settings *s, int64_t n, const double *rows, int64_t ld,
+                          const double *Y, const double *weights, const double *exposure, gp_scores *scores,
                           gp_class_scores *by_class, anygp_error *e);
 
 /* Adds labelled rows to every target that has some; kernel, noise, scales and inducing inputs stay.  On failure the model

@@ -66,14 +66,13 @@ static anygp_status scorer_rows(scorer *r, anygp_error *e)
     return ok ? ANYGP_OK : fail_memory(e, "scores", 8.0 * (double)r->block * (double)(D + width + 6));
 }
 
-/* As in scores.h a density that has no width gets one, here by noise of 1e-24 of the training variance. */
-static void see_gaussian(scorer *r)
+void gp_see_width(const gp *g, observer *o, likelihood *seen)
 {
-    const schema *s = &r->g->schema;
+    const schema *s = &g->schema;
     double sd = warp_is(&s->warp) ? 1e-12 : 1e-12 * s->y_sd / s->y_scale;
-    r->seen = *r->o.like;
-    r->seen.value[0] = fmax(r->seen.value[0], sd * sd);
-    r->o.like = &r->seen;
+    *seen = *o->like;
+    seen->value[0] = fmax(seen->value[0], sd * sd);
+    o->like = seen;
 }
 
 anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, anygp_error *e)
@@ -85,7 +84,7 @@ anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, an
     scorer *r = calloc(1, sizeof *r);
     if (!r) return fail_memory(e, "scores", sizeof *r);
     r->g = g, r->latent = latent, r->o = gp_observer(g, latent);
-    if (gp_is_gaussian(g)) see_gaussian(r);
+    if (gp_is_gaussian(g)) gp_see_width(g, &r->o, &r->seen);
     regression_scores_begin(&r->acc, g->schema.y_mean, g->schema.y_sd);
     anygp_status status = predictor_new(g, bytes, &r->predictor, e);
     if (!ANYGP_FAILED(status)) status = scorer_rows(r, e);

@@ -10,6 +10,7 @@
 #include "base/name_list.h"
 #include "data/table/intake.h"
 #include "gp/fit.h"
+#include "gp/labelled_arrays.h"
 
 enum { CHUNK_LEAST = 256, CHUNK_MOST = 8192, OVERSIZE = 2 };
 static const double CHUNK_BYTES = 64e6;
@@ -226,74 +227,35 @@ static anygp_status check_levels(const schema *s, int64_t n, const double *rows,
     return ANYGP_OK;
 }
 
-/* Rows of the caller's arrays side by side: inputs, target, weight, exposure. */
-typedef struct update_arrays {
-    update u;
-    int64_t inputs, wide;
-    double *cells;   /* a chunk */
-    column *columns; /* wide: numbers */
-    row_units units; /* of one target */
-} update_arrays;
-
-static void update_arrays_clear(update_arrays *a)
+/* The rows of one target, chunk by chunk. */
+static anygp_status add_arrays(update *u, labelled_arrays *a, int64_t t, anygp_error *e)
 {
-    update_clear(&a->u);
-    row_units_clear(&a->units);
-    free(a->cells);
-    free(a->columns);
-}
-
-static anygp_status open_arrays(update_arrays *a, gp_set *m, const settings *s, bool weights, anygp_error *e)
-{
-    TRY(begin(&a->u, m, s, weights, e));
-    a->inputs = m->gp[0]->schema.inputs, a->wide = a->inputs + 3;
-    a->cells = mem_doubles(a->u.chunk, a->wide);
-    a->columns = mem_zeroed(a->wide, sizeof *a->columns);
-    return a->cells && a->columns ? ANYGP_OK
-                                  : fail_memory(e, "a block of rows", 8.0 * (double)a->u.chunk * (double)a->wide);
-}
-
-static anygp_status open_target(update_arrays *a, int64_t t, anygp_error *e)
-{
-    const gp *g = a->u.m->gp[t];
-    column *target = &a->columns[a->inputs];
-    row_places p = {.columns = a->columns,
-                    .in_order = true,
-                    .target = a->inputs,
-                    .weights = a->inputs + 1,
-                    .exposure = a->inputs + 2};
-    *target = (column){.name = g->schema.target};
-    if (g->schema.class_text) /* labels are indices, as for a fit */
-        target->kind = COLUMN_TEXT, target->level = g->schema.class_name, target->levels = g->schema.classes;
-    row_units_clear(&a->units);
-    return gp_row_units(g, &p, &a->units, e);
+    for (int64_t first = 0, got; first < a->n; first += got) {
+        got = a->n - first < u->chunk ? a->n - first : u->chunk;
+        labelled_arrays_take(a, first, got);
+        new_rows r = {.n = got, .first = first, .cells = a->cells, .ld = a->wide, .units = &a->units};
+        TRY(add_rows(u, &u->target[t], &r, e));
+    }
+    return ANYGP_OK;
 }
 
 anygp_status gp_update_rows(gp_set *m, const settings *s, int64_t n, const double *rows, int64_t ld, const double *Y,
                             const double *weights, const double *exposure, anygp_error *e)
 {
-    update_arrays a = {.u.m = m};
+    update u = {.m = m};
+    labelled_arrays a = {.m = m, .n = n, .ld = ld, .rows = rows, .weights = weights, .exposure = exposure};
     anygp_status status;
-    TRY_DONE(open_arrays(&a, m, s, weights != NULL, e));
+    TRY_DONE(begin(&u, m, s, weights != NULL, e));
+    TRY_DONE(labelled_arrays_open(&a, u.chunk, e));
     TRY_DONE(check_levels(&m->gp[0]->schema, n, rows, ld, e));
     for (int64_t t = 0; t < m->targets; t++) {
-        TRY_DONE(open_target(&a, t, e));
-        for (int64_t first = 0, got; first < n; first += got) {
-            got = n - first < a.u.chunk ? n - first : a.u.chunk;
-            for (int64_t i = 0; i < got; i++) {
-                double *row = a.cells + i * a.wide;
-                memcpy(row, rows + (first + i) * ld, (size_t)a.inputs * sizeof *row);
-                row[a.inputs] = Y[t * n + first + i];
-                row[a.inputs + 1] = weights ? weights[first + i] : 1;
-                row[a.inputs + 2] = exposure ? exposure[first + i] : 1;
-            }
-            new_rows r = {.n = got, .first = first, .cells = a.cells, .ld = a.wide, .units = &a.units};
-            TRY_DONE(add_rows(&a.u, &a.u.target[t], &r, e));
-        }
+        TRY_DONE(labelled_arrays_target(&a, t, Y + t * n, false, e));
+        TRY_DONE(add_arrays(&u, &a, t, e));
     }
-    TRY_DONE(finish(&a.u, NULL, n, e));
+    TRY_DONE(finish(&u, NULL, n, e));
 done:
-    update_arrays_clear(&a);
+    update_clear(&u);
+    labelled_arrays_close(&a);
     return status;
 }
 

@@ -65,6 +65,12 @@ static double usable_sd(double variance, double unit)
     return bounded(sd, LARGEST_Z);
 }
 
+double score_sd(double variance, double train_sd)
+{
+    double unit = train_sd > 0 ? train_sd : 1;
+    return unit * usable_sd(variance, unit);
+}
+
 /* All that the mean m is enough for; returns y - m in units of the training sd. */
 static double add_error(regression_scores *s, double y, double m, double w)
 {

@@ -63,6 +63,8 @@ void regression_scores_add_predicted(regression_scores *s, int64_t n, const doub
                                      const double *weight);
 /* Whether the central interval of probability `level` holds y, by P(y' < y) and P(y' <= y). */
 bool score_interval_holds(double below, double up_to, double level);
+/* The standard deviation that a variance counts as, in the same units. */
+double score_sd(double variance, double train_sd);
 /* Fills out[REGRESSION_SCORES] in the order above; returns how many: only `n` if no row was fed. */
 int regression_scores_list(const regression_scores *s, score *out);
 

@@ -120,12 +120,16 @@ static void forms(field *f, const entry *t, const double *U, const double *V, do
 static void check_gradients(field *f, const entry *t)
 {
     anygp_error e;
-    double U[T * N], V[T * N], gp[PARAMS_MOST] = {0}, gl[PARAMS_MOST] = {0};
+    double U[T * N], V[T * N], gp[PARAMS_MOST] = {0}, gl[PARAMS_MOST] = {0}, both[PARAMS_MOST] = {0};
     made m = make(f, t);
     fill_normal(13, T * N, U);
     fill_normal(14, T * N, V);
     if (m.a->ops->reverse) assert_int_equal(m.a->ops->reverse(m.a, T, U, N, V, N, 1.5, gp, &e), ANYGP_OK);
     if (m.a->ops->logdet_reverse) assert_int_equal(m.a->ops->logdet_reverse(m.a, 1.5, gl, &e), ANYGP_OK);
+    if (m.a->ops->both_reverse) {
+        assert_int_equal(m.a->ops->both_reverse(m.a, -3, T, U, N, V, N, 1.5, both, &e), ANYGP_OK);
+        for (int64_t i = 0; i < field_params(f); i++) check_close(both[i], gp[i] - 2 * gl[i], 1e-9);
+    }
     bool differentiable = m.a->ops->reverse != NULL;
     entry smooth = *t; /* rounded elements are no smooth functions: gradients are those of what is rounded */
     smooth.packed = false;

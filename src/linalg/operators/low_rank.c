@@ -5,8 +5,8 @@
    so that (I + B C B')(I + B C B')' = I + B B' and R R' = P.  With B'B = T T' and I + T'T = N N':  C = T^-T (N - I) T^-1, which loses
    digits where B'B is nearly singular; there, with B'B = Q diag(s) Q':  C = Q diag((sqrt(1 + s) - 1) / s) Q'.  Either is made when the first
    root is asked for.
-   Reverse:  sum_k u_k'P v_k    Abar = (A V) U' + (A U) V',   dbar_i = sum_k u_ik v_ik
-             log|P|             Abar = 2 S^-1 A D^-1,         dbar_i = 1/d_i - |L^-1 a_i|^2 / d_i^2
+   Reverse:  sum_k u_k'P v_k    Abar = (A V) U' + (A U) V',   dbar_i = sum_k u_ik v_ik,   Abar A' = (A V) (A U)' + (A U) (A V)'
+             log|P|             Abar = 2 S^-1 A D^-1,         dbar_i = 1/d_i - |L^-1 a_i|^2 / d_i^2,   Abar A' = 2 (I - S^-1)
    Cost: n M^2 to make it, n M per vector. */
 #include <math.h>
 #include <stdbool.h>
@@ -197,59 +197,104 @@ static anygp_status root(const la_operator *base, int64_t t, const double *Z, in
     return status;
 }
 
-static anygp_status reverse(const la_operator *base, int64_t t, const double *U, int64_t ldu, const double *V,
-                            int64_t ldv, double scale, double *gp, anygp_error *e)
+/* E += 2 scale (I - S^-1), its lower triangle. */
+static bool add_log_products(const low_rank *p, double scale, double *E)
+{
+    enum { AT_ONCE = 64 };
+    int64_t M = p->M;
+    double *R = mem_zeroed(M * M, sizeof *R); /* L^-1 */
+    if (!R) return false;
+    for (int64_t j = 0; j < M; j++) R[j + j * M] = 1, E[j + j * M] += 2 * scale;
+    for (int64_t j = 0; j < M; j += AT_ONCE) {
+        int64_t at = j + j * M, count = M - j < AT_ONCE ? M - j : AT_ONCE;
+        la_trsm(LA_LEFT, LA_N, M - j, count, 1, p->L + at, M, R + at, M);
+    }
+    la_syrk(LA_T, M, M, -2 * scale, R, M, 1, E, M);
+    free(R);
+    return true;
+}
+
+/* What scale sum_k u_k'P v_k adds; AU and AV have scale in them. */
+typedef struct pairs {
+    int64_t t, ldu, ldv;
+    const double *U, *V;
+    double *AU, *AV; /* M x t */
+    double scale;
+} pairs;
+
+static bool pairs_open(pairs *q, const low_rank *p, double *E)
+{
+    int64_t n = p->base.n, M = p->M;
+    if (q->t == 0) return true;
+    q->AU = mem_doubles(M, q->t), q->AV = mem_doubles(M, q->t);
+    if (!q->AU || !q->AV) return false;
+    la_gemm(LA_N, LA_N, M, q->t, n, q->scale, p->A, M, q->U, q->ldu, 0, q->AU, M);
+    la_gemm(LA_N, LA_N, M, q->t, n, 1, p->A, M, q->V, q->ldv, 0, q->AV, M);
+    la_gemm_lower(LA_N, LA_T, M, q->t, 1, q->AV, M, q->AU, M, 1, E, M);
+    la_gemm_lower(LA_N, LA_T, M, q->t, 1, q->AU, M, q->AV, M, 1, E, M);
+    la_scale(M * q->t, q->scale, q->AV);
+    return true;
+}
+
+static void pairs_columns(const pairs *q, int64_t M, int64_t i0, int64_t count, double *Abar, double *dbar)
+{
+    const double *U = q->U + i0, *V = q->V + i0;
+    la_gemm(LA_N, LA_T, M, count, q->t, 1, q->AV, M, U, q->ldu, 1, Abar, M);
+    la_gemm(LA_N, LA_T, M, count, q->t, 1, q->AU, M, V, q->ldv, 1, Abar, M);
+    for (int64_t k = 0; k < q->t; k++)
+        for (int64_t i = 0; i < count; i++) dbar[i] += q->scale * U[i + k * q->ldu] * V[i + k * q->ldv];
+}
+
+/* Columns i0 .. i0 + count - 1 of scale log|P|. */
+static void log_columns(const low_rank *p, int64_t i0, int64_t count, double scale, double *Abar, double *dbar)
+{
+    int64_t M = p->M;
+    memcpy(Abar, p->A + i0 * M, (size_t)(M * count) * sizeof *Abar);
+    la_trsm(LA_LEFT, LA_N, M, count, 1, p->L, M, Abar, M);
+    for (int64_t i = 0; i < count; i++) {
+        double d = p->d[i0 + i], *a = Abar + i * M;
+        dbar[i] = scale * (1 / d - la_dot(M, a, a) / (d * d));
+        la_scale(M, 2 * scale / d, a);
+    }
+    la_trsm(LA_LEFT, LA_T, M, count, 1, p->L, M, Abar, M);
+}
+
+static anygp_status both_reverse(const la_operator *base, double logdet_scale, int64_t t, const double *U, int64_t ldu,
+                                 const double *V, int64_t ldv, double scale, double *gp, anygp_error *e)
 {
     const low_rank *p = (const low_rank *)base;
     int64_t n = base->n, M = p->M, some = n < COLUMNS ? n : COLUMNS;
-    double *AU = mem_doubles(M, t), *AV = mem_doubles(M, t), *Abar = mem_doubles(M, some), *dbar = mem_doubles(some, 1);
-    anygp_status status = AU && AV && Abar && dbar ? ANYGP_OK : fail_memory(e, "a gradient", 8.0 * (double)(M * some));
-    if (status != ANYGP_OK) goto done;
-    la_gemm(LA_N, LA_N, M, t, n, scale, p->A, M, U, ldu, 0, AU, M);
-    la_gemm(LA_N, LA_N, M, t, n, scale, p->A, M, V, ldv, 0, AV, M);
-    for (int64_t i0 = 0; i0 < n; i0 += some) {
+    pairs q = {.t = t, .ldu = ldu, .ldv = ldv, .U = U, .V = V, .scale = scale};
+    double *E = mem_zeroed(M * M, sizeof *E), *Abar = mem_doubles(M, some), *dbar = mem_doubles(some, 1);
+    bool ok = E && Abar && dbar && (logdet_scale == 0 || add_log_products(p, logdet_scale, E)) && pairs_open(&q, p, E);
+    anygp_status status = ok ? ANYGP_OK : fail_memory(e, "a gradient", 8.0 * (double)(M * (some + M)));
+    for (int64_t i0 = 0; status == ANYGP_OK && i0 < n; i0 += some) {
         int64_t count = n - i0 < some ? n - i0 : some;
-        la_gemm(LA_N, LA_T, M, count, t, 1, AV, M, U + i0, ldu, 0, Abar, M);
-        la_gemm(LA_N, LA_T, M, count, t, 1, AU, M, V + i0, ldv, 1, Abar, M);
-        for (int64_t i = 0; i < count; i++) {
-            dbar[i] = 0;
-            for (int64_t k = 0; k < t; k++) dbar[i] += scale * U[i0 + i + k * ldu] * V[i0 + i + k * ldv];
-        }
-        TRY_DONE(p->owner.columns(p->owner.ctx, i0, count, Abar, dbar, gp, e));
+        if (logdet_scale != 0)
+            log_columns(p, i0, count, logdet_scale, Abar, dbar);
+        else
+            memset(Abar, 0, (size_t)(M * count) * sizeof *Abar), memset(dbar, 0, (size_t)count * sizeof *dbar);
+        if (t > 0) pairs_columns(&q, M, i0, count, Abar, dbar);
+        status = p->owner.columns(p->owner.ctx, i0, count, Abar, dbar, gp, e);
     }
-    TRY_DONE(p->owner.done(p->owner.ctx, gp, e));
-done:
-    free(AU);
-    free(AV);
+    if (status == ANYGP_OK) status = p->owner.done(p->owner.ctx, E, gp, e);
+    free(q.AU);
+    free(q.AV);
+    free(E);
     free(Abar);
     free(dbar);
     return status;
 }
 
+static anygp_status reverse(const la_operator *base, int64_t t, const double *U, int64_t ldu, const double *V,
+                            int64_t ldv, double scale, double *gp, anygp_error *e)
+{
+    return both_reverse(base, 0, t, U, ldu, V, ldv, scale, gp, e);
+}
+
 static anygp_status logdet_reverse(const la_operator *base, double scale, double *gp, anygp_error *e)
 {
-    const low_rank *p = (const low_rank *)base;
-    int64_t n = base->n, M = p->M, some = n < COLUMNS ? n : COLUMNS;
-    double *Abar = mem_doubles(M, some), *dbar = mem_doubles(some, 1);
-    anygp_status status = Abar && dbar ? ANYGP_OK : fail_memory(e, "a gradient", 8.0 * (double)(M * some));
-    if (status != ANYGP_OK) goto done;
-    for (int64_t i0 = 0; i0 < n; i0 += some) {
-        int64_t count = n - i0 < some ? n - i0 : some;
-        memcpy(Abar, p->A + i0 * M, (size_t)(M * count) * sizeof *Abar);
-        la_trsm(LA_LEFT, LA_N, M, count, 1, p->L, M, Abar, M);
-        for (int64_t i = 0; i < count; i++) {
-            double d = p->d[i0 + i], *a = Abar + i * M;
-            dbar[i] = scale * (1 / d - la_dot(M, a, a) / (d * d));
-            la_scale(M, 2 * scale / d, a);
-        }
-        la_trsm(LA_LEFT, LA_T, M, count, 1, p->L, M, Abar, M);
-        TRY_DONE(p->owner.columns(p->owner.ctx, i0, count, Abar, dbar, gp, e));
-    }
-    TRY_DONE(p->owner.done(p->owner.ctx, gp, e));
-done:
-    free(Abar);
-    free(dbar);
-    return status;
+    return both_reverse(base, scale, 0, NULL, 0, NULL, 0, 0, gp, e);
 }
 
 static const la_operator_ops low_rank_ops = {.name = "low rank plus diagonal",
@@ -261,6 +306,7 @@ static const la_operator_ops low_rank_ops = {.name = "low rank plus diagonal",
                                              .solve = solve,
                                              .logdet = logdet,
                                              .logdet_reverse = logdet_reverse,
+                                             .both_reverse = both_reverse,
                                              .root = root};
 
 /* B'B, for the root, and L; blocks of A over sqrt(d) on the way. */

@@ -31,6 +31,9 @@ typedef struct la_operator_ops {
     anygp_status (*solve)(const la_operator *a, int64_t t, double *B, int64_t ldb, anygp_error *e); /* in place */
     double (*logdet)(const la_operator *a);
     anygp_status (*logdet_reverse)(const la_operator *a, double scale, double *gp, anygp_error *e);
+    /* Both in one: the gradient of logdet_scale log|A| + scale sum_k u_k'A v_k.  NULL: one after the other. */
+    anygp_status (*both_reverse)(const la_operator *a, double logdet_scale, int64_t t, const double *U, int64_t ldu,
+                                 const double *V, int64_t ldv, double scale, double *gp, anygp_error *e);
     /* W = R Z with A = R R', R[n,n]. */
     anygp_status (*root)(const la_operator *a, int64_t t, const double *Z, int64_t ldz, double *W, int64_t ldw,
                          anygp_error *e);
@@ -56,13 +59,14 @@ anygp_status dense_operator_new(int64_t n, const double *A, int64_t lda, la_oper
 anygp_status sum_operator_new(int64_t count, la_operator *const *terms, la_operator **out, anygp_error *e);
 
 /* A'A + diag(d) with A[M,n] and d[n] > 0, both taken over, also where it fails. [low_rank.c]  The owner makes gradients in its
-   parameters from those in A and d, columns first .. first + count - 1 at a time; `done` is called after the last of them. */
+   parameters from those in A and d, columns first .. first + count - 1 at a time; `done` is called after the last of them, with the lower
+   triangle of E = Abar A', which costs nothing here. */
 typedef struct low_rank_owner {
     void *ctx;
     /* Abar[M,count] is used up. */
     anygp_status (*columns)(void *ctx, int64_t first, int64_t count, double *Abar, const double *dbar, double *gp,
                             anygp_error *e);
-    anygp_status (*done)(void *ctx, double *gp, anygp_error *e);
+    anygp_status (*done)(void *ctx, double *E, double *gp, anygp_error *e);
     void (*free)(void *ctx);
 } low_rank_owner;
 

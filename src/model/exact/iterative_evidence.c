@@ -141,6 +141,17 @@ static bool evidence(exact_iterative *s, const hyper *h, double *value)
 
 /* ------------------------------------------------------------------------------- the gradient */
 
+/* log|P| and what the probes correct of it: their mean of v'dP v. */
+static anygp_status precondition_reverse(const exact_iterative *s, double *gp, anygp_error *e)
+{
+    const la_operator *P = s->P;
+    int64_t n = s->n, m = s->probes;
+    double share = 0.5 / (double)m;
+    if (P->ops->both_reverse) return P->ops->both_reverse(P, -0.5, m, s->V, n, s->V, n, share, gp, e);
+    TRY(P->ops->reverse(P, m, s->V, n, s->V, n, share, gp, e));
+    return P->ops->logdet_reverse(P, -0.5, gp, e);
+}
+
 /* One pass over the tiles: sum over alpha and W of u'dKy u / 2, and over the probes of -(Ky^-1 w)'dKy (P^-1 w) / (2 m). */
 static anygp_status gradient(exact_iterative *s, const hyper *h, double *gp, anygp_error *e)
 {
@@ -155,8 +166,7 @@ static anygp_status gradient(exact_iterative *s, const hyper *h, double *gp, any
     memcpy(U + n * (1 + p), s->solver->X + n * (1 + p), (size_t)(n * m) * sizeof *U);
     for (int64_t i = 0; i < n * m; i++) V[n * (1 + p) + i] = -s->V[i] / (double)m;
     TRY_DONE(s->K->ops->reverse(s->K, t, U, n, V, n, 0.5, gp, e));
-    if (s->P) TRY_DONE(s->P->ops->reverse(s->P, m, s->V, n, s->V, n, 0.5 / (double)m, gp, e));
-    if (s->P) TRY_DONE(s->P->ops->logdet_reverse(s->P, -0.5, gp, e));
+    if (s->P) TRY_DONE(precondition_reverse(s, gp, e));
     gp[hyper_kernel_params(h)] += exact_repeated_slope(s->rows, h->like[0]);
 done:
     free(U);

@@ -69,7 +69,7 @@ typedef struct owner {
     inducing_set u;
     const double *A; /* the operator's */
     bool residuals;  /* d has diag(K - Q) */
-    double *E;       /* M x M: sum of Abar A' so far */
+    double *E;       /* M x M, with residuals: sum of -2 dbar_i a_i a_i' so far, its lower triangle */
     double noise;    /* sum of dbar_i / c_i so far, */
     double white;    /* and of dbar_i */
 } owner;
@@ -82,30 +82,41 @@ static void owner_free(void *ctx)
     free(o);
 }
 
+static bool add_residuals(owner *o, int64_t count, const double *A, const double *dbar, double *Abar)
+{
+    int64_t M = o->u.M;
+    double *B = mem_doubles(M, count);
+    if (!B) return false;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < M; j++) B[j + i * M] = -2 * dbar[i] * A[j + i * M];
+    for (int64_t i = 0; i < M * count; i++) Abar[i] += B[i];
+    la_gemm_lower(LA_N, LA_T, M, count, 1, B, M, A, M, 1, o->E, M);
+    free(B);
+    return true;
+}
+
 static anygp_status owner_columns(void *ctx, int64_t first, int64_t count, double *Abar, const double *dbar, double *gp,
                                   anygp_error *e)
 {
     owner *o = ctx;
     int64_t M = o->u.M, D = o->u.D;
-    const double *A = o->A + first * M;
-    if (first == 0) o->noise = o->white = 0, memset(o->E, 0, (size_t)(M * M) * sizeof *o->E);
-    for (int64_t i = 0; i < count; i++) {
-        o->noise += dbar[i] / o->rows->c[first + i], o->white += dbar[i];
-        if (o->residuals) la_axpy(M, -2 * dbar[i], A + i * M, Abar + i * M);
-    }
-    la_gemm_lower(LA_N, LA_T, M, count, 1, Abar, M, A, M, 1, o->E, M);
-    return o->u.ops->reverse(&o->u, count, o->rows->X + first * D, D, Abar, M, o->residuals ? dbar : NULL,
-                             (inducing_grad){.kernel = gp})
-               ? ANYGP_OK
-               : fail_memory(e, "kernel tiles", 0);
+    if (first == 0) o->noise = o->white = 0;
+    if (first == 0 && o->residuals) memset(o->E, 0, (size_t)(M * M) * sizeof *o->E);
+    for (int64_t i = 0; i < count; i++) o->noise += dbar[i] / o->rows->c[first + i], o->white += dbar[i];
+    bool ok = !o->residuals || add_residuals(o, count, o->A + first * M, dbar, Abar);
+    ok = ok && o->u.ops->reverse(&o->u, count, o->rows->X + first * D, D, Abar, M, o->residuals ? dbar : NULL,
+                                 (inducing_grad){.kernel = gp});
+    return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }
 
-static anygp_status owner_done(void *ctx, double *gp, anygp_error *e)
+static anygp_status owner_done(void *ctx, double *E, double *gp, anygp_error *e)
 {
     owner *o = ctx;
+    int64_t M = o->u.M;
+    if (o->residuals) la_axpy(M * M, 1, o->E, E);
     gp[kernel_count(o->u.kernel)] += o->noise;
-    return o->u.ops->finish(&o->u, o->E, o->white, (inducing_grad){.kernel = gp}) ? ANYGP_OK
-                                                                                  : fail_memory(e, "kernel tiles", 0);
+    return o->u.ops->finish(&o->u, E, o->white, (inducing_grad){.kernel = gp}) ? ANYGP_OK
+                                                                               : fail_memory(e, "kernel tiles", 0);
 }
 
 /* d, and the largest of diag(K - Q) over the noise. */
@@ -133,7 +144,7 @@ static anygp_status owner_new(const problem *p, const precond_plan *plan, kernel
     *out = o;
     o->rows = p->rows, o->residuals = residuals;
     TRY(inducing_open(&o->u, &inducing_points, plan->M, plan->D, e));
-    if (!(o->E = mem_doubles(plan->M, plan->M))) return fail_memory(e, "the preconditioner", 0);
+    if (residuals && !(o->E = mem_doubles(plan->M, plan->M))) return fail_memory(e, "the preconditioner", 0);
     if (!inducing_prepare(&o->u, k, (function_set){plan->M, plan->Z, NULL}, true, &jitter))
         return inducing_no_factor(e);
     return ANYGP_OK;

@@ -50,7 +50,7 @@ anygp_status iterative_resize(exact_iterative *s, int64_t probes, anygp_error *e
 /* Bytes besides the tiles: vectors of the solver, right-hand sides and products, and a preconditioner of low rank with its factors. */
 static double vector_bytes(double n, double p)
 {
-    double t = 1 + p + PROBES_MOST, M = (double)precond_rank((int64_t)n);
+    double t = 1 + p + PROBES_MOST, M = (double)precond_rank_most((int64_t)n);
     return 8 * (n * (9 * t + M + 64) + 8 * M * M + p * p) + 1e7;
 }
 
@@ -195,9 +195,10 @@ static anygp_status choose(exact_iterative *s, const hyper *h, anygp_error *e)
     char why[200] = "";
     if (!s->precond) {
         TRY(precond_try(s->problem, h->kernel, h->like[0], JITTER, &s->precond, sizeof why, why, e));
-        snprintf(s->remark, sizeof s->remark,
-                 "preconditioner %s (%s), which takes the least work per decade of the residual: %s", s->precond->name,
-                 s->precond->summary, why);
+        snprintf(
+            s->remark, sizeof s->remark,
+            "preconditioner %s (%s), which takes the least work per evaluation, in products with the kernel matrix: %s",
+            s->precond->name, s->precond->summary, why);
     }
     return s->precond->plan && !s->plan ? s->precond->plan(s->problem, h->kernel, &s->plan, e) : ANYGP_OK;
 }
@@ -275,7 +276,7 @@ static double kept_share(const cost_facts *f, double bytes)
 static model_cost cost(const model_ops *self, const cost_facts *f, const cost_size *size)
 {
     static const double SHARE = 0.5, USUAL = 60, REVERSE = 2; /* of R; iterations; in kernel entries */
-    double n = f->distinct, t = 1 + (double)f->basis + PROBES, M = (double)precond_rank((int64_t)n), kept = 2 * n;
+    double n = f->distinct, t = 1 + (double)f->basis + PROBES, M = (double)precond_rank_most((int64_t)n), kept = 2 * n;
     (void)self, (void)size;
     double passes = 1 + REVERSE + (USUAL - 1) * (1 - kept_share(f, kept * n));
     double seconds =

@@ -35,11 +35,12 @@ static bool time_is_up(void *ctx)
     return enough;
 }
 
-/* r'r of y that is enough: no mean is off by more than a hundredth of the noise's standard deviation, as the bound below has it; or the
-   residual is a millionth of y, where that asks for more than rounding allows. */
+/* r'r of y that is enough: no mean is off by more than a hundredth of the noise's standard deviation, as the bound below has it, to which
+   each function of the mean may add as much as y; or the residual is a millionth of y, where that asks for more than rounding allows. */
 static double last_target(const exact_iterative *s, const hyper *h)
 {
-    static const double SHARE = 1e-2, RELATIVE = 1e-6;
+    static const double RELATIVE = 1e-6;
+    const double SHARE = 1e-2 / (double)(1 + s->p);
     double noise = h->like[0] + kernel_white(h->kernel), largest = fmax(kernel_operator_largest(s->K), 1e-300);
     return fmax(SHARE * SHARE * noise * s->least_K / largest,
                 RELATIVE * RELATIVE * la_dot(s->n, s->rows->y, s->rows->y));
@@ -81,8 +82,21 @@ static void add_mean(const exact_iterative *s, const warm_start *from, double fa
     for (int64_t j = 0; j < s->p; j++) la_axpy(s->n, factor * from->beta[j], columns + (1 + j) * s->n, columns);
 }
 
+/* r'r of alpha, whose right-hand side is y less its mean. */
+static double residual_of_alpha(const exact_iterative *s)
+{
+    const double *R = s->solver->R;
+    double sum = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        double r = R[i];
+        for (int64_t j = 0; j < s->p; j++) r -= R[i + (1 + j) * s->n] * s->b[j];
+        sum += r * r;
+    }
+    return sum;
+}
+
 /* alpha to the accuracy of predictions; *error: no mean is off by more than sqrt(k** r'r / least_K) (Cauchy and Schwarz in the norm of
-   Ky^-1). */
+   Ky^-1), given the coefficients of its functions. */
 static anygp_status solve_last(exact_iterative *s, const hyper *h, double jitter, const warm_start *from, double *error,
                                anygp_error *e)
 {
@@ -112,7 +126,7 @@ static anygp_status solve_last(exact_iterative *s, const hyper *h, double jitter
     if (from) add_mean(s, from, 1, s->B), add_mean(s, from, 1, s->solver->X), add_mean(s, from, 1, s->solver->R);
     if (!iterative_project_mean(s, s->solver, &terms))
         return fail_with(e, ANYGP_ERR_NUMERIC, "the mean has no precision");
-    *error = sqrt(kernel_operator_largest(s->K) * s->solver->rr[0] / s->least_K);
+    *error = sqrt(kernel_operator_largest(s->K) * residual_of_alpha(s) / s->least_K);
     return ANYGP_OK;
 }
 

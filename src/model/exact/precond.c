@@ -16,8 +16,8 @@ static anygp_status make_none(const problem *p, const precond_plan *plan, kernel
 
 const precond_ops precond_none = {.name = "none", .summary = "no preconditioner", .make = make_none};
 
-static const precond_ops *const list[] = {&precond_none, &precond_jacobi, &precond_pivoted, &precond_fitc,
-                                          &precond_vecchia};
+static const precond_ops *const list[] = {&precond_none,    &precond_jacobi,        &precond_pivoted,   &precond_fitc,
+                                          &precond_vecchia, &precond_pivoted_small, &precond_fitc_small};
 
 int64_t precond_count(void) { return sizeof list / sizeof *list; }
 const precond_ops *precond_at(int64_t i) { return list[i]; }

@@ -5,6 +5,7 @@
        jacobi    blocks of rows that are near each other
        pivoted   partial Cholesky with pivoting: Q + noise, Q = K_nu K_uu^-1 K_un at rows u of the largest conditional variance
        fitc      Q + diag(K - Q) + noise at inducing inputs chosen by k-means
+       pivoted_small, fitc_small   the same with fewer columns
        vecchia   each row given its nearest earlier rows: P^-1 = U U' with U sparse and triangular (local/vecchia.h) */
 #ifndef MODEL_EXACT_PRECOND_H
 #define MODEL_EXACT_PRECOND_H
@@ -16,6 +17,7 @@ typedef struct precond_plan precond_plan;
 
 typedef struct precond_ops {
     const char *name, *summary;
+    double columns; /* of low rank: per root of the number of rows; 0: no such */
     /* From the rows and the first kernel.  NULL: there is nothing to plan. */
     anygp_status (*plan)(const problem *p, const kernel *k, precond_plan **out, anygp_error *e);
     void (*clear)(precond_plan *plan);
@@ -25,9 +27,12 @@ typedef struct precond_ops {
                          double *least, anygp_error *e);
 } precond_ops;
 
-extern const precond_ops precond_none, precond_jacobi, precond_pivoted, precond_fitc, precond_vecchia;
+extern const precond_ops precond_none, precond_jacobi, precond_pivoted, precond_fitc, precond_vecchia,
+    precond_pivoted_small, precond_fitc_small;
 
-int64_t precond_rank(int64_t n); /* of pivoted and fitc */
+enum { PRECOND_COLUMNS = 12, PRECOND_COLUMNS_SMALL = 5 };
+int64_t precond_rank(double columns, int64_t n); /* of those of low rank */
+int64_t precond_rank_most(int64_t n);            /* of any of them */
 int64_t precond_count(void);
 const precond_ops *precond_at(int64_t i);
 const precond_ops *precond_find(const char *name); /* NULL: no such one, or "auto" */

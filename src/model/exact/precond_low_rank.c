@@ -13,8 +13,7 @@
 #include "linalg/linalg.h"
 #include "model/exact/precond.h"
 
-/* Columns per root of the number of rows: making P then costs as many operations per row as an iteration does. */
-enum { RANK_LEAST = 32, RANK_MOST = 4096, RANK_ROOTS = 12 };
+enum { RANK_LEAST = 32, RANK_MOST = 4096 };
 
 struct precond_plan {
     int64_t M, D;
@@ -28,17 +27,20 @@ static void clear(precond_plan *plan)
     free(plan);
 }
 
-int64_t precond_rank(int64_t n)
+int64_t precond_rank(double columns, int64_t n)
 {
-    int64_t M = (int64_t)(RANK_ROOTS * sqrt((double)n));
+    int64_t M = (int64_t)(columns * sqrt((double)n));
     M = M < RANK_LEAST ? RANK_LEAST : M > RANK_MOST ? RANK_MOST : M;
     return M < n ? M : n;
 }
 
-static anygp_status plan_by(const char *how, const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
+int64_t precond_rank_most(int64_t n) { return precond_rank(PRECOND_COLUMNS, n); }
+
+static anygp_status plan_by(const char *how, double columns, const problem *p, const kernel *k, precond_plan **out,
+                            anygp_error *e)
 {
     const merged *m = p->rows;
-    int64_t M = precond_rank(m->n);
+    int64_t M = precond_rank(columns, m->n);
     bool text = !m->data || m->data->schema.D < m->D; /* not known, in an update: as if there were */
     for (int64_t j = 0; !text && j < m->D; j++) text = schema_at(&m->data->schema, j)->text;
     precond_plan *plan = calloc(1, sizeof *plan);
@@ -55,12 +57,22 @@ static anygp_status plan_by(const char *how, const problem *p, const kernel *k, 
 
 static anygp_status plan_pivots(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
 {
-    return plan_by("greedy", p, k, out, e);
+    return plan_by("greedy", PRECOND_COLUMNS, p, k, out, e);
+}
+
+static anygp_status plan_few_pivots(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
+{
+    return plan_by("greedy", PRECOND_COLUMNS_SMALL, p, k, out, e);
 }
 
 static anygp_status plan_centres(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
 {
-    return plan_by("kmeans", p, k, out, e);
+    return plan_by("kmeans", PRECOND_COLUMNS, p, k, out, e);
+}
+
+static anygp_status plan_few_centres(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
+{
+    return plan_by("kmeans", PRECOND_COLUMNS_SMALL, p, k, out, e);
 }
 
 /* What makes gradients from those in A and d. */
@@ -189,8 +201,25 @@ static anygp_status make_fitc(const problem *p, const precond_plan *plan, kernel
 
 const precond_ops precond_pivoted = {.name = "pivoted",
                                      .summary = "partial Cholesky with pivoting",
+                                     .columns = PRECOND_COLUMNS,
                                      .plan = plan_pivots,
                                      .clear = clear,
                                      .make = make_pivoted};
-const precond_ops precond_fitc = {
-    .name = "fitc", .summary = "fitc on inducing inputs", .plan = plan_centres, .clear = clear, .make = make_fitc};
+const precond_ops precond_fitc = {.name = "fitc",
+                                  .summary = "fitc on inducing inputs",
+                                  .columns = PRECOND_COLUMNS,
+                                  .plan = plan_centres,
+                                  .clear = clear,
+                                  .make = make_fitc};
+const precond_ops precond_pivoted_small = {.name = "pivoted_small",
+                                           .summary = "partial Cholesky with few pivots",
+                                           .columns = PRECOND_COLUMNS_SMALL,
+                                           .plan = plan_few_pivots,
+                                           .clear = clear,
+                                           .make = make_pivoted};
+const precond_ops precond_fitc_small = {.name = "fitc_small",
+                                        .summary = "fitc on few inducing inputs",
+                                        .columns = PRECOND_COLUMNS_SMALL,
+                                        .plan = plan_few_centres,
+                                        .clear = clear,
+                                        .make = make_fitc};

@@ -1,6 +1,6 @@
-/* Which preconditioner: each of them solves for one right-hand side.  What counts is the work per decade of the residual; where rows are
-   many, some of them at random stand for all.  No clock is asked: the same
-   rows give the same choice. */
+/* Which preconditioner: each of them solves for one right-hand side.  What counts is the work of an evaluation, in products of the kernel
+   matrix with all its right-hand sides: iterations until the residual has fallen by DECADES, as learning needs, and what it costs to make P
+   and its gradient.  Where rows are many, some of them at random stand for all.  No clock is asked: the same rows give the same choice. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 #include "model/exact/exact_iterative.h"
 
 enum { TRY_ROWS = 8000, TRY_ITERATIONS = 30, LIST_MOST = 8 };
-static const double DONE = 1e-8; /* of r'r */
+static const double DONE = 1e-8, /* of r'r */
+    DECADES = 3;
 
 typedef struct contender {
     const precond_ops *ops;
@@ -32,14 +33,21 @@ static void contender_clear(contender *c)
     if (c->ops && c->ops->clear) c->ops->clear(c->plan);
 }
 
-/* A product is as much work as making its tiles; those of a solve are known by what the preconditioner is. */
+/* Of an iteration: a product and a solve, which is known by what the preconditioner is. */
 static double work_of(const precond_ops *o, double n)
 {
     double per_row = o == &precond_none      ? 0
                      : o == &precond_jacobi  ? 256
                      : o == &precond_vecchia ? 240 /* short lists, all over memory */
-                                             : 2 * (double)precond_rank((int64_t)n);
+                                             : 2 * (double)precond_rank(o->columns, (int64_t)n);
     return 1 + per_row / n;
+}
+
+/* Of P and its gradient: with M columns about five times n M^2 operations, of which a product has 2 n^2 per right-hand side. */
+static double making_of(const precond_ops *o, double n)
+{
+    double M = o->columns > 0 ? (double)precond_rank(o->columns, (int64_t)n) : 0;
+    return 2.5 * M * M / (n * (1 + PROBES));
 }
 
 static anygp_status step(contender *c, anygp_error *e)
@@ -52,12 +60,13 @@ static anygp_status step(contender *c, anygp_error *e)
     return ANYGP_OK;
 }
 
-/* Work per decade of the residual; infinite: it broke down. */
+/* Work of an evaluation; infinite: it broke down. */
 static double score(const contender *c, double n)
 {
     if (!c->solver || c->solver->broken || c->iterations == 0) return INFINITY;
     double decades = 0.5 * log10(c->first / fmax(c->solver->rr[0], 1e-300));
-    return decades > 0 ? work_of(c->ops, n) * (double)c->iterations / decades : INFINITY;
+    double needed = DECADES * (double)c->iterations / decades;
+    return decades > 0 ? work_of(c->ops, n) * needed + making_of(c->ops, n) : INFINITY;
 }
 
 static anygp_status enter(const problem *p, const precond_ops *ops, kernel *k, la_operator *K, contender *c,

@@ -1,4 +1,4 @@
-/* What marginal and joint predictions of Vecchia's approximation share (vecchia_posterior.c, vecchia_joint.c). */
+/* What marginal and joint predictions of Vecchia's approximation share (vecchia_posterior.c, vecchia_marginal.c, vecchia_joint.c). */
 #ifndef MODEL_LOCAL_VECCHIA_POSTERIOR_H
 #define MODEL_LOCAL_VECCHIA_POSTERIOR_H
 
@@ -38,6 +38,7 @@ anygp_status vecchia_posterior_new(const posterior_form *form, const kernel *k, 
 anygp_status vecchia_load_as(const posterior_form *form, kernel *k, double noise, basis *mean, int64_t D,
                              named_array *list, int64_t count, posterior **out, anygp_error *e);
 void vecchia_arrays(posterior *base, array_list *list);
+/* [vecchia_marginal.c] */
 int64_t vecchia_work(const posterior *base, int64_t n);
 anygp_status vecchia_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
                               double *mean, double *variance, anygp_error *e);
@@ -65,7 +66,7 @@ anygp_status vecchia_make_features(const vecchia_posterior *p, int64_t n, int64_
                                    const int32_t *count, anygp_error *e);
 const double *vecchia_features_of(const vecchia_posterior *p, int64_t row); /* M; NULL: they are not kept */
 
-/* f(x) given n rows of noise[n] and values y[n]. */
+/* f(x) given n rows of noise[n] and values y[n] [vecchia_conditional.c]. */
 typedef struct conditional {
     int64_t n;
     int64_t count;         /* training rows among them, the first ones, */
@@ -84,6 +85,9 @@ conditional conditional_place(const vecchia_posterior *p, int64_t most, double *
 void conditional_begin(const vecchia_posterior *p, int64_t count, const int32_t *rows, conditional *c);
 /* Replaces y by L^-1 y; leaves L in G, whose leading dimension is n + 1. */
 anygp_status conditional_find(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e);
+/* The same for many x with one list: L in G, L^-1 y in y and L^-1 A' in A are those of the list alone; then for each of them. */
+anygp_status conditional_of_list(const vecchia_posterior *p, conditional *c, anygp_error *e);
+anygp_status conditional_at(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e);
 /* f(x), with t'v added to it; room: Mt. */
 void conditional_add_mean(const vecchia_posterior *p, const conditional *c, double *room, double *mean,
                           double *variance);

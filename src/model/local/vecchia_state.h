@@ -37,6 +37,14 @@ typedef struct vecchia_state {
     char remark[200];
 } vecchia_state;
 
+/* [vecchia_arrange.c] */
+void arrangement_clear(arrangement *a);
+/* All rows to learn from, or `most` of them at random; fewer where there is no time to put them in order. */
+anygp_status vecchia_choose_rows(vecchia_state *q, const kernel *k, int64_t most, anygp_error *e);
+/* The first arrangement of them. */
+anygp_status vecchia_arrange(vecchia_state *q, const kernel *k, anygp_error *e);
+
+bool vecchia_information(void *state, const hyper *h, double *F); /* [vecchia_information.c] */
 model_cost vecchia_cost(const model_ops *self, const cost_facts *f, const cost_size *s);
 int64_t vecchia_size(const problem *p);
 /* The last two: neighbours of a row where the user does not say, and conditionals that are summed at most. */

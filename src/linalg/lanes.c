@@ -45,15 +45,18 @@ typedef struct lanes_code {
     int width;
     void (*factor)(int64_t n, int64_t more, double *A, double *inverse);
     void (*solve)(int64_t n, int64_t m, const int64_t *last, const double *L, const double *inverse, double *R);
+    void (*forward)(int64_t n, int64_t m, const int64_t *last, const double *L, const double *inverse, double *R);
+    void (*symmetric)(int64_t n, int64_t m, const int64_t *last, const double *W, const double *S, double *T);
     void (*products)(int64_t n, int64_t m, const int64_t *last, const double *W, const double *S, double *G);
 } lanes_code;
 
 static lanes_code chosen(void)
 {
 #ifdef SIMD_WIDE
-    if (simd_is_wide()) return (lanes_code){LANES, factor_wide, solve_wide, products_wide};
+    if (simd_is_wide())
+        return (lanes_code){LANES, factor_wide, solve_wide, forward_wide, symmetric_wide, products_wide};
 #endif
-    return (lanes_code){WIDTH, factor_half, solve_half, products_half};
+    return (lanes_code){WIDTH, factor_half, solve_half, forward_half, symmetric_half, products_half};
 }
 
 int lanes_factor(int64_t n, int64_t more, double *A, double *inverse)
@@ -67,6 +70,18 @@ void lanes_solve(int64_t n, int64_t m, const int64_t *last, const double *L, con
 {
     lanes_code c = chosen();
     for (int at = 0; at < LANES; at += c.width) c.solve(n, m, last, L + at, inverse + at, R + at);
+}
+
+void lanes_forward(int64_t n, int64_t m, const int64_t *last, const double *L, const double *inverse, double *R)
+{
+    lanes_code c = chosen();
+    for (int at = 0; at < LANES; at += c.width) c.forward(n, m, last, L + at, inverse + at, R + at);
+}
+
+void lanes_symmetric(int64_t n, int64_t m, const int64_t *last, const double *W, const double *S, double *T)
+{
+    lanes_code c = chosen();
+    for (int at = 0; at < LANES; at += c.width) c.symmetric(n, m, last, W + at, S + at, T + at);
 }
 
 void lanes_products(int64_t n, int64_t m, const int64_t *last, const double *W, const double *S, double *G)

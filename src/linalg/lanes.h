@@ -20,6 +20,10 @@ static inline double *lanes_align(double *at) { return (double *)(((uintptr_t)at
 int lanes_factor(int64_t n, int64_t more, double *A, double *inverse);
 /* R[m,n] becomes R L^-1; row a of R is 0 after column last[a], in all lanes. */
 void lanes_solve(int64_t n, int64_t m, const int64_t *last, const double *L, const double *inverse, double *R);
+/* R[m,n] becomes R L^-T in columns 0 .. last[a] of row a; later ones are left as they are, or lost. */
+void lanes_forward(int64_t n, int64_t m, const int64_t *last, const double *L, const double *inverse, double *R);
+/* T[m,n] = W S in columns 0 .. last[a] of row a, after which W is 0; of the symmetric S there is the lower triangle. */
+void lanes_symmetric(int64_t n, int64_t m, const int64_t *last, const double *W, const double *S, double *T);
 /* The lower triangle G = W'S + S'W of such W[m,n] and S[m,n]; fastest where last[] ascends. */
 void lanes_products(int64_t n, int64_t m, const int64_t *last, const double *W, const double *S, double *G);
 

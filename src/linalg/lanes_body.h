@@ -130,6 +130,92 @@ HERE static void NAME(solve)(int64_t n, int64_t m, const int64_t *last, const do
     }
 }
 
+/* The same for rows of their own: columns 0 .. most of `rows` rows become those of R L^-T. */
+INLINE void NAME(forward_rows)(const int rows, int64_t most, const double *L, const VECTOR *inverse, VECTOR *const *row)
+{
+    VECTOR *col[COLUMNS];
+    int64_t j = 0;
+    for (; j + COLUMNS <= most + 1; j += COLUMNS) {
+        for (int c = 0; c < COLUMNS; c++) col[c] = (VECTOR *)(L + lanes_row(j + c));
+        NAME(below)(rows, COLUMNS, j, row, col, inverse);
+    }
+    for (; j <= most; j++) {
+        col[0] = (VECTOR *)(L + lanes_row(j));
+        NAME(below)(rows, 1, j, row, col, inverse);
+    }
+}
+
+HERE static void NAME(forward)(int64_t n, int64_t m, const int64_t *last, const double *L, const double *inverse,
+                               double *R)
+{
+    VECTOR *row[ROWS];
+    int64_t i = 0;
+    for (; i + ROWS <= m; i += ROWS) {
+        for (int r = 0; r < ROWS; r++) row[r] = (VECTOR *)(R + (i + r) * n * LANES);
+        int64_t most = last[i] > last[i + 1] ? last[i] : last[i + 1];
+        NAME(forward_rows)(ROWS, most, L, (const VECTOR *)inverse, row);
+    }
+    for (; i < m; i++) {
+        row[0] = (VECTOR *)(R + i * n * LANES);
+        NAME(forward_rows)(1, last[i], L, (const VECTOR *)inverse, row);
+    }
+}
+
+/* ------------------------------------------------------------------------------------ symmetric */
+
+/* Columns j .. j + columns - 1 of `rows` rows of W S, of which columns 0 .. most of W are not 0. */
+INLINE void NAME(symmetric_tile)(const int rows, const int columns, int64_t most, int64_t j, const double *S,
+                                 const VECTOR *const *w, VECTOR *const *to)
+{
+    VECTOR a[ROWS][COLUMNS];
+    const VECTOR *s[COLUMNS];
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int c = 0; c < columns; c++) a[r][c] = (VECTOR){0};
+    UNROLL for (int c = 0; c < columns; c++) s[c] = (const VECTOR *)(S + lanes_row(j + c));
+    for (int64_t k = 0; k < j * STEP; k += STEP)
+        UNROLL for (int r = 0; r < rows; r++) UNROLL for (int c = 0; c < columns; c++) a[r][c] += w[r][k] * s[c][k];
+    UNROLL for (int k = 0; k < columns; k++) UNROLL for (int r = 0; r < rows; r++)
+    {
+        VECTOR x = w[r][(j + k) * STEP];
+        UNROLL for (int c = 0; c < columns; c++) a[r][c] += x * (c <= k ? s[k][(j + c) * STEP] : s[c][(j + k) * STEP]);
+    }
+    for (int64_t k = j + columns; k <= most; k++) {
+        const VECTOR *below = (const VECTOR *)(S + lanes_row(k)) + j * STEP;
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            VECTOR x = w[r][k * STEP];
+            UNROLL for (int c = 0; c < columns; c++) a[r][c] += x * below[c * STEP];
+        }
+    }
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int c = 0; c < columns; c++) to[r][(j + c) * STEP] = a[r][c];
+}
+
+INLINE void NAME(symmetric_rows)(const int rows, int64_t most, const double *S, const VECTOR *const *w,
+                                 VECTOR *const *to)
+{
+    int64_t j = 0;
+    for (; j + COLUMNS <= most + 1; j += COLUMNS) NAME(symmetric_tile)(rows, COLUMNS, most, j, S, w, to);
+    for (; j <= most; j++) NAME(symmetric_tile)(rows, 1, most, j, S, w, to);
+}
+
+HERE static void NAME(symmetric)(int64_t n, int64_t m, const int64_t *last, const double *W, const double *S, double *T)
+{
+    const VECTOR *w[ROWS];
+    VECTOR *to[ROWS];
+    int64_t i = 0;
+    for (; i + ROWS <= m; i += ROWS) {
+        for (int r = 0; r < ROWS; r++) {
+            w[r] = (const VECTOR *)(W + (i + r) * n * LANES);
+            to[r] = (VECTOR *)(T + (i + r) * n * LANES);
+        }
+        int64_t most = last[i] > last[i + 1] ? last[i] : last[i + 1];
+        NAME(symmetric_rows)(ROWS, most, S, w, to);
+    }
+    for (; i < m; i++) {
+        w[0] = (const VECTOR *)(W + i * n * LANES), to[0] = (VECTOR *)(T + i * n * LANES);
+        NAME(symmetric_rows)(1, last[i], S, w, to);
+    }
+}
+
 /* ------------------------------------------------------------------------------------- products */
 
 /* Rows `first` .. m - 1 of W and S, the others being 0 there. */

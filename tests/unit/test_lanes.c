@@ -9,11 +9,15 @@
 #define ANYGP_NARROW_LANES
 #define lanes_factor narrow_factor
 #define lanes_solve narrow_solve
+#define lanes_forward narrow_forward
+#define lanes_symmetric narrow_symmetric
 #define lanes_products narrow_products
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "linalg/lanes.c"
 #undef lanes_factor
 #undef lanes_solve
+#undef lanes_forward
+#undef lanes_symmetric
 #undef lanes_products
 
 enum { MOST = 23, MORE = 2, OWN = 5 };
@@ -24,9 +28,11 @@ typedef struct routines {
     int (*factor)(int64_t, int64_t, double *, double *);
     void (*solve)(int64_t, int64_t, const int64_t *, const double *, const double *, double *);
     void (*products)(int64_t, int64_t, const int64_t *, const double *, const double *, double *);
+    void (*forward)(int64_t, int64_t, const int64_t *, const double *, const double *, double *);
+    void (*symmetric)(int64_t, int64_t, const int64_t *, const double *, const double *, double *);
 } routines;
-static const routines widths[] = {{lanes_factor, lanes_solve, lanes_products},
-                                  {narrow_factor, narrow_solve, narrow_products}};
+static const routines widths[] = {{lanes_factor, lanes_solve, lanes_products, lanes_forward, lanes_symmetric},
+                                  {narrow_factor, narrow_solve, narrow_products, narrow_forward, narrow_symmetric}};
 
 static double *aligned(int64_t n)
 {
@@ -129,6 +135,42 @@ static void solutions_and_products_are_those_of_each_lane(void **unused)
         for (size_t s = 0; s < SIZES; s++) check_solve_and_products(&widths[w], sizes[s]);
 }
 
+/* Rows of unequal lengths, the last one the shortest: X L' = R and T = R S in the columns that count. */
+static void check_forward_and_symmetric(const routines *r, int64_t n)
+{
+    int64_t last[OWN], rows = OWN * n * LANES;
+    for (int64_t a = 0; a < OWN; a++) last[a] = (OWN - a) * (n - 1) / OWN;
+    double *L = aligned(lanes_row(n) + MORE * n * LANES), *inverse = aligned(n * LANES), *S = aligned(lanes_row(n));
+    double *R = aligned(rows), *X = aligned(rows), *T = aligned(rows);
+    fill_matrix(n, L);
+    assert_int_equal(r->factor(n, 0, L, inverse), -1);
+    fill_normal(60, lanes_row(n), S);
+    fill_rows(61, n, last, R);
+    memcpy(X, R, (size_t)rows * sizeof *R);
+    r->forward(n, OWN, last, L, inverse, X);
+    r->symmetric(n, OWN, last, R, S, T);
+    for (int lane = 0; lane < LANES; lane++)
+        for (int64_t a = 0; a < OWN; a++)
+            for (int64_t j = 0; j <= last[a]; j++) {
+                double solved = 0, product = 0;
+                for (int64_t k = 0; k <= j; k++) solved += X[(a * n + k) * LANES + lane] * *element(L, j, k, lane);
+                for (int64_t k = 0; k < n; k++)
+                    product +=
+                        R[(a * n + k) * LANES + lane] * *(k > j ? element(S, k, j, lane) : element(S, j, k, lane));
+                check_close(solved, R[(a * n + j) * LANES + lane], 1e-12);
+                check_close(T[(a * n + j) * LANES + lane], product, 1e-12);
+            }
+    double *const owned[] = {L, inverse, S, R, X, T};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+}
+
+static void forward_solutions_and_symmetric_products_are_those_of_each_lane(void **unused)
+{
+    (void)unused;
+    for (size_t w = 0; w < 2; w++)
+        for (size_t s = 0; s < SIZES; s++) check_forward_and_symmetric(&widths[w], sizes[s]);
+}
+
 /* ---------------------------------------------------------------------------------------------- kernels */
 
 enum { ROWS_EACH = 6, PARAMS_MOST = 64 };
@@ -179,8 +221,10 @@ static void kernels_side_by_side_are_those_of_each_set(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(factors_times_their_transposes_are_the_matrices),
-                                       cmocka_unit_test(solutions_and_products_are_those_of_each_lane),
-                                       cmocka_unit_test(kernels_side_by_side_are_those_of_each_set)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(factors_times_their_transposes_are_the_matrices),
+        cmocka_unit_test(solutions_and_products_are_those_of_each_lane),
+        cmocka_unit_test(forward_solutions_and_symmetric_products_are_those_of_each_lane),
+        cmocka_unit_test(kernels_side_by_side_are_those_of_each_set)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

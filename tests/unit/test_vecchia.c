@@ -1,6 +1,9 @@
 /* Vecchia's approximation against its definition with dense matrices; conditioned on all rows it is the exact model. */
 #include "vecchia_support.h"
 
+#include "linalg/lanes.h"
+#include "model/local/vecchia_state.h"
+
 /* sum_i log p(y_i | y_N(i)), with the neighbours of the definition: each row after all. */
 static real by_definition(const fixture *f, int k)
 {
@@ -156,6 +159,48 @@ static void information_given_all_rows_is_exact(void **unused)
                 for (int i = 0; q == count - 1 && i < N; i++) sum += (f.c[i] - 1) / (2 * powl(f.h.like[0], 2));
                 check_close(F[p + q * count], (double)sum, 1e-6);
             }
+        teardown(&f);
+    }
+}
+
+/* The sums over some of the groups, by this block model. */
+static void sum_information(fixture *f, const block_model *m, int64_t some, double *sums)
+{
+    vecchia_state *q = f->state;
+    sparse_information information;
+    anygp_error e;
+    driver *d;
+    int64_t which[N];
+    for (int64_t i = 0; i < some; i++) which[i] = q->a.blocks->count - 1 - i;
+    assert_int_equal(vecchia_prepare(q, &f->h, 1e-6, &e), ANYGP_OK);
+    assert_int_equal(sparse_information_open(&q->s, &information, &e), ANYGP_OK);
+    assert_int_equal(driver_open(m, q->a.blocks, comm_self(), 0, &d, &e), ANYGP_OK);
+    assert_int_equal(driver_stat(d, &information, some, which, 1, sums, &e), ANYGP_OK);
+    driver_close(d);
+    sparse_information_clear(&information);
+}
+
+/* Groups of unequal sizes, which do not fill the last lanes. */
+static void information_side_by_side_is_that_of_each_group(void **unused)
+{
+    (void)unused;
+    enum { P = 12, SOME = LANES + 3 };
+    static const struct variant cases[] = {
+        {"rbf(variance=1.3,lengthscale=[0.8,1.4])", MEAN_ZERO, true},
+        {"matern32(variance=0.7,lengthscale=[0.9,1.2])*rq(lengthscale=1.5,alpha=0.8) + rbf(variance=0.3,lengthscale=2)",
+         MEAN_LINEAR, true}};
+    for (int i = 0; i < 4; i++) {
+        fixture f;
+        double alone[P * P + 1], together[P * P + 1];
+        const struct variant *v = &cases[i / 2];
+        setup(&f, v->kernel, v->mean, v->weights, (nearness){.learn = FEW, .apart = i % 2});
+        int64_t count = f.h.count, all = ((vecchia_state *)f.state)->a.blocks->count, some = all < SOME ? all : SOME;
+        assert_true(kernel_has_lanes(f.h.kernel) && count <= P);
+        sum_information(&f, &sparse_given_information, some, alone);
+        sum_information(&f, &sparse_lanes_information, some, together);
+        for (int64_t p = 0; p < count; p++)
+            for (int64_t r = p; r < count; r++) check_close(together[r + p * count], alone[r + p * count], 1e-8);
+        check_close(together[count * count], alone[count * count], 0);
         teardown(&f);
     }
 }
@@ -379,6 +424,7 @@ int main(void)
                                        cmocka_unit_test(given_all_rows_it_is_exact),
                                        cmocka_unit_test(gradient_equals_central_differences),
                                        cmocka_unit_test(information_given_all_rows_is_exact),
+                                       cmocka_unit_test(information_side_by_side_is_that_of_each_group),
                                        cmocka_unit_test(predictions_given_all_rows_are_exact),
                                        cmocka_unit_test(left_out_given_all_rows_is_exact),
                                        cmocka_unit_test(updates_equal_a_batch_in_that_order),

@@ -9,24 +9,11 @@
 
 #include "base/simd.h"
 #include "linalg/lanes.h"
-#include "model/sparse/sparse_parts.h"
-
-/* n: rows of the longest block; o: own rows of the one with the most.  All but `own` are arrays of LANES lanes. */
-typedef struct lanes_parts {
-    int64_t n, o;
-    double *X;               /* D x n */
-    double *G, *Z;           /* triangle, and behind it the rows of y and of A */
-    double *inverse, *share; /* n: 1 / (L_G)_ii; 1 / w */
-    double *own;             /* o: the numbers of the own rows; -1: no more of them */
-    double *xbar;            /* (1 + Mt) x o */
-    double *W, *T, *Gbar;    /* o x n, o x n, triangle */
-    double *kernel, *alone;  /* the kernel's workspace; (1 + Mt) x n for one lane */
-    int64_t *last;           /* 2 o: the last own row of any lane, for W and for T */
-} lanes_parts;
+#include "model/sparse/given_lanes.h"
 
 static int64_t triangle(int64_t n) { return lanes_row(n); }
 
-static int64_t parts_doubles(const sparse *s, int64_t n, int64_t o)
+int64_t lanes_parts_doubles(const sparse *s, int64_t n, int64_t o)
 {
     int64_t rows = s->D + 1 + s->Mt + 2 + 2 * o;
     return 2 * triangle(n) + LANES * (n * rows + o * (2 + s->Mt)) + kernel_lanes_work(s->h->kernel, n) +
@@ -51,18 +38,16 @@ static lanes_parts parts_place(const sparse *s, int64_t n, int64_t o, double *wo
     return p;
 }
 
-static int64_t work_together(const void *shared, int64_t n) { return parts_doubles(shared, n, n); }
-
-static bool is_own(const row_block *b, int64_t j) { return !b->own || b->own[j]; }
+static int64_t work_together(const void *shared, int64_t n) { return lanes_parts_doubles(shared, n, n); }
 
 static int64_t own_rows(const row_block *b)
 {
     int64_t o = 0;
-    for (int64_t j = 0; j < b->n; j++) o += is_own(b, j);
+    for (int64_t j = 0; j < b->n; j++) o += block_is_own(b, j);
     return o;
 }
 
-static lanes_parts parts_of(const sparse *s, int64_t count, const row_block *b, double *work)
+lanes_parts lanes_parts_of(const sparse *s, int64_t count, const row_block *b, double *work)
 {
     int64_t n = 0, o = 0;
     for (int64_t l = 0; l < count; l++) {
@@ -85,7 +70,7 @@ static anygp_status fill_lane(const sparse *s, const row_block *b, int lane, con
         for (int64_t d = 0; d < D; d++) p->X[d * n * LANES + at] = b->X[j * D + d];
         for (int64_t q = 0; q < Mt; q++) p->Z[(1 + q) * n * LANES + at] = p->alone[q + j * Mt];
         p->Z[at] = b->y[j], p->share[at] = 1 / b->w[j];
-        if (is_own(b, j)) p->own[a++ * LANES + lane] = (double)j;
+        if (block_is_own(b, j)) p->own[a++ * LANES + lane] = (double)j;
     }
     return ANYGP_OK;
 }
@@ -108,7 +93,7 @@ static void add_noise(const sparse *s, const lanes_parts *p)
     }
 }
 
-static anygp_status forward(const sparse *s, int64_t count, const row_block *b, const lanes_parts *p, anygp_error *e)
+anygp_status lanes_given(const sparse *s, int64_t count, const row_block *b, const lanes_parts *p, anygp_error *e)
 {
     int64_t n = p->n;
     memset(p->X, 0, (size_t)(s->D * n * LANES) * sizeof *p->X);
@@ -133,7 +118,7 @@ static void sum_own(const sparse *s, const row_block *b, int lane, const lanes_p
     int64_t Mt = s->Mt;
     double *S = stat_S(s, stat), *u = stat_b(s, stat), l = 0, c = 0;
     for (int64_t j = 0; j < b->n; j++) {
-        if (!is_own(b, j)) continue;
+        if (!block_is_own(b, j)) continue;
         double z = z_at(p, 0, j, lane);
         l -= 2 * log(p->inverse[j * LANES + lane]);
         if (b->w[j] != 1) l += (b->w[j] - 1) * log(s->noise) + log(b->w[j]);
@@ -151,8 +136,8 @@ static anygp_status stat_together(const void *shared, int64_t count, const row_b
                                   anygp_error *e)
 {
     const sparse *s = shared;
-    lanes_parts p = parts_of(s, count, b, work);
-    TRY(forward(s, count, b, &p, e));
+    lanes_parts p = lanes_parts_of(s, count, b, work);
+    TRY(lanes_given(s, count, b, &p, e));
     for (int64_t l = 0; l < count; l++) sum_own(s, &b[l], (int)l, &p, stat);
     return ANYGP_OK;
 }
@@ -216,7 +201,7 @@ static void noise_of(const sparse *s, int64_t count, const row_block *b, const l
         for (int64_t j = 0; j < b[l].n; j++) {
             double g = p->Gbar[lanes_row(j) + j * LANES + l];
             *a->noise += g / b[l].w[j];
-            if (is_own(&b[l], j) && b[l].w[j] != 1) *a->noise -= 0.5 * (b[l].w[j] - 1) / s->noise;
+            if (block_is_own(&b[l], j) && b[l].w[j] != 1) *a->noise -= 0.5 * (b[l].w[j] - 1) / s->noise;
             *a->white -= g;
         }
 }
@@ -235,8 +220,8 @@ static anygp_status reverse_together(const void *shared, int64_t count, const ro
                                      double *adjoint, anygp_error *e)
 {
     const sparse *s = shared;
-    lanes_parts p = parts_of(s, count, b, work);
-    TRY(forward(s, count, b, &p, e));
+    lanes_parts p = lanes_parts_of(s, count, b, work);
+    TRY(lanes_given(s, count, b, &p, e));
     reverse(s, count, b, &p, adjoint);
     return ANYGP_OK;
 }
@@ -257,8 +242,8 @@ static anygp_status both_together(const void *shared, int64_t count, const row_b
                                   anygp_error *e)
 {
     const sparse *s = shared;
-    lanes_parts p = parts_of(s, count, b, work);
-    TRY(forward(s, count, b, &p, e));
+    lanes_parts p = lanes_parts_of(s, count, b, work);
+    TRY(lanes_given(s, count, b, &p, e));
     for (int64_t l = 0; l < count; l++) sum_own(s, &b[l], (int)l, &p, out);
     reverse(s, count, b, &p, out + sparse_stat_size(s));
     return ANYGP_OK;

@@ -142,7 +142,8 @@ extern const block_model sparse_given, sparse_given_at_once;
 extern const block_model sparse_lanes, sparse_lanes_at_once;
 
 /* Fisher's information in such blocks [sparse_information.c]: statistics of sparse_given_information, over this, are the P x P matrix
-   (lower triangle; kernel parameters, then the noise) and the number of own rows. */
+   (lower triangle; kernel parameters, then the noise) and the number of own rows.  sparse_lanes_information is the same for kernels that
+   kernel_has_lanes(), LANES blocks at a time [information_lanes.c]. */
 enum { INFORMATION_MOST = 32 }; /* kernel parameters */
 typedef struct sparse_information {
     const sparse *s;
@@ -151,7 +152,8 @@ typedef struct sparse_information {
 } sparse_information;
 anygp_status sparse_information_open(const sparse *s, sparse_information *f, anygp_error *e);
 void sparse_information_clear(sparse_information *f);
-extern const block_model sparse_given_information;
+int64_t sparse_information_size(const void *shared);
+extern const block_model sparse_given_information, sparse_lanes_information;
 
 /* A combination of terms from here on; they outlive s. */
 void sparse_combine(sparse *s, const sparse_terms *terms);

@@ -106,7 +106,7 @@ static anygp_status information_stat(const void *shared, const row_block *b, dou
     return ANYGP_OK;
 }
 
-static int64_t information_size(const void *shared)
+int64_t sparse_information_size(const void *shared)
 {
     int64_t P = ((const sparse_information *)shared)->count;
     return P * P + 1;
@@ -125,7 +125,7 @@ static double information_multiplications(const void *shared, int64_t rows)
     return n * n * (n * (1 + 1.5 * P) + 2 * P * (double)f->s->D);
 }
 
-const block_model sparse_given_information = {.stat_size = information_size,
+const block_model sparse_given_information = {.stat_size = sparse_information_size,
                                               .work_doubles = information_work,
                                               .work = information_multiplications,
                                               .stat = information_stat};

@@ -31,6 +31,8 @@ bool gram_walk_tile(const gram_walk *w, int64_t index, tile *t, int64_t *i0, int
     *i0 = index % down * TILE_ROWS, *j0 = index / down * w->tile_cols;
     t->rows = w->n - *i0 < TILE_ROWS ? w->n - *i0 : TILE_ROWS;
     t->cols = w->m - *j0 < w->tile_cols ? w->m - *j0 : w->tile_cols;
+    int64_t above = w->symmetric && *j0 > *i0 ? *j0 - *i0 : 0; /* rows that are wholly above the diagonal */
+    if (above < t->rows) *i0 += above, t->rows -= above;
     t->X = w->X + *i0 * w->ldx, t->ldx = w->ldx;
     t->Z = w->Z + *j0 * w->ldz, t->ldz = w->ldz;
     t->symmetric = w->symmetric;

@@ -12,8 +12,8 @@ enum {
     TILE_ROWS = 256,           /* rows of X, contiguous in K: the vectorised direction */
     TILE_COLS = 32,            /* rows of Z */
     PACK_ROWS = TILE_ROWS + 8, /* leading dimension of packed rows; not a power of 2, which would share cache sets */
-    TILE_SLICE = 16,           /* inputs packed at a time */
     WIDE_LEAST = 24,           /* from this many dims on, distances and dot products are matrix products; see wide.h */
+    TILE_SLICE = WIDE_LEAST,   /* inputs packed at a time: all of a leaf that is not wide */
     WIDE_COLS = 256,           /* rows of Z in a tile then: products need large blocks */
     WIDE_SLICE = 256,          /* inputs packed at a time then */
     LEAF_TILES = 2,            /* tile buffers a kind may use as workspace */

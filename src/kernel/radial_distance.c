@@ -14,7 +14,7 @@ VECTORISED static void add_four(int64_t n, const real *x, const real *z, const r
     {
         real a = x[i] - z0, b = x[i + PACK_ROWS] - z1;
         real c = x[i + 2 * PACK_ROWS] - z2, d = x[i + 3 * PACK_ROWS] - z3;
-        r[i] = from[i] + ((a * a + b * b) + (c * c + d * d));
+        r[i] = (from[i] + a * a + b * b) + (c * c + d * d);
     }
 }
 
@@ -29,8 +29,7 @@ VECTORISED static void add_eight(int64_t n, const real *x, const real *z, const 
         real c = x[i + 2 * PACK_ROWS] - z2, d = x[i + 3 * PACK_ROWS] - z3;
         real e = y[i] - z4, f = y[i + PACK_ROWS] - z5;
         real g = y[i + 2 * PACK_ROWS] - z6, h = y[i + 3 * PACK_ROWS] - z7;
-        real low = (a * a + b * b) + (c * c + d * d), high = (e * e + f * f) + (g * g + h * h);
-        r[i] = from[i] + (low + high);
+        r[i] = (from[i] + a * a + b * b + c * c + d * d) + (e * e + f * f + g * g + h * h);
     }
 }
 

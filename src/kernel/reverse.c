@@ -4,7 +4,8 @@
        sum      both children get the adjoint
        product  left gets adjoint .* right, right gets adjoint .* left
        leaf     its kind turns the adjoint into gradients.
-   Symmetric: K_ij and K_ji are the same entry, so the strict lower triangle counts twice and the upper not at all.
+   Symmetric: K_ij and K_ji are the same entry, so the strict lower triangle counts twice and the upper not at all: what is summed
+   is half of that, and doubled at the end.
    Each thread takes every T-th tile and has its own gradients, summed in the order of the threads: same thread
    count, same bits.  Cost: about twice gram.c; workspace per thread: two tiles per node, and (n + m) D.
    In double and in float (real.h), the gradients in double. */
@@ -65,17 +66,16 @@ static void push_down(const kernel *k, const tile *t, adjoint root, real *values
     }
 }
 
-/* The adjoint of a tile of the lower triangle, doubled below the diagonal and 0 above it. */
+/* Half the adjoint of a tile that meets the diagonal: halved there, as it is below and 0 above. */
 static adjoint fold(const tile *t, const real *G, int64_t ldg, real *out)
 {
     for (int64_t j = 0; j < t->cols; j++) {
         const real *g = G + j * ldg;
         real *o = out + j * t->rows;
-        if (j + 1 < t->cols) tile_fetch(t, g + ldg);
         int64_t on = j - t->diagonal, i = 0; /* the row on the diagonal, which may lie outside the tile */
         for (; i < on && i < t->rows; i++) o[i] = 0;
-        if (i == on && i < t->rows) o[i] = g[i], i++;
-        for (; i < t->rows; i++) o[i] = 2 * g[i];
+        if (i == on && i < t->rows) o[i] = g[i] / 2, i++;
+        if (i < t->rows) memcpy(o + i, g + i, (size_t)(t->rows - i) * sizeof *o);
     }
     return (adjoint){out, t->rows};
 }
@@ -99,7 +99,7 @@ static void reverse_share(const gram_walk *w, int id, int threads, const real *G
     for (int64_t index = 0; index < gram_walk_tiles(w); index++) {
         if (!gram_walk_tile(w, index, &t, &i0, &j0) || turn++ % threads != id) continue;
         adjoint a = {G + i0 + j0 * ldg, ldg};
-        if (w->symmetric) a = fold(&t, a.G, ldg, root);
+        if (w->symmetric && t.diagonal < t.cols) a = fold(&t, a.G, ldg, root);
         forward_values(w->k, &t, values);
         gradients own = shifted(g, i0, j0);
         push_down(w->k, &t, a, values, adjoints, &own);
@@ -125,17 +125,18 @@ static gradients share_of(const gram_walk *w, const gradients *g, double *buffer
     return s;
 }
 
-static void add_rows(int64_t n, int64_t D, const double *from, double *to, int64_t ld)
+static void add_rows(int64_t n, int64_t D, double times, const double *from, double *to, int64_t ld)
 {
     for (int64_t i = 0; to && i < n; i++)
-        for (int64_t d = 0; d < D; d++) to[i * ld + d] += from[i * D + d];
+        for (int64_t d = 0; d < D; d++) to[i * ld + d] += times * from[i * D + d];
 }
 
 static void add_share(const gram_walk *w, const gradients *from, const gradients *to)
 {
-    add_rows(1, w->k->n_params, from->gp, to->gp, w->k->n_params);
-    add_rows(w->n, w->k->D, from->gX, to->gX, to->ldgx);
-    if (!w->symmetric) add_rows(w->m, w->k->D, from->gZ, to->gZ, to->ldgz);
+    double times = w->symmetric ? 2 : 1;
+    add_rows(1, w->k->n_params, times, from->gp, to->gp, w->k->n_params);
+    add_rows(w->n, w->k->D, times, from->gX, to->gX, to->ldgx);
+    if (!w->symmetric) add_rows(w->m, w->k->D, times, from->gZ, to->gZ, to->ldgz);
 }
 
 static bool reverse(const gram_walk *w, const real *G, int64_t ldg, const gradients *g)
@@ -144,12 +145,13 @@ static bool reverse(const gram_walk *w, const real *G, int64_t ldg, const gradie
     int64_t work = tile_work(w->k, rows, cols) + even((1 + 2 * w->k->n_nodes) * rows * cols), own = shares(w, g);
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
     real *scratch = mem_alloc(threads * work, sizeof *scratch);
-    double *buffer = mem_zeroed(threads > 1 ? threads * own : 0, sizeof *buffer);
+    bool direct = threads == 1 && !w->symmetric;
+    double *buffer = mem_zeroed(direct ? 0 : threads * own, sizeof *buffer);
     bool enough = scratch && buffer;
-    if (enough && threads == 1) reverse_share(w, 0, 1, G, ldg, scratch, g);
-    if (enough && threads > 1) {
+    if (enough && direct) reverse_share(w, 0, 1, G, ldg, scratch, g);
+    if (enough && !direct) {
         la_serial_begin(threads);
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
+#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
         for (int id = 0; id < threads; id++) {
             gradients mine = share_of(w, g, buffer + id * own);
             reverse_share(w, id, threads, G, ldg, scratch + id * work, &mine);

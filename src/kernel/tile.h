@@ -3,7 +3,7 @@
    A slice holds up to TILE_SLICE of a leaf's active dims, transposed for X so that loops run along rows of X:
        x[d*PACK_ROWS + i] = scale_d X[i, dims[first+d]]       z[j*TILE_SLICE + d] = scale_d Z[j, dims[first+d]]
    In float, where there are distances only, X[0] is subtracted from both before they are rounded.
-   so 10^5 inputs need no more workspace than 16.  Both are padded with zeros to a multiple of 4 dims, at least 4. */
+   so 10^5 inputs need no more workspace than 24.  Both are padded with zeros to a multiple of 4 dims, at least 4. */
 #ifndef KERNEL_TILE_H
 #define KERNEL_TILE_H
 

@@ -155,6 +155,40 @@ static void symmetric_gradients_are_those_of_the_full_matrix(void **state)
     for_each_case(D3, symmetric_is_cross);
 }
 
+/* Each gradient alone, and those of parameters and Z, are what they are when all are asked for: kinds take shorter ways then. */
+static void alone_as_together(const char *name, kernel *k, int64_t D, bool text)
+{
+    static double X[ROWS * D3], Z[COLS * D3], G[ROWS * COLS], gX[ROWS * D3], gZ[COLS * D3], hX[ROWS * D3],
+        hZ[COLS * D3], hZ2[COLS * D3];
+    double gp[MOST_PARAMS] = {0}, hp[MOST_PARAMS] = {0}, hp2[MOST_PARAMS] = {0};
+    memset(gX, 0, sizeof gX), memset(hX, 0, sizeof hX);
+    memset(gZ, 0, sizeof gZ), memset(hZ, 0, sizeof hZ), memset(hZ2, 0, sizeof hZ2);
+    case_inputs(1, ROWS, D, D, text, X);
+    case_inputs(2, COLS, D, D, text, Z);
+    fill_normal(3, ROWS * COLS, G);
+    kernel_gram_reverse(k, ROWS, X, D, COLS, Z, D, G, ROWS, gp, gX, D, gZ, D);
+    kernel_gram_reverse(k, ROWS, X, D, COLS, Z, D, G, ROWS, hp, NULL, 0, NULL, 0);
+    kernel_gram_reverse(k, ROWS, X, D, COLS, Z, D, G, ROWS, hp2, NULL, 0, hZ2, D);
+    kernel_gram_reverse(k, ROWS, X, D, COLS, Z, D, G, ROWS, NULL, hX, D, NULL, 0);
+    kernel_gram_reverse(k, ROWS, X, D, COLS, Z, D, G, ROWS, NULL, NULL, 0, hZ, D);
+    for (int64_t i = 0; i < kernel_count(k); i++) {
+        check_close_at(hp[i], gp[i], 1e-10, name, __FILE__, __LINE__);
+        check_close_at(hp2[i], gp[i], 1e-10, name, __FILE__, __LINE__);
+    }
+    for (int64_t i = 0; i < ROWS * D; i++) check_close_at(hX[i], gX[i], 1e-10, name, __FILE__, __LINE__);
+    for (int64_t i = 0; i < COLS * D; i++) {
+        check_close_at(hZ[i], gZ[i], 1e-10, name, __FILE__, __LINE__);
+        check_close_at(hZ2[i], gZ[i], 1e-10, name, __FILE__, __LINE__);
+    }
+}
+
+static void gradients_alone_are_those_of_all_together(void **state)
+{
+    (void)state;
+    for_each_case(1, alone_as_together);
+    for_each_case(D3, alone_as_together);
+}
+
 static void null_gradients_are_skipped_and_the_same_bits_come_twice(void **state)
 {
     (void)state;
@@ -178,6 +212,7 @@ int main(void)
         cmocka_unit_test(gradients_of_the_diagonal_match_differences),
         cmocka_unit_test(gradients_add_up_over_tiles),
         cmocka_unit_test(symmetric_gradients_are_those_of_the_full_matrix),
+        cmocka_unit_test(gradients_alone_are_those_of_all_together),
         cmocka_unit_test(null_gradients_are_skipped_and_the_same_bits_come_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,7 +106,7 @@ static const model_ops *const models[] = {&model_sor, &model_dtc,  &model_fitc, 
 enum { MODELS = sizeof models / sizeof *models };
 
 static const scene plain[] = {{"rbf", 0.1, 1e-5, false, false, true, 1, 0},
-                              {"rbf", 0.01, 1e-3, true, true, false, 1, 0},
+                              {"rbf", 0.01, 1.5e-3, true, true, false, 1, 0},
                               {"matern52", 0.1, 1e-6, true, false, true, 1, 0},
                               {"matern12(iso)", 0.1, 1e-6, false, false, false, 1, 1e5},
                               {"rq + linear", 0.1, 1e-6, false, false, true, 1, 0},

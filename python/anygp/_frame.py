@@ -24,6 +24,16 @@ def _is_date_object(column):
     return isinstance(first, datetime.date)
 
 
+def is_date(column):
+    """Dates and times, of any kind; not durations."""
+    return hasattr(column.dtype, "freq") or getattr(column.dtype, "kind", "O") == "M" or _is_date_object(column)
+
+
+def dates_of(days):
+    """Days as dates: what _days made of them, in UTC."""
+    return _EPOCH + np.round(np.asarray(days) * 86400e6).astype("timedelta64[us]")
+
+
 def _days(column):
     """Dates and times as days since 1970-01-01 00:00 UTC, without a zone as if in UTC; durations as days; None for others."""
     if hasattr(column.dtype, "freq"):  # periods: their first moment

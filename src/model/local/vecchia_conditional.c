@@ -122,9 +122,8 @@ anygp_status conditional_at(const vecchia_posterior *p, const double *x, conditi
     if (!kernel_gram(b->kernel, k, c->X, D, 1, x, D, c->row, n)) return fail_memory(e, "kernel tiles", 0);
     kernel_diag(b->kernel, 1, x, D, &prior);
     la_trsv(LA_N, k, c->G, n, c->row);
-    basis_fill(&b->mean, 1, x, D, c->A + k, 1, n);
-    for (int64_t j = 0; j < b->mean.p; j++)
-        c->t[j] = sqrt(b->mean.B) * c->A[k + j * n] - la_dot(k, c->row, c->A + j * n);
+    basis_fill(&b->mean, 1, x, D, c->t, 1, 1);
+    for (int64_t j = 0; j < b->mean.p; j++) c->t[j] = sqrt(b->mean.B) * c->t[j] - la_dot(k, c->row, c->A + j * n);
     c->mean = la_dot(k, c->row, c->y);
     c->variance = fmax(prior - la_dot(k, c->row, c->row), LEAST * prior);
     return ANYGP_OK;

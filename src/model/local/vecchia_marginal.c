@@ -88,46 +88,133 @@ static anygp_status predict_led(const vecchia_posterior *p, const piece *r, int6
     return ANYGP_OK;
 }
 
-static anygp_status predict_one(const vecchia_posterior *p, const piece *r, int64_t i, conditional *c, double *room,
-                                anygp_error *e)
-{
-    if (!r->leader || r->leader[i] < 0) return predict_row(p, r, i, c, room, e);
-    return r->leader[i] == i ? predict_led(p, r, i, c, room, e) : ANYGP_OK;
-}
+/* Whether a thread predicts row i by itself; else its leader brings it. */
+static bool is_alone(const piece *r, int64_t i) { return !r->leader || r->leader[i] < 0; }
 
-/* Chains from each leader through the rows that it leads. */
-static void chain_rows(const piece *r)
+/* Chains from each leader through the rows that it leads; returns how many leaders there are, first[] of them. */
+static int64_t chain_rows(const piece *r, int32_t *first)
 {
+    int64_t leaders = 0;
     for (int64_t i = r->n - 1; i >= 0; i--) r->next[i] = -1;
     for (int64_t i = r->n - 1; i >= 0; i--) {
         int32_t leads = r->leader[i];
         if (leads >= 0 && leads != i) r->next[i] = r->next[leads], r->next[leads] = (int32_t)i;
     }
+    for (int64_t i = 0; i < r->n; i++)
+        if (r->leader[i] == i) first[leaders++] = (int32_t)i;
+    return leaders;
 }
 
-static anygp_status predict_rows(const vecchia_posterior *p, const piece *r, anygp_error *e)
+/* Whether the rows of this chain are shared between threads.  A chain that is not long is a thread's own, since others wait while a list is
+   factored. */
+static bool is_long(const piece *r, int64_t i, int threads)
 {
-    int64_t k = vecchia_most(p), size = conditional_doubles(p, k);
-    int threads = threads_for((double)r->n * (double)k * (double)k * (double)k);
+    enum { LEAST = 64, CHAINS = 4 /* for each thread, if all were as long */ };
+    int64_t most = r->n / (CHAINS * threads), count = 0;
+    if (threads == 1) return false;
+    if (most < LEAST) most = LEAST;
+    for (int64_t j = i; j >= 0 && count <= most; j = r->next[j]) count++;
+    return count > most;
+}
+
+/* The rows of a chain on all threads, from the list's factor in c. */
+static anygp_status predict_chain(const vecchia_posterior *p, const piece *r, const int32_t *rows, int64_t count,
+                                  const conditional *list, int threads, anygp_error *e)
+{
+    int64_t k = list->n, q = p->Mt;
     anygp_status status = ANYGP_OK;
-    if (r->leader) chain_rows(r);
-    la_serial_begin(threads);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         anygp_error why = {0};
-        double *room = mem_alloc(size + p->Mt, sizeof *room);
-        anygp_status mine = room ? ANYGP_OK : fail_memory(&why, "prediction", 8.0 * (double)size);
+        conditional c = *list;
+        double *room = mem_alloc(k + 2 * q, sizeof *room);
+        anygp_status mine = room ? ANYGP_OK : fail_memory(&why, "prediction", 8.0 * (double)k);
+        if (room) c.row = room, c.t = room + k;
 #pragma omp for schedule(dynamic, 16)
-        for (int64_t i = 0; i < r->n; i++) {
-            if (ANYGP_FAILED(mine)) continue;
-            conditional c = conditional_place(p, k, room);
-            mine = predict_one(p, r, r->visit ? r->visit[i] : i, &c, room + size, &why);
+        for (int64_t i = 0; i < count; i++) {
+            int64_t j = rows[i];
+            if (!ANYGP_FAILED(mine)) mine = conditional_at(p, r->X + j * r->ldx, &c, &why);
+            if (!ANYGP_FAILED(mine))
+                conditional_add_mean(p, &c, room + k + q, r->mean + j, r->variance ? r->variance + j : NULL);
         }
 #pragma omp critical
         if (ANYGP_FAILED(mine)) status = fail_with(e, mine, "%s", why.text);
         free(room);
     }
+    return status;
+}
+
+/* A large set of rows in one gap may have one list: the long chains, one after the other.  BLAS is on one thread, so that a list has the
+   same factor as in predict_led(). */
+static anygp_status predict_long(const vecchia_posterior *p, const piece *r, int64_t leaders, const int32_t *first,
+                                 int threads, anygp_error *e)
+{
+    int64_t k = vecchia_most(p);
+    double *room = NULL;
+    int32_t *rows = NULL;
+    anygp_status status = ANYGP_OK;
+    for (int64_t l = 0; l < leaders && !ANYGP_FAILED(status); l++) {
+        int64_t i = first[l], count = 0;
+        if (!is_long(r, i, threads)) continue;
+        if (!room) room = mem_alloc(conditional_doubles(p, k), sizeof *room), rows = mem_alloc(r->n, sizeof *rows);
+        if (!room || !rows) {
+            status = fail_memory(e, "prediction", 8.0 * (double)conditional_doubles(p, k));
+            break;
+        }
+        conditional c = conditional_place(p, k, room);
+        for (int64_t j = i; j >= 0; j = r->next[j]) rows[count++] = (int32_t)j;
+        conditional_begin(p, r->count[i], r->rows + i * k, &c);
+        status = conditional_of_list(p, &c, e);
+        if (!ANYGP_FAILED(status)) status = predict_chain(p, r, rows, count, &c, threads, e);
+    }
+    free(room);
+    free(rows);
+    return status;
+}
+
+/* All but the long chains: whole chains first, since they take longest. */
+static anygp_status predict_apart(const vecchia_posterior *p, const piece *r, int64_t leaders, const int32_t *first,
+                                  int threads, anygp_error *e)
+{
+    int64_t k = vecchia_most(p), size = conditional_doubles(p, k);
+    anygp_status status = ANYGP_OK;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        anygp_error why = {0};
+        double *room = mem_alloc(size + p->Mt, sizeof *room);
+        anygp_status mine = room ? ANYGP_OK : fail_memory(&why, "prediction", 8.0 * (double)size);
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t l = 0; l < leaders; l++) {
+            if (ANYGP_FAILED(mine) || is_long(r, first[l], threads)) continue;
+            conditional c = conditional_place(p, k, room);
+            mine = predict_led(p, r, first[l], &c, room + size, &why);
+        }
+#pragma omp for schedule(dynamic, 16)
+        for (int64_t at = 0; at < r->n; at++) {
+            int64_t i = r->visit ? r->visit[at] : at;
+            if (ANYGP_FAILED(mine) || !is_alone(r, i)) continue;
+            conditional c = conditional_place(p, k, room);
+            mine = predict_row(p, r, i, &c, room + size, &why);
+        }
+#pragma omp critical
+        if (ANYGP_FAILED(mine)) status = fail_with(e, mine, "%s", why.text);
+        free(room);
+    }
+    return status;
+}
+
+static anygp_status predict_rows(const vecchia_posterior *p, const piece *r, anygp_error *e)
+{
+    int64_t k = vecchia_most(p), leaders = 0;
+    int threads = threads_for((double)r->n * (double)k * (double)k * (double)k);
+    int32_t *first = r->leader ? mem_alloc(r->n, sizeof *first) : NULL;
+    if (r->leader && !first) return fail_memory(e, "prediction", 4.0 * (double)r->n);
+    if (r->leader) leaders = chain_rows(r, first);
+    la_serial_begin(threads);
+    anygp_status status = predict_apart(p, r, leaders, first, threads, e);
+    if (!ANYGP_FAILED(status)) status = predict_long(p, r, leaders, first, threads, e);
     la_serial_end(threads);
+    free(first);
     return status;
 }
 

@@ -85,7 +85,8 @@ conditional conditional_place(const vecchia_posterior *p, int64_t most, double *
 void conditional_begin(const vecchia_posterior *p, int64_t count, const int32_t *rows, conditional *c);
 /* Replaces y by L^-1 y; leaves L in G, whose leading dimension is n + 1. */
 anygp_status conditional_find(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e);
-/* The same for many x with one list: L in G, L^-1 y in y and L^-1 A' in A are those of the list alone; then for each of them. */
+/* The same for many x with one list: L in G, L^-1 y in y and L^-1 A' in A are those of the list alone; then for each of them,
+   which writes to row, t, mean and variance only. */
 anygp_status conditional_of_list(const vecchia_posterior *p, conditional *c, anygp_error *e);
 anygp_status conditional_at(const vecchia_posterior *p, const double *x, conditional *c, anygp_error *e);
 /* f(x), with t'v added to it; room: Mt. */

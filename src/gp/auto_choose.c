@@ -240,13 +240,30 @@ anygp_status auto_look(const fit_task *f, bool measure, auto_outlook *o, anygp_e
     return ANYGP_OK;
 }
 
-static anygp_status check_bytes(const auto_facts *a, const auto_plan *p, anygp_error *e)
+/* Bytes that have to be allowed for this plan: with more of them a fit also holds more rows. */
+static double bytes_enough(const auto_facts *a, const auto_plan *p)
 {
+    auto_facts more = *a;
+    more.bytes = p->bytes;
+    for (int i = 0; i < 100; i++) {
+        double need = auto_bytes(&more, p->model, p->sets[0] + p->sets[1], p->part);
+        if (need <= more.bytes) break;
+        more.bytes = 1.02 * need;
+    }
+    return more.bytes;
+}
+
+static anygp_status check_bytes(const fit_task *f, const auto_facts *a, const auto_plan *p, anygp_error *e)
+{
+    char memory[FIT_MEMORY_TEXT];
+    double enough = bytes_enough(a, p);
     if (p->bytes <= a->bytes) return ANYGP_OK;
+    fit_memory_text(enough, memory);
     return fail_with(e, ANYGP_ERR_MEMORY,
                      "the smallest model, %s with %lld inducing inputs, needs about %.2g GB, and %.2g GB are "
-                     "allowed; allow more by --memory, or give --model and --inducing",
-                     p->model->name, (long long)p->sets[0], p->bytes / 1e9, a->bytes / 1e9);
+                     "allowed; use --memory %s%s",
+                     p->model->name, (long long)p->sets[0], enough / 1e9, a->bytes / 1e9, memory,
+                     settings_given(f->s, SET_INDUCING) ? ", or fewer --inducing" : ", or give --model and --inducing");
 }
 
 anygp_status auto_choose(fit_task *f, anygp_error *e)
@@ -257,7 +274,7 @@ anygp_status auto_choose(fit_task *f, anygp_error *e)
     double began = clock_seconds();
     if (f->choice.model) return ANYGP_OK;
     TRY(auto_look(f, false, &o, e));
-    TRY(check_bytes(&o.facts, &o.list[0], e));
+    TRY(check_bytes(f, &o.facts, &o.list[0], e));
     double most = fmax(auto_race_most(&o.facts) - (clock_seconds() - began), 0);
     TRY(auto_hold_race(f, &o, most, &outcome, e));
     f->start = outcome.start;

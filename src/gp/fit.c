@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/plain.h"
-#include "base/temporary.h"
 #include "base/threads.h"
 #include "gp/auto.h"
 #include "gp/fit_blocks.h"
@@ -148,54 +147,6 @@ anygp_status fit_kernel(const fit_task *f, dataset *d, kernel **k, anygp_error *
             "a white kernel tells equal rows apart, so it cannot be used with --weights or --class-weight; "
             "use --noise alone");
     return standardize(f, d, *k, e);
-}
-
-enum { ADVICE_MOST = 96 };
-
-/* The largest subset that fits, to within a factor of 2; if none does, a model whose blocks may be of any size. */
-static void advise(const model_ops *model, const problem *p, double bytes, char text[ADVICE_MOST])
-{
-    problem q = *p;
-    for (q.subset = 4000; q.subset > 1 && model_bytes(model, &q) > bytes;) q.subset /= 2;
-    if (p->on_disk)
-        snprintf(text, ADVICE_MOST, "give it more, or smaller samples: --batch, and batch in --model");
-    else if (model_bytes(model, &q) <= bytes)
-        snprintf(text, ADVICE_MOST, "use --model %s --inducing %lld", model->name, (long long)q.subset);
-    else
-        snprintf(text, ADVICE_MOST, "give it more%s", model_over_parts(model) ? ", or use --model dtc" : "");
-}
-
-static const char *who_allows(const settings *s)
-{
-    return settings_given(s, SET_MEMORY) ? "--memory allows" : "the machine has";
-}
-
-anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem *p, double reserved, anygp_error *e)
-{
-    double all = model_bytes(model, p), have = settings_memory(f->s);
-    const model_ops *other = model_has_inducing(model)                 ? model
-                             : likelihood_is_gaussian(&f->choice.like) ? &model_sod
-                                                                       : &model_svgp;
-    char advice[ADVICE_MOST];
-    if (all + reserved <= have) return ANYGP_OK;
-    p->on_disk = true;
-    double need = model_bytes(model, p) + reserved, state = all + reserved - need;
-    p->on_disk = state > 0;
-    if (p->on_disk && need <= have) {
-        settings_log(f->s, ANYGP_NOTE, "the state of %s, %.3g GB, is on disk, in scratch files in %.200s: %s %.3g GB",
-                     model->name, state / 1e9, temporary_directory(), who_allows(f->s), have / 1e9);
-        return ANYGP_OK;
-    }
-    if (model_has_neighbours(model)) p->on_disk = false; /* samples of steps are no way out for these */
-    int64_t blocks = model_over_parts(model) ? model_blocks_within(model, p, PART_OVERSIZE, have - reserved) : 0;
-    if (blocks > 0)
-        snprintf(advice, sizeof advice, "use --blocks %lld, smaller %s", (long long)blocks,
-                 model_is_committee(model) ? "experts" : "parts");
-    else
-        advise(other, p, have - reserved, advice);
-    return fail_with(e, ANYGP_ERR_MEMORY, "the %s model of %.15g rows needs %.3g GB%s and %s %.3g GB; %s", model->name,
-                     model_over_blocks(model) ? p->blocks->total : (double)p->rows->n, need / 1e9,
-                     p->on_disk ? " besides what can be on disk" : "", who_allows(f->s), have / 1e9, advice);
 }
 
 /* -------------------------------------------------------------------------------------- targets */

@@ -214,8 +214,10 @@ anygp_status fit_choose_kernel(const fit_task *f, const dataset *d, const merged
 /* "3 rows of weight 0 were left out", if there are any. */
 void note_left_out(const settings *s, int64_t rows, const char *which);
 void fit_note_what_was_left_out(const fit_task *f, const dataset *d, bool all_equal);
-/* reserved: bytes that are spoken for besides the model's.  Where its state alone is too much, that goes to a scratch file. */
-anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem *p, double reserved, anygp_error *e);
+/* share: of the memory, that is not for the model.  Where its state alone is too much, that goes to a scratch file [fit_memory.c]. */
+anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem *p, double share, anygp_error *e);
+enum { FIT_MEMORY_TEXT = 16 };
+void fit_memory_text(double bytes, char to[FIT_MEMORY_TEXT]); /* a --memory that allows so many */
 
 /* How the exact model of these rows is solved: *model, and what is set about it in p [fit_solver.c]. */
 /* Whether a factor of n rows, which needs so many bytes, suits the memory and the time; else it is iterated. */

@@ -376,7 +376,7 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
                  .mixed = settings_is(s, SET_PRECISION, "mixed") && choice_can_float(&f->choice),
                  .leave_out_inputs = fit_leaves_inputs(f)};
     double have = settings_memory(s), rows_kept = ROWS_SHARE * have;
-    TRY(fit_check_memory(f, b->g->model, &p, rows_kept, e));
+    TRY(fit_check_memory(f, b->g->model, &p, ROWS_SHARE, e));
     if (!f->choice.anytime) p.keep = fmax(0, fmin(KEEP_SHARE * have, have - rows_kept - model_bytes(b->g->model, &p)));
     TRY(fit_train(f, b->all, &b->d, &p, &b->h, settings_scores_watched(s) ? b->valid : NULL, &b->result, e));
     for (int64_t t = 0; t < f->together; t++) {

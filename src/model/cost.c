@@ -57,12 +57,12 @@ double model_bytes(const model_ops *m, const problem *p)
     return c.bytes - (p->on_disk ? c.state : 0);
 }
 
-int64_t model_blocks_within(const model_ops *m, const problem *p, double oversize, double bytes)
+int64_t model_blocks_within(const model_ops *m, const problem *p, double oversize, double least, double bytes)
 {
     cost_facts f = facts_of(p);
     cost_size s = size_of(m, p);
     double all = f.rows, uneven = fmax(s.largest / fmax(s.part, 1), oversize);
-    for (double P = 2 * (double)p->blocks->count; 2 * P <= all; P *= 2) {
+    for (double P = 2 * (double)p->blocks->count; least * P <= all; P *= 2) {
         s.part = all / P, s.largest = fmax(1, uneven * all / P);
         model_cost c = m->cost(m, &f, &s);
         if (c.bytes <= bytes) return (int64_t)P;

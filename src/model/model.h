@@ -185,7 +185,7 @@ typedef struct posterior_ops {
     anygp_status (*opinions)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *mean,
                              double *variance, double *weight, anygp_error *e);
     /* Where the noise of y is not the same everywhere: marginals, in `block` unless that is NULL, with the variance that y has beyond f,
-       noise[n]; and that of y by expert k.  NULL: it is that of the likelihood and of the kernel's white terms. */
+       noise[n], or noise[n,S] by the components; and that of y by expert k.  NULL: it is that of the likelihood and of the kernel's white terms. */
     anygp_status (*marginal_noise)(const posterior *p, int64_t n, const double *X, int64_t ldx, const int64_t *block,
                                    double *work, double *mean, double *variance, double *noise, anygp_error *e);
     double (*expert_noise)(const posterior *p, int64_t k);
@@ -193,7 +193,8 @@ typedef struct posterior_ops {
     const evidence_estimate *(*estimate)(const posterior *p);
     /* How its variances were corrected.  NULL, or returning NULL: they were not. */
     const variance_gain *(*gain)(const posterior *p);
-    /* Weights of the S components of each row, which add up to 1: weight[n,S].  NULL: 1/S. */
+    /* Weights of the S components of each row, which add up to 1: weight[n,S].  NULL: 1/S.  Called after the marginals of these rows, with
+       `work` as they left it. */
     void (*weights)(const posterior *p, int64_t n, const double *X, int64_t ldx, double *work, double *weight);
 } posterior_ops;
 
@@ -507,12 +508,11 @@ anygp_status model_admits(const model_ops *m, const model_scope *q, anygp_error 
 /* admits(), define() and open(). */
 anygp_status model_open(const model_ops *m, const problem *p, hyper *h, void **state, anygp_error *e);
 
-/* Bytes of memory that the model holds at most while it learns from these rows, besides them, for committees also what is left of
-   that; those on disk do not count. */
+/* Bytes of memory that the model holds at most while it learns from these rows, besides them; those on disk do not count. */
 double model_bytes(const model_ops *m, const problem *p);
-/* More blocks than these, so many that it needs no more bytes, with two rows or more in each, where the
-   largest may have `oversize` times the mean number; 0: no number is enough. */
-int64_t model_blocks_within(const model_ops *m, const problem *p, double oversize, double bytes);
+/* More blocks than these, so many that it needs no more bytes, with `least` rows or more in each on average, where the
+   largest may have `oversize` times as many; 0: no number is enough. */
+int64_t model_blocks_within(const model_ops *m, const problem *p, double oversize, double least, double bytes);
 
 extern const model_ops model_exact, model_exact_iterative, model_sod, model_vecchia, model_rbcm, model_sor, model_ssgp,
     model_dtc, model_fitc, model_fic, model_pitc, model_pic, model_hier, model_vfe, model_pep, model_vfe_tight,

@@ -28,9 +28,31 @@ nothing_is_advised_without_need_or_where_it_is_quiet() {
         ! grep 'try next' "$said/out" "$said/quiet"
 }
 
+# A model that does not fit --memory: each of the ways out that are named fits.
+each_way_out_of_too_little_memory_works() {
+    local model memory text way tried=0
+    anygp simulate --rows 2000 --inputs 2 --noise 0.1 -o more.csv || return 1
+    for model in nle grbcm pic 'lma(order=2)' hier tree patchwork moe svgp solve exact vecchia auto; do
+        for memory in 400k 1M 3M; do
+            set -- fit more.csv -q -o m.agp --model "$model" --iters 0 --valid 0 --threads 1
+            anygp "$@" --memory $memory >/dev/null 2>"$said/err" && continue
+            text=$(sed -n 's/.*GB; //p;s/.*are allowed; //p' "$said/err")
+            [[ $text =~ --memory ]] || { echo "$model, $memory: $(cat "$said/err")"; return 1; }
+            for way in "$(grep -oE -- '--memory [0-9.]+[kMG]' <<<"$text")" "$(grep -oE -- '(--model [^ ]+ )?--(blocks|inducing) [0-9]+' <<<"$text") --memory $memory"; do
+                [ "$way" = " --memory $memory" ] && continue
+                tried=$((tried + 1))
+                # shellcheck disable=SC2086 # options and their values
+                anygp "$@" $way >/dev/null 2>"$said/err" || { echo "$model, $memory: $text, but $way: $(cat "$said/err")"; return 1; }
+            done
+        done
+    done
+    [ $tried -gt 40 ]
+}
+
 check narrow_intervals_are_calibrated
 check loose_bound_gets_more_inducing_inputs
 check run_that_its_time_ended_gets_more
 check run_with_a_checkpoint_goes_on_from_there
+check each_way_out_of_too_little_memory_works
 check nothing_is_advised_without_need_or_where_it_is_quiet
 finish

@@ -77,7 +77,7 @@ the_number_of_blocks_that_fits_the_memory_fits() {
     local model blocks
     anygp simulate --rows 400 --inputs 2 -o more.csv || return 1
     for model in nle poe grbcm npae; do
-        refuses 'use --blocks [0-9]*, smaller (experts|parts)$' fit more.csv -o m.agp --valid 0 --iters 1 --model $model --blocks 1 --memory 1M || return 1
+        refuses 'use --blocks [0-9]*, smaller (experts|parts), or --memory [0-9.]*[kMG]$' fit more.csv -o m.agp --valid 0 --iters 1 --model $model --blocks 1 --memory 1M || return 1
         blocks=$(sed 's/.*--blocks \([0-9]*\).*/\1/' "$said/err")
         anygp fit more.csv -q -o m.agp --valid 0 --iters 1 --model $model --blocks "$blocks" --memory 1M >/dev/null || return 1
     done

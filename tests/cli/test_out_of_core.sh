@@ -32,7 +32,7 @@ file_and_table_give_one_model() {
         anygp predict file.agp asked.npy >a.csv && anygp predict table.agp asked.npy >b.csv && close a.csv b.csv 1e-7 || { echo "model $m"; return 1; }
     done
 }
-model_that_holds_its_rows_says_what_it_needs() { refuses 'the pic model of 160000 rows needs .* or use --model dtc' fit large.npy -q -o p.agp --model pic+ --partition kdtree --valid 0 "${options[@]}"; }
+model_that_holds_its_rows_says_what_it_needs() { refuses 'the pic model of 160000 rows needs .*; use --model dtc --inducing [0-9]*, or --memory [0-9.]*M$' fit large.npy -q -o p.agp --model pic+ --partition kdtree --valid 0 "${options[@]}"; }
 
 
 # The most kilobytes of its own that a command has, while it can be seen: without the pages of scratch files.

@@ -16,7 +16,7 @@ on_disk_it_is_the_same_model_to_the_bit() {
 a_full_disk_is_a_sentence() { ( ulimit -f 100; refuses 'the weights: a scratch file of .* cannot be made in .*; name a directory on a larger disk in TMPDIR' fit train.csv -o x.agp --model 'qsgp(batch=200)' "${large[@]}" --memory 900k -q ) }
 a_directory_that_is_not_there_is_a_sentence() { TMPDIR=$work/none refuses 'cannot be made in .*/none: No such file' fit train.csv -o x.agp --model 'qsgp(batch=200)' "${large[@]}" --memory 900k -q; }
 what_a_step_itself_takes_is_refused_with_advice_for_this_model() {
-    refuses 'the qsgp\(batch=10000\) model of 300 rows needs .* besides what can be on disk and --memory allows 0.0006 GB; give it more, or smaller samples: --batch, and batch in --model' fit train.csv -o x.agp --model 'qsgp(batch=10000)' "${large[@]}" --memory 600k
+    refuses 'the qsgp\(batch=10000\) model of 300 rows needs .* besides what can be on disk and --memory allows 0.0006 GB; use --memory [0-9.]*[kM], or smaller samples: --batch, and batch in --model' fit train.csv -o x.agp --model 'qsgp(batch=10000)' "${large[@]}" --memory 600k
 }
 
 # A run that saves after every step is killed once its log has some records. It is halted while one looks: logs come and go within a millisecond.

@@ -304,11 +304,14 @@ static anygp_status leave_piece(leaving *l, int64_t n, leave_one_out *out, anygp
 }
 
 /* Of so many rows that may be left out. */
-static int64_t rows_to_leave(const experts_posterior *p, int64_t rows)
+static int64_t rows_to_leave(const experts_posterior *p, int64_t piece, int64_t rows)
 {
     double near = p->asked[EXPERTS_NEAR] > 0 ? p->asked[EXPERTS_NEAR] * (double)p->largest : (double)p->base.n;
     double most = p->rule.levels ? fmax(NESTED_WORK / pow(fmin(near, (double)p->base.n), 2), NESTED_LEAST) : LEFT_MOST;
-    return (int64_t)fmin(fmin(most, LEFT_MOST), (double)rows);
+    most = fmin(most, LEFT_MOST);
+    if (p->rule.levels && piece < LEFT_PIECE)
+        most = fmax(most * (double)piece / LEFT_PIECE, NESTED_LEAST); /* tiles are made for each piece */
+    return (int64_t)fmin(most, (double)rows);
 }
 
 /* As many at a time as a share of the memory holds. */
@@ -324,7 +327,7 @@ anygp_status committee_loo(const posterior *base, const problem *q, leave_one_ou
 {
     const experts_posterior *p = (const experts_posterior *)base;
     int64_t first = p->rule.communication ? (int64_t)p->start[1] : 0, rows = base->n - first, seen = 0,
-            most = rows_to_leave(p, rows), piece = rows_at_once(base, q->memory),
+            piece = rows_at_once(base, q->memory), most = rows_to_leave(p, piece, rows),
             room = base->ops->work_doubles(base, piece);
     leaving *l = calloc(1, sizeof *l);
     out->n = 0;

@@ -45,7 +45,7 @@ struct predictor {
         *variance;  /* block x C x S; mean: not for normal predictions, whose means go straight to the caller's array */
     double *weight; /* block x S, where components have weights; else NULL */
     double *spare;  /* block, the same */
-    double *noise;  /* block: variance of y beyond f, where it is not the same everywhere; else NULL */
+    double *noise;  /* block x S: variance of y beyond f, where it is not the same everywhere; else NULL */
     double *scale;  /* block: factors of the variances, where they vary over the inputs; else NULL */
 };
 
@@ -78,7 +78,7 @@ anygp_status predictor_new(const gp *g, double bytes, predictor **out, anygp_err
     p->work_room = q->ops->work_doubles(q, p->block);
     p->work = mem_alloc(p->work_room, sizeof(double));
     p->variance = mem_doubles(p->block, width);
-    if (q->ops->marginal_noise) p->noise = mem_alloc(p->block, sizeof(double));
+    if (q->ops->marginal_noise) p->noise = mem_doubles(p->block, gp_components(g));
     if (g->local) p->scale = mem_alloc(p->block, sizeof(double));
     bool ok = p->X && p->work && p->variance && (p->noise || !q->ops->marginal_noise) && (p->scale || !g->local);
     if (!gp_is_normal(g)) {

@@ -163,7 +163,7 @@ json_t *describe_gp(const gp *g, const settings *s)
     json_t *gain = gain_json(p);
     if (o && gain) json_object_set_new(o, "variances", gain);
     if (o) json_object_set_new(o, "kl", number(g->kl));
-    if (o && p->ops->marginal_noise) json_object_set_new(o, "experts", json_string("own"));
+    if (o && p->ops->marginal_noise && gp_components(g) == 1) json_object_set_new(o, "experts", json_string("own"));
     if (o) add_layers(g, o);
     free(units);
     free(model_units);

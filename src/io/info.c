@@ -216,7 +216,7 @@ static anygp_status gp_page(page *p, const gp *g, const settings *s, anygp_error
     TRY(likelihood_lines(p, g, e));
     if (g->posterior->mean.kind != MEAN_ZERO)
         line(p, "mean", "%s, its coefficients integrated out", describe_mean(g->posterior->mean.kind));
-    if (g->posterior->ops->marginal_noise)
+    if (g->posterior->ops->marginal_noise && gp_components(g) == 1)
         line(p, "experts", "each has a kernel and noise of its own; those above are their medians");
     vectors_line(p, g);
     if (isnan(g->objective))

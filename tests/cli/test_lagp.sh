@@ -33,7 +33,17 @@ unknown_designs_and_options_are_refused() {
         refuses '0 is no whole number' fit train.csv -o m.agp --model 'lagp(start=0)' && refuses 'lagp' fit train.csv -o m.agp --model lagp --likelihood studentt
 }
 
+# t with 12 degrees of freedom: 2.178813 scales, each of sqrt(10/12) standard deviations, and its density.
+an_integrated_scale_predicts_students_t() {
+    anygp fit train.csv -q -o t.agp --model 'lagp(scale=integrated)' "${few[@]}" >/dev/null && anygp predict t.agp test.csv -o t.csv && anygp eval t.agp test.csv >scores || return 1
+    awk -F, 'NR > 1 { a = ($4 - $1) / sqrt($2); b = ($1 - $3) / sqrt($2); if (a < 1.98896 || a > 1.98898 || b < 1.98896 || b > 1.98898) bad++ } END { exit !(NR > 30 && !bad) }' t.csv || { head -n 3 t.csv; return 1; }
+    paste -d, t.csv test.csv | awk -F, 'BEGIN { while ((getline line <"scores") > 0) { split(line, word, /  */); if (word[1] == "mnlp") said = word[2] }; ratio = log(11 * 9 * 7 * 5 * 3 / 64) + 0.5 * log(3.14159265358979) - log(120) }
+        NR > 1 { scale = sqrt($2 * 10 / 12); z = ($7 - $1) / scale; sum -= ratio - 0.5 * log(12 * 3.14159265358979) - log(scale) - 6.5 * log(1 + z * z / 12); n++ }
+        END { print sum / n, said; exit !((sum / n - said) ^ 2 < 1e-10) }'
+}
+
 check every_design_fits_and_is_the_same_after_loading
+check an_integrated_scale_predicts_students_t
 check text_columns_weights_and_a_mean_are_taken
 check new_rows_equal_a_fit_to_all_rows
 check sizes_that_do_not_fit_together_are_refused

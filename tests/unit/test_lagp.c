@@ -3,6 +3,7 @@
 #include "model_scene.h"
 
 #include "model/local/lagp.h"
+#include "model/local/lagp_posterior.h"
 
 enum { CANDIDATES = 100, SIZE = 14, BEGIN = 4 };
 #define KERNEL "matern32(variance=1.3,lengthscale=[0.5,0.9])"
@@ -211,8 +212,12 @@ static void rays_end_at_the_candidate_nearest_to_their_best_place(void **unused)
 
 static const scene_kind weighted = {"matern32(variance=0.7,lengthscale=1.1)", NULL, MEAN_ZERO, true};
 
+enum { COMPONENTS = 64 };
+
 typedef struct predictions {
-    double X[NEW * D], mean[NEW], variance[NEW];
+    double X[NEW * D], mean[NEW * COMPONENTS], variance[NEW * COMPONENTS];
+    double noise[NEW * COMPONENTS], weight[NEW * COMPONENTS];
+    int components; /* where weights and noise are known, else 1 */
 } predictions;
 
 static predictions predict(const char *expression, nearness near, scene *s)
@@ -231,7 +236,13 @@ static predictions predict(const char *expression, nearness near, scene *s)
     assert_null(q->ops->joint);
     fill_normal(9, NEW * D, p.X);
     double *work = malloc((size_t)q->ops->work_doubles(q, NEW) * sizeof *work);
+    p.components = q->components > 1 ? (int)q->components : 1;
+    assert_in_range(p.components, 1, COMPONENTS);
     assert_int_equal(q->ops->marginal(q, NEW, p.X, D, work, p.mean, p.variance, &e), ANYGP_OK);
+    if (p.components > 1) {
+        assert_int_equal(q->ops->marginal_noise(q, NEW, p.X, D, NULL, work, p.mean, p.variance, p.noise, &e), ANYGP_OK);
+        q->ops->weights(q, NEW, p.X, D, work, p.weight);
+    }
     free(work);
     q->ops->free(q);
     scene_close(s);
@@ -274,16 +285,63 @@ static void a_design_of_all_rows_is_exact(void **unused)
     }
 }
 
-static void an_integrated_scale_gives_the_variance_of_students_t(void **unused)
+/* Density of Student's t, and of row i of a mixture; noise: of y, else of f. */
+static real student_density(real x, real m, real scale)
+{
+    real z = x / scale;
+    return expl(lgammal((m + 1) / 2) - lgammal(m / 2) - (m + 1) / 2 * log1pl(z * z / m)) /
+           (sqrtl(m * acosl(-1)) * scale);
+}
+
+static real mixture_density(const predictions *p, int i, real x, bool noise)
+{
+    real sum = 0;
+    for (int s = 0; s < p->components; s++) {
+        int at = i + s * NEW;
+        real v = p->variance[at] + (noise ? p->noise[at] : 0), d = x - p->mean[at];
+        sum += p->weight[at] * expl(-d * d / (2 * v)) / sqrtl(2 * acosl(-1) * v);
+    }
+    return sum;
+}
+
+/* Gramacy and Apley 2015, eq. 4: at the centre and far out in the tails, and its variance. */
+static void an_integrated_scale_gives_students_t(void **unused)
 {
     (void)unused;
     scene s;
     predictions p = predict("lagp(scale=integrated)", (nearness){.learn = ROWS - 1, .predict = ROWS}, &s);
     for (int i = 0; i < NEW; i++) {
         whole w = by_all_rows(&s, p.X + i * D, 0, 0);
-        real of_y = w.psi / (ROWS - 2) * (w.variance + 0.07L);
+        real of_f = sqrtl(w.psi / ROWS * w.variance), of_y = sqrtl(w.psi / ROWS * (w.variance + 0.07L)), moment = 0;
+        for (int z = -12; z <= 12; z++) {
+            real f = student_density(z * of_f, ROWS, of_f), y = student_density(z * of_y, ROWS, of_y);
+            check_close((double)(mixture_density(&p, i, w.mean + z * of_f, false) / f), 1, 1e-6);
+            check_close((double)(mixture_density(&p, i, w.mean + z * of_y, true) / y), 1, 1e-6);
+        }
+        for (int j = 0; j < p.components; j++) moment += p.weight[i + j * NEW] * p.variance[i + j * NEW];
         check_close(p.mean[i], (double)w.mean, 1e-9);
-        check_close(p.variance[i], fmax((double)(of_y - 0.07L), 0.7e-12), 1e-9);
+        check_close((double)moment, (double)(w.psi / (ROWS - 2) * w.variance), 1e-6);
+    }
+}
+
+/* The hardest cases: few degrees of freedom. */
+static void students_t_is_a_mixture_of_normals(void **unused)
+{
+    (void)unused;
+    for (int m = STUDENT_LEAST; m < 80; m += m < 10 ? 1 : 7) {
+        double variance[STUDENT_MOST], weight[STUDENT_MOST];
+        int S = (int)student_count(m);
+        real all = 0, moment = 0;
+        student_components(m, S, variance, weight);
+        for (int s = 0; s < S; s++) all += weight[s], moment += weight[s] * variance[s];
+        check_close((double)all, 1, 1e-14);
+        check_close((double)moment, (double)m / (m - 2), 1e-5);
+        for (int z = 0; z <= 12; z++) {
+            real sum = 0;
+            for (int s = 0; s < S; s++)
+                sum += weight[s] * expl(-(real)(z * z) / (2 * variance[s])) / sqrtl(2 * acosl(-1) * variance[s]);
+            check_close((double)(sum / student_density(z, m, 1)), 1, 1e-5);
+        }
     }
 }
 
@@ -336,7 +394,8 @@ int main(void)
                                        cmocka_unit_test(mspe_has_the_least_error_in_every_round),
                                        cmocka_unit_test(rays_end_at_the_candidate_nearest_to_their_best_place),
                                        cmocka_unit_test(a_design_of_all_rows_is_exact),
-                                       cmocka_unit_test(an_integrated_scale_gives_the_variance_of_students_t),
+                                       cmocka_unit_test(an_integrated_scale_gives_students_t),
+                                       cmocka_unit_test(students_t_is_a_mixture_of_normals),
                                        cmocka_unit_test(local_factors_are_those_of_the_largest_evidence),
                                        cmocka_unit_test(predictions_rest_on_the_design)};
     return cmocka_run_group_tests(tests, NULL, NULL);

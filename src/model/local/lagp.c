@@ -55,8 +55,7 @@ static lagp_kind complete(lagp_kind k, const vecchia_posterior *p)
 
 static void take_kind(const model_ops *self, posterior *p)
 {
-    lagp_posterior *mine = (lagp_posterior *)p;
-    mine->kind = complete(*kind_of(self), &mine->near);
+    lagp_take_kind(p, complete(*kind_of(self), &((lagp_posterior *)p)->near));
 }
 
 static anygp_status lagp_to_posterior(void *state, const hyper *h, double *jitter, posterior **out, anygp_error *e)

@@ -1,9 +1,8 @@
 /* Predictions of lagp: a design for each row (lagp.h), then the conditional of vecchia_posterior.c given its rows.
 
    integrated   the covariance of a design is tau^2 G with p(tau^2) = 1 / tau^2 (Gramacy and Apley 2015, eq. 4): with psi = r'G^-1 r, r the
-                residuals of the mean, f(x) has a Student's t distribution with m degrees of freedom, its variance psi / (m - 2) times that
-                of f(x) given G.  What is returned is the normal distribution with this mean and variance.  The noise of y is the
-                model's, which the caller adds; so that y has the variance psi / (m - 2) (var f + noise), f gets what the noise leaves.
+                residuals of the mean, f(x) and y(x) have Student's t distributions with m degrees of freedom, whose squared scales are psi / m
+                times the variances of f(x) and y(x) given G.  They are returned as mixtures of normals [lagp_student.c].
    local        a factor exp(l) of all length-scales and one exp(g) of the noise, at the largest
                     log p(y | l, g) - (l^2 + g^2) / 2,      with an integrated scale -m/2 log psi - 1/2 log|G|,
                 by Newton's method with differences. */
@@ -15,8 +14,6 @@
 #include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/local/lagp_posterior.h"
-
-static const double LEAST = 1e-12; /* of the prior variance: what a design leaves of it at least */
 
 kernel *lagp_stretched(const kernel *k, double factor)
 {
@@ -193,42 +190,62 @@ static void learn_factors(worker *w, const double *x, int64_t m, double *at)
 
 /* ----------------------------------------------------------------------------------------- marginals */
 
-static double scaled_variance(const worker *w, const conditional *c, double noise_factor)
+/* Where the variance is integrated out, a row's components; degrees of freedom, 0 for a normal, where there are too few rows for a variance. */
+typedef struct spread {
+    int64_t stride;
+    double *mean, *variance, *noise, *freedom;
+} spread;
+
+static void spread_out(const worker *w, const conditional *c, double noise_factor, double mean, double variance,
+                       const spread *to)
 {
-    static const int64_t FREEDOM = 3; /* rows from which on the variance is finite */
-    double noise = vecchia_noise(w->p), prior;
-    if (!w->kind->integrated || c->n < FREEDOM) return c->variance;
-    kernel_diag(w->p->base.kernel, 1, c->X + c->n * w->p->base.D, w->p->base.D, &prior);
-    double scale = psi_of(w->p, c) / (double)(c->n - 2);
-    return fmax(scale * (c->variance + noise * noise_factor) - noise, LEAST * prior);
+    int64_t S = w->p->base.components, few = c->n < STUDENT_LEAST;
+    double factor[STUDENT_MOST], weight[STUDENT_MOST], noise = vecchia_noise(w->p) * noise_factor;
+    double scale = few ? 1 : psi_of(w->p, c) / (double)c->n;
+    *to->freedom = few ? 0 : (double)c->n;
+    student_components(*to->freedom, S, factor, weight);
+    for (int64_t s = 0; s < S; s++) {
+        to->mean[s * to->stride] = mean;
+        if (to->variance) to->variance[s * to->stride] = scale * factor[s] * variance;
+        if (to->noise) to->noise[s * to->stride] = scale * factor[s] * noise;
+    }
 }
 
-static anygp_status predict_row(worker *w, const double *x, int64_t n, const int32_t *near, double *mean,
-                                double *variance, anygp_error *e)
+static anygp_status predict_row(worker *w, const double *x, int64_t n, const int32_t *near, const spread *to,
+                                anygp_error *e)
 {
     int64_t m;
-    double at[2] = {0, 0};
+    double at[2] = {0, 0}, mean, variance;
     conditional c;
     TRY(find_design(w, x, n, near, &m, e));
     if (w->kind->local) learn_factors(w, x, m, at);
     TRY(condition(w, x, m, at, &c, e));
-    c.variance = scaled_variance(w, &c, exp(at[1]));
-    conditional_add_mean(w->p, &c, w->spare, mean, variance);
+    conditional_add_mean(w->p, &c, w->spare, &mean, &variance);
+    if (w->kind->integrated)
+        spread_out(w, &c, exp(at[1]), mean, variance, to);
+    else if (*to->mean = mean, to->variance)
+        *to->variance = variance;
     return ANYGP_OK;
 }
 
+/* Lists of 32-bit numbers, generously, and behind them n degrees of freedom. */
 static int64_t lagp_work(const posterior *base, int64_t n)
 {
     const lagp_posterior *p = (const lagp_posterior *)base;
-    return n * (close_of(&p->near, &p->kind) + 1); /* lists of 32-bit numbers, generously */
+    return n * (close_of(&p->near, &p->kind) + 2);
 }
 
-static anygp_status lagp_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
-                                  double *mean, double *variance, anygp_error *e)
+static double *freedom_in(const lagp_posterior *p, int64_t n, double *work)
 {
-    const lagp_posterior *p = (const lagp_posterior *)base;
+    return work + n * (close_of(&p->near, &p->kind) + 1);
+}
+
+static anygp_status predict_rows(const lagp_posterior *p, int64_t n, const double *X, int64_t ldx, double *work,
+                                 double *mean, double *variance, double *noise, anygp_error *e)
+{
     int64_t k = close_of(&p->near, &p->kind), m = vecchia_near(&p->near);
     int32_t *count = (int32_t *)work, *rows = count + n;
+    double *freedom = freedom_in(p, n, work);
     int threads = threads_for((double)n * (double)m * (double)m * (double)k);
     anygp_status status = ANYGP_OK;
     TRY(vecchia_nearest(&p->near, n, X, ldx, k, rows, count, NULL, e));
@@ -239,10 +256,10 @@ static anygp_status lagp_marginal(const posterior *base, int64_t n, const double
         anygp_error why = {0};
         anygp_status mine = worker_open(&w, &p->near, &p->kind) ? ANYGP_OK : fail_memory(&why, "the designs", 0);
 #pragma omp for schedule(dynamic)
-        for (int64_t i = 0; i < n; i++)
-            if (!ANYGP_FAILED(mine))
-                mine = predict_row(&w, X + i * ldx, count[i], rows + i * k, mean + i, variance ? variance + i : NULL,
-                                   &why);
+        for (int64_t i = 0; i < n; i++) {
+            const spread to = {n, mean + i, variance ? variance + i : NULL, noise ? noise + i : NULL, freedom + i};
+            if (!ANYGP_FAILED(mine)) mine = predict_row(&w, X + i * ldx, count[i], rows + i * k, &to, &why);
+        }
         worker_clear(&w);
 #pragma omp critical(lagp_status)
         if (ANYGP_FAILED(mine) && !ANYGP_FAILED(status)) status = mine, *e = why;
@@ -251,7 +268,51 @@ static anygp_status lagp_marginal(const posterior *base, int64_t n, const double
     return status;
 }
 
-static const posterior_ops lagp_posterior_ops = {
-    .work_doubles = lagp_work, .marginal = lagp_marginal, .arrays = vecchia_arrays, .free = vecchia_free};
+static anygp_status lagp_marginal(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
+                                  double *mean, double *variance, anygp_error *e)
+{
+    return predict_rows((const lagp_posterior *)base, n, X, ldx, work, mean, variance, NULL, e);
+}
+
+static anygp_status student_marginal_noise(const posterior *base, int64_t n, const double *X, int64_t ldx,
+                                           const int64_t *block, double *work, double *mean, double *variance,
+                                           double *noise, anygp_error *e)
+{
+    (void)block;
+    return predict_rows((const lagp_posterior *)base, n, X, ldx, work, mean, variance, noise, e);
+}
+
+/* From the degrees of freedom that the marginals have left in `work`. */
+static void student_weights(const posterior *base, int64_t n, const double *X, int64_t ldx, double *work,
+                            double *weight)
+{
+    const double *freedom = freedom_in((const lagp_posterior *)base, n, work);
+    double factor[STUDENT_MOST], w[STUDENT_MOST];
+    (void)X, (void)ldx;
+    for (int64_t i = 0; i < n; i++) {
+        student_components(freedom[i], base->components, factor, w);
+        for (int64_t s = 0; s < base->components; s++) weight[i + s * n] = w[s];
+    }
+}
+
+static const posterior_ops lagp_posterior_ops = {.work_doubles = lagp_work,
+                                                 .marginal = lagp_marginal,
+                                                 .arrays = vecchia_arrays,
+                                                 .free = vecchia_free},
+                           student_posterior_ops = {.work_doubles = lagp_work,
+                                                    .marginal = lagp_marginal,
+                                                    .marginal_noise = student_marginal_noise,
+                                                    .weights = student_weights,
+                                                    .arrays = vecchia_arrays,
+                                                    .free = vecchia_free};
 
 const posterior_form lagp_form = {&lagp_posterior_ops, sizeof(lagp_posterior)};
+
+void lagp_take_kind(posterior *base, lagp_kind kind)
+{
+    lagp_posterior *p = (lagp_posterior *)base;
+    p->kind = kind;
+    if (!kind.integrated) return;
+    base->ops = &student_posterior_ops;
+    base->components = student_count(vecchia_near(&p->near));
+}

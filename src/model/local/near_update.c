@@ -98,7 +98,7 @@ static anygp_status lagp_finish(void *state, posterior **out, update_report *r, 
         status = vecchia_posterior_new(&lagp_form, b->kernel, b->noise, &b->mean, &rows, from->m, from->B, out, e);
     merged_clear(&m);
     if (ANYGP_FAILED(status)) return status;
-    ((lagp_posterior *)*out)->kind = ((const lagp_posterior *)from)->kind;
+    lagp_take_kind(*out, ((const lagp_posterior *)from)->kind);
     *r = (update_report){.rows = added_rows(u), .kept = true, .upper = NAN};
     return ANYGP_OK;
 }

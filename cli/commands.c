@@ -254,43 +254,14 @@ static anygp_status eval(const options *o, anygp_error *e)
 
 /* --------------------------------------------------------------------------------------- update */
 
-/* New rows that are not like those of the fit. */
-static void warn_of_drift(const options *o, const anygp_model *m, const anygp_scores *before)
-{
-    for (int64_t t = 0; t < anygp_model_targets(m); t++) {
-        double now, known;
-        if (!o->quiet && anygp_drifted(m, before, t, &known, &now))
-            fprintf(
-                stderr,
-                "anygp: warning: the new rows were predicted much worse than those of the fit (%s %.3g, then %.3g): "
-                "the data may have drifted\n",
-                anygp_classes(m, t) ? "logloss" : "mnlp", now, known);
-    }
-}
-
-/* before: scores of the new rows under the model that had not seen them; NULL: none, and why. */
+/* before: scores of the new rows under the model that had not seen them, or NULL. */
 static anygp_status report_update(const options *o, const anygp_model *m, const char *output,
-                                  const anygp_scores *before, const char *why, anygp_error *e)
+                                  const anygp_scores *before, anygp_error *e)
 {
     if (o->json) return print_info(m, true, e);
-    if (before)
-        print_fit_line(m, "before they were added", true, before);
-    else if (!o->quiet)
-        fprintf(stderr, "anygp: no score for the new rows: %s\n", why);
+    if (before) print_fit_line(m, "before they were added", true, before);
     printf("wrote %s\n", output);
     return ANYGP_OK;
-}
-
-/* Errors in the rows are reported by the update. */
-static anygp_scores *score_new_rows(const options *o, const anygp_model *m, anygp_error *why)
-{
-    anygp_scores *s = NULL;
-    if (o->json) return NULL;
-    if (path_is_file(o->path[1]))
-        anygp_eval_file(m, o->settings, o->path[1], &s, why);
-    else
-        complain(why, ANYGP_ERR_FILE, "standard input can be read only once");
-    return s;
 }
 
 /* One update of a model at a time: each one begins with what the one before has written.  The lock is on the file that the
@@ -324,15 +295,13 @@ static anygp_status update_locked(const options *o, anygp_error *e)
     anygp_model *m = NULL;
     TRY(paths_distinct(read, 2, 3, e));
     TRY(path_check_writable(output, e));
-    anygp_error why = {0};
     anygp_scores *before = NULL;
-    anygp_status status = anygp_load_with(o->path[0], o->settings, &m, e);
-    if (!ANYGP_FAILED(status)) before = score_new_rows(o, m, &why); /* its notes would repeat those of the update */
-    if (before) warn_of_drift(o, m, before);                        /* the update forgets the scores of the fit */
     notes_attach(o->settings, o->quiet);
-    if (!ANYGP_FAILED(status)) status = anygp_update_file(m, o->settings, o->path[1], e);
+    anygp_status status = anygp_load_with(o->path[0], o->settings, &m, e);
+    if (!ANYGP_FAILED(status) && o->json) status = anygp_update_file(m, o->settings, o->path[1], e);
+    if (!ANYGP_FAILED(status) && !o->json) status = anygp_update_scored(m, o->settings, o->path[1], &before, e);
     if (!ANYGP_FAILED(status)) status = anygp_save(m, output, e);
-    if (!ANYGP_FAILED(status)) status = report_update(o, m, output, before, why.text, e);
+    if (!ANYGP_FAILED(status)) status = report_update(o, m, output, before, e);
     anygp_scores_free(before);
     anygp_model_free(m);
     return status;

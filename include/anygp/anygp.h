@@ -282,6 +282,10 @@ ANYGP_API anygp_status anygp_look_file(const anygp_settings *s, const char *in, 
 
 /* Scores on labelled data: a list of names and values, in the units of the data. */
 typedef struct anygp_scores anygp_scores;
+/* anygp_update_file, with the scores of the new rows under the model before them; *before = NULL where they cannot be had, and a note says
+   why. */
+ANYGP_API anygp_status anygp_update_scored(anygp_model *m, const anygp_settings *s, const char *in,
+                                           anygp_scores **before, anygp_error *e);
 ANYGP_API anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, const char *in,
                                        anygp_scores **out, anygp_error *e);
 /* The same from arrays, Y[n, targets] column-major, as anygp_update_exposed takes them: rows without a target, or with the weight 0, do not count.

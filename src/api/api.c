@@ -258,7 +258,7 @@ anygp_status anygp_update_file(anygp_model *m, const anygp_settings *s, const ch
     NEED(m);
     NEED(in);
     int former = threads_begin(s);
-    return threads_end(former, gp_update_file(m, s, in, e));
+    return threads_end(former, gp_update_file(m, s, in, NULL, NULL, e));
 }
 
 anygp_status anygp_update(anygp_model *m, const anygp_settings *s, int64_t n, const double *X, int64_t ldx,

@@ -58,6 +58,25 @@ anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, cons
     return give(threads_end(former, status), r, out);
 }
 
+anygp_status anygp_update_scored(anygp_model *m, const anygp_settings *s, const char *in, anygp_scores **before,
+                                 anygp_error *e)
+{
+    NEED(m);
+    NEED(in);
+    NEED(before);
+    *before = NULL;
+    anygp_scores *r = scores_new(m->targets);
+    bool scored = false;
+    if (!r) return fail_memory(e, "scores", 0);
+    int former = threads_begin(s);
+    anygp_status status = threads_end(former, gp_update_file(m, s, in, r->list, &scored, e));
+    if (!ANYGP_FAILED(status) && scored)
+        *before = r;
+    else
+        anygp_scores_free(r);
+    return status;
+}
+
 anygp_status anygp_eval(const anygp_model *m, const anygp_settings *s, int64_t n, const double *X, int64_t ldx,
                         const double *Y, const double *weights, const double *exposure, anygp_scores **out,
                         anygp_error *e)

@@ -27,7 +27,8 @@ struct binding {
     bool warned, by_name;
     bool fill;        /* --missing mean, for a model that was trained without; else the model knows what to do */
     bool unexposed;   /* the note that the file has no exposure has been given */
-    row_units *units; /* targets: how a row of the file gets into their units */
+    row_units *units; /* targets: how a row of the file gets into their units, */
+    row_units *score; /* and how one that is scored too does; or NULL */
     double *cells;
     int64_t capacity;
 };
@@ -38,7 +39,9 @@ void binding_close(binding *b)
     for (int64_t j = 0; b->level && j < b->schema->inputs; j++) free(b->level[j]);
     for (int64_t j = 0; b->known && j < b->schema->inputs; j++) name_places_free(&b->known[j]);
     for (int64_t t = 0; b->units && t < b->m->targets; t++) row_units_clear(&b->units[t]);
+    for (int64_t t = 0; b->score && t < b->m->targets; t++) row_units_clear(&b->score[t]);
     free(b->units);
+    free(b->score);
     name_places_free(&b->columns);
     name_places_free(&b->inputs);
     free(b->known);
@@ -229,9 +232,8 @@ static int64_t exposure_column(const binding *b, const schema *s)
 /* ------------------------------------------------------------------------------------------- units */
 
 /* For target t, replacing any earlier ones. */
-static anygp_status make_units(binding *b, int64_t t, const row_places *places, anygp_error *e)
+static anygp_status make_units(binding *b, int64_t t, const row_places *places, row_units *u, anygp_error *e)
 {
-    row_units *u = &b->units[t];
     row_places p = *places;
     p.columns = reader_column(b->reader, 0), p.input = b->column;
     row_units_clear(u);
@@ -248,12 +250,13 @@ static anygp_status units_of_inputs(binding *b, anygp_error *e)
         return fail_memory(e, "the columns", (double)T * sizeof *b->units);
     for (int64_t t = 0; t < T; t++) {
         int64_t exposure = exposure_column(b, &b->m->gp[t]->schema);
-        TRY(make_units(b, t, &(row_places){.target = -1, .weights = -1, .exposure = exposure}, e));
+        TRY(make_units(b, t, &(row_places){.target = -1, .weights = -1, .exposure = exposure}, &b->units[t], e));
     }
     return ANYGP_OK;
 }
 
 const row_units *binding_units(const binding *b, int64_t target) { return &b->units[target]; }
+const row_units *binding_scored_units(const binding *b, int64_t target) { return &b->score[target]; }
 
 anygp_status binding_open(const gp_set *m, const char *path, const settings *s, binding **out, anygp_error *e)
 {
@@ -327,14 +330,19 @@ static anygp_status map_levels(binding *b, int64_t i, anygp_error *e)
 }
 
 /* The texts that the file has shown so far. */
+static anygp_status follow_texts(const binding *b, int64_t t, row_units *u, anygp_error *e)
+{
+    for (int64_t j = 0; j < u->D; j++) u->x[j].level = b->level[u->x[j].input];
+    return row_units_follow(u, &b->m->gp[t]->schema, e);
+}
+
 static anygp_status learn_texts(binding *b, anygp_error *e)
 {
     for (int64_t i = 0; i < b->schema->inputs; i++)
         if (b->schema->input[i].text && is_used(b, i)) TRY(map_levels(b, i, e));
     for (int64_t t = 0; t < b->m->targets; t++) {
-        row_units *u = &b->units[t];
-        for (int64_t j = 0; j < u->D; j++) u->x[j].level = b->level[u->x[j].input];
-        TRY(row_units_follow(u, &b->m->gp[t]->schema, e));
+        TRY(follow_texts(b, t, &b->units[t], e));
+        if (b->score) TRY(follow_texts(b, t, &b->score[t], e));
     }
     return ANYGP_OK;
 }
@@ -368,6 +376,7 @@ anygp_status binding_available(binding *b, int64_t max_rows, const double **cell
 
 const column *binding_columns_list(const binding *b) { return reader_column(b->reader, 0); }
 bool binding_is_live(const binding *b) { return reader_is_live(b->reader); }
+void binding_forgive(binding *b) { reader_forgive(b->reader); }
 int64_t binding_forgiven(const binding *b, const char **first) { return reader_forgiven(b->reader, first); }
 
 int64_t binding_row_number(const binding *b) { return reader_row_number(b->reader); }
@@ -422,6 +431,12 @@ static anygp_status check_target(const binding *b, const schema *s, int64_t j, c
                      what_for);
 }
 
+static row_places places_of_labels(const binding *b, int64_t t, int64_t weights, bool scored)
+{
+    int64_t exposure = exposure_column(b, &b->m->gp[t]->schema);
+    return (row_places){.target = target_column(b, t), .weights = weights, .exposure = exposure, .scored = scored};
+}
+
 anygp_status binding_labels(binding *b, bool scored, const char *what_for, anygp_error *e)
 {
     int64_t weights;
@@ -429,11 +444,21 @@ anygp_status binding_labels(binding *b, bool scored, const char *what_for, anygp
         TRY(check_target(b, &b->m->gp[t]->schema, target_column(b, t), what_for, e));
     TRY(weights_column(b, &weights, e));
     for (int64_t t = 0; t < b->m->targets; t++) {
-        const schema *s = &b->m->gp[t]->schema;
-        row_places p = {
-            .target = target_column(b, t), .weights = weights, .exposure = exposure_column(b, s), .scored = scored};
-        if (p.exposure < 0) note_unexposed(b, s);
-        TRY(make_units(b, t, &p, e));
+        row_places p = places_of_labels(b, t, weights, scored);
+        if (p.exposure < 0) note_unexposed(b, &b->m->gp[t]->schema);
+        TRY(make_units(b, t, &p, &b->units[t], e));
+    }
+    return ANYGP_OK;
+}
+
+anygp_status binding_score(binding *b, anygp_error *e)
+{
+    int64_t weights, T = b->m->targets;
+    if (!b->score && !(b->score = mem_zeroed(T, sizeof *b->score))) return fail_memory(e, "the columns", 0);
+    TRY(weights_column(b, &weights, e));
+    for (int64_t t = 0; t < T; t++) {
+        row_places p = places_of_labels(b, t, weights, true);
+        TRY(make_units(b, t, &p, &b->score[t], e));
     }
     return ANYGP_OK;
 }

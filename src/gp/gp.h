@@ -350,6 +350,9 @@ typedef struct binding binding;
 anygp_status binding_open(const gp_set *m, const char *path, const settings *s, binding **out, anygp_error *e);
 /* From now on rows have their targets, weights and exposures; an error where the file has no target, `what_for`. */
 anygp_status binding_labels(binding *b, bool scored, const char *what_for, anygp_error *e);
+/* After binding_labels, for rows that are both learned from and scored. */
+anygp_status binding_score(binding *b, anygp_error *e);
+const row_units *binding_scored_units(const binding *b, int64_t target);
 /* The next raw rows, (*cells)[got, columns], and their conversion into the model's units, which learns new texts with every
    call. */
 anygp_status binding_next(binding *b, int64_t max_rows, const double **cells, int64_t *got, anygp_error *e);
@@ -400,7 +403,9 @@ anygp_status gp_eval_rows(const gp_set *m, const settings *s, int64_t n, const d
 
 /* Adds labelled rows to every target that has some; kernel, noise, scales and inducing inputs stay.  On failure the model
    is as it was. */
-anygp_status gp_update_file(gp_set *m, const settings *s, const char *in, anygp_error *e);
+/* scores[targets] gets those of the rows under the model before them; NULL: they are not wanted.  *scored: whether it did. */
+anygp_status gp_update_file(gp_set *m, const settings *s, const char *in, gp_scores *scores, bool *scored,
+                            anygp_error *e);
 /* The same from arrays: rows[n, inputs] as for prediction, Y[n, targets] column-major, NaN: none; weights and exposure may be NULL. */
 anygp_status gp_update_rows(gp_set *m, const settings *s, int64_t n, const double *rows, int64_t ld, const double *Y,
                             const double *weights, const double *exposure, anygp_error *e);

@@ -30,6 +30,7 @@ typedef struct stream {
     double *columns; /* block x widest, column-major: one target's */
     double *table;   /* block x width */
     bool skip;       /* --bad skip: rows that cannot be predicted are nan */
+    bool answers;    /* standard input: the rows before one that cannot be predicted are answered first */
     int64_t *number; /* of the rows of a block that can: numbers in the file, */
     double *good;    /* and cells */
     int64_t bad;     /* rows that cannot, so far */
@@ -69,6 +70,8 @@ static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, 
     TRY(block_file_open(m, s, settings_text(s, SET_BLOCKS_FROM), in, &st->blocks, e));
     TRY(sheet_make(&st->sheet, &st->feed, s, e));
     st->skip = st->feed.binding && settings_is(s, SET_BAD, "skip");
+    st->answers = st->feed.binding && !st->skip && !strcmp(in, "-");
+    if (st->answers) binding_forgive(st->feed.binding);
     if (!(st->predictor = mem_zeroed(T, sizeof *st->predictor))) return fail_memory(e, "prediction", 0);
     for (int64_t k = 0; k < T; k++) {
         TRY(predictor_new(m->gp[k], gp_block_budget(s) / (double)T, &st->predictor[k], e));
@@ -155,7 +158,7 @@ static anygp_status write_block(stream *st, int64_t n, anygp_error *e)
     if (st->comm->rank > 0) return ANYGP_OK;
     if (!st->writer) TRY(sheet_open(&st->sheet, st->s, st->out, &st->writer, e));
     TRY(writer_rows(st->writer, n, st->table, e));
-    return feed_is_live(&st->feed) ? writer_flush(st->writer, e) : ANYGP_OK;
+    return feed_is_live(&st->feed) || st->answers ? writer_flush(st->writer, e) : ANYGP_OK;
 }
 
 /* ------------------------------------------------------------------------------------- bad rows */
@@ -219,6 +222,28 @@ static void spread_rows(const stream *st, int64_t n, int64_t first, int64_t good
     }
 }
 
+/* The row cannot be predicted, and why says so. */
+static bool ends_here(const stream *st, const gp_set *m, int64_t number, const double *row, anygp_error *why)
+{
+    const char *damaged;
+    if (is_empty(row, st->feed.columns) && binding_forgiven(st->feed.binding, &damaged) > 0)
+        return fail_with(why, ANYGP_ERR_DATA, "%s", damaged), true;
+    for (int64_t k = 0; k < m->targets; k++) {
+        const row_units *u = feed_units(&st->feed, k);
+        row_use use = row_units_use(u, number, row);
+        if (use != ROW_USED) return row_units_refuse(u, &m->gp[k]->schema, use, number, row, why), true;
+    }
+    return false;
+}
+
+/* The rows before the first one that cannot be predicted. */
+static int64_t rows_before_end(stream *st, const gp_set *m, int64_t n, int64_t first, const double *cells)
+{
+    int64_t i = 0;
+    while (i < n && !ends_here(st, m, first + i, cells + i * st->feed.columns, &st->why)) i++;
+    return i;
+}
+
 static anygp_status predict_some(stream *st, const gp_set *m, int64_t n, int64_t first, const double *cells,
                                  anygp_error *e)
 {
@@ -254,7 +279,11 @@ static anygp_status predict_marginals(const gp_set *m, const settings *s, const 
         TRY_DONE(feed_next(&st.feed, st.block, true, &cells, &got, e));
         if (got == 0) break;
         TRY_DONE(block_file_next(st.blocks, got, e));
-        TRY_DONE(predict_some(&st, m, got, first, cells, e));
+        int64_t n = st.answers ? rows_before_end(&st, m, got, first, cells) : got;
+        if (n > 0) TRY_DONE(predict_some(&st, m, n, first, cells, e));
+        if (n == got) continue;
+        status = fail_with(e, st.why.status, "%s", st.why.text);
+        goto done;
     }
     TRY_DONE(block_file_end(st.blocks, e));
     warn_of_bad(&st);

@@ -11,6 +11,7 @@
 #include "data/table/intake.h"
 #include "gp/fit.h"
 #include "gp/labelled_arrays.h"
+#include "gp/update_score.h"
 
 enum { CHUNK_LEAST = 256, CHUNK_MOST = 8192, OVERSIZE = 2 };
 static const double CHUNK_BYTES = 64e6;
@@ -169,6 +170,7 @@ static void replace(target_update *k)
 {
     gp *g = k->g;
     const update_report *r = &k->report;
+    predictor_free(atomic_exchange(&g->kept, NULL)); /* of the posterior before */
     g->posterior->ops->free(g->posterior);
     g->posterior = k->made;
     g->kl = posterior_kl(g->posterior);
@@ -268,11 +270,13 @@ typedef struct update_file {
     double *block;  /* a chunk of it */
     int64_t *ids;
     uint64_t digest; /* of the rows so far */
+    update_score before;
 } update_file;
 
 static void update_file_clear(update_file *f)
 {
     update_clear(&f->u);
+    update_score_clear(&f->before);
     binding_close(f->in);
     reader_close(f->blocks);
     free(f->block);
@@ -348,6 +352,7 @@ static anygp_status next_rows(update_file *f, int64_t *got, anygp_error *e)
     int64_t first = binding_row_number(f->in);
     TRY(binding_next(f->in, u->chunk, &cells, got, e));
     add_digest(f, *got, first, cells);
+    update_score_rows(&f->before, f->in, *got, first, cells);
     TRY(next_blocks(f, *got, first, e));
     for (int64_t t = 0; t<u->m->targets && * got> 0; t++) {
         new_rows r = {.n = *got,
@@ -361,16 +366,20 @@ static anygp_status next_rows(update_file *f, int64_t *got, anygp_error *e)
     return ANYGP_OK;
 }
 
-anygp_status gp_update_file(gp_set *m, const settings *s, const char *in, anygp_error *e)
+anygp_status gp_update_file(gp_set *m, const settings *s, const char *in, gp_scores *scores, bool *scored,
+                            anygp_error *e)
 {
     update_file f = {.u = {.m = m}};
     anygp_status status;
     int64_t got;
     TRY_DONE(open_file(&f, m, s, in, e));
+    if (scores) update_score_open(&f.before, m, s, in, f.in);
     do {
         TRY_DONE(settings_check_stop(s, e));
         TRY_DONE(next_rows(&f, &got, e));
     } while (got > 0);
+    if (scores) *scored = update_score_finish(&f.before, s, scores);
+    update_score_clear(&f.before);
     TRY_DONE(finish(&f.u, f.in, binding_row_number(f.in), e));
     TRY_DONE(note_seen(&f, m, s, in, e));
 done:

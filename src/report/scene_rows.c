@@ -88,8 +88,8 @@ static anygp_status room_for_rows(scene *c, int64_t most, anygp_error *e)
 
 static anygp_status read_table(scene *c, bool labelled, int64_t most, anygp_error *e)
 {
-    gp *list[1] = {(gp *)c->g}; /* not changed by what only reads */
-    gp_set set = {.targets = 1, .gp = list};
+    gp *list[1] = {(gp *)c->g};                                              /* not changed by what only reads */
+    gp_set set = {.targets = 1, .gp = list, .settings = (settings *)c->fit}; /* how its tables are written */
     binding *b = NULL;
     anygp_error none;
     TRY(binding_open(&set, c->path, c->s, &b, e));

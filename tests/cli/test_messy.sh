@@ -51,6 +51,15 @@ european_table_is_read_by_its_signs() {
     anygp look eu.csv --comment '#' --json >eu.json && [ "$(json_number rows <eu.json)" = 3 ] && grep -q '"max": 1000.5' eu.json && grep -q '"notation": "comma"' eu.json &&
         anygp look eu.csv --skip 2 --comment '#' --decimal , --json >eu2.json && grep -q '"max": 1000.5' eu2.json
 }
+what_a_model_remembers_holds_for_all_commands() { # the comment sign, the sign for missing values, commas, dates, categories
+    awk 'BEGIN { print "# station 7\nwhen;x;c;y"; for (i = 0; i < 40; i++) printf "%02d/%02d/2023;%s;%s;%d,%02d\n%s", i % 28 + 1, i % 3 + 1, i % 9 == 4 ? -99 : i ",25", i % 3 ? "red" : "blue", i % 5, i * 37 % 100, i == 9 ? "# pause\n" : "" }' >euro.csv
+    anygp fit euro.csv -q --comment '#' --na -99 --missing mean --iters 1 --model exact -o e.agp >/dev/null || return 1
+    { sed -n 1,2p euro.csv; printf '01/02/2023;-99;red;1,5\n# pause\n'; } >more.csv # which alone would not show the order of the day, nor the comma in x
+    for command in 'eval e.agp more.csv' 'check e.agp more.csv --json' 'report e.agp euro.csv -o r.html' 'plot e.agp euro.csv --what observed -o p.svg' 'update e.agp more.csv -o u.agp'; do
+        anygp $command >c.out 2>c.err || [ $? = 3 ] || { echo "$command"; cat c.err; return 1; }
+    done
+    [ "$(anygp info u.agp --json | json_number rows)" = 41 ] && anygp predict e.agp more.csv --missing mean --keep all | sed -n 2p | grep -q '^2023-02-01,nan,red,1.5,'
+}
 codes_are_asked_about() {
     awk 'BEGIN { print "place,soil,rooms,t,y"; srand(5); for (i = 0; i < 90; i++) print rand() "," 1 + i % 4 "," i % 3 "," i "," rand() }' >codes.csv
     anygp look codes.csv >codes.txt && grep -q 'note: some inputs have only a few whole numbers.*: --categories soil,rooms$' codes.txt &&
@@ -127,6 +136,7 @@ check options_choose_columns
 check columns_that_do_not_exist_are_refused
 check categories_are_kept_as_they_stand
 check european_table_is_read_by_its_signs
+check what_a_model_remembers_holds_for_all_commands
 check codes_are_asked_about
 check look_shows_the_columns_and_what_may_be_wrong
 check doubtful_dates_are_said_to_be_so

@@ -30,6 +30,16 @@ bad_rows_stop_a_prediction_otherwise() {
     refuses "line 4 .*'oops' is not a number" predict m.agp bad.csv -o out.csv
     refuses 'bad: rows cannot be skipped with --samples' predict m.agp at.csv --bad skip --samples 2
 }
+rows_before_a_bad_one_are_answered() { # from a pipe and from a file, whatever is wrong with it
+    printf 'x,z\n1,2\n2,3\n' >good.csv && anygp predict m.agp good.csv >want.csv || return 1
+    for bad in '3,oops' '3,' '3,4,5'; do
+        { cat good.csv; printf '%s\n4,5\n' "$bad"; } >some.csv
+        anygp predict m.agp - <some.csv >file.out 2>file.err && return 1
+        cat some.csv | anygp predict m.agp - >pipe.out 2>pipe.err && return 1
+        close file.out want.csv 1e-10 && close pipe.out want.csv 1e-10 && cmp file.err pipe.err && grep -q 'row 3' file.err && [ "$(wc -l <file.err)" = 1 ] || { cat file.out file.err; return 1; }
+    done
+    { cat good.csv; printf ',\n4,5\n'; } | anygp predict m.agp - --missing mean >filled.out && [ "$(wc -l <filled.out)" = 5 ] # a row without a cell is not a damaged one
+}
 a_table_that_is_added_twice_is_noticed() {
     cp m.agp u.agp && anygp update u.agp more.csv >one.out 2>one.err && anygp update u.agp train.csv >two.out 2>two.err && anygp update u.agp more.csv >three.out 2>three.err || return 1
     cat one.err two.err three.err
@@ -55,6 +65,7 @@ updates_at_once_are_made_one_after_the_other() {
 check a_row_is_answered_before_the_next_one_comes
 check bad_rows_are_skipped_on_request
 check bad_rows_stop_a_prediction_otherwise
+check rows_before_a_bad_one_are_answered
 check a_table_that_is_added_twice_is_noticed
 check rows_unlike_those_of_the_fit_raise_the_alarm
 check updates_at_once_are_made_one_after_the_other

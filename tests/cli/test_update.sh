@@ -168,7 +168,11 @@ model_is_where_it_was_asked_for() {
 }
 update_ends_with_a_score() {
     fit one.csv m.agp --model fitc && anygp eval m.agp two.csv | awk '$1 == "rmse" { printf "%.5g\n", $2 }' >a.txt && update m.agp two.csv -o m2.agp &&
-        sed -n 's/^y, 200 rows before they were added: rmse \([0-9.]*\),.*/\1/p' "$said/out" >b.txt && close a.txt b.txt 1e-5 && anygp update m.agp - -o m2.agp <two.csv 2>"$said/err" >/dev/null && grep -q 'no score for the new rows: standard input' "$said/err"
+        sed -n 's/^y, 200 rows before they were added: rmse \([0-9.]*\),.*/\1/p' "$said/out" >b.txt && close a.txt b.txt 1e-5
+}
+rows_from_standard_input_are_scored_too() { # and the model is the same
+    anygp update m.agp two.csv -o m2.agp >file.out 2>file.err && anygp update m.agp - -o m3.agp <two.csv 2>pipe.err | sed 's/m3/m2/' >pipe.out && cmp file.out pipe.out && grep -q '200 rows before they were added: rmse' pipe.out && cmp file.err pipe.err &&
+        anygp predict m2.agp one.csv >a.csv && anygp predict m3.agp one.csv >b.csv && cmp a.csv b.csv
 }
 json_tells_of_the_new_model() { anygp update m.agp two.csv -q -o m2.agp --json | is_json; }
 killed_update_leaves_a_model() {
@@ -217,6 +221,7 @@ check damaged_model_is_refused
 check data_is_not_written_over
 check model_is_where_it_was_asked_for
 check update_ends_with_a_score
+check rows_from_standard_input_are_scored_too
 check json_tells_of_the_new_model
 check killed_update_leaves_a_model
 finish

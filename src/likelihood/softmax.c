@@ -2,7 +2,7 @@
        E = mu_y - E[L],   dE/dmu_c = 1(y = c) - E[p_c],   dE/dvar_c = -E[p_c (1 - p_c)] / 2   (Bonnet, Price: never positive)
    by Monte Carlo with f_c = mu_c +- sd_c z_c in antithetic pairs: the linear part of L is exact.  The z of a row are a function of
    (stream, row, class).
-   Predictions use other draws, the same for every row and every call: PREDICT_PAIRS strata of the normal, each met
+   Predictions use other draws, the same for every row and every call: SOFTMAX_PAIRS strata of the normal, each met
    once by each class in an order of its own (a Latin hypercube), and their mirror images.
 
    Hot path: classes are walked outside, `lanes` (rows x draws of a tile) inside, so that all loops are long and vectorise.  Per
@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "kernel/vector.h"
 #include "likelihood/parts.h"
+#include "likelihood/softmax.h"
 #include "base/special.h"
 
 enum {
@@ -21,7 +22,6 @@ enum {
     GROUP = 2 * BLOCK_NORMALS, /* draws made at once */
     TILE_ROWS = 64,
     LANES = GROUP * TILE_ROWS,
-    PREDICT_PAIRS = 512,
 };
 
 static const likelihood_option options[] = {{.kind = OPTION_SAMPLES, .param = {.name = "samples"}}};
@@ -56,8 +56,8 @@ VECTORISED static void box_muller(int64_t n, const double *restrict u, const dou
 typedef struct normals {
     random_stream stream;
     int64_t row;
-    const double *strata;  /* PREDICT_PAIRS quantiles; NULL: the stream */
-    const uint16_t *order; /* PREDICT_PAIRS for each class: the strata as it meets them; NULL: no memory for it */
+    const double *strata;  /* SOFTMAX_PAIRS quantiles; NULL: the stream */
+    const uint16_t *order; /* SOFTMAX_PAIRS for each class: the strata as it meets them; NULL: no memory for it */
 } normals;
 
 /* z[BLOCK_NORMALS, rows] of class c, group g of the rows' draws. */
@@ -73,18 +73,20 @@ static void stream_normals(const normals *s, int64_t rows, int64_t C, int64_t c,
     box_muller(4 * rows, u, v, z);
 }
 
-/* The stratum of draw k for class c: each class meets the strata in an order of its own. */
-static int64_t stratum(int64_t c, int64_t k)
+double softmax_stratum(int64_t i) { return normal_quantile(((double)i + 0.5) / SOFTMAX_PAIRS); }
+
+/* Each class meets the strata in an order of its own. */
+int64_t softmax_met(int64_t c, int64_t k)
 {
     random_stream s = {.use = RANDOM_SAMPLE, .sub = (uint64_t)c};
-    return random_shuffled(s, PREDICT_PAIRS, k);
+    return random_shuffled(s, SOFTMAX_PAIRS, k);
 }
 
 static uint16_t *strata_order(int64_t C)
 {
-    uint16_t *order = mem_alloc(C, PREDICT_PAIRS * sizeof *order);
-    for (int64_t i = 0; order && i < C * PREDICT_PAIRS; i++)
-        order[i] = (uint16_t)stratum(i / PREDICT_PAIRS, i % PREDICT_PAIRS);
+    uint16_t *order = mem_alloc(C, SOFTMAX_PAIRS * sizeof *order);
+    for (int64_t i = 0; order && i < C * SOFTMAX_PAIRS; i++)
+        order[i] = (uint16_t)softmax_met(i / SOFTMAX_PAIRS, i % SOFTMAX_PAIRS);
     return order;
 }
 
@@ -92,7 +94,7 @@ static void strata_normals(const normals *s, int64_t rows, int64_t c, int64_t g,
 {
     for (int64_t k = 0; k < BLOCK_NORMALS; k++) {
         int64_t draw = g * BLOCK_NORMALS + k;
-        double q = s->strata[s->order ? s->order[c * PREDICT_PAIRS + draw] : stratum(c, draw)];
+        double q = s->strata[s->order ? s->order[c * SOFTMAX_PAIRS + draw] : softmax_met(c, draw)];
         for (int64_t i = 0; i < rows; i++) z[k * rows + i] = q;
     }
 }
@@ -241,11 +243,11 @@ static double expect(const likelihood *l, int64_t n, const double *Y, const doub
 /* Sums over the draws of predictions, p[rows, C] with leading dimension rows, of the tile at mu, var. */
 static void tile_predict(tile *t, const uint16_t *order, double *p)
 {
-    double strata[PREDICT_PAIRS], spread[TILE / GROUP];
-    for (int64_t k = 0; k < PREDICT_PAIRS; k++) strata[k] = normal_quantile(((double)k + 0.5) / PREDICT_PAIRS);
+    double strata[SOFTMAX_PAIRS], spread[TILE / GROUP];
+    for (int64_t k = 0; k < SOFTMAX_PAIRS; k++) strata[k] = softmax_stratum(k);
     normals s = {.strata = strata, .order = order};
     t->ldp = t->rows;
-    tile_sums(t, &s, PREDICT_PAIRS, p, spread);
+    tile_sums(t, &s, SOFTMAX_PAIRS, p, spread);
 }
 
 static void probabilities(const likelihood *l, int64_t n, const double *mu, const double *var, int64_t ld, double *P,
@@ -259,7 +261,7 @@ static void probabilities(const likelihood *l, int64_t n, const double *mu, cons
         t.rows = n - i < most ? n - i : most, t.mu = mu + i, t.var = var + i;
         tile_predict(&t, order, p);
         for (int64_t c = 0; c < t.C; c++)
-            for (int64_t k = 0; k < t.rows; k++) P[i + k + c * ldp] = p[k + c * t.rows] / (2 * PREDICT_PAIRS);
+            for (int64_t k = 0; k < t.rows; k++) P[i + k + c * ldp] = p[k + c * t.rows] / (2 * SOFTMAX_PAIRS);
     }
     free(order);
 }
@@ -284,7 +286,7 @@ static void log_predictive(const likelihood *l, int64_t n, const double *Y, cons
         tile_predict(&t, order, p);
         for (int64_t k = 0; k < t.rows; k++) {
             int64_t y = (int64_t)Y[i + k];
-            double mean = p[k + y * t.rows] / (2 * PREDICT_PAIRS);
+            double mean = p[k + y * t.rows] / (2 * SOFTMAX_PAIRS);
             out[i + k] = mean > 1e-290 ? log(mean) : log_share_at_mean(l, y, mu + i + k, ld);
         }
     }

@@ -30,7 +30,8 @@ static scene rows_of(uint64_t seed, const char *likelihood)
         x[2] = (double)(i % 3);
         double f = sin(x[0]) + 0.3 * (x[1] - 12) + 0.5 * (i % 3 == 1);
         bool count = strstr(likelihood, "poisson") || strstr(likelihood, "negbin");
-        bool two = strstr(likelihood, "bernoulli"), order = strstr(likelihood, "ordinal");
+        bool two = strstr(likelihood, "bernoulli");
+        bool order = strstr(likelihood, "ordinal") || strstr(likelihood, "max");
         s.y[i] = count   ? floor(exp(f + 1))
                  : two   ? f > 0
                  : order ? (f > -0.5) + (f > 0.5)
@@ -82,6 +83,9 @@ static const fit_case cases[] = {
     {.model = "svgp", .likelihood = "bernoulli(logit)"},
     {.model = "svgp", .likelihood = "bernoulli(probit)"},
     {.model = "svgp", .likelihood = "ordinal"},
+    {.model = "svgp", .likelihood = "softmax"},
+    {.model = "svgp", .likelihood = "robustmax"},
+    {.model = "deep", .likelihood = "softmax"},
     {.model = "solve", .more = "inducing=8+4"},
     {.model = "odvgp", .more = "inducing=8+4"},
     {.model = "svgp", .kernel = "rbf", .more = "inducing-kind=scaled"},

@@ -10,7 +10,7 @@
 enum {
     ADVICE_MOST = 128,
     SUBSET_MOST = 4000, /* inducing inputs, or rows of a subset, that are advised, */
-    SUBSET_LEAST = 16,  /* with fewer a model is of no use, */
+    SUBSET_LEAST = 4,   /* with fewer a model is of no use, */
     PART_LEAST = 16     /* nor are parts with fewer rows */
 };
 
@@ -91,10 +91,9 @@ anygp_status fit_check_memory(const fit_task *f, const model_ops *model, problem
                      model->name, state / 1e9, temporary_directory(), who_allows(f->s), have / 1e9);
         return ANYGP_OK;
     }
-    bool besides = p->on_disk;
     if (model_has_neighbours(model)) p->on_disk = false; /* samples of steps are no way out for these */
     advise(f, model, p, within, need / (1 - share), advice);
     return fail_with(e, ANYGP_ERR_MEMORY, "the %s model of %.15g rows needs %.3g GB%s and %s %.3g GB; %s", model->name,
                      model_over_blocks(model) ? p->blocks->total : (double)p->rows->n, need / (1 - share) / 1e9,
-                     besides ? " besides what can be on disk" : "", who_allows(f->s), have / 1e9, advice);
+                     p->on_disk ? " besides what can be on disk" : "", who_allows(f->s), have / 1e9, advice);
 }

@@ -230,6 +230,10 @@ static bool committee_recipe(const experts_posterior *p, const expert_tables *t,
 /* The expert of a row's part alone. */
 static bool alone_recipe(const experts_posterior *p, const expert_tables *t, recipe *r)
 {
+    if (p->opened)
+        return r->refusal = "parts that an update opened are found by distances in the kernel's measure, which are not "
+                            "written down; a new fit to all rows can be exported",
+               false;
     route_step(r, p->route, 0, NULL);
     r->noisy = p->own != NULL;
     for (int64_t k = 0; k < p->count; k++) {

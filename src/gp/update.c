@@ -154,6 +154,10 @@ static void say(const update *u, const target_update *k)
     note_left_out(s, k->no_target, without);
     note_left_out(s, k->no_weight, "of weight 0");
     if (k->used == 0) settings_log(s, ANYGP_NOTE, "%.80s has no new row and stays as it is", name ? name : "a target");
+    if (r->opened > 0)
+        settings_log(s, ANYGP_NOTE, "%s%.80s%s%lld %s opened for new rows that no centre of an expert is near to",
+                     name ? "'" : "", name ? name : "", name ? "': " : "", (long long)r->opened,
+                     r->opened > 1 ? "experts were" : "expert was");
     if (r->moved > 0)
         settings_log(s, ANYGP_NOTE, "%s%.80s%sthe new rows moved the process by %.4g nats (its KL to the one before)",
                      name ? "'" : "", name ? name : "", name ? "': " : "", r->moved);

@@ -340,7 +340,8 @@ static inline evidence_bounds evidence_bounds_none(void) { return (evidence_boun
 /* What an update did. */
 typedef struct update_report {
     double rows;    /* original rows that were added */
-    int64_t blocks; /* the rows are in so many more */
+    int64_t blocks; /* the rows are in so many more, */
+    int64_t opened; /* so many of which are experts that were opened where no other is near */
     double before,
         after; /* log evidence of the rows so far, without and with the new ones; before NaN: after is what these add */
     bool kept; /* the objective is still that of the rows it was learned from */

@@ -48,6 +48,26 @@ a_common_prior_is_needed_elsewhere() {
         refuses 'restarts: experts with hyperparameters of their own' fit train.csv -o m.agp --model nle --experts own --restarts 2
 }
 
+# Rows far from all parts are an expert of their own, which predicts around them as the exact model of them does, after loading and a second update too.
+new_rows_far_away_open_a_part() {
+    local kernel=(--standardize none --valid 0 --fix all --kernel 'rbf(variance=1,lengthscale=1)' --noise 0.01) p
+    awk 'BEGIN { srand(3); print "x1,y"; for (i = 0; i < 60; i++) { x = rand(); print x "," sin(5 * x) } }' >here.csv
+    awk 'BEGIN { srand(4); print "x1,y"; for (i = 0; i < 9; i++) { x = 50 + rand() / 2; print x "," cos(4 * x) } }' >far.csv
+    awk 'BEGIN { srand(5); print "x1,y"; for (i = 0; i < 7; i++) { x = 50 + rand() / 2; print x "," cos(4 * x) } }' >far2.csv
+    awk 'BEGIN { print "x1"; for (i = 0; i < 11; i++) print i / 10; for (i = 0; i < 11; i++) print 50 + i / 20 }' >places.csv
+    { cat far.csv; sed 1d far2.csv; } >both.csv
+    for p in kmeans kdtree random; do
+        anygp fit here.csv -q -o o.agp --model nle --blocks 3 --partition $p "${kernel[@]}" >/dev/null && anygp predict o.agp places.csv -o before.csv &&
+            anygp update o.agp far.csv >"$said/out" 2>&1 && grep -q '1 expert was opened for new rows that no centre of an expert is near to' "$said/out" && anygp predict o.agp places.csv -o once.csv || { cat "$said/out"; return 1; }
+        anygp fit far.csv -q -o e.agp --model exact "${kernel[@]}" >/dev/null && anygp predict e.agp places.csv -o exact.csv || return 1
+        close <(sed -n '2,12p' once.csv) <(sed -n '2,12p' before.csv) 1e-12 && close <(sed -n '13,23p' once.csv) <(sed -n '13,23p' exact.csv) 1e-5 || { echo "$p: one update"; return 1; }
+        anygp update o.agp far2.csv >"$said/out" 2>&1 && ! grep 'opened' "$said/out" && anygp predict o.agp places.csv -o twice.csv && anygp fit both.csv -q -o e.agp --model exact "${kernel[@]}" >/dev/null && anygp predict e.agp places.csv -o exact.csv || return 1
+        close <(sed -n '2,12p' twice.csv) <(sed -n '2,12p' before.csv) 1e-12 && close <(sed -n '13,23p' twice.csv) <(sed -n '13,23p' exact.csv) 1e-5 || { echo "$p: two updates"; return 1; }
+        anygp info o.agp | grep -q '4 blocks\|4 parts\|blocks *4' || { anygp info o.agp; return 1; }
+    done
+    refuses 'parts that an update opened' export o.agp -o o.c
+}
+
 check every_partition_fits_and_is_scored_by_leave_one_out
 check parts_can_be_given
 check one_part_is_the_exact_model
@@ -55,4 +75,5 @@ check new_rows_are_taken_and_text_and_weights_too
 check experts_can_have_their_own_hyperparameters
 check a_common_prior_is_needed_elsewhere
 check draws_and_other_likelihoods_are_refused
+check new_rows_far_away_open_a_part
 finish

@@ -102,6 +102,8 @@ typedef struct experts_posterior {
     double *B;              /* with a communication expert: L_c^-1 K_ci, n_c x n; else NULL */
     router *route;          /* nle: to the part of a row, and the names of the parts; else NULL */
     double *names;
+    double *
+        opened; /* nle with parts that an update opened: centre and radius of each part; else NULL [experts_opened.c] */
     expert_hyper *own; /* NULL: base has what they share; else it has medians of theirs */
     double memory;     /* half of which factors may take, for those that are made later */
     double *reach;     /* what says who is too far away to be asked [experts_far.c]; NULL: everybody is asked */
@@ -131,9 +133,10 @@ typedef struct experts_source {
     double asked[EXPERTS_ASKED];
     const router *route; /* nle: copied, as are the names; else NULL */
     const double *names;
-    int64_t own_count; /* experts with hyperparameters of their own, and these; the others take kernel and noise */
-    const double *own; /* NULL: all do */
-    double memory;     /* bytes; factors of more than half of them go to a scratch file.  0: what is free */
+    const double *opened; /* NULL: no part was opened; copied */
+    int64_t own_count;    /* experts with hyperparameters of their own, and these; the others take kernel and noise */
+    const double *own;    /* NULL: all do */
+    double memory;        /* bytes; factors of more than half of them go to a scratch file.  0: what is free */
     const deadline *
         until; /* when the factors have to be there: if they are not, they are made before the first prediction; NULL: any time */
     const experts_posterior *from; /* whose factors count for experts with as many rows; NULL: none */
@@ -217,6 +220,14 @@ anygp_status bcm_joint(const posterior *base, int64_t n, const double *X, int64_
                        double *covariance, int64_t ldc, anygp_error *e);
 
 extern const update_ops experts_update; /* new rows [experts_update.c] */
+void experts_keep_parts(void *update);  /* of nle: a row that is far from all centres opens no part */
+
+/* Parts of nle that an update opened [experts_opened.c].  The part of a row is the router's, or an opened one whose centre is nearer than that of
+   the router's part.  Centres are places in the kernel's measure, d numbers each, followed by the radius; below 0: it has no rows. */
+anygp_status experts_route(const experts_posterior *p, int64_t n, const double *X, int64_t ldx, int64_t *block,
+                           anygp_error *e);
+int64_t experts_nearest_opened(int64_t d, const double *place, int64_t stride, const double *centre, int64_t part,
+                               int64_t first, int64_t count);
 
 /* Those of X[n,D] whose block is k, to taken[count,D], and their numbers to row; how many. */
 int64_t rows_of_part(const int64_t *block, int64_t k, int64_t n, const double *X, int64_t ldx, int64_t D, double *taken,

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "linalg/jitter.h"
 #include "model/local/experts.h"
+#include "model/local/vecchia.h"
 
 /* ------------------------------------------------------------------------------ communication expert */
 
@@ -109,6 +110,15 @@ done:
 
 /* ------------------------------------------------------------------------------------------- file */
 
+/* Numbers of a centre, and its radius; 0: no memory. */
+static int64_t opened_rows(const kernel *k, int64_t D, const double *X)
+{
+    int64_t d;
+    double *one = vecchia_places(k, 1, D, X, &d);
+    free(one);
+    return one ? d + 1 : 0;
+}
+
 void experts_arrays(posterior *base, array_list *list)
 {
     experts_posterior *p = (experts_posterior *)base;
@@ -125,6 +135,9 @@ void experts_arrays(posterior *base, array_list *list)
     double *route = (double *)router_values(p->route, &rows, &cols);
     array_list_add(list, (named_array){"ids", p->count, 1, p->names, false});
     array_list_add(list, (named_array){"router", rows, cols, route, false});
+    if (p->opened)
+        array_list_add(list,
+                       (named_array){"opened", opened_rows(p->base.kernel, base->D, p->X), p->count, p->opened, false});
 }
 
 static bool asked_makes_sense(const named_array *a)
@@ -135,9 +148,10 @@ static bool asked_makes_sense(const named_array *a)
 }
 
 /* Of nle: names of P parts and the router to them, which is the caller's. */
-static anygp_status load_parts(int64_t D, int64_t P, named_array *list, int64_t count, const double **names,
-                               router **route, anygp_error *e)
+static anygp_status load_parts(const kernel *from, const double *X, int64_t D, int64_t P, named_array *list,
+                               int64_t count, experts_source *s, router **route, anygp_error *e)
 {
+    const named_array *opened = named_array_find(list, count, "opened");
     const named_array *ids = named_array_need(list, count, "ids", e), *r = named_array_need(list, count, "router", e);
     int64_t name;
     if (!ids || !r) return ANYGP_ERR_FILE;
@@ -146,8 +160,10 @@ static anygp_status load_parts(int64_t D, int64_t P, named_array *list, int64_t 
         if (!block_name_of(ids->values[k], &name))
             return fail_with(e, ANYGP_ERR_FILE, "the model file's parts have no names; it is damaged");
     TRY(router_from_values(r->rows, r->cols, r->values, D, route, e));
-    *names = ids->values;
-    if (router_blocks(*route) == P) return ANYGP_OK;
+    s->names = ids->values, s->opened = opened ? opened->values : NULL;
+    bool fits = !opened || (opened->cols == P && opened->rows == opened_rows(from, D, X) && router_blocks(*route) < P);
+    for (int64_t i = 0; fits && opened && i < opened->rows * P; i++) fits = isfinite(opened->values[i]);
+    if (fits && (opened || router_blocks(*route) == P)) return ANYGP_OK;
     router_free(*route), *route = NULL;
     return fail_with(e, ANYGP_ERR_FILE, "the model file's parts and its router to them differ; it is damaged");
 }
@@ -182,7 +198,7 @@ anygp_status experts_load_within(const model_ops *self, double memory, kernel *k
     if (asked) memcpy(s.asked, asked->values, sizeof s.asked);
     if (own) s.own_count = P, s.own = own->values;
     router *route = NULL;
-    if (rule->alone) TRY(load_parts(D, P, list, count, &s.names, &route, e));
+    if (rule->alone) TRY(load_parts(k, a[0]->values, D, P, list, count, &s, &route, e));
     s.route = route, *out = NULL;
     s.rows = (gathered_rows){n, named_array_take(a[0]), named_array_take(a[1]), named_array_take(a[2]),
                              named_array_take(a[3])};

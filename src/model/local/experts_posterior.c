@@ -16,6 +16,7 @@
 #include "linalg/jitter.h"
 #include "linalg/linalg.h"
 #include "model/local/experts.h"
+#include "model/local/vecchia.h"
 
 void experts_free(posterior *base)
 {
@@ -25,7 +26,7 @@ void experts_free(posterior *base)
     basis_clear(&base->mean);
     mapped_free(p->L);
     mapped_free(p->B);
-    double *const owned[] = {p->X, p->y, p->w, p->start, p->jitter, p->asked, p->alpha, p->reach, p->names};
+    double *const owned[] = {p->X, p->y, p->w, p->start, p->jitter, p->asked, p->alpha, p->reach, p->names, p->opened};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(p->at);
     router_free(p->route);
@@ -215,6 +216,13 @@ anygp_status experts_make(posterior *base, anygp_error *e)
 static anygp_status take_parts(experts_posterior *p, const experts_source *s, anygp_error *e)
 {
     if (!(p->names = mem_copied(s->count, 1, s->names))) return fail_memory(e, "the parts", 8.0 * (double)s->count);
+    if (s->opened) {
+        int64_t d;
+        double *one = vecchia_places(p->base.kernel, 1, p->base.D, p->X, &d);
+        p->opened = one ? mem_copied(d + 1, s->count, s->opened) : NULL;
+        free(one);
+        if (!p->opened) return fail_memory(e, "the parts", 8.0 * (double)s->count);
+    }
     return router_copy(s->route, &p->route, e);
 }
 

@@ -2,7 +2,8 @@
    expert whose centre is nearest, in the kernel's measure; where no centre is near, it opens an expert of its own, which later rows can
    join.  Near is within twice the expert's radius, the distance of its farthest row, or within a length-scale; a new expert is given the
    mean radius of the old ones.  Experts that got rows are factored again, J^3/3 operations each; the others stay as they are, as does
-   the communication expert.  A part of nle is where its router says: no new ones are opened. */
+   the communication expert.  For nle the expert that a row would be predicted by takes the place of the nearest one, and the part that a new one
+   opens is where predictions are nearer to its centre (experts_opened.c); new rows move no centre then. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ typedef struct experts_rows_state {
     int64_t experts, experts_room; /* old and new */
     double *centre, *radius;       /* experts x d, experts; a radius below 0: it has no rows, or takes none */
     double usual;                  /* the mean radius */
+    bool keeps;                    /* no expert is opened */
     double memory;                 /* for the factors */
     int64_t n, room;
     double *X, *y, *w; /* the new rows, and their experts */
@@ -89,6 +91,11 @@ static bool find_centres(experts_rows_state *u)
             *radius = fmax(*radius, sqrt(row_distance(u->d, at + i * u->d, c)));
     }
     free(places);
+    for (int64_t k = 0; ok && p->opened && k < u->experts; k++) { /* as they were when the first part was opened */
+        const double *at = p->opened + k * (u->d + 1);
+        memcpy(u->centre + k * u->d, at, (size_t)u->d * sizeof *at);
+        u->radius[k] = at[u->d];
+    }
     find_usual(u);
     return ok;
 }
@@ -113,20 +120,52 @@ static void update_given(void *state, double jitter, double memory, stop_poll st
     ((experts_rows_state *)state)->memory = memory;
 }
 
-/* The expert of a row at this place; it may be a new one, the last; -1: no memory. */
+void experts_keep_parts(void *update) { ((experts_rows_state *)update)->keeps = true; }
+
+static double distance_to(const experts_rows_state *u, int64_t k, const double *place)
+{
+    return u->radius[k] >= 0 ? row_distance(u->d, place, u->centre + k * u->d) : INFINITY;
+}
+
+/* An expert at this place, the last; -1: no memory. */
+static int64_t open_expert(experts_rows_state *u, const double *place)
+{
+    if (!reserve_expert(u)) return -1;
+    memcpy(u->centre + u->experts * u->d, place, (size_t)u->d * sizeof *place);
+    u->radius[u->experts] = u->usual;
+    return u->experts++;
+}
+
+static bool is_near(const experts_rows_state *u, int64_t k, double square)
+{
+    return sqrt(square) <= fmax(NEAR * u->radius[k], 1);
+}
+
+/* The expert of a row at this place; it may be a new one; -1: no memory. */
 static int64_t expert_for(experts_rows_state *u, const double *place)
 {
     int64_t best = -1;
     double least = INFINITY;
     for (int64_t k = 0; k < u->experts; k++) {
-        double r = u->radius[k] >= 0 ? row_distance(u->d, place, u->centre + k * u->d) : INFINITY;
+        double r = distance_to(u, k, place);
         if (r < least) best = k, least = r;
     }
-    if (best >= 0 && sqrt(least) <= fmax(NEAR * u->radius[best], 1)) return best;
-    if (!reserve_expert(u)) return -1;
-    memcpy(u->centre + u->experts * u->d, place, (size_t)u->d * sizeof *place);
-    u->radius[u->experts] = u->usual;
-    return u->experts++;
+    return best >= 0 && is_near(u, best, least) ? best : open_expert(u, place);
+}
+
+/* The same for a row of nle, whose part is that of the router unless an opened one is nearer, wherever any centre is near: then the rows of no part
+   are nearer to a new centre than to their own.  A part without rows takes all that are routed to it. */
+static int64_t part_for(experts_rows_state *u, const double *place, int64_t part)
+{
+    double least = distance_to(u, part, place);
+    if (u->radius[part] < 0) return part;
+    for (int64_t k = router_blocks(u->from->route); k < u->experts; k++) {
+        double r = distance_to(u, k, place);
+        if (r < least) part = k, least = r;
+    }
+    bool near = u->keeps;
+    for (int64_t k = 0; !near && k < u->experts; k++) near = is_near(u, k, distance_to(u, k, place));
+    return near ? part : open_expert(u, place);
 }
 
 static anygp_status update_add(void *state, int64_t n, const double *X, const double *y, const double *w,
@@ -139,11 +178,16 @@ static anygp_status update_add(void *state, int64_t n, const double *X, const do
                          "blocks-from: a committee finds the experts of new rows by itself; leave --blocks-from out");
     if (n == 0) return ANYGP_OK;
     bool ok = reserve_rows(u, n), alone = u->from->rule.alone;
-    double *places = ok && !alone ? vecchia_places(u->from->base.kernel, n, D, X, &d) : NULL;
-    if (ok && alone) TRY(router_route(u->from->route, n, X, D, u->block + u->n, e));
-    for (int64_t i = 0; places && ok && i < n; i++) ok = (u->block[u->n + i] = expert_for(u, places + i * d)) >= 0;
-    ok = ok && (places || alone);
+    double *places = ok ? vecchia_places(u->from->base.kernel, n, D, X, &d) : NULL;
+    anygp_status status = ok && alone ? router_route(u->from->route, n, X, D, u->block + u->n, e) : ANYGP_OK;
+    ok = places != NULL;
+    for (int64_t i = 0; ok && !ANYGP_FAILED(status) && i < n; i++) {
+        int64_t *block = &u->block[u->n + i];
+        *block = alone ? part_for(u, places + i * d, *block) : expert_for(u, places + i * d);
+        ok = *block >= 0;
+    }
     free(places);
+    if (ANYGP_FAILED(status)) return status;
     if (!ok) return fail_memory(e, "the new rows", 8.0 * (double)(u->n + n) * (double)(D + 3));
     memcpy(u->X + u->n * D, X, (size_t)(n * D) * sizeof *X);
     memcpy(u->y + u->n, y, (size_t)n * sizeof *y);
@@ -179,9 +223,34 @@ static anygp_status gather(const experts_rows_state *u, gathered_rows *g, anygp_
 static void report_sizes(const experts_rows_state *u, const experts_posterior *made, update_report *r)
 {
     for (int64_t i = 0; i < u->n; i++) r->rows += u->w[i];
-    r->blocks = u->experts - u->from->count, r->largest = u->from->largest;
+    r->blocks = r->opened = u->experts - u->from->count, r->largest = u->from->largest;
     for (int64_t k = 0; k < made->count; k++)
         if (expert_at(made, k).n > r->biggest) r->biggest = expert_at(made, k).n, r->biggest_id = k;
+}
+
+/* Names of all parts, those that were opened after the largest so far. */
+static double *names_of(const experts_rows_state *u)
+{
+    const experts_posterior *p = u->from;
+    double *names = mem_alloc(u->experts, sizeof *names), largest = 0;
+    for (int64_t k = 0; names && k < u->experts; k++) {
+        names[k] = k < p->count ? p->names[k] : largest + 1;
+        largest = fmax(largest, names[k]);
+    }
+    return names;
+}
+
+/* Centres and radii as the posterior has them; NULL: no memory, or nothing was opened. */
+static double *opened_of(const experts_rows_state *u)
+{
+    int64_t d = u->d;
+    bool any = u->from->rule.alone && u->experts > router_blocks(u->from->route);
+    double *opened = any ? mem_doubles(d + 1, u->experts) : NULL;
+    for (int64_t k = 0; opened && k < u->experts; k++) {
+        memcpy(opened + k * (d + 1), u->centre + k * d, (size_t)d * sizeof *opened);
+        opened[k * (d + 1) + d] = u->radius[k];
+    }
+    return opened;
 }
 
 /* Where new rows are too close to old ones for the jitter so far, all experts get more. */
@@ -189,9 +258,12 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
 {
     const experts_rows_state *u = state;
     const experts_posterior *p = u->from;
-    double jitter = *p->jitter;
-    anygp_status status;
+    double jitter = *p->jitter, *names = p->rule.alone ? names_of(u) : NULL, *opened = opened_of(u);
+    anygp_status status = ANYGP_OK;
     *r = (update_report){.upper = NAN};
+    if (p->rule.alone && (!names || (!opened && u->experts > router_blocks(p->route))))
+        status = fail_memory(e, "the parts", 8.0 * (double)u->experts);
+    if (ANYGP_FAILED(status)) goto done;
     do {
         experts_source s = {.rule = &p->rule,
                             .kernel = p->base.kernel,
@@ -201,20 +273,24 @@ static anygp_status update_finish(void *state, posterior **out, update_report *r
                             .D = p->base.D,
                             .count = u->experts,
                             .route = p->route,
-                            .names = p->names,
+                            .names = names,
+                            .opened = opened,
                             .own_count = p->own ? p->own->count : 0,
                             .own = p->own ? p->own->values : NULL,
                             .memory = u->memory,
                             .from = p};
         memcpy(s.asked, p->asked, sizeof s.asked);
-        TRY(gather(u, &s.rows, e));
+        TRY_DONE(gather(u, &s.rows, e));
         status = experts_new(&s, out, e);
     } while (status == ANYGP_ERR_NUMERIC && jitter < JITTER_MOST && (jitter = jitter_next(jitter)) > 0);
-    if (ANYGP_FAILED(status)) return status;
+    if (ANYGP_FAILED(status)) goto done;
     report_sizes(u, (const experts_posterior *)*out, r);
     status = experts_total(p, &r->before, e);
     if (!ANYGP_FAILED(status)) status = experts_total((const experts_posterior *)*out, &r->after, e);
     if (ANYGP_FAILED(status)) posteriors_free(1, out);
+done:
+    free(names);
+    free(opened);
     return status;
 }
 

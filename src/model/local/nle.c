@@ -71,7 +71,7 @@ static anygp_status nle_marginal_noise(const posterior *base, int64_t n, const d
     if (block)
         memcpy(a.block, block, (size_t)n * sizeof *block);
     else
-        TRY(router_route(p->route, n, X, ldx, a.block, e));
+        TRY(experts_route(p, n, X, ldx, a.block, e));
     for (int64_t k = 0; k < p->count; k++) {
         int64_t count = rows_of_part(a.block, k, n, X, ldx, base->D, a.X, a.row);
         if (count > 0) TRY(ask_part(p, k, count, &a, mean, variance, noise, e));

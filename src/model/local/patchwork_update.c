@@ -27,6 +27,7 @@ static anygp_status update_open(const model_ops *self, const posterior *p, const
     u->from = p;
     anygp_status status = posterior_ready(p, e);
     if (!ANYGP_FAILED(status)) status = experts_update.open(&model_nle, patch_cells(p), l, &u->cells, e);
+    if (!ANYGP_FAILED(status)) experts_keep_parts(u->cells);
     if (ANYGP_FAILED(status))
         update_close(u);
     else

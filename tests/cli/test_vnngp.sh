@@ -29,6 +29,19 @@ what_it_has_not_is_refused() {
     refuses 'inducing: vnngp has an inducing variable at every row' fit all.csv -o m.agp --model vnngp --inducing 10 && refuses 'mean: vnngp takes no prior mean' fit all.csv -o m.agp --model vnngp --mean constant && refuses 'neighbors 300, but there are 300 distinct rows' fit all.csv -o m.agp --model vnngp --neighbors 300 --valid 0
 }
 
+# Noise that is fixed at nothing is refused; noise that falls to nothing, as far as a likelihood goes, leaves numbers.
+noise_of_zero_is_refused_and_next_to_none_is_taken() {
+    local like
+    refuses 'noise 0 is fixed, but vnngp.*give a positive --noise, or use --model vecchia' fit all.csv -o m.agp --model vnngp --noise 0 --fix noise &&
+        refuses 'noise 0 is fixed, but vnngp' fit all.csv -o m.agp --model vnngp+ --noise 0 --fix all --kernel 'rbf + white' &&
+        fits all.csv --model vnngp --noise 1e-300 --fix noise --iters 3 && fits all.csv --model vecchia --noise 0 --fix noise --iters 3 || return 1
+    awk -F, -v OFS=, 'NR > 1 { $NF = 1.5 } 1' all.csv >same.csv
+    awk -F, -v OFS=, 'NR > 1 { $NF = NR % 50 == 0 ? 3 : 0 } 1' all.csv >mostly.csv
+    for like in gaussian laplace studentt; do
+        fits same.csv --model vnngp --likelihood $like --iters 60 && fits mostly.csv --model vnngp --likelihood $like --iters 60 || { echo "$like"; return 1; }
+    done
+}
+
 check three_classes_are_told_apart
 check counts_with_weights_and_a_given_order_fit
 check equal_rows_share_their_value
@@ -36,4 +49,5 @@ check the_kernel_stays_where_the_start_has_put_it
 check steps_that_end_early_leave_the_model_of_the_rows_seen
 check new_rows_and_draws
 check what_it_has_not_is_refused
+check noise_of_zero_is_refused_and_next_to_none_is_taken
 finish

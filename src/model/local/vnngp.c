@@ -232,9 +232,20 @@ static anygp_status take_data(vnngp *v, const kernel *k, anygp_error *e)
     return thin(v, (int64_t)((double)rows / (double)m->n * (double)v->data.n), e);
 }
 
+/* A white kernel does not help: it is part of f. */
+static anygp_status check_noise(const problem *p, const hyper *h, anygp_error *e)
+{
+    if (!likelihood_is_gaussian(p->likelihood) || h->like[0] > 0) return ANYGP_OK;
+    return fail_with(
+        e, ANYGP_ERR_ARGUMENT,
+        "noise 0 is fixed, but vnngp's bound is that of a likelihood with noise; give a positive --noise, or "
+        "use --model vecchia, which needs none");
+}
+
 static anygp_status vnngp_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
+    TRY(check_noise(p, h, e));
     vnngp *v = calloc(1, sizeof *v);
     if (!v) return fail_memory(e, "the model", sizeof *v);
     v->problem = p, v->self = self, v->like = *p->likelihood, v->C = p->likelihood->latents;

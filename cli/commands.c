@@ -241,12 +241,15 @@ static void print_scores(const options *o, const anygp_model *m, const anygp_sco
 
 static anygp_status eval(const options *o, anygp_error *e)
 {
+    bool first = anygp_world_rank() == 0, shared = path_is_file(o->path[1]);
     anygp_model *m = NULL;
     anygp_scores *s = NULL;
+    if (!first && !shared) return ANYGP_OK;
     notes_attach(o->settings, o->quiet);
     anygp_status status = anygp_load_with(o->path[0], o->settings, &m, e);
-    if (!ANYGP_FAILED(status)) status = anygp_eval_file(m, o->settings, o->path[1], &s, e);
-    if (!ANYGP_FAILED(status)) print_scores(o, m, s);
+    if (!ANYGP_FAILED(status))
+        status = (shared ? anygp_eval_file_shared : anygp_eval_file)(m, o->settings, o->path[1], &s, e);
+    if (!ANYGP_FAILED(status) && first) print_scores(o, m, s);
     anygp_scores_free(s);
     anygp_model_free(m);
     return status;
@@ -377,7 +380,7 @@ const command commands[] = {
     {"predict", "p", "predict MODEL DATA|--grid NxM [-o CSV] [options]",
      "mean, variance and 95 % interval of every row, or label and class probabilities", 1, 2, true, false, true,
      predict},
-    {"eval", "eE", "eval MODEL DATA [--json] [options]", "score a model on labelled data", 2, 2, false, true, false,
+    {"eval", "eE", "eval MODEL DATA [--json] [options]", "score a model on labelled data", 2, 2, false, true, true,
      eval},
     {"report", "r", "report MODEL [DATA] -o HTML [options]", "write a page with scores, pictures and warnings", 1, 2,
      true, false, false, command_report},

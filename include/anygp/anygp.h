@@ -293,6 +293,10 @@ ANYGP_API anygp_status anygp_eval_file(const anygp_model *m, const anygp_setting
 ANYGP_API anygp_status anygp_eval(const anygp_model *m, const anygp_settings *s, int64_t n, const double *X,
                                   int64_t ldx, const double *Y, const double *weights, const double *exposure,
                                   anygp_scores **out, anygp_error *e);
+/* The same by all processes of a run, which have the same model and settings: each predicts its share of the rows, and all get the
+   scores. */
+ANYGP_API anygp_status anygp_eval_file_shared(const anygp_model *m, const anygp_settings *s, const char *in,
+                                              anygp_scores **out, anygp_error *e);
 /* The scores of a fit: kind "leave_one_out", "valid" (on held-out rows or a file), or "training" (on rows it was fitted to,
    if there is nothing better); count 0 if there is none. */
 ANYGP_API anygp_status anygp_model_scores(const anygp_model *m, const char *kind, anygp_scores **out, anygp_error *e);

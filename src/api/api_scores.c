@@ -5,6 +5,7 @@
 
 #include "api/handles.h"
 #include "base/memory.h"
+#include "comm/comm.h"
 #include "gp/gp.h"
 
 struct anygp_scores {
@@ -44,8 +45,8 @@ static anygp_status give(anygp_status status, anygp_scores *r, anygp_scores **ou
     return status;
 }
 
-anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, const char *in, anygp_scores **out,
-                             anygp_error *e)
+static anygp_status eval_file(const anygp_model *m, const anygp_settings *s, const comm *c, const char *in,
+                              anygp_scores **out, anygp_error *e)
 {
     NEED(m);
     NEED(in);
@@ -54,8 +55,20 @@ anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, cons
     anygp_scores *r = scores_new(m->targets);
     if (!r) return fail_memory(e, "scores", 0);
     int former = threads_begin(s);
-    anygp_status status = gp_eval_file(m, s, in, settings_text(s, SET_BLOCKS_FROM), r->list, r->by_class, e);
+    anygp_status status = gp_eval_file(m, s, c, in, settings_text(s, SET_BLOCKS_FROM), r->list, r->by_class, e);
     return give(threads_end(former, status), r, out);
+}
+
+anygp_status anygp_eval_file(const anygp_model *m, const anygp_settings *s, const char *in, anygp_scores **out,
+                             anygp_error *e)
+{
+    return eval_file(m, s, comm_self(), in, out, e);
+}
+
+anygp_status anygp_eval_file_shared(const anygp_model *m, const anygp_settings *s, const char *in, anygp_scores **out,
+                                    anygp_error *e)
+{
+    return eval_file(m, s, comm_world(), in, out, e);
 }
 
 anygp_status anygp_update_scored(anygp_model *m, const anygp_settings *s, const char *in, anygp_scores **before,

@@ -70,7 +70,7 @@ static anygp_status open_target(checking *c, int64_t t, anygp_error *e)
     if (gp_is_class(g)) ok = (u->P = mem_doubles(CHUNK, g->schema.classes)) && ok;
     if (!ok) return fail_memory(e, "the check", 8.0 * CHUNK * 7);
     TRY(predictor_new(g, bytes, &u->predictor, e));
-    return c->out->labelled ? scorer_new(g, bytes, false, &u->scorer, e) : ANYGP_OK;
+    return c->out->labelled ? scorer_new(g, comm_self(), bytes, false, &u->scorer, e) : ANYGP_OK;
 }
 
 /* Without a target there is still something to say about the inputs. */

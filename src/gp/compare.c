@@ -107,7 +107,7 @@ static anygp_status score_fit(const comparison *c, const gp_set *m, const settin
                               gp_scores *scores, anygp_error *e)
 {
     int64_t scored = 0;
-    if (*c->file) return gp_eval_file(m, s, c->file, "", scores, NULL, e);
+    if (*c->file) return gp_eval_file(m, s, comm_self(), c->file, "", scores, NULL, e);
     TRY(valid_score_part(m->gp[0], &(gp_data){test, NULL}, c->weights, c->seed, 0, 1, &scored, scores, e));
     return scored > 0 ? ANYGP_OK : fail_with(e, ANYGP_ERR_DATA, "no row that was held out could be scored");
 }

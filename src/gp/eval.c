@@ -1,4 +1,5 @@
-/* A labelled file, or labelled arrays, to scores, a block at a time: memory does not grow with the rows. */
+/* A labelled file, or labelled arrays, to scores, a block at a time: memory does not grow with the rows.  Over several processes each reads
+   all rows of the file. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ enum { CHUNK = 256 };
 typedef struct evaluation {
     const gp_set *m;
     const settings *s;
+    const comm *comm;
     binding *binding;
     block_file *blocks;
     scorer **scorer; /* targets */
@@ -33,8 +35,8 @@ static anygp_status scorers_open(evaluation *v, const settings *s, anygp_error *
     v->scorer = mem_zeroed(T, sizeof *v->scorer);
     if (!v->scorer) return fail_memory(e, "scores", 8.0 * (double)T);
     for (int64_t k = 0; k < T; k++)
-        TRY(scorer_new(v->m->gp[k], gp_block_budget(s) / (double)T, settings_number(s, SET_LATENT) == 1, &v->scorer[k],
-                       e));
+        TRY(scorer_new(v->m->gp[k], v->comm, gp_block_budget(s) / (double)T, settings_number(s, SET_LATENT) == 1,
+                       &v->scorer[k], e));
     return ANYGP_OK;
 }
 
@@ -142,7 +144,7 @@ anygp_status gp_eval_rows(const gp_set *m, const settings *s, int64_t n, const d
                           gp_class_scores *by_class, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    evaluation v = {.m = m, .s = s};
+    evaluation v = {.m = m, .s = s, .comm = comm_self()};
     v.a = (labelled_arrays){.m = m, .n = n, .ld = ld, .rows = rows, .weights = weights, .exposure = exposure};
     TRY_DONE(labelled_arrays_open(&v.a, CHUNK, e));
     TRY_DONE(scorers_open(&v, s, e));
@@ -153,11 +155,11 @@ done:
     return status;
 }
 
-anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, const char *blocks, gp_scores *scores,
-                          gp_class_scores *by_class, anygp_error *e)
+anygp_status gp_eval_file(const gp_set *m, const settings *s, const comm *c, const char *in, const char *blocks,
+                          gp_scores *scores, gp_class_scores *by_class, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
-    evaluation v = {.m = m, .s = s};
+    evaluation v = {.m = m, .s = s, .comm = c};
     TRY_DONE(evaluation_open(&v, s, in, blocks, e));
     TRY_DONE(score_file(&v, e));
     TRY_DONE(list_scores(&v, in, scores, by_class, e));

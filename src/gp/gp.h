@@ -291,9 +291,9 @@ typedef struct labelled_row {
     int64_t block;  /* from 0; -1: where it is routed to, and then for all rows */
 } labelled_row;
 
-/* Predicts labelled rows block by block and scores them. */
+/* Predicts labelled rows block by block and scores them.  Over several processes each has all rows and gets the scores. */
 typedef struct scorer scorer;
-anygp_status scorer_new(const gp *g, double bytes, bool latent, scorer **out, anygp_error *e);
+anygp_status scorer_new(const gp *g, const comm *c, double bytes, bool latent, scorer **out, anygp_error *e);
 void scorer_free(scorer *r);
 anygp_status scorer_add(scorer *r, const labelled_row *row, anygp_error *e);
 /* A raw row, by units that are `scored`; rows without a target or weight do not count. */
@@ -394,8 +394,8 @@ typedef struct gp_class_scores {
 } gp_class_scores;
 void gp_class_scores_clear(gp_class_scores *c);
 /* blocks: "", or a block_file's path; scores[targets]; by_class[targets], or NULL: not asked for */
-anygp_status gp_eval_file(const gp_set *m, const settings *s, const char *in, const char *blocks, gp_scores *scores,
-                          gp_class_scores *by_class, anygp_error *e);
+anygp_status gp_eval_file(const gp_set *m, const settings *s, const comm *c, const char *in, const char *blocks,
+                          gp_scores *scores, gp_class_scores *by_class, anygp_error *e);
 /* The same from arrays, as for gp_update_rows. */
 anygp_status gp_eval_rows(const gp_set *m, const settings *s, int64_t n, const double *rows, int64_t ld,
                           const double *Y, const double *weights, const double *exposure, gp_scores *scores,

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/name_list.h"
-#include "comm/comm.h"
+#include "gp/ranks.h"
 #include "gp/stream.h"
 
 double gp_block_budget(const settings *s) { return fmin(stream_memory(s), 256e6); }
@@ -52,17 +52,6 @@ static void stream_close(stream *st, int64_t targets)
     writer_abort(st->writer);
 }
 
-/* The least of all ranks, which may have different memory. */
-static anygp_status agree_on_block(const comm *c, int64_t *block, anygp_error *e)
-{
-    for (int rank = 0; rank < c->size && c->size > 1; rank++) {
-        int64_t theirs = *block;
-        TRY(c->broadcast(c->ctx, rank, sizeof theirs, &theirs, e));
-        if (theirs < *block) *block = theirs;
-    }
-    return ANYGP_OK;
-}
-
 static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, const char *in, anygp_error *e)
 {
     int64_t T = m->targets;
@@ -78,7 +67,7 @@ static anygp_status stream_open(stream *st, const gp_set *m, const settings *s, 
         int64_t block = predictor_block(st->predictor[k]);
         st->block = k == 0 || block < st->block ? block : st->block;
     }
-    TRY(agree_on_block(st->comm, &st->block, e));
+    TRY(ranks_least(st->comm, &st->block, e));
     st->exposure = mem_alloc(st->block, sizeof(double));
     st->columns = mem_doubles(st->block, st->sheet.widest);
     st->table = mem_doubles(st->block, st->sheet.width);
@@ -124,32 +113,18 @@ static anygp_status predict_rows(stream *st, const gp_set *m, int64_t from, int6
     return ANYGP_OK;
 }
 
-/* What the first rank that failed says, on all: one that returned alone would leave the others waiting. */
-static anygp_status agree(const comm *c, anygp_status status, anygp_error *said, anygp_error *e)
-{
-    double first = ANYGP_FAILED(status) ? c->rank : c->size;
-    for (int rank = 0; rank < c->size; rank++) {
-        double failed = first == rank;
-        TRY(c->sum(c->ctx, 1, &failed, e));
-        if (failed == 0) continue;
-        TRY(c->broadcast(c->ctx, rank, sizeof *said, said, e));
-        return fail_with(e, said->status, "%s", said->text);
-    }
-    return ANYGP_OK;
-}
-
 /* n rows into the table, those of all ranks. */
 static anygp_status predict_block(stream *st, const gp_set *m, int64_t n, int64_t first_row, const int64_t *number,
                                   const double *cells, anygp_error *e)
 {
     const comm *c = st->comm;
     if (c->size == 1) return predict_rows(st, m, 0, n, first_row, number, cells, e);
-    int64_t from = n * c->rank / c->size, end = n * (c->rank + 1) / c->size, wide = st->sheet.width;
+    int64_t from = ranks_from(c, n), end = ranks_end(c, n), wide = st->sheet.width;
     anygp_error said = {0};
     anygp_status status = ANYGP_OK;
     memset(st->table, 0, (size_t)(n * wide) * sizeof *st->table);
     if (from < end) status = predict_rows(st, m, from, end - from, first_row, number, cells, &said);
-    TRY(agree(c, status, &said, e));
+    TRY(ranks_agree(c, status, &said, e));
     return c->sum(c->ctx, n * wide, st->table, e);
 }
 

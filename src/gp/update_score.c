@@ -12,7 +12,7 @@ static anygp_status open_scorers(update_score *u, const settings *s, const char 
     TRY(binding_score(b, e));
     TRY(block_file_open(u->m, s, settings_text(s, SET_BLOCKS_FROM), in, &u->blocks, e));
     for (int64_t t = 0; t < T; t++)
-        TRY(scorer_new(u->m->gp[t], gp_block_budget(s) / (double)T, false, &u->scorer[t], e));
+        TRY(scorer_new(u->m->gp[t], comm_self(), gp_block_budget(s) / (double)T, false, &u->scorer[t], e));
     return ANYGP_OK;
 }
 

@@ -16,7 +16,7 @@ void valid_score_file(gp_set *m, const settings *s)
 {
     anygp_error why;
     gp_scores *scores = mem_zeroed(m->targets, sizeof *scores);
-    if (scores && !ANYGP_FAILED(gp_eval_file(m, s, settings_text(s, SET_VALID), "", scores, NULL, &why)))
+    if (scores && !ANYGP_FAILED(gp_eval_file(m, s, comm_self(), settings_text(s, SET_VALID), "", scores, NULL, &why)))
         for (int64_t k = 0; k < m->targets; k++) m->gp[k]->valid = scores[k];
     else
         settings_log(s, ANYGP_WARNING, "no validation scores: %s", scores ? why.text : "not enough memory");
@@ -63,7 +63,7 @@ anygp_status valid_score_part(const gp *g, const gp_data *data, int64_t weights,
     anygp_status status;
     if (scored) *scored = 0;
     TRY(units_of_part(g, data, weights, seed, hold_out, below, &p.units, e));
-    TRY_DONE(scorer_new(g, SCORER_BYTES, false, &p.scorer, e));
+    TRY_DONE(scorer_new(g, comm_self(), SCORER_BYTES, false, &p.scorer, e));
     TRY_DONE(gp_data_walk(data, score_row, &p, e));
     TRY_DONE(scorer_finish(p.scorer, out, e));
 done:
@@ -207,7 +207,7 @@ static anygp_status score_some(const valid_rows *v, const gp *g, const deadline 
                                int64_t *scored, anygp_error *e)
 {
     scorer *r = NULL;
-    TRY(scorer_new(g, SCORER_BYTES, false, &r, e));
+    TRY(scorer_new(g, comm_self(), SCORER_BYTES, false, &r, e));
     anygp_status status = score_rows(v, r, until, scored, e);
     if (!ANYGP_FAILED(status)) status = scorer_finish(r, scores, e);
     scorer_free(r);

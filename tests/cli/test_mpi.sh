@@ -118,6 +118,47 @@ row_that_cannot_be_predicted_ends_all() {
     fails_once "row 151, column 'x1': the input is missing" 2 "$ANYGP" predict w/m.agp gap.csv -o gap.out
 }
 
+# Every likelihood, with exposures, texts, weights, missing targets, a transform, several targets, parts.  One function of the plane, seen in
+# many ways; the last block of 151 rows is short, and has fewer rows than ranks.
+awk 'BEGIN { srand(4); print "a,b,hours,w,real,count,two,three,grade,positive"
+             for (i = 0; i < 151; i++) {
+                 a = 4 * rand() - 2; b = 4 * rand() - 2; f = sin(2 * a) + b / 2; e = 0.5 + rand(); r = rand() + rand() + rand() - 1.5
+                 print a "," b "," e "," (i % 7 ? 1 + i % 3 : 0) "," (i % 11 ? f + 0.2 * r : "") "," int(e * exp(1 + f + r / 3)) "," (f + r / 2 > 0 ? "yes" : "no") "," \
+                     (f > 0.4 ? "red" : f < -0.4 ? "dark blue" : "green") "," int(2.5 + 1.2 * f) "," exp(f + 0.2 * r)
+             } }' >seen.csv
+# Names and values of the scores, one a line.
+scores() { tr -d ' "{}' | tr ',:' '\n,'; }
+scored_alike() { # RANKS TARGET OPTIONS...
+    local n
+    anygp fit seen.csv -q -o s.agp --target "$2" --inputs a,b --seed 1 "${@:3}" >/dev/null && anygp eval s.agp seen.csv --json --memory 1M | scores >one || return 1
+    for n in $1; do
+        ranks "$n" "$ANYGP" eval s.agp seen.csv --json --memory 1M && [ ! -s "$said/err" ] && scores <"$said/out" | close - one 1e-10 || { echo "$n ranks: $*"; cat "$said/err"; return 1; }
+    done
+    [ "$(wc -l <one)" -gt 5 ]
+}
+steps=(--model svgp --inducing 9 --batch 60 --iters 15)
+scores_are_those_of_one_process() {
+    scored_alike '1 2 3 4' real --model exact --iters 3 && scored_alike 3 real --model rbcm --blocks 3 --iters 3 --weights w && scored_alike 2 real --model moe --blocks 2 --inducing 9 --batch 60 --iters 10 &&
+        scored_alike 3 positive --model exact --iters 3 --transform log
+}
+scores_of_every_likelihood_are_those_of_one_process() {
+    local l seen=$(anygp likelihoods | awk 'NR > 1 && $1 != "gaussian" { print $1 }' | sort | tr '\n' ' ')
+    for l in laplace studentt heteroscedastic; do scored_alike '2 3' real --likelihood $l "${steps[@]}" || return 1; done
+    for l in poisson negbin; do scored_alike '2 3' count --likelihood $l --exposure hours "${steps[@]}" || return 1; done
+    for l in bernoulli 'bernoulli(probit)'; do scored_alike '2 4' two --likelihood "$l" --weights w "${steps[@]}" || return 1; done
+    for l in softmax robustmax; do scored_alike '2 3' three --likelihood $l "${steps[@]}" || return 1; done
+    scored_alike '2 4' grade --likelihood ordinal "${steps[@]}" || return 1
+    [ "$seen" = 'bernoulli heteroscedastic laplace negbin ordinal poisson robustmax softmax studentt ' ] # no likelihood is left out here
+}
+# The row is rank 1's.
+row_that_cannot_be_scored_ends_all() {
+    { head -n 151 train.csv; printf ',1,0\n%.0s' $(seq 50); } >gap.csv
+    fails_once "row 151, column 'x1': the input is missing" 2 "$ANYGP" eval w/m.agp gap.csv
+}
+scores_of_a_pipe_are_those_of_rank_0() {
+    anygp eval w/m.agp train.csv >one && mpirun --oversubscribe --allow-run-as-root --timeout 60 -n 3 "$ANYGP" eval w/m.agp - <train.csv | cmp - one
+}
+
 missing_file_ends_all_with_one_sentence() { fails_once 'gone.csv cannot be opened' 3 "$ANYGP" fit gone.csv -o g.agp; }
 wrong_option_ends_all_with_one_sentence() { fails_once 'unknown option' 2 "$ANYGP" fit train.csv -o g.agp --iter 5; }
 standard_input_is_refused() { fails_once 'standard input reaches only one of the 2 processes' 2 "$ANYGP" fit - -o g.agp; }
@@ -295,6 +336,10 @@ check predictions_are_written_once
 check rows_to_predict_are_shared_out
 check grids_and_draws_are_those_of_one_process
 check row_that_cannot_be_predicted_ends_all
+check scores_are_those_of_one_process
+check scores_of_every_likelihood_are_those_of_one_process
+check row_that_cannot_be_scored_ends_all
+check scores_of_a_pipe_are_those_of_rank_0
 check missing_file_ends_all_with_one_sentence
 check wrong_option_ends_all_with_one_sentence
 check standard_input_is_refused

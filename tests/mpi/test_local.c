@@ -1,5 +1,5 @@
 /* Every local model, fitted by one process and then by the ranks of this run, through the public interface: objective, leave-one-out scores
-   and predictions agree.  The fits of one process come first, since comm_world_begin joins a process for good. */
+   and predictions agree; and so do predictions and scores of a file whose rows the ranks share.  The fits of one process come first, since comm_world_begin joins a process for good. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@ enum { FEW = 61, ROWS = 149, MANY = 361, D = 2, NEW = 12, OPTIONS_MOST = 12 };
 typedef struct outcome {
     double objective, mean[NEW], variance[NEW];
     gp_scores loo;
+    anygp_model *model; /* of one process */
 } outcome;
 
 /* Ranks add up the same numbers in another order.  A few evaluations, or steps by Adam, which divides a gradient by its size, carry that on;
@@ -99,22 +100,28 @@ static anygp_data *in_memory(const local_case *c, const anygp_settings *s)
     return data;
 }
 
-/* The rows in a .npy file of this process. */
-static anygp_data *in_a_file(const local_case *c, const anygp_settings *s)
+/* n rows in a .npy file of this process; path ends in XXXXXX.npy. */
+static void write_rows(char *path, int64_t n)
 {
-    char path[] = "/tmp/anygp-local-XXXXXX.npy", head[128];
+    char head[128];
     const int magic = 10; /* bytes, the last two of them the length of the dictionary */
-    anygp_data *data;
-    anygp_error e;
     FILE *f = fdopen(mkstemps(path, 4), "w");
     assert_non_null(f);
     int length =
         snprintf(head, sizeof head, "\x93NUMPY\1%c%c%c{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d)}\n", 0,
-                 0, 0, (int)c->rows, D + 1);
+                 0, 0, (int)n, D + 1);
     head[8] = (char)(length - magic);
     fwrite(head, 1, (size_t)length, f);
-    for (int64_t i = 0; i < c->rows; i++) fwrite(X + i * D, sizeof *X, D, f), fwrite(y + i, sizeof *y, 1, f);
+    for (int64_t i = 0; i < n; i++) fwrite(X + i * D, sizeof *X, D, f), fwrite(y + i, sizeof *y, 1, f);
     fclose(f);
+}
+
+static anygp_data *in_a_file(const local_case *c, const anygp_settings *s)
+{
+    char path[] = "/tmp/anygp-local-XXXXXX.npy";
+    anygp_data *data;
+    anygp_error e;
+    write_rows(path, c->rows);
     if (anygp_data_read(path, s, &data, &e)) fail_msg("%s", e.text);
     unlink(path);
     return data;
@@ -173,6 +180,55 @@ static void rows_in_a_file_make_no_difference(void **state)
             if (!strcmp(cases[i].model, models[k])) check_case(i, in_a_file);
 }
 
+/* The cells of a file of predictions behind its header. */
+static int64_t read_predictions(const char *path, int64_t most, double *cell)
+{
+    char line[256];
+    int64_t n = 0;
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof line, f));
+    while (n < most && fscanf(f, "%lf%*[,\n]", cell + n) == 1) n++;
+    fclose(f);
+    return n;
+}
+
+/* The model of one process; all ranks have it, and a file of the same rows. */
+static void rows_of_a_file_are_shared_out(void **state)
+{
+    enum { COLUMNS = 4 };
+    static double one[ROWS * COLUMNS + 1], shared[ROWS * COLUMNS + 1];
+    char rows[] = "/tmp/anygp-local-XXXXXX.npy", out[] = "/tmp/anygp-local-XXXXXX.csv";
+    anygp_scores *a, *b;
+    anygp_error e;
+    (void)state;
+    write_rows(rows, ROWS);
+    close(mkstemps(out, 4));
+    for (size_t k = 0; k < CASES; k++) {
+        const char *const pairs[] = {"threads", "1", "memory", "2M", NULL};
+        const anygp_model *m = alone[k].model;
+        anygp_settings *s = settings_with(pairs);
+        assert_int_equal(anygp_eval_file(m, s, rows, &a, &e), ANYGP_OK);
+        if (ANYGP_FAILED(anygp_eval_file_shared(m, s, rows, &b, &e))) fail_msg("%s: %s", cases[k].model, e.text);
+        assert_int_equal(anygp_scores_count(b, 0), anygp_scores_count(a, 0));
+        assert_true(anygp_scores_count(a, 0) > 5);
+        for (int64_t i = 0; i < anygp_scores_count(a, 0); i++) {
+            assert_string_equal(anygp_scores_name(b, 0, i), anygp_scores_name(a, 0, i));
+            check_close(anygp_scores_value(b, 0, i), anygp_scores_value(a, 0, i), TOLERANCE);
+        }
+        anygp_scores_free(a), anygp_scores_free(b);
+        assert_int_equal(anygp_predict_file(m, s, rows, out, &e), ANYGP_OK);
+        assert_int_equal(read_predictions(out, ROWS * COLUMNS + 1, one), ROWS * COLUMNS);
+        if (ANYGP_FAILED(anygp_predict_file_shared(m, s, rows, out, &e))) fail_msg("%s: %s", cases[k].model, e.text);
+        if (comm_world()->rank == 0) {
+            assert_int_equal(read_predictions(out, ROWS * COLUMNS + 1, shared), ROWS * COLUMNS);
+            for (int j = 0; j < ROWS * COLUMNS; j++) check_close(shared[j], one[j], TOLERANCE);
+        }
+        anygp_settings_free(s);
+    }
+    unlink(rows), unlink(out);
+}
+
 /* Every rank says it, so that none waits for the others. */
 static void experts_that_become_exact_are_refused(void **state)
 {
@@ -193,25 +249,26 @@ static void experts_that_become_exact_are_refused(void **state)
 static void fit_alone(void)
 {
     for (size_t i = 0; i < CASES; i++) {
-        anygp_model *m = fit_case(&cases[i], in_memory);
-        keep(m, &alone[i]);
-        anygp_model_free(m);
+        alone[i].model = fit_case(&cases[i], in_memory);
+        keep(alone[i].model, &alone[i]);
     }
 }
 
 int main(int argc, char **argv)
 {
-    struct CMUnitTest tests[CASES + 2];
+    struct CMUnitTest tests[CASES + 3];
     anygp_error e = {0};
     for (size_t i = 0; i < CASES; i++)
         tests[i] = (struct CMUnitTest){cases[i].model, ranks_agree_with_one_process, NULL, NULL, (void *)(uintptr_t)i};
     tests[CASES] = (struct CMUnitTest)cmocka_unit_test(experts_that_become_exact_are_refused);
     tests[CASES + 1] = (struct CMUnitTest)cmocka_unit_test(rows_in_a_file_make_no_difference);
+    tests[CASES + 2] = (struct CMUnitTest)cmocka_unit_test(rows_of_a_file_are_shared_out);
     simulate();
     fit_alone();
     if (ANYGP_FAILED(comm_world_begin(&argc, &argv, &e))) return fprintf(stderr, "%s\n", e.text), 1;
     if (comm_world()->rank > 0 && !freopen("/dev/null", "w", stdout)) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (size_t i = 0; i < CASES; i++) anygp_model_free(alone[i].model);
     comm_world_end();
     return failed;
 }

@@ -130,7 +130,7 @@ static inline anygp_status eval_with(const anygp_model *m, const char *lines, co
     char in[] = "test_predict_XXXXXX";
     write_file(in, lines);
     anygp_settings *s = settings_with(pairs);
-    anygp_status status = gp_eval_file(m, s, in, "", scores, NULL, e);
+    anygp_status status = gp_eval_file(m, s, comm_self(), in, "", scores, NULL, e);
     anygp_settings_free(s);
     unlink(in);
     return status;

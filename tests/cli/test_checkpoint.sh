@@ -33,7 +33,9 @@ kill_later() { # MILLISECONDS
     [ $status = 137 ]
 }
 
-# Killed up to three times and resumed each time: the same bits as a run that was left alone.
+# The objective and the leave-one-out scores, digit by digit.
+scored() { anygp info "$1" --json | sed -n '/"leave_one_out": {/,/}/p; /"value":/p'; } # MODEL
+# Killed up to three times and resumed each time: the same bits and scores as of a run that was left alone.
 killed_and_resumed_is_left_alone() { # DATA OPTIONS...
     local k kills=0 resume=()
     RANDOM=20
@@ -47,8 +49,9 @@ killed_and_resumed_is_left_alone() { # DATA OPTIONS...
     done
     [ $kills -gt 0 ] || { echo "ended before it was killed"; return 1; }
     [ $k = 3 ] && [ $kills = 3 ] && { anygp fit "$1" -q -o r.agp --threads 1 --resume "${@:2}" >/dev/null || return 1; }
-    anygp predict r.agp test.csv | cmp - alone.csv && [ ! -e r.agp.checkpoint ]
+    scored alone.agp >alone.scores && scored r.agp | diff - alone.scores && anygp predict r.agp test.csv | cmp - alone.csv && [ ! -e r.agp.checkpoint ]
 }
+left_out() { grep -q '"leave_one_out": {' alone.scores && grep -q '"rmse":' alone.scores || { echo "no leave-one-out scores"; return 1; }; } # the run above had such scores
 batch_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model dtc --inducing 80 --restarts 6 --iters 80; }
 learned_inducing_inputs_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model pitc --inducing 30 --fix none --iters 40; }
 steps_that_learn_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv "${steps[@]}" --iters 900; }
@@ -61,6 +64,17 @@ exact_goes_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --mo
 neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone uneven.csv --model vecchia --neighbors 10 --inducing 20 --restarts 3 --iters 40; }
 steps_over_neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone uneven.csv --model vecchia+ --neighbors 10 --iters 300; }
 variational_neighbours_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model vnngp --likelihood studentt --neighbors 6 --iters 60; }
+chains_of_blocks_go_on_to_the_same_bits() {
+    killed_and_resumed_is_left_alone few.csv --model 'lma(order=2)' --inducing 20 --blocks 8 --restarts 2 --iters 60 && killed_and_resumed_is_left_alone few.csv --model lma+ --inducing 20 --blocks 8 --sample 3 --iters 400
+}
+levels_go_on_to_the_same_bits() {
+    killed_and_resumed_is_left_alone few.csv --model hier --blocks 8 --restarts 2 --iters 40 && killed_and_resumed_is_left_alone few.csv --model hier+ --blocks 8 --sample 3 --iters 400
+}
+trees_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model tree --inducing 40 --blocks 8 --restarts 2 --iters 60; }
+patches_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model patchwork --blocks 4 --restarts 2 --iters 40; }
+nested_experts_go_on_to_the_same_bits() {
+    killed_and_resumed_is_left_alone few.csv --model npae --blocks 8 --restarts 2 --iters 60 && killed_and_resumed_is_left_alone few.csv --model npae+ --blocks 8 --sample 3 --iters 300
+}
 experts_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone train.csv --model nle --experts own --blocks 12 --iters 200; }
 steps_over_experts_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model rbcm+ --blocks 10 --sample 2 --iters 300; }
 mixtures_go_on_to_the_same_bits() {
@@ -69,6 +83,12 @@ mixtures_go_on_to_the_same_bits() {
 }
 # It merges experts at steps 20, 30 and 45.
 merges_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --model 'moe(gate=stick)' --inducing 10 --batch 100 --iters 100; }
+# Calibration too comes from these residuals.
+leave_one_out_scores_go_on_with_the_run() {
+    local m
+    for m in vecchia nene nle rbcm; do killed_and_resumed_is_left_alone few.csv --model $m --neighbors 8 --blocks 8 --restarts 2 --iters 40 --calibrate loo && left_out || { echo "$m"; return 1; }; done
+    for m in vecchia+ nene+ nle+ grbcm+; do killed_and_resumed_is_left_alone few.csv --model $m --neighbors 8 --blocks 8 --sample 3 --iters 300 --calibrate local && left_out || { echo "$m"; return 1; }; done
+}
 
 # One model file all the time, overwritten by run after run.  What the last kills left is gone after the next run.
 model_file_is_whole_whenever_the_run_is_killed() {
@@ -222,6 +242,12 @@ check iteration_goes_on_to_the_same_bits
 check neighbours_go_on_to_the_same_bits
 check steps_over_neighbours_go_on_to_the_same_bits
 check variational_neighbours_go_on_to_the_same_bits
+check chains_of_blocks_go_on_to_the_same_bits
+check levels_go_on_to_the_same_bits
+check trees_go_on_to_the_same_bits
+check patches_go_on_to_the_same_bits
+check nested_experts_go_on_to_the_same_bits
+check leave_one_out_scores_go_on_with_the_run
 check experts_go_on_to_the_same_bits
 check steps_over_experts_go_on_to_the_same_bits
 check mixtures_go_on_to_the_same_bits

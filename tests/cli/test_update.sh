@@ -136,6 +136,27 @@ exact_updated_is_exact_of_all_rows() { # with its factor and by iteration, whose
         [ "$(anygp info m.agp --json | json_number rows)" = 600 ] || return 1
     done
 }
+jitter_of_exact_is_kept() {
+    local options=(--model exact --solver cholesky --noise 1e-14 --kernel 'rbf(variance=1,lengthscale=2)') # next to singular
+    fit one.csv m.agp "${options[@]}" && anygp info m.agp | grep -q 'jitter .* of the mean diagonal' && anygp info m.agp | grep jitter >jitter || return 1
+    fit all.csv all.agp "${options[@]}" && update m.agp two.csv && anygp info m.agp | grep jitter | cmp - jitter && anygp info all.agp | grep jitter | cmp - jitter || return 1
+    local m
+    for m in all m; do anygp predict $m.agp test.csv | awk -F, 'NR > 1 { print $1 + 10 }' >$m.csv || return 1; done # the target's sd is about 1
+    close all.csv m.csv 1e-4
+}
+# While the factor grows to 4000 rows.
+interrupted_update_of_exact_leaves_the_model() {
+    local status=0 before
+    anygp simulate --rows 4000 --inputs 2 --features 50 -o many.csv && rows many.csv 1 1000 >old.csv && rows many.csv 1001 4000 >new.csv && fit old.csv i.agp --model exact --solver cholesky || return 1
+    before=$(checksum i.agp)
+    "$ANYGP" update i.agp new.csv --threads 1 >"$said/out" 2>"$said/err" </dev/null &
+    until grep -q '^SigCgt:.*[2367abef]$' /proc/$!/status; do sleep 0.02; done # it catches SIGINT
+    sleep 0.3
+    kill -INT $!
+    wait $! || status=$?
+    cat "$said/err"
+    [ $status = 130 ] && grep -q '^anygp: stopped' "$said/err" && [ ! -s "$said/out" ] && [ "$before" = "$(checksum i.agp)" ] && [ "$(echo i.agp*)" = i.agp ] && anygp predict i.agp test.csv >/dev/null
+}
 memory_bounds_the_update_of_exact() { # the factor of 400 rows has 1.3 MB, and that of all is made beside it
     fit one.csv m.agp --model exact --solver cholesky && head -n 3 two.csv >few.csv && leaves m.agp 'exact has to hold, need 0.0013 GB, more than the --memory of 0.001 GB' update m.agp few.csv --memory 1M && update m.agp few.csv --memory 10M
 }
@@ -214,6 +235,8 @@ check each_target_takes_the_rows_that_have_it
 check missing_inputs_follow_the_model
 check sod_and_directions_are_refused
 check exact_updated_is_exact_of_all_rows
+check jitter_of_exact_is_kept
+check interrupted_update_of_exact_leaves_the_model
 check memory_bounds_the_update_of_exact
 check damaged_data_leaves_the_model
 check rows_that_cannot_be_used_leave_the_model

@@ -231,12 +231,11 @@ static void several_updates_equal_the_posterior_of_all_rows(void **unused)
     }
 }
 
-/* The posterior of the first n rows by the exact model, with its factor or by iteration. */
-static posterior *exact_posterior_of(const model_ops *model, const fixture *f, int64_t n, double *evidence)
+/* The posterior of the first n rows by the exact model, with its factor or by iteration, with jitter relative to the mean of the diagonal. */
+static posterior *exact_jittered(const model_ops *model, const fixture *f, int64_t n, double jitter, double *evidence)
 {
     dataset data = {.n = n, .used = n, .D = D, .X = (double *)f->X, .y = (double *)f->y, .w = (double *)f->w};
     merged m = {0};
-    double jitter = 0;
     posterior *q = NULL;
     void *state;
     anygp_error e;
@@ -249,6 +248,11 @@ static posterior *exact_posterior_of(const model_ops *model, const fixture *f, i
     model->close(state);
     merged_clear(&m);
     return q;
+}
+
+static posterior *exact_posterior_of(const model_ops *model, const fixture *f, int64_t n, double *evidence)
+{
+    return exact_jittered(model, f, n, 0, evidence);
 }
 
 /* Among the new rows are some with the inputs of old ones, and of each other. */
@@ -281,6 +285,89 @@ static void exact_takes_new_rows(void **unused)
             whole->ops->free(whole);
             teardown(&f);
         }
+}
+
+/* Jitter is noise that predictions of f do not show: a fit of all rows with so much more noise has the same posterior. */
+static void exact_keeps_its_jitter(void **unused)
+{
+    (void)unused;
+    static const double RELATIVE = 1e-2;
+    fixture f;
+    double all, first, sum;
+    void *state;
+    anygp_error e;
+    setup(&f, &variants[0]);
+    posterior *q = exact_jittered(&model_exact, &f, FIRST, RELATIVE, &first);
+    sum = first;
+    for (int k = 0; k < 2; k++) {
+        const int64_t at = FIRST + k * ADDED / 2;
+        posterior *made;
+        update_report r;
+        assert_int_equal(model_exact.update->open(&model_exact, q, NULL, &state, &e), ANYGP_OK);
+        model_exact.update->given(state, RELATIVE, 1e9, (stop_poll){0});
+        assert_int_equal(model_exact.update->add(state, ADDED / 2, f.X + at * D, f.y + at, f.w + at, NULL, &e),
+                         ANYGP_OK);
+        assert_int_equal(model_exact.update->finish(state, &made, &r, &e), ANYGP_OK);
+        model_exact.update->close(state);
+        q->ops->free(q);
+        q = made, sum += r.after;
+    }
+    f.h.like[0] += RELATIVE * (1.3 + f.h.like[0]); /* the kernel's variance is 1.3 everywhere */
+    posterior *noisy = exact_posterior_of(&model_exact, &f, ROWS, &all);
+    check_close(sum, all, 1e-10);
+    same_predictions(&f, q, noisy);
+    q->ops->free(q);
+    noisy->ops->free(noisy);
+    teardown(&f);
+}
+
+typedef struct patience {
+    int asked, most; /* it ends when it is asked once more */
+} patience;
+
+static int out_of_patience(void *ctx)
+{
+    patience *p = ctx;
+    return p->asked++ == p->most;
+}
+
+/* It is asked before every 128 rows of the factor, and what it has begun when it ends is given back. */
+static void exact_is_stopped_while_its_factor_grows(void **unused)
+{
+    enum { MANY = 300, STRIPS = 3 };
+    static double X[MANY * D], y[MANY], w[MANY];
+    fixture f;
+    double evidence, mean[2][NEW], variance[2][NEW];
+    anygp_error e;
+    (void)unused;
+    fill_normal(5, MANY * D, X);
+    fill_normal(6, MANY, y);
+    for (int i = 0; i < MANY; i++) w[i] = 1;
+    setup(&f, &variants[1]);
+    posterior *q = exact_posterior_of(&model_exact, &f, FIRST, &evidence);
+    double *work = malloc((size_t)q->ops->work_doubles(q, NEW) * sizeof *work);
+    assert_int_equal(q->ops->marginal(q, NEW, f.new, D, work, mean[0], variance[0], NULL), ANYGP_OK);
+    for (int most = 0; most <= STRIPS; most++) {
+        patience p = {0, most};
+        posterior *made = NULL;
+        update_report r;
+        void *state;
+        assert_int_equal(model_exact.update->open(&model_exact, q, NULL, &state, &e), ANYGP_OK);
+        model_exact.update->given(state, 0, 1e9, (stop_poll){out_of_patience, &p});
+        assert_int_equal(model_exact.update->add(state, MANY, X, y, w, NULL, &e), ANYGP_OK);
+        anygp_status status = model_exact.update->finish(state, &made, &r, &e);
+        assert_int_equal(status, most < STRIPS ? ANYGP_ERR_STOPPED : ANYGP_OK);
+        assert_int_equal(p.asked, most < STRIPS ? most + 1 : STRIPS);
+        assert_int_equal(made != NULL, most == STRIPS);
+        model_exact.update->close(state);
+        if (made) made->ops->free(made);
+        assert_int_equal(q->ops->marginal(q, NEW, f.new, D, work, mean[1], variance[1], NULL), ANYGP_OK);
+        assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
+        assert_memory_equal(variance[0], variance[1], sizeof variance[0]);
+    }
+    free(work);
+    q->ops->free(q);
+    teardown(&f);
 }
 
 /* The mean is that of all rows to the bound of the solve, the variance that of all rows as the nearest. */
@@ -640,6 +727,8 @@ int main(void)
         cmocka_unit_test(update_in_one_step_equals_the_posterior_of_all_rows),
         cmocka_unit_test(several_updates_equal_the_posterior_of_all_rows),
         cmocka_unit_test(exact_takes_new_rows),
+        cmocka_unit_test(exact_keeps_its_jitter),
+        cmocka_unit_test(exact_is_stopped_while_its_factor_grows),
         cmocka_unit_test(exact_by_iteration_takes_new_rows),
         cmocka_unit_test(pic_finds_the_blocks_of_new_rows_by_its_router),
         cmocka_unit_test(pic_takes_a_new_block_where_means_lead_to_it),

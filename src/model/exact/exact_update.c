@@ -5,6 +5,7 @@
        L = [ L0, 0;  (L0^-1 K01)', L1 ],   L1 L1' = K11 + noise - K10 Ky00^-1 K01
        a0 = L0'alpha0 + V0 beta0,          a1 = L1^-1 (y1 - K10 L0^-T a0)            so that no old y is needed
        V1 = L1^-1 (H1 - K10 L0^-T V0),     S = I/B + V'V,   beta = S^-1 V'a,   alpha = L^-T (a - V beta)
+   L grows by STRIP rows at a time, all rows before being old ones; between strips somebody may end it.
    Cost: n^2 per new row.  The log evidence grows by that of the new rows given the old ones.
 
    Without it: old and new rows are merged, and the last solve is made again, from the old alpha and with the old preconditioner; the log
@@ -23,9 +24,12 @@
 
 /* --------------------------------------------------------------------------------- with the factor */
 
+enum { STRIP = 128 }; /* about a second for 10 000 rows on one core */
+
 typedef struct factor_update {
     const exact_posterior *from;
     double jitter; /* relative to the mean of the diagonal, as in exact.c */
+    stop_poll stop;
     int64_t n, room;
     double *X, *y, *w; /* new rows */
 } factor_update;
@@ -67,12 +71,12 @@ static anygp_status factor_add(void *state, int64_t n, const double *X, const do
     return ANYGP_OK;
 }
 
-/* n rows wait, and the factor of all is made beside the old one, with L0^-1 K01. */
+/* n rows wait, and the factor of all is made beside the old one, with a strip of L^-1 K. */
 static double factor_held(const void *state)
 {
     const factor_update *u = state;
     double n0 = (double)u->from->base.n, n = (double)u->n;
-    return n > 0 ? 8 * (n * ((double)u->from->base.D + 2 + n0) + (n0 + n) * (n0 + n)) : 0;
+    return n > 0 ? 8 * (n * ((double)u->from->base.D + 2) + (n0 + n) * (fmin(n, STRIP) + n0 + n)) : 0;
 }
 
 /* t't, t = R'beta */
@@ -104,41 +108,59 @@ static double jitter_added(const exact_posterior *from, double relative)
     return relative / (1 + relative) * trace / (double)n;
 }
 
-/* L of all rows; C[n0,k]: L0^-1 K01. */
-static anygp_status extend_factor(const exact_posterior *from, const merged *m, double jitter, double *C,
-                                  exact_posterior *q, anygp_error *e)
+/* Rows done .. done+k-1 of q's factor, whose leading rows are there; noise[k]: of each; C[done,k]: work, becomes L^-1 K. */
+static anygp_status extend_strip(exact_posterior *q, int64_t done, int64_t k, const double *noise, double *C,
+                                 anygp_error *e)
 {
-    const posterior *b = &from->base;
-    int64_t n0 = b->n, k = m->n, n = n0 + k;
-    double *corner = q->L + n0 + n0 * n, added = jitter > 0 ? jitter_added(from, jitter) : 0;
-    for (int64_t j = 0; j < n0; j++) memcpy(q->L + j + j * n, from->L + j + j * n0, (size_t)(n0 - j) * sizeof(double));
-    if (!kernel_gram(b->kernel, n0, from->X, b->D, k, m->X, m->D, C, n0) ||
-        !kernel_gram_sym(b->kernel, k, m->X, m->D, corner, n))
+    const posterior *b = &q->base;
+    int64_t n = b->n;
+    const double *X = q->X + done * b->D;
+    double *side = q->L + done, *corner = side + done * n;
+    if (!kernel_gram(b->kernel, done, q->X, b->D, k, X, b->D, C, done) ||
+        !kernel_gram_sym(b->kernel, k, X, b->D, corner, n))
         return fail_memory(e, "kernel tiles", 0);
-    la_trsm(LA_LEFT, LA_N, n0, k, 1, from->L, n0, C, n0);
+    la_trsm(LA_LEFT, LA_N, done, k, 1, q->L, n, C, done);
     for (int64_t i = 0; i < k; i++) {
-        corner[i + i * n] += b->noise / m->c[i] + added;
-        for (int64_t j = 0; j < n0; j++) q->L[n0 + i + j * n] = C[j + i * n0];
+        corner[i + i * n] += noise[i];
+        for (int64_t j = 0; j < done; j++) side[i + j * n] = C[j + i * done];
     }
-    la_syrk(LA_T, k, n0, -1, C, n0, 1, corner, n);
-    if (!la_factor(k, corner, n))
-        return fail_with(e, ANYGP_ERR_NUMERIC,
-                         "the covariance of the new rows given the old ones is not positive definite, since the model "
-                         "has next to no noise; fit again with all rows");
-    la_zero_upper(n, q->L, n);
-    return ANYGP_OK;
+    la_syrk(LA_T, k, done, -1, C, done, 1, corner, n);
+    if (la_factor(k, corner, n)) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_NUMERIC,
+                     "the covariance of the new rows given the old ones is not positive definite, since the model has "
+                     "next to no noise; fit again with all rows");
+}
+
+/* L of all rows. */
+static anygp_status extend_factor(const factor_update *u, const merged *m, exact_posterior *q, anygp_error *e)
+{
+    const exact_posterior *from = u->from;
+    int64_t n0 = from->base.n, n = n0 + m->n;
+    double noise[STRIP], added = u->jitter > 0 ? jitter_added(from, u->jitter) : 0;
+    double *C = mem_doubles(n, m->n < STRIP ? m->n : STRIP);
+    if (!C) return fail_memory(e, "the new rows", 8.0 * (double)n * STRIP);
+    anygp_status status = ANYGP_OK;
+    for (int64_t j = 0; j < n0; j++) memcpy(q->L + j + j * n, from->L + j + j * n0, (size_t)(n0 - j) * sizeof(double));
+    for (int64_t done = n0, k; done < n && !ANYGP_FAILED(status); done += k) {
+        k = n - done < STRIP ? n - done : STRIP;
+        for (int64_t i = 0; i < k; i++) noise[i] = from->base.noise / m->c[done - n0 + i] + added;
+        status = stop_check(&u->stop, e);
+        if (!ANYGP_FAILED(status)) status = extend_strip(q, done, k, noise, C, e);
+    }
+    if (!ANYGP_FAILED(status)) la_zero_upper(n, q->L, n);
+    free(C);
+    return status;
 }
 
 /* V and R of all rows. */
-static anygp_status extend_mean(const exact_posterior *from, const merged *m, const double *C, exact_posterior *q,
-                                anygp_error *e)
+static anygp_status extend_mean(const exact_posterior *from, const merged *m, exact_posterior *q, anygp_error *e)
 {
     const basis *mean = &from->base.mean;
     int64_t n0 = from->base.n, k = m->n, n = n0 + k, p = q->p;
     if (p == 0) return ANYGP_OK;
     for (int64_t j = 0; j < p; j++) memcpy(q->V + j * n, from->V + j * n0, (size_t)n0 * sizeof(double));
     basis_fill(mean, k, m->X, m->D, q->V + n0, 1, n);
-    la_gemm(LA_T, LA_N, k, p, n0, -1, C, n0, from->V, n0, 1, q->V + n0, n);
+    la_gemm(LA_N, LA_N, k, p, n0, -1, q->L + n0, n, from->V, n0, 1, q->V + n0, n);
     la_trsm(LA_LEFT, LA_N, k, p, 1, q->L + n0 + n0 * n, n, q->V + n0, n);
     la_syrk(LA_T, p, n, 1, q->V, n, 0, q->R, p);
     for (int64_t j = 0; j < p; j++) q->R[j + j * p] += 1 / mean->B;
@@ -148,8 +170,7 @@ static anygp_status extend_mean(const exact_posterior *from, const merged *m, co
 }
 
 /* a[n] of all rows, alpha and beta; *before: the log evidence of the old rows. */
-static void extend_solution(const exact_posterior *from, const merged *m, const double *C, exact_posterior *q,
-                            double *a, double *before)
+static void extend_solution(const exact_posterior *from, const merged *m, exact_posterior *q, double *a, double *before)
 {
     int64_t n0 = from->base.n, k = m->n, n = n0 + k, p = q->p;
     memcpy(a, from->alpha, (size_t)n0 * sizeof *a);
@@ -157,7 +178,7 @@ static void extend_solution(const exact_posterior *from, const merged *m, const 
     if (p) la_gemv(LA_N, n0, p, 1, from->V, n0, from->beta, 1, a);
     *before = log_evidence(from, a);
     memcpy(a + n0, m->y, (size_t)k * sizeof *a);
-    la_gemv(LA_T, n0, k, -1, C, n0, a, 1, a + n0);
+    la_gemv(LA_N, k, n0, -1, q->L + n0, n, a, 1, a + n0);
     la_trsm(LA_LEFT, LA_N, k, 1, 1, q->L + n0 + n0 * n, n, a + n0, k);
     memcpy(q->alpha, a, (size_t)n * sizeof *a);
     if (p) {
@@ -169,25 +190,25 @@ static void extend_solution(const exact_posterior *from, const merged *m, const 
     la_trsm(LA_LEFT, LA_T, n, 1, 1, q->L, n, q->alpha, n);
 }
 
-static anygp_status extend(const exact_posterior *from, const merged *m, double jitter, exact_posterior **out,
-                           double *added, anygp_error *e)
+static anygp_status extend(const factor_update *u, const merged *m, exact_posterior **out, double *added,
+                           anygp_error *e)
 {
+    const exact_posterior *from = u->from;
     const posterior *b = &from->base;
     int64_t n0 = b->n, k = m->n;
-    double before, *C = mem_doubles(n0, k), *a = mem_doubles(n0 + k, 1);
-    anygp_status status = C && a ? ANYGP_OK : fail_memory(e, "the new rows", 8.0 * (double)n0 * (double)k);
+    double before, *a = mem_doubles(n0 + k, 1);
+    anygp_status status = a ? ANYGP_OK : fail_memory(e, "the new rows", 8.0 * (double)(n0 + k));
     if (!ANYGP_FAILED(status)) status = exact_posterior_new(b->kernel, b->noise, &b->mean, b->D, n0 + k, out, e);
     if (!ANYGP_FAILED(status)) {
         memcpy((*out)->X, from->X, (size_t)(n0 * b->D) * sizeof(double));
         memcpy((*out)->X + n0 * b->D, m->X, (size_t)(k * b->D) * sizeof(double));
-        status = extend_factor(from, m, jitter, C, *out, e);
+        status = extend_factor(u, m, *out, e);
     }
-    if (!ANYGP_FAILED(status)) status = extend_mean(from, m, C, *out, e);
+    if (!ANYGP_FAILED(status)) status = extend_mean(from, m, *out, e);
     if (!ANYGP_FAILED(status)) {
-        extend_solution(from, m, C, *out, a, &before);
+        extend_solution(from, m, *out, a, &before);
         *added = log_evidence(*out, a) - before + exact_repeated_terms(m, b->noise);
     }
-    free(C);
     free(a);
     return status;
 }
@@ -206,8 +227,11 @@ static anygp_status factor_finish(void *state, posterior **out, update_report *r
         status = fail_with(
             e, ANYGP_ERR_DATA,
             "the model has no noise, and without noise rows with equal inputs or with weights have no density");
-    if (!ANYGP_FAILED(status)) status = extend(u->from, &m, u->jitter, &made, &added, e);
-    if (made) *out = &made->base;
+    if (!ANYGP_FAILED(status)) status = extend(u, &m, &made, &added, e);
+    if (made && ANYGP_FAILED(status))
+        made->base.ops->free(&made->base);
+    else if (made)
+        *out = &made->base;
     *r = (update_report){.rows = m.total, .before = NAN, .after = added, .upper = NAN};
     merged_clear(&m);
     return status;
@@ -296,8 +320,9 @@ static void update_given(void *state, double jitter, double memory, stop_poll st
 {
     exact_update *u = state;
     u->memory = memory, u->stop = stop;
-    if (u->factor)
-        ((factor_update *)u->state)->jitter = jitter; /* the rows of the other kind have it among their facts */
+    if (!u->factor) return; /* jitter is among its facts */
+    factor_update *f = u->state;
+    f->jitter = jitter, f->stop = stop;
 }
 
 static anygp_status update_add(void *state, int64_t n, const double *X, const double *y, const double *w,

@@ -428,7 +428,7 @@ static bool try_values(int64_t rows, int64_t cols, const double *values, int64_t
     anygp_status status = router_from_values(rows, cols, values, D, &r, &e);
     if (ANYGP_FAILED(status)) {
         assert_null(r);
-        assert_int_equal(status, ANYGP_ERR_DATA);
+        assert_int_equal(status, ANYGP_ERR_FILE);
         assert_true(e.text[0] != 0);
         return false;
     }

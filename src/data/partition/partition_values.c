@@ -66,7 +66,7 @@ static anygp_status check_nodes(const router *r, anygp_error *e)
     while (row < rows && node_fits(r, row, owned)) row++;
     free(owned);
     if (row == rows) return ANYGP_OK;
-    return fail_with(e, ANYGP_ERR_DATA, "row %lld of the model's partition is damaged; fit the model again",
+    return fail_with(e, ANYGP_ERR_FILE, "row %lld of the model's partition is damaged; fit the model again",
                      (long long)row);
 }
 
@@ -76,7 +76,7 @@ anygp_status router_from_values(int64_t rows, int64_t cols, const double *values
     size_t cells;
     *out = NULL;
     if (!size_mul(rows, cols, &cells) || !head_fits(rows, cols, values, D) || !all_finite(rows, cols, values))
-        return fail_with(e, ANYGP_ERR_DATA, "the model's partition of %lld inputs is damaged; fit the model again",
+        return fail_with(e, ANYGP_ERR_FILE, "the model's partition of %lld inputs is damaged; fit the model again",
                          (long long)D);
     int64_t top = (int64_t)values[HEAD_TOP];
     router *r = router_new((router_kind)values[HEAD_KIND], D, top);

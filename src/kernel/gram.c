@@ -37,6 +37,7 @@ bool gram_walk_tile(const gram_walk *w, int64_t index, tile *t, int64_t *i0, int
     t->Z = w->Z + *j0 * w->ldz, t->ldz = w->ldz;
     t->symmetric = w->symmetric;
     t->diagonal = *i0 - *j0;
+    t->below = w->in_turn ? w->n - *i0 - t->rows : 0;
     return !w->symmetric || *i0 + t->rows > *j0;
 }
 
@@ -91,13 +92,14 @@ static void gram_tile(const gram_walk *w, int64_t index, tile *t, real *K, int64
     if (gram_walk_tile(w, index, t, &i0, &j0)) evaluate(w->k, t, K + i0 + j0 * ldk, ldk, slots);
 }
 
-static bool gram(const gram_walk *w, real *K, int64_t ldk)
+static bool gram(gram_walk *w, real *K, int64_t ldk)
 {
     int64_t rows = gram_walk_rows(w), cols = gram_walk_cols(w), tiles = gram_walk_tiles(w);
     int64_t leaf_work = tile_work(w->k, rows, cols), work = leaf_work + even((w->k->n_slots - 1) * rows * cols);
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
     real *scratch = mem_alloc(threads * work, sizeof *scratch);
     if (!scratch) return false;
+    w->in_turn = threads == 1;
     if (threads ==
         1) { /* a region of one thread would cost two calls of the system, much for the few rows of a request */
         tile t;

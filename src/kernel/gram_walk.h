@@ -11,6 +11,7 @@ typedef struct gram_walk {
     const double *X, *Z;
     bool symmetric;
     int64_t tile_cols;
+    bool in_turn; /* one thread makes all tiles, in their order */
 } gram_walk;
 
 gram_walk gram_walk_cross(const kernel *k, int64_t n, const double *X, int64_t ldx, int64_t m, const double *Z,

@@ -65,7 +65,7 @@ void radial_tile(const leaf *l, const tile *t, real *K, int64_t ldk)
 #endif
     pack_scaled(l, t);
     for (int64_t j = 0; j < t->cols; j++) {
-        if (j + 1 < t->cols) tile_fetch(t, K + (j + 1) * ldk);
+        tile_fetch(t, K, ldk, j);
         slice_sqdist(t, l->n_dims, j, false, K + j * ldk);
         use_value(&e, j, K + j * ldk);
     }
@@ -167,7 +167,7 @@ static void reverse_by_strips(const leaf *l, const tile *t, const evaluation *e,
         if (n < STRIP) memset(W, 0, sizeof W);
         for (int64_t c = 0; c < n; c++) {
             real *q = W + c * PACK_ROWS;
-            if (j + c + 1 < t->cols) tile_fetch(t, e->G + (j + c + 1) * e->ldg);
+            tile_fetch(t, e->G, e->ldg, j + c);
             slice_sqdist(t, l->n_dims, j + c, false, q);
             if (only_shared) memcpy(kept, q, (size_t)t->rows * sizeof *q);
             use_slope(e, j + c, q);

@@ -139,12 +139,13 @@ static void add_share(const gram_walk *w, const gradients *from, const gradients
     if (!w->symmetric) add_rows(w->m, w->k->D, times, from->gZ, to->gZ, to->ldgz);
 }
 
-static bool reverse(const gram_walk *w, const real *G, int64_t ldg, const gradients *g)
+static bool reverse(gram_walk *w, const real *G, int64_t ldg, const gradients *g)
 {
     int64_t rows = gram_walk_rows(w), cols = gram_walk_cols(w), tiles = gram_walk_tiles(w);
     int64_t work = tile_work(w->k, rows, cols) + even((1 + 2 * w->k->n_nodes) * rows * cols), own = shares(w, g);
     int threads = tiles < threads_max() ? (int)tiles : threads_max();
     real *scratch = mem_alloc(threads * work, sizeof *scratch);
+    w->in_turn = threads == 1;
     bool direct = threads == 1 && !w->symmetric;
     double *buffer = mem_zeroed(direct ? 0 : threads * own, sizeof *buffer);
     bool enough = scratch && buffer;

@@ -31,6 +31,7 @@ struct tile {
     int64_t ldx, ldz;
     int64_t diagonal; /* row i of X is row i + diagonal of Z in the matrix of one set of rows */
     bool symmetric;   /* the matrix is of one set of rows: white acts */
+    int64_t below;    /* rows of the matrix below the tile, if those are made next; else 0 */
     real *work[LEAF_TILES];
     real *x, *z, *gx, *gz; /* slices of the inputs and of their gradients */
 #ifdef REAL_FLOAT
@@ -59,10 +60,18 @@ void tile_place(tile *t, const kernel *k, int64_t rows, int64_t cols, real *work
 void leaf_tile(const leaf *l, const tile *t, real *K, int64_t ldk);
 void leaf_reverse(const leaf *l, const tile *t, const real *G, int64_t ldg, tile_gradient *g);
 
-/* Asks for a column of a tile, so that its lines come from memory while the one before it is worked on. */
-static inline void tile_fetch(const tile *t, const real *column)
+/* Asks for the column FETCH_AHEAD after column j, of this tile or of the one below, so that its lines come from memory while those before
+   it are worked on. */
+enum { FETCH_AHEAD = 4 };
+static inline void tile_fetch(const tile *t, const real *K, int64_t ldk, int64_t j)
 {
-    for (int64_t i = 0; i < t->rows; i += 64 / (int64_t)sizeof *column) __builtin_prefetch(column + i);
+    int64_t at = j + FETCH_AHEAD, rows = t->rows;
+    if (at >= t->cols) {
+        if (t->cols <= FETCH_AHEAD) return;
+        at -= t->cols, K += t->rows;
+        if (t->below < rows) rows = t->below;
+    }
+    for (int64_t i = 0; i < rows; i += 64 / (int64_t)sizeof *K) __builtin_prefetch(K + i + at * ldk);
 }
 
 static inline int64_t slice_length(int64_t n_dims, int64_t first)

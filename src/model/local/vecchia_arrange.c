@@ -44,6 +44,7 @@ static anygp_status order_rows(const vecchia_state *q, int64_t n, int64_t d, con
 /* The rows that have an order, or all those that a list may have. */
 static const merged *arranged_rows(const vecchia_state *q) { return q->ordered ? q->learned : q->problem->rows; }
 
+/* In this order. */
 static anygp_status take_rows(const merged *m, const int64_t *order, arrangement *a, anygp_error *e)
 {
     a->X = mem_doubles(m->n, m->D), a->y = mem_alloc(m->n, sizeof *a->y), a->w = mem_alloc(m->n, sizeof *a->w);
@@ -55,8 +56,23 @@ static anygp_status take_rows(const merged *m, const int64_t *order, arrangement
     return ANYGP_OK;
 }
 
+/* The rows of a group are near each other.  Stored along the walk of the tree they stand together in memory too, where their order would
+   have scattered them: `order` becomes the rows as they are stored, and groups name their rows by these places. */
+static anygp_status store_together(const int32_t *walk, int64_t n, int64_t *order, row_groups *groups, anygp_error *e)
+{
+    int32_t *place = mem_alloc(n, sizeof *place);
+    int64_t *stored = mem_alloc(n, sizeof *stored);
+    bool ok = place && stored;
+    for (int64_t i = 0; ok && i < n; i++) place[walk[i]] = (int32_t)i, stored[i] = order[walk[i]];
+    for (int64_t i = 0; ok && i < groups->start[groups->count]; i++) groups->row[i] = place[groups->row[i]];
+    if (ok) memcpy(order, stored, (size_t)n * sizeof *order);
+    free(place);
+    free(stored);
+    return ok ? ANYGP_OK : fail_memory(e, "the order of the rows", 12.0 * (double)n);
+}
+
 static anygp_status group_rows(const vecchia_state *q, int64_t d, const double *places, const near_metric *by,
-                               const int64_t *order, row_groups *groups, anygp_error *e)
+                               int64_t *order, row_groups *groups, anygp_error *e)
 {
     const problem *p = q->problem;
     int64_t n = arranged_rows(q)->n;
@@ -66,6 +82,7 @@ static anygp_status group_rows(const vecchia_state *q, int64_t d, const double *
     bool apart = p->near.apart || !q->ordered;
     anygp_status status =
         apart ? groups_single(&near, q->ordered ? NULL : q->chosen, groups, e) : groups_joined(&near, groups, e);
+    if (!ANYGP_FAILED(status) && q->ordered && near.walk) status = store_together(near.walk, n, order, groups, e);
     near_rows_clear(&near);
     return status;
 }

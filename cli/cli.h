@@ -110,6 +110,7 @@ void print_sentence(const char *kind, const char *text);
 
 anygp_status command_report(const options *o, anygp_error *e);
 anygp_status command_plot(const options *o, anygp_error *e);
+anygp_status report_check_name(const char *path, anygp_error *e); /* refuses .pdf and the like */
 anygp_status fit_report(const options *o, const anygp_model *m,
                         anygp_error *e); /* fit --report, once the model is written */
 

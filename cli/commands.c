@@ -126,6 +126,7 @@ static anygp_status check_fit(const options *o, const char *trace, anygp_error *
     TRY(paths_distinct(files, 4, 7, e));
     if (anygp_world_rank() > 0) return ANYGP_OK;
     TRY(path_check_writable(o->output, e));
+    TRY(report_check_name(anygp_get(s, "report"), e));
     TRY(path_check_writable(anygp_get(s, "report"), e));
     return path_check_writable(trace, e);
 }
@@ -392,7 +393,7 @@ const command commands[] = {
     {"compare", "fk", "compare DATA [--models A,B,...] [--folds N] [-o BEST] [options of fit]",
      "fit several models, or kernels, under equal limits and score them on the same rows", 1, 1, true, true, false,
      command_compare},
-    {"update", "u", "update MODEL DATA [-o MODEL2] [options]", "add new rows to a sparse model, without the old ones",
+    {"update", "u", "update MODEL DATA [-o MODEL2] [options]", "add new rows to a fitted model, without fitting again",
      2, 2, true, true, false, update},
     {"info", "", "info MODEL [--json]", "show what is in a model file", 1, 1, false, true, false, info},
     {"export", "", "export MODEL -o FILE.c|FILE.json [--header FILE.h]",

@@ -36,9 +36,23 @@ static bool switch_word(const command *c, const char *word, options *o)
     return false;
 }
 
+/* The letters of help in another order, or one of them wrong: there are settings that are as near. */
+static bool is_help(const char *name)
+{
+    static const char help[] = "help";
+    int64_t wrong = 0, seen = 0;
+    if (strlen(name) != 4 || name[0] != 'h') return false;
+    for (int i = 0; i < 4; i++) wrong += name[i] != help[i], seen += strchr(name, help[i]) != NULL;
+    return wrong == 1 || seen == 4;
+}
+
 static anygp_status unknown_option(const command *c, const char *name, anygp_error *e)
 {
     const char *near = anygp_setting_nearest(name);
+    if (is_help(name)) near = "help";
+    if (near && !strcmp(near, "help"))
+        return complain(e, ANYGP_ERR_ARGUMENT, "unknown option --%.60s; did you mean --help? See anygp %s --help", name,
+                        c->name);
     if (near && strcmp(near, name) && setting_for(c, near) >= 0)
         return complain(e, ANYGP_ERR_ARGUMENT, "unknown option --%.60s; did you mean --%s? See anygp %s --help", name,
                         near, c->name);

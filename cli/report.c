@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <string.h>
+#include <strings.h>
 
 static anygp_status check_files(const options *o, anygp_error *e)
 {
@@ -10,9 +11,27 @@ static anygp_status check_files(const options *o, anygp_error *e)
     return ANYGP_FAILED(status) ? status : path_check_writable(o->output, e);
 }
 
+/* Other endings promise what is not in the file. */
+anygp_status report_check_name(const char *path, anygp_error *e)
+{
+    static const char *const others[] = {".pdf", ".png", ".svg", ".docx", ".md", ".txt", ".json", ".csv"};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t k = strlen(others[i]);
+        if (n < k || strcasecmp(path + n - k, others[i])) continue;
+        return complain(e, ANYGP_ERR_ARGUMENT,
+                        "a report is a page, not a %s file: give it a name that ends with .html%s", others[i],
+                        i == 0  ? "; a browser prints it to PDF"
+                        : i < 3 ? ", or draw one picture with anygp plot"
+                                : "");
+    }
+    return ANYGP_OK;
+}
+
 anygp_status command_report(const options *o, anygp_error *e)
 {
     anygp_model *m = NULL;
+    if (o->output && ANYGP_FAILED(report_check_name(o->output, e))) return e->status;
     if (!o->output) return complain(e, ANYGP_ERR_ARGUMENT, "where should the report go? Add -o report.html");
     anygp_status status = check_files(o, e);
     notes_attach(o->settings, o->quiet);

@@ -1,5 +1,6 @@
 /* The list of kernels: a new one is a file, a line here, its name in kind.h, and a paragraph in docs/kernels.md. */
 #include <string.h>
+#include <strings.h>
 
 #include "kernel/kind.h"
 
@@ -81,7 +82,12 @@ static const kernel_alias aliases[] = {
 
 static bool is_name(const char *name, const char *word, int64_t length)
 {
-    return (int64_t)strlen(name) == length && !memcmp(name, word, (size_t)length);
+    return (int64_t)strlen(name) == length && !strncasecmp(name, word, (size_t)length);
+}
+
+const kernel_kind *kind_matern(double nu)
+{
+    return nu == 0.5 ? &kind_matern12 : nu == 1.5 ? &kind_matern32 : nu == 2.5 ? &kind_matern52 : NULL;
 }
 
 const kernel_kind *kind_find(const char *name, int64_t length, const char **note)

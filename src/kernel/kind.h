@@ -154,6 +154,7 @@ typedef struct kernel_alias {
 } kernel_alias;
 
 /* By its name or an alias; NULL: no such kernel.  *note is set where the alias has one. */
-const kernel_kind *kind_find(const char *name, int64_t length, const char **note);
+const kernel_kind *kind_find(const char *name, int64_t length, const char **note); /* in upper or lower case */
+const kernel_kind *kind_matern(double nu); /* NULL: only 0.5, 1.5 and 2.5 have a simple form */
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/name_list.h"
 #include "base/nearest.h"
@@ -24,6 +25,7 @@ typedef struct options {
     given_numbers of[LEAF_SPECS];
     int64_t integer;
     bool integer_set, ard, iso, dims;
+    bool matern;                /* by the name that leaves its order open: nu=1.5 */
     int64_t dims_from, dims_to; /* their text */
 } options;
 
@@ -136,6 +138,21 @@ static anygp_status parse_value(parser *p, options *o, int64_t which)
     return integer ? parse_integer(p, o) : parse_columns(p, o);
 }
 
+/* Of matern(nu=1.5), which other programs write; the three have the same options. */
+static anygp_status parse_nu(parser *p, options *o)
+{
+    double nu;
+    p->s.at += 2;
+    if (!scan_take(&p->s, '=')) return scan_fail(&p->s, p->s.at, NULL, "expected = and a value for nu");
+    scan_blanks(&p->s);
+    int64_t at = p->s.at;
+    TRY(take_positive(p, &nu));
+    if (!kind_matern(nu)) return scan_fail(&p->s, at, NULL, "nu can be 0.5, 1.5 or 2.5");
+    o->kind = kind_matern(nu), o->matern = false;
+    p->k->note = NULL;
+    return ANYGP_OK;
+}
+
 static anygp_status parse_option(scanner *s, void *ctx)
 {
     parser *p = (parser *)s; /* which begins with it */
@@ -144,6 +161,7 @@ static anygp_status parse_option(scanner *s, void *ctx)
     const char *word = p->s.text + p->s.at, *name;
     if (!length) return scan_fail(&p->s, p->s.at, NULL, "expected the name of an option");
     while ((name = option_name(o->kind, which)) && !word_is(word, length, name)) which++;
+    if (!name && o->matern && word_is(word, length, "nu")) return parse_nu(p, o);
     if (!name) return complain_option(p, o->kind, length);
     bool ard = word_is(word, length, "ard"), iso = word_is(word, length, "iso");
     if (!ard && !iso) return parse_value(p, o, which);
@@ -296,12 +314,23 @@ static anygp_status complain_kind(parser *p, int64_t length)
                      p->s.text + p->s.at);
 }
 
+/* matern3/2, of which the word is matern3. */
+static const kernel_kind *find_fraction(const char *word, int64_t *length)
+{
+    if (*length != 7 || strncasecmp(word, "matern", 6) || word[7] != '/' || word[8] != '2') return NULL;
+    *length += 2;
+    return kind_matern(0.5 * (word[6] - '0'));
+}
+
 anygp_status parse_leaf(parser *p)
 {
     int64_t length = scan_word(&p->s);
-    const kernel_kind *kind = kind_find(p->s.text + p->s.at, length, &p->k->note);
+    const char *word = p->s.text + p->s.at;
+    const kernel_kind *kind = find_fraction(word, &length);
+    if (!kind) kind = kind_find(word, length, &p->k->note);
     if (!kind) return complain_kind(p, length);
     options o = {.kind = kind, .name_at = p->s.at, .integer = kind->integer_default};
+    o.matern = length == 6 && !strncasecmp(word, "matern", 6);
     p->s.at += length;
     p->n_numbers = 0;
     TRY(scan_options(&p->s, parse_option, &o));

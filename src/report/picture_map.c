@@ -148,7 +148,8 @@ const picture picture_map = {
     .name = "map",
     .title = "Maps",
     .help = "mean and standard deviation over two inputs; --map a,b names them",
-    .reading = "Other inputs are at their medians. White dots are rows; the model is least certain far from them.",
+    .reading = "Other inputs are at their medians. Where a map has white dots, they are rows: far from them the model "
+               "knows least.",
     .needs = "two inputs that are numbers, or --map a,b",
     .applies = applies,
     .draw = draw,

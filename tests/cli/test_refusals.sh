@@ -11,11 +11,38 @@ number_that_is_none_is_refused() { refuses 'iters' fit train.csv -o m.agp --iter
 number_out_of_bounds_is_refused() { refuses 'noise' fit train.csv -o m.agp --noise -1; }
 choice_that_is_none_is_refused() { refuses 'standardize' fit train.csv -o m.agp --standardize maybe; }
 unknown_fix_is_refused() { refuses "'kernle'" fit train.csv -o m.agp --fix kernle; }
+help_is_offered_for_what_is_nearly_help() {
+    for word in --hlep --hepl --halp; do refuses "unknown option $word; did you mean --help" fit train.csv $word || return 1; done
+}
+kernel_of() { anygp fit forty.csv -q --iters 1 -o k.agp --kernel "$1" >/dev/null && anygp info k.agp | grep -A1 '  kernel'; }
+kernels_are_known_by_the_names_of_other_programs() { # each fit is that of the kernel's own name
+    anygp simulate --rows 40 --inputs 2 -o forty.csv || return 1
+    local own=(matern32 matern32 matern32 'rbf+white' 'matern12+rbf' 'matern52(variance=2)') i
+    local other=(Matern32 'matern(nu=1.5)' 'Matern3/2' ' Gaussian + White' 'matern1/2 + RBF' 'matern(variance=2, nu=2.5)')
+    for i in "${!own[@]}"; do
+        kernel_of "${own[i]}" >want && kernel_of "${other[i]}" >got && cmp want got || { echo "${other[i]}"; return 1; }
+    done
+    refuses 'nu can be 0.5, 1.5 or 2.5 at character 11' fit forty.csv -o m.agp --kernel 'matern(nu=2)' && refuses "unknown option 'nu'" fit forty.csv -o m.agp --kernel 'matern32(nu=1.5)' &&
+        refuses "unknown kernel 'matern7" fit forty.csv -o m.agp --kernel 'matern7/2'
+}
+targets_that_cannot_be_numbers_say_why() {
+    awk 'BEGIN { print "x,when"; for (i = 0; i < 28; i++) print i ",2024-03-" (i < 9 ? "0" : "") i + 1 }' >when.csv
+    awk 'BEGIN { print "x;y"; for (i = 0; i < 40; i++) print i ";" i % 9 ",1" i % 10 i % 7 }' >comma.csv
+    refuses "target column 'when' holds dates or times .'2024-03-01'., which are inputs only; name the column to predict with --target" fit when.csv -o m.agp &&
+        refuses "target column 'y' is text: the comma of '0,100' may be a decimal sign or a thousands separator; use --decimal" fit comma.csv -o m.agp
+}
+lines_before_a_table_are_suspected() {
+    printf 'made by, hand\n1,2,3\n4,5,6\n' >preamble.csv
+    refuses 'line 2 .*3 cells where 2 are expected.*use --skip or --comment' fit preamble.csv -o m.agp
+}
+reports_are_pages() {
+    refuses 'a report is a page, not a .pdf file: .*a browser prints it to PDF' report good.agp train.csv -o r.pdf && refuses 'not a .PNG file|not a .png file' fit train.csv -o m.agp --report r.PNG
+}
 unknown_command_is_refused() { refuses "unknown command 'frobnicate'; the commands are" frobnicate && refuses "unknown command 'fitt'; did you mean fit" fitt; }
 unknown_model_is_refused() { refuses "no model 'exakt'.*exact" fit train.csv -o m.agp --model exakt; }
 kernel_typo_points_at_the_character() { refuses "'matren32' at character 7; did you mean matern32" fit train.csv -o m.agp --kernel 'rbf + matren32'; }
 names_in_another_case_are_guessed() {
-    refuses "did you mean matern32" fit train.csv -o m.agp --kernel MATERN32 &&
+    refuses "did you mean matern32" fit train.csv -o m.agp --kernel MATTERN32 &&
         refuses "did you mean 'fitc'" fit train.csv -o m.agp --model FITC &&
         refuses "did you mean 'y'" fit train.csv -o m.agp --target Y
 }
@@ -99,6 +126,11 @@ check number_that_is_none_is_refused
 check number_out_of_bounds_is_refused
 check choice_that_is_none_is_refused
 check unknown_fix_is_refused
+check help_is_offered_for_what_is_nearly_help
+check kernels_are_known_by_the_names_of_other_programs
+check targets_that_cannot_be_numbers_say_why
+check lines_before_a_table_are_suspected
+check reports_are_pages
 check unknown_command_is_refused
 check unknown_model_is_refused
 check kernel_typo_points_at_the_character

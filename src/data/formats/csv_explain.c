@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "data/formats/csv.h"
 
-enum { EXCERPT = 40, NA_MOST = 20 };
+enum { EXCERPT = 40, NA_MOST = 20, TOP_LINES = 20 };
 
 /* The cell as it may be shown: short, one line, printable. */
 static const char *excerpt(const char *begin, const char *end, char *to)
@@ -46,9 +46,10 @@ anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns
     snprintf(place, sizeof place, "%.200s, line %lld (data row %lld)", at.file, (long long)at.line, (long long)at.row);
     switch (f->kind) {
     case FAULT_RAGGED:
-        return fail_with(e, ANYGP_ERR_DATA,
-                         "%s: %lld cells where %lld are expected; every row must have the same number", place,
-                         (long long)f->found, (long long)cols);
+        return fail_with(
+            e, ANYGP_ERR_DATA, "%s: %lld cells where %lld are expected; every row must have the same number%s", place,
+            (long long)f->found, (long long)cols,
+            at.line <= TOP_LINES ? " (where lines of text precede the table, use --skip or --comment)" : "");
     case FAULT_NOT_NUMBER: {
         const column *c = &columns[f->col];
         return fail_with(e, ANYGP_ERR_DATA,

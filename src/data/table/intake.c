@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/table/recognise.h"
 
 /* The value of a missing category that is not a category of its own: equal to none. */
 static const double NO_LEVEL = -1;
@@ -64,10 +65,27 @@ static anygp_status describe_input(const column *from, int64_t j, input_spec *c,
     return c->text ? copy_levels(from, c, e) : ANYGP_OK;
 }
 
+static bool is_calendar(const column *c)
+{
+    const unsigned known = NOTATIONS_DATES | NOTATION_BIT(NOTATION_TIME);
+    return c->levels > 0 && notations_of(known, c->level[0], c->level[0] + strlen(c->level[0]));
+}
+
 static anygp_status check_target(const column *columns, int64_t j, bool classes, anygp_error *e)
 {
     char label[96];
     if (classes || columns[j].kind == COLUMN_NUMBER) return ANYGP_OK;
+    if (is_calendar(&columns[j]))
+        return fail_with(
+            e, ANYGP_ERR_DATA,
+            "the target column %s holds dates or times ('%.40s'), which are inputs only; name the column to "
+            "predict with --target, or write this one as numbers, such as days",
+            label_of(columns, j, label), columns[j].level[0]);
+    if (recognise_doubt(&columns[j], NOTATION_PLAIN) == DOUBT_COMMA)
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "the target column %s is text: the comma of '%.40s' may be a decimal sign or a thousands "
+                         "separator; use --decimal , or --decimal .",
+                         label_of(columns, j, label), columns[j].level[0]);
     return fail_with(
         e, ANYGP_ERR_DATA,
         "the target column %s is text; a regression target must be numeric, and classes that do not look like "

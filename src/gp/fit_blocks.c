@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "gp/fit_blocks.h"
 #include "gp/shares.h"
 #include "run/treed.h"
@@ -28,6 +29,7 @@ static void block_fit_clear(block_fit *b)
     valid_rows_free(b->valid);
     free(b->given);
     free(b->ids);
+    free(b->start);
     router_free(b->route);
     blocks_free(b->blocks);
     basis_clear(&b->mean);
@@ -171,7 +173,7 @@ static anygp_status cut_by_evidence(block_fit *b, int64_t cap, router **out, any
 static plan_kind plan_of(const block_fit *b)
 {
     const settings *s = b->f->s;
-    if (b->given) return PLAN_GIVEN;
+    if (b->given && !model_is_mixture(b->g->model)) return PLAN_GIVEN;
     if (b->g->model->steps && settings_integer(s, SET_BATCH) > 0) return PLAN_RANDOM;
     if (!model_over_parts(b->g->model)) return PLAN_RUNS;
     if (b->d.D == 0) return PLAN_RANDOM; /* there is no space to cut */
@@ -183,12 +185,36 @@ static plan_kind plan_of(const block_fit *b)
                                                      : PLAN_KMEANS;
 }
 
+/* The blocks of a mixture are what its experts begin with: of each row of the sample.  Rows are read in blocks of another kind. */
+static anygp_status start_from_given(block_fit *b, const char *path, anygp_error *e)
+{
+    const settings *s = b->f->s;
+    int64_t rows = rows_count(b->source), asked = settings_integer(s, SET_BLOCKS), *names, count = 0;
+    if (!(b->start = mem_alloc(b->d.n, sizeof *b->start)) || !(names = mem_alloc(rows, sizeof *names)))
+        return fail_memory(e, "the blocks of the rows", 8.0 * (double)rows);
+    memcpy(names, b->given, (size_t)rows * sizeof *names);
+    qsort(names, (size_t)rows, sizeof *names, by_integer);
+    for (int64_t i = 0; i < rows; i++)
+        if (i == 0 || names[i] != names[count - 1]) names[count++] = names[i];
+    for (int64_t i = 0; i < b->d.n; i++) {
+        const int64_t *name = &b->given[b->d.number[i]];
+        b->start[i] = (const int64_t *)bsearch(name, names, (size_t)count, sizeof *names, by_integer) - names;
+    }
+    free(names);
+    b->experts = count;
+    if (!settings_given(s, SET_BLOCKS) || asked == count) return ANYGP_OK;
+    return fail_with(e, ANYGP_ERR_ARGUMENT,
+                     "blocks: %.200s has %lld blocks, and %lld experts are asked for; leave --blocks out", path,
+                     (long long)count, (long long)asked);
+}
+
 static anygp_status make_blocks(block_fit *b, anygp_error *e)
 {
     const char *from = settings_text(b->f->s, SET_BLOCKS_FROM);
     const model_ops *m = b->g->model;
     if (*from) TRY(blocks_from_file(from, b->f->s, rows_count(b->source), &b->given, e));
     if (*from) TRY(fit_admits_given_blocks(m, from, rows_count(b->source), b->given, e));
+    if (*from && model_is_mixture(m)) TRY(start_from_given(b, from, e));
     if (settings_given(b->f->s, SET_BLOCKS))
         TRY(fit_admits_blocks(m, settings_integer(b->f->s, SET_BLOCKS), b->d.used, e));
     /* A busy machine may take longer than was thought. */
@@ -337,16 +363,19 @@ static void note_places(const block_fit *b)
         (long long)b->distinct.n, 100 * p->share, other);
 }
 
-static expert_choice expert_choice_of(const settings *s, const model_ops *m)
+static expert_choice expert_choice_of(const block_fit *b)
 {
+    const settings *s = b->f->s;
+    const model_ops *m = b->g->model;
     bool counted = model_is_mixture(m) && settings_given(s, SET_BLOCKS);
-    return (expert_choice){.count = counted ? settings_integer(s, SET_BLOCKS) : 0,
-                           .most = settings_given(s, SET_EXPERTS_MOST) ? settings_integer(s, SET_EXPERTS_MOST) : 0,
-                           .communication =
-                               settings_given(s, SET_COMMUNICATION) ? settings_integer(s, SET_COMMUNICATION) : 0,
-                           .near = settings_given(s, SET_NEAR) ? settings_integer(s, SET_NEAR) : 0,
-                           .observed = settings_is(s, SET_AGGREGATE, "y"),
-                           .own = settings_is(s, SET_EXPERTS, "own")};
+    return (expert_choice){
+        .count = counted ? settings_integer(s, SET_BLOCKS) : b->experts,
+        .most = settings_given(s, SET_EXPERTS_MOST) ? settings_integer(s, SET_EXPERTS_MOST) : b->experts,
+        .start = b->start,
+        .communication = settings_given(s, SET_COMMUNICATION) ? settings_integer(s, SET_COMMUNICATION) : 0,
+        .near = settings_given(s, SET_NEAR) ? settings_integer(s, SET_NEAR) : 0,
+        .observed = settings_is(s, SET_AGGREGATE, "y"),
+        .own = settings_is(s, SET_EXPERTS, "own")};
 }
 
 anygp_status block_fit_train(block_fit *b, anygp_error *e)
@@ -361,7 +390,7 @@ anygp_status block_fit_train(block_fit *b, anygp_error *e)
                  .select = choice_select(&f->choice, s),
                  .grow = choice_grow(&f->choice, s),
                  .comm = comm_world(),
-                 .experts = expert_choice_of(s, b->g->model),
+                 .experts = expert_choice_of(b),
                  .learn_inducing = !f->choice.fix_inducing,
                  .places_given = settings_given(s, SET_INDUCING_FROM),
                  .fix = settings_text(f->s, SET_FIX),

@@ -28,6 +28,8 @@ typedef struct block_fit {
     row_blocks *blocks;
     router *route;
     int64_t *given, *ids;
+    int64_t *start,
+        experts;  /* of a mixture whose blocks are given: the expert of each row of d, and how many there are */
     bool centred; /* as many inducing inputs as there are blocks */
     valid_rows *valid;
     train_result result;

@@ -58,7 +58,7 @@ static const int64_t *find_single(int64_t n, const int64_t *sorted)
 anygp_status fit_admits_given_blocks(const model_ops *m, const char *path, int64_t n, const int64_t *ids,
                                      anygp_error *e)
 {
-    if (!cuts_rows(m)) return ANYGP_OK;
+    if (!cuts_rows(m) && !model_is_mixture(m)) return ANYGP_OK;
     int64_t *sorted = mem_alloc(n, sizeof *sorted);
     if (!sorted) return fail_memory(e, "the blocks of the rows", 8.0 * (double)n);
     memcpy(sorted, ids, (size_t)n * sizeof *sorted);

@@ -37,6 +37,7 @@ typedef struct expert_choice {
     int64_t near;          /* experts that a row is asked of; 0: all */
     bool observed;         /* y is aggregated instead of f */
     bool own;              /* each has hyperparameters of its own */
+    const int64_t *start;  /* of a mixture: the expert that each row of the sample begins with; NULL: clusters */
 } expert_choice;
 
 /* What a model that solves by iteration should take. */

@@ -45,6 +45,29 @@ memory_does_not_grow_with_the_rows_given() {
         anygp predict pic.agp x.csv --blocks-from large_names.csv --memory 1M >b.csv && [ "$(wc -l <b.csv)" = 20001 ]
 }
 
+# Two lines that cross: clusters of (x, y) are on either side of the crossing, and given blocks follow the lines through it.
+a_mixture_starts_from_given_blocks() {
+    local model
+    awk 'BEGIN { srand(7); print "x1,y"; for (i = 0; i < 200; i++) { x = 2 * rand() - 1; print x "," (i % 2 ? x : -x) + 0.05 * (rand() - 0.5) } }' >cross.csv
+    awk 'NR == 1 { print "line" } NR > 1 { print NR % 2 + 7 }' cross.csv >lines.csv
+    awk 'BEGIN { print "x1"; for (i = -9; i <= 9; i += 2) print i / 10 }' >at.csv
+    follows() { anygp predict cross.agp at.csv --parts | paste -d, - at.csv | awk -F, 'NR > 1 { a += ($5 - $11) ^ 2 + ($8 + $11) ^ 2; b += ($5 + $11) ^ 2 + ($8 - $11) ^ 2 } END { exit !(NR == 11 && (a < b ? a : b) < 0.01) }'; }
+    for model in moe 'moe(hard)' 'moe(gate=stick)' 'moe(hard,exact)' 'moe --batch 0'; do
+        # shellcheck disable=SC2086 # a model and its options
+        anygp fit cross.csv -q -o cross.agp --model $model --blocks-from lines.csv --inducing 15 --iters 30 >/dev/null && follows || { echo "$model"; return 1; }
+    done
+    anygp fit cross.csv -q -o cross.agp --model moe --blocks 2 --inducing 15 --iters 30 >/dev/null && ! follows &&
+        refuses 'blocks: lines.csv has 2 blocks, and 3 experts are asked for; leave --blocks out' fit cross.csv -o no.agp --model moe --blocks-from lines.csv --blocks 3
+}
+a_mixture_of_two_or_three_rows_is_fitted() {
+    local n model
+    for n in 2 3; do
+        anygp simulate --rows $n --inputs 2 -o few.csv || return 1
+        for model in moe 'moe(hard)' 'moe(gate=stick)' 'moe(gate=gp)' 'moe(gate=generative)' 'moe(hard,exact)'; do fits few.csv --model "$model" --iters 20 || { echo "$n rows, $model"; return 1; }; done
+    done
+    refuses 'blocks: 4 experts need at least as many different rows, and there are 3' fit few.csv -o no.agp --model moe --blocks 4
+}
+
 check own_blocks_change_nothing
 check other_blocks_know_less
 check draws_look_at_the_blocks
@@ -53,4 +76,6 @@ check blocks_of_the_fit_are_not_those_of_the_validation_file
 check a_file_that_does_not_fit_is_refused
 check other_models_are_refused
 check memory_does_not_grow_with_the_rows_given
+check a_mixture_starts_from_given_blocks
+check a_mixture_of_two_or_three_rows_is_fitted
 finish

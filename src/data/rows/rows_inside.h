@@ -20,8 +20,10 @@ int64_t rows_chunk(const row_source *r);
 /* Raw rows of a file: all of these runs, one after another. */
 anygp_status rows_fetch_runs(row_source *r, int count, const row_run *runs, double *room, anygp_error *e);
 
-/* About `wanted` of the usable rows at random (all, where there are not more), raw, in their order; the caller frees. */
-anygp_status rows_sample(row_source *r, const row_units *u, int64_t wanted, int64_t *n, double **cells, anygp_error *e);
+/* About `wanted` of the usable rows at random (all, where there are not more), raw, in their order, and their numbers; the caller frees
+   both. */
+anygp_status rows_sample(row_source *r, const row_units *u, int64_t wanted, int64_t *n, double **cells,
+                         int64_t **number, anygp_error *e);
 
 /* --------------------------------------------------------------------------------------- blocks */
 

@@ -80,14 +80,15 @@ static void copy_row(void *ctx, int64_t i, const double *row)
     memcpy(t->cells + i * t->cols, row, (size_t)t->cols * sizeof *row);
 }
 
-anygp_status rows_sample(row_source *r, const row_units *u, int64_t wanted, int64_t *n, double **cells, anygp_error *e)
+anygp_status rows_sample(row_source *r, const row_units *u, int64_t wanted, int64_t *n, double **cells,
+                         int64_t **number, anygp_error *e)
 {
     anygp_status status = ANYGP_OK;
     if (wanted < 1) wanted = 1;
     if (wanted > r->count) wanted = r->count;
     choice c = {.u = u, .number = mem_alloc(wanted, sizeof *c.number)};
     double *room = rows_room(r, rows_chunk(r));
-    *cells = NULL;
+    *cells = NULL, *number = NULL;
     if (!c.number || !room) {
         status = fail_memory(e, "a sample of the rows", 8.0 * (double)wanted);
         goto done;
@@ -101,8 +102,10 @@ anygp_status rows_sample(row_source *r, const row_units *u, int64_t wanted, int6
     copy_target to = {*cells, r->cols};
     TRY_DONE(visit(r, *n, c.number, room, copy_row, &to, e));
 done:
-    free(c.number);
     free(room);
-    if (ANYGP_FAILED(status)) free(*cells), *cells = NULL;
+    if (ANYGP_FAILED(status))
+        free(*cells), *cells = NULL, free(c.number);
+    else
+        *number = c.number;
     return status;
 }

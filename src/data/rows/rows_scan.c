@@ -152,12 +152,14 @@ static anygp_status share_sample(scan *s, int64_t wanted, anygp_error *e)
     const comm *c = s->c;
     anygp_error said = {0};
     anygp_status status = ANYGP_OK;
-    if (c->rank == 0) status = rows_sample(s->r, &s->u, wanted, &s->n, &s->cells, &said);
+    if (c->rank == 0) status = rows_sample(s->r, &s->u, wanted, &s->n, &s->cells, &s->d->number, &said);
     TRY(agree(s, status, &said, e));
     TRY(c->broadcast(c->ctx, 0, sizeof s->n, &s->n, e));
-    if (c->rank > 0 && !(s->cells = mem_doubles(s->n, s->r->cols)))
+    if (c->rank > 0) s->cells = mem_doubles(s->n, s->r->cols), s->d->number = mem_alloc(s->n, sizeof *s->d->number);
+    if (!s->cells || !s->d->number)
         status = fail_memory(&said, "a sample of the rows", 8.0 * (double)s->n * (double)s->r->cols);
     TRY(agree(s, status, &said, e));
+    TRY(c->broadcast(c->ctx, 0, s->n * (int64_t)sizeof *s->d->number, s->d->number, e));
     return c->broadcast(c->ctx, 0, s->n * s->r->cols * (int64_t)sizeof *s->cells, s->cells, e);
 }
 

@@ -21,6 +21,7 @@ void dataset_clear(dataset *d)
     free(d->X);
     free(d->y);
     free(d->w);
+    free(d->number);
     free(d->x_moments);
     *d = (dataset){0};
 }

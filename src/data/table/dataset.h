@@ -41,6 +41,7 @@ typedef struct dataset {
     double *X;                 /* n x D, row-major */
     double *y;                 /* n x Q, row-major */
     double *w;                 /* n, all > 0 */
+    int64_t *number;           /* n: of a sample's rows in their source; NULL: not known */
     double total;              /* sum of the weights of all rows */
     uint64_t digest;           /* of all cells of the rows that are used: sum of intake_digest */
     int64_t no_target;         /* rows dropped because a target is missing */

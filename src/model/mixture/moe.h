@@ -54,8 +54,10 @@ typedef struct moe_state {
     double *centres; /* K x (D + 1): of (x, y), in units of their spread */
     double *frame;   /* (D + 1) x 2: means and spreads of x and y; 0: a column that does not count */
     double spread;   /* of y; in frame it is the part of it that counts as much as that of an input */
-    bool by_centres; /* r is 1 for the nearest centre */
-    bool looking;    /* a pass sums up cross */
+    bool
+        by_centres; /* r is 1 for the nearest centre or, where the user gives blocks, for that of the nearest row of the sample */
+    int64_t *name; /* K: the block that each expert began with */
+    bool looking;  /* a pass sums up cross */
     moe_change change;
     double *halves; /* 2 x (D + 1): centres of the halves of a split */
     driver *driver;
@@ -66,10 +68,12 @@ typedef struct moe_state {
 } moe_state;
 
 static inline bool moe_finds(const moe_kind *k) { return k->gate == GATE_STICK; } /* how many experts there are */
+/* Those asked for, or the usual number where there are as many different rows. */
 static inline int64_t moe_experts(const problem *p, const moe_kind *k)
 {
-    if (moe_finds(k)) return p->experts.most > 0 ? p->experts.most : MOE_EXPERTS_FOUND;
-    return p->experts.count > 0 ? p->experts.count : MOE_EXPERTS;
+    int64_t asked = moe_finds(k) ? p->experts.most : p->experts.count;
+    int64_t usual = moe_finds(k) ? MOE_EXPERTS_FOUND : MOE_EXPERTS;
+    return asked > 0 ? asked : usual < p->rows->n ? usual : p->rows->n;
 }
 
 /* Statistics of a block: sum w r (log g - log r), sum w r of each expert, those of the gate, then those of each expert and, where

@@ -36,7 +36,7 @@ static void moe_close(void *state)
     hyper_clear(&s->spare_h);
     gate_clear(&s->gate);
     driver_close(s->driver);
-    void *const owned[] = {s->expert, s->h, s->centres, s->frame, s->halves, s->stat, s->rows, s->usual, s};
+    void *const owned[] = {s->expert, s->h, s->centres, s->frame, s->halves, s->stat, s->rows, s->usual, s->name, s};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
 }
 
@@ -50,7 +50,9 @@ static anygp_status allocate(moe_state *s, anygp_error *e)
     s->halves = mem_zeroed(2 * wide, sizeof *s->halves);
     s->rows = mem_zeroed(s->K, sizeof *s->rows);
     s->usual = mem_zeroed(s->K, sizeof *s->usual);
-    return s->expert && s->h && s->centres && s->frame && s->halves && s->rows && s->usual
+    s->name = mem_alloc(s->K, sizeof *s->name);
+    for (int64_t k = 0; s->name && k < s->K; k++) s->name[k] = k;
+    return s->expert && s->h && s->centres && s->frame && s->halves && s->rows && s->usual && s->name
                ? ANYGP_OK
                : fail_memory(e, "the experts", 8.0 * (double)(s->K * wide));
 }

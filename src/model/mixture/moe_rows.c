@@ -93,6 +93,33 @@ static int64_t nearest_centre(const moe_state *s, const double *x, double y)
     return best;
 }
 
+/* The block of the nearest row of the sample, of which MOST are looked at where there are more rows than those. */
+static int64_t nearest_block(const moe_state *s, const double *x, double y)
+{
+    enum { MOST = 4000 };
+    const dataset *d = s->problem->rows->data;
+    int64_t D = s->D, Q = dataset_numbers(d), stride = d->used > d->n && d->n > MOST ? (d->n + MOST - 1) / MOST : 1;
+    int64_t best = 0;
+    double least = INFINITY;
+    for (int64_t i = 0; i < d->n; i += stride) {
+        double sum = 0;
+        for (int64_t j = 0; j <= D && sum < least; j++) {
+            double spread = s->frame[2 * j + 1], z = j < D ? x[j] - d->X[i * D + j] : y - d->y[i * Q];
+            if (spread > 0) sum += z * z / (spread * spread);
+        }
+        if (sum < least) least = sum, best = i;
+    }
+    return s->problem->experts.start[best];
+}
+
+static int64_t starting_expert(const moe_state *s, const double *x, double y)
+{
+    if (!s->problem->experts.start) return nearest_centre(s, x, y);
+    int64_t block = nearest_block(s, x, y), k = 0;
+    while (s->name[k] != block) k++;
+    return k;
+}
+
 static int64_t largest(const moe_state *s, int64_t n, const double *a)
 {
     int64_t best = 0;
@@ -168,7 +195,7 @@ static void responsibilities(const moe_state *s, const row_block *b, const piece
     for (int64_t i = 0; i < n; i++) {
         if (splits) before_split(s, n, p->a + i);
         if (s->change.kind == MOE_JOIN) join_rows(s, n, p->a + i);
-        int64_t only = s->by_centres  ? nearest_centre(s, b->X + i * s->D, b->y[i])
+        int64_t only = s->by_centres  ? starting_expert(s, b->X + i * s->D, b->y[i])
                        : s->kind.hard ? largest(s, n, p->a + i)
                                       : -1;
         share_out(s, n, only, p->a + i);

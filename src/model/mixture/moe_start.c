@@ -97,6 +97,26 @@ static anygp_status score(moe_state *s, const int64_t *cluster, const double *va
     return ANYGP_OK;
 }
 
+/* Of the blocks that the user gives; each needs rows in the sample. */
+static anygp_status given_clusters(moe_state *s, int64_t *cluster, anygp_error *e)
+{
+    const dataset *d = s->problem->rows->data;
+    int64_t *rows = mem_zeroed(s->K, sizeof *rows), empty = 0;
+    if (!rows) return fail_memory(e, "the clusters", 8.0 * (double)s->K);
+    memcpy(cluster, s->problem->experts.start, (size_t)d->n * sizeof *cluster);
+    memset(s->centres, 0, (size_t)(s->K * (s->D + 1)) * sizeof *s->centres);
+    for (int64_t i = 0; i < d->n; i++)
+        if (cluster[i] < s->K) rows[cluster[i]]++;
+    for (int64_t k = 0; k < s->K; k++) empty += rows[k] == 0;
+    free(rows);
+    if (empty > 0)
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "blocks-from: %lld of the %lld blocks have no row among the %lld that a fit begins with; put "
+                         "their rows into other blocks",
+                         (long long)empty, (long long)s->K, (long long)d->n);
+    return gate_start(&s->gate, d->n, d->X, cluster, s->problem->blocks->total, e);
+}
+
 /* Regimes in different places are clusters of x, regimes over each other clusters of y: of three the best by their score. */
 static anygp_status choose_clusters(moe_state *s, int64_t *cluster, anygp_error *e)
 {
@@ -221,7 +241,8 @@ anygp_status moe_start(moe_state *s, anygp_error *e)
     int64_t *cluster = mem_alloc(d->n, sizeof *cluster);
     status = cluster ? ANYGP_OK : fail_memory(e, "the clusters", 8.0 * (double)d->n);
     if (c->rank == 0 && cluster) status = gate_place(&s->gate, d->n, d->X, p->seed, e);
-    if (c->rank == 0 && !ANYGP_FAILED(status)) status = choose_clusters(s, cluster, e);
+    if (c->rank == 0 && !ANYGP_FAILED(status))
+        status = p->experts.start ? given_clusters(s, cluster, e) : choose_clusters(s, cluster, e);
     TRY_DONE(moe_agree(c, status, e));
     TRY_DONE(moe_share(c, s->K * (s->D + 1), s->centres, e));
     TRY_DONE(moe_share(c, 2 * (s->D + 1), s->frame, e));

@@ -97,6 +97,8 @@ void moe_put_first(moe_state *s, hyper *h, int64_t k)
     swap_experts(&s->expert[0], h, &s->expert[k], &s->h[k]);
     gate_exchange(&s->gate, 0, k);
     swap_numbers(s->centres, s->centres + k * (s->D + 1), s->D + 1);
+    int64_t name = s->name[0];
+    s->name[0] = s->name[k], s->name[k] = name;
     swap_numbers(&s->usual[0], &s->usual[k], 1);
     swap_numbers(&s->rows[0], &s->rows[k], 1);
 }

@@ -65,6 +65,7 @@ static const local_case cases[] = {
     /* Two of three blocks in each step, and a look at splits and merges after 20. */
     {"moe", MANY, {"blocks", "3", "inducing", "9", "batch", "300", "iters", "30"}, false},
     {"moe(hard)", MANY, {"blocks", "3", "inducing", "9", "batch", "300", "iters", "10"}, false},
+    {"moe(hard,exact)", MANY, {"blocks", "3", "inducing", "9", "batch", "300", "iters", "10"}, false},
     {"moe(gate=square)", MANY, {"blocks", "3", "inducing", "9", "batch", "300", "iters", "10"}, false},
     {"moe(gate=generative)", MANY, {"blocks", "3", "inducing", "9", "batch", "300", "iters", "10"}, false},
     {"moe(gate=stick)", MANY, {"experts-most", "4", "inducing", "9", "batch", "300", "iters", "30"}, false},
@@ -229,23 +230,6 @@ static void rows_of_a_file_are_shared_out(void **state)
     unlink(rows), unlink(out);
 }
 
-/* Every rank says it, so that none waits for the others. */
-static void experts_that_become_exact_are_refused(void **state)
-{
-    (void)state;
-    const char *const pairs[] = {"model", "moe(hard,exact)", "blocks", "3", "threads", "1", NULL};
-    anygp_settings *s = settings_with(pairs);
-    anygp_data *data;
-    anygp_model *m;
-    anygp_error e;
-    assert_int_equal(anygp_data_new(ROWS, D, X, D, y, NULL, &data, &e), ANYGP_OK);
-    assert_int_equal(anygp_fit(s, data, &m, &e), ANYGP_ERR_ARGUMENT);
-    assert_null(m);
-    assert_string_equal(e.text, "moe(hard,exact) runs in one process only; leave exact out");
-    anygp_data_free(data);
-    anygp_settings_free(s);
-}
-
 static void fit_alone(void)
 {
     for (size_t i = 0; i < CASES; i++) {
@@ -256,13 +240,12 @@ static void fit_alone(void)
 
 int main(int argc, char **argv)
 {
-    struct CMUnitTest tests[CASES + 3];
+    struct CMUnitTest tests[CASES + 2];
     anygp_error e = {0};
     for (size_t i = 0; i < CASES; i++)
         tests[i] = (struct CMUnitTest){cases[i].model, ranks_agree_with_one_process, NULL, NULL, (void *)(uintptr_t)i};
-    tests[CASES] = (struct CMUnitTest)cmocka_unit_test(experts_that_become_exact_are_refused);
-    tests[CASES + 1] = (struct CMUnitTest)cmocka_unit_test(rows_in_a_file_make_no_difference);
-    tests[CASES + 2] = (struct CMUnitTest)cmocka_unit_test(rows_of_a_file_are_shared_out);
+    tests[CASES] = (struct CMUnitTest)cmocka_unit_test(rows_in_a_file_make_no_difference);
+    tests[CASES + 1] = (struct CMUnitTest)cmocka_unit_test(rows_of_a_file_are_shared_out);
     simulate();
     fit_alone();
     if (ANYGP_FAILED(comm_world_begin(&argc, &argv, &e))) return fprintf(stderr, "%s\n", e.text), 1;

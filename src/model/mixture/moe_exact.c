@@ -1,6 +1,7 @@
 /* Exact local experts: moe(hard,exact) learns as moe(hard) does, and then gives every expert an inducing input at each of its rows.  With
    Gaussian noise one natural step of size 1 then leads to the exact posterior given these rows (up to the jitter of K_uu), and it is
    still an svgp's: predictions, files and updates are the same.
+   Each process has all rows and makes the same experts.
    Cost: n_k^3 for an expert of n_k different rows, memory n_k^2; an expert of more than MOE_EXACT_MOST stays as it is. */
 #include <stdlib.h>
 #include <string.h>

@@ -81,8 +81,6 @@ static anygp_status check_exact(const model_ops *self, const problem *p, anygp_e
 {
     const dataset *d = p->rows->data;
     if (!((const moe_kind *)self->family)->exact) return ANYGP_OK;
-    if (p->comm->size > 1)
-        return fail_with(e, ANYGP_ERR_ARGUMENT, "%s runs in one process only; leave exact out", self->name);
     if (d->used <= d->n) return ANYGP_OK;
     return fail_with(e, ANYGP_ERR_ARGUMENT, "%s is for at most %lld rows, and there are %lld; leave exact out",
                      self->name, (long long)d->n, (long long)d->used);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mapped.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "linalg/jitter.h"
@@ -153,6 +154,7 @@ anygp_status vnngp_arrange(vnngp *v, const kernel *k, anygp_error *e)
         take_order(v, v->order);
     else
         status = vecchia_order(p, v->n, d, places, &by, NULL, v->order, e);
+    v->near = (near_rows){.on_disk = p->on_disk};
     if (!ANYGP_FAILED(status)) status = neighbours_in_order(v->n, d, places, &by, v->order, v->k, p->comm, &v->near, e);
     free(places);
     return ANYGP_FAILED(status) ? status : take_rows(v, e);
@@ -168,9 +170,10 @@ void vnngp_close(void *state)
     vnngp_run_free(v);
     merged_clear(&v->rows);
     if (v->thinned) free(v->data.X), free(v->data.y), free(v->data.w);
-    void *const owned[] = {v->order,  v->place,  v->X,     v->one,  v->marks,    v->b,          v->d,
-                           v->pi,     v->m,      v->s,     v->g,    v->lambda,   v->step,       v->other,
-                           v->before, v->slower, v->cells, v->sums, v->like_bar, v->known_site, v->known_weight};
+    mapped_free(v->b);
+    void *const owned[] = {v->order,  v->place, v->X,    v->one,      v->marks,      v->d,           v->pi,
+                           v->m,      v->s,     v->g,    v->lambda,   v->step,       v->other,       v->before,
+                           v->slower, v->cells, v->sums, v->like_bar, v->known_site, v->known_weight};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     free(v);
 }
@@ -184,15 +187,16 @@ anygp_status vnngp_allocate(vnngp *v, const hyper *h, anygp_error *e)
     v->order = mem_alloc(n, sizeof *v->order), v->place = mem_alloc(N, sizeof *v->place);
     v->X = mem_doubles(n, v->rows.D), v->one = mem_alloc(n, sizeof *v->one);
     v->marks = mem_alloc(vecchia_mark_count(h->kernel), sizeof *v->marks);
-    v->b = mem_doubles(n, v->k), v->d = mem_alloc(n, sizeof *v->d), v->pi = mem_alloc(n, sizeof *v->pi);
+    v->d = mem_alloc(n, sizeof *v->d), v->pi = mem_alloc(n, sizeof *v->pi);
     v->other = mem_doubles(n, 4);
     v->cells = mem_doubles(1, 4 * N * v->C + chunks * (1 + params));
     v->sums = mem_alloc(hyper_kernel_params(h) + 1, sizeof *v->sums);
     v->like_bar = mem_alloc(params + 1, sizeof *v->like_bar);
-    ok &= v->order && v->place && v->X && v->one && v->marks && v->b && v->d && v->pi && v->other && v->cells &&
-          v->sums && v->like_bar;
+    ok &= v->order && v->place && v->X && v->one && v->marks && v->d && v->pi && v->other && v->cells && v->sums &&
+          v->like_bar;
     for (int64_t i = 0; ok && i < n; i++) v->one[i] = 1;
-    return ok ? ANYGP_OK : fail_memory(e, "the model", 8.0 * (double)n * (double)(v->k + 8 * v->C));
+    if (!ok) return fail_memory(e, "the model", 8.0 * (double)n * (double)(v->k + 8 * v->C));
+    return mapped_doubles(v->problem->on_disk, n, v->k, "the weights of near rows", &v->b, e);
 }
 
 /* These of its rows, in arrays of its own. */
@@ -401,6 +405,7 @@ static model_cost vnngp_cost(const model_ops *self, const cost_facts *f, const c
     (void)s;
     return (model_cost){.rows = cost_of_work(f, SHARE, f->rows * k * (2 * k * k + 4 * STEPS * C), 2 * f->rows * k * k),
                         .bytes = f->rows * (8 * (3 * D + 11 * C + 9 + run) + 20 * k) + 8 * f->threads * 4 * k * k,
+                        .state = f->rows * 20 * k, /* lists, and weights of near rows */
                         .last = 8 * f->rows * (2 * D + 2 * C + 4)};
 }
 

@@ -178,6 +178,34 @@ static void groups_own_every_row_once_and_have_its_neighbours(void **unused)
     near_rows_clear(&near);
 }
 
+/* The first rows of a maximin order are each other's neighbours: without a limit they make one long group. */
+static void no_group_is_longer_than_six_lists(void **unused)
+{
+    (void)unused;
+    enum { MANY = 6000, FEW = 12, LISTS = 6 };
+    double *X = mem_doubles(MANY, 2);
+    int64_t *order = mem_alloc(MANY, sizeof *order), own = 0;
+    near_rows near = {0};
+    row_groups g;
+    anygp_error e;
+    assert_true(X && order);
+    fill_normal(4, MANY * 2, X);
+    assert_int_equal(order_maximin(MANY, 2, X, NULL, NULL, order, &e), ANYGP_OK);
+    assert_int_equal(neighbours_in_order(MANY, 2, X, NULL, order, FEW, comm_self(), &near, &e), ANYGP_OK);
+    assert_int_equal(groups_joined(&near, &g, &e), ANYGP_OK);
+    int64_t longest = 0;
+    for (int64_t k = 0; k < g.count; k++)
+        if (g.start[k + 1] - g.start[k] > longest) longest = g.start[k + 1] - g.start[k];
+    for (int64_t i = 0; i < g.start[g.count]; i++) own += g.own[i];
+    assert_int_equal(longest, g.largest);
+    assert_int_equal(own, MANY);
+    assert_true(longest > FEW + 1 && longest <= LISTS * (FEW + 1));
+    row_groups_clear(&g);
+    near_rows_clear(&near);
+    free(order);
+    free(X);
+}
+
 /* So many rows that groups join within cells: the same on one thread and on two, and few rows are alone. */
 static void groups_of_many_rows_are_the_same_on_any_number_of_threads(void **unused)
 {
@@ -465,6 +493,7 @@ int main(void)
                                        cmocka_unit_test(maximin_is_always_the_farthest_row),
                                        cmocka_unit_test(other_orders_have_every_row_once),
                                        cmocka_unit_test(groups_own_every_row_once_and_have_its_neighbours),
+                                       cmocka_unit_test(no_group_is_longer_than_six_lists),
                                        cmocka_unit_test(groups_of_many_rows_are_the_same_on_any_number_of_threads),
                                        cmocka_unit_test(a_caller_who_does_not_wait_ends_it),
                                        cmocka_unit_test(rows_of_a_cell_have_one_list),

@@ -21,8 +21,8 @@ typedef struct row_groups {
 
 /* One group per list: its rows, then the row that it is the list of, own[near->n] (NULL: list i is that of row i). */
 anygp_status groups_single(const near_rows *near, const int64_t *own, row_groups *out, anygp_error *e);
-/* Rows that share neighbours together, where that makes the sum of squared lengths of the lists smaller (Guinness 2018); the same on any
-   number of threads [groups_join.c]. */
+/* Rows that share neighbours together, where that makes the sum of squared lengths of the lists smaller (Guinness 2018) and no list longer
+   than six of one row's; the same on any number of threads [groups_join.c]. */
 anygp_status groups_joined(const near_rows *near, row_groups *out, anygp_error *e);
 /* For whoever makes groups: room for g->count of them, of this many rows together. */
 anygp_status row_groups_allocate(row_groups *g, int64_t total, anygp_error *e);

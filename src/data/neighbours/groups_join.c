@@ -1,6 +1,6 @@
 /* Groups of rows that share neighbours (groups.h; Guinness 2018, section 3).  Every row begins as a group of its own, with its neighbours in
    the list.  In the order of the neighbours, the nearest first, and of the rows, the groups of a row and of its neighbour become one where
-   that saves work.
+   that saves work and the group does not grow too long.
 
    Very many rows are cut into cells of some thousands, which lie together in space: runs of near_rows.walk.  Groups join within a cell, by
    one thread, in memory that stays in its cache; rows at the borders of cells have smaller groups.  The cells depend on the rows alone, and
@@ -14,7 +14,9 @@
 #include "base/threads.h"
 #include "data/neighbours/groups.h"
 
-enum { CELL_ROWS = 16384, REFUSALS = 4096 };
+/* LISTS_MOST: a group's list is at most so many times as long as a row's.  The first rows of an order that covers the space have each other as
+   neighbours and would all become one group, whose cube is a third of the work on 10 000 rows. */
+enum { CELL_ROWS = 16384, REFUSALS = 4096, LISTS_MOST = 6 };
 
 /* Ascending row numbers. */
 typedef struct list {
@@ -189,6 +191,7 @@ static bool consider(union_find *u, int32_t one, int32_t other)
     if (was->a == a && was->b == b && was->na == now.na && was->nb == now.nb) return true;
     double na = (double)now.na, nb = (double)now.nb;
     int64_t most = (int64_t)ceil(sqrt(na * na + nb * nb)) - 1; /* whose square is less */
+    if (most > LISTS_MOST * u->each) most = LISTS_MOST * u->each;
     int64_t size = union_size(&u->lists[a], &u->lists[b], most);
     if (size <= most) return join(u, a, b, size);
     *was = now;

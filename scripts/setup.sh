@@ -12,12 +12,13 @@ need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev l
 mpi="libopenmpi-dev openmpi-bin"
 python="python3 python3-numpy python3-sklearn python3-pandas python3-matplotlib python3-pytest python3-pip patchelf"
 r="r-base-core r-base-dev r-cran-testthat"
+r_check="r-cran-knitr r-cran-markdown"
 case "${1:-}" in
-    check) need="$need chromium fonts-dejavu-core python3-markdown g++ binutils valgrind clang-format liblbfgs-dev zsh fish groff-base $python $r $mpi" ;;
+    check) need="$need chromium fonts-dejavu-core python3-markdown g++ binutils valgrind clang-format curl liblbfgs-dev zsh fish groff-base $python $r $r_check $mpi" ;;
     mpi) need="$need $mpi" ;;
     fuzz) need="$need clang" ;;
     python) need="$need $python" ;;
-    r) need="$need $r r-cran-knitr r-cran-markdown" ;;
+    r) need="$need $r $r_check" ;;
     deb) need="$need debhelper dh-python lintian fakeroot" ;;
     format) need="clang-format" ;;
     site) need="python3 python3-markdown" ;;

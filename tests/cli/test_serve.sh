@@ -70,6 +70,24 @@ token_is_asked_for() { client token a-secret-of-sixteen-letters; }
 check token_is_asked_for
 end
 begin --writable
+the_curl_lines_of_the_page_work() { # and give the columns that it shows
+    local line
+    command -v curl >/dev/null || { echo "curl is not installed: scripts/setup.sh check"; return 1; }
+    cp model.agp untouched.agp && anygp predict model.agp new.csv >page_expected.csv || return 1
+    sed -n 's/^    curl /curl -sS --fail-with-body /p' "$here/../../docs/serve.md" | sed "s/127\.0\.0\.1:8080/127.0.0.1:$port/" >lines
+    [ "$(wc -l <lines)" -ge 5 ] || { echo "the page has $(wc -l <lines) lines with curl"; return 1; }
+    while IFS= read -r line; do
+        bash -c "$line" >answer </dev/null || { echo "$line"; cat answer; return 1; }
+        echo "$line" | grep -q csv || is_json <answer || { echo "$line: not JSON"; cat answer; return 1; }
+        [ -s first_answer ] || cp answer first_answer
+        ! echo "$line" | grep -q csv || cmp answer page_expected.csv || return 1
+    done <lines
+    sed -n 's/^    {"columns": \(\[[^]]*\]\).*/\1/p' "$here/../../docs/serve.md" | grep -qxF "$(sed 's/{"columns": \(\[[^]]*\]\).*/\1/' first_answer)"
+}
+check the_curl_lines_of_the_page_work
+end
+mv untouched.agp model.agp
+begin --writable
 updates_change_the_model_and_its_file() { cp model.agp before.agp && client updates && ! cmp -s model.agp before.agp && anygp info model.agp >/dev/null; }
 check updates_change_the_model_and_its_file
 end

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds for aarch64 with Debian's cross compiler and runs unit tests under qemu.
 #   scripts/cross_aarch64.sh          the folders with vector code and those before them in the include order, and their tests
+#   scripts/cross_aarch64.sh quick    the same without the tests of likelihoods, which take minutes under qemu; part of make check
 #   scripts/cross_aarch64.sh all      the whole library, the program and every unit test: about an hour
 # Needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user (or qemu-user-static), and the network the first time: libraries for arm64 are downloaded
 # by apt into build/aarch64/sysroot, without touching the packages of this machine.
@@ -72,8 +73,9 @@ build_folders() {
 }
 case "${1:-}" in
     all) build_all ;;
+    quick) tests=${tests/test_likelihood /} && build_folders ;;
     "") build_folders ;;
-    *) echo "usage: cross_aarch64.sh [all]" >&2; exit 2 ;;
+    *) echo "usage: cross_aarch64.sh [quick|all]" >&2; exit 2 ;;
 esac
 
 export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu LD_LIBRARY_PATH= OMP_WAIT_POLICY=passive CMOCKA_MESSAGE_OUTPUT=TAP OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}

@@ -4,7 +4,7 @@
 #   setup.sh python   also Python, scikit-learn and pytest                              setup.sh mpi    also Open MPI
 #   setup.sh r        also R, with what its vignette needs                              setup.sh format clang-format alone
 #   setup.sh deb      also what Debian packages are made with                           setup.sh site   what renders the pages, alone
-# The tests need all of it but clang: see tests/run.
+# The tests need all of it but clang, and what packages and other builds are made with: see tests/run.
 set -eu
 
 need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev libjansson-dev libxxhash-dev
@@ -13,13 +13,15 @@ mpi="libopenmpi-dev openmpi-bin"
 python="python3 python3-numpy python3-sklearn python3-pandas python3-matplotlib python3-pytest python3-pip patchelf"
 r="r-base-core r-base-dev r-cran-testthat"
 r_check="r-cran-knitr r-cran-markdown"
+deb="debhelper dh-python lintian fakeroot"
+builds="python3-venv gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user libblas3 liblapack3"
 case "${1:-}" in
-    check) need="$need chromium fonts-dejavu-core python3-markdown g++ binutils valgrind clang-format curl liblbfgs-dev zsh fish groff-base $python $r $r_check $mpi" ;;
+    check) need="$need chromium fonts-dejavu-core python3-markdown g++ binutils valgrind clang-format curl liblbfgs-dev zsh fish groff-base $python $r $r_check $mpi $deb $builds" ;;
     mpi) need="$need $mpi" ;;
     fuzz) need="$need clang" ;;
     python) need="$need $python" ;;
     r) need="$need $r $r_check" ;;
-    deb) need="$need debhelper dh-python lintian fakeroot" ;;
+    deb) need="$need $deb" ;;
     format) need="clang-format" ;;
     site) need="python3 python3-markdown" ;;
 esac

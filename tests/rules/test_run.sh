@@ -44,7 +44,8 @@ setup_of_check_installs_what_every_part_needs() {
     chmod +x empty/*
     PATH=$work/empty:$PATH "$source/scripts/setup.sh" check >out || return 1
     for package in gcc g++ clang-format libcmocka-dev liblbfgs-dev openmpi-bin libopenmpi-dev python3-numpy python3-sklearn \
-        python3-pandas python3-matplotlib python3-pytest python3-pip python3-markdown chromium patchelf r-base-core r-cran-testthat r-cran-knitr curl; do
+        python3-pandas python3-matplotlib python3-pytest python3-pip python3-markdown chromium patchelf r-base-core r-cran-testthat r-cran-knitr curl \
+        lintian debhelper python3-venv gcc-aarch64-linux-gnu qemu-user libblas3 liblapack3; do
         grep -qw -e "$package" asked || { echo "not asked for: $package"; return 1; }
     done
 }

@@ -29,7 +29,7 @@ little_memory_gives_the_same_bits() {
         anygp fit more.csv -o large.agp --model $model "${few[@]}" 2>/dev/null >/dev/null && anygp fit more.csv -o small.agp --model $model "${few[@]}" --memory 300K 2>err >/dev/null || return 1
         grep -q "the state of ${model%%[ +]*}, .* is on disk, in scratch files" err && anygp predict large.agp test.csv -o large.csv && anygp predict small.agp test.csv -o small.csv && cmp large.csv small.csv || { cat err; return 1; }
     done
-    refuses 'the nene model of 800 rows needs .* GB besides what can be on disk and --memory allows .* GB; use --model sod --inducing' fit more.csv -o m.agp --model nene --threads 1 --memory 150K
+    refuses 'the nene model of 800 rows needs .* GB and --memory allows .* GB; use --model sod --inducing' fit more.csv -o m.agp --model nene --threads 1 --memory 150K
 }
 options_without_effect_are_noted() { anygp fit train.csv -o m.agp --model nene --iters 1 --order random 2>&1 >/dev/null | grep -q -- '--order has no effect on model nene'; }
 too_many_or_no_neighbours_are_refused() {

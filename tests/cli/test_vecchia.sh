@@ -96,7 +96,7 @@ weights_may_be_of_any_size() {
 }
 the_file_is_enough_to_predict() { fits train.csv --model vecchia --iters 1 && mkdir -p apart && cp fits.agp apart && (cd apart && anygp predict fits.agp ../test.csv --samples 2 >s.csv && finite s.csv); }
 negative_neighbours_are_refused() { refuses 'neighbors' fit train.csv -o m.agp --model vecchia --neighbors -3; }
-rows_beyond_the_memory_are_refused() { refuses 'vecchia model of 400 rows needs .* GB besides what can be on disk and --memory allows .* GB; use --model sod --inducing' fit train.csv -o m.agp --model vecchia --memory 250k --threads 2; }
+rows_beyond_the_memory_are_refused() { refuses 'vecchia model of 400 rows needs .* GB and --memory allows .* GB; use --model sod --inducing' fit train.csv -o m.agp --model vecchia --memory 250k --threads 2; }
 # The mean's coefficients need a pass over the rows, for which there is no time.
 stopped_before_a_pass_ends_there_is_a_model() {
     anygp simulate --rows 5000 --inputs 2 -o long.csv && anygp fit long.csv -q -o long.agp --model vecchia --mean constant --time 0.02s >/dev/null && anygp predict long.agp long.csv | awk -F, 'NR > 1 && !($2 > 0) { bad = 1 } END { exit bad || NR != 5001 }'

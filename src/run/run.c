@@ -362,12 +362,13 @@ void run_keep_loo(leave_one_out *to, const leave_one_out *from)
 {
     size_t bytes = (size_t)from->n * sizeof(double);
     if (from->n > to->n && !reserve_loo(to, from->n)) return;
+    to->n = from->n;
+    if (from->n == 0) return; /* there may be no arrays */
     memcpy(to->y, from->y, bytes);
     memcpy(to->mean, from->mean, bytes);
     memcpy(to->variance, from->variance, bytes);
     memcpy(to->weight, from->weight, bytes);
     if (to->X && from->X) memcpy(to->X, from->X, bytes * (size_t)to->D);
-    to->n = from->n;
 }
 
 anygp_status run_leave_out(run *r, const posterior *from, leave_one_out *out, anygp_error *e)

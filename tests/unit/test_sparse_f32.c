@@ -19,7 +19,8 @@ typedef struct scene {
     double noise, jitter;
     bool weights, mean, keep;
     int64_t targets;
-    double offset; /* of all inputs */
+    double offset;   /* of all inputs */
+    bool eigenvalue; /* the smallest one of K_uu is the jitter */
 } scene;
 
 typedef struct fixture {
@@ -106,7 +107,7 @@ static const model_ops *const models[] = {&model_sor, &model_dtc,  &model_fitc, 
 enum { MODELS = sizeof models / sizeof *models };
 
 static const scene plain[] = {{"rbf", 0.1, 1e-5, false, false, true, 1, 0},
-                              {"rbf", 0.01, 1.5e-3, true, true, false, 1, 0},
+                              {"rbf", 0.01, 1e-3, true, true, false, 1, 0, true},
                               {"matern52", 0.1, 1e-6, true, false, true, 1, 0},
                               {"matern12(iso)", 0.1, 1e-6, false, false, false, 1, 1e5},
                               {"rq + linear", 0.1, 1e-6, false, false, true, 1, 0},
@@ -133,10 +134,12 @@ static void check_case(const model_ops *model, const scene *c)
         if (!(error < 1e-5 * unit))
             fail_msg("%s %s %d: %.17g %.17g", model->name, c->kernel, (int)i, gp[0][i], gp[1][i]);
     }
-    /* the sample is all there is: its error is that of the whole, to first order */
+    /* The sample is all there is: its error is that of the whole, to first order.  Where roundings of both signs leave little of that, the
+       second order shows: M features a row, off by 2^-24 over the root of K_uu's smallest eigenvalue, squared over the noise. */
+    double second = c->eigenvalue ? 4 * M * pow(2, -48) / (c->jitter * c->noise) : 1e-8;
     float_error said = measured(&narrow);
     double error = (value[1] - value[0]) / whole.b->total;
-    if (!(fabs(said.value - fabs(error)) < 0.01 * fabs(error) + 1e-8 && said.slope < 1e-5 * unit / ROWS))
+    if (!(fabs(said.value - fabs(error)) < 0.01 * fabs(error) + second && said.slope < 1e-5 * unit / ROWS))
         fail_msg("%s %s: said %g and %g, is %g", model->name, c->kernel, said.value, said.slope, error);
     teardown(&whole);
     teardown(&narrow);

@@ -39,6 +39,17 @@ if (what == "have") { # PACKAGE
     grouping <- taken(groups <- group_obs(near))
     grouped <- taken(vecchia_grouped_profbeta_loglik_grad_info(parameters, "exponential_isotropic", y, one, x, groups))
     line(before, grouping, plain, grouped)
+} else if (what == "gpboost") { # TRAIN TEST: seconds of a fit with 30 neighbours, of the predictions with variances; rmse; cover of 95 %; variance, range, nugget over variance, log likelihood
+    suppressMessages(library(gpboost))
+    train <- places(arguments[2])
+    test <- places(arguments[3])
+    fitted <- taken(fit <- fitGPModel(gp_coords = train$x, cov_function = "exponential", gp_approx = "vecchia", num_neighbors = 30, num_parallel_threads = 1,
+        y = train$y, X = matrix(1, length(train$y), 1), seed = 1))
+    predicted <- taken(p <- predict(fit, gp_coords_pred = test$x, X_pred = matrix(1, nrow(test$x), 1), predict_var = TRUE, predict_response = TRUE))
+    known <- !is.na(test$y)
+    off <- p$mu[known] - test$y[known]
+    found <- as.numeric(fit$get_cov_pars())
+    line(fitted, predicted, sqrt(mean(off^2)), mean(abs(off) < qnorm(0.975) * sqrt(p$var[known])), found[2], found[3], found[1] / found[2], -fit$get_current_neg_log_likelihood())
 } else if (what == "nngp") { # TRAIN TEST VARIANCE RANGE NUGGET: seconds, rmse
     suppressMessages(library(spNNGP))
     train <- places(arguments[2])
@@ -56,5 +67,5 @@ if (what == "have") { # PACKAGE
     write(formatC(means, digits = 17), arguments[7], ncolumns = 1)
     line(seconds / length(means), sqrt(mean((means - rows$y)^2)))
 } else {
-    stop("peers_local.R have|gpgp_fit|gpgp_loglik|gpgp_evaluation|nngp|lagp ARGUMENTS...")
+    stop("peers_local.R have|gpgp_fit|gpgp_loglik|gpgp_evaluation|gpboost|nngp|lagp ARGUMENTS...")
 }

@@ -1,19 +1,21 @@
 #!/bin/bash
-# Neighbours beside three packages for R: GpGp (Vecchia), spNNGP (nearest neighbours) and laGP (local designs), one core each, processor
-# seconds.  A package that R does not find is passed over with a sentence.
-#   peers_local.sh ANYGP DATA [WHAT...]     default: fit nngp lagp evaluation
+# Neighbours beside four packages for R: GpGp and GPBoost (Vecchia), spNNGP (nearest neighbours) and laGP (local designs), one core each,
+# processor seconds.  A package that R does not find is passed over with a sentence.
+#   peers_local.sh ANYGP DATA [WHAT...]     default: fit gpboost nngp lagp evaluation
 #   fit         heaton_simulated, exponential kernel, constant mean: a whole fit, and the log likelihood of both programs at both optima
+#   gpboost     the same with GPBoost, and the predictions of the test rows
 #   nngp        predictions of its test rows with the parameters of the fit
 #   lagp        ROWS (500) of its test rows by designs of 50 rows, rbf kernel: seconds per row, and how many designs are the same
 #   evaluation  log likelihood and gradient with 30 neighbours, PLACES (1000000) simulated rows of two inputs
 # Build the packages from their sources with R_MAKEVARS_USER naming a file with 'CFLAGS = -O3 -march=native -DNDEBUG' and the like for
 # CXXFLAGS, CXX11FLAGS and CXX17FLAGS, in a folder that R_LIBS names; GpGp needs FNN, Rcpp, RcppArmadillo and BH, spNNGP coda, Formula and
-# RANN, laGP tgp, which Debian has.
+# RANN, laGP tgp, gpboost R6, data.table and RJSONIO; Debian has all of these but RJSONIO, for which a package of that name with functions
+# fromJSON and toJSON will do here.
 set -eu
 here=$(dirname "$(realpath "$0")")
 anygp=$(realpath "$1") data=$(realpath "$2")/heaton_simulated
 shift 2
-[ $# -gt 0 ] || set -- fit nngp lagp evaluation
+[ $# -gt 0 ] || set -- fit gpboost nngp lagp evaluation
 export LC_ALL=C OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -62,6 +64,16 @@ for what in "$@"; do
         echo "log likelihood by GpGp, 30 neighbours, random order: at its parameters $(peer gpgp_loglik train.csv "$v" "$r" "$g"), at those of anygp $(peer gpgp_loglik train.csv "$variance" "$range" "$nugget")"
         echo "log evidence by anygp, 30 neighbours, maximin order: at GpGp's parameters $(evidence "$v" "$r" "$g"), at its own $(evidence "$variance" "$range" "$nugget")"
         ;;
+    gpboost)
+        ours
+        clocked "$anygp" eval v.agp test.csv --threads 1
+        echo "anygp vecchia: fit $ours_took s, predictions and scores $took s, $(grep rmse said | tr -s ' ')"
+        have gpboost || continue
+        read -r fitted predicted rmse cover v r g loglik <<<"$(peer gpboost train.csv test.csv)"
+        echo "GPBoost: fit $fitted s (its log likelihood $loglik), predictions $predicted s, rmse $rmse, 95 % intervals cover $cover: ratios $(ratio "$fitted" "$ours_took"), $(ratio "$predicted" "$took")"
+        echo "parameters (variance, range, nugget over variance) of GPBoost $v $r $g, of anygp $variance $range $nugget"
+        echo "log evidence by anygp, 30 neighbours, maximin order: at GPBoost's parameters $(evidence "$v" "$r" "$g"), at its own $(evidence "$variance" "$range" "$nugget")"
+        ;;
     nngp)
         ours
         have spNNGP || continue
@@ -104,6 +116,6 @@ for what in "$@"; do
         read -r near grouping plain grouped <<<"$(peer gpgp_evaluation places.csv)"
         echo "GpGp: neighbours $near s, groups $grouping s, an evaluation with gradient and information $plain s, with groups $grouped s: ratios $(ratio "$plain" "$each"), $(ratio "$grouped" "$each")"
         ;;
-    *) echo "peers_local.sh ANYGP DATA [fit|nngp|lagp|evaluation...]" >&2 && exit 1 ;;
+    *) echo "peers_local.sh ANYGP DATA [fit|gpboost|nngp|lagp|evaluation...]" >&2 && exit 1 ;;
     esac
 done

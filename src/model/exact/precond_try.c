@@ -13,8 +13,7 @@
 #include "model/exact/exact_iterative.h"
 
 enum { TRY_ROWS = 8000, TRY_ITERATIONS = 30, LIST_MOST = 8 };
-static const double DONE = 1e-8, /* of r'r */
-    DECADES = 3;
+static const double DECADES = 3; /* of the residual */
 
 typedef struct contender {
     const precond_ops *ops;
@@ -50,11 +49,13 @@ static double making_of(const precond_ops *o, double n)
     return 2.5 * M * M / (n * (1 + PROBES));
 }
 
+static double decades_of(const contender *c) { return 0.5 * log10(c->first / fmax(c->solver->rr[0], 1e-300)); }
+
 static anygp_status step(contender *c, anygp_error *e)
 {
     cg_options once = {.most = c->iterations + 1};
     TRY(cg_run(c->solver, &once, e));
-    c->rests = c->solver->broken || c->solver->steps[0] <= c->iterations || c->solver->rr[0] <= DONE * c->first;
+    c->rests = c->solver->broken || c->solver->steps[0] <= c->iterations || decades_of(c) >= DECADES;
     c->iterations = c->solver->steps[0];
     c->solver->rests[0] = false;
     return ANYGP_OK;
@@ -64,8 +65,7 @@ static anygp_status step(contender *c, anygp_error *e)
 static double score(const contender *c, double n)
 {
     if (!c->solver || c->solver->broken || c->iterations == 0) return INFINITY;
-    double decades = 0.5 * log10(c->first / fmax(c->solver->rr[0], 1e-300));
-    double needed = DECADES * (double)c->iterations / decades;
+    double decades = decades_of(c), needed = DECADES * (double)c->iterations / decades;
     return decades > 0 ? work_of(c->ops, n) * needed + making_of(c->ops, n) : INFINITY;
 }
 
@@ -82,6 +82,21 @@ static anygp_status enter(const problem *p, const precond_ops *ops, kernel *k, l
     return ANYGP_OK;
 }
 
+/* An iteration of each in turn, until they are there or have worked more than one that was. */
+static anygp_status race(contender *list, int64_t count, double n, anygp_error *e)
+{
+    double least = INFINITY;
+    for (int round = 0; round < TRY_ITERATIONS; round++)
+        for (int64_t i = 0; i < count; i++) {
+            contender *c = &list[i];
+            c->rests |= work_of(c->ops, n) * (double)c->iterations + making_of(c->ops, n) > least;
+            if (c->rests) continue;
+            TRY(step(c, e));
+            if (c->rests) least = fmin(least, score(c, n));
+        }
+    return ANYGP_OK;
+}
+
 static anygp_status compete(const problem *p, kernel *k, double noise, double jitter, double n_all,
                             const precond_ops **best, size_t size, char *why, anygp_error *e)
 {
@@ -94,7 +109,7 @@ static anygp_status compete(const problem *p, kernel *k, double noise, double ji
     anygp_status status =
         kernel_operator_new(&rows, &(kernel_operator_options){.keep = 8.0 * (double)m->n * (double)m->n}, &K, e);
     if (ANYGP_FAILED(status)) return status;
-    kernel_operator_set(K, k, noise, jitter, false);
+    kernel_operator_set(K, k, noise, jitter, true);
     for (int64_t i = 0; i < count; i++) {
         anygp_error broken;
         status = enter(p, precond_at(i), k, K, &list[i], &broken);
@@ -104,8 +119,7 @@ static anygp_status compete(const problem *p, kernel *k, double noise, double ji
             goto done;
         }
     }
-    for (int64_t i = 0; i < count; i++)
-        while (!list[i].rests && list[i].iterations < TRY_ITERATIONS) TRY_DONE(step(&list[i], e));
+    TRY_DONE(race(list, count, n_all, e));
     size_t at = 0;
     for (int64_t i = 0; i < count; i++) {
         double s = score(&list[i], n_all);

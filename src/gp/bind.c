@@ -392,6 +392,9 @@ static int64_t target_column(const binding *b, int64_t target)
     return reader_columns(b->reader) == s->columns ? s->target_number : -1;
 }
 
+int64_t binding_target_column(const binding *b, int64_t target) { return target_column(b, target); }
+int64_t binding_input_column(const binding *b, int64_t i) { return b->column[i]; }
+
 static bool is_text(const binding *b, int64_t j) { return reader_column(b->reader, j)->kind == COLUMN_TEXT; }
 
 static void note_unexposed(binding *b, const schema *s)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "gp/seen.h"
 
 enum { CHUNK = 256 };
 
@@ -30,6 +31,7 @@ typedef struct checking {
     int64_t *number;
     const double **row; /* CHUNK: the cells */
     int64_t n;
+    uint64_t digest; /* of all rows [seen.h] */
 } checking;
 
 void gp_check_clear(gp_check *c)
@@ -237,6 +239,7 @@ static anygp_status read_rows(checking *c, anygp_error *e)
         TRY(settings_check_stop(c->s, e));
         TRY(binding_next(c->binding, CHUNK, &cells, &got, e));
         take_inputs(c, got, first, cells);
+        c->digest += seen_rows(c->m, c->binding, got, cells);
         for (int64_t t = 0; t < c->m->targets && c->n > 0; t++) TRY(see_target(c, t, e));
     } while (got > 0);
     return ANYGP_OK;
@@ -268,6 +271,7 @@ anygp_status gp_check_file(const gp_set *m, const settings *s, const char *in, g
     input_sums_finish(&c.inputs, m->settings, out->input, &out->far);
     for (int64_t t = 0; t < m->targets; t++) TRY_DONE(finish_target(&c, t, e));
     check_judge(out);
+    seen_note(m, s, c.digest, in);
 done:
     checking_close(&c);
     if (ANYGP_FAILED(status)) gp_check_clear(out);

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "gp/labelled_arrays.h"
+#include "gp/seen.h"
 
 enum { CHUNK = 256 };
 
@@ -18,6 +19,7 @@ typedef struct evaluation {
     block_file *blocks;
     scorer **scorer; /* targets */
     labelled_arrays a;
+    uint64_t digest; /* of the rows of a file [seen.h] */
 } evaluation;
 
 static void evaluation_close(evaluation *v)
@@ -68,6 +70,7 @@ static anygp_status score_file(evaluation *v, anygp_error *e)
         TRY(settings_check_stop(v->s, e));
         TRY(binding_next(v->binding, CHUNK, &cells, &got, e));
         TRY(block_file_next(v->blocks, got, e));
+        v->digest += seen_rows(v->m, v->binding, got, cells);
         for (int64_t k = 0; k < v->m->targets; k++) TRY(score_chunk(v, k, got, first, cells, e));
     } while (got > 0);
     return block_file_end(v->blocks, e);
@@ -163,6 +166,7 @@ anygp_status gp_eval_file(const gp_set *m, const settings *s, const comm *c, con
     TRY_DONE(evaluation_open(&v, s, in, blocks, e));
     TRY_DONE(score_file(&v, e));
     TRY_DONE(list_scores(&v, in, scores, by_class, e));
+    seen_note(m, s, v.digest, in);
 done:
     evaluation_close(&v);
     return status;

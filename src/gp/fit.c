@@ -13,6 +13,7 @@
 #include "base/threads.h"
 #include "gp/auto.h"
 #include "gp/fit_blocks.h"
+#include "gp/seen.h"
 #include "gp/shares.h"
 
 void gp_free(gp *g)
@@ -296,6 +297,7 @@ static anygp_status fit_found(const gp_data *data, const fit_columns *c, const s
     settings_on_stop(m->settings, NULL, NULL);
     TRY_DONE(fit_targets(&f, e));
     if (f.valid == VALID_FILE && comm_world()->rank == 0) valid_score_file(m, later);
+    if (!data->file) TRY_DONE(seen_add_table(m, data->table, e));
     note_kernel(m->gp[0], s);
     warn_of_overrun(&f, clock_seconds() - began + spent(s));
     for (int64_t t = 0; t < m->targets && comm_world()->rank == 0; t++) gp_warn_of_baseline(m->gp[t], s);

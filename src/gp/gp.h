@@ -357,8 +357,10 @@ const row_units *binding_scored_units(const binding *b, int64_t target);
    call. */
 anygp_status binding_next(binding *b, int64_t max_rows, const double **cells, int64_t *got, anygp_error *e);
 const row_units *binding_units(const binding *b, int64_t target);
-int64_t binding_row_number(const binding *b); /* rows delivered so far */
-int64_t binding_columns(const binding *b);    /* of the file */
+int64_t binding_row_number(const binding *b);                    /* rows delivered so far */
+int64_t binding_columns(const binding *b);                       /* of the file */
+int64_t binding_input_column(const binding *b, int64_t i);       /* of the file; -1: it is not there */
+int64_t binding_target_column(const binding *b, int64_t target); /* the same */
 /* The exposure of n rows from their cells, which all targets share; ones where the file has none, with one note. */
 void binding_exposure(binding *b, int64_t n, const double *cells, double *exposure);
 /* All rows of a file, X[n, D] in model units; freed by free(). */

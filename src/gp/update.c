@@ -11,6 +11,7 @@
 #include "data/table/intake.h"
 #include "gp/fit.h"
 #include "gp/labelled_arrays.h"
+#include "gp/seen.h"
 #include "gp/update_score.h"
 
 enum { CHUNK_LEAST = 256, CHUNK_MOST = 8192, OVERSIZE = 2 };
@@ -309,28 +310,13 @@ static anygp_status open_file(update_file *f, gp_set *m, const settings *s, cons
     return open_blocks(f, e);
 }
 
-/* Of all rows as they are read; the order of the sum does not matter. */
-static void add_digest(update_file *f, int64_t n, int64_t first, const double *cells)
-{
-    int64_t wide = binding_columns(f->in);
-    for (int64_t i = 0; i < n; i++) f->digest += intake_digest(cells + i * wide, wide, first + i);
-}
-
-/* Tables that were added are kept in the model's settings; SEEN_MOST of them, so that a model that is updated for ever does
-   not grow. */
+/* Rows that the model has learned from before are learned again: nobody asked whether they may be. */
 static anygp_status note_seen(const update_file *f, gp_set *m, const settings *s, const char *in, anygp_error *e)
 {
-    enum { SEEN_MOST = 1000 };
-    char word[24];
-    if (!m->settings) return ANYGP_OK;
-    const char *list = settings_text(m->settings, SET_SEEN);
-    snprintf(word, sizeof word, "%016llx", (unsigned long long)f->digest);
-    if (strstr(list, word)) {
-        settings_log(s, ANYGP_WARNING, "the rows of %.200s were added before: they count twice now",
-                     strcmp(in, "-") ? in : "standard input");
-        return ANYGP_OK;
-    }
-    return strlen(list) < SEEN_MOST * 17 ? settings_set(m->settings, "seen", word, e) : ANYGP_OK;
+    if (!seen_has(m, f->digest)) return seen_add(m, f->digest, e);
+    settings_log(s, ANYGP_WARNING, "the model has learned from the rows of %.200s before: they count twice now",
+                 strcmp(in, "-") ? in : "standard input");
+    return ANYGP_OK;
 }
 
 static anygp_status wrong_length(const update_file *f, anygp_error *e)
@@ -355,7 +341,7 @@ static anygp_status next_rows(update_file *f, int64_t *got, anygp_error *e)
     const double *cells;
     int64_t first = binding_row_number(f->in);
     TRY(binding_next(f->in, u->chunk, &cells, got, e));
-    add_digest(f, *got, first, cells);
+    f->digest += seen_rows(u->m, f->in, *got, cells);
     update_score_rows(&f->before, f->in, *got, first, cells);
     TRY(next_blocks(f, *got, first, e));
     for (int64_t t = 0; t<u->m->targets && * got> 0; t++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "gp/seen.h"
 
 enum { CHUNK = 256 };
 static const double BYTES_MOST = 200e6; /* of the rows kept */
@@ -56,7 +57,8 @@ static anygp_status take(scene *c, const row_units *u, int64_t most, int64_t num
     return ANYGP_OK;
 }
 
-static anygp_status read_all(scene *c, binding *b, int64_t most, anygp_error *e)
+/* digest: of all rows [seen.h]. */
+static anygp_status read_all(scene *c, const gp_set *m, binding *b, int64_t most, uint64_t *digest, anygp_error *e)
 {
     double exposure[CHUNK], *x = mem_alloc(c->g->schema.D, sizeof *x);
     anygp_status status = x ? ANYGP_OK : fail_memory(e, "a row", 8.0 * (double)c->g->schema.D);
@@ -66,6 +68,7 @@ static anygp_status read_all(scene *c, binding *b, int64_t most, anygp_error *e)
         int64_t first = binding_row_number(b);
         TRY_DONE(settings_check_stop(c->s, e));
         TRY_DONE(binding_next(b, CHUNK, &cells, &got, e));
+        *digest += seen_rows(m, b, got, cells);
         if (!c->labelled && got > 0) binding_exposure(b, got, cells, exposure);
         for (int64_t i = 0; i < got; i++)
             TRY_DONE(
@@ -92,10 +95,12 @@ static anygp_status read_table(scene *c, bool labelled, int64_t most, anygp_erro
     gp_set set = {.targets = 1, .gp = list, .settings = (settings *)c->fit}; /* how its tables are written */
     binding *b = NULL;
     anygp_error none;
+    uint64_t digest = 0;
     TRY(binding_open(&set, c->path, c->s, &b, e));
     c->n = c->usable = c->file_rows = c->incomplete = c->unlabelled = 0;
     c->labelled = labelled && !ANYGP_FAILED(binding_labels(b, true, "to compare with", &none));
-    anygp_status status = read_all(c, b, most, e);
+    anygp_status status = read_all(c, &set, b, most, &digest, e);
+    c->fitted |= c->held == 0 && seen_has(&set, digest);
     binding_close(b);
     return status;
 }

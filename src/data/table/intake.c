@@ -12,17 +12,26 @@ static const double NO_LEVEL = -1;
 
 /* --------------------------------------------------------------------------------------- rows */
 
+static const uint64_t ODD = UINT64_C(0x9e3779b97f4a7c15);
+
+uint64_t intake_digest_begin(int64_t number) { return (uint64_t)number + 1; }
+
+uint64_t intake_digest_cell(uint64_t h, double cell)
+{
+    uint64_t bits;
+    double x = isnan(cell) ? NAN : cell + 0.0;
+    memcpy(&bits, &x, sizeof bits);
+    h = (h ^ bits) * ODD;
+    return h ^ h >> 32;
+}
+
+uint64_t intake_digest_end(uint64_t h) { return h * ODD; }
+
 uint64_t intake_digest(const double *row, int64_t cols, int64_t number)
 {
-    static const uint64_t ODD = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t h = (uint64_t)number + 1, bits;
-    for (int64_t j = 0; j < cols; j++) {
-        double x = isnan(row[j]) ? NAN : row[j] + 0.0;
-        memcpy(&bits, &x, sizeof bits);
-        h = (h ^ bits) * ODD;
-        h ^= h >> 32;
-    }
-    return h * ODD;
+    uint64_t h = intake_digest_begin(number);
+    for (int64_t j = 0; j < cols; j++) h = intake_digest_cell(h, row[j]);
+    return intake_digest_end(h);
 }
 
 const char *intake_exposure(double x)

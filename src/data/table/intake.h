@@ -37,6 +37,10 @@ anygp_status intake_input(schema *s, int64_t j, double mean, bool differs, bool 
 /* A row as one number, by its place and the bits of all its cells; all missing cells are equal, whatever their bits.  The
    sum over rows is the same in any order, and so on any number of ranks. */
 uint64_t intake_digest(const double *row, int64_t cols, int64_t number);
+/* The same cell by cell. */
+uint64_t intake_digest_begin(int64_t number);
+uint64_t intake_digest_cell(uint64_t h, double cell);
+uint64_t intake_digest_end(uint64_t h);
 
 /* -0 becomes 0: rows merge by their bits. */
 static inline double intake_cell(double x, double fill) { return isnan(x) ? fill : x + 0.0; }

@@ -1,5 +1,6 @@
 /* What to try next after a fit: options that this model takes, and the figure that speaks for them.  The most pressing comes first, and it
    is the only one that is given: what the others would say may be different afterwards.
+       another likelihood     where the values of the target suggest it and the user chose none: then all else is another fit
        the run was ended      more time; where there is a checkpoint, from there
        intervals too narrow   --calibrate loo, where there are leave-one-out predictions
        the bound is loose     twice the inducing inputs, where another bound shows how much is lost
@@ -17,6 +18,8 @@ static const double COVERAGE_LEAST = 0.9, /* of the 95 % intervals */
     SECONDS_LEAST = 10;
 
 enum { ITERATIONS_LEAST = 100 }; /* whoever asks for fewer does so on purpose */
+
+static bool likely(FILE *f, const gp *g) { return *g->suits && fputs(g->suits, f) != EOF; }
 
 /* With twice the time.  What auto chose for one limit it may not choose for another, and then its checkpoint would not fit. */
 static bool more_time(FILE *f, const gp *g, const settings *s, bool resumable)
@@ -72,7 +75,7 @@ anygp_status gp_advice(const gp *g, const settings *s, bool resumable, char **te
     size_t size;
     FILE *f = open_memstream(text, &size);
     if (!f) return fail_memory(e, "the advice", 0);
-    (void)(more_time(f, g, s, resumable) || wider_intervals(f, g, s) || tighter_bound(f, g, s) ||
+    (void)(likely(f, g) || more_time(f, g, s, resumable) || wider_intervals(f, g, s) || tighter_bound(f, g, s) ||
            more_iterations(f, g, s));
     return fclose(f) == 0 && *text ? ANYGP_OK : fail_memory(e, "the advice", 0);
 }

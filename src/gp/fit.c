@@ -298,6 +298,8 @@ static anygp_status fit_found(const gp_data *data, const fit_columns *c, const s
     TRY_DONE(fit_targets(&f, e));
     if (f.valid == VALID_FILE && comm_world()->rank == 0) valid_score_file(m, later);
     if (!data->file) TRY_DONE(seen_add_table(m, data->table, e));
+    for (int64_t t = 0; t < m->targets && !data->file; t++)
+        fit_suits(data->table, c->target[t], s, m->gp[t]->suits, sizeof m->gp[t]->suits);
     note_kernel(m->gp[0], s);
     warn_of_overrun(&f, clock_seconds() - began + spent(s));
     for (int64_t t = 0; t < m->targets && comm_world()->rank == 0; t++) gp_warn_of_baseline(m->gp[t], s);

@@ -36,6 +36,11 @@ const char *choice_select(const model_choice *c, const settings *s);
 /* Whether --precision mixed has an effect: on passes over all rows and on steps that are the model's own, not on those of NAME+. */
 bool choice_can_float(const model_choice *c);
 
+/* ------------------------------------------------------------------------------------- suits.c */
+
+/* Options that column j of the table suggests as a target, and why; "": none, or the user chose. */
+void fit_suits(const table *t, int64_t j, const settings *s, char *text, size_t size);
+
 /* -------------------------------------------------------------------------------- fit_columns.c */
 
 typedef struct class_balance class_balance;

@@ -88,6 +88,7 @@ typedef struct gp {
     rounding rounding;
     double kl; /* of the posterior process to its prior, nats; NaN: not known */
     gp_promise promise;
+    char suits[200]; /* what the values of the target suggest [suits.c]; not kept in the file */
     gp_tries tries;
     bool estimate;    /* the objective is a running estimate */
     int64_t inducing; /* rows or inducing inputs the posterior rests on */

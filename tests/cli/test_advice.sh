@@ -28,6 +28,36 @@ nothing_is_advised_without_need_or_where_it_is_quiet() {
         ! grep 'try next' "$said/out" "$said/quiet"
 }
 
+# What the values of a target suggest, beside targets that are nearly alike.
+target() { # AWK EXPRESSION of the target y, its row i and a normal z: such a table
+    awk -F, -v OFS=, 'NR == 1 { print; next } { i = NR; y = $3; z = sqrt(-2 * log((i * 0.7548776662 % 1) + 1e-9)) * cos(6.2831853 * (i * 0.5698402910 % 1)); $3 = '"$1"'; print }' train.csv >values.csv
+}
+suggests() { # OPTIONS and why, EXPRESSION
+    local options=${1%%, since*}
+    target "$2"
+    anygp fit values.csv -o m.agp --iters 2 >"$said/out" 2>"$said/err" || { cat "$said/err"; return 1; }
+    [ "$(grep -c '^try next' "$said/out")" = 1 ] && grep -qE "^try next: $1" "$said/out" || { echo "$2"; cat "$said/out"; return 1; }
+    # shellcheck disable=SC2086
+    anygp fit values.csv -o m.agp --iters 2 $options >"$said/followed" 2>"$said/err" || { cat "$said/err"; return 1; }
+    ! grep -E 'try next: --(likelihood|transform)' "$said/followed"
+}
+a_target_of_two_values_suggests_classes() { suggests '--likelihood bernoulli, since the target is only ever 0 or 1' 'y > 0'; }
+small_whole_numbers_suggest_counts() { suggests '--likelihood poisson, since the target has only whole numbers from 0 to [0-9]+ \(negbin' 'int(exp(0.7 * y))'; }
+skewed_positive_targets_suggest_a_logarithm() { suggests '--transform log, since the target is above 0 and skewed' 'exp(3 + z)'; }
+other_targets_and_other_choices_suggest_nothing() {
+    local what
+    # halves, whole numbers below 0, large ones, a skewed target that goes below 0, one with a symmetric tail, one that is skewed to the left
+    for what in 'y > 0 ? 1 : 0.5' '(y > 0) - 1' '1000 + int(30 * y)' 'exp(3 + z) - 5' '30 + y' '10 - log(1 + exp(z))'; do
+        target "$what"
+        anygp fit values.csv -o m.agp --iters 2 >"$said/out" 2>"$said/err" && ! grep -E 'try next: --(likelihood|transform)' "$said/out" || { echo "$what"; return 1; }
+    done
+    target 'y > 0'
+    for what in '--model exact' '--likelihood gaussian' '--transform none' '--noise 0.1' -q; do
+        # shellcheck disable=SC2086
+        anygp fit values.csv -o m.agp --iters 2 $what >"$said/out" 2>"$said/err" && ! grep -E 'try next: --(likelihood|transform)' "$said/out" || { echo "$what"; cat "$said/err"; return 1; }
+    done
+}
+
 # A model that does not fit --memory: each of the ways out that are named fits.
 each_way_out_of_too_little_memory_works() {
     local model memory text way tried=0
@@ -53,6 +83,10 @@ check narrow_intervals_are_calibrated
 check loose_bound_gets_more_inducing_inputs
 check run_that_its_time_ended_gets_more
 check run_with_a_checkpoint_goes_on_from_there
+check a_target_of_two_values_suggests_classes
+check small_whole_numbers_suggest_counts
+check skewed_positive_targets_suggest_a_logarithm
+check other_targets_and_other_choices_suggest_nothing
 check each_way_out_of_too_little_memory_works
 check nothing_is_advised_without_need_or_where_it_is_quiet
 finish

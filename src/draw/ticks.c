@@ -56,6 +56,22 @@ static double good_step(double low, double high, int most)
     return range;
 }
 
+/* Where one multiple of a good step lies within the range, nothing shows the scale: two ticks then, a good number apart, and not both of them
+   its multiples. */
+static void two_ticks(double low, double high, ticks *t)
+{
+    static const double apart[] = {5, 2, 1}, unit[] = {1, 1, 0.5};
+    double power = pow(10, floor(log10(high - low) + 1e-9));
+    for (int decade = 0; decade < 2; decade++, power /= 10)
+        for (int i = 0; i < 3; i++) {
+            double from = ceil(low / (unit[i] * power) - 1e-9) * unit[i] * power, to = from + apart[i] * power;
+            if (to > high + 1e-9 * power) continue;
+            t->count = 2, t->at[0] = from, t->at[1] = to;
+            for (int k = 0; k < 2; k++) label_tick(t->at[k], unit[i] * power, fmax(fabs(low), fabs(high)), t->label[k]);
+            return;
+        }
+}
+
 void ticks_linear(double low, double high, int most, ticks *t)
 {
     t->count = 0;
@@ -69,6 +85,7 @@ void ticks_linear(double low, double high, int most, ticks *t)
         t->at[t->count] = fabs(x) < step / 1e6 ? 0 : x;
         label_tick(x, step, largest, t->label[t->count++]);
     }
+    if (t->count < 2 && most > 1) two_ticks(low, high, t);
 }
 
 void ticks_log(double low, double high, int most, ticks *t)

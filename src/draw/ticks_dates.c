@@ -81,6 +81,15 @@ static double tick_at(const date_step *s, double low, int i)
     return days_of(first + i * s->months);
 }
 
+/* The first and the last of the ticks of a step that has too many: one alone would not show the scale. */
+static void ends_of(const date_step *s, double low, double high, ticks *t)
+{
+    int last = 0;
+    while (tick_at(s, low, last + 1) <= high) last++;
+    t->count = 2, t->at[0] = tick_at(s, low, 0), t->at[1] = tick_at(s, low, last);
+    for (int k = 0; k < 2; k++) date_text(t->at[k], s->show, t->label[k], TICK_LABEL);
+}
+
 void ticks_dates(double low, double high, int most, ticks *t)
 {
     static const double FAR = 3.6e6; /* days: ten thousand years */
@@ -98,4 +107,5 @@ void ticks_dates(double low, double high, int most, ticks *t)
         t->at[t->count] = x;
         date_text(x, s->show, t->label[t->count++], TICK_LABEL);
     }
+    if (t->count < 2 && most > 1 && s > steps) ends_of(s - 1, low, high, t);
 }

@@ -31,6 +31,7 @@ void describe_first_vectors(const gp *g, FILE *out);
 /* The inputs by their length-scales [describe_relevance.c]: all of them, NULL where they have none of their own; the first ones, in lines of a
    page of which all but the first are indented. */
 json_t *describe_relevance(const gp *g);
+json_t *describe_categories(const gp *g); /* the same of categories, by what two that differ have in common */
 void describe_relevance_lines(const gp *g, bool standardized, const char *indent, FILE *out);
 
 #endif

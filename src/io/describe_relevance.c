@@ -55,6 +55,28 @@ static relevance *relevance_of(const gp *g, int64_t *count)
     return NULL;
 }
 
+/* Length-scales l of categories have no unit: two rows that differ in one have a factor exp(-1 / l) in their covariance.  The inputs that have
+   one, the shortest first; NULL: none, or the only input has it. */
+static relevance *categories_of(const gp *g, int64_t *count)
+{
+    const kernel *k = g->posterior->kernel;
+    const schema *s = &g->schema;
+    *count = 0;
+    if (!k || s->D < 2 || kernel_inputs(k) != s->D) return NULL;
+    relevance *list = mem_zeroed(s->D, sizeof *list);
+    for (int64_t j = 0; list && j < s->D; j++) {
+        double length = INFINITY;
+        for (int64_t i = 0; i < kernel_count(k); i++)
+            if (kernel_param_at(k, i)->dim == j && kernel_is_category_length(k, i))
+                length = fmin(length, kernel_values((kernel *)k)[i]);
+        if (isfinite(length)) list[(*count)++] = (relevance){schema_at(s, j), length, length};
+    }
+    if (list) qsort(list, (size_t)*count, sizeof *list, shorter_first);
+    if (*count > 0) return list;
+    free(list);
+    return NULL;
+}
+
 /* Longitude and latitude have one length, in km. */
 static void print_name(FILE *out, const schema *s, const input_spec *c, int width)
 {
@@ -68,26 +90,68 @@ static void print_name(FILE *out, const schema *s, const input_spec *c, int widt
     fprintf(out, "%-*s", width, c->name ? c->name : number);
 }
 
-void describe_relevance_lines(const gp *g, bool standardized, const char *indent, FILE *out)
+static int64_t name_width(int64_t count, const relevance *list)
 {
-    int64_t count, width = 0;
-    relevance *list = relevance_of(g, &count);
-    if (!list) return;
+    int64_t width = 0;
     for (int64_t i = 0; i < count && i < SHOWN; i++) {
         int64_t n = list[i].input->name ? (int64_t)strlen(list[i].input->name) : 10;
         width = n > width && n <= 40 ? n : width;
     }
+    return width;
+}
+
+static void category_lines(const gp *g, const char *indent, FILE *out)
+{
+    int64_t count;
+    relevance *list = categories_of(g, &count);
+    if (!list) return;
+    fprintf(out, "  %-14s their length-scales, the shortest first (correlation of two that differ)\n", "categories");
+    for (int64_t i = 0; i < count && i < SHOWN; i++) {
+        fputs(indent, out);
+        print_name(out, &g->schema, list[i].input, (int)name_width(count, list));
+        fprintf(out, "  %.4g (%.3g)\n", list[i].length, exp(-1 / list[i].length));
+    }
+    if (count > SHOWN) fprintf(out, "%sand %lld more, with --json\n", indent, (long long)(count - SHOWN));
+    free(list);
+}
+
+static void length_lines(const gp *g, bool standardized, const char *indent, FILE *out)
+{
+    int64_t count;
+    relevance *list = relevance_of(g, &count);
+    if (!list) return;
+    int width = (int)name_width(count, list);
     fprintf(out, "  %-14s the shortest first, in units of the column%s\n", "length-scales",
             standardized ? " (in standard deviations)" : "");
     for (int64_t i = 0; i < count && i < SHOWN; i++) {
         fputs(indent, out);
-        print_name(out, &g->schema, list[i].input, (int)width);
+        print_name(out, &g->schema, list[i].input, width);
         fprintf(out, "  %.4g", list[i].length);
         if (standardized && !list[i].input->text) fprintf(out, " (%.3g)", list[i].scaled);
         fputc('\n', out);
     }
     if (count > SHOWN) fprintf(out, "%sand %lld more, with --json\n", indent, (long long)(count - SHOWN));
     free(list);
+}
+
+void describe_relevance_lines(const gp *g, bool standardized, const char *indent, FILE *out)
+{
+    length_lines(g, standardized, indent, out);
+    category_lines(g, indent, out);
+}
+
+json_t *describe_categories(const gp *g)
+{
+    int64_t count;
+    relevance *list = categories_of(g, &count);
+    json_t *all = list ? json_array() : NULL;
+    for (int64_t i = 0; all && i < count; i++) {
+        const input_spec *c = list[i].input;
+        json_array_append_new(all, json_pack("{s:s?, s:I, s:f, s:f}", "input", c->name, "number", (json_int_t)c->number,
+                                             "lengthscale", list[i].length, "correlation", exp(-1 / list[i].length)));
+    }
+    free(list);
+    return all;
 }
 
 json_t *describe_relevance(const gp *g)

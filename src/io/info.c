@@ -280,6 +280,8 @@ static json_t *whole_json(const gp *g, const settings *s)
     json_t *relevance = o ? describe_relevance(g) : NULL;
     if (vectors) json_object_set_new(o, "relevance_vectors", vectors);
     if (relevance) json_object_set_new(o, "relevance", relevance);
+    json_t *categories = o ? describe_categories(g) : NULL;
+    if (categories) json_object_set_new(o, "category_relevance", categories);
     return o;
 }
 

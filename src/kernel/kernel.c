@@ -191,6 +191,12 @@ static bool ties_inputs(const leaf *l, int64_t s)
     return of_dims && has_unit && l->stride[s] == 0;
 }
 
+bool kernel_is_category_length(const kernel *k, int64_t i)
+{
+    const kernel_param *p = kernel_param_at(k, i);
+    return p->role == ROLE_SHAPE && p->dim >= 0 && k->leaves[p->leaf].kind == &kind_categorical;
+}
+
 void kernel_closeness(const kernel *k, const double *values, double *weight)
 {
     int64_t D = kernel_inputs(k);

@@ -80,6 +80,8 @@ void kernel_groups(const kernel *k, int64_t *group);
 
 /* weight[D]: 1 over the shortest length-scale that each column of X has with these values; 0 for a column without one.  Rows that are
    close in the columns times these are similar. */
+bool kernel_is_category_length(const kernel *k,
+                               int64_t i); /* parameter i: a length-scale of categories, without a unit */
 void kernel_closeness(const kernel *k, const double *values, double *weight);
 
 /* The expression with these values; parses back (over the same inputs) to the same kernel, bit by bit at 17 digits.

@@ -30,6 +30,16 @@ page_fits_a_hundred_columns() {
     ! grep -nE '.{101}' wide page && grep -q '^                 and 18 more, with --json$' wide && tr -d ' \n' <wide | grep -qF "kernelrbf(variance=1,lengthscale=[$lengths])"
 }
 
+# exp(-1 / l) beside l; the kernel as it was given.
+categories_have_a_list_of_their_own() {
+    awk -F, -v OFS=, 'NR == 1 { print "shop", $1, "day", $4; next } { print "s" NR % 3, $1, "d" NR % 7, $4 }' train.csv >shops.csv
+    anygp fit shops.csv -q -o s.agp --model exact --fix all --kernel 'rbf(variance=1,lengthscale=0.6)*categorical(lengthscale=[5,0.5])' >/dev/null && anygp info s.agp >s.page && anygp info s.agp --json >s.json || return 1
+    sed -n '/^  categories/,/^  noise/p' s.page | sed '1d;$d' | tr -s ' ' >listed
+    awk 'BEGIN { printf " day 0.5 (%.3g)\n shop 5 (%.3g)\n", exp(-2), exp(-0.2) }' | diff - listed || return 1
+    tr -d ' \n' <s.json | grep -q '"category_relevance":\[{"input":"day","number":2,"lengthscale":0.5,"correlation":0.1353352832[0-9]*},{"input":"shop","number":0,"lengthscale":5.0,' && ! grep '^  categories' page
+}
+
+check categories_have_a_list_of_their_own
 check inputs_come_by_relevance_with_their_names
 check lengths_are_also_in_standard_deviations
 check json_has_all_of_them

@@ -57,7 +57,10 @@ def texts(rows, expected):
     status, text = ask("POST", "/predict", open(rows).read(), {"Content-Type": "text/csv", "Accept": "application/json"})
     assert status == 200 and json.loads(text) == a, text
     one = json.dumps({"day": asked[0]["day"], "x": float(asked[0]["x"])})
-    assert json.loads(ask("POST", "/predict", one)[1])["rows"] == cells[:1]
+    c = json.loads(ask("POST", "/predict", one)[1])
+    for got, expect in zip(c["rows"][0], cells[0], strict=True): # one row goes another way through BLAS
+        if isinstance(expect, float): alike(got, expect)
+        else: assert got == expect, (c, cells[0])
     means = [k for k, name in enumerate(want[0]) if name.endswith("mean")]
     body = json.dumps({"rows": [[r["day"], float(r["x"])] for r in asked], "only": "mean"})
     status, text = ask("POST", "/predict", body)

@@ -37,15 +37,18 @@ kill_later() { # MILLISECONDS
 scored() { anygp info "$1" --json | sed -n '/"leave_one_out": {/,/}/p; /"value":/p'; } # MODEL
 # Killed up to three times and resumed each time: the same bits and scores as of a run that was left alone.
 killed_and_resumed_is_left_alone() { # DATA OPTIONS...
-    local k kills=0 resume=()
+    local k most kills=0 resume=()
     RANDOM=20
-    rm -f alone.agp r.agp r.agp.checkpoint
     anygp fit "$1" -q -o alone.agp --threads 1 "${@:2}" >/dev/null && anygp predict alone.agp test.csv >alone.csv || return 1
-    for k in 1 2 3; do
-        begin r.agp "$@" "${resume[@]}"
-        kill_later 100 || break
-        [ -e r.agp.checkpoint ] || break # killed when all was written
-        kills=$((kills + 1)) resume=(--resume)
+    for most in 100 30 9 2; do # sooner where the run is over before it is killed
+        rm -f r.agp r.agp.checkpoint
+        for k in 1 2 3; do
+            begin r.agp "$@" "${resume[@]}"
+            kill_later $most || break
+            [ -e r.agp.checkpoint ] || break # killed when all was written
+            kills=$((kills + 1)) resume=(--resume)
+        done
+        [ $kills = 0 ] || break
     done
     [ $kills -gt 0 ] || { echo "ended before it was killed"; return 1; }
     [ $k = 3 ] && [ $kills = 3 ] && { anygp fit "$1" -q -o r.agp --threads 1 --resume "${@:2}" >/dev/null || return 1; }
@@ -86,7 +89,7 @@ merges_go_on_to_the_same_bits() { killed_and_resumed_is_left_alone few.csv --mod
 # Calibration too comes from these residuals.
 leave_one_out_scores_go_on_with_the_run() {
     local m
-    for m in vecchia nene nle rbcm; do killed_and_resumed_is_left_alone few.csv --model $m --neighbors 8 --blocks 8 --restarts 2 --iters 40 --calibrate loo && left_out || { echo "$m"; return 1; }; done
+    for m in vecchia nene nle rbcm; do killed_and_resumed_is_left_alone train.csv --model $m --neighbors 8 --blocks 8 --restarts 2 --iters 40 --calibrate loo && left_out || { echo "$m"; return 1; }; done
     for m in vecchia+ nene+ nle+ grbcm+; do killed_and_resumed_is_left_alone few.csv --model $m --neighbors 8 --blocks 8 --sample 3 --iters 300 --calibrate local && left_out || { echo "$m"; return 1; }; done
 }
 

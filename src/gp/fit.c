@@ -297,7 +297,12 @@ static anygp_status fit_found(const gp_data *data, const fit_columns *c, const s
     settings_on_stop(m->settings, NULL, NULL);
     TRY_DONE(fit_targets(&f, e));
     if (f.valid == VALID_FILE && comm_world()->rank == 0) valid_score_file(m, later);
-    if (!data->file) TRY_DONE(seen_add_table(m, data->table, e));
+    anygp_status noted =
+        data->file ? ANYGP_OK : seen_add_table(m, data->table, e); /* not TRY_DONE: a fit that was stopped stays so */
+    if (ANYGP_FAILED(noted)) {
+        status = noted;
+        goto done;
+    }
     for (int64_t t = 0; t < m->targets && !data->file; t++)
         fit_suits(data->table, c->target[t], s, m->gp[t]->suits, sizeof m->gp[t]->suits);
     note_kernel(m->gp[0], s);

@@ -106,13 +106,13 @@ static const model_ops *const models[] = {&model_sor, &model_dtc,  &model_fitc, 
                                           &model_vfe, &model_pitc, &model_pic,  &model_pep};
 enum { MODELS = sizeof models / sizeof *models };
 
-static const scene plain[] = {{"rbf", 0.1, 1e-5, false, false, true, 1, 0},
+static const scene plain[] = {{"rbf", 0.1, 1e-5, false, false, true, 1, 0, false},
                               {"rbf", 0.01, 1e-3, true, true, false, 1, 0, true},
-                              {"matern52", 0.1, 1e-6, true, false, true, 1, 0},
-                              {"matern12(iso)", 0.1, 1e-6, false, false, false, 1, 1e5},
-                              {"rq + linear", 0.1, 1e-6, false, false, true, 1, 0},
-                              {"wendland2*matern32 + white", 0.1, 1e-6, false, false, false, 1, 0},
-                              {"periodic", 0.2, 1e-6, true, false, true, 1, 0}};
+                              {"matern52", 0.1, 1e-6, true, false, true, 1, 0, false},
+                              {"matern12(iso)", 0.1, 1e-6, false, false, false, 1, 1e5, false},
+                              {"rq + linear", 0.1, 1e-6, false, false, true, 1, 0, false},
+                              {"wendland2*matern32 + white", 0.1, 1e-6, false, false, false, 1, 0, false},
+                              {"periodic", 0.2, 1e-6, true, false, true, 1, 0, false}};
 enum { PLAIN = sizeof plain / sizeof *plain };
 
 /* Errors per row are inverse to the noise, and to the smallest eigenvalue of K_uu, which the jitter bounds for rbf: of the value, of slopes in the logarithms of parameters, and in places of inducing inputs, whose
@@ -154,7 +154,7 @@ static void value_and_gradient_are_those_of_double(void **state)
 
 static void several_targets_too(void **state)
 {
-    static const scene two = {"rbf", 0.1, 1e-5, true, true, true, 2, 0};
+    static const scene two = {"rbf", 0.1, 1e-5, true, true, true, 2, 0, false};
     (void)state;
     check_case(&model_vfe, &two);
 }
@@ -162,7 +162,7 @@ static void several_targets_too(void **state)
 /* Hardly any noise, length-scales beyond all inputs, no jitter to speak of: it says so, and in double it is double. */
 static void where_float_is_not_enough_it_is_measured(void **state)
 {
-    static const scene bad = {"rbf(lengthscale=8)", 1e-8, 1e-12, false, false, true, 1, 0};
+    static const scene bad = {"rbf(lengthscale=8)", 1e-8, 1e-12, false, false, true, 1, 0, false};
     (void)state;
     for (int i = 0; i < MODELS; i++) {
         fixture whole, narrow;
@@ -203,7 +203,7 @@ static void bound_of_rows_is_the_evidence_to_first_order(void **state)
     double jitter = 1e-6;
     (void)state;
     for (int64_t T = 1; T <= 2; T++) {
-        scene c = {"rbf", 0.1, 1e-6, true, true, false, T, 0};
+        scene c = {"rbf", 0.1, 1e-6, true, true, false, T, 0, false};
         fixture f;
         sparse s;
         anygp_error e;

@@ -182,17 +182,18 @@ static void list_absent(const binding *b, int64_t absent, char *to, size_t size)
 static anygp_status match_by_name(binding *b, anygp_error *e)
 {
     const schema *s = b->schema;
-    int64_t absent = 0;
+    int64_t absent = 0, used = 0;
     char list[240] = "";
     b->by_name = true;
     for (int64_t i = 0; i < s->inputs; i++) {
         b->column[i] = column_named(b, s->input[i].name, s->input[i].number);
-        absent += is_absent(b, i);
+        absent += is_absent(b, i), used += is_used(b, i);
     }
     if (absent == 0) return ANYGP_OK;
     list_absent(b, absent, list, sizeof list);
-    return fail_with(e, ANYGP_ERR_DATA, "%.200s has no column%s %s, which the model was trained on",
-                     reader_name(b->reader), absent == 1 ? "" : "s", list);
+    return fail_with(e, ANYGP_ERR_DATA, "%.200s has no column%s %s, which the model was trained on%s",
+                     reader_name(b->reader), absent == 1 ? "" : "s", list,
+                     absent == used ? " (where lines of text precede the table, use --skip or --comment)" : "");
 }
 
 static anygp_status match_by_position(binding *b, anygp_error *e)

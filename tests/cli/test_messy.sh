@@ -123,7 +123,23 @@ out_of_core_and_in_memory_leave_the_same_columns_out() {
     grep -q "'index' numbers the rows" f.err && cmp f.err g.err && anygp info f.agp | grep -q 'inputs *1 ' && anygp info g.agp | grep -q 'inputs *1 '
 }
 
+# Lines above the table, which have as many cells as its rows, or fewer, or one.
+lines_above_a_table_are_named_as_the_cause() {
+    local what='(where lines of text precede the table, use --skip or --comment)' top
+    sed 's/^/m,/; 1s/^m/kind/' clean.csv >table.csv && anygp fit table.csv -q "${fixed[@]}" -o t.agp >/dev/null || return 1
+    for top in '# a,b,c,d,e,f,g' 'Sales,,,,,,' 'Sales' '# made by hand' 'Sales, in all'; do
+        { echo "$top" && cat table.csv; } >top.csv
+        refuses 'line 2 .*\(where lines of text precede the table, use --skip or --comment\)' fit top.csv -q "${fixed[@]}" -o x.agp || { echo "$top"; return 1; }
+        refuses '\(where lines of text precede the table, use --skip or --comment\)' predict t.agp top.csv || { echo "$top"; return 1; }
+        anygp fit top.csv -q "${fixed[@]}" --skip 1 -o x.agp >/dev/null && anygp predict t.agp top.csv --skip 1 >/dev/null || { echo "$top"; return 1; }
+    done
+    # a damaged cell is another matter, as is a table without some of the columns
+    sed '4s/,[^,]*$/,bad/' table.csv >bad.csv && refuses "line 4 .*'bad' is not a number; correct it" fit bad.csv -q -o x.agp && ! grep -F -e "$what" "$said/err" || return 1
+    cut -d, -f1-3 table.csv >narrow.csv && refuses 'has no columns' predict t.agp narrow.csv && ! grep -F -e "$what" "$said/err"
+}
+
 check messy_table_fits_as_its_plain_numbers_do
+check lines_above_a_table_are_named_as_the_cause
 check signs_for_missing_values_are_empty_cells
 check signs_for_missing_values_in_arrays
 check error_names_the_option_for_such_a_sign

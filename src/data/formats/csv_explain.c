@@ -1,4 +1,5 @@
 /* The messages for mistakes in a CSV file. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +39,17 @@ static const char *na_option(const char *cell, char to[EXCERPT + 40])
     return to;
 }
 
+static const char preamble[] = " (where lines of text precede the table, use --skip or --comment)";
+
+/* Such a line was taken for the names of the columns, or for the first row: it looks like a comment, or names are in the row below it. */
+static bool names_are_preamble(csv_place at, const column *columns, const char *cell)
+{
+    const char *first = columns[0].name;
+    bool comment = first && (*first == '#' || *first == '%');
+    bool early = at.row == 1 || (!first && at.row == 2);
+    return comment || (early && (isalpha((unsigned char)*cell) || *cell == '_'));
+}
+
 anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns, int64_t cols, anygp_error *e)
 {
     char shown[EXCERPT + 8], name[80], place[300], na[EXCERPT + 40];
@@ -46,17 +58,17 @@ anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns
     snprintf(place, sizeof place, "%.200s, line %lld (data row %lld)", at.file, (long long)at.line, (long long)at.row);
     switch (f->kind) {
     case FAULT_RAGGED:
-        return fail_with(
-            e, ANYGP_ERR_DATA, "%s: %lld cells where %lld are expected; every row must have the same number%s", place,
-            (long long)f->found, (long long)cols,
-            at.line <= TOP_LINES ? " (where lines of text precede the table, use --skip or --comment)" : "");
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "%s: %lld cells where %lld are expected; every row must have the same number%s", place,
+                         (long long)f->found, (long long)cols, at.line <= TOP_LINES ? preamble : "");
     case FAULT_NOT_NUMBER: {
         const column *c = &columns[f->col];
+        bool above = names_are_preamble(at, columns, shown);
         return fail_with(e, ANYGP_ERR_DATA,
-                         "%s, column %s: '%s' is not %s%s%s%s; correct it, or leave the cell empty if it is "
+                         "%s, column %s: '%s' is not %s%s%s%s%s; correct it, or leave the cell empty if it is "
                          "missing%s%s",
                          place, name, shown, notation_noun(c->notation), *c->unit ? " (" : "", c->unit,
-                         *c->unit ? ")" : "", na_option(shown, na),
+                         *c->unit ? ")" : "", above ? preamble : "", above ? "" : na_option(shown, na),
                          c->notation ? ", or read the column as text with --categories" : "");
     }
     case FAULT_INFINITE:

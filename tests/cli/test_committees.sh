@@ -73,7 +73,7 @@ what_cannot_be_is_refused() {
         refuses 'gaussian targets only' fit train.csv -o m.agp --model "$model" --likelihood studentt && refuses 'noise 0 is fixed' fit train.csv -o m.agp --model "$model" --noise 0 --fix noise || return 1
     done
     refuses 'communication: 400 rows are more than the 240 there are' fit train.csv -o m.agp --model grbcm --communication 400 --valid 0 &&
-        refuses 'the grbcm model of 240 rows needs .* use --blocks [0-9]*' fit train.csv -o m.agp --model grbcm --blocks 1 --memory 1M --valid 0
+        refuses 'the grbcm model of 240 rows needs .* use --blocks [0-9]*' fit train.csv -o m.agp --model grbcm --blocks 1 --memory 500K --valid 0
 }
 
 a_committee_too_sure_of_itself_is_calibrated() { # poe, with 8 parts that all have an opinion

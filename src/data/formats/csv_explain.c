@@ -63,12 +63,12 @@ anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns
                          (long long)f->found, (long long)cols, at.line <= TOP_LINES ? preamble : "");
     case FAULT_NOT_NUMBER: {
         const column *c = &columns[f->col];
-        bool above = names_are_preamble(at, columns, shown);
+        bool above = !c->notation && names_are_preamble(at, columns, shown);
         return fail_with(e, ANYGP_ERR_DATA,
                          "%s, column %s: '%s' is not %s%s%s%s%s; correct it, or leave the cell empty if it is "
                          "missing%s%s",
                          place, name, shown, notation_noun(c->notation), *c->unit ? " (" : "", c->unit,
-                         *c->unit ? ")" : "", above ? preamble : "", above ? "" : na_option(shown, na),
+                         *c->unit ? ")" : "", above ? preamble : "", na_option(shown, na),
                          c->notation ? ", or read the column as text with --categories" : "");
     }
     case FAULT_INFINITE:

@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 if [ $# -eq 0 ]; then
-    set -- poe gpoe bcm rbcm rbcm+ grbcm grbcm+ 'npae --near 8' nle nle+ 'nle --partition tree' pic pic+ pitc+ fitc+ lma lma+ hier hier+ tree patchwork moe moe+ vfe svgp solve \
+    set -- poe gpoe bcm rbcm rbcm+ grbcm grbcm+ 'npae --near 8' nle nle+ 'nle --partition tree' pic pic+ pitc+ fitc+ lma lma+ hier hier+ tree patchwork moe vfe svgp solve \
         lagp vecchia vecchia+ 'vecchia --inducing 100' 'vecchia+ --inducing 100' vnngp vnngp+ nene nene+
 fi
 

@@ -130,9 +130,9 @@ awk 'BEGIN { srand(4); print "a,b,hours,w,real,count,two,three,grade,positive"
 scores() { tr -d ' "{}' | tr ',:' '\n,'; }
 scored_alike() { # RANKS TARGET OPTIONS...
     local n
-    anygp fit seen.csv -q -o s.agp --target "$2" --inputs a,b --seed 1 "${@:3}" >/dev/null && anygp eval s.agp seen.csv --json --memory 1M | scores >one || return 1
+    anygp fit seen.csv -q -o s.agp --target "$2" --inputs a,b --seed 1 "${@:3}" >/dev/null && anygp eval s.agp seen.csv --json --memory 1M 2>one.err | scores >one || return 1
     for n in $1; do
-        ranks "$n" "$ANYGP" eval s.agp seen.csv --json --memory 1M && [ ! -s "$said/err" ] && scores <"$said/out" | close - one 1e-10 || { echo "$n ranks: $*"; cat "$said/err"; return 1; }
+        ranks "$n" "$ANYGP" eval s.agp seen.csv --json --memory 1M && cmp -s one.err "$said/err" && scores <"$said/out" | close - one 1e-10 || { echo "$n ranks: $*"; cat "$said/err"; return 1; }
     done
     [ "$(wc -l <one)" -gt 5 ]
 }

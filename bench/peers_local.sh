@@ -8,7 +8,7 @@
 #   lagp        ROWS (500) of its test rows by designs of 50 rows, rbf kernel: seconds per row, and how many designs are the same
 #   evaluation  log likelihood and gradient with 30 neighbours, PLACES (1000000) simulated rows of two inputs
 # Build the packages from their sources with R_MAKEVARS_USER naming a file with 'CFLAGS = -O3 -march=native -DNDEBUG' and the like for
-# CXXFLAGS, CXX11FLAGS and CXX17FLAGS, in a folder that R_LIBS names; GpGp needs FNN, Rcpp, RcppArmadillo and BH, spNNGP coda, Formula and
+# CXXFLAGS, CXX11FLAGS and CXX17FLAGS, in a folder that R_LIBS names; GpGp needs FNN, fields, Rcpp, RcppArmadillo and BH, spNNGP coda, Formula and
 # RANN, laGP tgp, gpboost R6, data.table and RJSONIO; Debian has all of these but RJSONIO, for which a package of that name with functions
 # fromJSON and toJSON will do here.
 set -eu

@@ -74,7 +74,7 @@ static la_operator *precondition(case_ *c, const precond_ops *ops, const la_oper
     la_operator *P = NULL;
     anygp_error e;
     *plan = NULL;
-    if (ops->plan) assert_int_equal(ops->plan(&c->p, c->h.kernel, plan, &e), ANYGP_OK);
+    if (ops->plan) assert_int_equal(ops->plan(ops, &c->p, c->h.kernel, plan, &e), ANYGP_OK);
     assert_int_equal(ops->make(&c->p, *plan, c->h.kernel, kernel_operator_added(K), &P, least, &e), ANYGP_OK);
     return P;
 }

@@ -217,7 +217,7 @@ static void every_operator_is_its_matrix(void **state)
             precond_plan *plan = NULL;
             const precond_ops *ops = precond_at(i);
             if (!ops->plan) continue;
-            assert_int_equal(ops->plan(&f.p, f.k, &plan, &e), ANYGP_OK);
+            assert_int_equal(ops->plan(ops, &f.p, f.k, &plan, &e), ANYGP_OK);
             check_entry(&f, &(entry){.name = ops->name, .precond = ops, .plan = plan});
             check_entry(&f, &(entry){.name = ops->name, .precond = ops, .plan = plan, .sum = true});
             ops->clear(plan);
@@ -239,7 +239,7 @@ static void preconditioners_of_few_rows_are_exact(void **state)
     for (int64_t i = 1; i < precond_count(); i++) {
         precond_plan *plan = NULL;
         double unit[FEW * FEW] = {0}, A[FEW * FEW];
-        assert_int_equal(precond_at(i)->plan(&f.p, f.k, &plan, &e), ANYGP_OK);
+        assert_int_equal(precond_at(i)->plan(precond_at(i), &f.p, f.k, &plan, &e), ANYGP_OK);
         assert_int_equal(precond_at(i)->make(&f.p, plan, f.k, kernel_operator_added(tiles), &P, &least, &e), ANYGP_OK);
         for (int j = 0; j < FEW; j++) unit[j + j * FEW] = 1;
         assert_int_equal(P->ops->multiply(P, FEW, unit, FEW, A, FEW, &e), ANYGP_OK);

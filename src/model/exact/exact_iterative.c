@@ -200,7 +200,7 @@ static anygp_status choose(exact_iterative *s, const hyper *h, anygp_error *e)
             "preconditioner %s (%s), which takes the least work per evaluation, in products with the kernel matrix: %s",
             s->precond->name, s->precond->summary, why);
     }
-    return s->precond->plan && !s->plan ? s->precond->plan(s->problem, h->kernel, &s->plan, e) : ANYGP_OK;
+    return s->precond->plan && !s->plan ? s->precond->plan(s->precond, s->problem, h->kernel, &s->plan, e) : ANYGP_OK;
 }
 
 /* P at these hyperparameters. */

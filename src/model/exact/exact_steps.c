@@ -71,7 +71,7 @@ static anygp_status prepare(exact_steps *s, const hyper *h, double jitter, anygp
     for (int64_t i = 0; i < s->n; i++) s->noise[i] = added[i] + white;
     s->jitter = jitter, s->k = h->kernel, s->s2 = h->like[0];
     if (!s->precond) TRY(precond_try(s->problem, h->kernel, h->like[0], jitter, &s->precond, sizeof why, why, e));
-    if (s->precond->plan && !s->plan) TRY(s->precond->plan(s->problem, h->kernel, &s->plan, e));
+    if (s->precond->plan && !s->plan) TRY(s->precond->plan(s->precond, s->problem, h->kernel, &s->plan, e));
     la_operator_free(s->P);
     s->P = NULL;
     return s->precond->make(s->problem, s->plan, h->kernel, added, &s->P, &least, e);

@@ -15,17 +15,19 @@
 
 typedef struct precond_plan precond_plan;
 
-typedef struct precond_ops {
+typedef struct precond_ops precond_ops;
+struct precond_ops {
     const char *name, *summary;
     double columns; /* of low rank: per root of the number of rows; 0: no such */
     /* From the rows and the first kernel.  NULL: there is nothing to plan. */
-    anygp_status (*plan)(const problem *p, const kernel *k, precond_plan **out, anygp_error *e);
+    anygp_status (*plan)(const precond_ops *self, const problem *p, const kernel *k, precond_plan **out,
+                         anygp_error *e);
     void (*clear)(precond_plan *plan);
     /* P at this kernel and these additions to the diagonal, both of which outlive it; parameters as those of a
        kernel operator.  *least: no eigenvalue of P^-1/2 (K + added) P^-1/2 is below; 0: not known.  *out NULL: the identity. */
     anygp_status (*make)(const problem *p, const precond_plan *plan, kernel *k, const double *added, la_operator **out,
                          double *least, anygp_error *e);
-} precond_ops;
+};
 
 extern const precond_ops precond_none, precond_jacobi, precond_pivoted, precond_fitc, precond_vecchia,
     precond_pivoted_small, precond_fitc_small;

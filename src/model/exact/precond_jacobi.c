@@ -26,8 +26,10 @@ static void clear(precond_plan *plan)
     free(plan);
 }
 
-static anygp_status plan_blocks(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
+static anygp_status plan_blocks(const precond_ops *self, const problem *p, const kernel *k, precond_plan **out,
+                                anygp_error *e)
 {
+    (void)self;
     int64_t n = p->rows->n, d;
     kd_tree tree = {0};
     precond_plan *plan = calloc(1, sizeof *plan);

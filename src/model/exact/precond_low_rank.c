@@ -55,24 +55,16 @@ static anygp_status plan_by(const char *how, double columns, const problem *p, c
     return status;
 }
 
-static anygp_status plan_pivots(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
+static anygp_status plan_pivots(const precond_ops *self, const problem *p, const kernel *k, precond_plan **out,
+                                anygp_error *e)
 {
-    return plan_by("greedy", PRECOND_COLUMNS, p, k, out, e);
+    return plan_by("greedy", self->columns, p, k, out, e);
 }
 
-static anygp_status plan_few_pivots(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
+static anygp_status plan_centres(const precond_ops *self, const problem *p, const kernel *k, precond_plan **out,
+                                 anygp_error *e)
 {
-    return plan_by("greedy", PRECOND_COLUMNS_SMALL, p, k, out, e);
-}
-
-static anygp_status plan_centres(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
-{
-    return plan_by("kmeans", PRECOND_COLUMNS, p, k, out, e);
-}
-
-static anygp_status plan_few_centres(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
-{
-    return plan_by("kmeans", PRECOND_COLUMNS_SMALL, p, k, out, e);
+    return plan_by("kmeans", self->columns, p, k, out, e);
 }
 
 /* What makes gradients from those in A and d. */
@@ -214,12 +206,12 @@ const precond_ops precond_fitc = {.name = "fitc",
 const precond_ops precond_pivoted_small = {.name = "pivoted_small",
                                            .summary = "partial Cholesky with few pivots",
                                            .columns = PRECOND_COLUMNS_SMALL,
-                                           .plan = plan_few_pivots,
+                                           .plan = plan_pivots,
                                            .clear = clear,
                                            .make = make_pivoted};
 const precond_ops precond_fitc_small = {.name = "fitc_small",
                                         .summary = "fitc on few inducing inputs",
                                         .columns = PRECOND_COLUMNS_SMALL,
-                                        .plan = plan_few_centres,
+                                        .plan = plan_centres,
                                         .clear = clear,
                                         .make = make_fitc};

@@ -74,7 +74,7 @@ static anygp_status enter(const problem *p, const precond_ops *ops, kernel *k, l
 {
     double least;
     *c = (contender){.ops = ops};
-    if (ops->plan) TRY(ops->plan(p, k, &c->plan, e));
+    if (ops->plan) TRY(ops->plan(ops, p, k, &c->plan, e));
     TRY(ops->make(p, c->plan, k, kernel_operator_added(K), &c->P, &least, e));
     TRY(cg_new(K, c->P, 1, TRY_ITERATIONS, &c->solver, e));
     TRY(cg_begin(c->solver, p->rows->y, p->rows->n, false, e));

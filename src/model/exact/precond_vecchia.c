@@ -33,8 +33,10 @@ static void clear(precond_plan *plan)
     free(plan);
 }
 
-static anygp_status plan_lists(const problem *p, const kernel *k, precond_plan **out, anygp_error *e)
+static anygp_status plan_lists(const precond_ops *self, const problem *p, const kernel *k, precond_plan **out,
+                               anygp_error *e)
 {
+    (void)self;
     int64_t n = p->rows->n, d;
     near_metric by = vecchia_metric(k, n);
     precond_plan *plan = calloc(1, sizeof *plan);

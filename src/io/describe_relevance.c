@@ -12,7 +12,8 @@ enum { SHOWN = 12 }; /* on the page; all are in the JSON */
 
 typedef struct relevance {
     const input_spec *input;
-    double scaled; /* in standard deviations of the column, where inputs are standardised */
+    double
+        scaled; /* in standard deviations of the column, where inputs are standardised; of categories exp(-1 / length) */
     double length; /* in units of the column */
 } relevance;
 
@@ -72,6 +73,7 @@ static relevance *categories_of(const gp *g, int64_t *count)
         if (isfinite(length)) list[(*count)++] = (relevance){schema_at(s, j), length, length};
     }
     if (list) qsort(list, (size_t)*count, sizeof *list, shorter_first);
+    for (int64_t i = 0; i < *count; i++) list[i].scaled = exp(-1 / list[i].length);
     if (*count > 0) return list;
     free(list);
     return NULL;
@@ -100,70 +102,63 @@ static int64_t name_width(int64_t count, const relevance *list)
     return width;
 }
 
-static void category_lines(const gp *g, const char *indent, FILE *out)
+/* scaled: show that too, of texts or of the others. */
+static void print_first(const gp *g, int64_t count, const relevance *list, bool scaled, bool of_text,
+                        const char *indent, FILE *out)
 {
-    int64_t count;
-    relevance *list = categories_of(g, &count);
-    if (!list) return;
-    fprintf(out, "  %-14s their length-scales, the shortest first (correlation of two that differ)\n", "categories");
-    for (int64_t i = 0; i < count && i < SHOWN; i++) {
-        fputs(indent, out);
-        print_name(out, &g->schema, list[i].input, (int)name_width(count, list));
-        fprintf(out, "  %.4g (%.3g)\n", list[i].length, exp(-1 / list[i].length));
-    }
-    if (count > SHOWN) fprintf(out, "%sand %lld more, with --json\n", indent, (long long)(count - SHOWN));
-    free(list);
-}
-
-static void length_lines(const gp *g, bool standardized, const char *indent, FILE *out)
-{
-    int64_t count;
-    relevance *list = relevance_of(g, &count);
-    if (!list) return;
     int width = (int)name_width(count, list);
-    fprintf(out, "  %-14s the shortest first, in units of the column%s\n", "length-scales",
-            standardized ? " (in standard deviations)" : "");
     for (int64_t i = 0; i < count && i < SHOWN; i++) {
         fputs(indent, out);
         print_name(out, &g->schema, list[i].input, width);
         fprintf(out, "  %.4g", list[i].length);
-        if (standardized && !list[i].input->text) fprintf(out, " (%.3g)", list[i].scaled);
+        if (scaled && list[i].input->text == of_text) fprintf(out, " (%.3g)", list[i].scaled);
         fputc('\n', out);
     }
     if (count > SHOWN) fprintf(out, "%sand %lld more, with --json\n", indent, (long long)(count - SHOWN));
-    free(list);
 }
 
 void describe_relevance_lines(const gp *g, bool standardized, const char *indent, FILE *out)
 {
-    length_lines(g, standardized, indent, out);
-    category_lines(g, indent, out);
+    int64_t count;
+    relevance *list = relevance_of(g, &count);
+    if (list) {
+        fprintf(out, "  %-14s the shortest first, in units of the column%s\n", "length-scales",
+                standardized ? " (in standard deviations)" : "");
+        print_first(g, count, list, standardized, false, indent, out);
+    }
+    free(list);
+    list = categories_of(g, &count);
+    if (list) {
+        fprintf(out, "  %-14s their length-scales, the shortest first (correlation of two that differ)\n",
+                "categories");
+        print_first(g, count, list, true, true, indent, out);
+    }
+    free(list);
+}
+
+/* The list, which is used up. */
+static json_t *as_json(int64_t count, relevance *list, const char *scaled)
+{
+    json_t *all = list ? json_array() : NULL;
+    for (int64_t i = 0; all && i < count; i++) {
+        const input_spec *c = list[i].input;
+        json_array_append_new(all, json_pack("{s:s?, s:I, s:f, s:f}", "input", c->name, "number", (json_int_t)c->number,
+                                             "lengthscale", list[i].length, scaled, list[i].scaled));
+    }
+    free(list);
+    return all;
 }
 
 json_t *describe_categories(const gp *g)
 {
     int64_t count;
     relevance *list = categories_of(g, &count);
-    json_t *all = list ? json_array() : NULL;
-    for (int64_t i = 0; all && i < count; i++) {
-        const input_spec *c = list[i].input;
-        json_array_append_new(all, json_pack("{s:s?, s:I, s:f, s:f}", "input", c->name, "number", (json_int_t)c->number,
-                                             "lengthscale", list[i].length, "correlation", exp(-1 / list[i].length)));
-    }
-    free(list);
-    return all;
+    return as_json(count, list, "correlation");
 }
 
 json_t *describe_relevance(const gp *g)
 {
     int64_t count;
     relevance *list = relevance_of(g, &count);
-    json_t *all = list ? json_array() : NULL;
-    for (int64_t i = 0; all && i < count; i++) {
-        const input_spec *c = list[i].input;
-        json_array_append_new(all, json_pack("{s:s?, s:I, s:f, s:f}", "input", c->name, "number", (json_int_t)c->number,
-                                             "lengthscale", list[i].length, "scaled", list[i].scaled));
-    }
-    free(list);
-    return all;
+    return as_json(count, list, "scaled");
 }

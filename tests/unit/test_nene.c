@@ -228,6 +228,20 @@ static real residual_of_one(const scene *s, int i, real *e, real *h)
     return left + s->h.like[0];
 }
 
+/* What the other n residuals e, of covariance C^-1 and with the mean's functions h, say of the residual r of row i, of variance d. */
+static void check_left_out(const scene *s, const left_out *l, int i, real r, real d, const real *own, int n,
+                           const real *C, const real *e, real h[][P_MOST])
+{
+    real k[ROWS], prior = d;
+    for (int j = 0; j < n; j++) {
+        k[j] = 0;
+        for (int a = 0; a < s->mean.p; a++) k[j] += s->mean.B * own[a] * h[j][a];
+    }
+    for (int a = 0; a < s->mean.p; a++) prior += s->mean.B * own[a] * own[a];
+    check_close(l->y[i] - l->mean[i], (double)(r - dense_quadratic(n, C, k, e)), 1e-9);
+    check_close(l->variance[i], (double)(prior - dense_quadratic(n, C, k, k)), 1e-9);
+}
+
 /* The coefficients then know of a row of weight 2 what one of weight 1 tells given its nearest ones. */
 static void a_row_of_weight_two_loses_one_of_the_two_that_the_mean_has_seen(void **unused)
 {
@@ -239,7 +253,7 @@ static void a_row_of_weight_two_loses_one_of_the_two_that_the_mean_has_seen(void
     for (int i = 0; i < ROWS; i++) {
         int n;
         double weight = s.w[i];
-        real r, d = residual_of_one(&s, i, &r, own), k[ROWS], prior = d;
+        real r, d = residual_of_one(&s, i, &r, own);
         if (weight > 1) {
             s.w[i] = weight - 1; /* in its own conditional only: no row is its own neighbour, and others keep theirs */
             real fresh[P_MOST], y, left = residual(&s, i, &y, fresh);
@@ -248,13 +262,7 @@ static void a_row_of_weight_two_loses_one_of_the_two_that_the_mean_has_seen(void
         } else {
             residuals(&s, i, &n, C, e, h);
         }
-        for (int j = 0; j < n; j++) {
-            k[j] = 0;
-            for (int a = 0; a < s.mean.p; a++) k[j] += s.mean.B * own[a] * h[j][a];
-        }
-        for (int a = 0; a < s.mean.p; a++) prior += s.mean.B * own[a] * own[a];
-        check_close(l.y[i] - l.mean[i], (double)(r - dense_quadratic(n, C, k, e)), 1e-9);
-        check_close(l.variance[i], (double)(prior - dense_quadratic(n, C, k, k)), 1e-9);
+        check_left_out(&s, &l, i, r, d, own, n, C, e, h);
     }
     scene_close(&s);
 }
@@ -269,15 +277,9 @@ static void leave_one_out_with_a_mean_learns_it_from_the_others(void **unused)
     left_out l = leave_out(&s);
     for (int i = 0; i < ROWS; i++) {
         int n;
-        real r, d = residual(&s, i, &r, own), k[ROWS], prior = d;
+        real r, d = residual(&s, i, &r, own);
         residuals(&s, i, &n, C, e, h);
-        for (int j = 0; j < n; j++) {
-            k[j] = 0;
-            for (int a = 0; a < s.mean.p; a++) k[j] += s.mean.B * own[a] * h[j][a];
-        }
-        for (int a = 0; a < s.mean.p; a++) prior += s.mean.B * own[a] * own[a];
-        check_close(l.y[i] - l.mean[i], (double)(r - dense_quadratic(n, C, k, e)), 1e-9);
-        check_close(l.variance[i], (double)(prior - dense_quadratic(n, C, k, k)), 1e-9);
+        check_left_out(&s, &l, i, r, d, own, n, C, e, h);
     }
     scene_close(&s);
 }

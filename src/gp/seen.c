@@ -1,3 +1,4 @@
+/* Digests of tables, one word each in the setting (seen.h). */
 #include "gp/seen.h"
 
 #include <stdio.h>

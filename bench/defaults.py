@@ -35,7 +35,7 @@ SETS = {
     "coads_slp": {},
     "heaton_simulated": {},
     "flights": {},
-    "mnist": {"classes": True, "options": ["--likelihood", "softmax"], "idx": True, "rows": 10_000},
+    "mnist": {"classes": True, "options": ["--likelihood", "softmax"], "idx": True, "rows": 4000},
     "etopo5": {},
     "flights3m": {},
 }

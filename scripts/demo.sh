@@ -34,5 +34,5 @@ Next, in build/demo with build/release on the PATH:
   anygp fit train.csv -o m.agp --kernel 'rbf + linear'          another covariance; docs/kernels.md lists them
   anygp predict model.agp test.csv --samples 5                  joint draws of the function
   anygp fit --help                                              options; --help-all shows all
-README.md walks through the source; make check runs every test.
+docs/first-model.md goes on from here; make check runs every test.
 END

@@ -12,9 +12,9 @@ need="gcc make cmake ninja-build pkg-config libopenblas-openmp-dev libhdf5-dev l
 mpi="libopenmpi-dev openmpi-bin"
 python="python3 python3-numpy python3-sklearn python3-pandas python3-matplotlib python3-pytest python3-pip patchelf"
 r="r-base-core r-base-dev r-cran-testthat"
-r_check="r-cran-knitr r-cran-markdown"
+r_check="r-cran-knitr r-cran-markdown r-cran-fields"
 deb="debhelper dh-python lintian fakeroot"
-builds="python3-venv gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user libblas3 liblapack3"
+builds="ccache python3-venv gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user libblas3 liblapack3"
 case "${1:-}" in
     check) need="$need chromium fonts-dejavu-core python3-markdown g++ binutils valgrind clang-format curl liblbfgs-dev zsh fish groff-base $python $r $r_check $mpi $deb $builds" ;;
     mpi) need="$need $mpi" ;;

@@ -134,6 +134,9 @@ def write_site(out):
         if not (DOCS / path).is_file():
             raise Broken(f"docs/site/nav.txt names {path}, which is not there")
         pages[path] = render(path)
+    unlinked = [path for path, _ in listed[1:] if f'href="{path}"' not in pages["index.md"]]
+    if unlinked:
+        raise Broken(f"docs/index.md has no link to {', '.join(unlinked)}")
     out.mkdir(parents=True, exist_ok=True)
     files, index = {}, []
     for i, (path, title) in enumerate(listed):

@@ -61,7 +61,7 @@ class GPRegressor(RegressorMixin, Estimator):
     >>> model.model_
     'exact'
     >>> mean, sd = model.predict([[1.5], [20.0]], return_std=True)
-    >>> mean.round(2)[0], bool(sd[1] > 10 * sd[0])
+    >>> mean.round(2).tolist()[0], bool(sd[1] > 10 * sd[0])
     (1.0, True)
     """
 

@@ -34,8 +34,10 @@ def test_weights_and_several_targets_are_updated(waves):
 def test_models_that_cannot_be_updated_say_so(waves):
     model = GPRegressor(model="sod", inducing=10, iters=2).fit(*waves)
     before = model.predict(waves[0])
-    with pytest.raises(AttributeError, match="sod cannot take new rows; fit again"):
+    with pytest.raises(AttributeError) as refusal:
         model.partial_fit(*waves)
+    why = refusal.value.__cause__ or refusal.value  # since scikit-learn 1.3 ours is the cause of its own
+    assert "sod cannot take new rows; fit again" in str(why)
     assert not hasattr(GPRegressor(model="sod"), "partial_fit") and hasattr(GPRegressor(model="fitc+"), "partial_fit")
     assert np.array_equal(model.predict(waves[0]), before)
 

@@ -11,6 +11,7 @@
 
 /* Cells that are looked at for odd values: of a table in memory, and of a file that may be far larger than the memory. */
 enum { ODD_CELLS = 20000000, ODD_CELLS_IN_FILE = 100000, NOTES_MOST = 12 };
+static const double LABELS_IN_FILE = 1 << 30; /* 128 MB of bits */
 
 static const char *label_of(const table *t, int64_t j, char *buffer)
 {
@@ -29,7 +30,7 @@ cell_notation columns_dates(const settings *s)
 /* What the first cells of the rows are: 0, 1, 2 ... or 1, 2, 3 ..., which numbers them; whole numbers that rise, which is what is
    left of such numbers where rows were taken out; whole numbers. */
 typedef struct row_counter {
-    double first, before;
+    double first, before, most;
     bool counts, rises, whole;
 } row_counter;
 
@@ -40,7 +41,7 @@ static anygp_status count_row(void *ctx, int64_t number, const double *row, anyg
     c->counts &= (c->first == 0 || c->first == 1) && row[0] == c->first + (double)number;
     c->rises &= row[0] > c->before;
     c->whole &= row[0] >= 0 && row[0] == floor(row[0]);
-    c->before = row[0];
+    c->before = row[0], c->most = fmax(c->most, row[0]);
     /* the walk ends here; it is no failure */
     return c->whole ? ANYGP_OK : fail_with(e, ANYGP_ERR_DATA, "the first column does not number the rows");
 }
@@ -64,6 +65,35 @@ static anygp_status first_cells_differ(const table *t, bool *differ, anygp_error
     return ANYGP_OK;
 }
 
+typedef struct label_bits {
+    uint64_t *seen;
+    bool differ;
+} label_bits;
+
+static anygp_status see_label(void *ctx, int64_t number, const double *row, anygp_error *e)
+{
+    label_bits *b = ctx;
+    uint64_t label = (uint64_t)row[0], bit = (uint64_t)1 << (label % 64);
+    (void)number;
+    if (b->seen[label / 64] & bit) return b->differ = false, fail_with(e, ANYGP_ERR_DATA, "a label occurs twice");
+    b->seen[label / 64] |= bit;
+    return ANYGP_OK;
+}
+
+/* The same in a file that stays on disk, for labels up to `most`, in one pass with a bit for each. */
+static anygp_status first_cells_differ_in_file(const table *t, row_source *file, double most, bool *differ,
+                                               anygp_error *e)
+{
+    label_bits b = {.differ = true};
+    *differ = false;
+    if (most >= LABELS_IN_FILE || most + 1 < (double)t->rows) return ANYGP_OK;
+    if (!(b.seen = mem_zeroed((int64_t)most / 64 + 1, sizeof *b.seen))) return fail_memory(e, "labels", most / 8);
+    anygp_status status = gp_data_walk(&(gp_data){t, file}, see_label, &b, e);
+    free(b.seen);
+    *differ = b.differ;
+    return b.differ ? status : ANYGP_OK;
+}
+
 static anygp_status mark_row_numbers(table *t, row_source *file, int64_t inputs, anygp_error *e)
 {
     row_counter c = {.counts = true, .rises = true, .whole = true};
@@ -79,8 +109,42 @@ static anygp_status mark_row_numbers(table *t, row_source *file, int64_t inputs,
     if (c.counts || !c.whole || inputs < 2 || !recognise_row_label(name)) return ANYGP_OK;
     differ = c.rises;
     if (!differ && !file) TRY(first_cells_differ(t, &differ, e));
+    if (!differ && file) TRY(first_cells_differ_in_file(t, file, c.most, &differ, e));
     if (differ) t->columns[0].left_out = COLUMN_ROW_LABELS;
     return ANYGP_OK;
+}
+
+/* ------------------------------------------------------------------------------------ empty columns */
+
+typedef struct value_seeker {
+    int64_t cols, missing; /* columns without a value so far */
+    bool *seen;
+} value_seeker;
+
+static anygp_status seek_values(void *ctx, int64_t number, const double *row, anygp_error *e)
+{
+    value_seeker *v = ctx;
+    (void)number;
+    for (int64_t j = 0; j < v->cols; j++)
+        if (!v->seen[j] && !isnan(row[j])) v->seen[j] = true, v->missing--;
+    /* the walk ends here, mostly with the first row; it is no failure */
+    return v->missing > 0 ? ANYGP_OK : fail_with(e, ANYGP_ERR_DATA, "every column has a value");
+}
+
+/* Inputs without a single value are left out. */
+static anygp_status mark_empty(table *t, row_source *file, const fit_columns *c, anygp_error *e)
+{
+    value_seeker v = {.cols = t->cols, .missing = t->cols, .seen = mem_zeroed(t->cols, sizeof *v.seen)};
+    if (!v.seen) return fail_memory(e, "the columns", (double)t->cols);
+    for (int64_t j = 0; j < t->cols; j++)
+        if (c->skip[j] || j == c->weights || t->columns[j].left_out) v.seen[j] = true, v.missing--;
+    anygp_status status =
+        v.missing > 0 && t->rows > 0 ? gp_data_walk(&(gp_data){t, file}, seek_values, &v, e) : ANYGP_OK;
+    if (v.missing == 0) status = ANYGP_OK;
+    for (int64_t j = 0; j < t->cols; j++)
+        if (!v.seen[j] && !ANYGP_FAILED(status)) t->columns[j].left_out = COLUMN_EMPTY;
+    free(v.seen);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------ settling */
@@ -110,6 +174,7 @@ anygp_status columns_settle(table *t, row_source *file, const settings *s, fit_c
         if (chosen) col->left_out = COLUMN_TAKEN;
         if (c->dropped[j]) col->left_out = COLUMN_DROPPED;
     }
+    if (!chosen) TRY(mark_empty(t, file, c, e));
     int64_t inputs = 0;
     for (int64_t j = 0; j < t->cols; j++) inputs += !c->skip[j] && j != c->weights && !t->columns[j].left_out;
     if (!chosen && !c->skip[0] && c->weights != 0) TRY(mark_row_numbers(t, file, inputs, e));
@@ -169,6 +234,8 @@ static void omission_sentence(const table *t, int64_t j, char *to, size_t size)
                  "column %s is left out: it names the rows, each by another whole number; to keep it, name all inputs "
                  "with --inputs",
                  label_of(t, j, label));
+    if (c->left_out == COLUMN_EMPTY)
+        snprintf(to, size, "column %s is left out: all its cells are empty or missing", label_of(t, j, label));
     if (c->left_out != COLUMN_ALL_NEW) return;
     int64_t texts = texts_of(t, j, &first);
     snprintf(to, size,
@@ -178,10 +245,10 @@ static void omission_sentence(const table *t, int64_t j, char *to, size_t size)
              c->name ? c->name : number);
 }
 
-static void doubt_sentence(const table *t, int64_t j, column_doubt doubt, char *to, size_t size)
+static void doubt_sentence(const table *t, int64_t j, column_doubt doubt, bool target, char *to, size_t size)
 {
     const column *c = &t->columns[j];
-    const char *fate = c->left_out ? "left out" : "read as categories";
+    const char *fate = target ? "taken for text" : c->left_out ? "left out" : "read as categories";
     char label[96];
     if (doubt == DOUBT_DAY_OR_MONTH)
         snprintf(to, size,
@@ -236,8 +303,8 @@ static void oddity_sentence(const table *t, int64_t j, const oddity *o, char *to
                  label_of(t, j, label), (long long)o->row + 1, o->value, o->sds);
 }
 
-void columns_tell(const table *t, const settings *s, const fit_columns *c, const oddity *odd, column_teller tell,
-                  void *ctx)
+void columns_tell(const table *t, const settings *s, const fit_columns *c, const oddity *odd, bool targets,
+                  column_teller tell, void *ctx)
 {
     char text[400];
     bool comma = settings_is(s, SET_DECIMAL, ",");
@@ -245,9 +312,10 @@ void columns_tell(const table *t, const settings *s, const fit_columns *c, const
         const column *col = &t->columns[j];
         bool mine = !c->category[j] && !c->dropped[j], target = is_target(c, j);
         column_doubt doubt = mine && !target ? recognise_doubt(col, columns_dates(s)) : DOUBT_NONE;
+        if (targets && target && recognise_doubt(col, columns_dates(s)) == DOUBT_COMMA) doubt = DOUBT_COMMA;
         text[0] = 0;
         if (doubt != DOUBT_NONE)
-            doubt_sentence(t, j, doubt, text, sizeof text);
+            doubt_sentence(t, j, doubt, target, text, sizeof text);
         else if (mine && col->left_out)
             omission_sentence(t, j, text, sizeof text);
         else if (mine && col->shown && !(comma && col->notation == NOTATION_COMMA))
@@ -284,9 +352,9 @@ anygp_status gp_settle_columns(table *t, row_source *file, const settings *s, an
     if (!ANYGP_FAILED(status)) status = fit_columns_find(t, s, &c, e);
     if (!ANYGP_FAILED(status)) status = columns_settle(t, file, s, &c, e);
     if (!ANYGP_FAILED(status)) status = columns_odd(t, file, &c, odd, e);
-    if (!ANYGP_FAILED(status)) columns_tell(t, s, &c, odd, log_note, &told);
+    if (!ANYGP_FAILED(status)) columns_tell(t, s, &c, odd, false, log_note, &told);
     told.doubtful = false;
-    if (!ANYGP_FAILED(status)) columns_tell(t, s, &c, odd, log_note, &told);
+    if (!ANYGP_FAILED(status)) columns_tell(t, s, &c, odd, false, log_note, &told);
     if (told.told > NOTES_MOST)
         settings_log(s, ANYGP_NOTE, "%d more notes of this kind; anygp look shows them all", told.told - NOTES_MOST);
     fit_columns_clear(&c);

@@ -321,8 +321,8 @@ static void note_inducing(const block_fit *b)
                      "larger --grow",
                      (long long)got, (long long)choice_subset(&b->f->choice));
     else
-        settings_log(s, ANYGP_NOTE, "the rows have only %lld different place%s for inducing inputs", (long long)got,
-                     got == 1 ? "" : "s");
+        settings_log(s, ANYGP_NOTE, "the rows%s have only %lld different place%s for inducing inputs",
+                     model_is_mixture(b->g->model) ? " of the first expert" : "", (long long)got, got == 1 ? "" : "s");
 }
 
 /* As many as there are rows for; what is too much is taken from the last sets.  One number stands for two halves. */

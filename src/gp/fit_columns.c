@@ -31,12 +31,13 @@ static anygp_status named_targets(const table *t, const char *list, fit_columns 
     return ANYGP_OK;
 }
 
-/* The file's own target; where that is the weights' or the exposure's column, or dropped, the one before. */
+/* The file's own target; where that is the weights' or the exposure's column, dropped, or what is behind a delimiter at the end
+   of all rows, the one before. */
 static anygp_status default_target(const table *t, fit_columns *c, anygp_error *e)
 {
     int64_t j = t->target;
     if (j < 0) return fail_with(e, ANYGP_ERR_DATA, "the file has inputs but no target; name one with --target");
-    while (j > 0 && (j == c->weights || j == c->exposure || c->dropped[j])) j--;
+    while (j > 0 && (j == c->weights || j == c->exposure || c->dropped[j] || t->columns[j].blank)) j--;
     c->target[c->targets++] = j;
     return ANYGP_OK;
 }
@@ -109,6 +110,22 @@ anygp_status fit_mark_listed(const table *t, const settings *s, setting_id id, b
     return ANYGP_OK;
 }
 
+/* Several that do not exist are named together; a single one is refused where it is used, with the nearest name. */
+static anygp_status check_listed(const table *t, const settings *s, anygp_error *e)
+{
+    static const setting_id lists[] = {SET_INPUTS, SET_DROP, SET_CATEGORIES, SET_TARGET, SET_WEIGHTS, SET_EXPOSURE};
+    absent_columns absent = {0};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        const char *list = settings_given(s, lists[k]) ? settings_text(s, lists[k]) : "";
+        bool commas = lists[k] == SET_INPUTS || lists[k] == SET_DROP || lists[k] == SET_CATEGORIES;
+        for (size_t n; *list; list += n + (list[n] == '\n')) {
+            n = strcspn(list, "\n");
+            columns_look_for(t->columns, t->cols, list, n, commas, &absent);
+        }
+    }
+    return absent.count > 1 ? columns_absent(t->columns, t->cols, &absent, e) : ANYGP_OK;
+}
+
 /* --inputs: all columns that it does not name, except those that have another use. */
 static anygp_status drop_unnamed(const table *t, const settings *s, fit_columns *c, anygp_error *e)
 {
@@ -143,6 +160,7 @@ static anygp_status mark_dropped(const table *t, fit_columns *c, anygp_error *e)
 static anygp_status find_special(const table *t, const settings *s, fit_columns *c, anygp_error *e)
 {
     const char *list = settings_text(s, SET_TARGET);
+    TRY(check_listed(t, s, e));
     TRY(fit_mark_listed(t, s, SET_DROP, c->dropped, e));
     TRY(fit_mark_listed(t, s, SET_CATEGORIES, c->category, e));
     if (settings_given(s, SET_WEIGHTS))

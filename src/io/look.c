@@ -96,6 +96,8 @@ static void treatment(const look *l, int64_t j, char *to, size_t size)
         snprintf(to, size, "  numbers the rows");
     else if (c->left_out == COLUMN_ROW_LABELS)
         snprintf(to, size, "  names the rows");
+    else if (c->left_out == COLUMN_EMPTY)
+        snprintf(to, size, "  no values");
     else if (c->left_out == COLUMN_ALL_NEW)
         snprintf(to, size, "  nearly all texts differ");
     else if (input && f->present > 0 && f->low == f->high && (c->kind == COLUMN_NUMBER || f->missing == 0))
@@ -184,7 +186,8 @@ static json_t *number_or_null(bool there, double x) { return there && isfinite(x
 
 static json_t *column_json(const look *l, int64_t j)
 {
-    static const char *const reasons[] = {NULL, "dropped", "row numbers", "row labels", "nearly all texts differ"};
+    static const char *const reasons[] = {NULL,       "dropped", "row numbers", "row labels", "nearly all texts differ",
+                                          "no values"};
     const column *c = &l->t->columns[j];
     const column_facts *f = &l->facts[j];
     const char *reason = reasons[c->left_out];
@@ -260,7 +263,7 @@ static char *page_as_json(look *l)
     json_t *columns = json_array();
     l->list = json_array();
     for (int64_t j = 0; j < l->t->cols; j++) json_array_append_new(columns, column_json(l, j));
-    columns_tell(l->t, l->s, &l->c, l->odd, add_note, l);
+    columns_tell(l->t, l->s, &l->c, l->odd, true, add_note, l);
     tell_sphere(l, add_note);
     tell_codes(l, add_note);
     json_t *o = json_pack("{s:s, s:I, s:o, s:o}", "file", l->name, "rows", (json_int_t)l->t->rows, "columns", columns,
@@ -277,7 +280,7 @@ static char *page_as_text(look *l)
     if (!(l->notes = open_memstream(&text, &size))) return NULL;
     c_locale locale = c_locale_enter();
     print_page(l, l->notes);
-    columns_tell(l->t, l->s, &l->c, l->odd, print_note, l);
+    columns_tell(l->t, l->s, &l->c, l->odd, true, print_note, l);
     tell_sphere(l, print_note);
     tell_codes(l, print_note);
     c_locale_leave(locale);

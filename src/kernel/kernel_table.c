@@ -90,6 +90,12 @@ const kernel_kind *kind_matern(double nu)
     return nu == 0.5 ? &kind_matern12 : nu == 1.5 ? &kind_matern32 : nu == 2.5 ? &kind_matern52 : NULL;
 }
 
+int64_t kernel_words(void) { return kernel_kinds() + (int64_t)(sizeof aliases / sizeof *aliases); }
+const char *kernel_word(int64_t i)
+{
+    return i < kernel_kinds() ? kinds[i].kind->name : aliases[i - kernel_kinds()].name;
+}
+
 const kernel_kind *kind_find(const char *name, int64_t length, const char **note)
 {
     for (int64_t i = 0; i < kernel_kinds(); i++)

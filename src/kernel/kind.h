@@ -155,6 +155,8 @@ typedef struct kernel_alias {
 
 /* By its name or an alias; NULL: no such kernel.  *note is set where the alias has one. */
 const kernel_kind *kind_find(const char *name, int64_t length, const char **note); /* in upper or lower case */
+int64_t kernel_words(void);                                                        /* the names that kind_find knows, */
+const char *kernel_word(int64_t i);                                                /* those of the kinds first */
 const kernel_kind *kind_matern(double nu); /* NULL: only 0.5, 1.5 and 2.5 have a simple form */
 
 #endif

@@ -303,10 +303,16 @@ static const char *listed_kind(int64_t i, const void *unused)
     return kernel_kind_name(i);
 }
 
+static const char *known_word(int64_t i, const void *unused)
+{
+    (void)unused;
+    return kernel_word(i);
+}
+
 static anygp_status complain_kind(parser *p, int64_t length)
 {
     char hint[HINT_MOST];
-    const char *near = nearest_to(p->s.text + p->s.at, length, kernel_kinds(), listed_kind, NULL);
+    const char *near = nearest_to(p->s.text + p->s.at, length, kernel_words(), known_word, NULL);
     char *list = near ? NULL : name_list(kernel_kinds(), listed_kind, NULL, ", ");
     snprintf(hint, sizeof hint, near ? "did you mean %s?" : "there are %s", near ? near : name_list_or(list));
     free(list);

@@ -32,7 +32,13 @@ static anygp_status fitted_sentence(const scene *c, FILE *f, anygp_error *e)
             g->likelihood->ops->name, g->rows, g->rows == 1 ? "" : "s", (long long)g->schema.inputs,
             g->schema.inputs == 1 ? "" : "s");
     text_escaped(f, scene_target(c, label));
-    fputs("</b>. ", f);
+    fputs("</b>", f);
+    if (warp_is(&g->schema.warp)) {
+        char how[40];
+        warp_print(&g->schema.warp, how, sizeof how);
+        fprintf(f, ", of which it models the transform %s", how);
+    }
+    fputs(". ", f);
     free(text);
     return ANYGP_OK;
 }

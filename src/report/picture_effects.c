@@ -192,9 +192,9 @@ static void name_effect(const scene *c, const effect *t, const char *input, char
 static void draw_effect(const scene *c, figures *f, const effect *t, bool averaged)
 {
     char input[SCENE_LABEL], target[SCENE_LABEL], title[SCENE_LABEL + 80];
-    scene_input(c, t->j, input);
-    scene_target(c, target);
-    name_effect(c, t, input, title, sizeof title);
+    name_effect(c, t, scene_short_input(c, t->j, input), title, sizeof title);
+    scene_axis(c, t->j, input);
+    scene_target_axis(c, target);
     bool text = scene_is_text(c, t->j);
     double height = text ? fmax(150, 110 + 20.0 * (double)t->stops) : FIGURE_HEIGHT;
     canvas *to = figures_add(f, FIGURE_WIDTH, height, title);

@@ -88,8 +88,8 @@ static void draw_map(const scene *c, figures *f, const char *title, const int64_
     double x[DOTS], y[DOTS];
     axis scale = range ? *range : axis_over(NULL, SIDE * SIDE, value);
     panel p =
-        panel_begin(figures_add(f, FIGURE_WIDTH, 360, title), side_of(c, places[0], scene_input(c, places[0], name[0])),
-                    side_of(c, places[1], scene_input(c, places[1], name[1])), 0, NULL, &scale);
+        panel_begin(figures_add(f, FIGURE_WIDTH, 360, title), side_of(c, places[0], scene_axis(c, places[0], name[0])),
+                    side_of(c, places[1], scene_axis(c, places[1], name[1])), 0, NULL, &scale);
     panel_heat(&p, SIDE, SIDE, value, &scale);
     for (int64_t i = 0; i < m; i++) {
         x[i] = scene_value(c, places[0], c->X[rows[i] * D + places[0]]);

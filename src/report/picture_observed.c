@@ -18,10 +18,10 @@ static anygp_status draw(scene *c, figures *f, anygp_error *e)
             int64_t r = rows[i];
             y[i] = c->y[r], mean[i] = c->mean[r], low[i] = c->low[r], high[i] = c->high[r];
         }
-        scene_target(c, name);
+        scene_target_axis(c, name);
         snprintf(title, sizeof title, "Predicted against observed%s", m < c->n ? ", a sample of the rows" : "");
-        snprintf(across, sizeof across, "%s, observed", name);
-        snprintf(up, sizeof up, "%s, predicted", name);
+        snprintf(across, sizeof across, "observed %s", name);
+        snprintf(up, sizeof up, "predicted %s", name);
         axis x = axis_over(across, m, y), v = axis_over(up, m, mean);
         for (int64_t i = 0; i < m; i++) axis_include(&v, low[i]), axis_include(&v, high[i]);
         panel p = panel_begin(figures_add(f, FIGURE_WIDTH, 340, title), x, v, 2, legend, NULL);

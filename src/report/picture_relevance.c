@@ -16,7 +16,7 @@ static anygp_status draw(scene *c, figures *f, anygp_error *e)
     (void)e;
     for (int64_t k = 0; k < D && rows < SHOWN; k++) {
         if (!(c->relevance[c->ranked[k]] > 0)) continue;
-        names[rows] = scene_input(c, c->ranked[k], label[rows]);
+        names[rows] = scene_short_input(c, c->ranked[k], label[rows]);
         rows++;
     }
     if (rows < D)

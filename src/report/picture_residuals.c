@@ -58,8 +58,8 @@ static anygp_status draw(scene *c, figures *f, anygp_error *e)
         if (scene_is_text(c, j)) continue;
         for (int64_t i = 0; i < m; i++)
             list[i] = (residual){scene_value(c, j, c->X[rows[i] * D + j]), c->y[rows[i]] - c->mean[rows[i]]};
-        snprintf(title, sizeof title, "Residuals against %s", scene_input(c, j, name));
-        draw_against(f, title, name, scene_is_date(c, j), m, list, x, r);
+        snprintf(title, sizeof title, "Residuals against %s", scene_short_input(c, j, name));
+        draw_against(f, title, scene_axis(c, j, name), scene_is_date(c, j), m, list, x, r);
         shown++;
     }
     free(rows);

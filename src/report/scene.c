@@ -11,6 +11,12 @@
 
 /* -------------------------------------------------------------------------------------- names */
 
+enum {
+    LONG_NAME = 24,
+    FIRST_PART = 8,
+    WORD_MOST = 12
+}; /* bytes: what a picture has room for, and what is kept of its beginning */
+
 static const input_spec *input_at(const scene *c, int64_t j) { return schema_at(&c->g->schema, j); }
 
 const char *scene_input(const scene *c, int64_t j, char label[SCENE_LABEL])
@@ -21,6 +27,60 @@ const char *scene_input(const scene *c, int64_t j, char label[SCENE_LABEL])
     else
         snprintf(label, SCENE_LABEL, "column %lld", (long long)in->number);
     return label;
+}
+
+/* How many bytes the names of two columns have in common at their beginning, at most: to there a name tells nothing. */
+static size_t common_beginning(const scene *c, int64_t j, const char *name)
+{
+    size_t most = 0;
+    for (int64_t k = 0; k < c->D; k++) {
+        const char *other = input_at(c, k)->name;
+        size_t n = 0;
+        while (k != j && other && name[n] && name[n] == other[n]) n++;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* Back to where a word begins, or a character. */
+static size_t word_begin(const char *name, size_t at)
+{
+    size_t back = at, least = at > WORD_MOST ? at - WORD_MOST : 0;
+    while (back > least && !strchr("_ .-:/", name[back - 1])) back--;
+    if (back == least) back = at;
+    while (back > 0 && ((unsigned char)name[back] & 0xc0) == 0x80) back--;
+    return back;
+}
+
+const char *scene_short_input(const scene *c, int64_t j, char label[SCENE_LABEL])
+{
+    const char *name = input_at(c, j)->name;
+    size_t begin = name && strlen(name) > LONG_NAME ? word_begin(name, common_beginning(c, j, name)) : 0;
+    if (begin <= LONG_NAME / 2) return scene_input(c, j, label);
+    size_t first = word_begin(name, FIRST_PART);
+    snprintf(label, SCENE_LABEL, "%.*s\xe2\x80\xa6%.90s", (int)first, name, name + begin);
+    return label;
+}
+
+static const char *with_unit(cell_notation n, const char *unit, char label[SCENE_LABEL])
+{
+    const char *sign = *unit ? unit : n == NOTATION_PERCENT || n == NOTATION_PERCENT_COMMA ? "%" : "";
+    size_t used = strlen(label);
+    if (*sign) snprintf(label + used, SCENE_LABEL - used, " (%s)", sign);
+    return label;
+}
+
+const char *scene_axis(const scene *c, int64_t j, char label[SCENE_LABEL])
+{
+    const input_spec *in = input_at(c, j);
+    scene_short_input(c, j, label);
+    return with_unit(in->notation, in->unit, label);
+}
+
+const char *scene_target_axis(const scene *c, char label[SCENE_LABEL])
+{
+    scene_target(c, label);
+    return with_unit(c->g->schema.target_notation, c->g->schema.target_unit, label);
 }
 
 const char *scene_target(const scene *c, char label[SCENE_LABEL])

@@ -60,7 +60,11 @@ anygp_status scene_predict(scene *c, anygp_error *e);
 
 enum { SCENE_LABEL = 128 };
 const char *scene_input(const scene *c, int64_t j, char label[SCENE_LABEL]); /* column j of X */
+/* The same for pictures: of a long name the part that other inputs share is left out: average_...03_in_building_B. */
+const char *scene_short_input(const scene *c, int64_t j, char label[SCENE_LABEL]);
+const char *scene_axis(const scene *c, int64_t j, char label[SCENE_LABEL]); /* with its unit, if it is known */
 const char *scene_target(const scene *c, char label[SCENE_LABEL]);
+const char *scene_target_axis(const scene *c, char label[SCENE_LABEL]);
 const char *scene_level(const scene *c, int64_t j, double x, char label[SCENE_LABEL]); /* of a text column */
 bool scene_is_text(const scene *c, int64_t j);
 bool scene_is_date(const scene *c, int64_t j);

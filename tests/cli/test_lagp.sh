@@ -41,9 +41,15 @@ an_integrated_scale_predicts_students_t() {
         NR > 1 { scale = sqrt($2 * 10 / 12); z = ($7 - $1) / scale; sum -= ratio - 0.5 * log(12 * 3.14159265358979) - log(scale) - 6.5 * log(1 + z * z / 12); n++ }
         END { print sum / n, said; exit !((sum / n - said) ^ 2 < 1e-10) }'
 }
+a_level_region_has_a_variance() { # where all targets of a design are the mean
+    awk -F, -v OFS=, 'NR == 1 || $1 < 0.5 { print $1, $2, NR == 1 ? $3 : 0; next } { print }' train.csv >level.csv
+    fits level.csv --model 'lagp(scale=integrated)' --neighbors 12 --standardize none --iters 2 --valid 0 || return 1
+    anygp predict fits.agp level.csv | awk -F, 'NR > 1 && !($2 > 0 && $4 > $3) { print; bad = 1 } END { exit bad }'
+}
 
 check every_design_fits_and_is_the_same_after_loading
 check an_integrated_scale_predicts_students_t
+check a_level_region_has_a_variance
 check text_columns_weights_and_a_mean_are_taken
 check new_rows_equal_a_fit_to_all_rows
 check sizes_that_do_not_fit_together_are_refused

@@ -97,6 +97,13 @@ text_columns_and_any_weights_fit() {
     each_fits mixed.csv --weights w --target y -- "${taking[@]}" vecchia+ nene+ nle+ rbcm+ lma+ && each_fits weighted.csv --weights w --target y -- patchwork
 }
 text_alone_fits_or_is_refused() { each_fits text.csv -- vecchia vnngp nene lagp lma nle poe grbcm npae tree moe && each_refuses 'needs an input that is a number|takes numbers only' text.csv -- hier patchwork; }
+rows_of_no_weight_take_no_part() { # each model with one block is as without them
+    local model given=(--target y --valid 0 --blocks 1 --noise 0.02 --kernel 'matern32(variance=1,lengthscale=0.3)' --standardize none --fix all)
+    for model in nle poe gpoe bcm rbcm npae patchwork; do
+        anygp fit idle.csv -q -o idle.agp --model $model --weights w "${given[@]}" >/dev/null && anygp fit busy.csv -q -o busy.agp --model $model "${given[@]}" >/dev/null || return 1
+        paste -d, <(anygp predict idle.agp t.csv) <(anygp predict busy.agp t.csv) | awk -F, 'NR > 1 && (($1 - $5) ^ 2 > 1e-10 || ($2 - $6) ^ 2 > 1e-10) { print; bad = 1 } END { exit bad || NR < 60 }' || { echo "model $model"; return 1; }
+    done
+}
 weights_beyond_all_bounds_are_refused() { each_refuses 'row [0-9]* has the weight 1e\+300; weights must be numbers from 0 to 1e15' heavy.csv --weights w --target y -- vecchia lagp nle tree moe; }
 
 cut -d, -f1,3 t.csv >d1.csv
@@ -104,6 +111,8 @@ anygp simulate --rows 20 --inputs 784 -o wide.csv
 weigh() { awk -F, -v heavy="$1" 'NR == 1 { print $0 ",w" } NR > 1 { print $0 "," (NR % 3 == 0 ? "1e-300" : NR % 3 == 1 ? heavy : "1") }'; }
 weigh 1e15 <t.csv >weighted.csv
 weigh 1e300 <t.csv >heavy.csv
+weigh 1 <t.csv >idle.csv
+awk 'NR == 1 || NR % 3 != 0' t.csv >busy.csv
 awk -F, 'NR == 1 { print "site," $0 } NR > 1 { print substr("xyz", NR % 3 + 1, 1) "," $0 }' weighted.csv >mixed.csv
 awk -F, 'NR == 1 { print "site,y" } NR > 1 { print substr("xyz", NR % 3 + 1, 1) "," $3 }' t.csv >text.csv
 
@@ -127,5 +136,6 @@ check one_input_fits
 check 784_inputs_fit
 check text_columns_and_any_weights_fit
 check text_alone_fits_or_is_refused
+check rows_of_no_weight_take_no_part
 check weights_beyond_all_bounds_are_refused
 finish

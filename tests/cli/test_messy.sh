@@ -120,7 +120,14 @@ out_of_core_and_in_memory_leave_the_same_columns_out() {
     local few=(--model fitc --inducing 5 --iters 1 --valid 0) # in 300 kB the 216 kB of the table stay in the file
     anygp convert rows.csv rows.h5 && anygp fit rows.h5 "${few[@]}" --memory 300k -o f.agp >/dev/null 2>f.err && anygp fit rows.h5 "${few[@]}" -o g.agp >/dev/null 2>g.err || return 1
     cat f.err g.err
-    grep -q "'index' numbers the rows" f.err && cmp f.err g.err && anygp info f.agp | grep -q 'inputs *1 ' && anygp info g.agp | grep -q 'inputs *1 '
+    grep -q "'index' numbers the rows" f.err && cmp f.err g.err && anygp info f.agp | grep -q 'inputs *1 ' && anygp info g.agp | grep -q 'inputs *1 ' || return 1
+    local modulus
+    for modulus in 9001 8999; do # shuffled labels; one of them twice
+        awk -v m=$modulus 'BEGIN { print "index,x,y"; for (i = 0; i < 9000; i++) print i * 17 % m "," sin(i) "," cos(i) }' >rows.csv && anygp convert rows.csv rows.h5 || return 1
+        anygp fit rows.h5 "${few[@]}" --memory 300k -o f.agp >/dev/null 2>f.err && anygp fit rows.h5 "${few[@]}" -o g.agp >/dev/null 2>g.err && cmp f.err g.err || return 1
+        grep "'index' is left out: it names the rows" f.err && named=1 || named=0
+        [ $named = $((modulus == 9001)) ] || { cat f.err; return 1; }
+    done
 }
 
 # Lines above the table, which have as many cells as its rows, or fewer, or one.
@@ -138,6 +145,57 @@ lines_above_a_table_are_named_as_the_cause() {
     cut -d, -f1-3 table.csv >narrow.csv && refuses 'has no columns' predict t.agp narrow.csv && ! grep -F -e "$what" "$said/err"
 }
 
+# three decimals in every cell: only 0,... shows that the comma is a decimal sign, and it stands in one column
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 30; i++) printf "%.3f,%.3f,%.3f\n", 1.25 + i / 8, i / 8 + 0.125, 2.5 + i * 7 % 11 / 8 }' >point.csv
+tr ',.' ';,' <point.csv >comma.csv
+one_column_shows_the_decimal_sign_of_a_file() {
+    anygp fit point.csv -q "${fixed[@]}" -o p.agp >/dev/null && anygp predict p.agp point.csv >p.csv || return 1
+    anygp fit comma.csv "${fixed[@]}" -o c.agp >/dev/null 2>c.err && anygp predict c.agp comma.csv >q.csv && cmp p.csv q.csv || { cat c.err; return 1; }
+    grep -q "'y' is read with a decimal comma ('2,500' in row 1)" c.err || { cat c.err; return 1; }
+    cut -d';' -f1,3 comma.csv >two.csv && anygp look two.csv >two.txt && grep -q "column 'y' is taken for text: the comma of '2,500' may be" two.txt || { cat two.txt; return 1; }
+    cut -d';' -f1,3 comma.csv | sed 's/$/;0.5/;1s/0.5/z/' >three.csv # a point elsewhere: these are thousands
+    anygp look three.csv --json | grep -q '"max": 4875.0' || { anygp look three.csv; return 1; }
+}
+columns_without_values_are_left_out() {
+    anygp fit point.csv -q "${fixed[@]}" -o p.agp >/dev/null && anygp predict p.agp point.csv >p.csv || return 1
+    sed 's/$/,/' point.csv >end.csv; sed '2,$s/$/,/' point.csv >rows.csv; sed 's/,/,,/;1s/,,/,none,/' point.csv >middle.csv
+    for file in end.csv rows.csv middle.csv; do
+        anygp fit $file "${fixed[@]}" -o e.agp >/dev/null 2>e.err && anygp predict e.agp $file >e.csv && cmp p.csv e.csv || { echo $file; cat e.err; return 1; }
+        grep -q 'is left out: all its cells are empty or missing' e.err || { cat e.err; return 1; }
+    done
+    anygp look middle.csv --json | grep -q '"left_out": "no values"' && refuses "'none': the input is missing" fit middle.csv "${fixed[@]}" --inputs a,none,b -o x.agp
+}
+labels_without_a_name_come_before_the_names() { # as R's write.table has it
+    anygp fit point.csv -q "${fixed[@]}" -o p.agp >/dev/null && anygp predict p.agp point.csv >p.csv || return 1
+    awk -F, -v OFS=' ' 'NR == 1 { print "\"a\"", "\"b\"", "\"y\""; next } { print "\"" NR * 3 "\"", $1, $2, $3 }' point.csv >quoted.txt
+    awk -F, -v OFS=, 'NR == 1 { print; next } { print NR - 1, $0 }' point.csv >numbers.csv
+    awk -F, -v OFS=, 'NR == 1 { print; next } { print "site " NR, $0 }' point.csv >texts.csv
+    for file in quoted.txt numbers.csv texts.csv; do
+        anygp fit $file -q "${fixed[@]}" -o l.agp >/dev/null && anygp predict l.agp $file >l.csv && cmp p.csv l.csv || { echo $file; return 1; }
+    done
+    awk -F, -v OFS=, 'NR == 1 { print; next } { print $1 / 7, $0 }' point.csv >wide.csv # these may be anything
+    refuses '4 cells where 3 are expected' fit wide.csv -o x.agp && refuses '4 cells where 3 are expected' predict p.agp wide.csv
+}
+columns_that_do_not_exist_are_named_together() {
+    refuses "there are no columns 'c', 'd', 'z'. The columns are: a, b, y" fit point.csv --inputs a,c,d --target z -o x.agp
+    refuses "there are no columns 'c', 'd'" fit point.csv --drop c --drop d -o x.agp
+}
+title_with_empty_cells_is_named_as_the_cause() {
+    { echo 'Measurements 2024,,'; echo ',,'; cat point.csv; } >title.csv
+    refuses "'a' is not a number \(where lines of text precede the table, use --skip or --comment\)" fit title.csv -o x.agp &&
+        anygp fit title.csv -q "${fixed[@]}" --skip 2 -o x.agp >/dev/null
+}
+few_codes_are_not_signs_for_missing_values() {
+    awk 'BEGIN { print "zone,rest,y"; for (i = 0; i < 80; i++) print substr("03071240", 1 + 2 * (i % 4), 2) + 0 "," (i % 5 ? i % 4 : 999) "," sin(i) }' >zones.csv
+    anygp look zones.csv >z.txt && ! grep "'zone': 40 occurs" z.txt && grep -q "'rest': 999 occurs 16 times" z.txt || { cat z.txt; return 1; }
+}
+
+check one_column_shows_the_decimal_sign_of_a_file
+check columns_without_values_are_left_out
+check labels_without_a_name_come_before_the_names
+check columns_that_do_not_exist_are_named_together
+check title_with_empty_cells_is_named_as_the_cause
+check few_codes_are_not_signs_for_missing_values
 check messy_table_fits_as_its_plain_numbers_do
 check lines_above_a_table_are_named_as_the_cause
 check signs_for_missing_values_are_empty_cells

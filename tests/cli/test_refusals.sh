@@ -27,9 +27,9 @@ kernels_are_known_by_the_names_of_other_programs() { # each fit is that of the k
 }
 targets_that_cannot_be_numbers_say_why() {
     awk 'BEGIN { print "x,when"; for (i = 0; i < 28; i++) print i ",2024-03-" (i < 9 ? "0" : "") i + 1 }' >when.csv
-    awk 'BEGIN { print "x;y"; for (i = 0; i < 40; i++) print i ";" i % 9 ",1" i % 10 i % 7 }' >comma.csv
+    awk 'BEGIN { print "x;y"; for (i = 0; i < 40; i++) print i ";" i % 9 + 1 ",1" i % 10 i % 7 }' >comma.csv
     refuses "target column 'when' holds dates or times .'2024-03-01'., which are inputs only; name the column to predict with --target" fit when.csv -o m.agp &&
-        refuses "target column 'y' is text: the comma of '0,100' may be a decimal sign or a thousands separator; use --decimal" fit comma.csv -o m.agp
+        refuses "target column 'y' is text: the comma of '1,100' may be a decimal sign or a thousands separator; use --decimal" fit comma.csv -o m.agp
 }
 lines_before_a_table_are_suspected() {
     printf 'made by, hand\n1,2,3\n4,5,6\n' >preamble.csv

@@ -114,6 +114,16 @@ a_browser_shows_it() {
     [ "$(grep -cE '(400|900|1400) px: [0-9]+ figures are good' dom)" = 3 ]
 }
 
+long_names_differ_in_pictures_and_axes_have_units() {
+    awk 'BEGIN { printf "weight,share"; for (j = 0; j < 12; j++) printf ",temperature_of_the_sensor_number_%02d_in_building_B", j; print ",cost"
+        for (i = 0; i < 60; i++) { printf "%d kg,%d%%", i * 7 % 23, i * 5 % 17; for (j = 0; j < 12; j++) printf ",%.3f", sin(i * (j + 1.3)); print "," exp(1 + i * 7 % 23 / 20) } }' >long.csv
+    anygp fit long.csv -q --iters 2 --model exact --transform log -o long.agp >/dev/null && anygp plot long.agp --what relevance -o relevance.svg >/dev/null || return 1
+    for j in 00 05 11; do grep -q ">temperat…${j}_in_b" relevance.svg || { grep -o '>temp[^<]*' relevance.svg; return 1; }; done
+    anygp report long.agp long.csv -o long.html >/dev/null && grep -q '>weight (kg)<' long.html && grep -q '>share (%)<' long.html || { echo "no units"; return 1; }
+    grep -q '<b>cost</b>, of which it models the transform log\.' long.html && grep -q '>observed cost<' long.html
+}
+
+check long_names_differ_in_pictures_and_axes_have_units
 check a_fit_writes_a_report_on_rows_held_out
 check rows_without_targets_get_the_pictures_that_need_none
 check a_check_finds_intervals_that_are_too_narrow

@@ -17,8 +17,12 @@ names_missing_pages() { # a page that the list of pages does not have
     mkdir "$work/copy" && cp -r docs bench CHANGELOG.md "$work/copy" && echo '# New' >"$work/copy/docs/new.md" &&
         ! /usr/bin/python3 "$work/copy/docs/site/make_site.py" "$work/none" 2>"$work/why" && grep -q 'does not name new.md' "$work/why"
 }
+names_pages_that_the_first_page_does_not_lead_to() {
+    echo 'new.md' >>"$work/copy/docs/site/nav.txt" &&
+        ! /usr/bin/python3 "$work/copy/docs/site/make_site.py" "$work/none" 2>"$work/why" && grep -q 'index.md has no link to new.md' "$work/why"
+}
 names_broken_links() {
-    rm "$work/copy/docs/new.md" && echo '[x](data.md#no-such-place)' >>"$work/copy/docs/index.md" &&
+    cp docs/site/nav.txt "$work/copy/docs/site" && rm "$work/copy/docs/new.md" && echo '[x](data.md#no-such-place)' >>"$work/copy/docs/index.md" &&
         ! /usr/bin/python3 "$work/copy/docs/site/make_site.py" "$work/none" 2>"$work/why" && grep -q 'index.md: data.md#no-such-place names a heading that is not there' "$work/why"
 }
 crawl() {
@@ -37,6 +41,7 @@ every_page_opens_and_every_link_leads_somewhere() {
 }
 check the_site_is_built built
 check a_page_outside_the_list_is_named names_missing_pages
+check a_page_without_a_link_from_the_first_page_is_named names_pages_that_the_first_page_does_not_lead_to
 check a_link_to_nowhere_is_named names_broken_links
 check every_page_opens_and_every_link_leads_somewhere every_page_opens_and_every_link_leads_somewhere
 echo "1..$number"

@@ -169,12 +169,21 @@ static void notations_are_found_from_the_first_rows(void **state)
     text = "x;y\n1,5;2\n0,25;3\n"; /* no group of three digits: a decimal comma */
     t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
     check_values(t, 2, 2, 1.5, 2, 0.25, 3);
-    text = "x;y\n1,500;2\n0,250;3\n"; /* either */
+    text = "x;y\n1,500;2\n0,250;3\n"; /* no group begins with 0 */
+    t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
+    check_values(t, 2, 2, 1.5, 2, 0.25, 3);
+    text = "x;y\n1,500;2,750\n2,250;0,125\n"; /* another column tells */
+    t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
+    check_values(t, 2, 2, 1.5, 2.75, 2.25, 0.125);
+    text = "x;y\n1,500;2.5\n2,250;3\n"; /* and here that commas are between thousands */
+    t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
+    check_values(t, 2, 2, 1500, 2.5, 2250, 3);
+    text = "x;y\n1,500;2\n2,250;3\n"; /* either */
     t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
     check_values(t, 2, 2, 0, 2, 1, 3);
     o.decimal = ',';
     t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
-    check_values(t, 2, 2, 1.5, 2, 0.25, 3);
+    check_values(t, 2, 2, 1.5, 2, 2.25, 3);
     text = "x;y\n1.500;2\n0;3\n";
     t = read_bytes(text, strlen(text), "t.csv", &o, 8, NULL);
     check_refused(t, "'1.500' is not a number with a decimal comma");

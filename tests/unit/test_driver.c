@@ -94,7 +94,7 @@ static void threads_go_by_the_work_a_model_states(void **unused)
     for (int i = 0; i < BLOCKS; i++) assert_false(together[i]);
     assert_int_equal(run((told){.work = much}, together, &sum, NULL), ANYGP_OK);
     check_close(sum, BLOCKS * ROWS_EACH, 0);
-    for (int i = 0; i < BLOCKS; i++) assert_true(together[i]);
+    for (int i = 0; i < BLOCKS; i++) assert_int_equal(together[i], threads_built());
 }
 
 int main(void)

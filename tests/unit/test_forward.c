@@ -235,7 +235,7 @@ static void ranks_and_threads_add_up_to_the_same(void **unused)
             assert_int_equal(pthread_create(&thread[i], NULL, run_rank, &r[i]), 0);
         }
         for (int i = 0; i < RANKS; i++) pthread_join(thread[i], NULL);
-        assert_int_equal(threads_seen, 3);
+        assert_int_equal(threads_seen, threads_built() ? 3 : 1);
         for (int i = 0; i < RANKS; i++) {
             check_same(&r[i].by_hand, &r[i].on_tape);
             check_same(&alone, &r[i].on_tape);

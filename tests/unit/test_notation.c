@@ -336,9 +336,29 @@ static void values_far_from_all_others_are_found(void **state)
     assert_int_equal(odd[1].times, 0);
 }
 
+/* A first group of digits never begins with 0, so that 0,167 tells which sign the comma is; 10,167 does not. */
+static void zero_before_a_comma_is_no_group(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool point, comma;
+        double with_comma;
+    } of[] = {{"0,167", false, true, 0.167}, {"-0,167", false, true, -0.167}, {"10,167", true, true, 10.167},
+              {"0,5", false, true, 0.5},     {"0,167.5", false, false, 0},    {"007,125", false, true, 7.125}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        double x;
+        const char *end = of[i].text + strlen(of[i].text);
+        assert_int_equal(notation_read(NOTATION_GROUPED, NULL, of[i].text, end, &x), of[i].point);
+        assert_int_equal(notation_read(NOTATION_COMMA, NULL, of[i].text, end, &x), of[i].comma);
+        if (of[i].comma) assert_true(x == of[i].with_comma);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zero_before_a_comma_is_no_group),
         cmocka_unit_test(dates_are_days_since_1970),
         cmocka_unit_test(times_and_zones_are_fractions_of_days),
         cmocka_unit_test(what_is_no_date_is_refused),

@@ -48,14 +48,14 @@ static real mean_diagonal(const dense *d)
     return sum / d->q;
 }
 
-/* The experts' own jitter is relative to the mean diagonal of their covariance. */
+/* The experts' own jitter is relative to the mean diagonal that their covariance has where all weights are 1. */
 static real own_jitter(const dense *d, int64_t cell)
 {
     real sum = 0, n = 0;
     for (int i = 0; i < ROWS; i++) {
         if (d->block[i] != cell) continue;
         const double *x = d->s.X + i * D;
-        sum += kernel_reference(d->s.h.kernel, x, x, true) + d->s.h.like[0] / d->s.w[i], n++;
+        sum += kernel_reference(d->s.h.kernel, x, x, true) + d->s.h.like[0], n++;
     }
     return jitter * sum / n;
 }

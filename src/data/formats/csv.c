@@ -247,7 +247,9 @@ static anygp_status refuse_binary(const reader *r, const text_buffer *b, anygp_e
     const char *p = b->bytes + b->begin;
     size_t n = b->end - b->begin;
     if (n >= 2 && (!memcmp(p, "\xff\xfe", 2) || !memcmp(p, "\xfe\xff", 2)))
-        return fail_with(e, ANYGP_ERR_DATA, "%s is UTF-16 text; save it as UTF-8", input_name(r->in));
+        return fail_with(e, ANYGP_ERR_DATA,
+                         "%s is UTF-16 text; save it as UTF-8, or convert it: iconv -f UTF-16 -t UTF-8 FILE > data.csv",
+                         input_name(r->in));
     if (n && memchr(p, 0, n))
         return fail_with(e, ANYGP_ERR_DATA,
                          "%s holds zero bytes, so it is not a text table; a binary file needs its proper ending (.npy "
@@ -320,7 +322,9 @@ static anygp_status distinct_name(header_names *h, const char *text, size_t n, c
     return ANYGP_OK;
 }
 
-static anygp_status name_columns(reader *r, const csv_dialect *d, const char *p, const char *end, anygp_error *e)
+/* first: the column of the first name. */
+static anygp_status name_columns(reader *r, const csv_dialect *d, int64_t first, const char *p, const char *end,
+                                 anygp_error *e)
 {
     header_names h = {.tried = mem_alloc(r->cols, sizeof *h.tried)};
     const char *stop = csv_record_end(d, p, end);
@@ -328,7 +332,7 @@ static anygp_status name_columns(reader *r, const csv_dialect *d, const char *p,
     csv_cell c;
     anygp_status status = text && h.tried ? ANYGP_OK : fail_memory(e, "column names", (double)(stop - p));
     p = csv_line_start(d, p);
-    for (int64_t j = 0; p && j < r->cols && !ANYGP_FAILED(status); j++) {
+    for (int64_t j = first; p && j < r->cols && !ANYGP_FAILED(status); j++) {
         if (!(p = csv_cell_at(d, p, end, &c))) {
             status = fail_with(e, ANYGP_ERR_DATA, "%s: a quote in the line of names is not closed, or text follows it",
                                input_name(r->in));
@@ -345,13 +349,13 @@ static anygp_status name_columns(reader *r, const csv_dialect *d, const char *p,
 }
 
 /* Takes blank lines and the line of names out of the text. */
-static anygp_status take_header(reader *r, anygp_error *e)
+static anygp_status take_header(reader *r, int64_t first, anygp_error *e)
 {
     csv_state *c = r->state;
     const csv_dialect *d = &c->layout.dialect;
     const char *begin = c->text.bytes + c->text.begin, *end = c->text.bytes + c->text.end, *p = begin;
     while (csv_no_record(d, p)) p = csv_line_end(d, p) + 1;
-    TRY(name_columns(r, d, p, end, e));
+    TRY(name_columns(r, d, first, p, end, e));
     p = csv_record_end(d, p, end) + 1;
     text_advance(&c->text, p, text_count(begin, p, d->eol));
     return ANYGP_OK;
@@ -382,7 +386,7 @@ static anygp_status keep_shown(column *c, const csv_guess *g, anygp_error *e)
 
 /* Kind and notation: as wished or, where that is left open, as the first records look. */
 static anygp_status settle_column(column *c, const csv_guess *g, column_wish wish, char delimiter, char decimal,
-                                  anygp_error *e)
+                                  char doubtful, anygp_error *e)
 {
     bool one = wish.notations && !(wish.notations & (wish.notations - 1));
     if (wish.kind >= 0) c->kind = (column_kind)wish.kind;
@@ -390,7 +394,7 @@ static anygp_status settle_column(column *c, const csv_guess *g, column_wish wis
         while (!(wish.notations & NOTATION_BIT(c->notation))) c->notation++;
         snprintf(c->unit, sizeof c->unit, "%s", wish.unit ? wish.unit : "");
     } else if (wish.kind < 0 || wish.kind == COLUMN_NUMBER) {
-        c->notation = csv_choose_notation(g, wish.notations, delimiter, decimal);
+        c->notation = csv_choose_notation(g, wish.notations, delimiter, decimal, doubtful);
         if (notation_has_unit(c->notation)) memcpy(c->unit, g->unit, sizeof c->unit);
     }
     if (c->notation != NOTATION_PLAIN) c->kind = COLUMN_NUMBER;
@@ -400,13 +404,13 @@ static anygp_status settle_column(column *c, const csv_guess *g, column_wish wis
 
 static anygp_status settle_columns(reader *r, const csv_sample *s, const read_options *o, anygp_error *e)
 {
-    char delimiter = ((csv_state *)r->state)->layout.dialect.delimiter;
+    char delimiter = ((csv_state *)r->state)->layout.dialect.delimiter, doubtful = csv_decimal_of(s, delimiter);
     column_wish *wish = mem_alloc(r->cols, sizeof *wish);
     anygp_status status = wish ? ANYGP_OK : fail_memory(e, "the columns of a file", (double)r->cols * sizeof *wish);
     for (int64_t j = 0; wish && j < r->cols; j++) wish[j] = (column_wish){.kind = -1};
     if (wish && o->wishes) status = o->wishes(o->wishes_ctx, r->columns, r->cols, wish, e);
     for (int64_t j = 0; j < r->cols && !ANYGP_FAILED(status); j++)
-        status = settle_column(&r->columns[j], &s->columns[j], wish[j], delimiter, o->decimal, e);
+        status = settle_column(&r->columns[j], &s->columns[j], wish[j], delimiter, o->decimal, doubtful, e);
     free(wish);
     return status;
 }
@@ -422,7 +426,9 @@ static anygp_status csv_open(reader *r, const read_options *o, anygp_error *e)
     TRY_DONE(look(r, o, &s, e));
     TRY_DONE(reader_make_columns(r, s.cols, e));
     TRY_DONE(set_kinds(r, &s, e));
-    if (s.header) TRY_DONE(take_header(r, e));
+    if (s.header) TRY_DONE(take_header(r, s.unnamed, e));
+    for (int64_t j = 0; j < r->cols; j++)
+        r->columns[j].blank = s.header && !r->columns[j].name && !s.columns[j].numbers && !s.columns[j].texts;
     TRY_DONE(settle_columns(r, &s, o, e));
     r->target = r->cols - 1;
     c->bytes_per_row = s.bytes_per_row;

@@ -50,14 +50,21 @@ typedef struct csv_guess {
 typedef struct csv_sample {
     bool header;
     int64_t records; /* looked at, the first one included; 0: nothing but blank lines */
-    int64_t cols;    /* of the first record; -1 if its quotes are wrong, and then nothing else is known */
+    int64_t
+        cols; /* of the first record; -1 if its quotes are wrong, and then nothing else is known.  One more where the
+                        line of names has no name for a delimiter at the end of all rows, or for the labels before them, */
+    int64_t unnamed; /* which are so many columns, 0 or 1 */
     double bytes_per_row;
     csv_guess *columns; /* cols; the caller frees */
 } csv_sample;
 anygp_status csv_look(const csv_dialect *d, const char *p, const char *end, int header, csv_sample *s, anygp_error *e);
 
-/* The notation of such a column, of those allowed; NOTATION_PLAIN: none.  decimal: '.' or ',' where it is known. */
-cell_notation csv_choose_notation(const csv_guess *g, unsigned allowed, char delimiter, char decimal);
+/* The notation of such a column, of those allowed; NOTATION_PLAIN: none.  decimal: '.' or ',' where it is known; doubtful: the
+   one for a column whose own cells do not tell, 0: none. */
+cell_notation csv_choose_notation(const csv_guess *g, unsigned allowed, char delimiter, char decimal, char doubtful);
+
+/* The decimal sign that the columns which do tell agree on; 0: none does, or they do not agree. */
+char csv_decimal_of(const csv_sample *s, char delimiter);
 
 /* ----------------------------------------------------------------------------------- cells and records */
 

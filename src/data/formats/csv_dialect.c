@@ -97,12 +97,14 @@ static void add_cell(csv_guess *g, const csv_cell *c, cell_kind kind, int64_t ro
         g->numbers++, g->points = g->points || has(c, '.');
 }
 
-static void tally_record(const csv_dialect *d, const char *p, const char *end, int64_t record, tally *t, int64_t cols)
+/* first: the column of the record's first cell. */
+static void tally_record(const csv_dialect *d, const char *p, const char *end, int64_t record, int64_t first, tally *t,
+                         int64_t cols)
 {
     csv_cell c;
     double x;
     p = csv_line_start(d, p);
-    for (int64_t j = 0; p && j < cols; j++) {
+    for (int64_t j = first; p && j < cols; j++) {
         if (!(p = csv_cell_at(d, p, end, &c))) return;
         cell_kind kind = csv_is_missing(d, &c) ? CELL_MISSING : cell_classify(c.begin, c.end, &x);
         if (record == 0)
@@ -166,7 +168,7 @@ static bool mostly(const csv_guess *g, unsigned allowed, int n)
     return (allowed & NOTATION_BIT(n)) && 2 * g->fits[n] > g->texts;
 }
 
-cell_notation csv_choose_notation(const csv_guess *g, unsigned allowed, char delimiter, char decimal)
+cell_notation csv_choose_notation(const csv_guess *g, unsigned allowed, char delimiter, char decimal, char doubtful)
 {
     if (g->texts == 0) return NOTATION_PLAIN;
     if (decimal == '.' || (!decimal && g->points)) allowed &= ~NOTATIONS_COMMA;
@@ -179,11 +181,74 @@ cell_notation csv_choose_notation(const csv_guess *g, unsigned allowed, char del
         bool point = mostly(g, allowed, n), comma = mostly(g, allowed, with_comma);
         /* 1,234 is either; where commas separate the cells, one inside a cell is hardly a decimal sign */
         bool either = point && comma && g->commas && g->fits[n] == g->fits[with_comma];
-        if (either && !decimal && delimiter != ',') return NOTATION_PLAIN;
+        if (either && !decimal && delimiter != ',') {
+            if (doubtful == ',') return (cell_notation)with_comma;
+            if (doubtful == 0) return NOTATION_PLAIN;
+        }
         if (point && (!comma || g->fits[n] >= g->fits[with_comma])) return (cell_notation)n;
         if (comma) return (cell_notation)with_comma;
     }
     return NOTATION_PLAIN;
+}
+
+char csv_decimal_of(const csv_sample *s, char delimiter)
+{
+    bool comma = false, point = false;
+    for (int64_t j = 0; j < s->cols; j++) {
+        const csv_guess *g = &s->columns[j];
+        cell_notation n = csv_choose_notation(g, NOTATIONS_POINT | NOTATIONS_COMMA | NOTATIONS_UNIT, delimiter, 0, 0);
+        comma |= n >= NOTATION_COMMA;
+        point |=
+            g->points || (n >= NOTATION_GROUPED && n < NOTATION_COMMA && g->fits[n] > g->fits[notation_with_comma(n)]);
+    }
+    return comma == point ? 0 : comma ? ',' : '.';
+}
+
+/* ------------------------------------------------------------------------ rows with one cell more than names */
+
+enum { LABELS_LEAST = 3 }; /* rows that show that their first cells are labels */
+
+/* What the first and the last cells of the records below the names are. */
+typedef struct outer_cells {
+    int64_t records;
+    bool all;                         /* as many cells as wanted in each, */
+    bool empty_last, labels, numbers; /* the last all empty; the first all quoted or texts; the first 1, 2, 3 ... */
+} outer_cells;
+
+static void see_outer(const csv_dialect *d, const char *p, const char *end, int64_t wanted, outer_cells *o)
+{
+    csv_cell c = {0};
+    double x;
+    int64_t cells = 0;
+    p = csv_line_start(d, p);
+    o->records++;
+    for (; p && (p = csv_cell_at(d, p, end, &c)); p = csv_next_cell(d, p)) {
+        cell_kind kind = cell_classify(c.begin, c.end, &x);
+        if (cells == 0) o->labels &= kind == CELL_TEXT || (c.quoted && kind != CELL_MISSING);
+        if (cells == 0) o->numbers &= kind == CELL_NUMBER && x == (double)o->records;
+        cells++;
+    }
+    o->all &= cells == wanted;
+    o->empty_last &= c.begin == c.end && !c.quoted;
+}
+
+/* The first record consists of distinct names, and the others have one cell more: R's write.table has no name for the labels of
+   the rows, and some programs end rows, but not names, with a delimiter. */
+static bool has_cell_more(const csv_dialect *d, const char *first, const char *end, int64_t cols, bool *labels)
+{
+    outer_cells o = {.all = true, .empty_last = true, .labels = true, .numbers = true};
+    const char *stop, *p = first;
+    csv_cell c;
+    double x;
+    for (const char *q = csv_line_start(d, p); q; q = csv_next_cell(d, q))
+        if (!(q = csv_cell_at(d, q, end, &c)) || cell_classify(c.begin, c.end, &x) != CELL_TEXT) return false;
+    if (cols < 2 || !all_different(d, first, end)) return false;
+    for (p = csv_record_end(d, first, end) + 1; o.records < GUESS_RECORDS && p < end; p = stop + 1) {
+        if (!(stop = csv_record_end(d, p, end))) break;
+        if (!csv_no_record(d, p)) see_outer(d, p, end, cols + 1, &o);
+    }
+    *labels = !o.empty_last;
+    return o.all && o.records > 0 && (o.empty_last || (o.records >= LABELS_LEAST && (o.labels || o.numbers)));
 }
 
 static anygp_status make_sample(csv_sample *s, tally **t, anygp_error *e)
@@ -214,13 +279,18 @@ anygp_status csv_look(const csv_dialect *d, const char *p, const char *end, int 
     s->cols = csv_count_cells(d, first, end);
     s->records = s->cols < 0;
     if (s->cols < 0) return ANYGP_OK;
+    bool labels = false, more = header != 0 && has_cell_more(d, first, end, s->cols, &labels);
+    s->cols += more, s->unnamed = labels && more;
     anygp_status status = make_sample(s, &t, e);
     while (!ANYGP_FAILED(status) && !enough(s, next - first) && next < end && (stop = csv_record_end(d, next, end))) {
-        if (!csv_no_record(d, next)) tally_record(d, next, end, s->records++, t, s->cols);
+        if (!csv_no_record(d, next)) {
+            tally_record(d, next, end, s->records, s->records == 0 ? s->unnamed : 0, t, s->cols);
+            s->records++;
+        }
         next = stop + 1;
     }
     if (!ANYGP_FAILED(status)) {
-        s->header = header >= 0 ? header > 0 : looks_like_names(d, first, end, t, s->cols);
+        s->header = header >= 0 ? header > 0 : more || looks_like_names(d, first, end, t, s->cols);
         s->bytes_per_row = (double)(next - first) / (double)s->records;
         settle_kinds(s, t);
     }

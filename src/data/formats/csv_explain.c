@@ -41,12 +41,14 @@ static const char *na_option(const char *cell, char to[EXCERPT + 40])
 
 static const char preamble[] = " (where lines of text precede the table, use --skip or --comment)";
 
-/* Such a line was taken for the names of the columns, or for the first row: it looks like a comment, or names are in the row below it. */
-static bool names_are_preamble(csv_place at, const column *columns, const char *cell)
+/* Such a line was taken for the names of the columns, or for the first row: it looks like a comment, it names one column of
+   several, or names are in the row below it. */
+static bool names_are_preamble(csv_place at, const column *columns, int64_t cols, const char *cell)
 {
     const char *first = columns[0].name;
-    bool comment = first && (*first == '#' || *first == '%');
-    bool early = at.row == 1 || (!first && at.row == 2);
+    bool comment = first && (*first == '#' || *first == '%'), title = first && cols > 2;
+    for (int64_t j = 1; j < cols; j++) title = title && !columns[j].name;
+    bool early = at.row == 1 || (!first && at.row == 2) || (title && at.line <= TOP_LINES);
     return comment || (early && (isalpha((unsigned char)*cell) || *cell == '_'));
 }
 
@@ -63,12 +65,12 @@ anygp_status csv_explain(const csv_fault *f, csv_place at, const column *columns
                          (long long)f->found, (long long)cols, at.line <= TOP_LINES ? preamble : "");
     case FAULT_NOT_NUMBER: {
         const column *c = &columns[f->col];
-        bool above = !c->notation && names_are_preamble(at, columns, shown);
+        bool above = !c->notation && names_are_preamble(at, columns, cols, shown);
         return fail_with(e, ANYGP_ERR_DATA,
                          "%s, column %s: '%s' is not %s%s%s%s%s; correct it, or leave the cell empty if it is "
                          "missing%s%s",
                          place, name, shown, notation_noun(c->notation), *c->unit ? " (" : "", c->unit,
-                         *c->unit ? ")" : "", above ? preamble : "", na_option(shown, na),
+                         *c->unit ? ")" : "", above ? preamble : "", above ? "" : na_option(shown, na),
                          c->notation ? ", or read the column as text with --categories" : "");
     }
     case FAULT_INFINITE:

@@ -31,7 +31,8 @@ typedef enum column_omission {
     COLUMN_DROPPED,     /* the user says so */
     COLUMN_ROW_NUMBERS, /* the first column, as write.csv and pandas write it */
     COLUMN_ROW_LABELS,  /* the same where rows were taken out or shuffled */
-    COLUMN_ALL_NEW      /* texts of which nearly each is new: ids, notes */
+    COLUMN_ALL_NEW,     /* texts of which nearly each is new: ids, notes */
+    COLUMN_EMPTY        /* no row has a value */
 } column_omission;
 
 typedef struct column {
@@ -41,6 +42,7 @@ typedef struct column {
     char **level;             /* text: their names, in order of first appearance; cell value = index as double */
     cell_notation notation;   /* number: how its cells are written, */
     char unit[UNIT_ROOM];     /* and with which unit, or none */
+    bool blank;               /* a text table's header has no name for it, and its first rows no value */
     column_omission left_out; /* found by table_recognise */
     char *shown;              /* the first cell that is not a plain number, of a column that has a notation; or NULL */
     int64_t shown_row;        /* where it is, from 0 */
@@ -130,5 +132,16 @@ void table_free(table *t); /* accepts NULL */
 /* The column called `spec`; if none is, the column numbered `spec`, from 0, negative from the end. */
 anygp_status column_find(const column *columns, int64_t n, const char *spec, int64_t *index, anygp_error *e);
 void columns_free(column *columns, int64_t n); /* accepts NULL */
+
+/* Columns that do not exist, for one sentence. */
+typedef struct absent_columns {
+    int64_t count;
+    char names[400];
+} absent_columns;
+
+/* Adds what is absent of an item of `length` bytes: a column, or with commas several. */
+void columns_look_for(const column *columns, int64_t n, const char *item, size_t length, bool commas,
+                      absent_columns *a);
+anygp_status columns_absent(const column *columns, int64_t n, const absent_columns *a, anygp_error *e); /* fails */
 
 #endif

@@ -67,3 +67,42 @@ anygp_status column_find(const column *columns, int64_t n, const char *spec, int
     return fail_with(e, ANYGP_ERR_DATA, "there is no column '%.60s'%s%s%s The columns are: %s", spec,
                      guess ? "; did you mean '" : ".", guess ? guess : "", guess ? "'?" : "", names);
 }
+
+/* ------------------------------------------------------------------------------------ several at once */
+
+static void look_for(const column *columns, int64_t n, const char *name, size_t length, absent_columns *a)
+{
+    char spec[64];
+    int64_t index;
+    while (length > 0 && *name == ' ') name++, length--;
+    while (length > 0 && name[length - 1] == ' ') length--;
+    snprintf(spec, sizeof spec, "%.*s", (int)(length < 60 ? length : 60), name);
+    if (length >= 60 || column_find(columns, n, spec, &index, NULL) == ANYGP_OK) return;
+    size_t used = strlen(a->names);
+    if (used + length + 8 < sizeof a->names)
+        snprintf(a->names + used, sizeof a->names - used, "%s'%s'", used ? ", " : "", spec);
+    a->count++;
+}
+
+void columns_look_for(const column *columns, int64_t n, const char *item, size_t length, bool commas, absent_columns *a)
+{
+    char whole[512];
+    int64_t index;
+    if (length >= sizeof whole) return;
+    memcpy(whole, item, length);
+    whole[length] = 0;
+    if (column_find(columns, n, whole, &index, NULL) == ANYGP_OK) return;
+    for (const char *p = whole;; p++) {
+        size_t to = commas ? strcspn(p, ",") : strlen(p);
+        look_for(columns, n, p, to, a);
+        p += to;
+        if (!*p) return;
+    }
+}
+
+anygp_status columns_absent(const column *columns, int64_t n, const absent_columns *a, anygp_error *e)
+{
+    char names[LIST_BYTES] = "";
+    list_names(columns, n, names);
+    return fail_with(e, ANYGP_ERR_DATA, "there are no columns %s. The columns are: %s", a->names, names);
+}

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-enum { ROWS_LEAST = 20, REPEATED_SDS = 10, ALONE_SDS = 1000 };
+enum { ROWS_LEAST = 20, REPEATED_SDS = 10, ALONE_SDS = 1000, CODES_MOST = 8 };
 
 typedef struct extreme {
     double value;
@@ -17,7 +17,9 @@ typedef struct extreme {
 typedef struct column_view {
     extreme low, high;
     int64_t present, inner; /* cells; those between the extremes */
-    double sum, squares;    /* of the inner ones; squares of their deviations */
+    int codes; /* how many different whole numbers these are; above CODES_MOST: more, or not only whole ones */
+    double code[CODES_MOST];
+    double sum, squares; /* of the inner ones; squares of their deviations */
 } column_view;
 
 static void meet(extreme *x, double cell, int64_t row, bool beyond)
@@ -35,6 +37,17 @@ static void see_extremes(column_view *v, double cell, int64_t row)
     meet(&v->high, cell, row, cell > v->high.value);
 }
 
+static void see_code(column_view *v, double cell)
+{
+    if (v->codes > CODES_MOST) return;
+    for (int k = 0; k < v->codes; k++)
+        if (v->code[k] == cell) return;
+    if (cell != floor(cell) || v->codes == CODES_MOST)
+        v->codes = CODES_MOST + 1;
+    else
+        v->code[v->codes++] = cell;
+}
+
 typedef enum view_pass { PASS_EXTREMES, PASS_SUM, PASS_SQUARES } view_pass;
 
 static void see_cell(column_view *v, view_pass pass, double cell, int64_t row)
@@ -47,13 +60,23 @@ static void see_cell(column_view *v, view_pass pass, double cell, int64_t row)
     if (cell == v->low.value || cell == v->high.value) return;
     double t = cell - v->sum / (double)v->inner;
     if (pass == PASS_SUM)
-        v->sum += cell, v->inner++;
+        v->sum += cell, v->inner++, see_code(v, cell);
     else
         v->squares += t * t;
 }
 
+/* 99, -9999 and the like. */
+static bool is_nines(double x)
+{
+    for (double nines = 99; nines < 1e16; nines = 10 * nines + 9)
+        if (fabs(x) == nines) return true;
+    return false;
+}
+
+/* Of a few codes, such as the zones 3, 7, 12 and 40, one may be far from the others and mean no less. */
 static oddity judge(const column_view *v, const extreme *x)
 {
+    if (v->codes <= CODES_MOST && x->times > 1 && x->value >= 0 && !is_nines(x->value)) return (oddity){0};
     double mean = v->sum / (double)v->inner, sd = sqrt(v->squares / (double)v->inner);
     double sds = fabs(x->value - mean) / sd, least = x->times > 1 ? REPEATED_SDS : ALONE_SDS;
     if (!(sd > 0) || !isfinite(sds) || sds < least) return (oddity){0};

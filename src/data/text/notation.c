@@ -107,6 +107,7 @@ static bool join_groups(const char *s, const char *end, char decimal, char *to, 
             run++;
         } else if (here && !comma) {
             if (run < 1 || run > 3 || (groups && run != 3)) return false;
+            if (!groups && to[0] == '0') return false; /* 0,167: nobody groups so */
             if (separator && (here != bytes || memcmp(separator, s, bytes))) return false;
             separator = s, bytes = here;
             groups++, run = 0;

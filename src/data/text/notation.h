@@ -46,8 +46,8 @@ enum { UNIT_ROOM = 16 }; /* bytes of a unit, with a final zero */
 
 /* Reads the cell s .. end-1, blanks around it removed; false if it is not of this notation.  A plain number is one of money,
    percent, grouped numbers and numbers with a unit; 0 and 1 are no and yes; no plain number is a date or a time.  With a
-   decimal comma a number that has a point and no comma (1.234) is refused: it may be meant either way.  unit: the one that
-   the cell may have; NULL: any. */
+   decimal comma a number that has a point and no comma (1.234) is refused: it may be meant either way, and a first group of
+   three digits never begins with 0: 0,167 has a decimal comma.  unit: the one that the cell may have; NULL: any. */
 bool notation_read(cell_notation n, const char *unit, const char *s, const char *end, double *x);
 
 /* The unit of a cell that is a number with one; false: it is none, or too long. */

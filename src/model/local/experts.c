@@ -26,8 +26,8 @@ anygp_status expert_covariance(const committee *c, const expert_rows *r, double 
     if (!kernel_gram_sym(c->kernel, n, r->X, c->D, K, n)) return fail_memory(e, "kernel tiles", 0);
     basis_fill(c->mean, n, r->X, c->D, H, 1, n);
     if (c->mean->p) la_syrk(LA_N, n, c->mean->p, c->mean->B, H, n, 1, K, n);
-    for (int64_t i = 0; i < n; i++) K[i + i * n] += c->noise / r->w[i], mean += K[i + i * n] / (double)n;
-    for (int64_t i = 0; i < n; i++) K[i + i * n] += c->jitter * mean;
+    for (int64_t i = 0; i < n; i++) mean += (K[i + i * n] + c->noise) / (double)n;
+    for (int64_t i = 0; i < n; i++) K[i + i * n] += c->noise / r->w[i] + c->jitter * mean;
     return ANYGP_OK;
 }
 
@@ -44,16 +44,24 @@ anygp_status expert_solve(const committee *c, const expert_rows *r, double *K, d
     return ANYGP_OK;
 }
 
-/* From L to dF/dKy in place, with the share of the jitter, which depends on every diagonal element; q[n]: the diagonal of Ky^-1. */
-static bool adjoint(const committee *c, int64_t n, const double *alpha, double *K, double *q)
+/* Ky is K + noise / w + jitter * mean(K_ii + noise): a row of next to no weight leaves the jitter of the others alone. */
+double expert_diagonal_adjoint(const committee *c, int64_t n, const double *w, double *K)
 {
-    double trace = 0;
+    double trace = 0, slope = 0;
+    for (int64_t i = 0; i < n; i++) trace += K[i + i * n], slope += K[i + i * n] / w[i];
+    for (int64_t i = 0; i < n; i++) K[i + i * n] += c->jitter * trace / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        if (w[i] != 1) slope -= 0.5 * (w[i] - 1) / c->noise;
+    return slope + c->jitter * trace;
+}
+
+/* From L to dF/dKy in place; q[n]: the diagonal of Ky^-1. */
+static bool adjoint(int64_t n, const double *alpha, double *K, double *q)
+{
     if (la_potri(n, K, n) != 0) return false;
     for (int64_t i = 0; i < n; i++) q[i] = K[i + i * n];
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = j; i < n; i++) K[i + j * n] = 0.5 * (alpha[i] * alpha[j] - K[i + j * n]);
-    for (int64_t i = 0; i < n; i++) trace += K[i + i * n];
-    for (int64_t i = 0; i < n; i++) K[i + i * n] += c->jitter * trace / (double)n;
     return true;
 }
 
@@ -118,12 +126,9 @@ static anygp_status stat(const void *shared, const row_block *b, double *room, d
     TRY(expert_solve(c, &r, K, alpha, &value, e));
     out[0] += value;
     if (!c->gradient) return ANYGP_OK;
-    if (!adjoint(c, n, alpha, K, q)) return fail_with(e, ANYGP_ERR_NUMERIC, "a block's covariance has no inverse");
+    if (!adjoint(n, alpha, K, q)) return fail_with(e, ANYGP_ERR_NUMERIC, "a block's covariance has no inverse");
     if (c->loo) leave_out(c, b, q, alpha);
-    for (int64_t i = 0; i < n; i++) {
-        *dnoise += K[i + i * n] / b->w[i];
-        if (b->w[i] != 1) *dnoise -= 0.5 * (b->w[i] - 1) / c->noise;
-    }
+    *dnoise += expert_diagonal_adjoint(c, n, b->w, K);
     return kernel_gram_sym_reverse(c->kernel, n, b->X, c->D, K, n, dkernel, NULL, 0)
                ? ANYGP_OK
                : fail_memory(e, "kernel tiles", 0);

@@ -55,6 +55,8 @@ typedef struct expert_rows {
 double expert_row_terms(double w, double noise);
 /* Ky + jitter in the lower triangle of K[n,n], H: n x p of room. */
 anygp_status expert_covariance(const committee *c, const expert_rows *r, double *H, double *K, anygp_error *e);
+/* From dF/dKy, in the lower triangle of K, to that of the kernel's covariances, in place; returns dF/dnoise, with that of expert_row_terms. */
+double expert_diagonal_adjoint(const committee *c, int64_t n, const double *w, double *K);
 /* From Ky to its factor L, in place; alpha = Ky^-1 y of what is in alpha; value, or NULL: the log evidence. */
 anygp_status expert_solve(const committee *c, const expert_rows *r, double *K, double *alpha, double *value,
                           anygp_error *e);

@@ -122,16 +122,18 @@ static anygp_status condition(worker *w, const double *x, int64_t m, const doubl
     return conditional_find(&w->stretched, x, c, e);
 }
 
-/* r'G^-1 r: from L^-1 [y, A'] of the rows, with the mean's coefficients at their means. */
+/* r'G^-1 r: from L^-1 [y, A'] of the rows, with the mean's coefficients at their means.  Rows whose targets are all what the mean says would
+   leave no variance at all. */
 static double psi_of(const vecchia_posterior *p, const conditional *c)
 {
+    static const double LEAST_SCALE = 1e-8; /* a share of the kernel's variance */
     double sum = 0;
     for (int64_t i = 0; i < c->n; i++) {
         double r = c->y[i];
         for (int64_t a = 0; a < p->base.mean.p; a++) r -= c->A[i + a * (c->n + 1)] * p->m[a];
         sum += r * r;
     }
-    return sum;
+    return fmax(sum, LEAST_SCALE * (double)c->n);
 }
 
 /* -infinity: no factor there. */

@@ -106,10 +106,9 @@ static void cell_adjoints(const patches *p, const cell *c, double *x)
 }
 
 /* Ky bar into G (lower triangle), K_b bar into Kb; V becomes W. */
-static bool rows_adjoints(const patches *p, const cell *c, const double *x)
+static bool rows_adjoints(const cell *c, const double *x)
 {
     int64_t n = c->n, m = c->m;
-    double trace = 0;
     la_trsm(LA_LEFT, LA_T, n, m, 1, c->Ky, n, c->V, n);            /* W */
     la_gemm(LA_N, LA_N, n, m, m, 1, c->V, n, c->T, m, 0, c->R, n); /* W Sbar */
     la_gemv(LA_N, n, m, 1, c->V, n, x, 0, c->q);                   /* W tbar */
@@ -120,8 +119,6 @@ static bool rows_adjoints(const patches *p, const cell *c, const double *x)
             c->G[i + j * n] =
                 0.5 * (c->alpha[i] * c->alpha[j] - c->G[i + j * n] - c->q[i] * c->alpha[j] - c->alpha[i] * c->q[j]);
     la_gemm(LA_N, LA_T, n, n, m, 1, c->R, n, c->V, n, 1, c->G, n); /* only its lower triangle is read */
-    for (int64_t i = 0; i < n; i++) trace += c->G[i + i * n];
-    for (int64_t i = 0; i < n; i++) c->G[i + i * n] += p->c.jitter * trace / (double)n;
     for (int64_t j = 0; j < m; j++)
         for (int64_t i = 0; i < n; i++) c->Kb[i + j * n] = c->alpha[i] * x[j] - 2 * c->R[i + j * n];
     return true;
@@ -140,9 +137,9 @@ static anygp_status reverse(const void *shared, const row_block *b, double *room
     if (!ANYGP_FAILED(status)) {
         cell_adjoints(p, &c, x);
         bool ok = kernel_gram_reverse(k, m, c.X, D, m, c.X, D, c.Kbb, m, adjoint, NULL, 0, NULL, 0);
-        if (n > 0 && !rows_adjoints(p, &c, x))
+        if (n > 0 && !rows_adjoints(&c, x))
             status = fail_with(e, ANYGP_ERR_NUMERIC, "the covariance of a cell has no inverse");
-        for (int64_t i = 0; i < n; i++) *dnoise += c.G[i + i * n] / b->w[i] - 0.5 * (b->w[i] - 1) / p->c.noise;
+        if (n > 0 && !ANYGP_FAILED(status)) *dnoise += expert_diagonal_adjoint(&p->c, n, b->w, c.G);
         if (n > 0)
             ok = ok && kernel_gram_sym_reverse(k, n, b->X, D, c.G, n, adjoint, NULL, 0) &&
                  kernel_gram_reverse(k, n, b->X, D, m, c.X, D, c.Kb, n, adjoint, NULL, 0, NULL, 0);

@@ -300,6 +300,7 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
     if (named && settings_number(s, SET_RESUME) == 1) TRY(read_checkpoint(&m, p->on_disk, &resume, e));
     train_options o = {.iterations = iterations_of(f),
                        .iterations_given = settings_changed(f->s, SET_ITERS),
+                       .traced = settings_given(f->s, SET_TRACE),
                        .restarts = settings_integer(s, SET_RESTARTS),
                        .jitter = isnan(jitter) ? fmax(model->jitter, p->mixed ? MIXED_JITTER : 0) : jitter,
                        .time_limit = f->limit - fmin(END_SHARE * f->limit, END_MOST),

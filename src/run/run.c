@@ -104,7 +104,12 @@ anygp_status run_renew(run *r, double moved, bool *renewed, anygp_error *e)
     TRY(train_agree(r->p, &affordable, e));
     if (!affordable) return ANYGP_OK;
     TRY(r->model->renew(r->state, r->h, moved, renewed, e));
-    if (*renewed) r->renewal = clock_seconds() - began;
+    if (!*renewed) return ANYGP_OK;
+    r->renewal = clock_seconds() - began;
+    if (r->o->traced)
+        train_tell(r->p, r->o, ANYGP_NOTE,
+                   "neighbours were found again, since length-scales have moved: the objective in the trace is another "
+                   "one from here on");
     return ANYGP_OK;
 }
 

@@ -43,6 +43,7 @@ typedef struct anytime_options {
 typedef struct train_options {
     int64_t iterations, restarts;
     bool iterations_given;                            /* by the user */
+    bool traced;                                      /* someone reads one value of the objective after the other */
     double jitter;                                    /* relative, to start with */
     double time_limit;                                /* seconds from `began`; infinite: none */
     double began;                                     /* clock_seconds() when the work began */

@@ -42,7 +42,7 @@ X(LINKS, "links", CHOICE, "refuse", 0, 0, "refuse follow", "HOW", "fpeuclrg", "H
 X(MISSING, "missing", CHOICE, "error", 0, 0, "error mean", "HOW", "fpeurg", "missing inputs: stop with an error, or fill in the mean of the column")
 X(STANDARDIZE, "standardize", CHOICE, "both", 0, 0, "both x y none", "WHAT", "f", "what is scaled to mean 0 and standard deviation 1 internally; reports stay in the units of the data")
 X(JITTER, "jitter", REAL, "", 0, 0.01, "", "V", "f", "initial jitter relative to the mean diagonal, default 1e-8; {whole} start without jitter and add it only after a failure")
-X(PRECISION, "precision", CHOICE, "double", 0, 0, "double mixed", "HOW", "f", "mixed: work over rows in float, factors and all that decides in double, for {float}; where rounding costs more than 0.001 nats per row the run goes on in double")
+X(PRECISION, "precision", CHOICE, "double", 0, 0, "double mixed", "HOW", "f", "mixed: work over rows, and the factor with which exact learns, in float, what decides in double, for {float}; where rounding costs more than 0.001 nats per row the run goes on in double")
 X(RESTARTS, "restarts", INTEGER, "0", 0, 1000, "", "N", "f", "additional runs from random starting points, of which the best is kept; NAME+ and {steps} make one run only")
 X(ITERS, "iters", INTEGER, "200", 0, 1e9, "", "N", "f", "maximum number of optimiser iterations per run; for NAME+ the number of steps, default one epoch, or {anytime_epochs} epochs and at least {anytime_least} steps when hyperparameters are learned; for {steps} the number of steps, default {epochs} epochs, from {steps_least} to {steps_most} steps")
 X(TIME, "time", SECONDS, "", 0, 1e9, "", "60s", "f", "time limit (s, m, h), after which the best model so far is kept")

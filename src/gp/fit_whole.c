@@ -74,6 +74,7 @@ static anygp_status learn(fit_task *f, gp *g, const dataset *d, kernel *k, anygp
     model_choice settled = f->choice;
     settled.model = g->model;
     choice_note_unused(&settled, f->s);
+    p.mixed = settings_is(f->s, SET_PRECISION, "mixed") && choice_can_float(&settled);
     if (model_has_neighbours(g->model) || g->model->needs.iterative) p.comm = comm_world();
     p.leave_out_inputs = fit_leaves_inputs(f), p.leave_out = p.leave_out_inputs ? CALIBRATE_ROWS : 0;
     TRY_DONE(fit_check_memory(f, g->model, &p, 0, e));

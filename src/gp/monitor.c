@@ -286,6 +286,12 @@ static const double END_SHARE = 0.04, END_MOST = 2;
 /* Rounding in float is amplified by the inverse root of the smallest eigenvalue of K_uu, which the jitter bounds. */
 static const double MIXED_JITTER = 1e-6;
 
+/* Relative, from the start on. */
+static double first_jitter(const model_ops *m, const problem *p)
+{
+    return fmax(m->jitter, p->mixed && model_has_inducing(m) ? MIXED_JITTER : 0);
+}
+
 anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const problem *p, hyper *h, const valid_rows *valid,
                        train_result *r, anygp_error *e)
 {
@@ -302,7 +308,7 @@ anygp_status fit_train(const fit_task *f, gp **g, const dataset *d, const proble
                        .iterations_given = settings_changed(f->s, SET_ITERS),
                        .traced = settings_given(f->s, SET_TRACE),
                        .restarts = settings_integer(s, SET_RESTARTS),
-                       .jitter = isnan(jitter) ? fmax(model->jitter, p->mixed ? MIXED_JITTER : 0) : jitter,
+                       .jitter = isnan(jitter) ? first_jitter(model, p) : jitter,
                        .time_limit = f->limit - fmin(END_SHARE * f->limit, END_MOST),
                        .began = f->began,
                        .stop = stop.poll.asked && p->comm->size == 1 ? &stop : NULL,

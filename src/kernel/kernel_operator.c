@@ -1,7 +1,8 @@
 /* The kernel matrix as an operator, by tiles of its lower half (kernel_operator.h, kernel_tiles.h).
 
    Tile (i, j) with i > j adds K_ij V_j to W_i and K_ij' V_i to W_j.  A packed tile is read once for both.
-   Reverse of sum_k u_k'K v_k: the adjoint of tile (i, j) is U_i V_j' + V_i U_j', of a diagonal tile half of that. */
+   Reverse of sum_k u_k'K v_k: the adjoint of tile (i, j) is U_i V_j' + V_i U_j', of a diagonal tile half of that.  Of sum_ij Q_ij K_ij it is
+   2 Q_ij, and Q_ii. */
 #include "kernel/kernel_operator.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 #include "base/memory.h"
 #include "kernel/kernel_tiles.h"
-#include "linalg/linalg.h"
+#include "linalg/linalg_f32.h"
 #include "linalg/packed.h"
 
 enum { SIDE = TILE_SIDE };
@@ -120,7 +121,19 @@ typedef struct pairs {
     int64_t t, ldu, ldv;
     const double *U, *V;
     double scale, spread; /* what the jitter adds to each element of the diagonal's adjoint */
+    const float *Q;       /* n x n, lower: the adjoint has `square` times this besides; NULL: not */
+    double square;
 } pairs;
+
+/* G += factor Q, of a diagonal tile the lower triangle. */
+static void add_square(const pairs *q, const tile_place *p, double factor, double *G)
+{
+    int64_t n = q->tiles->rows.n;
+    for (int64_t j = 0; j < p->cols; j++) {
+        int64_t above = p->i0 == p->j0 ? j : 0;
+        la_axpy_mixed(p->rows - above, factor, q->Q + p->i0 + above + (p->j0 + j) * n, G + above + j * SIDE);
+    }
+}
 
 static bool reverse_tile(void *ctx, int64_t index, const tile_place *p, double *G, double *gp)
 {
@@ -133,6 +146,7 @@ static bool reverse_tile(void *ctx, int64_t index, const tile_place *p, double *
     (void)index;
     la_gemm(LA_N, LA_T, p->rows, p->cols, q->t, scale, q->U + p->i0, q->ldu, q->V + p->j0, q->ldv, 0, G, SIDE);
     la_gemm(LA_N, LA_T, p->rows, p->cols, q->t, scale, q->V + p->i0, q->ldv, q->U + p->j0, q->ldu, 1, G, SIDE);
+    if (q->Q) add_square(q, p, diagonal_tile ? q->square : 2 * q->square, G);
     if (!diagonal_tile) return kernel_gram_reverse(t->k, p->rows, X, D, p->cols, Z, D, G, SIDE, gp, NULL, 0, NULL, 0);
     double *noise = gp + kernel_count(t->k);
     for (int64_t i = 0; i < p->rows; i++) {
@@ -142,19 +156,32 @@ static bool reverse_tile(void *ctx, int64_t index, const tile_place *p, double *
     return kernel_gram_sym_reverse(t->k, p->rows, X, D, G, SIDE, gp, NULL, 0);
 }
 
+static anygp_status reverse_all(const kernel_operator *a, pairs *q, double *gp, anygp_error *e)
+{
+    int64_t n = a->base.n, params = kernel_count(a->tiles.k) + 1;
+    double *sums, share = a->jitter / (double)n;
+    for (int64_t k = 0; a->jitter > 0 && k < q->t; k++)
+        q->spread += q->scale * share * la_dot(n, q->U + k * q->ldu, q->V + k * q->ldv);
+    for (int64_t i = 0; a->jitter > 0 && q->Q && i < n; i++) q->spread += q->square * share * q->Q[i + i * n];
+    TRY(kernel_tiles_walk(&a->tiles, reverse_tile, q, params, &sums, e));
+    la_axpy(params, 1, sums, gp);
+    free(sums);
+    return ANYGP_OK;
+}
+
 static anygp_status reverse(const la_operator *base, int64_t t, const double *U, int64_t ldu, const double *V,
                             int64_t ldv, double scale, double *gp, anygp_error *e)
 {
     const kernel_operator *a = (const kernel_operator *)base;
-    int64_t n = base->n, params = kernel_count(a->tiles.k) + 1;
-    pairs q = {&a->tiles, t, ldu, ldv, U, V, scale, 0};
-    double *sums;
-    for (int64_t k = 0; a->jitter > 0 && k < t; k++)
-        q.spread += scale * a->jitter / (double)n * la_dot(n, U + k * ldu, V + k * ldv);
-    TRY(kernel_tiles_walk(&a->tiles, reverse_tile, &q, params, &sums, e));
-    la_axpy(params, 1, sums, gp);
-    free(sums);
-    return ANYGP_OK;
+    return reverse_all(a, &(pairs){&a->tiles, t, ldu, ldv, U, V, scale, 0, NULL, 0}, gp, e);
+}
+
+anygp_status kernel_operator_reverse_square(const la_operator *base, const float *Q, double square, int64_t t,
+                                            const double *U, const double *V, double scale, double *gp, anygp_error *e)
+{
+    const kernel_operator *a = (const kernel_operator *)base;
+    int64_t n = base->n;
+    return reverse_all(a, &(pairs){&a->tiles, t, n, n, U, V, scale, 0, Q, square}, gp, e);
 }
 
 static const la_operator_ops kernel_operator_ops = {.name = "kernel tiles",

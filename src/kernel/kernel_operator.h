@@ -32,6 +32,10 @@ anygp_status kernel_operator_new(const kernel_rows *rows, const kernel_operator_
    diagonal is then off by PACKED_ERROR times the largest element of the kernel's diagonal at most, those on the diagonal not at all. */
 #define PACKED_ERROR 0x1p-32
 void kernel_operator_set(la_operator *base, const kernel *k, double noise, double jitter, bool packed);
+/* In one walk: the gradient of square sum_ij Q_ij A_ij + scale sum_k u_k'A v_k, with the lower triangle of a symmetric Q[n,n], and U[n,t] and
+   V[n,t] without gaps. */
+anygp_status kernel_operator_reverse_square(const la_operator *base, const float *Q, double square, int64_t t,
+                                            const double *U, const double *V, double scale, double *gp, anygp_error *e);
 double kernel_operator_largest(const la_operator *base); /* element of the kernel's diagonal */
 double kernel_operator_mean(const la_operator *base);    /* of the diagonal, with what is added */
 bool kernel_operator_packed(const la_operator *base);

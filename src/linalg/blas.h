@@ -31,5 +31,11 @@ void triangle_invert(int64_t n, const double *L, int64_t ldl, double *T);
 /* B[m,n] = sign op(R) B (left) or sign B op(R) (right), R lower with the squares of its diagonal blocks in T. */
 void triangle_multiply(la_side side, la_op op, int64_t m, int64_t n, double sign, const double *R, int64_t ldr,
                        const double *T, double *B, int64_t ldb);
+/* The same in float. */
+int64_t triangle_factor_f32(int64_t n, float *A, int64_t lda);
+void triangle_invert_f32(int64_t n, const float *L, int64_t ldl, float *T);
+void la_trsm_prepare_f32(int64_t n, const float *L, int64_t ldl, float *T);
+void triangle_multiply_f32(la_side side, la_op op, int64_t m, int64_t n, float sign, const float *R, int64_t ldr,
+                           const float *T, float *B, int64_t ldb);
 
 #endif

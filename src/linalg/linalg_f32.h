@@ -1,5 +1,5 @@
-/* Products and triangular solves in float, for work over rows; factors and all that decides stay in double (linalg.h).
-   triangular.c and lower.c are compiled twice, in double and, by the files *_f32.c, in float. */
+/* Products and triangular solves in float, for work over rows; what decides stays in double (linalg.h).
+   triangular.c, lower.c, base_block.c and factor.c are compiled twice, in double and, by the files *_f32.c, in float. */
 #ifndef LINALG_LINALG_F32_H
 #define LINALG_LINALG_F32_H
 
@@ -17,6 +17,19 @@ void la_gemm_lower_f32(la_op opa, la_op opb, int64_t n, int64_t k, float alpha, 
 /* As la_trsm_prepared, L and T rounded. */
 void la_trsm_prepared_f32(la_side side, la_op op, int64_t m, int64_t n, const float *L, int64_t ldl, const float *T,
                           float *B, int64_t ldb);
+
+/* A[n,n] (lower triangle) = L L' in place, and from L to the lower triangle of (L L')^-1.  False: there is no such factor with finite and
+   positive elements on its diagonal, or no memory for its diagonal blocks. [factor_f32.c] */
+bool la_factor_f32(int64_t n, float *A, int64_t lda);
+bool la_potri_f32(int64_t n, float *L, int64_t ldl);
+
+/* Lower triangles in float, vectors and sums in double: B[n,t] = op(L)^-1 B;  W = L Z;  W = A V, A symmetric.  W is no part of Z or V.
+   False: no memory. [lower_mixed.c] */
+bool la_trsm_mixed(la_op op, int64_t n, int64_t t, const float *L, int64_t ldl, double *B, int64_t ldb);
+bool la_trmm_mixed(int64_t n, int64_t t, const float *L, int64_t ldl, const double *Z, int64_t ldz, double *W,
+                   int64_t ldw);
+bool la_symm_mixed(int64_t n, int64_t t, const float *A, int64_t lda, const double *V, int64_t ldv, double *W,
+                   int64_t ldw);
 
 void la_round(int64_t n, const double *from, float *to); /* finite where `from` is */
 /* sum x y, and y += alpha x, in double */

@@ -21,7 +21,10 @@
 typedef float real;
 #define la_gemm la_gemm_f32
 #define blas_trsm blas_trsm_f32
+#define la_trsm_prepare la_trsm_prepare_f32
 #define la_trsm_prepared la_trsm_prepared_f32
+#define triangle_invert triangle_invert_f32
+#define triangle_multiply triangle_multiply_f32
 #else
 typedef double real;
 #endif
@@ -106,16 +109,15 @@ static void act_shared(const action *s, int64_t n, int64_t m, real *B, int64_t l
 
 #ifndef REAL_FLOAT
 int64_t la_trsm_size(int64_t n) { return (n + BASE - 1) / BASE * BASE * TRIANGLE_STRIDE; }
+#endif
 
-void la_trsm_prepare(int64_t n, const double *L, int64_t ldl, double *T)
+void la_trsm_prepare(int64_t n, const real *L, int64_t ldl, real *T)
 {
     int threads = threads_for((double)n * BASE * BASE);
 #pragma omp parallel for num_threads(threads) if (threads > 1)
     for (int64_t first = 0; first < n; first += BASE)
         triangle_invert(n - first < BASE ? n - first : BASE, L + first + first * ldl, ldl, T + first * TRIANGLE_STRIDE);
 }
-
-#endif
 
 void la_trsm_prepared(la_side side, la_op op, int64_t rows, int64_t cols, const real *L, int64_t ldl, const real *T,
                       real *B, int64_t ldb)
@@ -130,20 +132,28 @@ void la_trsm_prepared(la_side side, la_op op, int64_t rows, int64_t cols, const 
     free(work);
 }
 
-#ifndef REAL_FLOAT
-void triangle_multiply(la_side side, la_op op, int64_t rows, int64_t cols, double sign, const double *R, int64_t ldr,
-                       const double *T, double *B, int64_t ldb)
+/* Without room for all right-hand sides: a few at a time. */
+static void act_few(const action *s, int64_t n, int64_t m, real *B, int64_t ldb)
+{
+    real work[BASE * FEW];
+    for (int64_t j = 0; j < m; j += FEW)
+        act_range(s, 0, n, m - j < FEW ? m - j : FEW, B + (s->left ? j * ldb : j), ldb, work);
+}
+
+void triangle_multiply(la_side side, la_op op, int64_t rows, int64_t cols, real sign, const real *R, int64_t ldr,
+                       const real *T, real *B, int64_t ldb)
 {
     int64_t n = side == LA_LEFT ? rows : cols, m = side == LA_LEFT ? cols : rows;
-    double *work = m < FEW ? NULL : mem_alloc(BASE * m, sizeof *work);
+    real *work = m < FEW ? NULL : mem_alloc(BASE * m, sizeof *work);
     action s = {side == LA_LEFT, op == LA_T, true, sign, R, ldr, T};
     if (work)
         act_shared(&s, n, m, B, ldb, work, threads_for((double)n * (double)n * (double)m));
     else
-        la_trmm(side, op, rows, cols, sign, R, ldr, B, ldb);
+        act_few(&s, n, m, B, ldb);
     free(work);
 }
 
+#ifndef REAL_FLOAT
 void la_trsm(la_side side, la_op op, int64_t rows, int64_t cols, double alpha, const double *L, int64_t ldl, double *B,
              int64_t ldb)
 {

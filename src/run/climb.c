@@ -286,6 +286,7 @@ static anygp_status begin(run *r, anygp_error *e)
         aim(c, 0);
     } else if (r->model->loo) {
         c->first = r->done = true;
+        climb_rounding_once(c);
         climb_evaluate(c, c->start, &f, c->u);
         if (ANYGP_FAILED(c->error.status)) return fail_with(e, c->error.status, "%s", c->error.text);
     } else {
@@ -440,7 +441,7 @@ static const learner climb_learner = {.name = "climb",
 anygp_status climb_init(climb *c, const model_ops *model, void *state, const problem *p, hyper *h,
                         const train_options *o, anygp_status stopped, leave_one_out *loo, anygp_error *e)
 {
-    *c = (climb){.best = -INFINITY, .loo = loo, .rounding.error = NAN};
+    *c = (climb){.best = -INFINITY, .loo = loo, .rounding.error = NAN, .lost = INFINITY};
     run_init(&c->r, &climb_learner, model, state, p, h, o, stopped);
     c->gp = mem_alloc(hyper_size(h), sizeof(double));
     c->best_u = mem_alloc(h->free, sizeof(double));

@@ -25,6 +25,7 @@ typedef struct climb {
     double best; /* log objective + log prior */
     double *best_u, best_prior, best_jitter;
     rounding rounding;  /* of rows in float [model_ops.floats]; error NaN: they are in double from the start */
+    double lost;        /* nats that rounding may cost in all, as measured last */
     double noise;       /* of the objective, by it: nats */
     bool in_float;      /* they were to the end */
     leave_one_out *loo; /* there; NULL: not wanted */

@@ -2,7 +2,7 @@
 
    An objective in float is one function as long as nothing changes, so L-BFGS works on it as on any other; it is measured between
    iterations only, and after a change the climb begins again where it is.  Its gradients are rough, so that it may end too early: then it
-   goes on in double.  The posterior and the value that is reported are always those
+   goes on in double, unless rounding is worth less than a tenth of a nat in all.  The posterior and the value that is reported are always those
    of double.  All ranks take rank 0's decision; a checkpoint has it. */
 #include <math.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ bool climb_leaves_float(climb *c)
     if (ANYGP_FAILED(c->error.status) || ANYGP_FAILED(train_agree(r->p, &late, &c->error)) || late ||
         ANYGP_FAILED(train_share(r->p, 2, of, &c->error)))
         return false;
-    c->noise = of[0] * r->model->rows(r->state);
+    c->noise = of[0] * r->model->rows(r->state), c->lost = of[1] * r->model->rows(r->state);
     if (isfinite(of[1])) c->rounding.error = fmax(c->rounding.error, of[1]);
     if (!(of[1] > ROUNDING_MOST)) return climb_grant(c), false;
     r->model->floats->leave(r->state);
@@ -69,7 +69,8 @@ bool climb_leaves_float(climb *c)
 
 bool climb_ends_in_double(climb *c)
 {
-    if (!is_on(c)) return false;
+    static const double LITTLE = 0.1; /* nats */
+    if (!is_on(c) || c->lost <= LITTLE) return false;
     c->r.model->floats->leave(c->r.state);
     c->noise = 0, c->first = true;
     return evaluate_best_again(c);

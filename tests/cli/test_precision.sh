@@ -35,13 +35,14 @@ scores_of_steps_are_those_of_double() {
 scores_of_passes_are_those_of_double() {
     local model
     for model in sor dtc fitc fic pitc pic vfe pep 'pep(alpha=0.3)' solve_collapsed odvgp_collapsed; do same_scores "$model" "${passes[@]}" || return 1; done
+    same_scores exact --iters 30 --valid 0 --threads 1 || return 1
     anygp info m.agp | grep -qE 'precision  +mixed; rounding moved the objective by [0-9.e-]+ nats per row at most$' || { anygp info m.agp; return 1; }
 }
 
 every_kernel_and_likelihood_runs() {
     local kernel model
     for kernel in rbf matern12 'matern32(iso)' rq periodic linear 'wendland2*matern52' 'rbf + linear' arccosine; do
-        for model in svgp vfe; do
+        for model in svgp vfe exact; do
             anygp fit few.csv -q -o m.agp --kernel "$kernel" --model $model --inducing 20 --iters 4 --valid 0 --precision mixed >/dev/null &&
                 anygp predict m.agp test.csv -o p.csv && ! grep -qi nan p.csv || { echo "$kernel"; return 1; }
         done
@@ -61,15 +62,18 @@ where_float_is_not_enough_the_run_goes_on_in_double() {
         grep -q 'rounding to float moved the objective by more than 0.001 nats per row: after iteration [0-9]* rows were in double' err || { echo $model; cat err; return 1; }
         anygp info s.agp | tr -s ' \n' ' ' | grep -q 'which was too much: the run went on in double' && anygp predict s.agp test.csv -o p.csv && ! grep -qi nan p.csv || { echo $model; return 1; }
     done
+    anygp fit smooth.csv -o s.agp --model exact --kernel 'rbf(lengthscale=3)' --noise 1e-9 --fix kernel --iters 5 --valid 0 --precision mixed >out 2>err || { cat err; return 1; }
+    grep -q 'rounding to float moved the objective by more than 0.001 nats per row: after iteration [0-9]* rows were in double' err || { echo exact; cat err; return 1; }
 }
 
 says() { anygp fit few.csv -o e.agp "${@:2}" --iters 2 --valid 0 --precision mixed 2>&1 >/dev/null | grep -q -e "$1" || { echo "not said of ${*:2}: $1"; return 1; }; }
 
 other_models_say_that_it_has_no_effect() {
     local model
-    for model in exact lma dtc+ ssgp 'combine(dtc=1)' vecchia vfe_tight deep; do says "precision mixed has no effect on the model $model" --model "$model" || return 1; done
+    for model in sod exact+ 'exact --solver cg' lma dtc+ ssgp 'combine(dtc=1)' vecchia vfe_tight deep; do says 'precision mixed has no effect on the model' --model $model || return 1; done
     says 'no effect on inducing variables of the kind' --model vfe --inducing 10 --kernel rbf --inducing-kind scaled &&
         says 'no effect where nothing is learned' --model dtc --inducing 10 --fix all &&
+        says 'no effect where nothing is learned' --model exact --fix all &&
         refuses "precision: 'float32' is not one of: double mixed" fit train.csv -o e2.agp --precision float32
 }
 
@@ -93,7 +97,7 @@ resumed_has_the_same_bits() {
 
 resumed_runs_have_the_same_bits() {
     resumed_has_the_same_bits svgp --inducing 40 --batch 128 --iters 200 && resumed_has_the_same_bits vfe --inducing 40 --iters 60 &&
-        resumed_has_the_same_bits pitc --inducing 40 --fix none --iters 60
+        resumed_has_the_same_bits pitc --inducing 40 --fix none --iters 60 && resumed_has_the_same_bits exact --restarts 3 --iters 60
 }
 
 check scores_of_steps_are_those_of_double

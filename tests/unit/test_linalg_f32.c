@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "linalg/linalg_f32.h"
 
 /* Their prototypes, and then they themselves, under names of their own. */
@@ -115,13 +116,79 @@ static void sums_of_floats_are_double(void **state)
     assert_true(isfinite(a[0]) && isfinite(a[1]) && a[0] > 1e38f && a[1] < -1e38f && a[3] == 0);
 }
 
+/* Factor and inverse, of sizes with one block and many, on one thread's way and on that of several. */
+static void factors_are_those_of_double(void **state)
+{
+    enum { MOST = 600 };
+    static const int sizes[] = {1, 31, 32, 33, 40, 100, MOST};
+    double *F = mem_doubles(MOST, MOST), *G = mem_doubles(MOST, MOST);
+    float *f = malloc(MOST * MOST * sizeof *f);
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        int n = sizes[s];
+        fill_normal(5, n * n, G);
+        for (int j = 0; j < n; j++) G[j + j * n] += 2 * n;
+        la_syrk(LA_N, n, n, 1.0 / n, G, n, 0, F, n);
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < n; i++) f[i + j * n] = i >= j ? (float)F[i + j * n] : 7;
+        assert_true(la_factor(n, F, n) && la_factor_f32(n, f, n));
+        for (int j = 0; j < n; j++)
+            for (int i = j; i < n; i++) check_close(f[i + j * n], F[i + j * n], 1e-5);
+        assert_true(la_potri(n, F, n) == 0 && la_potri_f32(n, f, n));
+        for (int j = 0; j < n; j++)
+            for (int i = j; i < n; i++) check_close(f[i + j * n], F[i + j * n], 1e-5);
+        for (int j = 1; j < n; j++) assert_true(f[0 + j * n] == 7); /* nothing is written above the diagonal */
+    }
+    for (int i = 0; i < MOST * MOST; i++) f[i] = i % (MOST + 1) == 0 ? i < MOST * MOST / 2 ? 1 : -1 : 0;
+    assert_false(la_factor_f32(MOST, f, MOST));
+    f[0] = NAN;
+    assert_false(la_factor_f32(3, f, MOST));
+    f[0] = 0;
+    assert_false(la_potri_f32(3, f, MOST));
+    free(F), free(G), free(f);
+}
+
+/* Triangles in float with vectors in double: the same numbers in double, to its rounding, over one tile and several. */
+static void mixed_products_are_in_double(void **state)
+{
+    enum { MOST = 600, T = 3 };
+    static const int sizes[] = {1, 5, 256, 257, MOST};
+    double *F = mem_doubles(MOST, MOST), V[MOST * T], W[MOST * T], X[MOST * T];
+    float *f = malloc(MOST * MOST * sizeof *f);
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        int n = sizes[s];
+        fill_normal(6, n * n, F);
+        fill_normal(7, n * T, V);
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < n; i++) {
+                double v = (i == j ? 2 : 0.5 / n) * F[i + j * n] + (i == j ? 5 : 0);
+                f[i + j * n] = i >= j ? (float)v : NAN;
+                F[i + j * n] = i >= j ? f[i + j * n] : 0;
+            }
+        for (int op = 0; op < 2; op++) {
+            memcpy(W, V, sizeof V), memcpy(X, V, sizeof V);
+            la_trsm(LA_LEFT, op ? LA_T : LA_N, n, T, 1, F, n, W, n);
+            assert_true(la_trsm_mixed(op ? LA_T : LA_N, n, T, f, n, X, n));
+            for (int i = 0; i < n * T; i++) check_close(X[i], W[i], 1e-12);
+        }
+        memcpy(W, V, sizeof V);
+        la_trmm(LA_LEFT, LA_N, n, T, 1, F, n, W, n);
+        assert_true(la_trmm_mixed(n, T, f, n, V, n, X, n));
+        for (int i = 0; i < n * T; i++) check_close(X[i], W[i], 1e-12);
+        la_symm(LA_LEFT, n, T, 1, F, n, V, n, 0, W, n);
+        assert_true(la_symm_mixed(n, T, f, n, V, n, X, n));
+        for (int i = 0; i < n * T; i++) check_close(X[i], W[i], 1e-12);
+    }
+    free(F), free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_those_of_double),
-        cmocka_unit_test(lower_products_are_those_of_double),
-        cmocka_unit_test(solves_are_those_of_double),
-        cmocka_unit_test(sums_of_floats_are_double),
+        cmocka_unit_test(products_are_those_of_double), cmocka_unit_test(lower_products_are_those_of_double),
+        cmocka_unit_test(solves_are_those_of_double),   cmocka_unit_test(sums_of_floats_are_double),
+        cmocka_unit_test(factors_are_those_of_double),  cmocka_unit_test(mixed_products_are_in_double),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -350,10 +350,43 @@ static void ranks_share_the_tiles(void **state)
     field_close(&f);
 }
 
+/* sum_ij Q_ij A_ij = sum_k e_k'A Q e_k, and pairs besides. */
+static void a_square_is_its_pairs(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        field f;
+        anygp_error e;
+        double gp[PARAMS_MOST] = {0}, pairs[PARAMS_MOST] = {0}, *unit = mem_zeroed(N * N, sizeof *unit),
+               *whole = mem_doubles(N, N);
+        float *Q = malloc(N * N * sizeof *Q);
+        const double *U = pairs_of(0), *V = pairs_of(1);
+        field_open(&f, N, "matern32(variance=0.7,lengthscale=1.1) + white(variance=0.05)", 0.2, true);
+        f.jitter = c == 1 ? 1e-2 : 0;
+        la_operator *a = field_tiles(&f, 0, false);
+        fill_normal(65, N * N, whole);
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < N; i++) {
+                Q[i + j * N] = i >= j ? (float)whole[i + j * N] : NAN; /* above the diagonal nothing is read */
+                unit[i + j * N] = i == j;
+            }
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < N; i++) whole[i + j * N] = i >= j ? Q[i + j * N] : Q[j + i * N];
+        assert_int_equal(kernel_operator_reverse_square(a, Q, -0.7, T, U, V, 1.5, gp, &e), ANYGP_OK);
+        assert_int_equal(a->ops->reverse(a, N, unit, N, whole, N, -0.7, pairs, &e), ANYGP_OK);
+        assert_int_equal(a->ops->reverse(a, T, U, N, V, N, 1.5, pairs, &e), ANYGP_OK);
+        for (int64_t i = 0; i < field_params(&f); i++) check_close(gp[i], pairs[i], 1e-10);
+        la_operator_free(a);
+        free(unit), free(whole), free(Q);
+        field_close(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operator_is_its_matrix), cmocka_unit_test(preconditioners_of_few_rows_are_exact),
-        cmocka_unit_test(roots_of_low_rank_are_roots), cmocka_unit_test(ranks_share_the_tiles)};
+        cmocka_unit_test(roots_of_low_rank_are_roots), cmocka_unit_test(ranks_share_the_tiles),
+        cmocka_unit_test(a_square_is_its_pairs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,7 @@
 #include "base/threads.h"
 #include "linalg/linalg.h"
 #include "model/exact/exact.h"
+#include "model/exact/exact_float.h"
 #include "model/exact/exact_steps.h"
 
 /* ---------------------------------------------------------------------------------- workspace */
@@ -34,6 +35,7 @@ void exact_close(void *state)
     exact *s = state;
     if (!s) return;
     free(s->at);
+    exact_float_free(s->single);
     double *const owned[] = {s->K, s->diag,  s->a,        s->alpha,        s->q,          s->V,    s->W, s->R,
                              s->t, s->loo.y, s->loo.mean, s->loo.variance, s->loo.weight, s->loo.X};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
@@ -100,6 +102,7 @@ anygp_status exact_open_rows(const merged *rows, merged *owned, const basis *mea
     if (!s) return fail_memory(e, "the model", sizeof *s);
     if (owned) s->subset = *owned, *owned = (merged){0};
     s->rows = owned ? &s->subset : rows;
+    s->value = NAN;
     anygp_status status = exact_allocate(s, mean, e);
     if (ANYGP_FAILED(status))
         exact_close(s);
@@ -110,8 +113,11 @@ anygp_status exact_open_rows(const merged *rows, merged *owned, const basis *mea
 
 static anygp_status exact_open(const model_ops *self, const problem *p, const hyper *h, void **state, anygp_error *e)
 {
-    (void)self, (void)h;
-    return exact_open_rows(p->rows, NULL, p->mean, state, e);
+    (void)self;
+    TRY(exact_open_rows(p->rows, NULL, p->mean, state, e));
+    anygp_status status = p->mixed ? exact_float_open(*state, p, h, e) : ANYGP_OK;
+    if (ANYGP_FAILED(status)) exact_close(*state);
+    return status;
 }
 
 double exact_rows(const void *state) { return ((const exact *)state)->rows->total; }
@@ -180,6 +186,7 @@ bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double 
     la_trsv(LA_T, n, s->K, n, s->alpha);
     *value = -0.5 * (la_dot(n, s->a, s->a) + la_logdet(n, s->K, n) + mean_terms + (double)n * LOG_2PI);
     *value += exact_repeated_terms(m, h->like[0]);
+    s->value = *value;
     return isfinite(*value);
 }
 
@@ -245,9 +252,10 @@ bool exact_evaluate(void *state, const hyper *h, bool grow, double *jitter, doub
 {
     exact *s = state;
     int former = la_threads(threads_for(pow((double)s->n, 3)));
-    bool ok = evidence_and_gradient(s, h, grow, jitter, value, gp);
+    bool narrow = exact_in_float(s) && exact_float_evaluate(s, h, *jitter, value, gp);
+    bool ok = narrow || evidence_and_gradient(s, h, grow, jitter, value, gp);
     la_threads(former);
-    s->factored = ok && !gp && note_place(s, h, *jitter);
+    s->factored = ok && !narrow && !gp && note_place(s, h, *jitter);
     return ok;
 }
 
@@ -297,6 +305,7 @@ const model_ops model_exact = {
     .size = exact_size,
     .open = exact_open,
     .evaluate = exact_evaluate,
+    .floats = &exact_floats,
     .loo = exact_loo,
     .posterior = exact_to_posterior,
     .rows = exact_rows,

@@ -18,6 +18,8 @@ typedef struct exact {
     leave_one_out loo;
     bool factored; /* K holds the factor at these hyperparameters and, last, this jitter */
     double *at;
+    double value;               /* of the last pass in double; NaN: there was none */
+    struct exact_float *single; /* NULL: the factor is in double (exact_float.h) */
 } exact;
 
 /* Works on `rows`, or takes `owned` over if it is not NULL. */
@@ -25,6 +27,17 @@ anygp_status exact_open_rows(const merged *rows, merged *owned, const basis *mea
 model_cost exact_cost_of(const cost_facts *f, double n); /* on n of the rows */
 /* Log evidence; leaves L, a, alpha, V and R in place. */
 bool exact_evidence(exact *s, const hyper *h, bool grow, double *jitter, double *value);
+
+/* Solutions X[n,1+p] of Ky X = [y, H] with what is left of the right-hand sides, from which follow, to second order in the latter, R of S,
+   b = S^-1 H'Ky^-1 y, alpha = (Ky + B H H')^-1 y and W = Ky^-1 H R^-T; *terms = log|S| + p log B - b'S b. [exact_mean.c] */
+typedef struct exact_solutions {
+    int64_t n, p;
+    double B;
+    const double *X, *residual, *H;
+    double *R, *b, *alpha, *W;
+} exact_solutions;
+
+bool exact_mean_of_solutions(const exact_solutions *m, double *terms);
 
 /* What the rows behind the merged ones add, and its slope in the noise; nothing where every count is 1, also when the noise is
    0. */

@@ -86,19 +86,24 @@ static anygp_status open(const model_ops *self, const problem *p, const hyper *h
 
 /* ---------------------------------------------------------------------------- right-hand sides */
 
-/* Signs of (seed, k), or the k-th unit vector times sqrt(n) where there is one probe for each. */
+void probe_signs(uint64_t seed, int64_t k, int64_t n, double *z)
+{
+    random_stream signs = {seed, RANDOM_PROBES, (uint64_t)k};
+    for (int64_t i = 0; i < n; i += 64) {
+        uint64_t bits = random_bits(signs, (uint64_t)(i / 64));
+        for (int64_t j = i; j < n && j < i + 64; j++, bits >>= 1) z[j] = bits & 1 ? 1 : -1;
+    }
+}
+
+/* Signs, or the k-th unit vector times sqrt(n) where there is one probe for each. */
 static void fill_probe(const exact_iterative *s, int64_t k, double *z)
 {
-    random_stream signs = {s->problem->seed, RANDOM_PROBES, (uint64_t)k};
-    if (s->probes == s->n) {
-        memset(z, 0, (size_t)s->n * sizeof *z);
-        z[k] = sqrt((double)s->n);
+    if (s->probes < s->n) {
+        probe_signs(s->problem->seed, k, s->n, z);
         return;
     }
-    for (int64_t i = 0; i < s->n; i += 64) {
-        uint64_t bits = random_bits(signs, (uint64_t)(i / 64));
-        for (int64_t j = i; j < s->n && j < i + 64; j++, bits >>= 1) z[j] = bits & 1 ? 1 : -1;
-    }
+    memset(z, 0, (size_t)s->n * sizeof *z);
+    z[k] = sqrt((double)s->n);
 }
 
 /* B = [y, H, R Z] and V = P^-1 R Z. */

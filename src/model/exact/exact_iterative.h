@@ -55,6 +55,8 @@ typedef struct exact_iterative {
     char remark[400], caution[400];
 } exact_iterative;
 
+void probe_signs(uint64_t seed, int64_t k, int64_t n, double *z); /* z[n]: the k-th vector of random signs */
+
 /* log|Ky|, its bounds and slope are those of the last evaluation.  Also for tests. */
 anygp_status iterative_open(const problem *p, void **state, anygp_error *e);
 void iterative_close(void *state);

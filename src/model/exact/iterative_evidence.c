@@ -31,27 +31,10 @@ static double mean_slack(const exact_iterative *s, const cg *c)
     return trace * sum + 2 * length * moved + trace * moved * moved + length * length * sum;
 }
 
-/* R, b, alpha and W from solutions and residuals, to second order in the latter; *terms = log|S| + p log B - b'S b. */
 bool iterative_project_mean(exact_iterative *s, const cg *c, double *terms)
 {
-    int64_t n = s->n, p = s->p;
-    const double *x = c->X, *XH = x + n, *H = s->B + n, *r = c->R, *RH = r + n;
-    *terms = 0;
-    memcpy(s->alpha, x, (size_t)n * sizeof *x);
-    if (p == 0) return true;
-    la_gemm_lower(LA_T, LA_N, p, n, 1, H, n, XH, n, 0, s->R, p);
-    la_gemm_lower(LA_T, LA_N, p, n, 1, XH, n, RH, n, 1, s->R, p);
-    for (int64_t k = 0; k < p; k++) s->R[k + k * p] += 1 / s->mean->B;
-    if (!la_factor(p, s->R, p)) return false;
-    la_gemv(LA_T, n, p, 1, H, n, x, 0, s->b);
-    la_gemv(LA_T, n, p, 1, XH, n, r, 1, s->b);
-    la_trsv(LA_N, p, s->R, p, s->b);
-    *terms = la_logdet(p, s->R, p) + (double)p * log(s->mean->B) - la_dot(p, s->b, s->b);
-    la_trsv(LA_T, p, s->R, p, s->b);
-    la_gemv(LA_N, n, p, -1, XH, n, s->b, 1, s->alpha);
-    memcpy(s->W, XH, (size_t)(n * p) * sizeof *XH);
-    la_trsm(LA_RIGHT, LA_T, n, p, 1, s->R, p, s->W, n);
-    return true;
+    const exact_solutions m = {s->n, s->p, s->mean->B, c->X, c->R, s->B + s->n, s->R, s->b, s->alpha, s->W};
+    return exact_mean_of_solutions(&m, terms);
 }
 
 /* Student's quantile at 99.99 % on both sides, for so many degrees of freedom (Cornish and Fisher's expansion). */

@@ -1,0 +1,3 @@
+/* factor.c in float. */
+#define REAL_FLOAT
+#include "linalg/factor.c"

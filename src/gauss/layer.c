@@ -172,6 +172,10 @@ void layer_E(const layer *l, layer_stat *stat)
 {
     int64_t M = l->M, Mt = l->Mt, p = l->p;
     const double *m = l->m + p, *b = stat->b + p, *S = stat->S + p * Mt;
+    if (l->single && l->single->on) {
+        layer_E_f32(l, stat);
+        return;
+    }
     la_mirror(Mt, stat->S, Mt);
     for (int64_t j = 0; j < M; j++)
         for (int64_t i = j; i < M; i++) stat->E[i + j * M] = m[i] * b[j] + S[p + i + j * Mt];

@@ -136,7 +136,7 @@ int layer_threads(const layer *l);                                              
 /* From here on V of the only q there is (C = K = 1) is at hand, until it is dropped.  False: no memory. */
 bool layer_hold_V(layer *l);
 void layer_drop_V(layer *l);
-/* E from m, b, S and V, for by_V.  S gets its upper triangle. */
+/* E from m, b, S and V, for by_V.  S may get its upper triangle. */
 void layer_E(const layer *l, layer_stat *stat);
 /* The adjoint of L to kernel and variables; white: as for inducing_ops.finish.  E is used up.  False: no memory. */
 bool layer_finish(layer *l, layer_stat *stat, double white);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "linalg/linalg_f32.h"
@@ -29,9 +30,10 @@ void inducing_f32_prepare(const inducing_f32 *f, const inducing_set *v)
 }
 
 bool inducing_f32_features(const inducing_f32 *f, const inducing_set *v, int64_t n, const double *X, int64_t ldx,
-                           float *A, int64_t lda)
+                           float *A, int64_t lda, float *K)
 {
     if (!kernel_gram_f32(v->kernel, v->M, v->set.Z, v->D, n, X, ldx, A, lda)) return false;
+    for (int64_t j = 0; K && j < n; j++) memcpy(K + j * v->M, A + j * lda, (size_t)v->M * sizeof *K);
     la_trsm_prepared_f32(LA_LEFT, LA_N, v->M, n, f->L, v->M, f->T, A, lda);
     return true;
 }
@@ -44,10 +46,10 @@ void inducing_f32_residual(const inducing_set *v, int64_t n, const double *X, in
 }
 
 bool inducing_f32_reverse(const inducing_f32 *f, const inducing_set *v, int64_t n, const double *X, int64_t ldx,
-                          float *Abar, int64_t lda, const double *dbar, inducing_grad g)
+                          float *Abar, int64_t lda, bool of_A, const double *dbar, inducing_grad g)
 {
     if (dbar) kernel_diag_reverse(v->kernel, n, X, ldx, dbar, g.kernel, g.X, v->D);
-    la_trsm_prepared_f32(LA_LEFT, LA_T, v->M, n, f->L, v->M, f->T, Abar, lda);
+    if (of_A) la_trsm_prepared_f32(LA_LEFT, LA_T, v->M, n, f->L, v->M, f->T, Abar, lda);
     return kernel_gram_reverse_f32(v->kernel, v->M, v->set.Z, v->D, n, X, ldx, Abar, lda, g.kernel, g.Z, v->D, g.X,
                                    v->D);
 }

@@ -17,14 +17,15 @@ bool inducing_f32_open(inducing_f32 *f, int64_t M);
 void inducing_f32_clear(inducing_f32 *f);                                /* accepts a half-built one */
 void inducing_f32_prepare(const inducing_f32 *f, const inducing_set *v); /* after v's own */
 
+/* K[M,n]: gets K_uf, or NULL. */
 bool inducing_f32_features(const inducing_f32 *f, const inducing_set *v, int64_t n, const double *X, int64_t ldx,
-                           float *A, int64_t lda);
+                           float *A, int64_t lda, float *K);
 /* d[n] = max(k_ii - |a_i|^2, 0), in double */
 void inducing_f32_residual(const inducing_set *v, int64_t n, const double *X, int64_t ldx, const float *A, int64_t lda,
                            double *d);
-/* Abar is used up; dbar: NULL, or the residuals' own adjoints. */
+/* Abar is used up; of_A false: it is K_uf bar already.  dbar: NULL, or the residuals' own adjoints. */
 bool inducing_f32_reverse(const inducing_f32 *f, const inducing_set *v, int64_t n, const double *X, int64_t ldx,
-                          float *Abar, int64_t lda, const double *dbar, inducing_grad g);
+                          float *Abar, int64_t lda, bool of_A, const double *dbar, inducing_grad g);
 /* H[p,n] = sqrt(B) h(x), leading dimension ldh */
 void basis_rows_f32(const basis *b, int64_t n, const double *X, int64_t ldx, float *H, int64_t ldh);
 

@@ -15,16 +15,6 @@ bool la_all_finite(int64_t n, const double *x)
     return true;
 }
 
-/* upper(i,j) = lower(j,i), block by block so that both sides stay in cache */
-void la_mirror(int64_t n, double *A, int64_t lda)
-{
-#pragma omp parallel for schedule(dynamic) if (n > 512)
-    for (int64_t jb = 0; jb < n; jb += BLOCK)
-        for (int64_t ib = jb; ib < n; ib += BLOCK)
-            for (int64_t j = jb; j < jb + BLOCK && j < n; j++)
-                for (int64_t i = ib > j ? ib : j + 1; i < ib + BLOCK && i < n; i++) A[j + i * lda] = A[i + j * lda];
-}
-
 static void restore_lower(int64_t n, double *A, int64_t lda, const double *diag)
 {
     for (int64_t jb = 0; jb < n; jb += BLOCK)

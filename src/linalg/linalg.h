@@ -43,6 +43,15 @@ void la_trsm_prepared(la_side side, la_op op, int64_t m, int64_t n, const double
 /* B[m,n] = alpha op(L) B (left) or alpha B op(L) (right) */
 void la_trmm(la_side side, la_op op, int64_t m, int64_t n, double alpha, const double *L, int64_t ldl, double *B,
              int64_t ldb);
+/* For many products with one R[n,n], which may be lower: P[la_strips_size(n)] is R in the order they read it.  C[n,m] = R B;
+   norm[m] = |R b|^2 for each column b.  By one thread; work[la_strips_work(n)]. */
+int64_t la_strips_size(bool lower, int64_t n);
+void la_strips_prepare(bool lower, int64_t n, const double *R, int64_t ldr, double *P);
+int64_t la_strips_work(int64_t n);
+void la_strips_product(bool lower, int64_t n, const double *P, int64_t m, const double *B, int64_t ldb, double *work,
+                       double *C, int64_t ldc);
+void la_strips_norms(bool lower, int64_t n, const double *P, int64_t m, const double *B, int64_t ldb, double *work,
+                     double *norm);
 void la_trsv(la_op op, int64_t n, const double *L, int64_t ldl, double *x);
 
 /* A (lower triangle) = L L', in place.  0, or k > 0: the leading minor of order k is not positive definite. */

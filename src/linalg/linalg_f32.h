@@ -1,5 +1,5 @@
 /* Products and triangular solves in float, for work over rows; what decides stays in double (linalg.h).
-   triangular.c, lower.c, base_block.c and factor.c are compiled twice, in double and, by the files *_f32.c, in float. */
+   triangular.c, lower.c, congruence.c, strips.c, mirror.c, base_block.c and factor.c are compiled twice, in double and, by the files *_f32.c, in float. */
 #ifndef LINALG_LINALG_F32_H
 #define LINALG_LINALG_F32_H
 
@@ -31,7 +31,18 @@ bool la_trmm_mixed(int64_t n, int64_t t, const float *L, int64_t ldl, const doub
 bool la_symm_mixed(int64_t n, int64_t t, const float *A, int64_t lda, const double *V, int64_t ldv, double *W,
                    int64_t ldw);
 
-void la_round(int64_t n, const double *from, float *to); /* finite where `from` is */
+void la_mirror_f32(int64_t n, float *A, int64_t lda);
+/* As la_strips_*. */
+int64_t la_strips_size_f32(bool lower, int64_t n);
+void la_strips_prepare_f32(bool lower, int64_t n, const float *R, int64_t ldr, float *P);
+int64_t la_strips_work_f32(int64_t n);
+void la_strips_product_f32(bool lower, int64_t n, const float *P, int64_t m, const float *B, int64_t ldb, float *work,
+                           float *C, int64_t ldc);
+void la_strips_norms_f32(bool lower, int64_t n, const float *P, int64_t m, const float *B, int64_t ldb, float *work,
+                         float *norm);
+
+void la_round(int64_t n, const double *from, float *to);                             /* finite where `from` is */
+void la_round_lower(int64_t n, const double *A, int64_t lda, float *B, int64_t ldb); /* of a lower triangle */
 /* sum x y, and y += alpha x, in double */
 double la_dot_f32(int64_t n, const float *x, const float *y);
 double la_dot_mixed(int64_t n, const float *x, const double *y);

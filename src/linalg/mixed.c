@@ -13,6 +13,11 @@ VECTORISED void la_round(int64_t n, const double *from, float *to)
     }
 }
 
+void la_round_lower(int64_t n, const double *A, int64_t lda, float *B, int64_t ldb)
+{
+    for (int64_t j = 0; j < n; j++) la_round(n - j, A + j + j * lda, B + j + j * ldb);
+}
+
 VECTORISED double la_dot_f32(int64_t n, const float *x, const float *y)
 {
     double sum = 0;

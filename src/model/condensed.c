@@ -9,9 +9,9 @@
 #include "base/threads.h"
 #include "linalg/linalg.h"
 
-/* PANEL rows of R meet SLICE rows of the batch in one product; EDGE keeps I - V_uu definite where q has learned nothing, and is
+/* Rows of the batch are shared out to threads by SLICE; EDGE keeps I - V_uu definite where q has learned nothing, and is
    the most that the variance can lose by it, relative to the prior's. */
-enum { PANEL = 128, SLICE = 512 };
+enum { SLICE = 256 };
 static const double EDGE = 1e-13;
 
 typedef struct condensed {
@@ -19,7 +19,8 @@ typedef struct condensed {
     int64_t M, All, p, C; /* inducing inputs; with those for the mean only; basis functions; latents */
     inducing_set u;       /* All of them */
     double *w, *m_h;      /* All x C, p x C */
-    double *R;            /* M x M for each latent, zeros above; NULL, as what follows: for the mean alone */
+    int64_t size;         /* of la_strips_prepare(R) */
+    double *R;            /* that for each latent; NULL, as what follows: for the mean alone */
     double *N, *V_h;      /* M x p and p x p for each latent */
 } condensed;
 
@@ -37,34 +38,29 @@ static void condensed_free(posterior *base)
 
 /* ---------------------------------------------------------------------------------- predictions */
 
-/* K_uf with the places, a panel of R K or N K, and the basis functions. */
+static int64_t slices(int64_t n) { return (n + SLICE - 1) / SLICE; }
+
+/* K_uf with the places, the basis functions and N K, and what norms need. */
 static int64_t work_doubles(const posterior *base, int64_t n)
 {
     const condensed *c = (const condensed *)base;
-    return n * (c->All + PANEL + 2 * c->p);
+    return n * (c->All + 2 * c->p) + slices(n) * (la_strips_work(c->M) + SLICE);
 }
 
-/* |R k|^2 of each of n rows, taken off its variance.  The corner of a panel has zeros above its diagonal. */
-static void take_slice(const condensed *c, const double *R, int64_t n, const double *K, double *panel, double *variance)
-{
-    for (int64_t i = 0; i < c->M; i += PANEL) {
-        int64_t rows = c->M - i < PANEL ? c->M - i : PANEL;
-        la_gemm(LA_N, LA_N, rows, n, i + rows, 1, R + i, c->M, K, c->All, 0, panel, rows);
-        for (int64_t j = 0; j < n; j++) variance[j] -= la_dot(rows, panel + j * rows, panel + j * rows);
-    }
-}
-
-/* Slices stay in the second-level cache, and threads wait for each other only once. */
-static void take_explained(const condensed *c, int64_t latent, int64_t n, const double *K, double *panel,
+/* |R k|^2 of each of n rows, taken off its variance; a slice at a time, so that threads wait for each other only once. */
+static void take_explained(const condensed *c, int64_t latent, int64_t n, const double *K, double *work,
                            double *variance)
 {
-    const double *R = c->R + latent * c->M * c->M;
+    const double *R = c->R + latent * c->size;
+    int64_t room = la_strips_work(c->M) + SLICE;
     int threads = n > SLICE ? threads_for((double)c->M * (double)c->M * (double)n) : 1;
-    la_serial_begin(threads);
 #pragma omp parallel for num_threads(threads) if (threads > 1) schedule(dynamic, 1)
-    for (int64_t j = 0; j < n; j += SLICE)
-        take_slice(c, R, n - j < SLICE ? n - j : SLICE, K + j * c->All, panel + j * PANEL, variance + j);
-    la_serial_end(threads);
+    for (int64_t s = 0; s < slices(n); s++) {
+        int64_t j = s * SLICE, rows = n - j < SLICE ? n - j : SLICE;
+        double *norm = work + s * room;
+        la_strips_norms(true, c->M, R, rows, K + j * c->All, c->All, norm + SLICE, norm);
+        la_axpy(rows, -1, norm, variance + j);
+    }
 }
 
 /* 2 k'N h + h'V_hh h of each row; room: p x n. */
@@ -82,7 +78,7 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
 {
     const condensed *c = (const condensed *)base;
     int64_t p = c->p;
-    double *K = work, *panel = K + n * c->All, *H = panel + n * PANEL, *room = H + n * p;
+    double *K = work, *H = K + n * c->All, *room = H + n * p, *slice = room + n * p;
     if (!c->u.ops->cross(&c->u, n, X, ldx, K, c->All)) return fail_memory(e, "kernel tiles", 0);
     la_gemm(LA_T, LA_N, n, c->C, c->All, 1, K, c->All, c->w, c->All, 0, mean, n);
     if (p) {
@@ -95,7 +91,7 @@ static anygp_status marginal(const posterior *base, int64_t n, const double *X, 
     for (int64_t latent = c->C; latent-- > 0;) { /* the first one last: it holds what all begin with */
         double *v = variance + latent * n;
         if (latent) memcpy(v, variance, (size_t)n * sizeof *v);
-        take_explained(c, latent, n, K, panel, v);
+        take_explained(c, latent, n, K, slice, v);
         if (p) add_of_basis(c, latent, n, K, H, room, v);
         for (int64_t j = 0; j < n; j++) v[j] = fmax(v[j], 0);
     }
@@ -146,16 +142,14 @@ static void basis_of(condensed *c, int64_t latent, const place *a, const double 
     for (int64_t j = 0; j < p; j++) memcpy(V_h + j * p, V + a->h + (a->h + j) * a->size, (size_t)p * sizeof *V_h);
 }
 
-/* What the set adds to R, and to N and V_h, from its factor F. */
-static bool condense_set(condensed *c, int64_t latent, const place *a, const double *F, const double *Li)
+/* What the set adds to R[M,M], and to N and V_h, from its factor F. */
+static bool condense_set(condensed *c, int64_t latent, const place *a, const double *F, const double *Li, double *R)
 {
     int64_t M = c->M, own = a->own;
     double *V = mem_copied(a->size, a->size, F), *G = mem_doubles(own, own), *W = mem_doubles(own, own);
     bool ok = V && G && W && la_potri(a->size, V, a->size) == 0;
     ok = ok && unexplained_root(own, V + a->u * (a->size + 1), a->size, G, W);
-    if (ok)
-        la_gemm(LA_N, LA_N, own, a->first + own, own, 1, W, own, Li + a->first, M, 0, c->R + latent * M * M + a->first,
-                M);
+    if (ok) la_gemm(LA_N, LA_N, own, a->first + own, own, 1, W, own, Li + a->first, M, 0, R + a->first, M);
     if (ok && a->h >= 0) {
         la_mirror(a->size, V, a->size);
         basis_of(c, latent, a, V, Li);
@@ -168,12 +162,17 @@ static bool condense_set(condensed *c, int64_t latent, const place *a, const dou
 
 static bool condense(condensed *c, const condensed_source *s, const double *Li)
 {
-    for (int64_t latent = 0; latent < c->C; latent++)
-        for (int64_t k = 0; k < s->K; k++) {
+    double *R = mem_zeroed(c->M * c->M, sizeof *R);
+    bool ok = R != NULL;
+    for (int64_t latent = 0; ok && latent < c->C; latent++) {
+        for (int64_t k = 0; ok && k < s->K; k++) {
             place a = place_of(s, k, c->p);
-            if (!condense_set(c, latent, &a, s->F[k] + latent * a.size * a.size, Li)) return false;
+            ok = condense_set(c, latent, &a, s->F[k] + latent * a.size * a.size, Li, R);
         }
-    return true;
+        if (ok) la_strips_prepare(true, c->M, R, c->M, c->R + latent * c->size);
+    }
+    free(R);
+    return ok;
 }
 
 /* Of w: a; and m_h. */
@@ -211,7 +210,8 @@ static bool allocate(condensed *c, bool variances)
     c->w = mem_doubles(c->All, C);
     c->m_h = mem_doubles(p, C);
     if (!variances) return c->w && (!p || c->m_h);
-    c->R = mem_zeroed(M * M * C, sizeof *c->R);
+    c->size = la_strips_size(true, M);
+    c->R = mem_doubles(c->size, C);
     c->N = mem_doubles(p, M * C);
     c->V_h = mem_doubles(p, p * C);
     return c->w && c->R && (!p || (c->m_h && c->N && c->V_h));

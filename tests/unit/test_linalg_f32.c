@@ -103,6 +103,23 @@ static void solves_are_those_of_double(void **state)
     }
 }
 
+static void mirror_copies_the_lower_triangle(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= N; n++) {
+        fill(1, A, a);
+        la_mirror(n, A, LD);
+        la_mirror_f32(n, a, LD);
+        fill(1, B, b);
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < N; i++) {
+                bool above = i < j && j < n;
+                assert_true(A[i + j * LD] == (above ? B[j + i * LD] : B[i + j * LD]));
+                assert_true(a[i + j * LD] == (above ? b[j + i * LD] : b[i + j * LD]));
+            }
+    }
+}
+
 static void sums_of_floats_are_double(void **state)
 {
     (void)state;
@@ -186,9 +203,10 @@ static void mixed_products_are_in_double(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_those_of_double), cmocka_unit_test(lower_products_are_those_of_double),
-        cmocka_unit_test(solves_are_those_of_double),   cmocka_unit_test(sums_of_floats_are_double),
-        cmocka_unit_test(factors_are_those_of_double),  cmocka_unit_test(mixed_products_are_in_double),
+        cmocka_unit_test(products_are_those_of_double),     cmocka_unit_test(lower_products_are_those_of_double),
+        cmocka_unit_test(solves_are_those_of_double),       cmocka_unit_test(sums_of_floats_are_double),
+        cmocka_unit_test(factors_are_those_of_double),      cmocka_unit_test(mixed_products_are_in_double),
+        cmocka_unit_test(mirror_copies_the_lower_triangle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

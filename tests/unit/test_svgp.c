@@ -346,7 +346,7 @@ static double bound_and_gradient(stage *g, bool by_V, double *gp)
     g->s.f->by_V = by_V;
     double jitter = 1e-6;
     assert_true(chain_prepare(&g->s, &g->f.h, false, &jitter));
-    if (g->s.f->single) layer_f32_prepare(g->s.f);
+    if (g->s.f->single) layer_f32_prepare(g->s.f, false);
     double bound = bound_of(g, 1e-6, &stat);
     if (by_V) layer_E(g->s.f, stat.f);
     assert_true(chain_gradient(&g->s, &stat, gp));

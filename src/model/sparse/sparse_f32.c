@@ -49,7 +49,7 @@ void sparse_f32_head(const sparse *s)
 
 anygp_status sparse_features_f32(const sparse *s, const row_block *b, float *A, anygp_error *e)
 {
-    if (!inducing_f32_features(&s->single->u, &s->u, b->n, b->X, s->D, A, s->Mt))
+    if (!inducing_f32_features(&s->single->u, &s->u, b->n, b->X, s->D, A, s->Mt, NULL))
         return fail_memory(e, "kernel tiles", 0);
     basis_rows_f32(s->mean, b->n, b->X, s->D, A + s->M, s->Mt);
     return ANYGP_OK;
@@ -137,7 +137,7 @@ anygp_status rows_reverse_f32(const sparse *s, const row_block *b, const rows_pa
     la_gemm_f32(LA_N, LA_N, Mt, n, Mt, 1, s->single->V, Mt, in_float(r->A), Mt, 0, t, Mt);
     for (int64_t j = 0; j < n; j++) *a->noise += row_adjoint(s, b, r, j, t + j * Mt, dbar);
     if (sparse_has_C(s)) rows_outer_f32(s, b, r, dbar, in_float(U), in_float(work), a->C);
-    bool ok =
-        inducing_f32_reverse(&s->single->u, &s->u, n, b->X, s->D, t, Mt, s->kept == KEPT_DIAGONAL ? dbar : NULL, g);
+    bool ok = inducing_f32_reverse(&s->single->u, &s->u, n, b->X, s->D, t, Mt, true,
+                                   s->kept == KEPT_DIAGONAL ? dbar : NULL, g);
     return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }

@@ -139,6 +139,6 @@ anygp_status whole_reverse_f32(const sparse *s, const row_block *b, const whole_
     whole_noise(s, b, to->Gbar, a);
     outer_adjoint(s, n, w, &f, to, a->C);
     bool ok = kernel_gram_sym_reverse(s->h->kernel, n, b->X, s->D, to->Gbar, n, a->gp, NULL, 0) &&
-              inducing_f32_reverse(&s->single->u, &s->u, n, b->X, s->D, in_float(to->T), s->Mt, NULL, g);
+              inducing_f32_reverse(&s->single->u, &s->u, n, b->X, s->D, in_float(to->T), s->Mt, true, NULL, g);
     return ok ? ANYGP_OK : fail_memory(e, "kernel tiles", 0);
 }

@@ -31,10 +31,10 @@ anygp_status svgp_precision_prepare(svgp_state *q, anygp_error *e)
     if (!q->in_float) return ANYGP_OK;
     if (!f->single && !layer_f32_open(f)) {
         layer_f32_close(f);
-        return fail_memory(e, "copies in float", 4.0 * (double)(f->Mt * f->Mt) * (double)(f->C + 2));
+        return fail_memory(e, "copies in float", 4.0 * (double)(f->Mt * f->Mt) * (double)(f->C + 5));
     }
     f->single->on = true;
-    layer_f32_prepare(f);
+    layer_f32_prepare(f, q->s.value_only);
     return ANYGP_OK;
 }
 

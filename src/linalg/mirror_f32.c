@@ -1,0 +1,3 @@
+/* mirror.c in float. */
+#define REAL_FLOAT
+#include "linalg/mirror.c"

@@ -1,0 +1,3 @@
+/* strips.c in float. */
+#define REAL_FLOAT
+#include "linalg/strips.c"

@@ -1,5 +1,5 @@
 /* Products and triangular solves in float, for work over rows; what decides stays in double (linalg.h).
-   triangular.c, lower.c, congruence.c, strips.c, mirror.c, base_block.c and factor.c are compiled twice, in double and, by the files *_f32.c, in float. */
+   triangular.c, lower.c, strips.c, mirror.c, base_block.c and factor.c are compiled twice, in double and, by the files *_f32.c, in float. */
 #ifndef LINALG_LINALG_F32_H
 #define LINALG_LINALG_F32_H
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/neighbours/neighbours.h"
 #include "run/plan.h"
 
 enum {
@@ -275,10 +276,22 @@ static int sparse_plans(const auto_facts *f, auto_plan *list)
     return count + 1;
 }
 
+/* On a map near rows say most: where there is no time for a race, or it finds several equal, that is the model to take. */
+static void put_neighbours_first(const auto_facts *f, auto_plan *list, int count)
+{
+    for (int i = 1; i < count && f->inputs <= NEAR_SIDED; i++) {
+        auto_plan p = list[i];
+        if (p.model != &model_vecchia) continue;
+        memmove(list + 1, list, (size_t)i * sizeof *list);
+        list[0] = p;
+    }
+}
+
 int auto_plans(const auto_facts *f, auto_plan list[AUTO_ENTRANTS_MOST])
 {
     if (try_exact(f, list)) return 1;
     int count = sparse_plans(f, list);
+    put_neighbours_first(f, list, count);
     for (int i = 0; i < count; i++) {
         not_exact(f, &list[i]);
         if (f->inducing > 0 || f->places_given) list[i].set_count = 0; /* as the user said */

@@ -293,28 +293,6 @@ static void twins_do_not_talk_noise_away(void **unused)
     }
 }
 
-/* Twins of another y so near that, with next to no noise, only length-scales below their bounds could tell them apart. */
-static void lengths_begin_above_their_bounds(void **unused)
-{
-    (void)unused;
-    enum { PAIRS = 150, N = 2 * PAIRS };
-    static double x[2 * N], y[N], mean[N], variance[N];
-    fill_uniform(53, 2 * N, x);
-    for (int i = 0; i < PAIRS; i++) {
-        memcpy(x + 2 * (i + PAIRS), x + 2 * i, 2 * sizeof *x);
-        x[2 * (i + PAIRS)] += 3e-7;
-        y[i] = sin(6 * x[2 * i]) + x[2 * i + 1], y[i + PAIRS] = y[i] + 0.2;
-    }
-    const char *const models[] = {"exact", "vnngp"};
-    for (int k = 0; k < 2; k++) {
-        const char *const options[] = {"model", models[k], "noise", "1e-12", "iters", "3", NULL};
-        anygp_model *m = fit_arrays(N, 2, x, y, NULL, options);
-        predict(m, N, x, mean, variance);
-        for (int i = 0; i < N; i++) assert_true(isfinite(mean[i]) && variance[i] > 0);
-        anygp_model_free(m);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,7 +308,6 @@ int main(void)
         cmocka_unit_test(rows_to_start_from_show_every_scale),
         cmocka_unit_test(few_rows_are_all_taken),
         cmocka_unit_test(twins_do_not_talk_noise_away),
-        cmocka_unit_test(lengths_begin_above_their_bounds),
     };
     return cmocka_run_group_tests_name("start", tests, NULL, NULL);
 }

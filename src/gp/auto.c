@@ -276,22 +276,10 @@ static int sparse_plans(const auto_facts *f, auto_plan *list)
     return count + 1;
 }
 
-/* On a map near rows say most: where there is no time for a race, or it finds several equal, that is the model to take. */
-static void put_neighbours_first(const auto_facts *f, auto_plan *list, int count)
-{
-    for (int i = 1; i < count && f->inputs <= NEAR_SIDED; i++) {
-        auto_plan p = list[i];
-        if (p.model != &model_vecchia) continue;
-        memmove(list + 1, list, (size_t)i * sizeof *list);
-        list[0] = p;
-    }
-}
-
 int auto_plans(const auto_facts *f, auto_plan list[AUTO_ENTRANTS_MOST])
 {
     if (try_exact(f, list)) return 1;
     int count = sparse_plans(f, list);
-    put_neighbours_first(f, list, count);
     for (int i = 0; i < count; i++) {
         not_exact(f, &list[i]);
         if (f->inducing > 0 || f->places_given) list[i].set_count = 0; /* as the user said */
@@ -338,6 +326,14 @@ static void shrink_to(const auto_facts *f, size s, auto_race *r)
     r->part = f->part > 0 && f->part < s.J ? f->part : s.J;
 }
 
+/* What is taken where short fits would take too long: on a map near rows say most, elsewhere the first. */
+static int without_race(const auto_facts *f, const auto_plan *list, int count)
+{
+    for (int i = 0; i < count && f->inputs <= NEAR_SIDED; i++)
+        if (list[i].model == &model_vecchia) return i;
+    return 0;
+}
+
 void auto_race_plan(const auto_facts *f, const auto_plan *list, int count, auto_race *r)
 {
     *r = (auto_race){.held = fmin(HELD_SHARE, HELD / f->rows)};
@@ -357,6 +353,7 @@ void auto_race_plan(const auto_facts *f, const auto_plan *list, int count, auto_
         r->seconds = race_seconds(f, r, list, count);
         if (r->seconds <= RACE_SHARE * f->seconds) return;
     }
+    r->otherwise = without_race(f, list, count);
     snprintf(r->skipped, sizeof r->skipped, "short fits would take about %.*f s", r->seconds < 10, r->seconds);
 }
 

@@ -6,7 +6,7 @@
 # The committees have one objective, the evidence of their experts: rbcm learns, and the others take its kernel and noise.
 set -eu
 anygp=$(realpath "$1") data=$(realpath "$2") rows=${3:-10000} test=${4:-3000}
-sets=${5:-kin40k protein elevators flights coads_slp heaton_simulated energy concrete jura sound} models=${6:-}
+sets=${5:-kin40k protein elevators flights flights3m coads_slp etopo5 heaton_simulated energy concrete jura sound co2} models=${6:-}
 export LC_ALL=C OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -60,6 +60,6 @@ for set in $sets; do
     fit 'lma(order=2)' --model 'lma(order=2)' --inducing 200 --iters 15
     fit hier --model hier --inducing 200 --iters 15
     fit tree --model tree --iters 15
-    case $set in coads_slp | heaton_simulated | sound) fit patchwork --model patchwork --iters 15 ;; esac
+    case $set in coads_slp | heaton_simulated | sound | etopo5 | co2) fit patchwork --model patchwork --iters 15 ;; esac
     fit moe --model moe --iters 500
 done

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/neighbours/neighbours.h"
 #include "run/plan.h"
 
 enum {
@@ -325,6 +326,14 @@ static void shrink_to(const auto_facts *f, size s, auto_race *r)
     r->part = f->part > 0 && f->part < s.J ? f->part : s.J;
 }
 
+/* What is taken where short fits would take too long: on a map near rows say most, elsewhere the first. */
+static int without_race(const auto_facts *f, const auto_plan *list, int count)
+{
+    for (int i = 0; i < count && f->inputs <= NEAR_SIDED; i++)
+        if (list[i].model == &model_vecchia) return i;
+    return 0;
+}
+
 void auto_race_plan(const auto_facts *f, const auto_plan *list, int count, auto_race *r)
 {
     *r = (auto_race){.held = fmin(HELD_SHARE, HELD / f->rows)};
@@ -344,6 +353,7 @@ void auto_race_plan(const auto_facts *f, const auto_plan *list, int count, auto_
         r->seconds = race_seconds(f, r, list, count);
         if (r->seconds <= RACE_SHARE * f->seconds) return;
     }
+    r->otherwise = without_race(f, list, count);
     snprintf(r->skipped, sizeof r->skipped, "short fits would take about %.*f s", r->seconds < 10, r->seconds);
 }
 

@@ -86,6 +86,7 @@ typedef struct auto_race {
     double seconds;   /* predicted */
     bool wanted;      /* there is something to find out */
     char skipped[80]; /* why there is none; "": there is one */
+    int otherwise;    /* the plan to take where there is none */
 } auto_race;
 
 void auto_race_plan(const auto_facts *f, const auto_plan *list, int count, auto_race *r);
@@ -115,7 +116,7 @@ void auto_rates_usual(auto_facts *a); /* where measuring would take longer than 
 
 typedef struct auto_outcome {
     bool ran;         /* there are scores */
-    int winner;       /* 0 where there are none */
+    int winner;       /* where there are none, auto_race.otherwise */
     int64_t held;     /* rows scored on */
     bool cut;         /* a limit of time or the caller ended it early */
     posterior *start; /* the winner's, whose hyperparameters are a start for the fit; the caller frees it; NULL: none */

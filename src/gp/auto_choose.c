@@ -221,7 +221,7 @@ double auto_race_most(const auto_facts *a) { return RACE_MOST * a->seconds; }
 anygp_status auto_hold_race(const fit_task *f, const auto_outlook *o, double seconds, auto_outcome *out, anygp_error *e)
 {
     fit_task racing = *f;
-    *out = (auto_outcome){.winner = 0};
+    *out = (auto_outcome){.winner = o->race.otherwise};
     if (*o->race.skipped) return ANYGP_OK;
     racing.hold_out = share_to_hold(f, &o->facts);
     return auto_race_run(&racing, &o->facts, &o->race, o->list, o->count, seconds, out, e);

@@ -142,7 +142,7 @@ static anygp_status line_of(const fit_task *f, const auto_outlook *o, const auto
 static anygp_status decide(const fit_task *f, const auto_outlook *o, gp_plan *p, const model_ops **chosen,
                            anygp_error *e)
 {
-    auto_outcome outcome = {.winner = 0};
+    auto_outcome outcome = {.winner = o->race.otherwise};
     bool race = !*o->race.skipped, worth = o->race.seconds <= RACE_WORTH;
     if (o->list[0].bytes > o->facts.bytes) {
         snprintf(p->why, sizeof p->why, "no model fits the memory that is allowed");

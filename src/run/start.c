@@ -92,13 +92,20 @@ static void set_all(hyper *h, const double *values)
 static const double noise_factors[] = {1, 0.1, 0.01, 5};
 enum { NOISES = 4 };
 
+/* A climb takes logarithms of what parameters are above their bounds. */
+static void set_above_bound(hyper *h, int64_t i, double value)
+{
+    static const double ABOVE = 1.01;
+    hyper_set(h, i, fmax(value, ABOVE * hyper_facts(h, i)->lower));
+}
+
 /* Lengths and noise at the start's times these factors; the rest stays as it is. */
 static void set_lengths_and_noise(scan *s, double length, double noise)
 {
     int64_t P = hyper_kernel_params(s->h);
     for (int64_t i = 0; i < P; i++)
-        if (movable(s->h, i) && is_length(s->h, i)) hyper_set(s->h, i, s->first[i] * length);
-    if (movable(s->h, P)) hyper_set(s->h, P, s->first[P] * noise);
+        if (movable(s->h, i) && is_length(s->h, i)) set_above_bound(s->h, i, s->first[i] * length);
+    if (movable(s->h, P)) set_above_bound(s->h, P, s->first[P] * noise);
 }
 
 static bool moves_lengths(const hyper *h)
@@ -242,8 +249,8 @@ static void try_scaled(scan *s, int64_t leaf, int64_t only, double factor)
         for (int64_t i = 0; i < P; i++)
             if (movable(s->h, i) && is_length(s->h, i) && kernel_param_at(s->h->kernel, i)->leaf == leaf &&
                 (only < 0 || only == i))
-                hyper_set(s->h, i, fmax(s->best_value[i] * factor, 1.01 * hyper_facts(s->h, i)->lower));
-        if (movable(s->h, P)) hyper_set(s->h, P, fmax(s->best_value[P] * noise, 1.01 * hyper_facts(s->h, P)->lower));
+                set_above_bound(s->h, i, s->best_value[i] * factor);
+        if (movable(s->h, P)) set_above_bound(s->h, P, s->best_value[P] * noise);
         try_here(s);
     }
 }

@@ -96,6 +96,7 @@ text_columns_and_any_weights_fit() {
     for model in "${alike[@]}"; do [ "$model" = patchwork ] || taking+=("$model"); done
     each_fits mixed.csv --weights w --target y -- "${taking[@]}" vecchia+ nene+ nle+ rbcm+ lma+ && each_fits weighted.csv --weights w --target y -- patchwork
 }
+near_twins_fit_with_next_to_no_noise() { each_fits twins.csv --noise 1e-12 -- exact vecchia vnngp lagp nle patchwork; } # and no length-scale ends below its bound
 text_alone_fits_or_is_refused() { each_fits text.csv -- vecchia vnngp nene lagp lma nle poe grbcm npae tree moe && each_refuses 'needs an input that is a number|takes numbers only' text.csv -- hier patchwork; }
 rows_of_no_weight_take_no_part() { # each model with one block is as without them
     local model given=(--target y --valid 0 --blocks 1 --noise 0.02 --kernel 'matern32(variance=1,lengthscale=0.3)' --standardize none --fix all)
@@ -112,6 +113,7 @@ weigh() { awk -F, -v heavy="$1" 'NR == 1 { print $0 ",w" } NR > 1 { print $0 ","
 weigh 1e15 <t.csv >weighted.csv
 weigh 1e300 <t.csv >heavy.csv
 weigh 1 <t.csv >idle.csv
+awk -F, -v OFS=, 'NR == 1 { print; next } { print; print $1, $2, $3 + 0.1; printf "%.17g,%s,%s\n", $1 + 3e-8, $2, $3 - 0.1 }' t.csv >twins.csv
 awk 'NR == 1 || NR % 3 != 0' t.csv >busy.csv
 awk -F, 'NR == 1 { print "site," $0 } NR > 1 { print substr("xyz", NR % 3 + 1, 1) "," $0 }' weighted.csv >mixed.csv
 awk -F, 'NR == 1 { print "site,y" } NR > 1 { print substr("xyz", NR % 3 + 1, 1) "," $3 }' t.csv >text.csv
@@ -135,6 +137,7 @@ check more_of_anything_than_rows_fits
 check one_input_fits
 check 784_inputs_fit
 check text_columns_and_any_weights_fit
+check near_twins_fit_with_next_to_no_noise
 check text_alone_fits_or_is_refused
 check rows_of_no_weight_take_no_part
 check weights_beyond_all_bounds_are_refused

@@ -277,6 +277,27 @@ static void what_the_user_gives_is_not_raced_against(void **state)
     assert_true(*r.skipped && list[0].model == &model_vfe);
 }
 
+static void on_maps_neighbours_are_taken_without_a_race(void **state)
+{
+    (void)state;
+    int maps = 0, others = 0;
+    for (int64_t inputs = 1; inputs < 6; inputs++)
+        for (double seconds = 1; seconds < 1e4; seconds *= 2) {
+            auto_plan list[AUTO_ENTRANTS_MOST];
+            auto_race r;
+            auto_facts f = facts(950000);
+            f.inputs = inputs, f.distinct = f.rows, f.in_memory = true, f.seconds = seconds, f.bytes = 16e9;
+            int count = auto_plans(&f, list), vecchia = 0;
+            auto_race_plan(&f, list, count, &r);
+            for (int i = 1; i < count; i++)
+                if (list[i].model == &model_vecchia) vecchia = i;
+            if (!*r.skipped || !vecchia) continue;
+            assert_int_equal(r.otherwise, inputs <= 3 ? vecchia : 0);
+            *(inputs <= 3 ? &maps : &others) += 1;
+        }
+    assert_true(maps > 0 && others > 0);
+}
+
 static void winner_is_the_best_or_the_first_of_equals(void **state)
 {
     (void)state;
@@ -401,6 +422,7 @@ int main(void)
         cmocka_unit_test(more_time_makes_larger_blocks),
         cmocka_unit_test(race_is_a_small_part_of_the_time_or_none),
         cmocka_unit_test(what_the_user_gives_is_not_raced_against),
+        cmocka_unit_test(on_maps_neighbours_are_taken_without_a_race),
         cmocka_unit_test(winner_is_the_best_or_the_first_of_equals),
         cmocka_unit_test(plans_do_not_hang_on_how_busy_the_machine_is),
         cmocka_unit_test(growth_goes_on_while_it_gains_and_may),

@@ -1,4 +1,4 @@
-/* The linear model of a comparison: the closed form of linear.h, which reports show too, from the training rows of a part, scored on its
+/* The linear model of a comparison: the closed form of linear_model.h, which reports show too, from the training rows of a part, scored on its
    test rows.  A model of the mean alone, not fitted any further, tells how the columns become inputs. */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "gp/compare.h"
 #include "gp/fit.h"
-#include "gp/linear.h"
+#include "gp/linear_model.h"
 #include "predict/scores.h"
 
 enum { CHUNK = 256 };

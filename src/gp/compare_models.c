@@ -1,6 +1,6 @@
 /* Which models are compared where the user does not say: those of a short list that the plan allows, and auto's choice.  The mean
    is a Gaussian process with a constant kernel, so that there is one for every likelihood.  The linear model has a closed form
-   (linear.h); where it has not, or as a model file, it is a process with the kernel linear, with as many inducing inputs as there are
+   (linear_model.h); where it has not, or as a model file, it is a process with the kernel linear, with as many inducing inputs as there are
    features, which is exact. */
 #include <stdio.h>
 #include <stdlib.h>

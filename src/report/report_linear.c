@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "gp/linear.h"
+#include "gp/linear_model.h"
 #include "report/report.h"
 
 enum { FOLDS = 5, LEAST_ROWS = 20 };

@@ -5,7 +5,7 @@
 
 #include "base/constants.h"
 #include "base/memory.h"
-#include "gp/linear.h"
+#include "gp/linear_model.h"
 #include "report/report.h"
 
 typedef struct score_line {

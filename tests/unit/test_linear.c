@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/linear.h"
+#include "gp/linear_model.h"
 #include "support.h"
 
 enum {

@@ -1,5 +1,5 @@
-/* Least squares and linear discriminants (linear.h). */
-#include "gp/linear.h"
+/* Least squares and linear discriminants (linear_model.h). */
+#include "gp/linear_model.h"
 
 #include <math.h>
 #include <stdlib.h>

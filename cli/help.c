@@ -1,8 +1,11 @@
+#define _DEFAULT_SOURCE /* TIOCGWINSZ */
 #include "cli.h"
 
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-enum { INDENT = 27, WIDTH = 100, SCREEN = 40 };
+enum { INDENT = 27, WIDTH_LEAST = 60, WIDTH_MOST = 100, SCREEN = 40 };
 
 static const char *field(int64_t i, const char *name) { return anygp_setting_field(i, name); }
 
@@ -24,12 +27,22 @@ const char *command_output_help(const command *c)
     return "the file to write";
 }
 
-/* Text wrapped at WIDTH from `column` on, further lines indented; the column where it ends. */
+/* Columns of a line: those of a terminal, in a file as many as read well. */
+static int width_of(FILE *f)
+{
+    struct winsize size;
+    int file = fileno(f);
+    if (file < 0 || !isatty(file) || ioctl(file, TIOCGWINSZ, &size) || size.ws_col == 0) return WIDTH_MOST;
+    return size.ws_col < WIDTH_LEAST ? WIDTH_LEAST : size.ws_col > WIDTH_MOST ? WIDTH_MOST : size.ws_col;
+}
+
+/* Text wrapped at the width from `column` on, further lines indented; the column where it ends. */
 static int wrapped(FILE *f, const char *text, int column, int indent)
 {
+    const int width = width_of(f);
     while (*text) {
         int n = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + n > WIDTH)
+        if (column > indent && column + 1 + n > width)
             fprintf(f, "\n%*s", indent, ""), column = indent;
         else if (column > indent)
             fputc(' ', f), column++;
@@ -49,10 +62,13 @@ void help_program(FILE *f)
         wrapped(f, commands[i].summary, NAMES, NAMES);
         fputc('\n', f);
     }
-    fprintf(f, "\nDATA is .csv or .tsv (plain or .gz), .jsonl, .npy, .npz, .h5, .libsvm or idx, also in a .zip;\n- is "
-               "standard input. The target is the last column unless --target names another; --likelihood says\n"
-               "whether it is a number, a count or a class.\n\n"
-               "A first fit:\n"
+    fputc('\n', f);
+    wrapped(f,
+            "DATA is .csv or .tsv (plain or .gz), .jsonl, .npy, .npz, .h5, .libsvm or idx, also in a .zip; - is "
+            "standard input. The target is the last column unless --target names another; --likelihood says whether it "
+            "is a number, a count or a class.",
+            0, 0);
+    fprintf(f, "\n\nA first fit:\n"
                "  anygp simulate --rows 500 --inputs 2 -o train.csv\n"
                "  anygp fit train.csv -o model.agp\n"
                "  anygp predict model.agp train.csv -o predictions.csv\n\n"
@@ -79,7 +95,7 @@ static void option_line(FILE *f, int64_t i, detail d)
     snprintf(preset, sizeof preset, "[%s]", field(i, "default"));
     fprintf(f, "  %-24s ", flag);
     int column = wrapped(f, field(i, d == FULL ? "help" : "brief"), INDENT, INDENT);
-    bool flag_only = !*field(i, "argument"), fits = column + 1 + (int)strlen(preset) <= WIDTH && !flag_only;
+    bool flag_only = !*field(i, "argument"), fits = column + 1 + (int)strlen(preset) <= width_of(f) && !flag_only;
     if (*field(i, "default") && (d == FULL || fits)) wrapped(f, preset, column, INDENT);
     fputc('\n', f);
 }
@@ -118,7 +134,11 @@ static void switches(FILE *f, const command *c, bool more)
 {
     own_options(f, c);
     fputs("Output:\n", f);
-    if (c->writes) fprintf(f, "  %-24s %s\n", "-o FILE", command_output_help(c));
+    if (c->writes) {
+        fprintf(f, "  %-24s ", "-o FILE");
+        wrapped(f, command_output_help(c), INDENT, INDENT);
+        fputc('\n', f);
+    }
     if (c->json) fprintf(f, "  %-24s %s\n", "--json", "write a JSON object to standard output");
     fprintf(f, "  %-24s %s\n", "-q, --quiet", "no progress and no notes");
     if (more) fprintf(f, "  %-24s %s\n", "--help-all", "show every option, in full");
@@ -128,11 +148,18 @@ void help_command(FILE *f, const command *c, bool all)
 {
     enum { OTHER_LINES = 8 };
     detail d = all ? FULL : options_in_groups(NULL, c, BRIEF) + OTHER_LINES <= SCREEN ? BRIEF : COMMON;
-    fprintf(f, "usage: anygp %s\n%s\n", c->usage, c->summary);
+    fprintf(f, "usage: anygp %s\n", c->usage);
+    wrapped(f, c->summary, 0, 0);
+    fputc('\n', f);
     int lines = options_in_groups(f, c, d);
     switches(f, c, !all && lines > 0);
-    if (d == COMMON)
-        fprintf(f, "These are the options that most fits need; anygp %s --help-all shows all of them.\n", c->name);
+    if (d == COMMON) {
+        char more[160];
+        snprintf(more, sizeof more, "These are the options that most fits need; anygp %s --help-all shows all of them.",
+                 c->name);
+        wrapped(f, more, 0, 0);
+        fputc('\n', f);
+    }
 }
 
 /* ------------------------------------------------------------------------------------- docs/settings.md */

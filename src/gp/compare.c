@@ -148,7 +148,7 @@ static bool is_better(const gp_compare *out, const compare_line *l)
     return out->best_line < 0 || l->mnlp < out->line[out->best_line].mnlp;
 }
 
-/* Takes m over.  A search for kernels chooses otherwise, and later. */
+/* Takes m over; NULL: the linear model, which becomes a file later.  A search for kernels chooses otherwise, and later. */
 static void keep_best(comparison *c, int64_t index, gp_set *m)
 {
     gp_compare *out = c->out;
@@ -157,6 +157,33 @@ static void keep_best(comparison *c, int64_t index, gp_set *m)
     if (!better || !out->keep || out->kernels || out->folds > 0) return gp_set_free(m);
     gp_set_free(out->best);
     out->best = m;
+}
+
+static void finish_part(comparison *c, int64_t index, const gp *g, const gp_scores *scores)
+{
+    take_scores(&c->out->line[index], scores);
+    c->out->classes = gp_is_class(g);
+}
+
+/* The linear model in closed form.  *done false: it has none here. */
+static anygp_status run_linear(comparison *c, int64_t index, const settings *s, const split *p, bool *done,
+                               anygp_error *e)
+{
+    compare_line *l = &c->out->line[index];
+    settings *of_mean = settings_copy(s);
+    gp_set *m = NULL;
+    gp_scores scores = {0};
+    anygp_status status = of_mean ? ANYGP_OK : fail_memory(e, "the settings", 0);
+    *done = false;
+    if (!ANYGP_FAILED(status)) status = settings_set(of_mean, "kernel", "constant", e);
+    if (!ANYGP_FAILED(status)) status = settings_set(of_mean, "iters", "0", e);
+    if (!ANYGP_FAILED(status)) status = gp_fit(&(gp_data){&p->train, NULL}, of_mean, NULL, &m, e);
+    l->stopped |= status == ANYGP_INTERRUPTED;
+    if (!ANYGP_FAILED(status)) status = compare_linear(c, m, &p->train, &p->test, &scores, &l->seconds, done, e);
+    if (!ANYGP_FAILED(status) && *done) finish_part(c, index, m->gp[0], &scores);
+    gp_set_free(m);
+    settings_free(of_mean);
+    return status;
 }
 
 /* Part k of a line. */
@@ -172,17 +199,22 @@ static anygp_status run_part(comparison *c, int64_t index, int64_t k, const sett
     double began = clock_seconds();
     if (later) settings_on_stop(later, NULL, NULL);
     if (ANYGP_FAILED(status)) goto done;
+    bool linear = false, last = k + 1 == (out->folds > 0 ? out->folds : 1);
     out->fitted = p.train.rows, out->held = *c->file ? 0 : out->folds > 0 ? c->data->table->rows : p.test.rows;
+    if (l->linear) TRY_DONE(run_linear(c, index, s, &p, &linear, e));
+    if (linear) {
+        if (last) keep_best(c, index, NULL);
+        goto done;
+    }
     status = gp_fit(&(gp_data){&p.train, NULL}, s, NULL, &m, e);
     if (ANYGP_FAILED(status)) goto done;
     l->seconds += clock_seconds() - began;
     l->stopped |= status == ANYGP_INTERRUPTED, l->limited |= status == ANYGP_TIME_LIMIT;
     TRY_DONE(score_fit(c, m, later, &p.test, &scores, e));
-    take_scores(l, &scores);
-    out->classes = gp_is_class(m->gp[0]);
+    finish_part(c, index, m->gp[0], &scores);
     l->evidence = evidence_of(m->gp[0]);
     if (out->file_bytes) l->bytes = fmax(l->bytes, out->file_bytes(m));
-    if (k + 1 == (out->folds > 0 ? out->folds : 1)) keep_best(c, index, m), m = NULL;
+    if (last) keep_best(c, index, m), m = NULL;
 done:
     gp_set_free(m);
     settings_free(later);
@@ -265,6 +297,8 @@ anygp_status compare_again(comparison *c, int64_t index, anygp_error *e)
     settings *s = NULL;
     split p = {0};
     anygp_status status = settings_of(c, &c->out->line[index], &s, e);
+    if (!ANYGP_FAILED(status) && c->out->stopped)
+        settings_on_stop(s, NULL, NULL); /* what is best is known, and this is quick */
     if (!ANYGP_FAILED(status)) status = split_make(c, 0, &p, e);
     if (!ANYGP_FAILED(status)) status = gp_fit(&(gp_data){&p.train, NULL}, s, NULL, &c->out->best, e);
     split_clear(&p);
@@ -377,6 +411,8 @@ anygp_status gp_compare_run(const gp_data *data, const settings *s, gp_compare *
     if (!ANYGP_FAILED(status)) status = kernels ? compare_kernels(&c, e) : compare_models(&c, e);
     if (!ANYGP_FAILED(status) && out->stopped && out->best_line < 0)
         status = fail_with(e, ANYGP_ERR_STOPPED, "stopped before the first model was fitted");
+    if (!ANYGP_FAILED(status) && keep && !kernels && out->folds == 0 && !out->best && out->best_line >= 0)
+        status = compare_again(&c, out->best_line, e);
     settings_free(implied);
     if (ANYGP_FAILED(status)) return gp_compare_clear(out), status;
     mark_frontier(out);

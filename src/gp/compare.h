@@ -1,6 +1,7 @@
 /* Several models, or kernels, fitted to the same rows under equal limits of time and scored on the same rows: `anygp compare`.
        compare.c         the rows, the fits, the scores
        compare_models.c  which models; the mean and the linear model
+       compare_linear.c  the linear model, in closed form
        compare_kernels.c the search over kernel expressions
        compare_words.c   the result in sentences */
 #ifndef GP_COMPARE_H
@@ -16,12 +17,13 @@ typedef struct compare_line {
     char kernel[200]; /* "": the default, or the user's */
     int64_t inducing; /* what --inducing would be; 0: the default, or the user's */
     bool baseline;    /* the mean, the linear model */
-    bool frontier;    /* no other is better in both time and score */
-    bool stopped;     /* by the caller, before it was done */
-    bool limited;     /* by the time */
-    int64_t step;     /* of the search for a kernel */
-    bool taken;       /* the search went on from here */
-    int64_t parts;    /* that were scored; 0: it failed, and why: */
+    bool linear;   /* the latter: in closed form where there are enough rows, and `model` what a file of it would be */
+    bool frontier; /* no other is better in both time and score */
+    bool stopped;  /* by the caller, before it was done */
+    bool limited;  /* by the time */
+    int64_t step;  /* of the search for a kernel */
+    bool taken;    /* the search went on from here */
+    int64_t parts; /* that were scored; 0: it failed, and why: */
     char reason[240];
     double rows;          /* scored, in all parts */
     double mnlp, mnlp_sd; /* mean over the parts and standard deviation; sd 0 where there is one part */
@@ -83,6 +85,10 @@ anygp_status compare_add(comparison *c, const compare_line *what, int64_t *index
 anygp_status compare_again(comparison *c, int64_t index, anygp_error *e);
 anygp_status compare_models(comparison *c, anygp_error *e);
 anygp_status compare_kernels(comparison *c, anygp_error *e);
+/* Fits the linear model to one table and scores it on the other, or on the file with the test rows.  mean: any model of the same columns.
+   *done false: there are too few rows, or too many features. */
+anygp_status compare_linear(const comparison *c, const gp_set *mean, const table *train, const table *test,
+                            gp_scores *scores, double *seconds, bool *done, anygp_error *e);
 /* The mean and the linear model. */
 anygp_status compare_baselines(comparison *c, anygp_error *e);
 

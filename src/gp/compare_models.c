@@ -1,6 +1,7 @@
 /* Which models are compared where the user does not say: those of a short list that the plan allows, and auto's choice.  The mean
-   and the linear model are Gaussian processes too, with the kernels constant and linear, so that there is one of each for every
-   likelihood; with as many inducing inputs as there are features, which is exact. */
+   is a Gaussian process with a constant kernel, so that there is one for every likelihood.  The linear model has a closed form
+   (linear_model.h); where it has not, or as a model file, it is a process with the kernel linear, with as many inducing inputs as there are
+   features, which is exact. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +22,10 @@ static anygp_status add(comparison *c, const char *model, int64_t inducing, anyg
 
 /* -------------------------------------------------------------------------------------- baselines */
 
-static anygp_status add_baseline(comparison *c, const char *name, const char *covariance, bool gaussian, anygp_error *e)
+static anygp_status add_baseline(comparison *c, const char *name, const char *covariance, bool linear, bool gaussian,
+                                 anygp_error *e)
 {
-    compare_line l = {.baseline = true};
+    compare_line l = {.baseline = true, .linear = linear};
     int64_t index;
     snprintf(l.name, sizeof l.name, "%s", name);
     snprintf(l.model, sizeof l.model, "%s", gaussian ? "vfe" : "svgp");
@@ -34,13 +36,13 @@ static anygp_status add_baseline(comparison *c, const char *name, const char *co
 anygp_status compare_baselines(comparison *c, anygp_error *e)
 {
     bool gaussian = settings_is(c->s, SET_LIKELIHOOD, "gaussian");
-    TRY(add_baseline(c, "mean", "constant", gaussian, e));
+    TRY(add_baseline(c, "mean", "constant", false, gaussian, e));
     if (!c->numbers && !c->texts) return ANYGP_OK;
     return add_baseline(c, "linear",
                         !c->texts     ? "constant + linear"
                         : !c->numbers ? "constant + categorical"
                                       : "constant + linear + categorical",
-                        gaussian, e);
+                        true, gaussian, e);
 }
 
 /* ------------------------------------------------------------------------------------------ models */

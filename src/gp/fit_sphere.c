@@ -1,4 +1,5 @@
 /* --sphere: which two columns are the longitude and the latitude of a place. */
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -7,13 +8,20 @@
 static const char *const longitudes[] = {"lon", "long", "lng", "longitude"};
 static const char *const latitudes[] = {"lat", "latitude"};
 
+/* The name, or the name with something after it that is no letter: lat_deg, Longitude (WGS84). */
+static bool is_called(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    return !strncasecmp(text, name, n) && !isalnum((unsigned char)text[n]);
+}
+
 /* The first column that has one of these names; -1: none. */
 static int64_t column_named(const table *t, const bool *skip, int names, const char *const *name)
 {
     for (int64_t j = 0; j < t->cols; j++) {
         const column *c = &t->columns[j];
         for (int i = 0; i < names && c->name && c->kind == COLUMN_NUMBER && !skip[j]; i++)
-            if (!strcasecmp(c->name, name[i])) return j;
+            if (is_called(c->name, name[i])) return j;
     }
     return -1;
 }

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "data/text/number.h"
 #include "gp/gp.h"
-
-static const double Z95 = 1.959963984540054; /* normal quantile of 0.975 */
 
 typedef enum output_kind { MOMENTS, CLASSES, LATENTS } output_kind;
 enum { MOMENT_COLUMNS = 4 };

@@ -48,6 +48,7 @@ static void print_columns(FILE *f, const gp_compare *c, int width, const compare
     else
         cell(l->rmse, l->rmse_sd, c->folds, rmse), percent(l->coverage95, covered);
     quantity_seconds(l->seconds, seconds, sizeof seconds), quantity_bytes(l->bytes, bytes, sizeof bytes);
+    if (!(l->bytes > 0)) snprintf(bytes, sizeof bytes, "-"); /* the linear model is no file */
     fprintf(f, "%-*s %*s %*s", width, l->name, wide, mnlp, wide, rmse);
     if (!c->classes) fprintf(f, " %9s", covered);
     if (c->kernels && !isnan(l->evidence)) fprintf(f, " %9.4g", l->evidence);
@@ -125,7 +126,7 @@ static json_t *line_json(const gp_compare *c, const compare_line *l)
                   number(ok, l->mnlp), "mnlp_sd", number(ok && spread, l->mnlp_sd), "rmse", number(ok, l->rmse),
                   "rmse_sd", number(ok && spread, l->rmse_sd), "accuracy", number(ok, l->accuracy), "coverage95",
                   number(ok, l->coverage95), "rows", number(ok, l->rows), "seconds", number(ok, l->seconds), "bytes",
-                  number(ok, l->bytes), "reason", ok ? json_null() : json_string(l->reason));
+                  number(ok && l->bytes > 0, l->bytes), "reason", ok ? json_null() : json_string(l->reason));
     if (l->inducing > 0) json_object_set_new(o, "inducing", json_integer((json_int_t)l->inducing));
     if (c->kernels) {
         json_object_set_new(o, "step", json_integer((json_int_t)l->step));

@@ -70,6 +70,7 @@ static void table_row(FILE *f, const gp_compare *c, const compare_line *l)
         return;
     }
     quantity_seconds(l->seconds, seconds, sizeof seconds), quantity_bytes(l->bytes, bytes, sizeof bytes);
+    if (!(l->bytes > 0)) snprintf(bytes, sizeof bytes, "-"); /* the linear model is no file */
     number_cell(f, l->mnlp, l->mnlp_sd, c->folds > 0);
     if (c->classes)
         share_cell(f, l->accuracy);

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
 #include "report/picture.h"
 
 enum { SIDE = 48, DOTS = 300 };
-static const double Z95 = 1.959963984540054;
 
 static bool is_number(const scene *c, int64_t j) { return j >= 0 && !scene_is_text(c, j); }
 

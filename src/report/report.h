@@ -30,8 +30,8 @@ double standing_value(const standing *t, const char *name, int column); /* NaN: 
 
 /* Five-fold predictions of linear regression: mean[n], variance[n]; of linear discriminants: P[n, K].  *done is false where the rows are
    too few or the columns too many. */
-anygp_status linear_numbers(const scene *c, double *mean, double *variance, bool *done, anygp_error *e);
-anygp_status linear_classes(const scene *c, double *P, bool *done, anygp_error *e);
+anygp_status linear_number_folds(const scene *c, double *mean, double *variance, bool *done, anygp_error *e);
+anygp_status linear_class_folds(const scene *c, double *P, bool *done, anygp_error *e);
 
 /* The rows that surprised most: at most `most` of them, the most surprising first; how many. */
 typedef struct surprise {

@@ -146,6 +146,7 @@ void scene_from_model(const scene *c, const double *model, double *x)
     if (!s->sphere.on) return;
     sphere_from_model(&s->sphere, model + plain, &lon, &lat);
     if (s->input[s->sphere.lon].upper > 180 && lon < 0) lon += 360;
+    if (s->input[s->sphere.lon].upper > 360 && lon < s->input[s->sphere.lon].lower) lon += 360;
     x[plain] = scene_place(c, plain, lon), x[plain + 1] = scene_place(c, plain + 1, lat);
 }
 

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
 #include "base/special.h"
-
-static const double Z95 = 1.959963984540054;
 
 /* n rows of the scene as the model has them: X itself, or a copy that is there until the next call. */
 static anygp_status to_model(scene *c, int64_t n, const double *X, const double **out, anygp_error *e)

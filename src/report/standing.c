@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/constants.h"
 #include "base/memory.h"
+#include "gp/linear_model.h"
 #include "report/report.h"
 
 typedef struct score_line {
@@ -45,12 +47,6 @@ static void fill_column(standing *t, int side, const gp_scores *s)
     for (int i = 0; i < t->rows; i++) t->row[i].value[side] = gp_score_named(s, t->row[i].name);
 }
 
-static void clear_cell(standing *t, const char *name, int side)
-{
-    for (int i = 0; i < t->rows; i++)
-        if (!strcmp(t->row[i].name, name)) t->row[i].value[side] = NAN;
-}
-
 /* ------------------------------------------------------------------------------------ numbers */
 
 static gp_scores listed(const regression_scores *acc)
@@ -60,12 +56,18 @@ static gp_scores listed(const regression_scores *acc)
     return s;
 }
 
-static gp_scores normal_scores(const scene *c, const double *mean, const double *variance)
+/* Of normals; of counts rounded ones, so that their probabilities can be compared.  room[4 n]: for counts. */
+static gp_scores normal_scores(const scene *c, const double *mean, const double *variance, double *room)
 {
     const schema *s = &c->g->schema;
+    int64_t n = c->n;
     regression_scores acc;
     regression_scores_begin(&acc, s->y_mean, s->y_sd);
-    regression_scores_add(&acc, c->n, c->y, mean, variance, NULL);
+    if (!scene_is_count(c)) return regression_scores_add(&acc, n, c->y, mean, variance, NULL), listed(&acc);
+    predicted p = {mean, room, room + n, room + 2 * n, room + 3 * n, NULL};
+    rounded_normal(n, c->y, mean, variance, room + n, room + 2 * n, room);
+    for (int64_t i = 0; i < n; i++) room[3 * n + i] = 2 * Z95 * sqrt(variance[i]);
+    regression_scores_add_predicted(&acc, n, c->y, &p, NULL);
     return listed(&acc);
 }
 
@@ -73,7 +75,7 @@ static gp_scores own_scores(const scene *c, double *width)
 {
     const schema *s = &c->g->schema;
     regression_scores acc;
-    if (gp_is_normal(c->g)) return normal_scores(c, c->mean, c->variance);
+    if (gp_is_normal(c->g)) return normal_scores(c, c->mean, c->variance, NULL);
     regression_scores_begin(&acc, s->y_mean, s->y_sd);
     for (int64_t i = 0; i < c->n; i++) width[i] = c->high[i] - c->low[i];
     predicted p = {c->mean, c->log_density, c->below, c->up_to, width, NULL};
@@ -85,20 +87,20 @@ static anygp_status number_standing(const scene *c, standing *t, anygp_error *e)
 {
     const schema *s = &c->g->schema;
     double *mean = mem_alloc(c->n, sizeof *mean), *variance = mem_alloc(c->n, sizeof *variance);
-    anygp_status status = mean && variance ? ANYGP_OK : fail_memory(e, "scores", 16.0 * (double)c->n);
+    double *room = mem_doubles(c->n, 4);
+    anygp_status status = mean && variance && room ? ANYGP_OK : fail_memory(e, "scores", 48.0 * (double)c->n);
     if (!ANYGP_FAILED(status)) {
         bool linear;
         gp_scores own = t->own = own_scores(c, mean);
         fill_column(t, STANDING_MODEL, &own);
         for (int64_t i = 0; i < c->n; i++) mean[i] = s->y_mean, variance[i] = s->y_sd * s->y_sd;
-        own = normal_scores(c, mean, variance);
+        own = normal_scores(c, mean, variance, room);
         fill_column(t, STANDING_MEAN, &own);
-        status = linear_numbers(c, mean, variance, &linear, e);
-        own = normal_scores(c, mean, variance);
+        status = linear_number_folds(c, mean, variance, &linear, e);
+        own = normal_scores(c, mean, variance, room);
         if (!ANYGP_FAILED(status) && linear) fill_column(t, STANDING_LINEAR, &own);
     }
-    /* a probability of counts and a density cannot be compared */
-    if (scene_is_count(c)) clear_cell(t, "mnlp", STANDING_MEAN), clear_cell(t, "mnlp", STANDING_LINEAR);
+    free(room);
     free(mean);
     free(variance);
     return status;
@@ -142,7 +144,7 @@ static anygp_status class_standing(const scene *c, standing *t, anygp_error *e)
     TRY_DONE(class_column(c, c->P, t, STANDING_MODEL, e));
     frequencies(c, P);
     TRY_DONE(class_column(c, P, t, STANDING_MEAN, e));
-    TRY_DONE(linear_classes(c, P, &linear, e));
+    TRY_DONE(linear_class_folds(c, P, &linear, e));
     if (linear) status = class_column(c, P, t, STANDING_LINEAR, e);
 done:
     free(P);

@@ -17,7 +17,6 @@
 
 static void loo_errors(const leave_one_out *l, train_scores *out)
 {
-    static const double Z95 = 1.959963984540054;
     double squares = 0, log_density = 0, weight = 0, inside = 0;
     for (int64_t i = 0; i < l->n; i++) {
         double d = l->y[i] - l->mean[i];

@@ -134,7 +134,22 @@ classes_are_checked() {
 }
 errors_have_status_one() { refuses 'no-such-file' check m.agp no-such-file.csv; }
 
+linear_model_is_least_squares_of_the_training_rows() {
+    awk 'BEGIN { srand(3); print "x,y"; for (i = 0; i < 140; i++) { x = 3 * rand(); print x "," 2 + 5 * x + rand() + rand() - 1 } }' >line.csv
+    head -n 101 line.csv >line_train.csv; sed -n '1p;102,$p' line.csv >line_test.csv
+    want=$(awk -F, 'FNR == 1 { file++; next } file == 1 { n++; sx += $1; sy += $2; sxx += $1 * $1; sxy += $1 * $2; next }
+        { b = (sxy - sx * sy / n) / (sxx - sx * sx / n); d = $2 - (sy - b * sx) / n - b * $1; m++; s += d * d } END { printf "%.5f", sqrt(s / m) }' line_train.csv line_test.csv)
+    anygp compare line_train.csv --models sod --inducing 2 --iters 1 --test line_test.csv -q --json -o line.agp >line.json || return 1
+    got=$(python3 -c 'import json; o = json.load(open("line.json")); l = {m["name"]: m for m in o["models"]}["linear"]; print("%.5f" % l["rmse"], o["best"], l["bytes"])')
+    [ "$got" = "$want linear None" ] && anygp eval line.agp line_test.csv --json | json_number rmse >eval.txt || { echo "$got, not $want linear None"; return 1; }
+    awk -v a="$(cat eval.txt)" -v b="$want" 'BEGIN { exit !(a < 1.02 * b && b < 1.02 * a) }' || { cat eval.txt; return 1; } # its file is a process that is nearly the same
+    anygp compare line_train.csv --models sod --inducing 2 --iters 1 -q --json | python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["best"] != "linear")'
+}
+small_tables_have_a_linear_process() { # fewer rows than a closed form needs
+    head -n 13 line.csv >few.csv && anygp compare few.csv --models exact --iters 1 -q >few.txt && grep -qE '^[* ] linear .* kB$' few.txt || { cat few.txt; return 1; }
+}
+
 for t in plan_says_what_auto_does plan_holds_a_short_race plan_rules_out plan_knows_what_a_fit_refuses plan_of_one_model plan_takes_what_has_an_effect comparison_is_a_table unknown_model_is_refused failure_is_a_line classes_are_compared_as_a_plain_fit_learns_them data_that_no_model_can_take_are_refused_once comparison_on_a_file_as_json \
-    kernels_are_searched comparison_is_a_page kernel_search_is_a_page interrupted_comparison_shows_what_there_is same_rows_are_fine shifted_inputs_drift far_inputs_need_a_fit noise_makes_it_over_confident offset_needs_a_fit check_as_json classes_are_checked errors_have_status_one; do check $t; done
+    kernels_are_searched comparison_is_a_page kernel_search_is_a_page interrupted_comparison_shows_what_there_is same_rows_are_fine shifted_inputs_drift far_inputs_need_a_fit noise_makes_it_over_confident offset_needs_a_fit check_as_json classes_are_checked errors_have_status_one linear_model_is_least_squares_of_the_training_rows small_tables_have_a_linear_process; do check $t; done
 [ "${ANYGP_BUILD:-release}" = asan ] || check a_browser_shows_them
 finish

@@ -15,10 +15,12 @@ order_of_the_columns_does_not_matter() {
     awk -F, -v OFS=, '{ print $3, $2, $1, $4 }' world.csv >turned.csv
     fit world.csv -o w.agp --sphere lon,lat && fit turned.csv -o t.agp --sphere lon,lat && anygp predict w.agp world.csv >a.csv && anygp predict t.agp turned.csv >b.csv && close a.csv b.csv 1 5
 }
-longitudes_may_begin_anywhere() { # -180 to 180, or 0 to 360
-    fit world.csv -o w.agp --sphere lon,lat && fit east.csv -o e.agp --sphere lon,lat &&
+longitudes_may_begin_anywhere() { # -180 to 180, 0 to 360, or 20 to 380
+    awk -F, -v OFS=, 'NR == 1 { $1 = "Longitude (E)"; $2 = "lat_deg" } NR > 1 && $1 < 20 { $1 += 360 } 1' world.csv >ocean.csv
+    fit world.csv -o w.agp --sphere lon,lat && fit east.csv -o e.agp --sphere lon,lat && fit ocean.csv -o o.agp --sphere auto &&
         anygp predict w.agp world.csv >a.csv && anygp predict e.agp east.csv >b.csv && close a.csv b.csv 1 5 &&
-        anygp predict w.agp east.csv >c.csv && close a.csv c.csv 1 5
+        anygp predict w.agp east.csv >c.csv && close a.csv c.csv 1 5 && anygp predict o.agp ocean.csv >d.csv && close a.csv d.csv 1 5 || return 1
+    anygp look ocean.csv | grep -q 'look like longitude and latitude; with --sphere Longitude (E),lat_deg'
 }
 seam_has_no_jump() { # beside 180 degrees the prediction hardly changes; without --sphere it jumps
     printf 'lon,lat,height\n179.99,20,1\n-179.99,20,1\n' >seam.csv

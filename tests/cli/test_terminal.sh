@@ -19,6 +19,29 @@ help_of_every_command_fits_a_screen() {
     done
     ! grep -nE '.{101}' program.txt ./*.help ./*.all
 }
+help_fits_the_width_of_a_terminal() { # 72 columns; as in a file where they are 120
+    cat >window.py <<'END'
+import fcntl, os, pty, struct, sys, termios
+ours, theirs = pty.openpty()
+fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
+if os.fork() == 0:
+    os.close(ours)
+    os.dup2(theirs, 1)
+    os.execv(sys.argv[2], sys.argv[2:])
+os.close(theirs)
+try:
+    while part := os.read(ours, 65536):
+        sys.stdout.buffer.write(part.replace(b"\r", b""))
+except OSError:
+    pass
+END
+    for c in fit predict compare; do
+        python3 window.py 72 "$ANYGP" $c --help >narrow.txt && python3 window.py 120 "$ANYGP" $c --help >wide.txt && cmp wide.txt $c.help || return 1
+        grep -vE '^usage' narrow.txt | grep -nE '.{73}' && return 1
+        tr -s ' \n' '  ' <narrow.txt | sed 's/\[[^ ]*\]//g' | tr -s ' ' >a.txt; tr -s ' \n' '  ' <wide.txt | sed 's/\[[^ ]*\]//g' | tr -s ' ' >b.txt
+        cmp a.txt b.txt || { diff a.txt b.txt; return 1; } # the same words but for defaults, which stand where there is room
+    done
+}
 help_of_fit_has_what_most_people_need_in_sections() {
     local name
     for name in target model kernel likelihood inducing time valid seed checkpoint trace; do
@@ -134,6 +157,7 @@ dumb_terminal_gets_no_line_that_is_drawn_again() {
     python3 watch.py dumb "$ANYGP" fit train.csv -o m.agp --model svgp --inducing 8 --batch 30 --iters 20
 }
 
+check help_fits_the_width_of_a_terminal
 check help_of_every_command_fits_a_screen
 check help_of_fit_has_what_most_people_need_in_sections
 check kernels_and_likelihoods_have_a_line_each

@@ -171,7 +171,7 @@ static void linear_model_finds_a_line(void **state)
     (void)state;
     open_stage(&t, "number", "gaussian");
     for (int64_t i = 0; i < N; i++) t.c->y[i] = 3 - 2 * t.c->X[3 * i] + 5 * (t.c->X[3 * i + 2] == 1);
-    must(linear_numbers(t.c, mean, variance, &done, &e), &e);
+    must(linear_number_folds(t.c, mean, variance, &done, &e), &e);
     assert_true(done);
     for (int64_t i = 0; i < N; i++) check_close(mean[i], t.c->y[i], 1e-5);
     close_stage(&t);

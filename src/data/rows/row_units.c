@@ -177,7 +177,7 @@ static anygp_status refuse_input(const row_units *u, const schema *s, int64_t nu
                          "row %lld, column %s: %.15g is no %s; correct it, drop the row, or fit without --sphere",
                          (long long)number + 1, schema_label(&s->input[c->input], label), row[c->number],
                          c->input == u->sphere.lat ? "latitude, which is from -90 to 90 degrees"
-                                                   : "longitude, which is from -180 to 360 degrees");
+                                                   : "longitude, which is from -180 to below 540 degrees");
     return fail_with(e, ANYGP_ERR_DATA, "row %lld, column %s: the input is %s", (long long)number + 1,
                      schema_label(&s->input[c->input], label),
                      missing ? "missing; fill it, drop the row, or use --missing mean"

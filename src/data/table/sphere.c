@@ -7,7 +7,8 @@
 
 static const double DEGREE = PI / 180;
 
-bool sphere_longitude(double lon) { return lon >= -180 && lon <= 360; }
+/* Oceans are often counted past 360 degrees: 20 to 380. */
+bool sphere_longitude(double lon) { return lon >= -180 && lon < 540; }
 
 bool sphere_latitude(double lat) { return lat >= -90 && lat <= 90; }
 

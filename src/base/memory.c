@@ -1,11 +1,9 @@
 /* Allocation with checked sizes, and what memory the machine has left. */
-#define _GNU_SOURCE /* madvise */
 #include "base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 bool size_mul(int64_t a, int64_t b, size_t *out)
@@ -20,19 +18,6 @@ void *mem_alloc(int64_t count, size_t size)
     size_t bytes;
     if (!size_mul(count, (int64_t)size, &bytes)) return NULL;
     return aligned_alloc(MEM_ALIGN, bytes ? round_up(bytes) : MEM_ALIGN);
-}
-
-void *mem_large(int64_t count, size_t size)
-{
-    enum { HUGE_PAGE = 1 << 21, LEAST = 2 * HUGE_PAGE };
-    size_t bytes;
-    if (!size_mul(count, (int64_t)size, &bytes) || bytes < LEAST) return mem_alloc(count, size);
-    size_t rounded = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    void *begin = aligned_alloc(HUGE_PAGE, rounded);
-#ifdef MADV_HUGEPAGE
-    if (begin) madvise(begin, rounded, MADV_HUGEPAGE);
-#endif
-    return begin;
 }
 
 void *mem_zeroed(int64_t count, size_t size)

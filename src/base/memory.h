@@ -16,9 +16,6 @@ bool size_mul(int64_t a, int64_t b, size_t *out);
 /* count*size bytes, 64-byte aligned, not zeroed (mem_zeroed: zeroed); NULL on overflow or exhaustion.
    Freed by free().  A request of zero bytes gives a valid pointer. */
 void *mem_alloc(int64_t count, size_t size);
-/* The same in pages of 2 MB, where the system has them and the array is large: steps that touch 500 bytes here and there among gigabytes then
-   seldom wait for the place of a page, and there are fewer of them to be made at first. */
-void *mem_large(int64_t count, size_t size);
 void *mem_zeroed(int64_t count, size_t size);
 double *mem_doubles(int64_t rows, int64_t cols); /* rows*cols of them; NULL also when that overflows */
 double *mem_copied(int64_t rows, int64_t cols, const double *from);

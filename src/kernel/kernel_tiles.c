@@ -37,7 +37,7 @@ static void make_room(kernel_tiles *t, bool packed)
     kernel_tiles_clear(t);
     t->packed = packed;
     t->kept = room >= (double)t->mine ? t->mine : room > 0 ? (int64_t)room : 0;
-    if (t->kept > 0 && !(t->store = mem_large(t->kept * SIZE, number))) t->kept = 0;
+    if (t->kept > 0 && !(t->store = mem_alloc(t->kept * SIZE, number))) t->kept = 0;
 }
 
 void kernel_tiles_set(kernel_tiles *t, const kernel *k, const double *added, double largest, bool packed)

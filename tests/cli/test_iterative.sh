@@ -71,6 +71,15 @@ a_tolerance_that_is_not_reached_is_said() {
 memory_too_small_for_the_vectors_is_refused() {
     refuses 'exact model of 4000 rows needs .* and --memory allows' fit many.csv -o n.agp --model exact --solver cg --memory 20M
 }
+# The rows are read once, whatever they come from, so that memory has to hold them (docs/decisions.md).
+binary_files_give_the_same_model() {
+    local form
+    anygp fit train.csv -q -o text.agp --model exact --solver cg "${given[@]}" >/dev/null && anygp predict text.agp test.csv -o text.csv || return 1
+    for form in npy h5; do
+        anygp convert train.csv "rows.$form" && anygp convert test.csv "test.$form" && anygp fit "rows.$form" -q -o binary.agp --model exact --solver cg "${given[@]}" >/dev/null && anygp predict binary.agp "test.$form" -o binary.csv && close text.csv binary.csv 1e-12 || { echo "$form"; return 1; }
+        refuses 'needs .* and --memory allows' fit "rows.$form" -o n.agp --model exact --solver cg --memory 1M || return 1
+    done
+}
 options_without_effect_are_noted() { anygp fit train.csv -o m.agp --model vecchia --iters 1 --precond none 2>&1 >/dev/null | grep -q -- '--precond has no effect on model vecchia'; }
 
 check means_are_those_of_the_factor
@@ -86,5 +95,6 @@ check stopped_early_exact_plus_is_a_model
 check what_bounds_nothing_is_refused
 check a_tolerance_that_is_not_reached_is_said
 check memory_too_small_for_the_vectors_is_refused
+check binary_files_give_the_same_model
 check options_without_effect_are_noted
 finish

@@ -1,6 +1,5 @@
 /* Products and triangular solves in float, for work over rows; factors and all that decides stay in double (linalg.h).
-   triangular.c, lower.c, congruence.c and mirror.c are
-   compiled twice, in double and, by the files *_f32.c, in float. */
+   triangular.c, lower.c, strips.c and mirror.c are compiled twice, in double and, by the files *_f32.c, in float. */
 #ifndef LINALG_LINALG_F32_H
 #define LINALG_LINALG_F32_H
 

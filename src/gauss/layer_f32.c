@@ -63,16 +63,20 @@ static void prepare_by_V(const layer *l)
     la_trsv(LA_T, M, l->u.L, M, s->w);
 }
 
-void layer_f32_prepare(layer *l, bool value_only)
+void layer_f32_prepare(layer *l, bool factors)
 {
-    const layer_f32 *s = l->single;
+    layer_f32 *s = l->single;
     inducing_f32_prepare(&s->u, &l->u);
-    for (int64_t i = 0; (value_only || !l->by_V) && i < l->C * l->K; i++) {
+    s->by_V = l->by_V && l->q->V && !factors;
+    if (s->by_V) {
+        prepare_by_V(l);
+        return;
+    }
+    for (int64_t i = 0; i < l->C * l->K; i++) {
         const gauss *q = &l->q[i];
         la_round(q->M * q->M, q->F, s->F[i]);
         la_round(la_trsm_size(q->M), q->T, s->TF[i]);
     }
-    if (l->by_V && !value_only && l->q->V) prepare_by_V(l);
 }
 
 /* ---------------------------------------------------------------------------------------- workspace */
@@ -94,9 +98,10 @@ static pieces_f32 place(const layer *l, int64_t n, const layer_pieces *p)
 /* ------------------------------------------------------------------------------------------ forward */
 
 /* by_V: K_uf stays beside A, and the residuals are not needed. */
-static bool features(const layer *l, int64_t n, const double *X, bool by_V, const layer_pieces *p, const pieces_f32 *f)
+static bool features(const layer *l, int64_t n, const double *X, const layer_pieces *p, const pieces_f32 *f)
 {
     float *A = f->A + l->p;
+    bool by_V = l->single->by_V;
     if (!inducing_f32_features(&l->single->u, &l->u, n, X, l->D, A, l->Mt, by_V ? f->Abar : NULL)) return false;
     basis_rows_f32(l->mean, n, X, l->D, f->A, l->Mt);
     if (by_V) return true;
@@ -134,16 +139,14 @@ static void variances_by_V(const layer *l, int64_t n, const double *X, const lay
 
 static anygp_status no_tiles(anygp_error *e) { return fail_memory(e, "kernel tiles", 0); }
 
-anygp_status layer_forward_f32(const layer *l, int64_t n, const double *X, const layer_pieces *p, bool value_only,
-                               anygp_error *e)
+anygp_status layer_forward_f32(const layer *l, int64_t n, const double *X, const layer_pieces *p, anygp_error *e)
 {
     pieces_f32 f = place(l, n, p);
-    bool by_V = l->by_V && !value_only;
-    if (!features(l, n, X, by_V, p, &f)) return no_tiles(e);
+    if (!features(l, n, X, p, &f)) return no_tiles(e);
     for (int64_t c = 0; c < l->C; c++)
         for (int64_t j = 0; j < n; j++) p->mu[c * n + j] = la_dot_mixed(l->Mt, f.A + j * l->Mt, l->mean_m + c * l->Mt);
     if (l->O && !orthogonal_forward(l, n, X, p->G, p->mu)) return no_tiles(e);
-    if (by_V)
+    if (l->single->by_V)
         variances_by_V(l, n, X, p, &f);
     else
         for (int64_t c = 0; c < l->C; c++) variances(l, c, n, p, &f);

@@ -22,22 +22,23 @@ typedef struct layer_f32 {
     float *V, *S, *E,
         *G; /* of the only q there is, for by_V: V and room for S or G, Mt x Mt; room for V S, M x M; G packed; else NULL */
     double *w;
-    bool on; /* rows are in float now */
+    bool on;   /* rows are in float now */
+    bool by_V; /* by the copies of V */
 } layer_f32;
 
 bool layer_f32_fits(const layer *l); /* whether this layer can have its rows in float */
 /* Room for them; false: no memory. */
 bool layer_f32_open(layer *l);
 void layer_f32_close(layer *l);
-/* The copies, after L or q have changed and before rows: those of q's factors for rows of which only the value is wanted, or without V. */
-void layer_f32_prepare(layer *l, bool value_only);
+/* The copies, after L or q have changed and before rows: of V where it is at hand, else or with `factors` of q's factors, which cost less where
+   only values are wanted. */
+void layer_f32_prepare(layer *l, bool factors);
 /* layer_E. */
 void layer_E_f32(const layer *l, layer_stat *stat);
 /* Doubles of workspace beyond layer_work. */
 int64_t layer_f32_work(const layer *l);
 
-anygp_status layer_forward_f32(const layer *l, int64_t n, const double *X, const layer_pieces *p, bool value_only,
-                               anygp_error *e);
+anygp_status layer_forward_f32(const layer *l, int64_t n, const double *X, const layer_pieces *p, anygp_error *e);
 anygp_status layer_reverse_f32(const layer *l, int64_t n, const double *X, const layer_pieces *p,
                                const layer_stat *stat, double *Xbar, anygp_error *e);
 

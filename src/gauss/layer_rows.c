@@ -95,7 +95,7 @@ static anygp_status no_tiles(anygp_error *e) { return fail_memory(e, "kernel til
 anygp_status layer_forward(const layer *l, int64_t n, const double *X, const layer_pieces *p, bool value_only,
                            anygp_error *e)
 {
-    if (l->single && l->single->on) return layer_forward_f32(l, n, X, p, value_only, e);
+    if (l->single && l->single->on) return layer_forward_f32(l, n, X, p, e);
     TRY(basis_features(&l->u, l->mean, n, X, l->D, p->A + l->p, p->A, e));
     inducing_residual(&l->u, n, X, l->D, p->A + l->p, l->Mt, p->rest);
     for (int64_t j = 0; j < n && l->noisy; j++) p->rest[j] += l->white;

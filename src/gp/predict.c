@@ -139,12 +139,13 @@ static void condense_now(predictor *p)
 }
 
 /* Condensing takes the time of about MANY rows per inducing input, and a square matrix per latent: it is done once as many
-   rows have been predicted without it, and where there is room.  Not in a predictor that is kept: there the same row would get other
+   rows have been predicted without it, or are about to be with a block that is full, and where there is room.  Not in a predictor that is kept: there the same row would get other
    last digits after some calls. */
-static void condense(predictor *p)
+static void condense(predictor *p, int64_t n)
 {
     enum { MANY = 2 };
-    if (p->kept || p->seen < MANY * p->g->posterior->n) return;
+    int64_t rows = p->seen + (n == BLOCK_MOST ? n : 0);
+    if (p->kept || rows < MANY * p->g->posterior->n) return;
     p->seen = INT64_MIN; /* once */
     condense_now(p);
 }
@@ -168,7 +169,7 @@ static anygp_status take_inputs(predictor *p, const row_batch *b, anygp_error *e
 /* Marginals in model units, for rows in the blocks that are given or that they are routed to. */
 static anygp_status marginals(predictor *p, const row_batch *b, double *mean, double *variance, anygp_error *e)
 {
-    if (!b->block) condense(p), p->seen += b->n;
+    if (!b->block) condense(p, b->n), p->seen += b->n;
     const posterior *q = b->block || p->noise   ? p->g->posterior
                          : !variance && p->lean ? p->lean
                          : p->condensed         ? p->condensed

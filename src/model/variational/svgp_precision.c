@@ -24,7 +24,7 @@ void svgp_precision_begin(svgp_state *q)
                  q->s.f->u.ops->name);
 }
 
-anygp_status svgp_precision_prepare(svgp_state *q, anygp_error *e)
+static anygp_status prepare(svgp_state *q, bool factors, anygp_error *e)
 {
     layer *f = q->s.f;
     if (f->single) f->single->on = q->in_float;
@@ -34,14 +34,16 @@ anygp_status svgp_precision_prepare(svgp_state *q, anygp_error *e)
         return fail_memory(e, "copies in float", 4.0 * (double)(f->Mt * f->Mt) * (double)(f->C + 5));
     }
     f->single->on = true;
-    layer_f32_prepare(f, q->s.value_only);
+    layer_f32_prepare(f, factors);
     return ANYGP_OK;
 }
 
-/* The sum over the sample, as rows are now. */
+anygp_status svgp_precision_prepare(svgp_state *q, anygp_error *e) { return prepare(q, q->s.value_only, e); }
+
+/* The sum over the sample, as rows are now; in float the way that steps take. */
 static anygp_status sample_value(svgp_state *q, int64_t count, const int64_t *which, double *value, anygp_error *e)
 {
-    anygp_status status = svgp_precision_prepare(q, e);
+    anygp_status status = prepare(q, false, e);
     *value = NAN;
     if (!ANYGP_FAILED(status)) status = driver_stat(q->driver, &q->s, count, which, 1, q->stat, e);
     if (!ANYGP_FAILED(status)) *value = q->stat[0];
@@ -70,7 +72,7 @@ anygp_status svgp_precision_check(svgp_state *q, const hyper *h, const step_cont
 {
     double error;
     if (!q->in_float || c->t <= 0 || (c->t & (c->t - 1))) return ANYGP_OK;
-    TRY(svgp_before_rows(q, h, c, false, e));
+    TRY(svgp_before_rows(q, h, c, c->learn && h->free > 0, e));
     TRY(measure(q, &error, e));
     if (isfinite(error)) q->rounding.error = fmax(q->rounding.error, error);
     if (error <= ROUNDING_MOST) return ANYGP_OK;

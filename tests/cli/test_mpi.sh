@@ -10,7 +10,7 @@ anygp simulate --rows 700 --inputs 3 -o long.csv
 long=(--model exact --restarts 1000 --iters 100000) # hours, were it not stopped
 
 ranks() { # COUNT COMMAND...
-    mpirun --oversubscribe --allow-run-as-root --timeout 60 -n "$@" >"$said/out" 2>"$said/err" </dev/null
+    mpirun --oversubscribe --allow-run-as-root --timeout 300 -n "$@" >"$said/out" 2>"$said/err" </dev/null
 }
 # Rank 0 speaks to rank0.err.  mpirun kills at once after SIGTERM, so that of a run it ends rank 0 says its sentence or nothing.
 cat >speaks.sh <<'END'
@@ -156,7 +156,7 @@ row_that_cannot_be_scored_ends_all() {
     fails_once "row 151, column 'x1': the input is missing" 2 "$ANYGP" eval w/m.agp gap.csv
 }
 scores_of_a_pipe_are_those_of_rank_0() {
-    anygp eval w/m.agp train.csv >one && mpirun --oversubscribe --allow-run-as-root --timeout 60 -n 3 "$ANYGP" eval w/m.agp - <train.csv | cmp - one
+    anygp eval w/m.agp train.csv >one && mpirun --oversubscribe --allow-run-as-root --timeout 300 -n 3 "$ANYGP" eval w/m.agp - <train.csv | cmp - one
 }
 
 missing_file_ends_all_with_one_sentence() { fails_once 'gone.csv cannot be opened' 3 "$ANYGP" fit gone.csv -o g.agp; }

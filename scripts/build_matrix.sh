@@ -17,7 +17,8 @@ options() { # NAME
         no-blas) echo -DANYGP_BLAS=OFF ;;
         bare) echo -DANYGP_HDF5=OFF -DANYGP_ZLIB=OFF -DANYGP_OPENMP=OFF -DANYGP_BLAS=OFF -DANYGP_PREDICTOR=ON ;;
         predictor) echo -DANYGP_PREDICTOR=ON ;;
-        clang) echo -DCMAKE_C_COMPILER=clang -DCMAKE_LINKER=ld ;; # needs libomp-dev
+        clang) # needs libomp-dev; the openmp build of OpenBLAS hangs beside it
+            echo "-DCMAKE_C_COMPILER=clang -DCMAKE_LINKER=ld $(options reference-blas)" ;;
         reference-blas) echo "-DANYGP_BLAS_LIBRARY=$multiarch/blas/libblas.so -DANYGP_LAPACK_LIBRARY=$multiarch/lapack/liblapack.so" ;;
         *) return 1 ;;
     esac

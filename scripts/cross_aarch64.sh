@@ -2,6 +2,7 @@
 # Builds for aarch64 with Debian's cross compiler and runs unit tests under qemu.
 #   scripts/cross_aarch64.sh          the folders with vector code and those before them in the include order, and their tests
 #   scripts/cross_aarch64.sh quick    the same without the tests of likelihoods, which take minutes under qemu; part of make check
+#   scripts/cross_aarch64.sh models   the whole library, and the tests of models that end within minutes under qemu
 #   scripts/cross_aarch64.sh all      the whole library, the program and every unit test: about an hour
 # Needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user (or qemu-user-static), and the network the first time: libraries for arm64 are downloaded
 # by apt into build/aarch64/sysroot, without touching the packages of this machine.
@@ -55,6 +56,12 @@ export PKG_CONFIG_LIBDIR=$root/sysroot/usr/lib/aarch64-linux-gnu/pkgconfig PKG_C
 cmake -S . -B "$root/build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$root/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release -DANYGP_HDF5=OFF \
     -DANYGP_ZLIB=OFF -DANYGP_BLAS=OFF -DANYGP_WERROR=ON >"$root/build.log" 2>&1 || { cat "$root/build.log" >&2; exit 1; }
 say_log() { cat "$root/build.log" >&2; exit 1; }
+build_models() {
+    tests="test_combine test_committee test_exact test_experts test_forward test_lagp test_lma test_mixture test_moe_gates
+           test_natural test_nene test_nle test_npae test_own_experts test_patchwork test_qsgp test_qsrvm test_rvm test_sparse test_sparse_f32
+           test_svdgp test_svdgp_mean test_svgp test_tree test_treed test_vecchia test_vecchia_full test_vfe_targets test_vnngp"
+    cmake --build "$root/build" --target $tests >>"$root/build.log" 2>&1 || say_log
+}
 build_all() {
     cmake --build "$root/build" >>"$root/build.log" 2>&1 || say_log
     tests=$(cd "$root/build/tests" && ls)
@@ -72,10 +79,11 @@ build_folders() {
     done
 }
 case "${1:-}" in
+    models) build_models ;;
     all) build_all ;;
     quick) tests=${tests/test_likelihood /} && build_folders ;;
     "") build_folders ;;
-    *) echo "usage: cross_aarch64.sh [quick|all]" >&2; exit 2 ;;
+    *) echo "usage: cross_aarch64.sh [quick|models|all]" >&2; exit 2 ;;
 esac
 
 export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu LD_LIBRARY_PATH= OMP_WAIT_POLICY=passive CMOCKA_MESSAGE_OUTPUT=TAP OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}

@@ -55,7 +55,7 @@ static void draw_columns(const panel *p, int64_t K)
 {
     double wide = (p->right - p->left) / (double)K;
     for (int64_t k = 0; k < K; k++) {
-        char text[16];
+        char text[24];
         snprintf(text, sizeof text, "%lld", (long long)k + 1);
         if (text_width(text, TEXT_TICK) + 2 > wide && k % 5) continue;
         canvas_text(p->c, p->left + wide * ((double)k + 0.5), p->bottom + 18, ANCHOR_MIDDLE, TEXT_TICK, false, text);

@@ -27,8 +27,8 @@ reference_blas() {
 
 run() {
     case "$1" in
-        wheel) scripts/make_wheel.sh ;;
-        deb) scripts/make_deb.sh ;;
+        wheel) scripts/make_wheel.sh -DANYGP_WERROR=ON ;; # as the release build, so that it shares its objects
+        deb) DEB_BUILD_OPTIONS=noopt scripts/make_deb.sh ;;
         aarch64) scripts/cross_aarch64.sh quick ;;
         bare | clang) ANYGP_MATRIX_TESTS=$few scripts/build_matrix.sh "$1" ;;
         reference-blas) reference_blas ;;

@@ -7,7 +7,7 @@
 #include "model/reference/forward_models.h"
 
 enum { GRADIENT = 32 + M * D };
-#ifdef ANYGP_PLAIN_SUMS /* built without BLAS: sums over rows round more */
+#ifdef ANYGP_PLAIN_SUMS /* without BLAS or with the reference BLAS: sums over rows round more */
 static const double CLOSE = 1e-9;
 #else
 static const double CLOSE = 1e-10;

@@ -86,8 +86,9 @@ static void inputs_line(page *p, const schema *s)
         else
             texts += s->input[i].text;
     }
-    line(p, "inputs", "%lld (%lld numbers, %lld categories, %lld constant and left out)", (long long)s->inputs,
-         (long long)(s->D - texts - s->sphere.on), (long long)texts, (long long)constants);
+    long long numbers = s->D - texts - s->sphere.on;
+    line(p, "inputs", "%lld (%lld number%s, %lld %s, %lld constant and left out)", (long long)s->inputs, numbers,
+         numbers == 1 ? "" : "s", (long long)texts, texts == 1 ? "category" : "categories", (long long)constants);
 }
 
 /* The classes in their order; a long list is cut short. */

@@ -50,10 +50,10 @@ typedef struct csv_guess {
 typedef struct csv_sample {
     bool header;
     int64_t records; /* looked at, the first one included; 0: nothing but blank lines */
-    int64_t
-        cols; /* of the first record; -1 if its quotes are wrong, and then nothing else is known.  One more where the
-                        line of names has no name for a delimiter at the end of all rows, or for the labels before them, */
-    int64_t unnamed; /* which are so many columns, 0 or 1 */
+    /* Of the first record; -1 if its quotes are wrong, and then nothing else is known.  One more where the line of names has no name
+       for a delimiter at the end of all rows, or for the labels before them. */
+    int64_t cols;
+    int64_t unnamed; /* columns of such labels: 0 or 1 */
     double bytes_per_row;
     csv_guess *columns; /* cols; the caller frees */
 } csv_sample;

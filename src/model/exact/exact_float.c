@@ -228,8 +228,8 @@ static anygp_status measure(void *state, const hyper *h, double jitter, float_er
 {
     exact *s = state;
     const exact_float *f = s->single;
-    double value, *gp = is_at(f, h, jitter) ? NULL : mem_doubles(hyper_size(h), 1);
     bool there = is_at(f, h, jitter);
+    double value, *gp = there ? NULL : mem_doubles(hyper_size(h), 1);
     if (!there && !gp) return fail_memory(e, "the gradient", 8.0 * (double)hyper_size(h));
     s->factored = false;
     there = there || exact_float_evaluate(s, h, jitter, &value, gp);
